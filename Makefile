@@ -1,0 +1,77 @@
+# Every target sets up what it needs in .venv, once; a change of the C++ sources rebuilds the extension.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/pip --disable-pip-version-check
+NATIVE := CMakeLists.txt pyproject.toml $(shell find cpp/include cpp/src cpp/bindings -type f)
+FUZZ_SECONDS ?= 60
+.DEFAULT_GOAL := help
+
+.PHONY: help
+help:  ## this list
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):[^#]*## */\1\t/' | expand -t 12
+
+# Built without isolation, so that build/ is kept and a rebuild compiles only what changed; hence the build tools here.
+BUILD_REQUIRES = import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["build-system"]["requires"])
+$(VENV)/tools: pyproject.toml
+	$(PYTHON) -m venv $(VENV)
+	$(PIP) install --quiet 'cmake>=3.20' ninja $$($(BIN)/python -c '$(BUILD_REQUIRES)')
+	@touch $@
+
+# .venv/with-X holds the package, editable, and the packages of its extra X.
+$(VENV)/with-%: $(VENV)/tools $(NATIVE)
+	@echo 'Building Lapwing (extra "$*"); the first time takes a few minutes'
+	$(PIP) install --quiet --no-build-isolation --editable '.[$*]'
+	@touch $@
+
+.PHONY: demo
+demo: $(VENV)/with-demo  ## match two photographs pixel by pixel, exactly; writes lapwing-demo.png
+	$(BIN)/python examples/match_photos.py --output lapwing-demo.png
+
+.PHONY: test
+test: $(VENV)/with-test  ## build and run the tests (ARGS="-m slow" for the long ones)
+	$(BIN)/python -m pytest $(ARGS)
+
+.PHONY: lint
+lint: $(VENV)/with-dev  ## formatting, style, types and the order of imports
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+	find cpp \( -name '*.hpp' -o -name '*.cpp' \) -print0 | xargs -0 $(BIN)/clang-format --dry-run -Werror
+	$(BIN)/python tools/check_imports.py
+
+.PHONY: format
+format: $(VENV)/with-dev  ## rewrite Python and C++ in the project's format
+	$(BIN)/ruff check --fix --quiet || true
+	$(BIN)/ruff format
+	find cpp \( -name '*.hpp' -o -name '*.cpp' \) -print0 | xargs -0 $(BIN)/clang-format -i
+
+.PHONY: cpp-test
+cpp-test: $(VENV)/tools  ## the C++ tests, optimised and under AddressSanitizer and UndefinedBehaviorSanitizer
+	$(call cpp_test,build/cpp-release,-DCMAKE_BUILD_TYPE=Release)
+	$(call cpp_test,build/cpp-sanitized,-DCMAKE_BUILD_TYPE=RelWithDebInfo -DLAPWING_SANITIZE=ON)
+
+define cpp_test
+$(BIN)/cmake -S . -B $(1) -G Ninja -DCMAKE_MAKE_PROGRAM=$(abspath $(BIN)/ninja) -DLAPWING_BUILD_TESTS=ON $(2)
+$(BIN)/cmake --build $(1)
+$(BIN)/ctest --test-dir $(1) --output-on-failure
+endef
+
+.PHONY: fuzz
+fuzz: $(VENV)/with-fuzz  ## feed the file readers with damaged files for FUZZ_SECONDS
+	@mkdir -p build/fuzz-corpus
+	$(BIN)/python tests/fuzz/fuzz_readers.py -max_total_time=$(FUZZ_SECONDS) -verbosity=0 build/fuzz-corpus
+
+.PHONY: bench
+bench: $(VENV)/with-bench  ## a short selection of the benchmarks against SciPy, lap, lapx, lapjv and POT
+	$(BIN)/python -m benchmarks.peers --short
+	$(BIN)/python -m benchmarks.transport --short
+	$(BIN)/python -m benchmarks.rows --short
+
+.PHONY: docs
+docs: $(VENV)/with-test  ## run the examples of README.md and docs/, and check their links
+	$(BIN)/python tools/check_docs.py
+
+.PHONY: clean
+clean:  ## remove .venv and build
+	rm -rf $(VENV) build

@@ -1,0 +1,1 @@
+"""Benchmarks: one file a question; README.md says which."""

@@ -1,0 +1,76 @@
+// lapwing._core.certify: the proof of an answer, with the GIL released.
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+
+#include "common.hpp"
+#include "lapwing/certificate.hpp"
+
+namespace lapwing::bindings {
+namespace {
+
+const char* fault_name(Fault fault) {
+    switch (fault) {
+        case Fault::column_range: return "column_range";
+        case Fault::column_twice: return "column_twice";
+        case Fault::forbidden_pair: return "forbidden_pair";
+        case Fault::invalid_dual: return "invalid_dual";
+        case Fault::invalid_cost: return "invalid_cost";
+        default: return "none";
+    }
+}
+
+template <class D>
+nb::dict to_dict(const Certificate<D>& certificate) {
+    nb::dict answer;
+    answer["fault"] = fault_name(certificate.fault);
+    answer["fault_row"] = certificate.fault_row;
+    answer["fault_col"] = certificate.fault_col;
+    answer["matched"] = certificate.matched;
+    answer["complete"] = certificate.complete;
+    answer["exact"] = certificate.exact;
+    answer["primal"] = certificate.primal;
+    answer["dual"] = certificate.dual;
+    answer["gap"] = certificate.gap;
+    answer["violation"] = certificate.violation;
+    answer["violation_row"] = certificate.violation_row;
+    answer["violation_col"] = certificate.violation_col;
+    answer["bound"] = certificate.bound;
+    return answer;
+}
+
+template <class T>
+nb::dict certify_as(const Matrix& cost, bool maximize, const nb::object& unmatched_cost, const nb::object& row_to_col,
+                    const nb::object& u, const nb::object& v, int threads) {
+    Vector<Dual<T>> unmatched_holder, u_holder, v_holder;
+    Vector<std::int64_t> match_holder;
+    CertificateInput<T> input;
+    input.cost = view<T>(cost);
+    input.maximize = maximize;
+    input.unmatched_cost = optional_vector(unmatched_cost, cost.shape(0), unmatched_holder, "unmatched_cost");
+    input.row_to_col = optional_vector(row_to_col, cost.shape(0), match_holder, "row_to_col");
+    input.u = optional_vector(u, cost.shape(0), u_holder, "u");
+    input.v = optional_vector(v, cost.shape(1), v_holder, "v");
+    Certificate<Dual<T>> certificate;
+    {
+        const nb::gil_scoped_release no_gil;
+        certificate = certify(input, threads);
+    }
+    return to_dict(certificate);
+}
+
+nb::dict certify_any(const Matrix& cost, bool maximize, const nb::object& unmatched_cost, const nb::object& row_to_col,
+                     const nb::object& u, const nb::object& v, int threads) {
+    return with_dtype(
+        cost, [&]<class T>() { return certify_as<T>(cost, maximize, unmatched_cost, row_to_col, u, v, threads); });
+}
+
+}  // namespace
+}  // namespace lapwing::bindings
+
+void bind_certify(nanobind::module_& module) {
+    namespace nb = nanobind;
+    using namespace nb::literals;
+    module.def("certify", &lapwing::bindings::certify_any, "cost"_a, "maximize"_a, "unmatched_cost"_a.none(),
+               "row_to_col"_a, "u"_a, "v"_a, "threads"_a,
+               "Prove an assignment; see cpp/include/lapwing/certificate.hpp for the contract.");
+}

@@ -1,0 +1,77 @@
+// What the binding files share: cost matrices in, arrays out, and the C++ failures as Python exceptions.
+#pragma once
+
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "lapwing/control.hpp"
+#include "lapwing/types.hpp"
+
+namespace lapwing::bindings {
+
+namespace nb = nanobind;
+
+// float32, float64, int32 or int64; lapwing.inputs guarantees it, and `with_dtype` checks it.
+using Matrix = nb::ndarray<nb::ro, nb::ndim<2>, nb::device::cpu>;
+
+template <class T>
+using Vector = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+
+template <class T>
+MatrixView<T> view(const Matrix& matrix) {
+    return {static_cast<const T*>(matrix.data()), static_cast<Index>(matrix.shape(0)),
+            static_cast<Index>(matrix.shape(1)), static_cast<std::ptrdiff_t>(matrix.stride(0)),
+            static_cast<std::ptrdiff_t>(matrix.stride(1))};
+}
+
+// Calls body.operator()<T>() with the matrix's number type.
+template <class Array, class Body>
+decltype(auto) with_dtype(const Array& matrix, Body&& body) {
+    const nb::dlpack::dtype dtype = matrix.dtype();
+    if (dtype == nb::dtype<float>()) return body.template operator()<float>();
+    if (dtype == nb::dtype<double>()) return body.template operator()<double>();
+    if (dtype == nb::dtype<std::int32_t>()) return body.template operator()<std::int32_t>();
+    if (dtype == nb::dtype<std::int64_t>()) return body.template operator()<std::int64_t>();
+    throw nb::type_error("cost must be float32, float64, int32 or int64");
+}
+
+// An optional vector argument of exactly `expected` entries, or nullptr. The caller keeps `holder` alive.
+template <class T>
+const T* optional_vector(const nb::object& given, std::size_t expected, Vector<T>& holder, const char* name) {
+    if (given.is_none()) return nullptr;
+    holder = nb::cast<Vector<T>>(given);
+    if (holder.size() != expected)
+        throw nb::value_error((std::string(name) + " must have " + std::to_string(expected) + " entries, got " +
+                               std::to_string(holder.size()))
+                                  .c_str());
+    return holder.data();
+}
+
+// A NumPy array that owns `values`.
+template <class T>
+nb::object to_numpy(std::vector<T>&& values) {
+    auto owned = std::make_unique<std::vector<T>>(std::move(values));
+    T* data = owned->data();
+    const std::size_t size = owned->size();
+    nb::capsule owner(owned.get(),
+                      [](void* p) noexcept { std::unique_ptr<std::vector<T>>(static_cast<std::vector<T>*>(p)); });
+    owned.release();
+    return nb::cast(nb::ndarray<nb::numpy, T, nb::ndim<1>>(data, {size}, owner));
+}
+
+inline nb::object indices_to_numpy(const std::vector<Index>& indices) {
+    return to_numpy(std::vector<std::int64_t>(indices.begin(), indices.end()));
+}
+
+// lapwing._core.InvalidCost, whose args are (row, col).
+[[noreturn]] inline void raise(const InvalidCost& invalid) {
+    const nb::object type = nb::module_::import_("lapwing._core").attr("InvalidCost");
+    PyErr_SetObject(type.ptr(), nb::make_tuple(invalid.row, invalid.col).ptr());
+    throw nb::python_error();
+}
+
+}  // namespace lapwing::bindings

@@ -1,0 +1,58 @@
+// The compiled module lapwing._core: one bind_ function for each binding file, and what this build can do.
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/string.h>
+
+#include <string>
+#include <thread>
+
+#include "lapwing/simd/cpu.hpp"
+
+namespace nb = nanobind;
+
+void bind_solve(nb::module_& module);
+void bind_certify(nb::module_& module);
+void bind_direct(nb::module_& module);
+void bind_batch(nb::module_& module);
+
+namespace {
+
+std::string compiler() {
+#if defined(__clang__)
+    return std::string("clang ") + __clang_version__;
+#elif defined(__GNUC__)
+    return std::string("gcc ") + __VERSION__;
+#elif defined(_MSC_VER)
+    return "msvc " + std::to_string(_MSC_VER);
+#else
+    return "unknown";
+#endif
+}
+
+nb::dict features() {
+    nb::list targets;
+    targets.append("baseline");
+#if defined(__x86_64__) && defined(__GNUC__)
+    targets.append("avx2");
+    targets.append("avx512");
+#endif
+    nb::dict answer;
+    answer["simd"] = lapwing::simd_target_name();
+    answer["simd_targets"] = targets;
+    answer["compiler"] = compiler();
+    answer["hardware_threads"] = static_cast<int>(std::thread::hardware_concurrency());
+    return answer;
+}
+
+}  // namespace
+
+NB_MODULE(_core, module) {
+    module.doc() = "Lapwing's compiled core. Private: lapwing.api checks and converts what it is given.";
+    const nb::object invalid_cost =
+        nb::steal(PyErr_NewException("lapwing._core.InvalidCost", PyExc_ValueError, nullptr));
+    module.attr("InvalidCost") = invalid_cost;
+    module.def("features", &features, "What this build was compiled for and runs on.");
+    bind_solve(module);
+    bind_certify(module);
+    bind_direct(module);
+    bind_batch(module);
+}

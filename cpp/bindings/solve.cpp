@@ -1,0 +1,122 @@
+// lapwing._core.solve and check_range: one method on one matrix, with the GIL released and Ctrl-C honoured.
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/string.h>
+
+#include <stdexcept>
+#include <string>
+
+#include "common.hpp"
+#include "lapwing/control.hpp"
+#include "lapwing/jv.hpp"
+#include "lapwing/methods.hpp"
+#include "lapwing/range.hpp"
+
+namespace lapwing::bindings {
+namespace {
+
+const char* status_name(Status status) {
+    switch (status) {
+        case Status::optimal: return "optimal";
+        case Status::time_limit: return "time_limit";
+        default: return "infeasible";
+    }
+}
+
+template <class D>
+nb::dict to_dict(Solution<D>&& solution) {
+    nb::dict statistics;
+    for (const auto& [name, value] : solution.statistics.values) statistics[name.c_str()] = value;
+    nb::dict answer;
+    answer["status"] = status_name(solution.status);
+    answer["row_to_col"] = indices_to_numpy(solution.row_to_col);
+    answer["u"] = to_numpy(std::move(solution.u));
+    answer["v"] = to_numpy(std::move(solution.v));
+    answer["hall_rows"] = indices_to_numpy(solution.hall_rows);
+    answer["hall_cols"] = indices_to_numpy(solution.hall_cols);
+    answer["statistics"] = statistics;
+    return answer;
+}
+
+// Runs on the solving thread, every 50 ms or so. Signals are looked at even without a Python hook; on a thread other
+// than the main one that is a no-op. What the hook raises travels through the method to Python.
+Control::Hook make_hook(const nb::object& callable) {
+    return [&callable](const Progress& progress) {
+        const nb::gil_scoped_acquire gil;
+        if (PyErr_CheckSignals() != 0) throw nb::python_error();
+        if (!callable.is_none()) callable(progress.stage, progress.phase, progress.matched, progress.bound);
+        return true;
+    };
+}
+
+template <class T>
+Solution<Dual<T>> dispatch(const std::string& method, const Problem<T>& problem, const Dual<T>* start_v, int threads,
+                           Control& control) {
+    if (method == "core") return solve_core(problem, start_v, threads, control);
+    if (method == "jv") return solve_jv(problem, control);
+    if (method == "jv or core") return solve_jv_or_core(problem, threads, control);
+    if (method == "ssp") return solve_ssp(problem, control);
+    throw std::invalid_argument("unknown method: " + method);
+}
+
+template <class T>
+nb::dict solve_as(const std::string& method, const Matrix& cost, bool maximize, const nb::object& unmatched_cost,
+                  const nb::object& start_v, int threads, double time_limit, const nb::object& hook) {
+    Vector<Dual<T>> unmatched_holder, start_holder;
+    Problem<T> problem{view<T>(cost), maximize, nullptr};
+    problem.unmatched_cost = optional_vector(unmatched_cost, cost.shape(0), unmatched_holder, "unmatched_cost");
+    const Dual<T>* start = optional_vector(start_v, cost.shape(1), start_holder, "start_v");
+    Control control(time_limit, make_hook(hook));
+    Solution<Dual<T>> solution;
+    try {
+        const nb::gil_scoped_release no_gil;
+        solution = dispatch(method, problem, start, threads, control);
+        if (solution.status == Status::time_limit) complete_greedily(problem, solution.row_to_col);
+    } catch (const InvalidCost& invalid) {
+        raise(invalid);
+    } catch (const CostTooLarge&) {  // check_range tells where and by how much
+        nb::dict answer;
+        answer["status"] = "range";
+        return answer;
+    }
+    return to_dict(std::move(solution));
+}
+
+nb::dict solve(const std::string& method, const Matrix& cost, bool maximize, const nb::object& unmatched_cost,
+               const nb::object& start_v, int threads, double time_limit, const nb::object& hook) {
+    return with_dtype(cost, [&]<class T>() {
+        return solve_as<T>(method, cost, maximize, unmatched_cost, start_v, threads, time_limit, hook);
+    });
+}
+
+// None, or (limit, extreme, row, col) of a cost that is too large.
+nb::object range_excess(const Matrix& cost, bool maximize, const nb::object& unmatched_cost, int threads) {
+    return with_dtype(cost, [&]<class T>() -> nb::object {
+        Vector<Dual<T>> holder;
+        Problem<T> problem{view<T>(cost), maximize, nullptr};
+        problem.unmatched_cost = optional_vector(unmatched_cost, cost.shape(0), holder, "unmatched_cost");
+        CostRange<Dual<T>> range;
+        {
+            const nb::gil_scoped_release no_gil;
+            range = check_range(problem, threads);
+        }
+        if (range.fits) return nb::none();
+        return nb::make_tuple(range.limit, range.extreme, range.row, range.col);
+    });
+}
+
+}  // namespace
+}  // namespace lapwing::bindings
+
+void bind_solve(nanobind::module_& module) {
+    namespace nb = nanobind;
+    using namespace nb::literals;
+    module.def("solve", &lapwing::bindings::solve, "method"_a, "cost"_a, "maximize"_a, "unmatched_cost"_a.none(),
+               "start_v"_a.none(), "threads"_a, "time_limit"_a, "hook"_a.none(),
+               "Solve one problem; see cpp/include/lapwing/methods.hpp for the contract.");
+    module.def("check_range", &lapwing::bindings::range_excess, "cost"_a, "maximize"_a, "unmatched_cost"_a.none(),
+               "threads"_a, "Whether all sums fit; see cpp/include/lapwing/range.hpp for the contract.");
+    module.attr("JV_OR_CORE_MAX_ROWS") = static_cast<int>(lapwing::kJvOrCoreMaxRows);
+    module.attr("DIRECT_MAX_ROWS") = static_cast<int>(lapwing::kDirectMaxRows);
+    module.attr("ABSENT") = lapwing::kInfinity<std::int64_t>;
+}

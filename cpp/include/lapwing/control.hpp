@@ -1,0 +1,82 @@
+// The way in for the outside world while a solve runs: time limit, interruption, progress.
+//
+// A method calls poll() about once in every 10 to 100 microseconds of work (a row scanned, a path found); poll() is an
+// increment most of the time, looks at the clock every 64th call, and calls the hook at most every 50 ms.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <utility>
+
+#include "lapwing/types.hpp"
+
+namespace lapwing {
+
+struct Progress {
+    const char* stage = "";  // a short word: "list", "search", ...
+    Index phase = 0;         // of the stage
+    Index matched = 0;       // rows that have their column now
+    double bound = 0;        // a valid lower bound on the optimum (as minimised)
+};
+
+// Thrown by poll() when the hook asks to stop; whoever installed the hook knows why.
+struct Interrupted {};
+
+// Thrown when a cost is NaN or -inf (as minimised). row and col are of the problem as given to the method.
+struct InvalidCost {
+    Index row;
+    Index col;
+};
+
+// Thrown when a cost (col -1: an unmatched cost) is too large for sums of its kind (range.hpp).
+struct CostTooLarge {
+    Index row;
+    Index col;
+};
+
+class Control {
+  public:
+    using Clock = std::chrono::steady_clock;
+    // Returns false to stop the solve. Called from the thread that called the method, never from a worker.
+    using Hook = std::function<bool(const Progress&)>;
+
+    explicit Control(double time_limit_s = std::numeric_limits<double>::infinity(), Hook hook = {})
+        : hook_(std::move(hook)), start_(Clock::now()), next_hook_(start_ + kHookInterval),
+          deadline_(time_limit_s < kForever ? start_ + std::chrono::duration_cast<Clock::duration>(
+                                                           std::chrono::duration<double>(time_limit_s))
+                                            : Clock::time_point::max()) {}
+
+    // True when the time or the budget is up: wind down and return Status::time_limit. Throws Interrupted.
+    bool poll(const Progress& progress) {
+        ++calls_;
+        return (calls_ & 63) == 0 ? look(progress) : expired_ || calls_ > budget_;
+    }
+
+    // The same, looking at the clock now.
+    bool look(const Progress& progress) {
+        const auto now = Clock::now();
+        expired_ = expired_ || now >= deadline_;
+        if (hook_ && now >= next_hook_) {
+            next_hook_ = now + kHookInterval;
+            if (!hook_(progress)) throw Interrupted{};
+        }
+        return expired_ || calls_ > budget_;
+    }
+    // A budget of so many more calls of poll(), for a method that another can take over from.
+    void set_budget(std::uint64_t calls) { budget_ = calls_ + calls; }
+    bool lift_budget() { return std::exchange(budget_, kNoBudget) < calls_; }  // true if it was used up
+    double seconds() const { return std::chrono::duration<double>(Clock::now() - start_).count(); }
+
+  private:
+    static constexpr double kForever = 1e9;  // seconds
+    static constexpr auto kHookInterval = std::chrono::milliseconds(50);
+    Hook hook_;
+    Clock::time_point start_, next_hook_, deadline_;
+    static constexpr std::uint64_t kNoBudget = std::numeric_limits<std::uint64_t>::max();
+    std::uint64_t calls_ = 0, budget_ = kNoBudget;
+    bool expired_ = false;
+};
+
+}  // namespace lapwing

@@ -1,0 +1,392 @@
+// The passes over dense rows and candidate lists that cost the time, for one SIMD target (simd/foreach_target.hpp).
+//
+// Costs are read as T and taken as Dual<T>; `signed_cost` gives the cost that is minimised (sign.hpp). A row is
+// contiguous. Each function is one or two passes over at most a row, which stays in the first or second cache level.
+namespace lapwing {
+namespace LAPWING_TARGET {
+
+template <class T, bool kMaximize>
+struct RowKernels {
+    using D = Dual<T>;
+    static constexpr int kGroups = 64;  // minima kept by the first pass of list_row
+    static constexpr int kVectors = kGroups / kLanes;
+    static constexpr int kRank = 2;  // third smallest of each lane's eight groups: lists of about 28 columns
+
+    static LAPWING_INLINE Vec<D> costs_at(const T* p) {
+        const Vec<D> c = load_as<D>(p);
+        if constexpr (!kMaximize) return c;
+        if constexpr (std::is_floating_point_v<D>) return -c;
+        if constexpr (!std::is_floating_point_v<D>) return ~c;
+    }
+    static LAPWING_INLINE D cost_at(const T* p) { return static_cast<D>(signed_cost<T, kMaximize>(*p)); }
+
+    // Magnitudes of floating-point costs, compared as integers: infinity's exceeds all finite ones, and NaN's exceed
+    // infinity's.
+    using Bits = std::conditional_t<sizeof(T) == 4, std::int32_t, std::int64_t>;
+    static constexpr int kWidth = LAPWING_VECTOR_BYTES / sizeof(T);
+    using BitVector = typename VectorOf<Bits, kWidth>::type;
+    static LAPWING_INLINE BitVector largest_bits(BitVector largest, const T* p) {
+        return vmax(largest, load<BitVector>(p) & std::numeric_limits<Bits>::max());
+    }
+    static LAPWING_INLINE bool exceeds(BitVector largest, T most) {
+        Bits bits;
+        __builtin_memcpy(&bits, &most, sizeof bits);
+        bool exceeds = false;
+        for (int l = 0; l < kWidth; ++l) exceeds |= largest[l] > bits;
+        return exceeds;
+    }
+
+    static bool tail_exceeds(const T* row, Index j, Index n, T most) {
+        bool exceeds = false;
+        for (; j < n; ++j) exceeds |= !((row[j] < 0 ? -row[j] : row[j]) <= most);
+        return exceeds;
+    }
+
+    // A value that about 28 of the row's reduced costs do not exceed: the row is dealt out to 64 groups; eight lanes of
+    // eight groups each are sorted far enough to know each lane's third smallest minimum; the answer is the sixth
+    // smallest of those eight. kInfinity where too few are finite. With kCheck, *odd tells whether the row holds a NaN or
+    // a magnitude above `most`.
+    template <bool kCheck>
+    static D threshold(const T* row, Index n, const D* v, T most, bool* odd) {
+        BitVector largest{}, largest2{};
+        Vec<D> minima[kVectors];
+        for (auto& x : minima) x = broadcast<D>(kInfinity<D>);
+        Index j = 0;
+        for (; j + kGroups <= n; j += kGroups) {
+            for (int t = 0; t < kVectors; ++t)
+                minima[t] = vmin(costs_at(row + j + t * kLanes) - load<Vec<D>>(v + j + t * kLanes), minima[t]);
+            if constexpr (kCheck) prefetch_next_row(row, n, j);
+            if constexpr (kCheck)
+                for (int t = 0; t < kGroups; t += 2 * kWidth) {
+                    largest = largest_bits(largest, row + j + t);
+                    largest2 = largest_bits(largest2, row + j + t + kWidth);
+                }
+        }
+        if constexpr (kCheck) *odd = exceeds(vmax(largest, largest2), most) || tail_exceeds(row, j, n, most);
+        D groups[kGroups];
+        for (int t = 0; t < kVectors; ++t) store(groups + t * kLanes, minima[t]);
+        for (int g = 0; j < n; ++j, ++g) {
+            const D r = cost_at(row + j) - v[j];
+            groups[g] = r < groups[g] ? r : groups[g];
+        }
+        // smallest[t][lane]: the t-th smallest of groups[8 s + lane], s = 0 .. 7.
+        D smallest[kRank + 1][8];
+        for (auto& rank_row : smallest)
+            for (D& x : rank_row) x = kInfinity<D>;
+        for (int s = 0; s < 8; ++s)
+            for (int lane = 0; lane < 8; ++lane) {
+                D x = groups[8 * s + lane];
+                for (auto& rank_row : smallest) {
+                    const D low = x < rank_row[lane] ? x : rank_row[lane];
+                    x = x < rank_row[lane] ? rank_row[lane] : x;
+                    rank_row[lane] = low;
+                }
+            }
+        D* lanes = smallest[kRank];
+        for (int round = 0; round < 8; ++round)  // odd-even transposition sort, without branches
+            for (int l = round % 2; l + 1 < 8; l += 2) {
+                const D low = lanes[l + 1] < lanes[l] ? lanes[l + 1] : lanes[l];
+                lanes[l + 1] = lanes[l + 1] < lanes[l] ? lanes[l] : lanes[l + 1];
+                lanes[l] = low;
+            }
+        return lanes[6];
+    }
+
+    static LAPWING_INLINE Vec<D> reduced(const T* row, Index j, const D* v) {
+        return costs_at(row + j) - load<Vec<D>>(v + j);
+    }
+
+    // Appends the columns with c - v <= limit until there are `enough` (a block of 64 may overshoot). With kCheck as in
+    // threshold, if it gets to the end.
+    template <bool kCheck>
+    static Index scan_columns(const T* row, Index n, const D* v, D limit, Index enough, Index* found, T most,
+                              bool* odd) {
+        const Vec<D> limits = broadcast<D>(limit);
+        BitVector largest{};
+        Index count = 0, j = 0;
+        for (; j + 64 <= n && count <= enough; j += 64) {
+            std::uint64_t mask = 0;
+            for (int t = 0; t < 64; t += kLanes)
+                mask |= static_cast<std::uint64_t>(movemask(reduced(row, j + t, v) <= limits)) << t;
+            if constexpr (kCheck) {
+                prefetch_next_row(row, n, j);
+                for (int t = 0; t < 64; t += kWidth) largest = largest_bits(largest, row + j + t);
+            }
+            count = append_bits(mask, j, found, count);
+        }
+        if constexpr (kCheck) *odd = exceeds(largest, most) || tail_exceeds(row, j, n, most);
+        for (; j < n && count <= enough; ++j)
+            if (cost_at(row + j) - v[j] <= limit) found[count++] = j;
+        return count;
+    }
+
+    // The columns with c - v < limit and, up to `capacity`, those with c - v == limit from column `origin` on and around.
+    static Index scan_ties(const T* row, Index n, const D* v, D limit, Index origin, Index capacity, Index* found) {
+        const Vec<D> limits = broadcast<D>(limit);
+        const Index blocks = n / 64;
+        Index ties[kMaxCapacity + 72];  // a block may overshoot, and append_bits writes ahead
+        Index count = 0, tied = 0;
+        for (Index b = 0; b < blocks; ++b) {
+            const Index at = origin / 64 + b;
+            const Index j = 64 * (at < blocks ? at : at - blocks);
+            std::uint64_t less = 0, equal = 0;
+            for (int t = 0; t < 64; t += kLanes) {
+                const Vec<D> r = reduced(row, j + t, v);
+                less |= static_cast<std::uint64_t>(movemask(r < limits)) << t;
+                equal |= static_cast<std::uint64_t>(movemask(r == limits)) << t;
+            }
+            if (b == 0) equal &= ~std::uint64_t{0} << origin % 64;
+            count = append_bits(less, j, found, count);
+            if (equal != 0 && tied < capacity) tied = append_bits(equal, j, ties, tied);
+        }
+        for (Index j = blocks * 64; j < n; ++j) {
+            const D r = cost_at(row + j) - v[j];
+            if (r < limit)
+                found[count++] = j;
+            else if (r == limit && tied < capacity)
+                ties[tied++] = j;
+        }
+        for (Index t = 0; t < tied && count < capacity; ++t) found[count++] = ties[t];
+        return count;
+    }
+
+    // The columns that are not forbidden and have c - v <= limit, and these values; returns their number. `found` and
+    // `value` have room for n + 64 entries.
+    static Index collect(const T* row, Index n, const D* v, D limit, Index* found, D* value) {
+        const Index count = scan_columns<false>(row, n, v, limit, n, found, T{0}, nullptr);
+        return evaluate(row, v, found, value, count);
+    }
+
+    // Lists columns of small reduced cost: at most `capacity` of them, all that have less than *tau, and no forbidden
+    // one; no column left out has less than *tau. Returns their number; *tau is kInfinity when nothing was left out.
+    // `guess` is a value of *tau to try first, which saves the pass of `threshold` where it gives a list of useful length;
+    // kInfinity: none. Of ties at *tau those from column `origin` on are taken, so that rows that are all alike list
+    // different columns. `found` and `value` are scratch.
+    // With kCheck, returns -1 if the row holds a NaN or a magnitude above `most`.
+    template <bool kCheck>
+    static Index list_row(const T* row, Index n, const D* v, D guess, Index origin, Index capacity, T most, Index* cols,
+                          T* costs, D* tau, Index* found, D* value) {
+        const Index enough = n <= capacity ? n : 4 * capacity;
+        D limit = n <= capacity ? kInfinity<D> : guess;
+        Index count = 0;
+        bool odd = false;
+        if (n <= capacity || guess < kInfinity<D>)
+            count = scan_columns<kCheck>(row, n, v, limit, enough, found, most, &odd);
+        if (n > capacity && (count < 2 * capacity / 5 || count > enough)) {
+            limit = threshold<kCheck>(row, n, v, most, &odd);
+            count = scan_ties(row, n, v, limit, origin, capacity, found);
+        }
+        if (kCheck && odd) return -1;
+        count = evaluate(row, v, found, value, count);
+        *tau = limit;
+        if (count > capacity) {
+            *tau = keep_smallest(found, value, count, capacity);
+            count = capacity;
+        }
+        for (Index t = 0; t < count; ++t) {
+            cols[t] = found[t];
+            costs[t] = signed_cost<T, kMaximize>(row[found[t]]);
+        }
+        return count;
+    }
+
+    // Appends the positions of the set bits. A few are written without asking whether they are there: the number of bits
+    // is hard to predict, and a mispredicted branch costs more than the writes. found has room for 64 more.
+    static LAPWING_INLINE Index append_bits(std::uint64_t mask, Index origin, Index* found, Index count) {
+        const Index end = count + __builtin_popcountll(mask);
+        constexpr int kBlind = 3;
+        for (Index at = count;; at += kBlind) {
+            for (int b = 0; b < kBlind; ++b, mask &= mask - 1)
+                found[at + b] = origin + __builtin_ctzll(mask | std::uint64_t{1} << 63);
+            if (mask == 0) return end;
+        }
+    }
+    // Fills in the values, and drops forbidden columns.
+    static LAPWING_INLINE Index evaluate(const T* row, const D* v, Index* found, D* value, Index count) {
+        Index kept = 0;
+        for (Index t = 0; t < count; ++t) {
+            const Index j = found[t];
+            const D r = cost_at(row + j) - v[j];
+            found[kept] = j;
+            value[kept] = r;
+            kept += r < kInfinity<D>;
+        }
+        return kept;
+    }
+
+    // Moves the `keep` smallest values to the front; returns the smallest of the rest.
+    static D keep_smallest(Index* found, D* value, Index count, Index keep) {
+        // Quickselect on two parallel arrays, with the middle element as pivot.
+        Index low = 0, high = count - 1;
+        while (low < high) {
+            const D pivot = value[low + (high - low) / 2];
+            Index a = low, b = high;
+            while (a <= b) {
+                while (value[a] < pivot) ++a;
+                while (pivot < value[b]) --b;
+                if (a <= b) {
+                    std::swap(value[a], value[b]);
+                    std::swap(found[a], found[b]);
+                    ++a, --b;
+                }
+            }
+            if (keep <= b)
+                high = b;
+            else if (keep >= a)
+                low = a;
+            else
+                break;
+        }
+        D rest = value[keep];
+        for (Index t = keep + 1; t < count; ++t) rest = value[t] < rest ? value[t] : rest;
+        return rest;
+    }
+
+    // min over a row of c[j] - v[j].
+    static D minimum(const T* row, Index n, const D* v) {
+        Vec<D> least = broadcast<D>(kInfinity<D>), least2 = least;
+        Index j = 0;
+        for (; j + 2 * kLanes <= n; j += 2 * kLanes) {
+            least = vmin(costs_at(row + j) - load<Vec<D>>(v + j), least);
+            least2 = vmin(costs_at(row + j + kLanes) - load<Vec<D>>(v + j + kLanes), least2);
+        }
+        D best = horizontal_min<D>(vmin(least, least2));
+        for (; j < n; ++j) {
+            const D r = cost_at(row + j) - v[j];
+            best = r < best ? r : best;
+        }
+        return best;
+    }
+
+    // Asks for 64 costs of the next row, if it follows this one in memory: a first pass waits for memory otherwise.
+    static LAPWING_INLINE void prefetch_next_row(const T* row, Index n, Index j) {
+        constexpr int kLine = 64 / sizeof(T);
+        for (int t = 0; t < 64; t += kLine) __builtin_prefetch(row + n + j + t, 0, 2);
+    }
+
+    // The column of the smallest c[j] - v[j], that value and the second smallest, in values[0] and [1]; -1 if the row has no
+    // column that is not forbidden, -2 if it holds a NaN or a magnitude above `most`.
+    static Index nearest(const T* row, Index n, const D* v, T most, D* values) {
+        Vec<D> first = broadcast<D>(kInfinity<D>), first2 = first, second = first, second2 = first;
+        BitVector largest{};
+        Index j = 0;
+        for (; j + 64 <= n; j += 64) {
+            prefetch_next_row(row, n, j);
+            for (int t = 0; t < 64; t += 2 * kLanes) {
+                const Vec<D> r = reduced(row, j + t, v), r2 = reduced(row, j + t + kLanes, v);
+                second = vmin(second, vmax(first, r));
+                first = vmin(first, r);
+                second2 = vmin(second2, vmax(first2, r2));
+                first2 = vmin(first2, r2);
+            }
+            if constexpr (std::is_floating_point_v<T>)
+                for (int t = 0; t < 64; t += kWidth) largest = largest_bits(largest, row + j + t);
+        }
+        const Index tail = j;
+        second = vmin(vmin(second, second2), vmax(first, first2));
+        first = vmin(first, first2);
+        D best = kInfinity<D>, next = kInfinity<D>;
+        const auto meet = [&](D r) {
+            next = r < best ? best : r < next ? r : next;
+            best = r < best ? r : best;
+        };
+        for (int l = 0; l < kLanes; ++l) {
+            meet(first[l]);
+            meet(second[l]);
+        }
+        for (; j < n; ++j) meet(cost_at(row + j) - v[j]);
+        values[0] = best;
+        values[1] = next;
+        if (std::is_floating_point_v<T> && (exceeds(largest, most) || tail_exceeds(row, tail, n, most))) return -2;
+        if (!(best < kInfinity<D>)) return -1;
+        const Vec<D> wanted = broadcast<D>(best);
+        for (j = 0; j + kLanes <= n; j += kLanes)
+            if (const unsigned mask = movemask(reduced(row, j, v) == wanted); mask != 0)
+                return j + static_cast<Index>(__builtin_ctz(mask));
+        while (cost_at(row + j) - v[j] != best) ++j;
+        return j;
+    }
+
+    // v[j] = min(v[j], c[j] - u) over a row: one row's part in the column transform.
+    static void lower_columns(const T* row, Index n, D u, D* v) {
+        const Vec<D> shift = broadcast<D>(u);
+        Index j = 0;
+        for (; j + kLanes <= n; j += kLanes) store(v + j, vmin(costs_at(row + j) - shift, load<Vec<D>>(v + j)));
+        for (; j < n; ++j) {
+            const D r = cost_at(row + j) - u;
+            v[j] = r < v[j] ? r : v[j];
+        }
+    }
+
+    // costs[t] - v[cols[t]] for t .. t + kLanes - 1; kInfinity from `count` on. Lists are padded to whole vectors.
+    static LAPWING_INLINE Vec<D> reduced_at(const T* costs, const Index* cols, Index t, Index count, const D* v) {
+        D prices[kLanes];
+        for (int l = 0; l < kLanes; ++l) prices[l] = v[cols[t + l]];
+        const Vec<D> r = load_as<D>(costs + t) - load<Vec<D>>(prices);
+        if (t + kLanes <= count) return r;
+        Vec<D> masked = r;
+        for (int l = 0; l < kLanes; ++l)
+            if (t + l >= count) masked[l] = kInfinity<D>;
+        return masked;
+    }
+
+    // The place of the smallest reduced cost in a candidate list (-1: none), its value, and the second smallest.
+    static BestInList<D> best_in_list(const T* costs, const Index* cols, Index count, const D* v) {
+        D values[kMaxCapacity];
+        Vec<D> first = broadcast<D>(kInfinity<D>), second = first;
+        for (Index t = 0; t < count; t += kLanes) {
+            const Vec<D> r = reduced_at(costs, cols, t, count, v);
+            store(values + t, r);
+            second = vmin(second, vmax(first, r));
+            first = vmin(first, r);
+        }
+        BestInList<D> best{-1, horizontal_min<D>(first), kInfinity<D>};
+        if (!(best.first < kInfinity<D>)) return best;
+        const Vec<D> least = broadcast<D>(best.first);
+        const unsigned lane = __builtin_ctz(movemask(first == least));
+        for (int l = 0; l < kLanes; ++l) {  // every other lane's first, and this lane's second
+            const D x = static_cast<unsigned>(l) == lane ? second[l] : first[l];
+            best.second = x < best.second ? x : best.second;
+        }
+        for (Index t = static_cast<Index>(lane);; t += kLanes)
+            if (values[t] == best.first) {
+                best.place = t;
+                return best;
+            }
+    }
+
+    // Places and values of the list's reduced costs below `limit`; returns their number.
+    static Index reduce_below(const T* costs, const Index* cols, Index count, const D* v, D limit, Index* places,
+                              D* reduced) {
+        const Vec<D> limits = broadcast<D>(limit);
+        Index kept = 0;
+        for (Index t = 0; t < count; t += kLanes) {
+            const Vec<D> r = reduced_at(costs, cols, t, count, v);
+            for (unsigned mask = movemask(r < limits); mask != 0; mask &= mask - 1) {
+                const int l = __builtin_ctz(mask);
+                places[kept] = t + l;
+                reduced[kept++] = r[l];
+            }
+        }
+        return kept;
+    }
+};
+
+template <class T>
+CoreKernels<T> core_kernels(bool maximize) {
+    const auto table = []<bool kMaximize>() {
+        using K = RowKernels<T, kMaximize>;
+        return CoreKernels<T>{&K::collect,
+                              &K::template list_row<false>,
+                              &K::template list_row<std::is_floating_point_v<T>>,
+                              &K::minimum,
+                              &K::nearest,
+                              &K::lower_columns,
+                              &K::best_in_list,
+                              &K::reduce_below};
+    };
+    return maximize ? table.template operator()<true>() : table.template operator()<false>();
+}
+
+}  // namespace LAPWING_TARGET
+}  // namespace lapwing

@@ -1,0 +1,195 @@
+// Candidate lists that prove themselves (DESIGN: the core method).
+//
+// For row i the list holds columns of small c[i,j] - v[j] at the time of listing, and tau[i] is a lower bound on
+// c[i,j] - v[j] of every column left out. v only falls while a solve runs, so tau[i] stays valid for ever: a minimum
+// found in the list that is <= tau[i] is the minimum over the whole row. A row whose list no longer proves what is asked
+// is *refreshed*: listed again under today's v, one read of the dense row.
+#pragma once
+
+#include <algorithm>
+#include <limits>
+#include <span>
+#include <vector>
+
+#include "lapwing/control.hpp"
+#include "lapwing/core/kernels.hpp"
+#include "lapwing/range.hpp"
+#include "lapwing/types.hpp"
+
+namespace lapwing {
+
+// Rows of a matrix as contiguous memory; copies a row only where the matrix has it strided.
+template <class T>
+class RowReader {
+  public:
+    explicit RowReader(const MatrixView<T>& view) : view_(view), copy_(view.col_stride == 1 ? 0 : view.cols) {}
+    const T* row(Index i) {
+        if (view_.col_stride == 1) return view_.row(i);
+        for (Index j = 0; j < view_.cols; ++j) copy_[j] = view_.at(i, j);
+        return copy_.data();
+    }
+
+  private:
+    MatrixView<T> view_;
+    std::vector<T> copy_;
+};
+
+// Tuning of the lists, measured on uniform, integer, geometric, disjoint and low-rank costs at n = 1000 to 8000:
+// longer lists are refreshed less often, but every scan of a row pays for their length.
+struct ListTuning {
+    static constexpr Index kCapacity = 64;  // columns a row; all of them up to kMaxCapacity
+};
+
+// What one thread needs to list rows.
+template <class T>
+struct ListScratch {
+    RowReader<T> reader;
+    std::vector<Index> found;  // [cols], and room for a blind write
+    std::vector<Dual<T>> value;
+    long dense_rows_read = 0;
+
+    // Neighbouring rows often have lists that end at about the same value, which saves half of the work; where they do
+    // not, guessing is suspended for longer and longer.
+    Dual<T> guess = kInfinity<Dual<T>>;
+    int rows_until_guess = 0, suspension = 1;
+    void forget() {
+        guess = kInfinity<Dual<T>>;
+        rows_until_guess = 0, suspension = 1;
+    }
+    void learn(Dual<T> guessed, Dual<T> tau) {
+        if (rows_until_guess > 0)
+            --rows_until_guess;
+        else if (guessed < kInfinity<Dual<T>> && tau != guessed)
+            rows_until_guess = suspension = 2 * suspension;
+        guess = tau;
+    }
+
+    explicit ListScratch(const MatrixView<T>& cost) : reader(cost), found(cost.cols + 64), value(cost.cols + 64) {}
+    // The row as it lies in memory (not negated), valid until the next call.
+    const T* dense_row(Index i) {
+        ++dense_rows_read;
+        return reader.row(i);
+    }
+};
+
+template <class T>
+class CandidateLists {
+  public:
+    using D = Dual<T>;
+
+    CandidateLists(const MatrixView<T>& cost, bool maximize)
+        : kernels_(core_kernels<T>(maximize)), maximize_(maximize), most_(largest_cost(cost)), n_(cost.cols),
+          capacity_(cost.cols <= kMaxCapacity ? (cost.cols + 7) / 8 * 8 : ListTuning::kCapacity),
+          cols_(static_cast<std::size_t>(cost.rows) * capacity_), costs_(cols_.size()), count_(cost.rows, 0),
+          tau_(cost.rows, -kInfinity<D>), width_(cost.rows, D{0}) {}
+
+    std::span<const Index> cols(Index i) const { return {cols_.data() + at(i), static_cast<std::size_t>(count_[i])}; }
+    D tau(Index i) const { return tau_[i]; }
+    const CoreKernels<T>& kernels() const { return kernels_; }
+
+    // Lists row i under v for the first time, and checks its costs: InvalidCost, CostTooLarge. Rows can be listed from
+    // several threads.
+    void list(Index i, const D* v, ListScratch<T>& scratch) {
+        const T* row = scratch.dense_row(i);
+        const D guess = scratch.rows_until_guess == 0 ? scratch.guess : kInfinity<D>;
+        if (!list(kernels_.list_row_checked, i, row, v, guess, scratch)) {
+            check_costs(i, row);  // forbidden pairs are odd too
+            list(kernels_.list_row, i, row, v, guess, scratch);
+        }
+        reject_negative_infinity(i);
+        scratch.learn(guess, tau_[i]);
+    }
+    // Lists only the nearest column of row i, for the first time, and checks the costs. The second smallest c - v is the
+    // list's tau; a longer list comes with the first refresh.
+    void list_nearest(Index i, const D* v, ListScratch<T>& scratch) {
+        const T* row = scratch.dense_row(i);
+        D values[2];
+        Index j = kernels_.nearest(row, n_, v, most_, values);
+        if (j == -2) {
+            check_costs(i, row);  // forbidden pairs are odd too
+            j = kernels_.nearest(row, n_, v, std::numeric_limits<T>::infinity(), values);
+        }
+        count_[i] = j >= 0;
+        tau_[i] = values[1];
+        if (j < 0) return;
+        cols_[at(i)] = j;
+        costs_[at(i)] = maximize_ ? signed_cost<T, true>(row[j]) : row[j];
+        reject_negative_infinity(i);
+    }
+    // Lists row i under other prices than the solve's: whatever is listed must be listed again before the solve goes on.
+    void list_under(Index i, const D* prices, ListScratch<T>& scratch) {
+        list(kernels_.list_row, i, scratch.dense_row(i), prices, kInfinity<D>, scratch);
+    }
+    // Lists row i again, about as wide as before and somewhat wider, since this row needs it.
+    void refresh(Index i, const D* v, ListScratch<T>& scratch) {
+        if (count_[i] == 1 && tau_[i] < kInfinity<D>) return extend(i, v, scratch);
+        const D least = best(i, v).first;
+        const D guess = least < kInfinity<D> && tau_[i] < kInfinity<D>
+                            ? std::max(least, tau_[i]) + width_[i] + width_[i] / 4
+                            : kInfinity<D>;
+        list(kernels_.list_row, i, scratch.dense_row(i), v, guess, scratch);
+    }
+
+    // The smallest two of c - v over the list of row i.
+    BestInList<D> best(Index i, const D* v) const {
+        return kernels_.best_in_list(costs_.data() + at(i), cols_.data() + at(i), count_[i], v);
+    }
+    // All c - v below `limit`: their places in the list, and values.
+    Index below(Index i, const D* v, D limit, Index* places, D* values) const {
+        return kernels_.reduce_below(costs_.data() + at(i), cols_.data() + at(i), count_[i], v, limit, places, values);
+    }
+
+  private:
+    // Lists a row that list_nearest has seen.
+    void extend(Index i, const D* v, ListScratch<T>& scratch) {
+        const D guess = scratch.rows_until_guess == 0 ? scratch.guess : kInfinity<D>;
+        list(kernels_.list_row, i, scratch.dense_row(i), v, guess, scratch);
+        scratch.learn(guess, tau_[i]);
+    }
+    // Returns false if `kernel` checks the row and finds a NaN.
+    bool list(typename CoreKernels<T>::ListRow kernel, Index i, const T* row, const D* v, D guess,
+              ListScratch<T>& scratch) {
+        count_[i] = kernel(row, n_, v, guess, i % n_, capacity_, most_, cols_.data() + at(i), costs_.data() + at(i),
+                           &tau_[i], scratch.found.data(), scratch.value.data());
+        if (count_[i] < 0) {
+            count_[i] = 0;
+            return false;
+        }
+        D width = tau_[i] < kInfinity<D> && count_[i] > 0 ? tau_[i] - best(i, v).first : D{0};
+        if (count_[i] < 24) width += width / 2;
+        width_[i] = width;
+        return true;
+    }
+    std::size_t at(Index i) const { return static_cast<std::size_t>(i) * capacity_; }
+    void check_costs(Index i, const T* row) const {
+        for (Index j = 0; j < n_; ++j) {
+            if (row[j] != row[j]) throw InvalidCost{i, j};
+            const T magnitude = row[j] < 0 ? -row[j] : row[j];
+            if (magnitude > most_ && magnitude <= std::numeric_limits<T>::max()) throw CostTooLarge{i, j};
+        }
+    }
+    void reject_negative_infinity(Index i) const {
+        if constexpr (std::is_floating_point_v<T>)
+            for (Index t = 0; t < count_[i]; ++t)
+                if (costs_[at(i) + t] == -std::numeric_limits<T>::infinity()) throw InvalidCost{i, cols_[at(i) + t]};
+    }
+
+    // Only double can be too large; of the others the largest finite value is as good as any, and infinity may pass.
+    static T largest_cost(const MatrixView<T>& cost) {
+        if constexpr (std::is_same_v<T, double>) return cost_limit<double>(std::min(cost.rows, cost.cols));
+        return std::numeric_limits<T>::has_infinity ? std::numeric_limits<T>::infinity()
+                                                    : std::numeric_limits<T>::max();
+    }
+
+    CoreKernels<T> kernels_;
+    bool maximize_;
+    T most_;  // the largest magnitude of a cost
+    Index n_, capacity_;
+    std::vector<Index> cols_;   // [rows, capacity]
+    std::vector<T> costs_;      // [rows, capacity], as minimised
+    std::vector<Index> count_;  // [rows]
+    std::vector<D> tau_;        // [rows]
+    std::vector<D> width_;      // [rows] tau - min when listed; 0 where the list is complete
+};
+
+}  // namespace lapwing

@@ -1,0 +1,260 @@
+// Shortest augmenting paths on candidate lists: the stage that makes the assignment perfect and exact.
+//
+// Dijkstra's algorithm from one free row over reduced costs (the successive shortest path method; Jonker and Volgenant,
+// Computing 38, 1987). Nodes are columns; scanning a row reaches the columns in its list and plants a *refresh event* at
+// distance d + tau - u, before which no column left out of the list can be reached. An event that is due reads the
+// dense row: the row gets a new list; where that proves no more (many near-ties, or a row that has one already), all its
+// columns up to a limit are reached, which grows by a factor from one event of the row to the next. The search stops at the nearest unassigned column; paths that cannot beat the best one found are never pushed.
+//
+// With virtual rows (state.hpp) an unassigned column that the hub holds is no end of a path unless the hub has one to
+// spare: the hub is scanned, and reaches every column at its distance plus ceiling - v[j].
+//
+// Cost: O(k) a row scanned and O(log) a push; dense reads only for events that fall due.
+#pragma once
+
+#include <functional>
+#include <utility>
+
+#include "lapwing/core/heap.hpp"
+#include "lapwing/core/state.hpp"
+
+namespace lapwing {
+
+enum class SearchOutcome { augmented, infeasible, expired };
+
+template <class T>
+class PathSearch {
+  public:
+    using D = Dual<T>;
+
+    explicit PathSearch(CoreState<T>& state)
+        : s_(state), hub_(state.columns + state.m), heap_(hub_ + 1), dist_(state.columns, kInfinity<D>),
+          pred_(state.columns, -1), closed_(state.columns, 0), row_dist_(state.m, D{0}), covered_(state.m, D{0}),
+          listed_in_(state.m, 0) {
+        if (s_.has_hub()) prepare_hub();
+    }
+
+    // Gives free row `source` a column. u[source] is set here; all other invariants of the state hold before and after.
+    SearchOutcome augment(Index source);
+
+    // After `infeasible`: the rows of the search tree and all columns that they may take, which are fewer.
+    std::vector<Index> tree_rows(Index source) const {
+        std::vector<Index> rows{source};
+        for (const Index j : settled_) rows.push_back(s_.col_to_row[j]);
+        return rows;
+    }
+    const std::vector<Index>& tree_columns() const { return settled_; }
+
+  private:
+    static constexpr Index kHub = -2;  // as a predecessor
+
+    void prepare_hub();
+    void count_held();
+    void reset();
+    void scan(Index i, D d);
+    void relax_list(Index i, D base);
+    void scan_hub(D d);
+    void cover(Index i, D base, D value);
+    void refresh(Index i);
+    void reach(Index j, Index from, D d);
+    void update_duals(Index source);
+    void flip(Index source);
+
+    CoreState<T>& s_;
+    Index hub_;  // heap ids: columns, then a refresh event a row, then the hub
+    IndexedHeap<D> heap_;
+    std::vector<D> dist_;          // of columns; kInfinity where not reached
+    std::vector<Index> pred_;      // the row (or kHub) from which a column is reached
+    std::vector<char> closed_;     // column settled
+    std::vector<D> row_dist_;      // of scanned rows
+    std::vector<D> covered_;       // c - v up to which a scanned row's columns have been reached
+    std::vector<long> listed_in_;  // the search (s_.paths) that last refreshed the row
+    std::vector<Index> touched_, settled_;
+    D bound_ = 0;  // distance of the nearest end found
+    Index end_ = -1;
+    D hub_dist_ = 0;
+    Index hub_via_ = -1;  // the held column through which the hub is reached
+    bool hub_closed_ = false;
+    Index held_ = 0;  // unassigned columns with v == ceiling
+};
+
+template <class T>
+void PathSearch<T>::reset() {
+    for (const Index j : touched_) dist_[j] = kInfinity<D>, closed_[j] = 0;
+    touched_.clear();
+    settled_.clear();
+    heap_.clear();
+    bound_ = hub_dist_ = kInfinity<D>;
+    end_ = hub_via_ = -1;
+    hub_closed_ = false;
+}
+
+template <class T>
+SearchOutcome PathSearch<T>::augment(Index source) {
+    reset();
+    ++s_.paths;
+    const BestTwo<D> best = best_two(s_, source);
+    if (best.column < 0) return SearchOutcome::infeasible;
+    s_.u[source] = best.first;
+    scan(source, D{0});
+    while (!heap_.empty() && heap_.top_key() < bound_) {
+        const D d = heap_.top_key();
+        const Index id = heap_.pop();
+        if (id < s_.columns) {
+            closed_[id] = 1;
+            settled_.push_back(id);
+            scan(s_.col_to_row[id], d);
+        } else if (id == hub_) {
+            scan_hub(d);
+        } else {
+            refresh(id - s_.columns);
+        }
+        if (s_.control.poll(s_.progress)) return SearchOutcome::expired;
+    }
+    if (end_ < 0) return SearchOutcome::infeasible;
+    update_duals(source);
+    flip(source);
+    return SearchOutcome::augmented;
+}
+
+template <class T>
+void PathSearch<T>::scan(Index i, D d) {
+    ++s_.rows_scanned;
+    row_dist_[i] = d;
+    const D base = d - s_.u[i];
+    relax_list(i, base);
+    if (s_.has_exits() && s_.exit_cost(i) < kInfinity<D>) {
+        const Index exit = s_.exit_of(i);
+        reach(exit, i, base + (s_.exit_cost(i) - s_.v[exit]));
+    }
+}
+
+template <class T>
+void PathSearch<T>::relax_list(Index i, D base) {
+    Index places[kMaxCapacity];
+    D values[kMaxCapacity];
+    const Index* cols = s_.lists.cols(i).data();
+    const Index count = s_.lists.below(i, s_.v.data(), bound_ - base, places, values);
+    for (Index t = 0; t < count; ++t) reach(cols[places[t]], i, base + values[t]);
+    cover(i, base, s_.lists.tau(i));
+}
+
+// All columns of row i up to this value have been reached.
+template <class T>
+void PathSearch<T>::cover(Index i, D base, D value) {
+    covered_[i] = value;
+    if (value < kInfinity<D> && base + value < bound_) heap_.lower(s_.columns + i, base + value);
+}
+
+template <class T>
+void PathSearch<T>::reach(Index j, Index from, D d) {
+    if (!(d < bound_ && d < dist_[j]) || closed_[j]) return;
+    if (dist_[j] == kInfinity<D>) touched_.push_back(j);
+    dist_[j] = d;
+    pred_[j] = from;
+    if (s_.col_to_row[j] >= 0) {
+        heap_.lower(j, d);
+    } else if (!s_.has_hub() || s_.v[j] < s_.ceiling || held_ > s_.spare()) {
+        bound_ = d;
+        end_ = j;
+    } else if (!hub_closed_ && d < hub_dist_) {
+        hub_dist_ = d;
+        hub_via_ = j;
+        heap_.lower(hub_, d);
+    }
+}
+
+template <class T>
+void PathSearch<T>::scan_hub(D d) {
+    hub_closed_ = true;
+    closed_[hub_via_] = 1;  // or rounding might find it nearer once more, through the hub itself
+    for (Index j = 0; j < s_.columns; ++j)
+        if (s_.col_to_row[j] >= 0 || s_.v[j] < s_.ceiling) reach(j, kHub, d + (s_.ceiling - s_.v[j]));
+}
+
+template <class T>
+void PathSearch<T>::refresh(Index i) {
+    constexpr D kGrowth = 4;
+    const D base = row_dist_[i] - s_.u[i];
+    if (std::exchange(listed_in_[i], s_.paths) != s_.paths) {
+        s_.refresh(i);
+        if (s_.lists.tau(i) > covered_[i]) return relax_list(i, base);
+    }
+    D limit = covered_[i] + (kGrowth - 1) * (covered_[i] - s_.u[i]);
+    if (!(limit > covered_[i])) limit = kInfinity<D>;
+    auto& scratch = s_.scratch;
+    const Index count = s_.lists.kernels().collect(scratch.dense_row(i), s_.n, s_.v.data(), limit, scratch.found.data(),
+                                                   scratch.value.data());
+    for (Index t = 0; t < count; ++t) reach(scratch.found[t], i, base + scratch.value[t]);
+    cover(i, base, limit);
+}
+
+template <class T>
+void PathSearch<T>::update_duals(Index source) {
+    // Rounding can leave a distance past the bound; v must not rise by it.
+    for (const Index j : settled_) {
+        const D rise = std::max(bound_ - dist_[j], D{0});
+        s_.v[j] -= rise;
+        s_.u[s_.col_to_row[j]] += rise;
+    }
+    s_.u[source] += bound_;
+    if (hub_closed_) {
+        const D lower = s_.ceiling - std::max(bound_ - hub_dist_, D{0});
+        for (Index j = 0; j < s_.columns; ++j)
+            if (s_.col_to_row[j] < 0 && s_.v[j] > lower) s_.v[j] = lower;  // held ones, and what rounding left above
+        s_.ceiling = lower;
+    }
+}
+
+template <class T>
+void PathSearch<T>::flip(Index source) {
+    if (!hub_closed_ && s_.has_hub() && s_.v[end_] == s_.ceiling) --held_;
+    Index j = end_;
+    for (;;) {
+        const Index i = pred_[j];
+        if (i == kHub) {  // the hub takes j and gives up the column through which it was reached
+            s_.col_to_row[j] = -1;
+            s_.v[j] = s_.ceiling;
+            j = hub_via_;
+            continue;
+        }
+        const Index next = s_.row_to_col[i];
+        s_.assign(i, j);
+        if (i == source) break;
+        j = next;
+    }
+    if (hub_closed_) count_held();
+}
+
+template <class T>
+void PathSearch<T>::count_held() {
+    held_ = 0;
+    for (Index j = 0; j < s_.columns; ++j) held_ += s_.col_to_row[j] < 0 && s_.v[j] == s_.ceiling;
+}
+
+// Gives the virtual rows their columns: those with the highest v, which come down to the same level, the ceiling. Rows
+// that have one of them lose it, where there are too few unassigned ones. Nothing happens when all prices are zero.
+template <class T>
+void PathSearch<T>::prepare_hub() {
+    const Index spare = s_.spare();
+    std::vector<D> highest = s_.v;
+    std::nth_element(highest.begin(), highest.begin() + (spare - 1), highest.end(), std::greater<D>());
+    s_.ceiling = highest[spare - 1];
+    const auto release = [&](Index j) {
+        const Index i = s_.col_to_row[j];
+        if (i >= 0) s_.row_to_col[i] = s_.col_to_row[j] = -1;
+    };
+    for (Index j = 0; j < s_.columns; ++j)
+        if (s_.v[j] > s_.ceiling) {
+            release(j);
+            s_.v[j] = s_.ceiling;
+        }
+    count_held();
+    for (Index j = 0; j < s_.columns && held_ < spare; ++j)
+        if (s_.col_to_row[j] >= 0 && s_.v[j] == s_.ceiling) {
+            release(j);
+            ++held_;
+        }
+}
+
+}  // namespace lapwing

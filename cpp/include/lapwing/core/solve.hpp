@@ -1,0 +1,191 @@
+// The core method: the stages in order.
+//
+//     start (sampled prices, where they help) -> list every row -> auction phases -> shortest augmenting paths -> finish
+//
+// Complexity: one pass over the matrix to list, a small fraction of one to sample, and O(k) work for each bid and each
+// scanned row; refreshes read one dense row each. References: Guthe and Thuerck, Algorithm 1015 (ACM TOMS 47, 2021) for
+// shortest augmenting paths with epsilon scaling; Jonker and Volgenant (Computing 38, 1987); Bertsekas (1988).
+#pragma once
+
+#include <atomic>
+#include <future>
+#include <system_error>
+
+#include "lapwing/core/auction.hpp"
+#include "lapwing/core/search.hpp"
+#include "lapwing/core/start.hpp"
+
+namespace lapwing {
+
+// The schedule, in units of the mean width tau - min of the candidate lists. Times move by a few per cent when any of these
+// is halved or doubled.
+struct PhaseTuning {
+    static constexpr double kFirst = 4;  // first epsilon, over the error expected in a row's price ...
+    static constexpr double kDivisor = 5;
+    static constexpr double kLast = 0.12;          // ... down to this
+    static constexpr double kUnstructured = 0.03;  // the only epsilon, where no error is known
+    static constexpr long kBidsPerRow = 20;        // limit of a phase
+    static constexpr long kFinalBidsPerRow = 8;    // of the last one, with epsilon = 0
+    static constexpr double kManyFree =
+        1.0 / 16;                              // share of free rows: fewer after a trial, and no phase is needed; more
+                                               // at the limit of bids, and epsilon was too small
+    static constexpr double kEscalation = 8;   // of an epsilon that was too small ...
+    static constexpr double kMost = 64;        // ... up to this times the first
+    static constexpr long kSearchReads = 3;    // budget of the searches, a row: dense rows read ...
+    static constexpr long kSearchScans = 100;  // ... and rows scanned
+    static constexpr int kAttempts = 4;        // at phases from a larger epsilon, before the budget is lifted
+};
+
+// Lists every row under state.v, `threads` at a time; this thread polls meanwhile.
+template <class T>
+void list_rows(CoreState<T>& state, int threads) {
+    constexpr Index kChunk = 64;  // lists depend on rows before them in the chunk, never on the number of threads
+    std::atomic<Index> next{0};
+    const auto list_chunks = [&](ListScratch<T>& scratch, auto&& after_chunk) {
+        try {
+            for (Index begin; (begin = next.fetch_add(kChunk)) < state.m; after_chunk()) {
+                scratch.forget();
+                for (Index i = begin; i < std::min(state.m, begin + kChunk); ++i)
+                    state.lists.list(i, state.v.data(), scratch);
+            }
+        } catch (...) {
+            next = state.m;  // the others stop too
+            throw;
+        }
+    };
+    state.progress.stage = "list";
+    std::vector<std::future<long>> workers;  // joined by the futures' destructors if this thread throws
+    try {
+        for (int t = 1; t < threads && t * kChunk < state.m; ++t)
+            workers.push_back(std::async(std::launch::async, [&] {
+                ListScratch<T> scratch(state.problem.cost);
+                list_chunks(scratch, [] {});
+                return scratch.dense_rows_read;
+            }));
+    } catch (const std::system_error&) {  // no more threads to be had: fewer do it too
+    }
+    list_chunks(state.scratch, [&] { state.control.look(state.progress); });
+    for (auto& worker : workers) state.scratch.dense_rows_read += worker.get();
+}
+
+// Mean of tau - min over the lists (of a typical list, where lists are complete): the scale on which rows tell their
+// columns apart.
+template <class T>
+double list_width(CoreState<T>& state) {
+    using D = Dual<T>;
+    constexpr Index kTypical = 28;
+    double sum = 0;
+    Index counted = 0;
+    for (Index i = 0; i < state.m; ++i) {
+        const BestTwo<D> best = best_two(state, i);
+        if (best.column < 0) continue;
+        D tau = state.lists.tau(i);
+        if (tau == kInfinity<D>) {
+            Index places[kMaxCapacity];
+            D values[kMaxCapacity];
+            const Index listed = state.lists.below(i, state.v.data(), kInfinity<D>, places, values);
+            if (listed == 0) continue;
+            const Index rank = std::min(kTypical, listed - 1);
+            std::nth_element(values, values + rank, values + listed);
+            tau = values[rank];
+        }
+        sum += static_cast<double>(tau) - static_cast<double>(best.first);
+        ++counted;
+    }
+    return counted ? sum / counted : 0;
+}
+
+// Powers of two, so that float costs on a binary grid keep exact duals; 0 when an integer epsilon would be below 1.
+template <class D>
+D as_epsilon(double wanted) {
+    if (!(wanted > 0)) return 0;
+    const double power = std::exp2(std::round(std::log2(wanted)));
+    if constexpr (std::is_integral_v<D>) return power < 1 ? 0 : static_cast<D>(power);
+    return power;
+}
+
+template <class T>
+std::vector<Index> free_rows(const CoreState<T>& state) {
+    std::vector<Index> rows;
+    for (Index i = 0; i < state.m; ++i)
+        if (state.row_to_col[i] < 0) rows.push_back(i);
+    return rows;
+}
+
+// The phases, from all rows free. `error`: the error to expect in a row's price, in list widths; 0 where nothing is known.
+template <class T>
+void auction_phases(CoreState<T>& state, double error) {
+    using D = Dual<T>;
+    std::vector<Index> everyone(state.m);
+    std::iota(everyone.begin(), everyone.end(), 0);
+    // Returns the share of rows left free.
+    const auto phase = [&](D epsilon, long bids_per_row) {
+        state.release_all();
+        ++state.phases;
+        const auto left = auction(state, everyone, epsilon, bids_per_row * state.m);
+        assert_invariants(state);
+        return static_cast<double>(left.size()) / state.m;
+    };
+    state.progress.stage = "auction";
+    const double width = list_width(state);
+    if (error > 0 && phase(D{0}, 1) < PhaseTuning::kManyFree) return;
+    const double first = error > 0 ? PhaseTuning::kFirst * error : PhaseTuning::kUnstructured;
+    const double last = error > 0 ? PhaseTuning::kLast : first;
+    const double highest = static_cast<double>(cost_spread(state)) / 2;
+    bool growing = true;  // until a phase has been long enough
+    for (double wanted = first; wanted >= last && !state.control.poll(state.progress);) {
+        const D epsilon = as_epsilon<D>(std::min(wanted * width, highest));
+        if (!(epsilon > 0)) break;
+        const bool too_small = phase(epsilon, PhaseTuning::kBidsPerRow) > PhaseTuning::kManyFree;
+        growing = growing && too_small && wanted < PhaseTuning::kMost * first;
+        wanted = growing ? wanted * PhaseTuning::kEscalation : wanted / PhaseTuning::kDivisor;
+        state.progress.phase = static_cast<Index>(state.phases);
+    }
+    phase(D{0}, PhaseTuning::kFinalBidsPerRow);
+}
+
+// Gives every row its nearest column where that is free yet, with a list of this column alone: for prices under which most
+// rows want different columns. The others bid; only rows that lose in that, or take part in a search, get a longer list.
+template <class T>
+void take_nearest(CoreState<T>& state) {
+    constexpr Index kPollEvery = 64;
+    state.progress.stage = "list";
+    state.scratch.forget();
+    for (Index i = 0; i < state.m; ++i) {
+        state.lists.list_nearest(i, state.v.data(), state.scratch);
+        const BestTwo<Dual<T>> best = best_two(state, i);
+        state.u[i] = best.first;
+        if (best.column >= 0 && state.col_to_row[best.column] < 0) state.assign(i, best.column);
+        if (i % kPollEvery == 0) state.control.look(state.progress);
+    }
+    assert_invariants(state);
+}
+
+// Searches for all free rows. Fills solution.status, and the Hall violator where there is one. Returns false if it gave up
+// because the searches take more than a budget: the prices are too far off, and more auction phases are cheaper.
+template <class T>
+bool search_paths(CoreState<T>& state, bool limited, Solution<Dual<T>>& solution) {
+    state.progress.stage = "search";
+    const long reads = state.scratch.dense_rows_read + PhaseTuning::kSearchReads * state.m;
+    const long scans = state.rows_scanned + PhaseTuning::kSearchScans * state.m;
+    PathSearch<T> search(state);
+    state.progress.matched = state.matched();
+    for (const Index i : free_rows(state)) {
+        if (limited && (state.scratch.dense_rows_read > reads || state.rows_scanned > scans)) return false;
+        switch (search.augment(i)) {
+            case SearchOutcome::augmented:
+                ++state.progress.matched;
+                assert_invariants(state);
+                break;
+            case SearchOutcome::expired: solution.status = Status::time_limit; return true;
+            case SearchOutcome::infeasible:
+                solution.status = Status::infeasible;
+                solution.hall_rows = search.tree_rows(i);
+                solution.hall_cols = search.tree_columns();
+                return true;
+        }
+    }
+    return true;
+}
+
+}  // namespace lapwing

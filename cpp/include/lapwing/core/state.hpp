@@ -1,0 +1,143 @@
+// The state that the stages of the core method share: duals, assignment, candidate lists.
+//
+// Columns are numbered 0 .. n-1; with unmatched costs row i has a column of its own, its *exit* n + i, at the price of
+// staying free. A problem that has more columns than rows needs (rectangular, or with exits) is completed by `spare`
+// virtual rows that cost nothing anywhere; they are all alike, so one node, the *hub*, stands for them in a search. The
+// hub holds unassigned columns with v[j] == ceiling; the contract of solution.hpp is reached by moving ceiling to 0.
+#pragma once
+
+#include <algorithm>
+#include <stdexcept>
+#include <vector>
+
+#include "lapwing/core/lists.hpp"
+#include "lapwing/solution.hpp"
+
+namespace lapwing {
+
+template <class T>
+struct CoreState {
+    using D = Dual<T>;
+
+    CoreState(const Problem<T>& given, Control& control_)
+        : problem(given), control(control_), m(given.cost.rows), n(given.cost.cols),
+          columns(given.unmatched_cost ? n + m : n), lists(given.cost, given.maximize), scratch(given.cost), u(m, D{0}),
+          v(columns, D{0}), row_to_col(m, -1), col_to_row(columns, -1) {}
+
+    const Problem<T>& problem;
+    Control& control;
+    Progress progress;
+    Index m, n, columns;
+    CandidateLists<T> lists;
+    ListScratch<T> scratch;
+    // Invariants, but for epsilon while an auction runs: c[i,j] - u[i] - v[j] >= 0 on all edges, == 0 on matched ones;
+    // v never rises (the lists rest on it).
+    std::vector<D> u, v;
+    std::vector<Index> row_to_col, col_to_row;
+    D ceiling = 0;  // max of v; only meaningful with virtual rows
+    long bids = 0, rows_scanned = 0, paths = 0, phases = 0;
+    int start_levels = 0;  // sampled levels that v comes from; 1 for prices from regret
+    Statistics seconds;    // of each stage
+
+    bool has_hub() const { return columns > m; }
+    Index spare() const { return columns - m; }
+    bool has_exits() const { return problem.unmatched_cost != nullptr; }
+    Index exit_of(Index i) const { return n + i; }
+    // Row i's price of staying free, in the signs of the lists (see signed_cost).
+    D exit_cost(Index i) const {
+        const D price = problem.unmatched_cost[i];
+        return std::is_integral_v<D> && problem.maximize && price < kInfinity<D> ? price - 1 : price;
+    }
+
+    void assign(Index i, Index j) {
+        row_to_col[i] = j;
+        col_to_row[j] = i;
+    }
+    void refresh(Index i) { lists.refresh(i, v.data(), scratch); }
+    void release_all() {
+        std::fill(row_to_col.begin(), row_to_col.end(), -1);
+        std::fill(col_to_row.begin(), col_to_row.end(), -1);
+    }
+    Index matched() const { return static_cast<Index>(m - std::count(row_to_col.begin(), row_to_col.end(), -1)); }
+};
+
+// Sets v of the columns; those without a finite price get 0, and none gets more where columns may stay free.
+template <class T>
+void take_prices(CoreState<T>& state, const std::vector<Dual<T>>& v) {
+    using D = Dual<T>;
+    for (Index j = 0; j < state.n; ++j) {
+        const bool finite = v[j] > -kInfinity<D> && v[j] < kInfinity<D>;
+        state.v[j] = !finite ? D{0} : state.has_hub() ? std::min(v[j], D{0}) : v[j];
+    }
+}
+
+// In checking builds: the two halves of the assignment agree, and prices are finite.
+template <class T>
+void assert_invariants([[maybe_unused]] const CoreState<T>& state) {
+#ifdef LAPWING_CHECK_INVARIANTS
+    const auto holds = [](bool condition) {
+        if (!condition) throw std::logic_error("core method: an invariant of CoreState is broken");
+    };
+    for (Index i = 0; i < state.m; ++i) holds(state.row_to_col[i] < 0 || state.col_to_row[state.row_to_col[i]] == i);
+    for (Index j = 0; j < state.columns; ++j) {
+        const Index i = state.col_to_row[j];
+        holds(i < 0 || state.row_to_col[i] == j);
+        holds(state.v[j] == state.v[j] && state.v[j] < kInfinity<Dual<T>> && state.v[j] > -kInfinity<Dual<T>>);
+    }
+#endif
+}
+
+// Largest minus smallest finite cost of a row, the most of a few rows.
+template <class T>
+Dual<T> cost_spread(CoreState<T>& state) {
+    using D = Dual<T>;
+    constexpr Index kRows = 8;
+    D spread = 0;
+    for (Index t = 0; t < kRows; ++t) {
+        const T* row = state.scratch.dense_row(static_cast<Index>(static_cast<std::int64_t>(t) * state.m / kRows));
+        D least = kInfinity<D>, most = -kInfinity<D>;
+        for (Index j = 0; j < state.n; ++j) {
+            const D c = static_cast<D>(row[j]);
+            if (!(c > -kInfinity<D> && c < kInfinity<D>)) continue;
+            least = std::min(least, c);
+            most = std::max(most, c);
+        }
+        if (most > least) spread = std::max(spread, most - least);
+    }
+    return spread;
+}
+
+// A row's cheapest column and the value of its second cheapest, or a lower bound on it.
+template <class D>
+struct BestTwo {
+    Index column = -1;  // -1: the row has no column that is not forbidden
+    D first = kInfinity<D>;
+    D second = kInfinity<D>;
+};
+
+// Minima of c[i,j] - v[j] over all columns, read from the list, which is refreshed where it cannot prove them.
+template <class T>
+BestTwo<Dual<T>> best_two(CoreState<T>& state, Index i) {
+    using D = Dual<T>;
+    for (bool fresh = false;; fresh = true) {
+        ++state.bids;
+        const BestInList<D> listed = state.lists.best(i, state.v.data());
+        BestTwo<D> best{listed.place < 0 ? -1 : state.lists.cols(i)[listed.place], listed.first, listed.second};
+        if (state.has_exits() && state.exit_cost(i) < kInfinity<D>) {
+            const D r = state.exit_cost(i) - state.v[state.exit_of(i)];
+            if (r < best.first) {
+                best = {state.exit_of(i), r, best.first};
+            } else {
+                best.second = std::min(best.second, r);
+            }
+        }
+        const D tau = state.lists.tau(i);
+        if (best.first <= tau || fresh) {
+            best.second = std::min(best.second, std::max(tau, best.first));
+            return best;
+        }
+        state.refresh(i);
+    }
+}
+
+}  // namespace lapwing

@@ -1,0 +1,441 @@
+// Jonker-Volgenant on full rows, for one target (see simd/foreach_target.hpp; the scans are in jv_scan.inc.hpp).
+//
+// Minimise over perfect matchings of the rows. Prices v and a partial matching are kept such that every matched pair
+// attains its row's minimum of cost - v: then u[i] = that minimum makes the duals feasible and matched pairs tight.
+//
+//   1. Column reduction (square problems): v[j] = the column's minimum, at a row that takes the column if it has none yet.
+//      A row that took exactly one column lowers that column's price as far as the row's second minimum allows
+//      (reduction transfer), which makes room for others.
+//   2. Augmenting row reduction: a free row takes its nearest column and lowers the price until its second nearest is as
+//      near; who held the column is free now and goes on at once. When the price cannot be lowered (a tie, or the
+//      difference vanishes in rounding) the displaced row waits for the next pass: so a pass ends, and so do all
+//      after kRowReductionScans scans a row.
+//   3. Augmentation: a shortest path search (Dijkstra over columns, all distances in one dense array) from each row that is
+//      still free; prices of the columns in its tree fall by what they are nearer than the path's end. Short rows are
+//      searched in registers (jv_short.inc.hpp).
+//
+// Rectangular problems (more columns than rows) leave out step 1: prices start at 0, only fall for columns that are matched,
+// and a matched column stays matched; so v <= 0, and v = 0 at free columns. With unmatched costs, row i has
+// one more column, its private exit at that cost and price 0. Nobody else can want it: a row that takes its exit is done.
+//
+// If a search runs dry, its rows have only its columns, one fewer: a Hall violator.
+//
+// References: R. Jonker, A. Volgenant, "A shortest augmenting path algorithm for dense and sparse linear assignment problems",
+// Computing 38 (1987) 325-340. Complexity O(rows^2 cols). Deviations: dense distances instead of a partition of the columns (a
+// scan is then one pass of vector instructions), free columns are preferred among ties, and the bounds on step 2.
+#include "lapwing/jv_lanes.inc.hpp"
+#include "lapwing/jv_memory.inc.hpp"
+#include "lapwing/jv_scan.inc.hpp"
+#include "lapwing/jv_short.inc.hpp"
+
+namespace lapwing {
+namespace LAPWING_TARGET {
+
+template <class T>
+class Jv {
+  public:
+    using D = Dual<T>;
+
+    // cost: rows x cols with col_stride 1, minimised as it is.
+    Jv(const MatrixView<T>& cost, const D* unmatched_cost, Carver& memory, Control* control)
+        : cost_(cost), exit_(unmatched_cost), control_(control), rows_(cost.rows), cols_(cost.cols),
+          too_large_(above(cost_limit<D>(std::min(rows_, cols_)))), whole_(cols_ / kLanes * kLanes),
+          padded_((cols_ + kLanes - 1) / kLanes * kLanes) {
+        const auto longest = static_cast<std::size_t>(padded_);
+        const auto rows = static_cast<std::size_t>(rows_);
+        v_ = memory.take<D>(longest);
+        distance_ = memory.take<D>(longest);
+        from_ = memory.take<std::int64_t>(longest);
+        tree_v_ = memory.take<D>(longest);
+        tree_distance_ = memory.take<D>(longest);
+        u_ = memory.take<D>(rows);
+        tails_ = memory.take<D>(whole_ < cols_ ? rows * kLanes : 0);
+        matched_costs_ = memory.take<D>(fits_registers() ? longest * longest : 0);
+        tree_ = memory.take<Index>(longest);
+        col_to_row_ = memory.take<Index>(longest);
+        open_ = memory.take<std::uint8_t>(longest / kLanes);
+        row_to_col_ = memory.take<Index>(rows);
+        free_ = memory.take<Index>(rows);
+        hall_rows_ = memory.take<Index>(rows);
+    }
+
+    DirectAnswer<D> solve(bool with_u) {
+        DirectAnswer<D> answer;
+        answer.status = run();
+        if (with_u) finish_u();
+        answer.row_to_col = row_to_col_;
+        answer.u = with_u ? u_ : nullptr;
+        answer.v = v_;
+        answer.hall_rows = hall_rows_;
+        answer.hall_cols = tree_;
+        answer.hall_size = tree_size_;
+        answer.rows_read = scans_;
+        return answer;
+    }
+
+  private:
+    struct End {
+        enum { column, exit, dry, expired } what;
+        Index number;  // of the free column, or of the row that takes its exit
+    };
+
+    // Augmenting row reduction gives up after so many scans for each row of the matrix: by then a search is cheaper, as it
+    // is bounded, where rows may fight over prices for long (structured costs).
+    static constexpr Index kRowReductionScans = 1;
+    static constexpr int kRowReductionPasses = 2;
+
+    Row<T> row(Index i) const {
+        return {cost_.row(i), whole_ < cols_ ? tails_ + static_cast<std::ptrdiff_t>(i) * kLanes : nullptr, whole_};
+    }
+    D at(Index i, Index j) const { return static_cast<D>(cost_.row(i)[j]); }
+    static D above(D x) {
+        if constexpr (std::is_floating_point_v<D>) return std::nextafter(x, kInfinity<D>);
+        return x + 1;
+    }
+    static bool infinite(D x) { return x >= kInfinity<D>; }
+
+    Status run() {
+        std::fill_n(row_to_col_, rows_, Index{-1});
+        std::fill_n(col_to_row_, cols_, Index{-1});
+        std::fill_n(open_, padded_ / kLanes, std::uint8_t{(1u << kLanes) - 1});
+        fill_tails();
+        if (rows_ == cols_ && exit_ == nullptr) {
+            reduce_columns();
+        } else {
+            check_rows();
+            std::fill_n(v_, cols_, D{});
+            close_padding();
+            for (Index i = 0; i < rows_; ++i) free_[i] = i;
+            free_count_ = rows_;
+        }
+        if (exit_ != nullptr && too_many_rows()) return Status::infeasible;
+        if (reduce_rows()) return Status::time_limit;
+        if (control_ != nullptr) start_bound();
+        if (fits_registers() && free_count_ > 0) search_in_registers();
+        for (; done_ < free_count_; ++done_) {
+            const Index root = free_[done_];
+            const End end = search(root);
+            switch (end.what) {
+                case End::column: augment(root, end.number); break;
+                case End::exit: augment_to_exit(root, end.number); break;
+                case End::dry: name_violator(root); return Status::infeasible;
+                case End::expired: return Status::time_limit;
+            }
+        }
+        return Status::optimal;
+    }
+
+    void take(Index j, Index i) {
+        col_to_row_[j] = i;
+        open_[j / kLanes] &= static_cast<std::uint8_t>(~(1u << j % kLanes));
+    }
+
+    void fill_tails() {
+        const Index rest = cols_ - whole_;
+        if (rest == 0) return;
+        for (Index i = 0; i < rows_; ++i) {
+            store(tails_ + static_cast<std::ptrdiff_t>(i) * kLanes, load_partial<D>(cost_.row(i) + whole_, rest));
+        }
+    }
+
+    // Columns that only fill up a vector look like columns of the tree: nothing ever reaches them.
+    void close_padding() { std::fill(v_ + cols_, v_ + padded_, -kInfinity<D>); }
+
+    // Forbidden pairs do not pass; check_rows lets them.
+    Mask is_usual(Vec<D> x) const {
+        if constexpr (std::is_floating_point_v<D>) {
+            const Lanes magnitude = (Lanes)x & broadcast(std::numeric_limits<std::int64_t>::max());
+            return less((Vec<D>)magnitude, broadcast(too_large_));
+        } else {
+            return less(x ^ (x >> 63), broadcast(too_large_));
+        }
+    }
+    static constexpr bool kAlwaysUsual = sizeof(T) < sizeof(D) && !std::is_floating_point_v<T>;
+
+    void check_rows() const {
+        if constexpr (kAlwaysUsual) return;
+        Mask valid = is_usual(Vec<D>{});
+        const unsigned all = bits(valid);
+        const Vec<D> forbidden = broadcast(kInfinity<D>);
+        for (Index i = 0; i < rows_; ++i) {
+            row(i).for_each([&](Vec<D> x, Index) __attribute__((always_inline)) {
+                valid = static_cast<Mask>(valid & (is_usual(x) | equal(x, forbidden)));
+            });
+        }
+        if (bits(valid) != all) refuse_first_invalid();
+    }
+    [[noreturn]] void refuse_first_invalid() const {
+        for (Index i = 0; i < rows_; ++i) {
+            for (Index j = 0; j < cols_; ++j) {
+                const D x = at(i, j);
+                if (!(x > -kInfinity<D>)) throw InvalidCost{i, j};
+                if (!(std::max(x, -x) < too_large_) && !infinite(x)) throw CostTooLarge{i, j};
+            }
+        }
+        __builtin_unreachable();
+    }
+
+    // Step 1, checking the costs on the way.
+    void reduce_columns() {
+        std::int64_t* nearest = from_;
+        Mask valid = is_usual(Vec<D>{});
+        const unsigned all = bits(valid);
+        for (Index j = 0; j < padded_; j += kLanes) {
+            Vec<D> best = broadcast(kInfinity<D>);
+            Lanes where = {};
+            Lanes me = {};
+            for (Index i = 0; i < rows_; ++i) {
+                const Vec<D> x = j < whole_ ? load_as<D>(cost_.row(i) + j)
+                                            : load<Vec<D>>(tails_ + static_cast<std::ptrdiff_t>(i) * kLanes);
+                if constexpr (!kAlwaysUsual) valid = static_cast<Mask>(valid & is_usual(x));
+                where = select(less(x, best), me, where);
+                best = lane_min(best, x);
+                me += 1;
+            }
+            store(v_ + j, best);
+            store(nearest + j, where);
+        }
+        if (bits(valid) != all) check_rows();
+        close_padding();
+        Index* taken = hall_rows_;  // columns that name this row as their nearest
+        std::fill_n(taken, rows_, Index{0});
+        for (Index j = 0; j < cols_; ++j) {  // upwards: the identity for equal costs, as SciPy
+            if (infinite(v_[j])) {           // nobody can have it
+                v_[j] = D{};
+                continue;
+            }
+            const auto i = static_cast<Index>(nearest[j]);
+            if (taken[i]++ == 0) {
+                row_to_col_[i] = j;
+                take(j, i);
+            }
+        }
+        free_count_ = 0;
+        for (Index i = 0; i < rows_; ++i) {
+            if (taken[i] == 0) free_[free_count_++] = i;
+            if (taken[i] == 1) transfer(i);
+        }
+        scans_ += rows_;
+    }
+    // The row's own column is at 0 after column reduction: its price may fall by the row's second minimum.
+    void transfer(Index i) {
+        const auto two = two_smallest(row(i), v_);
+        ++scans_;
+        const Index j = row_to_col_[i];
+        if (!infinite(two.second)) put(v_, j, v_[j] - two.second);
+    }
+
+    // Step 2. True when the time is up.
+    bool reduce_rows() {
+        std::int64_t budget = static_cast<std::int64_t>(kRowReductionScans) * rows_;
+        for (int pass = 0; pass < kRowReductionPasses; ++pass) {
+            const Index todo = free_count_;
+            free_count_ = 0;
+            for (Index next = 0; next < todo;) {
+                Index i = free_[next++];
+                while (i >= 0) {
+                    if (--budget < 0) {
+                        // Rows already seen come first: there is room, as each free row was counted once.
+                        free_[free_count_++] = i;
+                        free_count_ =
+                            static_cast<Index>(std::copy(free_ + next, free_ + todo, free_ + free_count_) - free_);
+                        return expired();
+                    }
+                    i = reduce_row(i);
+                }
+            }
+            if (expired()) return true;
+        }
+        return false;
+    }
+    // Gives row i a column if it can; returns the row that goes on at once, or -1.
+    Index reduce_row(Index i) {
+        auto [first, second, column] = two_smallest(row(i), v_);
+        ++scans_;
+        if (exit_ != nullptr) {
+            if (exit_[i] <= first && !infinite(exit_[i])) return -1;  // it stays free
+            second = std::min(second, exit_[i]);
+        }
+        if (infinite(first)) {
+            free_[free_count_++] = i;
+            return -1;
+        }
+        const D price = v_[column];
+        const D lowered = infinite(second) ? price : price - (second - first);
+        Index holder = col_to_row_[column];
+        if (!(lowered < price) && holder >= 0) {
+            const Index other = find_free_tight(row(i), v_, first, open_);
+            if (other >= 0) {
+                column = other;
+                holder = -1;
+            }
+        } else {
+            put(v_, column, lowered);
+        }
+        row_to_col_[i] = column;
+        take(column, i);
+        if (holder < 0) return -1;
+        row_to_col_[holder] = -1;
+        if (lowered < price) return holder;
+        free_[free_count_++] = holder;
+        return -1;
+    }
+
+    // Step 3: distances from row `root` until a free column or an exit is the nearest of all.
+    End search(Index root) {
+        tree_size_ = 0;
+        D exit_distance = exit_ != nullptr ? exit_[root] : kInfinity<D>;
+        Index exit_row = root;
+        Nearest<D> nearest = relax<true>(row(root), v_, D{}, root, distance_, from_);
+        ++scans_;
+        start_ = std::min(nearest.distance, exit_distance);
+        level_ = -kInfinity<D>;
+        for (;;) {
+            if (infinite(nearest.distance) && infinite(exit_distance)) return {End::dry, root};
+            if (exit_distance <= nearest.distance) {
+                level_ = std::max(level_, exit_distance);
+                return {End::exit, exit_row};
+            }
+            Index j = nearest.column;
+            if ((nearest.tied || nearest.distance == level_) && col_to_row_[j] >= 0) {
+                const Index free_column = find_free_at(distance_, nearest.distance, padded_, open_);
+                if (free_column >= 0) j = free_column;
+            }
+            level_ = std::max(level_, nearest.distance);  // rounding may not lower it
+            const Index i = col_to_row_[j];
+            if (i < 0) return {End::column, j};
+            if (expired()) {
+                restore_prices();
+                return {End::expired, root};
+            }
+            const D to_row = level_ - (at(i, j) - v_[j]);  // its distance, less its u
+            if (exit_ != nullptr && !infinite(exit_[i]) && to_row + exit_[i] < exit_distance) {
+                exit_distance = to_row + exit_[i];
+                exit_row = i;
+            }
+            tree_[tree_size_] = j;
+            tree_v_[tree_size_] = v_[j];
+            tree_distance_[tree_size_++] = level_;
+            put(v_, j, -kInfinity<D>);
+            put(distance_, j, kInfinity<D>);
+            nearest = relax<false>(row(i), v_, to_row, i, distance_, from_);
+            ++scans_;
+        }
+    }
+    // All searches for short rows, up to one that runs dry.
+    bool fits_registers() const { return padded_ <= kMostVectors * kLanes && exit_ == nullptr; }
+    template <int N = 1>
+    void search_in_registers() {
+        if constexpr (N < kMostVectors)
+            if (padded_ > N * kLanes) return search_in_registers<N + 1>();
+        RegisterSearch<T, N> search(matched_costs_, v_, open_, row_to_col_, col_to_row_);
+        for (Index j = 0; j < cols_; ++j)
+            if (col_to_row_[j] >= 0) search.place(j, row(col_to_row_[j]));
+        while (done_ < free_count_ && search.match(free_[done_], row(free_[done_]), scans_)) ++done_;
+    }
+    void restore_prices() {
+        for (Index k = 0; k < tree_size_; ++k) v_[tree_[k]] = tree_v_[k];
+    }
+    void lower_prices() {
+        for (Index k = 0; k < tree_size_; ++k) v_[tree_[k]] = tree_v_[k] - (level_ - tree_distance_[k]);
+        bound_ += static_cast<double>(level_ - start_);
+    }
+    void augment(Index root, Index column) {
+        lower_prices();
+        for (Index i = -1; i != root;) {
+            i = static_cast<Index>(from_[column]);
+            take(column, i);
+            std::swap(row_to_col_[i], column);
+        }
+    }
+    void augment_to_exit(Index root, Index i) {
+        if (i == root) return lower_prices();
+        const Index column = row_to_col_[i];
+        row_to_col_[i] = -1;
+        augment(root, column);
+    }
+
+    bool expired() {
+        if (control_ == nullptr) return false;
+        return control_->poll({"search", 0, rows_ - free_count_, bound_});
+    }
+    // The dual objective, of which every search adds its own part.
+    void start_bound() {
+        finish_u();
+        double sum = 0;
+        for (Index i = 0; i < rows_; ++i) sum += static_cast<double>(u_[i]);
+        for (Index j = 0; j < cols_; ++j) sum += static_cast<double>(v_[j]);
+        bound_ = sum;
+    }
+    // u of every row; those of free_ from number done_ on are still waiting for a column.
+    void finish_u() {
+        for (Index i = 0; i < rows_; ++i) {
+            const Index j = row_to_col_[i];
+            u_[i] = j >= 0 ? at(i, j) - v_[j] : exit_ != nullptr ? exit_[i] : D{};
+        }
+        for (Index k = done_; k < free_count_; ++k) {
+            const Index i = free_[k];
+            u_[i] = two_smallest(row(i), v_).first;
+            if (exit_ != nullptr) u_[i] = std::min(u_[i], exit_[i]);
+        }
+    }
+    // More rows without an exit than columns: said before their prices fall without end.
+    bool too_many_rows() {
+        Index count = 0;
+        for (Index i = 0; i < rows_ && count <= cols_; ++i)
+            if (infinite(exit_[i])) hall_rows_[count++] = i;
+        if (count <= cols_) return false;
+        for (Index j = 0; j < cols_; ++j) tree_[j] = j;
+        tree_size_ = cols_;
+        return true;
+    }
+    void name_violator(Index root) {
+        hall_rows_[0] = root;
+        for (Index k = 0; k < tree_size_; ++k) hall_rows_[k + 1] = col_to_row_[tree_[k]];
+        restore_prices();
+    }
+
+    const MatrixView<T> cost_;
+    const D* const exit_;  // unmatched cost by row, or null
+    Control* const control_;
+    const Index rows_, cols_;
+    const D too_large_;           // the smallest magnitude that a cost may not have
+    const Index whole_, padded_;  // columns in whole vectors; columns rounded up to whole vectors
+
+    // By column. While a search runs, v of a column in the tree is -infinity, and its price is in tree_v_.
+    D* v_;
+    D* distance_;
+    std::int64_t* from_;  // the row through which distance_ was found
+    Index* col_to_row_;
+    D* matched_costs_;    // the matched rows' costs, for searches in registers
+    std::uint8_t* open_;  // see find_free_at
+    // The tree of one search, in the order of distance_.
+    Index* tree_;
+    D* tree_v_;
+    D* tree_distance_;
+    Index tree_size_ = 0;
+    D start_{}, level_{};  // the first and the present distance
+    // By row.
+    D* u_;
+    D* tails_;
+    Index* row_to_col_;
+    Index* free_;                      // rows that wait for a column
+    Index free_count_ = 0, done_ = 0;  // done_ of them have been searched for
+    Index* hall_rows_;
+    double bound_ = -std::numeric_limits<double>::infinity();
+    double scans_ = 0;
+};
+
+template <class T, class D = Dual<T>>
+DirectAnswer<D> solve_direct(const Problem<T>& problem, std::byte* workspace, bool with_u, Control* control) {
+    Carver memory(workspace);
+    const MatrixView<T>& cost = problem.cost;
+    if (!problem.maximize && cost.col_stride == 1)
+        return Jv<T>(cost, problem.unmatched_cost, memory, control).solve(with_u);
+    const auto entries = static_cast<std::size_t>(cost.rows) * static_cast<std::size_t>(cost.cols);
+    const MatrixView<D> copied = copy_minimised(problem, memory.take<D>(entries));
+    return Jv<D>(copied, problem.unmatched_cost, memory, control).solve(with_u);
+}
+
+}  // namespace LAPWING_TARGET
+}  // namespace lapwing

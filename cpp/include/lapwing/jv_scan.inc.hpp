@@ -1,0 +1,125 @@
+// What the direct path does to one row: each function is one pass over the row, one vector at a time.
+//
+// Columns come in whole vectors straight from the matrix; the last, partial one of every row lies in a side table,
+// padded with kInfinity, and the arrays by column (prices, distances, ...) are as long as the padded rows. So no pass has
+// a scalar remainder, and the matrix is not copied.
+namespace lapwing {
+namespace LAPWING_TARGET {
+
+template <class T>
+struct Row {
+    const T* cost = nullptr;
+    const Dual<T>* tail = nullptr;  // the last, partial vector; null if there is none
+    Index whole = 0;                // columns in whole vectors, a multiple of kLanes
+    // f(costs as duals, first column) for every vector of the row
+    template <class F>
+    LAPWING_INLINE void for_each(F&& f) const {
+        for (Index j = 0; j < whole; j += kLanes) f(load_as<Dual<T>>(cost + j), j);
+        if (tail != nullptr) f(load<Vec<Dual<T>>>(tail), whole);
+    }
+    // The vector that begins with column j.
+    LAPWING_INLINE Vec<Dual<T>> vector(Index j) const {
+        return j < whole ? load_as<Dual<T>>(cost + j) : load<Vec<Dual<T>>>(tail);
+    }
+};
+
+template <class D>
+struct TwoSmallest {
+    D first, second;
+    Index column;  // of the first
+};
+
+// The two smallest of cost - v over a row.
+template <class T, class D = Dual<T>>
+LAPWING_INLINE TwoSmallest<D> two_smallest(const Row<T>& row, const D* v) {
+    Vec<D> first = broadcast(kInfinity<D>), second = first;
+    Lanes where = lane_numbers();
+    const Lanes lane = where;
+    row.for_each([&](Vec<D> cost, Index j) __attribute__((always_inline)) {
+        const Vec<D> x = cost - load<Vec<D>>(v + j);
+        where = select(less(x, first), lane + static_cast<std::int64_t>(j), where);
+        second = lane_min(second, lane_max(first, x));
+        first = lane_min(first, x);
+    });
+    const Vec<D> mine = first;
+    two_smallest_of_lanes(first, second);
+    const unsigned at = bits(equal(mine, first));
+    std::int64_t columns[kLanes];
+    store(columns, where);
+    return {first[0], second[0], at == 0 ? 0 : static_cast<Index>(columns[__builtin_ctz(at)])};
+}
+
+// (cost - price) + offset. Columns that already belong to the tree have the price -kInfinity and come out at kInfinity: for
+// floating-point numbers by themselves, for integers (which wrap around on the way) because they are told so.
+template <class D>
+LAPWING_INLINE Vec<D> distance_through(Vec<D> cost, Vec<D> price, Vec<D> offset) {
+    if constexpr (std::is_floating_point_v<D>) {
+        return (cost - price) + offset;
+    } else {
+        using Unsigned = Vec<std::uint64_t>;
+        const Vec<D> x = (Vec<D>)(((Unsigned)cost - (Unsigned)price) + (Unsigned)offset);
+        return select(equal(price, broadcast(-kInfinity<D>)), broadcast(kInfinity<D>), x);
+    }
+}
+
+template <class D>
+struct Nearest {
+    D distance;
+    Index column;
+    bool tied;  // another column may be as near
+};
+
+// distance[j] = min(distance[j], (cost - w[j]) + offset), with the row's number in `from` wherever it fell (or, with
+// kFirst, everywhere: distance and `from` are written for the first time); returns the nearest column.
+template <bool kFirst, class T, class D = Dual<T>>
+LAPWING_INLINE Nearest<D> relax(const Row<T>& row, const D* w, D offset, Index number, D* distance,
+                                std::int64_t* from) {
+    Vec<D> best = broadcast(kInfinity<D>);
+    Lanes where = lane_numbers();
+    const Lanes lane = where;
+    const Lanes me = broadcast(static_cast<std::int64_t>(number));
+    row.for_each([&](Vec<D> cost, Index j) __attribute__((always_inline)) {
+        Vec<D> x = distance_through<D>(cost, load<Vec<D>>(w + j), broadcast(offset));
+        if constexpr (kFirst) {
+            store(from + j, me);
+        } else {
+            const Vec<D> old = load<Vec<D>>(distance + j);
+            store_where(less(x, old), from + j, me);
+            x = lane_min(x, old);
+        }
+        store(distance + j, x);
+        where = select(less(x, best), lane + static_cast<std::int64_t>(j), where);
+        best = lane_min(best, x);
+    });
+    const Vec<D> all = min_of_lanes(best);
+    const unsigned at = bits(equal(best, all));
+    std::int64_t columns[kLanes];
+    store(columns, where);
+    return {all[0], at == 0 ? 0 : static_cast<Index>(columns[__builtin_ctz(at)]), (at & (at - 1)) != 0};
+}
+
+// Free columns are bits: bit l of open[b] is set if column b * kLanes + l is free.
+// The first free column whose value x[j] is exactly `level`, or -1.
+template <class D>
+LAPWING_INLINE Index find_free_at(const D* x, D level, Index padded, const std::uint8_t* open) {
+    const Vec<D> wanted = broadcast(level);
+    for (Index j = 0; j < padded; j += kLanes) {
+        const unsigned hits = bits(equal(load<Vec<D>>(x + j), wanted)) & open[j / kLanes];
+        if (hits != 0) return j + __builtin_ctz(hits);
+    }
+    return -1;
+}
+// The first free column with cost - v exactly `level`, or -1.
+template <class T, class D = Dual<T>>
+LAPWING_INLINE Index find_free_tight(const Row<T>& row, const D* v, D level, const std::uint8_t* open) {
+    const Vec<D> wanted = broadcast(level);
+    Index found = -1;
+    row.for_each([&](Vec<D> cost, Index j) __attribute__((always_inline)) {
+        const unsigned hits = bits(equal(cost - load<Vec<D>>(v + j), wanted)) & open[j / kLanes];
+        if (hits != 0 && found < 0) found = j + __builtin_ctz(hits);
+    });
+    return found;
+}
+
+}  // namespace LAPWING_TARGET
+}  // namespace lapwing

@@ -1,0 +1,22 @@
+// Which instruction set this process uses: the best one that both the CPU has and the code was compiled for.
+// LAPWING_SIMD=baseline|avx2|avx512 in the environment lowers it (tests run every target this way).
+#pragma once
+
+namespace lapwing {
+
+enum class SimdTarget { baseline, avx2, avx512 };
+
+// Decided once, at the first call.
+SimdTarget simd_target();
+const char* simd_target_name();
+
+}  // namespace lapwing
+
+#if defined(__x86_64__) && defined(__GNUC__)
+#define LAPWING_DISPATCH(function, ...)                                                                   \
+    (::lapwing::simd_target() == ::lapwing::SimdTarget::avx512 ? ::lapwing::avx512::function(__VA_ARGS__) \
+     : ::lapwing::simd_target() == ::lapwing::SimdTarget::avx2 ? ::lapwing::avx2::function(__VA_ARGS__)   \
+                                                               : ::lapwing::baseline::function(__VA_ARGS__))
+#else
+#define LAPWING_DISPATCH(function, ...) ::lapwing::baseline::function(__VA_ARGS__)
+#endif

@@ -1,0 +1,168 @@
+#include "lapwing/batch.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <exception>
+#include <mutex>
+#include <system_error>
+#include <thread>
+
+#include "lapwing/jv.hpp"
+#include "lapwing/methods.hpp"
+#include "lapwing/range.hpp"
+
+namespace lapwing {
+namespace {
+
+// One solved problem in its own orientation, from either path.
+template <class D>
+struct Solved {
+    const Index* row_to_col;
+    const D* u;
+    const D* v;
+};
+
+template <class T>
+class Batch {
+  public:
+    using D = Dual<T>;
+
+    Batch(std::span<const Problem<T>> problems, const BatchOutput<D>& output, const std::function<bool()>& keep_going)
+        : problems_(problems), output_(output), keep_going_(keep_going) {}
+
+    std::vector<BatchFault> run(int threads) {
+        const std::size_t useful = std::min(static_cast<std::size_t>(std::max(threads, 1)), problems_.size());
+        turn_ = std::clamp<std::size_t>(problems_.size() / (useful * kTurnsPerThread), 1, kMostPerTurn);
+        std::vector<std::jthread> helpers;
+        try {
+            for (std::size_t t = 1; t < useful; ++t) helpers.emplace_back([this] { work(false); });
+        } catch (const std::system_error&) {  // no more threads to be had: fewer do it too
+        }
+        work(true);
+        helpers.clear();
+        if (failure_) std::rethrow_exception(failure_);
+        std::sort(faults_.begin(), faults_.end(),
+                  [](const BatchFault& a, const BatchFault& b) { return a.problem < b.problem; });
+        return std::move(faults_);
+    }
+
+  private:
+    using Clock = std::chrono::steady_clock;
+    static constexpr std::size_t kTurnsPerThread = 16, kMostPerTurn = 64;
+    static constexpr auto kLookInterval = std::chrono::milliseconds(50);
+
+    void work(bool is_caller) {
+        try {
+            Workspace workspace;
+            std::size_t bytes = 0;
+            auto next_look = Clock::now() + kLookInterval;
+            for (std::size_t start; !stop_ && (start = next_.fetch_add(turn_)) < problems_.size();) {
+                for (std::size_t b = start; b < std::min(start + turn_, problems_.size()); ++b) {
+                    try {
+                        solve(b, workspace, bytes, is_caller);
+                    } catch (const InvalidCost& at) {
+                        report({b, BatchFault::invalid, at.row, at.col}, is_tall(b));
+                    } catch (const CostTooLarge& at) {
+                        report({b, BatchFault::range, at.row, at.col}, is_tall(b));
+                    }
+                }
+                if (is_caller && Clock::now() >= next_look) {
+                    next_look = Clock::now() + kLookInterval;
+                    if (!keep_going_()) throw Interrupted{};
+                }
+            }
+        } catch (...) {
+            const std::lock_guard lock(mutex_);
+            if (!failure_ || is_caller) failure_ = std::current_exception();
+            stop_ = true;
+        }
+    }
+
+    bool is_tall(std::size_t b) const {
+        const Problem<T>& problem = problems_[b];
+        return problem.unmatched_cost == nullptr && problem.cost.rows > problem.cost.cols;
+    }
+    void report(BatchFault fault, bool tall) {
+        if (tall && fault.kind != BatchFault::infeasible) std::swap(fault.row, fault.col);
+        const std::lock_guard lock(mutex_);
+        faults_.push_back(fault);
+    }
+
+    void solve(std::size_t b, Workspace& workspace, std::size_t& bytes, bool is_caller) {
+        Problem<T> problem = problems_[b];
+        if (is_tall(b)) problem.cost = problem.cost.transposed();
+        if (std::min(problem.cost.rows, problem.cost.cols) > kDirectMaxRows) return solve_large(b, problem, is_caller);
+        const std::size_t needed = direct_workspace_bytes(problem);
+        if (needed > bytes) {
+            workspace = make_workspace(needed);
+            bytes = needed;
+        }
+        const auto answer = solve_direct(problem, workspace.get(), output_.u != nullptr, nullptr);
+        if (answer.status == Status::infeasible)
+            return report({b, BatchFault::infeasible, answer.hall_size + 1, answer.hall_size}, is_tall(b));
+        write(b, problem, {answer.row_to_col, answer.u, answer.v});
+    }
+    void solve_large(std::size_t b, const Problem<T>& problem, bool is_caller) {
+        constexpr double kForever = std::numeric_limits<double>::infinity();
+        Control control(kForever, [&](const Progress&) { return !stop_ && (!is_caller || keep_going_()); });
+        const auto solution = std::min(problem.cost.rows, problem.cost.cols) <= kJvOrCoreMaxRows
+                                  ? solve_jv_or_core<T>(problem, 1, control)
+                                  : solve_core<T>(problem, nullptr, 1, control);
+        if (solution.status == Status::infeasible) {
+            return report({b, BatchFault::infeasible, static_cast<Index>(solution.hall_rows.size()),
+                           static_cast<Index>(solution.hall_cols.size())},
+                          is_tall(b));
+        }
+        write(b, problem, {solution.row_to_col.data(), solution.u.data(), solution.v.data()});
+    }
+
+    // `problem` is transposed if the given one is tall; the outputs are of the given one.
+    void write(std::size_t b, const Problem<T>& problem, const Solved<D>& solved) {
+        const Index rows = problem.cost.rows, cols = problem.cost.cols;
+        const std::size_t first_row = output_.row_start[b], first_col = output_.col_start[b];
+        std::int64_t* row_to_col = output_.row_to_col + first_row;
+        const bool tall = is_tall(b);
+        if (tall) std::fill_n(row_to_col, cols, std::int64_t{-1});
+        D objective{};
+        for (Index i = 0; i < rows; ++i) {
+            const Index j = solved.row_to_col[i];
+            (tall ? row_to_col[j] : row_to_col[i]) = tall ? i : j;
+            objective += j >= 0 ? static_cast<D>(problem.cost.at(i, j))
+                                : (problem.maximize ? -problem.unmatched_cost[i] : problem.unmatched_cost[i]);
+        }
+        output_.objective[b] = objective;
+        if (output_.u == nullptr) return;
+        std::copy_n(tall ? solved.v : solved.u, tall ? cols : rows, output_.u + first_row);
+        std::copy_n(tall ? solved.u : solved.v, tall ? rows : cols, output_.v + first_col);
+    }
+
+    std::span<const Problem<T>> problems_;
+    const BatchOutput<D>& output_;
+    const std::function<bool()>& keep_going_;
+    std::size_t turn_ = 1;
+    std::atomic<std::size_t> next_ = 0;
+    std::atomic<bool> stop_ = false;
+    std::mutex mutex_;  // guards the two below
+    std::vector<BatchFault> faults_;
+    std::exception_ptr failure_;
+};
+
+}  // namespace
+
+template <class T>
+std::vector<BatchFault> solve_batch(std::span<const Problem<T>> problems, const BatchOutput<Dual<T>>& output,
+                                    int threads, const std::function<bool()>& keep_going) {
+    return Batch<T>(problems, output, keep_going).run(threads);
+}
+
+#define LAPWING_BATCH(T)                                                                                        \
+    template std::vector<BatchFault> solve_batch(std::span<const Problem<T>>, const BatchOutput<Dual<T>>&, int, \
+                                                 const std::function<bool()>&);
+LAPWING_BATCH(float)
+LAPWING_BATCH(double)
+LAPWING_BATCH(std::int32_t)
+LAPWING_BATCH(std::int64_t)
+#undef LAPWING_BATCH
+
+}  // namespace lapwing

@@ -1,0 +1,275 @@
+#include "lapwing/certificate.hpp"
+
+#include <atomic>
+#include <cmath>
+#include <system_error>
+#include <thread>
+#include <vector>
+
+#include "lapwing/exact_sum.hpp"
+
+#define LAPWING_TARGET_INCLUDE "lapwing/certificate.inc.hpp"
+#include "lapwing/simd/foreach_target.hpp"
+
+namespace lapwing {
+namespace {
+
+constexpr Index kBlock = baseline::kCertificateBlock;
+constexpr Index kBuffer = 1024;                            // costs copied at a time where neither stride is 1
+constexpr std::int64_t kSafeDual = std::int64_t{1} << 61;  // beyond this the fast integer test could overflow
+
+bool is_valid_cost(double c) { return c > -kInfinity<double>; }
+bool is_valid_cost(std::int64_t) { return true; }
+bool is_valid_dual(double x) { return std::isfinite(x); }
+bool is_valid_dual(std::int64_t) { return true; }
+bool is_fast(double) { return true; }
+bool is_fast(std::int64_t x) { return x <= kSafeDual && x >= -kSafeDual; }
+
+// max(0, a + b - c), rounded up; infinity for NaN and on overflow. Two error-free additions leave three terms; two more
+// leave `sum` with the sign of the exact value, and an error below its last bit. Allocates nothing: runs in helpers.
+double excess(double c, double a, double b) {
+    const TwoSum first(a, -c);
+    const TwoSum second(first.sum, b);
+    if (!std::isfinite(second.sum) || !std::isfinite(first.error) || !std::isfinite(second.error)) {
+        return second.sum == -kInfinity<double> ? 0 : kInfinity<double>;
+    }
+    const TwoSum low(first.error, second.error);
+    const TwoSum high(second.sum, low.sum);
+    const TwoSum rest(high.error, low.error);
+    const TwoSum all(high.sum, rest.sum);
+    const bool is_more = all.error > 0 || rest.error > 0;
+    return std::max(0.0, is_more ? std::nextafter(all.sum, kInfinity<double>) : all.sum);
+}
+std::int64_t excess(std::int64_t c, std::int64_t a, std::int64_t b) {
+    return std::max(std::int64_t{0}, ExactSum<std::int64_t>::clamp(Int128{a} + b - c));
+}
+
+// Whether excess(c, a, b) > known is impossible; cheap. The margin is four times what the two additions can round off.
+bool is_no_worse(double c, double a, double b, double known) {
+    const double d = a - c;
+    const double rough = d + b;
+    return rough + (std::fabs(d) + std::fabs(rough)) * 0x1p-51 <= known;
+}
+bool is_no_worse(std::int64_t, std::int64_t, std::int64_t, std::int64_t) { return false; }
+
+// As minimised, without overflow at the most negative integer.
+template <class T>
+Dual<T> minimised(T c, bool maximize) {
+    if constexpr (std::is_same_v<T, std::int64_t>) {
+        if (c == std::numeric_limits<T>::min()) return maximize ? std::numeric_limits<T>::max() : c;
+    }
+    const auto d = static_cast<Dual<T>>(c);
+    return maximize ? -d : d;
+}
+
+template <class D>
+void report(Certificate<D>& result, Fault fault, Index row, Index col) {
+    if (result.fault != Fault::none) return;
+    result.fault = fault;
+    result.fault_row = row;
+    result.fault_col = col;
+}
+
+template <class D>
+void violate(Certificate<D>& result, D amount, Index row, Index col) {
+    if (!(amount > result.violation)) return;
+    result.violation = amount;
+    result.violation_row = row;
+    result.violation_col = col;
+}
+
+// The worst violation of every line. A line is a row, or a column where columns are contiguous and rows are not.
+template <class T>
+class LineScan {
+    using D = Dual<T>;
+
+  public:
+    struct Line {
+        D violation = 0;
+        Index position = -1;  // of the worst violation
+        Index invalid = -1;   // position of a NaN or -inf
+    };
+    LineScan(const MatrixView<T>& lines, bool maximize, const D* line_duals, const D* cross_duals)
+        : lines_(lines), maximize_(maximize), line_duals_(line_duals), cross_duals_(cross_duals),
+          result_(static_cast<std::size_t>(lines.rows)) {
+        for (Index j = 0; j < lines.cols; ++j) fast_ = fast_ && is_fast(cross_duals[j]);
+    }
+    const std::vector<Line>& run(int threads) {
+        const double pairs = static_cast<double>(lines_.rows) * static_cast<double>(lines_.cols);
+        const int useful = static_cast<int>(std::min(pairs / kPairsPerThread, static_cast<double>(threads)));
+        std::vector<std::jthread> helpers;
+        try {
+            for (int t = 1; t < useful; ++t) helpers.emplace_back([this] { work(); });
+        } catch (const std::system_error&) {  // no more threads to be had: fewer do it too
+        }
+        work();
+        helpers.clear();
+        return result_;
+    }
+
+  private:
+    static constexpr double kPairsPerThread = 100'000;
+    static constexpr Index kLinesPerTurn = 16;
+    MatrixView<T> lines_;
+    bool maximize_;
+    const D* line_duals_;
+    const D* cross_duals_;
+    bool fast_ = true;          // no cross dual can overflow the fast test
+    std::vector<Line> result_;  // [lines]; each written by one thread
+    std::atomic<Index> next_ = 0;
+
+    void work() {
+        T buffer[kBuffer];
+        for (Index start; (start = next_.fetch_add(kLinesPerTurn)) < lines_.rows;) {
+            for (Index i = start; i < std::min(start + kLinesPerTurn, lines_.rows); ++i) {
+                if (lines_.col_stride == 1) {
+                    scan(i, lines_.row(i), 0, lines_.cols);
+                    continue;
+                }
+                for (Index first = 0; first < lines_.cols; first += kBuffer) {
+                    const Index n = std::min(kBuffer, lines_.cols - first);
+                    for (Index k = 0; k < n; ++k) buffer[k] = lines_.at(i, first + k);
+                    scan(i, buffer, first, n);
+                }
+            }
+        }
+    }
+    // n costs of line i, the first of them at position `first`.
+    void scan(Index i, const T* cost, Index first, Index n) {
+        const D a = line_duals_[i];
+        const D* b = cross_duals_ + first;
+        Index k = 0;
+        while (k < n) {
+            if (fast_ && is_fast(a)) {
+                k = LAPWING_DISPATCH(certificate_next_doubtful_block, cost, k, n, maximize_, a, b);
+            }
+            for (const Index end = std::min(k + kBlock, n); k < end; ++k) examine(i, cost[k], a, b[k], first + k);
+        }
+    }
+    void examine(Index i, T cost, D a, D b, Index position) {
+        Line& line = result_[static_cast<std::size_t>(i)];
+        const D c = minimised(cost, maximize_);
+        if (is_no_worse(c, a, b, line.violation)) return;
+        if (!is_valid_cost(c) && line.invalid < 0) line.invalid = position;
+        const D amount = excess(c, a, b);
+        if (amount > line.violation) {
+            line.violation = amount;
+            line.position = position;
+        }
+    }
+};
+
+// Faults of the matching, what it costs, and whether it is complete.
+template <class T>
+void check_matching(const CertificateInput<T>& in, Certificate<Dual<T>>& result, ExactSum<Dual<T>>& primal) {
+    using D = Dual<T>;
+    std::vector<bool> taken(static_cast<std::size_t>(in.cost.cols));
+    result.complete = true;
+    for (Index i = 0; i < in.cost.rows; ++i) {
+        const std::int64_t j = in.row_to_col[i];
+        if (j == -1) {
+            const bool priced = in.unmatched_cost != nullptr && in.unmatched_cost[i] < kInfinity<D>;
+            if (priced && is_valid_cost(in.unmatched_cost[i])) primal.add(in.unmatched_cost[i]);
+            result.complete = result.complete && priced;
+            continue;
+        }
+        if (j < 0 || j >= in.cost.cols) {
+            report(result, Fault::column_range, i, -1);
+            continue;
+        }
+        const auto col = static_cast<Index>(j);
+        if (taken[static_cast<std::size_t>(j)]) report(result, Fault::column_twice, i, col);
+        taken[static_cast<std::size_t>(j)] = true;
+        const D c = minimised(in.cost.at(i, col), in.maximize);
+        if (std::is_floating_point_v<D> && c == kInfinity<D>) {
+            report(result, Fault::forbidden_pair, i, col);
+        } else if (is_valid_cost(c)) {
+            primal.add(c);
+            ++result.matched;
+        }
+    }
+}
+
+// Duals that are no numbers, their sum, and the constraints on single duals. Adds to `excesses` what these can cost.
+template <class T>
+void check_duals(const CertificateInput<T>& in, Certificate<Dual<T>>& result, ExactSum<Dual<T>>& dual,
+                 ExactSum<Dual<T>>& excesses) {
+    using D = Dual<T>;
+    const bool v_is_signed = in.unmatched_cost != nullptr || in.cost.rows != in.cost.cols;
+    for (Index i = 0; i < in.cost.rows; ++i) {
+        if (!is_valid_dual(in.u[i])) {
+            report(result, Fault::invalid_dual, i, -1);
+            continue;
+        }
+        dual.add(in.u[i]);
+        if (in.unmatched_cost == nullptr || in.unmatched_cost[i] == kInfinity<D>) continue;
+        if (!is_valid_cost(in.unmatched_cost[i])) {
+            report(result, Fault::invalid_cost, i, -1);
+            continue;
+        }
+        const D amount = excess(in.unmatched_cost[i], in.u[i], D{0});
+        excesses.add(amount);
+        violate(result, amount, i, Index{-1});
+    }
+    for (Index j = 0; j < in.cost.cols; ++j) {
+        if (!is_valid_dual(in.v[j])) {
+            report(result, Fault::invalid_dual, -1, j);
+            continue;
+        }
+        dual.add(in.v[j]);
+        if (!v_is_signed || in.v[j] <= 0) continue;
+        excesses.add(in.v[j]);
+        violate(result, in.v[j], Index{-1}, j);
+    }
+}
+
+template <class T>
+void check_pairs(const CertificateInput<T>& in, int threads, Certificate<Dual<T>>& result,
+                 ExactSum<Dual<T>>& excesses) {
+    const bool by_columns = in.cost.row_stride == 1 && in.cost.col_stride != 1;
+    LineScan<T> scan(by_columns ? in.cost.transposed() : in.cost, in.maximize, by_columns ? in.v : in.u,
+                     by_columns ? in.u : in.v);
+    Index i = 0;
+    for (const auto& line : scan.run(threads)) {
+        if (line.invalid >= 0) {
+            report(result, Fault::invalid_cost, by_columns ? line.invalid : i, by_columns ? i : line.invalid);
+        }
+        violate(result, line.violation, by_columns ? line.position : i, by_columns ? i : line.position);
+        if (line.violation > 0) excesses.add(line.violation);
+        ++i;
+    }
+}
+
+}  // namespace
+
+template <class T>
+Certificate<Dual<T>> certify(const CertificateInput<T>& input, int threads) {
+    using D = Dual<T>;
+    Certificate<D> result;
+    ExactSum<D> primal, dual, gap, bound;
+    check_matching(input, result, primal);
+    check_duals(input, result, dual, bound);
+    check_pairs(input, threads, result, bound);
+
+    gap.add(primal, 1);
+    gap.add(dual, -1);
+    bound.add(gap, 1);
+    result.primal = primal.nearest();
+    result.dual = dual.nearest();
+    result.gap = gap.nearest();
+    constexpr D limit = kInfinity<D>;
+    const bool is_in_range = -limit < result.primal && result.primal < limit;
+    const bool is_usable = result.fault == Fault::none && result.complete && is_in_range;
+    result.exact = is_usable && result.gap == 0 && result.violation == 0;
+    const D upper = bound.upward();
+    // Not below 0 for a complete valid matching; NaN (an overflow) proves nothing.
+    if (is_usable && upper >= 0) result.bound = upper;
+    return result;
+}
+
+template Certificate<double> certify(const CertificateInput<float>&, int);
+template Certificate<double> certify(const CertificateInput<double>&, int);
+template Certificate<std::int64_t> certify(const CertificateInput<std::int32_t>&, int);
+template Certificate<std::int64_t> certify(const CertificateInput<std::int64_t>&, int);
+
+}  // namespace lapwing

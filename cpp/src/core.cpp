@@ -1,0 +1,215 @@
+// solve_core: see core/solve.hpp for the method.
+#include "lapwing/core/regret.hpp"
+#include "lapwing/core/solve.hpp"
+#include "lapwing/methods.hpp"
+#include "lapwing/range.hpp"
+
+namespace lapwing {
+namespace {
+
+// The dual objective of a state, as a real number.
+template <class T>
+double dual_objective(const CoreState<T>& state) {
+    double sum = 0;
+    for (const auto x : state.u) sum += static_cast<double>(x);
+    for (const auto x : state.v) sum += static_cast<double>(x);
+    return state.has_hub() ? sum + static_cast<double>(state.ceiling) * (state.m - state.columns) : sum;
+}
+
+// Row minima under the state's v as u: feasible whatever v is.
+template <class T>
+void set_row_minima(CoreState<T>& state) {
+    for (Index i = 0; i < state.m; ++i) state.u[i] = best_two(state, i).first;
+}
+
+// From the state's conventions to the contract of solution.hpp.
+template <class T>
+void finish(CoreState<T>& state, Solution<Dual<T>>& solution) {
+    using D = Dual<T>;
+    if (solution.status == Status::time_limit) set_row_minima(state);
+    if (state.has_hub()) {
+        const D ceiling = *std::max_element(state.v.begin(), state.v.end());
+        for (D& v : state.v) v -= ceiling;
+        for (D& u : state.u) u += ceiling;
+    }
+    if constexpr (std::is_integral_v<D>)
+        if (state.problem.maximize)
+            for (D& u : state.u) u += 1;  // signed_cost
+    if (solution.status == Status::optimal)
+        for (Index i = 0; i < state.m; ++i) {
+            const Index j = state.row_to_col[i];
+            state.u[i] = j < state.n ? state.problem.at(i, j) - state.v[j] : state.problem.unmatched_cost[i];
+            if (state.has_exits()) state.u[i] = std::min(state.u[i], state.problem.unmatched_cost[i]);  // rounding
+        }
+    for (Index& j : state.row_to_col)
+        if (j >= state.n) j = -1;
+    state.v.resize(state.n);
+    solution.row_to_col = std::move(state.row_to_col);
+    solution.u = std::move(state.u);
+    solution.v = std::move(state.v);
+}
+
+template <class T>
+void count(const CoreState<T>& state, Statistics& statistics) {
+    statistics.values = state.seconds.values;
+    statistics.set("dense_rows_read", static_cast<double>(state.scratch.dense_rows_read));
+    statistics.set("start_levels", state.start_levels);
+    statistics.set("phases", static_cast<double>(state.phases));
+    statistics.set("bids", static_cast<double>(state.bids));
+    statistics.set("paths", static_cast<double>(state.paths));
+    statistics.set("rows_scanned", static_cast<double>(state.rows_scanned));
+}
+
+// One level of the multiscale start and, at depth 0, the whole solve. state.v may hold prices to start from.
+template <class T>
+class Solver {
+  public:
+    Solver(Control& control, int threads) : control_(control), threads_(threads) {}
+
+    // All stages, from given prices or its own.
+    //
+    // Problems with virtual rows begin at zero prices and with epsilon = 0: no column that a phase has priced may stay
+    // unassigned for free, and putting that right takes longer than the phases save, unless the searches prove hard.
+    void solve(CoreState<T>& state, const Dual<T>* start_v, Solution<Dual<T>>& solution);
+
+  private:
+    // Lists and auctions, and searches within a budget, for the duals of a sample; returns the error of the prices given.
+    double price(CoreState<T>& state, double error);
+    double start(CoreState<T>& state);
+    double regret_error(CoreState<T>& solved);
+    // Sets state.v from a sample's duals if the costs are structured; returns the error to expect, else 0.
+    double start_from_sample(CoreState<T>& state);
+
+    Control& control_;
+    int threads_;
+    std::uint64_t seed_ = 1;
+    bool separable_ = false, regret_works_ = false;
+    Index probe_rows_ = 0;
+};
+
+template <class T>
+void Solver<T>::solve(CoreState<T>& state, const Dual<T>* start_v, Solution<Dual<T>>& solution) {
+    double from = control_.seconds();
+    const auto lap = [&](const char* stage) {
+        const double now = control_.seconds();
+        state.seconds.add(stage, now - std::exchange(from, now));
+    };
+    state.progress.stage = "start";
+    double error = StartTuning::kNone;
+    if (start_v)
+        take_given_prices(state, start_v);
+    else
+        error = state.has_hub() ? 0 : start(state);
+    for (int attempt = 0;; ++attempt) {
+        const bool again = attempt == 1 && state.has_hub() && !start_v;
+        if (again) {  // prices may rise, so the lists are void
+            state.release_all();
+            std::fill(state.v.begin(), state.v.end(), Dual<T>{0});
+            error = start(state);
+        }
+        lap("start_seconds");
+        const bool distinct = attempt == 0 && !start_v && (state.has_hub() || separable_);
+        if (distinct)
+            take_nearest(state);
+        else if (attempt == 0 || again)
+            list_rows(state, threads_);
+        lap("list_seconds");
+        if (distinct)
+            auction(state, free_rows(state), Dual<T>{0}, PhaseTuning::kFinalBidsPerRow * state.m);
+        else
+            auction_phases(state, error);
+        lap("auction_seconds");
+        const bool done = search_paths(state, attempt < PhaseTuning::kAttempts, solution);
+        lap("search_seconds");
+        if (done) break;
+        error = PhaseTuning::kEscalation * std::max(error, PhaseTuning::kUnstructured);
+    }
+}
+
+template <class T>
+double Solver<T>::price(CoreState<T>& state, double error) {
+    list_rows(state, 1);
+    set_row_minima(state);
+    const double given = dual_objective(state), width = list_width(state);
+    auction_phases(state, error);
+    Solution<Dual<T>> solution;
+    search_paths(state, true, solution);
+    set_row_minima(state);
+    return width > 0 ? std::max((dual_objective(state) - given) / state.m / width, StartTuning::kNone)
+                     : StartTuning::kNone;
+}
+
+// The error of prices from regret, with those of `solved` for the truth.
+template <class T>
+double Solver<T>::regret_error(CoreState<T>& solved) {
+    CoreState<T> trial(solved.problem, control_);
+    regret_start(trial);
+    list_rows(trial, 1);
+    set_row_minima(trial);
+    const double width = list_width(trial);
+    return width > 0 ? (dual_objective(solved) - dual_objective(trial)) / solved.m / width : 0;
+}
+
+// Sets state.v where something can be known before every row is listed; returns the error to expect in the prices.
+template <class T>
+double Solver<T>::start(CoreState<T>& state) {
+    if (state.m < StartTuning::kShrink * StartTuning::kSmallest) return 0;
+    separable_ = separable_start(state);
+    if (separable_) return StartTuning::kNone;
+    probe_rows_ = std::max(StartTuning::kProbe, state.m / StartTuning::kProbeShare);
+    const double error = start_from_sample(state);
+    if (!regret_works_) return error;
+    state.start_levels = 1;
+    regret_start(state);
+    return StartTuning::kNone;
+}
+
+template <class T>
+double Solver<T>::start_from_sample(CoreState<T>& state) {
+    if (state.m < StartTuning::kShrink * StartTuning::kSmallest) return 0;
+    const Index shrink = state.m > StartTuning::kLarge ? StartTuning::kLargeShrink : StartTuning::kShrink;
+    const Sample<T> sample(state.problem, shrink, seed_++);
+    try {
+        CoreState<T> part(sample.problem, control_);
+        double error = 0;
+        if (part.m <= probe_rows_) {
+            error = price(part, 0);
+            if (error < StartTuning::kStructured) return 0;
+            price(part, error);
+            regret_works_ = regret_error(part) < StartTuning::kRegretError;
+            if (regret_works_) return 0;
+            error = StartTuning::kError;
+        } else {
+            error = start_from_sample(part);
+            if (error == 0) return 0;
+            error = price(part, error);
+        }
+        extend_duals(state, sample, part.u);
+        state.start_levels = part.start_levels + 1;
+        return error;
+    } catch (const InvalidCost& at) {
+        throw InvalidCost{sample.rows[at.row], sample.cols[at.col]};
+    } catch (const CostTooLarge& at) {
+        throw CostTooLarge{sample.rows[at.row], sample.cols[at.col]};
+    }
+}
+
+}  // namespace
+
+template <class T>
+Solution<Dual<T>> solve_core(const Problem<T>& problem, const Dual<T>* start_v, int threads, Control& control) {
+    require_range(problem);
+    CoreState<T> state(problem, control);
+    Solution<Dual<T>> solution;
+    Solver<T>(control, threads).solve(state, start_v, solution);
+    if (solution.status != Status::infeasible) finish(state, solution);
+    count(state, solution.statistics);
+    return solution;
+}
+
+template Solution<double> solve_core(const Problem<float>&, const double*, int, Control&);
+template Solution<double> solve_core(const Problem<double>&, const double*, int, Control&);
+template Solution<std::int64_t> solve_core(const Problem<std::int32_t>&, const std::int64_t*, int, Control&);
+template Solution<std::int64_t> solve_core(const Problem<std::int64_t>&, const std::int64_t*, int, Control&);
+
+}  // namespace lapwing

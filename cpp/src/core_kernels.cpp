@@ -1,0 +1,21 @@
+#include "lapwing/core/kernels.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+#define LAPWING_TARGET_INCLUDE "lapwing/core/kernels.inc.hpp"
+#include "lapwing/simd/foreach_target.hpp"
+
+namespace lapwing {
+
+template <class T>
+CoreKernels<T> core_kernels(bool maximize) {
+    return LAPWING_DISPATCH(core_kernels<T>, maximize);
+}
+template CoreKernels<float> core_kernels<float>(bool);
+template CoreKernels<double> core_kernels<double>(bool);
+template CoreKernels<std::int32_t> core_kernels<std::int32_t>(bool);
+template CoreKernels<std::int64_t> core_kernels<std::int64_t>(bool);
+
+}  // namespace lapwing

@@ -1,0 +1,253 @@
+// The certificate: what it must reject, what it must not round, and that threads, layouts and targets agree.
+#include <cmath>
+#include <limits>
+
+#include "verify.hpp"
+
+using namespace lapwing;
+using namespace lapwing::test;
+
+namespace {
+
+constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
+constexpr double kInf = std::numeric_limits<double>::infinity();
+
+// A square problem with known optimal duals: c = u + v + slack, slack 0 on the diagonal.
+template <class T>
+struct Known {
+    Index n;
+    std::vector<T> cost;
+    std::vector<Dual<T>> u, v;
+    std::vector<std::int64_t> row_to_col;
+
+    explicit Known(Index size, unsigned seed = 1) : n(size) {
+        std::mt19937_64 random(seed);
+        const auto draw = [&] { return static_cast<Dual<T>>(random() % 1000); };
+        for (Index i = 0; i < n; ++i) {
+            u.push_back(draw());
+            v.push_back(-draw());
+            row_to_col.push_back(i);
+        }
+        for (Index i = 0; i < n; ++i) {
+            for (Index j = 0; j < n; ++j) {
+                const Dual<T> slack = i == j ? 0 : draw();
+                cost.push_back(static_cast<T>(u[static_cast<std::size_t>(i)] + v[static_cast<std::size_t>(j)] + slack));
+            }
+        }
+    }
+    Certificate<Dual<T>> certificate(int threads = 1) const {
+        return certify<T>({{cost.data(), n, n, n, 1}, false, nullptr, row_to_col.data(), u.data(), v.data()}, threads);
+    }
+    T& at(Index i, Index j) {
+        return cost[static_cast<std::size_t>(i) * static_cast<std::size_t>(n) + static_cast<std::size_t>(j)];
+    }
+};
+
+template <class T>
+void test_accepts_and_rejects() {
+    Known<T> good(150);
+    auto c = good.certificate();
+    CHECK(c.exact && c.gap == 0 && c.violation == 0 && c.bound == 0 && c.matched == 150 && c.fault == Fault::none);
+    CHECK(c.violation_row == -1 && c.violation_col == -1);
+
+    auto wrong = good;  // a worse assignment
+    std::swap(wrong.row_to_col[3], wrong.row_to_col[7]);
+    c = wrong.certificate();
+    CHECK(!c.exact && c.gap > 0 && c.bound == c.gap && c.violation == 0 && c.complete);
+
+    wrong = good;  // an infeasible dual, in every position of a block
+    for (const Index i : {0, 1, 63, 64, 127, 149}) {
+        wrong.u[static_cast<std::size_t>(i)] += 1;
+        c = wrong.certificate();
+        CHECK(!c.exact && c.violation == 1 && c.gap == -1 && c.bound >= 0 && c.violation_row == i);
+        wrong.u = good.u;
+        wrong.at(i, 149 - i) =
+            static_cast<T>(good.u[static_cast<std::size_t>(i)] + good.v[static_cast<std::size_t>(149 - i)] - 5);
+        c = wrong.certificate();
+        CHECK(!c.exact && c.violation == 5 && c.violation_row == i && c.violation_col == 149 - i && c.bound == 5);
+        wrong.cost = good.cost;
+    }
+    wrong = good;
+    wrong.row_to_col[5] = 6;
+    c = wrong.certificate();
+    CHECK(c.fault == Fault::column_twice && c.fault_row == 6 && c.fault_col == 6 && c.bound == kInfinity<Dual<T>>);
+    for (const std::int64_t j :
+         {std::int64_t{-2}, std::int64_t{150}, std::int64_t{1} << 40, std::numeric_limits<std::int64_t>::min()}) {
+        wrong = good;
+        wrong.row_to_col[9] = j;
+        c = wrong.certificate();
+        CHECK(c.fault == Fault::column_range && c.fault_row == 9 && !c.exact && c.bound == kInfinity<Dual<T>>);
+    }
+    wrong = good;
+    wrong.row_to_col[9] = -1;
+    c = wrong.certificate();
+    CHECK(c.fault == Fault::none && !c.complete && !c.exact && c.matched == 149 && c.bound == kInfinity<Dual<T>>);
+}
+
+template <class T>
+void test_layouts_and_threads() {
+    for (int k = 0; k < 4; ++k) {
+        Case<T> moved;
+        Known<T> known(333, 5);
+        moved.problem.maximize = k % 2 == 1;
+        lay_out(moved, known.n, known.n, static_cast<Layout>(k));
+        for (int violated = 0; violated < 2; ++violated) {
+            if (violated == 1) known.at(200, 17) = known.at(200, 17) > 0 ? T{-2000} : T{-2500};
+            for (Index i = 0; i < known.n; ++i) {
+                for (Index j = 0; j < known.n; ++j)
+                    moved.at(i, j) = moved.problem.maximize ? -known.at(i, j) : known.at(i, j);
+            }
+            const auto expected = known.certificate();
+            for (const int threads : {1, 2, 3}) {
+                const auto c = certify<T>({moved.problem.cost, moved.problem.maximize, nullptr, known.row_to_col.data(),
+                                           known.u.data(), known.v.data()},
+                                          threads);
+                CHECK(c.exact == (violated == 0) && c.primal == expected.primal && c.dual == expected.dual);
+                CHECK(c.violation == expected.violation && c.violation_row == expected.violation_row);
+                CHECK(c.violation_col == expected.violation_col && c.bound == expected.bound);
+            }
+        }
+    }
+}
+
+// Rectangular and unmatched costs: v <= 0 and u <= unmatched_cost are part of feasibility.
+template <class T>
+void test_signs() {
+    using D = Dual<T>;
+    const std::vector<T> cost = {1, 5, 9, 6, 2, 9};
+    const std::vector<std::int64_t> row_to_col = {0, 1};
+    const std::vector<D> u = {1, 2}, good_v = {0, 0, 0}, bad_v = {-1, 0, 3};
+    const MatrixView<T> view{cost.data(), 2, 3, 3, 1};
+    CHECK(certify<T>({view, false, nullptr, row_to_col.data(), u.data(), good_v.data()}, 1).exact);
+    const auto bad = certify<T>({view, false, nullptr, row_to_col.data(), u.data(), bad_v.data()}, 1);
+    CHECK(bad.violation == 3 && bad.violation_row == -1 && bad.violation_col == 2 && !bad.exact);
+    CHECK(bad.gap == -2 && bad.bound == 1);
+
+    const std::vector<D> prices = {10, 1};
+    const auto exit = certify<T>({view, false, prices.data(), row_to_col.data(), u.data(), good_v.data()}, 1);
+    CHECK(exit.violation == 1 && exit.violation_row == 1 && exit.violation_col == -1 && exit.bound == 1 && !exit.exact);
+    const std::vector<std::int64_t> alone = {0, -1};
+    const std::vector<D> alone_u = {1, 1};
+    const auto optimal = certify<T>({view, false, prices.data(), alone.data(), alone_u.data(), good_v.data()}, 1);
+    CHECK(optimal.exact && optimal.complete && optimal.primal == 2 && optimal.matched == 1);
+    const std::vector<D> must = {10, kInfinity<D>};
+    CHECK(!certify<T>({view, false, must.data(), alone.data(), alone_u.data(), good_v.data()}, 1).complete);
+}
+
+// Nothing that is no number may certify anything.
+void test_not_numbers() {
+    for (const double bad : {kNaN, -kInf}) {
+        for (const bool by_columns : {false, true}) {
+            Known<double> known(70);
+            known.at(3, 66) = bad;
+            MatrixView<double> view{known.cost.data(), 70, 70, 70, 1};
+            const auto c = certify<double>(
+                {by_columns ? view.transposed() : view, false, nullptr, known.row_to_col.data(),
+                 by_columns ? known.v.data() : known.u.data(), by_columns ? known.u.data() : known.v.data()},
+                1);
+            CHECK(c.fault == Fault::invalid_cost && !c.exact && c.bound == kInf && c.violation == kInf);
+            CHECK(c.fault_row == (by_columns ? 66 : 3) && c.fault_col == (by_columns ? 3 : 66));
+        }
+    }
+    for (const double bad : {kNaN, -kInf, kInf}) {
+        Known<double> known(70);
+        known.u[64] = bad;
+        auto c = known.certificate();
+        CHECK(c.fault == Fault::invalid_dual && c.fault_row == 64 && c.fault_col == -1 && !c.exact && c.bound == kInf);
+        known = Known<double>(70);
+        known.v[65] = bad;
+        c = known.certificate();
+        CHECK(c.fault == Fault::invalid_dual && c.fault_row == -1 && c.fault_col == 65 && !c.exact && c.bound == kInf);
+    }
+    Known<double> known(70);
+    known.at(8, 8) = kInf;
+    const auto c = known.certificate();
+    CHECK(c.fault == Fault::forbidden_pair && c.fault_row == 8 && c.fault_col == 8 && !c.exact);
+    known = Known<double>(70);
+    known.at(8, 9) = kInf;  // forbidden pairs that are not matched constrain nothing
+    CHECK(known.certificate().exact);
+}
+
+// Violations and gaps far below the rounding error of the obvious expressions.
+void test_rounding() {
+    const std::vector<double> one = {1.0};
+    const std::vector<std::int64_t> row_to_col = {0};
+    const auto single = [&](double c, double u, double v) {
+        return certify<double>({{&c, 1, 1, 1, 1}, false, nullptr, row_to_col.data(), &u, &v}, 1);
+    };
+    CHECK(single(1.0, 1.0, 0.0).exact);
+    const auto below = single(1.0, 1.0, 0x1p-80);  // 1 - 1 - 2^-80
+    CHECK(below.violation == 0x1p-80 && below.gap == -0x1p-80 && !below.exact && below.bound == 0);
+    const auto above = single(1.0, 1.0, -0x1p-80);
+    CHECK(above.violation == 0 && above.gap == 0x1p-80 && above.bound == 0x1p-80 && !above.exact);
+    const auto lost = single(1.0, 0x1p-80, 1.0);  // (1 - 2^-80) - 1 is 0 in floating point
+    CHECK(lost.violation == 0x1p-80 && !lost.exact);
+    const auto cancelled = single(0.1, 0.3, -0.2);  // 0.1 - (0.3 - 0.2), not 0
+    CHECK(!cancelled.exact && (cancelled.gap != 0));
+    CHECK(single(0x1p-1074, 0x1p-1074, 0.0).exact);
+    CHECK(single(0.0, 0x1p-1074, 0.0).violation == 0x1p-1074);
+    CHECK(single(1e300, 1e300, 1e-300).violation == 1e-300);
+    CHECK(single(1e308, -1e308, 1e308).violation == 0);     // the slack, 1e308, fits though c - u does not
+    CHECK(single(-1e308, 1e308, 1e308).violation == kInf);  // u + v - c does not
+
+    // Sums: 1e16 + many small terms, where each addition to a double would lose the term.
+    constexpr Index n = 1000;
+    std::vector<double> cost(n, 0.0), u(n), v(1, 0.0), price(n);
+    std::vector<std::int64_t> alone(n, -1);
+    for (std::size_t i = 0; i < n; ++i) price[i] = u[i] = i == 0 ? 1e16 : i % 2 == 0 ? 0.7 : -0.3;
+    std::swap(u[0], u[500]);
+    std::swap(price[0], price[500]);
+    for (double& c : cost) c = kInf;
+    auto c = certify<double>({{cost.data(), n, 1, 1, 1}, false, price.data(), alone.data(), u.data(), v.data()}, 1);
+    CHECK(c.exact && c.gap == 0 && c.primal == c.dual);
+    u[7] -= 0x1p-60;  // no change: rounds back
+    CHECK(u[7] == price[7]);
+    u[7] = std::nextafter(u[7], -1.0);
+    c = certify<double>({{cost.data(), n, 1, 1, 1}, false, price.data(), alone.data(), u.data(), v.data()}, 1);
+    CHECK(!c.exact && c.gap == price[7] - u[7] && c.violation == 0);
+}
+
+// Integers beyond 2^53 and sums beyond 2^63.
+void test_large_integers() {
+    const std::int64_t big = (std::int64_t{1} << 60) + 1;
+    Known<std::int64_t> known(100);
+    for (Index i = 0; i < 100; ++i) {
+        for (Index j = 0; j < 100; ++j) known.at(i, j) += (std::int64_t{1} << 54);
+        known.u[static_cast<std::size_t>(i)] += std::int64_t{1} << 54;
+    }
+    CHECK(known.certificate().exact);
+    known.u[50] += 1;
+    CHECK(known.certificate().violation == 1 && known.certificate().gap == -1);
+
+    const auto single = [&](std::int64_t c, std::int64_t u, std::int64_t v) {
+        const std::int64_t row_to_col = 0;
+        return certify<std::int64_t>({{&c, 1, 1, 1, 1}, false, nullptr, &row_to_col, &u, &v}, 1);
+    };
+    constexpr auto most = std::numeric_limits<std::int64_t>::max(), least = std::numeric_limits<std::int64_t>::min();
+    CHECK(single(big, big, 0).exact);
+    CHECK(single(big, big - 1, 2).violation == 1);
+    CHECK(!single(most, most, 0).exact && single(most, most, 0).primal == kInfinity<std::int64_t>);
+    CHECK(single(most, least, least).violation == 0);
+    CHECK(single(least, most, most).violation == kInfinity<std::int64_t>);
+}
+
+}  // namespace
+
+int main() {
+    test_accepts_and_rejects<float>();
+    test_accepts_and_rejects<double>();
+    test_accepts_and_rejects<std::int32_t>();
+    test_accepts_and_rejects<std::int64_t>();
+    test_layouts_and_threads<float>();
+    test_layouts_and_threads<double>();
+    test_layouts_and_threads<std::int32_t>();
+    test_layouts_and_threads<std::int64_t>();
+    test_signs<float>();
+    test_signs<double>();
+    test_signs<std::int32_t>();
+    test_signs<std::int64_t>();
+    test_not_numbers();
+    test_rounding();
+    test_large_integers();
+    return report();
+}

@@ -1,0 +1,135 @@
+// One verdict on any method's answer: the contract of solution.hpp, the certificate, and the reference's optimum.
+#pragma once
+
+#include <cmath>
+#include <cstdio>
+#include <vector>
+
+#include "cases.hpp"
+#include "check.hpp"
+#include "lapwing/certificate.hpp"
+#include "lapwing/methods.hpp"
+#include "reference.hpp"
+
+namespace lapwing::test {
+
+template <class T>
+struct Method {
+    const char* name;
+    Solution<Dual<T>> (*solve)(const Problem<T>&, Control&);
+};
+
+// Every method, as every test sees it.
+template <class T>
+std::vector<Method<T>> methods() {
+    return {{"jv", [](const Problem<T>& p, Control& c) { return solve_jv(p, c); }},
+            {"ssp", [](const Problem<T>& p, Control& c) { return solve_ssp(p, c); }},
+            {"core", [](const Problem<T>& p, Control& c) { return solve_core<T>(p, nullptr, 1, c); }},
+            {"core, 2 threads", [](const Problem<T>& p, Control& c) { return solve_core<T>(p, nullptr, 2, c); }}};
+}
+
+template <class T>
+Certificate<Dual<T>> certify_solution(const Problem<T>& problem, const Solution<Dual<T>>& solution, int threads = 1) {
+    const std::vector<std::int64_t> row_to_col(solution.row_to_col.begin(), solution.row_to_col.end());
+    return certify<T>({problem.cost, problem.maximize, problem.unmatched_cost, row_to_col.data(), solution.u.data(),
+                       solution.v.data()},
+                      threads);
+}
+
+template <class T>
+bool is_forbidden(const Problem<T>& problem, Index i, Index j) {
+    return std::is_floating_point_v<T> && problem.at(i, j) == kInfinity<Dual<T>>;
+}
+
+template <class T>
+void verify_hall(const Problem<T>& problem, const Solution<Dual<T>>& solution) {
+    CHECK(solution.hall_rows.size() > solution.hall_cols.size());
+    CHECK(solution.hall_rows.size() <= static_cast<std::size_t>(problem.cost.rows));
+    std::vector<bool> listed(static_cast<std::size_t>(problem.cost.cols)),
+        seen(static_cast<std::size_t>(problem.cost.rows));
+    for (const Index j : solution.hall_cols) listed[static_cast<std::size_t>(j)] = true;
+    for (const Index i : solution.hall_rows) {
+        CHECK(!seen[static_cast<std::size_t>(i)]);
+        seen[static_cast<std::size_t>(i)] = true;
+        CHECK(problem.unmatched_cost == nullptr || problem.unmatched_cost[i] == kInfinity<Dual<T>>);
+        for (Index j = 0; j < problem.cost.cols; ++j) {
+            CHECK(listed[static_cast<std::size_t>(j)] || is_forbidden(problem, i, j));
+        }
+    }
+}
+
+// What rounding may add to an objective: in proportion to the largest finite magnitude.
+template <class T>
+double rounding_of(const Problem<T>& problem) {
+    double scale = 0;
+    for (Index i = 0; i < problem.cost.rows; ++i) {
+        for (Index j = 0; j < problem.cost.cols; ++j) {
+            if (!is_forbidden(problem, i, j)) scale = std::max(scale, std::fabs(static_cast<double>(problem.at(i, j))));
+        }
+        if (problem.unmatched_cost != nullptr && problem.unmatched_cost[i] < kInfinity<Dual<T>>) {
+            scale = std::max(scale, std::fabs(static_cast<double>(problem.unmatched_cost[i])));
+        }
+    }
+    return 1e-14 * scale * (problem.cost.rows + 10);
+}
+
+// Optimal: certified; complementary slackness.
+template <class T>
+void verify_optimal(const Problem<T>& problem, const Solution<Dual<T>>& solution, bool on_grid) {
+    const auto certificate = certify_solution(problem, solution);
+    CHECK(certificate.fault == Fault::none);
+    CHECK(certificate.complete);
+    if (on_grid) {
+        CHECK(certificate.exact);
+    } else {
+        CHECK(static_cast<double>(certificate.bound) <= rounding_of(problem));
+    }
+    const bool v_is_signed = problem.unmatched_cost != nullptr || problem.cost.rows < problem.cost.cols;
+    std::vector<bool> taken(static_cast<std::size_t>(problem.cost.cols));
+    for (std::size_t i = 0; i < solution.row_to_col.size(); ++i) {
+        const Index j = solution.row_to_col[i];
+        if (j >= 0) taken[static_cast<std::size_t>(j)] = true;
+        if (j < 0) CHECK(problem.unmatched_cost != nullptr && solution.u[i] == problem.unmatched_cost[i]);
+        if (on_grid && problem.unmatched_cost != nullptr) CHECK(solution.u[i] <= problem.unmatched_cost[i]);
+    }
+    for (std::size_t j = 0; v_is_signed && j < taken.size(); ++j) {
+        CHECK(solution.v[j] <= 0);
+        CHECK(taken[j] || solution.v[j] == 0);
+    }
+}
+
+template <class T>
+Solution<Dual<T>> solve_case(const Case<T>& the_case, const Method<T>& method) {
+    tally().where = std::string(method.name) + ": " + the_case.name + ", " +
+                    (std::is_floating_point_v<T> ? "float" : "int") + std::to_string(8 * sizeof(T));
+    Control control;
+    return method.solve(the_case.problem, control);
+}
+
+// The whole verdict on small problems.
+template <class T>
+void verify_with_reference(Case<T>& the_case, const Method<T>& method) {
+    const Problem<T>& problem = the_case.problem;
+    const auto solution = solve_case(the_case, method);
+    const auto optimum = reference_optimum(problem);
+    if (!CHECK(solution.status == (optimum ? Status::optimal : Status::infeasible))) return;
+    if (!optimum) return verify_hall(problem, solution);
+    verify_optimal(problem, solution, the_case.on_grid);
+    const auto primal = static_cast<Wide<T>>(certify_solution(problem, solution).primal);
+    if (the_case.on_grid) {
+        CHECK(primal == *optimum);
+    } else {
+        CHECK(std::fabs(static_cast<double>(primal - *optimum)) <= rounding_of(problem));
+    }
+}
+
+// Larger ones: either answer carries its own proof.
+template <class T>
+void verify_by_proof(Case<T>& the_case, const Method<T>& method) {
+    const auto solution = solve_case(the_case, method);
+    if (solution.status == Status::infeasible) return verify_hall(the_case.problem, solution);
+    CHECK(solution.status == Status::optimal);
+    verify_optimal(the_case.problem, solution, the_case.on_grid);
+}
+
+}  // namespace lapwing::test

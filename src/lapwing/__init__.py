@@ -1,0 +1,41 @@
+"""Lapwing: the linear assignment problem, solved exactly, with a proof attached to every answer."""
+
+from __future__ import annotations
+
+from lapwing import files, instances
+from lapwing.api import certify, linear_sum_assignment, plan, solve, solve_batch
+from lapwing.certificate import Certificate
+from lapwing.errors import (
+    ArgumentError,
+    DtypeError,
+    InfeasibleError,
+    InternalError,
+    InvalidCostError,
+    LapwingError,
+    RangeError,
+)
+from lapwing.plan import Plan
+from lapwing.progress import Progress
+from lapwing.result import BatchResult, Result
+
+__all__ = [
+    "ArgumentError",
+    "BatchResult",
+    "Certificate",
+    "DtypeError",
+    "InfeasibleError",
+    "InternalError",
+    "InvalidCostError",
+    "LapwingError",
+    "Plan",
+    "Progress",
+    "RangeError",
+    "Result",
+    "certify",
+    "files",
+    "instances",
+    "linear_sum_assignment",
+    "plan",
+    "solve",
+    "solve_batch",
+]

@@ -1,0 +1,47 @@
+"""The compiled core (cpp/bindings). Private."""
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+_Function = TypeVar("_Function", bound=Callable[..., object])
+
+DIRECT_MAX_ROWS: int
+JV_OR_CORE_MAX_ROWS: int
+ABSENT: int
+
+class InvalidCost(ValueError): ...
+
+def features() -> dict[str, Any]: ...
+def solve(
+    method: str,
+    cost: NDArray[Any],
+    maximize: bool,
+    unmatched_cost: NDArray[Any] | None,
+    start_v: NDArray[Any] | None,
+    threads: int,
+    time_limit: float,
+    hook: Callable[[str, int, int, float], object] | None,
+) -> dict[str, Any]: ...
+def check_range(
+    cost: NDArray[Any], maximize: bool, unmatched_cost: NDArray[Any] | None, threads: int
+) -> tuple[int | float, int | float, int, int] | None: ...
+def certify(
+    cost: NDArray[Any],
+    maximize: bool,
+    unmatched_cost: NDArray[Any] | None,
+    row_to_col: NDArray[np.int64],
+    u: NDArray[Any],
+    v: NDArray[Any],
+    threads: int,
+) -> dict[str, Any]: ...
+def make_linear_sum_assignment(full: _Function) -> _Function: ...
+def solve_batch(
+    costs: NDArray[Any] | list[NDArray[Any]],
+    maximize: bool,
+    unmatched_cost: NDArray[Any] | None,
+    threads: int,
+    with_duals: bool,
+) -> dict[str, Any]: ...

@@ -1,0 +1,289 @@
+"""The public functions: inputs -> Problem -> Plan -> method -> Certificate -> Result."""
+
+from __future__ import annotations
+
+import math
+import os
+import time
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any, SupportsIndex
+
+import numpy as np
+
+from lapwing import _core, inputs
+from lapwing.certificate import Certificate, prove
+from lapwing.errors import DtypeError, InfeasibleError, InternalError, InvalidCostError, LapwingError
+from lapwing.methods import METHODS, Answer, Hook, Start, run, solve_list, solve_stack
+from lapwing.plan import Plan, make_plan
+from lapwing.problem import Form, Problem, Stack
+from lapwing.progress import Progress, Reporter
+from lapwing.result import BatchResult, IndexArray, Result, make_result
+
+_TRAITS = {name: method.traits for name, method in METHODS.items()}
+
+# An optimal answer's distance from the optimum and its worst dual violation, over the magnitudes of all duals and
+# of the largest cost: rounding is a few times 2^-53 for each; more than this is a bug.
+_ROUNDING = 1e-9
+
+
+def solve(
+    cost: Any,
+    *,
+    maximize: bool = False,
+    unmatched_cost: Any = None,
+    start: Result | tuple[Any, Any] | None = None,
+    method: str = "auto",
+    threads: SupportsIndex | None = None,
+    time_limit: float | None = None,
+    progress: bool | Callable[[Progress], object] = False,
+    certify: bool = True,
+) -> Result:
+    """Solve a linear assignment problem exactly, with a proof.
+
+    Parameters
+    ----------
+    cost : (m, n) real matrix
+        A NumPy array of any real dtype and layout, a nested list, a pandas frame, an `np.memmap`, a CPU tensor with
+        DLPack, a masked array (masked pairs are forbidden) or a SciPy sparse matrix (missing pairs are forbidden).
+        +inf (-inf when maximising) forbids a pair. C- and Fortran-ordered float32, float64, int32 and int64 are
+        read in place.
+    maximize : bool
+    unmatched_cost : None, scalar or (m,) array-like
+        Row i may stay free at this price (this value when maximising). None: the smaller side is matched completely.
+    start : (u, v) or an earlier Result
+        Duals to start from: any finite values, good ones save time.
+    method : str
+        "auto", "core", "jv" or "ssp".
+    threads : int, optional
+        At most so many. Default: as many processors as the problem keeps busy.
+    time_limit : float, optional
+        Seconds after which the best assignment so far is returned, with status "time_limit" and a valid bound.
+    progress : bool or callable
+        True shows a live line on standard error; a callable gets a `lapwing.Progress` about every 50 ms.
+    certify : bool
+        Whether to prove the answer against the whole matrix, in one more pass over it.
+
+    Returns
+    -------
+    Result
+
+    Raises
+    ------
+    InfeasibleError
+        If the forbidden pairs leave no assignment; names rows with too few columns.
+    InvalidCostError
+        If a cost is NaN or infinite with the wrong sign.
+    RangeError
+        If the costs are too large for exact sums.
+    ArgumentError, DtypeError
+        For any other argument that cannot be used.
+    KeyboardInterrupt
+        Within a fraction of a second of Ctrl-C.
+    """
+    problem = inputs.make_problem(cost, maximize, unmatched_cost)
+    duals = _start(start, problem)
+    chosen = _plan(problem, method, threads, duals is not None)
+    limit = inputs.check_time_limit(time_limit)
+    certify = inputs.check_flag(certify, "certify")
+    watcher = inputs.check_progress(progress)
+    if watcher is False:
+        return _solved(problem, chosen, duals, limit, None, certify)
+    with Reporter(watcher, problem.rows_to_match, problem.maximize) as reporter:
+        return _solved(problem, chosen, duals, limit, reporter.hook, certify)
+
+
+def _solved(
+    problem: Problem, chosen: Plan, duals: Start | None, limit: float, hook: Hook | None, certify: bool
+) -> Result:
+    began = time.perf_counter()
+    answer = run(problem, chosen, duals, limit, hook)
+    solved = time.perf_counter()
+    answer.statistics["solve_seconds"] = solved - began
+    certificate = None
+    if certify:
+        certificate = _proof(problem, answer, chosen.threads)
+        answer.statistics["certify_seconds"] = time.perf_counter() - solved
+    return make_result(problem, chosen, answer, certificate)
+
+
+def solve_batch(
+    costs: Any,
+    *,
+    maximize: bool = False,
+    unmatched_cost: Any = None,
+    threads: SupportsIndex | None = None,
+    duals: bool = False,
+    certify: bool = False,
+) -> BatchResult:
+    """Solve many problems, threads over problems.
+
+    Parameters
+    ----------
+    costs : (B, m, n) real array, or a list of matrices of any shapes
+        As for `solve`.
+    maximize : bool
+        For all problems.
+    unmatched_cost : None, scalar, or one value a row
+        For an array (m,) or (B, m); for a list a scalar or a list with what `solve` takes for each problem.
+    threads : int, optional
+        At most so many. Default: all processors.
+    duals : bool
+        Whether to return u and v.
+    certify : bool
+        Whether to prove every answer; implies `duals`.
+
+    Returns
+    -------
+    BatchResult
+
+    Raises
+    ------
+    InfeasibleError, InvalidCostError, RangeError
+        For the first problem that has no answer; a note on the error says which.
+    ArgumentError, DtypeError
+    """
+    certify = inputs.check_flag(certify, "certify")
+    duals = inputs.check_flag(duals, "duals") or certify
+    count = inputs.check_threads(threads) or _processors()
+    problems: Stack | list[Problem]
+    if isinstance(costs, (list, tuple)):
+        problems = inputs.make_problems(costs, maximize, unmatched_cost)
+    else:
+        problems = inputs.make_stack(costs, maximize, unmatched_cost)
+
+    def refuse(b: int) -> None:
+        try:
+            run(problems[b], _plan(problems[b], "auto", 1, False), None, math.inf, None)
+        except LapwingError as error:
+            error.add_note(f"in problem {b} of the batch")
+            raise
+
+    if isinstance(problems, Stack):
+        answer = solve_stack(problems, count, duals, refuse)
+    else:
+        answer = solve_list(problems, count, duals, refuse)
+    certificates = [_proof(problems[b], answer[b], count) for b in range(len(problems))] if certify else None
+    return BatchResult(answer.row_to_col, answer.objective, answer.u, answer.v, certificates)
+
+
+def plan(
+    cost: Any,
+    *,
+    maximize: bool = False,
+    unmatched_cost: Any = None,
+    start: Result | tuple[Any, Any] | None = None,
+    method: str = "auto",
+    threads: SupportsIndex | None = None,
+) -> Plan:
+    """What `solve` would do with the same arguments, and why, without solving.
+
+    Raises
+    ------
+    ArgumentError, DtypeError, RangeError
+    """
+    problem = inputs.make_problem(cost, maximize, unmatched_cost)
+    return _plan(problem, method, threads, _start(start, problem) is not None)
+
+
+def certify(
+    cost: Any,
+    row_to_col: Any,
+    u: Any,
+    v: Any,
+    *,
+    maximize: bool = False,
+    unmatched_cost: Any = None,
+    threads: SupportsIndex | None = None,
+) -> Certificate:
+    """Prove how far any assignment is from the optimum, given any duals, wherever they come from.
+
+    Parameters
+    ----------
+    cost, maximize, unmatched_cost
+        As for `solve`.
+    row_to_col : (m,) integers, -1 where a row is free
+    u, v : (m,) and (n,) finite real numbers
+
+    Raises
+    ------
+    ArgumentError, DtypeError, InvalidCostError
+    """
+    problem = inputs.make_problem(cost, maximize, unmatched_cost)
+    assignment = inputs.check_row_to_col(row_to_col, problem.shape[0])
+    duals = inputs.check_duals(u, v, problem.shape, "certify")
+    count = inputs.check_threads(threads)
+    return prove(problem, assignment, *duals, _processors() if count is None else count)
+
+
+def _full_linear_sum_assignment(cost_matrix: Any, maximize: bool = False) -> tuple[IndexArray, IndexArray]:
+    """What `linear_sum_assignment` calls for all that is not small, plain and valid."""
+    dimensions = len(np.shape(cost_matrix))
+    if dimensions != 2:
+        raise ValueError(f"expected a matrix (2-D array), got a {dimensions} array")
+    try:
+        result = solve(cost_matrix, maximize=bool(maximize), certify=False)
+    except DtypeError as error:
+        # what is no array yet fails in this conversion, with NumPy's words
+        given = np.asarray(cost_matrix, dtype=None if hasattr(cost_matrix, "dtype") else np.float64).dtype
+        text = f"Cannot cast array data from {given!r} to dtype('float64') according to the rule 'safe'"
+        raise TypeError(text) from error
+    except InvalidCostError as error:
+        raise ValueError("matrix contains invalid numeric entries") from error
+    except InfeasibleError as error:
+        raise ValueError("cost matrix is infeasible") from error
+    return result.row_ind, result.col_ind
+
+
+# A compiled function, so that a small call costs no Python at all; its docstring is in cpp/bindings/direct.cpp.
+linear_sum_assignment = _core.make_linear_sum_assignment(_full_linear_sum_assignment)
+
+
+def _start(start: Result | tuple[Any, Any] | None, problem: Problem) -> Start | None:
+    if start is None:
+        return None
+    if isinstance(start, Result):
+        return inputs.check_start(start.u, start.v, problem)
+    if not isinstance(start, (tuple, list)) or len(start) != 2:
+        raise DtypeError(f"start must be a Result or a pair (u, v), got {type(start).__name__}")
+    return inputs.check_start(start[0], start[1], problem)
+
+
+def _plan(problem: Problem, method: str, threads: SupportsIndex | None, warm_start: bool) -> Plan:
+    return _plan_of_form(problem.form, method, inputs.check_threads(threads), warm_start, _processors())
+
+
+@lru_cache(maxsize=256)
+def _plan_of_form(form: Form, method: str, threads: int | None, warm_start: bool, processors: int) -> Plan:
+    """The plan, made once for the many problems of one form that a tracker solves."""
+    return make_plan(form, _TRAITS, method=method, threads=threads, warm_start=warm_start, processors=processors)
+
+
+def _processors() -> int:
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def _proof(problem: Problem, answer: Answer, threads: int) -> Certificate:
+    """The certificate. An optimal answer must be proven: exactly for integers, up to rounding for floats."""
+    certificate = prove(problem, answer.row_to_col, answer.u, answer.v, threads)
+    if certificate.fault is not None:
+        raise InternalError(f"the method returned an invalid assignment: {certificate.fault}")
+    if answer.status != "optimal" or certificate.exact:
+        return certificate
+    error = max(certificate.bound, certificate.violation)
+    duals = np.abs(answer.u).sum() + np.abs(answer.v).sum()
+    proven = (
+        certificate.complete
+        and not problem.is_integer
+        and (error <= _ROUNDING * duals or error <= _ROUNDING * (duals + _largest(problem)))
+    )
+    if not proven:
+        raise InternalError(f"the certificate refuses the method's answer: {certificate}")
+    return certificate
+
+
+def _largest(problem: Problem) -> float:
+    """The largest magnitude of a cost that is not forbidden: a pass over the matrix, which is seldom needed."""
+    return float(max(np.abs(row[np.isfinite(row)]).max(initial=0.0) for row in problem.cost.array))

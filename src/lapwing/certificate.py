@@ -1,0 +1,166 @@
+"""The proof of an answer: computed by code that shares nothing with the methods.
+
+By linear programming duality no assignment costs less than sum(u) + sum(v) if c - u - v >= 0 on all pairs. The compiled
+pass (cpp/include/lapwing/certificate.hpp) measures over *all* pairs by how much that fails, sums without rounding, and
+turns both into a rigorous bound on how far the assignment is from the optimum.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lapwing import _core
+from lapwing._core import ABSENT
+from lapwing.inputs import invalid_cost, with_float_costs
+from lapwing.problem import Problem
+
+Number = int | float
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """How far an assignment is from the optimum, and why.
+
+    Attributes
+    ----------
+    primal : int or float
+        The objective of the assignment: exact for integers, correctly rounded for floats.
+    dual : int or float
+        sum(u) + sum(v), likewise.
+    gap : int or float
+        primal - dual (dual - primal when maximising), rounded once. Means nothing for an incomplete assignment.
+    violation : int or float
+        The worst violation of a dual constraint over all pairs, rounded up; 0 if the duals are feasible.
+    violation_at : (int, int) or None
+        The pair where it occurs; -1 for the column or row of a constraint on u or v alone.
+    complete : bool
+        Whether every row (every column of a tall problem) has its partner, or its unmatched cost.
+    exact : bool
+        Proven optimal without any rounding in the argument: gap == 0 and violation == 0.
+    bound : int or float
+        The objective is at most this far from the optimum; rigorous, rounded up; inf if nothing is proven.
+    optimum_bound : int or float
+        What the duals prove of the optimum: not below it (not above it when maximising), rounding included.
+    fault : str or None
+        What is wrong with the assignment, if it is none.
+    """
+
+    primal: Number
+    dual: Number
+    gap: Number
+    violation: Number
+    violation_at: tuple[int, int] | None
+    complete: bool
+    exact: bool
+    bound: Number
+    optimum_bound: Number
+    fault: str | None
+
+    def __str__(self) -> str:
+        if self.fault is not None:
+            return f"invalid: {self.fault}"
+        if not self.complete:
+            return f"incomplete: not every row has a column; the optimum is proven only up to {self.optimum_bound:.17g}"
+        if self.exact:
+            return f"optimal, proven exactly: objective {self.primal:.17g}, gap 0, no dual violation over all pairs"
+        at = "" if self.violation_at is None else f" at {self.violation_at}"
+        return (
+            f"objective {self.primal:.17g}, at most {self.bound:.3g} from the optimum: gap {self.gap:.3g}, "
+            f"worst dual violation {self.violation:.3g}{at} over all pairs"
+        )
+
+
+def prove(
+    problem: Problem, row_to_col: NDArray[np.int64], u: NDArray[Any], v: NDArray[Any], threads: int
+) -> Certificate:
+    """Certify an assignment against the whole matrix.
+
+    Parameters
+    ----------
+    problem : Problem, (m, n)
+    row_to_col : (m,) int64, -1 where a row is free; any values
+    u, v : (m,) and (n,) float64 or int64, finite, in the user's sense
+
+    Raises
+    ------
+    InvalidCostError
+        If a cost is NaN or infinite with the wrong sign.
+    """
+    if problem.is_integer and "f" in (u.dtype.kind, v.dtype.kind):
+        problem = with_float_costs(problem)
+    u, v = u.astype(problem.dual_dtype, copy=False), v.astype(problem.dual_dtype, copy=False)
+    cost, prices = problem.cost.array, problem.unmatched_cost
+    if problem.maximize:
+        u, v, prices = -u, -v, None if prices is None else -prices
+    fault = None
+    if problem.is_tall:
+        row_to_col, fault = _col_to_row(row_to_col, problem.shape[1])
+        cost, u, v = cost.T, v, u
+    raw = _core.certify(cost, problem.maximize, prices, row_to_col, u, v, threads)
+    return _certificate(problem, raw, fault)
+
+
+def _certificate(problem: Problem, raw: dict[str, Any], fault: str | None) -> Certificate:
+    def oriented(row: int, col: int) -> tuple[int, int]:
+        return (col, row) if problem.is_tall else (row, col)
+
+    at = oriented(raw["fault_row"], raw["fault_col"])
+    if raw["fault"] == "invalid_cost":
+        raise invalid_cost(problem, *at)
+    if fault is None and raw["fault"] != "none":
+        fault = _worded(raw["fault"], *at)
+    sign = -1 if problem.maximize else 1
+    violated = raw["violation"] > 0
+    return Certificate(
+        primal=sign * raw["primal"],
+        dual=sign * raw["dual"],
+        gap=raw["gap"],
+        violation=raw["violation"],
+        violation_at=oriented(raw["violation_row"], raw["violation_col"]) if violated else None,
+        complete=raw["complete"],
+        exact=raw["exact"] and fault is None,
+        bound=math.inf if fault is not None or raw["bound"] == ABSENT else raw["bound"],
+        optimum_bound=sign * _lower_bound(problem, raw),
+        fault=fault,
+    )
+
+
+def _lower_bound(problem: Problem, raw: dict[str, Any]) -> Number:
+    """What the duals prove of the optimum as minimised: every constraint may be off by the worst violation."""
+    dual: Number = raw["dual"]
+    if raw["violation"] > 0:
+        rows, cols = problem.shape
+        dual -= raw["violation"] * (2 * max(rows, cols) + min(rows, cols))
+    if problem.is_integer or raw["exact"]:
+        return dual
+    return math.nextafter(math.nextafter(dual, -math.inf), -math.inf)
+
+
+def _worded(fault: str, row: int, col: int) -> str:
+    if fault == "column_range":
+        return f"row {row} is assigned to a column that does not exist"
+    if fault == "column_twice":
+        return f"column {col} is assigned twice, the second time to row {row}"
+    if fault == "forbidden_pair":
+        return f"row {row} is assigned to column {col}, which is forbidden"
+    return f"the dual of {f'row {row}' if col < 0 else f'column {col}'} is not finite"
+
+
+def _col_to_row(row_to_col: NDArray[np.int64], cols: int) -> tuple[NDArray[np.int64], str | None]:
+    """A tall problem's assignment seen from the columns, and what is wrong with it."""
+    col_to_row = np.full(cols, -1, np.int64)
+    fault = None
+    for row in np.flatnonzero(row_to_col != -1):
+        col = int(row_to_col[row])
+        if not 0 <= col < cols:
+            fault = fault or _worded("column_range", int(row), col)
+        elif col_to_row[col] >= 0:
+            fault = fault or _worded("column_twice", int(row), col)
+        else:
+            col_to_row[col] = row
+    return col_to_row, fault

@@ -1,0 +1,62 @@
+"""Exit codes, and how an exception becomes one line on standard error and one of them."""
+
+from __future__ import annotations
+
+import errno
+from enum import IntEnum
+from typing import Any
+
+import click
+
+from lapwing.errors import InfeasibleError, InternalError, LapwingError
+
+
+class ExitCode(IntEnum):
+    """What the process returns."""
+
+    OPTIMAL = 0
+    INPUT = 1
+    USAGE = 2
+    INFEASIBLE = 3
+    TIME_LIMIT = 4
+    INTERNAL = 5
+    INTERRUPTED = 130
+
+
+EXIT_CODES_HELP = """\b
+Exit codes:
+    0  done; for solve: the answer is optimal
+    1  a file or its content cannot be used, or memory ran out
+    2  the command line is wrong
+    3  the problem is infeasible
+    4  the time limit came first; the best answer so far was given
+    5  a bug in Lapwing
+  130  interrupted (Ctrl-C)"""
+
+
+class LapwingGroup(click.Group):
+    """A group whose commands end with one line and an exit code, never with a traceback."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt:
+            _fail(ctx, ExitCode.INTERRUPTED, "interrupted")
+        except InfeasibleError as error:
+            _fail(ctx, ExitCode.INFEASIBLE, str(error))
+        except InternalError as error:
+            _fail(ctx, ExitCode.INTERNAL, str(error))
+        except LapwingError as error:
+            _fail(ctx, ExitCode.INPUT, str(error))
+        except MemoryError as error:
+            _fail(ctx, ExitCode.INPUT, f"out of memory ({error}); use float32 or int32 costs, or a smaller problem")
+        except OSError as error:
+            if error.errno == errno.EPIPE:  # nobody reads standard output any more; click ends quietly
+                raise
+            where = f"{error.filename}: " if error.filename else ""
+            _fail(ctx, ExitCode.INPUT, f"{where}{error.strerror or error}")
+
+
+def _fail(ctx: click.Context, code: ExitCode, message: str) -> None:
+    click.echo(f"lapwing: {' '.join(message.split())}", err=True)
+    ctx.exit(code)

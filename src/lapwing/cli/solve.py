@@ -1,0 +1,123 @@
+"""``lapwing solve FILE``."""
+
+from __future__ import annotations
+
+import json
+import time
+from typing import Any
+
+import click
+
+import lapwing
+from lapwing.cli.failures import EXIT_CODES_HELP, ExitCode
+from lapwing.cli.options import problem_options, read_problem
+from lapwing.cli.watch import watched
+from lapwing.files import FileProblem, write
+from lapwing.files.write import as_dict, writer_of
+from lapwing.result import Result
+
+_SHOWN_ROWS = 20  # an assignment of up to this many rows is printed
+_STAGES = ("solve_seconds", "certify_seconds")
+
+
+@click.command(
+    help=f"""Solve the problem in FILE exactly and print the answer's certificate.
+
+FILE is .npy, .npz, .csv (or a table with tabs, semicolons or spaces), Matrix Market (.mtx), DIMACS "p asn", or
+OR-Library, dense or sparse. Pairs that a sparse file leaves out are forbidden. In the answer, rows and columns are
+counted from 0.
+
+{EXIT_CODES_HELP}"""
+)
+@problem_options
+@click.option("--duals", is_flag=True, help="Give the duals u and v too, in --output and --json.")
+@click.option("--output", "-o", type=click.Path(dir_okay=False), help="Write the answer to a .npz, .json or .csv file.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of text.")
+@click.option("--time-limit", type=click.FloatRange(min=0), metavar="SECONDS", help="Stop then, with the best so far.")
+@click.option("--progress", is_flag=True, help="Show the phases on standard error while solving.")
+@click.pass_context
+def solve(
+    ctx: click.Context,
+    file: str,
+    maximize: bool,
+    unmatched_cost: int | float | None,
+    method: str,
+    threads: int | None,
+    format: str | None,
+    memory_limit: float,
+    duals: bool,
+    output: str | None,
+    as_json: bool,
+    time_limit: float | None,
+    progress: bool,
+) -> None:
+    if output is not None:
+        writer_of(output)
+    start = time.perf_counter()
+    problem = read_problem(file, maximize, format, memory_limit)
+    read_seconds = time.perf_counter() - start
+    described = _described(file, problem, read_seconds)
+    try:
+        with watched(progress) as watch:
+            result = lapwing.solve(
+                problem.cost,
+                maximize=maximize,
+                unmatched_cost=unmatched_cost,
+                method=method,
+                threads=threads,
+                time_limit=time_limit,
+                progress=watch,
+            )
+    except lapwing.InfeasibleError as error:
+        if as_json:
+            proof = {"status": "infeasible", "hall_rows": error.rows.tolist(), "hall_cols": error.cols.tolist()}
+            click.echo(json.dumps(described | proof))
+        raise
+    if output is not None:
+        write(output, result, duals=duals)
+    if as_json:
+        click.echo(json.dumps(described | as_dict(result, duals), allow_nan=False))
+    else:
+        _show(file, problem, result, read_seconds, output)
+    ctx.exit(ExitCode.OPTIMAL if result.status == "optimal" else ExitCode.TIME_LIMIT)
+
+
+def _described(file: str, problem: FileProblem, read_seconds: float) -> dict[str, Any]:
+    rows, cols = problem.cost.shape
+    return {
+        "file": file,
+        "format": problem.format,
+        "rows": rows,
+        "cols": cols,
+        "dtype": str(problem.cost.dtype),
+        "maximize": problem.maximize,
+        "read_seconds": read_seconds,
+    }
+
+
+def _show(file: str, problem: FileProblem, result: Result, read_seconds: float, output: str | None) -> None:
+    rows, cols = problem.cost.shape
+    timed = {name.removesuffix("_seconds"): value for name, value in result.statistics.items() if name in _STAGES}
+    times = ", ".join(f"{name} {seconds:.3f} s" for name, seconds in ({"read": read_seconds} | timed).items())
+    free = int((result.row_to_col < 0).sum())
+    lines = {
+        "problem": f"{rows} x {cols} {problem.cost.dtype} from {file} ({problem.format}), "
+        + ("maximised" if problem.maximize else "minimised"),
+        "status": "optimal" if result.status == "optimal" else "stopped at the time limit",
+        "objective": f"{result.objective}",
+        "bound": f"{result.lower_bound}",
+        "certificate": str(result.certificate),
+        "matched": f"{rows - free} rows, {free} free",
+        "method": f"{result.plan.method}, {result.plan.threads} thread{'' if result.plan.threads == 1 else 's'}",
+        "time": times,
+    }
+    if result.status == "optimal":
+        del lines["bound"]
+    if output is not None:
+        lines["written to"] = output
+    click.echo("\n".join(f"{name + ':':<13}{text}" for name, text in lines.items()))
+    if output is None and rows > _SHOWN_ROWS:
+        click.echo("assignment:  not shown; use --output FILE or --json")
+    elif output is None:
+        pairs = (f"{row} -> {col if col >= 0 else 'free'}" for row, col in enumerate(result.row_to_col.tolist()))
+        click.echo("assignment:  " + ", ".join(pairs))

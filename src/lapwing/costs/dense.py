@@ -1,0 +1,60 @@
+"""A dense matrix in memory, viewed and never copied.
+
+The compiled core reads float32, float64, int32 and int64 in native byte order, aligned, with unit stride along at least
+one axis. Whoever makes a `DenseCost` has seen to that (`lapwing.inputs`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+CostArray = NDArray[Any]
+
+CORE_DTYPES = (np.dtype(np.float32), np.dtype(np.float64), np.dtype(np.int32), np.dtype(np.int64))
+
+
+@dataclass(frozen=True)
+class DenseCost:
+    """A view of (m, n) costs of one of `CORE_DTYPES`, in any layout that `is_readable` accepts."""
+
+    array: CostArray
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self.array.shape[0], self.array.shape[1]
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        return self.array.dtype
+
+    @property
+    def is_integer(self) -> bool:
+        return self.array.dtype.kind == "i"
+
+    @property
+    def nbytes(self) -> int:
+        return int(self.array.nbytes)
+
+    @property
+    def rows_are_contiguous(self) -> bool:
+        return bool(self.array.strides[1] == self.array.itemsize)
+
+    def picked(self, row_to_col: NDArray[np.int64]) -> CostArray:
+        """The costs of the matched pairs, in the order of their rows."""
+        rows = np.flatnonzero(row_to_col >= 0)
+        return np.asarray(self.array[rows, row_to_col[rows]])
+
+
+def is_readable(array: CostArray) -> bool:
+    """Whether the core reads this matrix in place."""
+    return (
+        array.dtype in CORE_DTYPES
+        and array.dtype.isnative
+        and array.flags.aligned
+        and array.itemsize in array.strides
+        and all(stride % array.itemsize == 0 for stride in array.strides)
+    )

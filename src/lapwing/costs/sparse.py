@@ -1,0 +1,77 @@
+"""SciPy's sparse matrices and arrays: entries that are missing are forbidden pairs.
+
+The solver is dense, so the matrix is written out with +inf (-inf when maximising) in the gaps, below a bound on memory.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import numpy as np
+
+from lapwing.costs.dense import CostArray
+from lapwing.errors import ArgumentError, RangeError
+
+DENSE_LIMIT_BYTES = 8 << 30
+EXACT_FLOAT64 = 1 << 53  # integers up to here are float64 numbers
+
+
+def is_sparse(value: object) -> bool:
+    """Whether `value` is one of SciPy's sparse classes; does not import SciPy."""
+    sparse = sys.modules.get("scipy.sparse")
+    return sparse is not None and bool(sparse.issparse(value))
+
+
+def densify(matrix: Any, forbidden: float) -> CostArray:
+    """Write a sparse matrix out, `forbidden` where it has no entry. Explicit zeros are costs; duplicates are summed.
+
+    Parameters
+    ----------
+    matrix : scipy.sparse matrix or array, (m, n), real
+    forbidden : float
+        +inf or -inf.
+
+    Returns
+    -------
+    (m, n) array, float64 for integers (which must be exact there), else the matrix's dtype.
+
+    Raises
+    ------
+    ArgumentError
+        If the matrix is not 2-D or its dense form exceeds `DENSE_LIMIT_BYTES`.
+    RangeError
+        If an integer entry is not a float64 number.
+    """
+    if len(matrix.shape) != 2:
+        raise ArgumentError(f"cost must be a matrix (2-D), got a sparse array of shape {matrix.shape}")
+    rows, cols = matrix.shape
+    coo = matrix.tocoo(copy=True)
+    coo.sum_duplicates()
+    dtype = as_floating(coo.data.dtype)
+    needed = rows * cols * dtype.itemsize
+    if needed > DENSE_LIMIT_BYTES:
+        raise ArgumentError(
+            f"the sparse matrix of shape {matrix.shape} needs {needed / 2**30:.1f} GiB when written out, above the "
+            f"limit of {DENSE_LIMIT_BYTES >> 30} GiB; pass a dense np.memmap with {forbidden} at the missing entries"
+        )
+    dense = np.full((rows, cols), forbidden, dtype=dtype)
+    dense[coo.row, coo.col] = exact_floats(coo.data, dtype)
+    return dense
+
+
+def as_floating(dtype: np.dtype[Any]) -> np.dtype[Any]:
+    """The dtype that holds `dtype` and infinity: float64 for integers and bool, else `dtype` itself."""
+    return np.dtype(np.float64) if dtype.kind in "biu" else dtype
+
+
+def exact_floats(values: CostArray, dtype: np.dtype[Any]) -> CostArray:
+    """`values` as `dtype`; integers beyond 2^53 are refused, never rounded."""
+    if values.dtype.kind in "iu" and values.size:
+        for extreme in (int(values.min()), int(values.max())):
+            if abs(extreme) > EXACT_FLOAT64:
+                raise RangeError(
+                    f"the integer cost {extreme} is not exact in float64 (beyond 2^53), which forbidden pairs and "
+                    "fractional unmatched costs call for; divide or shift the costs into range"
+                )
+    return values.astype(dtype, copy=False)

@@ -1,0 +1,101 @@
+"""What every reader answers, and how it fails."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lapwing.errors import LapwingError
+
+#: A sparse file becomes a dense float64 matrix up to this many bytes (16384 x 16384 costs), unless `read` is told else.
+DENSE_LIMIT: Final = 1 << 31
+
+
+class FileFormatError(LapwingError, ValueError):
+    """A file is malformed, truncated, too large, or of no known format.
+
+    Attributes
+    ----------
+    path : Path
+    line : int or None
+        The line at fault, counted from 1, where the file is text and the fault is in one line.
+    """
+
+    def __init__(self, path: Path, message: str, line: int | None = None) -> None:
+        self.path, self.message, self.line = path, message, line
+        where = f"{path}" if line is None else f"{path}, line {line}"
+        super().__init__(f"{where}: {message}")
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.path, self.message, self.line)
+
+
+@dataclass(frozen=True)
+class FileProblem:
+    """The problem that a file holds.
+
+    Attributes
+    ----------
+    cost : ndarray of shape (m, n)
+        int64 or float64 from text, any real dtype from .npy and .npz; +inf (-inf where `maximize`) forbids a pair.
+    maximize : bool
+        As it was read: a sparse file's missing pairs are -inf then.
+    format : str
+        The format it was read as.
+    """
+
+    cost: NDArray[Any]
+    maximize: bool
+    format: str
+
+
+@dataclass(frozen=True)
+class ReadOptions:
+    """What `read` was asked for.
+
+    Attributes
+    ----------
+    maximize : bool
+        The sense, which decides how a forbidden pair is written.
+    memory_limit : int
+        Most bytes for the dense matrix of a sparse file, and for unpacking a compressed .npz file.
+    """
+
+    maximize: bool = False
+    memory_limit: int = DENSE_LIMIT
+
+    @property
+    def forbidden(self) -> float:
+        return -np.inf if self.maximize else np.inf
+
+
+def check_dense_size(path: Path, shape: tuple[int, int], limit: int) -> None:
+    """Refuse a sparse file whose dense float64 matrix would take more than `limit` bytes."""
+    needed = shape[0] * shape[1] * 8
+    if needed > limit:
+        raise FileFormatError(
+            path,
+            f"{shape[0]} x {shape[1]} costs take {_size(needed)} as a dense matrix, more than the limit of "
+            f"{_size(limit)}; raise memory_limit= (--memory-limit)",
+        )
+
+
+def file_size(path: Path) -> int:
+    """Size in bytes of a regular file; anything else (a folder, a device, a pipe) is refused."""
+    if not path.is_file():
+        os.stat(path)  # names the reason if there is nothing at all
+        raise FileFormatError(path, "is not a regular file; save the costs to a file first")
+    return path.stat().st_size
+
+
+def _size(count: int) -> str:
+    for unit in ("bytes", "KiB", "MiB", "GiB"):
+        if count < 1024:
+            return f"{count:.4g} {unit}"
+        count /= 1024  # type: ignore[assignment]
+    return f"{count:.4g} TiB"

@@ -1,0 +1,396 @@
+"""From what the user gave to a checked `Problem`: every argument error is raised here.
+
+Nothing is copied that the core can read in place (`costs.is_readable`): C- and Fortran-ordered float32, float64,
+int32 and int64, read-only or not, with any stride along the other axis. Everything else is converted exactly, or
+refused. NaN is not looked for here: the methods find it while they read, and `invalid_cost` words the error.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any, SupportsIndex
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lapwing._core import ABSENT
+from lapwing.costs import (
+    CORE_DTYPES,
+    CostArray,
+    DenseCost,
+    as_floating,
+    densify,
+    exact_floats,
+    is_readable,
+    is_sparse,
+)
+from lapwing.errors import ArgumentError, DtypeError, InvalidCostError, LapwingError, RangeError
+from lapwing.problem import Problem, Stack
+
+_MAX_LINES = np.iinfo(np.int32).max
+_DLPACK_HOST = (1, 3, 11)  # kDLCPU, kDLCUDAHost, kDLROCMHost
+
+_LARGEST_INTEGER = 1 << 61  # of a dual to start from
+_REACH = 64  # largest dual to start from, over the largest cost
+
+# Dtypes that the core does not read, and the one that holds each of them exactly.
+_WIDENED = {
+    "b1": np.int32, "i1": np.int32, "i2": np.int32, "u1": np.int32, "u2": np.int32,
+    "u4": np.int64, "u8": np.int64, "f2": np.float32,
+}  # fmt: skip
+
+
+def make_problem(cost: Any, maximize: bool = False, unmatched_cost: Any = None) -> Problem:
+    """Check and view a problem.
+
+    Parameters
+    ----------
+    cost : (m, n) real matrix of any kind listed in `lapwing.solve`
+    maximize : bool
+    unmatched_cost : None, scalar or (m,) array-like
+
+    Raises
+    ------
+    ArgumentError, DtypeError, RangeError
+    """
+    maximize = check_flag(maximize, "maximize")
+    matrix = as_matrix(cost, maximize)
+    prices = None
+    if unmatched_cost is not None:
+        matrix, prices = _with_prices(matrix, _as_prices(unmatched_cost, matrix.shape[0], maximize))
+    return Problem(DenseCost(matrix), maximize, prices)
+
+
+def as_matrix(cost: Any, maximize: bool) -> CostArray:
+    """`cost` as a matrix that the core reads, copied only if it must be."""
+    array = _as_array(cost, maximize)
+    if array.ndim != 2:
+        raise ArgumentError(f"cost must be a matrix (2-D), got {array.ndim}-D of shape {array.shape}")
+    if max(array.shape) > _MAX_LINES:
+        raise ArgumentError(f"cost has shape {array.shape}; at most {_MAX_LINES} rows and columns are supported")
+    if is_readable(array):
+        return array
+    array = _with_core_dtype(array)
+    return array if is_readable(array) or array.size == 0 else _copied(array)
+
+
+def make_stack(costs: Any, maximize: bool = False, unmatched_cost: Any = None) -> Stack:
+    """Check and view problems of one shape.
+
+    Parameters
+    ----------
+    costs : (B, m, n) real array
+    maximize : bool
+    unmatched_cost : None, scalar, (m,) or (B, m) array-like
+
+    Raises
+    ------
+    ArgumentError, DtypeError, RangeError
+    """
+    maximize = check_flag(maximize, "maximize")
+    array = _as_array(costs, maximize)
+    if array.ndim != 3:
+        raise ArgumentError(f"costs must be (B, m, n) or a list of matrices, got an array of shape {array.shape}")
+    array = _with_core_dtype(array)
+    if not (array.flags.aligned and array.dtype.isnative and all(s % array.itemsize == 0 for s in array.strides)):
+        array = _copied(array)
+    if unmatched_cost is None:
+        return Stack(array, maximize)
+    prices = np.asarray(unmatched_cost)
+    if prices.shape not in ((), (array.shape[1],), array.shape[:2]):
+        raise ArgumentError(
+            f"unmatched_cost must be a scalar, or of shape ({array.shape[1]},) or {array.shape[:2]}, got {prices.shape}"
+        )
+    prices = _as_prices(np.broadcast_to(prices, array.shape[:2]).ravel(), array.shape[0] * array.shape[1], maximize)
+    array, prices = _with_prices(array, prices)
+    return Stack(array, maximize, prices.reshape(array.shape[:2]))
+
+
+def make_problems(costs: Sequence[Any], maximize: bool = False, unmatched_cost: Any = None) -> list[Problem]:
+    """A list of problems of any shapes; `unmatched_cost` is a scalar, or a list with one entry for each problem."""
+    prices = unmatched_cost
+    if not isinstance(prices, (list, tuple)):
+        prices = [unmatched_cost] * len(costs)
+    if len(prices) != len(costs):
+        raise ArgumentError(
+            f"unmatched_cost must be a scalar or a list of {len(costs)}, one for each problem, got {len(prices)}"
+        )
+    problems = []
+    for b, (cost, price) in enumerate(zip(costs, prices, strict=True)):
+        try:
+            problems.append(make_problem(cost, maximize, price))
+        except LapwingError as error:
+            error.add_note(f"in problem {b} of the batch")
+            raise
+    return problems
+
+
+def invalid_cost(problem: Problem, row: int, col: int) -> InvalidCostError:
+    """The error for the NaN or infinity at (row, col) of the user's matrix; col -1 stands for unmatched_cost[row]."""
+    return InvalidCostError(row, col, float(problem.cost.array[row, col]), problem.maximize)
+
+
+# --- arrays of any kind ---------------------------------------------------------------------------
+
+
+def _as_array(cost: Any, maximize: bool) -> CostArray:
+    """Anything as an array of its own dtype, with infinities for missing entries."""
+    if type(cost) is np.ndarray:
+        return cost
+    forbidden = -math.inf if maximize else math.inf
+    if is_sparse(cost):
+        return densify(cost, forbidden)
+    if isinstance(cost, np.ma.MaskedArray):
+        return _unmask(cost, forbidden)
+    if isinstance(cost, np.ndarray):
+        return np.asarray(cost)
+    if hasattr(cost, "__dlpack__") and hasattr(cost, "__dlpack_device__"):
+        return _from_dlpack(cost)
+    if hasattr(cost, "__cuda_array_interface__"):
+        raise ArgumentError("cost lives in GPU memory; copy it to the host first, for instance with cupy.asnumpy(cost)")
+    try:
+        return np.asarray(cost)
+    except (ValueError, TypeError) as error:
+        raise ArgumentError(f"cost is not a matrix: {error}") from error
+
+
+def _from_dlpack(cost: Any) -> CostArray:
+    device = int(cost.__dlpack_device__()[0])
+    if device not in _DLPACK_HOST:
+        where = getattr(cost, "device", f"DLPack device type {device}")
+        raise ArgumentError(f"cost lives on {where}; copy it to the host first, for instance with cost.cpu()")
+    try:
+        return np.from_dlpack(cost)
+    except (BufferError, RuntimeError, TypeError, ValueError) as error:
+        raise DtypeError(
+            f"cost of dtype {getattr(cost, 'dtype', 'unknown')} cannot be viewed by NumPy ({error}); convert it, for "
+            "instance with cost.detach().float()"
+        ) from error
+
+
+def _unmask(cost: np.ma.MaskedArray[Any, Any], forbidden: float) -> CostArray:
+    """A masked pair is forbidden. Without any mask this is the data itself."""
+    data = np.asarray(cost.data)
+    mask = np.ma.getmaskarray(cost)
+    if not mask.any():
+        return data
+    _check_kind(data)
+    floats = exact_floats(np.where(mask, 0, data).astype(data.dtype), as_floating(data.dtype))
+    return np.where(mask, np.asarray(forbidden, dtype=floats.dtype), floats)
+
+
+def _with_core_dtype(array: CostArray) -> CostArray:
+    """Convert to the core's dtypes, exactly or not at all; the byte order may still be foreign."""
+    _check_kind(array)
+    if array.dtype.name == "bfloat16":
+        return array.astype(np.float32)
+    return array if array.dtype.newbyteorder("=") in CORE_DTYPES else _widened(array)
+
+
+def _copied(array: CostArray) -> CostArray:
+    return np.array(array, dtype=array.dtype.newbyteorder("="), order="C")
+
+
+def _check_kind(array: CostArray) -> None:
+    dtype = array.dtype
+    if dtype.kind in "biu" or (dtype.kind == "f" and dtype.itemsize <= 8) or dtype.name == "bfloat16":
+        return
+    raise DtypeError(f"cost has dtype {dtype}, which cannot be solved exactly: {_remedy(dtype)}")
+
+
+def _remedy(dtype: np.dtype[Any]) -> str:
+    if dtype.kind == "f":
+        return "round it yourself with cost.astype(np.float64)"
+    if dtype.kind == "c":
+        return "pass real numbers, for instance cost.real or abs(cost)"
+    if dtype.kind in "Mm":
+        return "pass numbers, for instance cost / np.timedelta64(1, 's')"
+    if dtype.kind == "O":
+        return "convert it with cost.astype(float); missing values become NaN, and forbidden pairs are +inf"
+    return "convert it to real numbers with cost.astype(float)"
+
+
+def _widened(array: CostArray) -> CostArray:
+    target = np.dtype(_WIDENED[f"{array.dtype.kind}{array.dtype.itemsize}"])
+    if array.dtype.kind == "u" and array.dtype.itemsize == 8 and array.size and array.max() > np.iinfo(np.int64).max:
+        at = np.unravel_index(int(array.argmax()), array.shape)
+        raise RangeError(
+            f"cost[{', '.join(map(str, at))}] is {array[at]}, above the largest int64 ({np.iinfo(np.int64).max}); "
+            "subtract a constant from all costs or divide them"
+        )
+    return array.astype(target)
+
+
+# --- the cost of staying free ---------------------------------------------------------------------
+
+
+def _as_prices(given: Any, rows: int, maximize: bool) -> NDArray[Any]:
+    """One int64 or float64 price a row, in the user's sense; never NaN, infinite only if that forbids staying free."""
+    prices = np.asarray(given)
+    if prices.dtype.kind not in "biuf" or (prices.dtype.kind == "f" and prices.dtype.itemsize > 8):
+        raise DtypeError(f"unmatched_cost must be real numbers, got dtype {prices.dtype}; convert it with float()")
+    if prices.ndim > 1 or (prices.ndim == 1 and prices.size != rows):
+        raise ArgumentError(
+            f"unmatched_cost must be a scalar or one value for each of the {rows} rows, got shape {prices.shape}"
+        )
+    if prices.dtype.kind == "u" and prices.size and prices.max() > np.iinfo(np.int64).max:
+        raise RangeError(
+            f"unmatched_cost {prices.max()} is above the largest int64; subtract a constant from all costs"
+        )
+    prices = np.full(rows, prices, np.float64 if prices.dtype.kind == "f" else np.int64)
+    right = prices < math.inf if maximize else prices > -math.inf
+    if not right.all():
+        row = int(right.argmin())
+        raise ArgumentError(
+            f"unmatched_cost[{row}] is {prices[row]}: use a finite number, or "
+            f"{'-inf' if maximize else '+inf'} if the row must be matched"
+        )
+    return prices
+
+
+def _with_prices(costs: CostArray, prices: NDArray[Any]) -> tuple[CostArray, NDArray[Any]]:
+    """Costs and prices in one arithmetic: integer if all are whole, else float64 if integer costs are exact there."""
+    if costs.dtype.kind == "f":
+        return costs, prices.astype(np.float64, copy=False)
+    if prices.dtype.kind == "i":
+        if prices.size and max(-int(prices.min()), int(prices.max())) >= ABSENT:
+            worst = int(prices[np.abs(prices // 2).argmax()])
+            raise RangeError(
+                f"unmatched_cost {worst} leaves no room for exact int64 sums; use +-inf to forbid staying free"
+            )
+        return costs, prices
+    finite = np.isfinite(prices)
+    whole = finite & (prices == np.rint(prices)) & (np.abs(prices) < ABSENT)
+    if (whole | ~finite).all():
+        absent = np.where(prices > 0, ABSENT, -ABSENT)
+        return costs, np.where(finite, np.where(finite, prices, 0).astype(np.int64), absent)
+    return exact_floats(costs, np.dtype(np.float64)), prices
+
+
+# --- other options --------------------------------------------------------------------------------
+
+
+def check_flag(value: Any, name: str) -> bool:
+    """A bool, or NumPy's."""
+    if not isinstance(value, (bool, np.bool_)):
+        raise DtypeError(f"{name} must be True or False, got {value!r}")
+    return bool(value)
+
+
+def check_threads(threads: SupportsIndex | None) -> int | None:
+    """A positive number of threads, or None."""
+    if threads is None:
+        return None
+    try:
+        count = threads.__index__()
+    except AttributeError:
+        raise DtypeError(f"threads must be a whole number, got {threads!r}") from None
+    if count < 1:
+        raise ArgumentError(f"threads must be at least 1, got {count}; leave it out to use all processors")
+    return count
+
+
+def check_time_limit(seconds: float | None) -> float:
+    """Seconds, infinite if there is no limit."""
+    if seconds is None:
+        return math.inf
+    try:
+        limit = float(seconds)
+    except (TypeError, ValueError):
+        raise DtypeError(f"time_limit must be a number of seconds, got {seconds!r}") from None
+    if not limit >= 0:
+        raise ArgumentError(f"time_limit must be at least 0 seconds, got {seconds}")
+    return limit
+
+
+def check_progress(progress: Any) -> bool | Callable[..., object]:
+    """A bool or a function."""
+    if isinstance(progress, (bool, np.bool_)):
+        return bool(progress)
+    if callable(progress):
+        checked: Callable[..., object] = progress
+        return checked
+    raise DtypeError(f"progress must be True, False or a callable that takes a lapwing.Progress, got {progress!r}")
+
+
+def check_duals(u: Any, v: Any, shape: tuple[int, int], name: str) -> tuple[NDArray[Any], NDArray[Any]]:
+    """A pair of finite dual vectors, each as float64 or int64."""
+    checked = []
+    for given, letter, size in ((u, "u", shape[0]), (v, "v", shape[1])):
+        values = np.asarray(given)
+        if values.dtype.kind not in "biuf":
+            raise DtypeError(f"{name}: {letter} must be real numbers, got dtype {values.dtype}")
+        if values.shape != (size,):
+            raise ArgumentError(f"{name}: {letter} must have shape ({size},) for this cost matrix, got {values.shape}")
+        if not np.isfinite(values).all():
+            raise ArgumentError(
+                f"{name}: {letter}[{int((~np.isfinite(values)).argmax())}] is not finite; use 0 instead"
+            )
+        checked.append(values.astype(np.float64 if values.dtype.kind == "f" else np.int64))
+    return checked[0], checked[1]
+
+
+def check_start(u: Any, v: Any, problem: Problem) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Duals to start from, in the problem's dual dtype: any finite values, rounded where the costs are integers.
+
+    Values far beyond the costs are cut off: they help nobody, and would cost precision.
+    """
+    checked = []
+    for values in check_duals(u, v, problem.shape, "start"):
+        if problem.is_integer:
+            values = np.rint(np.clip(values, -_LARGEST_INTEGER, _LARGEST_INTEGER))
+        checked.append(_within_reach(values.astype(problem.dual_dtype), problem))
+    return checked[0], checked[1]
+
+
+def _within_reach(duals: NDArray[Any], problem: Problem) -> NDArray[Any]:
+    """Duals no larger than `_REACH` times the largest cost.
+
+    Optimal duals lie within twice the largest cost of each other, unless pairs are forbidden. Where a common shift is
+    allowed (square problems), it is taken off first.
+    """
+    array = problem.cost.array
+    farthest = _largest(duals)
+    if problem.is_empty or farthest <= _REACH * _largest(array[:: max(1, len(array) // 16)]):
+        return duals
+    limit = _REACH * max(_largest(row) for row in array)
+    if problem.unmatched_cost is not None:
+        limit = max(limit, _REACH * _largest(problem.unmatched_cost))
+    if farthest <= limit:
+        return duals
+    if problem.is_integer:
+        limit = min(limit, _LARGEST_INTEGER)
+    if problem.unmatched_cost is None and array.shape[0] == array.shape[1]:
+        with np.errstate(over="ignore"):
+            duals = duals - duals[len(duals) // 2]
+    clipped: NDArray[Any] = np.clip(duals, -limit, limit)
+    return clipped
+
+
+def _largest(values: NDArray[Any]) -> int | float:
+    """The largest magnitude among the finite values; what stands for infinity among integers does not count."""
+    finite = values[np.isfinite(values)] if values.dtype.kind == "f" else values[(values < ABSENT) & (values > -ABSENT)]
+    largest: int | float = max(-finite.min().item(), finite.max().item()) if finite.size else 0
+    return largest
+
+
+def check_row_to_col(row_to_col: Any, rows: int) -> NDArray[np.int64]:
+    """An assignment as int64; whether it is a matching is for the certificate to say."""
+    values = np.asarray(row_to_col)
+    if values.dtype.kind not in "iu" and values.size:
+        raise DtypeError(f"row_to_col must be integers, got dtype {values.dtype}")
+    if values.shape != (rows,):
+        raise ArgumentError(f"row_to_col must have shape ({rows},) for this cost matrix, got {values.shape}")
+    return np.ascontiguousarray(values, dtype=np.int64)
+
+
+def with_float_costs(problem: Problem) -> Problem:
+    """The same problem in float64, where its integers are exact."""
+    array = exact_floats(problem.cost.array, np.dtype(np.float64))
+    prices = problem.unmatched_cost
+    if prices is not None:
+        absent = np.abs(prices) == ABSENT
+        floats = exact_floats(np.where(absent, 0, prices), np.dtype(np.float64))
+        prices = np.where(absent, np.copysign(math.inf, prices), floats)
+    return Problem(DenseCost(array), problem.maximize, prices)

@@ -1,0 +1,135 @@
+"""What a method is: it gets a Problem and a Plan, and returns an assignment and duals.
+
+All methods are compiled. They see rows <= cols (or unmatched costs) and minimise; this file turns a problem into that
+form without copying the matrix, and the answer back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lapwing import _core
+from lapwing._core import ABSENT
+from lapwing.errors import InfeasibleError, InternalError, RangeError
+from lapwing.inputs import invalid_cost
+from lapwing.plan import MethodTraits, Plan
+from lapwing.problem import Problem
+
+Start = tuple[NDArray[Any], NDArray[Any]]  # u (m,), v (n,), in the user's orientation and sense
+Hook = Callable[[str, int, int, float], object]  # stage, phase, matched rows, bound; of the problem as minimised
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a method found, in the user's orientation and sense.
+
+    Invariants: those of a `lapwing.Result`, which is made from it.
+    """
+
+    status: str
+    row_to_col: NDArray[np.int64]
+    u: NDArray[Any]
+    v: NDArray[Any]
+    statistics: dict[str, float]
+
+
+@dataclass(frozen=True)
+class Method:
+    """A compiled method, called by its name."""
+
+    traits: MethodTraits
+
+    def solve(self, problem: Problem, plan: Plan, start: Start | None, time_limit: float, hook: Hook | None) -> Answer:
+        """Solve a problem that is not empty.
+
+        Raises
+        ------
+        InvalidCostError, RangeError, InfeasibleError
+        """
+        cost = problem.cost.array.T if plan.transposed else problem.cost.array
+        prices = _as_minimised(problem, problem.unmatched_cost)
+        if not self.traits.checks_range:
+            _check_range(problem, plan, cost, prices)
+        start_v = None if start is None else _as_minimised(problem, start[0] if plan.transposed else start[1])
+        try:
+            name = f"{plan.method} or {plan.fallback}" if plan.fallback else plan.method
+            raw = _core.solve(name, cost, problem.maximize, prices, start_v, plan.threads, time_limit, hook)
+        except _core.InvalidCost as error:
+            row, col = error.args
+            raise invalid_cost(problem, *((col, row) if plan.transposed else (row, col))) from None
+        if raw["status"] == "range":
+            _check_range(problem, plan, cost, prices)
+            raise InternalError("the method found costs too large that are not; please report it with the matrix")
+        if raw["status"] == "infeasible":
+            raise _infeasible(problem, plan, raw["hall_rows"].view(np.int64), raw["hall_cols"].view(np.int64))
+        return _answer(problem, plan, raw)
+
+
+def answer_empty(problem: Problem) -> Answer:
+    """The answer for a matrix without rows or without columns: every row stays free."""
+    rows, cols = problem.shape
+    prices = problem.unmatched_cost
+    u = np.zeros(rows, problem.dual_dtype)
+    if prices is not None and rows:
+        unpriced = np.flatnonzero(np.isinf(prices) if prices.dtype.kind == "f" else np.abs(prices) == ABSENT)
+        if unpriced.size:
+            raise InfeasibleError(unpriced[:1].astype(np.int64), np.zeros(0, np.int64))
+        u = prices.copy()
+    return Answer("optimal", np.full(rows, -1, np.int64), u, np.zeros(cols, problem.dual_dtype), {})
+
+
+def _as_minimised(problem: Problem, values: NDArray[Any] | None) -> NDArray[Any] | None:
+    return -values if problem.maximize and values is not None else values
+
+
+def _check_range(problem: Problem, plan: Plan, cost: NDArray[Any], prices: NDArray[Any] | None) -> None:
+    excess = _core.check_range(cost, problem.maximize, prices, plan.threads)
+    if excess is None:
+        return
+    limit, extreme, row, col = excess
+    if col < 0:
+        where = f"unmatched_cost[{row}]"
+    else:
+        where = f"cost[{col}, {row}]" if plan.transposed else f"cost[{row}, {col}]"
+    kind = "int64" if problem.is_integer else "float64"
+    raise RangeError(
+        f"{where} is {extreme}: for this shape, sums stay exact in {kind} only up to {limit} in magnitude; subtract a "
+        "constant from all costs, or divide them"
+    )
+
+
+def _infeasible(
+    problem: Problem, plan: Plan, violators: NDArray[np.int64], reach: NDArray[np.int64]
+) -> InfeasibleError:
+    """Name the Hall violator: rows with too few columns, or columns with too few rows if the problem is tall."""
+    if not plan.transposed:
+        return InfeasibleError(violators, reach)
+    if problem.is_tall:
+        return InfeasibleError(reach, violators, by_cols=True)
+    # Square: the rows out of reach have all their columns outside the violators, and there are more of them.
+    rows, cols = problem.shape
+    return InfeasibleError(np.setdiff1d(np.arange(rows), reach), np.setdiff1d(np.arange(cols), violators))
+
+
+def _answer(problem: Problem, plan: Plan, raw: dict[str, Any]) -> Answer:
+    dtype = problem.dual_dtype
+    row_to_col, u, v = raw["row_to_col"].view(np.int64), raw["u"].view(dtype), raw["v"].view(dtype)
+    if plan.transposed:
+        row_to_col, u, v = inverse(row_to_col, problem.shape[0]), v, u
+    if problem.maximize:
+        np.negative(u, out=u)
+        np.negative(v, out=v)
+    return Answer(raw["status"], row_to_col, u, v, dict(raw["statistics"]))
+
+
+def inverse(partner: NDArray[np.int64], size: int) -> NDArray[np.int64]:
+    """The same matching seen from the other side, which has `size` members: -1 where free."""
+    answer = np.full(size, -1, np.int64)
+    matched = np.flatnonzero(partner >= 0)
+    answer[partner[matched]] = matched
+    return answer

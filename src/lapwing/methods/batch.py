@@ -1,0 +1,119 @@
+"""Many problems in one compiled call, threads over problems (cpp/include/lapwing/batch.hpp)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lapwing import _core
+from lapwing.errors import InternalError
+from lapwing.methods.base import Answer, answer_empty
+from lapwing.problem import Problem, Stack
+
+Refuse = Callable[[int], object]  # raises the error of the problem of that number
+
+
+@dataclass(frozen=True)
+class BatchAnswer:
+    """For each problem what `Answer` holds for one, in the user's sense; u and v only if asked for."""
+
+    row_to_col: NDArray[np.int64] | list[NDArray[np.int64]]
+    objective: NDArray[Any]
+    u: NDArray[Any] | list[NDArray[Any]] | None
+    v: NDArray[Any] | list[NDArray[Any]] | None
+
+    def __getitem__(self, b: int) -> Answer:
+        """The answer to problem b, if there are duals."""
+        if self.u is None or self.v is None:
+            raise ValueError("the duals were not asked for")
+        return Answer("optimal", self.row_to_col[b], self.u[b], self.v[b], {})
+
+
+def solve_stack(stack: Stack, threads: int, duals: bool, refuse: Refuse) -> BatchAnswer:
+    """Solve problems of one shape."""
+    if stack.costs.size == 0:
+        return _empty_stack(stack, refuse)
+    prices = stack.unmatched_cost
+    raw = _call(stack.costs, stack.maximize, None if prices is None else prices.ravel(), threads, duals, refuse)
+    count, rows, cols = stack.costs.shape
+    return BatchAnswer(
+        row_to_col=raw["row_to_col"].view(np.int64).reshape(count, rows),
+        objective=raw["objective"].view(stack.dual_dtype),
+        u=raw["u"].view(stack.dual_dtype).reshape(count, rows) if duals else None,
+        v=raw["v"].view(stack.dual_dtype).reshape(count, cols) if duals else None,
+    )
+
+
+def _empty_stack(stack: Stack, refuse: Refuse) -> BatchAnswer:
+    """No problem, or problems without rows or columns, whose rows all stay free."""
+    count, rows, cols = stack.costs.shape
+    u = np.zeros((count, rows), stack.dual_dtype)
+    if stack.unmatched_cost is not None:
+        for b in range(count):
+            refuse(b)
+        u = stack.unmatched_cost.copy()
+    row_to_col = np.full((count, rows), -1, np.int64)
+    return BatchAnswer(row_to_col, u.sum(axis=1), u, np.zeros((count, cols), stack.dual_dtype))
+
+
+def solve_list(problems: Sequence[Problem], threads: int, duals: bool, refuse: Refuse) -> BatchAnswer:
+    """Solve problems of any shapes and dtypes, one compiled call for each dtype; objectives are float64 if any is."""
+    objective: list[Any] = [0] * len(problems)
+    row_to_col: list[Any] = [None] * len(problems)
+    u: list[Any] = [None] * len(problems)
+    v: list[Any] = [None] * len(problems)
+    groups: dict[np.dtype[Any], list[int]] = {}
+    for b, problem in enumerate(problems):
+        if problem.is_empty:
+            answer = answer_empty(problem)
+            row_to_col[b], u[b], v[b], objective[b] = answer.row_to_col, answer.u, answer.v, answer.u.sum()
+        else:
+            groups.setdefault(problem.cost.dtype, []).append(b)
+    for members in groups.values():
+        for b, solved in zip(members, _solve_group(problems, members, threads, duals, refuse), strict=True):
+            row_to_col[b], u[b], v[b], objective[b] = solved
+    return BatchAnswer(row_to_col, np.asarray(objective), u if duals else None, v if duals else None)
+
+
+def _solve_group(
+    problems: Sequence[Problem], members: list[int], threads: int, duals: bool, refuse: Refuse
+) -> list[tuple[Any, ...]]:
+    """Solve the non-empty problems of one dtype and sense."""
+    chosen = [problems[b] for b in members]
+    dtype = chosen[0].dual_dtype
+    prices = None
+    if chosen[0].unmatched_cost is not None:
+        prices = np.concatenate([problem.unmatched_cost for problem in chosen if problem.unmatched_cost is not None])
+    arrays = [problem.cost.array for problem in chosen]
+    raw = _call(arrays, chosen[0].maximize, prices, threads, duals, lambda b: refuse(members[b]))
+    row_ends = np.cumsum([problem.shape[0] for problem in chosen])[:-1]
+    col_ends = np.cumsum([problem.shape[1] for problem in chosen])[:-1]
+    nothing = [np.zeros(0, dtype)] * len(chosen)
+    return list(
+        zip(
+            np.split(raw["row_to_col"].view(np.int64), row_ends),
+            np.split(raw["u"].view(dtype), row_ends) if duals else nothing,
+            np.split(raw["v"].view(dtype), col_ends) if duals else nothing,
+            raw["objective"].view(dtype),
+            strict=True,
+        )
+    )
+
+
+def _call(
+    costs: Any, maximize: bool, prices: NDArray[Any] | None, threads: int, duals: bool, refuse: Refuse
+) -> dict[str, Any]:
+    minimised = -prices if maximize and prices is not None else prices
+    raw = _core.solve_batch(costs, maximize, minimised, threads, duals)
+    if raw["faults"]:
+        problem, kind, _, _ = raw["faults"][0]
+        refuse(problem)
+        raise InternalError(f"problem {problem} of the batch was found {kind}, but solves on its own")
+    if maximize and duals:
+        np.negative(raw["u"], out=raw["u"])
+        np.negative(raw["v"], out=raw["v"])
+    return raw

@@ -1,0 +1,22 @@
+"""Shortest augmenting paths with epsilon-pricing on full rows.
+
+S. Guthe, D. Thuerck, "Algorithm 1015: A Fast Scalable Solver for the Dense Linear (Sum) Assignment Problem", ACM
+Transactions on Mathematical Software 47 (2021). Explained in cpp/include/lapwing/ssp.inc.hpp.
+"""
+
+from __future__ import annotations
+
+from lapwing.methods.base import Method
+from lapwing.plan import MethodTraits
+
+SSP = Method(
+    MethodTraits(
+        name="ssp",
+        summary="shortest augmenting paths with epsilon-pricing on full rows (Algorithm 1015)",
+        warm_start=False,
+        parallel=False,
+        checks_range=False,
+        bytes_per_row=40,
+        bytes_per_col=40,
+    )
+)

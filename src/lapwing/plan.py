@@ -1,0 +1,184 @@
+"""The plan: which method, how many threads, how much memory, and why. A pure function of its arguments."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from lapwing._core import DIRECT_MAX_ROWS, JV_OR_CORE_MAX_ROWS
+from lapwing.errors import ArgumentError
+from lapwing.problem import Form
+
+# Below this many pairs a second thread costs more than it saves.
+_PAIRS_PER_THREAD = 1_000_000
+
+
+@dataclass(frozen=True)
+class MethodTraits:
+    """What the planner knows about a method.
+
+    Attributes
+    ----------
+    name, summary : str
+    warm_start : bool
+        Whether it can use `start=`.
+    parallel : bool
+        Whether it can use more than one thread.
+    checks_range : bool
+        Whether it finds costs that are too large for exact sums as it first reads them.
+    bytes_per_row, bytes_per_col : int
+        Its memory beside the matrix, for the problem as it is solved (rows <= cols).
+    """
+
+    name: str
+    summary: str
+    warm_start: bool
+    parallel: bool
+    checks_range: bool
+    bytes_per_row: int
+    bytes_per_col: int
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How a problem is solved; `str(plan)` explains it.
+
+    Attributes
+    ----------
+    method : str
+        A name from the table of methods, or "none" for an empty problem.
+    fallback : str or None
+        The method that takes over if the searches of the first prove hard.
+    threads : int
+    transposed : bool
+        Whether the method sees the transposed view of the matrix.
+    memory_bytes : int
+        Estimated memory beside the matrix.
+    shape, dtype
+        Of the problem as given, after conversion to a number type of the core.
+    reasons : tuple of str
+        One sentence for each decision.
+    """
+
+    method: str
+    fallback: str | None
+    threads: int
+    transposed: bool
+    memory_bytes: int
+    shape: tuple[int, int]
+    dtype: str
+    reasons: tuple[str, ...]
+
+    def __str__(self) -> str:
+        rows, cols = self.shape
+        method = f"{self.method!r} or {self.fallback!r}" if self.fallback else repr(self.method)
+        head = f"{rows} x {cols} {self.dtype}: method {method}, {_count_threads(self.threads)}"
+        memory = f"about {_readable_bytes(self.memory_bytes)} beside the matrix"
+        return "\n  - ".join([f"{head}, {memory}", *self.reasons])
+
+
+def make_plan(
+    form: Form,
+    methods: Mapping[str, MethodTraits],
+    *,
+    method: str,
+    threads: int | None,
+    warm_start: bool,
+    processors: int,
+) -> Plan:
+    """Decide how to solve a problem of this form.
+
+    Parameters
+    ----------
+    form : Form
+    methods : the table of methods, by name
+    method : str
+        "auto" or a name from the table.
+    threads : int or None
+        None: as many of the `processors` as the problem keeps busy.
+    warm_start : bool
+        Whether there are duals to start from.
+    processors : int
+        Processors that this process may use.
+
+    Raises
+    ------
+    ArgumentError
+        For an unknown method, or one that cannot use a warm start.
+    """
+    if method != "auto" and method not in methods:
+        raise ArgumentError(f"unknown method {method!r}; choose from {', '.join(map(repr, ['auto', *methods]))}")
+    if form.is_empty:
+        return _plan(form, "none", None, 1, 0, ["there is nothing to match"])
+    reasons = []
+    fallback = None
+    if method == "auto":
+        method, fallback, why = _choose(min(form.shape), warm_start)
+        reasons.append(why)
+    traits = methods[fallback or method]
+    if warm_start and not traits.warm_start:
+        usable = " or ".join(repr(name) for name, other in methods.items() if other.warm_start)
+        raise ArgumentError(f"method {method!r} cannot use start=; use method={usable}, or leave start out")
+    reasons.append(f"{method}: {methods[method].summary}")
+    if form.solved_transposed:
+        why = "it is tall" if form.is_tall else "its columns are contiguous"
+        reasons.append(f"the matrix is solved as its transposed view, since {why}")
+    count, why_threads = _threads(form, traits, threads, processors)
+    reasons.append(why_threads)
+    rows, cols = form.shape[::-1] if form.solved_transposed else form.shape
+    memory = rows * traits.bytes_per_row + cols * traits.bytes_per_col
+    return _plan(form, method, fallback, count, memory, reasons)
+
+
+def _plan(form: Form, method: str, fallback: str | None, threads: int, memory: int, reasons: list[str]) -> Plan:
+    return Plan(
+        method=method,
+        fallback=fallback,
+        threads=threads,
+        transposed=form.solved_transposed,
+        memory_bytes=memory,
+        shape=form.shape,
+        dtype=str(form.dtype),
+        reasons=tuple(reasons),
+    )
+
+
+def _choose(size: int, warm_start: bool) -> tuple[str, str | None, str]:
+    """Method, fallback and the reason for a smaller side of `size`."""
+    if warm_start:
+        return "core", None, "there are duals to start from"
+    if size <= DIRECT_MAX_ROWS:
+        why = f"at most {DIRECT_MAX_ROWS} rows or columns: full rows are scanned directly, lists would not pay"
+        return "jv", None, why
+    if size <= JV_OR_CORE_MAX_ROWS:
+        why = (
+            f"at most {JV_OR_CORE_MAX_ROWS} rows or columns: full rows are scanned directly; core takes over if the "
+            "searches prove hard"
+        )
+        return "jv", "core", why
+    return "core", None, f"more than {JV_OR_CORE_MAX_ROWS} rows and columns: short lists save most of the work"
+
+
+def _threads(form: Form, traits: MethodTraits, asked: int | None, processors: int) -> tuple[int, str]:
+    if not traits.parallel:
+        return 1, "one thread: the method is serial"
+    if asked is not None:
+        return asked, f"{_count_threads(asked)}, as asked for"
+    rows, cols = form.shape
+    count = max(1, min(processors, rows * cols // _PAIRS_PER_THREAD))
+    if count == processors:
+        return count, f"{_count_threads(count)}: all processors of this process"
+    return count, f"{_count_threads(count)}: the matrix is too small for more"
+
+
+def _count_threads(count: int) -> str:
+    return "1 thread" if count == 1 else f"{count} threads"
+
+
+def _readable_bytes(count: int) -> str:
+    size = float(count)
+    for unit in ("bytes", "KiB", "MiB", "GiB"):
+        if size < 1024 or unit == "GiB":
+            break
+        size /= 1024
+    return f"{size:.0f} {unit}" if unit == "bytes" else f"{size:.1f} {unit}"

@@ -1,0 +1,123 @@
+"""What is to be solved: a cost source, a sense, and what a free row costs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lapwing.costs import CostArray, DenseCost
+
+_INT64: np.dtype[Any] = np.dtype(np.int64)
+_FLOAT64: np.dtype[Any] = np.dtype(np.float64)
+
+
+class Form(NamedTuple):
+    """All of a problem but its numbers: what a plan depends on.
+
+    Attributes
+    ----------
+    shape : (m, n)
+    dtype : one of the core's dtypes
+    priced : bool
+        Whether rows may stay free at a price.
+    rows_are_contiguous : bool
+    """
+
+    shape: tuple[int, int]
+    dtype: np.dtype[Any]
+    priced: bool
+    rows_are_contiguous: bool
+
+    @property
+    def is_empty(self) -> bool:
+        return 0 in self.shape
+
+    @property
+    def is_tall(self) -> bool:
+        return not self.priced and self.shape[0] > self.shape[1]
+
+    @property
+    def solved_transposed(self) -> bool:
+        """Whether the methods see the transposed view: when tall, or when square with contiguous columns."""
+        rows, cols = self.shape
+        return not self.priced and (rows > cols or (rows == cols and not self.rows_are_contiguous))
+
+
+@dataclass(frozen=True)
+class Problem:
+    """One linear assignment problem, as the user gave it.
+
+    Attributes
+    ----------
+    cost : DenseCost, (m, n)
+    maximize : bool
+    unmatched_cost : (m,) float64 or int64 array, or None
+        What row i contributes when it stays free, in the user's sense (a value when maximising). None: the smaller side
+        is matched completely.
+    """
+
+    cost: DenseCost
+    maximize: bool = False
+    unmatched_cost: NDArray[Any] | None = None
+
+    @property
+    def form(self) -> Form:
+        cost = self.cost
+        return Form(cost.shape, cost.dtype, self.unmatched_cost is not None, cost.rows_are_contiguous)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self.cost.shape
+
+    @property
+    def is_empty(self) -> bool:
+        return 0 in self.cost.shape
+
+    @property
+    def is_integer(self) -> bool:
+        return self.cost.is_integer
+
+    @property
+    def dual_dtype(self) -> np.dtype[Any]:
+        """Of sums and duals: int64 for integers, float64 for floats."""
+        return _INT64 if self.is_integer else _FLOAT64
+
+    @property
+    def rows_to_match(self) -> int:
+        """How many rows, or columns of a tall problem, want a partner."""
+        return self.shape[0] if self.unmatched_cost is not None else min(self.shape)
+
+    @property
+    def is_tall(self) -> bool:
+        """More rows than columns, so that every column needs a row, and not the other way round."""
+        return self.unmatched_cost is None and self.shape[0] > self.shape[1]
+
+
+@dataclass(frozen=True)
+class Stack:
+    """Problems of one shape, stacked.
+
+    Attributes
+    ----------
+    costs : (B, m, n) array of one of the core's dtypes, aligned, in native byte order
+    maximize : bool
+    unmatched_cost : (B, m) float64 or int64 array, or None
+    """
+
+    costs: CostArray
+    maximize: bool = False
+    unmatched_cost: NDArray[Any] | None = None
+
+    def __len__(self) -> int:
+        return int(self.costs.shape[0])
+
+    def __getitem__(self, b: int) -> Problem:
+        prices = None if self.unmatched_cost is None else self.unmatched_cost[b]
+        return Problem(DenseCost(self.costs[b]), self.maximize, prices)
+
+    @property
+    def dual_dtype(self) -> np.dtype[Any]:
+        return _INT64 if self.costs.dtype.kind == "i" else _FLOAT64

@@ -1,0 +1,136 @@
+"""What `lapwing.solve` and `lapwing.solve_batch` return."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lapwing._core import ABSENT
+from lapwing.certificate import Certificate, Number
+from lapwing.methods import Answer
+from lapwing.methods.base import inverse
+from lapwing.plan import Plan
+from lapwing.problem import Problem
+
+IndexArray = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Result:
+    """An assignment with its proof.
+
+    Attributes
+    ----------
+    row_to_col : (m,) int64
+        The column of each row, -1 where the row is free.
+    objective : int or float
+        The sum of the matched costs and of the unmatched costs of free rows: exact for integers, correctly rounded for
+        floats.
+    u, v : (m,) and (n,), float64 or int64
+        The duals. c - u - v >= 0 on all pairs that are not forbidden (<= 0 when maximising), with equality on matched
+        ones; sum(u) + sum(v) equals the objective up to the certificate's gap.
+    certificate : Certificate or None
+    statistics : dict
+        Counters and stage times in seconds, by name.
+    status : str
+        "optimal" or "time_limit".
+    plan : Plan
+    lower_bound : int or float
+        The optimum is not below it (when maximising: not above it).
+    """
+
+    row_to_col: IndexArray
+    objective: Number
+    u: NDArray[Any]
+    v: NDArray[Any]
+    certificate: Certificate | None
+    statistics: dict[str, float]
+    status: str
+    plan: Plan
+    lower_bound: Number
+
+    def __repr__(self) -> str:
+        rows, cols = len(self.u), len(self.v)
+        return f"<lapwing.Result: {self.status}, objective {self.objective!r}, {rows} x {cols}, {self.plan.method}>"
+
+    @cached_property
+    def col_to_row(self) -> IndexArray:
+        """(n,) int64, the row of each column, -1 where the column is free."""
+        return inverse(self.row_to_col, len(self.v))
+
+    @property
+    def row_ind(self) -> IndexArray:
+        """The matched rows in increasing order, as `scipy.optimize.linear_sum_assignment` returns them."""
+        return np.flatnonzero(self.row_to_col >= 0).astype(np.int64, copy=False)
+
+    @property
+    def col_ind(self) -> IndexArray:
+        """The columns of `row_ind`."""
+        return self.row_to_col[self.row_ind]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class BatchResult:
+    """The assignments of many problems.
+
+    For a (B, m, n) array every attribute is an array; for a list of problems `row_to_col`, `u` and `v` are lists of
+    arrays.
+
+    Attributes
+    ----------
+    row_to_col : (B, m) int64, or list of (m_b,) int64
+        -1 where a row is free.
+    objective : (B,) float64 or int64
+    u, v : (B, m) and (B, n), or lists, or None
+        The duals, if they were asked for.
+    certificates : list of Certificate, or None
+    """
+
+    row_to_col: IndexArray | list[IndexArray]
+    objective: NDArray[Any]
+    u: NDArray[Any] | list[NDArray[Any]] | None
+    v: NDArray[Any] | list[NDArray[Any]] | None
+    certificates: list[Certificate] | None
+
+    def __len__(self) -> int:
+        return len(self.objective)
+
+    def __repr__(self) -> str:
+        return f"<lapwing.BatchResult: {len(self)} problems>"
+
+
+def make_result(problem: Problem, plan: Plan, answer: Answer, certificate: Certificate | None) -> Result:
+    """Gather a result; the objective comes from the certificate if there is one."""
+    return Result(
+        row_to_col=answer.row_to_col,
+        objective=exact_objective(problem, answer.row_to_col) if certificate is None else certificate.primal,
+        u=answer.u,
+        v=answer.v,
+        certificate=certificate,
+        statistics=answer.statistics,
+        status=answer.status,
+        plan=plan,
+        lower_bound=_sum([answer.u, answer.v]) if certificate is None else certificate.optimum_bound,
+    )
+
+
+def exact_objective(problem: Problem, row_to_col: IndexArray) -> Number:
+    """The sum of the matched costs and of the unmatched costs of free rows."""
+    parts = [problem.cost.picked(row_to_col)]
+    if problem.unmatched_cost is not None:
+        prices = problem.unmatched_cost[row_to_col < 0]
+        if prices.size:
+            parts.append(prices[np.isfinite(prices) & (np.abs(prices) != ABSENT)])
+    return _sum(parts)
+
+
+def _sum(parts: list[NDArray[Any]]) -> Number:
+    """The exact sum of integers (whose range was checked), or the correctly rounded sum of floats."""
+    if all(part.dtype.kind == "i" for part in parts):
+        return sum(int(part.sum(dtype=np.int64)) for part in parts)
+    return math.fsum(value for part in parts for value in part.tolist())

@@ -1,0 +1,109 @@
+"""`lapwing generate`, `plan`, `info` and `bench`."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import lapwing
+from lapwing import files, instances
+from lapwing.cli.peers import Peer
+
+
+@pytest.mark.parametrize("suffix", [".npy", ".npz", ".csv", ".mtx"])
+def test_generate(invoke, suffix: str) -> None:
+    result = invoke("generate", "geometric", 12, "--seed", 3, "--cols", 15, "--output", f"a{suffix}")
+    assert result.exit_code == 0 and "12 x 15 float64" in result.stdout
+    assert np.array_equal(files.read(f"a{suffix}").cost, instances.generate("geometric", 12, 3, cols=15))
+
+
+def test_generate_other_dtypes(invoke) -> None:
+    assert invoke("generate", "int:10", 8, "--dtype", "int32", "-o", "a.npy").exit_code == 0
+    assert np.load("a.npy").dtype == np.int32
+
+
+def test_generate_refuses(invoke) -> None:
+    for arguments, code, words in (
+        (("uniform:3", 5, "-o", "a.npy"), 1, "unknown instance class 'uniform:3'"),
+        (("uniform", 5, "-o", "a.txt"), 1, ".npy, .npz, .csv or .mtx"),
+        (("uniform", 5, "--dtype", "int32", "-o", "a.npy"), 1, "not integers"),
+        (("uniform", -5, "-o", "a.npy"), 2, ""),
+        (("uniform", 5), 2, "--output"),
+    ):
+        result = invoke("generate", *arguments)
+        assert result.exit_code == code and words in result.stderr
+        assert not Path("a.npy").exists()
+
+
+def test_plan(invoke) -> None:
+    files.write_cost("a.npy", instances.generate("uniform", 500, 1))
+    text = invoke("plan", "a.npy").stdout
+    assert "500 x 500" in text and "core" in text
+    made = json.loads(invoke("plan", "a.npy", "--json", "--threads", 1, "--method", "jv").stdout)
+    assert (made["method"], made["threads"], made["shape"]) == ("jv", 1, [500, 500])
+
+
+def test_info(invoke) -> None:
+    text = invoke("info").stdout
+    facts = json.loads(invoke("info", "--json").stdout)
+    for name in ("lapwing", "compiler", "simd", "hardware threads", "gpus"):
+        assert f"{name}:" in text
+        assert name.replace(" ", "_") in facts
+    assert facts["lapwing"] in invoke("--version").stdout
+    assert isinstance(facts["gpus"], list) and facts["usable_threads"] >= 1
+
+
+def test_info_and_solve_load_nothing_heavy(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("1,2\n3,4\n")
+    script = (
+        "import sys; from lapwing.cli import main\n"
+        "for arguments in (['info'], ['solve', 'a.csv'], ['plan', 'a.csv']):\n"
+        "    main(arguments, standalone_mode=False)\n"
+        "heavy = {'scipy', 'pandas', 'torch', 'rich', 'ot', 'lap', 'cupy', 'cuda'} & set(sys.modules)\n"
+        "assert not heavy, heavy\n"
+    )
+    subprocess.run([sys.executable, "-c", script], cwd=tmp_path, check=True, timeout=60, stdout=subprocess.DEVNULL)
+
+
+def test_bench(invoke, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("scipy")
+
+    def wrong(cost: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        return np.arange(len(cost)), np.arange(len(cost))
+
+    from lapwing.cli import bench as module
+
+    found = module.installed_peers()
+    assert "scipy" in [peer.name for peer in found]
+    monkeypatch.setattr(module, "installed_peers", lambda: [*found, Peer("wrong", "1", wrong)])
+    options = ("--sizes", "5,20", "--classes", "uniform,int:1", "--rounds", 1)
+    answer = json.loads(invoke("bench", *options, "--json").stdout)
+    rows = answer["results"]
+    assert {(row["class"], row["n"]) for row in rows} == {(c, n) for c in ("uniform", "int:1") for n in (5, 20)}
+    assert {row["solver"] for row in rows if not row["optimal"]} == {"wrong"}
+    assert all(row["ratio"] == 1 for row in rows if row["solver"] == "lapwing")
+    assert answer["versions"]["lapwing"] in invoke("--version").stdout
+    table = invoke("bench", *options).stdout
+    assert "(not optimal)" in table and "scipy" in table and "Versions: lapwing" in table
+
+
+def test_bench_drops_slow_peers(invoke) -> None:
+    pytest.importorskip("scipy")
+    arguments = ("bench", "--sizes", "5,20", "--classes", "uniform", "--rounds", 1, "--limit", 0, "--json")
+    rows = json.loads(invoke(*arguments).stdout)["results"]
+    assert {(row["solver"], row["n"]) for row in rows if row["n"] == 20} == {("lapwing", 20)}
+
+
+def test_bench_refuses(invoke) -> None:
+    assert invoke("bench", "--sizes", "0").exit_code == 2
+    assert invoke("bench", "--sizes", "ten").exit_code == 2
+    assert invoke("bench", "--classes", "nonsense").exit_code == 1
+
+
+def test_version_is_the_packages(invoke) -> None:
+    assert invoke("--version").stdout == f"lapwing, version {lapwing.cli.info.version()}\n"

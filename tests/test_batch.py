@@ -1,0 +1,167 @@
+"""solve_batch answers like solve, one problem at a time."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import lapwing as lw
+from lapwing import _core
+from support import DTYPES
+
+LARGE = _core.DIRECT_MAX_ROWS + 1  # beyond the direct path
+
+
+def assert_same(batch, costs, **options):
+    assert len(batch) == len(costs)
+    for b, cost in enumerate(costs):
+        single = lw.solve(cost, **options)
+        certificate = lw.certify(cost, batch.row_to_col[b], batch.u[b], batch.v[b], **options)
+        assert certificate.complete and certificate.fault is None
+        assert certificate.bound <= 1e-12 * max(1.0, abs(float(single.objective)))
+        assert batch.objective[b] == pytest.approx(single.objective, rel=1e-12)
+
+
+@pytest.mark.parametrize("dtype", [*DTYPES, np.uint8, np.float16])
+@pytest.mark.parametrize("shape", [(5, 6, 6), (7, 3, 8), (7, 8, 3), (3, LARGE, LARGE), (1, 1, 1)])
+@pytest.mark.parametrize(
+    "options", [{}, {"maximize": True}, {"unmatched_cost": 40}, {"unmatched_cost": 60, "maximize": True}]
+)
+def test_a_stack(shape, dtype, options):
+    costs = (np.random.default_rng(0).random(shape) * 100).astype(dtype)
+    batch = lw.solve_batch(costs, duals=True, **options)
+    assert batch.row_to_col.shape == shape[:2] and batch.row_to_col.dtype == np.int64
+    assert batch.objective.shape == shape[:1] and batch.u.shape == shape[:2] and batch.v.shape == (shape[0], shape[2])
+    assert_same(batch, costs, **options)
+
+
+@pytest.mark.parametrize("threads", [1, 2, 5])
+def test_a_list_of_unequal_problems(threads):
+    rng = np.random.default_rng(1)
+    costs = [rng.integers(0, 50, rng.integers(1, 30, 2)) for _ in range(50)]
+    batch = lw.solve_batch(costs, threads=threads, duals=True)
+    assert isinstance(batch.row_to_col, list) and batch.objective.dtype == np.int64
+    assert_same(batch, costs)
+
+
+def test_a_list_of_mixed_dtypes_layouts_and_empty_problems():
+    rng = np.random.default_rng(2)
+    costs = [
+        rng.random((4, 5)),
+        rng.integers(0, 9, (5, 4)),
+        np.zeros((0, 3)),
+        np.asfortranarray(rng.random((6, 6), dtype=np.float32)),
+        [[3, 1], [1, 3]],
+        np.zeros((2, 0), int),
+        rng.random((9, 9))[::2, ::3],
+    ]
+    batch = lw.solve_batch(costs, certify=True)
+    assert len(batch.certificates) == len(costs) and batch.row_to_col[5].tolist() == [-1, -1]
+    assert_same(batch, [np.asarray(cost) for cost in costs])
+
+
+def test_prices():
+    rng = np.random.default_rng(3)
+    costs = rng.random((6, 4, 5))
+    by_row = rng.random(4)
+    assert_same(lw.solve_batch(costs, unmatched_cost=by_row, duals=True), costs, unmatched_cost=by_row)
+    each = rng.random((6, 4))
+    batch = lw.solve_batch(costs, unmatched_cost=each)
+    listed = lw.solve_batch(list(costs), unmatched_cost=list(each))
+    single = [lw.solve(cost, unmatched_cost=price).objective for cost, price in zip(costs, each, strict=True)]
+    assert batch.objective == pytest.approx(single) and listed.objective == pytest.approx(single)
+    whole = lw.solve_batch(np.rint(costs * 10).astype(int), unmatched_cost=2.5, duals=True)
+    assert_same(whole, np.rint(costs * 10).astype(int), unmatched_cost=2.5)
+
+
+@pytest.mark.parametrize(
+    "view",
+    [
+        lambda c: c.transpose(0, 2, 1),
+        lambda c: c[::-1],
+        lambda c: c[:, ::2, ::-1],
+        lambda c: np.asfortranarray(c),
+        lambda c: c.astype(">f8"),
+        lambda c: np.broadcast_to(c[0], c.shape),
+    ],
+    ids=["transposed", "reversed", "strided", "F", "big-endian", "broadcast"],
+)
+def test_any_layout(view):
+    costs = view(np.random.default_rng(4).random((8, 10, 10)))
+    costs.flags.writeable = False
+    assert_same(lw.solve_batch(costs, duals=True), costs)
+
+
+@pytest.mark.parametrize("shape", [(0, 3, 3), (4, 0, 3), (4, 3, 0)])
+def test_nothing_to_match(shape):
+    batch = lw.solve_batch(np.zeros(shape), duals=True)
+    assert batch.row_to_col.shape == shape[:2] and (batch.row_to_col == -1).all()
+    assert batch.objective.tolist() == [0.0] * shape[0]
+    assert lw.solve_batch(np.zeros((2, 3, 0)), unmatched_cost=2.0).objective.tolist() == [6.0, 6.0]
+    assert len(lw.solve_batch([])) == 0
+
+
+def test_without_duals():
+    batch = lw.solve_batch(np.eye(3)[None])
+    assert batch.u is None and batch.v is None and batch.certificates is None
+    assert repr(batch) == "<lapwing.BatchResult: 1 problems>"
+
+
+def test_certificates():
+    batch = lw.solve_batch(np.arange(36).reshape(4, 3, 3), certify=True)
+    assert all(certificate.exact for certificate in batch.certificates)
+    assert [certificate.primal for certificate in batch.certificates] == batch.objective.tolist()
+
+
+@pytest.mark.parametrize("as_list", [False, True])
+@pytest.mark.parametrize(
+    ("value", "error", "words"),
+    [
+        (np.nan, lw.InvalidCostError, r"cost\[2, 0\] is nan"),
+        (np.inf, lw.InfeasibleError, r"this 1 row \(2\) has no column"),
+        (-1e308, lw.RangeError, r"cost\[2, 0\] is -1e\+308"),
+    ],
+)
+@pytest.mark.parametrize("n", [4, LARGE])
+def test_the_first_problem_that_fails_is_named(value, error, words, n, as_list):
+    costs = np.random.default_rng(5).random((6, n, n))
+    costs[3, 2] = value
+    costs[5, 1] = value
+    with pytest.raises(error, match=words) as caught:
+        lw.solve_batch(list(costs) if as_list else costs, threads=2)
+    assert caught.value.__notes__ == ["in problem 3 of the batch"]
+
+
+@pytest.mark.parametrize(
+    ("costs", "options", "words"),
+    [
+        (np.zeros((3, 3)), {}, r"costs must be \(B, m, n\)"),
+        (np.zeros((2, 3, 3)), {"unmatched_cost": np.zeros(2)}, r"of shape \(3,\) or \(2, 3\), got \(2,\)"),
+        ([np.eye(2)], {"unmatched_cost": [1, 2]}, "a list of 1, one for each problem, got 2"),
+        ([np.eye(2), np.zeros(3)], {}, "2-D"),
+        (np.zeros((2, 3, 3)), {"threads": 0}, "threads must be at least 1"),
+        (np.zeros((2, 3, 3), complex), {}, "complex128"),
+        (np.zeros((2, 3, 3)), {"duals": 1}, "duals must be True or False"),
+    ],
+)
+def test_arguments_that_cannot_be_used(costs, options, words):
+    with pytest.raises(lw.LapwingError, match=words):
+        lw.solve_batch(costs, **options)
+
+
+@settings(max_examples=100)
+@given(
+    count=st.integers(1, 40),
+    m=st.integers(1, 12),
+    n=st.integers(1, 12),
+    dtype=st.sampled_from(DTYPES),
+    maximize=st.booleans(),
+    threads=st.integers(1, 3),
+    seed=st.integers(0, 2**32),
+)
+def test_any_stack(count, m, n, dtype, maximize, threads, seed):
+    costs = np.random.default_rng(seed).integers(-5, 5, (count, m, n)).astype(dtype)
+    batch = lw.solve_batch(costs, maximize=maximize, threads=threads, certify=True)
+    assert all(certificate.exact for certificate in batch.certificates)

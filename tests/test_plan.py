@@ -1,0 +1,99 @@
+"""The planner is a pure function, and says why."""
+
+import numpy as np
+import pytest
+
+import lapwing as lw
+from lapwing import _core
+from lapwing.inputs import make_problem
+from lapwing.methods import METHODS
+from lapwing.plan import make_plan
+
+TRAITS = {name: method.traits for name, method in METHODS.items()}
+MIDDLE = _core.DIRECT_MAX_ROWS + 1
+LARGE = _core.JV_OR_CORE_MAX_ROWS + 1
+
+
+def planned(shape, dtype=np.float64, order="C", unmatched_cost=None, **options):
+    problem = make_problem(np.zeros(shape, dtype, order), unmatched_cost=unmatched_cost)
+    defaults = {"method": "auto", "threads": None, "warm_start": False, "processors": 2}
+    return make_plan(problem.form, TRAITS, **(defaults | options))
+
+
+@pytest.mark.parametrize(
+    ("shape", "method", "fallback"),
+    [
+        ((10, 10), "jv", None),
+        ((_core.DIRECT_MAX_ROWS, _core.DIRECT_MAX_ROWS), "jv", None),
+        ((MIDDLE, MIDDLE), "jv", "core"),
+        ((_core.JV_OR_CORE_MAX_ROWS, LARGE), "jv", "core"),
+        ((LARGE, LARGE), "core", None),
+        ((5, LARGE), "jv", None),
+        ((LARGE, 5), "jv", None),
+        ((0, 5), "none", None),
+        ((5, 0), "none", None),
+    ],
+)
+def test_auto_goes_by_size(shape, method, fallback):
+    plan = planned(shape)
+    assert (plan.method, plan.fallback) == (method, fallback)
+    if fallback:
+        assert f"{method!r} or {fallback!r}" in str(plan)
+
+
+@pytest.mark.parametrize("name", ["uniform", "disjoint"])  # easy and hard searches: jv finishes, core takes over
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int32, np.int64])
+def test_either_of_two_methods_is_exact(name, dtype):
+    cost = lw.instances.generate(name, MIDDLE, 1)
+    cost = cost.astype(dtype) if np.issubdtype(dtype, np.floating) else (cost * 10**6).astype(dtype)
+    result = lw.solve(cost)
+    assert ("list_seconds" in result.statistics) == (name == "disjoint")
+    assert result.objective == pytest.approx(lw.solve(cost, method="ssp").objective, rel=1e-12)
+
+
+def test_a_warm_start_needs_a_method_that_can_use_it():
+    assert planned((10, 10), warm_start=True).method == "core"
+    with pytest.raises(lw.ArgumentError, match="'ssp' cannot use start="):
+        planned((10, 10), warm_start=True, method="ssp")
+
+
+@pytest.mark.parametrize("method", sorted(METHODS))
+def test_a_method_by_name(method):
+    plan = planned((10, 10), method=method)
+    assert plan.method == method
+    assert any(reason.startswith(method) for reason in plan.reasons)
+
+
+def test_threads():
+    assert planned((1100, 1100), processors=8).threads == 1
+    assert planned((3000, 3000), processors=8).threads == 8
+    assert planned((2000, 2000), processors=8).threads == 4
+    assert planned((300, 300), threads=3, method="core").threads == 3
+    assert planned((3000, 3000), threads=3, method="jv").threads == 1
+
+
+def test_transposition():
+    assert planned((9, 4)).transposed
+    assert not planned((4, 9)).transposed
+    assert not planned((9, 4), unmatched_cost=1.0).transposed
+    assert planned((9, 9), order="F").transposed
+    assert not planned((9, 9), order="C").transposed
+    assert not planned((4, 9), order="F").transposed
+    assert "tall" in str(planned((9, 4))) and "columns are contiguous" in str(planned((9, 9), order="F"))
+
+
+def test_it_reads_for_people():
+    text = str(lw.plan(np.zeros((5000, 4000), np.float32)))
+    assert text.startswith("5000 x 4000 float32: method 'core'")
+    assert "beside the matrix" in text and "transposed" in text and "thread" in text
+    assert "at most" in str(lw.plan(np.zeros((5, 5))))
+
+
+def test_plan_is_what_solve_does():
+    cost = np.random.default_rng(0).random((LARGE, LARGE))
+    options = {"method": "ssp", "threads": 1, "maximize": True}
+    assert lw.solve(cost, **options).plan == lw.plan(cost, **options)
+
+
+def test_memory_is_small_beside_a_large_matrix():
+    assert planned((16_000, 16_000), np.float32).memory_bytes < 0.05 * 16_000**2 * 4

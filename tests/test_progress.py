@@ -1,0 +1,81 @@
+"""Progress reports, on a terminal, in a log and to a callable."""
+
+import io
+import itertools
+
+import numpy as np
+import pytest
+
+import lapwing as lw
+from lapwing.progress import ProgressLine, Reporter
+from support import ALL_METHODS, slow_cost
+
+
+class Terminal(io.StringIO):
+    def isatty(self):
+        return True
+
+
+REPORT = lw.Progress(stage="search", phase=2, matched=30, rows=100, bound=1.5, seconds=0.25)
+
+
+def test_a_terminal_has_one_live_line():
+    stream = Terminal()
+    line = ProgressLine(stream)
+    line(REPORT)
+    line(lw.Progress("list", 0, 0, 100, 0.0, 0.5))
+    line.close()
+    assert stream.getvalue().count("\r") == 4 and "\n" not in stream.getvalue()
+    assert "search 2  30/100 matched  bound 1.5" in stream.getvalue()
+
+
+def test_a_log_has_a_line_a_second():
+    stream = io.StringIO()
+    line = ProgressLine(stream)
+    for seconds in np.arange(0, 3, 0.1):
+        line(lw.Progress("search", 0, 0, 100, 0.0, float(seconds)))
+    line.close()
+    assert stream.getvalue().count("\n") == 3
+
+
+def test_the_bound_has_the_users_sign():
+    seen = []
+    with Reporter(seen.append, 10, True) as reporter:
+        reporter.hook("search", 1, 5, -3.0)
+    assert seen[0].bound == 3.0 and seen[0].rows == 10
+
+
+def test_nobody_watches():
+    assert Reporter(False, 10, False).hook is None
+
+
+@pytest.mark.parametrize("method", ALL_METHODS)
+@pytest.mark.parametrize("maximize", [False, True])
+def test_reports_are_in_order_and_bounds_hold(method, maximize):
+    seen = []
+    cost = -slow_cost(method) if maximize else slow_cost(method)
+    result = lw.solve(cost, method=method, maximize=maximize, progress=seen.append)
+    assert seen, "the solve was too fast to watch"
+    sign = -1 if maximize else 1
+    tolerance = 1e-9 * abs(result.objective)
+    for before, after in itertools.pairwise(seen):
+        assert before.seconds < after.seconds
+    for report in seen:
+        assert report.stage and 0 <= report.matched <= report.rows == len(cost)
+        assert sign * report.bound <= sign * result.objective + tolerance
+
+
+def test_the_line_goes_to_standard_error(capsys):
+    lw.solve(slow_cost("jv"), method="jv", progress=True)
+    captured = capsys.readouterr()
+    assert "lapwing:" in captured.err and "matched" in captured.err and captured.out == ""
+
+
+@pytest.mark.parametrize("method", ALL_METHODS)
+def test_what_the_callable_raises_stops_the_solve(method):
+    def stop(progress):
+        raise LookupError(f"seen at {progress.matched}")
+
+    with pytest.raises(LookupError, match="seen at"):
+        lw.solve(slow_cost(method), method=method, progress=stop)
+    assert lw.solve(np.eye(50), method=method).objective == 0

@@ -1,0 +1,220 @@
+"""Signals, exhausted memory, threads and leaks: the process stays healthy."""
+
+from __future__ import annotations
+
+import gc
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import threading
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import lapwing as lw
+from support import ALL_METHODS, assert_optimal, slow_cost
+
+LINUX = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs Linux's /proc and rlimits")
+SLACK = 0.3  # seconds that a busy machine may add
+
+
+def start_python(code, *arguments):
+    """A process with the tests' modules at hand; it talks through pipes."""
+    return subprocess.Popen(
+        [sys.executable, "-c", textwrap.dedent(code), *arguments],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=os.environ | {"PYTHONPATH": os.pathsep.join([str(Path(__file__).parent), *sys.path])},
+    )
+
+
+# --- signals --------------------------------------------------------------------------------------
+
+INTERRUPTED = """
+    import sys, threading, time
+    import numpy as np
+    import lapwing as lw
+    from support import hard_cost
+
+    method, watch = sys.argv[1], sys.argv[2] == "watched"
+    cost = hard_cost(4000)
+    print("ready", flush=True)
+    try:
+        while True:
+            lw.solve(cost, method=method, certify=False, progress=(lambda p: None) if watch else False)
+    except KeyboardInterrupt:
+        print(time.monotonic(), flush=True)
+    small = np.random.default_rng(0).random((80, 80))
+    print(lw.solve(small, method=method).certificate.bound < 1e-12, threading.active_count())
+"""
+
+
+@pytest.mark.skipif(os.name == "nt", reason="needs POSIX signals")
+@pytest.mark.parametrize("watched", ["watched", "alone"])
+@pytest.mark.parametrize("method", ALL_METHODS)
+def test_interrupt(method, watched):
+    process = start_python(INTERRUPTED, method, watched)
+    assert process.stdout.readline() == "ready\n", process.stderr.read()
+    time.sleep(0.4)
+    sent = time.monotonic()
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=60)
+    caught, healthy = out.splitlines()
+    assert float(caught) - sent < 0.2 + SLACK
+    assert healthy == "True 1" and process.returncode == 0, err
+
+
+def test_solving_off_the_main_thread():
+    results = []
+    thread = threading.Thread(target=lambda: results.append(lw.solve(slow_cost("ssp"), method="ssp", progress=print)))
+    thread.start()
+    thread.join()
+    assert results[0].status == "optimal"
+
+
+# --- threads --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("method", ALL_METHODS)
+def test_two_threads_solve_at_once(method):
+    rng = np.random.default_rng(0)
+    costs = [rng.random((300, 300)) for _ in range(16)]
+    expected = [lw.solve(cost, method=method).objective for cost in costs]
+    results = [None] * len(costs)
+
+    def work(offset):
+        for k in range(offset, len(costs), 2):
+            results[k] = lw.solve(costs[k], method=method, threads=2)
+
+    threads = [threading.Thread(target=work, args=(offset,)) for offset in (0, 1)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert [result.objective for result in results] == pytest.approx(expected, rel=1e-12)
+
+
+@pytest.mark.parametrize("method", ALL_METHODS)
+def test_python_runs_on_while_a_solve_runs(method):
+    cost = slow_cost(method)
+    done = threading.Event()
+    ticks = 0
+
+    def solve():
+        lw.solve(cost, method=method)
+        done.set()
+
+    thread = threading.Thread(target=solve)
+    thread.start()
+    while not done.is_set():
+        time.sleep(0.001)
+        ticks += 1
+    thread.join()
+    assert ticks > 10
+
+
+@pytest.mark.parametrize("threads", [1, 2, 3, 8])
+@pytest.mark.parametrize("cls", ["uniform", "int:1", "geometric"])
+def test_the_answer_does_not_depend_on_threads(cls, threads):
+    cost = lw.instances.generate(cls, 700, 2)
+    result = lw.solve(cost, method="core", threads=threads)
+    assert_optimal(result, cost)
+    assert np.array_equal(result.row_to_col, lw.solve(cost, method="core", threads=1).row_to_col)
+
+
+# --- memory ---------------------------------------------------------------------------------------
+
+SHORT_OF_MEMORY = """
+    import resource, sys
+    import numpy as np
+    import lapwing as lw
+
+    method = sys.argv[1]
+    cost = np.random.default_rng(0).random((4000, 4000), dtype=np.float32)
+    small = cost[:150, :150].copy()
+    lw.solve(small, method=method)
+    refused = solved = 0
+    for extra in [2**k for k in range(12, 26)]:
+        used = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
+        resource.setrlimit(resource.RLIMIT_AS, (used + extra, resource.RLIM_INFINITY))
+        try:
+            lw.solve(cost, method=method, threads=2, time_limit=0.3, certify=False)
+            solved += 1
+        except MemoryError:
+            refused += 1
+        finally:
+            resource.setrlimit(resource.RLIMIT_AS, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+    print(refused > 0, solved > 0, lw.solve(small, method=method).certificate.bound < 1e-12)
+"""
+
+
+@LINUX
+@pytest.mark.parametrize("method", ALL_METHODS)
+def test_out_of_memory_in_the_middle(method):
+    process = start_python(SHORT_OF_MEMORY, method)
+    out, err = process.communicate(timeout=120)
+    assert process.returncode == 0, err
+    refused, solved, healthy = out.split()
+    assert (solved, healthy) == ("True", "True")
+    assert refused == "True" or method != "core"
+
+
+def resident_bytes():
+    return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+
+def solve_in_every_way(method):
+    rng = np.random.default_rng(0)
+    cost = rng.random((40, 50))
+    lw.solve(cost, method=method, unmatched_cost=0.3)
+    lw.solve(cost.T, method=method, maximize=True, progress=lambda progress: None)
+    lw.solve_batch(cost[None], duals=True)
+    lw.linear_sum_assignment(cost)
+    for wrong in (np.nan, np.inf):
+        broken = cost.copy()
+        broken[3, :] = wrong
+        with pytest.raises(ValueError):
+            lw.solve(broken, method=method)
+        with pytest.raises(ValueError):
+            lw.solve_batch(broken[None])
+        with pytest.raises(ValueError):
+            lw.linear_sum_assignment(broken)
+
+
+@LINUX
+@pytest.mark.parametrize("method", ALL_METHODS)
+def test_many_solves_do_not_leak(method):
+    for _ in range(100):
+        solve_in_every_way(method)
+    gc.collect()
+    before = resident_bytes()
+    for _ in range(300):
+        solve_in_every_way(method)
+    gc.collect()
+    assert resident_bytes() - before < 2 << 20
+
+
+@pytest.mark.parametrize("method", ALL_METHODS)
+def test_nothing_holds_on_to_the_matrix(method):
+    cost = np.random.default_rng(0).random((40, 40))
+    start = (np.zeros(40), np.zeros(40))
+    references = sys.getrefcount(cost), sys.getrefcount(start[1])
+    for _ in range(10):
+        lw.solve(cost, method=method)
+        lw.solve(cost, start=start)
+        lw.linear_sum_assignment(cost)
+        lw.solve_batch(cost[None])
+        lw.solve_batch([cost, cost.T])
+    assert (sys.getrefcount(cost), sys.getrefcount(start[1])) == references
+
+
+def test_import_is_light():
+    code = "import sys, lapwing; print([m for m in ('scipy', 'pandas', 'torch', 'rich', 'click') if m in sys.modules])"
+    process = start_python(code)
+    assert process.communicate(timeout=60)[0].strip() == "[]"

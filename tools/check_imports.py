@@ -1,0 +1,91 @@
+"""Check that the package's stages import in one direction only, and that `import lapwing` stays light.
+
+The flow is inputs -> Problem -> Plan -> method -> Certificate -> Result; the API alone sees all of it, the command line
+sees the API. Every `import` of every module is read with `ast`, those inside functions included.
+"""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+PACKAGE = Path(__file__).resolve().parent.parent / "src" / "lapwing"
+
+# A module may import those of its own line and of the lines above it.
+STAGES = (
+    ("errors", "_core"),
+    ("costs", "instances", "progress"),
+    ("problem",),
+    ("inputs",),
+    ("plan",),
+    ("methods",),
+    ("certificate",),
+    ("result",),
+    ("files",),
+    ("api",),
+    ("__init__",),
+    ("cli", "__main__"),
+)
+# The certificate stands on its own: it would prove little if it called what it has to judge.
+FORBIDDEN = {"certificate": {"plan", "methods"}}
+HEAVY = ("scipy", "pandas", "torch", "jax", "cupy", "rich", "click", "matplotlib")
+
+RANK = {name: rank for rank, names in enumerate(STAGES) for name in names}
+
+
+def imported_stages(path: Path) -> Iterator[tuple[int, str]]:
+    """Yield (line, stage) for every import of a module of the package."""
+    parent = ["lapwing", *path.relative_to(PACKAGE).parts[:-1]]
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            modules = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            base = parent[: len(parent) - node.level + 1] if node.level else []
+            origin = ".".join([*base, *([node.module] if node.module else [])])
+            # `from lapwing import inputs` names a stage in what is imported, `from lapwing.inputs import f` before it
+            modules = [f"{origin}.{alias.name}" for alias in node.names] if origin == "lapwing" else [origin]
+        else:
+            continue
+        for module in modules:
+            head, _, rest = module.partition(".")
+            if head == "lapwing":
+                stage = rest.partition(".")[0]
+                yield node.lineno, stage if stage in RANK or (PACKAGE / f"{stage}.py").exists() else "__init__"
+
+
+def backward_imports() -> Iterator[str]:
+    """Yield a message for every import against the order, and for every module that the order does not know."""
+    for path in sorted(PACKAGE.rglob("*.py")):
+        stage = path.relative_to(PACKAGE).parts[0].removesuffix(".py")
+        if stage not in RANK:
+            yield f"{path}: '{stage}' is no stage; give it a line in STAGES of {Path(__file__).name}"
+            continue
+        for line, other in imported_stages(path):
+            if other not in RANK:
+                yield f"{path}:{line}: imports '{other}', which is no stage"
+            elif RANK[other] > RANK[stage]:
+                yield f"{path}:{line}: '{stage}' imports '{other}', a later stage"
+            elif other in FORBIDDEN.get(stage, ()):
+                yield f"{path}:{line}: '{stage}' must not import '{other}'"
+
+
+def heavy_imports() -> Iterator[str]:
+    """Yield a message for every heavy package that `import lapwing` loads."""
+    program = "import lapwing, sys; print(*sys.modules)"
+    loaded = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    for name in sorted(set(HEAVY).intersection(loaded.stdout.split())):
+        yield f"import lapwing loads {name}; import it where it is first needed"
+
+
+def main() -> int:
+    """Print what is wrong; return the exit code."""
+    problems = [*backward_imports(), *heavy_imports()]
+    print("\n".join(problems) or "imports: in order")
+    return 1 if problems else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
