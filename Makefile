@@ -5,6 +5,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/pip --disable-pip-version-check
 NATIVE := CMakeLists.txt pyproject.toml $(shell find cpp/include cpp/src cpp/bindings -type f)
 FUZZ_SECONDS ?= 60
+FUZZ_SEED ?= 0
 .DEFAULT_GOAL := help
 
 .PHONY: help
@@ -58,9 +59,10 @@ $(BIN)/ctest --test-dir $(1) --output-on-failure
 endef
 
 .PHONY: fuzz
-fuzz: $(VENV)/with-fuzz  ## feed the file readers with damaged files for FUZZ_SECONDS
+fuzz: $(VENV)/with-fuzz  ## feed the file readers with damaged files for FUZZ_SECONDS (FUZZ_SEED=1 repeats a run)
 	@mkdir -p build/fuzz-corpus
-	$(BIN)/python tests/fuzz/fuzz_readers.py -max_total_time=$(FUZZ_SECONDS) -verbosity=0 build/fuzz-corpus
+	PYTHONHASHSEED=0 $(BIN)/python tests/fuzz/fuzz_readers.py -seed=$(FUZZ_SEED) -max_total_time=$(FUZZ_SECONDS) \
+		-verbosity=0 build/fuzz-corpus
 
 .PHONY: bench
 bench: $(VENV)/with-bench  ## a short selection of the benchmarks against SciPy, lap, lapx, lapjv and POT

@@ -31,7 +31,7 @@ def read_bytes(data: bytes, folder: Path) -> np.ndarray | None:
     try:
         cost = files.read(path, format=format, memory_limit=MEMORY_LIMIT).cost
     except LapwingError as error:
-        assert str(path) in str(error) and len(str(error)) < 1000
+        assert str(path) in str(error) and len(str(error)) < 1000, str(error)[:3000]
         return None
     assert cost.ndim == 2 and cost.dtype.kind in "biuf"
     assert cost.nbytes <= max(MEMORY_LIMIT, 16 * len(data), 1100 * len(data))

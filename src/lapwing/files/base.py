@@ -14,10 +14,13 @@ from lapwing.errors import LapwingError
 
 #: A sparse file becomes a dense float64 matrix up to this many bytes (16384 x 16384 costs), unless `read` is told else.
 DENSE_LIMIT: Final = 1 << 31
+_MESSAGE_LENGTH: Final = 400
 
 
 class FileFormatError(LapwingError, ValueError):
     """A file is malformed, truncated, too large, or of no known format.
+
+    A message may quote the file, which may hold anything: past 400 characters its middle is left out.
 
     Attributes
     ----------
@@ -27,6 +30,9 @@ class FileFormatError(LapwingError, ValueError):
     """
 
     def __init__(self, path: Path, message: str, line: int | None = None) -> None:
+        if len(message) > _MESSAGE_LENGTH:
+            half = _MESSAGE_LENGTH // 2
+            message = f"{message[:half]} ... {message[-half:]}"
         self.path, self.message, self.line = path, message, line
         where = f"{path}" if line is None else f"{path}, line {line}"
         super().__init__(f"{where}: {message}")
