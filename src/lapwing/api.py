@@ -18,7 +18,7 @@ from lapwing.methods import METHODS, Answer, Hook, Start, run, solve_list, solve
 from lapwing.plan import Plan, make_plan
 from lapwing.problem import Form, Problem, Stack
 from lapwing.progress import Progress, Reporter
-from lapwing.result import BatchResult, IndexArray, Result, make_result
+from lapwing.result import BatchResult, IndexArray, Result, make_result, matched_pairs
 
 _TRAITS = {name: method.traits for name, method in METHODS.items()}
 
@@ -222,7 +222,8 @@ def _full_linear_sum_assignment(cost_matrix: Any, maximize: bool = False) -> tup
     if dimensions != 2:
         raise ValueError(f"expected a matrix (2-D array), got a {dimensions} array")
     try:
-        result = solve(cost_matrix, maximize=bool(maximize), certify=False)
+        problem = inputs.make_problem(cost_matrix, bool(maximize), None)
+        answer = run(problem, _plan(problem, "auto", None, warm_start=False), None, math.inf, None)
     except DtypeError as error:
         # what is no array yet fails in this conversion, with NumPy's words
         given = np.asarray(cost_matrix, dtype=None if hasattr(cost_matrix, "dtype") else np.float64).dtype
@@ -232,7 +233,7 @@ def _full_linear_sum_assignment(cost_matrix: Any, maximize: bool = False) -> tup
         raise ValueError("matrix contains invalid numeric entries") from error
     except InfeasibleError as error:
         raise ValueError("cost matrix is infeasible") from error
-    return result.row_ind, result.col_ind
+    return matched_pairs(answer.row_to_col)
 
 
 # A compiled function, so that a small call costs no Python at all; its docstring is in cpp/bindings/direct.cpp.

@@ -66,12 +66,12 @@ class Result:
     @property
     def row_ind(self) -> IndexArray:
         """The matched rows in increasing order, as `scipy.optimize.linear_sum_assignment` returns them."""
-        return np.flatnonzero(self.row_to_col >= 0).astype(np.int64, copy=False)
+        return matched_pairs(self.row_to_col)[0]
 
     @property
     def col_ind(self) -> IndexArray:
         """The columns of `row_ind`."""
-        return self.row_to_col[self.row_ind]
+        return matched_pairs(self.row_to_col)[1]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -117,6 +117,12 @@ def make_result(problem: Problem, plan: Plan, answer: Answer, certificate: Certi
         plan=plan,
         lower_bound=_sum([answer.u, answer.v]) if certificate is None else certificate.optimum_bound,
     )
+
+
+def matched_pairs(row_to_col: IndexArray) -> tuple[IndexArray, IndexArray]:
+    """The matched rows in increasing order, and their columns."""
+    rows = np.flatnonzero(row_to_col >= 0).astype(np.int64, copy=False)
+    return rows, row_to_col[rows]
 
 
 def exact_objective(problem: Problem, row_to_col: IndexArray) -> Number:

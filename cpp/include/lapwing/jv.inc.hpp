@@ -102,7 +102,7 @@ class Jv {
         if (rows_ == cols_ && exit_ == nullptr) {
             reduce_columns();
         } else {
-            check_rows();
+            unchecked_ = true;
             std::fill_n(v_, cols_, D{});
             close_padding();
             for (Index i = 0; i < rows_; ++i) free_[i] = i;
@@ -141,7 +141,7 @@ class Jv {
     // Columns that only fill up a vector look like columns of the tree: nothing ever reaches them.
     void close_padding() { std::fill(v_ + cols_, v_ + padded_, -kInfinity<D>); }
 
-    // Forbidden pairs do not pass; check_rows lets them.
+    // Forbidden pairs do not pass; check_row lets them.
     Mask is_usual(Vec<D> x) const {
         if constexpr (std::is_floating_point_v<D>) {
             const Lanes magnitude = (Lanes)x & broadcast(std::numeric_limits<std::int64_t>::max());
@@ -152,16 +152,14 @@ class Jv {
     }
     static constexpr bool kAlwaysUsual = sizeof(T) < sizeof(D) && !std::is_floating_point_v<T>;
 
-    void check_rows() const {
+    void check_row(Index i) const {
         if constexpr (kAlwaysUsual) return;
         Mask valid = is_usual(Vec<D>{});
         const unsigned all = bits(valid);
         const Vec<D> forbidden = broadcast(kInfinity<D>);
-        for (Index i = 0; i < rows_; ++i) {
-            row(i).for_each([&](Vec<D> x, Index) __attribute__((always_inline)) {
-                valid = static_cast<Mask>(valid & (is_usual(x) | equal(x, forbidden)));
-            });
-        }
+        row(i).for_each([&](Vec<D> x, Index) __attribute__((always_inline)) {
+            valid = static_cast<Mask>(valid & (is_usual(x) | equal(x, forbidden)));
+        });
         if (bits(valid) != all) refuse_first_invalid();
     }
     [[noreturn]] void refuse_first_invalid() const {
@@ -175,27 +173,35 @@ class Jv {
         __builtin_unreachable();
     }
 
-    // Step 1, checking the costs on the way.
+    // Step 1, checking the costs on the way. Long columns are walked a few rows at a time, so that every row is one of few
+    // streams from memory.
     void reduce_columns() {
+        constexpr Index kShortColumn = 64, kStreams = 8;
         std::int64_t* nearest = from_;
         Mask valid = is_usual(Vec<D>{});
         const unsigned all = bits(valid);
-        for (Index j = 0; j < padded_; j += kLanes) {
-            Vec<D> best = broadcast(kInfinity<D>);
-            Lanes where = {};
-            Lanes me = {};
-            for (Index i = 0; i < rows_; ++i) {
-                const Vec<D> x = j < whole_ ? load_as<D>(cost_.row(i) + j)
-                                            : load<Vec<D>>(tails_ + static_cast<std::ptrdiff_t>(i) * kLanes);
-                if constexpr (!kAlwaysUsual) valid = static_cast<Mask>(valid & is_usual(x));
-                where = select(less(x, best), me, where);
-                best = lane_min(best, x);
-                me += 1;
+        std::fill_n(v_, padded_, kInfinity<D>);
+        std::fill_n(nearest, padded_, std::int64_t{0});
+        const Index step = rows_ <= kShortColumn ? rows_ : kStreams;
+        for (Index begin = 0, end; begin < rows_; begin = end) {
+            end = std::min(begin + step, rows_);
+            for (Index j = 0; j < padded_; j += kLanes) {
+                Vec<D> best = load<Vec<D>>(v_ + j);
+                Lanes where = load<Lanes>(nearest + j);
+                Lanes me = broadcast(static_cast<std::int64_t>(begin));
+                for (Index i = begin; i < end; ++i) {
+                    const Vec<D> x = j < whole_ ? load_as<D>(cost_.row(i) + j)
+                                                : load<Vec<D>>(tails_ + static_cast<std::ptrdiff_t>(i) * kLanes);
+                    if constexpr (!kAlwaysUsual) valid = static_cast<Mask>(valid & is_usual(x));
+                    where = select(less(x, best), me, where);
+                    best = lane_min(best, x);
+                    me += 1;
+                }
+                store(v_ + j, best);
+                store(nearest + j, where);
             }
-            store(v_ + j, best);
-            store(nearest + j, where);
         }
-        if (bits(valid) != all) check_rows();
+        for (Index i = 0; i < rows_ && bits(valid) != all; ++i) check_row(i);
         close_padding();
         Index* taken = hall_rows_;  // columns that name this row as their nearest
         std::fill_n(taken, rows_, Index{0});
@@ -213,19 +219,21 @@ class Jv {
         free_count_ = 0;
         for (Index i = 0; i < rows_; ++i) {
             if (taken[i] == 0) free_[free_count_++] = i;
+        }
+        for (Index i = 0; i < rows_ && free_count_ > 0; ++i) {
             if (taken[i] == 1) transfer(i);
         }
         scans_ += rows_;
     }
     // The row's own column is at 0 after column reduction: its price may fall by the row's second minimum.
     void transfer(Index i) {
-        const auto two = two_smallest(row(i), v_);
+        const auto two = two_smallest(row(i), v_, cost_.row(std::min(i + 1, rows_ - 1)));
         ++scans_;
         const Index j = row_to_col_[i];
         if (!infinite(two.second)) put(v_, j, v_[j] - two.second);
     }
 
-    // Step 2. True when the time is up.
+    // Step 2, in which rows that are not yet checked are checked as they are first read. True when the time is up.
     bool reduce_rows() {
         std::int64_t budget = static_cast<std::int64_t>(kRowReductionScans) * rows_;
         for (int pass = 0; pass < kRowReductionPasses; ++pass) {
@@ -233,24 +241,27 @@ class Jv {
             free_count_ = 0;
             for (Index next = 0; next < todo;) {
                 Index i = free_[next++];
+                if (unchecked_) check_row(i);
                 while (i >= 0) {
                     if (--budget < 0) {
+                        for (Index k = next; k < todo && unchecked_; ++k) check_row(free_[k]);
                         // Rows already seen come first: there is room, as each free row was counted once.
                         free_[free_count_++] = i;
                         free_count_ =
                             static_cast<Index>(std::copy(free_ + next, free_ + todo, free_ + free_count_) - free_);
                         return expired();
                     }
-                    i = reduce_row(i);
+                    i = reduce_row(i, next < todo ? free_[next] : i);
                 }
             }
+            unchecked_ = false;
             if (expired()) return true;
         }
         return false;
     }
-    // Gives row i a column if it can; returns the row that goes on at once, or -1.
-    Index reduce_row(Index i) {
-        auto [first, second, column] = two_smallest(row(i), v_);
+    // Gives row i a column if it can; returns the row that goes on at once, or -1. Row `ahead` is likely to be read next.
+    Index reduce_row(Index i, Index ahead) {
+        auto [first, second, column] = two_smallest(row(i), v_, cost_.row(ahead));
         ++scans_;
         if (exit_ != nullptr) {
             if (exit_[i] <= first && !infinite(exit_[i])) return -1;  // it stays free
@@ -375,7 +386,7 @@ class Jv {
         }
         for (Index k = done_; k < free_count_; ++k) {
             const Index i = free_[k];
-            u_[i] = two_smallest(row(i), v_).first;
+            u_[i] = two_smallest(row(i), v_, cost_.row(i)).first;
             if (exit_ != nullptr) u_[i] = std::min(u_[i], exit_[i]);
         }
     }
@@ -422,6 +433,7 @@ class Jv {
     Index* free_;                      // rows that wait for a column
     Index free_count_ = 0, done_ = 0;  // done_ of them have been searched for
     Index* hall_rows_;
+    bool unchecked_ = false;  // whether costs are still to be checked
     double bound_ = -std::numeric_limits<double>::infinity();
     double scans_ = 0;
 };

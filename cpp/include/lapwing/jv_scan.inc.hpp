@@ -29,13 +29,14 @@ struct TwoSmallest {
     Index column;  // of the first
 };
 
-// The two smallest of cost - v over a row.
+// The two smallest of cost - v over a row, while the row at `ahead`, which comes next, is on its way to the cache.
 template <class T, class D = Dual<T>>
-LAPWING_INLINE TwoSmallest<D> two_smallest(const Row<T>& row, const D* v) {
+LAPWING_INLINE TwoSmallest<D> two_smallest(const Row<T>& row, const D* v, const T* ahead) {
     Vec<D> first = broadcast(kInfinity<D>), second = first;
     Lanes where = lane_numbers();
     const Lanes lane = where;
     row.for_each([&](Vec<D> cost, Index j) __attribute__((always_inline)) {
+        __builtin_prefetch(ahead + j);
         const Vec<D> x = cost - load<Vec<D>>(v + j);
         where = select(less(x, first), lane + static_cast<std::int64_t>(j), where);
         second = lane_min(second, lane_max(first, x));
