@@ -77,6 +77,10 @@ class InfeasibleError(LapwingError, ValueError):
         return type(self), (self.rows, self.cols, self._by_cols)
 
 
+class GpuError(LapwingError, RuntimeError):
+    """A GPU was asked for and cannot be used: no driver, no such device, no compiler, or hardware that is too old."""
+
+
 class InternalError(LapwingError, RuntimeError):
     """A contradiction inside Lapwing: an answer that its own certificate refuses. Please report it."""
 

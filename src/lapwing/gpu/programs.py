@@ -1,0 +1,69 @@
+"""The table of GPU programs: every kernel that Lapwing ships, in every variant, so that tools can compile them all.
+
+A program is one file of kernels/, compiled once for each combination of its macros (a variant) and for each
+architecture. Kernels are `extern "C"` and take pointers, `long long` and `double` only (see `launch`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from itertools import product
+
+# Compute capabilities, ten times: of these every program is compiled in CI.
+ARCHITECTURES = (75, 80, 86, 89, 90, 100, 120)
+
+# Names of NumPy, and of kernels/common.cuh.
+FLOATS = ("float16", "bfloat16", "float32", "float64")
+INTEGERS = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32")
+
+Variant = tuple[tuple[str, str], ...]  # macros and their values, sorted by name
+
+
+@dataclass(frozen=True, eq=False)
+class Program:
+    """One file of kernels.
+
+    Attributes
+    ----------
+    name : str
+    source : str
+        File under kernels/.
+    kernels : tuple of str
+    choices : macro -> the values it takes, one variant for each combination
+    constants : macro -> value, the same in all variants; for numbers that Python and the kernels share
+    least_architecture : int
+        For programs that need newer hardware, such as clusters (90).
+    """
+
+    name: str
+    source: str
+    kernels: tuple[str, ...]
+    choices: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    constants: Mapping[str, int] = field(default_factory=dict)
+    least_architecture: int = ARCHITECTURES[0]
+
+    def variant(self, **choice: str) -> Variant:
+        """One combination, such as ``variant(COST="float32")``."""
+        if choice.keys() != self.choices.keys() or any(v not in self.choices[k] for k, v in choice.items()):
+            raise ValueError(f"program {self.name} has no variant {choice}; its choices are {dict(self.choices)}")
+        return tuple(sorted(choice.items()))
+
+    def variants(self) -> list[Variant]:
+        """All combinations."""
+        names = sorted(self.choices)
+        return [tuple(zip(names, values, strict=True)) for values in product(*(self.choices[n] for n in names))]
+
+
+CERTIFICATE = Program(
+    "certificate", "certificate.cu", ("certify_lines",), {"COST": FLOATS + INTEGERS}, {"THREADS": 256}
+)
+
+PROGRAMS = (CERTIFICATE,)
+
+
+def target_architecture(major: int, minor: int) -> int:
+    """What to compile for a GPU: the tested architecture whose code it runs, or its own if it is of a newer family."""
+    own = 10 * major + minor
+    tested = [arch for arch in ARCHITECTURES if arch // 10 == major and arch <= own]
+    return max(tested, default=own)

@@ -1,0 +1,209 @@
+// What all kernels share: number types, 16-byte loads, warp and grid primitives.
+//
+// Plain CUDA C++17 without any header, so that NVRTC needs nothing beside it. Types carry NumPy's names; a program that
+// is compiled for several cost types gets the macro COST and finds `Cost` and `Dual` here.
+//
+// Compiled without contraction to fused multiply-add (gpu/compile.py): `c - u - v` has the same bits everywhere. All PTX
+// is in small functions here; under LAPWING_EMULATION (cpp/tests/emulation) each does the same on the processor.
+#pragma once
+
+#ifndef LAPWING_EMULATION
+// The block's dynamic shared memory, [launched bytes], as unsigned char; declare it once in a kernel.
+#define LAPWING_DYNAMIC_SHARED(name) extern __shared__ __align__(16) unsigned char name[]
+#endif
+
+using int8 = signed char;
+using int16 = short;
+using int32 = int;
+using int64 = long long;
+using uint8 = unsigned char;
+using uint16 = unsigned short;
+using uint32 = unsigned int;
+using uint64 = unsigned long long;
+using float32 = float;
+using float64 = double;
+struct float16 {
+    uint16 bits;
+};
+struct bfloat16 {
+    uint16 bits;
+};
+
+constexpr uint32 kWarp = 32;
+constexpr uint32 kAllLanes = 0xffffffffu;
+
+// --- numbers ------------------------------------------------------------------------------------------------------
+
+// All sums and duals of a cost type, as on the CPU (cpp/include/lapwing/types.hpp).
+template <class T>
+struct DualOf {
+    using type = int64;
+};
+template <>
+struct DualOf<float16> {
+    using type = double;
+};
+template <>
+struct DualOf<bfloat16> {
+    using type = double;
+};
+template <>
+struct DualOf<float> {
+    using type = double;
+};
+template <>
+struct DualOf<double> {
+    using type = double;
+};
+
+#ifdef COST
+using Cost = COST;
+using Dual = DualOf<Cost>::type;
+#endif
+
+// Larger than every distance and dual; an absent bound. For integers it leaves room to add any valid cost.
+template <class D>
+__device__ inline D infinity() {
+    if constexpr (D(0.5) != D(0)) {
+        return __longlong_as_double(0x7ff0000000000000ll);
+    } else {
+        return 0x3fffffffffffffffll;
+    }
+}
+
+// Any cost as its dual type, exactly.
+__device__ inline int64 widened(int64 c) { return c; }
+__device__ inline int64 widened(int32 c) { return c; }
+__device__ inline int64 widened(int16 c) { return c; }
+__device__ inline int64 widened(int8 c) { return c; }
+__device__ inline int64 widened(uint32 c) { return c; }
+__device__ inline int64 widened(uint16 c) { return c; }
+__device__ inline int64 widened(uint8 c) { return c; }
+__device__ inline double widened(double c) { return c; }
+__device__ inline double widened(float c) { return c; }
+__device__ inline double widened(bfloat16 c) { return __int_as_float(static_cast<int>(c.bits) << 16); }
+__device__ inline double widened(float16 c) {
+#ifdef LAPWING_EMULATION
+    _Float16 half;
+    memcpy(&half, &c, sizeof half);
+    return half;
+#else
+    float wide;
+    asm("cvt.f32.f16 %0, %1;" : "=f"(wide) : "h"(c.bits));
+    return wide;
+#endif
+}
+
+// A key whose unsigned order is the order of the doubles (-0 before +0; NaN outside), for atomicMin and atomicMax.
+__device__ inline uint64 ordered(double x) {
+    const int64 bits = __double_as_longlong(x);
+    return static_cast<uint64>(bits < 0 ? ~bits : bits ^ (1ll << 63));
+}
+__device__ inline double from_ordered(uint64 key) {
+    const int64 bits = static_cast<int64>(key);
+    return __longlong_as_double(bits < 0 ? bits ^ (1ll << 63) : ~bits);
+}
+
+// --- memory -------------------------------------------------------------------------------------------------------
+
+// 16 bytes of costs: what one lane loads at once.
+template <class T>
+struct alignas(16) Pack {
+    static constexpr uint32 size = 16 / sizeof(T);
+    T values[size];
+};
+
+// 16 aligned bytes of memory that no one writes while the kernel runs and that is read once: kept out of L1.
+template <class T>
+__device__ Pack<T> load_pack(const T* from) {
+#ifdef LAPWING_EMULATION
+    return *reinterpret_cast<const Pack<T>*>(from);
+#else
+    union {
+        uint32 words[4];
+        Pack<T> pack;
+    };
+    asm("ld.global.nc.L1::no_allocate.v4.u32 {%0, %1, %2, %3}, [%4];"
+        : "=r"(words[0]), "=r"(words[1]), "=r"(words[2]), "=r"(words[3])
+        : "l"(from));
+    return pack;
+#endif
+}
+
+// Of global memory, with the ordering that barriers between blocks need.
+__device__ inline uint32 add_release(uint32* address, uint32 x) {  // what was written before is seen by who acquires it
+#ifdef LAPWING_EMULATION
+    return atomicAdd(address, x);
+#else
+    uint32 before;
+    asm volatile("atom.add.acq_rel.gpu.u32 %0, [%1], %2;" : "=r"(before) : "l"(address), "r"(x) : "memory");
+    return before;
+#endif
+}
+__device__ inline uint32 load_acquire(const uint32* address) {
+#ifdef LAPWING_EMULATION
+    __nanosleep(0);  // a spinning thread lets others run
+    return __ldcg(address);
+#else
+    uint32 value;
+    asm volatile("ld.acquire.gpu.u32 %0, [%1];" : "=r"(value) : "l"(address) : "memory");
+    return value;
+#endif
+}
+
+// --- warps --------------------------------------------------------------------------------------------------------
+
+__device__ inline uint32 lane_index() { return threadIdx.x % kWarp; }  // of blocks whose x extent is a multiple of 32
+
+// `combine` of all lanes' values, valid in every lane; all 32 lanes call it. T: a type of 4 or 8 bytes.
+template <class T, class Combine>
+__device__ T warp_reduce(T value, Combine combine) {
+#pragma unroll
+    for (uint32 distance = kWarp / 2; distance > 0; distance /= 2) {
+        value = combine(value, __shfl_xor_sync(kAllLanes, value, distance));
+    }
+    return value;
+}
+
+// --- grid and cluster ---------------------------------------------------------------------------------------------
+
+// Waits for all threads of a cooperative launch; what they wrote to global memory before is seen after. Every thread of
+// every block calls it. `arrivals` is one word of global memory, zero before its first use ever; it needs no reset.
+// Block 0 adds what the others leave out to 2^31, so that the top bit flips once all have arrived.
+__device__ inline void grid_barrier(uint32* arrivals) {
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        const uint32 others = gridDim.x - 1;
+        const uint32 step = blockIdx.x == 0 ? 0x80000000u - others : 1u;
+        const uint32 before = add_release(arrivals, step);
+        while (((before ^ load_acquire(arrivals)) & 0x80000000u) == 0) {
+        }
+    }
+    __syncthreads();
+}
+
+#ifdef LAPWING_EMULATION
+using lapwing::emulation::cluster_barrier;
+using lapwing::emulation::cluster_rank;
+template <class T>
+T* in_block(T* shared, uint32 rank) {
+    return lapwing::emulation::map_shared(shared, rank);
+}
+#elif __CUDA_ARCH__ >= 900
+// Waits for all threads of the cluster; what they wrote to shared and global memory before is seen after.
+__device__ inline void cluster_barrier() {
+    asm volatile("barrier.cluster.arrive.release.aligned;\n\tbarrier.cluster.wait.acquire.aligned;" ::: "memory");
+}
+__device__ inline uint32 cluster_rank() {
+    uint32 rank;
+    asm("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
+    return rank;
+}
+// The same place in the dynamic shared memory of block `rank` of the cluster, as a generic pointer.
+template <class T>
+__device__ T* in_block(T* shared, uint32 rank) {
+    T* there;
+    asm("mapa.u64 %0, %1, %2;" : "=l"(there) : "l"(shared), "r"(rank));
+    return there;
+}
+#endif
