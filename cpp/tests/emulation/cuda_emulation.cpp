@@ -1,0 +1,478 @@
+// The scheduler: one OS thread takes block after block; in a block, fibers hand over to each other directly.
+//
+// A waiting fiber is in no queue; whoever completes what it waits for puts it into `ready`. So when a fiber must wait
+// and nobody is ready, nobody ever will be: that is a deadlock. Compile this file without -fsanitize=thread (link with
+// it): what the scheduler does is no access of the kernel's.
+#include "cuda_emulation.hpp"
+
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <exception>
+#include <memory>
+#include <mutex>
+#include <numeric>
+#include <random>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "stack_switch.hpp"
+
+#if defined(__SANITIZE_ADDRESS__)
+#include <sanitizer/asan_interface.h>
+#include <sanitizer/common_interface_defs.h>
+#endif
+#if defined(LAPWING_EMULATION_TSAN)  // since this file itself is not compiled with it
+#include <sanitizer/tsan_interface.h>
+extern "C" {
+void AnnotateIgnoreReadsBegin(const char*, int);
+void AnnotateIgnoreReadsEnd(const char*, int);
+void AnnotateIgnoreWritesBegin(const char*, int);
+void AnnotateIgnoreWritesEnd(const char*, int);
+}
+#endif
+
+namespace lapwing::emulation {
+
+constinit thread_local Fiber* current = nullptr;
+constinit thread_local const Launch* current_launch = nullptr;
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+#if defined(__SANITIZE_ADDRESS__)
+constexpr std::size_t kStackBytes = 256 * 1024 + 192;
+#else
+constexpr std::size_t kStackBytes = 64 * 1024 + 192;  // no power of two: all stack tops would share few cache sets
+#endif
+constexpr std::uint64_t kCanary = 0x5ca1ab1e0ddba115;
+constexpr unsigned kBarriers = 16;
+constexpr std::size_t kSharedAlignment = 128;
+
+unsigned volume(dim3 d) { return d.x * d.y * d.z; }
+bool same_name(const char* a, const char* b) { return a == b || std::strcmp(a, b) == 0; }
+dim3 place(unsigned k, dim3 size) { return {k % size.x, k / size.x % size.y, k / size.x / size.y}; }
+
+}  // namespace
+
+struct Warp {
+    Fiber* lanes[32] = {};
+    std::uint32_t alive = 0, waiting = 0;
+};
+
+// While one lives, ThreadSanitizer does not look: the combining functions are compiled with the kernels.
+struct Unwatched {
+#if defined(LAPWING_EMULATION_TSAN)
+    Unwatched() { AnnotateIgnoreReadsBegin(__FILE__, __LINE__), AnnotateIgnoreWritesBegin(__FILE__, __LINE__); }
+    ~Unwatched() { AnnotateIgnoreWritesEnd(__FILE__, __LINE__), AnnotateIgnoreReadsEnd(__FILE__, __LINE__); }
+#endif
+};
+
+// What the blocks of one launch share.
+struct Grid {
+    struct Cluster {
+        std::atomic<unsigned> arrived = 0, generation = 0;
+    };
+    const Launch& how;
+    const std::function<void()>& kernel;
+    std::vector<unsigned> order;         // of blocks
+    std::vector<unsigned char*> shared;  // dynamic shared memory: of each block if cooperative, else of each worker
+    std::vector<Cluster> clusters;
+    std::atomic<std::size_t> next = 0;
+    std::atomic<std::uint64_t> progress = 0;
+    std::atomic<bool> failed = false;
+    std::mutex mutex;
+    std::exception_ptr failure;
+
+    Grid(const Launch& launch, const std::function<void()>& body, std::size_t cluster_count)
+        : how(launch), kernel(body), clusters(cluster_count) {}
+    void work(unsigned worker, bool all);
+    void fail(std::exception_ptr why) {
+        const std::lock_guard lock(mutex);
+        if (!failure) failure = std::move(why);
+        failed = true;
+    }
+};
+
+struct Block {
+    struct Barrier {
+        std::vector<Fiber*> waiting;
+        int holds = 0;  // for so many the predicate holds
+    };
+
+    Grid& grid;
+    unsigned number = 0, shared_index = 0;
+    std::vector<Fiber> fibers;
+    std::vector<Warp> warps;
+    std::vector<Fiber*> ready;  // a ring; its size is a power of 2
+    std::size_t first_ready = 0, ready_count = 0;
+    unsigned alive = 0;
+    Barrier barriers[kBarriers];
+    unsigned char* stacks;
+    Fiber outside = {};  // the thread's own stack
+    const void* outside_bottom = nullptr;
+    std::size_t outside_bytes = 0;
+    std::uint64_t random = 1, progress_seen = 0;
+    std::size_t spins = 0;
+    Clock::time_point spinning_since = Clock::now();
+
+    explicit Block(Grid& the_grid)
+        : grid(the_grid), fibers(volume(the_grid.how.block)), warps((fibers.size() + 31) / 32),
+          ready(std::bit_ceil(fibers.size())) {
+        void* memory =
+            mmap(nullptr, stack_bytes(), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        if (memory == MAP_FAILED) throw std::bad_alloc();
+        stacks = static_cast<unsigned char*>(memory);
+    }
+    Block(const Block&) = delete;
+    Block& operator=(const Block&) = delete;
+    ~Block() { munmap(stacks, stack_bytes()); }
+    std::size_t stack_bytes() const { return fibers.size() * kStackBytes; }
+    std::uint64_t& canary(const Fiber& fiber) {
+        return *reinterpret_cast<std::uint64_t*>(stacks + fiber.number * kStackBytes);
+    }
+
+    void run(unsigned which);
+    void prepare(unsigned k);
+    void make_ready(Fiber* fiber) {
+        fiber->where = nullptr;
+        ready[(first_ready + ready_count++) & (ready.size() - 1)] = fiber;
+    }
+    Fiber* pick() {
+        if (grid.failed) return &outside;
+        if (grid.how.seed != 0) {
+            std::swap(ready[first_ready], ready[(first_ready + random_bits() % ready_count) & (ready.size() - 1)]);
+        }
+        Fiber* const next = ready[first_ready];
+        first_ready = (first_ready + 1) & (ready.size() - 1);
+        --ready_count;
+        return next;
+    }
+    void wait(const char* where) {
+        current->where = where;
+        if (ready_count == 0) {
+            current->where = nullptr;
+            throw std::runtime_error("deadlock: thread " + std::to_string(current->number) + " comes to " + where +
+                                     describe());
+        }
+        switch_to(pick(), false);
+    }
+    bool complete(Warp& warp, std::uint32_t mask);
+    bool complete(Barrier& barrier, unsigned threads);
+    void retire();
+    void switch_to(Fiber* next, bool for_ever);
+    std::string describe() const;
+};
+
+namespace {
+
+// After a switch, on the new stack.
+void arrive([[maybe_unused]] const void** bottom, [[maybe_unused]] std::size_t* bytes) {
+#if defined(__SANITIZE_ADDRESS__)
+    __sanitizer_finish_switch_fiber(current->sanitizer_state, bottom, bytes);
+#endif
+}
+
+[[noreturn]] void enter() {
+    Block& block = *current->block;
+    const void* bottom = nullptr;
+    std::size_t bytes = 0;
+    arrive(&bottom, &bytes);
+    if (block.outside_bottom == nullptr) {  // the first to enter comes from there
+        block.outside_bottom = bottom;
+        block.outside_bytes = bytes;
+    }
+    order_memory(&block.grid, false);
+    order_memory(&current_launch, false);  // after the block before it in this thread
+    try {
+        block.grid.kernel();
+        if (block.canary(*current) != kCanary) throw std::runtime_error("a thread's stack has overflown");
+        block.retire();
+    } catch (...) {
+        block.grid.fail(std::current_exception());
+    }
+    order_memory(&current_launch, true);
+    order_memory(&block.grid.failure, true);
+    block.switch_to(block.alive == 0 ? &block.outside : block.pick(), true);
+    __builtin_unreachable();
+}
+
+}  // namespace
+
+void Grid::work(unsigned worker, bool all) try {
+    current_launch = &how;
+    Block block(*this);
+    for (std::size_t k; (k = next++) < order.size() && !failed;) {
+        block.shared_index = all ? order[k] : worker;
+        block.run(order[k]);
+    }
+    order_memory(&current_launch, false);
+} catch (...) {
+    fail(std::current_exception());
+}
+
+void Block::switch_to(Fiber* next, [[maybe_unused]] bool for_ever) {
+    Fiber* const me = current;
+    if (next == me) return;
+    current = next;
+#if defined(__SANITIZE_ADDRESS__)
+    const bool home = next == &outside;
+    __sanitizer_start_switch_fiber(for_ever ? nullptr : &me->sanitizer_state,
+                                   home ? outside_bottom : stacks + next->number * kStackBytes,
+                                   home ? outside_bytes : kStackBytes);
+#elif defined(LAPWING_EMULATION_TSAN)
+    __tsan_switch_to_fiber(next->sanitizer_state, __tsan_switch_to_fiber_no_sync);
+#endif
+    lapwing_switch_stack(&me->stack_pointer, next->stack_pointer);
+    const void* bottom;
+    std::size_t bytes;
+    arrive(&bottom, &bytes);
+}
+
+void Block::prepare(unsigned k) {
+    Fiber& fiber = fibers[k];
+    Warp& warp = warps[k / 32];
+    fiber = {};
+    fiber.thread = place(k, grid.how.block);
+    fiber.block_index = place(number, grid.how.grid);
+    fiber.number = k;
+    fiber.lane = k % 32;
+    fiber.block = this;
+    fiber.warp = &warp;
+    warp.lanes[fiber.lane] = &fiber;
+    warp.alive |= 1u << fiber.lane;
+    const auto top = reinterpret_cast<std::uintptr_t>(stacks + (k + 1) * kStackBytes) / 16 * 16;
+    auto* const frame = reinterpret_cast<void**>(top) - kFrameWords;
+    std::fill_n(frame, kFrameWords, nullptr);
+    frame[kReturnWord] = reinterpret_cast<void*>(&enter);
+    fiber.stack_pointer = frame;
+    canary(fiber) = kCanary;
+#if defined(LAPWING_EMULATION_TSAN)
+    fiber.sanitizer_state = __tsan_create_fiber(0);
+#endif
+    make_ready(&fiber);
+}
+
+void Block::run(unsigned which) {
+    number = which;
+    random = (grid.how.seed + number) * 0x9e3779b97f4a7c15 | 1;
+    if (grid.how.shared_bytes != 0) std::fill_n(grid.shared[shared_index], grid.how.shared_bytes, 0xa5);
+#if defined(__SANITIZE_ADDRESS__)
+    __asan_unpoison_memory_region(stacks, stack_bytes());
+#elif defined(LAPWING_EMULATION_TSAN)
+    outside.sanitizer_state = __tsan_get_current_fiber();
+#endif
+    alive = static_cast<unsigned>(fibers.size());
+    for (unsigned k = 0; k < alive; ++k) prepare(k);
+    outside.block = this;
+    current = &outside;
+    switch_to(pick(), false);
+#if defined(LAPWING_EMULATION_TSAN)
+    for (Fiber& fiber : fibers)
+        if (!grid.failed) __tsan_destroy_fiber(fiber.sanitizer_state);  // it would complain of one that was left behind
+#endif
+}
+
+// The current fiber has ended. Those that waited for it go on without it.
+void Block::retire() {
+    [[maybe_unused]] const Unwatched unwatched;
+    Fiber& me = *current;
+    Warp& warp = *me.warp;
+    warp.alive &= ~(1u << me.lane);
+    --alive;
+    ++grid.progress;
+    for (std::uint32_t rest = warp.waiting; rest != 0;) {
+        const std::uint32_t mask = warp.lanes[std::countr_zero(rest)]->mask;
+        complete(warp, mask);
+        rest &= ~mask;
+    }
+    if (!barriers[0].waiting.empty()) complete(barriers[0], alive);
+    if (alive > 0 && ready_count == 0) {
+        throw std::runtime_error("deadlock: thread " + std::to_string(me.number) + " has returned" + describe());
+    }
+}
+
+// Lets everybody in the mask go on, if they are all there.
+bool Block::complete(Warp& warp, std::uint32_t mask) {
+    const std::uint32_t members = mask & warp.alive;
+    if (members == 0 || (warp.waiting & members) != members) return false;
+    const Fiber& first = *warp.lanes[std::countr_zero(members)];
+    bool all_here = true;
+    for_each_member(members, [&](int l) { all_here = all_here && warp.lanes[l]->mask == mask; });
+    if (!all_here) return false;
+    for_each_member(members, [&](int l) {
+        const Fiber& other = *warp.lanes[l];
+        if (!same_name(other.where, first.where)) {
+            throw std::runtime_error("lanes of one mask meet at different operations" + describe());
+        }
+    });
+    first.combine(warp.lanes, members);
+    warp.waiting &= ~members;
+    for_each_member(members, [&](int l) {
+        if (warp.lanes[l] != current) make_ready(warp.lanes[l]);
+    });
+    current->where = nullptr;
+    ++grid.progress;
+    spins = 0;
+    return true;
+}
+
+bool Block::complete(Barrier& barrier, unsigned threads) {
+    if (barrier.waiting.size() < threads) return false;
+    for (Fiber* fiber : barrier.waiting) {
+        if (!same_name(fiber->where, barrier.waiting[0]->where)) {
+            throw std::runtime_error("threads of a block meet at different barriers" + describe());
+        }
+    }
+    for (Fiber* fiber : barrier.waiting) {
+        fiber->out = static_cast<std::uint64_t>(barrier.holds);
+        if (fiber != current) make_ready(fiber);
+    }
+    current->where = nullptr;
+    barrier.waiting.clear();
+    barrier.holds = 0;
+    ++grid.progress;
+    spins = 0;
+    return true;
+}
+
+std::string Block::describe() const {
+    std::string text =
+        "; in block " + std::to_string(number) + " " + std::to_string(fibers.size() - alive) + " threads have returned";
+    int shown = 0;
+    for (const Fiber& fiber : fibers) {
+        if (fiber.where == nullptr || ++shown > 40) continue;
+        char mask[32] = "";
+        if (fiber.combine != nullptr) std::snprintf(mask, sizeof mask, " (mask %08x)", fiber.mask);
+        text += "; " + std::to_string(fiber.number) + " waits at " + fiber.where + mask;
+    }
+    return text + (shown > 40 ? "; ..." : "");
+}
+
+std::uint32_t random_bits() {
+    std::uint64_t& x = current->block->random;
+    x ^= x << 13;
+    x ^= x >> 7;
+    x ^= x << 17;
+    return static_cast<std::uint32_t>(x >> 24);
+}
+
+std::uint64_t collective(const char* name, std::uint32_t mask, std::uint64_t value, int argument, Combine combine) {
+    [[maybe_unused]] const Unwatched unwatched;
+    Fiber& me = *current;
+    Warp& warp = *me.warp;
+    if ((mask >> me.lane & 1) == 0) {
+        throw std::runtime_error(std::string(name) + ": thread " + std::to_string(me.number) + " is not in its mask");
+    }
+    me.where = name;
+    me.mask = mask;
+    me.in = value;
+    me.argument = argument;
+    me.combine = combine;
+    warp.waiting |= 1u << me.lane;
+    if (!me.block->complete(warp, mask))
+        me.block->wait(name);
+    else if (current_launch->seed != 0)
+        pause(false);
+    return me.out;
+}
+
+int barrier(const char* name, int predicate, unsigned id, unsigned threads) {
+    [[maybe_unused]] const Unwatched unwatched;
+    Fiber& me = *current;
+    Block::Barrier& barrier = me.block->barriers[id];
+    order_memory(&barrier, true);
+    me.where = name;
+    me.combine = nullptr;
+    barrier.waiting.push_back(&me);
+    barrier.holds += predicate;
+    if (!me.block->complete(barrier, threads != 0 ? threads : me.block->alive))
+        me.block->wait(name);
+    else if (current_launch->seed != 0)
+        pause(false);
+    order_memory(&barrier, false);
+    return static_cast<int>(me.out);
+}
+
+void pause(bool spinning) {
+    [[maybe_unused]] const Unwatched unwatched;
+    Block& block = *current->block;
+    if (spinning && block.spins++ > block.ready_count) {  // everybody who can run has spun
+        block.spins = 0;
+        std::this_thread::yield();
+        const std::uint64_t progress = block.grid.progress;
+        const auto now = Clock::now();
+        if (progress != block.progress_seen) {
+            block.progress_seen = progress;
+            block.spinning_since = now;
+        } else if (std::chrono::duration<double>(now - block.spinning_since).count() > current_launch->patience) {
+            throw std::runtime_error("deadlock: thread " + std::to_string(current->number) + " spins" +
+                                     block.describe());
+        }
+    }
+    block.make_ready(current);
+    block.switch_to(block.pick(), false);
+}
+
+void order_memory([[maybe_unused]] const void* what, [[maybe_unused]] bool release) {
+#if defined(LAPWING_EMULATION_TSAN)
+    if (release)
+        __tsan_release(const_cast<void*>(what));
+    else
+        __tsan_acquire(const_cast<void*>(what));
+#endif
+}
+
+unsigned char* dynamic_shared(unsigned rank) {
+    const Block& block = *current->block;
+    const unsigned size = current_launch->cluster_size;
+    return block.grid.shared[block.shared_index / size * size + rank];
+}
+
+void cluster_barrier() {
+    Block& block = *current->block;
+    Grid::Cluster& cluster = block.grid.clusters[block.number / current_launch->cluster_size];
+    order_memory(&cluster, true);
+    const unsigned generation = cluster.generation;
+    if (++cluster.arrived == current_launch->cluster_size * block.fibers.size()) {
+        cluster.arrived = 0;
+        ++cluster.generation;
+    } else {
+        while (cluster.generation == generation) pause(true);
+    }
+    order_memory(&cluster, false);
+}
+
+void launch(const Launch& how, const std::function<void()>& kernel) {
+    if (how.cluster_size == 0 || how.grid.x % how.cluster_size != 0) {
+        throw std::invalid_argument("grid.x must be a multiple of cluster_size");
+    }
+    const unsigned blocks = volume(how.grid);
+    const bool all = how.cooperative || how.cluster_size > 1;
+    const unsigned workers = all ? blocks : std::min(blocks, std::max(2u, std::thread::hardware_concurrency()));
+    using Shared = std::unique_ptr<void, decltype(&std::free)>;
+    std::vector<Shared> owned;
+    Grid grid(how, kernel, blocks / how.cluster_size);
+    grid.order.resize(blocks);
+    std::iota(grid.order.begin(), grid.order.end(), 0u);
+    if (how.seed != 0) std::shuffle(grid.order.begin(), grid.order.end(), std::mt19937_64(how.seed));
+    for (unsigned k = 0; k < workers; ++k) {  // no byte more than asked for: AddressSanitizer sees what is beyond
+        void* memory = nullptr;
+        if (posix_memalign(&memory, kSharedAlignment, how.shared_bytes) != 0) throw std::bad_alloc();
+        owned.emplace_back(memory, &std::free);
+        grid.shared.push_back(static_cast<unsigned char*>(memory));
+    }
+    order_memory(&grid, true);
+    {
+        std::vector<std::jthread> threads;
+        for (unsigned k = 0; k < workers; ++k) threads.emplace_back([&grid, k, all] { grid.work(k, all); });
+    }
+    order_memory(&grid.failure, false);
+    if (grid.failure) std::rethrow_exception(grid.failure);
+}
+
+}  // namespace lapwing::emulation
