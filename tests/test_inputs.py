@@ -295,6 +295,18 @@ def test_invalid_costs_are_named(method, dtype, order, shape, value):
         assert isinstance(caught.value, ValueError)
 
 
+@pytest.mark.parametrize("method", ["core", "jv", "ssp"])
+def test_invalid_costs_are_named_before_infeasibility(method):
+    cost = np.ones((5, 2))
+    cost[4, 1] = np.nan
+    with pytest.raises(lw.InvalidCostError, match=r"cost\[4, 1\] is nan"):
+        lw.solve(cost, unmatched_cost=[1, np.inf, np.inf, np.inf, np.inf], method=method)
+    cost = np.full((5, 5), np.inf)
+    cost[4, 1] = np.nan
+    with pytest.raises(lw.InvalidCostError, match=r"cost\[4, 1\] is nan"):
+        lw.solve(cost, method=method)
+
+
 def test_uint64_beyond_int64():
     cost = np.zeros((2, 3), np.uint64)
     cost[1, 2] = 2**63

@@ -46,6 +46,16 @@ def test_time_limit_with_unmatched_costs(slow_cost, method):
 
 
 @pytest.mark.parametrize("method", ALL_METHODS)
+@pytest.mark.parametrize("shape", [(300, 300), (300, 400), (400, 300)])
+@pytest.mark.parametrize("limit", [0, 1e-3, 60])
+def test_a_row_without_columns_is_infeasible_at_any_time(method, shape, limit):
+    cost = np.add.outer(*map(np.random.default_rng(0).random, shape))
+    cost[np.s_[299] if shape[0] == 300 else np.s_[:, 299]] = np.inf
+    with pytest.raises(lw.InfeasibleError, match=r"this 1 (row|column) \(299\) has no (row|column)"):
+        lw.solve(cost, method=method, time_limit=limit)
+
+
+@pytest.mark.parametrize("method", ALL_METHODS)
 def test_a_generous_time_limit_changes_nothing(method):
     cost = np.random.default_rng(0).random((60, 60))
     assert_optimal(lw.solve(cost, method=method, time_limit=1e12), cost)

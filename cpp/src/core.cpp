@@ -7,11 +7,12 @@
 namespace lapwing {
 namespace {
 
-// The dual objective of a state, as a real number.
+// The dual objective of a state, as a real number. Rows of a sample that have no column in it do not count.
 template <class T>
 double dual_objective(const CoreState<T>& state) {
     double sum = 0;
-    for (const auto x : state.u) sum += static_cast<double>(x);
+    for (const auto x : state.u)
+        if (x < kInfinity<Dual<T>>) sum += static_cast<double>(x);
     for (const auto x : state.v) sum += static_cast<double>(x);
     return state.has_hub() ? sum + static_cast<double>(state.ceiling) * (state.m - state.columns) : sum;
 }
@@ -22,11 +23,20 @@ void set_row_minima(CoreState<T>& state) {
     for (Index i = 0; i < state.m; ++i) state.u[i] = best_two(state, i).first;
 }
 
+// At the time limit: u for all rows, one of which may have no column at all.
+template <class T>
+void finish_early(CoreState<T>& state, Solution<Dual<T>>& solution) {
+    set_row_minima(state);
+    const auto empty = std::find(state.u.begin(), state.u.end(), kInfinity<Dual<T>>);
+    if (empty == state.u.end()) return;
+    solution.status = Status::infeasible;
+    solution.hall_rows = {static_cast<Index>(empty - state.u.begin())};
+}
+
 // From the state's conventions to the contract of solution.hpp.
 template <class T>
 void finish(CoreState<T>& state, Solution<Dual<T>>& solution) {
     using D = Dual<T>;
-    if (solution.status == Status::time_limit) set_row_minima(state);
     if (state.has_hub()) {
         const D ceiling = *std::max_element(state.v.begin(), state.v.end());
         for (D& v : state.v) v -= ceiling;
@@ -202,6 +212,7 @@ Solution<Dual<T>> solve_core(const Problem<T>& problem, const Dual<T>* start_v, 
     CoreState<T> state(problem, control);
     Solution<Dual<T>> solution;
     Solver<T>(control, threads).solve(state, start_v, solution);
+    if (solution.status == Status::time_limit) finish_early(state, solution);
     if (solution.status != Status::infeasible) finish(state, solution);
     count(state, solution.statistics);
     return solution;

@@ -63,6 +63,7 @@ class Jv {
         DirectAnswer<D> answer;
         answer.status = run();
         if (with_u) finish_u();
+        if (with_u && answer.status == Status::time_limit && name_empty_row()) answer.status = Status::infeasible;
         answer.row_to_col = row_to_col_;
         answer.u = with_u ? u_ : nullptr;
         answer.v = v_;
@@ -108,7 +109,10 @@ class Jv {
             for (Index i = 0; i < rows_; ++i) free_[i] = i;
             free_count_ = rows_;
         }
-        if (exit_ != nullptr && too_many_rows()) return Status::infeasible;
+        if (exit_ != nullptr && too_many_rows()) {
+            for (Index i = 0; i < rows_; ++i) check_row(i);
+            return Status::infeasible;
+        }
         if (reduce_rows()) return Status::time_limit;
         if (control_ != nullptr) start_bound();
         if (fits_registers() && free_count_ > 0) search_in_registers();
@@ -399,6 +403,12 @@ class Jv {
         for (Index j = 0; j < cols_; ++j) tree_[j] = j;
         tree_size_ = cols_;
         return true;
+    }
+    // Under finished u: a row without a column and without an exit, if there is one.
+    bool name_empty_row() {
+        tree_size_ = 0;
+        hall_rows_[0] = static_cast<Index>(std::find_if(u_, u_ + rows_, infinite) - u_);
+        return hall_rows_[0] < rows_;
     }
     void name_violator(Index root) {
         hall_rows_[0] = root;
