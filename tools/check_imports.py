@@ -14,15 +14,16 @@ from pathlib import Path
 
 PACKAGE = Path(__file__).resolve().parent.parent / "src" / "lapwing"
 
-# A module may import those of its own line and of the lines above it.
+# A module may import those of its own line and of the lines above it. A package is one stage, but for the modules of it that
+# have a line of their own.
 STAGES = (
     ("errors", "_core"),
     ("costs", "instances", "progress"),
     ("problem",),
     ("inputs",),
     ("plan",),
-    ("methods",),
-    ("certificate",),
+    ("methods", "gpu"),
+    ("certificate", "gpu.certify"),
     ("result",),
     ("files",),
     ("api",),
@@ -30,8 +31,8 @@ STAGES = (
     ("cli", "__main__"),
 )
 # The certificate stands on its own: it would prove little if it called what it has to judge.
-FORBIDDEN = {"certificate": {"plan", "methods"}}
-HEAVY = ("scipy", "pandas", "torch", "jax", "cupy", "rich", "click", "matplotlib")
+FORBIDDEN = {"certificate": {"plan", "methods"}, "gpu.certify": {"plan", "methods"}}
+HEAVY = ("scipy", "pandas", "torch", "jax", "cupy", "cuda", "rich", "click", "matplotlib")
 
 RANK = {name: rank for rank, names in enumerate(STAGES) for name in names}
 
@@ -52,14 +53,20 @@ def imported_stages(path: Path) -> Iterator[tuple[int, str]]:
         for module in modules:
             head, _, rest = module.partition(".")
             if head == "lapwing":
-                stage = rest.partition(".")[0]
+                stage = stage_of(rest)
                 yield node.lineno, stage if stage in RANK or (PACKAGE / f"{stage}.py").exists() else "__init__"
+
+
+def stage_of(module: str) -> str:
+    """The stage of a module, named from inside the package: a line of its own, or its package's."""
+    own = ".".join(module.split(".")[:2])
+    return own if own in RANK else own.partition(".")[0]
 
 
 def backward_imports() -> Iterator[str]:
     """Yield a message for every import against the order, and for every module that the order does not know."""
     for path in sorted(PACKAGE.rglob("*.py")):
-        stage = path.relative_to(PACKAGE).parts[0].removesuffix(".py")
+        stage = stage_of(".".join(path.relative_to(PACKAGE).with_suffix("").parts))
         if stage not in RANK:
             yield f"{path}: '{stage}' is no stage; give it a line in STAGES of {Path(__file__).name}"
             continue

@@ -102,19 +102,35 @@ def prove(
         row_to_col, fault = _col_to_row(row_to_col, problem.shape[1])
         cost, u, v = cost.T, v, u
     raw = _core.certify(cost, problem.maximize, prices, row_to_col, u, v, threads)
-    return _certificate(problem, raw, fault)
-
-
-def _certificate(problem: Problem, raw: dict[str, Any], fault: str | None) -> Certificate:
-    def oriented(row: int, col: int) -> tuple[int, int]:
-        return (col, row) if problem.is_tall else (row, col)
-
-    at = oriented(raw["fault_row"], raw["fault_col"])
     if raw["fault"] == "invalid_cost":
-        raise invalid_cost(problem, *at)
+        at = raw["fault_row"], raw["fault_col"]
+        raise invalid_cost(problem, *(at[::-1] if problem.is_tall else at))
+    return assemble(
+        raw, fault, problem.shape, tall=problem.is_tall, maximize=problem.maximize, integer=problem.is_integer
+    )
+
+
+def assemble(
+    raw: dict[str, Any], fault: str | None, shape: tuple[int, int], *, tall: bool, maximize: bool, integer: bool
+) -> Certificate:
+    """What a pass over the matrix found, in the user's words and sense.
+
+    Parameters
+    ----------
+    raw : dict
+        What `_core.certify` returns: everything as minimised, rows and columns of a tall problem exchanged.
+    fault : str or None
+        What was wrong with the assignment before the pass; it goes before `raw`'s.
+    shape : (m, n)
+        Of the problem as the user sees it.
+    """
+
+    def oriented(row: int, col: int) -> tuple[int, int]:
+        return (col, row) if tall else (row, col)
+
     if fault is None and raw["fault"] != "none":
-        fault = _worded(raw["fault"], *at)
-    sign = -1 if problem.maximize else 1
+        fault = _worded(raw["fault"], *oriented(raw["fault_row"], raw["fault_col"]))
+    sign = -1 if maximize else 1
     violated = raw["violation"] > 0
     return Certificate(
         primal=sign * raw["primal"],
@@ -125,18 +141,17 @@ def _certificate(problem: Problem, raw: dict[str, Any], fault: str | None) -> Ce
         complete=raw["complete"],
         exact=raw["exact"] and fault is None,
         bound=math.inf if fault is not None or raw["bound"] == ABSENT else raw["bound"],
-        optimum_bound=sign * _lower_bound(problem, raw),
+        optimum_bound=sign * _lower_bound(raw, shape, integer),
         fault=fault,
     )
 
 
-def _lower_bound(problem: Problem, raw: dict[str, Any]) -> Number:
+def _lower_bound(raw: dict[str, Any], shape: tuple[int, int], integer: bool) -> Number:
     """What the duals prove of the optimum as minimised: every constraint may be off by the worst violation."""
     dual: Number = raw["dual"]
     if raw["violation"] > 0:
-        rows, cols = problem.shape
-        dual -= raw["violation"] * (2 * max(rows, cols) + min(rows, cols))
-    if problem.is_integer or raw["exact"]:
+        dual -= raw["violation"] * (2 * max(shape) + min(shape))
+    if integer or raw["exact"]:
         return dual
     return math.nextafter(math.nextafter(dual, -math.inf), -math.inf)
 

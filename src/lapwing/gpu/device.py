@@ -17,7 +17,7 @@ from lapwing.errors import GpuError
 from lapwing.gpu import toolkit
 from lapwing.gpu.programs import ARCHITECTURES, target_architecture
 
-_LEGACY_STREAM = 1  # the driver's name for the default stream, which libraries write as 0
+LEGACY_STREAM = 1  # the driver's name for the default stream, which libraries write as 0
 
 
 @dataclass(frozen=True)
@@ -134,13 +134,15 @@ class Context:
     ----------
     info : DeviceInfo
     stream : cuda.core Stream
+    stream_handle : int
     """
 
     def __init__(self, ordinal: int = 0, stream: int = 0) -> None:
         self.info = device_info(ordinal)
         self._primary = _primary_context(ordinal)
         self._pushed = threading.local()  # one list a thread: whether each entry pushed
-        self.stream: Any = _stream(stream or _LEGACY_STREAM)
+        self.stream_handle = stream or LEGACY_STREAM
+        self.stream: Any = _stream(self.stream_handle)
 
     def __enter__(self) -> Context:
         driver = toolkit.driver()
@@ -161,6 +163,11 @@ class Context:
     def synchronize(self) -> None:
         """Wait until everything launched on the stream is done."""
         self.stream.sync()
+
+    def order_before(self, stream: int) -> None:
+        """Make the stream with this handle wait for what was launched so far; inside ``with`` only."""
+        if stream != self.stream_handle:
+            _stream(stream).wait(self.stream)
 
     def free_bytes(self) -> int:
         """Memory that is free now, what the driver's default pool holds unused included; inside ``with`` only."""

@@ -11,7 +11,7 @@ import threading
 from typing import Any
 
 from lapwing.gpu import toolkit
-from lapwing.gpu.compile import compile_program
+from lapwing.gpu.cache import cached_program
 from lapwing.gpu.device import Context, DeviceInfo, checked
 from lapwing.gpu.programs import Program, Variant
 
@@ -128,6 +128,6 @@ def kernels(context: Context, program: Program, variant: Variant = ()) -> dict[s
 
 
 def _load(info: DeviceInfo, program: Program, variant: Variant) -> dict[str, Kernel]:
-    code = compile_program(program, variant, info.architecture)
+    code = cached_program(program, variant, info.architecture)
     library = toolkit.core().ObjectCode.from_cubin(code, name=program.name)
     return {name: Kernel(library.get_kernel(name), info) for name in program.kernels}

@@ -56,7 +56,11 @@ class Program:
 
 
 CERTIFICATE = Program(
-    "certificate", "certificate.cu", ("certify_lines",), {"COST": FLOATS + INTEGERS}, {"THREADS": 256}
+    "certificate",
+    "certificate.cu",
+    ("certify_packed", "certify_strided", "certify_vectors", "certify_place"),
+    {"COST": FLOATS + INTEGERS},
+    {"THREADS": 256},
 )
 
 PROGRAMS = (CERTIFICATE,)

@@ -1,0 +1,253 @@
+"""Arrays on a GPU, whatever library they are of: viewed in place, and made anew in the same library.
+
+PyTorch, CuPy and JAX are asked in their own words, and only if they are loaded already, as they are when an array is theirs;
+any other array speaks through DLPack or `__cuda_array_interface__`. Work on an array belongs on the stream on
+which its library has work in order: the current stream of PyTorch or CuPy, the stream that the interface names, else the
+default stream, which DLPack makes wait for the producer (JAX).
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+
+from lapwing.errors import ArgumentError, DtypeError
+from lapwing.gpu import toolkit
+from lapwing.gpu.device import LEGACY_STREAM, Context
+from lapwing.gpu.programs import FLOATS, INTEGERS
+
+ITEM_BYTES = {name: 2 if name == "bfloat16" else np.dtype(name).itemsize for name in FLOATS + INTEGERS}
+
+_CUDA = (2, 13)  # DLPack's kDLCUDA and kDLCUDAManaged
+
+
+@dataclass(frozen=True, eq=False)
+class GpuArray:
+    """A strided view of an array in a GPU's memory.
+
+    Attributes
+    ----------
+    owner : object
+        The array as its library knows it; keeps the memory alive.
+    pointer : int
+        Of element (0, 0, ...).
+    shape, strides : tuple of int
+        Strides count elements, and may be 0 or negative.
+    dtype : str
+        NumPy's name, or "bfloat16"; bool is "uint8".
+    ordinal : int
+        The GPU, as the driver counts.
+    stream : int
+        Handle of the stream on which the array is ready and its users belong.
+    library : Library
+    """
+
+    owner: Any
+    pointer: int
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]
+    dtype: str
+    ordinal: int
+    stream: int
+    library: Library
+
+    @property
+    def nbytes(self) -> int:
+        """Of its elements, each counted once per place."""
+        return math.prod(self.shape) * ITEM_BYTES[self.dtype]
+
+
+class Library(Protocol):
+    """How arrays of one library are read, made and handed over."""
+
+    def view(self, array: Any) -> GpuArray: ...
+
+    def empty(self, context: Context, shape: tuple[int, ...], dtype: str) -> GpuArray:
+        """An array without values, contiguous, on the context's GPU and in the order of its stream."""
+        ...
+
+    def handed_over(self, context: Context, array: GpuArray) -> Any:
+        """What the user gets for an array of `empty` that work on the context's stream has filled or will fill."""
+        ...
+
+
+def is_gpu_array(array: Any) -> bool:
+    """Whether `array` lives in a GPU's memory; imports nothing."""
+    library = _library(array)
+    if isinstance(library, Torch):
+        return bool(array.is_cuda)
+    if isinstance(library, Cupy):
+        return True
+    if hasattr(array, "__dlpack_device__"):
+        return int(array.__dlpack_device__()[0]) in _CUDA
+    return hasattr(array, "__cuda_array_interface__")
+
+
+def view_array(array: Any) -> GpuArray:
+    """View an array for which `is_gpu_array` holds.
+
+    Raises
+    ------
+    DtypeError
+        If its dtype is not one that Lapwing solves on a GPU.
+    ArgumentError
+        If it cannot be viewed, such as one that is spread over several GPUs.
+    GpuError
+        If cuda-core is missing.
+    """
+    return (_library(array) or ANY).view(array)
+
+
+def empty_array(context: Context, shape: tuple[int, ...], dtype: str, like: GpuArray | None = None) -> GpuArray:
+    """An array of `like`'s library, or memory of the driver's pool, in the order of the context's stream."""
+    return (ANY if like is None else like.library).empty(context, shape, dtype)
+
+
+def row_major(shape: tuple[int, ...]) -> tuple[int, ...]:
+    """The strides, in elements, of a C-contiguous array."""
+    strides = [1]
+    for size in reversed(shape[1:]):
+        strides.append(strides[-1] * size)
+    return tuple(reversed(strides))
+
+
+def _dtype_name(name: str) -> str:
+    if name == "bool":
+        return "uint8"
+    if name in ITEM_BYTES:
+        return name
+    remedy = (
+        "cast it to int64, after a look at its largest value" if name == "uint64" else "cast it to float32 or float64"
+    )
+    raise DtypeError(f"cost has dtype {name}, which is not solved on a GPU: {remedy}")
+
+
+class Torch:
+    """PyTorch."""
+
+    def view(self, tensor: Any) -> GpuArray:
+        torch = sys.modules["torch"]
+        if tensor.layout is not torch.strided:
+            raise ArgumentError(f"cost is a {tensor.layout} tensor on a GPU; pass cost.to_dense()")
+        ordinal = tensor.device.index
+        return GpuArray(
+            tensor,
+            tensor.data_ptr(),
+            tuple(tensor.shape),
+            tensor.stride(),
+            _dtype_name(str(tensor.dtype).removeprefix("torch.")),
+            ordinal,
+            torch.cuda.current_stream(ordinal).cuda_stream,
+            self,
+        )
+
+    def empty(self, context: Context, shape: tuple[int, ...], dtype: str) -> GpuArray:
+        torch = sys.modules["torch"]
+        return self.view(torch.empty(shape, dtype=getattr(torch, dtype), device=f"cuda:{context.info.ordinal}"))
+
+    def handed_over(self, context: Context, array: GpuArray) -> Any:
+        return array.owner
+
+
+class Cupy:
+    """CuPy."""
+
+    def view(self, array: Any) -> GpuArray:
+        ordinal = array.device.id
+        itemsize = array.itemsize
+        return GpuArray(
+            array,
+            array.data.ptr,
+            array.shape,
+            tuple(stride // itemsize for stride in array.strides),
+            _dtype_name(array.dtype.name),
+            ordinal,
+            sys.modules["cupy"].cuda.get_current_stream(ordinal).ptr,
+            self,
+        )
+
+    def empty(self, context: Context, shape: tuple[int, ...], dtype: str) -> GpuArray:
+        cupy = sys.modules["cupy"]
+        with cupy.cuda.Device(context.info.ordinal):
+            return self.view(cupy.empty(shape, dtype=dtype))
+
+    def handed_over(self, context: Context, array: GpuArray) -> Any:
+        return array.owner
+
+
+class AnyArray:
+    """DLPack or `__cuda_array_interface__`; new memory comes from the driver's stream-ordered pool."""
+
+    def view(self, array: Any) -> GpuArray:
+        interface = getattr(array, "__cuda_array_interface__", None)
+        stream = (interface or {}).get("stream") or LEGACY_STREAM
+        try:
+            view = toolkit.core().utils.StridedMemoryView.from_any_interface(array, stream_ptr=stream)
+            dtype = view.dtype.name
+        except (BufferError, RuntimeError, TypeError, ValueError, NotImplementedError) as error:
+            raise ArgumentError(
+                f"cost of type {type(array).__name__} cannot be viewed ({error}); copy it to one GPU or to the host first"
+            ) from error
+        shape = tuple(view.shape)
+        strides = row_major(shape) if view.strides is None else tuple(view.strides)
+        return GpuArray(view, view.ptr, shape, strides, _dtype_name(dtype), view.device_id, stream, self)
+
+    def empty(self, context: Context, shape: tuple[int, ...], dtype: str) -> GpuArray:
+        pool = toolkit.core().DeviceMemoryResource(context.info.ordinal)
+        buffer = pool.allocate(math.prod(shape) * ITEM_BYTES[dtype], stream=context.stream)
+        return GpuArray(
+            buffer,
+            int(buffer.handle),
+            shape,
+            row_major(shape),
+            dtype,
+            context.info.ordinal,
+            context.stream_handle,
+            self,
+        )
+
+    def handed_over(self, context: Context, array: GpuArray) -> Any:
+        view = toolkit.core().utils.StridedMemoryView.from_buffer(array.owner, array.shape, dtype=np.dtype(array.dtype))
+        return Exported(view, context)
+
+
+class Jax(AnyArray):
+    """JAX: arrays are handed over through DLPack."""
+
+    def handed_over(self, context: Context, array: GpuArray) -> Any:
+        return sys.modules["jax"].dlpack.from_dlpack(super().handed_over(context, array))
+
+
+class Exported:
+    """Memory that another library may take over with its `from_dlpack`, ordered after the work on a stream."""
+
+    def __init__(self, view: Any, context: Context) -> None:
+        self._view = view
+        self._context = context
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        device: tuple[int, int] = self._view.__dlpack_device__()
+        return device
+
+    def __dlpack__(self, *, stream: int | None = None, **options: Any) -> Any:
+        """As DLPack asks: the consumer's stream waits for ours, unless it is -1."""
+        if stream != -1:
+            with self._context:
+                self._context.order_before(stream or LEGACY_STREAM)
+        return self._view.__dlpack__(**options)
+
+
+TORCH, CUPY, JAX, ANY = Torch(), Cupy(), Jax(), AnyArray()
+
+
+def _library(array: Any) -> Library | None:
+    """The library of an array, among those that are loaded; None for any other."""
+    for name, kind, library in (("torch", "Tensor", TORCH), ("cupy", "ndarray", CUPY), ("jax", "Array", JAX)):
+        module = sys.modules.get(name)
+        if module is not None and isinstance(array, getattr(module, kind)):
+            return library
+    return None

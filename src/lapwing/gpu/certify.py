@@ -1,0 +1,250 @@
+"""The certificate of an answer whose costs are on a GPU: one pass over the whole matrix there, a few sums here.
+
+kernels/certificate.cu measures by how much the duals fail over all pairs and adds up without rounding; this puts the
+sums together, rounds each once, and words the same `Certificate` as the CPU does. Neither shares anything with a method.
+
+Cost: every matrix element is read once; 4 bytes a column and 8 a line of scratch memory.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lapwing._core import ABSENT
+from lapwing.certificate import Certificate, Number, assemble
+from lapwing.errors import InvalidCostError
+from lapwing.gpu.arrays import ITEM_BYTES, GpuArray
+from lapwing.gpu.copies import read
+from lapwing.gpu.device import Context
+from lapwing.gpu.launch import Kernel, kernels
+from lapwing.gpu.programs import CERTIFICATE, INTEGERS
+from lapwing.gpu.workspace import Workspace
+
+_THREADS = CERTIFICATE.constants["THREADS"]
+_LOAD_BYTES = 16  # of a lane
+_STRIDED_WIDTH = 4  # costs that a thread of certify_strided takes of a line
+_LINES = (4, 32)  # that a thread takes: a multiple of the first (kInFlight), at most the second
+_BLOCKS_A_PROCESSOR = 16  # to aim at
+_VECTOR_BLOCKS = 128  # at most
+_FINEST = 1 << 1074  # 1 over the smallest double
+
+# The words of the summary, and the names of faults by stage and kind (kernels/certificate.cu).
+_FAULT, _INVALID_COST, _PLACE, _TOTALS = range(4)
+_MATCHING_FAULTS = ("column_range", "column_twice", "forbidden_pair")
+_EVERY_BIT = (1 << 64) - 1
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What is to be certified: addresses of contiguous arrays on the costs' GPU, in the user's sense.
+
+    Attributes
+    ----------
+    row_to_col : (m,) int64, -1 where a row is free; any values
+    u, v : (m,) and (n,) float64, or int64 for integer costs
+    prices : (m,) of the duals' dtype, or 0
+        What row i costs *as minimised* when it stays free, infinite (`ABSENT`) where it must not.
+    """
+
+    row_to_col: int
+    u: int
+    v: int
+    prices: int = 0
+
+
+def prove_on_gpu(context: Context, cost: GpuArray, answer: Answer, maximize: bool = False) -> Certificate:
+    """Certify an assignment against the whole matrix; waits for the stream.
+
+    Parameters
+    ----------
+    context : Context, entered
+    cost : GpuArray, (m, n), neither of them 0
+    answer : Answer
+    maximize : bool
+
+    Raises
+    ------
+    InvalidCostError
+        If a cost is NaN or infinite with the wrong sign.
+    """
+    return _Proof(context, cost, answer, maximize).run()
+
+
+class _Proof:
+    """One certificate in the making."""
+
+    def __init__(self, context: Context, cost: GpuArray, answer: Answer, maximize: bool) -> None:
+        self.context, self.cost, self.answer, self.maximize = context, cost, answer, maximize
+        self.rows, self.cols = cost.shape
+        self.tall = not answer.prices and self.rows > self.cols
+        self.integer = cost.dtype in INTEGERS
+        self.limbs = 2 if self.integer else 66  # of an exact sum
+        # A line is a row, or a column if columns are closer together in memory.
+        self.by_columns = abs(cost.strides[0]) < abs(cost.strides[1])
+        self.lines = self.cols if self.by_columns else self.rows
+        self.line_stride, self.position_stride = cost.strides[::-1] if self.by_columns else cost.strides
+        self.duals = (answer.v, answer.u) if self.by_columns else (answer.u, answer.v)
+        self.kernels = kernels(context, CERTIFICATE, CERTIFICATE.variant(COST=cost.dtype))
+
+    def run(self) -> Certificate:
+        blocks = min(-(-max(self.rows, self.cols) // _THREADS), _VECTOR_BLOCKS)
+        words = _TOTALS + 3 * self.limbs + 2 + 2 * blocks
+        sizes = {"summary": (words, "int64"), "violations": (self.lines, "int64"), "owners": (self.cols, "uint32")}
+        with Workspace(self.context, sizes, self.cost) as memory:
+            memory.clear()
+            self._launch_lines(memory)
+            self._launch_vectors(memory, blocks)
+            summary = read(self.context, memory["summary"], words, "int64")
+            fault = self._fault(summary)
+            worst, place = self._worst(summary[-2 * blocks :].reshape(blocks, 2))
+            at = self._violation_at(memory, place) if worst else (-1, -1)
+        return self._assemble(summary, fault, worst, at)
+
+    # --- launches -----------------------------------------------------------------------------------------------------
+
+    def _launch_lines(self, memory: Workspace) -> None:
+        kernel, width = self._line_kernel()
+        positions = self.rows + self.cols - self.lines
+        across = min(1 << (-(-positions // width) - 1).bit_length(), _THREADS)
+        tiles = -(-positions // (across * width))
+        sides = _THREADS // across
+        least, most = _LINES
+        wanted = self.lines * tiles / (sides * _BLOCKS_A_PROCESSOR * self.context.info.processors)
+        each = min(max(least, math.ceil(wanted / least) * least), most)
+        grid = tiles * -(-self.lines // (sides * each))
+        kernel.launch(
+            self.context, grid, _THREADS,
+            self.cost.pointer, self.lines, positions, self.line_stride, self.position_stride, int(self.maximize),
+            *self.duals, memory["violations"], memory["summary"], across, each,
+            self.answer.row_to_col, self.rows, self.cols, memory["owners"],
+        )  # fmt: skip
+
+    def _line_kernel(self) -> tuple[Kernel, int]:
+        """The kernel that reads 16 bytes at once, if every line allows it, and how many costs a thread takes."""
+        itemsize = ITEM_BYTES[self.cost.dtype]
+        if self.position_stride == 1 and (self.cost.pointer | self.line_stride * itemsize) % _LOAD_BYTES == 0:
+            return self.kernels["certify_packed"], _LOAD_BYTES // itemsize
+        return self.kernels["certify_strided"], _STRIDED_WIDTH
+
+    def _launch_vectors(self, memory: Workspace, blocks: int) -> None:
+        answer = self.answer
+        self.kernels["certify_vectors"].launch(
+            self.context, blocks, _THREADS,
+            self.cost.pointer, self.rows, self.cols, *self.cost.strides, int(self.maximize),
+            answer.row_to_col, answer.u, answer.v, answer.prices, memory["owners"],
+            memory["violations"], self.lines, memory["summary"],
+        )  # fmt: skip
+
+    # --- what was found -----------------------------------------------------------------------------------------------
+
+    def _fault(self, summary: NDArray[np.int64]) -> tuple[str, int, int]:
+        """The first fault's name, and its row and column."""
+        if not summary[_FAULT]:
+            if summary[_INVALID_COST]:
+                key = _first(summary[_INVALID_COST])
+                raise self._invalid_cost(*self._oriented(key >> 32, key & 0xFFFFFFFF))
+            return "none", -1, -1
+        key = _first(summary[_FAULT])
+        stage, index, kind = key >> 40, key >> 2 & 0xFFFFFFFF, key & 3
+        if stage == 0:
+            col = int(read(self.context, self.answer.row_to_col + 8 * index, 1, "int64")[0])
+            return _MATCHING_FAULTS[kind], index, col
+        return ("invalid_dual", -1, index) if kind else ("invalid_dual", index, -1)
+
+    def _invalid_cost(self, row: int, col: int) -> InvalidCostError:
+        at = self.cost.pointer + ITEM_BYTES[self.cost.dtype] * (row * self.cost.strides[0] + col * self.cost.strides[1])
+        return InvalidCostError(row, col, float(read(self.context, at, 1, self.cost.dtype)[0]), self.maximize)
+
+    def _worst(self, found: NDArray[np.int64]) -> tuple[Number, int]:
+        """The worst violation of all blocks, and the number of the first constraint that has it."""
+        amounts = found[:, 0]
+        worst = amounts.max()  # bits of non-negative doubles are in the doubles' order
+        place = int(found[amounts == worst, 1].view(np.uint64).min())
+        return int(worst) if self.integer else float(worst.view(np.float64)), place
+
+    def _violation_at(self, memory: Workspace, place: int) -> tuple[int, int]:
+        """Row and column of constraint number `place`; -1 for the column or row of a constraint on u or v alone."""
+        if place < self.rows:
+            return place, -1
+        if place < 2 * self.rows + self.cols:
+            index = place - self.rows
+            return (index, -1) if self.tall else (-1, index)
+        line = place - 2 * self.rows - self.cols
+        itemsize = ITEM_BYTES[self.cost.dtype]
+        self.kernels["certify_place"].launch(
+            self.context, 1, _THREADS,
+            self.cost.pointer + line * self.line_stride * itemsize, self.rows + self.cols - self.lines,
+            self.position_stride, int(self.maximize), self.duals[0] + 8 * line, self.duals[1],
+            memory["violations"] + 8 * line, memory["summary"] + 8 * _PLACE,
+        )  # fmt: skip
+        return self._oriented(line, _first(read(self.context, memory["summary"] + 8 * _PLACE, 1, "int64")[0]))
+
+    def _oriented(self, line: int, position: int) -> tuple[int, int]:
+        return (position, line) if self.by_columns else (line, position)
+
+    # --- the certificate ----------------------------------------------------------------------------------------------
+
+    def _assemble(
+        self, summary: NDArray[np.int64], fault: tuple[str, int, int], worst: Number, at: tuple[int, int]
+    ) -> Certificate:
+        primal, dual, excess = (
+            _joined(summary[_TOTALS + k * self.limbs : _TOTALS + (k + 1) * self.limbs]) for k in range(3)
+        )
+        matched, missing = (int(n) for n in summary[_TOTALS + 3 * self.limbs :][:2])
+        complete = matched == self.cols if self.tall else missing == 0
+        nearest = _clamped if self.integer else _nearest
+        limit: Number = ABSENT if self.integer else math.inf
+        usable = fault[0] == "none" and complete and -limit < nearest(primal) < limit
+        bound = limit
+        if usable and worst < limit and primal - dual + excess >= 0:
+            bound = (_clamped if self.integer else _upward)(primal - dual + excess)
+        raw: dict[str, Any] = {
+            "fault": fault[0],
+            "matched": matched,
+            "complete": complete,
+            "primal": nearest(primal),
+            "dual": nearest(dual),
+            "gap": nearest(primal - dual),
+            "violation": worst,
+            "bound": bound,
+        }
+        raw["exact"] = usable and raw["gap"] == 0 and worst == 0
+        for name, (row, col) in (("fault", fault[1:]), ("violation", at)):
+            raw[f"{name}_row"], raw[f"{name}_col"] = (col, row) if self.tall else (row, col)
+        return assemble(raw, None, self.cost.shape, tall=self.tall, maximize=self.maximize, integer=self.integer)
+
+
+def _first(key: np.int64) -> int:
+    """The smallest number that was reported to a key."""
+    return ~int(key) & _EVERY_BIT
+
+
+def _joined(limbs: NDArray[np.int64]) -> int:
+    """An exact sum: an integer, in units of 2^-1074 if it is one of doubles."""
+    return sum(int(limbs[k]) << (32 * int(k)) for k in np.flatnonzero(limbs))
+
+
+def _clamped(total: int) -> int:
+    return max(-ABSENT, min(ABSENT, total))
+
+
+def _nearest(total: int) -> float:
+    """The double nearest to total / 2^1074, ties to even."""
+    try:
+        return total / _FINEST
+    except OverflowError:
+        return math.copysign(math.inf, total)
+
+
+def _upward(total: int) -> float:
+    """The smallest double not below total / 2^1074."""
+    value = _nearest(total)
+    if math.isinf(value):
+        return value
+    numerator, denominator = value.as_integer_ratio()
+    return math.nextafter(value, math.inf) if numerator * (_FINEST // denominator) < total else value

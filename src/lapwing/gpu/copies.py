@@ -1,0 +1,31 @@
+"""Copies between host and GPU, in the order of a context's stream."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lapwing.gpu import toolkit
+from lapwing.gpu.device import Context, checked
+
+
+def read(context: Context, pointer: int, count: int, dtype: str) -> NDArray[Any]:
+    """`count` items of GPU memory as a NumPy array, after all work that was launched; bfloat16 comes as float32."""
+    if dtype == "bfloat16":
+        return (read(context, pointer, count, "uint16").astype(np.uint32) << 16).view(np.float32)
+    host = np.empty(count, dtype)
+    if count:
+        driver = toolkit.driver()
+        checked(driver.cuMemcpyDtoHAsync(host.ctypes.data, pointer, host.nbytes, context.stream.handle))
+        context.synchronize()
+    return host
+
+
+def write(context: Context, pointer: int, values: NDArray[Any]) -> None:
+    """Fill GPU memory with a contiguous NumPy array, which may be changed once this returns."""
+    if values.nbytes:
+        driver = toolkit.driver()
+        checked(driver.cuMemcpyHtoDAsync(pointer, values.ctypes.data, values.nbytes, context.stream.handle))
+        context.synchronize()
