@@ -63,7 +63,15 @@ CERTIFICATE = Program(
     {"THREADS": 256},
 )
 
-PROGRAMS = (CERTIFICATE,)
+CORE = Program(
+    "core",
+    "core.cu",
+    ("prepare", "list_rows", "solve", "deliver", "violator"),
+    {"COST": FLOATS + INTEGERS},
+    {"THREADS": 1024},
+)
+
+PROGRAMS = (CORE, CERTIFICATE,)
 
 
 def target_architecture(major: int, minor: int) -> int:

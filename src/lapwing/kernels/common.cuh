@@ -10,6 +10,9 @@
 #ifndef LAPWING_EMULATION
 // The block's dynamic shared memory, [launched bytes], as unsigned char; declare it once in a kernel.
 #define LAPWING_DYNAMIC_SHARED(name) extern __shared__ __align__(16) unsigned char name[]
+#define LAPWING_NOINLINE __noinline__
+#else
+#define LAPWING_NOINLINE [[gnu::noinline]]
 #endif
 
 using int8 = signed char;

@@ -1,0 +1,174 @@
+// Candidate lists: the kListSize columns of a row with the smallest cost - v, and tau, the smallest value left out.
+//
+// A block lists a row in two reads of it, the second from L2. The first gives every thread its smallest value; a warp's q-th
+// smallest of its threads', and the largest of those over all warps, is a bound that more than kListSize values stay
+// below, and few: about 80 of 8000. The second read collects them, and counting for each how many are smaller puts them in
+// order. Where too many tie at the bound, or hide below it, the bound falls to a value that was seen, or the ties are taken
+// in order of their columns, beginning at a column that differs from row to row: so rows of equal costs get different lists.
+//
+// Cost: two reads of the row and of v, 4 barriers of the block. The list does not depend on the order of anything.
+#pragma once
+#include "core_state.cuh"
+
+constexpr uint32 kCollected = 512;                  // values that fit the block's memory
+constexpr uint32 kMostWarps = 32;
+constexpr uint32 kWanted = kListSize + 1;           // the list, and tau
+
+// Of the block's shared memory; free to use before and after.
+struct ListScratch {
+    Dual value[kCollected];
+    int32 col[kCollected];
+    Dual bound[kMostWarps];
+    uint32 below, tied;  // collected, and how many values tie with the bound
+    Dual next_bound;
+    uint32 ahead[kMostWarps];
+};
+
+// f(col, cost as minimised) for this thread's share of row i, of `threads` threads; 16 bytes at a time where rows are aligned.
+template <class F>
+__device__ void for_share(const Matrix& matrix, int32 i, uint32 thread, uint32 threads, F f) {
+    const Cost* row = matrix.row(i);
+    const int32 packs = matrix.aligned() ? matrix.cols / Pack<Cost>::size : 0;
+#pragma unroll 2
+    for (int32 p = thread; p < packs; p += threads) {
+        const Pack<Cost> pack = load_pack(row + p * static_cast<int64>(Pack<Cost>::size));
+#pragma unroll
+        for (uint32 k = 0; k < Pack<Cost>::size; ++k) f(p * Pack<Cost>::size + k, matrix.minimised(pack.values[k]));
+    }
+    for (int32 j = packs * Pack<Cost>::size + thread; j < matrix.cols; j += threads) f(j, matrix.minimised(row[j]));
+}
+
+// An order-preserving, coarser number of 32 bits, for warp reductions.
+__device__ inline uint32 coarse(Dual x) {
+    const int32 bits = __float_as_int(static_cast<float>(x));
+    return static_cast<uint32>(bits < 0 ? ~bits : bits ^ (1 << 31));
+}
+__device__ inline uint32 warp_min(uint32 x) {
+#if defined(LAPWING_EMULATION) || __CUDA_ARCH__ >= 800
+    return __reduce_min_sync(kAllLanes, x);
+#else
+    return warp_reduce(x, [](uint32 a, uint32 b) { return a < b ? a : b; });
+#endif
+}
+
+// Where column j stands among row i's ties.
+__device__ inline int32 tie_order(const Matrix& matrix, int32 i, int32 j) {
+    const int32 first = static_cast<int32>(static_cast<int64>(i) * matrix.cols / matrix.rows);
+    return j >= first ? j - first : j - first + matrix.cols;
+}
+
+// A value below which, or at which, there are at least kWanted of the block's `least`, one a thread (infinity if they are
+// fewer). Every thread gets it.
+__device__ inline Dual list_bound(ListScratch& scratch, Dual least) {
+    const uint32 warps = blockDim.x / kWarp, lane = lane_index();
+    uint32 mine = coarse(least);
+    Dual bound = least;
+    const uint32 turns = (kWanted + warps - 1) / warps;
+    for (uint32 turn = 0; turn < turns; ++turn) {
+        const uint32 smallest = warp_min(mine);
+        const uint32 at = __ffs(__ballot_sync(kAllLanes, mine == smallest)) - 1;
+        const Dual value = __shfl_sync(kAllLanes, least, at);
+        bound = turn == 0 || value > bound ? value : bound;
+        if (lane == at) mine = 0xffffffffu;
+        if (smallest == 0xffffffffu) bound = infinity<Dual>();
+    }
+    if (lane == 0) scratch.bound[threadIdx.x / kWarp] = bound;
+    __syncthreads();
+    for (uint32 w = 0; w < warps; ++w) bound = scratch.bound[w] > bound ? scratch.bound[w] : bound;
+    return bound;
+}
+
+// Adds ties with `bound` to what was collected until there are kWanted, in tie_order.
+__device__ inline void collect_ties(const State& state, int32 i, ListScratch& scratch, Dual bound) {
+    const Matrix& matrix = state.matrix;
+    const uint32 warp = threadIdx.x / kWarp, warps = blockDim.x / kWarp;
+    const int32 first = static_cast<int32>(static_cast<int64>(i) * matrix.cols / matrix.rows);
+    for (int32 base = 0; base < matrix.cols; base += blockDim.x) {
+        __syncthreads();
+        const uint32 begin = scratch.below;
+        if (begin >= kWanted) return;
+        const int32 order = base + static_cast<int32>(threadIdx.x);
+        const int32 j = order < matrix.cols - first ? order + first : order + first - matrix.cols;
+        const bool tie = order < matrix.cols && matrix.minimised(matrix.row(i)[j]) - __ldcg(state.v + j) == bound;
+        const uint32 ties = __ballot_sync(kAllLanes, tie);
+        if (lane_index() == 0) scratch.ahead[warp] = __popc(ties);
+        __syncthreads();
+        uint32 at = begin + __popc(ties & ((1u << lane_index()) - 1)), all = begin;
+        for (uint32 w = 0; w < warps; ++w) {
+            if (w < warp) at += scratch.ahead[w];
+            all += scratch.ahead[w];
+        }
+        if (tie && at < kCollected) {
+            scratch.value[at] = bound;
+            scratch.col[at] = j;
+        }
+        __syncthreads();
+        if (threadIdx.x == 0) scratch.below = all < kCollected ? all : kCollected;
+    }
+    __syncthreads();
+}
+
+// Puts the smallest of what was collected into row i's list, in order; the first that is left out gives tau.
+__device__ inline void write_list(const State& state, int32 i, ListScratch& scratch, uint32 count) {
+    const int64 list = static_cast<int64>(i) * kListSize;
+    for (uint32 mine = threadIdx.x; mine < count; mine += blockDim.x) {
+        const Dual x = scratch.value[mine];
+        const int32 j = scratch.col[mine], order = tie_order(state.matrix, i, j);
+        uint32 rank = 0;
+        for (uint32 k = 0; k < count; ++k) {
+            const Dual other = scratch.value[k];
+            rank += other < x || (other == x && tie_order(state.matrix, i, scratch.col[k]) < order);
+        }
+        if (rank < kListSize) {
+            state.list_col[list + rank] = j;
+            state.list_cost[list + rank] = static_cast<ListCost>(state.matrix.minimised(state.matrix.row(i)[j]));
+        }
+        if (rank == kListSize) state.tau[i] = x;
+    }
+    for (uint32 rank = count + threadIdx.x; rank < kListSize; rank += blockDim.x) state.list_col[list + rank] = kNone;
+    if (threadIdx.x == 0 && count <= kListSize) state.tau[i] = infinity<Dual>();
+}
+
+// Lists row i under the present prices; all threads of the block call it, and the list is valid for them after its return.
+// True if a cost of the row is not valid.
+__device__ inline bool list_row(const State& state, int32 i, ListScratch& scratch) {
+    Dual least = infinity<Dual>();
+    bool invalid = false;
+    for_share(state.matrix, i, threadIdx.x, blockDim.x, [&](int32 j, Dual cost) {
+        invalid |= !(cost > -infinity<Dual>());
+        const Dual x = cost - __ldcg(state.v + j);
+        least = x < least ? x : least;
+    });
+    Dual bound = list_bound(scratch, least);
+    for (;;) {
+        __syncthreads();
+        if (threadIdx.x == 0) scratch.below = scratch.tied = 0;
+        __syncthreads();
+        for_share(state.matrix, i, threadIdx.x, blockDim.x, [&](int32 j, Dual cost) {
+            const Dual x = cost - __ldcg(state.v + j);
+            if (!(x <= bound) || !(x < infinity<Dual>())) return;
+            if (x == bound) atomicAdd(&scratch.tied, 1u);
+            else if (const uint32 at = atomicAdd(&scratch.below, 1u); at < kCollected) {
+                scratch.value[at] = x;
+                scratch.col[at] = j;
+            }
+        });
+        __syncthreads();
+        const uint32 below = scratch.below;
+        if (below <= kCollected) break;
+        // Too many: the kWanted-th smallest of those that fitted is a lower bound that still has enough at or below it.
+        for (uint32 mine = threadIdx.x; mine < kCollected; mine += blockDim.x) {
+            uint32 rank = 0;
+            for (uint32 k = 0; k < kCollected; ++k) {
+                rank += scratch.value[k] < scratch.value[mine] || (scratch.value[k] == scratch.value[mine] && k < mine);
+            }
+            if (rank == kWanted - 1) scratch.next_bound = scratch.value[mine];
+        }
+        __syncthreads();
+        bound = scratch.next_bound;
+    }
+    if (scratch.tied > 0 && scratch.below < kWanted) collect_ties(state, i, scratch, bound);
+    write_list(state, i, scratch, scratch.below);
+    __syncthreads();
+    return __syncthreads_or(invalid);
+}

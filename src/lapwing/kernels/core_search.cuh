@@ -1,0 +1,226 @@
+// Shortest augmenting paths from all free rows at once, on the lists.
+//
+// One search: distances of columns (reduced costs along alternating paths) from the nearest free row, by label correction. A
+// step looks at the candidates of all rows whose distance fell (the frontier): atomicMin on the columns' distances. Distances
+// beyond `cap` are of no interest: the cap falls to where about half as many free columns are reached as rows are free. When
+// nothing changes, a row whose list does not reach as far as the cap (its distance + tau - u) is listed again under today's
+// prices; if that is not enough, all its columns are looked at. Then, with D the cap:
+//
+//   u[i] += max(0, D - distance of i),  v[j] -= max(0, D - distance of j)
+//
+// keeps u + v <= cost (the triangle inequality, and a minimum with a constant keeps it) and matched pairs tight, and makes the
+// paths to all free columns within D tight. Trees of different free rows have no node in common: every tree that reached free
+// columns matches one of them. So a search matches a good part of the free rows, not one.
+//
+// Where columns outnumber rows, the prices of free columns must stay at zero: the cap is then the nearest free column's.
+//
+// Who leads to a column is found afterwards: a row i at whose distance + reduced cost the column lies, with a smaller distance,
+// or the same and fallen in an earlier step. That order makes cycles impossible; the lowest such row leads, so
+// nothing depends on the order of threads.
+//
+// Cost: a step takes the lists and v of the frontier, one atomic for each distance that falls, 2 barriers.
+#pragma once
+#include "core_lists.cuh"
+
+// One step of a search.
+struct SearchStep {
+    uint32 number;   // of the step; counts on from search to search
+    uint32 count;    // of what is worked on
+    uint32 present;  // the frontier is rows_at_work[present]
+    uint32 search;   // number of the search
+    uint64 cap;      // distances above it do not matter
+};
+
+__device__ inline Dual reduced(Dual cost, Dual v, Dual u) {
+    const Dual x = cost - v - u;  // rounding may leave it below 0
+    return x > Dual(0) ? x : Dual(0);
+}
+
+// Column j is at distance x or nearer. All lanes of a warp call it, with j = kNone if they have nothing to say.
+__device__ inline void reach(const Team& team, const SearchStep& step, int32 j, Dual x) {
+    State& state = team.state;
+    const uint64 key = as_key(x);
+    bool fell = false, first = false;
+    if (j >= 0 && key <= step.cap && key < __ldcg(state.distance + j)) {
+        const uint64 before = atomicMin(state.distance + j, key);
+        first = before == kFar;
+        fell = before > key && atomicExch(state.step + j, step.number) != step.number;
+    }
+    if (first) state.leader[j] = kNoRow;
+    append(state.reached_cols, &team.counts->reached, first ? j : kNone);
+    append(state.met_cols, &team.counts->met, first && __ldcg(state.col_to_row + j) < 0 ? j : kNone);
+    append(state.changed_cols, &team.counts->changed, fell ? j : kNone);
+}
+
+// The frontier's candidates.
+__device__ inline void relax(const Team& team, const SearchStep& step) {
+    State& state = team.state;
+    team.each_by_lanes(step.count, [&](uint32 index, uint32 part) {
+        const bool there = index < step.count;
+        const int32 i = there ? __ldcg(state.rows_at_work[step.present] + index) : 0;
+        const Candidates mine = load_candidates(state, i, part);
+        const Dual u = __ldcg(state.u + i), distance = __ldcg(state.row_distance + i);
+        const int32 own = __ldcg(state.row_to_col + i);
+        Dual v[kLaneCandidates];
+#pragma unroll
+        for (uint32 k = 0; k < kLaneCandidates; ++k) v[k] = mine.col[k] >= 0 ? __ldcg(state.v + mine.col[k]) : Dual(0);
+#pragma unroll
+        for (uint32 k = 0; k < kLaneCandidates; ++k) {
+            const bool counts = there && mine.col[k] >= 0 && mine.col[k] != own;
+            reach(team, step, counts ? mine.col[k] : kNone, distance + reduced(mine.cost[k], v[k], u));
+        }
+    });
+}
+
+// Distances that fell: to the rows of the columns, which make the next frontier.
+__device__ inline void settle_changes(const Team& team, const SearchStep& step) {
+    State& state = team.state;
+    team.each_converged(step.count, [&](uint32 index) {
+        const bool there = index < step.count;
+        const int32 j = there ? __ldcg(state.changed_cols + index) : 0;
+        const int32 i = there ? __ldcg(state.col_to_row + j) : kNone;
+        if (i >= 0) state.row_distance[i] = from_key<Dual>(__ldcg(state.distance + j));
+        if (__any_sync(kAllLanes, there && i < 0) && lane_index() == 0) atomicExch(&team.counts->nearer, 1u);
+        append(state.rows_at_work[!step.present], &team.counts->next, i);
+    });
+}
+
+// Rows whose lists leave columns below the cap in doubt; of free rows, or of the rows of reached columns.
+__device__ inline void find_doubtful(const Team& team, const SearchStep& step, bool free) {
+    State& state = team.state;
+    team.each_converged(step.count, [&](uint32 index) {
+        int32 i = kNone;
+        if (index < step.count) i = free ? __ldcg(state.free_rows + index) : __ldcg(state.col_to_row + __ldcg(state.reached_cols + index));
+        bool doubtful = false;
+        if (i >= 0) {
+            const Dual distance = __ldcg(state.row_distance + i), tau = __ldcg(state.tau + i);
+            doubtful = tau < infinity<Dual>() && as_key(distance) < step.cap &&
+                       as_key(distance + reduced(tau, Dual(0), __ldcg(state.u + i))) < step.cap &&
+                       !(__ldcg(state.full_search + i) == step.search && __ldcg(state.full_distance + i) == distance);
+        }
+        append(state.refresh_rows, &team.counts->refresh, doubtful ? i : kNone);
+    });
+}
+
+// Lists a doubtful row again, and looks at all its columns if that does not help. All threads of a block call it.
+__device__ inline void resolve_doubt(const Team& team, const SearchStep& step, int32 i, ListScratch& scratch) {
+    State& state = team.state;
+    list_row(state, i, scratch);
+    const Dual u = __ldcg(state.u + i), distance = __ldcg(state.row_distance + i), tau = __ldcg(state.tau + i);
+    // Beyond the cap, not at it: what the old list led to there must be in the new one.
+    const bool helps = tau == infinity<Dual>() || as_key(distance + reduced(tau, Dual(0), u)) > step.cap;
+    if (threadIdx.x < kWarp) append(state.rows_at_work[!step.present], &team.counts->next, helps && threadIdx.x == 0 ? i : kNone);
+    if (helps) return;
+    if (threadIdx.x < kWarp) {
+        const bool mine = threadIdx.x == 0 && __ldcg(state.full_search + i) != step.search;
+        append(state.full_rows, &team.counts->full, mine ? i : kNone);
+    }
+    if (threadIdx.x == 0) {
+        state.full_search[i] = step.search;
+        state.full_distance[i] = distance;
+    }
+    const int32 own = __ldcg(state.row_to_col + i);
+    for (int32 base = 0; base < state.matrix.cols; base += blockDim.x) {
+        const int32 j = base + static_cast<int32>(threadIdx.x);
+        const bool there = j < state.matrix.cols && j != own;
+        const Dual cost = there ? state.matrix.minimised(state.matrix.row(i)[j]) : Dual(0);
+        reach(team, step, there && cost < infinity<Dual>() ? j : kNone,
+              distance + reduced(cost, there ? __ldcg(state.v + j) : Dual(0), u));
+    }
+}
+
+// Whether row i leads to column j, which is `cost` away from it; see the top.
+__device__ inline void lead(const State& state, int32 i, int32 j, Dual cost, uint64 cap, uint32 row_step, Dual distance, Dual u) {
+    const uint64 key = __ldcg(state.distance + j);
+    if (key > cap || key == kFar) return;
+    if (as_key(distance + reduced(cost, __ldcg(state.v + j), u)) != key) return;
+    if (as_key(distance) < key || row_step < __ldcg(state.step + j)) atomicMin(state.leader + j, i);
+}
+
+// Leaders among the candidates of free rows, or of the rows of reached columns.
+__device__ inline void find_leaders(const Team& team, const SearchStep& step, bool free) {
+    State& state = team.state;
+    team.each_by_lanes(step.count, [&](uint32 index, uint32 part) {
+        if (index >= step.count) return;
+        const int32 through = free ? kNone : __ldcg(state.reached_cols + index);
+        const int32 i = free ? __ldcg(state.free_rows + index) : __ldcg(state.col_to_row + through);
+        if (i < 0) return;
+        const Dual distance = __ldcg(state.row_distance + i), u = __ldcg(state.u + i);
+        if (as_key(distance) > step.cap) return;
+        const uint32 row_step = free ? 0 : __ldcg(state.step + through);
+        const Candidates mine = load_candidates(state, i, part);
+#pragma unroll
+        for (uint32 k = 0; k < kLaneCandidates; ++k) {
+            if (mine.col[k] >= 0 && mine.col[k] != through) lead(state, i, mine.col[k], mine.cost[k], step.cap, row_step, distance, u);
+        }
+    });
+}
+// The same for rows all of whose columns were looked at, a block each.
+__device__ inline void find_leaders_in_full(const Team& team, const SearchStep& step) {
+    State& state = team.state;
+    for (uint32 index = team.block(); index < step.count; index += team.blocks()) {
+        const int32 i = __ldcg(state.full_rows + index), own = __ldcg(state.row_to_col + i);
+        const Dual distance = __ldcg(state.row_distance + i), u = __ldcg(state.u + i);
+        const uint32 row_step = own < 0 ? 0 : __ldcg(state.step + own);
+        for_share(state.matrix, i, threadIdx.x, blockDim.x, [&](int32 j, Dual cost) {
+            if (j != own && cost < infinity<Dual>()) lead(state, i, j, cost, step.cap, row_step, distance, u);
+        });
+    }
+}
+
+// From every free column within the cap to the free row whose tree it is in, which takes one of them: the lowest. roots[k] is
+// the root of met_cols[k], or kNone. By one block.
+__device__ inline bool claim_roots(const Team& team, uint32 met, uint64 cap, int32* roots) {
+    State& state = team.state;
+    bool sound = true;
+    team.each(met, [&](uint32 index) {
+        int32 j = __ldcg(state.met_cols + index), i = kNone;
+        const int32 start = j;
+        if (__ldcg(state.distance + j) <= cap) {
+            for (int32 length = 0; j >= 0; ++length) {
+                i = __ldcg(state.leader + j);
+                sound = i != kNoRow && length <= state.matrix.rows;
+                if (!sound) return;
+                j = __ldcg(state.row_to_col + i);
+            }
+            atomicMin(state.claim + i, start);
+        }
+        roots[index] = i;
+    });
+    return sound;
+}
+// Matches the roots along the paths to the columns that they took.
+__device__ inline void augment(const Team& team, uint32 met, const int32* roots) {
+    State& state = team.state;
+    team.each(met, [&](uint32 index) {
+        const int32 root = __ldcg(roots + index);
+        int32 j = __ldcg(state.met_cols + index);
+        if (root < 0 || __ldcg(state.claim + root) != j) return;
+        for (int32 i = kNone; i != root;) {
+            i = __ldcg(state.leader + j);
+            const int32 before = __ldcg(state.row_to_col + i);
+            state.row_to_col[i] = j;
+            state.col_to_row[j] = i;
+            j = before;
+        }
+    });
+}
+
+// New duals; distances are forgotten. Columns that are reached, then free rows.
+__device__ inline void update_duals(const Team& team, const SearchStep& step, uint32 free_count) {
+    State& state = team.state;
+    const Dual cap = from_key<Dual>(step.cap);
+    team.each(step.count, [&](uint32 index) {
+        const int32 j = __ldcg(state.reached_cols + index), i = __ldcg(state.col_to_row + j);
+        const uint64 key = __ldcg(state.distance + j);
+        state.distance[j] = kFar;
+        if (key >= step.cap) return;
+        const Dual change = cap - from_key<Dual>(key);
+        state.v[j] = __ldcg(state.v + j) - change;
+        if (i >= 0) state.u[i] = __ldcg(state.u + i) + change;
+    });
+    team.each(free_count, [&](uint32 index) {
+        const int32 i = __ldcg(state.free_rows + index);
+        state.u[i] = __ldcg(state.u + i) + cap;
+    });
+}
