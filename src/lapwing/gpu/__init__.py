@@ -1,1 +1,1 @@
-"""Lapwing on NVIDIA GPUs: kernels as text, compiled when first used; cuda.core is imported no sooner than it is needed."""
+"""Lapwing on NVIDIA GPUs: kernels are text, compiled when first used; cuda.core is imported when first needed."""

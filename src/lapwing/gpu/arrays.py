@@ -1,9 +1,9 @@
 """Arrays on a GPU, whatever library they are of: viewed in place, and made anew in the same library.
 
-PyTorch, CuPy and JAX are asked in their own words, and only if they are loaded already, as they are when an array is theirs;
-any other array speaks through DLPack or `__cuda_array_interface__`. Work on an array belongs on the stream on
-which its library has work in order: the current stream of PyTorch or CuPy, the stream that the interface names, else the
-default stream, which DLPack makes wait for the producer (JAX).
+PyTorch, CuPy and JAX are asked in their own words, and only if they are loaded already, as they are when an array is
+theirs; any other array speaks through DLPack or `__cuda_array_interface__`. Work on an array belongs on the stream on
+which its library has work in order: the current stream of PyTorch or CuPy, the stream that the interface names, else
+the default stream, which DLPack makes wait for the producer (JAX).
 """
 
 from __future__ import annotations
@@ -109,10 +109,7 @@ def empty_array(context: Context, shape: tuple[int, ...], dtype: str, like: GpuA
 
 def row_major(shape: tuple[int, ...]) -> tuple[int, ...]:
     """The strides, in elements, of a C-contiguous array."""
-    strides = [1]
-    for size in reversed(shape[1:]):
-        strides.append(strides[-1] * size)
-    return tuple(reversed(strides))
+    return tuple(math.prod(shape[axis + 1 :]) for axis in range(len(shape)))
 
 
 def _dtype_name(name: str) -> str:
@@ -120,9 +117,7 @@ def _dtype_name(name: str) -> str:
         return "uint8"
     if name in ITEM_BYTES:
         return name
-    remedy = (
-        "cast it to int64, after a look at its largest value" if name == "uint64" else "cast it to float32 or float64"
-    )
+    remedy = "cast it to int64 if its values allow it" if name == "uint64" else "cast it to float32 or float64"
     raise DtypeError(f"cost has dtype {name}, which is not solved on a GPU: {remedy}")
 
 
@@ -190,7 +185,7 @@ class AnyArray:
             dtype = view.dtype.name
         except (BufferError, RuntimeError, TypeError, ValueError, NotImplementedError) as error:
             raise ArgumentError(
-                f"cost of type {type(array).__name__} cannot be viewed ({error}); copy it to one GPU or to the host first"
+                f"cost of type {type(array).__name__} cannot be viewed ({error}); copy it to one GPU, or to the host"
             ) from error
         shape = tuple(view.shape)
         strides = row_major(shape) if view.strides is None else tuple(view.strides)
@@ -198,7 +193,7 @@ class AnyArray:
 
     def empty(self, context: Context, shape: tuple[int, ...], dtype: str) -> GpuArray:
         pool = toolkit.core().DeviceMemoryResource(context.info.ordinal)
-        buffer = pool.allocate(math.prod(shape) * ITEM_BYTES[dtype], stream=context.stream)
+        buffer = pool.allocate(max(math.prod(shape) * ITEM_BYTES[dtype], 1), stream=context.stream)
         return GpuArray(
             buffer,
             int(buffer.handle),

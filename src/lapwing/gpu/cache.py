@@ -2,8 +2,8 @@
 
 The store and its keys are cuda.core's (`FileStreamProgramCache`, `make_program_cache_key`): a key covers the text with
 all headers in it, the options, the architecture and the compiler's version; an entry appears at once or not at all, so
-processes may start together. An entry begins with the SHA-256 of its code: a damaged one is compiled again and replaced.
-A folder that cannot be written is no error: then nothing is kept.
+processes may start together. An entry begins with the SHA-256 of its code: a damaged one is compiled again and
+replaced. A folder that cannot be written is no error: then nothing is kept.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """The certificate of an answer whose costs are on a GPU: one pass over the whole matrix there, a few sums here.
 
 kernels/certificate.cu measures by how much the duals fail over all pairs and adds up without rounding; this puts the
-sums together, rounds each once, and words the same `Certificate` as the CPU does. Neither shares anything with a method.
+sums together, rounds each once, and words the same `Certificate` as the CPU does. Neither shares anything with a
+method.
 
 Cost: every matrix element is read once; 4 bytes a column and 8 a line of scratch memory.
 """
@@ -216,7 +217,7 @@ class _Proof:
         raw["exact"] = usable and raw["gap"] == 0 and worst == 0
         for name, (row, col) in (("fault", fault[1:]), ("violation", at)):
             raw[f"{name}_row"], raw[f"{name}_col"] = (col, row) if self.tall else (row, col)
-        return assemble(raw, None, self.cost.shape, tall=self.tall, maximize=self.maximize, integer=self.integer)
+        return assemble(raw, None, (self.rows, self.cols), tall=self.tall, maximize=self.maximize, integer=self.integer)
 
 
 def _first(key: np.int64) -> int:

@@ -1,7 +1,7 @@
 """From a program of the table to machine code, with NVRTC through `cuda.core`; needs neither a GPU nor a driver.
 
-The headers of kernels/ are put into the text (`source_text`), so that the text alone says what is compiled: it is all that
-the cache's key must cover. No header of the CUDA toolkit is used: compiling takes tenths of a second, and no
+The headers of kernels/ are put into the text (`source_text`), so that the text alone says what is compiled: it is all
+that the cache's key must cover. No header of the CUDA toolkit is used: compiling takes tenths of a second, and no
 package beside the compiler must be installed.
 """
 
@@ -45,8 +45,8 @@ def compile_program(program: Program, variant: Variant, architecture: int, log: 
     except Exception as error:  # cuda.core's own errors have no common base class
         version = ".".join(map(str, toolkit.nvrtc_version()))
         raise GpuError(
-            f"kernels/{program.source} does not compile for sm_{architecture} with NVRTC {version} and {dict(variant)}; "
-            f"if the GPU is newer than this compiler, upgrade it with pip install -U 'lapwing[cuda13]'.\n{error}"
+            f"kernels/{program.source} with {dict(variant)} does not compile for sm_{architecture} (NVRTC {version}); if "
+            f"the GPU is newer than this compiler, upgrade it with pip install -U 'lapwing[cuda13]'.\n{error}"
         ) from error
     return bytes(compiled.code)
 

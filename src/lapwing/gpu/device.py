@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import threading
 from dataclasses import dataclass
-from functools import cache, lru_cache
+from functools import cache
 from types import TracebackType
 from typing import Any
 
@@ -17,7 +17,9 @@ from lapwing.errors import GpuError
 from lapwing.gpu import toolkit
 from lapwing.gpu.programs import ARCHITECTURES, target_architecture
 
-LEGACY_STREAM = 1  # the driver's name for the default stream, which libraries write as 0
+# The driver's names for the default streams, which belong to whatever context is current; libraries write the first as 0.
+LEGACY_STREAM = 1
+_PER_THREAD_STREAM = 2
 
 
 @dataclass(frozen=True)
@@ -89,8 +91,8 @@ def device_info(ordinal: int) -> DeviceInfo:
     count = device_count()
     if count == 0:
         raise GpuError(
-            "no NVIDIA GPU is seen: check that the driver is installed (nvidia-smi) and that CUDA_VISIBLE_DEVICES does not "
-            "hide the GPU, or solve on the CPU"
+            "no NVIDIA GPU is seen: check that the driver is installed (nvidia-smi) and that CUDA_VISIBLE_DEVICES does "
+            "not hide the GPU, or solve on the CPU"
         )
     if not 0 <= ordinal < count:
         have = "is 1 GPU, number 0" if count == 1 else f"are {count} GPUs, 0 to {count - 1}"
@@ -182,9 +184,11 @@ def _primary_context(ordinal: int) -> Any:
     return checked(toolkit.driver().cuDevicePrimaryCtxRetain(ordinal))
 
 
-@lru_cache(maxsize=64)
 def _stream(handle: int) -> Any:
-    return toolkit.core().Stream.from_handle(handle)
+    core = toolkit.core()
+    if handle == LEGACY_STREAM:
+        return core.LEGACY_DEFAULT_STREAM
+    return core.PER_THREAD_DEFAULT_STREAM if handle == _PER_THREAD_STREAM else core.Stream.from_handle(handle)
 
 
 def checked(answer: tuple[Any, ...]) -> Any:

@@ -1,13 +1,16 @@
 """Kernels that are loaded on a GPU, and how they are launched: plain, cooperative or in clusters.
 
-A kernel's parameters are pointers, `long long` and `double`: an address or an int goes over as eight bytes, a float as a
-double, and nothing is converted. Launches return at once; what they launch is in the order of the context's stream.
+A kernel's parameters are pointers, `long long` and `double`: an address or an int goes over as eight bytes, a float as
+a double, and nothing is converted. Launches return at once; what they launch is in the order of the context's stream.
 Call them inside ``with context:``.
 """
 
 from __future__ import annotations
 
 import threading
+from collections import defaultdict
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from lapwing.gpu import toolkit
@@ -103,12 +106,12 @@ class Kernel:
     def _set(self, name: str, value: int) -> None:
         driver = toolkit.driver()
         attribute = getattr(driver.CUfunction_attribute, name)
-        handle = driver.CUkernel(int(self._kernel.handle))
-        checked(driver.cuKernelSetAttribute(attribute, value, handle, self._info.ordinal))
+        checked(driver.cuKernelSetAttribute(attribute, value, self._kernel.handle, self._info.ordinal))
 
 
-_loaded: dict[tuple[int, str, Variant], dict[str, Kernel]] = {}
-_loading = threading.Lock()
+_Key = tuple[int, str, Variant]
+_loaded: dict[_Key, dict[str, Kernel]] = {}
+_loading: defaultdict[_Key, threading.Lock] = defaultdict(threading.Lock)
 
 
 def kernels(context: Context, program: Program, variant: Variant = ()) -> dict[str, Kernel]:
@@ -122,9 +125,28 @@ def kernels(context: Context, program: Program, variant: Variant = ()) -> dict[s
     key = (context.info.ordinal, program.name, variant)
     found = _loaded.get(key)
     if found is None:
-        with _loading:
+        with _loading[key]:
             found = _loaded.get(key) or _loaded.setdefault(key, _load(context.info, program, variant))
     return found
+
+
+def preload(context: Context, programs: Sequence[tuple[Program, Variant]]) -> None:
+    """Load several programs at once, a thread each: what a solve needs is compiled in the time of the longest.
+
+    Raises
+    ------
+    GpuError
+        As `kernels`.
+    """
+
+    def load(pair: tuple[Program, Variant]) -> None:
+        with context:
+            kernels(context, *pair)
+
+    missing = [pair for pair in programs if (context.info.ordinal, pair[0].name, pair[1]) not in _loaded]
+    if missing:
+        with ThreadPoolExecutor(len(missing)) as pool:
+            list(pool.map(load, missing))
 
 
 def _load(info: DeviceInfo, program: Program, variant: Variant) -> dict[str, Kernel]:

@@ -318,8 +318,8 @@ extern "C" __global__ void __launch_bounds__(THREADS)
     const Vectors in{cost, rows, cols,   row_stride, col_stride, maximize != 0, row_to_col,
                      u,    v,    prices, owners,     violations, summary};
     __shared__ Totals totals;
-    for (uint32 k = threadIdx.x; k < sizeof totals / 8; k += THREADS) reinterpret_cast<int64*>(&totals)[k] = 0;
-    if (threadIdx.x == 0) totals.place = ~0ull;
+    for (uint32 k = threadIdx.x; k < sizeof totals / 8 - 1; k += THREADS) reinterpret_cast<int64*>(&totals)[k] = 0;
+    if (threadIdx.x == 0) totals.place = ~0ull;  // the last word
     __syncthreads();
 
     Worst worst;

@@ -1,0 +1,283 @@
+"""A stand-in for NVIDIA's packages on a machine without a GPU: memory is the process's, kernels run on the processor.
+
+It answers what `lapwing.gpu` asks of `cuda.core` and of the driver, and no more. A program is compiled by the C++
+compiler against the CUDA emulator (cpp/tests/emulation), which finds deadlocks; its arguments go over as on a GPU, as
+8-byte words. So the Python around the kernels is tested together with them. It is slow: small problems only.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import hashlib
+import shutil
+import struct
+import subprocess
+import sys
+from functools import cache
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+
+from lapwing.gpu import cache as disk_cache
+from lapwing.gpu import compile as compiler
+from lapwing.gpu import device, launch, toolkit
+from lapwing.gpu.programs import PROGRAMS
+
+ROOT = Path(__file__).resolve().parents[2]
+EMULATION = ROOT / "cpp" / "tests" / "emulation"
+BUILD = ROOT / "build" / "emulated"
+COMPILER = shutil.which("c++")
+
+# What the emulated GPU is: small, so that grids have more than one wave.
+PROCESSORS = 4
+SHARED_BYTES = 96 * 1024
+TOTAL_BYTES = 2**30
+
+_GLUE = """
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <exception>
+#include <string>
+#include <utility>
+#include "cuda_emulation.hpp"
+{defines}
+#include "{source}"
+
+template <class... A, std::size_t... k>
+void call(void (*kernel)(A...), const std::uint64_t* words, std::index_sequence<k...>) {{
+    static_assert(((sizeof(A) == 8) && ...), "kernels take 8-byte parameters only");
+    kernel(lapwing::emulation::from_bits<A>(words[k])...);
+}}
+template <class... A>
+void call(void (*kernel)(A...), const std::uint64_t* words, int count, std::string& error) {{
+    if (count != sizeof...(A)) {{
+        error = "got " + std::to_string(count) + " arguments for " + std::to_string(sizeof...(A));
+        return;
+    }}
+    call(kernel, words, std::index_sequence_for<A...>());
+}}
+extern "C" const char* emulate(const char* name, unsigned grid, unsigned block, unsigned shared, unsigned cluster,
+                               bool cooperative, const std::uint64_t* words, int count) {{
+    static thread_local std::string error;
+    error.clear();
+    lapwing::emulation::Launch how;
+    how.grid = {{grid, 1, 1}};
+    how.block = {{block, 1, 1}};
+    how.shared_bytes = shared;
+    how.cooperative = cooperative;
+    how.cluster_size = cluster;
+    try {{
+        lapwing::emulation::launch(how, [&] {{
+{calls}
+        }});
+    }} catch (const std::exception& problem) {{
+        error = problem.what();
+    }}
+    return error.empty() ? nullptr : error.c_str();
+}}
+"""
+
+
+def install(monkeypatch):
+    """Put the stand-in in place of the toolkit, for one test."""
+    monkeypatch.setattr(toolkit, "core", lambda: CORE)
+    monkeypatch.setattr(toolkit, "driver", lambda: DRIVER)
+    for kept in (device.device_info, device._primary_context):
+        kept.cache_clear()
+        monkeypatch.setattr(sys.modules[kept.__module__], kept.__name__, cache(kept.__wrapped__))
+    monkeypatch.setattr(launch, "_loaded", {})
+    monkeypatch.setattr(launch, "cached_program", lambda program, variant, _: repr((program.name, variant)).encode())
+    assert disk_cache  # the real one stays out of it
+
+
+@cache
+def library(program, variant):
+    """The program as a shared library, kept in build/ from run to run."""
+    macros = {**dict(variant), **program.constants}
+    text = _GLUE.format(
+        defines="\n".join(f"#define {name} {value}" for name, value in macros.items()),
+        source=program.source,
+        calls="\n".join(
+            f'            if (!std::strcmp(name, "{kernel}")) call({kernel}, words, count, error);'
+            for kernel in program.kernels
+        ),
+    )
+    parts = [text, compiler.source_text(program.source)]
+    parts += [(EMULATION / name).read_text() for name in ("cuda_emulation.hpp", "cuda_emulation.cpp")]
+    path = BUILD / f"{program.name}-{hashlib.sha256(''.join(parts).encode()).hexdigest()[:16]}.so"
+    if not path.exists():
+        BUILD.mkdir(parents=True, exist_ok=True)
+        glue = path.with_suffix(".cpp")
+        glue.write_text(text)
+        unfinished = path.with_suffix(f".{id(path)}.tmp")
+        subprocess.run(
+            [COMPILER, "-std=c++20", "-O1", "-fPIC", "-shared", "-ffp-contract=off", "-w", "-pthread"]
+            + [f"-I{EMULATION}", f"-I{compiler.KERNELS}", glue, EMULATION / "cuda_emulation.cpp", "-o", unfinished],
+            check=True,
+        )
+        unfinished.replace(path)
+    loaded = ctypes.CDLL(str(path))
+    loaded.emulate.restype = ctypes.c_char_p
+    return loaded
+
+
+class Kernel:
+    def __init__(self, program, variant, name):
+        self.library, self.name, self.handle = library(program, variant), name, 1
+        self.occupancy = SimpleNamespace(
+            max_active_blocks_per_multiprocessor=lambda block, shared: max(1, 512 // block),
+            max_active_clusters=lambda config, stream: 2,
+        )
+
+
+class ObjectCode:
+    def __init__(self, name, variant):
+        self.program = next(program for program in PROGRAMS if program.name == name)
+        self.variant = variant
+
+    @classmethod
+    def from_cubin(cls, code, name):
+        return cls(*eval(code.decode()))  # what install() put there
+
+    def get_kernel(self, name):
+        return Kernel(self.program, self.variant, name)
+
+
+def run_kernel(stream, config, kernel, *arguments):
+    words = (ctypes.c_uint64 * max(len(arguments), 1))()
+    for k, argument in enumerate(arguments):
+        assert type(argument) in (int, float), f"argument {k} is a {type(argument).__name__}"
+        words[k] = struct.unpack("Q", struct.pack("d" if type(argument) is float else "q", argument))[0]
+    problem = kernel.library.emulate(
+        kernel.name.encode(),
+        config.grid * (config.cluster or 1),
+        config.block,
+        config.shmem_size,
+        config.cluster or 1,
+        config.is_cooperative,
+        words,
+        len(arguments),
+    )
+    if problem is not None:
+        raise RuntimeError(f"{kernel.name}: {problem.decode()}")
+
+
+class Buffer:
+    def __init__(self, size):
+        self.memory = np.full(size + 256, 0xA5, np.uint8)  # poisoned
+        self.handle = -(-self.memory.ctypes.data // 256) * 256
+
+
+class Pool:
+    attributes = SimpleNamespace(reserved_mem_current=0, used_mem_current=0)
+
+    def __init__(self, ordinal):
+        pass
+
+    def allocate(self, size, *, stream):
+        return Buffer(size)
+
+
+class Stream:
+    def __init__(self, handle):
+        self.handle = handle
+
+    def sync(self):
+        pass
+
+    def wait(self, other):
+        pass
+
+
+def launch_config(*, grid, block, shmem_size, cluster=None, is_cooperative=False):
+    assert 0 < grid < 2**31 and 0 < block <= 1024 and shmem_size <= SHARED_BYTES
+    return SimpleNamespace(
+        grid=grid, block=block, shmem_size=shmem_size, cluster=cluster, is_cooperative=is_cooperative
+    )
+
+
+CORE = SimpleNamespace(
+    launch=run_kernel,
+    LaunchConfig=launch_config,
+    ObjectCode=ObjectCode,
+    DeviceMemoryResource=Pool,
+    Stream=SimpleNamespace(from_handle=Stream),
+    LEGACY_DEFAULT_STREAM=Stream(1),
+    PER_THREAD_DEFAULT_STREAM=Stream(2),
+    Device=lambda ordinal: SimpleNamespace(
+        name="Emulated GPU",
+        compute_capability=SimpleNamespace(major=9, minor=0),
+        properties=SimpleNamespace(
+            multiprocessor_count=PROCESSORS,
+            max_shared_memory_per_block_optin=SHARED_BYTES,
+            max_shared_memory_per_multiprocessor=SHARED_BYTES,
+            max_threads_per_multiprocessor=512,
+            l2_cache_size=2**20,
+            cooperative_launch=True,
+            cluster_launch=True,
+        ),
+    ),
+)
+
+
+class Driver:
+    CUfunction_attribute = SimpleNamespace(
+        CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES=8, CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED=14
+    )
+
+    def __init__(self):
+        self.contexts = []  # the stack of current contexts
+
+    def cuInit(self, flags):  # noqa: N802
+        return (0,)
+
+    def cuDeviceGetCount(self):  # noqa: N802
+        return 0, 1
+
+    def cuDeviceTotalMem(self, ordinal):  # noqa: N802
+        return 0, TOTAL_BYTES
+
+    def cuDevicePrimaryCtxRetain(self, ordinal):  # noqa: N802
+        return 0, 1000 + ordinal
+
+    def cuCtxGetCurrent(self):  # noqa: N802
+        return 0, self.contexts[-1] if self.contexts else 0
+
+    def cuCtxPushCurrent(self, context):  # noqa: N802
+        self.contexts.append(context)
+        return (0,)
+
+    def cuCtxPopCurrent(self):  # noqa: N802
+        return 0, self.contexts.pop()
+
+    def cuMemGetInfo(self):  # noqa: N802
+        return 0, TOTAL_BYTES // 2, TOTAL_BYTES
+
+    def cuKernelSetAttribute(self, attribute, value, kernel, ordinal):  # noqa: N802
+        return (0,)
+
+    def cuMemsetD8Async(self, pointer, value, size, stream):  # noqa: N802
+        ctypes.memset(pointer, value, size)
+        return (0,)
+
+    def cuMemcpyDtoHAsync(self, host, pointer, size, stream):  # noqa: N802
+        ctypes.memmove(host, pointer, size)
+        return (0,)
+
+    def cuMemcpyHtoDAsync(self, pointer, host, size, stream):  # noqa: N802
+        ctypes.memmove(pointer, host, size)
+        return (0,)
+
+
+DRIVER = Driver()
+
+
+def on_gpu(array, dtype=None):
+    """A NumPy array as if it lay on the emulated GPU; `dtype` "bfloat16" for uint16 bits."""
+    from lapwing.gpu.arrays import ANY, GpuArray
+    from lapwing.gpu.device import LEGACY_STREAM
+
+    strides = tuple(stride // array.itemsize for stride in array.strides)
+    return GpuArray(array, array.ctypes.data, array.shape, strides, dtype or array.dtype.name, 0, LEGACY_STREAM, ANY)
