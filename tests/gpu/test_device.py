@@ -109,7 +109,6 @@ def test_cuda_core_is_too_old(monkeypatch):
 
 
 def test_errors_of_the_driver_are_worded(emulated_gpu, monkeypatch):
-    status = SimpleNamespace(name="CUDA_ERROR_OUT_OF_MEMORY", __int__=lambda: 2)
     monkeypatch.setattr(DRIVER, "cuGetErrorString", lambda code: (0, b"out of memory"), raising=False)
 
     class Status(int):
@@ -117,4 +116,4 @@ def test_errors_of_the_driver_are_worded(emulated_gpu, monkeypatch):
 
     with pytest.raises(GpuError, match="CUDA_ERROR_OUT_OF_MEMORY: out of memory"):
         checked((Status(2), None))
-    assert status and checked((Status(0), 7)) == 7 and checked((Status(0), 7, 8)) == (7, 8)
+    assert checked((Status(0), 7)) == 7 and checked((Status(0), 7, 8)) == (7, 8)
