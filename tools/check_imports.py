@@ -14,8 +14,8 @@ from pathlib import Path
 
 PACKAGE = Path(__file__).resolve().parent.parent / "src" / "lapwing"
 
-# A module may import those of its own line and of the lines above it. A package is one stage, but for the modules of it that
-# have a line of their own.
+# A module may import those of its own line and of the lines above it. A package is one stage, but for its modules that
+# stand here by name.
 STAGES = (
     ("errors", "_core"),
     ("costs", "instances", "progress"),
