@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import lapwing as lw
-from lapwing import api
+from lapwing import _core, api
 from lapwing.methods import METHODS, Answer
 from support import DTYPES
 
@@ -199,6 +199,15 @@ def test_solve_refuses_wrong_answers(monkeypatch, method, dtype, what):
     monkeypatch.setattr(api, "run", lambda *arguments: corrupted(run(*arguments), what))
     with pytest.raises(lw.InternalError, match="report it"):
         lw.solve(cost, method=method)
+
+
+@pytest.mark.parametrize(("rows", "cols"), [([0], []), ([0, 1], [1]), ([0], [1]), ([1, 0, 2], [0, 1])])
+def test_solve_refuses_wrong_hall_violators(monkeypatch, rows, cols):
+    cost = np.array([[np.inf, 1, 2, np.inf], [np.inf, 2, np.inf, 1], [1, 2, np.inf, np.inf], [1, 2, 3, 4]])
+    raw = {"status": "infeasible", "hall_rows": np.array(rows), "hall_cols": np.array(cols, np.int64)}
+    monkeypatch.setattr(_core, "solve", lambda *arguments: raw)
+    with pytest.raises(lw.InternalError, match="without a proof"):
+        lw.solve(cost)
 
 
 def test_the_objective_is_the_certificates(monkeypatch):

@@ -66,6 +66,8 @@ inline std::vector<CostClass> cost_classes() {
         {"ties", false, true, [](Index, Index, auto& r) { return std::floor(3 * uniform(r)); }},
         {"equal", false, true, [](Index, Index, auto&) { return -5.0; }},
         {"product", false, true, [](Index i, Index j, auto&) { return static_cast<double>((i + 1) * (j + 2)); }},
+        {"ties side by side", false, true,  // a row's cheapest columns, all alike, stand before its own
+         [](Index i, Index j, auto&) { return 10.0 * i + (i % 64 < 40 || (i / 64 == j / 64 && j < i) ? 0 : 1); }},
         {"distance", false, true,
          [](Index i, Index j, auto&) { return std::abs(double(i * 7 % 31) - double(j * 11 % 37)); }},
         {"blocks", false, true,

@@ -120,6 +120,17 @@ def test_int32_extremes(method, seed, n, maximize):
     assert_optimal(lw.solve(cost, maximize=maximize, method=method), cost, maximize=maximize)
 
 
+@pytest.mark.parametrize("maximize", [False, True])
+@pytest.mark.parametrize("dtype", CORE_DTYPES)
+@pytest.mark.parametrize("n", [65, 70, 100, 129, 200])
+def test_ties_side_by_side(method, n, dtype, maximize):
+    """A row's cheapest columns are all alike, and stand together before its own."""
+    row, col = np.ogrid[:n, :n]
+    tied = (row % 64 < 40) | ((row // 64 == col // 64) & (col < row))
+    cost = (10 * row + np.where(tied, 0, 1)).astype(dtype) * (-1 if maximize else 1)
+    assert_optimal(lw.solve(cost, method=method, maximize=maximize), cost, maximize=maximize)
+
+
 @pytest.mark.parametrize("dtype", CORE_DTYPES)
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__.strip("_"))
 @pytest.mark.parametrize("shape", [(65, 65), (130, 200), (300, 300), (200, 120)])

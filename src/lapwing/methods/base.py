@@ -66,7 +66,9 @@ class Method:
             _check_range(problem, plan, cost, prices)
             raise InternalError("the method found costs too large that are not; please report it with the matrix")
         if raw["status"] == "infeasible":
-            raise _infeasible(problem, plan, raw["hall_rows"].view(np.int64), raw["hall_cols"].view(np.int64))
+            violators, reach = raw["hall_rows"].view(np.int64), raw["hall_cols"].view(np.int64)
+            _check_violator(problem, cost, prices, violators, reach)
+            raise _infeasible(problem, plan, violators, reach)
         return _answer(problem, plan, raw)
 
 
@@ -101,6 +103,26 @@ def _check_range(problem: Problem, plan: Plan, cost: NDArray[Any], prices: NDArr
         f"{where} is {extreme}: for this shape, sums stay exact in {kind} only up to {limit} in magnitude; subtract a "
         "constant from all costs, or divide them"
     )
+
+
+def _check_violator(
+    problem: Problem,
+    cost: NDArray[Any],
+    prices: NDArray[Any] | None,
+    violators: NDArray[np.int64],
+    reach: NDArray[np.int64],
+) -> None:
+    """Prove that these rows need more columns than the fewer ones they can reach: nothing else is called infeasible."""
+    outside = np.ones(cost.shape[1], bool)
+    outside[reach] = False
+    forbidden, absent = -np.inf if problem.maximize else np.inf, ABSENT if problem.is_integer else np.inf
+    proven = (
+        len(violators) > len(reach)
+        and all((cost[row, outside] == forbidden).all() for row in violators)
+        and (prices is None or (prices[violators] == absent).all())
+    )
+    if not proven:
+        raise InternalError("the method called the problem infeasible without a proof")
 
 
 def _infeasible(

@@ -120,22 +120,25 @@ struct RowKernels {
         return count;
     }
 
-    // The columns with c - v < limit and, up to `capacity`, those with c - v == limit from column `origin` on and around.
+    // The columns with c - v < limit and, up to `capacity`, those with c - v == limit from column `origin` on and around: of
+    // origin's own block of 64, those before it come last.
     static Index scan_ties(const T* row, Index n, const D* v, D limit, Index origin, Index capacity, Index* found) {
         const Vec<D> limits = broadcast<D>(limit);
         const Index blocks = n / 64;
         Index ties[kMaxCapacity + 72];  // a block may overshoot, and append_bits writes ahead
+        const Index first = origin / 64 < blocks ? origin / 64 : 0;
+        const std::uint64_t from_origin = ~std::uint64_t{0} << origin % 64;
+        std::uint64_t last = 0;
         Index count = 0, tied = 0;
         for (Index b = 0; b < blocks; ++b) {
-            const Index at = origin / 64 + b;
-            const Index j = 64 * (at < blocks ? at : at - blocks);
+            const Index j = 64 * (first + b < blocks ? first + b : first + b - blocks);
             std::uint64_t less = 0, equal = 0;
             for (int t = 0; t < 64; t += kLanes) {
                 const Vec<D> r = reduced(row, j + t, v);
                 less |= static_cast<std::uint64_t>(movemask(r < limits)) << t;
                 equal |= static_cast<std::uint64_t>(movemask(r == limits)) << t;
             }
-            if (b == 0) equal &= ~std::uint64_t{0} << origin % 64;
+            if (b == 0) last = std::exchange(equal, equal & from_origin) & ~from_origin;
             count = append_bits(less, j, found, count);
             if (equal != 0 && tied < capacity) tied = append_bits(equal, j, ties, tied);
         }
@@ -146,6 +149,7 @@ struct RowKernels {
             else if (r == limit && tied < capacity)
                 ties[tied++] = j;
         }
+        if (tied < capacity) tied = append_bits(last, 64 * first, ties, tied);
         for (Index t = 0; t < tied && count < capacity; ++t) found[count++] = ties[t];
         return count;
     }
