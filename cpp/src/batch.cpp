@@ -5,12 +5,11 @@
 #include <chrono>
 #include <exception>
 #include <mutex>
-#include <system_error>
-#include <thread>
 
 #include "lapwing/jv.hpp"
 #include "lapwing/methods.hpp"
 #include "lapwing/range.hpp"
+#include "lapwing/threads.hpp"
 
 namespace lapwing {
 namespace {
@@ -34,13 +33,7 @@ class Batch {
     std::vector<BatchFault> run(int threads) {
         const std::size_t useful = std::min(static_cast<std::size_t>(std::max(threads, 1)), problems_.size());
         turn_ = std::clamp<std::size_t>(problems_.size() / (useful * kTurnsPerThread), 1, kMostPerTurn);
-        std::vector<std::jthread> helpers;
-        try {
-            for (std::size_t t = 1; t < useful; ++t) helpers.emplace_back([this] { work(false); });
-        } catch (const std::system_error&) {  // no more threads to be had: fewer do it too
-        }
-        work(true);
-        helpers.clear();
+        run_together(static_cast<int>(useful), [this](bool is_caller) { work(is_caller); });
         if (failure_) std::rethrow_exception(failure_);
         std::sort(faults_.begin(), faults_.end(),
                   [](const BatchFault& a, const BatchFault& b) { return a.problem < b.problem; });

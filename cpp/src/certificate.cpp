@@ -1,12 +1,10 @@
 #include "lapwing/certificate.hpp"
 
-#include <atomic>
 #include <cmath>
-#include <system_error>
-#include <thread>
 #include <vector>
 
 #include "lapwing/exact_sum.hpp"
+#include "lapwing/threads.hpp"
 
 #define LAPWING_TARGET_INCLUDE "lapwing/certificate.inc.hpp"
 #include "lapwing/simd/foreach_target.hpp"
@@ -95,43 +93,26 @@ class LineScan {
         for (Index j = 0; j < lines.cols; ++j) fast_ = fast_ && is_fast(cross_duals[j]);
     }
     const std::vector<Line>& run(int threads) {
-        const double pairs = static_cast<double>(lines_.rows) * static_cast<double>(lines_.cols);
-        const int useful = static_cast<int>(std::min(pairs / kPairsPerThread, static_cast<double>(threads)));
-        std::vector<std::jthread> helpers;
-        try {
-            for (int t = 1; t < useful; ++t) helpers.emplace_back([this] { work(); });
-        } catch (const std::system_error&) {  // no more threads to be had: fewer do it too
-        }
-        work();
-        helpers.clear();
+        for_each_line(lines_, threads, [this](Index i) { scan(i); });
         return result_;
     }
 
   private:
-    static constexpr double kPairsPerThread = 100'000;
-    static constexpr Index kLinesPerTurn = 16;
     MatrixView<T> lines_;
     bool maximize_;
     const D* line_duals_;
     const D* cross_duals_;
     bool fast_ = true;          // no cross dual can overflow the fast test
     std::vector<Line> result_;  // [lines]; each written by one thread
-    std::atomic<Index> next_ = 0;
 
-    void work() {
+    void scan(Index i) {
+        if (lines_.col_stride == 1) return scan(i, lines_.row(i), 0, lines_.cols);
         T buffer[kBuffer];
-        for (Index start; (start = next_.fetch_add(kLinesPerTurn)) < lines_.rows;) {
-            for (Index i = start; i < std::min(start + kLinesPerTurn, lines_.rows); ++i) {
-                if (lines_.col_stride == 1) {
-                    scan(i, lines_.row(i), 0, lines_.cols);
-                    continue;
-                }
-                for (Index first = 0; first < lines_.cols; first += kBuffer) {
-                    const Index n = std::min(kBuffer, lines_.cols - first);
-                    for (Index k = 0; k < n; ++k) buffer[k] = lines_.at(i, first + k);
-                    scan(i, buffer, first, n);
-                }
-            }
+        Index n = 0;
+        for (Index first = 0; first < lines_.cols; first += n) {
+            n = std::min(kBuffer, lines_.cols - first);
+            for (Index k = 0; k < n; ++k) buffer[k] = lines_.at(i, first + k);
+            scan(i, buffer, first, n);
         }
     }
     // n costs of line i, the first of them at position `first`.
@@ -226,7 +207,7 @@ void check_duals(const CertificateInput<T>& in, Certificate<Dual<T>>& result, Ex
 template <class T>
 void check_pairs(const CertificateInput<T>& in, int threads, Certificate<Dual<T>>& result,
                  ExactSum<Dual<T>>& excesses) {
-    const bool by_columns = in.cost.row_stride == 1 && in.cost.col_stride != 1;
+    const bool by_columns = lies_by_columns(in.cost);
     LineScan<T> scan(by_columns ? in.cost.transposed() : in.cost, in.maximize, by_columns ? in.v : in.u,
                      by_columns ? in.u : in.v);
     Index i = 0;

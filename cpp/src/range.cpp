@@ -1,11 +1,10 @@
 #include "lapwing/range.hpp"
 
 #include <algorithm>
-#include <atomic>
 #include <cmath>
-#include <system_error>
-#include <thread>
 #include <vector>
+
+#include "lapwing/threads.hpp"
 
 #define LAPWING_TARGET_INCLUDE "lapwing/range.inc.hpp"
 #include "lapwing/simd/foreach_target.hpp"
@@ -16,54 +15,27 @@ namespace {
 double magnitude(double x) { return std::isfinite(x) ? std::fabs(x) : 0; }
 std::int64_t magnitude(std::int64_t x) { return x ^ (x >> 63); }
 
-// Largest magnitude of each line of `lines` (rows, or columns where those are contiguous).
+// Of every line.
 template <class D>
-class LineMagnitudes {
-  public:
-    explicit LineMagnitudes(const MatrixView<D>& lines)
-        : lines_(lines), largest_(static_cast<std::size_t>(lines.rows)) {}
-
-    const std::vector<D>& run(int threads) {
-        const double pairs = static_cast<double>(lines_.rows) * static_cast<double>(lines_.cols);
-        const int useful = static_cast<int>(std::min(pairs / kPairsPerThread, static_cast<double>(threads)));
-        std::vector<std::jthread> helpers;
-        try {
-            for (int t = 1; t < useful; ++t) helpers.emplace_back([this] { work(); });
-        } catch (const std::system_error&) {  // no more threads to be had: fewer do it too
+std::vector<D> largest_magnitudes(const MatrixView<D>& lines, int threads) {
+    std::vector<D> largest(static_cast<std::size_t>(lines.rows));
+    for_each_line(lines, threads, [&](Index i) {
+        D& most = largest[static_cast<std::size_t>(i)];
+        if (lines.col_stride == 1) {
+            most = LAPWING_DISPATCH(range_largest_magnitude, lines.row(i), lines.cols);
+        } else {
+            for (Index j = 0; j < lines.cols; ++j) most = std::max(most, magnitude(lines.at(i, j)));
         }
-        work();
-        helpers.clear();
-        return largest_;
-    }
-
-  private:
-    static constexpr double kPairsPerThread = 100'000;
-    static constexpr Index kLinesPerTurn = 16;
-    MatrixView<D> lines_;
-    std::vector<D> largest_;  // [lines]; each written by one thread
-    std::atomic<Index> next_ = 0;
-
-    void work() {
-        for (Index start; (start = next_.fetch_add(kLinesPerTurn)) < lines_.rows;) {
-            for (Index i = start; i < std::min(start + kLinesPerTurn, lines_.rows); ++i) {
-                D& largest = largest_[static_cast<std::size_t>(i)];
-                if (lines_.col_stride == 1) {
-                    largest = LAPWING_DISPATCH(range_largest_magnitude, lines_.row(i), lines_.cols);
-                    continue;
-                }
-                for (Index j = 0; j < lines_.cols; ++j) largest = std::max(largest, magnitude(lines_.at(i, j)));
-            }
-        }
-    }
-};
+    });
+    return largest;
+}
 
 template <class D>
 void find_extreme_cost(const Problem<D>& problem, int threads, CostRange<D>& range) {
     const MatrixView<D>& cost = problem.cost;
-    const bool by_columns = cost.row_stride == 1 && cost.col_stride != 1;
+    const bool by_columns = lies_by_columns(cost);
     const MatrixView<D> lines = by_columns ? cost.transposed() : cost;
-    LineMagnitudes<D> magnitudes(lines);
-    const std::vector<D>& largest = magnitudes.run(threads);
+    const std::vector<D> largest = largest_magnitudes(lines, threads);
     const auto worst = std::max_element(largest.begin(), largest.end());
     if (worst == largest.end() || *worst <= magnitude(range.extreme)) return;
     const auto line = static_cast<Index>(worst - largest.begin());

@@ -1,7 +1,6 @@
 // What can go wrong or be cut short: time limits, interruption, invalid costs. For every method.
 //
 // Usage: limits_test METHOD (the table in verify.hpp)
-#include <cstring>
 #include <thread>
 
 #include "verify.hpp"
@@ -108,25 +107,12 @@ void test_invalid_costs(const Method<T>& method) {
     }
 }
 
-template <class T>
-void run(const char* name) {
-    for (const Method<T>& method : methods<T>()) {
-        if (std::strcmp(method.name, name) != 0) continue;
-        test_time_limit(method);
-        test_hook(method);
-        if constexpr (std::is_floating_point_v<T>) test_invalid_costs(method);
-    }
-}
-
 }  // namespace
 
 int main(int count, char** arguments) {
-    for (int k = 1; k < count; ++k) {
-        run<float>(arguments[k]);
-        run<double>(arguments[k]);
-        run<std::int32_t>(arguments[k]);
-        run<std::int64_t>(arguments[k]);
-    }
-    CHECK(tally().checks > 100);
-    return report();
+    return run_for_method(count, arguments, []<class T>(const Method<T>& method) {
+        test_time_limit(method);
+        test_hook(method);
+        if constexpr (std::is_floating_point_v<T>) test_invalid_costs(method);
+    });
 }

@@ -3,6 +3,7 @@
 
 #include <cmath>
 #include <cstdio>
+#include <cstring>
 #include <vector>
 
 #include "cases.hpp"
@@ -130,6 +131,21 @@ void verify_by_proof(Case<T>& the_case, const Method<T>& method) {
     if (solution.status == Status::infeasible) return verify_hall(the_case.problem, solution);
     CHECK(solution.status == Status::optimal);
     verify_optimal(the_case.problem, solution, the_case.on_grid);
+}
+
+// main of a test that runs for METHOD, by its name in the table: test(method) with every number type.
+template <class Test>
+int run_for_method(int count, char** arguments, const Test& test) {
+    const auto with = [&]<class T>() {
+        for (const Method<T>& method : methods<T>())
+            if (count == 2 && std::strcmp(method.name, arguments[1]) == 0) test(method);
+    };
+    with.template operator()<float>();
+    with.template operator()<double>();
+    with.template operator()<std::int32_t>();
+    with.template operator()<std::int64_t>();
+    CHECK(tally().checks > 100);  // or the method has no such name
+    return report();
 }
 
 }  // namespace lapwing::test

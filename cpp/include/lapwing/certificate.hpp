@@ -12,7 +12,7 @@
 // Hence gap == 0 and violation == 0 mean: optimal, with no rounding in the argument (`exact`).
 //
 // One pass over the matrix, at memory speed, threads over lines (rows, or columns where those are contiguous).
-// Shares nothing with the methods but the number types.
+// Shares nothing with the methods but the number types and the way to start threads (threads.hpp).
 #pragma once
 
 #include "lapwing/types.hpp"

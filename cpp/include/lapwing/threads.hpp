@@ -1,0 +1,46 @@
+// Work shared among threads, without any arithmetic: what the certificate, the range check and batches have in common.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <system_error>
+#include <thread>
+#include <vector>
+
+#include "lapwing/types.hpp"
+
+namespace lapwing {
+
+// Runs work(is_caller) here and on up to threads - 1 helpers, and returns when all are done. `work` throws nothing.
+template <class Work>
+void run_together(int threads, const Work& work) {
+    std::vector<std::jthread> helpers;
+    try {
+        for (int t = 1; t < threads; ++t) helpers.emplace_back([&work] { work(false); });
+    } catch (const std::system_error&) {  // no more threads to be had: fewer do it too
+    }
+    work(true);
+}
+
+// The rows of a matrix, or its columns where those are contiguous and rows are not.
+template <class T>
+bool lies_by_columns(const MatrixView<T>& matrix) {
+    return matrix.row_stride == 1 && matrix.col_stride != 1;
+}
+
+// Calls work(i) once for every row i of `lines`, from up to `threads` threads. `work` throws nothing.
+template <class T, class Work>
+void for_each_line(const MatrixView<T>& lines, int threads, const Work& work) {
+    constexpr double kPairsPerThread = 100'000;
+    constexpr std::int64_t kLinesPerTurn = 16;
+    const double pairs = static_cast<double>(lines.rows) * static_cast<double>(lines.cols);
+    std::atomic<std::int64_t> next = 0;
+    run_together(static_cast<int>(std::min(pairs / kPairsPerThread, static_cast<double>(threads))), [&](bool) {
+        for (std::int64_t begin; (begin = next.fetch_add(kLinesPerTurn)) < lines.rows;) {
+            const std::int64_t end = std::min<std::int64_t>(begin + kLinesPerTurn, lines.rows);
+            for (std::int64_t i = begin; i < end; ++i) work(static_cast<Index>(i));
+        }
+    });
+}
+
+}  // namespace lapwing
