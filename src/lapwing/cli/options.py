@@ -2,15 +2,37 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
-from typing import Any, TypeVar
+from dataclasses import dataclass, fields
+from typing import Any
 
 import click
 
 from lapwing.files import DENSE_LIMIT, FORMATS, FileProblem, read
 from lapwing.methods import METHODS
 
-_Command = TypeVar("_Command", bound=Callable[..., Any])
+
+@dataclass(frozen=True)
+class Request:
+    """A file, and what is asked about the problem in it."""
+
+    file: str
+    maximize: bool
+    unmatched_cost: int | float | None
+    method: str
+    threads: int | None
+    format: str | None
+    memory_limit: float  # GiB
+
+    def read(self) -> FileProblem:
+        """The file's problem."""
+        return read(self.file, format=self.format, maximize=self.maximize, memory_limit=int(self.memory_limit * 2**30))
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """The arguments of `lapwing.solve` and `lapwing.plan`."""
+        return {name: getattr(self, name) for name in ("maximize", "unmatched_cost", "method", "threads")}
 
 
 def _number(text: str) -> int | float:
@@ -52,13 +74,13 @@ _OPTIONS = (
 )
 
 
-def problem_options(command: _Command) -> _Command:
-    """Add the file and the options above to a command."""
+def problem_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command, which takes a `Request` first, the file and the options above."""
+
+    @functools.wraps(command)
+    def with_request(**given: Any) -> None:
+        command(Request(**{field.name: given.pop(field.name) for field in fields(Request)}), **given)
+
     for option in reversed(_OPTIONS):
-        command = option(command)
-    return command
-
-
-def read_problem(file: str, maximize: bool, format: str | None, memory_limit: float) -> FileProblem:
-    """Read the file that `problem_options` asked for."""
-    return read(file, format=format, maximize=maximize, memory_limit=int(memory_limit * 2**30))
+        with_request = option(with_request)
+    return with_request

@@ -10,7 +10,7 @@ import click
 
 import lapwing
 from lapwing.cli.failures import EXIT_CODES_HELP, ExitCode
-from lapwing.cli.options import problem_options, read_problem
+from lapwing.cli.options import Request, problem_options
 from lapwing.cli.watch import watched
 from lapwing.files import FileProblem, write
 from lapwing.files.write import as_dict, writer_of
@@ -35,16 +35,8 @@ counted from 0.
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of text.")
 @click.option("--time-limit", type=click.FloatRange(min=0), metavar="SECONDS", help="Stop then, with the best so far.")
 @click.option("--progress", is_flag=True, help="Show the phases on standard error while solving.")
-@click.pass_context
 def solve(
-    ctx: click.Context,
-    file: str,
-    maximize: bool,
-    unmatched_cost: int | float | None,
-    method: str,
-    threads: int | None,
-    format: str | None,
-    memory_limit: float,
+    request: Request,
     duals: bool,
     output: str | None,
     as_json: bool,
@@ -54,20 +46,12 @@ def solve(
     if output is not None:
         writer_of(output)
     start = time.perf_counter()
-    problem = read_problem(file, maximize, format, memory_limit)
+    problem = request.read()
     read_seconds = time.perf_counter() - start
-    described = _described(file, problem, read_seconds)
+    described = _described(request.file, problem, read_seconds)
     try:
         with watched(progress) as watch:
-            result = lapwing.solve(
-                problem.cost,
-                maximize=maximize,
-                unmatched_cost=unmatched_cost,
-                method=method,
-                threads=threads,
-                time_limit=time_limit,
-                progress=watch,
-            )
+            result = lapwing.solve(problem.cost, **request.options, time_limit=time_limit, progress=watch)
     except lapwing.InfeasibleError as error:
         if as_json:
             proof = {"status": "infeasible", "hall_rows": error.rows.tolist(), "hall_cols": error.cols.tolist()}
@@ -78,8 +62,8 @@ def solve(
     if as_json:
         click.echo(json.dumps(described | as_dict(result, duals), allow_nan=False))
     else:
-        _show(file, problem, result, read_seconds, output)
-    ctx.exit(ExitCode.OPTIMAL if result.status == "optimal" else ExitCode.TIME_LIMIT)
+        _show(request.file, problem, result, read_seconds, output)
+    click.get_current_context().exit(ExitCode.OPTIMAL if result.status == "optimal" else ExitCode.TIME_LIMIT)
 
 
 def _described(file: str, problem: FileProblem, read_seconds: float) -> dict[str, Any]:
