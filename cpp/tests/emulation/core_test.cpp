@@ -45,7 +45,7 @@ Answer solve_emulated(const std::vector<Cost>& cost, int64 rows, int64 cols, boo
     launch({.grid = {2}, .block = {256}, .seed = seed}, [&] { prepare(cost.data(), cols, rows, cols, sense, u, v, workspace); });
     launch({.grid = {2}, .block = {256}, .seed = seed}, [&] { list_rows(cost.data(), cols, rows, cols, sense, u, v, workspace); });
     launch({.grid = {blocks}, .block = {THREADS}, .seed = seed, .cooperative = true},
-           [&] { solve(cost.data(), cols, rows, cols, sense, u, v, workspace, 1.0); });
+           [&] { solve(cost.data(), cols, rows, cols, sense, u, v, workspace, 1.0, 0.25); });
     launch({.grid = {1}, .block = {64}, .seed = seed},
            [&] { deliver(cost.data(), cols, rows, cols, sense, u, v, workspace, 0, answer.row_to_col.data()); });
     state.carve(workspace);

@@ -29,3 +29,9 @@ def write(context: Context, pointer: int, values: NDArray[Any]) -> None:
         driver = toolkit.driver()
         checked(driver.cuMemcpyHtoDAsync(pointer, values.ctypes.data, values.nbytes, context.stream.handle))
         context.synchronize()
+
+
+def fill_bytes(context: Context, pointer: int, byte: int, size: int) -> None:
+    """Set bytes of GPU memory, in the order of the stream."""
+    if size:
+        checked(toolkit.driver().cuMemsetD8Async(pointer, byte, size, context.stream.handle))

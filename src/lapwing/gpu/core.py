@@ -1,15 +1,14 @@
 """The core method on one GPU (kernels/core.cu): candidate lists, auction phases, searches, without asking the host.
 
-Four launches, then one small copy to the host. Memory beside the matrix: `workspace_bytes`.
+A `CoreSolve` is one matrix, one workspace and the launches; what to start from is `core_start`'s matter.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
-from typing import Any
 
 from lapwing.errors import InternalError
-from lapwing.gpu.arrays import ITEM_BYTES, GpuArray, empty_array
+from lapwing.gpu.arrays import GpuArray, empty_array
 from lapwing.gpu.copies import read
 from lapwing.gpu.device import Context
 from lapwing.gpu.launch import kernels
@@ -20,9 +19,20 @@ _THREADS = CORE.constants["THREADS"]
 _SMALL_BLOCK = 256  # threads, of all kernels but the persistent one
 _LIST = 32  # kListSize of core_state.cuh
 _ARRAYS, _ALIGNMENT, _HEAD_BYTES = 32, 256, 4096  # at most so many arrays, each aligned, and what stands before them
-_STATUS = ("optimal", "infeasible", "invalid", "contradiction")
 _BLOCKS_A_PROCESSOR = 8  # of grids that walk over rows
-FIRST_EPSILON = 1.0  # in widths of a list, where nothing better is known
+OPTIMAL, INFEASIBLE, INVALID, CONTRADICTION = range(4)
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """Epsilons of the auction: the first, in widths of a list, and from phase to phase."""
+
+    first: float
+    factor: float
+
+
+#: Where row and column minima are nearly right, and where lists are far from their final prices.
+UNSTRUCTURED, STRUCTURED = Schedule(0.0625, 0.25), Schedule(16.0, 0.5)
 
 
 @dataclass(frozen=True)
@@ -42,6 +52,9 @@ class Report:
     refreshes: int
     full_rows: int
     left: int
+    width: float
+    start_bound: float
+    bound: float
 
 
 @dataclass(frozen=True)
@@ -53,6 +66,7 @@ class Oriented:
     cols: int
     row_stride: int
     dtype: str
+    maximize: bool
 
     @property
     def dual_dtype(self) -> str:
@@ -63,7 +77,7 @@ def workspace_bytes(rows: int, cols: int, dtype: str) -> int:
     """Memory for `rows` <= `cols`, the duals and the matching not counted."""
     listed = 4 if dtype in ("float16", "bfloat16", "float32") else 8
     by_row = _LIST * (4 + listed) + 3 * 8 + 12 * 4
-    by_col = 3 * 8 + 6 * 4
+    by_col = 3 * 8 + 7 * 4
     return _HEAD_BYTES + rows * by_row + cols * by_col + _ARRAYS * _ALIGNMENT
 
 
@@ -74,44 +88,58 @@ class CoreSolve:
     ----------
     context : Context, entered
     matrix : Oriented
-    maximize : bool
-    like : GpuArray
-        In whose library outputs are made.
+    like : GpuArray, optional
+        In whose library the duals are made.
+
+    Attributes
+    ----------
+    u, v : GpuArray
+        The duals of the problem as minimised. `v` must be set before `run`: any prices; zero if rows < cols.
     """
 
-    def __init__(self, context: Context, matrix: Oriented, maximize: bool, like: GpuArray | None) -> None:
+    def __init__(self, context: Context, matrix: Oriented, like: GpuArray | None = None) -> None:
         self.context, self.matrix = context, matrix
-        self.kernels = kernels(context, CORE, CORE.variant(COST=matrix.dtype))
+        self._kernels = kernels(context, CORE, CORE.variant(COST=matrix.dtype))
         self.u = empty_array(context, (matrix.rows,), matrix.dual_dtype, like)
         self.v = empty_array(context, (matrix.cols,), matrix.dual_dtype, like)
         size = workspace_bytes(matrix.rows, matrix.cols, matrix.dtype)
-        self.workspace = Workspace(context, {"all": (size, "uint8")}, like)
-        sizes = (matrix.pointer, matrix.row_stride, matrix.rows, matrix.cols, int(maximize))
-        self.arguments = (*sizes, self.u.pointer, self.v.pointer, self.workspace["all"])
+        self._workspace = Workspace(context, {"all": (size, "uint8")}, like)
+        sizes = (matrix.pointer, matrix.row_stride, matrix.rows, matrix.cols, int(matrix.maximize))
+        self._arguments = (*sizes, self.u.pointer, self.v.pointer, self._workspace["all"])
 
-    def run(self, first_epsilon: float = FIRST_EPSILON) -> Report:
-        """List and solve under the prices in `v`; waits for the end."""
-        info = self.context.info
-        blocks = info.processors * _BLOCKS_A_PROCESSOR
-        self._launch("prepare", info.processors)
-        self._launch("list_rows", min(self.matrix.rows, blocks))
-        solver = self.kernels["solve"]
-        grid = solver.resident_blocks(_THREADS)
-        solver.launch_cooperative(self.context, grid, _THREADS, *self.arguments, first_epsilon)
-        return self.report()
+    def launch(self, schedule: Schedule) -> None:
+        """List and solve under the prices in `v`, in the order of the stream."""
+        processors = self.context.info.processors
+        self._launch("prepare", processors)
+        self._launch("list_rows", min(self.matrix.rows, processors * _BLOCKS_A_PROCESSOR))
+        solver = self._kernels["solve"]
+        blocks = solver.resident_blocks(_THREADS)
+        solver.launch_cooperative(
+            self.context, blocks, _THREADS, *self._arguments, schedule.first, schedule.factor
+        )
 
     def report(self) -> Report:
-        """The kernel's report; waits for the end."""
-        words = read(self.context, self.workspace["all"], len(fields(Report)), "int64")
-        report = Report(*map(int, words))
-        if report.status == _STATUS.index("contradiction"):
+        """What the kernel says; waits for its end.
+
+        Raises
+        ------
+        InternalError
+            If an invariant did not hold.
+        """
+        words = read(self.context, self._workspace["all"], len(fields(Report)), "int64")
+        integers = sum(field.type == "int" for field in fields(Report))
+        report = Report(*map(int, words[:integers]), *map(float, words[integers:].view("float64")))
+        if report.status == CONTRADICTION:
             raise InternalError(f"the searches contradict each other; please report it with the matrix ({report})")
         return report
 
     def deliver(self, partner: GpuArray, by_column: bool) -> None:
-        """The column of each row, or the row of each column, as int64."""
+        """The column of each row, or the row of each column, as int64; -1 where there is none."""
         self._launch("deliver", self.context.info.processors, int(by_column), partner.pointer)
 
-    def _launch(self, name: str, grid: int, *more: int | float) -> None:
-        self.kernels[name].launch(self.context, grid, _SMALL_BLOCK, *self.arguments, *more)
+    def name_violator(self, of_rows: GpuArray, of_cols: GpuArray) -> None:
+        """Set bytes of rows and columns that make a Hall violator; after a report of an infeasible problem."""
+        self._launch("violator", self.context.info.processors, of_rows.pointer, of_cols.pointer)
 
+    def _launch(self, name: str, grid: int, *more: int | float) -> None:
+        self._kernels[name].launch(self.context, grid, _SMALL_BLOCK, *self._arguments, *more)

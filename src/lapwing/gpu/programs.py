@@ -6,7 +6,7 @@ architecture. Kernels are `extern "C"` and take pointers, `long long` and `doubl
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from itertools import product
 
@@ -71,7 +71,15 @@ CORE = Program(
     {"THREADS": 1024},
 )
 
-PROGRAMS = (CORE, CERTIFICATE,)
+CORE_START = Program(
+    "core_start",
+    "core_start.cu",
+    ("gather", "row_bounds", "column_bounds", "set_prices"),
+    {"COST": FLOATS + INTEGERS},
+    {"THREADS": 256},
+)
+
+PROGRAMS = (CORE, CORE_START, CERTIFICATE)
 
 
 def target_architecture(major: int, minor: int) -> int:
@@ -79,3 +87,14 @@ def target_architecture(major: int, minor: int) -> int:
     own = 10 * major + minor
     tested = [arch for arch in ARCHITECTURES if arch // 10 == major and arch <= own]
     return max(tested, default=own)
+
+
+def builds(architectures: Iterable[int] = ARCHITECTURES) -> list[tuple[Program, Variant, int]]:
+    """Everything that there is to compile: programs, variants, architectures."""
+    return [
+        (program, variant, architecture)
+        for program in PROGRAMS
+        for variant in program.variants()
+        for architecture in architectures
+        if architecture >= program.least_architecture
+    ]

@@ -24,18 +24,53 @@ struct ListScratch {
     uint32 ahead[kMostWarps];
 };
 
-// f(col, cost as minimised) for this thread's share of row i, of `threads` threads; 16 bytes at a time where rows are aligned.
-template <class F>
-__device__ void for_share(const Matrix& matrix, int32 i, uint32 thread, uint32 threads, F f) {
-    const Cost* row = matrix.row(i);
-    const int32 packs = matrix.aligned() ? matrix.cols / Pack<Cost>::size : 0;
-#pragma unroll 2
-    for (int32 p = thread; p < packs; p += threads) {
-        const Pack<Cost> pack = load_pack(row + p * static_cast<int64>(Pack<Cost>::size));
+// Packs of 16 bytes that a thread has on their way at once: many where a kernel does nothing but list rows.
+template <bool frozen>
+constexpr int32 kPacksAhead = !frozen ? 1 : sizeof(Cost) >= 4 ? 4 : sizeof(Cost);
+
+// The prices of a pack's columns. `frozen`: no one writes prices while the kernel runs, so that L1 may keep them.
+template <bool frozen>
+__device__ inline void load_prices(const Dual* from, Dual* to) {
 #pragma unroll
-        for (uint32 k = 0; k < Pack<Cost>::size; ++k) f(p * Pack<Cost>::size + k, matrix.minimised(pack.values[k]));
+    for (uint32 k = 0; k < Pack<Cost>::size; k += 2) {
+        using Two = longlong2;
+        const Two* two = reinterpret_cast<const Two*>(from + k);
+        const Two x = frozen ? *two : __ldcg(two);
+        memcpy(to + k, &x, 16);
     }
-    for (int32 j = packs * Pack<Cost>::size + thread; j < matrix.cols; j += threads) f(j, matrix.minimised(row[j]));
+}
+
+// f(col, cost as minimised, cost - v) for this thread's share of row i; 16 bytes at a time where rows are aligned.
+template <bool frozen, class F>
+__device__ void for_share(const State& state, int32 i, F f) {
+    constexpr int32 size = Pack<Cost>::size;
+    const Matrix& matrix = state.matrix;
+    const Cost* row = matrix.row(i);
+    const int32 packs = matrix.aligned() ? matrix.cols / size : 0;
+    for (int32 base = threadIdx.x; base < packs; base += kPacksAhead<frozen> * blockDim.x) {
+        Pack<Cost> pack[kPacksAhead<frozen>];
+#pragma unroll
+        for (int32 a = 0; a < kPacksAhead<frozen>; ++a) {
+            const int32 p = base + a * blockDim.x;
+            if (p < packs) pack[a] = load_pack(row + p * static_cast<int64>(size));
+        }
+#pragma unroll
+        for (int32 a = 0; a < kPacksAhead<frozen>; ++a) {
+            const int32 p = base + a * blockDim.x;
+            if (p >= packs) break;
+            Dual v[size];
+            load_prices<frozen>(state.v + p * size, v);
+#pragma unroll
+            for (int32 k = 0; k < size; ++k) {
+                const Dual cost = matrix.minimised(pack[a].values[k]);
+                f(p * size + k, cost, cost - v[k]);
+            }
+        }
+    }
+    for (int32 j = packs * size + threadIdx.x; j < matrix.cols; j += blockDim.x) {
+        const Dual cost = matrix.minimised(row[j]);
+        f(j, cost, cost - __ldcg(state.v + j));
+    }
 }
 
 // An order-preserving, coarser number of 32 bits, for warp reductions.
@@ -131,12 +166,12 @@ __device__ inline void write_list(const State& state, int32 i, ListScratch& scra
 
 // Lists row i under the present prices; all threads of the block call it, and the list is valid for them after its return.
 // True if a cost of the row is not valid.
-__device__ inline bool list_row(const State& state, int32 i, ListScratch& scratch) {
+template <bool frozen>
+LAPWING_NOINLINE __device__ bool list_row(const State& state, int32 i, ListScratch& scratch) {
     Dual least = infinity<Dual>();
     bool invalid = false;
-    for_share(state.matrix, i, threadIdx.x, blockDim.x, [&](int32 j, Dual cost) {
+    for_share<frozen>(state, i, [&](int32, Dual cost, Dual x) {
         invalid |= !(cost > -infinity<Dual>());
-        const Dual x = cost - __ldcg(state.v + j);
         least = x < least ? x : least;
     });
     Dual bound = list_bound(scratch, least);
@@ -144,18 +179,17 @@ __device__ inline bool list_row(const State& state, int32 i, ListScratch& scratc
         __syncthreads();
         if (threadIdx.x == 0) scratch.below = scratch.tied = 0;
         __syncthreads();
-        for_share(state.matrix, i, threadIdx.x, blockDim.x, [&](int32 j, Dual cost) {
-            const Dual x = cost - __ldcg(state.v + j);
+        for_share<frozen>(state, i, [&](int32 j, Dual, Dual x) {
             if (!(x <= bound) || !(x < infinity<Dual>())) return;
-            if (x == bound) atomicAdd(&scratch.tied, 1u);
-            else if (const uint32 at = atomicAdd(&scratch.below, 1u); at < kCollected) {
+            if (x == bound) {
+                atomicAdd(&scratch.tied, 1u);
+            } else if (const uint32 at = atomicAdd(&scratch.below, 1u); at < kCollected) {
                 scratch.value[at] = x;
                 scratch.col[at] = j;
             }
         });
         __syncthreads();
-        const uint32 below = scratch.below;
-        if (below <= kCollected) break;
+        if (scratch.below <= kCollected) break;
         // Too many: the kWanted-th smallest of those that fitted is a lower bound that still has enough at or below it.
         for (uint32 mine = threadIdx.x; mine < kCollected; mine += blockDim.x) {
             uint32 rank = 0;

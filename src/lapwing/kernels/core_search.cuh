@@ -75,8 +75,9 @@ __device__ inline void relax(const Team& team, const SearchStep& step) {
 // Distances that fell: to the rows of the columns, which make the next frontier.
 __device__ inline void settle_changes(const Team& team, const SearchStep& step) {
     State& state = team.state;
-    team.each_converged(step.count, [&](uint32 index) {
-        const bool there = index < step.count;
+    const uint32 count = team.wide ? __ldcg(&team.counts->changed) : team.counts->changed;
+    team.each_converged(count, [&](uint32 index) {
+        const bool there = index < count;
         const int32 j = there ? __ldcg(state.changed_cols + index) : 0;
         const int32 i = there ? __ldcg(state.col_to_row + j) : kNone;
         if (i >= 0) state.row_distance[i] = from_key<Dual>(__ldcg(state.distance + j));
@@ -105,7 +106,7 @@ __device__ inline void find_doubtful(const Team& team, const SearchStep& step, b
 // Lists a doubtful row again, and looks at all its columns if that does not help. All threads of a block call it.
 __device__ inline void resolve_doubt(const Team& team, const SearchStep& step, int32 i, ListScratch& scratch) {
     State& state = team.state;
-    list_row(state, i, scratch);
+    list_row<false>(state, i, scratch);
     const Dual u = __ldcg(state.u + i), distance = __ldcg(state.row_distance + i), tau = __ldcg(state.tau + i);
     // Beyond the cap, not at it: what the old list led to there must be in the new one.
     const bool helps = tau == infinity<Dual>() || as_key(distance + reduced(tau, Dual(0), u)) > step.cap;
@@ -162,38 +163,39 @@ __device__ inline void find_leaders_in_full(const Team& team, const SearchStep& 
         const int32 i = __ldcg(state.full_rows + index), own = __ldcg(state.row_to_col + i);
         const Dual distance = __ldcg(state.row_distance + i), u = __ldcg(state.u + i);
         const uint32 row_step = own < 0 ? 0 : __ldcg(state.step + own);
-        for_share(state.matrix, i, threadIdx.x, blockDim.x, [&](int32 j, Dual cost) {
+        for_share<false>(state, i, [&](int32 j, Dual cost, Dual) {
             if (j != own && cost < infinity<Dual>()) lead(state, i, j, cost, step.cap, row_step, distance, u);
         });
     }
 }
 
-// From every free column within the cap to the free row whose tree it is in, which takes one of them: the lowest. roots[k] is
-// the root of met_cols[k], or kNone. By one block.
-__device__ inline bool claim_roots(const Team& team, uint32 met, uint64 cap, int32* roots) {
+// From every free column within the cap to the free row whose tree it is in, which takes one of them: the lowest.
+__device__ inline void claim_roots(const Team& team, const SearchStep& step) {
     State& state = team.state;
-    bool sound = true;
-    team.each(met, [&](uint32 index) {
-        int32 j = __ldcg(state.met_cols + index), i = kNone;
-        const int32 start = j;
-        if (__ldcg(state.distance + j) <= cap) {
-            for (int32 length = 0; j >= 0; ++length) {
+    team.each(step.count, [&](uint32 index) {
+        const int32 start = __ldcg(state.met_cols + index);
+        int32 i = kNone;
+        if (__ldcg(state.distance + start) <= step.cap) {
+            int32 length = 0;
+            for (int32 j = start; j >= 0; ++length) {
                 i = __ldcg(state.leader + j);
-                sound = i != kNoRow && length <= state.matrix.rows;
-                if (!sound) return;
+                if (i == kNoRow || length > state.matrix.rows) {
+                    atomicExch(&team.counts->unsound, 1u);
+                    i = kNone;
+                    break;
+                }
                 j = __ldcg(state.row_to_col + i);
             }
-            atomicMin(state.claim + i, start);
+            if (i >= 0) atomicMin(state.claim + i, start);
         }
-        roots[index] = i;
+        state.roots[index] = i;
     });
-    return sound;
 }
 // Matches the roots along the paths to the columns that they took.
-__device__ inline void augment(const Team& team, uint32 met, const int32* roots) {
+__device__ inline void augment(const Team& team, const SearchStep& step) {
     State& state = team.state;
-    team.each(met, [&](uint32 index) {
-        const int32 root = __ldcg(roots + index);
+    team.each(step.count, [&](uint32 index) {
+        const int32 root = __ldcg(state.roots + index);
         int32 j = __ldcg(state.met_cols + index);
         if (root < 0 || __ldcg(state.claim + root) != j) return;
         for (int32 i = kNone; i != root;) {
@@ -223,4 +225,27 @@ __device__ inline void update_duals(const Team& team, const SearchStep& step, ui
         const int32 i = __ldcg(state.free_rows + index);
         state.u[i] = __ldcg(state.u + i) + cap;
     });
+}
+
+// The free rows are where a search starts.
+__device__ inline void begin_search(const Team& team, uint32 count) {
+    State& state = team.state;
+    team.each(count, [&](uint32 index) {
+        const int32 i = __ldcg(state.free_rows + index);
+        state.rows_at_work[0][index] = i;
+        state.row_distance[i] = Dual(0);
+        state.claim[i] = kNoRow;
+    });
+}
+// Who is still free: to rows_at_work[0], and from there back.
+__device__ inline void keep_free(const Team& team, uint32 count) {
+    State& state = team.state;
+    team.each_converged(count, [&](uint32 index) {
+        const int32 i = index < count ? __ldcg(state.free_rows + index) : kNone;
+        append(state.rows_at_work[0], &team.counts->next, i >= 0 && __ldcg(state.row_to_col + i) < 0 ? i : kNone);
+    });
+}
+__device__ inline void copy_free(const Team& team, uint32 count) {
+    State& state = team.state;
+    team.each(count, [&](uint32 index) { state.free_rows[index] = __ldcg(state.rows_at_work[0] + index); });
 }

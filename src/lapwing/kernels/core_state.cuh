@@ -1,9 +1,8 @@
 // What the stages of the core method share on the GPU: the problem, the state with its invariants, and who works on it.
 //
-// A persistent cooperative kernel runs the whole method. Block 0 leads: it decides, and does whatever is small by itself,
-// with barriers of a block. The other blocks serve: they wait for an `Order`, carry it out together with block 0, and wait
-// for the next. So a step costs a block's barrier (0.04 us) where few rows are at work, and two of the grid's (1 us each)
-// where there are many.
+// A persistent cooperative kernel runs the whole method. The first warp of block 0 leads: it decides, and has everything done
+// by a team: the threads of block 0 where few rows are at work, those of all blocks where there are many. Whoever does not
+// lead waits for an `Order` (core_leader.cuh). So a step costs two barriers of a block (0.04 us each) or of the grid (1 us).
 #pragma once
 #include "common.cuh"
 
@@ -20,7 +19,7 @@ constexpr uint64 kFar = ~0ull;  // a distance that was not found
 // Candidates keep the type of the costs where that saves memory; widened, they are the costs.
 template <class C>
 struct ListCostOf {
-    using type = DualOf<C>::type;
+    using type = typename DualOf<C>::type;
 };
 template <>
 struct ListCostOf<float> {
@@ -63,6 +62,8 @@ struct Counts {
     uint32 met;          // in met_cols
     uint32 nearer;       // not 0 if the distance of a free column fell
     uint32 moved;        // not 0 if a price moved or a row was matched
+    uint32 unsound;      // not 0 if something contradicts the invariants
+    uint64 answer;       // of a task that finds a number
 };
 
 // What is said about a solve, in this order to Python too (gpu/core.py).
@@ -74,6 +75,8 @@ struct Report {
     int64 searches, steps, scans;   // of the searches; scans are of lists
     int64 refreshes, full_rows;     // rows listed again, and rows all of whose columns a search looked at
     int64 left;                     // free rows after the auction
+    double width;                   // of a list, tau - first: the median of some rows
+    double start_bound, bound;      // the dual objective at the start and at the end, up to rounding
 };
 
 struct State {
@@ -105,6 +108,7 @@ struct State {
     Dual* full_distance;    // at which all of the row's columns were looked at in search `full_search`
     uint32* full_search;
     int32* claim;           // by free row: the free column that it is matched to
+    int32* roots;           // of each of met_cols the free row whose tree it is in, or kNone
     uint32* barrier;
     Counts* counts;
     struct Order* order;
@@ -144,6 +148,7 @@ struct State {
         take(base, changed_cols, cols);
         take(base, reached_cols, cols);
         take(base, met_cols, cols);
+        take(base, roots, cols);
         end = base;
     }
     template <class T>

@@ -1,0 +1,141 @@
+"""Where a solve on the GPU starts: prices from column minima, or from a sample that was solved, level by level.
+
+Unstructured costs (uniform, integers) need no more than column minima. For structured ones (points, low rank) these are
+far off: there a random sample of rows and columns is solved first, and its duals are carried over to four times as many
+rows and columns, and so on (kernels/core_start.cu). A small sample tells which: by how much column and row minima fall short
+of its optimum, in widths of a candidate list, a row.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from lapwing.gpu.arrays import ITEM_BYTES, GpuArray, empty_array
+from lapwing.gpu.copies import fill_bytes, write
+from lapwing.gpu.core import OPTIMAL, STRUCTURED, UNSTRUCTURED, CoreSolve, Oriented, Report, Schedule
+from lapwing.gpu.device import Context
+from lapwing.gpu.launch import kernels
+from lapwing.gpu.programs import CORE_START
+from lapwing.gpu.workspace import Workspace
+
+_THREADS = CORE_START.constants["THREADS"]
+_GROWTH = 4  # of the sample, from level to level
+_LEAST_ROWS = 2000  # below, a sample costs more than it saves
+_FIRST_SAMPLE = 400  # rows at least, and less than _GROWTH times as many
+_STRUCTURED_FROM = 0.04  # shortfall of the minima, in list widths a row
+_SEED = 20  # of the sample
+
+
+@dataclass(frozen=True)
+class Level:
+    """What one level's solve said."""
+
+    rows: int
+    report: Report
+
+
+class Start:
+    """Finds prices for a solve, and the epsilons that suit them."""
+
+    def __init__(self, context: Context, like: GpuArray | None) -> None:
+        self.context, self.like = context, like
+        self.levels: list[Level] = []
+
+    def prepare(self, solve: CoreSolve) -> Schedule:
+        """Fill `solve.v`; may wait for the solves of samples."""
+        matrix = solve.matrix
+        with Workspace(self.context, {"keys": (matrix.cols, "int64")}, self.like) as memory:
+            if matrix.rows != matrix.cols:
+                fill_bytes(self.context, solve.v.pointer, 0, solve.v.nbytes)
+                return UNSTRUCTURED
+            if matrix.rows >= _LEAST_ROWS and self._climb(solve, memory["keys"]):
+                return STRUCTURED
+            self._column_minima(matrix, solve.v.pointer, memory["keys"])
+            return UNSTRUCTURED
+
+    def _climb(self, solve: CoreSolve, keys: int) -> bool:
+        """From sample to sample, up to prices for the whole; False if column minima are as good."""
+        matrix = solve.matrix
+        size = matrix.rows
+        while size >= _GROWTH * _FIRST_SAMPLE:
+            size //= _GROWTH
+        random = np.random.Generator(np.random.Philox(_SEED))
+        order = np.concatenate([random.permutation(matrix.rows), random.permutation(matrix.cols)]).astype(np.int32)
+        with Workspace(self.context, {"order": (order.size, "int32")}, self.like) as memory:
+            write(self.context, memory["order"], order)
+            rows, cols = memory["order"], memory["order"] + 4 * matrix.rows
+            below: tuple[int, CoreSolve] | None = None
+            while size < matrix.rows:
+                sample = self._gather(matrix, rows, cols, size)
+                level = CoreSolve(self.context, self._oriented(sample, matrix), self.like)
+                if below is None:
+                    self._column_minima(level.matrix, level.v.pointer, keys)
+                    level.launch(UNSTRUCTURED)
+                else:
+                    self._carry_over(matrix, rows, cols, below, size, level.v.pointer, keys)
+                    level.launch(STRUCTURED)
+                report = level.report()
+                self.levels.append(Level(size, report))
+                if report.status != OPTIMAL or (below is None and not _is_structured(report, size)):
+                    return False
+                below = (size, level)
+                size = min(size * _GROWTH, matrix.rows)
+            if below is None:
+                return False
+            self._carry_over(matrix, rows, cols, below, matrix.rows, solve.v.pointer, keys, whole=True)
+            return True
+
+    def _gather(self, matrix: Oriented, rows: int, cols: int, size: int) -> GpuArray:
+        sample = empty_array(self.context, (size, size), matrix.dtype, self.like)
+        self._launch(
+            matrix, "gather", size, matrix.pointer, matrix.row_stride, 1, size, size, rows, cols, sample.pointer
+        )
+        return sample
+
+    def _oriented(self, sample: GpuArray, matrix: Oriented) -> Oriented:
+        rows, cols = sample.shape
+        return Oriented(sample.pointer, rows, cols, cols, matrix.dtype, matrix.maximize)
+
+    def _column_minima(self, matrix: Oriented, v: int, keys: int) -> None:
+        self._column_bounds(matrix, matrix.rows, 0, 0, 0, v, keys)
+
+    def _carry_over(
+        self,
+        matrix: Oriented,
+        rows: int,
+        cols: int,
+        below: tuple[int, CoreSolve],
+        size: int,
+        v: int,
+        keys: int,
+        whole: bool = False,
+    ) -> None:
+        """Prices for the first `size` columns of the order, or all in their own order, from a solved sample's."""
+        sampled, level = below
+        row_of, col_of = (0, 0) if whole else (rows, cols)
+        shape = (int(matrix.maximize), size, sampled, row_of, cols)
+        with Workspace(self.context, {"u": (size, matrix.dual_dtype)}, self.like) as memory:
+            blocks = min(size, 64 * self.context.info.processors)
+            arguments = (matrix.pointer, matrix.row_stride, *shape, level.v.pointer, memory["u"])
+            self._launch(matrix, "row_bounds", blocks, *arguments)
+            self._column_bounds(matrix, size, row_of, col_of, memory["u"], v, keys)
+
+    def _column_bounds(
+        self, matrix: Oriented, size: int, row_of: int, col_of: int, u: int, v: int, keys: int
+    ) -> None:
+        fill_bytes(self.context, keys, 0xFF, size * ITEM_BYTES["int64"])
+        chunks = -(-size // _THREADS)
+        bands = max(1, min(size, 16 * self.context.info.processors // chunks))
+        shape = (int(matrix.maximize), size, size, bands, row_of, col_of)
+        self._launch(matrix, "column_bounds", chunks * bands, matrix.pointer, matrix.row_stride, *shape, u, keys)
+        self._launch(matrix, "set_prices", chunks, keys, size, v)
+
+    def _launch(self, matrix: Oriented, name: str, grid: int, *arguments: int) -> None:
+        loaded = kernels(self.context, CORE_START, CORE_START.variant(COST=matrix.dtype))
+        loaded[name].launch(self.context, grid, _THREADS, *arguments)
+
+
+def _is_structured(report: Report, rows: int) -> bool:
+    return report.width > 0 and report.bound - report.start_bound > _STRUCTURED_FROM * rows * report.width

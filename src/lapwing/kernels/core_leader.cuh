@@ -1,0 +1,272 @@
+// Who decides: the first warp of block 0. All its lanes run this alike; lane 0 writes. Counts and orders are in shared memory,
+// and nobody else touches them while the leader thinks: the rest of the block, and the other blocks, wait for an order.
+#pragma once
+#include "core_tasks.cuh"
+
+// Times are flat in all of these, within a few per cent for factors of two.
+struct Tuning {
+    static constexpr uint32 wide_count = THREADS;        // rows or columns from which all blocks take part
+    static constexpr uint32 phase_rounds = 64;           // at most, of an auction phase
+    static constexpr uint32 phase_left = 512;            // a phase ends when one row of so many is free
+    static constexpr double least_epsilon = 1.0 / 1024;  // in list widths; below it comes zero
+    static constexpr int unit_bits = 30;                 // the grid of offers is so many powers of two finer than a list's width
+    static constexpr uint32 refresh_share = 8;           // rows are listed again when one free row of so many waits for it
+};
+
+struct Desk {
+    Counts counts;
+    Order order;
+};
+
+// Past L1, by one warp.
+template <class T>
+__device__ void copy_words(T* to, const T* from) {
+    const uint32* words = reinterpret_cast<const uint32*>(from);
+    for (uint32 k = lane_index(); k < sizeof(T) / 4; k += kWarp) reinterpret_cast<uint32*>(to)[k] = __ldcg(words + k);
+}
+
+// One order, by the threads of block 0 that have it before them, and the other blocks if it is wide.
+__device__ inline void execute(State& state, Desk& desk, Scratch& scratch) {
+    const bool wide = desk.order.wide;
+    if (wide) grid_barrier(state.barrier);
+    carry_out(desk.order, Team{state, wide ? state.counts : &desk.counts, wide}, scratch);
+    if (wide) grid_barrier(state.barrier);
+}
+
+// The rest of block 0.
+__device__ void assist(State& state, Desk& desk, Scratch& scratch) {
+    for (;;) {
+        __syncthreads();
+        if (desk.order.task == Task::finish) break;
+        execute(state, desk, scratch);
+        __syncthreads();
+    }
+    if (gridDim.x > 1) grid_barrier(state.barrier);
+}
+// The other blocks.
+__device__ void serve(State& state, Desk& desk, Scratch& scratch) {
+    for (;;) {
+        grid_barrier(state.barrier);
+        if (threadIdx.x < kWarp) copy_words(&desk.order, state.order);
+        __syncthreads();
+        if (desk.order.task == Task::finish) return;
+        carry_out(desk.order, Team{state, state.counts, true}, scratch);
+        grid_barrier(state.barrier);
+    }
+}
+
+class Leader {
+  public:
+    __device__ Leader(State& state, Desk& desk, Scratch& scratch, double first_epsilon, double epsilon_factor)
+        : state_(state), counts_(desk.counts), desk_(desk), scratch_(scratch), first_epsilon_(first_epsilon),
+          epsilon_factor_(epsilon_factor) {}
+
+    __device__ void solve() {
+        Status status = Status::invalid;
+        if (__ldcg(&state_.report->invalid_row) >= state_.matrix.rows) {
+            run_auction();
+            status = run_searches();
+            if (status == Status::optimal) bound_ = __longlong_as_double(static_cast<int64>(ask(Task::bound, state_.matrix.rows)));
+        }
+        conclude(status);
+        publish(Task::finish, 0, true, 0);
+        if (lane_index() == 0) *state_.order = desk_.order;
+        __syncthreads();
+        if (gridDim.x > 1) grid_barrier(state_.barrier);
+    }
+
+  private:
+    __device__ bool square() const { return state_.matrix.rows == state_.matrix.cols; }
+
+    __device__ void publish(Task task, uint32 count, bool wide, uint32 extra) {
+        search_.count = count;
+        if (lane_index() == 0) desk_.order = {task, wide, count, extra, auction_, search_};
+        __syncwarp();
+    }
+    // Has a task done, by all blocks if there are at least `wide_from` things to do.
+    __device__ void perform(Task task, uint32 count, uint32 wide_from = Tuning::wide_count, uint32 extra = 0) {
+        if (count == 0) return;
+        const bool wide = count >= wide_from && gridDim.x > 1;
+        publish(task, count, wide, extra);
+        give_out(wide);
+    }
+    LAPWING_NOINLINE __device__ void give_out(bool wide) {
+        if (wide && lane_index() == 0) {
+            *state_.counts = counts_;
+            *state_.order = desk_.order;
+        }
+        __syncthreads();
+        execute(state_, desk_, scratch_);
+        __syncthreads();
+        if (wide) copy_words(&counts_, state_.counts);
+        __syncwarp();
+    }
+    __device__ uint64 ask(Task task, uint32 count, uint32 extra = 0) {
+        perform(task, count, ~0u, extra);
+        return counts_.answer;
+    }
+    // A count, which is set back.
+    __device__ uint32 take(uint32& count) {
+        const uint32 value = count;
+        __syncwarp();
+        if (lane_index() == 0) count = 0;
+        __syncwarp();
+        return value;
+    }
+
+    // --- auction ---
+
+    // Powers of two, so that float32 costs keep exact duals; whole numbers for integers.
+    __device__ void choose_epsilon() {
+        int exponent = 0;
+        frexp(width_ * first_epsilon_, &exponent);
+        const double epsilon = width_ > 0 ? ldexp(0.5, exponent) : 0.0;
+        frexp(width_, &exponent);
+        const bool whole = Dual(0.5) == Dual(0);
+        auction_.unit = whole ? 1.0 : ldexp(1.0, exponent - Tuning::unit_bits);
+        // Where columns outnumber rows, prices must rise no further than they have to.
+        auction_.epsilon = square() ? static_cast<Dual>(epsilon) : Dual(0);
+    }
+
+    __device__ void run_auction() {
+        width_ = static_cast<double>(from_key<Dual>(ask(Task::list_width, state_.matrix.rows)));
+        start_bound_ = __longlong_as_double(static_cast<int64>(ask(Task::start_bound, state_.matrix.rows)));
+        choose_epsilon();
+        for (;;) {
+            run_phase();
+            ++phases_;
+            if (auction_.epsilon == Dual(0)) break;
+            auction_.epsilon = static_cast<Dual>(static_cast<double>(auction_.epsilon) * epsilon_factor_);
+            if (static_cast<double>(auction_.epsilon) < width_ * Tuning::least_epsilon) auction_.epsilon = Dual(0);
+        }
+        perform(Task::derive_u, state_.matrix.rows);
+        const uint32 refreshed = take(counts_.refresh);
+        refresh(refreshed);
+        perform(Task::derive_u_refreshed, refreshed);
+        left_ = free_count_ = take(counts_.next);
+    }
+
+    __device__ void run_phase() {
+        perform(Task::free_all, state_.matrix.cols);
+        auction_.count = state_.matrix.rows;
+        auction_.previous = auction_.present = 0;
+        const uint32 enough = state_.matrix.rows / Tuning::phase_left;
+        for (uint32 round = 0; round < Tuning::phase_rounds && auction_.count > enough; ++round) {
+            perform(Task::auction_round, auction_.count);
+            ++rounds_;
+            offers_ += auction_.count;
+            auction_.previous = auction_.count;
+            auction_.count = take(counts_.next);
+            auction_.present ^= 1;
+            const bool moved = take(counts_.moved) != 0;
+            const uint32 waiting = take(counts_.refresh);
+            if (waiting == 0 && !moved) break;
+            if (!moved || waiting * Tuning::refresh_share >= auction_.count) refresh(waiting);
+        }
+    }
+
+    __device__ void refresh(uint32 count) {
+        refreshes_ += count;
+        perform(Task::refresh, count, 2);
+    }
+
+    // --- searches ---
+
+    __device__ Status run_searches() {
+        for (search_.search = 1; free_count_ > 0; ++search_.search) {
+            explore();
+            if (search_.cap == kFar) {
+                if (counts_.met == 0) return Status::infeasible;
+                search_.cap = ask(Task::farthest, counts_.met);
+            }
+            if (!match()) return Status::contradiction;
+        }
+        return Status::optimal;
+    }
+
+    // Distances up to a cap, and the cap.
+    __device__ void explore() {
+        if (lane_index() == 0) counts_ = Counts{};
+        __syncwarp();
+        search_.cap = kFar;
+        search_.present = 0;
+        perform(Task::begin_search, free_count_);
+        uint32 frontier = free_count_;
+        for (;;) {
+            while (frontier > 0) {
+                ++search_.number;
+                ++steps_;
+                scans_ += frontier;
+                perform(Task::step, frontier);
+                frontier = settled();
+            }
+            perform(Task::doubt_free, free_count_);
+            perform(Task::doubt, counts_.reached);
+            const uint32 doubtful = take(counts_.refresh);
+            if (doubtful == 0) return;
+            refreshes_ += doubtful;
+            ++search_.number;
+            perform(Task::resolve, doubtful, 2);
+            frontier = settled();
+        }
+    }
+    // After a step: perhaps a lower cap; returns the size of the next frontier.
+    __device__ uint32 settled() {
+        search_.present ^= 1;
+        take(counts_.changed);
+        const uint32 frontier = take(counts_.next), wanted = square() && free_count_ > 1 ? free_count_ / 2 : 1;
+        if (take(counts_.nearer) != 0 && counts_.met >= wanted) {
+            const uint64 cap = ask(Task::cap, counts_.met, wanted);
+            search_.cap = cap < search_.cap ? cap : search_.cap;
+        }
+        return frontier;
+    }
+
+    // Augments along disjoint paths within the cap, and moves the duals. False if there is a contradiction.
+    __device__ bool match() {
+        perform(Task::lead_free, free_count_);
+        perform(Task::lead, counts_.reached);
+        perform(Task::lead_full, counts_.full, 2);
+        full_rows_ += counts_.full;
+        perform(Task::claim, counts_.met);
+        if (counts_.unsound != 0) return false;
+        perform(Task::update, counts_.reached, Tuning::wide_count, free_count_);
+        perform(Task::augment, counts_.met);
+        const uint32 before = free_count_;
+        perform(Task::keep_free, before);
+        free_count_ = take(counts_.next);
+        perform(Task::copy_free, free_count_);
+        return free_count_ < before;
+    }
+
+    __device__ void conclude(Status status) {
+        if (lane_index() != 0) return;
+        Report& report = *state_.report;
+        report.status = static_cast<int64>(status);
+        report.free_rows = free_count_;
+        report.reached_cols = counts_.reached;
+        report.phases = phases_;
+        report.rounds = rounds_;
+        report.offers = offers_;
+        report.searches = search_.search;
+        report.steps = steps_;
+        report.scans = scans_;
+        report.refreshes = refreshes_;
+        report.full_rows = full_rows_;
+        report.left = left_;
+        report.width = width_;
+        report.start_bound = start_bound_;
+        report.bound = bound_;
+    }
+
+    State& state_;
+    Counts& counts_;
+    Desk& desk_;
+    Scratch& scratch_;
+    AuctionStep auction_ = {};
+    SearchStep search_ = {};
+    double first_epsilon_, epsilon_factor_;  // in list widths; from phase to phase
+    double width_ = 0, start_bound_ = 0, bound_ = 0;
+    uint32 free_count_ = 0, left_ = 0, phases_ = 0, rounds_ = 0, steps_ = 0, full_rows_ = 0;
+    uint64 offers_ = 0, scans_ = 0, refreshes_ = 0;
+};

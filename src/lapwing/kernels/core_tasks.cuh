@@ -1,0 +1,179 @@
+// What a team is asked to do: orders, and numbers that block 0 finds for its leader.
+#pragma once
+#include "core_auction.cuh"
+#include "core_search.cuh"
+
+constexpr uint32 kWidthSamples = 256;
+
+enum class Task : uint32 {
+    free_all, auction_round, refresh, derive_u, derive_u_refreshed,                     // auction
+    begin_search, step, doubt_free, doubt, resolve,                                      // distances
+    lead_free, lead, lead_full, claim, update, augment, keep_free, copy_free,            // augmentation
+    list_width, start_bound, bound, cap, farthest,                                       // by block 0, for its leader
+    finish
+};
+
+struct Order {
+    Task task;
+    bool wide;     // all blocks carry it out
+    uint32 count;  // how much there is to do
+    uint32 extra;  // a second number, where a task needs one
+    AuctionStep auction;
+    SearchStep search;
+};
+static_assert(sizeof(Order) <= kOrderBytes);
+
+union Scratch {
+    ListScratch list;
+    uint64 keys[2][kMostWarps];
+    Dual widths[kWidthSamples];
+    double sums[kMostWarps];
+};
+
+// The best of all threads' keys (the least, or the greatest), in every thread of the block.
+__device__ inline uint64 best_in_block(Scratch& scratch, uint64 mine, bool least) {
+    const auto better = [least](uint64 a, uint64 b) { return (a < b) == least ? a : b; };
+    mine = warp_reduce(mine, better);
+    __syncthreads();
+    if (lane_index() == 0) scratch.keys[0][threadIdx.x / kWarp] = mine;
+    __syncthreads();
+    for (uint32 w = 0; w < kTeamThreads / kWarp; ++w) mine = better(mine, scratch.keys[0][w]);
+    __syncthreads();
+    return mine;
+}
+__device__ inline uint64 sum_in_block(Scratch& scratch, uint64 mine, uint32 turn) {
+    mine = warp_reduce(mine, [](uint64 a, uint64 b) { return a + b; });
+    if (lane_index() == 0) scratch.keys[turn % 2][threadIdx.x / kWarp] = mine;
+    __syncthreads();
+    uint64 sum = 0;
+    for (uint32 w = 0; w < kTeamThreads / kWarp; ++w) sum += scratch.keys[turn % 2][w];
+    return sum;
+}
+
+// The median of tau - first over some rows: the scale on which prices still have to move.
+__device__ inline void find_list_width(const Team& team, Scratch& scratch) {
+    const State& state = team.state;
+    const uint32 rows = state.matrix.rows, samples = rows < kWidthSamples ? rows : kWidthSamples;
+    for (uint32 k = threadIdx.x; k < samples; k += kTeamThreads) {
+        const int64 i = static_cast<int64>(static_cast<uint64>(k) * rows / samples);
+        const int32 j = __ldcg(state.list_col + i * kListSize);
+        const Dual tau = __ldcg(state.tau + i);
+        const bool bounded = j >= 0 && tau < infinity<Dual>();
+        scratch.widths[k] = bounded ? tau - (__ldcg(state.list_cost + i * kListSize) - __ldcg(state.v + j)) : Dual(0);
+    }
+    __syncthreads();
+    for (uint32 k = threadIdx.x; k < samples; k += kTeamThreads) {
+        uint32 rank = 0;
+        for (uint32 other = 0; other < samples; ++other) {
+            const Dual theirs = scratch.widths[other];
+            rank += theirs < scratch.widths[k] || (theirs == scratch.widths[k] && other < k);
+        }
+        if (rank == samples / 2) team.counts->answer = as_key(scratch.widths[k]);
+    }
+}
+
+// The dual objective: of v, with u as it is, or (where there is none yet) from the lists, which must be fresh.
+__device__ inline void find_bound(const Team& team, Scratch& scratch, bool from_lists) {
+    const State& state = team.state;
+    double sum = 0;
+    for (int32 j = threadIdx.x; j < state.matrix.cols; j += kTeamThreads) sum += static_cast<double>(__ldcg(state.v + j));
+    for (int64 i = threadIdx.x; i < state.matrix.rows; i += kTeamThreads) {
+        if (!from_lists) {
+            sum += static_cast<double>(__ldcg(state.u + i));
+        } else if (const int32 j = __ldcg(state.list_col + i * kListSize); j >= 0) {
+            sum += static_cast<double>(__ldcg(state.list_cost + i * kListSize) - __ldcg(state.v + j));
+        }
+    }
+    sum = warp_reduce(sum, [](double a, double b) { return a + b; });
+    if (lane_index() == 0) scratch.sums[threadIdx.x / kWarp] = sum;
+    __syncthreads();
+    if (threadIdx.x != 0) return;
+    for (uint32 w = 1; w < kTeamThreads / kWarp; ++w) sum += scratch.sums[w];
+    team.counts->answer = static_cast<uint64>(__double_as_longlong(sum));
+}
+
+// f(distance) for this thread's share of the free columns that were reached.
+template <class F>
+__device__ inline void each_met(const State& state, uint32 met, F f) {
+    for (uint32 k = threadIdx.x; k < met; k += kTeamThreads) f(__ldcg(state.distance + __ldcg(state.met_cols + k)));
+}
+__device__ inline void find_farthest(const Team& team, Scratch& scratch, uint32 met) {
+    uint64 farthest = 0;
+    each_met(team.state, met, [&](uint64 key) { farthest = key > farthest ? key : farthest; });
+    farthest = best_in_block(scratch, farthest, false);
+    if (threadIdx.x == 0) team.counts->answer = farthest;
+}
+// The distance within which `wanted` free columns lie, of `met` that were reached.
+__device__ inline void find_cap(const Team& team, Scratch& scratch, uint32 met, uint32 wanted) {
+    uint64 nearest = kFar, farthest = 0;
+    each_met(team.state, met, [&](uint64 key) {
+        nearest = key < nearest ? key : nearest;
+        farthest = key > farthest ? key : farthest;
+    });
+    nearest = best_in_block(scratch, nearest, true);
+    farthest = wanted == 1 ? nearest : best_in_block(scratch, farthest, false);
+    const uint32 share = threadIdx.x < met ? (met - threadIdx.x - 1) / kTeamThreads + 1 : 0;
+    const uint64 first = share > 0 ? __ldcg(team.state.distance + __ldcg(team.state.met_cols + threadIdx.x)) : kFar;
+    for (uint32 turn = 0; nearest < farthest; ++turn) {  // the smallest key with enough at or below it is in nearest..farthest
+        const uint64 middle = nearest + (farthest - nearest) / 2;
+        uint64 below = 0;
+        if (share == 1) below = first <= middle;
+        if (share > 1) each_met(team.state, met, [&](uint64 key) { below += key <= middle; });
+        const uint64 all = sum_in_block(scratch, below, turn);
+        if (all >= wanted) farthest = middle;
+        else nearest = middle + 1;
+        if (all == wanted) break;
+    }
+    // The bound becomes a distance, so that prices stay on the costs' grid.
+    uint64 largest = 0;
+    each_met(team.state, met, [&](uint64 key) { largest = key <= farthest && key > largest ? key : largest; });
+    largest = best_in_block(scratch, largest, false);
+    if (threadIdx.x == 0) team.counts->answer = largest;
+}
+
+// Compiled once, though the leader, its block and the others call it.
+LAPWING_NOINLINE __device__ void carry_out(const Order& order, const Team& team, Scratch& scratch) {
+    State& state = team.state;
+    const SearchStep& search = order.search;
+    switch (order.task) {
+        case Task::free_all: return free_all(team);
+        case Task::auction_round:
+            offer(team, order.auction);
+            team.sync();
+            return settle_offers(team, order.auction);
+        case Task::refresh:
+            for (uint32 at = team.block(); at < order.count; at += team.blocks()) {
+                list_row<false>(state, __ldcg(state.refresh_rows + at), scratch.list);
+            }
+            return;
+        case Task::derive_u: return derive_u(team, order.count, false);
+        case Task::derive_u_refreshed: return derive_u(team, order.count, true);
+        case Task::begin_search: return begin_search(team, order.count);
+        case Task::step:
+            relax(team, search);
+            team.sync();
+            return settle_changes(team, search);
+        case Task::doubt_free: return find_doubtful(team, search, true);
+        case Task::doubt: return find_doubtful(team, search, false);
+        case Task::resolve:
+            for (uint32 at = team.block(); at < order.count; at += team.blocks()) {
+                resolve_doubt(team, search, __ldcg(state.refresh_rows + at), scratch.list);
+            }
+            team.sync();
+            return settle_changes(team, search);
+        case Task::lead_free: return find_leaders(team, search, true);
+        case Task::lead: return find_leaders(team, search, false);
+        case Task::lead_full: return find_leaders_in_full(team, search);
+        case Task::claim: return claim_roots(team, search);
+        case Task::update: return update_duals(team, search, order.extra);
+        case Task::augment: return augment(team, search);
+        case Task::keep_free: return keep_free(team, order.count);
+        case Task::copy_free: return copy_free(team, order.count);
+        case Task::list_width: return find_list_width(team, scratch);
+        case Task::start_bound: return find_bound(team, scratch, true);
+        case Task::bound: return find_bound(team, scratch, false);
+        case Task::cap: return find_cap(team, scratch, order.count, order.extra);
+        case Task::farthest: return find_farthest(team, scratch, order.count);
+        case Task::finish: return;
+    }
+}
