@@ -58,6 +58,16 @@ $(BIN)/cmake --build $(1)
 $(BIN)/ctest --test-dir $(1) --output-on-failure
 endef
 
+.PHONY: kernels
+kernels: $(VENV)/with-test $(VENV)/with-kernels  ## compile every GPU kernel for every architecture and check its limits; needs no GPU
+	$(BIN)/python tools/check_kernels.py $(ARGS)
+	$(BIN)/python -m pytest tests/gpu
+
+.PHONY: test-gpu
+test-gpu: $(VENV)/with-test $(VENV)/with-cuda13  ## the tests that need an NVIDIA GPU
+	$(BIN)/python -c 'from lapwing.gpu.device import device_info; print(device_info(0))'
+	$(BIN)/python -m pytest -m gpu $(ARGS)
+
 .PHONY: fuzz
 fuzz: $(VENV)/with-fuzz  ## feed the file readers with damaged files for FUZZ_SECONDS (FUZZ_SEED=1 repeats a run)
 	@mkdir -p build/fuzz-corpus

@@ -1,7 +1,28 @@
 """Settings that all tests share."""
 
+import functools
+
 import hypothesis
+import pytest
 
 # The same examples in every run; no deadline, since machines differ.
 hypothesis.settings.register_profile("lapwing", deadline=None, derandomize=True, print_blob=True)
 hypothesis.settings.load_profile("lapwing")
+
+
+def pytest_runtest_setup(item):
+    """A test marked `gpu` is skipped where there is no GPU, and for no other reason."""
+    if item.get_closest_marker("gpu") is not None and why_no_gpu() is not None:
+        pytest.skip(why_no_gpu())
+
+
+@functools.cache
+def why_no_gpu():
+    """Why no GPU can be used, or None."""
+    from lapwing.errors import GpuError
+    from lapwing.gpu.device import device_count
+
+    try:
+        return None if device_count() > 0 else "no NVIDIA GPU is seen"
+    except GpuError as error:
+        return str(error)

@@ -17,6 +17,7 @@ ERRORS = [
     lw.RangeError("too large"),
     lw.ArgumentError("wrong"),
     lw.DtypeError("complex"),
+    lw.GpuError("no GPU"),
 ]
 
 

@@ -8,6 +8,7 @@ from lapwing.certificate import Certificate
 from lapwing.errors import (
     ArgumentError,
     DtypeError,
+    GpuError,
     InfeasibleError,
     InternalError,
     InvalidCostError,
@@ -23,6 +24,7 @@ __all__ = [
     "BatchResult",
     "Certificate",
     "DtypeError",
+    "GpuError",
     "InfeasibleError",
     "InternalError",
     "InvalidCostError",

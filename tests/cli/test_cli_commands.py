@@ -51,7 +51,7 @@ def test_plan(invoke) -> None:
 def test_info(invoke) -> None:
     text = invoke("info").stdout
     facts = json.loads(invoke("info", "--json").stdout)
-    for name in ("lapwing", "compiler", "simd", "hardware threads", "gpus"):
+    for name in ("lapwing", "compiler", "simd", "hardware threads", "gpus", "gpu driver", "cuda core", "kernel cache"):
         assert f"{name}:" in text
         assert name.replace(" ", "_") in facts
     assert facts["lapwing"] in invoke("--version").stdout
@@ -107,3 +107,24 @@ def test_bench_refuses(invoke) -> None:
 
 def test_version_is_the_packages(invoke) -> None:
     assert invoke("--version").stdout == f"lapwing, version {lapwing.cli.info.version()}\n"
+
+
+def test_warmup(invoke, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    pytest.importorskip("cuda.core", reason="cuda-core is not installed")
+    from lapwing.gpu import programs
+
+    monkeypatch.setenv("LAPWING_CACHE_DIR", str(tmp_path / "kernels"))
+    monkeypatch.setattr(programs, "PROGRAMS", (programs.CERTIFICATE,))
+    for count, options in ((1, ("--dtype", "int8")), (2, ("--dtype", "int8", "--dtype", "uint8", "--jobs", 1))):
+        text = invoke("warmup", "--arch", 90, *options).stdout
+        assert text.startswith(f"{count} programs for sm_90 are in {tmp_path / 'kernels'}")
+    assert "2 files" in invoke("info").stdout
+
+
+def test_warmup_without_gpus(invoke, monkeypatch: pytest.MonkeyPatch) -> None:
+    from lapwing.cli import warmup as module
+
+    monkeypatch.setattr(module, "present", lambda: (_ for _ in ()).throw(lapwing.GpuError("no NVIDIA GPU is seen")))
+    result = invoke("warmup")
+    assert result.exit_code == 1 and "no NVIDIA GPU" in result.stderr
+    assert invoke("warmup", "--arch", "42").exit_code == 2

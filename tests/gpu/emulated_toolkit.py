@@ -269,12 +269,3 @@ class Driver:
 
 
 DRIVER = Driver()
-
-
-def on_gpu(array, dtype=None):
-    """A NumPy array as if it lay on the emulated GPU; `dtype` "bfloat16" for uint16 bits."""
-    from lapwing.gpu.arrays import ANY, GpuArray
-    from lapwing.gpu.device import LEGACY_STREAM
-
-    strides = tuple(stride // array.itemsize for stride in array.strides)
-    return GpuArray(array, array.ctypes.data, array.shape, strides, dtype or array.dtype.name, 0, LEGACY_STREAM, ANY)

@@ -6,14 +6,19 @@ import ctypes
 import json
 import os
 import platform
+import re
 from importlib import metadata
 from typing import Any
 
 import click
 import numpy as np
 
+from lapwing.gpu.cache import cache_folder, cache_size
 
-@click.command(help="Print version, compiler, CPU features, threads and the GPUs that are seen.")
+
+@click.command(
+    help="Print versions, compiler, CPU features, threads, the GPUs that are seen and the cache of their kernels."
+)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of text.")
 def info(as_json: bool) -> None:
     facts = collect()
@@ -47,6 +52,10 @@ def collect() -> dict[str, Any]:
         "hardware_threads": features["hardware_threads"],
         "usable_threads": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count(),
         "gpus": gpus(),
+        "gpu_driver": gpu_driver(),
+        "cuda_core": installed("cuda-core"),
+        "nvrtc": installed("nvidia-cuda-nvrtc") or installed("nvidia-cuda-nvrtc-cu12"),
+        "kernel_cache": kernel_cache(),
     }
 
 
@@ -62,14 +71,46 @@ def processor() -> str:
     return platform.processor() or platform.machine()
 
 
+def installed(package: str) -> str:
+    """The version of a package, empty if it is not installed; nothing is imported."""
+    try:
+        return metadata.version(package)
+    except metadata.PackageNotFoundError:
+        return ""
+
+
+def kernel_cache() -> str:
+    """Where compiled GPU kernels are kept, and how many."""
+    files, size = cache_size()
+    return f"{cache_folder()} ({files} {'file' if files == 1 else 'files'}, {size / 2**20:.1f} MiB)"
+
+
+def gpu_driver() -> str:
+    """The driver's version and the newest CUDA that it runs, empty if there is no driver."""
+    driver, version = _driver(), ctypes.c_int()
+    if driver is None or driver.cuDriverGetVersion(ctypes.byref(version)) != 0:
+        return ""
+    cuda = f"CUDA {version.value // 1000}.{version.value % 1000 // 10}"
+    try:
+        with open("/proc/driver/nvidia/version", encoding="utf-8", errors="replace") as lines:
+            own = re.search(r"\s(\d+\.[\d.]+)\s", lines.readline())
+    except OSError:
+        own = None
+    return f"{own[1]} ({cuda})" if own else cuda
+
+
+def _driver() -> ctypes.CDLL | None:
+    try:
+        return ctypes.CDLL("libcuda.so.1")
+    except OSError:
+        return None
+
+
 def gpus() -> list[str]:
     """Names and compute capabilities of NVIDIA GPUs, asked of the driver; empty without driver or GPU."""
-    try:
-        driver = ctypes.CDLL("libcuda.so.1")
-    except OSError:
-        return []
+    driver = _driver()
     count = ctypes.c_int()
-    if driver.cuInit(0) != 0 or driver.cuDeviceGetCount(ctypes.byref(count)) != 0:
+    if driver is None or driver.cuInit(0) != 0 or driver.cuDeviceGetCount(ctypes.byref(count)) != 0:
         return []
     return [_gpu(driver, ordinal) for ordinal in range(count.value)]
 

@@ -10,6 +10,7 @@ from lapwing.cli.generate import generate
 from lapwing.cli.info import info, version
 from lapwing.cli.plan import plan
 from lapwing.cli.solve import solve
+from lapwing.cli.warmup import warmup
 
 
 @click.group(
@@ -22,5 +23,5 @@ def main() -> None:
     """Parse the command line; each command has its own file."""
 
 
-for _command in (solve, plan, generate, bench, info):
+for _command in (solve, plan, generate, bench, info, warmup):
     main.add_command(_command)

@@ -85,8 +85,9 @@ class _Proof:
         self.tall = not answer.prices and self.rows > self.cols
         self.integer = cost.dtype in INTEGERS
         self.limbs = 2 if self.integer else 66  # of an exact sum
-        # A line is a row, or a column if columns are closer together in memory.
-        self.by_columns = abs(cost.strides[0]) < abs(cost.strides[1])
+        # A line is a row, or a column if the costs of a column are closer together in memory.
+        row_stride, col_stride = map(abs, cost.strides)
+        self.by_columns = row_stride < col_stride or (row_stride == col_stride and self.tall)
         self.lines = self.cols if self.by_columns else self.rows
         self.line_stride, self.position_stride = cost.strides[::-1] if self.by_columns else cost.strides
         self.duals = (answer.v, answer.u) if self.by_columns else (answer.u, answer.v)
@@ -239,7 +240,7 @@ def _nearest(total: int) -> float:
     try:
         return total / _FINEST
     except OverflowError:
-        return math.copysign(math.inf, total)
+        return math.inf if total > 0 else -math.inf
 
 
 def _upward(total: int) -> float:

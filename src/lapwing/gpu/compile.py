@@ -45,8 +45,8 @@ def compile_program(program: Program, variant: Variant, architecture: int, log: 
     except Exception as error:  # cuda.core's own errors have no common base class
         version = ".".join(map(str, toolkit.nvrtc_version()))
         raise GpuError(
-            f"kernels/{program.source} with {dict(variant)} does not compile for sm_{architecture} (NVRTC {version}); if "
-            f"the GPU is newer than this compiler, upgrade it with pip install -U 'lapwing[cuda13]'.\n{error}"
+            f"kernels/{program.source} with {dict(variant)} does not compile for sm_{architecture}: NVRTC {version}. "
+            f"If the GPU is newer than this, upgrade with pip install -U 'lapwing[cuda13]'.\n{error}"
         ) from error
     return bytes(compiled.code)
 

@@ -17,7 +17,7 @@ from lapwing.errors import GpuError
 from lapwing.gpu import toolkit
 from lapwing.gpu.programs import ARCHITECTURES, target_architecture
 
-# The driver's names for the default streams, which belong to whatever context is current; libraries write the first as 0.
+# The driver's names for the default streams of whatever context is current; libraries write the first as 0.
 LEGACY_STREAM = 1
 _PER_THREAD_STREAM = 2
 

@@ -279,13 +279,14 @@ __device__ inline void check_matching(const Vectors& in, Totals& totals) {
         } else if (i >= 0 && (j < 0 || j >= in.cols)) {
             report_fault(in, 0, i, kColumnRange);
         } else if (i >= 0) {
-            if (in.owners[j] != static_cast<uint32>(in.rows - i)) report_fault(in, 0, i, kColumnTwice);
+            const bool twice = in.owners[j] != static_cast<uint32>(in.rows - i);
+            if (twice) report_fault(in, 0, i, kColumnTwice);
             const Dual c = minimised(in.cost[i * in.row_stride + j * in.col_stride], in.maximize);
             if (kIsFloat && c == infinity<Dual>()) {
                 report_fault(in, 0, i, kForbiddenPair);
             } else if (is_valid_cost(c)) {
                 amount = c;
-                matched = true;
+                matched = !twice;
             }
         }
         add_exactly(totals.primal, amount);

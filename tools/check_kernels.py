@@ -1,0 +1,137 @@
+"""Compile every GPU program, in every variant, for every architecture, and hold its kernels to recorded limits.
+
+Needs cuda-core and NVRTC, but neither a GPU nor a driver. The assembler reports each kernel's registers, bytes of
+spills (stores and loads) and static shared memory; more of any than tests/gpu/limits.json says is an error. Such
+numbers change with the compiler, so they are compared only under the version that they were recorded with; under any
+other it is enough that everything compiles.
+"""
+
+from __future__ import annotations
+
+import argparse
+import io
+import json
+import os
+import re
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import NamedTuple
+
+from lapwing.errors import GpuError
+from lapwing.gpu.compile import compile_program
+from lapwing.gpu.programs import ARCHITECTURES, Program, Variant, builds
+from lapwing.gpu.toolkit import nvrtc_version
+
+LIMITS = Path(__file__).resolve().parent.parent / "tests" / "gpu" / "limits.json"
+
+_ENTRY = re.compile(r"Compiling entry function '(\w+)'")
+_SPILLS = re.compile(r"(\d+) bytes spill stores, (\d+) bytes spill loads")
+_REGISTERS = re.compile(r"Used (\d+) registers")
+_SHARED = re.compile(r"(\d+) bytes smem")
+
+
+class Use(NamedTuple):
+    """What a kernel uses: registers of a thread, bytes of its spills, bytes of a block's static shared memory."""
+
+    registers: int
+    spill_bytes: int
+    shared_bytes: int
+
+
+Uses = dict[str, dict[str, Use]]  # "program kernel variant" -> architecture -> use
+
+
+def parse(log: str) -> dict[str, Use]:
+    """The assembler's report as uses by kernel; functions that a kernel calls count as part of it."""
+    uses = {}
+    _, *parts = _ENTRY.split(log)
+    for kernel, part in zip(parts[::2], parts[1::2], strict=True):
+        registers = max(map(int, _REGISTERS.findall(part)))
+        spills = sum(int(stores) + int(loads) for stores, loads in _SPILLS.findall(part))
+        uses[kernel] = Use(registers, spills, sum(map(int, _SHARED.findall(part))))
+    return uses
+
+
+def compile_all(architectures: tuple[int, ...], jobs: int) -> tuple[Uses, list[str]]:
+    """Uses of all kernels, and what went wrong."""
+    uses: Uses = {}
+    problems = []
+
+    def compile_one(build: tuple[Program, Variant, int]) -> dict[str, Use] | str:
+        program, variant, architecture = build
+        log = io.StringIO()
+        try:
+            compile_program(program, variant, architecture, log)
+        except GpuError as error:
+            return str(error)
+        found = parse(log.getvalue())
+        missing = set(program.kernels).symmetric_difference(found)
+        return found if not missing else f"{program.source} and the table of programs disagree on {sorted(missing)}"
+
+    work = builds(architectures)
+    with ThreadPoolExecutor(jobs) as pool:
+        for (program, variant, architecture), found in zip(work, pool.map(compile_one, work), strict=True):
+            if isinstance(found, str):
+                problems.append(found)
+                continue
+            for kernel, use in found.items():
+                name = " ".join([program.name, kernel, *(f"{macro}={value}" for macro, value in variant)])
+                uses.setdefault(name, {})[str(architecture)] = use
+    return uses, problems
+
+
+def compare(uses: Uses, limits: dict[str, dict[str, list[int]]]) -> list[str]:
+    """What exceeds its limit, or has none."""
+    problems = []
+    for name, by_architecture in uses.items():
+        for architecture, use in by_architecture.items():
+            limit = limits.get(name, {}).get(architecture)
+            if limit is None:
+                problems.append(f"{name}, sm_{architecture}: no limit is recorded")
+                continue
+            problems += [
+                f"{name}, sm_{architecture}: {value} {field.replace('_', ' ')}, recorded {most}"
+                for field, value, most in zip(Use._fields, use, limit, strict=True)
+                if value > most
+            ]
+    return problems
+
+
+def write_limits(uses: Uses, compiler: str) -> None:
+    """One line a kernel and variant."""
+    lines = [f"  {json.dumps(name)}: {json.dumps(use)}" for name, use in sorted(uses.items())]
+    LIMITS.write_text(f'{{"nvrtc": "{compiler}", "limits": {{\n' + ",\n".join(lines) + "\n}}\n", encoding="utf-8")
+
+
+def main() -> int:
+    """Compile, compare or record; return the exit code."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--record", action="store_true", help="write the limits instead of comparing with them")
+    parser.add_argument(
+        "--arch", type=int, choices=ARCHITECTURES, action="append", help="only this one; may be repeated"
+    )
+    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
+    arguments = parser.parse_args()
+    began = time.perf_counter()
+    uses, problems = compile_all(tuple(arguments.arch or ARCHITECTURES), arguments.jobs)
+    compiler = ".".join(map(str, nvrtc_version()))
+    print(f"{len(uses)} kernels and variants, NVRTC {compiler}, {time.perf_counter() - began:.0f} s")
+    if arguments.record and not problems:
+        write_limits(uses, compiler)
+        return 0
+    recorded = json.loads(LIMITS.read_text(encoding="utf-8"))
+    if recorded["nvrtc"] == compiler:
+        over = compare(uses, recorded["limits"])
+        problems += over
+        if over:
+            problems.append("if that is meant, record it: python tools/check_kernels.py --record")
+    else:
+        print(f"limits are of NVRTC {recorded['nvrtc']}: not compared")
+    print("\n".join(problems) or "kernels: within their limits")
+    return 1 if problems else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
