@@ -29,7 +29,8 @@ struct Answer {
     std::vector<int64> row_to_col;
 };
 
-Answer solve_emulated(const std::vector<Cost>& cost, int64 rows, int64 cols, bool maximize, std::uint64_t seed, unsigned blocks) {
+Answer solve_emulated(const std::vector<Cost>& cost, int64 rows, int64 cols, bool maximize, std::uint64_t seed,
+                      unsigned blocks) {
     State state;
     state.matrix = {cost.data(), cols, static_cast<int32>(rows), static_cast<int32>(cols), maximize};
     state.carve(nullptr);
@@ -42,8 +43,10 @@ Answer solve_emulated(const std::vector<Cost>& cost, int64 rows, int64 cols, boo
     answer.row_to_col.assign(rows, 99);
     const int64 sense = maximize;
     Dual *u = answer.u.data(), *v = answer.v.data();
-    launch({.grid = {2}, .block = {256}, .seed = seed}, [&] { prepare(cost.data(), cols, rows, cols, sense, u, v, workspace); });
-    launch({.grid = {2}, .block = {256}, .seed = seed}, [&] { list_rows(cost.data(), cols, rows, cols, sense, u, v, workspace); });
+    launch({.grid = {2}, .block = {256}, .seed = seed},
+           [&] { prepare(cost.data(), cols, rows, cols, sense, u, v, workspace); });
+    launch({.grid = {2}, .block = {256}, .seed = seed},
+           [&] { list_rows(cost.data(), cols, rows, cols, sense, u, v, workspace); });
     launch({.grid = {blocks}, .block = {THREADS}, .seed = seed, .cooperative = true},
            [&] { solve(cost.data(), cols, rows, cols, sense, u, v, workspace, 1.0, 0.25); });
     launch({.grid = {1}, .block = {64}, .seed = seed},
@@ -53,17 +56,23 @@ Answer solve_emulated(const std::vector<Cost>& cost, int64 rows, int64 cols, boo
     return answer;
 }
 
-void check_answer(const std::vector<Cost>& cost, int64 rows, int64 cols, bool maximize, std::uint64_t seed, unsigned blocks) {
+void check_answer(const std::vector<Cost>& cost, int64 rows, int64 cols, bool maximize, std::uint64_t seed,
+                  unsigned blocks) {
     std::vector<float64> as_double;
     std::vector<std::int64_t> as_int;
     const Answer answer = solve_emulated(cost, rows, cols, maximize, seed, blocks);
-    lapwing::Problem<COST> problem{{cost.data(), static_cast<int>(rows), static_cast<int>(cols), cols, 1}, maximize, nullptr};
+    lapwing::Problem<COST> problem{
+        {cost.data(), static_cast<int>(rows), static_cast<int>(cols), cols, 1}, maximize, nullptr};
     const auto optimum = lapwing::test::reference_optimum(problem);
     if (!optimum) {
         CHECK(answer.report.status == static_cast<int64>(Status::infeasible));
         return;
     }
-    if (!CHECK(answer.report.status == static_cast<int64>(Status::optimal))) { std::printf("status %lld searches %lld left %lld free %lld\n", answer.report.status, answer.report.searches, answer.report.left, answer.report.free_rows); return; }
+    if (!CHECK(answer.report.status == static_cast<int64>(Status::optimal))) {
+        std::printf("status %lld searches %lld left %lld free %lld\n", answer.report.status, answer.report.searches,
+                    answer.report.left, answer.report.free_rows);
+        return;
+    }
     std::vector<char> taken(cols);
     const double sign = maximize ? -1 : 1;
     double objective = 0, dual = 0, worst = 0, slack = 0, scale = 1;
@@ -127,8 +136,9 @@ int main(int argc, char** argv) {
         const int kind = static_cast<int>(random() % 10);
         const bool maximize = kind != 9 && random() % 4 == 0;
         const unsigned blocks = 1 + random() % 3;
-        lapwing::test::tally().where = "problem " + std::to_string(k) + ": " + std::to_string(rows) + " x " + std::to_string(cols) +
-                                       ", kind " + std::to_string(kind) + ", blocks " + std::to_string(blocks);
+        lapwing::test::tally().where = "problem " + std::to_string(k) + ": " + std::to_string(rows) + " x " +
+                                       std::to_string(cols) + ", kind " + std::to_string(kind) + ", blocks " +
+                                       std::to_string(blocks);
         if (std::getenv("VERBOSE")) std::printf("%s\n", lapwing::test::tally().where.c_str());
         check_answer(draw(random, rows, cols, kind), rows, cols, maximize, k % 2 ? random() : 0, blocks);
     }

@@ -24,10 +24,11 @@ struct AuctionStep {
     uint32 present;   // 0 or 1
     Dual epsilon;
     double unit;      // of the grid; 1 for integers
+    double units_in_one;
 };
 
-__device__ inline uint64 in_units(double x, double unit) {
-    const double units = floor(x / unit);
+__device__ inline uint64 in_units(double x, double units_in_one) {
+    const double units = floor(x * units_in_one);  // exactly: a power of two
     return units < static_cast<double>(kMostUnits) ? static_cast<uint64>(units) : kMostUnits;
 }
 __device__ inline uint64 in_units(int64 x, double) {
@@ -117,7 +118,7 @@ __device__ inline void offer(const Team& team, const AuctionStep& step) {
         state.target[step.present][index] = offers ? j : kNone;
         if (!offers) return;
         const Dual second = nearest.second < tau ? nearest.second : tau;
-        const uint64 units = second < infinity<Dual>() ? in_units(second - nearest.first + step.epsilon, step.unit) : kMostUnits;
+        const uint64 units = second < infinity<Dual>() ? in_units(second - nearest.first + step.epsilon, step.units_in_one) : kMostUnits;
         atomicMax(state.offer[step.present] + j, units << kRowBits | (kRowMask - static_cast<uint64>(i)));
     });
 }
@@ -131,18 +132,16 @@ __device__ inline void settle_offers(const Team& team, const AuctionStep& step) 
         const int32 j = there ? __ldcg(state.target[step.present] + index) : kNone;
         int32 goes_on = i;
         const uint64 best = j >= 0 ? __ldcg(state.offer[step.present] + j) : 0;
+        const int32 holder = j >= 0 ? __ldcg(state.col_to_row + j) : kNone;  // of use to the winner alone, as is v
+        const Dual v = j >= 0 ? __ldcg(state.v + j) : Dual(0);
         const uint64 units = best >> kRowBits;
-        bool won = j >= 0 && kRowMask - (best & kRowMask) == static_cast<uint64>(i);
+        const bool won = j >= 0 && kRowMask - (best & kRowMask) == static_cast<uint64>(i) && (units > 0 || holder < 0);
         if (won) {
-            const int32 holder = __ldcg(state.col_to_row + j);
-            won = units > 0 || holder < 0;
-            if (won) {
-                state.v[j] = __ldcg(state.v + j) - of_units(units, step.unit);
-                state.col_to_row[j] = i;
-                state.row_to_col[i] = j;
-                if (holder >= 0) state.row_to_col[holder] = kNone;
-                goes_on = holder;
-            }
+            __stcg(state.v + j, v - of_units(units, step.unit));
+            __stcg(state.col_to_row + j, i);
+            state.row_to_col[i] = j;
+            if (holder >= 0) state.row_to_col[holder] = kNone;
+            goes_on = holder;
         }
         if (__any_sync(kAllLanes, won) && lane_index() == 0) atomicExch(&team.counts->moved, 1u);
         append(state.rows_at_work[!step.present], &team.counts->next, goes_on);

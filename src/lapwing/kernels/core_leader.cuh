@@ -5,7 +5,8 @@
 
 // Times are flat in all of these, within a few per cent for factors of two.
 struct Tuning {
-    static constexpr uint32 wide_count = THREADS;        // rows or columns from which all blocks take part
+    static constexpr uint32 wide_rows = THREADS / 8 * 3;  // rows of an auction or a search from which all blocks take part
+    static constexpr uint32 wide_count = THREADS;        // other things from which they do
     static constexpr uint32 phase_rounds = 64;           // at most, of an auction phase
     static constexpr uint32 phase_left = 512;            // a phase ends when one row of so many is free
     static constexpr double least_epsilon = 1.0 / 1024;  // in list widths; below it comes zero
@@ -124,6 +125,7 @@ class Leader {
         frexp(width_, &exponent);
         const bool whole = Dual(0.5) == Dual(0);
         auction_.unit = whole ? 1.0 : ldexp(1.0, exponent - Tuning::unit_bits);
+        auction_.units_in_one = 1 / auction_.unit;
         // Where columns outnumber rows, prices must rise no further than they have to.
         auction_.epsilon = square() ? static_cast<Dual>(epsilon) : Dual(0);
     }
@@ -152,7 +154,7 @@ class Leader {
         auction_.previous = auction_.present = 0;
         const uint32 enough = state_.matrix.rows / Tuning::phase_left;
         for (uint32 round = 0; round < Tuning::phase_rounds && auction_.count > enough; ++round) {
-            perform(Task::auction_round, auction_.count);
+            perform(Task::auction_round, auction_.count, Tuning::wide_rows);
             ++rounds_;
             offers_ += auction_.count;
             auction_.previous = auction_.count;
@@ -197,7 +199,7 @@ class Leader {
                 ++search_.number;
                 ++steps_;
                 scans_ += frontier;
-                perform(Task::step, frontier);
+                perform(Task::step, frontier, Tuning::wide_rows);
                 frontier = settled();
             }
             perform(Task::doubt_free, free_count_);
@@ -225,7 +227,7 @@ class Leader {
     // Augments along disjoint paths within the cap, and moves the duals. False if there is a contradiction.
     __device__ bool match() {
         perform(Task::lead_free, free_count_);
-        perform(Task::lead, counts_.reached);
+        perform(Task::lead, counts_.reached, Tuning::wide_rows);
         perform(Task::lead_full, counts_.full, 2);
         full_rows_ += counts_.full;
         perform(Task::claim, counts_.met);

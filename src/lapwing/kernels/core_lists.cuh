@@ -86,11 +86,11 @@ __device__ inline uint32 warp_min(uint32 x) {
 #endif
 }
 
-// Where column j stands among row i's ties.
-__device__ inline int32 tie_order(const Matrix& matrix, int32 i, int32 j) {
-    const int32 first = static_cast<int32>(static_cast<int64>(i) * matrix.cols / matrix.rows);
-    return j >= first ? j - first : j - first + matrix.cols;
+// The column at which row i's ties begin, and where column j stands among them.
+__device__ inline int32 first_tie(const Matrix& matrix, int32 i) {
+    return static_cast<int32>(static_cast<int64>(i) * matrix.cols / matrix.rows);
 }
+__device__ inline int32 tie_order(int32 first, int32 cols, int32 j) { return j >= first ? j - first : j - first + cols; }
 
 // A value below which, or at which, there are at least kWanted of the block's `least`, one a thread (infinity if they are
 // fewer). Every thread gets it.
@@ -117,7 +117,7 @@ __device__ inline Dual list_bound(ListScratch& scratch, Dual least) {
 __device__ inline void collect_ties(const State& state, int32 i, ListScratch& scratch, Dual bound) {
     const Matrix& matrix = state.matrix;
     const uint32 warp = threadIdx.x / kWarp, warps = blockDim.x / kWarp;
-    const int32 first = static_cast<int32>(static_cast<int64>(i) * matrix.cols / matrix.rows);
+    const int32 first = first_tie(matrix, i);
     for (int32 base = 0; base < matrix.cols; base += blockDim.x) {
         __syncthreads();
         const uint32 begin = scratch.below;
@@ -146,13 +146,16 @@ __device__ inline void collect_ties(const State& state, int32 i, ListScratch& sc
 // Puts the smallest of what was collected into row i's list, in order; the first that is left out gives tau.
 __device__ inline void write_list(const State& state, int32 i, ListScratch& scratch, uint32 count) {
     const int64 list = static_cast<int64>(i) * kListSize;
+    const int32 first = first_tie(state.matrix, i), cols = state.matrix.cols;
     for (uint32 mine = threadIdx.x; mine < count; mine += blockDim.x) {
         const Dual x = scratch.value[mine];
-        const int32 j = scratch.col[mine], order = tie_order(state.matrix, i, j);
+        const int32 j = scratch.col[mine], order = tie_order(first, cols, j);
         uint32 rank = 0;
+#pragma unroll 4
         for (uint32 k = 0; k < count; ++k) {
             const Dual other = scratch.value[k];
-            rank += other < x || (other == x && tie_order(state.matrix, i, scratch.col[k]) < order);
+            rank += other < x;
+            if (other == x) rank += tie_order(first, cols, scratch.col[k]) < order;
         }
         if (rank < kListSize) {
             state.list_col[list + rank] = j;

@@ -36,20 +36,39 @@ __device__ inline Dual reduced(Dual cost, Dual v, Dual u) {
     return x > Dual(0) ? x : Dual(0);
 }
 
-// Column j is at distance x or nearer. All lanes of a warp call it, with j = kNone if they have nothing to say.
-__device__ inline void reach(const Team& team, const SearchStep& step, int32 j, Dual x) {
+// Columns col[k] are at distance x[k] or nearer, where they were at known[k]; those of kNone are not meant. All lanes of a warp
+// call it. What takes long is on its way for all of them at once.
+template <uint32 n>
+__device__ inline void reach(const Team& team, const SearchStep& step, const int32 (&col)[n], const Dual (&x)[n],
+                             const uint64 (&known)[n]) {
     State& state = team.state;
-    const uint64 key = as_key(x);
-    bool fell = false, first = false;
-    if (j >= 0 && key <= step.cap && key < __ldcg(state.distance + j)) {
-        const uint64 before = atomicMin(state.distance + j, key);
-        first = before == kFar;
-        fell = before > key && atomicExch(state.step + j, step.number) != step.number;
+    uint64 before[n];
+    bool falls[n], first[n];
+#pragma unroll
+    for (uint32 k = 0; k < n; ++k) {
+        const uint64 key = as_key(x[k]);
+        falls[k] = col[k] >= 0 && key <= step.cap && key < known[k];
+        before[k] = falls[k] ? atomicMin(state.distance + col[k], key) : 0;
     }
-    if (first) state.leader[j] = kNoRow;
-    append(state.reached_cols, &team.counts->reached, first ? j : kNone);
-    append(state.met_cols, &team.counts->met, first && __ldcg(state.col_to_row + j) < 0 ? j : kNone);
-    append(state.changed_cols, &team.counts->changed, fell ? j : kNone);
+    uint32 was[n];
+#pragma unroll
+    for (uint32 k = 0; k < n; ++k) {
+        first[k] = falls[k] && before[k] == kFar;
+        falls[k] = falls[k] && before[k] > as_key(x[k]);
+        was[k] = falls[k] ? atomicExch(state.step + col[k], step.number) : 0;
+    }
+    int32 holder[n];
+#pragma unroll
+    for (uint32 k = 0; k < n; ++k) {
+        holder[k] = first[k] ? __ldcg(state.col_to_row + col[k]) : 0;
+        if (first[k]) state.leader[col[k]] = kNoRow;
+    }
+#pragma unroll
+    for (uint32 k = 0; k < n; ++k) {
+        append(state.changed_cols, &team.counts->changed, falls[k] && was[k] != step.number ? col[k] : kNone);
+        append(state.reached_cols, &team.counts->reached, first[k] ? col[k] : kNone);
+        append(state.met_cols, &team.counts->met, first[k] && holder[k] < 0 ? col[k] : kNone);
+    }
 }
 
 // The frontier's candidates.
@@ -58,17 +77,20 @@ __device__ inline void relax(const Team& team, const SearchStep& step) {
     team.each_by_lanes(step.count, [&](uint32 index, uint32 part) {
         const bool there = index < step.count;
         const int32 i = there ? __ldcg(state.rows_at_work[step.present] + index) : 0;
-        const Candidates mine = load_candidates(state, i, part);
+        Candidates mine = load_candidates(state, i, part);
         const Dual u = __ldcg(state.u + i), distance = __ldcg(state.row_distance + i);
         const int32 own = __ldcg(state.row_to_col + i);
-        Dual v[kLaneCandidates];
-#pragma unroll
-        for (uint32 k = 0; k < kLaneCandidates; ++k) v[k] = mine.col[k] >= 0 ? __ldcg(state.v + mine.col[k]) : Dual(0);
+        Dual x[kLaneCandidates];
+        uint64 known[kLaneCandidates];
 #pragma unroll
         for (uint32 k = 0; k < kLaneCandidates; ++k) {
-            const bool counts = there && mine.col[k] >= 0 && mine.col[k] != own;
-            reach(team, step, counts ? mine.col[k] : kNone, distance + reduced(mine.cost[k], v[k], u));
+            if (!there || mine.col[k] == own) mine.col[k] = kNone;
+            x[k] = mine.col[k] >= 0 ? __ldcg(state.v + mine.col[k]) : Dual(0);
+            known[k] = mine.col[k] >= 0 ? __ldcg(state.distance + mine.col[k]) : 0;
         }
+#pragma unroll
+        for (uint32 k = 0; k < kLaneCandidates; ++k) x[k] = distance + reduced(mine.cost[k], x[k], u);
+        reach(team, step, mine.col, x, known);
     });
 }
 
@@ -124,9 +146,11 @@ __device__ inline void resolve_doubt(const Team& team, const SearchStep& step, i
     for (int32 base = 0; base < state.matrix.cols; base += blockDim.x) {
         const int32 j = base + static_cast<int32>(threadIdx.x);
         const bool there = j < state.matrix.cols && j != own;
-        const Dual cost = there ? state.matrix.minimised(state.matrix.row(i)[j]) : Dual(0);
-        reach(team, step, there && cost < infinity<Dual>() ? j : kNone,
-              distance + reduced(cost, there ? __ldcg(state.v + j) : Dual(0), u));
+        const Dual cost = there ? state.matrix.minimised(state.matrix.row(i)[j]) : infinity<Dual>();
+        const int32 col[] = {cost < infinity<Dual>() ? j : kNone};
+        const Dual x[] = {distance + reduced(cost, there ? __ldcg(state.v + j) : Dual(0), u)};
+        const uint64 known[] = {there ? __ldcg(state.distance + j) : 0};
+        reach(team, step, col, x, known);
     }
 }
 

@@ -4,6 +4,7 @@
 #include "core_search.cuh"
 
 constexpr uint32 kWidthSamples = 256;
+constexpr uint32 kSorted = THREADS < 512 ? THREADS : 512;  // distances that are ranked by comparing all
 
 enum class Task : uint32 {
     free_all, auction_round, refresh, derive_u, derive_u_refreshed,                     // auction
@@ -26,6 +27,7 @@ static_assert(sizeof(Order) <= kOrderBytes);
 union Scratch {
     ListScratch list;
     uint64 keys[2][kMostWarps];
+    uint64 sorted[kSorted];
     Dual widths[kWidthSamples];
     double sums[kMostWarps];
 };
@@ -105,20 +107,24 @@ __device__ inline void find_farthest(const Team& team, Scratch& scratch, uint32 
 }
 // The distance within which `wanted` free columns lie, of `met` that were reached.
 __device__ inline void find_cap(const Team& team, Scratch& scratch, uint32 met, uint32 wanted) {
-    uint64 nearest = kFar, farthest = 0;
-    each_met(team.state, met, [&](uint64 key) {
-        nearest = key < nearest ? key : nearest;
-        farthest = key > farthest ? key : farthest;
-    });
-    nearest = best_in_block(scratch, nearest, true);
-    farthest = wanted == 1 ? nearest : best_in_block(scratch, farthest, false);
-    const uint32 share = threadIdx.x < met ? (met - threadIdx.x - 1) / kTeamThreads + 1 : 0;
-    const uint64 first = share > 0 ? __ldcg(team.state.distance + __ldcg(team.state.met_cols + threadIdx.x)) : kFar;
-    for (uint32 turn = 0; nearest < farthest; ++turn) {  // the smallest key with enough at or below it is in nearest..farthest
+    if (met <= kSorted) {  // every key counts those before it
+        uint64 mine = 0;
+        if (threadIdx.x < met) mine = scratch.sorted[threadIdx.x] = __ldcg(team.state.distance + __ldcg(team.state.met_cols + threadIdx.x));
+        __syncthreads();
+        if (threadIdx.x >= met) return;
+        uint32 rank = 0;
+#pragma unroll 8
+        for (uint32 k = 0; k < met; ++k) rank += scratch.sorted[k] < mine || (scratch.sorted[k] == mine && k < threadIdx.x);
+        if (rank == wanted - 1) team.counts->answer = mine;
+        return;
+    }
+    uint64 nearest = 0, farthest = 0;  // the smallest key with enough at or below it is in nearest..farthest
+    each_met(team.state, met, [&](uint64 key) { farthest = key > farthest ? key : farthest; });
+    farthest = best_in_block(scratch, farthest, false);
+    for (uint32 turn = 0; nearest < farthest; ++turn) {
         const uint64 middle = nearest + (farthest - nearest) / 2;
         uint64 below = 0;
-        if (share == 1) below = first <= middle;
-        if (share > 1) each_met(team.state, met, [&](uint64 key) { below += key <= middle; });
+        each_met(team.state, met, [&](uint64 key) { below += key <= middle; });
         const uint64 all = sum_in_block(scratch, below, turn);
         if (all >= wanted) farthest = middle;
         else nearest = middle + 1;
