@@ -130,7 +130,15 @@ struct Block {
     }
     Block(const Block&) = delete;
     Block& operator=(const Block&) = delete;
-    ~Block() { munmap(stacks, stack_bytes()); }
+    ~Block() {
+        unpoison();  // the next mapping here is none of ours
+        munmap(stacks, stack_bytes());
+    }
+    void unpoison() {
+#if defined(__SANITIZE_ADDRESS__)
+        __asan_unpoison_memory_region(stacks, stack_bytes());
+#endif
+    }
     std::size_t stack_bytes() const { return fibers.size() * kStackBytes; }
     std::uint64_t& canary(const Fiber& fiber) {
         return *reinterpret_cast<std::uint64_t*>(stacks + fiber.number * kStackBytes);
@@ -260,10 +268,12 @@ void Block::prepare(unsigned k) {
 void Block::run(unsigned which) {
     number = which;
     random = (grid.how.seed + number) * 0x9e3779b97f4a7c15 | 1;
-    if (grid.how.shared_bytes != 0) std::fill_n(grid.shared[shared_index], grid.how.shared_bytes, 0xa5);
-#if defined(__SANITIZE_ADDRESS__)
-    __asan_unpoison_memory_region(stacks, stack_bytes());
-#elif defined(LAPWING_EMULATION_TSAN)
+    {
+        [[maybe_unused]] const Unwatched unwatched;
+        std::fill_n(grid.shared[shared_index], grid.how.shared_bytes, 0xa5);
+    }
+    unpoison();
+#if defined(LAPWING_EMULATION_TSAN)
     outside.sanitizer_state = __tsan_get_current_fiber();
 #endif
     alive = static_cast<unsigned>(fibers.size());
@@ -343,14 +353,20 @@ bool Block::complete(Barrier& barrier, unsigned threads) {
 std::string Block::describe() const {
     std::string text =
         "; in block " + std::to_string(number) + " " + std::to_string(fibers.size() - alive) + " threads have returned";
-    int shown = 0;
-    for (const Fiber& fiber : fibers) {
-        if (fiber.where == nullptr || ++shown > 40) continue;
+    const auto alike = [](const Fiber& a, const Fiber& b) {
+        return b.where != nullptr && same_name(a.where, b.where) && a.combine == b.combine && a.mask == b.mask;
+    };
+    for (std::size_t k = 0, end; k < fibers.size() && text.size() < 1000; k = end) {
+        const Fiber& first = fibers[k];
+        end = k + 1;
+        if (first.where == nullptr) continue;
+        while (end < fibers.size() && alike(first, fibers[end])) ++end;
         char mask[32] = "";
-        if (fiber.combine != nullptr) std::snprintf(mask, sizeof mask, " (mask %08x)", fiber.mask);
-        text += "; " + std::to_string(fiber.number) + " waits at " + fiber.where + mask;
+        if (first.combine != nullptr) std::snprintf(mask, sizeof mask, " (mask %08x)", first.mask);
+        text += "; " + std::to_string(k) + (end > k + 1 ? " to " + std::to_string(end - 1) + " wait" : " waits") +
+                " at " + first.where + mask;
     }
-    return text + (shown > 40 ? "; ..." : "");
+    return text;
 }
 
 std::uint32_t random_bits() {

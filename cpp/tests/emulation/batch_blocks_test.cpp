@@ -1,0 +1,70 @@
+// The engines with a block a problem, on the processor: matrices in shared memory, and staged in global memory.
+#include "batch_cases.hpp"
+
+#include "batch_memory.cu"
+#include "batch_shared.cu"
+#include "batch_stage.cu"
+
+namespace {
+
+using namespace batch_test;
+using lapwing::emulation::launch;
+
+std::size_t rounded(std::size_t bytes) { return (bytes + 15) / 16 * 16; }
+
+// gpu/batch.py's, for problems of at most so many rows and columns as solved.
+std::size_t state_bytes(const Batch& batch) {
+    const bool priced = batch.prices != nullptr;
+    const auto rows = static_cast<std::size_t>(priced ? batch.rows : std::min(batch.rows, batch.cols));
+    const auto cols = static_cast<std::size_t>(priced ? batch.cols : std::max(batch.rows, batch.cols));
+    const std::size_t ring = std::bit_ceil(std::max<std::size_t>(rows, 2));
+    return kMostWarps * (sizeof(Bid) + 2 * sizeof(Nearest)) + rounded(8 * cols) + 2 * rounded(8 * rows) + 16 +
+           2 * rounded(4 * cols) + rounded(4 * rows) + rounded(4 * ring);
+}
+std::size_t matrix_bytes(const Batch& batch) {
+    const auto rows = static_cast<std::size_t>(batch.rows), cols = static_cast<std::size_t>(batch.cols);
+    if (batch.prices != nullptr) return rows * (cols | 1) * sizeof(Stored);
+    return std::min(rows, cols) * (std::max(rows, cols) | 1) * sizeof(Stored);
+}
+unsigned threads_for(const Batch& batch, unsigned each) {
+    const auto cols = static_cast<unsigned>(batch.prices != nullptr ? batch.cols : std::max(batch.rows, batch.cols));
+    return std::max(32u, ((cols + each - 1) / each + 31) & ~31u);
+}
+
+void in_shared(const Batch& batch, std::uint64_t seed) {
+    const unsigned blocks = static_cast<unsigned>(batch.count), each = seed % 2 == 0 ? 1 : 2;
+    launch({.grid = {blocks},
+            .block = {threads_for(batch, each)},
+            .shared_bytes = state_bytes(batch) + matrix_bytes(batch),
+            .seed = seed},
+           [&] { each == 1 ? solve_block_in_shared<1>(batch) : solve_block_in_shared<2>(batch); });
+}
+
+void in_memory(const Batch& batch, std::uint64_t seed) {
+    const unsigned blocks = static_cast<unsigned>(batch.count), each = 1u << seed % 4;
+    std::vector<Stored> staged(static_cast<std::size_t>(batch.count * batch.rows * batch.cols) + 1);
+    launch({.grid = {2, 2}, .block = {64}, .seed = seed}, [&] { stage_tile(batch, staged.data()); });
+    launch({.grid = {blocks}, .block = {threads_for(batch, each)}, .shared_bytes = state_bytes(batch), .seed = seed},
+           [&] {
+               if (each == 1) solve_block_in_memory<1>(batch, staged.data());
+               if (each == 2) solve_block_in_memory<2>(batch, staged.data());
+               if (each == 4) solve_block_in_memory<4>(batch, staged.data());
+               if (each == 8) solve_block_in_memory<8>(batch, staged.data());
+           });
+}
+
+}  // namespace
+
+// The seed; how many shapes are left out between two; the largest size.
+int main(int argc, char** argv) {
+    const std::uint64_t seed = argc > 1 ? std::strtoull(argv[1], nullptr, 10) : 1;
+    const int step = argc > 2 ? std::atoi(argv[2]) : 7, most = argc > 3 ? std::atoi(argv[3]) : 70;
+    std::vector<std::pair<int, int>> shapes;
+    for (int m = 1; m <= most; m += step) {
+        shapes.emplace_back(m, m);
+        for (int n = 1; n <= 40 && m <= 40; n += 2 * step) shapes.emplace_back(m, n);
+    }
+    run_shapes(shapes, 3, in_shared, seed);
+    run_shapes(shapes, 3, in_memory, seed + 1);
+    return lapwing::test::report();
+}

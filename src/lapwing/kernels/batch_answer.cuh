@@ -1,0 +1,79 @@
+// What surrounds a block's solve: the check of what was read, and the answer in the user's orientation and sense.
+#pragma once
+
+#include "batch_block.cuh"
+
+// Faults of all threads, and of the prices, which go to their place; in every thread.
+__device__ inline int32 checked(const Batch& batch, int64 b, const Problem& problem, const BlockState& state,
+                                uint32 faults) {
+    const Dual limit = cost_limit(problem.rows, problem.cols);
+    for (int32 i = static_cast<int32>(threadIdx.x); i < problem.rows; i += static_cast<int32>(blockDim.x)) {
+        state.exit[i] = price_of(batch, b, i, limit, faults);
+    }
+    const int32 invalid = __syncthreads_or((faults & kFaultInvalid) != 0);
+    const int32 too_large = __syncthreads_or(faults != 0);
+    if (problem.bad_counts) return kBadCounts;
+    return status_of(invalid != 0 ? kFaultInvalid : too_large != 0 ? kFaultTooLarge : 0);
+}
+
+// The sum over all threads, the same in every run; in every thread.
+__device__ inline Dual block_sum(Dual part, const BlockState& state) {
+    part = warp_reduce(part, [](Dual a, Dual b) { return a + b; });
+    __syncthreads();
+    if (lane_index() == 0) state.nearest[threadIdx.x / 32].distance = part;
+    __syncthreads();
+    Dual sum = 0;
+    for (uint32 w = 0; w < blockDim.x / 32; ++w) sum += state.nearest[w].distance;
+    return sum;
+}
+
+// The answer in the user's orientation and sense.
+template <class Matrix>
+__device__ void write(const Batch& batch, int64 b, const Problem& problem, const BlockState& state,
+                      const Matrix& matrix, int32 status) {
+    const bool solved = status == kSolved, maximize = problem.maximize;
+    const int32 me = static_cast<int32>(threadIdx.x), threads = static_cast<int32>(blockDim.x);
+    Dual part = 0;
+    for (int32 i = me; solved && i < problem.rows; i += threads) {
+        const int32 j = state.column_of[i];
+        part += user_cost(j >= 0 ? Dual(matrix.row(i)[j]) : state.exit[i], maximize);
+    }
+    const Dual sum = block_sum(part, state);
+    if (me == 0) {
+        batch.objective[b] = solved ? sum : no_objective();
+        batch.status[b] = status;
+    }
+    const int32 lines = solved ? problem.rows : 0, columns = solved ? problem.cols : 0;
+    const int32 own = problem.transposed ? columns : lines, other = problem.transposed ? lines : columns;
+    for (int32 i = me; i < batch.rows; i += threads) {
+        int32 partner = kFree;
+        Dual dual = 0;
+        if (i < own) {
+            partner = problem.transposed ? state.row_of[i] : state.column_of[i];
+            dual = problem.transposed ? user_col_dual(state.price[i], maximize)
+                                      : user_row_dual(state.row_dual[i], maximize);
+        }
+        batch.row_to_col[b * batch.rows + i] = partner >= 0 ? partner : kFree;
+        if (batch.u != nullptr) batch.u[b * batch.rows + i] = dual;
+    }
+    for (int32 j = me; batch.v != nullptr && j < batch.cols; j += threads) {
+        Dual dual = 0;
+        if (j < other) {
+            dual = problem.transposed ? user_row_dual(state.row_dual[j], maximize)
+                                      : user_col_dual(state.price[j], maximize);
+        }
+        batch.v[b * batch.cols + j] = dual;
+    }
+}
+
+// Solves and writes problem b, whose costs are in `matrix` and showed these faults. K threads >= cols.
+template <int32 K, class Matrix>
+__device__ void solve_and_write(const Batch& batch, int64 b, const Problem& problem, const BlockState& state,
+                                const Matrix& matrix, uint32 faults) {
+    int32 status = checked(batch, b, problem, state, faults);
+    if (status == kSolved) {
+        BlockSolver<Matrix> solver(state, matrix, problem.rows, problem.cols, batch.prices != nullptr);
+        if (!solver.template solve<K>()) status = kInfeasible;
+    }
+    write(batch, b, problem, state, matrix, status);
+}
