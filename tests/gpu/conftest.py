@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import importlib.util
+import math
 import sys
 from dataclasses import dataclass, field
 from typing import Any
@@ -13,7 +14,7 @@ import numpy as np
 import pytest
 
 from lapwing.gpu.arrays import ANY, GpuArray, empty_array
-from lapwing.gpu.copies import write
+from lapwing.gpu.copies import read, write
 from lapwing.gpu.device import Context
 
 
@@ -35,9 +36,15 @@ def emulated_gpu(monkeypatch):
     assert not emulated_toolkit.DRIVER.contexts, "a context was left current"
 
 
+@pytest.fixture(scope="session")
+def kernel_folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("kernels")
+
+
 @pytest.fixture
-def real_gpu():
-    """A context of the first GPU, entered."""
+def real_gpu(monkeypatch, kernel_folder):
+    """A context of the first GPU, entered; compiled kernels stay out of the user's cache."""
+    monkeypatch.setenv("LAPWING_CACHE_DIR", str(kernel_folder))
     with Context() as context:
         yield context
 
@@ -66,6 +73,10 @@ class Gpu:
             stream=self.context.stream_handle,
             library=ANY,
         )
+
+    def get(self, array: GpuArray) -> np.ndarray:
+        """The values of a contiguous array, after all work."""
+        return read(self.context, array.pointer, math.prod(array.shape), array.dtype).reshape(array.shape)
 
     def address(self, array: np.ndarray | None) -> int:
         """Of a copy; 0 for None."""

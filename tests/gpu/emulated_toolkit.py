@@ -259,6 +259,10 @@ class Driver:
         ctypes.memset(pointer, value, size)
         return (0,)
 
+    def cuMemcpyDtoDAsync(self, a, b, size, stream):  # noqa: N802
+        ctypes.memmove(a, b, size)
+        return (0,)
+
     def cuMemcpyDtoHAsync(self, host, pointer, size, stream):  # noqa: N802
         ctypes.memmove(host, pointer, size)
         return (0,)

@@ -145,8 +145,8 @@ def test_the_stream_that_an_interface_names(monkeypatch, given, expected):
 
 def test_jax(monkeypatch):
     class Array:
-        def __dlpack_device__(self):
-            return 2, 0
+        def devices(self):
+            return [SimpleNamespace(platform="gpu")]
 
     monkeypatch.setitem(sys.modules, "jax", SimpleNamespace(Array=Array))
     view = SimpleNamespace(ptr=64, shape=(2, 3), strides=(3, 1), dtype=np.dtype(np.float32), device_id=0)

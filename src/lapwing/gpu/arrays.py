@@ -64,6 +64,8 @@ class GpuArray:
 class Library(Protocol):
     """How arrays of one library are read, made and handed over."""
 
+    def is_on_gpu(self, array: Any) -> bool: ...
+
     def view(self, array: Any) -> GpuArray: ...
 
     def empty(self, context: Context, shape: tuple[int, ...], dtype: str) -> GpuArray:
@@ -77,14 +79,7 @@ class Library(Protocol):
 
 def is_gpu_array(array: Any) -> bool:
     """Whether `array` lives in a GPU's memory; imports nothing."""
-    library = _library(array)
-    if isinstance(library, Torch):
-        return bool(array.is_cuda)
-    if isinstance(library, Cupy):
-        return True
-    if hasattr(array, "__dlpack_device__"):
-        return int(array.__dlpack_device__()[0]) in _CUDA
-    return hasattr(array, "__cuda_array_interface__")
+    return _library(array).is_on_gpu(array)
 
 
 def view_array(array: Any) -> GpuArray:
@@ -99,7 +94,7 @@ def view_array(array: Any) -> GpuArray:
     GpuError
         If cuda-core is missing.
     """
-    return (_library(array) or ANY).view(array)
+    return _library(array).view(array)
 
 
 def empty_array(context: Context, shape: tuple[int, ...], dtype: str, like: GpuArray | None = None) -> GpuArray:
@@ -123,6 +118,9 @@ def _dtype_name(name: str) -> str:
 
 class Torch:
     """PyTorch."""
+
+    def is_on_gpu(self, tensor: Any) -> bool:
+        return bool(tensor.is_cuda)
 
     def view(self, tensor: Any) -> GpuArray:
         torch = sys.modules["torch"]
@@ -151,6 +149,9 @@ class Torch:
 class Cupy:
     """CuPy."""
 
+    def is_on_gpu(self, array: Any) -> bool:
+        return True
+
     def view(self, array: Any) -> GpuArray:
         ordinal = array.device.id
         itemsize = array.itemsize
@@ -176,6 +177,11 @@ class Cupy:
 
 class AnyArray:
     """DLPack or `__cuda_array_interface__`; new memory comes from the driver's stream-ordered pool."""
+
+    def is_on_gpu(self, array: Any) -> bool:
+        if hasattr(array, "__dlpack_device__"):
+            return int(array.__dlpack_device__()[0]) in _CUDA
+        return hasattr(array, "__cuda_array_interface__")
 
     def view(self, array: Any) -> GpuArray:
         interface = getattr(array, "__cuda_array_interface__", None)
@@ -211,7 +217,10 @@ class AnyArray:
 
 
 class Jax(AnyArray):
-    """JAX: arrays are handed over through DLPack."""
+    """JAX: arrays come and go through DLPack."""
+
+    def is_on_gpu(self, array: Any) -> bool:
+        return any(device.platform in ("gpu", "cuda") for device in array.devices())
 
     def handed_over(self, context: Context, array: GpuArray) -> Any:
         return sys.modules["jax"].dlpack.from_dlpack(super().handed_over(context, array))
@@ -239,10 +248,10 @@ class Exported:
 TORCH, CUPY, JAX, ANY = Torch(), Cupy(), Jax(), AnyArray()
 
 
-def _library(array: Any) -> Library | None:
-    """The library of an array, among those that are loaded; None for any other."""
+def _library(array: Any) -> Library:
+    """The library of an array, among those that are loaded; `ANY` for any other."""
     for name, kind, library in (("torch", "Tensor", TORCH), ("cupy", "ndarray", CUPY), ("jax", "Array", JAX)):
         module = sys.modules.get(name)
         if module is not None and isinstance(array, getattr(module, kind)):
             return library
-    return None
+    return ANY
