@@ -52,26 +52,29 @@ __device__ inline double opposite(double x) { return -x; }
 __device__ inline int32 opposite(int32 x) { return ~x; }
 __device__ inline int64 opposite(int64 x) { return ~x; }
 
-// The parameters of every kernel here, and the struct of them. Strides count elements; pointers to prices, counts, u and
-// v may be null; prices may have strides of 0; each count is of count_bytes (4 or 8). A row's outputs have rows as
-// pitch, a column's cols. Outputs of problems without an answer are -1 and 0, and NaN where the objective is a float.
+// The parameters of every kernel here, and the struct of them. Strides count elements. With `priced` each row may stay free
+// at its price: `price`, or that in `prices` if this is not null. Pointers to counts, u and v may be null; each count
+// is of 4 or 8 bytes, as told. Outputs by row have `rows` as pitch, by column `cols`. Outputs of problems without an answer
+// are -1 and 0, and NaN where the objective is a float.
 #define BATCH_PARAMETERS                                                                                              \
     const Cost *costs, int64 problem_stride, int64 row_stride, int64 col_stride, int64 count, int64 rows, int64 cols, \
-        int64 maximize, const Dual *prices, int64 price_problem_stride, int64 price_row_stride,                       \
-        const void *row_counts, const void *col_counts, int64 count_bytes, int64 *row_to_col, Dual *objective,        \
-        Dual *u, Dual *v, int32 *status
-#define BATCH_ARGUMENTS                                                                                       \
-    costs, problem_stride, row_stride, col_stride, count, rows, cols, maximize, prices, price_problem_stride, \
-        price_row_stride, row_counts, col_counts, count_bytes, row_to_col, objective, u, v, status
+        int64 maximize, int64 priced, Dual price, const Dual *prices, int64 price_problem_stride,                     \
+        int64 price_row_stride, const void *row_counts, const void *col_counts, int64 row_count_bytes,                \
+        int64 col_count_bytes, int64 *row_to_col, Dual *objective, Dual *u, Dual *v, int32 *status
+#define BATCH_ARGUMENTS                                                                                               \
+    costs, problem_stride, row_stride, col_stride, count, rows, cols, maximize, priced, price, prices,                \
+        price_problem_stride, price_row_stride, row_counts, col_counts, row_count_bytes, col_count_bytes, row_to_col, \
+        objective, u, v, status
 
 struct Batch {
     const Cost* costs;
-    int64 problem_stride, row_stride, col_stride, count, rows, cols, maximize;
+    int64 problem_stride, row_stride, col_stride, count, rows, cols, maximize, priced;
+    Dual price;
     const Dual* prices;
     int64 price_problem_stride, price_row_stride;
     const void* row_counts;
     const void* col_counts;
-    int64 count_bytes;
+    int64 row_count_bytes, col_count_bytes;
     int64* row_to_col;
     Dual* objective;
     Dual* u;
@@ -92,11 +95,11 @@ struct Problem {
 
     __device__ static Problem of(const Batch& batch, int64 b) {
         int64 rows = batch.rows, cols = batch.cols;
-        if (batch.row_counts != nullptr) rows = read_count(batch.row_counts, batch.count_bytes, b);
-        if (batch.col_counts != nullptr) cols = read_count(batch.col_counts, batch.count_bytes, b);
+        if (batch.row_counts != nullptr) rows = read_count(batch.row_counts, batch.row_count_bytes, b);
+        if (batch.col_counts != nullptr) cols = read_count(batch.col_counts, batch.col_count_bytes, b);
         const bool bad = rows < 0 || cols < 0 || rows > batch.rows || cols > batch.cols;
         if (bad) rows = cols = 0;
-        const bool transposed = batch.prices == nullptr && rows > cols;
+        const bool transposed = batch.priced == 0 && rows > cols;
         return {batch.costs + b * batch.problem_stride,
                 transposed ? batch.col_stride : batch.row_stride,
                 transposed ? batch.row_stride : batch.col_stride,
@@ -149,8 +152,9 @@ __device__ inline int32 status_of(uint32 faults) {
 
 // The price at which row i stays free, as minimised; infinity if it may not. Faults as of a cost.
 __device__ inline Dual price_of(const Batch& batch, int64 b, int32 i, Dual limit, uint32& faults) {
-    if (batch.prices == nullptr) return infinity<Dual>();
-    const Dual p = batch.prices[b * batch.price_problem_stride + i * batch.price_row_stride];
+    if (batch.priced == 0) return infinity<Dual>();
+    const Dual p = batch.prices == nullptr ? batch.price
+                                           : batch.prices[b * batch.price_problem_stride + i * batch.price_row_stride];
     const Dual x = batch.maximize != 0 ? opposite(p) : p;
     if (!(x > -infinity<Dual>())) faults |= kFaultInvalid;
     if (x >= infinity<Dual>() - 1) return infinity<Dual>();

@@ -72,7 +72,7 @@ __device__ void solve_and_write(const Batch& batch, int64 b, const Problem& prob
                                 const Matrix& matrix, uint32 faults) {
     int32 status = checked(batch, b, problem, state, faults);
     if (status == kSolved) {
-        BlockSolver<Matrix> solver(state, matrix, problem.rows, problem.cols, batch.prices != nullptr);
+        BlockSolver<Matrix> solver(state, matrix, problem.rows, problem.cols, batch.priced != 0);
         if (!solver.template solve<K>()) status = kInfeasible;
     }
     write(batch, b, problem, state, matrix, status);

@@ -40,7 +40,7 @@ class LaneSolver {
     __device__ void solve() {
         read();
         if (status_ != kSolved) rows_ = cols_ = 0;
-        if (batch_.prices == nullptr) reduce_columns();
+        if (batch_.priced == 0) reduce_columns();
         for (int32 round = 0; round < kRounds && __any_sync(kAllLanes, waiting_ != 0); ++round) bid();
         search();
         write();
@@ -194,7 +194,7 @@ class LaneSolver {
             const Dual level = from_lane(in_tree_ ? infinity<Dual>() : distance_, nearest);
             const Dual next_offset = from_lane(distance_ - partner_dual_, nearest);
             const int32 next_row = from_lane(partner_, nearest);
-            if (batch_.prices != nullptr) {
+            if (batch_.priced != 0) {
                 const Dual price = from_lane(exit_, row_);
                 if (price < infinity<Dual>() && offset_ + price < exit_distance_) {
                     exit_distance_ = offset_ + price;

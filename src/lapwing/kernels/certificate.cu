@@ -4,7 +4,7 @@
 // and shares nothing with the methods. Everything is as minimised: costs and duals are negated when `maximize` is set.
 //
 //   certify_packed, certify_strided   the pass over the matrix: rows * cols costs, each read once (16 bytes a lane where
-//                      they are aligned and contiguous), kInFlight loads in flight; one block keeps the cross duals of its
+//                      they are aligned and contiguous), four loads in flight; one block keeps the cross duals of its
 //                      tile in registers for up to 32 lines. No barrier.
 //   certify_vectors    O(rows + cols): is it a matching, are the duals numbers, primal and dual sums
 //   certify_place      where in one line its worst violation stands; only launched if there is one
@@ -13,7 +13,6 @@
 // non-negative double, or an int64), `owners` [cols] and `summary` are zero before the first kernel.
 #include "exact_sum.cuh"
 
-constexpr uint32 kInFlight = 4;      // lines that a thread loads before it looks at the first
 constexpr int64 kSafe = 1ll << 61;   // integers up to this are subtracted without overflow
 constexpr bool kIsFloat = Dual(0.5) != Dual(0);
 
@@ -116,68 +115,63 @@ __device__ inline void examine(const Lines& in, Dual c, Dual a, Dual b, int64 li
     if (amount > __ldcg(in.violations + line)) atomicMax(in.violations + line, amount);
 }
 
-// What a thread reads of a line: 16 aligned bytes, or single costs that are a step apart.
+// What a thread reads of a line: 16 aligned bytes, or costs that are `step` apart; the first again for any that it has not.
+// `in_flight` lines are loaded before the first is looked at.
 struct Packed {
-    static constexpr bool packed = true;
-    static constexpr uint32 size = Pack<Cost>::size;
+    static constexpr uint32 size = Pack<Cost>::size, in_flight = 4;
+    static constexpr bool adjacent = true;
     Cost values[size];
-    __device__ void load(const Cost* from) {
+    __device__ void load(const Cost* from, int64, uint32) {
         const Pack<Cost> pack = load_pack(from);
         for (uint32 k = 0; k < size; ++k) values[k] = pack.values[k];
     }
 };
-struct Strided {
-    static constexpr bool packed = false;
-    static constexpr uint32 size = 4;
+template <bool kAdjacent, uint32 kSize, uint32 kInFlight>
+struct Single {
+    static constexpr uint32 size = kSize, in_flight = kInFlight;
+    static constexpr bool adjacent = kAdjacent;
     Cost values[size];
-    __device__ void load(const Cost*) {}
+    __device__ void load(const Cost* from, int64 step, uint32 count) {
+        for (uint32 k = 0; k < size; ++k) values[k] = from[(k < count ? k : 0) * step];
+    }
 };
 
-// Block b takes tile b % tiles of positions and lines [b / tiles * sides * lines_per_thread, ...). `across` threads (a
-// power of two) stand along a line, each with Group::size positions; sides = THREADS / across lines are taken side by
-// side. What is in doubt is noted in one bit for each of a thread's lines (at most 32, a multiple of kInFlight) and looked
-// at in the end, when the loop's registers are free.
-template <class Group>
-__device__ void check_lines(const Lines& in, uint32 across, uint32 lines_per_thread) {
-    const uint32 sides = THREADS / across;
-    const int64 tile = static_cast<int64>(across) * Group::size;
-    const int64 tiles = (in.positions + tile - 1) / tile;
-    const int64 begin = blockIdx.x / tiles * sides * lines_per_thread + threadIdx.x / across;
-    const int64 step = Group::packed ? 1 : across;
-    const int64 first = blockIdx.x % tiles * tile + threadIdx.x % across * (Group::packed ? Group::size : 1);
-    const int64 left = (in.positions - first + step - 1) / step;
-    const uint32 mine = left < 0 ? 0 : left < Group::size ? static_cast<uint32>(left) : Group::size;
-    if (mine == 0) return;
+// A thread's share: `lines` lines from `begin` on, `sides` apart (past the last one: the last again), and in each of them
+// `count` positions from `first` on, `step` apart.
+struct Share {
+    int64 begin, sides, first, step;
+    uint32 lines, count;
+    __device__ int64 line(const Lines& in, uint32 n) const {
+        const int64 line = begin + n * sides;
+        return line < in.lines ? line : in.lines - 1;
+    }
+};
 
+// Which of the lines hold a pair in doubt, one bit each. Duals of the thread's positions stay in registers.
+template <class Group>
+__device__ uint32 doubtful_lines(const Lines& in, const Share& share) {
     Dual cross[Group::size];
     bool safe = true;
     for (uint32 k = 0; k < Group::size; ++k) {
-        cross[k] = k < mine ? negated(in.cross_duals[first + k * step], in.maximize) : Dual(-kSafe);
+        const int64 position = share.first + (k < share.count ? k : 0) * share.step;
+        cross[k] = negated(in.cross_duals[position], in.maximize);
         if constexpr (!kIsFloat) safe = safe && is_safe(cross[k]);
     }
-    const Cost* const from = in.cost + first * in.position_stride;
+    const Cost* const from = in.cost + share.first * in.position_stride;
+    const int64 step = share.step * in.position_stride;
     uint32 doubtful = 0;
-    for (uint32 n = 0; n < lines_per_thread; n += kInFlight) {
-        Group groups[kInFlight];
+    for (uint32 n = 0; n < share.lines; n += Group::in_flight) {
+        Group groups[Group::in_flight];
+        Dual duals[Group::in_flight];
 #pragma unroll
-        for (uint32 q = 0; q < kInFlight; ++q) {
-            const int64 line = begin + (n + q) * sides;
-            if (line >= in.lines) continue;
-            const Cost* const at = from + line * in.line_stride;
-            if (Group::packed && mine == Group::size) {
-                groups[q].load(at);
-            } else {
-#pragma unroll
-                for (uint32 k = 0; k < Group::size; ++k) {
-                    groups[q].values[k] = at[(k < mine ? k : 0) * step * in.position_stride];
-                }
-            }
+        for (uint32 q = 0; q < Group::in_flight; ++q) {
+            const int64 line = share.line(in, n + q);
+            groups[q].load(from + line * in.line_stride, step, share.count);
+            duals[q] = in.line_duals[line];
         }
 #pragma unroll
-        for (uint32 q = 0; q < kInFlight; ++q) {
-            const int64 line = begin + (n + q) * sides;
-            if (line >= in.lines) continue;
-            const Dual a = negated(in.line_duals[line], in.maximize);
+        for (uint32 q = 0; q < Group::in_flight; ++q) {
+            const Dual a = negated(duals[q], in.maximize);
             bool certain = safe;
             if constexpr (!kIsFloat) certain = certain && is_safe(a);
 #pragma unroll
@@ -187,11 +181,33 @@ __device__ void check_lines(const Lines& in, uint32 across, uint32 lines_per_thr
             doubtful |= (certain ? 0u : 1u) << (n + q);
         }
     }
+    return doubtful;
+}
+
+// Block b takes tile b % tiles of positions and lines [b / tiles * sides * lines_per_thread, ...). `across` threads (a
+// power of two) stand along a line, each with Group::size positions; sides = THREADS / across lines are taken side by
+// side. A thread takes at most 32 lines, a multiple of in_flight; what is in doubt is looked at when it has read them all.
+template <class Group>
+__device__ void check_lines(const Lines& in, uint32 across, uint32 lines_per_thread) {
+    const uint32 sides = THREADS / across;
+    const int64 tile = static_cast<int64>(across) * Group::size;
+    const int64 tiles = (in.positions + tile - 1) / tile;
+    Share share;
+    share.begin = blockIdx.x / tiles * sides * lines_per_thread + threadIdx.x / across;
+    share.sides = sides;
+    share.first = blockIdx.x % tiles * tile + threadIdx.x % across * (Group::adjacent ? Group::size : 1);
+    share.step = Group::adjacent ? 1 : across;
+    share.lines = lines_per_thread;
+    const int64 left = (in.positions - share.first + share.step - 1) / share.step;
+    if (left <= 0 || share.begin >= in.lines) return;
+    share.count = left < Group::size ? static_cast<uint32>(left) : Group::size;
+    uint32 doubtful = share.count == Group::size ? doubtful_lines<Group>(in, share)
+                                                 : doubtful_lines<Single<Group::adjacent, Group::size, 1>>(in, share);
     for (; doubtful != 0; doubtful &= doubtful - 1) {
-        const int64 line = begin + (__ffs(static_cast<int>(doubtful)) - 1) * static_cast<int64>(sides);
+        const int64 line = share.line(in, __ffs(static_cast<int>(doubtful)) - 1);
         const Dual a = negated(in.line_duals[line], in.maximize);
-        for (uint32 k = 0; k < mine; ++k) {
-            const int64 position = first + k * step;
+        for (uint32 k = 0; k < share.count; ++k) {
+            const int64 position = share.first + k * share.step;
             const Cost c = in.cost[line * in.line_stride + position * in.position_stride];
             const Dual b = negated(in.cross_duals[position], in.maximize);
             examine(in, minimised(c, in.maximize), a, b, line, position);
@@ -218,6 +234,7 @@ __device__ inline void claim_columns(const int64* row_to_col, int64 rows, int64 
         check_lines<group> (in, static_cast<uint32>(across), static_cast<uint32>(lines_per_thread));                   \
     }
 LAPWING_LINE_KERNEL(certify_packed, Packed)
+using Strided = Single<false, 4, 4>;
 LAPWING_LINE_KERNEL(certify_strided, Strided)
 
 // --- O(rows + cols) -----------------------------------------------------------------------------------------------

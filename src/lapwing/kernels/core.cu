@@ -11,7 +11,8 @@ __device__ inline Matrix make_matrix(const Cost* cost, int64 row_stride, int64 r
     return {cost, row_stride, static_cast<int32>(rows), static_cast<int32>(cols), maximize != 0};
 }
 // All arrays of the state, the same for every thread of the block. All of them call it.
-__device__ inline void set_state(State& state, Matrix matrix, Dual* u, Dual* v, unsigned char* workspace) {
+__device__ inline State& set_state(Matrix matrix, Dual* u, Dual* v, unsigned char* workspace) {
+    State& state = shared().state;
     if (threadIdx.x == 0) {
         state.matrix = matrix;
         state.u = u;
@@ -19,13 +20,13 @@ __device__ inline void set_state(State& state, Matrix matrix, Dual* u, Dual* v, 
         state.carve(workspace);
     }
     __syncthreads();
+    return state;
 }
 
 // cost: rows x cols elements, rows <= cols, rows `row_stride` elements apart; u: (rows,), v: (cols,), the prices to start from.
 extern "C" __global__ void __launch_bounds__(256) prepare(const Cost* cost, int64 row_stride, int64 rows, int64 cols,
                                                           int64 maximize, Dual* u, Dual* v, unsigned char* workspace) {
-    __shared__ State state;
-    set_state(state, make_matrix(cost, row_stride, rows, cols, maximize), u, v, workspace);
+    State& state = set_state(make_matrix(cost, row_stride, rows, cols, maximize), u, v, workspace);
     const int64 first = static_cast<int64>(blockIdx.x) * blockDim.x + threadIdx.x, step = static_cast<int64>(gridDim.x) * blockDim.x;
     if (first == 0) {
         *state.barrier = 0;
@@ -42,11 +43,9 @@ extern "C" __global__ void __launch_bounds__(256) prepare(const Cost* cost, int6
 
 extern "C" __global__ void __launch_bounds__(256) list_rows(const Cost* cost, int64 row_stride, int64 rows, int64 cols,
                                                             int64 maximize, Dual* u, Dual* v, unsigned char* workspace) {
-    __shared__ State state;
-    __shared__ ListScratch scratch;
-    set_state(state, make_matrix(cost, row_stride, rows, cols, maximize), u, v, workspace);
+    State& state = set_state(make_matrix(cost, row_stride, rows, cols, maximize), u, v, workspace);
     for (int64 i = blockIdx.x; i < rows; i += gridDim.x) {
-        if (list_row<true>(state, static_cast<int32>(i), scratch) && threadIdx.x == 0) {
+        if (list_row<true>(static_cast<int32>(i)) && threadIdx.x == 0) {
             atomicMin(&state.report->invalid_row, i);
         }
     }
@@ -55,18 +54,15 @@ extern "C" __global__ void __launch_bounds__(256) list_rows(const Cost* cost, in
 extern "C" __global__ void __launch_bounds__(THREADS, 1) solve(const Cost* cost, int64 row_stride, int64 rows, int64 cols,
                                                                int64 maximize, Dual* u, Dual* v, unsigned char* workspace,
                                                                double first_epsilon, double epsilon_factor) {
-    __shared__ State state;
-    __shared__ Desk desk;
-    __shared__ Scratch scratch;
-    set_state(state, make_matrix(cost, row_stride, rows, cols, maximize), u, v, workspace);
-    if (threadIdx.x == 0) desk.counts = Counts{};
+    set_state(make_matrix(cost, row_stride, rows, cols, maximize), u, v, workspace);
+    if (threadIdx.x == 0) shared().desk.counts = Counts{};
     __syncthreads();
     if (blockIdx.x > 0) {
-        serve(state, desk, scratch);
+        serve();
     } else if (threadIdx.x >= kWarp) {
-        assist(state, desk, scratch);
+        assist();
     } else {
-        Leader(state, desk, scratch, first_epsilon, epsilon_factor).solve();
+        Leader(first_epsilon, epsilon_factor).solve();
     }
 }
 
@@ -74,8 +70,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) solve(const Cost* cost,
 extern "C" __global__ void __launch_bounds__(256) deliver(const Cost* cost, int64 row_stride, int64 rows, int64 cols,
                                                           int64 maximize, Dual* u, Dual* v, unsigned char* workspace,
                                                           int64 by_column, int64* partner) {
-    __shared__ State state;
-    set_state(state, make_matrix(cost, row_stride, rows, cols, maximize), u, v, workspace);
+    State& state = set_state(make_matrix(cost, row_stride, rows, cols, maximize), u, v, workspace);
     const int64 count = by_column ? cols : rows;
     const int32* from = by_column ? state.col_to_row : state.row_to_col;
     for (int64 k = static_cast<int64>(blockIdx.x) * blockDim.x + threadIdx.x; k < count; k += static_cast<int64>(gridDim.x) * blockDim.x) {
@@ -87,8 +82,7 @@ extern "C" __global__ void __launch_bounds__(256) deliver(const Cost* cost, int6
 extern "C" __global__ void __launch_bounds__(256) violator(const Cost* cost, int64 row_stride, int64 rows, int64 cols,
                                                            int64 maximize, Dual* u, Dual* v, unsigned char* workspace,
                                                            uint8* of_rows, uint8* of_cols) {
-    __shared__ State state;
-    set_state(state, make_matrix(cost, row_stride, rows, cols, maximize), u, v, workspace);
+    State& state = set_state(make_matrix(cost, row_stride, rows, cols, maximize), u, v, workspace);
     const int64 first = static_cast<int64>(blockIdx.x) * blockDim.x + threadIdx.x, step = static_cast<int64>(gridDim.x) * blockDim.x;
     for (int64 k = first; k < state.report->free_rows; k += step) of_rows[state.free_rows[k]] = 1;
     for (int64 k = first; k < state.report->reached_cols; k += step) {

@@ -11,21 +11,11 @@
 // minimum waits until it is listed again), rounds stop while some rows are free, and zero is an epsilon: the searches do
 // the rest. Cost of a round: lists and v of the free rows, one atomic each, two barriers.
 #pragma once
-#include "core_state.cuh"
+#include "core_orders.cuh"
 
 constexpr uint32 kRowBits = 24;
 constexpr uint64 kMostUnits = (1ull << (64 - kRowBits - 1)) - 1;
 constexpr uint64 kRowMask = (1ull << kRowBits) - 1;
-
-// A step of one round, or the beginning of a phase.
-struct AuctionStep {
-    uint32 count;     // free rows, in rows_at_work[present]
-    uint32 previous;  // how many offered in the round before
-    uint32 present;   // 0 or 1
-    Dual epsilon;
-    double unit;      // of the grid; 1 for integers
-    double units_in_one;
-};
 
 __device__ inline uint64 in_units(double x, double units_in_one) {
     const double units = floor(x * units_in_one);  // exactly: a power of two
@@ -109,7 +99,7 @@ __device__ inline void offer(const Team& team, const AuctionStep& step) {
             nearest.place = free_among_ties(state, mine, part, x, nearest.first, nearest.place);
         }
         const bool proven = nearest.first <= tau;
-        append(state.refresh_rows, &team.counts->refresh, there && !proven && part == 0 ? i : kNone);
+        append(team, state.refresh_rows, &Counts::refresh, there && !proven && part == 0 ? i : kNone);
         if (!there || part != nearest.place / kLaneCandidates) return;
         int32 j = kNone;
 #pragma unroll
@@ -143,8 +133,8 @@ __device__ inline void settle_offers(const Team& team, const AuctionStep& step) 
             if (holder >= 0) state.row_to_col[holder] = kNone;
             goes_on = holder;
         }
-        if (__any_sync(kAllLanes, won) && lane_index() == 0) atomicExch(&team.counts->moved, 1u);
-        append(state.rows_at_work[!step.present], &team.counts->next, goes_on);
+        raise(team, &Counts::moved, won);
+        append(team, state.rows_at_work[!step.present], &Counts::next, goes_on);
     });
 }
 
@@ -178,12 +168,12 @@ __device__ inline void derive_u(const Team& team, uint32 count, bool refreshed) 
         const uint32 lanes = ((1u << kRowLanes) - 1) << (lane_index() / kRowLanes * kRowLanes);
         const bool keeps = (__ballot_sync(kAllLanes, tight) & lanes) != 0;
         const bool speaks = there && part == 0, proven = nearest.first <= __ldcg(state.tau + i);
-        if (!refreshed) append(state.refresh_rows, &team.counts->refresh, speaks && !proven ? i : kNone);
+        if (!refreshed) append(team, state.refresh_rows, &Counts::refresh, speaks && !proven ? i : kNone);
         if (speaks && proven) {
             state.u[i] = nearest.first < infinity<Dual>() ? nearest.first : Dual(0);
             if (!keeps && own >= 0) state.col_to_row[own] = kNone;
             if (!keeps) state.row_to_col[i] = kNone;
         }
-        append(state.free_rows, &team.counts->next, speaks && proven && !keeps ? i : kNone);
+        append(team, state.free_rows, &Counts::next, speaks && proven && !keeps ? i : kNone);
     });
 }

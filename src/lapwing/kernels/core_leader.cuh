@@ -14,11 +14,6 @@ struct Tuning {
     static constexpr uint32 refresh_share = 8;           // rows are listed again when one free row of so many waits for it
 };
 
-struct Desk {
-    Counts counts;
-    Order order;
-};
-
 // Past L1, by one warp.
 template <class T>
 __device__ void copy_words(T* to, const T* from) {
@@ -26,40 +21,55 @@ __device__ void copy_words(T* to, const T* from) {
     for (uint32 k = lane_index(); k < sizeof(T) / 4; k += kWarp) reinterpret_cast<uint32*>(to)[k] = __ldcg(words + k);
 }
 
-// One order, by the threads of block 0 that have it before them, and the other blocks if it is wide.
-__device__ inline void execute(State& state, Desk& desk, Scratch& scratch) {
-    const bool wide = desk.order.wide;
-    if (wide) grid_barrier(state.barrier);
-    carry_out(desk.order, Team{state, wide ? state.counts : &desk.counts, wide}, scratch);
-    if (wide) grid_barrier(state.barrier);
+// The order on the desk, by the threads of block 0 that call it, and the other blocks if it is wide.
+__device__ inline void execute() {
+    const bool wide = shared().desk.order.wide;
+    if (wide) grid_barrier(shared().state.barrier);
+    carry_out();
+    if (wide) grid_barrier(shared().state.barrier);
 }
 
 // The rest of block 0.
-__device__ void assist(State& state, Desk& desk, Scratch& scratch) {
+__device__ void assist() {
     for (;;) {
         __syncthreads();
-        if (desk.order.task == Task::finish) break;
-        execute(state, desk, scratch);
+        if (shared().desk.order.task == Task::finish) break;
+        execute();
         __syncthreads();
     }
-    if (gridDim.x > 1) grid_barrier(state.barrier);
+    if (gridDim.x > 1) grid_barrier(shared().state.barrier);
 }
 // The other blocks.
-__device__ void serve(State& state, Desk& desk, Scratch& scratch) {
+__device__ void serve() {
     for (;;) {
-        grid_barrier(state.barrier);
-        if (threadIdx.x < kWarp) copy_words(&desk.order, state.order);
+        grid_barrier(shared().state.barrier);
+        if (threadIdx.x < kWarp) copy_words(&shared().desk.order, shared().state.order);
         __syncthreads();
-        if (desk.order.task == Task::finish) return;
-        carry_out(desk.order, Team{state, state.counts, true}, scratch);
-        grid_barrier(state.barrier);
+        if (shared().desk.order.task == Task::finish) return;
+        carry_out();
+        grid_barrier(shared().state.barrier);
     }
+}
+
+// By the leader's warp: has the order on the desk carried out.
+LAPWING_NOINLINE __device__ void give_out(bool wide) {
+    State& state = shared().state;
+    Desk& desk = shared().desk;
+    if (wide && lane_index() == 0) {
+        *state.counts = desk.counts;
+        *state.order = desk.order;
+    }
+    __syncthreads();
+    execute();
+    __syncthreads();
+    if (wide) copy_words(&desk.counts, state.counts);
+    __syncwarp();
 }
 
 class Leader {
   public:
-    __device__ Leader(State& state, Desk& desk, Scratch& scratch, double first_epsilon, double epsilon_factor)
-        : state_(state), counts_(desk.counts), desk_(desk), scratch_(scratch), first_epsilon_(first_epsilon),
+    __device__ Leader(double first_epsilon, double epsilon_factor)
+        : state_(shared().state), counts_(shared().desk.counts), order_(shared().desk.order), first_epsilon_(first_epsilon),
           epsilon_factor_(epsilon_factor) {}
 
     __device__ void solve() {
@@ -71,7 +81,7 @@ class Leader {
         }
         conclude(status);
         publish(Task::finish, 0, true, 0);
-        if (lane_index() == 0) *state_.order = desk_.order;
+        if (lane_index() == 0) *state_.order = order_;
         __syncthreads();
         if (gridDim.x > 1) grid_barrier(state_.barrier);
     }
@@ -81,7 +91,7 @@ class Leader {
 
     __device__ void publish(Task task, uint32 count, bool wide, uint32 extra) {
         search_.count = count;
-        if (lane_index() == 0) desk_.order = {task, wide, count, extra, auction_, search_};
+        if (lane_index() == 0) order_ = {task, wide, count, extra, auction_, search_};
         __syncwarp();
     }
     // Has a task done, by all blocks if there are at least `wide_from` things to do.
@@ -90,17 +100,6 @@ class Leader {
         const bool wide = count >= wide_from && gridDim.x > 1;
         publish(task, count, wide, extra);
         give_out(wide);
-    }
-    LAPWING_NOINLINE __device__ void give_out(bool wide) {
-        if (wide && lane_index() == 0) {
-            *state_.counts = counts_;
-            *state_.order = desk_.order;
-        }
-        __syncthreads();
-        execute(state_, desk_, scratch_);
-        __syncthreads();
-        if (wide) copy_words(&counts_, state_.counts);
-        __syncwarp();
     }
     __device__ uint64 ask(Task task, uint32 count, uint32 extra = 0) {
         perform(task, count, ~0u, extra);
@@ -263,8 +262,7 @@ class Leader {
 
     State& state_;
     Counts& counts_;
-    Desk& desk_;
-    Scratch& scratch_;
+    Order& order_;
     AuctionStep auction_ = {};
     SearchStep search_ = {};
     double first_epsilon_, epsilon_factor_;  // in list widths; from phase to phase

@@ -1,28 +1,50 @@
 // Candidate lists: the kListSize columns of a row with the smallest cost - v, and tau, the smallest value left out.
 //
-// A block lists a row in two reads of it, the second from L2. The first gives every thread its smallest value; a warp's q-th
-// smallest of its threads', and the largest of those over all warps, is a bound that more than kListSize values stay
-// below, and few: about 80 of 8000. The second read collects them, and counting for each how many are smaller puts them in
-// order. Where too many tie at the bound, or hide below it, the bound falls to a value that was seen, or the ties are taken
-// in order of their columns, beginning at a column that differs from row to row: so rows of equal costs get different lists.
+// A block lists a row in two reads of it, the second from L2. The first gives every thread its smallest value, of which each
+// warp offers its few smallest; the kWanted-th smallest of these is a bound that enough values stay at or below, and few more: about
+// 40 of 8000. The second read collects them, and counting for each how many are smaller puts them in order. Where too many tie
+// at the bound, or hide below it, the bound falls to a value that was seen, or the ties are taken in order of their columns,
+// beginning at a column that differs from row to row: so rows of equal costs get different lists.
 //
 // Cost: two reads of the row and of v, 4 barriers of the block. The list does not depend on the order of anything.
 #pragma once
-#include "core_state.cuh"
+#include "core_orders.cuh"
 
 constexpr uint32 kCollected = 512;                  // values that fit the block's memory
 constexpr uint32 kMostWarps = 32;
+constexpr uint32 kTaken = 0xffffffffu;  // coarser than every number
 constexpr uint32 kWanted = kListSize + 1;           // the list, and tau
+constexpr uint32 kWidthSamples = 256;
+constexpr uint32 kSorted = THREADS < 512 ? THREADS : 512;  // distances that are ranked by comparing all
 
 // Of the block's shared memory; free to use before and after.
 struct ListScratch {
     Dual value[kCollected];
-    int32 col[kCollected];
-    Dual bound[kMostWarps];
+    int32 order[kCollected];  // tie_order of its column
+    Dual offers[2 * kListSize];  // to the bound: at least kWanted, and less than as many again as there are warps
     uint32 below, tied;  // collected, and how many values tie with the bound
     Dual next_bound;
     uint32 ahead[kMostWarps];
 };
+
+union Scratch {
+    ListScratch list;
+    uint64 keys[2][kMostWarps];
+    uint64 sorted[kSorted];
+    Dual widths[kWidthSamples];
+    double sums[kMostWarps];
+};
+
+// The static shared memory of a block.
+struct Shared {
+    State state;
+    Desk desk;
+    Scratch scratch;
+};
+__device__ inline Shared& shared() {
+    __shared__ Shared memory;
+    return memory;
+}
 
 // Packs of 16 bytes that a thread has on their way at once: many where a kernel does nothing but list rows.
 template <bool frozen>
@@ -92,25 +114,29 @@ __device__ inline int32 first_tie(const Matrix& matrix, int32 i) {
 }
 __device__ inline int32 tie_order(int32 first, int32 cols, int32 j) { return j >= first ? j - first : j - first + cols; }
 
-// A value below which, or at which, there are at least kWanted of the block's `least`, one a thread (infinity if they are
-// fewer). Every thread gets it.
+// A value below which, or at which, there are at least kWanted of the block's `least`, one a thread; infinity if they are
+// fewer. Every thread gets it.
 __device__ inline Dual list_bound(ListScratch& scratch, Dual least) {
     const uint32 warps = blockDim.x / kWarp, lane = lane_index();
+    const uint32 turns = (kWanted + warps - 1) / warps, offers = turns * warps;
     uint32 mine = coarse(least);
-    Dual bound = least;
-    const uint32 turns = (kWanted + warps - 1) / warps;
     for (uint32 turn = 0; turn < turns; ++turn) {
         const uint32 smallest = warp_min(mine);
         const uint32 at = __ffs(__ballot_sync(kAllLanes, mine == smallest)) - 1;
-        const Dual value = __shfl_sync(kAllLanes, least, at);
-        bound = turn == 0 || value > bound ? value : bound;
-        if (lane == at) mine = 0xffffffffu;
-        if (smallest == 0xffffffffu) bound = infinity<Dual>();
+        const Dual value = smallest == kTaken ? infinity<Dual>() : __shfl_sync(kAllLanes, least, at);
+        if (lane == at) mine = kTaken;
+        if (lane == 0) scratch.offers[turn * warps + threadIdx.x / kWarp] = value;
     }
-    if (lane == 0) scratch.bound[threadIdx.x / kWarp] = bound;
     __syncthreads();
-    for (uint32 w = 0; w < warps; ++w) bound = scratch.bound[w] > bound ? scratch.bound[w] : bound;
-    return bound;
+    if (threadIdx.x < offers) {
+        const Dual x = scratch.offers[threadIdx.x];
+        uint32 rank = 0;
+#pragma unroll 8
+        for (uint32 k = 0; k < offers; ++k) rank += (scratch.offers[k] < x) | ((scratch.offers[k] == x) & (k < threadIdx.x));
+        if (rank == kWanted - 1) scratch.next_bound = x;
+    }
+    __syncthreads();
+    return scratch.next_bound;
 }
 
 // Adds ties with `bound` to what was collected until there are kWanted, in tie_order.
@@ -135,7 +161,7 @@ __device__ inline void collect_ties(const State& state, int32 i, ListScratch& sc
         }
         if (tie && at < kCollected) {
             scratch.value[at] = bound;
-            scratch.col[at] = j;
+            scratch.order[at] = order;
         }
         __syncthreads();
         if (threadIdx.x == 0) scratch.below = all < kCollected ? all : kCollected;
@@ -144,20 +170,17 @@ __device__ inline void collect_ties(const State& state, int32 i, ListScratch& sc
 }
 
 // Puts the smallest of what was collected into row i's list, in order; the first that is left out gives tau.
-__device__ inline void write_list(const State& state, int32 i, ListScratch& scratch, uint32 count) {
+__device__ inline void write_list(const State& state, int32 i, const ListScratch& scratch, uint32 count) {
     const int64 list = static_cast<int64>(i) * kListSize;
     const int32 first = first_tie(state.matrix, i), cols = state.matrix.cols;
     for (uint32 mine = threadIdx.x; mine < count; mine += blockDim.x) {
         const Dual x = scratch.value[mine];
-        const int32 j = scratch.col[mine], order = tie_order(first, cols, j);
+        const int32 order = scratch.order[mine];
         uint32 rank = 0;
-#pragma unroll 4
-        for (uint32 k = 0; k < count; ++k) {
-            const Dual other = scratch.value[k];
-            rank += other < x;
-            if (other == x) rank += tie_order(first, cols, scratch.col[k]) < order;
-        }
+#pragma unroll 8
+        for (uint32 k = 0; k < count; ++k) rank += (scratch.value[k] < x) | ((scratch.value[k] == x) & (scratch.order[k] < order));
         if (rank < kListSize) {
+            const int32 j = order < cols - first ? order + first : order + first - cols;
             state.list_col[list + rank] = j;
             state.list_cost[list + rank] = static_cast<ListCost>(state.matrix.minimised(state.matrix.row(i)[j]));
         }
@@ -170,7 +193,10 @@ __device__ inline void write_list(const State& state, int32 i, ListScratch& scra
 // Lists row i under the present prices; all threads of the block call it, and the list is valid for them after its return.
 // True if a cost of the row is not valid.
 template <bool frozen>
-LAPWING_NOINLINE __device__ bool list_row(const State& state, int32 i, ListScratch& scratch) {
+LAPWING_NOINLINE __device__ bool list_row(int32 i) {
+    const State& state = shared().state;
+    ListScratch& scratch = shared().scratch.list;
+    const int32 first = first_tie(state.matrix, i);
     Dual least = infinity<Dual>();
     bool invalid = false;
     for_share<frozen>(state, i, [&](int32, Dual cost, Dual x) {
@@ -188,7 +214,7 @@ LAPWING_NOINLINE __device__ bool list_row(const State& state, int32 i, ListScrat
                 atomicAdd(&scratch.tied, 1u);
             } else if (const uint32 at = atomicAdd(&scratch.below, 1u); at < kCollected) {
                 scratch.value[at] = x;
-                scratch.col[at] = j;
+                scratch.order[at] = tie_order(first, state.matrix.cols, j);
             }
         });
         __syncthreads();

@@ -22,52 +22,60 @@
 #pragma once
 #include "core_lists.cuh"
 
-// One step of a search.
-struct SearchStep {
-    uint32 number;   // of the step; counts on from search to search
-    uint32 count;    // of what is worked on
-    uint32 present;  // the frontier is rows_at_work[present]
-    uint32 search;   // number of the search
-    uint64 cap;      // distances above it do not matter
-};
-
 __device__ inline Dual reduced(Dual cost, Dual v, Dual u) {
     const Dual x = cost - v - u;  // rounding may leave it below 0
     return x > Dual(0) ? x : Dual(0);
 }
 
 // Columns col[k] are at distance x[k] or nearer, where they were at known[k]; those of kNone are not meant. All lanes of a warp
-// call it. What takes long is on its way for all of them at once.
+// call it. What takes long is on its way at once, and each list grows once.
 template <uint32 n>
 __device__ inline void reach(const Team& team, const SearchStep& step, const int32 (&col)[n], const Dual (&x)[n],
                              const uint64 (&known)[n]) {
     State& state = team.state;
     uint64 before[n];
-    bool falls[n], first[n];
-#pragma unroll
-    for (uint32 k = 0; k < n; ++k) {
-        const uint64 key = as_key(x[k]);
-        falls[k] = col[k] >= 0 && key <= step.cap && key < known[k];
-        before[k] = falls[k] ? atomicMin(state.distance + col[k], key) : 0;
-    }
-    uint32 was[n];
-#pragma unroll
-    for (uint32 k = 0; k < n; ++k) {
-        first[k] = falls[k] && before[k] == kFar;
-        falls[k] = falls[k] && before[k] > as_key(x[k]);
-        was[k] = falls[k] ? atomicExch(state.step + col[k], step.number) : 0;
-    }
+    uint32 last[n];  // step in which it fell before this one
     int32 holder[n];
 #pragma unroll
     for (uint32 k = 0; k < n; ++k) {
-        holder[k] = first[k] ? __ldcg(state.col_to_row + col[k]) : 0;
-        if (first[k]) state.leader[col[k]] = kNoRow;
+        const uint64 key = as_key(x[k]);
+        const bool falls = col[k] >= 0 && key <= step.cap && key < known[k];  // perhaps not through us, but in this step
+        before[k] = falls ? atomicMin(state.distance + col[k], key) : 0;
+        last[k] = falls ? atomicExch(state.step + col[k], step.number) : step.number;
+        holder[k] = falls ? __ldcg(state.col_to_row + col[k]) : 0;
     }
+    constexpr uint32 kChanged = 1, kReached = 1 << 10, kMet = 1 << 20;  // three counts in one word
+    uint32 mine = 0;
 #pragma unroll
     for (uint32 k = 0; k < n; ++k) {
-        append(state.changed_cols, &team.counts->changed, falls[k] && was[k] != step.number ? col[k] : kNone);
-        append(state.reached_cols, &team.counts->reached, first[k] ? col[k] : kNone);
-        append(state.met_cols, &team.counts->met, first[k] && holder[k] < 0 ? col[k] : kNone);
+        mine += last[k] != step.number ? kChanged : 0;
+        if (before[k] != kFar) continue;
+        mine += holder[k] < 0 ? kReached + kMet : kReached;
+        state.leader[col[k]] = kNoRow;
+    }
+    if (!__any_sync(kAllLanes, mine != 0)) return;
+    uint32 sum = mine;
+    const uint32 lane = lane_index();
+#pragma unroll
+    for (uint32 d = 1; d < kWarp; d *= 2) {
+        const uint32 other = __shfl_up_sync(kAllLanes, sum, d);
+        if (lane >= d) sum += other;
+    }
+    const uint32 all = __shfl_sync(kAllLanes, sum, kWarp - 1);
+    uint32 base = 0;
+    if (lane == 0) base = add_count(team, &Counts::changed, all % kReached);
+    if (lane == 1) base = add_count(team, &Counts::reached, all / kReached % kReached);
+    if (lane == 2) base = add_count(team, &Counts::met, all / kMet);
+    const uint32 begin = sum - mine;
+    uint32 changed = __shfl_sync(kAllLanes, base, 0) + begin % kReached;
+    uint32 reached = __shfl_sync(kAllLanes, base, 1) + begin / kReached % kReached;
+    uint32 met = __shfl_sync(kAllLanes, base, 2) + begin / kMet;
+#pragma unroll
+    for (uint32 k = 0; k < n; ++k) {
+        if (last[k] != step.number) state.changed_cols[changed++] = col[k];
+        if (before[k] != kFar) continue;
+        state.reached_cols[reached++] = col[k];
+        if (holder[k] < 0) state.met_cols[met++] = col[k];
     }
 }
 
@@ -97,14 +105,14 @@ __device__ inline void relax(const Team& team, const SearchStep& step) {
 // Distances that fell: to the rows of the columns, which make the next frontier.
 __device__ inline void settle_changes(const Team& team, const SearchStep& step) {
     State& state = team.state;
-    const uint32 count = team.wide ? __ldcg(&team.counts->changed) : team.counts->changed;
+    const uint32 count = team.wide ? __ldcg(&team.state.counts->changed) : team.own.changed;
     team.each_converged(count, [&](uint32 index) {
         const bool there = index < count;
         const int32 j = there ? __ldcg(state.changed_cols + index) : 0;
         const int32 i = there ? __ldcg(state.col_to_row + j) : kNone;
         if (i >= 0) state.row_distance[i] = from_key<Dual>(__ldcg(state.distance + j));
-        if (__any_sync(kAllLanes, there && i < 0) && lane_index() == 0) atomicExch(&team.counts->nearer, 1u);
-        append(state.rows_at_work[!step.present], &team.counts->next, i);
+        raise(team, &Counts::nearer, there && i < 0);
+        append(team, state.rows_at_work[!step.present], &Counts::next, i);
     });
 }
 
@@ -121,22 +129,22 @@ __device__ inline void find_doubtful(const Team& team, const SearchStep& step, b
                        as_key(distance + reduced(tau, Dual(0), __ldcg(state.u + i))) < step.cap &&
                        !(__ldcg(state.full_search + i) == step.search && __ldcg(state.full_distance + i) == distance);
         }
-        append(state.refresh_rows, &team.counts->refresh, doubtful ? i : kNone);
+        append(team, state.refresh_rows, &Counts::refresh, doubtful ? i : kNone);
     });
 }
 
 // Lists a doubtful row again, and looks at all its columns if that does not help. All threads of a block call it.
-__device__ inline void resolve_doubt(const Team& team, const SearchStep& step, int32 i, ListScratch& scratch) {
+__device__ inline void resolve_doubt(const Team& team, const SearchStep& step, int32 i) {
     State& state = team.state;
-    list_row<false>(state, i, scratch);
+    list_row<false>(i);
     const Dual u = __ldcg(state.u + i), distance = __ldcg(state.row_distance + i), tau = __ldcg(state.tau + i);
     // Beyond the cap, not at it: what the old list led to there must be in the new one.
     const bool helps = tau == infinity<Dual>() || as_key(distance + reduced(tau, Dual(0), u)) > step.cap;
-    if (threadIdx.x < kWarp) append(state.rows_at_work[!step.present], &team.counts->next, helps && threadIdx.x == 0 ? i : kNone);
+    if (threadIdx.x < kWarp) append(team, state.rows_at_work[!step.present], &Counts::next, helps && threadIdx.x == 0 ? i : kNone);
     if (helps) return;
     if (threadIdx.x < kWarp) {
         const bool mine = threadIdx.x == 0 && __ldcg(state.full_search + i) != step.search;
-        append(state.full_rows, &team.counts->full, mine ? i : kNone);
+        append(team, state.full_rows, &Counts::full, mine ? i : kNone);
     }
     if (threadIdx.x == 0) {
         state.full_search[i] = step.search;
@@ -196,23 +204,22 @@ __device__ inline void find_leaders_in_full(const Team& team, const SearchStep& 
 // From every free column within the cap to the free row whose tree it is in, which takes one of them: the lowest.
 __device__ inline void claim_roots(const Team& team, const SearchStep& step) {
     State& state = team.state;
-    team.each(step.count, [&](uint32 index) {
-        const int32 start = __ldcg(state.met_cols + index);
+    team.each_converged(step.count, [&](uint32 index) {
+        const bool there = index < step.count;
+        const int32 start = there ? __ldcg(state.met_cols + index) : kNone;
+        bool sound = true;
         int32 i = kNone;
-        if (__ldcg(state.distance + start) <= step.cap) {
+        if (there && __ldcg(state.distance + start) <= step.cap) {
             int32 length = 0;
-            for (int32 j = start; j >= 0; ++length) {
+            for (int32 j = start; j >= 0 && sound; ++length) {
                 i = __ldcg(state.leader + j);
-                if (i == kNoRow || length > state.matrix.rows) {
-                    atomicExch(&team.counts->unsound, 1u);
-                    i = kNone;
-                    break;
-                }
-                j = __ldcg(state.row_to_col + i);
+                sound = i != kNoRow && length <= state.matrix.rows;
+                j = sound ? __ldcg(state.row_to_col + i) : kNone;
             }
-            if (i >= 0) atomicMin(state.claim + i, start);
+            if (sound) atomicMin(state.claim + i, start);
         }
-        state.roots[index] = i;
+        raise(team, &Counts::unsound, !sound);
+        if (there) state.roots[index] = i;
     });
 }
 // Matches the roots along the paths to the columns that they took.
@@ -266,7 +273,7 @@ __device__ inline void keep_free(const Team& team, uint32 count) {
     State& state = team.state;
     team.each_converged(count, [&](uint32 index) {
         const int32 i = index < count ? __ldcg(state.free_rows + index) : kNone;
-        append(state.rows_at_work[0], &team.counts->next, i >= 0 && __ldcg(state.row_to_col + i) < 0 ? i : kNone);
+        append(team, state.rows_at_work[0], &Counts::next, i >= 0 && __ldcg(state.row_to_col + i) < 0 ? i : kNone);
     });
 }
 __device__ inline void copy_free(const Team& team, uint32 count) {

@@ -158,10 +158,10 @@ struct State {
     }
 };
 
-// Who carries out an order: block 0 alone, or all blocks.
+// Who carries out an order: block 0 alone, or all blocks. References are to shared memory, and known to be when inlined.
 struct Team {
     State& state;
-    Counts* counts;  // in shared or global memory
+    Counts& own;  // of block 0
     bool wide;
 
     __device__ uint32 thread() const { return wide ? blockIdx.x * kTeamThreads + threadIdx.x : threadIdx.x; }
@@ -195,16 +195,26 @@ struct Team {
     }
 };
 
+// Returns a count as it was, and adds to it.
+__device__ inline uint32 add_count(const Team& team, uint32 Counts::* count, uint32 more) {
+    return team.wide ? atomicAdd(&(team.state.counts->*count), more) : atomicAdd(&(team.own.*count), more);
+}
 // Adds `item` to a list, unless it is negative. All lanes of a warp call it. The order of a list is left to chance; nothing
 // that is computed depends on it.
-__device__ inline void append(int32* list, uint32* count, int32 item) {
+__device__ inline void append(const Team& team, int32* list, uint32 Counts::* count, int32 item) {
     const uint32 adding = __ballot_sync(kAllLanes, item >= 0);
     if (adding == 0) return;
     const uint32 lane = lane_index(), first = __ffs(adding) - 1;
     uint32 base = 0;
-    if (lane == first) base = atomicAdd(count, __popc(adding));
+    if (lane == first) base = add_count(team, count, __popc(adding));
     base = __shfl_sync(kAllLanes, base, first);
     if (item >= 0) list[base + __popc(adding & ((1u << lane) - 1))] = item;
+}
+// Sets a count to 1. All lanes of a warp call it.
+__device__ inline void raise(const Team& team, uint32 Counts::* flag, bool raised) {
+    if (!__any_sync(kAllLanes, raised) || lane_index() != 0) return;
+    if (team.wide) atomicExch(&(team.state.counts->*flag), 1u);
+    else atomicExch(&(team.own.*flag), 1u);
 }
 
 // Distances are never negative: their bits order as they do.

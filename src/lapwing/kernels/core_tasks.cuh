@@ -1,36 +1,8 @@
-// What a team is asked to do: orders, and numbers that block 0 finds for its leader.
+// Orders carried out, and numbers that block 0 finds for its leader.
 #pragma once
 #include "core_auction.cuh"
 #include "core_search.cuh"
 
-constexpr uint32 kWidthSamples = 256;
-constexpr uint32 kSorted = THREADS < 512 ? THREADS : 512;  // distances that are ranked by comparing all
-
-enum class Task : uint32 {
-    free_all, auction_round, refresh, derive_u, derive_u_refreshed,                     // auction
-    begin_search, step, doubt_free, doubt, resolve,                                      // distances
-    lead_free, lead, lead_full, claim, update, augment, keep_free, copy_free,            // augmentation
-    list_width, start_bound, bound, cap, farthest,                                       // by block 0, for its leader
-    finish
-};
-
-struct Order {
-    Task task;
-    bool wide;     // all blocks carry it out
-    uint32 count;  // how much there is to do
-    uint32 extra;  // a second number, where a task needs one
-    AuctionStep auction;
-    SearchStep search;
-};
-static_assert(sizeof(Order) <= kOrderBytes);
-
-union Scratch {
-    ListScratch list;
-    uint64 keys[2][kMostWarps];
-    uint64 sorted[kSorted];
-    Dual widths[kWidthSamples];
-    double sums[kMostWarps];
-};
 
 // The best of all threads' keys (the least, or the greatest), in every thread of the block.
 __device__ inline uint64 best_in_block(Scratch& scratch, uint64 mine, bool least) {
@@ -70,7 +42,7 @@ __device__ inline void find_list_width(const Team& team, Scratch& scratch) {
             const Dual theirs = scratch.widths[other];
             rank += theirs < scratch.widths[k] || (theirs == scratch.widths[k] && other < k);
         }
-        if (rank == samples / 2) team.counts->answer = as_key(scratch.widths[k]);
+        if (rank == samples / 2) team.own.answer = as_key(scratch.widths[k]);
     }
 }
 
@@ -91,7 +63,7 @@ __device__ inline void find_bound(const Team& team, Scratch& scratch, bool from_
     __syncthreads();
     if (threadIdx.x != 0) return;
     for (uint32 w = 1; w < kTeamThreads / kWarp; ++w) sum += scratch.sums[w];
-    team.counts->answer = static_cast<uint64>(__double_as_longlong(sum));
+    team.own.answer = static_cast<uint64>(__double_as_longlong(sum));
 }
 
 // f(distance) for this thread's share of the free columns that were reached.
@@ -103,7 +75,7 @@ __device__ inline void find_farthest(const Team& team, Scratch& scratch, uint32 
     uint64 farthest = 0;
     each_met(team.state, met, [&](uint64 key) { farthest = key > farthest ? key : farthest; });
     farthest = best_in_block(scratch, farthest, false);
-    if (threadIdx.x == 0) team.counts->answer = farthest;
+    if (threadIdx.x == 0) team.own.answer = farthest;
 }
 // The distance within which `wanted` free columns lie, of `met` that were reached.
 __device__ inline void find_cap(const Team& team, Scratch& scratch, uint32 met, uint32 wanted) {
@@ -115,7 +87,7 @@ __device__ inline void find_cap(const Team& team, Scratch& scratch, uint32 met, 
         uint32 rank = 0;
 #pragma unroll 8
         for (uint32 k = 0; k < met; ++k) rank += scratch.sorted[k] < mine || (scratch.sorted[k] == mine && k < threadIdx.x);
-        if (rank == wanted - 1) team.counts->answer = mine;
+        if (rank == wanted - 1) team.own.answer = mine;
         return;
     }
     uint64 nearest = 0, farthest = 0;  // the smallest key with enough at or below it is in nearest..farthest
@@ -134,13 +106,16 @@ __device__ inline void find_cap(const Team& team, Scratch& scratch, uint32 met, 
     uint64 largest = 0;
     each_met(team.state, met, [&](uint64 key) { largest = key <= farthest && key > largest ? key : largest; });
     largest = best_in_block(scratch, largest, false);
-    if (threadIdx.x == 0) team.counts->answer = largest;
+    if (threadIdx.x == 0) team.own.answer = largest;
 }
 
 // Compiled once, though the leader, its block and the others call it.
-LAPWING_NOINLINE __device__ void carry_out(const Order& order, const Team& team, Scratch& scratch) {
-    State& state = team.state;
+LAPWING_NOINLINE __device__ void carry_out() {
+    State& state = shared().state;
+    Scratch& scratch = shared().scratch;
+    const Order& order = shared().desk.order;
     const SearchStep& search = order.search;
+    const Team team{state, shared().desk.counts, order.wide};
     switch (order.task) {
         case Task::free_all: return free_all(team);
         case Task::auction_round:
@@ -149,7 +124,7 @@ LAPWING_NOINLINE __device__ void carry_out(const Order& order, const Team& team,
             return settle_offers(team, order.auction);
         case Task::refresh:
             for (uint32 at = team.block(); at < order.count; at += team.blocks()) {
-                list_row<false>(state, __ldcg(state.refresh_rows + at), scratch.list);
+                list_row<false>(__ldcg(state.refresh_rows + at));
             }
             return;
         case Task::derive_u: return derive_u(team, order.count, false);
@@ -163,7 +138,7 @@ LAPWING_NOINLINE __device__ void carry_out(const Order& order, const Team& team,
         case Task::doubt: return find_doubtful(team, search, false);
         case Task::resolve:
             for (uint32 at = team.block(); at < order.count; at += team.blocks()) {
-                resolve_doubt(team, search, __ldcg(state.refresh_rows + at), scratch.list);
+                resolve_doubt(team, search, __ldcg(state.refresh_rows + at));
             }
             team.sync();
             return settle_changes(team, search);
