@@ -30,7 +30,7 @@ _THREADS = CERTIFICATE.constants["THREADS"]
 _LOAD_BYTES = 16  # of a lane
 _STRIDED_WIDTH = 4  # costs that a thread of certify_strided takes of a line
 _LINES = (4, 32)  # that a thread takes: a multiple of the first (kInFlight), at most the second
-_BLOCKS_A_PROCESSOR = 16  # to aim at
+_BLOCKS_A_PROCESSOR = 12  # to aim at: four waves
 _VECTOR_BLOCKS = 128  # at most
 _FINEST = 1 << 1074  # 1 over the smallest double
 

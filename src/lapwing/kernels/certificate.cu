@@ -13,8 +13,20 @@
 // non-negative double, or an int64), `owners` [cols] and `summary` are zero before the first kernel.
 #include "exact_sum.cuh"
 
-constexpr int64 kSafe = 1ll << 61;   // integers up to this are subtracted without overflow
 constexpr bool kIsFloat = Dual(0.5) != Dual(0);
+
+// The arithmetic of the quick test: that of the duals, or 32 bits for costs of one or two bytes.
+template <bool, class A, class B>
+struct Choose {
+    using type = A;
+};
+template <class A, class B>
+struct Choose<false, A, B> {
+    using type = B;
+};
+constexpr bool kIsSmall = !kIsFloat && sizeof(Cost) <= 2;
+using Quick = Choose<kIsSmall, int32, Dual>::type;
+constexpr int64 kSafe = kIsSmall ? 1ll << 29 : 1ll << 61;  // integers up to this are subtracted without overflow in it
 
 // The words of `summary`; after kTotals come the parts of Totals but the last two, then those two of every block.
 enum SummaryWord { kFault = 0, kInvalidCost = 1, kPlace = 2, kTotals = 3 };
@@ -93,6 +105,7 @@ __device__ inline bool is_safe(int64 x) { return x <= kSafe && x >= -kSafe; }
 __device__ inline bool is_certain(int64 c, int64 a, int64 b) {
     return (sizeof(Cost) < 8 || is_safe(c)) && c - a - b >= 0;
 }
+__device__ inline bool is_certain(int32 c, int32 a, int32 b) { return c - a - b >= 0; }
 __device__ inline bool is_certain_tie(int64, int64, int64) { return false; }
 
 // --- the pass over the matrix -------------------------------------------------------------------------------------
@@ -150,12 +163,13 @@ struct Share {
 // Which of the lines hold a pair in doubt, one bit each. Duals of the thread's positions stay in registers.
 template <class Group>
 __device__ uint32 doubtful_lines(const Lines& in, const Share& share) {
-    Dual cross[Group::size];
+    Quick cross[Group::size];
     bool safe = true;
     for (uint32 k = 0; k < Group::size; ++k) {
         const int64 position = share.first + (k < share.count ? k : 0) * share.step;
-        cross[k] = negated(in.cross_duals[position], in.maximize);
-        if constexpr (!kIsFloat) safe = safe && is_safe(cross[k]);
+        const Dual b = negated(in.cross_duals[position], in.maximize);
+        if constexpr (!kIsFloat) safe = safe && is_safe(b);
+        cross[k] = static_cast<Quick>(b);
     }
     const Cost* const from = in.cost + share.first * in.position_stride;
     const int64 step = share.step * in.position_stride;
@@ -176,7 +190,8 @@ __device__ uint32 doubtful_lines(const Lines& in, const Share& share) {
             if constexpr (!kIsFloat) certain = certain && is_safe(a);
 #pragma unroll
             for (uint32 k = 0; k < Group::size; ++k) {
-                certain = certain & is_certain(minimised(groups[q].values[k], in.maximize), a, cross[k]);
+                const Quick c = static_cast<Quick>(minimised(groups[q].values[k], in.maximize));
+                certain = certain & is_certain(c, static_cast<Quick>(a), cross[k]);
             }
             doubtful |= (certain ? 0u : 1u) << (n + q);
         }
@@ -224,7 +239,7 @@ __device__ inline void claim_columns(const int64* row_to_col, int64 rows, int64 
 }
 
 #define LAPWING_LINE_KERNEL(name, group)                                                                               \
-    extern "C" __global__ void __launch_bounds__(THREADS)                                                              \
+    extern "C" __global__ void __launch_bounds__(THREADS, 3)                                                           \
         name(const Cost* cost, int64 lines, int64 positions, int64 line_stride, int64 position_stride, int64 maximize, \
              const Dual* line_duals, const Dual* cross_duals, uint64* violations, uint64* summary, int64 across,       \
              int64 lines_per_thread, const int64* row_to_col, int64 rows, int64 cols, uint32* owners) {                 \
