@@ -1,6 +1,7 @@
 // The engines with a block a problem, on the processor: matrices in shared memory, and staged in global memory.
 #include "batch_cases.hpp"
 
+#define THREADS 64
 #include "batch_memory.cu"
 #include "batch_shared.cu"
 #include "batch_stage.cu"
@@ -14,7 +15,7 @@ std::size_t rounded(std::size_t bytes) { return (bytes + 15) / 16 * 16; }
 
 // gpu/batch.py's, for problems of at most so many rows and columns as solved.
 std::size_t state_bytes(const Batch& batch) {
-    const bool priced = batch.prices != nullptr;
+    const bool priced = batch.priced != 0;
     const auto rows = static_cast<std::size_t>(priced ? batch.rows : std::min(batch.rows, batch.cols));
     const auto cols = static_cast<std::size_t>(priced ? batch.cols : std::max(batch.rows, batch.cols));
     const std::size_t ring = std::bit_ceil(std::max<std::size_t>(rows, 2));
@@ -23,11 +24,11 @@ std::size_t state_bytes(const Batch& batch) {
 }
 std::size_t matrix_bytes(const Batch& batch) {
     const auto rows = static_cast<std::size_t>(batch.rows), cols = static_cast<std::size_t>(batch.cols);
-    if (batch.prices != nullptr) return rows * (cols | 1) * sizeof(Stored);
+    if (batch.priced != 0) return rows * (cols | 1) * sizeof(Stored);
     return std::min(rows, cols) * (std::max(rows, cols) | 1) * sizeof(Stored);
 }
 unsigned threads_for(const Batch& batch, unsigned each) {
-    const auto cols = static_cast<unsigned>(batch.prices != nullptr ? batch.cols : std::max(batch.rows, batch.cols));
+    const auto cols = static_cast<unsigned>(batch.priced != 0 ? batch.cols : std::max(batch.rows, batch.cols));
     return std::max(32u, ((cols + each - 1) / each + 31) & ~31u);
 }
 
@@ -43,7 +44,8 @@ void in_shared(const Batch& batch, std::uint64_t seed) {
 void in_memory(const Batch& batch, std::uint64_t seed) {
     const unsigned blocks = static_cast<unsigned>(batch.count), each = 1u << seed % 4;
     std::vector<Stored> staged(static_cast<std::size_t>(batch.count * batch.rows * batch.cols) + 1);
-    launch({.grid = {2, 2}, .block = {64}, .seed = seed}, [&] { stage_tile(batch, staged.data()); });
+    const unsigned tiles = static_cast<unsigned>((batch.rows + 31) / 32 * ((batch.cols + 31) / 32));
+    launch({.grid = {blocks * tiles}, .block = {64}, .seed = seed}, [&] { stage_tile(batch, staged.data(), tiles); });
     launch({.grid = {blocks}, .block = {threads_for(batch, each)}, .shared_bytes = state_bytes(batch), .seed = seed},
            [&] {
                if (each == 1) solve_block_in_memory<1>(batch, staged.data());

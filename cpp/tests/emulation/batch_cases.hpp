@@ -88,25 +88,28 @@ struct BatchCase {
     int rows(int b) const { return options.ragged ? row_counts[size(b)] : options.rows; }
     int cols(int b) const { return options.ragged ? col_counts[size(b)] : options.cols; }
     Batch batch() {
-        return {memory.data(),
-                int64{options.rows} * options.cols,
-                row_stride(),
-                col_stride(),
-                options.count,
-                options.rows,
-                options.cols,
-                options.maximize,
-                options.priced ? prices.data() : nullptr,
-                options.rows,
-                1,
-                options.ragged ? row_counts.data() : nullptr,
-                options.ragged ? col_counts.data() : nullptr,
-                4,
-                row_to_col.data(),
-                objective.data(),
-                options.duals ? u.data() : nullptr,
-                options.duals ? v.data() : nullptr,
-                status.data()};
+        return {.costs = memory.data(),
+                .problem_stride = int64{options.rows} * options.cols,
+                .row_stride = row_stride(),
+                .col_stride = col_stride(),
+                .count = options.count,
+                .rows = options.rows,
+                .cols = options.cols,
+                .maximize = options.maximize,
+                .priced = options.priced,
+                .price = 0,
+                .prices = options.priced ? prices.data() : nullptr,
+                .price_problem_stride = options.rows,
+                .price_row_stride = 1,
+                .row_counts = options.ragged ? row_counts.data() : nullptr,
+                .col_counts = options.ragged ? col_counts.data() : nullptr,
+                .row_count_bytes = 4,
+                .col_count_bytes = 4,
+                .row_to_col = row_to_col.data(),
+                .objective = objective.data(),
+                .u = options.duals ? u.data() : nullptr,
+                .v = options.duals ? v.data() : nullptr,
+                .status = status.data()};
     }
 
     // Everything about the answer of problem b.

@@ -79,7 +79,28 @@ CORE_START = Program(
     {"THREADS": 256},
 )
 
-PROGRAMS = (CORE, CORE_START, CERTIFICATE)
+BATCH_LANES = Program(
+    "batch_lanes",
+    "batch_lanes.cu",
+    ("solve_in_8_lanes", "solve_in_16_lanes", "solve_in_32_lanes"),
+    {"COST": FLOATS + INTEGERS},
+    {"WARPS": 2},
+)
+
+BATCH_SHARED = Program(
+    "batch_shared", "batch_shared.cu", ("solve_in_shared_1", "solve_in_shared_2"), {"COST": FLOATS + INTEGERS}
+)
+
+BATCH_MEMORY = Program(
+    "batch_memory",
+    "batch_memory.cu",
+    ("solve_in_memory_1", "solve_in_memory_2", "solve_in_memory_4", "solve_in_memory_8"),
+    {"COST": ("float32", "float64", "int32", "int64")},
+)
+
+BATCH_STAGE = Program("batch_stage", "batch_stage.cu", ("stage",), {"COST": FLOATS + INTEGERS}, {"THREADS": 256})
+
+PROGRAMS = (CORE, CORE_START, CERTIFICATE, BATCH_LANES, BATCH_SHARED, BATCH_MEMORY, BATCH_STAGE)
 
 
 def target_architecture(major: int, minor: int) -> int:

@@ -1,0 +1,170 @@
+"""How a batch is solved on a GPU: which engine, with how many threads and how much memory. Pure functions.
+
+Three engines (kernels/batch_*.cu) share one method, Jonker-Volgenant with parallel bids: a few lanes of a warp a
+problem; a block a problem with the matrix in shared memory; a block a problem with the matrix in L2. `CROSSOVERS` is
+where one takes over from another, tuned on an H200 by ``python -m benchmarks.gpu_batches --tune``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from lapwing.errors import ArgumentError
+from lapwing.gpu.arrays import ITEM_BYTES
+from lapwing.gpu.programs import BATCH_LANES, BATCH_MEMORY, BATCH_SHARED, FLOATS, Program
+
+WARP = 32
+
+# The type that costs are kept as while a block solves: it holds every cost and its negation.
+STORED = {
+    "float16": "float32", "bfloat16": "float32", "float32": "float32", "float64": "float64",
+    "int8": "int32", "int16": "int32", "int32": "int32", "uint8": "int32", "uint16": "int32",
+    "uint32": "int64", "int64": "int64",
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Crossovers:
+    """Sizes up to which an engine is used, both sides of a problem counted.
+
+    Attributes
+    ----------
+    lanes : (longest side, ...)
+        Lanes that solve a problem, by size: one kernel for each.
+    shared_columns_a_thread, memory_columns_a_thread : ((most columns, columns a thread), ...)
+        Fewer threads have faster barriers, more threads read a row faster and bid for more rows at once.
+    """
+
+    lanes: tuple[int, ...] = (8, 16, 32)
+    shared_columns_a_thread: tuple[tuple[int, int], ...] = ((128, 1), (256, 2))
+    memory_columns_a_thread: tuple[tuple[int, int], ...] = ((256, 1), (512, 2), (2048, 4), (4096, 8))
+
+
+CROSSOVERS = Crossovers()
+MOST_COLUMNS = CROSSOVERS.memory_columns_a_thread[-1][0]
+
+
+@dataclass(frozen=True)
+class BatchForm:
+    """All of a batch but its numbers: what a plan depends on.
+
+    Attributes
+    ----------
+    count, rows, cols : int
+    strides : of problems, rows and columns, in elements
+    dtype : str
+    maximize : bool
+    priced : bool
+        Whether rows may stay free at a price; then no problem is transposed.
+    ragged : bool
+        Whether each problem has its own numbers of rows and columns.
+    """
+
+    count: int
+    rows: int
+    cols: int
+    strides: tuple[int, int, int]
+    dtype: str
+    maximize: bool
+    priced: bool
+    ragged: bool
+
+    @property
+    def solved_shape(self) -> tuple[int, int]:
+        """The most rows and columns that a problem has as it is solved."""
+        if self.priced:
+            return self.rows, self.cols
+        return min(self.rows, self.cols), max(self.rows, self.cols)
+
+    @property
+    def dual_dtype(self) -> str:
+        return "float64" if self.dtype in FLOATS else "int64"
+
+
+@dataclass(frozen=True)
+class BatchPlan:
+    """What is launched.
+
+    Attributes
+    ----------
+    program, kernel
+    cost_dtype : str
+        The variant of the program.
+    grid, threads, shared_bytes : int
+    staged : bool
+        Whether matrices are first copied as they are solved, because of their type, sign, layout or orientation.
+    """
+
+    program: Program
+    kernel: str
+    cost_dtype: str
+    grid: int
+    threads: int
+    shared_bytes: int
+    staged: bool
+
+
+def plan_batch(form: BatchForm, block_shared_bytes: int, crossovers: Crossovers = CROSSOVERS) -> BatchPlan:
+    """Choose the engine.
+
+    Parameters
+    ----------
+    form : BatchForm
+    block_shared_bytes : int
+        The most shared memory that a block of the GPU may have.
+    crossovers : Crossovers
+
+    Raises
+    ------
+    ArgumentError
+        If the problems are too large for a batch.
+    """
+    longest = max(form.rows, form.cols)
+    for lanes in crossovers.lanes:
+        if longest <= lanes:
+            return _in_lanes(form, lanes)
+    rows, cols = form.solved_shape
+    state = state_bytes(rows, cols)
+    shared = state + rows * (cols | 1) * ITEM_BYTES[STORED[form.dtype]]
+    if cols <= crossovers.shared_columns_a_thread[-1][0] and shared <= block_shared_bytes:
+        each = _columns_a_thread(cols, crossovers.shared_columns_a_thread)
+        name = f"solve_in_shared_{each}"
+        return BatchPlan(BATCH_SHARED, name, form.dtype, form.count, _threads(cols, each), shared, False)
+    if longest > crossovers.memory_columns_a_thread[-1][0] or state > block_shared_bytes:
+        raise ArgumentError(
+            f"costs has problems of {form.rows} x {form.cols}; batches on a GPU take at most {MOST_COLUMNS} rows and "
+            "columns: solve larger problems one after the other with lapwing.solve"
+        )
+    each = _columns_a_thread(cols, crossovers.memory_columns_a_thread)
+    name, stored = f"solve_in_memory_{each}", STORED[form.dtype]
+    return BatchPlan(BATCH_MEMORY, name, stored, form.count, _threads(cols, each), state, not _is_ready(form))
+
+
+def state_bytes(rows: int, cols: int) -> int:
+    """Shared memory of a block beside the matrix, for a problem as it is solved (BlockState in batch_block.cuh)."""
+    ring = 1 << (max(rows, 2) - 1).bit_length()
+    bids, nearest = 24, 16
+    parts = (8 * cols, 8 * rows, 8 * rows, 16, 4 * cols, 4 * rows, 4 * cols, 4 * ring)
+    return WARP * (bids + 2 * nearest) + sum(-(-part // 16) * 16 for part in parts)
+
+
+def _in_lanes(form: BatchForm, lanes: int) -> BatchPlan:
+    threads = WARP * BATCH_LANES.constants["WARPS"]
+    grid = -(-form.count * lanes // threads)
+    return BatchPlan(BATCH_LANES, f"solve_in_{lanes}_lanes", form.dtype, grid, threads, 0, False)
+
+
+def _columns_a_thread(cols: int, table: tuple[tuple[int, int], ...]) -> int:
+    return next(each for most, each in table if cols <= most)
+
+
+def _threads(cols: int, each: int) -> int:
+    return max(WARP, -(-cols // (each * WARP)) * WARP)
+
+
+def _is_ready(form: BatchForm) -> bool:
+    """Whether all matrices can be used as they lie: kept in their own type and sign, row after row as solved."""
+    tall = not form.priced and form.rows > form.cols
+    mixed = form.ragged and not form.priced  # each problem may be tall or not
+    unit_stride = form.strides[1] if tall else form.strides[2]
+    return STORED[form.dtype] == form.dtype and not form.maximize and not mixed and unit_stride == 1
