@@ -59,9 +59,9 @@ $(BIN)/ctest --test-dir $(1) --output-on-failure
 endef
 
 .PHONY: kernels
-kernels: $(VENV)/with-test $(VENV)/with-kernels  ## compile every GPU kernel for every architecture and check its limits; needs no GPU
+kernels: $(VENV)/with-test $(VENV)/with-kernels  ## compile every GPU kernel for every architecture (ARGS=--sample: fewer dtypes); needs no GPU
 	$(BIN)/python tools/check_kernels.py $(ARGS)
-	$(BIN)/python -m pytest tests/gpu
+	$(BIN)/python -m pytest tests/gpu/test_compile.py tests/gpu/test_cache.py tests/cli/test_cli_commands.py
 
 .PHONY: test-gpu
 test-gpu: $(VENV)/with-test $(VENV)/with-cuda13  ## the tests that need an NVIDIA GPU

@@ -26,6 +26,8 @@ from lapwing.gpu.toolkit import nvrtc_version
 
 LIMITS = Path(__file__).resolve().parent.parent / "tests" / "gpu" / "limits.json"
 
+_SAMPLED_WHOLLY = 90
+
 _ENTRY = re.compile(r"Compiling entry function '(\w+)'")
 _SPILLS = re.compile(r"(\d+) bytes spill stores, (\d+) bytes spill loads")
 _REGISTERS = re.compile(r"Used (\d+) registers")
@@ -54,12 +56,27 @@ def parse(log: str) -> dict[str, Use]:
     return uses
 
 
-def compile_all(architectures: tuple[int, ...], jobs: int) -> tuple[Uses, list[str]]:
+Build = tuple[Program, Variant, int]
+
+
+def sampled(work: list[Build]) -> list[Build]:
+    """All variants for one architecture, and for each other one two, which change from one to the next."""
+    kept = []
+    for program, variant, architecture in work:
+        variants = program.variants()
+        turn, mine = ARCHITECTURES.index(architecture), variants.index(variant)
+        others = {turn % len(variants), (turn + len(variants) // 2) % len(variants)}
+        if architecture == _SAMPLED_WHOLLY or mine in others:
+            kept.append((program, variant, architecture))
+    return kept
+
+
+def compile_all(work: list[Build], jobs: int) -> tuple[Uses, list[str]]:
     """Uses of all kernels, and what went wrong."""
     uses: Uses = {}
     problems = []
 
-    def compile_one(build: tuple[Program, Variant, int]) -> dict[str, Use] | str:
+    def compile_one(build: Build) -> dict[str, Use] | str:
         program, variant, architecture = build
         log = io.StringIO()
         try:
@@ -70,7 +87,6 @@ def compile_all(architectures: tuple[int, ...], jobs: int) -> tuple[Uses, list[s
         missing = set(program.kernels).symmetric_difference(found)
         return found if not missing else f"{program.source} and the table of programs disagree on {sorted(missing)}"
 
-    work = builds(architectures)
     with ThreadPoolExecutor(jobs) as pool:
         for (program, variant, architecture), found in zip(work, pool.map(compile_one, work), strict=True):
             if isinstance(found, str):
@@ -108,14 +124,13 @@ def write_limits(uses: Uses, compiler: str) -> None:
 def main() -> int:
     """Compile, compare or record; return the exit code."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--record", action="store_true", help="write the limits instead of comparing with them")
-    parser.add_argument(
-        "--arch", type=int, choices=ARCHITECTURES, action="append", help="only this one; may be repeated"
-    )
+    what = parser.add_mutually_exclusive_group()
+    what.add_argument("--record", action="store_true", help="write the limits instead of comparing with them")
+    what.add_argument("--sample", action="store_true", help="every kernel for every architecture, but few variants")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
     arguments = parser.parse_args()
     began = time.perf_counter()
-    uses, problems = compile_all(tuple(arguments.arch or ARCHITECTURES), arguments.jobs)
+    uses, problems = compile_all(sampled(builds()) if arguments.sample else builds(), arguments.jobs)
     compiler = ".".join(map(str, nvrtc_version()))
     print(f"{len(uses)} kernels and variants, NVRTC {compiler}, {time.perf_counter() - began:.0f} s")
     if arguments.record and not problems:

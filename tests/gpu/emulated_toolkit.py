@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ctypes
 import hashlib
+import os
 import shutil
 import struct
 import subprocess
@@ -102,22 +103,34 @@ def library(program, variant):
             for kernel in program.kernels
         ),
     )
-    parts = [text, compiler.source_text(program.source)]
-    parts += [(EMULATION / name).read_text() for name in ("cuda_emulation.hpp", "cuda_emulation.cpp")]
-    path = BUILD / f"{program.name}-{hashlib.sha256(''.join(parts).encode()).hexdigest()[:16]}.so"
-    if not path.exists():
-        BUILD.mkdir(parents=True, exist_ok=True)
-        glue = path.with_suffix(".cpp")
-        glue.write_text(text)
-        unfinished = path.with_suffix(f".{id(path)}.tmp")
-        options = ["-std=c++20", "-O1", "-fPIC", "-shared", "-ffp-contract=off", "-w", "-pthread"]
-        folders = [f"-I{EMULATION}", f"-I{compiler.KERNELS}"]
-        files = [glue, EMULATION / "cuda_emulation.cpp", "-o", unfinished]
-        subprocess.run([COMPILER, *options, *folders, *files], check=True)
-        unfinished.replace(path)
-    loaded = ctypes.CDLL(str(path))
+    headers = [compiler.source_text(program.source), (EMULATION / "cuda_emulation.hpp").read_text()]
+    loaded = ctypes.CDLL(str(built(program.name, ".so", text, headers, ["-shared", emulator()])))
     loaded.emulate.restype = ctypes.c_char_p
     return loaded
+
+
+@cache
+def emulator():
+    """The emulator itself, compiled."""
+    header, source = ((EMULATION / f"cuda_emulation.{kind}").read_text() for kind in ("hpp", "cpp"))
+    return built("emulator", ".o", source, [header], ["-c"])
+
+
+def built(name, suffix, text, headers, options):
+    """What the C++ compiler makes of `text`, kept in build/ under a name that says of what it was made."""
+    digest = hashlib.sha256("\0".join([text, *headers]).encode()).hexdigest()[:16]
+    path = BUILD / f"{name}-{digest}{suffix}"
+    if not path.exists():
+        BUILD.mkdir(parents=True, exist_ok=True)
+        source = path.with_suffix(f".{os.getpid()}.cpp")
+        unfinished = path.with_suffix(f".{os.getpid()}.tmp")
+        source.write_text(text)
+        common = ["-std=c++20", "-O1", "-fPIC", "-ffp-contract=off", "-w", "-pthread"]
+        folders = [f"-I{EMULATION}", f"-I{compiler.KERNELS}"]
+        subprocess.run([COMPILER, *common, *folders, source, *options, "-o", unfinished], check=True)
+        unfinished.replace(path)
+        source.unlink()
+    return path
 
 
 class Kernel:
