@@ -26,6 +26,7 @@ STAGES = (
     ("certificate", "gpu.certify"),
     ("result",),
     ("files",),
+    ("on_gpu",),
     ("api",),
     ("__init__",),
     ("cli", "__main__"),

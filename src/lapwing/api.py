@@ -11,9 +11,10 @@ from typing import Any, SupportsIndex
 
 import numpy as np
 
-from lapwing import _core, inputs
+from lapwing import _core, inputs, on_gpu
 from lapwing.certificate import Certificate, prove
-from lapwing.errors import DtypeError, InfeasibleError, InternalError, InvalidCostError, LapwingError
+from lapwing.errors import ArgumentError, DtypeError, InfeasibleError, InternalError, InvalidCostError, LapwingError
+from lapwing.gpu.arrays import is_gpu_array
 from lapwing.methods import METHODS, Answer, Hook, Start, run, solve_list, solve_stack
 from lapwing.plan import Plan, make_plan
 from lapwing.problem import Form, Problem, Stack
@@ -38,6 +39,7 @@ def solve(
     time_limit: float | None = None,
     progress: bool | Callable[[Progress], object] = False,
     certify: bool = True,
+    device: str | None = None,
 ) -> Result:
     """Solve a linear assignment problem exactly, with a proof.
 
@@ -63,6 +65,10 @@ def solve(
         True shows a live line on standard error; a callable gets a `lapwing.Progress` about every 50 ms.
     certify : bool
         Whether to prove the answer against the whole matrix, in one more pass over it.
+    device : None, "cpu", "cuda" or "cuda:N"
+        Where to solve. Default: where the costs are. An array on a GPU (PyTorch, CuPy, JAX, anything with DLPack or
+        `__cuda_array_interface__`) is read in place, on its library's current stream, and answered in its library; a
+        GPU takes method "core", and so far neither `unmatched_cost` nor `time_limit` nor `progress`.
 
     Returns
     -------
@@ -81,6 +87,14 @@ def solve(
     KeyboardInterrupt
         Within a fraction of a second of Ctrl-C.
     """
+    if device not in (None, "cpu") or (device is None and _is_on_gpu(cost)):
+        unsupported = {
+            "unmatched_cost": unmatched_cost is not None,
+            "time_limit": time_limit is not None,
+            "progress": progress is not False,
+            f"method={method!r}": method not in ("auto", "core"),
+        }
+        return _solve_on_gpu(cost, device, unsupported, maximize, start, certify)
     problem = inputs.make_problem(cost, maximize, unmatched_cost)
     duals = _start(start, problem)
     chosen = _plan(problem, method, threads, duals is not None)
@@ -91,6 +105,23 @@ def solve(
         return _solved(problem, chosen, duals, limit, None, certify)
     with Reporter(watcher, problem.rows_to_match, problem.maximize) as reporter:
         return _solved(problem, chosen, duals, limit, reporter.hook, certify)
+
+
+def _is_on_gpu(cost: Any) -> bool:
+    """Whether costs are in a GPU's memory; what NumPy made is not, which is said without a look at the GPU's modules."""
+    if isinstance(cost, (np.ndarray, list, tuple)):
+        return False
+    return is_gpu_array(cost)
+
+
+def _solve_on_gpu(
+    cost: Any, device: str | None, unsupported: dict[str, bool], maximize: bool, start: Any, certify: bool
+) -> Result:
+    for name, given in unsupported.items():
+        if given:
+            raise ArgumentError(f"{name} is not supported on a GPU yet: leave it out, or copy the costs to the host")
+    maximize, certify = inputs.check_flag(maximize, "maximize"), inputs.check_flag(certify, "certify")
+    return on_gpu.solve_on_gpu(cost, device, maximize, start, certify)
 
 
 def _solved(

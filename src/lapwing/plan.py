@@ -58,6 +58,8 @@ class Plan:
         Of the problem as given, after conversion to a number type of the core.
     reasons : tuple of str
         One sentence for each decision.
+    device : str
+        "cpu", or "cuda:N" for GPU N.
     """
 
     method: str
@@ -68,11 +70,13 @@ class Plan:
     shape: tuple[int, int]
     dtype: str
     reasons: tuple[str, ...]
+    device: str = "cpu"
 
     def __str__(self) -> str:
         rows, cols = self.shape
         method = f"{self.method!r} or {self.fallback!r}" if self.fallback else repr(self.method)
-        head = f"{rows} x {cols} {self.dtype}: method {method}, {_count_threads(self.threads)}"
+        where = _count_threads(self.threads) if self.device == "cpu" else self.device
+        head = f"{rows} x {cols} {self.dtype}: method {method}, {where}"
         memory = f"about {_readable_bytes(self.memory_bytes)} beside the matrix"
         return "\n  - ".join([f"{head}, {memory}", *self.reasons])
 

@@ -119,8 +119,12 @@ def make_result(problem: Problem, plan: Plan, answer: Answer, certificate: Certi
     )
 
 
-def matched_pairs(row_to_col: IndexArray) -> tuple[IndexArray, IndexArray]:
-    """The matched rows in increasing order, and their columns."""
+def matched_pairs(row_to_col: Any) -> tuple[Any, Any]:
+    """The matched rows in increasing order, and their columns, in the library of `row_to_col`."""
+    if not isinstance(row_to_col, np.ndarray):
+        rows = (row_to_col >= 0).nonzero()
+        rows = rows[0] if isinstance(rows, tuple) else rows[:, 0]
+        return rows, row_to_col[rows]
     rows = np.flatnonzero(row_to_col >= 0).astype(np.int64, copy=False)
     return rows, row_to_col[rows]
 

@@ -48,9 +48,13 @@ Answer solve_emulated(const std::vector<Cost>& cost, int64 rows, int64 cols, boo
     launch({.grid = {2}, .block = {256}, .seed = seed},
            [&] { list_rows(cost.data(), cols, rows, cols, sense, u, v, workspace); });
     launch({.grid = {blocks}, .block = {THREADS}, .seed = seed, .cooperative = true},
-           [&] { solve(cost.data(), cols, rows, cols, sense, u, v, workspace, 1.0, 0.25); });
-    launch({.grid = {1}, .block = {64}, .seed = seed},
-           [&] { deliver(cost.data(), cols, rows, cols, sense, u, v, workspace, 0, answer.row_to_col.data()); });
+           [&] { solve(cost.data(), cols, rows, cols, sense, u, v, workspace, 1.0, 0.25, 64); });
+    std::vector<int64> col_to_row(cols);
+    std::vector<Dual> picked(rows);
+    launch({.grid = {1}, .block = {64}, .seed = seed}, [&] {
+        deliver(cost.data(), cols, rows, cols, sense, u, v, workspace, answer.row_to_col.data(), col_to_row.data(),
+                picked.data());
+    });
     state.carve(workspace);
     answer.report = *state.report;
     return answer;
@@ -80,22 +84,22 @@ void check_answer(const std::vector<Cost>& cost, int64 rows, int64 cols, bool ma
         const int64 j = answer.row_to_col[i];
         if (!CHECK(j >= 0 && j < cols && !taken[j])) return;
         taken[j] = 1;
-        objective += sign * cost[i * cols + j];
+        objective += cost[i * cols + j];
         dual += answer.u[i];
-        slack = std::max(slack, std::abs(sign * cost[i * cols + j] - answer.u[i] - answer.v[j]));
+        slack = std::max(slack, std::abs(static_cast<double>(cost[i * cols + j]) - answer.u[i] - answer.v[j]));
         for (int64 k = 0; k < cols; ++k) {
             if (std::isinf(static_cast<double>(cost[i * cols + k]))) continue;
-            worst = std::max(worst, -(sign * cost[i * cols + k] - answer.u[i] - answer.v[k]));
+            worst = std::max(worst, -sign * (cost[i * cols + k] - answer.u[i] - answer.v[k]));
             scale = std::max(scale, std::abs(static_cast<double>(cost[i * cols + k])));
         }
     }
     for (int64 j = 0; j < cols; ++j) {
         dual += answer.v[j];
-        if (rows < cols) CHECK(taken[j] ? answer.v[j] <= 0 : answer.v[j] == 0);
+        if (rows < cols) CHECK(taken[j] ? sign * answer.v[j] <= 0 : answer.v[j] == 0);
     }
     CHECK(worst <= 1e-13 * scale);
     CHECK(slack <= 1e-13 * scale);
-    CHECK(std::abs(objective - static_cast<double>(*optimum)) <= 1e-11 * scale * rows);
+    CHECK(std::abs(sign * objective - static_cast<double>(*optimum)) <= 1e-11 * scale * rows);
     CHECK(std::abs(objective - dual) <= 1e-11 * scale * rows);
 }
 

@@ -25,14 +25,15 @@ OPTIMAL, INFEASIBLE, INVALID, CONTRADICTION = range(4)
 
 @dataclass(frozen=True)
 class Schedule:
-    """Epsilons of the auction: the first, in widths of a list, and from phase to phase."""
+    """Of the auction: the first epsilon, in widths of a list; from phase to phase; and most rounds of a phase."""
 
     first: float
     factor: float
+    rounds: int
 
 
 #: Where row and column minima are nearly right, and where lists are far from their final prices.
-UNSTRUCTURED, STRUCTURED = Schedule(0.0625, 0.25), Schedule(16.0, 0.5)
+UNSTRUCTURED, STRUCTURED = Schedule(0.0625, 0.25, 64), Schedule(16.0, 0.5, 160)
 
 
 @dataclass(frozen=True)
@@ -114,9 +115,8 @@ class CoreSolve:
         self._launch("list_rows", min(self.matrix.rows, processors * _BLOCKS_A_PROCESSOR))
         solver = self._kernels["solve"]
         blocks = solver.resident_blocks(_THREADS)
-        solver.launch_cooperative(
-            self.context, blocks, _THREADS, *self._arguments, schedule.first, schedule.factor
-        )
+        numbers = (schedule.first, schedule.factor, schedule.rounds)
+        solver.launch_cooperative(self.context, blocks, _THREADS, *self._arguments, *numbers)
 
     def report(self) -> Report:
         """What the kernel says; waits for its end.
@@ -133,13 +133,14 @@ class CoreSolve:
             raise InternalError(f"the searches contradict each other; please report it with the matrix ({report})")
         return report
 
-    def deliver(self, partner: GpuArray, by_column: bool) -> None:
-        """The column of each row, or the row of each column, as int64; -1 where there is none."""
-        self._launch("deliver", self.context.info.processors, int(by_column), partner.pointer)
+    def deliver(self, row_to_col: GpuArray, col_to_row: GpuArray, picked: GpuArray) -> None:
+        """Partners as int64, -1 where there is none, and every row's matched cost; duals turn to the user's sense."""
+        outputs = (row_to_col.pointer, col_to_row.pointer, picked.pointer)
+        self._launch("deliver", self.context.info.processors, *outputs)
 
-    def name_violator(self, of_rows: GpuArray, of_cols: GpuArray) -> None:
-        """Set bytes of rows and columns that make a Hall violator; after a report of an infeasible problem."""
-        self._launch("violator", self.context.info.processors, of_rows.pointer, of_cols.pointer)
+    def name_violator(self, of_rows: int, of_cols: int) -> None:
+        """Set bytes of rows and columns, at these addresses, that make a Hall violator; if there is no assignment."""
+        self._launch("violator", self.context.info.processors, of_rows, of_cols)
 
     def _launch(self, name: str, grid: int, *more: int | float) -> None:
         self._kernels[name].launch(self.context, grid, _SMALL_BLOCK, *self._arguments, *more)

@@ -38,7 +38,7 @@ struct Bid {
     int32 column;  // or kFree: none; or kExited: the row stays free
     int32 row;
 };
-struct Nearest {
+struct alignas(16) Nearest {
     Dual distance;
     uint32 tag;
     int32 row;  // that holds the column
@@ -329,6 +329,7 @@ class BlockSolver {
     __device__ bool search(int32 root) {
         Dual price[K], distance[K];
         uint32 tag[K];
+        int32 holder[K];
         uint32 closed = 0;  // bits: in the tree, or no column at all
 #pragma unroll
         for (int32 k = 0; k < K; ++k) {
@@ -336,9 +337,11 @@ class BlockSolver {
             distance[k] = infinity<Dual>();
             price[k] = 0;
             tag[k] = ~0u;
+            holder[k] = kFree;
             if (j < cols_) {
                 price[k] = s_.price[j];
-                tag[k] = static_cast<uint32>(j) | (is_open(j) ? 0 : kMatched);
+                holder[k] = s_.row_of[j];
+                tag[k] = static_cast<uint32>(j) | (holder[k] < 0 ? 0 : kMatched);
             } else {
                 closed |= 1u << k;
             }
@@ -349,7 +352,7 @@ class BlockSolver {
             Stored costs[K];
 #pragma unroll
             for (int32 k = 0; k < K; ++k) costs[k] = matrix_.row(row)[smaller(me_ + k * threads_, cols_ - 1)];
-            Nearest mine = {infinity<Dual>(), ~0u, 0};
+            Nearest mine;
 #pragma unroll
             for (int32 k = 0; k < K; ++k) {
                 const bool open = (closed >> k & 1) == 0;
@@ -358,15 +361,12 @@ class BlockSolver {
                     distance[k] = x;
                     s_.from[me_ + k * threads_] = row;
                 }
-                if (open && (distance[k] < mine.distance || (distance[k] == mine.distance && tag[k] < mine.tag))) {
-                    mine.distance = distance[k];
-                    mine.tag = tag[k];
+                const Dual candidate = open ? distance[k] : infinity<Dual>();
+                if (k == 0 || candidate < mine.distance || (candidate == mine.distance && tag[k] < mine.tag)) {
+                    mine = {candidate, open ? tag[k] : ~0u, holder[k]};
                 }
             }
-            if (lane_ == warp_argmin(mine.distance, mine.tag)) {
-                if (mine.tag != ~0u && mine.tag >= kMatched) mine.row = s_.row_of[mine.tag & ~kMatched];
-                places[warp_] = mine;
-            }
+            if (lane_ == warp_argmin(mine.distance, mine.tag)) places[warp_] = mine;
             __syncthreads();
             const Nearest theirs = lane_ < warps_ ? places[lane_] : Nearest{infinity<Dual>(), ~0u, 0};
             const int32 winner = warp_argmin(theirs.distance, theirs.tag == ~0u ? ~0u - lane_ : theirs.tag);

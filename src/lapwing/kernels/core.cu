@@ -53,7 +53,8 @@ extern "C" __global__ void __launch_bounds__(256) list_rows(const Cost* cost, in
 
 extern "C" __global__ void __launch_bounds__(THREADS, 1) solve(const Cost* cost, int64 row_stride, int64 rows, int64 cols,
                                                                int64 maximize, Dual* u, Dual* v, unsigned char* workspace,
-                                                               double first_epsilon, double epsilon_factor) {
+                                                               double first_epsilon, double epsilon_factor,
+                                                               int64 phase_rounds) {
     set_state(make_matrix(cost, row_stride, rows, cols, maximize), u, v, workspace);
     if (threadIdx.x == 0) shared().desk.counts = Counts{};
     __syncthreads();
@@ -62,19 +63,26 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) solve(const Cost* cost,
     } else if (threadIdx.x >= kWarp) {
         assist();
     } else {
-        Leader(first_epsilon, epsilon_factor).solve();
+        Leader(first_epsilon, epsilon_factor, static_cast<uint32>(phase_rounds)).solve();
     }
 }
 
-// The matching as numbers of 64 bits: of each row its column, -1 where it has none; or of each column its row.
+// What the user gets: the column of each row and the row of each column, -1 where there is none; the duals in the user's
+// sense; and for each row its matched cost, as it is given.
 extern "C" __global__ void __launch_bounds__(256) deliver(const Cost* cost, int64 row_stride, int64 rows, int64 cols,
                                                           int64 maximize, Dual* u, Dual* v, unsigned char* workspace,
-                                                          int64 by_column, int64* partner) {
-    State& state = set_state(make_matrix(cost, row_stride, rows, cols, maximize), u, v, workspace);
-    const int64 count = by_column ? cols : rows;
-    const int32* from = by_column ? state.col_to_row : state.row_to_col;
-    for (int64 k = static_cast<int64>(blockIdx.x) * blockDim.x + threadIdx.x; k < count; k += static_cast<int64>(gridDim.x) * blockDim.x) {
-        partner[k] = from[k];
+                                                          int64* row_to_col, int64* col_to_row, Dual* picked) {
+    const State& state = set_state(make_matrix(cost, row_stride, rows, cols, maximize), u, v, workspace);
+    const int64 first = static_cast<int64>(blockIdx.x) * blockDim.x + threadIdx.x, step = static_cast<int64>(gridDim.x) * blockDim.x;
+    for (int64 i = first; i < rows; i += step) {
+        const int32 j = state.row_to_col[i];
+        row_to_col[i] = j;
+        picked[i] = j >= 0 ? Dual(widened(state.matrix.row(i)[j])) : Dual(0);
+        if (maximize) u[i] = -u[i];
+    }
+    for (int64 j = first; j < cols; j += step) {
+        col_to_row[j] = state.col_to_row[j];
+        if (maximize) v[j] = -v[j];
     }
 }
 

@@ -50,7 +50,7 @@ __device__ inline Nearest nearest_of_lanes(Nearest mine) {
 __device__ inline Nearest nearest_candidate(const State& state, const Candidates& mine, uint32 part, Dual* x) {
 #pragma unroll
     for (uint32 k = 0; k < kLaneCandidates; ++k) {
-        x[k] = mine.col[k] >= 0 ? mine.cost[k] - __ldcg(state.v + mine.col[k]) : infinity<Dual>();
+        x[k] = mine.col[k] >= 0 ? mine.cost[k] - settled(state.v + mine.col[k]) : infinity<Dual>();
     }
     Nearest best = {x[0], infinity<Dual>(), part * kLaneCandidates};
 #pragma unroll
@@ -71,7 +71,7 @@ __device__ inline uint32 free_among_ties(const State& state, const Candidates& m
 #pragma unroll
     for (uint32 k = 0; k < kLaneCandidates; ++k) {
         if (x[k] != first || found < kListSize || mine.col[k] < 0) continue;
-        if (__ldcg(state.col_to_row + mine.col[k]) < 0) found = part * kLaneCandidates + k;
+        if (settled(state.col_to_row + mine.col[k]) < 0) found = part * kLaneCandidates + k;
     }
 #pragma unroll
     for (uint32 d = kRowLanes / 2; d > 0; d /= 2) {
@@ -85,14 +85,14 @@ __device__ inline uint32 free_among_ties(const State& state, const Candidates& m
 __device__ inline void offer(const Team& team, const AuctionStep& step) {
     State& state = team.state;
     team.each(step.previous, [&](uint32 index) {
-        const int32 j = __ldcg(state.target[!step.present] + index);
-        if (j >= 0) state.offer[!step.present][j] = 0;
+        const int32 j = settled(state.target[!step.present] + index);
+        if (j >= 0) __stcg(state.offer[!step.present] + j, uint64(0));  // several may
     });
     team.each_by_lanes(step.count, [&](uint32 index, uint32 part) {
         const bool there = index < step.count;
-        const int32 i = there ? __ldcg(state.rows_at_work[step.present] + index) : 0;
+        const int32 i = there ? settled(state.rows_at_work[step.present] + index) : 0;
         const Candidates mine = load_candidates(state, i, part);
-        const Dual tau = __ldcg(state.tau + i);
+        const Dual tau = settled(state.tau + i);
         Dual x[kLaneCandidates];
         Nearest nearest = nearest_candidate(state, mine, part, x);
         if (step.epsilon == 0) {
@@ -118,8 +118,8 @@ __device__ inline void settle_offers(const Team& team, const AuctionStep& step) 
     State& state = team.state;
     team.each_converged(step.count, [&](uint32 index) {
         const bool there = index < step.count;
-        const int32 i = there ? __ldcg(state.rows_at_work[step.present] + index) : kNone;
-        const int32 j = there ? __ldcg(state.target[step.present] + index) : kNone;
+        const int32 i = there ? settled(state.rows_at_work[step.present] + index) : kNone;
+        const int32 j = there ? settled(state.target[step.present] + index) : kNone;
         int32 goes_on = i;
         const uint64 best = j >= 0 ? __ldcg(state.offer[step.present] + j) : 0;
         const int32 holder = j >= 0 ? __ldcg(state.col_to_row + j) : kNone;  // of use to the winner alone, as is v
@@ -157,9 +157,9 @@ __device__ inline void derive_u(const Team& team, uint32 count, bool refreshed) 
     State& state = team.state;
     team.each_by_lanes(count, [&](uint32 index, uint32 part) {
         const bool there = index < count;
-        const int32 i = !there ? 0 : refreshed ? __ldcg(state.refresh_rows + index) : static_cast<int32>(index);
+        const int32 i = !there ? 0 : refreshed ? settled(state.refresh_rows + index) : static_cast<int32>(index);
         const Candidates mine = load_candidates(state, i, part);
-        const int32 own = __ldcg(state.row_to_col + i);
+        const int32 own = __ldcg(state.row_to_col + i);  // which one of the lanes will write
         Dual x[kLaneCandidates];
         const Nearest nearest = nearest_candidate(state, mine, part, x);
         bool tight = false;
@@ -167,7 +167,7 @@ __device__ inline void derive_u(const Team& team, uint32 count, bool refreshed) 
         for (uint32 k = 0; k < kLaneCandidates; ++k) tight |= mine.col[k] == own && own >= 0 && x[k] == nearest.first;
         const uint32 lanes = ((1u << kRowLanes) - 1) << (lane_index() / kRowLanes * kRowLanes);
         const bool keeps = (__ballot_sync(kAllLanes, tight) & lanes) != 0;
-        const bool speaks = there && part == 0, proven = nearest.first <= __ldcg(state.tau + i);
+        const bool speaks = there && part == 0, proven = nearest.first <= settled(state.tau + i);
         if (!refreshed) append(team, state.refresh_rows, &Counts::refresh, speaks && !proven ? i : kNone);
         if (speaks && proven) {
             state.u[i] = nearest.first < infinity<Dual>() ? nearest.first : Dual(0);

@@ -7,7 +7,6 @@
 struct Tuning {
     static constexpr uint32 wide_rows = THREADS / 8 * 3;  // rows of an auction or a search from which all blocks take part
     static constexpr uint32 wide_count = THREADS;        // other things from which they do
-    static constexpr uint32 phase_rounds = 64;           // at most, of an auction phase
     static constexpr uint32 phase_left = 512;            // a phase ends when one row of so many is free
     static constexpr double least_epsilon = 1.0 / 1024;  // in list widths; below it comes zero
     static constexpr int unit_bits = 30;                 // the grid of offers is so many powers of two finer than a list's width
@@ -68,9 +67,9 @@ LAPWING_NOINLINE __device__ void give_out(bool wide) {
 
 class Leader {
   public:
-    __device__ Leader(double first_epsilon, double epsilon_factor)
+    __device__ Leader(double first_epsilon, double epsilon_factor, uint32 phase_rounds)
         : state_(shared().state), counts_(shared().desk.counts), order_(shared().desk.order), first_epsilon_(first_epsilon),
-          epsilon_factor_(epsilon_factor) {}
+          epsilon_factor_(epsilon_factor), phase_rounds_(phase_rounds) {}
 
     __device__ void solve() {
         Status status = Status::invalid;
@@ -152,7 +151,7 @@ class Leader {
         auction_.count = state_.matrix.rows;
         auction_.previous = auction_.present = 0;
         const uint32 enough = state_.matrix.rows / Tuning::phase_left;
-        for (uint32 round = 0; round < Tuning::phase_rounds && auction_.count > enough; ++round) {
+        for (uint32 round = 0; round < phase_rounds_ && auction_.count > enough; ++round) {
             perform(Task::auction_round, auction_.count, Tuning::wide_rows);
             ++rounds_;
             offers_ += auction_.count;
@@ -266,6 +265,7 @@ class Leader {
     AuctionStep auction_ = {};
     SearchStep search_ = {};
     double first_epsilon_, epsilon_factor_;  // in list widths; from phase to phase
+    uint32 phase_rounds_;  // at most
     double width_ = 0, start_bound_ = 0, bound_ = 0;
     uint32 free_count_ = 0, left_ = 0, phases_ = 0, rounds_ = 0, steps_ = 0, full_rows_ = 0;
     uint64 offers_ = 0, scans_ = 0, refreshes_ = 0;

@@ -200,7 +200,7 @@ LAPWING_NOINLINE __device__ bool list_row(int32 i) {
     Dual least = infinity<Dual>();
     bool invalid = false;
     for_share<frozen>(state, i, [&](int32, Dual cost, Dual x) {
-        invalid |= !(cost > -infinity<Dual>());
+        invalid |= !state.matrix.valid(cost);
         least = x < least ? x : least;
     });
     Dual bound = list_bound(scratch, least);

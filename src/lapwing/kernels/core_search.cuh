@@ -42,7 +42,7 @@ __device__ inline void reach(const Team& team, const SearchStep& step, const int
         const bool falls = col[k] >= 0 && key <= step.cap && key < known[k];  // perhaps not through us, but in this step
         before[k] = falls ? atomicMin(state.distance + col[k], key) : 0;
         last[k] = falls ? atomicExch(state.step + col[k], step.number) : step.number;
-        holder[k] = falls ? __ldcg(state.col_to_row + col[k]) : 0;
+        holder[k] = falls ? settled(state.col_to_row + col[k]) : 0;
     }
     constexpr uint32 kChanged = 1, kReached = 1 << 10, kMet = 1 << 20;  // three counts in one word
     uint32 mine = 0;
@@ -84,16 +84,16 @@ __device__ inline void relax(const Team& team, const SearchStep& step) {
     State& state = team.state;
     team.each_by_lanes(step.count, [&](uint32 index, uint32 part) {
         const bool there = index < step.count;
-        const int32 i = there ? __ldcg(state.rows_at_work[step.present] + index) : 0;
+        const int32 i = there ? settled(state.rows_at_work[step.present] + index) : 0;
         Candidates mine = load_candidates(state, i, part);
-        const Dual u = __ldcg(state.u + i), distance = __ldcg(state.row_distance + i);
-        const int32 own = __ldcg(state.row_to_col + i);
+        const Dual u = settled(state.u + i), distance = settled(state.row_distance + i);
+        const int32 own = settled(state.row_to_col + i);
         Dual x[kLaneCandidates];
         uint64 known[kLaneCandidates];
 #pragma unroll
         for (uint32 k = 0; k < kLaneCandidates; ++k) {
             if (!there || mine.col[k] == own) mine.col[k] = kNone;
-            x[k] = mine.col[k] >= 0 ? __ldcg(state.v + mine.col[k]) : Dual(0);
+            x[k] = mine.col[k] >= 0 ? settled(state.v + mine.col[k]) : Dual(0);
             known[k] = mine.col[k] >= 0 ? __ldcg(state.distance + mine.col[k]) : 0;
         }
 #pragma unroll
@@ -108,8 +108,8 @@ __device__ inline void settle_changes(const Team& team, const SearchStep& step) 
     const uint32 count = team.wide ? __ldcg(&team.state.counts->changed) : team.own.changed;
     team.each_converged(count, [&](uint32 index) {
         const bool there = index < count;
-        const int32 j = there ? __ldcg(state.changed_cols + index) : 0;
-        const int32 i = there ? __ldcg(state.col_to_row + j) : kNone;
+        const int32 j = there ? settled(state.changed_cols + index) : 0;
+        const int32 i = there ? settled(state.col_to_row + j) : kNone;
         if (i >= 0) state.row_distance[i] = from_key<Dual>(__ldcg(state.distance + j));
         raise(team, &Counts::nearer, there && i < 0);
         append(team, state.rows_at_work[!step.present], &Counts::next, i);
@@ -121,13 +121,13 @@ __device__ inline void find_doubtful(const Team& team, const SearchStep& step, b
     State& state = team.state;
     team.each_converged(step.count, [&](uint32 index) {
         int32 i = kNone;
-        if (index < step.count) i = free ? __ldcg(state.free_rows + index) : __ldcg(state.col_to_row + __ldcg(state.reached_cols + index));
+        if (index < step.count) i = free ? settled(state.free_rows + index) : settled(state.col_to_row + settled(state.reached_cols + index));
         bool doubtful = false;
         if (i >= 0) {
-            const Dual distance = __ldcg(state.row_distance + i), tau = __ldcg(state.tau + i);
+            const Dual distance = settled(state.row_distance + i), tau = settled(state.tau + i);
             doubtful = tau < infinity<Dual>() && as_key(distance) < step.cap &&
-                       as_key(distance + reduced(tau, Dual(0), __ldcg(state.u + i))) < step.cap &&
-                       !(__ldcg(state.full_search + i) == step.search && __ldcg(state.full_distance + i) == distance);
+                       as_key(distance + reduced(tau, Dual(0), settled(state.u + i))) < step.cap &&
+                       !(settled(state.full_search + i) == step.search && settled(state.full_distance + i) == distance);
         }
         append(team, state.refresh_rows, &Counts::refresh, doubtful ? i : kNone);
     });
@@ -137,26 +137,26 @@ __device__ inline void find_doubtful(const Team& team, const SearchStep& step, b
 __device__ inline void resolve_doubt(const Team& team, const SearchStep& step, int32 i) {
     State& state = team.state;
     list_row<false>(i);
-    const Dual u = __ldcg(state.u + i), distance = __ldcg(state.row_distance + i), tau = __ldcg(state.tau + i);
+    const Dual u = settled(state.u + i), distance = settled(state.row_distance + i), tau = settled(state.tau + i);
     // Beyond the cap, not at it: what the old list led to there must be in the new one.
     const bool helps = tau == infinity<Dual>() || as_key(distance + reduced(tau, Dual(0), u)) > step.cap;
     if (threadIdx.x < kWarp) append(team, state.rows_at_work[!step.present], &Counts::next, helps && threadIdx.x == 0 ? i : kNone);
     if (helps) return;
     if (threadIdx.x < kWarp) {
-        const bool mine = threadIdx.x == 0 && __ldcg(state.full_search + i) != step.search;
+        const bool mine = threadIdx.x == 0 && settled(state.full_search + i) != step.search;
         append(team, state.full_rows, &Counts::full, mine ? i : kNone);
     }
     if (threadIdx.x == 0) {
         state.full_search[i] = step.search;
         state.full_distance[i] = distance;
     }
-    const int32 own = __ldcg(state.row_to_col + i);
+    const int32 own = settled(state.row_to_col + i);
     for (int32 base = 0; base < state.matrix.cols; base += blockDim.x) {
         const int32 j = base + static_cast<int32>(threadIdx.x);
         const bool there = j < state.matrix.cols && j != own;
         const Dual cost = there ? state.matrix.minimised(state.matrix.row(i)[j]) : infinity<Dual>();
         const int32 col[] = {cost < infinity<Dual>() ? j : kNone};
-        const Dual x[] = {distance + reduced(cost, there ? __ldcg(state.v + j) : Dual(0), u)};
+        const Dual x[] = {distance + reduced(cost, there ? settled(state.v + j) : Dual(0), u)};
         const uint64 known[] = {there ? __ldcg(state.distance + j) : 0};
         reach(team, step, col, x, known);
     }
@@ -166,7 +166,7 @@ __device__ inline void resolve_doubt(const Team& team, const SearchStep& step, i
 __device__ inline void lead(const State& state, int32 i, int32 j, Dual cost, uint64 cap, uint32 row_step, Dual distance, Dual u) {
     const uint64 key = __ldcg(state.distance + j);
     if (key > cap || key == kFar) return;
-    if (as_key(distance + reduced(cost, __ldcg(state.v + j), u)) != key) return;
+    if (as_key(distance + reduced(cost, settled(state.v + j), u)) != key) return;
     if (as_key(distance) < key || row_step < __ldcg(state.step + j)) atomicMin(state.leader + j, i);
 }
 
@@ -175,10 +175,10 @@ __device__ inline void find_leaders(const Team& team, const SearchStep& step, bo
     State& state = team.state;
     team.each_by_lanes(step.count, [&](uint32 index, uint32 part) {
         if (index >= step.count) return;
-        const int32 through = free ? kNone : __ldcg(state.reached_cols + index);
-        const int32 i = free ? __ldcg(state.free_rows + index) : __ldcg(state.col_to_row + through);
+        const int32 through = free ? kNone : settled(state.reached_cols + index);
+        const int32 i = free ? settled(state.free_rows + index) : settled(state.col_to_row + through);
         if (i < 0) return;
-        const Dual distance = __ldcg(state.row_distance + i), u = __ldcg(state.u + i);
+        const Dual distance = settled(state.row_distance + i), u = settled(state.u + i);
         if (as_key(distance) > step.cap) return;
         const uint32 row_step = free ? 0 : __ldcg(state.step + through);
         const Candidates mine = load_candidates(state, i, part);
@@ -192,8 +192,8 @@ __device__ inline void find_leaders(const Team& team, const SearchStep& step, bo
 __device__ inline void find_leaders_in_full(const Team& team, const SearchStep& step) {
     State& state = team.state;
     for (uint32 index = team.block(); index < step.count; index += team.blocks()) {
-        const int32 i = __ldcg(state.full_rows + index), own = __ldcg(state.row_to_col + i);
-        const Dual distance = __ldcg(state.row_distance + i), u = __ldcg(state.u + i);
+        const int32 i = settled(state.full_rows + index), own = settled(state.row_to_col + i);
+        const Dual distance = settled(state.row_distance + i), u = settled(state.u + i);
         const uint32 row_step = own < 0 ? 0 : __ldcg(state.step + own);
         for_share<false>(state, i, [&](int32 j, Dual cost, Dual) {
             if (j != own && cost < infinity<Dual>()) lead(state, i, j, cost, step.cap, row_step, distance, u);
@@ -206,7 +206,7 @@ __device__ inline void claim_roots(const Team& team, const SearchStep& step) {
     State& state = team.state;
     team.each_converged(step.count, [&](uint32 index) {
         const bool there = index < step.count;
-        const int32 start = there ? __ldcg(state.met_cols + index) : kNone;
+        const int32 start = there ? settled(state.met_cols + index) : kNone;
         bool sound = true;
         int32 i = kNone;
         if (there && __ldcg(state.distance + start) <= step.cap) {
@@ -214,7 +214,7 @@ __device__ inline void claim_roots(const Team& team, const SearchStep& step) {
             for (int32 j = start; j >= 0 && sound; ++length) {
                 i = __ldcg(state.leader + j);
                 sound = i != kNoRow && length <= state.matrix.rows;
-                j = sound ? __ldcg(state.row_to_col + i) : kNone;
+                j = sound ? settled(state.row_to_col + i) : kNone;
             }
             if (sound) atomicMin(state.claim + i, start);
         }
@@ -226,12 +226,12 @@ __device__ inline void claim_roots(const Team& team, const SearchStep& step) {
 __device__ inline void augment(const Team& team, const SearchStep& step) {
     State& state = team.state;
     team.each(step.count, [&](uint32 index) {
-        const int32 root = __ldcg(state.roots + index);
-        int32 j = __ldcg(state.met_cols + index);
+        const int32 root = settled(state.roots + index);
+        int32 j = settled(state.met_cols + index);
         if (root < 0 || __ldcg(state.claim + root) != j) return;
         for (int32 i = kNone; i != root;) {
             i = __ldcg(state.leader + j);
-            const int32 before = __ldcg(state.row_to_col + i);
+            const int32 before = settled(state.row_to_col + i);
             state.row_to_col[i] = j;
             state.col_to_row[j] = i;
             j = before;
@@ -244,17 +244,17 @@ __device__ inline void update_duals(const Team& team, const SearchStep& step, ui
     State& state = team.state;
     const Dual cap = from_key<Dual>(step.cap);
     team.each(step.count, [&](uint32 index) {
-        const int32 j = __ldcg(state.reached_cols + index), i = __ldcg(state.col_to_row + j);
+        const int32 j = settled(state.reached_cols + index), i = settled(state.col_to_row + j);
         const uint64 key = __ldcg(state.distance + j);
         state.distance[j] = kFar;
         if (key >= step.cap) return;
         const Dual change = cap - from_key<Dual>(key);
-        state.v[j] = __ldcg(state.v + j) - change;
-        if (i >= 0) state.u[i] = __ldcg(state.u + i) + change;
+        state.v[j] = settled(state.v + j) - change;
+        if (i >= 0) state.u[i] = settled(state.u + i) + change;
     });
     team.each(free_count, [&](uint32 index) {
-        const int32 i = __ldcg(state.free_rows + index);
-        state.u[i] = __ldcg(state.u + i) + cap;
+        const int32 i = settled(state.free_rows + index);
+        state.u[i] = settled(state.u + i) + cap;
     });
 }
 
@@ -262,7 +262,7 @@ __device__ inline void update_duals(const Team& team, const SearchStep& step, ui
 __device__ inline void begin_search(const Team& team, uint32 count) {
     State& state = team.state;
     team.each(count, [&](uint32 index) {
-        const int32 i = __ldcg(state.free_rows + index);
+        const int32 i = settled(state.free_rows + index);
         state.rows_at_work[0][index] = i;
         state.row_distance[i] = Dual(0);
         state.claim[i] = kNoRow;
@@ -272,11 +272,11 @@ __device__ inline void begin_search(const Team& team, uint32 count) {
 __device__ inline void keep_free(const Team& team, uint32 count) {
     State& state = team.state;
     team.each_converged(count, [&](uint32 index) {
-        const int32 i = index < count ? __ldcg(state.free_rows + index) : kNone;
-        append(team, state.rows_at_work[0], &Counts::next, i >= 0 && __ldcg(state.row_to_col + i) < 0 ? i : kNone);
+        const int32 i = index < count ? settled(state.free_rows + index) : kNone;
+        append(team, state.rows_at_work[0], &Counts::next, i >= 0 && settled(state.row_to_col + i) < 0 ? i : kNone);
     });
 }
 __device__ inline void copy_free(const Team& team, uint32 count) {
     State& state = team.state;
-    team.each(count, [&](uint32 index) { state.free_rows[index] = __ldcg(state.rows_at_work[0] + index); });
+    team.each(count, [&](uint32 index) { state.free_rows[index] = settled(state.rows_at_work[0] + index); });
 }

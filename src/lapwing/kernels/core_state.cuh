@@ -44,6 +44,17 @@ struct Matrix {
 
     __device__ const Cost* row(int32 i) const { return cost + i * row_stride; }
     __device__ Dual minimised(Cost c) const { return maximize ? -widened(c) : Dual(widened(c)); }
+    // Not NaN, not infinite with the wrong sign, and not so large that sums overflow (cost_limit in cpp/include/lapwing/range.hpp).
+    __device__ bool valid(Dual cost) const {
+        if constexpr (sizeof(Cost) < 8) return cost > -infinity<Dual>();
+        if constexpr (Dual(0.5) != Dual(0)) {
+            const double limit = 1.7976931348623157e308 / (2.0 * rows + 4);
+            return cost >= -limit && (cost <= limit || cost == infinity<Dual>());
+        } else {
+            const int64 limit = ((int64(1) << 62) - 1) / (2 * (int64(rows) + 1)) - 1;
+            return cost >= -limit && cost <= limit;
+        }
+    }
     // Rows begin at 16-byte boundaries.
     __device__ bool aligned() const {
         return reinterpret_cast<uint64>(cost) % 16 == 0 && row_stride * sizeof(Cost) % 16 == 0;
@@ -229,6 +240,11 @@ __device__ D from_key(uint64 key) {
     }
 }
 
+// A value that no one writes before the next barrier of the team: L1 may have it, since barriers of the grid empty L1, and
+// stores of the block pass through it. What atomics change, and what others may write, is read past L1 (__ldcg).
+template <class T>
+__device__ inline T settled(const T* from) { return *from; }
+
 // The candidates of one lane: part `part` of row i's list.
 struct Candidates {
     int32 col[kLaneCandidates];
@@ -237,11 +253,11 @@ struct Candidates {
 template <class T>
 __device__ inline void load_four(const T* from, T* to) {
     if constexpr (sizeof(T) == 4) {
-        const int4 x = __ldcg(reinterpret_cast<const int4*>(from));
+        const int4 x = settled(reinterpret_cast<const int4*>(from));
         memcpy(to, &x, 16);
     } else {
-        const longlong2 x = __ldcg(reinterpret_cast<const longlong2*>(from));
-        const longlong2 y = __ldcg(reinterpret_cast<const longlong2*>(from) + 1);
+        const longlong2 x = settled(reinterpret_cast<const longlong2*>(from));
+        const longlong2 y = settled(reinterpret_cast<const longlong2*>(from) + 1);
         memcpy(to, &x, 16);
         memcpy(to + 2, &y, 16);
     }

@@ -30,10 +30,10 @@ __device__ inline void find_list_width(const Team& team, Scratch& scratch) {
     const uint32 rows = state.matrix.rows, samples = rows < kWidthSamples ? rows : kWidthSamples;
     for (uint32 k = threadIdx.x; k < samples; k += kTeamThreads) {
         const int64 i = static_cast<int64>(static_cast<uint64>(k) * rows / samples);
-        const int32 j = __ldcg(state.list_col + i * kListSize);
-        const Dual tau = __ldcg(state.tau + i);
+        const int32 j = settled(state.list_col + i * kListSize);
+        const Dual tau = settled(state.tau + i);
         const bool bounded = j >= 0 && tau < infinity<Dual>();
-        scratch.widths[k] = bounded ? tau - (__ldcg(state.list_cost + i * kListSize) - __ldcg(state.v + j)) : Dual(0);
+        scratch.widths[k] = bounded ? tau - (settled(state.list_cost + i * kListSize) - __ldcg(state.v + j)) : Dual(0);
     }
     __syncthreads();
     for (uint32 k = threadIdx.x; k < samples; k += kTeamThreads) {
@@ -53,9 +53,9 @@ __device__ inline void find_bound(const Team& team, Scratch& scratch, bool from_
     for (int32 j = threadIdx.x; j < state.matrix.cols; j += kTeamThreads) sum += static_cast<double>(__ldcg(state.v + j));
     for (int64 i = threadIdx.x; i < state.matrix.rows; i += kTeamThreads) {
         if (!from_lists) {
-            sum += static_cast<double>(__ldcg(state.u + i));
-        } else if (const int32 j = __ldcg(state.list_col + i * kListSize); j >= 0) {
-            sum += static_cast<double>(__ldcg(state.list_cost + i * kListSize) - __ldcg(state.v + j));
+            sum += static_cast<double>(settled(state.u + i));
+        } else if (const int32 j = settled(state.list_col + i * kListSize); j >= 0) {
+            sum += static_cast<double>(settled(state.list_cost + i * kListSize) - __ldcg(state.v + j));
         }
     }
     sum = warp_reduce(sum, [](double a, double b) { return a + b; });
@@ -69,7 +69,7 @@ __device__ inline void find_bound(const Team& team, Scratch& scratch, bool from_
 // f(distance) for this thread's share of the free columns that were reached.
 template <class F>
 __device__ inline void each_met(const State& state, uint32 met, F f) {
-    for (uint32 k = threadIdx.x; k < met; k += kTeamThreads) f(__ldcg(state.distance + __ldcg(state.met_cols + k)));
+    for (uint32 k = threadIdx.x; k < met; k += kTeamThreads) f(__ldcg(state.distance + settled(state.met_cols + k)));
 }
 __device__ inline void find_farthest(const Team& team, Scratch& scratch, uint32 met) {
     uint64 farthest = 0;
@@ -81,7 +81,7 @@ __device__ inline void find_farthest(const Team& team, Scratch& scratch, uint32 
 __device__ inline void find_cap(const Team& team, Scratch& scratch, uint32 met, uint32 wanted) {
     if (met <= kSorted) {  // every key counts those before it
         uint64 mine = 0;
-        if (threadIdx.x < met) mine = scratch.sorted[threadIdx.x] = __ldcg(team.state.distance + __ldcg(team.state.met_cols + threadIdx.x));
+        if (threadIdx.x < met) mine = scratch.sorted[threadIdx.x] = __ldcg(team.state.distance + settled(team.state.met_cols + threadIdx.x));
         __syncthreads();
         if (threadIdx.x >= met) return;
         uint32 rank = 0;
@@ -124,7 +124,7 @@ LAPWING_NOINLINE __device__ void carry_out() {
             return settle_offers(team, order.auction);
         case Task::refresh:
             for (uint32 at = team.block(); at < order.count; at += team.blocks()) {
-                list_row<false>(__ldcg(state.refresh_rows + at));
+                list_row<false>(settled(state.refresh_rows + at));
             }
             return;
         case Task::derive_u: return derive_u(team, order.count, false);
@@ -138,7 +138,7 @@ LAPWING_NOINLINE __device__ void carry_out() {
         case Task::doubt: return find_doubtful(team, search, false);
         case Task::resolve:
             for (uint32 at = team.block(); at < order.count; at += team.blocks()) {
-                resolve_doubt(team, search, __ldcg(state.refresh_rows + at));
+                resolve_doubt(team, search, settled(state.refresh_rows + at));
             }
             team.sync();
             return settle_changes(team, search);

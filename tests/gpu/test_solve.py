@@ -1,0 +1,205 @@
+"""`lapwing.solve` on a GPU: the CPU's contract, on arrays of every library, layout and dtype."""
+
+from __future__ import annotations
+
+import gc
+import threading
+from typing import Any
+
+import numpy as np
+import pytest
+
+import lapwing as lw
+from lapwing import instances
+
+pytestmark = pytest.mark.gpu
+
+DTYPES = ("float16", "float32", "float64", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32")
+EDGES = (1, 2, 7, 31, 32, 33, 34, 63, 64, 65, 255, 256, 257, 383, 384, 385, 1023, 1024, 1025, 2047, 2048, 2049)
+
+
+def on_gpu(cost: np.ndarray) -> Any:
+    torch = pytest.importorskip("torch")
+    return torch.from_numpy(np.ascontiguousarray(cost)).cuda()
+
+
+def check(cost: np.ndarray, maximize: bool = False, given: Any = None, **options: Any) -> lw.Result:
+    """Solve on the GPU; the answer is certified there, and compared with the CPU's."""
+    result = lw.solve(on_gpu(cost) if given is None else given, maximize=maximize, **options)
+    reference = lw.solve(cost, maximize=maximize)
+    assert result.certificate is not None and result.certificate.complete
+    assert result.objective == pytest.approx(reference.objective, rel=1e-12, abs=1e-12)
+    row_to_col, col_to_row = result.row_to_col.cpu().numpy(), result.col_to_row.cpu().numpy()
+    matched = np.flatnonzero(row_to_col >= 0)
+    assert len(matched) == min(cost.shape)
+    assert (col_to_row[row_to_col[matched]] == matched).all() and (col_to_row >= 0).sum() == len(matched)
+    proof = lw.certify(cost, row_to_col, result.u.cpu().numpy(), result.v.cpu().numpy(), maximize=maximize)
+    assert proof.bound == pytest.approx(0, abs=1e-9 * max(1, abs(reference.objective)))
+    return result
+
+
+def draw(random: np.random.Generator, rows: int, cols: int, kind: str) -> np.ndarray:
+    if kind == "uniform":
+        return random.random((rows, cols))
+    if kind == "ties":
+        return random.integers(0, random.integers(1, 12), (rows, cols)).astype(float)
+    if kind == "equal":
+        return np.full((rows, cols), 3.0)
+    if kind == "rank one":
+        return np.outer(random.random(rows), random.random(cols))
+    if kind == "negative":
+        return -1000 * random.random((rows, cols))
+    x, y = random.random((rows, 2)), random.random((cols, 2))
+    return ((x[:, None] - y[None]) ** 2).sum(-1)
+
+
+KINDS = ("uniform", "ties", "equal", "rank one", "negative", "points")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("maximize", [False, True])
+def test_shapes_around_every_edge(kind: str, maximize: bool) -> None:
+    random = np.random.default_rng(hash((kind, maximize)) % 2**32)
+    for n in EDGES:
+        check(draw(random, n, n, kind).astype(np.float32), maximize)
+    for _ in range(12):
+        rows, cols = random.integers(1, 400, 2)
+        check(draw(random, rows, cols, kind), maximize)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_dtypes(dtype: str) -> None:
+    random = np.random.default_rng(7)
+    for shape in ((50, 50), (300, 300), (33, 70), (70, 33)):
+        check((100 * random.random(shape)).astype(dtype), maximize=shape[0] == 50)
+
+
+def test_bfloat16() -> None:
+    torch = pytest.importorskip("torch")
+    cost = torch.rand(200, 200, device="cuda").to(torch.bfloat16)
+    check(cost.float().cpu().numpy(), given=cost)
+
+
+def test_layouts_are_read_as_they_are() -> None:
+    random = np.random.default_rng(3)
+    cost = random.random((120, 240)).astype(np.float32)
+    tensor = on_gpu(cost)
+    check(cost.T, given=tensor.T)
+    check(cost[::2, ::3], given=tensor[::2, ::3])
+    check(cost[:, 1:], given=tensor[:, 1:])
+    square = tensor[:, :120]
+    check(cost[:, :120], given=square)
+    check(cost[:, :120].T, given=square.T)
+
+
+def test_forbidden_pairs_and_the_hall_violator() -> None:
+    random = np.random.default_rng(5)
+    for shape in ((60, 60), (40, 90), (90, 40)):
+        cost = random.random(shape)
+        cost[random.random(shape) < 0.6] = np.inf
+        check(cost)
+    cost = random.random((100, 100))
+    cost[:30, 29:] = np.inf
+    for given in (cost, cost.T):
+        with pytest.raises(lw.InfeasibleError) as caught:
+            lw.solve(on_gpu(given))
+        rows, cols = caught.value.rows, caught.value.cols
+        assert len(cols) < len(rows)
+        assert np.isinf(np.delete(given[rows], cols, axis=1)).all()
+
+
+@pytest.mark.parametrize("bad", [np.nan, -np.inf])
+def test_invalid_costs_are_named(bad: float) -> None:
+    cost = np.random.default_rng(1).random((70, 50))
+    cost[41, 13] = bad
+    with pytest.raises(lw.InvalidCostError) as caught:
+        lw.solve(on_gpu(cost))
+    assert (caught.value.row, caught.value.col) == (41, 13)
+    with pytest.raises(lw.RangeError):
+        lw.solve(on_gpu(np.array([[2**61, 1], [1, 1]])))
+
+
+def test_empty_matrices() -> None:
+    for shape in ((0, 0), (0, 5), (5, 0)):
+        result = lw.solve(on_gpu(np.zeros(shape, np.float32)))
+        assert result.objective == 0 and tuple(result.row_to_col.shape) == shape[:1]
+
+
+@pytest.mark.parametrize("cls", ["uniform", "int:0.1", "int:100", "geometric", "disjoint", "lowrank:2", "sanity"])
+def test_instances_with_samples(cls: str) -> None:
+    dtype = "int32" if cls.startswith("int") else "float32"
+    result = check(instances.generate(cls, 2500, 4, dtype=dtype))
+    assert result.plan.device.startswith("cuda:")
+
+
+def test_the_same_answer_every_time() -> None:
+    cost = on_gpu(np.random.default_rng(2).integers(0, 40, (1500, 1500)).astype(np.int32))
+    first = lw.solve(cost)
+    for _ in range(5):
+        again = lw.solve(cost)
+        assert (again.row_to_col == first.row_to_col).all()
+        assert (again.u == first.u).all() and (again.v == first.v).all()
+
+
+def test_warm_start() -> None:
+    cost = on_gpu(np.random.default_rng(2).random((800, 800)))
+    first = lw.solve(cost)
+    again = lw.solve(cost, start=first)
+    assert again.objective == first.objective
+    assert again.statistics["scans"] <= first.statistics["scans"]
+    assert lw.solve(cost, start=(first.u.cpu(), first.v.cpu().numpy())).objective == first.objective
+
+
+def test_host_arrays_and_cupy_and_jax() -> None:
+    cost = np.random.default_rng(9).random((150, 130))
+    expected = lw.solve(cost).objective
+    result = lw.solve(cost, device="cuda")
+    assert isinstance(result.row_to_col, np.ndarray) and result.objective == pytest.approx(expected, rel=1e-13)
+    assert cost[result.row_ind, result.col_ind].sum() == pytest.approx(expected)
+    cupy = pytest.importorskip("cupy")
+    result = lw.solve(cupy.asarray(cost))
+    assert isinstance(result.u, cupy.ndarray) and result.objective == pytest.approx(expected, rel=1e-13)
+    assert float(cupy.asarray(cost)[result.row_ind, result.col_ind].sum()) == pytest.approx(expected)
+    jax = pytest.importorskip("jax")
+    result = lw.solve(jax.numpy.asarray(cost.astype(np.float32)))
+    assert isinstance(result.v, jax.Array) and result.objective == pytest.approx(expected, rel=1e-6)
+
+
+def test_two_threads_and_two_streams() -> None:
+    torch = pytest.importorskip("torch")
+    costs = [np.random.default_rng(k).random((700, 700)) for k in range(4)]
+    expected = [lw.solve(cost).objective for cost in costs]
+    found: list[float] = [0.0] * 4
+
+    def work(k: int) -> None:
+        with torch.cuda.stream(torch.cuda.Stream()):
+            tensor = torch.from_numpy(costs[k]).cuda()
+            for _ in range(5):
+                found[k] = float(lw.solve(tensor).objective)
+
+    threads = [threading.Thread(target=work, args=(k,)) for k in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert found == pytest.approx(expected, rel=1e-13)
+
+
+def test_memory_does_not_grow() -> None:
+    torch = pytest.importorskip("torch")
+    cost = torch.rand(500, 500, device="cuda")
+    lw.solve(cost)
+    gc.collect()
+    before = torch.cuda.memory_allocated()
+    for _ in range(300):
+        lw.solve(cost)
+    assert torch.cuda.memory_allocated() <= before
+
+
+def test_what_a_gpu_does_not_do_is_said() -> None:
+    cost = on_gpu(np.eye(4))
+    for options in ({"unmatched_cost": 1.0}, {"time_limit": 1.0}, {"progress": True}, {"method": "jv"}):
+        with pytest.raises(lw.ArgumentError, match="not supported on a GPU"):
+            lw.solve(cost, **options)
+    with pytest.raises(lw.ArgumentError, match="device"):
+        lw.solve(np.eye(3), device="gpu")
