@@ -242,11 +242,11 @@ __device__ inline void claim_columns(const int64* row_to_col, int64 rows, int64 
     extern "C" __global__ void __launch_bounds__(THREADS, 3)                                                           \
         name(const Cost* cost, int64 lines, int64 positions, int64 line_stride, int64 position_stride, int64 maximize, \
              const Dual* line_duals, const Dual* cross_duals, uint64* violations, uint64* summary, int64 across,       \
-             int64 lines_per_thread, const int64* row_to_col, int64 rows, int64 cols, uint32* owners) {                 \
+             int64 lines_per_thread, const int64* row_to_col, int64 rows, int64 cols, uint32* owners) {                \
         claim_columns(row_to_col, rows, cols, owners);                                                                 \
-        const Lines in{cost,       lines,       positions,  line_stride,        position_stride, maximize != 0,        \
-                       line_duals, cross_duals, violations, summary + kInvalidCost};                                   \
-        check_lines<group> (in, static_cast<uint32>(across), static_cast<uint32>(lines_per_thread));                   \
+        const Lines in{cost,          lines,      positions,   line_stride, position_stride,                           \
+                       maximize != 0, line_duals, cross_duals, violations,  summary + kInvalidCost};                   \
+        check_lines<group>(in, static_cast<uint32>(across), static_cast<uint32>(lines_per_thread));                    \
     }
 LAPWING_LINE_KERNEL(certify_packed, Packed)
 using Strided = Single<false, 4, 4>;
@@ -258,12 +258,12 @@ struct Vectors {
     const Cost* cost;
     int64 rows, cols, row_stride, col_stride;
     bool maximize;
-    const int64* row_to_col;  // [rows], -1 where a row is free; any values
-    const Dual* u;            // [rows]
-    const Dual* v;            // [cols]
-    const Dual* prices;       // [rows], of staying free, as minimised, infinity() where a row must not; or nullptr
-    const uint32* owners;     // [cols], of claim_columns
-    const uint64* violations; // [lines]
+    const int64* row_to_col;   // [rows], -1 where a row is free; any values
+    const Dual* u;             // [rows]
+    const Dual* v;             // [cols]
+    const Dual* prices;        // [rows], of staying free, as minimised, infinity() where a row must not; or nullptr
+    const uint32* owners;      // [cols], of claim_columns
+    const uint64* violations;  // [lines]
     uint64* summary;
 };
 
@@ -328,8 +328,8 @@ __device__ inline void check_matching(const Vectors& in, Totals& totals) {
 }
 
 // The duals of one side: are they numbers, their sum, and their own constraints. `prices` or `is_signed` or neither.
-__device__ inline void check_duals(const Vectors& in, const Dual* duals, int64 count, const Dual* prices, bool is_signed,
-                                   uint64 stage, uint64 kind, Totals& totals, Worst& worst) {
+__device__ inline void check_duals(const Vectors& in, const Dual* duals, int64 count, const Dual* prices,
+                                   bool is_signed, uint64 stage, uint64 kind, Totals& totals, Worst& worst) {
     for_each(count, [&](int64 k) {
         Dual x = k < 0 ? 0 : negated(duals[k], in.maximize), amount = 0;
         if (!is_finite(x)) {
