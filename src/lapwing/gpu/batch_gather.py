@@ -1,0 +1,70 @@
+"""What comes after a batch, in the user's library, on any device: matched costs with gradients, and SciPy's order.
+
+An assignment is piecewise constant in the costs, so it carries no gradient; the matched costs do, each to its own
+pair. Only indexing is used, which every library runs, and PyTorch and JAX differentiate; nothing waits for the GPU.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import numpy as np
+
+
+def matched_costs(costs: Any, row_to_col: Any) -> Any:
+    """The cost of each row's pair, 0 where the row is free.
+
+    Parameters
+    ----------
+    costs : (B, m, n) or (m, n) array
+    row_to_col : (B, m) or (m,) integers of the same library and device, -1 where a row is free
+
+    Returns
+    -------
+    (B, m) or (m,) array
+        With the gradient to the matched pairs, if `costs` asks for one. Forbidden pairs and NaN beyond a problem's rows
+        and columns do not come into it.
+    """
+    library = _library(costs)
+    if costs.shape[-1] == 0:
+        return costs.sum(-1)
+    free = row_to_col < 0
+    cols = library.where(free, 0, row_to_col)
+    if library.__name__ == "torch":
+        return costs.gather(-1, cols.unsqueeze(-1)).squeeze(-1).masked_fill(free, 0)
+    return library.where(free, 0, library.take_along_axis(costs, cols[..., None], -1)[..., 0])
+
+
+def matched_pairs(row_to_col: Any, cols: int) -> tuple[Any, Any]:
+    """The matched rows in increasing order and their columns, as `scipy.optimize.linear_sum_assignment` returns them.
+
+    Parameters
+    ----------
+    row_to_col : (B, m) integers, -1 where a row is free
+    cols : int
+        Columns of a problem.
+
+    Returns
+    -------
+    row_ind, col_ind : (B, min(m, cols)) int64
+        At the end -1 where a problem has fewer pairs: with counts, unmatched costs, or without an answer.
+    """
+    library = _library(row_to_col)
+    rows = row_to_col.shape[-1]
+    index = library.arange(rows, **({"device": row_to_col.device} if library.__name__ == "torch" else {}))
+    order = library.argsort(library.where(row_to_col < 0, index + rows, index), -1)[..., :cols]
+    chosen = (
+        row_to_col.gather(-1, order) if library.__name__ == "torch" else library.take_along_axis(row_to_col, order, -1)
+    )
+    return library.where(chosen < 0, -1, order), chosen
+
+
+def _library(array: Any) -> Any:
+    """The module whose functions take this array."""
+    for name, module in (("torch", "torch"), ("cupy", "cupy"), ("jax", "jax.numpy")):
+        loaded = sys.modules.get(name)
+        kind = {"torch": "Tensor", "cupy": "ndarray", "jax": "Array"}[name]
+        if loaded is not None and isinstance(array, getattr(loaded, kind)):
+            return sys.modules[module]
+    return np
