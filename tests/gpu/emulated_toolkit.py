@@ -84,7 +84,7 @@ def install(monkeypatch):
     """Put the stand-in in place of the toolkit, for one test."""
     monkeypatch.setattr(toolkit, "core", lambda: CORE)
     monkeypatch.setattr(toolkit, "driver", lambda: DRIVER)
-    for kept in (device.device_info, device._primary_context):
+    for kept in (device.device_info, device._primary_context, device._memory_pool):
         kept.cache_clear()
         monkeypatch.setattr(sys.modules[kept.__module__], kept.__name__, cache(kept.__wrapped__))
     monkeypatch.setattr(launch, "_loaded", {})

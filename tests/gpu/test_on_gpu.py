@@ -184,7 +184,7 @@ class Certified:
 
 def test_memory_does_not_grow(real_gpu):
     proven = Certified(real_gpu)
-    pool = toolkit.core().DeviceMemoryResource(0).attributes
+    pool = real_gpu.pool.attributes
     for _ in range(20):
         proven.prove(real_gpu)
     reserved, used = pool.reserved_mem_current, pool.used_mem_current

@@ -198,8 +198,7 @@ class AnyArray:
         return GpuArray(view, view.ptr, shape, strides, _dtype_name(dtype), view.device_id, stream, self)
 
     def empty(self, context: Context, shape: tuple[int, ...], dtype: str) -> GpuArray:
-        pool = toolkit.core().DeviceMemoryResource(context.info.ordinal)
-        buffer = pool.allocate(max(math.prod(shape) * ITEM_BYTES[dtype], 1), stream=context.stream)
+        buffer = context.pool.allocate(max(math.prod(shape) * ITEM_BYTES[dtype], 1), stream=context.stream)
         return GpuArray(
             buffer,
             int(buffer.handle),

@@ -162,6 +162,11 @@ class Context:
         if self._pushed.entries.pop():
             checked(toolkit.driver().cuCtxPopCurrent())
 
+    @property
+    def pool(self) -> Any:
+        """The driver's stream-ordered memory pool, which keeps what is freed for the next allocation."""
+        return _memory_pool(self.info.ordinal)
+
     def synchronize(self) -> None:
         """Wait until everything launched on the stream is done."""
         self.stream.sync()
@@ -174,7 +179,7 @@ class Context:
     def free_bytes(self) -> int:
         """Memory that is free now, what the driver's default pool holds unused included; inside ``with`` only."""
         free, _ = checked(toolkit.driver().cuMemGetInfo())
-        pool = toolkit.core().DeviceMemoryResource(self.info.ordinal).attributes
+        pool = self.pool.attributes
         return int(free) + int(pool.reserved_mem_current) - int(pool.used_mem_current)
 
 
@@ -182,6 +187,11 @@ class Context:
 def _primary_context(ordinal: int) -> Any:
     """The GPU's primary context, kept until the process ends."""
     return checked(toolkit.driver().cuDevicePrimaryCtxRetain(ordinal))
+
+
+@cache
+def _memory_pool(ordinal: int) -> Any:
+    return toolkit.core().DeviceMemoryResource(ordinal)
 
 
 def _stream(handle: int) -> Any:
