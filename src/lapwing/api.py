@@ -108,7 +108,7 @@ def solve(
 
 
 def _is_on_gpu(cost: Any) -> bool:
-    """Whether costs are in a GPU's memory; what NumPy made is not, which is said without a look at the GPU's modules."""
+    """Whether costs are in a GPU's memory."""
     if isinstance(cost, (np.ndarray, list, tuple)):
         return False
     return is_gpu_array(cost)

@@ -16,7 +16,7 @@ from lapwing.errors import ArgumentError, InfeasibleError, InternalError, Invali
 from lapwing.gpu.arrays import ITEM_BYTES, GpuArray, empty_array, is_gpu_array, row_major, view_array
 from lapwing.gpu.certify import Answer, prove_on_gpu
 from lapwing.gpu.copies import fill_bytes, read, write
-from lapwing.gpu.core import INFEASIBLE, INVALID, UNSTRUCTURED, CoreSolve, Report, Schedule, workspace_bytes
+from lapwing.gpu.core import INFEASIBLE, INVALID, OPENING, CoreSolve, Report, workspace_bytes
 from lapwing.gpu.core_start import Start
 from lapwing.gpu.device import Context
 from lapwing.gpu.orient import View, orient
@@ -79,9 +79,7 @@ class _Solve:
         view = orient(self.context, self.cost, self.maximize)
         solve = CoreSolve(self.context, view.matrix, self.like)
         starter = Start(self.context, self.like)
-        schedule = self._start(solve, view) or starter.prepare(solve)
-        solve.launch(schedule)
-        report = solve.report()
+        report = starter.run_from(solve, OPENING) if self._fill_start(solve, view) else starter.run(solve)
         if report.status == INVALID:
             self._refuse(view, report)
         if report.status == INFEASIBLE:
@@ -109,11 +107,11 @@ class _Solve:
                 f"the matrix, and {free} are free: free some, or solve on the CPU"
             )
 
-    def _start(self, solve: CoreSolve, view: View) -> Schedule | None:
-        """Prices from the user's duals, for square problems; None if there are none."""
+    def _fill_start(self, solve: CoreSolve, view: View) -> bool:
+        """Prices from the user's duals, for square problems; False if there are none."""
         matrix = view.matrix
         if self.start is None or matrix.rows != matrix.cols:
-            return None
+            return False
         u, v = (self.start.u, self.start.v) if isinstance(self.start, Result) else self.start
         prices = _to_host(u if view.transposed else v).astype(matrix.dual_dtype)
         if prices.shape != (matrix.cols,) or not np.isfinite(prices).all():
@@ -121,7 +119,7 @@ class _Solve:
                 f"start needs finite duals u (m,) and v (n,), got shapes {np.shape(u)} and {np.shape(v)}"
             )
         write(self.context, solve.v.pointer, -prices if self.maximize else prices)
-        return UNSTRUCTURED
+        return True
 
     def _deliver(self, view: View, solve: CoreSolve) -> _Outputs:
         matrix = view.matrix

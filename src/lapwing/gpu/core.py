@@ -20,7 +20,7 @@ _SMALL_BLOCK = 256  # threads, of all kernels but the persistent one
 _LIST = 32  # kListSize of core_state.cuh
 _ARRAYS, _ALIGNMENT, _HEAD_BYTES = 32, 256, 4096  # at most so many arrays, each aligned, and what stands before them
 _BLOCKS_A_PROCESSOR = 8  # of grids that walk over rows
-OPTIMAL, INFEASIBLE, INVALID, CONTRADICTION = range(4)
+OPTIMAL, INFEASIBLE, INVALID, CONTRADICTION, UNFINISHED = range(5)
 
 
 @dataclass(frozen=True)
@@ -32,8 +32,10 @@ class Schedule:
     rounds: int
 
 
+#: A few rounds without epsilon.
+OPENING = Schedule(0.0, 0.25, 8)
 #: Where row and column minima are nearly right, and where lists are far from their final prices.
-UNSTRUCTURED, STRUCTURED = Schedule(0.0625, 0.25, 64), Schedule(16.0, 0.5, 160)
+UNSTRUCTURED, STRUCTURED = Schedule(0.0625, 0.25, 64), Schedule(16.0, 0.5, 96)
 
 
 @dataclass(frozen=True)
@@ -108,14 +110,18 @@ class CoreSolve:
         sizes = (matrix.pointer, matrix.row_stride, matrix.rows, matrix.cols, int(matrix.maximize))
         self._arguments = (*sizes, self.u.pointer, self.v.pointer, self._workspace["all"])
 
-    def launch(self, schedule: Schedule) -> None:
-        """List and solve under the prices in `v`, in the order of the stream."""
+    def list_rows(self) -> None:
+        """List every row under the prices in `v`, in the order of the stream."""
         processors = self.context.info.processors
         self._launch("prepare", processors)
         self._launch("list_rows", min(self.matrix.rows, processors * _BLOCKS_A_PROCESSOR))
+
+    def launch(self, schedule: Schedule, most_left: int | None = None) -> None:
+        """Solve on the lists, in the order of the stream; no further if the auction leaves more rows than `most_left`."""
         solver = self._kernels["solve"]
         blocks = solver.resident_blocks(_THREADS)
-        numbers = (schedule.first, schedule.factor, schedule.rounds)
+        most = self.matrix.rows if most_left is None else most_left
+        numbers = (schedule.first, schedule.factor, schedule.rounds, most)
         solver.launch_cooperative(self.context, blocks, _THREADS, *self._arguments, *numbers)
 
     def report(self) -> Report:

@@ -1,9 +1,10 @@
 """Where a solve on the GPU starts: prices from column minima, or from a sample that was solved, level by level.
 
-Unstructured costs (uniform, integers) need no more than column minima. For structured ones (points, low rank) these are
-far off: there a random sample of rows and columns is solved first, and its duals are carried over to four times as many
-rows and columns, and so on (kernels/core_start.cu). A small sample tells which: by how much column and row minima fall short
-of its optimum, in widths of a candidate list, a row.
+First a few rounds without epsilon show whether column minima are all but right (sums of a row's and a column's part,
+many ties). Unstructured costs (uniform, integers) need no more than column minima. For structured ones (points, low
+rank) these are far off: there a random sample of rows and columns is solved first, and its duals are carried over to
+four times as many rows and columns, and so on (kernels/core_start.cu). A small sample tells which: by how much column
+and row minima fall short of its optimum, in widths of a candidate list, a row.
 """
 
 from __future__ import annotations
@@ -14,7 +15,17 @@ import numpy as np
 
 from lapwing.gpu.arrays import ITEM_BYTES, GpuArray, empty_array
 from lapwing.gpu.copies import fill_bytes, write
-from lapwing.gpu.core import OPTIMAL, STRUCTURED, UNSTRUCTURED, CoreSolve, Oriented, Report, Schedule
+from lapwing.gpu.core import (
+    OPENING,
+    OPTIMAL,
+    STRUCTURED,
+    UNFINISHED,
+    UNSTRUCTURED,
+    CoreSolve,
+    Oriented,
+    Report,
+    Schedule,
+)
 from lapwing.gpu.device import Context
 from lapwing.gpu.launch import kernels
 from lapwing.gpu.programs import CORE_START
@@ -25,6 +36,7 @@ _GROWTH = 4  # of the sample, from level to level
 _LEAST_ROWS = 2000  # below, a sample costs more than it saves
 _FIRST_SAMPLE = 400  # rows at least, and less than _GROWTH times as many
 _STRUCTURED_FROM = 0.04  # shortfall of the minima, in list widths a row
+_OPENING_LEFT = 32  # if a few rounds without epsilon leave one row of so many, searches do the rest
 _SEED = 20  # of the sample
 
 
@@ -37,23 +49,37 @@ class Level:
 
 
 class Start:
-    """Finds prices for a solve, and the epsilons that suit them."""
+    """Finds prices for a solve, and the epsilons that suit them; runs it."""
 
     def __init__(self, context: Context, like: GpuArray | None) -> None:
         self.context, self.like = context, like
         self.levels: list[Level] = []
 
-    def prepare(self, solve: CoreSolve) -> Schedule:
-        """Fill `solve.v`; may wait for the solves of samples."""
+    def run(self, solve: CoreSolve) -> Report:
+        """Find prices, list and solve; waits for the end."""
         matrix = solve.matrix
         with Workspace(self.context, {"keys": (matrix.cols, "int64")}, self.like) as memory:
             if matrix.rows != matrix.cols:
                 fill_bytes(self.context, solve.v.pointer, 0, solve.v.nbytes)
-                return UNSTRUCTURED
-            if matrix.rows >= _LEAST_ROWS and self._climb(solve, memory["keys"]):
-                return STRUCTURED
+                return self.run_from(solve, UNSTRUCTURED)
             self._column_minima(matrix, solve.v.pointer, memory["keys"])
-            return UNSTRUCTURED
+            if matrix.rows < _LEAST_ROWS:
+                return self.run_from(solve, UNSTRUCTURED)
+            solve.list_rows()
+            solve.launch(OPENING, matrix.rows // _OPENING_LEFT)
+            report = solve.report()
+            if report.status != UNFINISHED:
+                return report
+            if self._climb(solve, memory["keys"]):
+                return self.run_from(solve, STRUCTURED)
+            solve.launch(UNSTRUCTURED)  # the lists are as good as new: prices only rose
+            return solve.report()
+
+    def run_from(self, solve: CoreSolve, schedule: Schedule) -> Report:
+        """List and solve under the prices in `solve.v`; waits for the end."""
+        solve.list_rows()
+        solve.launch(schedule)
+        return solve.report()
 
     def _climb(self, solve: CoreSolve, keys: int) -> bool:
         """From sample to sample, up to prices for the whole; False if column minima are as good."""
@@ -72,11 +98,10 @@ class Start:
                 level = CoreSolve(self.context, self._oriented(sample, matrix), self.like)
                 if below is None:
                     self._column_minima(level.matrix, level.v.pointer, keys)
-                    level.launch(UNSTRUCTURED)
+                    report = self.run_from(level, UNSTRUCTURED)
                 else:
                     self._carry_over(matrix, rows, cols, below, size, level.v.pointer, keys)
-                    level.launch(STRUCTURED)
-                report = level.report()
+                    report = self.run_from(level, STRUCTURED)
                 self.levels.append(Level(size, report))
                 if report.status != OPTIMAL or (below is None and not _is_structured(report, size)):
                     return False
@@ -122,9 +147,7 @@ class Start:
             self._launch(matrix, "row_bounds", blocks, *arguments)
             self._column_bounds(matrix, size, row_of, col_of, memory["u"], v, keys)
 
-    def _column_bounds(
-        self, matrix: Oriented, size: int, row_of: int, col_of: int, u: int, v: int, keys: int
-    ) -> None:
+    def _column_bounds(self, matrix: Oriented, size: int, row_of: int, col_of: int, u: int, v: int, keys: int) -> None:
         fill_bytes(self.context, keys, 0xFF, size * ITEM_BYTES["int64"])
         chunks = -(-size // _THREADS)
         bands = max(1, min(size, 16 * self.context.info.processors // chunks))

@@ -31,15 +31,15 @@ __device__ void solve_block_in_memory(const Batch& batch, const Stored* staged) 
     solve_and_write<K>(batch, b, problem, state, matrix, faults);
 }
 
-extern "C" __global__ void __launch_bounds__(512) solve_in_memory_1(BATCH_PARAMETERS, const Stored* staged) {
+extern "C" __global__ void __launch_bounds__(512, 1) solve_in_memory_1(BATCH_PARAMETERS, const Stored* staged) {
     solve_block_in_memory<1>(Batch{BATCH_ARGUMENTS}, staged);
 }
-extern "C" __global__ void __launch_bounds__(512) solve_in_memory_2(BATCH_PARAMETERS, const Stored* staged) {
+extern "C" __global__ void __launch_bounds__(512, 1) solve_in_memory_2(BATCH_PARAMETERS, const Stored* staged) {
     solve_block_in_memory<2>(Batch{BATCH_ARGUMENTS}, staged);
 }
-extern "C" __global__ void __launch_bounds__(512) solve_in_memory_4(BATCH_PARAMETERS, const Stored* staged) {
+extern "C" __global__ void __launch_bounds__(512, 1) solve_in_memory_4(BATCH_PARAMETERS, const Stored* staged) {
     solve_block_in_memory<4>(Batch{BATCH_ARGUMENTS}, staged);
 }
-extern "C" __global__ void __launch_bounds__(512) solve_in_memory_8(BATCH_PARAMETERS, const Stored* staged) {
+extern "C" __global__ void __launch_bounds__(512, 1) solve_in_memory_8(BATCH_PARAMETERS, const Stored* staged) {
     solve_block_in_memory<8>(Batch{BATCH_ARGUMENTS}, staged);
 }

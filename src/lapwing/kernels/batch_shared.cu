@@ -37,9 +37,9 @@ __device__ void solve_block_in_shared(const Batch& batch) {
 }
 
 // At most 64 to 256 columns, as many as threads; at most 512.
-extern "C" __global__ void __launch_bounds__(256) solve_in_shared_1(BATCH_PARAMETERS) {
+extern "C" __global__ void __launch_bounds__(256, 1) solve_in_shared_1(BATCH_PARAMETERS) {
     solve_block_in_shared<1>(Batch{BATCH_ARGUMENTS});
 }
-extern "C" __global__ void __launch_bounds__(256) solve_in_shared_2(BATCH_PARAMETERS) {
+extern "C" __global__ void __launch_bounds__(256, 1) solve_in_shared_2(BATCH_PARAMETERS) {
     solve_block_in_shared<2>(Batch{BATCH_ARGUMENTS});
 }

@@ -27,7 +27,8 @@ __device__ inline State& set_state(Matrix matrix, Dual* u, Dual* v, unsigned cha
 extern "C" __global__ void __launch_bounds__(256) prepare(const Cost* cost, int64 row_stride, int64 rows, int64 cols,
                                                           int64 maximize, Dual* u, Dual* v, unsigned char* workspace) {
     State& state = set_state(make_matrix(cost, row_stride, rows, cols, maximize), u, v, workspace);
-    const int64 first = static_cast<int64>(blockIdx.x) * blockDim.x + threadIdx.x, step = static_cast<int64>(gridDim.x) * blockDim.x;
+    const int64 first = static_cast<int64>(blockIdx.x) * blockDim.x + threadIdx.x,
+                step = static_cast<int64>(gridDim.x) * blockDim.x;
     if (first == 0) {
         *state.barrier = 0;
         *state.counts = Counts{};
@@ -41,8 +42,9 @@ extern "C" __global__ void __launch_bounds__(256) prepare(const Cost* cost, int6
     for (int64 i = first; i < rows; i += step) state.full_search[i] = 0;
 }
 
-extern "C" __global__ void __launch_bounds__(256) list_rows(const Cost* cost, int64 row_stride, int64 rows, int64 cols,
-                                                            int64 maximize, Dual* u, Dual* v, unsigned char* workspace) {
+extern "C" __global__ void __launch_bounds__(256)
+    list_rows(const Cost* cost, int64 row_stride, int64 rows, int64 cols, int64 maximize, Dual* u, Dual* v,
+              unsigned char* workspace) {
     State& state = set_state(make_matrix(cost, row_stride, rows, cols, maximize), u, v, workspace);
     for (int64 i = blockIdx.x; i < rows; i += gridDim.x) {
         if (list_row<true>(static_cast<int32>(i)) && threadIdx.x == 0) {
@@ -51,10 +53,9 @@ extern "C" __global__ void __launch_bounds__(256) list_rows(const Cost* cost, in
     }
 }
 
-extern "C" __global__ void __launch_bounds__(THREADS, 1) solve(const Cost* cost, int64 row_stride, int64 rows, int64 cols,
-                                                               int64 maximize, Dual* u, Dual* v, unsigned char* workspace,
-                                                               double first_epsilon, double epsilon_factor,
-                                                               int64 phase_rounds) {
+extern "C" __global__ void __launch_bounds__(THREADS, 1)
+    solve(const Cost* cost, int64 row_stride, int64 rows, int64 cols, int64 maximize, Dual* u, Dual* v,
+          unsigned char* workspace, double first_epsilon, double epsilon_factor, int64 phase_rounds, int64 most_left) {
     set_state(make_matrix(cost, row_stride, rows, cols, maximize), u, v, workspace);
     if (threadIdx.x == 0) shared().desk.counts = Counts{};
     __syncthreads();
@@ -63,17 +64,19 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) solve(const Cost* cost,
     } else if (threadIdx.x >= kWarp) {
         assist();
     } else {
-        Leader(first_epsilon, epsilon_factor, static_cast<uint32>(phase_rounds)).solve();
+        Leader(first_epsilon, epsilon_factor, static_cast<uint32>(phase_rounds), static_cast<uint32>(most_left))
+            .solve();
     }
 }
 
 // What the user gets: the column of each row and the row of each column, -1 where there is none; the duals in the user's
 // sense; and for each row its matched cost, as it is given.
-extern "C" __global__ void __launch_bounds__(256) deliver(const Cost* cost, int64 row_stride, int64 rows, int64 cols,
-                                                          int64 maximize, Dual* u, Dual* v, unsigned char* workspace,
-                                                          int64* row_to_col, int64* col_to_row, Dual* picked) {
+extern "C" __global__ void __launch_bounds__(256)
+    deliver(const Cost* cost, int64 row_stride, int64 rows, int64 cols, int64 maximize, Dual* u, Dual* v,
+            unsigned char* workspace, int64* row_to_col, int64* col_to_row, Dual* picked) {
     const State& state = set_state(make_matrix(cost, row_stride, rows, cols, maximize), u, v, workspace);
-    const int64 first = static_cast<int64>(blockIdx.x) * blockDim.x + threadIdx.x, step = static_cast<int64>(gridDim.x) * blockDim.x;
+    const int64 first = static_cast<int64>(blockIdx.x) * blockDim.x + threadIdx.x,
+                step = static_cast<int64>(gridDim.x) * blockDim.x;
     for (int64 i = first; i < rows; i += step) {
         const int32 j = state.row_to_col[i];
         row_to_col[i] = j;
@@ -87,11 +90,12 @@ extern "C" __global__ void __launch_bounds__(256) deliver(const Cost* cost, int6
 }
 
 // If there is no assignment: 1 for the rows that have too few columns, and for the columns that they have; 0 for the rest.
-extern "C" __global__ void __launch_bounds__(256) violator(const Cost* cost, int64 row_stride, int64 rows, int64 cols,
-                                                           int64 maximize, Dual* u, Dual* v, unsigned char* workspace,
-                                                           uint8* of_rows, uint8* of_cols) {
+extern "C" __global__ void __launch_bounds__(256)
+    violator(const Cost* cost, int64 row_stride, int64 rows, int64 cols, int64 maximize, Dual* u, Dual* v,
+             unsigned char* workspace, uint8* of_rows, uint8* of_cols) {
     State& state = set_state(make_matrix(cost, row_stride, rows, cols, maximize), u, v, workspace);
-    const int64 first = static_cast<int64>(blockIdx.x) * blockDim.x + threadIdx.x, step = static_cast<int64>(gridDim.x) * blockDim.x;
+    const int64 first = static_cast<int64>(blockIdx.x) * blockDim.x + threadIdx.x,
+                step = static_cast<int64>(gridDim.x) * blockDim.x;
     for (int64 k = first; k < state.report->free_rows; k += step) of_rows[state.free_rows[k]] = 1;
     for (int64 k = first; k < state.report->reached_cols; k += step) {
         const int32 j = state.reached_cols[k];

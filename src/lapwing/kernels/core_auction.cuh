@@ -24,7 +24,9 @@ __device__ inline uint64 in_units(double x, double units_in_one) {
 __device__ inline uint64 in_units(int64 x, double) {
     return static_cast<uint64>(x) < kMostUnits ? static_cast<uint64>(x) : kMostUnits;
 }
-__device__ inline Dual of_units(uint64 units, double unit) { return static_cast<Dual>(static_cast<double>(units) * unit); }
+__device__ inline Dual of_units(uint64 units, double unit) {
+    return static_cast<Dual>(static_cast<double>(units) * unit);
+}
 
 // The nearest candidate of a row and the distance of the second nearest, by the kRowLanes lanes of the row.
 struct Nearest {
@@ -34,7 +36,8 @@ struct Nearest {
 __device__ inline Nearest nearest_of_lanes(Nearest mine) {
 #pragma unroll
     for (uint32 d = kRowLanes / 2; d > 0; d /= 2) {
-        const Dual first = __shfl_xor_sync(kAllLanes, mine.first, d), second = __shfl_xor_sync(kAllLanes, mine.second, d);
+        const Dual first = __shfl_xor_sync(kAllLanes, mine.first, d),
+                   second = __shfl_xor_sync(kAllLanes, mine.second, d);
         const uint32 place = __shfl_xor_sync(kAllLanes, mine.place, d);
         const bool theirs = first < mine.first || (first == mine.first && place < mine.place);
         const Dual loser = theirs ? mine.first : first;
@@ -108,7 +111,8 @@ __device__ inline void offer(const Team& team, const AuctionStep& step) {
         state.target[step.present][index] = offers ? j : kNone;
         if (!offers) return;
         const Dual second = nearest.second < tau ? nearest.second : tau;
-        const uint64 units = second < infinity<Dual>() ? in_units(second - nearest.first + step.epsilon, step.units_in_one) : kMostUnits;
+        const uint64 units =
+            second < infinity<Dual>() ? in_units(second - nearest.first + step.epsilon, step.units_in_one) : kMostUnits;
         atomicMax(state.offer[step.present] + j, units << kRowBits | (kRowMask - static_cast<uint64>(i)));
     });
 }

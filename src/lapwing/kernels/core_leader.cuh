@@ -5,12 +5,13 @@
 
 // Times are flat in all of these, within a few per cent for factors of two.
 struct Tuning {
-    static constexpr uint32 wide_rows = THREADS / 8 * 3;  // rows of an auction or a search from which all blocks take part
-    static constexpr uint32 wide_count = THREADS;        // other things from which they do
-    static constexpr uint32 phase_left = 512;            // a phase ends when one row of so many is free
+    static constexpr uint32 wide_rows =
+        THREADS / 8 * 3;                           // rows of an auction or a search from which all blocks take part
+    static constexpr uint32 wide_count = THREADS;  // other things from which they do
+    static constexpr uint32 phase_left = 512;      // a phase ends when one row of so many is free
     static constexpr double least_epsilon = 1.0 / 1024;  // in list widths; below it comes zero
-    static constexpr int unit_bits = 30;                 // the grid of offers is so many powers of two finer than a list's width
-    static constexpr uint32 refresh_share = 8;           // rows are listed again when one free row of so many waits for it
+    static constexpr int unit_bits = 30;        // the grid of offers is so many powers of two finer than a list's width
+    static constexpr uint32 refresh_share = 8;  // rows are listed again when one free row of so many waits for it
 };
 
 // Past L1, by one warp.
@@ -67,16 +68,18 @@ LAPWING_NOINLINE __device__ void give_out(bool wide) {
 
 class Leader {
   public:
-    __device__ Leader(double first_epsilon, double epsilon_factor, uint32 phase_rounds)
-        : state_(shared().state), counts_(shared().desk.counts), order_(shared().desk.order), first_epsilon_(first_epsilon),
-          epsilon_factor_(epsilon_factor), phase_rounds_(phase_rounds) {}
+    __device__ Leader(double first_epsilon, double epsilon_factor, uint32 phase_rounds, uint32 most_left)
+        : state_(shared().state), counts_(shared().desk.counts), order_(shared().desk.order),
+          first_epsilon_(first_epsilon), epsilon_factor_(epsilon_factor), phase_rounds_(phase_rounds),
+          most_left_(most_left) {}
 
     __device__ void solve() {
         Status status = Status::invalid;
         if (__ldcg(&state_.report->invalid_row) >= state_.matrix.rows) {
             run_auction();
-            status = run_searches();
-            if (status == Status::optimal) bound_ = __longlong_as_double(static_cast<int64>(ask(Task::bound, state_.matrix.rows)));
+            status = left_ > most_left_ ? Status::unfinished : run_searches();
+            if (status == Status::optimal)
+                bound_ = __longlong_as_double(static_cast<int64>(ask(Task::bound, state_.matrix.rows)));
         }
         conclude(status);
         publish(Task::finish, 0, true, 0);
@@ -119,7 +122,7 @@ class Leader {
     __device__ void choose_epsilon() {
         int exponent = 0;
         frexp(width_ * first_epsilon_, &exponent);
-        const double epsilon = width_ > 0 ? ldexp(0.5, exponent) : 0.0;
+        const double epsilon = width_ * first_epsilon_ > 0 ? ldexp(0.5, exponent) : 0.0;
         frexp(width_, &exponent);
         const bool whole = Dual(0.5) == Dual(0);
         auction_.unit = whole ? 1.0 : ldexp(1.0, exponent - Tuning::unit_bits);
@@ -265,7 +268,7 @@ class Leader {
     AuctionStep auction_ = {};
     SearchStep search_ = {};
     double first_epsilon_, epsilon_factor_;  // in list widths; from phase to phase
-    uint32 phase_rounds_;  // at most
+    uint32 phase_rounds_, most_left_;
     double width_ = 0, start_bound_ = 0, bound_ = 0;
     uint32 free_count_ = 0, left_ = 0, phases_ = 0, rounds_ = 0, steps_ = 0, full_rows_ = 0;
     uint64 offers_ = 0, scans_ = 0, refreshes_ = 0;

@@ -10,19 +10,19 @@
 #pragma once
 #include "core_orders.cuh"
 
-constexpr uint32 kCollected = 512;                  // values that fit the block's memory
+constexpr uint32 kCollected = 512;  // values that fit the block's memory
 constexpr uint32 kMostWarps = 32;
-constexpr uint32 kTaken = 0xffffffffu;  // coarser than every number
-constexpr uint32 kWanted = kListSize + 1;           // the list, and tau
+constexpr uint32 kTaken = 0xffffffffu;     // coarser than every number
+constexpr uint32 kWanted = kListSize + 1;  // the list, and tau
 constexpr uint32 kWidthSamples = 256;
 constexpr uint32 kSorted = THREADS < 512 ? THREADS : 512;  // distances that are ranked by comparing all
 
 // Of the block's shared memory; free to use before and after.
 struct ListScratch {
     Dual value[kCollected];
-    int32 order[kCollected];  // tie_order of its column
+    int32 order[kCollected];     // tie_order of its column
     Dual offers[2 * kListSize];  // to the bound: at least kWanted, and less than as many again as there are warps
-    uint32 below, tied;  // collected, and how many values tie with the bound
+    uint32 below, tied;          // collected, and how many values tie with the bound
     Dual next_bound;
     uint32 ahead[kMostWarps];
 };
@@ -48,7 +48,9 @@ __device__ inline Shared& shared() {
 
 // Packs of 16 bytes that a thread has on their way at once: many where a kernel does nothing but list rows.
 template <bool frozen>
-constexpr int32 kPacksAhead = !frozen ? 1 : sizeof(Cost) >= 4 ? 4 : sizeof(Cost);
+constexpr int32 kPacksAhead = !frozen             ? 1
+                              : sizeof(Cost) >= 4 ? 4
+                                                  : sizeof(Cost);
 
 // The prices of a pack's columns. `frozen`: no one writes prices while the kernel runs, so that L1 may keep them.
 template <bool frozen>
@@ -112,7 +114,9 @@ __device__ inline uint32 warp_min(uint32 x) {
 __device__ inline int32 first_tie(const Matrix& matrix, int32 i) {
     return static_cast<int32>(static_cast<int64>(i) * matrix.cols / matrix.rows);
 }
-__device__ inline int32 tie_order(int32 first, int32 cols, int32 j) { return j >= first ? j - first : j - first + cols; }
+__device__ inline int32 tie_order(int32 first, int32 cols, int32 j) {
+    return j >= first ? j - first : j - first + cols;
+}
 
 // A value below which, or at which, there are at least kWanted of the block's `least`, one a thread; infinity if they are
 // fewer. Every thread gets it.
@@ -132,7 +136,8 @@ __device__ inline Dual list_bound(ListScratch& scratch, Dual least) {
         const Dual x = scratch.offers[threadIdx.x];
         uint32 rank = 0;
 #pragma unroll 8
-        for (uint32 k = 0; k < offers; ++k) rank += (scratch.offers[k] < x) | ((scratch.offers[k] == x) & (k < threadIdx.x));
+        for (uint32 k = 0; k < offers; ++k)
+            rank += (scratch.offers[k] < x) | ((scratch.offers[k] == x) & (k < threadIdx.x));
         if (rank == kWanted - 1) scratch.next_bound = x;
     }
     __syncthreads();
@@ -178,7 +183,8 @@ __device__ inline void write_list(const State& state, int32 i, const ListScratch
         const int32 order = scratch.order[mine];
         uint32 rank = 0;
 #pragma unroll 8
-        for (uint32 k = 0; k < count; ++k) rank += (scratch.value[k] < x) | ((scratch.value[k] == x) & (scratch.order[k] < order));
+        for (uint32 k = 0; k < count; ++k)
+            rank += (scratch.value[k] < x) | ((scratch.value[k] == x) & (scratch.order[k] < order));
         if (rank < kListSize) {
             const int32 j = order < cols - first ? order + first : order + first - cols;
             state.list_col[list + rank] = j;

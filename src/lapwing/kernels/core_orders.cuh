@@ -8,7 +8,7 @@ struct AuctionStep {
     uint32 previous;  // how many offered in the round before
     uint32 present;   // 0 or 1
     Dual epsilon;
-    double unit;      // of the grid; 1 for integers
+    double unit;  // of the grid; 1 for integers
     double units_in_one;
 };
 
@@ -22,10 +22,29 @@ struct SearchStep {
 };
 
 enum class Task : uint32 {
-    free_all, auction_round, refresh, derive_u, derive_u_refreshed,                     // auction
-    begin_search, step, doubt_free, doubt, resolve,                                      // distances
-    lead_free, lead, lead_full, claim, update, augment, keep_free, copy_free,            // augmentation
-    list_width, start_bound, bound, cap, farthest,                                       // by block 0, for its leader
+    free_all,
+    auction_round,
+    refresh,
+    derive_u,
+    derive_u_refreshed,  // auction
+    begin_search,
+    step,
+    doubt_free,
+    doubt,
+    resolve,  // distances
+    lead_free,
+    lead,
+    lead_full,
+    claim,
+    update,
+    augment,
+    keep_free,
+    copy_free,  // augmentation
+    list_width,
+    start_bound,
+    bound,
+    cap,
+    farthest,  // by block 0, for its leader
     finish
 };
 

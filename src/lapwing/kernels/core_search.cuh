@@ -39,7 +39,8 @@ __device__ inline void reach(const Team& team, const SearchStep& step, const int
 #pragma unroll
     for (uint32 k = 0; k < n; ++k) {
         const uint64 key = as_key(x[k]);
-        const bool falls = col[k] >= 0 && key <= step.cap && key < known[k];  // perhaps not through us, but in this step
+        const bool falls =
+            col[k] >= 0 && key <= step.cap && key < known[k];  // perhaps not through us, but in this step
         before[k] = falls ? atomicMin(state.distance + col[k], key) : 0;
         last[k] = falls ? atomicExch(state.step + col[k], step.number) : step.number;
         holder[k] = falls ? settled(state.col_to_row + col[k]) : 0;
@@ -121,7 +122,9 @@ __device__ inline void find_doubtful(const Team& team, const SearchStep& step, b
     State& state = team.state;
     team.each_converged(step.count, [&](uint32 index) {
         int32 i = kNone;
-        if (index < step.count) i = free ? settled(state.free_rows + index) : settled(state.col_to_row + settled(state.reached_cols + index));
+        if (index < step.count)
+            i = free ? settled(state.free_rows + index)
+                     : settled(state.col_to_row + settled(state.reached_cols + index));
         bool doubtful = false;
         if (i >= 0) {
             const Dual distance = settled(state.row_distance + i), tau = settled(state.tau + i);
@@ -140,7 +143,8 @@ __device__ inline void resolve_doubt(const Team& team, const SearchStep& step, i
     const Dual u = settled(state.u + i), distance = settled(state.row_distance + i), tau = settled(state.tau + i);
     // Beyond the cap, not at it: what the old list led to there must be in the new one.
     const bool helps = tau == infinity<Dual>() || as_key(distance + reduced(tau, Dual(0), u)) > step.cap;
-    if (threadIdx.x < kWarp) append(team, state.rows_at_work[!step.present], &Counts::next, helps && threadIdx.x == 0 ? i : kNone);
+    if (threadIdx.x < kWarp)
+        append(team, state.rows_at_work[!step.present], &Counts::next, helps && threadIdx.x == 0 ? i : kNone);
     if (helps) return;
     if (threadIdx.x < kWarp) {
         const bool mine = threadIdx.x == 0 && settled(state.full_search + i) != step.search;
@@ -163,7 +167,8 @@ __device__ inline void resolve_doubt(const Team& team, const SearchStep& step, i
 }
 
 // Whether row i leads to column j, which is `cost` away from it; see the top.
-__device__ inline void lead(const State& state, int32 i, int32 j, Dual cost, uint64 cap, uint32 row_step, Dual distance, Dual u) {
+__device__ inline void lead(const State& state, int32 i, int32 j, Dual cost, uint64 cap, uint32 row_step, Dual distance,
+                            Dual u) {
     const uint64 key = __ldcg(state.distance + j);
     if (key > cap || key == kFar) return;
     if (as_key(distance + reduced(cost, settled(state.v + j), u)) != key) return;
@@ -184,7 +189,8 @@ __device__ inline void find_leaders(const Team& team, const SearchStep& step, bo
         const Candidates mine = load_candidates(state, i, part);
 #pragma unroll
         for (uint32 k = 0; k < kLaneCandidates; ++k) {
-            if (mine.col[k] >= 0 && mine.col[k] != through) lead(state, i, mine.col[k], mine.cost[k], step.cap, row_step, distance, u);
+            if (mine.col[k] >= 0 && mine.col[k] != through)
+                lead(state, i, mine.col[k], mine.cost[k], step.cap, row_step, distance, u);
         }
     });
 }

@@ -14,25 +14,30 @@ __device__ inline uint64 order_of(double x) { return ordered(x); }
 __device__ inline uint64 order_of(int64 x) { return static_cast<uint64>(x) ^ (1ull << 63); }
 template <class D>
 __device__ D of_order(uint64 key) {
-    if constexpr (D(0.5) != D(0)) return from_ordered(key);
-    else return static_cast<int64>(key ^ (1ull << 63));
+    if constexpr (D(0.5) != D(0))
+        return from_ordered(key);
+    else
+        return static_cast<int64>(key ^ (1ull << 63));
 }
 
 // out[r, c] = cost[row_of[r], col_of[c]]; null: all rows, or columns, in order. Blocks of 256 threads, one for each of `rows`, and as
 // many again as fit the grid.
-extern "C" __global__ void __launch_bounds__(THREADS) gather(const Cost* cost, int64 row_stride, int64 col_stride, int64 rows, int64 cols,
-                                                             const int32* row_of, const int32* col_of, Cost* out) {
+extern "C" __global__ void __launch_bounds__(THREADS)
+    gather(const Cost* cost, int64 row_stride, int64 col_stride, int64 rows, int64 cols, const int32* row_of,
+           const int32* col_of, Cost* out) {
     for (int64 r = blockIdx.x; r < rows; r += gridDim.x) {
         const Cost* row = cost + (row_of ? row_of[r] : r) * row_stride;
-        for (int64 c = threadIdx.x; c < cols; c += kThreads) out[r * cols + c] = row[(col_of ? col_of[c] : c) * col_stride];
+        for (int64 c = threadIdx.x; c < cols; c += kThreads)
+            out[r * cols + c] = row[(col_of ? col_of[c] : c) * col_stride];
     }
 }
 
 // u[r] = min over c < cols of cost[row_of[r], col_of[c]] - v[c]; a warp a row. Infinite if all are forbidden.
-extern "C" __global__ void __launch_bounds__(THREADS) row_bounds(const Cost* cost, int64 row_stride, int64 maximize, int64 rows,
-                                                                 int64 cols, const int32* row_of, const int32* col_of,
-                                                                 const Dual* v, Dual* u) {
-    const int64 warp = (static_cast<int64>(blockIdx.x) * kThreads + threadIdx.x) / kWarp, warps = static_cast<int64>(gridDim.x) * kThreads / kWarp;
+extern "C" __global__ void __launch_bounds__(THREADS)
+    row_bounds(const Cost* cost, int64 row_stride, int64 maximize, int64 rows, int64 cols, const int32* row_of,
+               const int32* col_of, const Dual* v, Dual* u) {
+    const int64 warp = (static_cast<int64>(blockIdx.x) * kThreads + threadIdx.x) / kWarp,
+                warps = static_cast<int64>(gridDim.x) * kThreads / kWarp;
     for (int64 r = warp; r < rows; r += warps) {
         const Cost* row = cost + (row_of ? row_of[r] : r) * row_stride;
         Dual least = infinity<Dual>();
@@ -48,9 +53,9 @@ extern "C" __global__ void __launch_bounds__(THREADS) row_bounds(const Cost* cos
 
 // keys[c] = the least cost[row_of[r], col_of[c]] - u[r] over r < rows (u null: zero), in order_of; keys begin as all ones.
 // A block takes THREADS columns of every gridDim.y-th row; col_of null: columns in order.
-extern "C" __global__ void __launch_bounds__(THREADS) column_bounds(const Cost* cost, int64 row_stride, int64 maximize, int64 rows,
-                                                                    int64 cols, int64 bands, const int32* row_of,
-                                                                    const int32* col_of, const Dual* u, uint64* keys) {
+extern "C" __global__ void __launch_bounds__(THREADS)
+    column_bounds(const Cost* cost, int64 row_stride, int64 maximize, int64 rows, int64 cols, int64 bands,
+                  const int32* row_of, const int32* col_of, const Dual* u, uint64* keys) {
     const int64 chunk = blockIdx.x / bands, band = blockIdx.x % bands;
     const int64 c = chunk * kThreads + threadIdx.x;
     if (c >= cols) return;
@@ -59,7 +64,8 @@ extern "C" __global__ void __launch_bounds__(THREADS) column_bounds(const Cost* 
 #pragma unroll 8
     for (int64 r = band; r < rows; r += bands) {
         const Dual bound = u ? u[r] : Dual(0);
-        const Dual x = minimised(column[(row_of ? row_of[r] : r) * row_stride], maximize) - (bound < infinity<Dual>() ? bound : Dual(0));
+        const Dual x = minimised(column[(row_of ? row_of[r] : r) * row_stride], maximize) -
+                       (bound < infinity<Dual>() ? bound : Dual(0));
         least = x < least ? x : least;
     }
     atomicMin(keys + c, order_of(least));

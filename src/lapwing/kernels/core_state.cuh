@@ -11,7 +11,7 @@ constexpr uint32 kRowLanes = 8;                            // lanes that work on
 constexpr uint32 kLaneCandidates = kListSize / kRowLanes;  // 16 bytes of column numbers
 constexpr uint32 kWarpRows = kWarp / kRowLanes;
 constexpr uint32 kTeamThreads = THREADS;  // of each block of the persistent kernel
-constexpr uint32 kOrderBytes = 256;    // room for an Order
+constexpr uint32 kOrderBytes = 256;       // room for an Order
 constexpr int32 kNone = -1;
 constexpr int32 kNoRow = 0x7fffffff;
 constexpr uint64 kFar = ~0ull;  // a distance that was not found
@@ -61,26 +61,27 @@ struct Matrix {
     }
 };
 
-enum class Status : int64 { optimal = 0, infeasible = 1, invalid = 2, contradiction = 3 };
+// `unfinished`: more rows were free after the auction than the caller wanted searches for.
+enum class Status : int64 { optimal = 0, infeasible = 1, invalid = 2, contradiction = 3, unfinished = 4 };
 
 // Counts of the lists below. Block 0 keeps them in its shared memory, and in global memory while all blocks add to them.
 struct Counts {
-    uint32 next;         // rows that go on: free ones in an auction, the next frontier in a search
-    uint32 refresh;      // in refresh_rows
-    uint32 changed;      // in changed_cols
-    uint32 reached;      // in reached_cols
-    uint32 full;         // in full_rows
-    uint32 met;          // in met_cols
-    uint32 nearer;       // not 0 if the distance of a free column fell
-    uint32 moved;        // not 0 if a price moved or a row was matched
-    uint32 unsound;      // not 0 if something contradicts the invariants
-    uint64 answer;       // of a task that finds a number
+    uint32 next;     // rows that go on: free ones in an auction, the next frontier in a search
+    uint32 refresh;  // in refresh_rows
+    uint32 changed;  // in changed_cols
+    uint32 reached;  // in reached_cols
+    uint32 full;     // in full_rows
+    uint32 met;      // in met_cols
+    uint32 nearer;   // not 0 if the distance of a free column fell
+    uint32 moved;    // not 0 if a price moved or a row was matched
+    uint32 unsound;  // not 0 if something contradicts the invariants
+    uint64 answer;   // of a task that finds a number
 };
 
 // What is said about a solve, in this order to Python too (gpu/core.py).
 struct Report {
     int64 status;
-    int64 invalid_row;  // the first with a cost that is not valid; no such row: at least `rows`
+    int64 invalid_row;              // the first with a cost that is not valid; no such row: at least `rows`
     int64 free_rows, reached_cols;  // if infeasible: these rows, and those of these columns, have these columns alone
     int64 phases, rounds, offers;   // of the auction
     int64 searches, steps, scans;   // of the searches; scans are of lists
@@ -115,11 +116,11 @@ struct State {
     uint64* distance;  // by column
     uint32* step;
     int32* leader;
-    Dual* row_distance;     // of rows that were reached
-    Dual* full_distance;    // at which all of the row's columns were looked at in search `full_search`
+    Dual* row_distance;   // of rows that were reached
+    Dual* full_distance;  // at which all of the row's columns were looked at in search `full_search`
     uint32* full_search;
-    int32* claim;           // by free row: the free column that it is matched to
-    int32* roots;           // of each of met_cols the free row whose tree it is in, or kNone
+    int32* claim;  // by free row: the free column that it is matched to
+    int32* roots;  // of each of met_cols the free row whose tree it is in, or kNone
     uint32* barrier;
     Counts* counts;
     struct Order* order;
@@ -224,8 +225,10 @@ __device__ inline void append(const Team& team, int32* list, uint32 Counts::* co
 // Sets a count to 1. All lanes of a warp call it.
 __device__ inline void raise(const Team& team, uint32 Counts::* flag, bool raised) {
     if (!__any_sync(kAllLanes, raised) || lane_index() != 0) return;
-    if (team.wide) atomicExch(&(team.state.counts->*flag), 1u);
-    else atomicExch(&(team.own.*flag), 1u);
+    if (team.wide)
+        atomicExch(&(team.state.counts->*flag), 1u);
+    else
+        atomicExch(&(team.own.*flag), 1u);
 }
 
 // Distances are never negative: their bits order as they do.
@@ -243,7 +246,9 @@ __device__ D from_key(uint64 key) {
 // A value that no one writes before the next barrier of the team: L1 may have it, since barriers of the grid empty L1, and
 // stores of the block pass through it. What atomics change, and what others may write, is read past L1 (__ldcg).
 template <class T>
-__device__ inline T settled(const T* from) { return *from; }
+__device__ inline T settled(const T* from) {
+    return *from;
+}
 
 // The candidates of one lane: part `part` of row i's list.
 struct Candidates {

@@ -3,7 +3,6 @@
 #include "core_auction.cuh"
 #include "core_search.cuh"
 
-
 // The best of all threads' keys (the least, or the greatest), in every thread of the block.
 __device__ inline uint64 best_in_block(Scratch& scratch, uint64 mine, bool least) {
     const auto better = [least](uint64 a, uint64 b) { return (a < b) == least ? a : b; };
@@ -50,7 +49,8 @@ __device__ inline void find_list_width(const Team& team, Scratch& scratch) {
 __device__ inline void find_bound(const Team& team, Scratch& scratch, bool from_lists) {
     const State& state = team.state;
     double sum = 0;
-    for (int32 j = threadIdx.x; j < state.matrix.cols; j += kTeamThreads) sum += static_cast<double>(__ldcg(state.v + j));
+    for (int32 j = threadIdx.x; j < state.matrix.cols; j += kTeamThreads)
+        sum += static_cast<double>(__ldcg(state.v + j));
     for (int64 i = threadIdx.x; i < state.matrix.rows; i += kTeamThreads) {
         if (!from_lists) {
             sum += static_cast<double>(settled(state.u + i));
@@ -81,12 +81,15 @@ __device__ inline void find_farthest(const Team& team, Scratch& scratch, uint32 
 __device__ inline void find_cap(const Team& team, Scratch& scratch, uint32 met, uint32 wanted) {
     if (met <= kSorted) {  // every key counts those before it
         uint64 mine = 0;
-        if (threadIdx.x < met) mine = scratch.sorted[threadIdx.x] = __ldcg(team.state.distance + settled(team.state.met_cols + threadIdx.x));
+        if (threadIdx.x < met)
+            mine = scratch.sorted[threadIdx.x] =
+                __ldcg(team.state.distance + settled(team.state.met_cols + threadIdx.x));
         __syncthreads();
         if (threadIdx.x >= met) return;
         uint32 rank = 0;
 #pragma unroll 8
-        for (uint32 k = 0; k < met; ++k) rank += scratch.sorted[k] < mine || (scratch.sorted[k] == mine && k < threadIdx.x);
+        for (uint32 k = 0; k < met; ++k)
+            rank += scratch.sorted[k] < mine || (scratch.sorted[k] == mine && k < threadIdx.x);
         if (rank == wanted - 1) team.own.answer = mine;
         return;
     }
@@ -98,8 +101,10 @@ __device__ inline void find_cap(const Team& team, Scratch& scratch, uint32 met, 
         uint64 below = 0;
         each_met(team.state, met, [&](uint64 key) { below += key <= middle; });
         const uint64 all = sum_in_block(scratch, below, turn);
-        if (all >= wanted) farthest = middle;
-        else nearest = middle + 1;
+        if (all >= wanted)
+            farthest = middle;
+        else
+            nearest = middle + 1;
         if (all == wanted) break;
     }
     // The bound becomes a distance, so that prices stay on the costs' grid.
