@@ -9,8 +9,10 @@ import pytest
 
 import lapwing as lw
 from lapwing.errors import ArgumentError, DtypeError, InfeasibleError, InvalidCostError, RangeError
-from lapwing.gpu.batch import solve_stack
+from lapwing.gpu.batch import BatchArrays, certify_answer, solve_stack
+from lapwing.gpu.batch_inputs import make_request
 from lapwing.gpu.batch_plan import CROSSOVERS, BatchForm, plan_batch
+from lapwing.gpu.copies import write
 
 DTYPES = ["float32", "float64", "float16", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32"]
 
@@ -29,14 +31,16 @@ class Solved:
     status: np.ndarray
     u: np.ndarray | None
     v: np.ndarray | None
+    violation: np.ndarray | None = None
+    gap: np.ndarray | None = None
+    fault: np.ndarray | None = None
 
 
 def solve(gpu, costs, *, bits=None, **options):
     """Solve on the GPU; arrays among the options are put there too."""
     options = {name: gpu.put(x) if isinstance(x, np.ndarray) else x for name, x in options.items()}
     answer = solve_stack(gpu.context, gpu.put(costs, bits), **options)
-    parts = (answer.row_to_col, answer.objective, answer.status, answer.u, answer.v)
-    return Solved(*(None if part is None else gpu.get(part) for part in parts))
+    return Solved(*(None if array is None else gpu.get(array) for array in answer.arrays))
 
 
 def problems_of(costs, row_counts=None, col_counts=None):
@@ -283,13 +287,56 @@ def test_prices_of_integers_are_whole(gpu):
         solve(gpu, costs, unmatched_cost=np.zeros(3))
 
 
+@pytest.mark.parametrize("maximize", [False, True])
+@pytest.mark.parametrize("priced", [False, True])
+@pytest.mark.parametrize("shape", [(4, 9, 9), (4, 7, 12), (4, 12, 7)])
+@pytest.mark.parametrize("dtype", ["float32", "int64"])
+def test_certificates(gpu, dtype, shape, priced, maximize):
+    costs = some_costs(dtype, shape, 11)
+    costs[1] -= 50 if dtype == "int64" else 1
+    if dtype == "float32":
+        costs[2, 3] = np.nan
+    price = (20 if dtype == "int64" else 0.25) if priced else None
+    solved = solve(gpu, costs, maximize=maximize, unmatched_cost=price, certify=True)
+    good = [0, 1, 3] if dtype == "float32" else [0, 1, 2, 3]
+    assert (solved.violation[good] == 0).all() and (solved.gap[good] == 0).all() and (solved.fault[good] == 0).all()
+    if dtype == "float32":
+        assert solved.fault[2] == 1 and np.isnan(solved.gap[2])
+
+
+@pytest.mark.parametrize(
+    ("change", "fault", "violated"),
+    [
+        (lambda rows, u, v: rows.__setitem__((1, 2), 6), 2, False),
+        (lambda rows, u, v: rows.__setitem__((1, 2), rows[1, 3]), 3, False),
+        (lambda rows, u, v: rows.__setitem__((1, 2), -1), 5, False),
+        (lambda rows, u, v: rows.__setitem__((1, slice(None)), np.roll(rows[1], 1)), 0, False),
+        (lambda rows, u, v: u.__setitem__((1, 2), u[1, 2] + 2.0**-20), 0, True),
+        (lambda rows, u, v: v.__setitem__((1, 2), v[1, 2] - 2.0**-40), 0, False),
+    ],
+)
+def test_certificates_of_wrong_answers(gpu, change, fault, violated):
+    costs = some_costs("float32", (3, 6, 6), 12)
+    request = make_request(gpu.context, gpu.put(costs), False, None, None, None)
+    answer = BatchArrays(gpu.context, request.costs, "float64", True, True)
+    solved = solve(gpu, costs, duals=True)
+    change(solved.row_to_col, solved.u, solved.v)
+    for pointer, values in zip(answer.pointers, dataclasses.astuple(solved)[:5], strict=False):
+        write(gpu.context, pointer, np.ascontiguousarray(values))
+    certify_answer(gpu.context, request, answer)
+    violation, gap, found = (gpu.get(array) for array in answer.arrays[5:])
+    assert found.tolist() == [0, fault, 0]
+    assert (violation[1] > 0) == violated and violation[[0, 2]].tolist() == [0, 0]
+    assert gap[[0, 2]].tolist() == [0, 0] and gap[1] != 0
+
+
 # --- plans, which need no GPU -------------------------------------------------------------------------------------
 
 
 def form(shape, dtype="float32", **changes):
     count, rows, cols = shape
     parts = {"strides": (rows * cols, cols, 1), "maximize": False, "priced": False, "ragged": False, **changes}
-    return BatchForm(count=count, rows=rows, cols=cols, dtype=dtype, **parts)
+    return BatchForm(problems=count, rows=rows, cols=cols, dtype=dtype, **parts)
 
 
 @pytest.mark.parametrize(
@@ -310,7 +357,7 @@ def form(shape, dtype="float32", **changes):
 def test_engines_by_size(shape, dtype, kernel, threads):
     plan = plan_batch(form(shape, dtype), 227 * 1024)
     assert (plan.kernel, plan.threads) == (kernel, threads)
-    assert plan.shared_bytes <= 227 * 1024 and not plan.staged
+    assert plan.shared_bytes <= 227 * 1024 and plan.stage is None
 
 
 @pytest.mark.parametrize(
@@ -328,6 +375,6 @@ def test_engines_by_size(shape, dtype, kernel, threads):
     ],
 )
 def test_what_must_be_rearranged(dtype, changes, staged):
-    assert plan_batch(form((2, 300, 300), dtype, **changes), 227 * 1024).staged == staged
+    assert (plan_batch(form((2, 300, 300), dtype, **changes), 227 * 1024).stage is not None) == staged
     if changes == {"strides": (90000, 1, 300)}:  # a tall one lies right
-        assert not plan_batch(form((2, 300, 290), dtype, **changes), 227 * 1024).staged
+        assert plan_batch(form((2, 300, 290), dtype, **changes), 227 * 1024).stage is None

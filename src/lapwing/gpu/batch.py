@@ -7,21 +7,47 @@ with a problem's numbers is found by the kernel, and shows in that problem's `st
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 from lapwing import inputs
-from lapwing.gpu.arrays import ITEM_BYTES, GpuArray, empty_array, view_array
+from lapwing.gpu.arrays import ITEM_BYTES, TORCH, GpuArray, empty_array, view_array
 from lapwing.gpu.batch_errors import raise_for_first
 from lapwing.gpu.batch_inputs import BatchRequest, check_stack, make_request
-from lapwing.gpu.batch_plan import CROSSOVERS, WARP, BatchPlan, Crossovers, plan_batch
+from lapwing.gpu.batch_plan import CROSSOVERS, STORED, WARP, BatchPlan, Crossovers, plan_batch
 from lapwing.gpu.device import Context
 from lapwing.gpu.launch import kernels
-from lapwing.gpu.programs import BATCH_STAGE
+from lapwing.gpu.programs import BATCH_CERTIFY, BATCH_MEMORY, BATCH_STAGE, INTEGERS
 from lapwing.gpu.workspace import Workspace
 
 # Rearranged copies of matrices take at most so much memory at a time.
 _STAGED_BYTES = 1 << 30
+
+
+@dataclass(frozen=True, eq=False)
+class BatchCertificate:
+    """A proof for each problem, by one more pass over the costs (kernels/batch_certify.cu).
+
+    Attributes
+    ----------
+    violation, gap : (B,) float64 or int64
+        Upper bounds on how far the duals are from feasible, and on primal minus dual objective (when maximising: dual
+        minus primal); both 0 prove the answer. For floats, rounding in the last bits of the duals may leave a little.
+    fault : (B,) int32
+        0; 1 no answer, 2 a column out of range, 3 a column taken twice, 4 a forbidden pair, 5 a row and a column left
+        free that should be matched.
+    """
+
+    violation: Any
+    gap: Any
+    fault: Any
+
+    @property
+    def exact(self) -> Any:
+        """(B,) bool: the answer is optimal without any rounding."""
+        return (self.fault == 0) & (self.violation == 0) & (self.gap == 0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,6 +65,7 @@ class BatchOnGpu:
         sums, 4 counts beyond the array.
     u, v : (B, m) and (B, n), float64 or int64, or None
         The duals, 0 beyond a problem's rows and columns.
+    certificate : BatchCertificate or None
     """
 
     row_to_col: Any
@@ -46,6 +73,7 @@ class BatchOnGpu:
     status: Any
     u: Any
     v: Any
+    certificate: BatchCertificate | None = None
 
     def __len__(self) -> int:
         return int(self.objective.shape[0])
@@ -59,6 +87,7 @@ def solve_batch(
     row_counts: Any = None,
     col_counts: Any = None,
     duals: bool = False,
+    certify: bool = False,
     check: bool = False,
 ) -> BatchOnGpu:
     """Solve many problems whose costs are on a GPU.
@@ -74,6 +103,8 @@ def solve_batch(
         Problem b is ``costs[b, :row_counts[b], :col_counts[b]]``.
     duals : bool
         Whether to return u and v.
+    certify : bool
+        Whether to prove every answer; implies `duals`.
     check : bool
         Whether to wait, and to raise for the first problem without an answer.
 
@@ -86,10 +117,24 @@ def solve_batch(
         If there is no compiler, or it fails.
     """
     stack = view_array(costs)
-    with Context(stack.ordinal, stack.stream) as context:
-        options = {"maximize": maximize, "unmatched_cost": unmatched_cost, "duals": duals}
-        counts = {"row_counts": row_counts, "col_counts": col_counts}
-        return solve_stack(context, stack, **options, **counts, check=check).handed_over(context)
+    with _context(stack.ordinal, stack.stream) as context:
+        answer = solve_stack(
+            context,
+            stack,
+            maximize=maximize,
+            unmatched_cost=unmatched_cost,
+            row_counts=row_counts,
+            col_counts=col_counts,
+            duals=duals,
+            certify=certify,
+            check=check,
+        )
+        return answer.handed_over(context)
+
+
+@lru_cache(maxsize=64)
+def _context(ordinal: int, stream: int) -> Context:
+    return Context(ordinal, stream)
 
 
 def solve_stack(
@@ -101,64 +146,108 @@ def solve_stack(
     row_counts: Any = None,
     col_counts: Any = None,
     duals: bool = False,
+    certify: bool = False,
     check: bool = False,
     crossovers: Crossovers = CROSSOVERS,
 ) -> BatchArrays:
     """The same with views in and out, on the context's stream."""
     check_stack(stack)
     maximize = inputs.check_flag(maximize, "maximize")
-    duals = inputs.check_flag(duals, "duals")
+    certify = inputs.check_flag(certify, "certify")
+    duals = inputs.check_flag(duals, "duals") or certify
     check = inputs.check_flag(check, "check")
     request = make_request(context, stack, maximize, unmatched_cost, row_counts, col_counts)
-    plan = plan_batch(request.form, context.info.shared_bytes, crossovers)
-    answer = BatchArrays(context, request, duals)
-    if stack.shape[0]:
+    form = request.form
+    plan = plan_batch(form, context.info.shared_bytes, crossovers)
+    answer = BatchArrays(context, stack, form.dual_dtype, duals, certify)
+    if form.problems:
         _launch(context, request, plan, answer)
+        if certify:
+            certify_answer(context, request, answer)
     if check:
-        raise_for_first(context, request, answer.status)
+        raise_for_first(context, request, answer.pointers[_STATUS])
     return answer
 
 
-class BatchArrays:
-    """Room for an answer: what `BatchOnGpu` has, as views."""
+_STATUS = 2  # among the arrays
+_SOLVED = 5  # arrays without the certificate's three
 
-    def __init__(self, context: Context, request: BatchRequest, duals: bool) -> None:
-        count, rows, cols = request.costs.shape
-        like, dual_dtype = request.costs, request.form.dual_dtype
-        self.row_to_col = empty_array(context, (count, rows), "int64", like)
-        self.objective = empty_array(context, (count,), dual_dtype, like)
-        self.status = empty_array(context, (count,), "int32", like)
-        self.u = empty_array(context, (count, rows), dual_dtype, like) if duals else None
-        self.v = empty_array(context, (count, cols), dual_dtype, like) if duals else None
+
+class BatchArrays:
+    """Room for an answer.
+
+    Attributes
+    ----------
+    arrays : list
+        What `BatchOnGpu` and `BatchCertificate` have, in order: PyTorch's tensors, or views not handed over yet.
+    pointers : list of int
+        Their addresses, 0 for None.
+    """
+
+    def __init__(self, context: Context, costs: GpuArray, dual_dtype: str, duals: bool, certify: bool) -> None:
+        count, rows, cols = costs.shape
+        self.arrays: list[Any] = []
+        self.pointers: list[int] = []
+        self._add(context, costs, (count, rows), "int64")
+        self._add(context, costs, (count,), dual_dtype)
+        self._add(context, costs, (count,), "int32")
+        for shape in ((count, rows), (count, cols)):
+            if duals:
+                self._add(context, costs, shape, dual_dtype)
+            else:
+                self.arrays.append(None)
+                self.pointers.append(0)
+        for dtype in (dual_dtype, dual_dtype, "int32"):
+            if certify:
+                self._add(context, costs, (count,), dtype)
+
+    def _add(self, context: Context, costs: GpuArray, shape: tuple[int, ...], dtype: str) -> None:
+        if costs.library is TORCH:
+            tensor = costs.owner.new_empty(shape, dtype=getattr(sys.modules["torch"], dtype))
+            self.arrays.append(tensor)
+            self.pointers.append(tensor.data_ptr())
+        else:
+            view = empty_array(context, shape, dtype, costs)
+            self.arrays.append(view)
+            self.pointers.append(view.pointer)
 
     def handed_over(self, context: Context) -> BatchOnGpu:
-        def give(array: GpuArray | None) -> Any:
-            return None if array is None else array.library.handed_over(context, array)
+        """Arrays of the user's library."""
+        given = [x.library.handed_over(context, x) if isinstance(x, GpuArray) else x for x in self.arrays]
+        row_to_col, objective, status, u, v = given[:_SOLVED]
+        certificate = BatchCertificate(*given[_SOLVED:]) if len(given) > _SOLVED else None
+        return BatchOnGpu(row_to_col, objective, status, u, v, certificate)
 
-        return BatchOnGpu(give(self.row_to_col), give(self.objective), give(self.status), give(self.u), give(self.v))
+
+def certify_answer(context: Context, request: BatchRequest, answer: BatchArrays) -> None:
+    """Fill in the certificate."""
+    kernel = kernels(context, BATCH_CERTIFY, BATCH_CERTIFY.variant(COST=request.costs.dtype))["certify_batch"]
+    count = request.costs.shape[0]
+    arguments = _arguments(request, answer, 0, count)
+    kernel.launch(context, count, BATCH_CERTIFY.constants["THREADS"], *arguments, *answer.pointers[_SOLVED:])
 
 
 def _launch(context: Context, request: BatchRequest, plan: BatchPlan, answer: BatchArrays) -> None:
-    kernel = kernels(context, plan.program, plan.program.variant(COST=plan.cost_dtype))[plan.kernel]
-    if plan.program.name != "batch_memory":
-        arguments = _arguments(request, answer, 0, request.costs.shape[0])
-        return kernel.launch(context, plan.grid, plan.threads, *arguments, shared=plan.shared_bytes)
-    if not plan.staged:
-        arguments = _arguments(request, answer, 0, request.costs.shape[0])
-        return kernel.launch(context, plan.grid, plan.threads, *arguments, 0, shared=plan.shared_bytes)
-    stage = kernels(context, BATCH_STAGE, BATCH_STAGE.variant(COST=request.costs.dtype))["stage"]
+    kernel = kernels(context, plan.program, plan.variant)[plan.kernel]
     count, rows, cols = request.costs.shape
+    if plan.program is not BATCH_MEMORY or plan.stage is None:
+        arguments = _arguments(request, answer, 0, count)
+        if plan.program is BATCH_MEMORY:
+            arguments.append(0)
+        kernel.launch(context, plan.grid, plan.threads, *arguments, shared=plan.shared_bytes)
+        return
+    stage = kernels(context, BATCH_STAGE, plan.stage)["stage"]
+    stored = STORED[request.costs.dtype]
     size = max(rows * cols, 1)
-    at_once = min(count, max(1, _STAGED_BYTES // (size * ITEM_BYTES[plan.cost_dtype])))
+    at_once = min(count, max(1, _STAGED_BYTES // (size * ITEM_BYTES[stored])))
     tiles = max(1, -(-rows // WARP) * -(-cols // WARP))
-    with Workspace(context, {"matrices": (at_once * size, plan.cost_dtype)}, request.costs) as memory:
+    with Workspace(context, {"matrices": (at_once * size, stored)}, request.costs) as memory:
         for first in range(0, count, at_once):
             some = min(at_once, count - first)
             arguments = _arguments(request, answer, first, some)
             threads = BATCH_STAGE.constants["THREADS"]
             stage.launch(context, some * tiles, threads, *arguments, memory["matrices"], tiles)
             kernel.launch(context, some, plan.threads, *arguments, memory["matrices"], shared=plan.shared_bytes)
-    return None
 
 
 def _arguments(request: BatchRequest, answer: BatchArrays, first: int, count: int) -> list[int | float]:
@@ -166,7 +255,8 @@ def _arguments(request: BatchRequest, answer: BatchArrays, first: int, count: in
     costs, prices = request.costs, request.prices
     rows, cols = costs.shape[1:]
     price_strides = (0, 0) if prices is None else prices.strides
-    zero = 0.0 if request.form.dual_dtype == "float64" else 0
+    number = int if costs.dtype in INTEGERS else float
+    row_to_col, objective, status, u, v = answer.pointers[:_SOLVED]
     return [
         costs.pointer + first * costs.strides[0] * ITEM_BYTES[costs.dtype],
         *costs.strides,
@@ -175,18 +265,18 @@ def _arguments(request: BatchRequest, answer: BatchArrays, first: int, count: in
         cols,
         int(request.maximize),
         int(prices is not None),
-        zero if prices is None else type(zero)(prices.scalar),
+        number(0 if prices is None else prices.scalar),
         0 if prices is None else _from(prices.array, first * price_strides[0]),
         *price_strides,
         _from(request.row_counts, first),
         _from(request.col_counts, first),
         _item_bytes(request.row_counts),
         _item_bytes(request.col_counts),
-        _from(answer.row_to_col, first * rows),
-        _from(answer.objective, first),
-        _from(answer.u, first * rows),
-        _from(answer.v, first * cols),
-        _from(answer.status, first),
+        row_to_col + first * rows * 8,
+        objective + first * 8,
+        u and u + first * rows * 8,
+        v and v + first * cols * 8,
+        status + first * 4,
     ]
 
 

@@ -20,8 +20,8 @@ from lapwing.plan import make_plan
 SOLVED, INFEASIBLE, INVALID_COST, TOO_LARGE, BAD_COUNTS = range(5)
 
 
-def raise_for_first(context: Context, request: BatchRequest, status: GpuArray) -> None:
-    """Wait for the status, and raise for the first problem without an answer.
+def raise_for_first(context: Context, request: BatchRequest, status: int) -> None:
+    """Wait for the status, which is at this address, and raise for the first problem without an answer.
 
     Raises
     ------
@@ -30,7 +30,7 @@ def raise_for_first(context: Context, request: BatchRequest, status: GpuArray) -
     ArgumentError
         For counts beyond the array.
     """
-    codes = read(context, status.pointer, status.shape[0], "int32")
+    codes = read(context, status, request.costs.shape[0], "int32")
     if not codes.any():
         return
     b = int(np.flatnonzero(codes)[0])

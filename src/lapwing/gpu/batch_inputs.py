@@ -69,17 +69,10 @@ class BatchRequest:
 
     @property
     def form(self) -> BatchForm:
+        ragged = self.row_counts is not None or self.col_counts is not None
+        strides: tuple[int, int, int] = self.costs.strides  # type: ignore[assignment]
         count, rows, cols = self.costs.shape
-        return BatchForm(
-            count=count,
-            rows=rows,
-            cols=cols,
-            strides=self.costs.strides,  # type: ignore[arg-type]
-            dtype=self.costs.dtype,
-            maximize=self.maximize,
-            priced=self.prices is not None,
-            ragged=self.row_counts is not None or self.col_counts is not None,
-        )
+        return BatchForm(count, rows, cols, strides, self.costs.dtype, self.maximize, self.prices is not None, ragged)
 
 
 def make_request(

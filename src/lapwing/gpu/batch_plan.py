@@ -8,10 +8,12 @@ where one takes over from another, tuned on an H200 by ``python -m benchmarks.gp
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
+from typing import NamedTuple
 
 from lapwing.errors import ArgumentError
 from lapwing.gpu.arrays import ITEM_BYTES
-from lapwing.gpu.programs import BATCH_LANES, BATCH_MEMORY, BATCH_SHARED, FLOATS, Program
+from lapwing.gpu.programs import BATCH_LANES, BATCH_MEMORY, BATCH_SHARED, BATCH_STAGE, FLOATS, Program, Variant
 
 WARP = 32
 
@@ -44,13 +46,12 @@ CROSSOVERS = Crossovers()
 MOST_COLUMNS = CROSSOVERS.memory_columns_a_thread[-1][0]
 
 
-@dataclass(frozen=True)
-class BatchForm:
+class BatchForm(NamedTuple):
     """All of a batch but its numbers: what a plan depends on.
 
     Attributes
     ----------
-    count, rows, cols : int
+    problems, rows, cols : int
     strides : of problems, rows and columns, in elements
     dtype : str
     maximize : bool
@@ -60,7 +61,7 @@ class BatchForm:
         Whether each problem has its own numbers of rows and columns.
     """
 
-    count: int
+    problems: int
     rows: int
     cols: int
     strides: tuple[int, int, int]
@@ -87,23 +88,23 @@ class BatchPlan:
 
     Attributes
     ----------
-    program, kernel
-    cost_dtype : str
-        The variant of the program.
+    program, variant, kernel
     grid, threads, shared_bytes : int
-    staged : bool
-        Whether matrices are first copied as they are solved, because of their type, sign, layout or orientation.
+    stage : Variant or None
+        Of the program that first copies matrices as they are solved, where their type, sign, layout or orientation
+        asks for it.
     """
 
     program: Program
+    variant: Variant
     kernel: str
-    cost_dtype: str
     grid: int
     threads: int
     shared_bytes: int
-    staged: bool
+    stage: Variant | None = None
 
 
+@lru_cache(maxsize=1024)
 def plan_batch(form: BatchForm, block_shared_bytes: int, crossovers: Crossovers = CROSSOVERS) -> BatchPlan:
     """Choose the engine.
 
@@ -128,16 +129,18 @@ def plan_batch(form: BatchForm, block_shared_bytes: int, crossovers: Crossovers 
     shared = state + rows * (cols | 1) * ITEM_BYTES[STORED[form.dtype]]
     if cols <= crossovers.shared_columns_a_thread[-1][0] and shared <= block_shared_bytes:
         each = _columns_a_thread(cols, crossovers.shared_columns_a_thread)
-        name = f"solve_in_shared_{each}"
-        return BatchPlan(BATCH_SHARED, name, form.dtype, form.count, _threads(cols, each), shared, False)
+        variant = BATCH_SHARED.variant(COST=form.dtype)
+        return BatchPlan(BATCH_SHARED, variant, f"solve_in_shared_{each}", form.problems, _threads(cols, each), shared)
     if longest > crossovers.memory_columns_a_thread[-1][0] or state > block_shared_bytes:
         raise ArgumentError(
             f"costs has problems of {form.rows} x {form.cols}; batches on a GPU take at most {MOST_COLUMNS} rows and "
             "columns: solve larger problems one after the other with lapwing.solve"
         )
     each = _columns_a_thread(cols, crossovers.memory_columns_a_thread)
-    name, stored = f"solve_in_memory_{each}", STORED[form.dtype]
-    return BatchPlan(BATCH_MEMORY, name, stored, form.count, _threads(cols, each), state, not _is_ready(form))
+    variant = BATCH_MEMORY.variant(COST=STORED[form.dtype])
+    stage = None if _is_ready(form) else BATCH_STAGE.variant(COST=form.dtype)
+    name = f"solve_in_memory_{each}"
+    return BatchPlan(BATCH_MEMORY, variant, name, form.problems, _threads(cols, each), state, stage)
 
 
 def state_bytes(rows: int, cols: int) -> int:
@@ -150,8 +153,9 @@ def state_bytes(rows: int, cols: int) -> int:
 
 def _in_lanes(form: BatchForm, lanes: int) -> BatchPlan:
     threads = WARP * BATCH_LANES.constants["WARPS"]
-    grid = -(-form.count * lanes // threads)
-    return BatchPlan(BATCH_LANES, f"solve_in_{lanes}_lanes", form.dtype, grid, threads, 0, False)
+    grid = -(-form.problems * lanes // threads)
+    variant = BATCH_LANES.variant(COST=form.dtype)
+    return BatchPlan(BATCH_LANES, variant, f"solve_in_{lanes}_lanes", grid, threads, 0)
 
 
 def _columns_a_thread(cols: int, table: tuple[tuple[int, int], ...]) -> int:

@@ -100,7 +100,11 @@ BATCH_MEMORY = Program(
 
 BATCH_STAGE = Program("batch_stage", "batch_stage.cu", ("stage",), {"COST": FLOATS + INTEGERS}, {"THREADS": 256})
 
-PROGRAMS = (CORE, CORE_START, CERTIFICATE, BATCH_LANES, BATCH_SHARED, BATCH_MEMORY, BATCH_STAGE)
+BATCH_CERTIFY = Program(
+    "batch_certify", "batch_certify.cu", ("certify_batch",), {"COST": FLOATS + INTEGERS}, {"THREADS": 128}
+)
+
+PROGRAMS = (CORE, CORE_START, CERTIFICATE, BATCH_LANES, BATCH_SHARED, BATCH_MEMORY, BATCH_STAGE, BATCH_CERTIFY)
 
 
 def target_architecture(major: int, minor: int) -> int:
