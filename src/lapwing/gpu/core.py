@@ -35,7 +35,7 @@ class Schedule:
 #: A few rounds without epsilon.
 OPENING = Schedule(0.0, 0.25, 8)
 #: Where row and column minima are nearly right, and where lists are far from their final prices.
-UNSTRUCTURED, STRUCTURED = Schedule(0.0625, 0.25, 64), Schedule(16.0, 0.5, 96)
+UNSTRUCTURED, STRUCTURED = Schedule(0.0625, 0.25, 64), Schedule(16.0, 0.5, 160)
 
 
 @dataclass(frozen=True)
@@ -117,7 +117,7 @@ class CoreSolve:
         self._launch("list_rows", min(self.matrix.rows, processors * _BLOCKS_A_PROCESSOR))
 
     def launch(self, schedule: Schedule, most_left: int | None = None) -> None:
-        """Solve on the lists, in the order of the stream; no further if the auction leaves more rows than `most_left`."""
+        """Solve on the lists, in the order of the stream; no further if the auction leaves over `most_left` rows."""
         solver = self._kernels["solve"]
         blocks = solver.resident_blocks(_THREADS)
         most = self.matrix.rows if most_left is None else most_left
