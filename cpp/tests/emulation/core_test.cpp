@@ -1,7 +1,6 @@
 // The GPU's core method, run on the processor: every answer against a reference, its duals against every pair.
 //
-// COST is float unless the build says otherwise. Blocks of 64 threads and a low threshold for calling all blocks make all
-// paths run on small problems.
+// Blocks of 64 threads, and so a low threshold for calling all blocks, make all paths run on small problems.
 #include "cuda_emulation.hpp"
 
 #include <cmath>
@@ -13,9 +12,6 @@
 #include "../check.hpp"
 #include "../reference.hpp"
 
-#ifndef COST
-#define COST float
-#endif
 #define THREADS 64
 #include "core.cu"
 
@@ -62,10 +58,8 @@ Answer solve_emulated(const std::vector<Cost>& cost, int64 rows, int64 cols, boo
 
 void check_answer(const std::vector<Cost>& cost, int64 rows, int64 cols, bool maximize, std::uint64_t seed,
                   unsigned blocks) {
-    std::vector<float64> as_double;
-    std::vector<std::int64_t> as_int;
     const Answer answer = solve_emulated(cost, rows, cols, maximize, seed, blocks);
-    lapwing::Problem<COST> problem{
+    lapwing::Problem<Cost> problem{
         {cost.data(), static_cast<int>(rows), static_cast<int>(cols), cols, 1}, maximize, nullptr};
     const auto optimum = lapwing::test::reference_optimum(problem);
     if (!optimum) {
@@ -143,7 +137,6 @@ int main(int argc, char** argv) {
         lapwing::test::tally().where = "problem " + std::to_string(k) + ": " + std::to_string(rows) + " x " +
                                        std::to_string(cols) + ", kind " + std::to_string(kind) + ", blocks " +
                                        std::to_string(blocks);
-        if (std::getenv("VERBOSE")) std::printf("%s\n", lapwing::test::tally().where.c_str());
         check_answer(draw(random, rows, cols, kind), rows, cols, maximize, k % 2 ? random() : 0, blocks);
     }
     return lapwing::test::report();

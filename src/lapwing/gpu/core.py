@@ -32,8 +32,8 @@ class Schedule:
     rounds: int
 
 
-#: A few rounds without epsilon.
-OPENING = Schedule(0.0, 0.25, 8)
+#: A few rounds without epsilon; and short phases, for an estimate of the optimum.
+OPENING, ESTIMATE = Schedule(0.0, 0.25, 8), Schedule(0.0625, 0.25, 24)
 #: Where row and column minima are nearly right, and where lists are far from their final prices.
 UNSTRUCTURED, STRUCTURED = Schedule(0.0625, 0.25, 64), Schedule(16.0, 0.5, 160)
 

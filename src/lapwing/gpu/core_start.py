@@ -75,10 +75,10 @@ class Start:
             solve.launch(UNSTRUCTURED)  # the lists are as good as new: prices only rose
             return solve.report()
 
-    def run_from(self, solve: CoreSolve, schedule: Schedule) -> Report:
-        """List and solve under the prices in `solve.v`; waits for the end."""
+    def run_from(self, solve: CoreSolve, schedule: Schedule, most_left: int | None = None) -> Report:
+        """List and solve under the prices in `solve.v` (see `CoreSolve.launch`); waits for the end."""
         solve.list_rows()
-        solve.launch(schedule)
+        solve.launch(schedule, most_left)
         return solve.report()
 
     def _climb(self, solve: CoreSolve, keys: int) -> bool:
@@ -98,12 +98,16 @@ class Start:
                 level = CoreSolve(self.context, self._oriented(sample, matrix), self.like)
                 if below is None:
                     self._column_minima(level.matrix, level.v.pointer, keys)
-                    report = self.run_from(level, UNSTRUCTURED)
+                    report = self.run_from(level, ESTIMATE, most_left=0)
+                    if not _is_structured(report, size):
+                        return False
+                    if report.status == UNFINISHED:
+                        report = self.run_from(level, UNSTRUCTURED)
                 else:
                     self._carry_over(matrix, rows, cols, below, size, level.v.pointer, keys)
                     report = self.run_from(level, STRUCTURED)
                 self.levels.append(Level(size, report))
-                if report.status != OPTIMAL or (below is None and not _is_structured(report, size)):
+                if report.status != OPTIMAL:
                     return False
                 below = (size, level)
                 size = min(size * _GROWTH, matrix.rows)

@@ -78,8 +78,7 @@ class Leader {
         if (__ldcg(&state_.report->invalid_row) >= state_.matrix.rows) {
             run_auction();
             status = left_ > most_left_ ? Status::unfinished : run_searches();
-            if (status == Status::optimal)
-                bound_ = __longlong_as_double(static_cast<int64>(ask(Task::bound, state_.matrix.rows)));
+            bound_ = __longlong_as_double(static_cast<int64>(ask(Task::bound, state_.matrix.rows)));
         }
         conclude(status);
         publish(Task::finish, 0, true, 0);

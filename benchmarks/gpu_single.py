@@ -1,0 +1,101 @@
+"""How long does one dense problem take on a GPU, certificate included?
+
+    python -m benchmarks.gpu_single [--seeds 1 2] [--cases uniform@8000 ...] [--output results.json]
+
+Costs are in the GPU's memory already: float32, integers as int32. Minimum of several solves after one to warm up; every
+answer must be proven. Beside the time stands what it is made of: rounds and steps (one after the other, so latency),
+microseconds for each, and the time over that of one read of the matrix at the bandwidth of a large copy.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from pathlib import Path
+from typing import Any
+
+from benchmarks.harness import RESULTS, Report
+from lapwing import instances, solve
+
+CASES = (
+    *(f"uniform@{n}" for n in (1000, 2000, 4000, 8000, 16000, 32000)),
+    *(f"int:{r}@8192" for r in ("0.1", "1", "10", "100")),
+    "int:10@20000",
+    *(f"geometric@{n}" for n in (4000, 8000, 16000)),
+    *(f"disjoint@{n}" for n in (4000, 8000)),
+    *(f"lowrank:8@{n}" for n in (4000, 8000)),
+    *(f"lowrank:1@{n}" for n in (4000, 8000)),
+    "sanity@8000",
+)
+WARM_SECONDS = 1.0  # of work before the first timing, so that clocks are up
+
+
+def main() -> None:
+    """Time the cases; print a line for each."""
+    import torch
+
+    parser = argparse.ArgumentParser(description="Times of single problems on a GPU.")
+    parser.add_argument("--cases", nargs="+", default=list(CASES), help="CLASS@N")
+    parser.add_argument("--seeds", nargs="+", type=int, default=[1])
+    parser.add_argument("--solves", type=int, default=5)
+    parser.add_argument("--output", type=Path, default=RESULTS / "gpu_single.json")
+    options = parser.parse_args()
+    report = Report(options.output, "milliseconds of lapwing.solve, certificate included; costs on the GPU")
+    bandwidth = warm_up(torch)
+    report.write(gpu=torch.cuda.get_device_name(), copy_bytes_per_second=bandwidth)
+    print(f"{'case':18} {'seed':>4} {'ms':>9} {'rounds':>6} {'steps':>6} {'us each':>7} {'reads':>6}  certificate")
+    for case in options.cases:
+        for seed in options.seeds:
+            row = time_case(torch, case, seed, options.solves, bandwidth)
+            report.add(row)
+            print(
+                f"{case:18} {seed:4} {row['ms']:9.3f} {row['rounds']:6.0f} {row['steps']:6.0f} "
+                f"{row['us_each']:7.2f} {row['reads']:6.1f}  {'exact' if row['exact'] else row['certificate']}",
+                flush=True,
+            )
+
+
+def time_case(torch: Any, case: str, seed: int, solves: int, bandwidth: float) -> dict[str, Any]:
+    """One instance: the best of `solves`."""
+    cls, _, size = case.partition("@")
+    dtype = "int32" if cls.startswith("int") else "float32"
+    cost = torch.from_numpy(instances.generate(cls, int(size), seed, dtype=dtype)).cuda()
+    best = float("inf")
+    for _ in range(solves + 1):
+        torch.cuda.synchronize()
+        began = time.perf_counter()
+        result = solve(cost)
+        torch.cuda.synchronize()
+        best = min(best, time.perf_counter() - began)
+    statistics = result.statistics
+    serial = statistics["rounds"] + statistics["steps"]
+    certificate = result.certificate
+    assert certificate is not None and certificate.complete
+    return {
+        "case": case,
+        "seed": seed,
+        "ms": best * 1e3,
+        "objective": result.objective,
+        "exact": certificate.exact,
+        "certificate": str(certificate),
+        "us_each": best * 1e6 / max(serial, 1),
+        "reads": best * bandwidth / (cost.numel() * cost.element_size()),
+        **statistics,
+    }
+
+
+def warm_up(torch: Any) -> float:
+    """Raise the clocks; bytes read and written in a second by a large copy."""
+    source = torch.empty(1 << 30, dtype=torch.uint8, device="cuda")
+    target = torch.empty_like(source)
+    best, began = float("inf"), time.perf_counter()
+    while time.perf_counter() - began < WARM_SECONDS:
+        start = time.perf_counter()
+        target.copy_(source)
+        torch.cuda.synchronize()
+        best = min(best, time.perf_counter() - start)
+    return 2 * source.numel() / best
+
+
+if __name__ == "__main__":
+    main()
