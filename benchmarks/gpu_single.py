@@ -94,7 +94,7 @@ def warm_up(torch: Any) -> float:
         target.copy_(source)
         torch.cuda.synchronize()
         best = min(best, time.perf_counter() - start)
-    return 2 * source.numel() / best
+    return 2.0 * float(source.numel()) / best
 
 
 if __name__ == "__main__":

@@ -73,6 +73,7 @@ def test_large(torch, shape, dtype):
         assert certificate.exact
 
 
+@pytest.mark.filterwarnings("ignore:Synchronization debug mode")
 def test_nothing_waits_and_any_stream_will_do(torch):
     stream = torch.cuda.Stream()
     counts = [30, 20, 10, 5]

@@ -16,6 +16,7 @@ import numpy as np
 from lapwing.gpu.arrays import ITEM_BYTES, GpuArray, empty_array
 from lapwing.gpu.copies import fill_bytes, write
 from lapwing.gpu.core import (
+    ESTIMATE,
     OPENING,
     OPTIMAL,
     STRUCTURED,

@@ -327,6 +327,7 @@ class BlockSolver {
     // Step 4: matches row `root`, or lets it or another row exit; false if neither can be.
     template <int32 K>
     __device__ bool search(int32 root) {
+        if (cols_ == 0) return false;  // whoever may exit has done so when it bid
         Dual price[K], distance[K];
         uint32 tag[K];
         int32 holder[K];
