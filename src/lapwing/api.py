@@ -247,8 +247,10 @@ def certify(
     return prove(problem, assignment, *duals, _processors() if count is None else count)
 
 
-def _full_linear_sum_assignment(cost_matrix: Any, maximize: bool = False) -> tuple[IndexArray, IndexArray]:
-    """What `linear_sum_assignment` calls for all that is not small, plain and valid."""
+# A compiled function, so that a small call costs no Python at all; its docstring is in cpp/bindings/direct.cpp.
+@_core.make_linear_sum_assignment
+def linear_sum_assignment(cost_matrix: Any, maximize: bool = False) -> tuple[IndexArray, IndexArray]:
+    """What the compiled function calls for all that is not small, plain and valid."""
     dimensions = len(np.shape(cost_matrix))
     if dimensions != 2:
         raise ValueError(f"expected a matrix (2-D array), got a {dimensions} array")
@@ -265,10 +267,6 @@ def _full_linear_sum_assignment(cost_matrix: Any, maximize: bool = False) -> tup
     except InfeasibleError as error:
         raise ValueError("cost matrix is infeasible") from error
     return matched_pairs(answer.row_to_col)
-
-
-# A compiled function, so that a small call costs no Python at all; its docstring is in cpp/bindings/direct.cpp.
-linear_sum_assignment = _core.make_linear_sum_assignment(_full_linear_sum_assignment)
 
 
 def _start(start: Result | tuple[Any, Any] | None, problem: Problem) -> Start | None:

@@ -163,9 +163,10 @@ def _from_dlpack(cost: Any) -> CostArray:
     try:
         return np.from_dlpack(cost)
     except (BufferError, RuntimeError, TypeError, ValueError) as error:
+        remedy = "cost.detach().float()" if hasattr(cost, "detach") else "cost.astype('float32')"
         raise DtypeError(
             f"cost of dtype {getattr(cost, 'dtype', 'unknown')} cannot be viewed by NumPy ({error}); convert it, for "
-            "instance with cost.detach().float()"
+            f"instance with {remedy}"
         ) from error
 
 
