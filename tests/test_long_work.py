@@ -7,6 +7,7 @@ import pytest
 
 import lapwing as lw
 from support import ALL_METHODS, assert_optimal, assert_proven
+from support import slow_cost as slow_method_cost
 
 
 @pytest.fixture(scope="module")
@@ -34,6 +35,22 @@ def test_time_limit(slow_cost, method, maximize, layout, limit):
     sign = -1 if maximize else 1
     assert sign * certificate.optimum_bound <= sign * optimum + tolerance
     assert sign * result.lower_bound <= sign * optimum + tolerance
+
+
+@pytest.mark.parametrize("method", ALL_METHODS)
+@pytest.mark.parametrize("maximize", [False, True])
+def test_the_answer_at_the_limit_is_the_best_that_was_seen(method, maximize):
+    sign = -1 if maximize else 1
+    cost = sign * slow_method_cost(method)
+    began = time.perf_counter()
+    lw.solve(cost, method=method, maximize=maximize, certify=False)
+    seconds = time.perf_counter() - began
+    for part in (0.4, 0.8):
+        seen = []
+        result = lw.solve(cost, method=method, maximize=maximize, time_limit=part * seconds, progress=seen.append)
+        tolerance = 1e-9 * abs(result.objective)
+        assert all(sign * result.objective <= sign * report.objective + tolerance for report in seen)
+        assert all(sign * result.lower_bound >= sign * report.bound - tolerance for report in seen)
 
 
 @pytest.mark.parametrize("method", ALL_METHODS)

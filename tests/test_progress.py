@@ -16,24 +16,25 @@ class Terminal(io.StringIO):
         return True
 
 
-REPORT = lw.Progress(stage="search", phase=2, matched=30, rows=100, bound=1.5, seconds=0.25)
+REPORT = lw.Progress(stage="search", phase=2, matched=30, rows=100, bound=1.5, objective=1.75, seconds=0.25)
 
 
 def test_a_terminal_has_one_live_line():
     stream = Terminal()
     line = ProgressLine(stream)
     line(REPORT)
-    line(lw.Progress("list", 0, 0, 100, 0.0, 0.5))
+    line(lw.Progress("list", 0, 0, 100, -np.inf, np.inf, 0.5))
     line.close()
     assert stream.getvalue().count("\r") == 4 and "\n" not in stream.getvalue()
-    assert "search 2  30/100 matched  bound 1.5" in stream.getvalue()
+    assert "search 2  30/100 matched  bound 1.5  gap 0.25" in stream.getvalue()
+    assert "list 0  0/100 matched  no bound yet" in stream.getvalue()
 
 
 def test_a_log_has_a_line_a_second():
     stream = io.StringIO()
     line = ProgressLine(stream)
     for seconds in np.arange(0, 3, 0.1):
-        line(lw.Progress("search", 0, 0, 100, 0.0, float(seconds)))
+        line(lw.Progress("search", 0, 0, 100, 0.0, 1.0, float(seconds)))
     line.close()
     assert stream.getvalue().count("\n") == 3
 
@@ -41,8 +42,8 @@ def test_a_log_has_a_line_a_second():
 def test_the_bound_has_the_users_sign():
     seen = []
     with Reporter(seen.append, 10, True) as reporter:
-        reporter.hook("search", 1, 5, -3.0)
-    assert seen[0].bound == 3.0 and seen[0].rows == 10
+        reporter.hook("search", 1, 5, -3.0, -2.5)
+    assert (seen[0].bound, seen[0].objective, seen[0].gap, seen[0].rows) == (3.0, 2.5, 0.5, 10)
 
 
 def test_nobody_watches():
@@ -51,9 +52,10 @@ def test_nobody_watches():
 
 @pytest.mark.parametrize("method", ALL_METHODS)
 @pytest.mark.parametrize("maximize", [False, True])
-def test_reports_are_in_order_and_bounds_hold(method, maximize):
+@pytest.mark.parametrize("shift", [0, 8])
+def test_reports_are_in_order_and_bounds_hold(method, maximize, shift):
     seen = []
-    cost = -slow_cost(method) if maximize else slow_cost(method)
+    cost = (-slow_cost(method) if maximize else slow_cost(method)) - shift
     result = lw.solve(cost, method=method, maximize=maximize, progress=seen.append)
     assert seen, "the solve was too fast to watch"
     sign = -1 if maximize else 1
@@ -63,6 +65,9 @@ def test_reports_are_in_order_and_bounds_hold(method, maximize):
     for report in seen:
         assert report.stage and 0 <= report.matched <= report.rows == len(cost)
         assert sign * report.bound <= sign * result.objective + tolerance
+        assert sign * report.objective >= sign * result.objective - tolerance
+    assert np.isfinite(seen[-1].bound)
+    assert method == "jv" or np.isfinite(seen[-1].gap)
 
 
 def test_the_line_goes_to_standard_error(capsys):

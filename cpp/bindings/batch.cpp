@@ -76,11 +76,7 @@ nb::dict solve_problems(Problems<T> problems, bool maximize, const nb::object& u
     std::vector<BatchFault> faults;
     {
         const nb::gil_scoped_release no_gil;
-        faults = solve_batch<T>(problems.list, output, threads, [] {
-            const nb::gil_scoped_acquire gil;
-            if (PyErr_CheckSignals() != 0) throw nb::python_error();
-            return true;
-        });
+        faults = solve_batch<T>(problems.list, output, threads, look_for_signals);
     }
     nb::dict answer;
     answer["row_to_col"] = to_numpy(std::move(row_to_col));

@@ -53,7 +53,7 @@ nb::dict certify_as(const Matrix& cost, bool maximize, const nb::object& unmatch
     Certificate<Dual<T>> certificate;
     {
         const nb::gil_scoped_release no_gil;
-        certificate = certify(input, threads);
+        certificate = certify(input, threads, look_for_signals);
     }
     return to_dict(certificate);
 }

@@ -67,6 +67,13 @@ inline nb::object indices_to_numpy(const std::vector<Index>& indices) {
     return to_numpy(std::vector<std::int64_t>(indices.begin(), indices.end()));
 }
 
+// What long work asks every 50 ms or so (KeepGoing); raises KeyboardInterrupt. A no-op on other threads than the main one.
+inline bool look_for_signals() {
+    const nb::gil_scoped_acquire gil;
+    if (PyErr_CheckSignals() != 0) throw nb::python_error();
+    return true;
+}
+
 // lapwing._core.InvalidCost, whose args are (row, col).
 [[noreturn]] inline void raise(const InvalidCost& invalid) {
     const nb::object type = nb::module_::import_("lapwing._core").attr("InvalidCost");

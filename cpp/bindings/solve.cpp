@@ -38,13 +38,14 @@ nb::dict to_dict(Solution<D>&& solution) {
     return answer;
 }
 
-// Runs on the solving thread, every 50 ms or so. Signals are looked at even without a Python hook; on a thread other
-// than the main one that is a no-op. What the hook raises travels through the method to Python.
+// Runs on the solving thread, every 50 ms or so. Signals are looked at even without a Python hook. What the hook raises
+// travels through the method to Python.
 Control::Hook make_hook(const nb::object& callable) {
     return [&callable](const Progress& progress) {
         const nb::gil_scoped_acquire gil;
-        if (PyErr_CheckSignals() != 0) throw nb::python_error();
-        if (!callable.is_none()) callable(progress.stage, progress.phase, progress.matched, progress.bound);
+        look_for_signals();
+        if (!callable.is_none())
+            callable(progress.stage, progress.phase, progress.matched, progress.bound, progress.objective);
         return true;
     };
 }
@@ -66,12 +67,12 @@ nb::dict solve_as(const std::string& method, const Matrix& cost, bool maximize, 
     Problem<T> problem{view<T>(cost), maximize, nullptr};
     problem.unmatched_cost = optional_vector(unmatched_cost, cost.shape(0), unmatched_holder, "unmatched_cost");
     const Dual<T>* start = optional_vector(start_v, cost.shape(1), start_holder, "start_v");
-    Control control(time_limit, make_hook(hook));
+    Control control(time_limit, make_hook(hook), !hook.is_none());
     Solution<Dual<T>> solution;
     try {
         const nb::gil_scoped_release no_gil;
         solution = dispatch(method, problem, start, threads, control);
-        if (solution.status == Status::time_limit) complete_greedily(problem, solution.row_to_col);
+        if (solution.status == Status::time_limit) complete_greedily(problem, solution.row_to_col, control);
     } catch (const InvalidCost& invalid) {
         raise(invalid);
     } catch (const CostTooLarge&) {  // check_range tells where and by how much
@@ -98,7 +99,7 @@ nb::object range_excess(const Matrix& cost, bool maximize, const nb::object& unm
         CostRange<Dual<T>> range;
         {
             const nb::gil_scoped_release no_gil;
-            range = check_range(problem, threads);
+            range = check_range(problem, threads, look_for_signals);
         }
         if (range.fits) return nb::none();
         return nb::make_tuple(range.limit, range.extreme, range.row, range.col);

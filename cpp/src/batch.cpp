@@ -2,14 +2,12 @@
 
 #include <algorithm>
 #include <atomic>
-#include <chrono>
 #include <exception>
 #include <mutex>
 
 #include "lapwing/jv.hpp"
 #include "lapwing/methods.hpp"
 #include "lapwing/range.hpp"
-#include "lapwing/threads.hpp"
 
 namespace lapwing {
 namespace {
@@ -27,7 +25,7 @@ class Batch {
   public:
     using D = Dual<T>;
 
-    Batch(std::span<const Problem<T>> problems, const BatchOutput<D>& output, const std::function<bool()>& keep_going)
+    Batch(std::span<const Problem<T>> problems, const BatchOutput<D>& output, const KeepGoing& keep_going)
         : problems_(problems), output_(output), keep_going_(keep_going) {}
 
     std::vector<BatchFault> run(int threads) {
@@ -41,15 +39,13 @@ class Batch {
     }
 
   private:
-    using Clock = std::chrono::steady_clock;
     static constexpr std::size_t kTurnsPerThread = 16, kMostPerTurn = 64;
-    static constexpr auto kLookInterval = std::chrono::milliseconds(50);
 
     void work(bool is_caller) {
         try {
             Workspace workspace;
             std::size_t bytes = 0;
-            auto next_look = Clock::now() + kLookInterval;
+            Watch watch(keep_going_);
             for (std::size_t start; !stop_ && (start = next_.fetch_add(turn_)) < problems_.size();) {
                 for (std::size_t b = start; b < std::min(start + turn_, problems_.size()); ++b) {
                     try {
@@ -60,10 +56,7 @@ class Batch {
                         report({b, BatchFault::range, at.row, at.col}, is_tall(b));
                     }
                 }
-                if (is_caller && Clock::now() >= next_look) {
-                    next_look = Clock::now() + kLookInterval;
-                    if (!keep_going_()) throw Interrupted{};
-                }
+                if (is_caller) watch.look();
             }
         } catch (...) {
             const std::lock_guard lock(mutex_);
@@ -98,7 +91,8 @@ class Batch {
     }
     void solve_large(std::size_t b, const Problem<T>& problem, bool is_caller) {
         constexpr double kForever = std::numeric_limits<double>::infinity();
-        Control control(kForever, [&](const Progress&) { return !stop_ && (!is_caller || keep_going_()); });
+        Control control(kForever,
+                        [&](const Progress&) { return !stop_ && (!is_caller || !keep_going_ || keep_going_()); });
         const auto solution = std::min(problem.cost.rows, problem.cost.cols) <= kJvOrCoreMaxRows
                                   ? solve_jv_or_core<T>(problem, 1, control)
                                   : solve_core<T>(problem, nullptr, 1, control);
@@ -132,7 +126,7 @@ class Batch {
 
     std::span<const Problem<T>> problems_;
     const BatchOutput<D>& output_;
-    const std::function<bool()>& keep_going_;
+    const KeepGoing& keep_going_;
     std::size_t turn_ = 1;
     std::atomic<std::size_t> next_ = 0;
     std::atomic<bool> stop_ = false;
@@ -145,13 +139,13 @@ class Batch {
 
 template <class T>
 std::vector<BatchFault> solve_batch(std::span<const Problem<T>> problems, const BatchOutput<Dual<T>>& output,
-                                    int threads, const std::function<bool()>& keep_going) {
+                                    int threads, const KeepGoing& keep_going) {
     return Batch<T>(problems, output, keep_going).run(threads);
 }
 
 #define LAPWING_BATCH(T)                                                                                        \
     template std::vector<BatchFault> solve_batch(std::span<const Problem<T>>, const BatchOutput<Dual<T>>&, int, \
-                                                 const std::function<bool()>&);
+                                                 const KeepGoing&);
 LAPWING_BATCH(float)
 LAPWING_BATCH(double)
 LAPWING_BATCH(std::int32_t)

@@ -92,8 +92,8 @@ class LineScan {
           result_(static_cast<std::size_t>(lines.rows)) {
         for (Index j = 0; j < lines.cols; ++j) fast_ = fast_ && is_fast(cross_duals[j]);
     }
-    const std::vector<Line>& run(int threads) {
-        for_each_line(lines_, threads, [this](Index i) { scan(i); });
+    const std::vector<Line>& run(int threads, const KeepGoing& keep_going) {
+        for_each_line(lines_, threads, keep_going, [this](Index i) { scan(i); });
         return result_;
     }
 
@@ -205,13 +205,13 @@ void check_duals(const CertificateInput<T>& in, Certificate<Dual<T>>& result, Ex
 }
 
 template <class T>
-void check_pairs(const CertificateInput<T>& in, int threads, Certificate<Dual<T>>& result,
+void check_pairs(const CertificateInput<T>& in, int threads, const KeepGoing& keep_going, Certificate<Dual<T>>& result,
                  ExactSum<Dual<T>>& excesses) {
     const bool by_columns = lies_by_columns(in.cost);
     LineScan<T> scan(by_columns ? in.cost.transposed() : in.cost, in.maximize, by_columns ? in.v : in.u,
                      by_columns ? in.u : in.v);
     Index i = 0;
-    for (const auto& line : scan.run(threads)) {
+    for (const auto& line : scan.run(threads, keep_going)) {
         if (line.invalid >= 0) {
             report(result, Fault::invalid_cost, by_columns ? line.invalid : i, by_columns ? i : line.invalid);
         }
@@ -224,13 +224,13 @@ void check_pairs(const CertificateInput<T>& in, int threads, Certificate<Dual<T>
 }  // namespace
 
 template <class T>
-Certificate<Dual<T>> certify(const CertificateInput<T>& input, int threads) {
+Certificate<Dual<T>> certify(const CertificateInput<T>& input, int threads, const KeepGoing& keep_going) {
     using D = Dual<T>;
     Certificate<D> result;
     ExactSum<D> primal, dual, gap, bound;
     check_matching(input, result, primal);
     check_duals(input, result, dual, bound);
-    check_pairs(input, threads, result, bound);
+    check_pairs(input, threads, keep_going, result, bound);
 
     gap.add(primal, 1);
     gap.add(dual, -1);
@@ -248,9 +248,9 @@ Certificate<Dual<T>> certify(const CertificateInput<T>& input, int threads) {
     return result;
 }
 
-template Certificate<double> certify(const CertificateInput<float>&, int);
-template Certificate<double> certify(const CertificateInput<double>&, int);
-template Certificate<std::int64_t> certify(const CertificateInput<std::int32_t>&, int);
-template Certificate<std::int64_t> certify(const CertificateInput<std::int64_t>&, int);
+template Certificate<double> certify(const CertificateInput<float>&, int, const KeepGoing&);
+template Certificate<double> certify(const CertificateInput<double>&, int, const KeepGoing&);
+template Certificate<std::int64_t> certify(const CertificateInput<std::int32_t>&, int, const KeepGoing&);
+template Certificate<std::int64_t> certify(const CertificateInput<std::int64_t>&, int, const KeepGoing&);
 
 }  // namespace lapwing

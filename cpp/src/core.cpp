@@ -7,28 +7,18 @@
 namespace lapwing {
 namespace {
 
-// The dual objective of a state, as a real number. Rows of a sample that have no column in it do not count.
-template <class T>
-double dual_objective(const CoreState<T>& state) {
-    double sum = 0;
-    for (const auto x : state.u)
-        if (x < kInfinity<Dual<T>>) sum += static_cast<double>(x);
-    for (const auto x : state.v) sum += static_cast<double>(x);
-    return state.has_hub() ? sum + static_cast<double>(state.ceiling) * (state.m - state.columns) : sum;
-}
-
 // Row minima under the state's v as u: feasible whatever v is.
 template <class T>
 void set_row_minima(CoreState<T>& state) {
     for (Index i = 0; i < state.m; ++i) state.u[i] = best_two(state, i).first;
 }
 
-// At the time limit: u for all rows, one of which may have no column at all.
+// At the time limit: the best there is, unless a row has no column at all.
 template <class T>
 void finish_early(CoreState<T>& state, Solution<Dual<T>>& solution) {
     set_row_minima(state);
     const auto empty = std::find(state.u.begin(), state.u.end(), kInfinity<Dual<T>>);
-    if (empty == state.u.end()) return;
+    if (empty == state.u.end()) return state.incumbent->settle(state);
     solution.status = Status::infeasible;
     solution.hall_rows = {static_cast<Index>(empty - state.u.begin())};
 }
@@ -38,7 +28,7 @@ template <class T>
 void finish(CoreState<T>& state, Solution<Dual<T>>& solution) {
     using D = Dual<T>;
     if (state.has_hub()) {
-        const D ceiling = *std::max_element(state.v.begin(), state.v.end());
+        const D ceiling = state.highest_price();
         for (D& v : state.v) v -= ceiling;
         for (D& u : state.u) u += ceiling;
     }
@@ -106,10 +96,12 @@ void Solver<T>::solve(CoreState<T>& state, const Dual<T>* start_v, Solution<Dual
     };
     state.progress.stage = "start";
     double error = StartTuning::kNone;
-    if (start_v)
+    if (start_v) {
         take_given_prices(state, start_v);
-    else
+    } else {
         error = state.has_hub() ? 0 : start(state);
+        if (control_.look(state.progress)) std::fill(state.v.begin(), state.v.end(), Dual<T>{0});  // half-made ones
+    }
     for (int attempt = 0;; ++attempt) {
         const bool again = attempt == 1 && state.has_hub() && !start_v;
         if (again) {  // prices may rise, so the lists are void
@@ -124,6 +116,7 @@ void Solver<T>::solve(CoreState<T>& state, const Dual<T>* start_v, Solution<Dual
         else if (attempt == 0 || again)
             list_rows(state, threads_);
         lap("list_seconds");
+        state.preview();
         if (distinct)
             auction(state, free_rows(state), Dual<T>{0}, PhaseTuning::kFinalBidsPerRow * state.m);
         else
@@ -140,12 +133,12 @@ template <class T>
 double Solver<T>::price(CoreState<T>& state, double error) {
     list_rows(state, 1);
     set_row_minima(state);
-    const double given = dual_objective(state), width = list_width(state);
+    const double given = dual_objective(state, state.u), width = list_width(state);
     auction_phases(state, error);
     Solution<Dual<T>> solution;
     search_paths(state, true, solution);
     set_row_minima(state);
-    return width > 0 ? std::max((dual_objective(state) - given) / state.m / width, StartTuning::kNone)
+    return width > 0 ? std::max((dual_objective(state, state.u) - given) / state.m / width, StartTuning::kNone)
                      : StartTuning::kNone;
 }
 
@@ -157,7 +150,7 @@ double Solver<T>::regret_error(CoreState<T>& solved) {
     list_rows(trial, 1);
     set_row_minima(trial);
     const double width = list_width(trial);
-    return width > 0 ? (dual_objective(solved) - dual_objective(trial)) / solved.m / width : 0;
+    return width > 0 ? (dual_objective(solved, solved.u) - dual_objective(trial, trial.u)) / solved.m / width : 0;
 }
 
 // Sets state.v where something can be known before every row is listed; returns the error to expect in the prices.
@@ -208,8 +201,10 @@ double Solver<T>::start_from_sample(CoreState<T>& state) {
 
 template <class T>
 Solution<Dual<T>> solve_core(const Problem<T>& problem, const Dual<T>* start_v, int threads, Control& control) {
-    require_range(problem);
+    require_range(problem, &control);
     CoreState<T> state(problem, control);
+    Incumbent<T> incumbent;
+    if (control.wants_previews()) state.incumbent = &incumbent;
     Solution<Dual<T>> solution;
     Solver<T>(control, threads).solve(state, start_v, solution);
     if (solution.status == Status::time_limit) finish_early(state, solution);

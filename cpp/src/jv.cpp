@@ -27,7 +27,7 @@ std::size_t direct_workspace_bytes(const Problem<T>& problem) {
 
 template <class T>
 DirectAnswer<Dual<T>> solve_direct(const Problem<T>& problem, std::byte* workspace, bool with_u, Control* control) {
-    require_range(problem);
+    require_range(problem, control);
 #if defined(__x86_64__) && defined(__GNUC__)
     // Twelve columns are three vectors of four, whose lanes are reduced faster than those of two vectors of eight.
     if (simd_target() == SimdTarget::avx512 && problem.cost.cols <= 12)

@@ -14,25 +14,41 @@ Solution<Dual<T>> solve_jv_or_core(const Problem<T>& problem, int threads, Contr
 }
 
 template <class T>
-void complete_greedily(const Problem<T>& problem, std::vector<Index>& row_to_col) {
+void complete_greedily(const Problem<T>& problem, std::vector<Index>& row_to_col, Control& control) {
     std::vector<char> taken(problem.cost.cols, 0);
+    Index matched = 0;
     for (const Index j : row_to_col)
-        if (j >= 0) taken[j] = 1;
+        if (j >= 0) taken[j] = 1, ++matched;
     for (Index i = 0; i < problem.cost.rows; ++i) {
         if (row_to_col[i] >= 0) continue;
+        control.poll({"complete", 0, matched});
         Dual<T> least = problem.unmatched_cost ? problem.unmatched_cost[i] : kInfinity<Dual<T>>;
         for (Index j = 0; j < problem.cost.cols; ++j) {
             if (taken[j] || !(problem.at(i, j) < least)) continue;
             least = problem.at(i, j);
             row_to_col[i] = j;
         }
-        if (row_to_col[i] >= 0) taken[row_to_col[i]] = 1;
+        if (row_to_col[i] >= 0) taken[row_to_col[i]] = 1, ++matched;
     }
 }
 
-#define LAPWING_INSTANTIATE(T)                                                        \
-    template Solution<Dual<T>> solve_jv_or_core<T>(const Problem<T>&, int, Control&); \
-    template void complete_greedily<T>(const Problem<T>&, std::vector<Index>&);
+template <class T>
+Dual<T> total_cost(const Problem<T>& problem, const std::vector<Index>& row_to_col) {
+    constexpr Dual<T> infinity = kInfinity<Dual<T>>;
+    Dual<T> sum = 0;
+    for (Index i = 0; i < problem.cost.rows; ++i) {
+        const Index j = row_to_col[i] < problem.cost.cols ? row_to_col[i] : -1;  // or its exit
+        const Dual<T> cost = j >= 0 ? problem.at(i, j) : problem.unmatched_cost ? problem.unmatched_cost[i] : infinity;
+        if (!(cost < infinity)) return infinity;
+        sum += cost;
+    }
+    return sum;
+}
+
+#define LAPWING_INSTANTIATE(T)                                                            \
+    template Solution<Dual<T>> solve_jv_or_core<T>(const Problem<T>&, int, Control&);     \
+    template void complete_greedily<T>(const Problem<T>&, std::vector<Index>&, Control&); \
+    template Dual<T> total_cost<T>(const Problem<T>&, const std::vector<Index>&);
 LAPWING_INSTANTIATE(float)
 LAPWING_INSTANTIATE(double)
 LAPWING_INSTANTIATE(std::int32_t)

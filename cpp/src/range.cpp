@@ -17,9 +17,9 @@ std::int64_t magnitude(std::int64_t x) { return x ^ (x >> 63); }
 
 // Of every line.
 template <class D>
-std::vector<D> largest_magnitudes(const MatrixView<D>& lines, int threads) {
+std::vector<D> largest_magnitudes(const MatrixView<D>& lines, int threads, const KeepGoing& keep_going) {
     std::vector<D> largest(static_cast<std::size_t>(lines.rows));
-    for_each_line(lines, threads, [&](Index i) {
+    for_each_line(lines, threads, keep_going, [&](Index i) {
         D& most = largest[static_cast<std::size_t>(i)];
         if (lines.col_stride == 1) {
             most = LAPWING_DISPATCH(range_largest_magnitude, lines.row(i), lines.cols);
@@ -31,11 +31,11 @@ std::vector<D> largest_magnitudes(const MatrixView<D>& lines, int threads) {
 }
 
 template <class D>
-void find_extreme_cost(const Problem<D>& problem, int threads, CostRange<D>& range) {
+void find_extreme_cost(const Problem<D>& problem, int threads, const KeepGoing& keep_going, CostRange<D>& range) {
     const MatrixView<D>& cost = problem.cost;
     const bool by_columns = lies_by_columns(cost);
     const MatrixView<D> lines = by_columns ? cost.transposed() : cost;
-    const std::vector<D> largest = largest_magnitudes(lines, threads);
+    const std::vector<D> largest = largest_magnitudes(lines, threads, keep_going);
     const auto worst = std::max_element(largest.begin(), largest.end());
     if (worst == largest.end() || *worst <= magnitude(range.extreme)) return;
     const auto line = static_cast<Index>(worst - largest.begin());
@@ -49,7 +49,7 @@ void find_extreme_cost(const Problem<D>& problem, int threads, CostRange<D>& ran
 }  // namespace
 
 template <class T>
-CostRange<Dual<T>> check_range(const Problem<T>& problem, int threads) {
+CostRange<Dual<T>> check_range(const Problem<T>& problem, int threads, const KeepGoing& keep_going) {
     using D = Dual<T>;
     CostRange<D> range;
     range.limit = cost_limit<D>(std::min(problem.cost.rows, problem.cost.cols));
@@ -61,15 +61,18 @@ CostRange<Dual<T>> check_range(const Problem<T>& problem, int threads) {
             range.row = i;
         }
     }
-    if constexpr (std::is_same_v<T, D>) find_extreme_cost(problem, threads, range);
+    if constexpr (std::is_same_v<T, D>) find_extreme_cost(problem, threads, keep_going, range);
     range.fits = magnitude(range.extreme) <= range.limit;
     return range;
 }
 
 template <class T>
-void require_range(const Problem<T>& problem) {
+void require_range(const Problem<T>& problem, Control* control) {
     if constexpr (std::is_same_v<T, std::int64_t>) {
-        if (const auto range = check_range(problem, 1); !range.fits) throw CostTooLarge{range.row, range.col};
+        KeepGoing keep_going;
+        if (control != nullptr) keep_going = [control] { return control->look({"check"}), true; };
+        const auto range = check_range(problem, 1, keep_going);
+        if (!range.fits) throw CostTooLarge{range.row, range.col};
     } else if (problem.unmatched_cost != nullptr) {
         const auto limit = cost_limit<Dual<T>>(std::min(problem.cost.rows, problem.cost.cols));
         for (Index i = 0; i < problem.cost.rows; ++i) {
@@ -79,14 +82,14 @@ void require_range(const Problem<T>& problem) {
     }
 }
 
-template CostRange<double> check_range(const Problem<float>&, int);
-template CostRange<double> check_range(const Problem<double>&, int);
-template CostRange<std::int64_t> check_range(const Problem<std::int32_t>&, int);
-template CostRange<std::int64_t> check_range(const Problem<std::int64_t>&, int);
+template CostRange<double> check_range(const Problem<float>&, int, const KeepGoing&);
+template CostRange<double> check_range(const Problem<double>&, int, const KeepGoing&);
+template CostRange<std::int64_t> check_range(const Problem<std::int32_t>&, int, const KeepGoing&);
+template CostRange<std::int64_t> check_range(const Problem<std::int64_t>&, int, const KeepGoing&);
 
-template void require_range(const Problem<float>&);
-template void require_range(const Problem<double>&);
-template void require_range(const Problem<std::int32_t>&);
-template void require_range(const Problem<std::int64_t>&);
+template void require_range(const Problem<float>&, Control*);
+template void require_range(const Problem<double>&, Control*);
+template void require_range(const Problem<std::int32_t>&, Control*);
+template void require_range(const Problem<std::int64_t>&, Control*);
 
 }  // namespace lapwing

@@ -61,7 +61,7 @@ class Ssp {
         start_ = ssp_start(rows_, control_);
         v_ = std::move(start_.v);
         v_.resize(ssp_padded(n_), D{0});
-        best_ = start_.greedy;
+        keep_best(start_.greedy);
         if (start_.forbidden_row >= 0) {
             solution_.status = Status::infeasible;
             solution_.hall_rows = {start_.forbidden_row};
@@ -88,7 +88,8 @@ class Ssp {
     bool has_sink_;
     SspStart<D> start_;
     Solution<D> solution_;
-    std::vector<Index> best_;  // [rows] the last complete assignment
+    std::vector<Index> best_;  // [rows] the best complete assignment
+    D objective_ = kInfinity<D>;
 
     // Of the phase. v[j] <= level_; equal where owner_[j] == kVirtual. c[i,j] - v[j] is row i's least at its own j
     // (epsilon == 0).
@@ -129,12 +130,19 @@ class Ssp {
                 if (status != Status::optimal) return status;
                 ++matched_;
             }
-            best_ = row_to_col_;
+            keep_best(row_to_col_);
             solution_.statistics.set("rows_scanned_phase_" + std::to_string(phase_),
                                      static_cast<double>(rows_.scanned() - before));
             if (epsilon_ == 0) return Status::optimal;
             next_epsilon();
         }
+    }
+
+    void keep_best(const std::vector<Index>& row_to_col) {
+        const D objective = total_cost(problem_, row_to_col);
+        if (!best_.empty() && !(objective < objective_)) return;
+        objective_ = objective;
+        best_ = row_to_col;
     }
 
     void next_epsilon() {
@@ -185,7 +193,8 @@ class Ssp {
         reach_exit(f, D{0});
         SspNearest<D> nearest = LAPWING_DISPATCH(ssp_first_row, rows_(f), problem_.maximize, labels(), f);
         while (end == kUnassigned) {
-            if (control_.poll({"search", phase_, matched_, start_.bound})) return Status::time_limit;
+            if (control_.poll({"search", phase_, matched_, start_.bound, static_cast<double>(objective_)}))
+                return Status::time_limit;
             if (!sink_closed_ && sink_distance_ < kInfinity<D> && !(nearest.distance < sink_distance_)) {
                 reached_ = std::max(reached_, sink_distance_);
                 if (level_vacancies_ > 0) {
@@ -328,7 +337,8 @@ class Ssp {
         std::vector<D> u(index(m_));
         double bound = 0, old_bound = 0;
         for (Index i = 0; i < m_; ++i) {
-            control_.poll({"bound", phase_, matched_, start_.bound});  // for the hook: the time is up anyway
+            // for the hook: the time is up anyway
+            control_.poll({"bound", phase_, matched_, start_.bound, static_cast<double>(objective_)});
             const auto least = LAPWING_DISPATCH(ssp_first_row, rows_(i), problem_.maximize, labels(), i);
             u[index(i)] = std::min(least.distance, rows_.unmatched_cost(i));
             bound += static_cast<double>(u[index(i)]);

@@ -231,6 +231,26 @@ void test_large_integers() {
     CHECK(single(least, most, most).violation == kInfinity<std::int64_t>);
 }
 
+// A pass that takes long can be stopped from the thread that called it.
+void test_interruption() {
+    constexpr Index rows = 1'000'000, cols = 1'000;
+    const std::vector<float> cost(cols, 1);  // every row is the same one
+    const std::vector<std::int64_t> row_to_col(rows, -1);
+    const std::vector<double> u(rows), v(cols), prices(rows, 1);
+    for (const int threads : {1, 2}) {
+        int calls = 0;
+        bool thrown = false;
+        try {
+            certify<float>(
+                {{cost.data(), rows, cols, 0, 1}, false, prices.data(), row_to_col.data(), u.data(), v.data()}, threads,
+                [&] { return ++calls < 2; });
+        } catch (const Interrupted&) {
+            thrown = true;
+        }
+        CHECK(thrown && calls == 2);
+    }
+}
+
 }  // namespace
 
 int main() {
@@ -249,5 +269,6 @@ int main() {
     test_not_numbers();
     test_rounding();
     test_large_integers();
+    test_interruption();
     return report();
 }

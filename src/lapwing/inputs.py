@@ -20,10 +20,12 @@ from lapwing.costs import (
     CostArray,
     DenseCost,
     as_floating,
+    converted,
     densify,
     exact_floats,
     is_readable,
     is_sparse,
+    row_blocks,
 )
 from lapwing.errors import ArgumentError, DtypeError, InvalidCostError, LapwingError, RangeError
 from lapwing.problem import Problem, Stack
@@ -177,20 +179,23 @@ def _unmask(cost: np.ma.MaskedArray[Any, Any], forbidden: float) -> CostArray:
     if not mask.any():
         return data
     _check_kind(data)
-    floats = exact_floats(np.where(mask, 0, data).astype(data.dtype), as_floating(data.dtype))
-    return np.where(mask, np.asarray(forbidden, dtype=floats.dtype), floats)
+    floats = np.empty_like(data, dtype=as_floating(data.dtype), subok=False)
+    for rows in row_blocks(data):  # what is masked need not be exact
+        floats[rows] = exact_floats(np.where(mask[rows], data.dtype.type(0), data[rows]), floats.dtype)
+        floats[rows][mask[rows]] = forbidden
+    return floats
 
 
 def _with_core_dtype(array: CostArray) -> CostArray:
     """Convert to the core's dtypes, exactly or not at all; the byte order may still be foreign."""
     _check_kind(array)
     if array.dtype.name == "bfloat16":
-        return array.astype(np.float32)
+        return converted(array, np.dtype(np.float32))
     return array if array.dtype.newbyteorder("=") in CORE_DTYPES else _widened(array)
 
 
 def _copied(array: CostArray) -> CostArray:
-    return np.array(array, dtype=array.dtype.newbyteorder("="), order="C")
+    return converted(array, array.dtype.newbyteorder("="))
 
 
 def _check_kind(array: CostArray) -> None:
@@ -220,7 +225,7 @@ def _widened(array: CostArray) -> CostArray:
             f"cost[{', '.join(map(str, at))}] is {array[at]}, above the largest int64 ({np.iinfo(np.int64).max}); "
             "subtract a constant from all costs or divide them"
         )
-    return array.astype(target)
+    return converted(array, target)
 
 
 # --- the cost of staying free ---------------------------------------------------------------------

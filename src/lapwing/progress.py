@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 import time
 from collections.abc import Callable
@@ -23,7 +24,9 @@ class Progress:
     matched, rows : int
         Rows that have a column now, of how many (of the smaller side).
     bound : float
-        The optimum is not below it (not above it when maximising).
+        The optimum is not below it (not above it when maximising); infinite before anything is known.
+    objective : float
+        Of the best complete assignment so far; infinite before there is one.
     seconds : float
         Since the start.
     """
@@ -33,13 +36,24 @@ class Progress:
     matched: int
     rows: int
     bound: float
+    objective: float
     seconds: float
+
+    @property
+    def gap(self) -> float:
+        """How far the best complete assignment so far may be from the optimum."""
+        return abs(self.objective - self.bound)
 
     def __str__(self) -> str:
         return (
             f"lapwing: {self.seconds:6.1f} s  {self.stage} {self.phase}  {self.matched}/{self.rows} matched  "
-            f"bound {self.bound:.9g}"
+            f"{self.described_bound()}"
         )
+
+    def described_bound(self) -> str:
+        """Bound and gap in words, as far as they are known."""
+        bound = f"bound {self.bound:.9g}" if math.isfinite(self.bound) else "no bound yet"
+        return f"{bound}  gap {self.gap:.3g}" if math.isfinite(self.gap) else bound
 
 
 class ProgressLine:
@@ -84,13 +98,14 @@ class Reporter:
         self._start = time.perf_counter()
 
     @property
-    def hook(self) -> Callable[[str, int, int, float], None] | None:
+    def hook(self) -> Callable[..., None] | None:
         return None if self._target is None else self.report
 
-    def report(self, stage: str, phase: int, matched: int, bound: float) -> None:
+    def report(self, stage: str, phase: int, matched: int, bound: float, objective: float = math.inf) -> None:
         if self._target is not None:
             seconds = time.perf_counter() - self._start
-            self._target(Progress(stage, phase, matched, self._rows, self._sign * bound, seconds))
+            values = self._sign * bound, self._sign * objective
+            self._target(Progress(stage, phase, matched, self._rows, *values, seconds))
 
     def __enter__(self) -> Reporter:
         return self

@@ -18,10 +18,10 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <span>
 #include <vector>
 
+#include "lapwing/threads.hpp"
 #include "lapwing/types.hpp"
 
 namespace lapwing {
@@ -44,10 +44,10 @@ struct BatchOutput {
     D* objective = nullptr;
 };
 
-// Solves all problems (any shapes) on at most `threads` threads, one of them the caller's. `keep_going` is called there every
-// 50 ms or so and stops the batch by returning false or throwing. Returns the faults in the order of problems.
+// Solves all problems (any shapes) on at most `threads` threads, one of them the caller's. Returns the faults in the order of
+// problems. Throws Interrupted.
 template <class T>
 std::vector<BatchFault> solve_batch(std::span<const Problem<T>> problems, const BatchOutput<Dual<T>>& output,
-                                    int threads, const std::function<bool()>& keep_going);
+                                    int threads, const KeepGoing& keep_going);
 
 }  // namespace lapwing

@@ -15,6 +15,7 @@
 // Shares nothing with the methods but the number types and the way to start threads (threads.hpp).
 #pragma once
 
+#include "lapwing/threads.hpp"
 #include "lapwing/types.hpp"
 
 namespace lapwing {
@@ -57,8 +58,8 @@ struct CertificateInput {
     const Dual<T>* v = nullptr;                // [cols] as minimised; any values are accepted
 };
 
-// `threads` is an upper limit; the answer does not depend on it. T: float, double, int32_t, int64_t.
+// `threads` is an upper limit; the answer does not depend on it. Throws Interrupted. T: float, double, int32_t, int64_t.
 template <class T>
-Certificate<Dual<T>> certify(const CertificateInput<T>& input, int threads);
+Certificate<Dual<T>> certify(const CertificateInput<T>& input, int threads, const KeepGoing& keep_going = {});
 
 }  // namespace lapwing

@@ -18,7 +18,9 @@ struct Progress {
     const char* stage = "";  // a short word: "list", "search", ...
     Index phase = 0;         // of the stage
     Index matched = 0;       // rows that have their column now
-    double bound = 0;        // a valid lower bound on the optimum (as minimised)
+    // As minimised: a lower bound on the optimum, and the cost of the best complete assignment so far.
+    double bound = -std::numeric_limits<double>::infinity();
+    double objective = std::numeric_limits<double>::infinity();
 };
 
 // Thrown by poll() when the hook asks to stop; whoever installed the hook knows why.
@@ -42,8 +44,9 @@ class Control {
     // Returns false to stop the solve. Called from the thread that called the method, never from a worker.
     using Hook = std::function<bool(const Progress&)>;
 
-    explicit Control(double time_limit_s = std::numeric_limits<double>::infinity(), Hook hook = {})
-        : hook_(std::move(hook)), start_(Clock::now()), next_hook_(start_ + kHookInterval),
+    // `watched` is false if the hook does not care for what it is told.
+    explicit Control(double time_limit_s = std::numeric_limits<double>::infinity(), Hook hook = {}, bool watched = true)
+        : hook_(std::move(hook)), watched_(watched && hook_), start_(Clock::now()), next_hook_(start_ + kHookInterval),
           deadline_(time_limit_s < kForever ? start_ + std::chrono::duration_cast<Clock::duration>(
                                                            std::chrono::duration<double>(time_limit_s))
                                             : Clock::time_point::max()) {}
@@ -64,6 +67,9 @@ class Control {
         }
         return expired_ || calls_ > budget_;
     }
+    // Whether a bound and an assignment are of use before the solve is done.
+    bool wants_previews() const { return watched_ || deadline_ < Clock::time_point::max() || budget_ < kNoBudget; }
+
     // A budget of so many more calls of poll(), for a method that another can take over from.
     void set_budget(std::uint64_t calls) { budget_ = calls_ + calls; }
     bool lift_budget() { return std::exchange(budget_, kNoBudget) < calls_; }  // true if it was used up
@@ -73,6 +79,7 @@ class Control {
     static constexpr double kForever = 1e9;  // seconds
     static constexpr auto kHookInterval = std::chrono::milliseconds(50);
     Hook hook_;
+    bool watched_;
     Clock::time_point start_, next_hook_, deadline_;
     static constexpr std::uint64_t kNoBudget = std::numeric_limits<std::uint64_t>::max();
     std::uint64_t calls_ = 0, budget_ = kNoBudget;

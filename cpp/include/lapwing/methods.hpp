@@ -29,7 +29,11 @@ inline constexpr Index kJvOrCoreMaxRows = 1024;
 
 // Gives rows that a time limit has left free the cheapest column that is free too, in the order of the rows.
 template <class T>
-void complete_greedily(const Problem<T>& problem, std::vector<Index>& row_to_col);
+void complete_greedily(const Problem<T>& problem, std::vector<Index>& row_to_col, Control& control);
+
+// What an assignment costs, as minimised; kInfinity if a row has neither a column nor a price.
+template <class T>
+Dual<T> total_cost(const Problem<T>& problem, const std::vector<Index>& row_to_col);
 
 // Algorithm 1015: shortest augmenting paths with epsilon-pricing on full rows (ssp.inc.hpp).
 template <class T>

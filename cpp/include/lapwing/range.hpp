@@ -6,7 +6,7 @@
 // One pass at memory speed for double and int64_t.
 #pragma once
 
-#include "lapwing/control.hpp"
+#include "lapwing/threads.hpp"
 #include "lapwing/types.hpp"
 
 namespace lapwing {
@@ -30,13 +30,14 @@ struct CostRange {
     Index col = -1;  // -1: it is unmatched_cost[row]
 };
 
-// `threads` is an upper limit. NaN and -inf are left for the method to report. T: float, double, int32_t, int64_t.
+// `threads` is an upper limit. NaN and -inf are left for the method to report. Throws Interrupted. T: float, double,
+// int32_t, int64_t.
 template <class T>
-CostRange<Dual<T>> check_range(const Problem<T>& problem, int threads);
+CostRange<Dual<T>> check_range(const Problem<T>& problem, int threads, const KeepGoing& keep_going = {});
 
 // Throws CostTooLarge for int64_t costs and for unmatched costs. Methods that check floating-point costs as they read them
-// call this first.
+// call this first. `control` may be null.
 template <class T>
-void require_range(const Problem<T>& problem);
+void require_range(const Problem<T>& problem, Control* control);
 
 }  // namespace lapwing

@@ -3,15 +3,40 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
+#include <functional>
 #include <system_error>
 #include <thread>
 #include <vector>
 
+#include "lapwing/control.hpp"
 #include "lapwing/types.hpp"
 
 namespace lapwing {
 
-// Runs work(is_caller) here and on up to threads - 1 helpers, and returns when all are done. `work` throws nothing.
+// Asked on the thread that called, about every 50 ms; returns false, or throws, to stop. May be empty.
+using KeepGoing = std::function<bool()>;
+
+// Calls it when it is time.
+class Watch {
+  public:
+    explicit Watch(const KeepGoing& keep_going) : keep_going_(keep_going) {
+        if (keep_going) next_ = Clock::now() + kInterval;
+    }
+    void look() {
+        if (!keep_going_ || Clock::now() < next_) return;
+        next_ = Clock::now() + kInterval;
+        if (!keep_going_()) throw Interrupted{};
+    }
+
+  private:
+    using Clock = std::chrono::steady_clock;
+    static constexpr auto kInterval = std::chrono::milliseconds(50);
+    const KeepGoing& keep_going_;
+    Clock::time_point next_;
+};
+
+// Runs work(is_caller) here and on up to threads - 1 helpers, and returns when all are done. Helpers throw nothing.
 template <class Work>
 void run_together(int threads, const Work& work) {
     std::vector<std::jthread> helpers;
@@ -30,15 +55,24 @@ bool lies_by_columns(const MatrixView<T>& matrix) {
 
 // Calls work(i) once for every row i of `lines`, from up to `threads` threads. `work` throws nothing.
 template <class T, class Work>
-void for_each_line(const MatrixView<T>& lines, int threads, const Work& work) {
+void for_each_line(const MatrixView<T>& lines, int threads, const KeepGoing& keep_going, const Work& work) {
     constexpr double kPairsPerThread = 100'000;
     constexpr std::int64_t kLinesPerTurn = 16;
     const double pairs = static_cast<double>(lines.rows) * static_cast<double>(lines.cols);
+    const double useful = std::min(pairs / kPairsPerThread, static_cast<double>(threads));
     std::atomic<std::int64_t> next = 0;
-    run_together(static_cast<int>(std::min(pairs / kPairsPerThread, static_cast<double>(threads))), [&](bool) {
+    Watch watch(keep_going);
+    run_together(static_cast<int>(useful), [&](bool is_caller) {
         for (std::int64_t begin; (begin = next.fetch_add(kLinesPerTurn)) < lines.rows;) {
             const std::int64_t end = std::min<std::int64_t>(begin + kLinesPerTurn, lines.rows);
             for (std::int64_t i = begin; i < end; ++i) work(static_cast<Index>(i));
+            if (!is_caller) continue;
+            try {
+                watch.look();
+            } catch (...) {
+                next = lines.rows;  // the helpers stop, too
+                throw;
+            }
         }
     });
 }

@@ -26,13 +26,13 @@ def watched(wanted: bool) -> Iterator[bool | Callable[[Progress], object]]:
         TextColumn("{task.description}"),
         BarColumn(),
         MofNCompleteColumn(),
-        TextColumn("matched, bound {task.fields[bound]:.9g}"),
+        TextColumn("matched, {task.fields[bound]}"),
         TimeElapsedColumn(),
         console=Console(stderr=True),
         transient=True,
     )
     with display:
-        task = display.add_task("start", total=None, bound=float("nan"))
+        task = display.add_task("start", total=None, bound="")
 
         def show(progress: Progress) -> None:
             display.update(
@@ -40,7 +40,7 @@ def watched(wanted: bool) -> Iterator[bool | Callable[[Progress], object]]:
                 description=f"{progress.stage} {progress.phase}",
                 completed=progress.matched,
                 total=progress.rows,
-                bound=progress.bound,
+                bound=progress.described_bound(),
             )
 
         yield show

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from lapwing.costs.dense import CORE_DTYPES, CostArray, DenseCost, is_readable
+from lapwing.costs.dense import CORE_DTYPES, CostArray, DenseCost, converted, is_readable, row_blocks
 from lapwing.costs.sparse import as_floating, densify, exact_floats, is_sparse
 
 __all__ = [
@@ -10,8 +10,10 @@ __all__ = [
     "CostArray",
     "DenseCost",
     "as_floating",
+    "converted",
     "densify",
     "exact_floats",
     "is_readable",
     "is_sparse",
+    "row_blocks",
 ]

@@ -6,13 +6,16 @@ one axis. Whoever makes a `DenseCost` has seen to that (`lapwing.inputs`).
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 CostArray = NDArray[Any]
+
+_BLOCK_BYTES: Final = 8 << 20
 
 CORE_DTYPES = (np.dtype(np.float32), np.dtype(np.float64), np.dtype(np.int32), np.dtype(np.int64))
 
@@ -58,3 +61,18 @@ def is_readable(array: CostArray) -> bool:
         and array.itemsize in array.strides
         and all(stride % array.itemsize == 0 for stride in array.strides)
     )
+
+
+def row_blocks(array: CostArray) -> Iterator[slice]:
+    """Slices of a few megabytes: what is done to one after the other can be interrupted, and needs little memory."""
+    step = max(1, _BLOCK_BYTES * len(array) // max(1, array.nbytes))
+    for start in range(0, len(array), step):
+        yield slice(start, start + step)
+
+
+def converted(array: CostArray, dtype: np.dtype[Any]) -> CostArray:
+    """A copy as `dtype`, compact, in the order in which `array` lies in memory."""
+    copy = np.empty_like(array, dtype=dtype, subok=False)
+    for rows in row_blocks(array):
+        copy[rows] = array[rows]
+    return copy

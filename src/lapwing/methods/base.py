@@ -21,7 +21,7 @@ from lapwing.plan import MethodTraits, Plan
 from lapwing.problem import Problem
 
 Start = tuple[NDArray[Any], NDArray[Any]]  # u (m,), v (n,), in the user's orientation and sense
-Hook = Callable[[str, int, int, float], object]  # stage, phase, matched rows, bound; of the problem as minimised
+Hook = Callable[..., object]  # stage, phase, matched rows, bound, best objective; of the problem as minimised
 
 
 @dataclass(frozen=True)

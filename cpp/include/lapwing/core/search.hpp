@@ -37,6 +37,9 @@ class PathSearch {
     // Gives free row `source` a column. u[source] is set here; all other invariants of the state hold before and after.
     SearchOutcome augment(Index source);
 
+    // After `augmented`: the path's length, by which the dual objective has risen.
+    D length() const { return bound_; }
+
     // After `infeasible`: the rows of the search tree and all columns that they may take, which are fewer.
     std::vector<Index> tree_rows(Index source) const {
         std::vector<Index> rows{source};

@@ -12,6 +12,7 @@
 #include <system_error>
 
 #include "lapwing/core/auction.hpp"
+#include "lapwing/core/incumbent.hpp"
 #include "lapwing/core/search.hpp"
 #include "lapwing/core/start.hpp"
 
@@ -124,6 +125,7 @@ void auction_phases(CoreState<T>& state, double error) {
         ++state.phases;
         const auto left = auction(state, everyone, epsilon, bids_per_row * state.m);
         assert_invariants(state);
+        state.preview();
         return static_cast<double>(left.size()) / state.m;
     };
     state.progress.stage = "auction";
@@ -170,11 +172,14 @@ bool search_paths(CoreState<T>& state, bool limited, Solution<Dual<T>>& solution
     const long scans = state.rows_scanned + PhaseTuning::kSearchScans * state.m;
     PathSearch<T> search(state);
     state.progress.matched = state.matched();
+    double bound = state.preview();
     for (const Index i : free_rows(state)) {
         if (limited && (state.scratch.dense_rows_read > reads || state.rows_scanned > scans)) return false;
         switch (search.augment(i)) {
             case SearchOutcome::augmented:
                 ++state.progress.matched;
+                bound += static_cast<double>(search.length());
+                state.progress.bound = std::max(state.progress.bound, bound);
                 assert_invariants(state);
                 break;
             case SearchOutcome::expired: solution.status = Status::time_limit; return true;

@@ -16,6 +16,9 @@
 namespace lapwing {
 
 template <class T>
+class Incumbent;  // core/incumbent.hpp
+
+template <class T>
 struct CoreState {
     using D = Dual<T>;
 
@@ -27,6 +30,7 @@ struct CoreState {
     const Problem<T>& problem;
     Control& control;
     Progress progress;
+    Incumbent<T>* incumbent = nullptr;  // null where nobody asks for one, and for a sample
     Index m, n, columns;
     CandidateLists<T> lists;
     ListScratch<T> scratch;
@@ -43,6 +47,7 @@ struct CoreState {
     Index spare() const { return columns - m; }
     bool has_exits() const { return problem.unmatched_cost != nullptr; }
     Index exit_of(Index i) const { return n + i; }
+    D highest_price() const { return *std::max_element(v.begin(), v.end()); }
     // Row i's price of staying free, in the signs of the lists (see signed_cost).
     D exit_cost(Index i) const {
         const D price = problem.unmatched_cost[i];
@@ -53,6 +58,8 @@ struct CoreState {
         row_to_col[i] = j;
         col_to_row[j] = i;
     }
+    // Between two stages; the bound under today's v.
+    double preview() { return incumbent != nullptr ? incumbent->look(*this) : progress.bound; }
     void refresh(Index i) { lists.refresh(i, v.data(), scratch); }
     void release_all() {
         std::fill(row_to_col.begin(), row_to_col.end(), -1);
