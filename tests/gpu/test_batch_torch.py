@@ -10,7 +10,7 @@ from lapwing.gpu.batch import solve_batch
 from lapwing.gpu.batch_gather import matched_costs, matched_pairs
 from lapwing.gpu.batch_torch import operator
 
-pytestmark = pytest.mark.gpu
+pytestmark = [pytest.mark.gpu, pytest.mark.filterwarnings("ignore::UserWarning")]  # PyTorch has many
 
 
 @pytest.fixture(scope="module")
@@ -154,6 +154,12 @@ def test_bfloat16_and_half(torch):
         for n in (20, 60, 300):
             costs = uniform(torch, 3, n, n).to(dtype)
             assert_same_objectives(solve_batch(costs), costs.float())
+
+
+def test_certificates(torch):
+    for shape in ((50, 20, 20), (20, 60, 50), (4, 300, 310)):
+        certificate = solve_batch(uniform(torch, *shape), certify=True).certificate
+        assert certificate.exact.all()
 
 
 def test_cupy(torch):
