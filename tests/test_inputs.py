@@ -398,3 +398,8 @@ def test_negative_prices_and_values():
 def test_options_that_cannot_be_used(options, error, words):
     with pytest.raises(error, match=words):
         lw.solve(SQUARE, **options)
+
+
+def test_any_number_of_threads_will_do():
+    for threads in (1, np.int64(2), True, 10**30):
+        assert lw.solve(SQUARE, threads=threads).objective == 5

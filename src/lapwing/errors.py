@@ -57,7 +57,7 @@ class InfeasibleError(LapwingError, ValueError):
 
     Attributes
     ----------
-    rows, cols : int64 arrays
+    rows, cols : int64 arrays, increasing
         The Hall violator. If rows are the scarcer side (m <= n): all pairs of `rows` that are not forbidden lie in
         `cols`, and there are fewer `cols` than `rows`. For a tall matrix (m > n) rows and columns change roles.
     """

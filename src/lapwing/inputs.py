@@ -294,7 +294,7 @@ def check_threads(threads: SupportsIndex | None) -> int | None:
         raise DtypeError(f"threads must be a whole number, got {threads!r}") from None
     if count < 1:
         raise ArgumentError(f"threads must be at least 1, got {count}; leave it out to use all processors")
-    return count
+    return min(count, _MAX_LINES)
 
 
 def check_time_limit(seconds: float | None) -> float:

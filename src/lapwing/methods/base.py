@@ -66,7 +66,7 @@ class Method:
             _check_range(problem, plan, cost, prices)
             raise InternalError("the method found costs too large that are not; please report it with the matrix")
         if raw["status"] == "infeasible":
-            violators, reach = raw["hall_rows"].view(np.int64), raw["hall_cols"].view(np.int64)
+            violators, reach = np.sort(raw["hall_rows"].view(np.int64)), np.sort(raw["hall_cols"].view(np.int64))
             _check_violator(problem, cost, prices, violators, reach)
             raise _infeasible(problem, plan, violators, reach)
         return _answer(problem, plan, raw)
