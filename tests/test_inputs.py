@@ -270,7 +270,7 @@ def test_long_double_names_the_remedy():
         (5.0, "got 0-D"),
         (np.zeros((2, 2, 2)), r"got 3-D of shape \(2, 2, 2\)"),
         ([[1, 2], [3]], "not a matrix"),
-        (Tensor(SQUARE, device=(2, 0)), r"copy it to the host.*cpu\(\)"),
+        (Tensor(SQUARE, device=(2, 0)), r"copy it to .*the host"),  # without cuda-core, or without a GPU
     ],
     ids=["vector", "scalar", "stack", "ragged", "gpu"],
 )
