@@ -10,7 +10,7 @@ from lapwing.gpu.batch import solve_batch
 from lapwing.gpu.batch_gather import matched_costs, matched_pairs
 from lapwing.gpu.batch_torch import operator
 
-pytestmark = [pytest.mark.gpu, pytest.mark.filterwarnings("ignore::UserWarning")]  # PyTorch has many
+pytestmark = [pytest.mark.gpu, pytest.mark.filterwarnings("ignore")]  # PyTorch warns of itself
 
 
 @pytest.fixture(scope="module")
@@ -73,7 +73,6 @@ def test_large(torch, shape, dtype):
         assert certificate.exact
 
 
-@pytest.mark.filterwarnings("ignore:Synchronization debug mode")
 def test_nothing_waits_and_any_stream_will_do(torch):
     stream = torch.cuda.Stream()
     counts = [30, 20, 10, 5]
@@ -146,7 +145,7 @@ def test_same_answer_every_time(torch):
         for _ in range(3):
             again = solve_batch(costs, duals=True)
             for a, b in zip(vars(first).values(), vars(again).values(), strict=True):
-                assert torch.equal(a, b)
+                assert a is b is None or torch.equal(a, b)
 
 
 def test_bfloat16_and_half(torch):

@@ -121,7 +121,7 @@ class CoreSolve:
         solver = self._kernels["solve"]
         blocks = solver.resident_blocks(_THREADS)
         most = self.matrix.rows if most_left is None else most_left
-        numbers = (schedule.first, schedule.factor, schedule.rounds, most)
+        numbers = (float(schedule.first), float(schedule.factor), schedule.rounds, most)
         solver.launch_cooperative(self.context, blocks, _THREADS, *self._arguments, *numbers)
 
     def report(self) -> Report:
