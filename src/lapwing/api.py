@@ -7,7 +7,7 @@ import os
 import time
 from collections.abc import Callable
 from functools import lru_cache
-from typing import Any, SupportsIndex
+from typing import Any, SupportsIndex, cast
 
 import numpy as np
 
@@ -15,6 +15,7 @@ from lapwing import _core, inputs, on_gpu
 from lapwing.certificate import Certificate, prove
 from lapwing.errors import ArgumentError, DtypeError, InfeasibleError, InternalError, InvalidCostError, LapwingError
 from lapwing.gpu.arrays import is_gpu_array
+from lapwing.gpu.batch import solve_batch as solve_batch_on_gpu
 from lapwing.methods import METHODS, Answer, Hook, Start, run, solve_list, solve_stack
 from lapwing.plan import Plan, make_plan
 from lapwing.problem import Form, Problem, Stack
@@ -152,7 +153,8 @@ def solve_batch(
     Parameters
     ----------
     costs : (B, m, n) real array, or a list of matrices of any shapes
-        As for `solve`.
+        As for `solve`. An array on a GPU is solved there by `lapwing.gpu.batch.solve_batch`, which nothing waits for,
+        and answered with what that returns.
     maximize : bool
         For all problems.
     unmatched_cost : None, scalar, or one value a row
@@ -176,6 +178,11 @@ def solve_batch(
     """
     certify = inputs.check_flag(certify, "certify")
     duals = inputs.check_flag(duals, "duals") or certify
+    if _is_on_gpu(costs):
+        answer: Any = solve_batch_on_gpu(
+            costs, maximize=maximize, unmatched_cost=unmatched_cost, duals=duals, certify=certify
+        )
+        return cast(BatchResult, answer)
     count = inputs.check_threads(threads) or _processors()
     problems: Stack | list[Problem]
     if isinstance(costs, (list, tuple)):

