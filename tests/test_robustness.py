@@ -22,6 +22,11 @@ LINUX = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs L
 SLACK = 0.3  # seconds that a busy machine may add
 
 
+def hear_interrupts():
+    """Undo what a shell does to its background jobs, which ignore Ctrl-C."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 def start_python(code, *arguments):
     """A process with the tests' modules at hand; it talks through pipes."""
     return subprocess.Popen(
@@ -30,6 +35,7 @@ def start_python(code, *arguments):
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
+        preexec_fn=hear_interrupts if os.name == "posix" else None,
         env=os.environ | {"PYTHONPATH": os.pathsep.join([str(Path(__file__).parent), *sys.path])},
     )
 
