@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
-import ctypes
 import importlib.util
-import math
 import sys
-from dataclasses import dataclass, field
-from typing import Any
 
 import emulated_toolkit
-import numpy as np
 import pytest
+from gpu_memory import Gpu
 
-from lapwing.gpu.arrays import ANY, GpuArray, empty_array
-from lapwing.gpu.copies import read, write
 from lapwing.gpu.device import Context
 
 
@@ -47,40 +41,6 @@ def real_gpu(monkeypatch, kernel_folder):
     monkeypatch.setenv("LAPWING_CACHE_DIR", str(kernel_folder))
     with Context() as context:
         yield context
-
-
-@dataclass
-class Gpu:
-    """A GPU, real or emulated, and what was put into its memory."""
-
-    context: Context
-    kept: list[Any] = field(default_factory=list)
-
-    def put(self, array: np.ndarray, dtype: str | None = None) -> GpuArray:
-        """A copy with the same strides; dtype "bfloat16" for its bits as uint16."""
-        first, last = np.lib.array_utils.byte_bounds(array)
-        span = np.frombuffer((ctypes.c_uint8 * (last - first)).from_address(first), np.uint8)
-        block = empty_array(self.context, (len(span),), "uint8")
-        write(self.context, block.pointer, span)
-        self.kept.append(block)
-        return GpuArray(
-            owner=block,
-            pointer=block.pointer + array.ctypes.data - first,
-            shape=array.shape,
-            strides=tuple(stride // array.itemsize for stride in array.strides),
-            dtype=dtype or array.dtype.name,
-            ordinal=0,
-            stream=self.context.stream_handle,
-            library=ANY,
-        )
-
-    def get(self, array: GpuArray) -> np.ndarray:
-        """The values of a contiguous array, after all work."""
-        return read(self.context, array.pointer, math.prod(array.shape), array.dtype).reshape(array.shape)
-
-    def address(self, array: np.ndarray | None) -> int:
-        """Of a copy; 0 for None."""
-        return 0 if array is None else self.put(array).pointer
 
 
 @pytest.fixture(params=["emulated", pytest.param("real", marks=pytest.mark.gpu)])

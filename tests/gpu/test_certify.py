@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from gpu_memory import Gpu
 
 import lapwing as lw
 from lapwing.gpu.certify import Answer, _joined, _nearest, _upward, prove_on_gpu
@@ -193,8 +194,6 @@ def test_bfloat16(gpu):
 @pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int32, np.uint8])
 @pytest.mark.parametrize("shape", [(1023, 1025), (4096, 4096), (33, 70_000), (70_000, 33), (2000, 3001)])
 def test_large(real_gpu, dtype, shape):
-    from conftest import Gpu
-
     rng = np.random.default_rng(10)
     cost = rng.integers(0, 100, shape).astype(dtype)
     result = lw.solve(cost)
