@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
+import signal
 import time
 
 import numpy as np
@@ -128,3 +129,8 @@ def assert_hall_violator(error, cost, *, maximize=False):
     assert len(many) > len(few)
     assert len(set(many.tolist())) == len(many) and len(set(few.tolist())) == len(few)
     assert set(np.flatnonzero(allowed[many].any(axis=0)).tolist()) <= set(few.tolist())
+
+
+def hear_interrupts() -> None:
+    """Undo what a shell does to its background jobs, which ignore Ctrl-C."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)

@@ -16,15 +16,10 @@ import numpy as np
 import pytest
 
 import lapwing as lw
-from support import ALL_METHODS, assert_optimal, slow_cost
+from support import ALL_METHODS, assert_optimal, hear_interrupts, slow_cost
 
 LINUX = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs Linux's /proc and rlimits")
 SLACK = 0.3  # seconds that a busy machine may add
-
-
-def hear_interrupts():
-    """Undo what a shell does to its background jobs, which ignore Ctrl-C."""
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 def start_python(code, *arguments):

@@ -15,6 +15,7 @@ import pytest
 
 import lapwing
 from lapwing import files, instances
+from support import hear_interrupts
 
 COST = "4,1,3\n2,0,5\n3,2,2\n"  # optimum 5: 0 -> 1, 1 -> 0, 2 -> 2
 
@@ -211,6 +212,7 @@ def test_interrupt(tmp_path: Path) -> None:
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
+        preexec_fn=hear_interrupts,
     ) as process:
         assert process.stderr is not None
         process.stderr.readline()  # the first line of progress: the solve is running
