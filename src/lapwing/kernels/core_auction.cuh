@@ -175,8 +175,8 @@ __device__ inline void derive_u(const Team& team, uint32 count, bool refreshed) 
         if (!refreshed) append(team, state.refresh_rows, &Counts::refresh, speaks && !proven ? i : kNone);
         if (speaks && proven) {
             state.u[i] = nearest.first < infinity<Dual>() ? nearest.first : Dual(0);
-            if (!keeps && own >= 0) state.col_to_row[own] = kNone;
-            if (!keeps) state.row_to_col[i] = kNone;
+            if (!keeps && own >= 0) __stcg(state.col_to_row + own, kNone);
+            if (!keeps) __stcg(state.row_to_col + i, kNone);
         }
         append(team, state.free_rows, &Counts::next, speaks && proven && !keeps ? i : kNone);
     });
