@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import importlib
+import threading
 from functools import cache
 from typing import Any
 
@@ -14,6 +15,7 @@ from lapwing.errors import GpuError
 
 _REMEDY = "install it with pip install 'lapwing[cuda13]', or 'lapwing[cuda12]' for a driver older than 580"
 _OLDEST_CORE = (1, 2)
+_importing = threading.RLock()  # cuda.core, imported by two threads at once, shows one of them half of itself
 
 
 @cache
@@ -52,6 +54,7 @@ def nvrtc_version() -> tuple[int, int]:
 
 def _imported(name: str) -> Any:
     try:
-        return importlib.import_module(name)
+        with _importing:
+            return importlib.import_module(name)
     except ImportError as error:
         raise GpuError(f"GPUs need the package cuda-core, which does not import here ({error}); {_REMEDY}") from error
