@@ -45,7 +45,6 @@ class Report:
     status: int
     invalid_row: int
     free_rows: int
-    reached_cols: int
     phases: int
     rounds: int
     offers: int
@@ -79,8 +78,8 @@ class Oriented:
 def workspace_bytes(rows: int, cols: int, dtype: str) -> int:
     """Memory for `rows` <= `cols`, the duals and the matching not counted."""
     listed = 4 if dtype in ("float16", "bfloat16", "float32") else 8
-    by_row = _LIST * (4 + listed) + 3 * 8 + 12 * 4
-    by_col = 3 * 8 + 7 * 4
+    by_row = _LIST * (4 + listed) + 3 * 8 + 11 * 4 + 2 * 2 * 8
+    by_col = 4 * 8 + 5 * 4
     return _HEAD_BYTES + rows * by_row + cols * by_col + _ARRAYS * _ALIGNMENT
 
 

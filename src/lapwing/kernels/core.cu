@@ -97,8 +97,8 @@ extern "C" __global__ void __launch_bounds__(256)
     const int64 first = static_cast<int64>(blockIdx.x) * blockDim.x + threadIdx.x,
                 step = static_cast<int64>(gridDim.x) * blockDim.x;
     for (int64 k = first; k < state.report->free_rows; k += step) of_rows[state.free_rows[k]] = 1;
-    for (int64 k = first; k < state.report->reached_cols; k += step) {
-        const int32 j = state.reached_cols[k];
+    for (int64 j = first; j < cols; j += step) {
+        if (state.distance[j] == kFar) continue;
         of_cols[j] = 1;
         of_rows[state.col_to_row[j]] = 1;
     }

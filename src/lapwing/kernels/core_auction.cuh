@@ -11,7 +11,7 @@
 // minimum waits until it is listed again), rounds stop while some rows are free, and zero is an epsilon: the searches do
 // the rest. Cost of a round: lists and v of the free rows, one atomic each, two barriers.
 #pragma once
-#include "core_orders.cuh"
+#include "core_lists.cuh"
 
 constexpr uint32 kRowBits = 24;
 constexpr uint64 kMostUnits = (1ull << (64 - kRowBits - 1)) - 1;
@@ -84,62 +84,120 @@ __device__ inline uint32 free_among_ties(const State& state, const Candidates& m
     return found < kListSize ? found : place;
 }
 
+// The lists of a run: block 0 alone has its own in shared memory.
+struct RoundLists {
+    int32 *row[2], *target[2];  // the present round's and the other's
+};
+template <bool wide>
+__device__ inline RoundLists round_lists(State& state) {
+    if constexpr (wide) {
+        return {{state.rows_at_work[0], state.rows_at_work[1]}, {state.target[0], state.target[1]}};
+    } else {
+        RoundScratch& scratch = shared().scratch.rounds;
+        return {{scratch.row[0], scratch.row[1]}, {scratch.target[0], scratch.target[1]}};
+    }
+}
+
 // All free rows offer. Rows whose list does not prove their minimum go to refresh_rows instead.
-__device__ inline void offer(const Team& team, const AuctionStep& step) {
+template <bool wide>
+__device__ inline void offer(const Team& team, const RoundLists& lists, const AuctionRun& run) {
     State& state = team.state;
-    team.each(step.previous, [&](uint32 index) {
-        const int32 j = settled(state.target[!step.present] + index);
-        if (j >= 0) __stcg(state.offer[!step.present] + j, uint64(0));  // several may
+    team.each(run.previous, [&](uint32 index) {
+        const int32 j = lists.target[!run.present][index];
+        if (j >= 0) __stcg(state.offer[!run.present] + j, uint64(0));  // several may
     });
-    team.each_by_lanes(step.count, [&](uint32 index, uint32 part) {
-        const bool there = index < step.count;
-        const int32 i = there ? settled(state.rows_at_work[step.present] + index) : 0;
+    team.each_by_lanes(run.count, [&](uint32 index, uint32 part) {
+        const bool there = index < run.count;
+        const int32 i = there ? lists.row[run.present][index] : 0;
         const Candidates mine = load_candidates(state, i, part);
         const Dual tau = settled(state.tau + i);
         Dual x[kLaneCandidates];
         Nearest nearest = nearest_candidate(state, mine, part, x);
-        if (step.epsilon == 0) {
-            nearest.place = free_among_ties(state, mine, part, x, nearest.first, nearest.place);
-        }
-        const bool proven = nearest.first <= tau;
-        append(team, state.refresh_rows, &Counts::refresh, there && !proven && part == 0 ? i : kNone);
+        if (run.epsilon == 0) nearest.place = free_among_ties(state, mine, part, x, nearest.first, nearest.place);
+        const bool proven = nearest.first <= tau, waits = there && !proven && part == 0;
+        if (const uint32 place = take_place(&counts_of<wide>(team, run.rounds).refresh, waits); waits)
+            state.refresh_rows[place] = i;
         if (!there || part != nearest.place / kLaneCandidates) return;
         int32 j = kNone;
 #pragma unroll
         for (uint32 k = 0; k < kLaneCandidates; ++k) j = nearest.place % kLaneCandidates == k ? mine.col[k] : j;
         const bool offers = proven && j >= 0;
-        state.target[step.present][index] = offers ? j : kNone;
+        lists.target[run.present][index] = offers ? j : kNone;
         if (!offers) return;
         const Dual second = nearest.second < tau ? nearest.second : tau;
         const uint64 units =
-            second < infinity<Dual>() ? in_units(second - nearest.first + step.epsilon, step.units_in_one) : kMostUnits;
-        atomicMax(state.offer[step.present] + j, units << kRowBits | (kRowMask - static_cast<uint64>(i)));
+            second < infinity<Dual>() ? in_units(second - nearest.first + run.epsilon, run.units_in_one) : kMostUnits;
+        atomicMax(state.offer[run.present] + j, units << kRowBits | (kRowMask - static_cast<uint64>(i)));
     });
 }
 
 // The best offers are taken; who lost or was displaced goes on.
-__device__ inline void settle_offers(const Team& team, const AuctionStep& step) {
+template <bool wide>
+__device__ inline void settle_offers(const Team& team, const RoundLists& lists, const AuctionRun& run) {
     State& state = team.state;
-    team.each_converged(step.count, [&](uint32 index) {
-        const bool there = index < step.count;
-        const int32 i = there ? settled(state.rows_at_work[step.present] + index) : kNone;
-        const int32 j = there ? settled(state.target[step.present] + index) : kNone;
+    team.each_converged(run.count, [&](uint32 index) {
+        const bool there = index < run.count;
+        const int32 i = there ? lists.row[run.present][index] : kNone;
+        const int32 j = there ? lists.target[run.present][index] : kNone;
         int32 goes_on = i;
-        const uint64 best = j >= 0 ? __ldcg(state.offer[step.present] + j) : 0;
+        const uint64 best = j >= 0 ? __ldcg(state.offer[run.present] + j) : 0;
         const int32 holder = j >= 0 ? __ldcg(state.col_to_row + j) : kNone;  // of use to the winner alone, as is v
         const Dual v = j >= 0 ? __ldcg(state.v + j) : Dual(0);
         const uint64 units = best >> kRowBits;
         const bool won = j >= 0 && kRowMask - (best & kRowMask) == static_cast<uint64>(i) && (units > 0 || holder < 0);
         if (won) {
-            __stcg(state.v + j, v - of_units(units, step.unit));
+            __stcg(state.v + j, v - of_units(units, run.unit));
             __stcg(state.col_to_row + j, i);
             state.row_to_col[i] = j;
             if (holder >= 0) state.row_to_col[holder] = kNone;
             goes_on = holder;
         }
-        raise(team, &Counts::moved, won);
-        append(team, state.rows_at_work[!step.present], &Counts::next, goes_on);
+        StepCounts& counts = counts_of<wide>(team, run.rounds);
+        raise(&counts.event, won);
+        if (const uint32 place = take_place(&counts.next, goes_on >= 0); goes_on >= 0)
+            lists.row[!run.present][place] = goes_on;
     });
+}
+
+// Rounds, until the phase ends, rows are to be listed again, or there are too many of them or too few for the team.
+template <bool wide>
+LAPWING_NOINLINE __device__ void run_rounds() {
+    State& state = shared().state;
+    const Team team{state, shared().desk.counts, wide};
+    AuctionRun run = shared().desk.order.auction;
+    const RoundLists lists = round_lists<wide>(state);
+    if (!wide) {
+        for (uint32 k = threadIdx.x; k < run.count; k += kTeamThreads)
+            lists.row[run.present][k] = settled(state.rows_at_work[run.present] + k);
+        for (uint32 k = threadIdx.x; k < run.previous; k += kTeamThreads) {  // offers of the last wide round
+            const int32 j = settled(state.target[!run.present] + k);
+            if (j >= 0) __stcg(state.offer[!run.present] + j, uint64(0));
+        }
+        run.previous = 0;
+        __syncthreads();
+    }
+    do {
+        offer<wide>(team, lists, run);
+        team.sync();
+        settle_offers<wide>(team, lists, run);
+        reset_next_counts<wide>(team, run.rounds);
+        team.sync();
+        const StepCounts counts = read_counts<wide>(team, run.rounds);
+        run.offers += run.count;
+        run.previous = run.count;
+        run.count = counts.next;
+        run.waiting = counts.refresh;
+        run.moved = counts.event != 0;
+        run.present ^= 1;
+        ++run.rounds;
+    } while (!run.ended() && !run.refreshes() && (wide ? run.count > kNarrowRows : run.count <= kNarrowRows));
+    if (!wide) {
+        for (uint32 k = threadIdx.x; k < run.count; k += kTeamThreads)
+            state.rows_at_work[run.present][k] = lists.row[run.present][k];
+        for (uint32 k = threadIdx.x; k < run.previous; k += kTeamThreads)
+            state.target[!run.present][k] = lists.target[!run.present][k];
+    }
+    if (blockIdx.x == 0 && threadIdx.x == 0) shared().desk.order.auction = run;
 }
 
 // All rows are free again; prices stay.
@@ -178,6 +236,5 @@ __device__ inline void derive_u(const Team& team, uint32 count, bool refreshed) 
             if (!keeps && own >= 0) __stcg(state.col_to_row + own, kNone);
             if (!keeps) __stcg(state.row_to_col + i, kNone);
         }
-        append(team, state.free_rows, &Counts::next, speaks && proven && !keeps ? i : kNone);
     });
 }

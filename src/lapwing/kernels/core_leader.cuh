@@ -5,13 +5,10 @@
 
 // Times are flat in all of these, within a few per cent for factors of two.
 struct Tuning {
-    static constexpr uint32 wide_rows =
-        THREADS / 8 * 3;                           // rows of an auction or a search from which all blocks take part
-    static constexpr uint32 wide_count = THREADS;  // other things from which they do
+    static constexpr uint32 wide_count = THREADS;  // things to do from which all blocks take part
     static constexpr uint32 phase_left = 512;      // a phase ends when one row of so many is free
     static constexpr double least_epsilon = 1.0 / 1024;  // in list widths; below it comes zero
     static constexpr int unit_bits = 30;        // the grid of offers is so many powers of two finer than a list's width
-    static constexpr uint32 refresh_share = 8;  // rows are listed again when one free row of so many waits for it
 };
 
 // Past L1, by one warp.
@@ -81,7 +78,7 @@ class Leader {
             bound_ = __longlong_as_double(static_cast<int64>(ask(Task::bound, state_.matrix.rows)));
         }
         conclude(status);
-        publish(Task::finish, 0, true, 0);
+        publish(Task::finish, 0, true);
         if (lane_index() == 0) *state_.order = order_;
         __syncthreads();
         if (gridDim.x > 1) grid_barrier(state_.barrier);
@@ -90,20 +87,28 @@ class Leader {
   private:
     __device__ bool square() const { return state_.matrix.rows == state_.matrix.cols; }
 
-    __device__ void publish(Task task, uint32 count, bool wide, uint32 extra) {
-        search_.count = count;
-        if (lane_index() == 0) order_ = {task, wide, count, extra, auction_, search_};
+    __device__ void publish(Task task, uint32 count, bool wide) {
+        if (lane_index() == 0) order_ = {task, wide, count, auction_, search_};
         __syncwarp();
     }
     // Has a task done, by all blocks if there are at least `wide_from` things to do.
-    __device__ void perform(Task task, uint32 count, uint32 wide_from = Tuning::wide_count, uint32 extra = 0) {
+    __device__ void perform(Task task, uint32 count, uint32 wide_from = Tuning::wide_count) {
         if (count == 0) return;
-        const bool wide = count >= wide_from && gridDim.x > 1;
-        publish(task, count, wide, extra);
+        const bool wide = count >= wide_from;
+        publish(task, count, wide);
         give_out(wide);
     }
-    __device__ uint64 ask(Task task, uint32 count, uint32 extra = 0) {
-        perform(task, count, ~0u, extra);
+    // Has a run of rounds or steps done.
+    __device__ void run(Task task, uint32 count, uint32 wide_from = kNarrowRows + 1) {
+        if (lane_index() < 2) counts_.step[lane_index()] = {};
+        __syncwarp();
+        perform(task, count, wide_from);
+        auction_ = order_.auction;
+        search_ = order_.search;
+        __syncwarp();
+    }
+    __device__ uint64 ask(Task task, uint32 count) {
+        perform(task, count, ~0u);
         return counts_.answer;
     }
     // A count, which is set back.
@@ -145,26 +150,21 @@ class Leader {
         const uint32 refreshed = take(counts_.refresh);
         refresh(refreshed);
         perform(Task::derive_u_refreshed, refreshed);
-        left_ = free_count_ = take(counts_.next);
+        perform(Task::gather_free, state_.matrix.cols);
+        left_ = take_free();
     }
 
     __device__ void run_phase() {
         perform(Task::free_all, state_.matrix.cols);
         auction_.count = state_.matrix.rows;
-        auction_.previous = auction_.present = 0;
-        const uint32 enough = state_.matrix.rows / Tuning::phase_left;
-        for (uint32 round = 0; round < phase_rounds_ && auction_.count > enough; ++round) {
-            perform(Task::auction_round, auction_.count, Tuning::wide_rows);
-            ++rounds_;
-            offers_ += auction_.count;
-            auction_.previous = auction_.count;
-            auction_.count = take(counts_.next);
-            auction_.present ^= 1;
-            const bool moved = take(counts_.moved) != 0;
-            const uint32 waiting = take(counts_.refresh);
-            if (waiting == 0 && !moved) break;
-            if (!moved || waiting * Tuning::refresh_share >= auction_.count) refresh(waiting);
-        }
+        auction_.previous = auction_.present = auction_.rounds = 0;
+        auction_.most_rounds = phase_rounds_;
+        auction_.enough = state_.matrix.rows / Tuning::phase_left;
+        do {
+            run(Task::rounds, auction_.count);
+            if (auction_.refreshes()) refresh(auction_.waiting);
+        } while (!auction_.ended());
+        rounds_ += auction_.rounds;
     }
 
     __device__ void refresh(uint32 count) {
@@ -175,84 +175,65 @@ class Leader {
     // --- searches ---
 
     __device__ Status run_searches() {
-        for (search_.search = 1; free_count_ > 0; ++search_.search) {
+        for (search_.search = 1; search_.free_count > 0; ++search_.search) {
             explore();
-            if (search_.cap == kFar) {
-                if (counts_.met == 0) return Status::infeasible;
-                search_.cap = ask(Task::farthest, counts_.met);
-            }
+            if (search_.cap == kFar && square()) search_.cap = ask(Task::farthest, search_.free_count);
+            if (search_.cap == kFar) return Status::infeasible;
             if (!match()) return Status::contradiction;
         }
         return Status::optimal;
     }
+    __device__ uint32 take_free() {
+        take(counts_.free_cols);
+        return search_.free_count = take(counts_.free_rows);
+    }
 
     // Distances up to a cap, and the cap.
     __device__ void explore() {
-        if (lane_index() == 0) counts_ = Counts{};
+        if (lane_index() == 0) counts_.nearest = kFar;
         __syncwarp();
         search_.cap = kFar;
         search_.present = 0;
-        perform(Task::begin_search, free_count_);
-        uint32 frontier = free_count_;
+        search_.wanted = square() && search_.free_count > 1 ? search_.free_count / 2 : 1;
+        search_.count = search_.free_count;
         for (;;) {
-            while (frontier > 0) {
-                ++search_.number;
-                ++steps_;
-                scans_ += frontier;
-                perform(Task::step, frontier, Tuning::wide_rows);
-                frontier = settled();
+            while (search_.count > 0) run(Task::steps, search_.count);
+            if (search_.wanted > 1 && search_.free_count > kWarp) {  // which steps know but nearly
+                const uint64 cap = ask(Task::cap, search_.free_count);
+                search_.cap = cap < search_.cap ? cap : search_.cap;
             }
-            perform(Task::doubt_free, free_count_);
-            perform(Task::doubt, counts_.reached);
+            perform(Task::doubt, state_.matrix.cols);
             const uint32 doubtful = take(counts_.refresh);
             if (doubtful == 0) return;
             refreshes_ += doubtful;
-            ++search_.number;
-            perform(Task::resolve, doubtful, 2);
-            frontier = settled();
+            run(Task::resolve, doubtful, 2);
         }
-    }
-    // After a step: perhaps a lower cap; returns the size of the next frontier.
-    __device__ uint32 settled() {
-        search_.present ^= 1;
-        take(counts_.changed);
-        const uint32 frontier = take(counts_.next), wanted = square() && free_count_ > 1 ? free_count_ / 2 : 1;
-        if (take(counts_.nearer) != 0 && counts_.met >= wanted) {
-            const uint64 cap = ask(Task::cap, counts_.met, wanted);
-            search_.cap = cap < search_.cap ? cap : search_.cap;
-        }
-        return frontier;
     }
 
     // Augments along disjoint paths within the cap, and moves the duals. False if there is a contradiction.
     __device__ bool match() {
-        perform(Task::lead_free, free_count_);
-        perform(Task::lead, counts_.reached, Tuning::wide_rows);
-        perform(Task::lead_full, counts_.full, 2);
-        full_rows_ += counts_.full;
-        perform(Task::claim, counts_.met);
-        if (counts_.unsound != 0) return false;
-        perform(Task::update, counts_.reached, Tuning::wide_count, free_count_);
-        perform(Task::augment, counts_.met);
-        const uint32 before = free_count_;
-        perform(Task::keep_free, before);
-        free_count_ = take(counts_.next);
-        perform(Task::copy_free, free_count_);
-        return free_count_ < before;
+        perform(Task::lead, state_.matrix.cols);
+        const uint32 full = take(counts_.full);
+        perform(Task::lead_full, full, 2);
+        full_rows_ += full;
+        const uint32 met = take(counts_.met), before = search_.free_count;
+        perform(Task::claim, met, state_.matrix.cols >= Tuning::wide_count ? 1 : ~0u);
+        if (met == 0 || counts_.unsound != 0) return false;
+        perform(Task::augment, met, state_.matrix.cols >= Tuning::wide_count ? 1 : ~0u);
+        return take_free() < before;
     }
 
     __device__ void conclude(Status status) {
         if (lane_index() != 0) return;
         Report& report = *state_.report;
         report.status = static_cast<int64>(status);
-        report.free_rows = free_count_;
-        report.reached_cols = counts_.reached;
+        report.free_rows = search_.free_count;
         report.phases = phases_;
         report.rounds = rounds_;
-        report.offers = offers_;
+        report.offers = auction_.offers;
         report.searches = search_.search;
-        report.steps = steps_;
-        report.scans = scans_;
+        report.steps = search_.number;
+        report.scans = search_.scans;
         report.refreshes = refreshes_;
         report.full_rows = full_rows_;
         report.left = left_;
@@ -264,11 +245,11 @@ class Leader {
     State& state_;
     Counts& counts_;
     Order& order_;
-    AuctionStep auction_ = {};
-    SearchStep search_ = {};
+    AuctionRun auction_ = {};
+    SearchRun search_ = {};
     double first_epsilon_, epsilon_factor_;  // in list widths; from phase to phase
     uint32 phase_rounds_, most_left_;
     double width_ = 0, start_bound_ = 0, bound_ = 0;
-    uint32 free_count_ = 0, left_ = 0, phases_ = 0, rounds_ = 0, steps_ = 0, full_rows_ = 0;
-    uint64 offers_ = 0, scans_ = 0, refreshes_ = 0;
+    uint32 left_ = 0, phases_ = 0, rounds_ = 0, full_rows_ = 0;
+    uint64 refreshes_ = 0;
 };

@@ -27,8 +27,20 @@ struct ListScratch {
     uint32 ahead[kMostWarps];
 };
 
+// A round's rows and their targets, and those of the next.
+struct RoundScratch {
+    int32 row[2][kNarrowRows], target[2][kNarrowRows];
+};
+// A step's rows, and their distances as it began.
+struct StepScratch {
+    Reached at[kNarrowRows];
+    Dual distance[kNarrowRows];
+};
+
 union Scratch {
     ListScratch list;
+    RoundScratch rounds;
+    StepScratch step;
     uint64 keys[2][kMostWarps];
     uint64 sorted[kSorted];
     Dual widths[kWidthSamples];
@@ -46,6 +58,17 @@ __device__ inline Shared& shared() {
     return memory;
 }
 
+// The best of all threads' keys (the least, or the greatest), in every thread of the block.
+__device__ inline uint64 best_in_block(uint64 (&keys)[2][kMostWarps], uint64 mine, bool least) {
+    const auto better = [least](uint64 a, uint64 b) { return (a < b) == least ? a : b; };
+    mine = warp_reduce(mine, better);
+    __syncthreads();
+    if (lane_index() == 0) keys[0][threadIdx.x / kWarp] = mine;
+    __syncthreads();
+    for (uint32 w = 0; w < blockDim.x / kWarp; ++w) mine = better(mine, keys[0][w]);
+    __syncthreads();
+    return mine;
+}
 // Packs of 16 bytes that a thread has on their way at once: many where a kernel does nothing but list rows.
 template <bool frozen>
 constexpr int32 kPacksAhead = !frozen             ? 1

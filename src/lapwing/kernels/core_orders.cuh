@@ -2,44 +2,53 @@
 #pragma once
 #include "core_state.cuh"
 
-// A step of one round, or the beginning of a phase.
-struct AuctionStep {
+// Rounds of a phase; what begins a run, and what came of it.
+struct AuctionRun {
     uint32 count;     // free rows, in rows_at_work[present]
     uint32 previous;  // how many offered in the round before
     uint32 present;   // 0 or 1
+    uint32 rounds;    // so far in this phase
+    uint32 most_rounds, enough;  // a phase ends after so many rounds, or when so few rows are free
+    uint32 waiting;  // in refresh_rows
+    bool moved;      // in the last round, a price or a row
     Dual epsilon;
     double unit;  // of the grid; 1 for integers
     double units_in_one;
+    uint64 offers;  // so far
+
+    __device__ bool ended() const {
+        return count <= enough || rounds >= most_rounds || (waiting == 0 && !moved);
+    }
+    // Rows are listed again when one free row of eight waits for it, or nothing else is left to do.
+    __device__ bool refreshes() const { return waiting > 0 && (!moved || waiting * 8 >= count); }
 };
 
-// One step of a search.
-struct SearchStep {
+// Steps of a search; what begins a run, and what came of it.
+struct SearchRun {
     uint32 number;   // of the step; counts on from search to search
     uint32 count;    // of what is worked on
-    uint32 present;  // the frontier is rows_at_work[present]
+    uint32 present;  // the frontier is frontier[present]
     uint32 search;   // number of the search
-    uint64 cap;      // distances above it do not matter
+    uint32 free_count;
+    uint32 wanted;  // free columns are to be reached, at least
+    uint64 cap;     // distances above it do not matter
+    uint64 scans;   // so far
 };
 
 enum class Task : uint32 {
     free_all,
-    auction_round,
+    rounds,
     refresh,
     derive_u,
     derive_u_refreshed,  // auction
-    begin_search,
-    step,
-    doubt_free,
+    gather_free,
+    steps,
     doubt,
     resolve,  // distances
-    lead_free,
     lead,
     lead_full,
     claim,
-    update,
-    augment,
-    keep_free,
-    copy_free,  // augmentation
+    augment,  // augmentation
     list_width,
     start_bound,
     bound,
@@ -52,13 +61,12 @@ struct Order {
     Task task;
     bool wide;     // all blocks carry it out
     uint32 count;  // how much there is to do
-    uint32 extra;  // a second number, where a task needs one
-    AuctionStep auction;
-    SearchStep search;
+    AuctionRun auction;
+    SearchRun search;
 };
 static_assert(sizeof(Order) <= kOrderBytes);
 
-// In the shared memory of every block: the order at hand. Counts are block 0's.
+// In the shared memory of every block: the order at hand, where block 0 also writes what came of a run. Counts are block 0's.
 struct Desk {
     Counts counts;
     Order order;

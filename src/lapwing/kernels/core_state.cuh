@@ -2,7 +2,9 @@
 //
 // A persistent cooperative kernel runs the whole method. The first warp of block 0 leads: it decides, and has everything done
 // by a team: the threads of block 0 where few rows are at work, those of all blocks where there are many. Whoever does not
-// lead waits for an `Order` (core_leader.cuh). So a step costs two barriers of a block (0.04 us each) or of the grid (1 us).
+// lead waits for an `Order` (core_leader.cuh). Rounds and steps, of which there are thousands, come in runs: the team goes
+// from one to the next by itself, all its threads deciding alike, at two barriers of a block (0.04 us each) or of the grid
+// (1 us) and some dependent loads (0.15 us each).
 #pragma once
 #include "common.cuh"
 
@@ -11,6 +13,7 @@ constexpr uint32 kRowLanes = 8;                            // lanes that work on
 constexpr uint32 kLaneCandidates = kListSize / kRowLanes;  // 16 bytes of column numbers
 constexpr uint32 kWarpRows = kWarp / kRowLanes;
 constexpr uint32 kTeamThreads = THREADS;  // of each block of the persistent kernel
+constexpr uint32 kNarrowRows = THREADS / 2;  // most rows at work in a run of block 0 alone
 constexpr uint32 kOrderBytes = 256;       // room for an Order
 constexpr int32 kNone = -1;
 constexpr int32 kNoRow = 0x7fffffff;
@@ -64,25 +67,37 @@ struct Matrix {
 // `unfinished`: more rows were free after the auction than the caller wanted searches for.
 enum class Status : int64 { optimal = 0, infeasible = 1, invalid = 2, contradiction = 3, unfinished = 4 };
 
-// Counts of the lists below. Block 0 keeps them in its shared memory, and in global memory while all blocks add to them.
-struct Counts {
+// Of a round or a step. A team has two in turn: what is added to between the round's barriers is read after the second, and
+// the other one is set back meanwhile.
+struct StepCounts {
     uint32 next;     // rows that go on: free ones in an auction, the next frontier in a search
     uint32 refresh;  // in refresh_rows
-    uint32 changed;  // in changed_cols
-    uint32 reached;  // in reached_cols
-    uint32 full;     // in full_rows
-    uint32 met;      // in met_cols
-    uint32 nearer;   // not 0 if the distance of a free column fell
-    uint32 moved;    // not 0 if a price moved or a row was matched
-    uint32 unsound;  // not 0 if something contradicts the invariants
-    uint64 answer;   // of a task that finds a number
+    uint32 event;    // not 0 if, in an auction, a price moved or a row was matched; in a search, a free column came nearer
+};
+
+// Counts of the lists below. Block 0 keeps them in its shared memory, and in global memory while all blocks add to them.
+struct Counts {
+    StepCounts step[2];
+    uint32 refresh;    // in refresh_rows
+    uint32 full;       // in full_rows
+    uint32 met;        // in met_cols
+    uint32 free_rows;  // in free_rows
+    uint32 free_cols;  // in free_cols
+    uint32 unsound;    // not 0 if something contradicts the invariants
+    uint64 nearest;    // distance of the nearest free column, in a search for that one alone
+    uint64 answer;     // of a task that finds a number
+};
+
+// A row at work in a search, and its column (kNone: the row is free).
+struct alignas(8) Reached {
+    int32 row, col;
 };
 
 // What is said about a solve, in this order to Python too (gpu/core.py).
 struct Report {
     int64 status;
     int64 invalid_row;              // the first with a cost that is not valid; no such row: at least `rows`
-    int64 free_rows, reached_cols;  // if infeasible: these rows, and those of these columns, have these columns alone
+    int64 free_rows;                // if infeasible: these rows, and those of the columns with a distance, have these columns alone
     int64 phases, rounds, offers;   // of the auction
     int64 searches, steps, scans;   // of the searches; scans are of lists
     int64 refreshes, full_rows;     // rows listed again, and rows all of whose columns a search looked at
@@ -102,21 +117,23 @@ struct State {
     ListCost* list_cost;
     Dual* tau;
     // Lists of rows and columns, counted in Counts.
-    int32* rows_at_work[2];  // free rows or a frontier, where a row may stand twice: the present one and the next
+    int32* rows_at_work[2];  // free rows of an auction's round: the present one and the next
+    Reached* frontier[2];    // rows of a search's step, where one may stand twice: the present one and the next
     int32* refresh_rows;
     int32* free_rows;
-    int32* changed_cols;
-    int32* reached_cols;
-    int32* met_cols;  // the free ones of the reached
+    int32* free_cols;  // if the problem is square
+    int32* met_cols;   // free ones within the cap
     int32* full_rows;
     // Auction: the best offer for a column, and for which column a row offered; of this round and the one before.
     uint64* offer[2];
     int32* target[2];
-    // Search: distances from the free rows (orders as unsigned; kFar), the step in which they last fell, and what leads there.
+    // Search: distances from the free rows (orders as unsigned; kFar), the step in which they last fell, and what leads there:
+    // a row, and that row with its column.
     uint64* distance;  // by column
     uint32* step;
     int32* leader;
-    Dual* row_distance;   // of rows that were reached
+    Reached* link;
+    Dual* row_distance;   // as a step began, of the rows at work
     Dual* full_distance;  // at which all of the row's columns were looked at in search `full_search`
     uint32* full_search;
     int32* claim;  // by free row: the free column that it is matched to
@@ -143,8 +160,10 @@ struct State {
         take(base, full_distance, rows);
         take(base, full_search, rows);
         take(base, row_to_col, rows);
-        take(base, rows_at_work[0], 2 * rows);
-        take(base, rows_at_work[1], 2 * rows);
+        take(base, rows_at_work[0], rows);
+        take(base, rows_at_work[1], rows);
+        take(base, frontier[0], 2 * rows);
+        take(base, frontier[1], 2 * rows);
         take(base, refresh_rows, rows);
         take(base, free_rows, rows);
         take(base, full_rows, rows);
@@ -157,8 +176,8 @@ struct State {
         take(base, distance, cols);
         take(base, step, cols);
         take(base, leader, cols);
-        take(base, changed_cols, cols);
-        take(base, reached_cols, cols);
+        take(base, link, cols);
+        take(base, free_cols, rows);
         take(base, met_cols, cols);
         take(base, roots, cols);
         end = base;
@@ -176,7 +195,10 @@ struct Team {
     Counts& own;  // of block 0
     bool wide;
 
-    __device__ uint32 thread() const { return wide ? blockIdx.x * kTeamThreads + threadIdx.x : threadIdx.x; }
+    // Neighbouring warps are of different blocks, so that all processors share in what is little.
+    __device__ uint32 thread() const {
+        return wide ? (threadIdx.x / kWarp * gridDim.x + blockIdx.x) * kWarp + threadIdx.x % kWarp : threadIdx.x;
+    }
     __device__ uint32 threads() const { return wide ? gridDim.x * kTeamThreads : kTeamThreads; }
     __device__ uint32 block() const { return wide ? blockIdx.x : 0; }
     __device__ uint32 blocks() const { return wide ? gridDim.x : 1; }
@@ -207,28 +229,50 @@ struct Team {
     }
 };
 
-// Returns a count as it was, and adds to it.
-__device__ inline uint32 add_count(const Team& team, uint32 Counts::* count, uint32 more) {
-    return team.wide ? atomicAdd(&(team.state.counts->*count), more) : atomicAdd(&(team.own.*count), more);
-}
-// Adds `item` to a list, unless it is negative. All lanes of a warp call it. The order of a list is left to chance; nothing
-// that is computed depends on it.
-__device__ inline void append(const Team& team, int32* list, uint32 Counts::* count, int32 item) {
-    const uint32 adding = __ballot_sync(kAllLanes, item >= 0);
-    if (adding == 0) return;
-    const uint32 lane = lane_index(), first = __ffs(adding) - 1;
+// Places in a list for the lanes that want one, by its count. All lanes of a warp call it. The order of a list is left to
+// chance; nothing that is computed depends on it.
+__device__ inline uint32 take_place(uint32* count, bool wants) {
+    const uint32 wanting = __ballot_sync(kAllLanes, wants);
+    if (wanting == 0) return 0;
+    const uint32 lane = lane_index(), first = __ffs(wanting) - 1;
     uint32 base = 0;
-    if (lane == first) base = add_count(team, count, __popc(adding));
-    base = __shfl_sync(kAllLanes, base, first);
-    if (item >= 0) list[base + __popc(adding & ((1u << lane) - 1))] = item;
+    if (lane == first) base = atomicAdd(count, static_cast<uint32>(__popc(wanting)));
+    return __shfl_sync(kAllLanes, base, first) + __popc(wanting & ((1u << lane) - 1));
 }
-// Sets a count to 1. All lanes of a warp call it.
-__device__ inline void raise(const Team& team, uint32 Counts::* flag, bool raised) {
-    if (!__any_sync(kAllLanes, raised) || lane_index() != 0) return;
-    if (team.wide)
-        atomicExch(&(team.state.counts->*flag), 1u);
+__device__ inline uint32 take_place(const Team& team, uint32 Counts::* count, bool wants) {
+    return team.wide ? take_place(&(team.state.counts->*count), wants) : take_place(&(team.own.*count), wants);
+}
+// Adds `item` to a list, unless it is negative. All lanes of a warp call it.
+__device__ inline void append(const Team& team, int32* list, uint32 Counts::* count, int32 item) {
+    const uint32 place = take_place(team, count, item >= 0);
+    if (item >= 0) list[place] = item;
+}
+// Sets a flag to 1. All lanes of a warp call it.
+__device__ inline void raise(uint32* flag, bool raised) {
+    if (__any_sync(kAllLanes, raised) && lane_index() == 0) atomicExch(flag, 1u);
+}
+// The counts of the present step of a run, or the next one's.
+template <bool wide>
+__device__ inline StepCounts& counts_of(const Team& team, uint32 step) {
+    if constexpr (wide)
+        return team.state.counts->step[step % 2];
     else
-        atomicExch(&(team.own.*flag), 1u);
+        return team.own.step[step % 2];
+}
+// As they stand after a barrier; every thread gets them.
+template <bool wide>
+__device__ inline StepCounts read_counts(const Team& team, uint32 step) {
+    const StepCounts& counts = counts_of<wide>(team, step);
+    if constexpr (!wide) return counts;
+    return {__ldcg(&counts.next), __ldcg(&counts.refresh), __ldcg(&counts.event)};
+}
+// Between the barriers of a step.
+template <bool wide>
+__device__ inline void reset_next_counts(const Team& team, uint32 step) {
+    if (team.block() == 0 && blockIdx.x == 0 && threadIdx.x == 0) {
+        StepCounts& counts = counts_of<wide>(team, step + 1);
+        counts.next = counts.refresh = counts.event = 0;
+    }
 }
 
 // Distances are never negative: their bits order as they do.

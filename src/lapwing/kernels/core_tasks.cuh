@@ -1,19 +1,8 @@
 // Orders carried out, and numbers that block 0 finds for its leader.
 #pragma once
 #include "core_auction.cuh"
-#include "core_search.cuh"
+#include "core_augment.cuh"
 
-// The best of all threads' keys (the least, or the greatest), in every thread of the block.
-__device__ inline uint64 best_in_block(Scratch& scratch, uint64 mine, bool least) {
-    const auto better = [least](uint64 a, uint64 b) { return (a < b) == least ? a : b; };
-    mine = warp_reduce(mine, better);
-    __syncthreads();
-    if (lane_index() == 0) scratch.keys[0][threadIdx.x / kWarp] = mine;
-    __syncthreads();
-    for (uint32 w = 0; w < kTeamThreads / kWarp; ++w) mine = better(mine, scratch.keys[0][w]);
-    __syncthreads();
-    return mine;
-}
 __device__ inline uint64 sum_in_block(Scratch& scratch, uint64 mine, uint32 turn) {
     mine = warp_reduce(mine, [](uint64 a, uint64 b) { return a + b; });
     if (lane_index() == 0) scratch.keys[turn % 2][threadIdx.x / kWarp] = mine;
@@ -66,40 +55,39 @@ __device__ inline void find_bound(const Team& team, Scratch& scratch, bool from_
     team.own.answer = static_cast<uint64>(__double_as_longlong(sum));
 }
 
-// f(distance) for this thread's share of the free columns that were reached.
+// f(distance) for this thread's share of the free columns; kFar if it was not reached.
 template <class F>
-__device__ inline void each_met(const State& state, uint32 met, F f) {
-    for (uint32 k = threadIdx.x; k < met; k += kTeamThreads) f(__ldcg(state.distance + settled(state.met_cols + k)));
+__device__ inline void each_free_col(const State& state, uint32 count, F f) {
+    for (uint32 k = threadIdx.x; k < count; k += kTeamThreads) f(__ldcg(state.distance + settled(state.free_cols + k)));
 }
-__device__ inline void find_farthest(const Team& team, Scratch& scratch, uint32 met) {
-    uint64 farthest = 0;
-    each_met(team.state, met, [&](uint64 key) { farthest = key > farthest ? key : farthest; });
-    farthest = best_in_block(scratch, farthest, false);
-    if (threadIdx.x == 0) team.own.answer = farthest;
+// The distance of the farthest free column that was reached; kFar if there is none.
+__device__ inline void find_farthest(const Team& team, Scratch& scratch, uint32 count) {
+    uint64 farthest = 0;  // and one, kFar becoming 0
+    each_free_col(team.state, count, [&](uint64 key) { farthest = key + 1 > farthest ? key + 1 : farthest; });
+    farthest = best_in_block(scratch.keys, farthest, false);
+    if (threadIdx.x == 0) team.own.answer = farthest - 1;
 }
-// The distance within which `wanted` free columns lie, of `met` that were reached.
-__device__ inline void find_cap(const Team& team, Scratch& scratch, uint32 met, uint32 wanted) {
-    if (met <= kSorted) {  // every key counts those before it
+// The distance within which `wanted` free columns lie, or kFar.
+__device__ inline void find_cap(const Team& team, Scratch& scratch, uint32 count, uint32 wanted) {
+    if (count <= kSorted) {  // every key counts those before it
         uint64 mine = 0;
-        if (threadIdx.x < met)
+        if (threadIdx.x < count)
             mine = scratch.sorted[threadIdx.x] =
-                __ldcg(team.state.distance + settled(team.state.met_cols + threadIdx.x));
+                __ldcg(team.state.distance + settled(team.state.free_cols + threadIdx.x));
         __syncthreads();
-        if (threadIdx.x >= met) return;
+        if (threadIdx.x >= count) return;
         uint32 rank = 0;
 #pragma unroll 8
-        for (uint32 k = 0; k < met; ++k)
+        for (uint32 k = 0; k < count; ++k)
             rank += scratch.sorted[k] < mine || (scratch.sorted[k] == mine && k < threadIdx.x);
         if (rank == wanted - 1) team.own.answer = mine;
         return;
     }
-    uint64 nearest = 0, farthest = 0;  // the smallest key with enough at or below it is in nearest..farthest
-    each_met(team.state, met, [&](uint64 key) { farthest = key > farthest ? key : farthest; });
-    farthest = best_in_block(scratch, farthest, false);
+    uint64 nearest = 0, farthest = kFar;  // the smallest key with enough at or below it is in nearest..farthest
     for (uint32 turn = 0; nearest < farthest; ++turn) {
         const uint64 middle = nearest + (farthest - nearest) / 2;
         uint64 below = 0;
-        each_met(team.state, met, [&](uint64 key) { below += key <= middle; });
+        each_free_col(team.state, count, [&](uint64 key) { below += key <= middle; });
         const uint64 all = sum_in_block(scratch, below, turn);
         if (all >= wanted)
             farthest = middle;
@@ -109,8 +97,8 @@ __device__ inline void find_cap(const Team& team, Scratch& scratch, uint32 met, 
     }
     // The bound becomes a distance, so that prices stay on the costs' grid.
     uint64 largest = 0;
-    each_met(team.state, met, [&](uint64 key) { largest = key <= farthest && key > largest ? key : largest; });
-    largest = best_in_block(scratch, largest, false);
+    each_free_col(team.state, count, [&](uint64 key) { largest = key <= farthest && key > largest ? key : largest; });
+    largest = best_in_block(scratch.keys, largest, false);
     if (threadIdx.x == 0) team.own.answer = largest;
 }
 
@@ -119,14 +107,11 @@ LAPWING_NOINLINE __device__ void carry_out() {
     State& state = shared().state;
     Scratch& scratch = shared().scratch;
     const Order& order = shared().desk.order;
-    const SearchStep& search = order.search;
+    const SearchRun& search = order.search;
     const Team team{state, shared().desk.counts, order.wide};
     switch (order.task) {
         case Task::free_all: return free_all(team);
-        case Task::auction_round:
-            offer(team, order.auction);
-            team.sync();
-            return settle_offers(team, order.auction);
+        case Task::rounds: return order.wide ? run_rounds<true>() : run_rounds<false>();
         case Task::refresh:
             for (uint32 at = team.block(); at < order.count; at += team.blocks()) {
                 list_row<false>(settled(state.refresh_rows + at));
@@ -134,32 +119,24 @@ LAPWING_NOINLINE __device__ void carry_out() {
             return;
         case Task::derive_u: return derive_u(team, order.count, false);
         case Task::derive_u_refreshed: return derive_u(team, order.count, true);
-        case Task::begin_search: return begin_search(team, order.count);
-        case Task::step:
-            relax(team, search);
+        case Task::gather_free: return gather_free(team);
+        case Task::steps: return order.wide ? run_steps<true>() : run_steps<false>();
+        case Task::doubt: return find_doubtful(team, search);
+        case Task::resolve: return order.wide ? resolve_doubts<true>() : resolve_doubts<false>();
+        case Task::lead: return find_leaders(team, search);
+        case Task::lead_full: return find_leaders_in_full(team, search, order.count);
+        case Task::claim: return claim_roots(team, search, order.count);
+        case Task::augment:
+            update_duals(team, search);
             team.sync();
-            return settle_changes(team, search);
-        case Task::doubt_free: return find_doubtful(team, search, true);
-        case Task::doubt: return find_doubtful(team, search, false);
-        case Task::resolve:
-            for (uint32 at = team.block(); at < order.count; at += team.blocks()) {
-                resolve_doubt(team, search, settled(state.refresh_rows + at));
-            }
+            match_paths(team, order.count);
             team.sync();
-            return settle_changes(team, search);
-        case Task::lead_free: return find_leaders(team, search, true);
-        case Task::lead: return find_leaders(team, search, false);
-        case Task::lead_full: return find_leaders_in_full(team, search);
-        case Task::claim: return claim_roots(team, search);
-        case Task::update: return update_duals(team, search, order.extra);
-        case Task::augment: return augment(team, search);
-        case Task::keep_free: return keep_free(team, order.count);
-        case Task::copy_free: return copy_free(team, order.count);
+            return gather_free(team);
         case Task::list_width: return find_list_width(team, scratch);
         case Task::start_bound: return find_bound(team, scratch, true);
         case Task::bound: return find_bound(team, scratch, false);
-        case Task::cap: return find_cap(team, scratch, order.count, order.extra);
-        case Task::farthest: return find_farthest(team, scratch, order.count);
+        case Task::cap: return find_cap(team, scratch, search.free_count, search.wanted);
+        case Task::farthest: return find_farthest(team, scratch, search.free_count);
         case Task::finish: return;
     }
 }
