@@ -133,7 +133,7 @@ int main(int argc, char** argv) {
         const int64 cols = random() % 3 ? rows : rows + static_cast<int64>(random() % largest);
         const int kind = static_cast<int>(random() % 10);
         const bool maximize = kind != 9 && random() % 4 == 0;
-        const unsigned blocks = 1 + random() % 3;
+        const unsigned blocks = 1 + random() % 4;
         lapwing::test::tally().where = "problem " + std::to_string(k) + ": " + std::to_string(rows) + " x " +
                                        std::to_string(cols) + ", kind " + std::to_string(kind) + ", blocks " +
                                        std::to_string(blocks);

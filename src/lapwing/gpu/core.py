@@ -18,7 +18,7 @@ from lapwing.gpu.workspace import Workspace
 _THREADS = CORE.constants["THREADS"]
 _SMALL_BLOCK = 256  # threads, of all kernels but the persistent one
 _LIST = 32  # kListSize of core_state.cuh
-_ARRAYS, _ALIGNMENT, _HEAD_BYTES = 32, 256, 4096  # at most so many arrays, each aligned, and what stands before them
+_ARRAYS, _ALIGNMENT, _HEAD_BYTES = 32, 256, 16384  # at most so many arrays, each aligned, and what stands before them
 _BLOCKS_A_PROCESSOR = 8  # of grids that walk over rows
 OPTIMAL, INFEASIBLE, INVALID, CONTRADICTION, UNFINISHED = range(5)
 

@@ -97,14 +97,22 @@ __device__ inline double widened(float16 c) {
 #endif
 }
 
-// A key whose unsigned order is the order of the doubles (-0 before +0; NaN outside), for atomicMin and atomicMax.
+// A key whose unsigned order is the order of the numbers (-0 before +0; NaN outside), and the number of a key.
 __device__ inline uint64 ordered(double x) {
     const int64 bits = __double_as_longlong(x);
     return static_cast<uint64>(bits < 0 ? ~bits : bits ^ (1ll << 63));
 }
+__device__ inline uint64 ordered(int64 x) { return static_cast<uint64>(x) ^ (1ull << 63); }
 __device__ inline double from_ordered(uint64 key) {
     const int64 bits = static_cast<int64>(key);
     return __longlong_as_double(bits < 0 ? bits ^ (1ll << 63) : ~bits);
+}
+template <class D>
+__device__ D from_order(uint64 key) {
+    if constexpr (D(0.5) != D(0))
+        return from_ordered(key);
+    else
+        return static_cast<int64>(key ^ (1ull << 63));
 }
 
 // --- memory -------------------------------------------------------------------------------------------------------
@@ -168,16 +176,40 @@ __device__ T warp_reduce(T value, Combine combine) {
     return value;
 }
 
+// The least of all lanes' values, in every lane.
+__device__ inline uint32 warp_min(uint32 x) {
+#if defined(LAPWING_EMULATION) || __CUDA_ARCH__ >= 800
+    return __reduce_min_sync(kAllLanes, x);
+#else
+    return warp_reduce(x, [](uint32 a, uint32 b) { return a < b ? a : b; });
+#endif
+}
+__device__ inline uint64 warp_min(uint64 x) {
+    const uint32 high = static_cast<uint32>(x >> 32), least = warp_min(high);
+    const uint32 low = warp_min(high == least ? static_cast<uint32>(x) : ~0u);
+    return static_cast<uint64>(least) << 32 | low;
+}
+// How many of `count` things before(k) holds for. All lanes call it, and get it.
+template <class Before>
+__device__ uint32 warp_count(uint32 count, Before before) {
+    uint32 all = 0;
+    for (uint32 base = 0; base < count; base += kWarp) {
+        const uint32 k = base + lane_index();
+        all += __popc(__ballot_sync(kAllLanes, k < count && before(k)));
+    }
+    return all;
+}
+
 // --- grid and cluster ---------------------------------------------------------------------------------------------
 
-// Waits for all threads of a cooperative launch; what they wrote to global memory before is seen after. Every thread of
-// every block calls it. `arrivals` is one word of global memory, zero before its first use ever; it needs no reset.
-// Block 0 adds what the others leave out to 2^31, so that the top bit flips once all have arrived.
-__device__ inline void grid_barrier(uint32* arrivals) {
+// Waits for all threads of the first `blocks` blocks of a cooperative launch; what they wrote to global memory before is seen
+// after. Every thread of these blocks calls it. `arrivals` is one word of global memory for this number of blocks, zero before
+// its first use ever; it needs no reset. Block 0 adds what the others leave out to 2^31, so that the top bit flips once all
+// have arrived.
+__device__ inline void grid_barrier(uint32* arrivals, uint32 blocks) {
     __syncthreads();
     if (threadIdx.x == 0) {
-        const uint32 others = gridDim.x - 1;
-        const uint32 step = blockIdx.x == 0 ? 0x80000000u - others : 1u;
+        const uint32 step = blockIdx.x == 0 ? 0x80000000u - (blocks - 1) : 1u;
         const uint32 before = add_release(arrivals, step);
         while (((before ^ load_acquire(arrivals)) & 0x80000000u) == 0) {
         }

@@ -30,7 +30,7 @@ extern "C" __global__ void __launch_bounds__(256) prepare(const Cost* cost, int6
     const int64 first = static_cast<int64>(blockIdx.x) * blockDim.x + threadIdx.x,
                 step = static_cast<int64>(gridDim.x) * blockDim.x;
     if (first == 0) {
-        *state.barrier = 0;
+        state.barrier[0] = state.barrier[kLine] = 0;
         *state.counts = Counts{};
         *state.report = Report{};
         state.report->invalid_row = rows;

@@ -28,60 +28,18 @@ __device__ inline Dual of_units(uint64 units, double unit) {
     return static_cast<Dual>(static_cast<double>(units) * unit);
 }
 
-// The nearest candidate of a row and the distance of the second nearest, by the kRowLanes lanes of the row.
+// The nearest of a row's candidates and the distance of the second nearest, by the warp of the row.
 struct Nearest {
+    Dual x;  // cost - v of the lane's candidate; infinity where the list has ended
     Dual first, second;
-    uint32 place;  // of the first in the list
+    uint32 ties;  // lanes whose candidates are nearest
 };
-__device__ inline Nearest nearest_of_lanes(Nearest mine) {
-#pragma unroll
-    for (uint32 d = kRowLanes / 2; d > 0; d /= 2) {
-        const Dual first = __shfl_xor_sync(kAllLanes, mine.first, d),
-                   second = __shfl_xor_sync(kAllLanes, mine.second, d);
-        const uint32 place = __shfl_xor_sync(kAllLanes, mine.place, d);
-        const bool theirs = first < mine.first || (first == mine.first && place < mine.place);
-        const Dual loser = theirs ? mine.first : first;
-        mine.second = second < mine.second ? second : mine.second;
-        mine.second = loser < mine.second ? loser : mine.second;
-        mine.first = theirs ? first : mine.first;
-        mine.place = theirs ? place : mine.place;
-    }
-    return mine;
-}
-
-// x[k] = cost - v of the lane's candidates (infinity where the list has ended), and the nearest of the whole list.
-__device__ inline Nearest nearest_candidate(const State& state, const Candidates& mine, uint32 part, Dual* x) {
-#pragma unroll
-    for (uint32 k = 0; k < kLaneCandidates; ++k) {
-        x[k] = mine.col[k] >= 0 ? mine.cost[k] - settled(state.v + mine.col[k]) : infinity<Dual>();
-    }
-    Nearest best = {x[0], infinity<Dual>(), part * kLaneCandidates};
-#pragma unroll
-    for (uint32 k = 1; k < kLaneCandidates; ++k) {
-        const bool nearer = x[k] < best.first;
-        const Dual loser = nearer ? best.first : x[k];
-        best.second = loser < best.second ? loser : best.second;
-        best.place = nearer ? part * kLaneCandidates + k : best.place;
-        best.first = nearer ? x[k] : best.first;
-    }
-    return nearest_of_lanes(best);
-}
-
-// The place of the first free column at distance `first`, or `place` if there is none.
-__device__ inline uint32 free_among_ties(const State& state, const Candidates& mine, uint32 part, const Dual* x,
-                                         Dual first, uint32 place) {
-    uint32 found = kListSize;
-#pragma unroll
-    for (uint32 k = 0; k < kLaneCandidates; ++k) {
-        if (x[k] != first || found < kListSize || mine.col[k] < 0) continue;
-        if (settled(state.col_to_row + mine.col[k]) < 0) found = part * kLaneCandidates + k;
-    }
-#pragma unroll
-    for (uint32 d = kRowLanes / 2; d > 0; d /= 2) {
-        const uint32 other = __shfl_xor_sync(kAllLanes, found, d);
-        found = other < found ? other : found;
-    }
-    return found < kListSize ? found : place;
+__device__ inline Nearest nearest_candidate(const State& state, Candidate mine) {
+    const Dual x = mine.col >= 0 ? mine.cost - settled(state.v + mine.col) : infinity<Dual>();
+    const uint64 key = ordered(x), first = warp_min(key);
+    const uint32 ties = __ballot_sync(kAllLanes, key == first);
+    const uint64 second = warp_min(lane_index() == __ffs(ties) - 1 ? ~0ull : key);
+    return {x, from_order<Dual>(first), from_order<Dual>(second), ties};
 }
 
 // The lists of a run: block 0 alone has its own in shared memory.
@@ -106,23 +64,22 @@ __device__ inline void offer(const Team& team, const RoundLists& lists, const Au
         const int32 j = lists.target[!run.present][index];
         if (j >= 0) __stcg(state.offer[!run.present] + j, uint64(0));  // several may
     });
-    team.each_by_lanes(run.count, [&](uint32 index, uint32 part) {
-        const bool there = index < run.count;
-        const int32 i = there ? lists.row[run.present][index] : 0;
-        const Candidates mine = load_candidates(state, i, part);
+    team.each_by_warp(run.count, [&](uint32 index) {
+        const int32 i = lists.row[run.present][index];
+        const Candidate mine = load_candidate(state, i);
         const Dual tau = settled(state.tau + i);
-        Dual x[kLaneCandidates];
-        Nearest nearest = nearest_candidate(state, mine, part, x);
-        if (run.epsilon == 0) nearest.place = free_among_ties(state, mine, part, x, nearest.first, nearest.place);
-        const bool proven = nearest.first <= tau, waits = there && !proven && part == 0;
-        if (const uint32 place = take_place(&counts_of<wide>(team, run.rounds).refresh, waits); waits)
-            state.refresh_rows[place] = i;
-        if (!there || part != nearest.place / kLaneCandidates) return;
-        int32 j = kNone;
-#pragma unroll
-        for (uint32 k = 0; k < kLaneCandidates; ++k) j = nearest.place % kLaneCandidates == k ? mine.col[k] : j;
-        const bool offers = proven && j >= 0;
+        const Nearest nearest = nearest_candidate(state, mine);
+        uint32 ties = nearest.ties;
+        if (run.epsilon == 0) {  // a free one of the nearest
+            const bool tie = (ties >> lane_index() & 1) != 0 && mine.col >= 0;
+            const uint32 free = __ballot_sync(kAllLanes, tie && settled(state.col_to_row + mine.col) < 0);
+            ties = free != 0 ? free : ties;
+        }
+        const int32 j = __shfl_sync(kAllLanes, mine.col, __ffs(ties) - 1);
+        if (lane_index() != 0) return;
+        const bool proven = nearest.first <= tau, offers = proven && j >= 0;
         lists.target[run.present][index] = offers ? j : kNone;
+        if (!proven) state.refresh_rows[atomicAdd(&counts_of<wide>(team, run.rounds).refresh, 1u)] = i;
         if (!offers) return;
         const Dual second = nearest.second < tau ? nearest.second : tau;
         const uint64 units =
@@ -163,7 +120,7 @@ __device__ inline void settle_offers(const Team& team, const RoundLists& lists, 
 template <bool wide>
 LAPWING_NOINLINE __device__ void run_rounds() {
     State& state = shared().state;
-    const Team team{state, shared().desk.counts, wide};
+    const Team team{state, shared().desk.counts, wide, shared().desk.order.blocks};
     AuctionRun run = shared().desk.order.auction;
     const RoundLists lists = round_lists<wide>(state);
     if (!wide) {
@@ -190,7 +147,7 @@ LAPWING_NOINLINE __device__ void run_rounds() {
         run.moved = counts.event != 0;
         run.present ^= 1;
         ++run.rounds;
-    } while (!run.ended() && !run.refreshes() && (wide ? run.count > kNarrowRows : run.count <= kNarrowRows));
+    } while (!run.ended() && !run.refreshes() && suits<wide>(team, run.count));
     if (!wide) {
         for (uint32 k = threadIdx.x; k < run.count; k += kTeamThreads)
             state.rows_at_work[run.present][k] = lists.row[run.present][k];
@@ -217,24 +174,20 @@ __device__ inline void free_all(const Team& team) {
 // time, those in refresh_rows; the first time, rows that their list does not prove go there.
 __device__ inline void derive_u(const Team& team, uint32 count, bool refreshed) {
     State& state = team.state;
-    team.each_by_lanes(count, [&](uint32 index, uint32 part) {
-        const bool there = index < count;
-        const int32 i = !there ? 0 : refreshed ? settled(state.refresh_rows + index) : static_cast<int32>(index);
-        const Candidates mine = load_candidates(state, i, part);
-        const int32 own = __ldcg(state.row_to_col + i);  // which one of the lanes will write
-        Dual x[kLaneCandidates];
-        const Nearest nearest = nearest_candidate(state, mine, part, x);
-        bool tight = false;
-#pragma unroll
-        for (uint32 k = 0; k < kLaneCandidates; ++k) tight |= mine.col[k] == own && own >= 0 && x[k] == nearest.first;
-        const uint32 lanes = ((1u << kRowLanes) - 1) << (lane_index() / kRowLanes * kRowLanes);
-        const bool keeps = (__ballot_sync(kAllLanes, tight) & lanes) != 0;
-        const bool speaks = there && part == 0, proven = nearest.first <= settled(state.tau + i);
-        if (!refreshed) append(team, state.refresh_rows, &Counts::refresh, speaks && !proven ? i : kNone);
-        if (speaks && proven) {
+    team.each_by_warp(count, [&](uint32 index) {
+        const int32 i = refreshed ? settled(state.refresh_rows + index) : static_cast<int32>(index);
+        const Candidate mine = load_candidate(state, i);
+        const int32 own = settled(state.row_to_col + i);
+        const Nearest nearest = nearest_candidate(state, mine);
+        const bool keeps = __any_sync(kAllLanes, mine.col == own && own >= 0 && nearest.x == nearest.first);
+        if (lane_index() != 0) return;
+        if (nearest.first <= settled(state.tau + i)) {
             state.u[i] = nearest.first < infinity<Dual>() ? nearest.first : Dual(0);
-            if (!keeps && own >= 0) __stcg(state.col_to_row + own, kNone);
-            if (!keeps) __stcg(state.row_to_col + i, kNone);
+            if (keeps) return;
+            if (own >= 0) state.col_to_row[own] = kNone;
+            state.row_to_col[i] = kNone;
+        } else if (!refreshed) {
+            state.refresh_rows[atomicAdd(team.wide ? &state.counts->refresh : &team.own.refresh, 1u)] = i;
         }
     });
 }

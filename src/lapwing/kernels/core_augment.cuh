@@ -18,35 +18,29 @@ __device__ inline void lead(const State& state, int32 i, int32 j, Dual cost, uin
 // Leaders among the candidates of the rows of reached columns, and of free rows; and the free columns within the cap.
 __device__ inline void find_leaders(const Team& team, const SearchRun& run) {
     State& state = team.state;
-    const uint32 cols = state.matrix.cols, count = cols + run.free_count;
-    team.each_by_lanes(count, [&](uint32 index, uint32 part) {
+    const uint32 cols = state.matrix.cols;
+    team.each_by_warp(cols + run.free_count, [&](uint32 index) {
         int32 i = kNone, through = kNone;
-        uint64 key = kFar;
+        uint64 key = 0;
         if (index < cols) {
-            key = __ldcg(state.distance + index);
             through = static_cast<int32>(index);
-            if (key <= run.cap && key != kFar) i = settled(state.col_to_row + index);
-        } else if (index < count) {
-            key = 0;
+            key = __ldcg(state.distance + index);
+            if (key > run.cap || key == kFar) return;
+            i = settled(state.col_to_row + index);
+        } else {
             i = settled(state.free_rows + index - cols);
         }
-        const bool met = through >= 0 && i < 0 && part == 0 && key <= run.cap && key != kFar;
-        append(team, state.met_cols, &Counts::met, met ? through : kNone);
-        if (i < 0) return;
+        if (i < 0) return append(team, state.met_cols, &Counts::met, lane_index() == 0 ? through : kNone);
         const Dual distance = from_key<Dual>(key), u = settled(state.u + i);
         const uint32 row_step = through < 0 ? 0 : __ldcg(state.step + through);
-        const Candidates mine = load_candidates(state, i, part);
-#pragma unroll
-        for (uint32 k = 0; k < kLaneCandidates; ++k) {
-            if (mine.col[k] >= 0 && mine.col[k] != through)
-                lead(state, i, mine.col[k], mine.cost[k], run.cap, row_step, distance, u);
-        }
+        const Candidate mine = load_candidate(state, i);
+        if (mine.col >= 0 && mine.col != through) lead(state, i, mine.col, mine.cost, run.cap, row_step, distance, u);
     });
 }
 // The same for rows all of whose columns were looked at, a block each.
 __device__ inline void find_leaders_in_full(const Team& team, const SearchRun& run, uint32 count) {
     State& state = team.state;
-    for (uint32 index = team.block(); index < count; index += team.blocks()) {
+    for (uint32 index = team.block(); index < count; index += team.blocks) {
         const int32 i = settled(state.full_rows + index), own = settled(state.row_to_col + i);
         const Dual distance = own < 0 ? Dual(0) : from_key<Dual>(__ldcg(state.distance + own));
         const Dual u = settled(state.u + i);

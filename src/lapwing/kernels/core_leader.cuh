@@ -11,19 +11,32 @@ struct Tuning {
     static constexpr int unit_bits = 30;        // the grid of offers is so many powers of two finer than a list's width
 };
 
-// Past L1, by one warp.
+// From and to global memory, past L1, by one warp.
 template <class T>
 __device__ void copy_words(T* to, const T* from) {
     const uint32* words = reinterpret_cast<const uint32*>(from);
     for (uint32 k = lane_index(); k < sizeof(T) / 4; k += kWarp) reinterpret_cast<uint32*>(to)[k] = __ldcg(words + k);
 }
+template <class T>
+__device__ void store_words(T* to, const T& from) {
+    const uint32* words = reinterpret_cast<const uint32*>(&from);
+    for (uint32 k = lane_index(); k < sizeof(T) / 4; k += kWarp) __stcg(reinterpret_cast<uint32*>(to) + k, words[k]);
+}
 
-// The order on the desk, by the threads of block 0 that call it, and the other blocks if it is wide.
+// The blocks of an order wait for it: the first of them at their own barrier, the others at that of the grid.
+__device__ inline void meet(bool all) {
+    State& state = shared().state;
+    grid_barrier(state.barrier + (middle_blocks() < gridDim.x ? kLine : 0), middle_blocks());
+    if (all) grid_barrier(state.barrier, gridDim.x);
+}
+// The order on the desk, by the threads of block 0 that call it, and the other blocks that it names.
 __device__ inline void execute() {
-    const bool wide = shared().desk.order.wide;
-    if (wide) grid_barrier(shared().state.barrier);
+    const Order& order = shared().desk.order;
+    const Team team{shared().state, shared().desk.counts, order.wide, order.blocks};
+    const bool wide = order.wide;
+    if (wide) meet(order.blocks == gridDim.x);
     carry_out();
-    if (wide) grid_barrier(shared().state.barrier);
+    if (wide) team.sync();
 }
 
 // The rest of block 0.
@@ -34,27 +47,35 @@ __device__ void assist() {
         execute();
         __syncthreads();
     }
-    if (gridDim.x > 1) grid_barrier(shared().state.barrier);
+    meet(true);
 }
 // The other blocks.
 __device__ void serve() {
+    State& state = shared().state;
+    const Order& order = shared().desk.order;
+    const bool first = blockIdx.x < middle_blocks();
     for (;;) {
-        grid_barrier(shared().state.barrier);
-        if (threadIdx.x < kWarp) copy_words(&shared().desk.order, shared().state.order);
+        if (first)
+            meet(false);
+        else
+            grid_barrier(state.barrier, gridDim.x);
+        if (threadIdx.x < kWarp) copy_words(&shared().desk.order, state.order);
         __syncthreads();
-        if (shared().desk.order.task == Task::finish) return;
+        if (first && order.blocks == gridDim.x) grid_barrier(state.barrier, gridDim.x);
+        if (order.task == Task::finish) return;
         carry_out();
-        grid_barrier(shared().state.barrier);
+        Team{state, shared().desk.counts, true, order.blocks}.sync();
     }
 }
 
 // By the leader's warp: has the order on the desk carried out.
-LAPWING_NOINLINE __device__ void give_out(bool wide) {
+LAPWING_NOINLINE __device__ void give_out() {
     State& state = shared().state;
     Desk& desk = shared().desk;
-    if (wide && lane_index() == 0) {
-        *state.counts = desk.counts;
-        *state.order = desk.order;
+    const bool wide = desk.order.wide;
+    if (wide) {
+        store_words(state.counts, desk.counts);
+        store_words(state.order, desk.order);
     }
     __syncthreads();
     execute();
@@ -78,31 +99,33 @@ class Leader {
             bound_ = __longlong_as_double(static_cast<int64>(ask(Task::bound, state_.matrix.rows)));
         }
         conclude(status);
-        publish(Task::finish, 0, true);
-        if (lane_index() == 0) *state_.order = order_;
+        if (lane_index() == 0) order_ = {Task::finish, true, gridDim.x, 0, auction_, search_};
+        __syncwarp();
+        store_words(state_.order, order_);
         __syncthreads();
-        if (gridDim.x > 1) grid_barrier(state_.barrier);
+        meet(true);
     }
 
   private:
     __device__ bool square() const { return state_.matrix.rows == state_.matrix.cols; }
 
-    __device__ void publish(Task task, uint32 count, bool wide) {
-        if (lane_index() == 0) order_ = {task, wide, count, auction_, search_};
+    __device__ void perform(Task task, uint32 count, bool wide, uint32 blocks) {
+        if (lane_index() == 0) order_ = {task, wide, blocks, count, auction_, search_};
         __syncwarp();
+        give_out();
     }
     // Has a task done, by all blocks if there are at least `wide_from` things to do.
     __device__ void perform(Task task, uint32 count, uint32 wide_from = Tuning::wide_count) {
         if (count == 0) return;
         const bool wide = count >= wide_from;
-        publish(task, count, wide);
-        give_out(wide);
+        perform(task, count, wide, wide ? gridDim.x : 1);
     }
-    // Has a run of rounds or steps done.
-    __device__ void run(Task task, uint32 count, uint32 wide_from = kNarrowRows + 1) {
+    // Has a run of rounds or steps done, by a team that suits the rows at work; or what begins steps.
+    __device__ void run(Task task, uint32 rows) {
         if (lane_index() < 2) counts_.step[lane_index()] = {};
         __syncwarp();
-        perform(task, count, wide_from);
+        perform(task, rows, rows > kNarrowRows,
+                rows > kMiddleRows ? gridDim.x : rows > kNarrowRows ? middle_blocks() : 1);
         auction_ = order_.auction;
         search_ = order_.search;
         __syncwarp();
@@ -206,8 +229,16 @@ class Leader {
             const uint32 doubtful = take(counts_.refresh);
             if (doubtful == 0) return;
             refreshes_ += doubtful;
-            run(Task::resolve, doubtful, 2);
+            resolve(doubtful);
         }
+    }
+
+    __device__ void resolve(uint32 doubtful) {
+        if (lane_index() < 2) counts_.step[lane_index()] = {};
+        __syncwarp();
+        perform(Task::resolve, doubtful, 2);
+        search_ = order_.search;
+        __syncwarp();
     }
 
     // Augments along disjoint paths within the cap, and moves the duals. False if there is a contradiction.

@@ -20,6 +20,7 @@ constexpr uint32 kSorted = THREADS < 512 ? THREADS : 512;  // distances that are
 // Of the block's shared memory; free to use before and after.
 struct ListScratch {
     Dual value[kCollected];
+    ListCost cost[kCollected];
     int32 order[kCollected];     // tie_order of its column
     Dual offers[2 * kListSize];  // to the bound: at least kWanted, and less than as many again as there are warps
     uint32 below, tied;          // collected, and how many values tie with the bound
@@ -31,16 +32,10 @@ struct ListScratch {
 struct RoundScratch {
     int32 row[2][kNarrowRows], target[2][kNarrowRows];
 };
-// A step's rows, and their distances as it began.
-struct StepScratch {
-    Reached at[kNarrowRows];
-    Dual distance[kNarrowRows];
-};
 
 union Scratch {
     ListScratch list;
     RoundScratch rounds;
-    StepScratch step;
     uint64 keys[2][kMostWarps];
     uint64 sorted[kSorted];
     Dual widths[kWidthSamples];
@@ -125,14 +120,6 @@ __device__ inline uint32 coarse(Dual x) {
     const int32 bits = __float_as_int(static_cast<float>(x));
     return static_cast<uint32>(bits < 0 ? ~bits : bits ^ (1 << 31));
 }
-__device__ inline uint32 warp_min(uint32 x) {
-#if defined(LAPWING_EMULATION) || __CUDA_ARCH__ >= 800
-    return __reduce_min_sync(kAllLanes, x);
-#else
-    return warp_reduce(x, [](uint32 a, uint32 b) { return a < b ? a : b; });
-#endif
-}
-
 // The column at which row i's ties begin, and where column j stands among them.
 __device__ inline int32 first_tie(const Matrix& matrix, int32 i) {
     return static_cast<int32>(static_cast<int64>(i) * matrix.cols / matrix.rows);
@@ -141,30 +128,39 @@ __device__ inline int32 tie_order(int32 first, int32 cols, int32 j) {
     return j >= first ? j - first : j - first + cols;
 }
 
-// A value below which, or at which, there are at least kWanted of the block's `least`, one a thread; infinity if they are
-// fewer. Every thread gets it.
-__device__ inline Dual list_bound(ListScratch& scratch, Dual least) {
-    const uint32 warps = blockDim.x / kWarp, lane = lane_index();
-    const uint32 turns = (kWanted + warps - 1) / warps, offers = turns * warps;
+// A value below which, or at which, there are at least kWanted of the block's `least`, one a thread, of the first `sharing`
+// threads; infinity if they are fewer. Every thread gets it.
+__device__ inline Dual list_bound(ListScratch& scratch, Dual least, uint32 sharing) {
+    const uint32 warps = blockDim.x / kWarp, warp = threadIdx.x / kWarp, lane = lane_index();
+    const uint32 share = (sharing + kWarp - 1) / kWarp, offering = share < warps ? share : warps;
+    const uint32 turns = (kWanted + offering - 1) / offering, offers = turns * offering;
     uint32 mine = coarse(least);
-    for (uint32 turn = 0; turn < turns; ++turn) {
+    for (uint32 turn = 0; turn < turns && warp < offering; ++turn) {
         const uint32 smallest = warp_min(mine);
         const uint32 at = __ffs(__ballot_sync(kAllLanes, mine == smallest)) - 1;
         const Dual value = smallest == kTaken ? infinity<Dual>() : __shfl_sync(kAllLanes, least, at);
         if (lane == at) mine = kTaken;
-        if (lane == 0) scratch.offers[turn * warps + threadIdx.x / kWarp] = value;
+        if (lane == 0) scratch.offers[turn * offering + warp] = value;
     }
     __syncthreads();
-    if (threadIdx.x < offers) {
-        const Dual x = scratch.offers[threadIdx.x];
-        uint32 rank = 0;
-#pragma unroll 8
-        for (uint32 k = 0; k < offers; ++k)
-            rank += (scratch.offers[k] < x) | ((scratch.offers[k] == x) & (k < threadIdx.x));
-        if (rank == kWanted - 1) scratch.next_bound = x;
+    for (uint32 k = warp; k < offers; k += warps) {
+        const Dual x = scratch.offers[k];
+        const uint32 before = warp_count(offers, [&](uint32 other) {
+            return scratch.offers[other] < x || (scratch.offers[other] == x && other < k);
+        });
+        if (before == kWanted - 1 && lane == 0) scratch.next_bound = x;
     }
     __syncthreads();
     return scratch.next_bound;
+}
+
+// The place of a collected value among `count`. All lanes of a warp call it for the same.
+__device__ inline uint32 place_among(const ListScratch& scratch, uint32 count, uint32 mine) {
+    const Dual x = scratch.value[mine];
+    const int32 order = scratch.order[mine];
+    return warp_count(count, [&](uint32 k) {
+        return scratch.value[k] < x || (scratch.value[k] == x && scratch.order[k] < order);
+    });
 }
 
 // Adds ties with `bound` to what was collected until there are kWanted, in tie_order.
@@ -178,7 +174,8 @@ __device__ inline void collect_ties(const State& state, int32 i, ListScratch& sc
         if (begin >= kWanted) return;
         const int32 order = base + static_cast<int32>(threadIdx.x);
         const int32 j = order < matrix.cols - first ? order + first : order + first - matrix.cols;
-        const bool tie = order < matrix.cols && matrix.minimised(matrix.row(i)[j]) - __ldcg(state.v + j) == bound;
+        const Dual cost = order < matrix.cols ? matrix.minimised(matrix.row(i)[j]) : infinity<Dual>();
+        const bool tie = order < matrix.cols && cost - __ldcg(state.v + j) == bound;
         const uint32 ties = __ballot_sync(kAllLanes, tie);
         if (lane_index() == 0) scratch.ahead[warp] = __popc(ties);
         __syncthreads();
@@ -189,6 +186,7 @@ __device__ inline void collect_ties(const State& state, int32 i, ListScratch& sc
         }
         if (tie && at < kCollected) {
             scratch.value[at] = bound;
+            scratch.cost[at] = static_cast<ListCost>(cost);
             scratch.order[at] = order;
         }
         __syncthreads();
@@ -201,19 +199,15 @@ __device__ inline void collect_ties(const State& state, int32 i, ListScratch& sc
 __device__ inline void write_list(const State& state, int32 i, const ListScratch& scratch, uint32 count) {
     const int64 list = static_cast<int64>(i) * kListSize;
     const int32 first = first_tie(state.matrix, i), cols = state.matrix.cols;
-    for (uint32 mine = threadIdx.x; mine < count; mine += blockDim.x) {
-        const Dual x = scratch.value[mine];
+    for (uint32 mine = threadIdx.x / kWarp; mine < count; mine += blockDim.x / kWarp) {
+        const uint32 rank = place_among(scratch, count, mine);
+        if (lane_index() != 0) continue;
         const int32 order = scratch.order[mine];
-        uint32 rank = 0;
-#pragma unroll 8
-        for (uint32 k = 0; k < count; ++k)
-            rank += (scratch.value[k] < x) | ((scratch.value[k] == x) & (scratch.order[k] < order));
         if (rank < kListSize) {
-            const int32 j = order < cols - first ? order + first : order + first - cols;
-            state.list_col[list + rank] = j;
-            state.list_cost[list + rank] = static_cast<ListCost>(state.matrix.minimised(state.matrix.row(i)[j]));
+            state.list_col[list + rank] = order < cols - first ? order + first : order + first - cols;
+            state.list_cost[list + rank] = scratch.cost[mine];
         }
-        if (rank == kListSize) state.tau[i] = x;
+        if (rank == kListSize) state.tau[i] = scratch.value[mine];
     }
     for (uint32 rank = count + threadIdx.x; rank < kListSize; rank += blockDim.x) state.list_col[list + rank] = kNone;
     if (threadIdx.x == 0 && count <= kListSize) state.tau[i] = infinity<Dual>();
@@ -225,36 +219,36 @@ template <bool frozen>
 LAPWING_NOINLINE __device__ bool list_row(int32 i) {
     const State& state = shared().state;
     ListScratch& scratch = shared().scratch.list;
-    const int32 first = first_tie(state.matrix, i);
+    const int32 first = first_tie(state.matrix, i), cols = state.matrix.cols;
     Dual least = infinity<Dual>();
     bool invalid = false;
     for_share<frozen>(state, i, [&](int32, Dual cost, Dual x) {
         invalid |= !state.matrix.valid(cost);
         least = x < least ? x : least;
     });
-    Dual bound = list_bound(scratch, least);
+    constexpr int32 size = Pack<Cost>::size;
+    const int32 tail = cols % size, packs = cols / size, shares = packs > tail ? packs : tail;
+    Dual bound = list_bound(scratch, least, state.matrix.aligned() ? shares : cols);
     for (;;) {
         __syncthreads();
         if (threadIdx.x == 0) scratch.below = scratch.tied = 0;
         __syncthreads();
-        for_share<frozen>(state, i, [&](int32 j, Dual, Dual x) {
+        for_share<frozen>(state, i, [&](int32 j, Dual cost, Dual x) {
             if (!(x <= bound) || !(x < infinity<Dual>())) return;
             if (x == bound) {
                 atomicAdd(&scratch.tied, 1u);
             } else if (const uint32 at = atomicAdd(&scratch.below, 1u); at < kCollected) {
                 scratch.value[at] = x;
-                scratch.order[at] = tie_order(first, state.matrix.cols, j);
+                scratch.cost[at] = static_cast<ListCost>(cost);
+                scratch.order[at] = tie_order(first, cols, j);
             }
         });
         __syncthreads();
         if (scratch.below <= kCollected) break;
         // Too many: the kWanted-th smallest of those that fitted is a lower bound that still has enough at or below it.
-        for (uint32 mine = threadIdx.x; mine < kCollected; mine += blockDim.x) {
-            uint32 rank = 0;
-            for (uint32 k = 0; k < kCollected; ++k) {
-                rank += scratch.value[k] < scratch.value[mine] || (scratch.value[k] == scratch.value[mine] && k < mine);
-            }
-            if (rank == kWanted - 1) scratch.next_bound = scratch.value[mine];
+        for (uint32 mine = threadIdx.x / kWarp; mine < kCollected; mine += blockDim.x / kWarp) {
+            if (place_among(scratch, kCollected, mine) == kWanted - 1 && lane_index() == 0)
+                scratch.next_bound = scratch.value[mine];
         }
         __syncthreads();
         bound = scratch.next_bound;

@@ -26,9 +26,11 @@ struct AuctionRun {
 // Steps of a search; what begins a run, and what came of it.
 struct SearchRun {
     uint32 number;   // of the step; counts on from search to search
-    uint32 count;    // of what is worked on
-    uint32 present;  // the frontier is frontier[present]
-    uint32 search;   // number of the search
+    uint32 count;    // of the frontier, frontier[present]
+    uint32 done;     // so many of it are
+    uint32 begun;    // number of the first step over it
+    uint32 present;
+    uint32 search;  // number of the search
     uint32 free_count;
     uint32 wanted;  // free columns are to be reached, at least
     uint64 cap;     // distances above it do not matter
@@ -59,8 +61,9 @@ enum class Task : uint32 {
 
 struct Order {
     Task task;
-    bool wide;     // all blocks carry it out
-    uint32 count;  // how much there is to do
+    bool wide;      // not by block 0 alone
+    uint32 blocks;  // that carry it out
+    uint32 count;   // how much there is to do
     AuctionRun auction;
     SearchRun search;
 };

@@ -15,7 +15,7 @@
 //
 // Where columns outnumber rows, the prices of free columns must stay at zero: the cap is then the nearest free column's.
 //
-// Cost: a step takes the lists and v of the frontier, one atomic for each distance that falls, 2 barriers.
+// Cost: a step takes the lists and v of the frontier, two atomics for each distance that falls, 2 barriers.
 #pragma once
 #include "core_lists.cuh"
 
@@ -24,95 +24,52 @@ __device__ inline Dual reduced(Dual cost, Dual v, Dual u) {
     return x > Dual(0) ? x : Dual(0);
 }
 
-// Columns col[k] are at distance x[k] or nearer, where they were at known[k]; those of kNone are not meant. All lanes of a warp
-// call it. What takes long is on its way at once, and the frontier grows once.
-template <bool wide, uint32 n>
-__device__ inline void reach(const Team& team, const SearchRun& run, const int32 (&col)[n], const Dual (&x)[n],
-                             const uint64 (&known)[n]) {
+// Column `col` is at distance x or nearer, where it was at `known`; kNone is not meant. All lanes of a warp call it. What takes
+// long is on its way at once, and the frontier grows once.
+template <bool wide>
+__device__ inline void reach(const Team& team, const SearchRun& run, int32 col, Dual x, uint64 known) {
     State& state = team.state;
-    uint32 last[n];  // step in which it fell before this one
-    int32 holder[n];
-#pragma unroll
-    for (uint32 k = 0; k < n; ++k) {
-        const uint64 key = as_key(x[k]);
-        const bool falls =
-            col[k] >= 0 && key <= run.cap && key < known[k];  // perhaps not through us, but in this step
-        last[k] = run.number;
-        holder[k] = 0;
-        if (falls) {
-            atomicMin(state.distance + col[k], key);
-            last[k] = atomicExch(state.step + col[k], run.number);
-            holder[k] = settled(state.col_to_row + col[k]);
-            if (run.wanted == 1 && holder[k] < 0) atomicMin(wide ? &state.counts->nearest : &team.own.nearest, key);
-        }
+    const uint64 key = as_key(x);
+    uint32 last = run.begun;  // the step in which it fell before this one
+    int32 holder = 0;
+    if (col >= 0 && key <= run.cap && key < known) {  // it falls, perhaps not through us, but in this step
+        atomicMin(state.distance + col, key);
+        last = atomicExch(state.step + col, run.number);
+        holder = settled(state.col_to_row + col);
+        if (run.wanted == 1 && holder < 0) atomicMin(wide ? &state.counts->nearest : &team.own.nearest, key);
     }
-    uint32 adding[n], all = 0;
-    bool free = false;
-#pragma unroll
-    for (uint32 k = 0; k < n; ++k) {
-        free |= holder[k] < 0;
-        adding[k] = __ballot_sync(kAllLanes, last[k] != run.number && holder[k] >= 0);
-        all += __popc(adding[k]);
-    }
-    StepCounts& counts = counts_of<wide>(team, run.number);
-    raise(&counts.event, free);
-    if (all == 0) return;
-    const uint32 lane = lane_index(), before = (1u << lane) - 1;
-    uint32 place = 0;
-    if (lane == 0) place = atomicAdd(&counts.next, all);
-    place = __shfl_sync(kAllLanes, place, 0);
-#pragma unroll
-    for (uint32 k = 0; k < n; ++k) {
-        if (adding[k] >> lane & 1) state.frontier[!run.present][place + __popc(adding[k] & before)] = {holder[k], col[k]};
-        place += __popc(adding[k]);
-    }
+    StepCounts& counts = counts_of<wide>(team, run.present);
+    raise(&counts.event, holder < 0);
+    const bool adds = last < run.begun && holder >= 0;
+    const uint32 place = take_place(&counts.next, adds);
+    if (adds) state.frontier[!run.present][place] = {holder, col};
 }
 
-// The distances from which a step looks.
+// One step of as much of the frontier as there are warps, one candidate a lane. What a row's distance is, is settled before
+// any falls.
 template <bool wide>
-__device__ inline void note_distances(const Team& team, const SearchRun& run) {
+__device__ inline void take_step(const Team& team, const SearchRun& run) {
     State& state = team.state;
-    team.each(run.count, [&](uint32 index) {
-        const Reached at = settled(state.frontier[run.present] + index);
-        const Dual distance = at.col >= 0 ? from_key<Dual>(__ldcg(state.distance + at.col)) : Dual(0);
-        if constexpr (wide) {
-            state.row_distance[at.row] = distance;
-        } else {
-            shared().scratch.step.at[index] = at;
-            shared().scratch.step.distance[index] = distance;
-        }
-    });
-}
-
-// The frontier's candidates.
-template <bool wide>
-__device__ inline void relax(const Team& team, const SearchRun& run) {
-    State& state = team.state;
-    team.each_by_lanes(run.count, [&](uint32 index, uint32 part) {
-        const bool there = index < run.count;
-        Reached at = {0, kNone};
-        Dual distance = Dual(0);
-        if constexpr (wide) {
-            if (there) at = settled(state.frontier[run.present] + index);
-            distance = settled(state.row_distance + at.row);
-        } else if (there) {
-            at = shared().scratch.step.at[index];
-            distance = shared().scratch.step.distance[index];
-        }
-        Candidates mine = load_candidates(state, at.row, part);
-        const Dual u = settled(state.u + at.row);
-        Dual x[kLaneCandidates];
-        uint64 known[kLaneCandidates];
-#pragma unroll
-        for (uint32 k = 0; k < kLaneCandidates; ++k) {
-            if (!there || mine.col[k] == at.col) mine.col[k] = kNone;
-            x[k] = mine.col[k] >= 0 ? settled(state.v + mine.col[k]) : Dual(0);
-            known[k] = mine.col[k] >= 0 ? __ldcg(state.distance + mine.col[k]) : 0;
-        }
-#pragma unroll
-        for (uint32 k = 0; k < kLaneCandidates; ++k) x[k] = distance + reduced(mine.cost[k], x[k], u);
-        reach<wide>(team, run, mine.col, x, known);
-    });
+    const uint32 index = run.done + team.warp();
+    const bool there = index < run.count;
+    Reached at = {0, kNone};
+    Candidate mine = {kNone, Dual(0)};
+    Dual u = 0, distance = 0, v = 0;
+    if (there) {
+        at = settled(state.frontier[run.present] + index);
+        mine = load_candidate(state, at.row);
+        u = settled(state.u + at.row);
+        if (at.col >= 0) distance = from_key<Dual>(__ldcg(state.distance + at.col));
+        if (mine.col == at.col) mine.col = kNone;
+        if (mine.col >= 0) v = settled(state.v + mine.col);
+    }
+    team.sync();
+    if (there) {
+        const uint64 known = mine.col >= 0 ? __ldcg(state.distance + mine.col) : 0;
+        reach<wide>(team, run, mine.col, distance + reduced(mine.cost, v, u), known);
+    }
+    reset_next_counts<wide>(team, run.present);
+    team.sync();
 }
 
 // The k-th smallest of the keys of a warp's lanes (k from 0), in every lane; lanes that have none bring kFar.
@@ -174,11 +131,13 @@ __device__ inline uint64 lower_cap(const Team& team, const SearchRun& run) {
     return as_key(far);
 }
 
-// Between the steps of a run.
+// After a step: perhaps a lower cap; the next frontier, if this one is done.
 template <bool wide>
 __device__ inline void conclude_step(const Team& team, SearchRun& run) {
-    const StepCounts counts = read_counts<wide>(team, run.number);
+    const StepCounts counts = read_counts<wide>(team, run.present);
     if (counts.event != 0) run.cap = lower_cap<wide>(team, run);
+    if (run.done < run.count) return;
+    run.done = 0;
     run.count = counts.next;
     run.present ^= 1;
 }
@@ -187,18 +146,19 @@ __device__ inline void conclude_step(const Team& team, SearchRun& run) {
 template <bool wide>
 LAPWING_NOINLINE __device__ void run_steps() {
     State& state = shared().state;
-    const Team team{state, shared().desk.counts, wide};
+    const Team team{state, shared().desk.counts, wide, shared().desk.order.blocks};
     SearchRun run = shared().desk.order.search;
+    run.done = 0;
     do {
         ++run.number;
-        run.scans += run.count;
-        note_distances<wide>(team, run);
-        team.sync();
-        relax<wide>(team, run);
-        reset_next_counts<wide>(team, run.number);
-        team.sync();
+        if (run.done == 0) {
+            run.begun = run.number;
+            run.scans += run.count;
+        }
+        take_step<wide>(team, run);
+        run.done += team.warps();
         conclude_step<wide>(team, run);
-    } while (wide ? run.count > kNarrowRows / 2 : run.count > 0 && run.count <= kNarrowRows);
+    } while (run.done > 0 || (run.count > 0 && suits<wide>(team, run.count)));
     if (blockIdx.x == 0 && threadIdx.x == 0) shared().desk.order.search = run;
 }
 
@@ -239,7 +199,7 @@ __device__ inline void resolve_doubt(const Team& team, const SearchRun& run, int
     const bool helps = tau == infinity<Dual>() || as_key(distance + reduced(tau, Dual(0), u)) > run.cap;
     if (helps) {
         if (threadIdx.x == 0)
-            state.frontier[!run.present][atomicAdd(&counts_of<wide>(team, run.number).next, 1u)] = {i, own};
+            state.frontier[!run.present][atomicAdd(&counts_of<wide>(team, run.present).next, 1u)] = {i, own};
         return;
     }
     if (threadIdx.x < kWarp) {
@@ -254,20 +214,19 @@ __device__ inline void resolve_doubt(const Team& team, const SearchRun& run, int
         const int32 j = base + static_cast<int32>(threadIdx.x);
         const bool there = j < state.matrix.cols && j != own;
         const Dual cost = there ? state.matrix.minimised(state.matrix.row(i)[j]) : infinity<Dual>();
-        const int32 col[] = {cost < infinity<Dual>() ? j : kNone};
-        const Dual x[] = {distance + reduced(cost, there ? settled(state.v + j) : Dual(0), u)};
-        const uint64 known[] = {there ? __ldcg(state.distance + j) : 0};
-        reach<wide>(team, run, col, x, known);
+        const Dual x = distance + reduced(cost, there ? settled(state.v + j) : Dual(0), u);
+        reach<wide>(team, run, cost < infinity<Dual>() ? j : kNone, x, there ? __ldcg(state.distance + j) : 0);
     }
 }
 template <bool wide>
 LAPWING_NOINLINE __device__ void resolve_doubts() {
     State& state = shared().state;
-    const Team team{state, shared().desk.counts, wide};
+    const Team team{state, shared().desk.counts, wide, shared().desk.order.blocks};
     const uint32 count = shared().desk.order.count;
     SearchRun run = shared().desk.order.search;
-    ++run.number;
-    for (uint32 at = team.block(); at < count; at += team.blocks())
+    run.count = run.done = 0;
+    run.begun = ++run.number;
+    for (uint32 at = team.block(); at < count; at += team.blocks)
         resolve_doubt<wide>(team, run, settled(state.refresh_rows + at));
     team.sync();
     conclude_step<wide>(team, run);

@@ -1,19 +1,21 @@
 // What the stages of the core method share on the GPU: the problem, the state with its invariants, and who works on it.
 //
 // A persistent cooperative kernel runs the whole method. The first warp of block 0 leads: it decides, and has everything done
-// by a team: the threads of block 0 where few rows are at work, those of all blocks where there are many. Whoever does not
-// lead waits for an `Order` (core_leader.cuh). Rounds and steps, of which there are thousands, come in runs: the team goes
-// from one to the next by itself, all its threads deciding alike, at two barriers of a block (0.04 us each) or of the grid
-// (1 us) and some dependent loads (0.15 us each).
+// by a team: block 0 where few rows are at work, the first 16 blocks where there are more, all blocks where there are many.
+// Whoever does not lead waits for an `Order` (core_leader.cuh). Rounds and steps, of which there are thousands, come in runs:
+// the team goes from one to the next by itself, all its threads deciding alike, at two barriers (of a block 0.04 us, of 16
+// blocks 0.5, of the grid 1) and some dependent loads (0.15 us each).
 #pragma once
 #include "common.cuh"
 
-constexpr uint32 kListSize = 32;                           // candidates of a row
-constexpr uint32 kRowLanes = 8;                            // lanes that work on one row
-constexpr uint32 kLaneCandidates = kListSize / kRowLanes;  // 16 bytes of column numbers
-constexpr uint32 kWarpRows = kWarp / kRowLanes;
-constexpr uint32 kTeamThreads = THREADS;  // of each block of the persistent kernel
-constexpr uint32 kNarrowRows = THREADS / 2;  // most rows at work in a run of block 0 alone
+constexpr uint32 kListSize = 32;            // candidates of a row: one for each lane of the warp that works on it
+constexpr uint32 kTeamThreads = THREADS;    // of each block of the persistent kernel
+constexpr uint32 kTeamWarps = THREADS / kWarp;
+constexpr uint32 kMiddleBlocks = THREADS < 1024 ? 2 : 16;
+constexpr uint32 kNarrowRows = kTeamWarps;  // most rows at work in a run of block 0 alone
+constexpr uint32 kMiddleRows = 2 * kMiddleBlocks * kTeamWarps;  // of the first blocks
+constexpr uint32 kLine = 32;                // words of a line of the cache
+constexpr uint32 kMostBlocks = 1024;
 constexpr uint32 kOrderBytes = 256;       // room for an Order
 constexpr int32 kNone = -1;
 constexpr int32 kNoRow = 0x7fffffff;
@@ -133,12 +135,13 @@ struct State {
     uint32* step;
     int32* leader;
     Reached* link;
-    Dual* row_distance;   // as a step began, of the rows at work
+    Dual* row_distance;   // of rows in refresh_rows
     Dual* full_distance;  // at which all of the row's columns were looked at in search `full_search`
     uint32* full_search;
     int32* claim;  // by free row: the free column that it is matched to
     int32* roots;  // of each of met_cols the free row whose tree it is in, or kNone
-    uint32* barrier;
+    uint32* barrier;  // of the grid; a line later, of the first blocks
+    double* partial;  // sums, by block
     Counts* counts;
     struct Order* order;
     Report* report;
@@ -151,7 +154,8 @@ struct State {
         unsigned char* bytes;
         take(base, bytes, kOrderBytes);
         order = reinterpret_cast<struct Order*>(bytes);
-        take(base, barrier, 1);
+        take(base, barrier, 2 * kLine);
+        take(base, partial, kMostBlocks);
         take(base, counts, 1);
         take(base, list_col, rows * kListSize);
         take(base, list_cost, rows * kListSize);
@@ -189,23 +193,29 @@ struct State {
     }
 };
 
-// Who carries out an order: block 0 alone, or all blocks. References are to shared memory, and known to be when inlined.
+__device__ inline uint32 middle_blocks() { return gridDim.x < kMiddleBlocks ? gridDim.x : kMiddleBlocks; }
+
+// Who carries out an order: the first `blocks` blocks; `wide` unless it is block 0 alone, which counts in its shared memory.
+// References are to shared memory, and known to be when inlined.
 struct Team {
     State& state;
     Counts& own;  // of block 0
     bool wide;
+    uint32 blocks;
 
     // Neighbouring warps are of different blocks, so that all processors share in what is little.
-    __device__ uint32 thread() const {
-        return wide ? (threadIdx.x / kWarp * gridDim.x + blockIdx.x) * kWarp + threadIdx.x % kWarp : threadIdx.x;
+    __device__ uint32 warp() const {
+        const uint32 mine = threadIdx.x / kWarp;
+        return wide ? mine * blocks + blockIdx.x : mine;
     }
-    __device__ uint32 threads() const { return wide ? gridDim.x * kTeamThreads : kTeamThreads; }
+    __device__ uint32 warps() const { return wide ? blocks * kTeamWarps : kTeamWarps; }
+    __device__ uint32 thread() const { return warp() * kWarp + threadIdx.x % kWarp; }
+    __device__ uint32 threads() const { return warps() * kWarp; }
     __device__ uint32 block() const { return wide ? blockIdx.x : 0; }
-    __device__ uint32 blocks() const { return wide ? gridDim.x : 1; }
     // All that the team wrote before is seen by all of it after.
     __device__ void sync() const {
         if (wide) {
-            grid_barrier(state.barrier);
+            grid_barrier(state.barrier + (blocks < gridDim.x ? kLine : 0), blocks);
         } else {
             __syncthreads();
         }
@@ -220,12 +230,10 @@ struct Team {
     __device__ void each_converged(uint32 count, Body body) const {
         for (uint32 index = thread(); index - lane_index() < count; index += threads()) body(index);
     }
-    // body(index, part) for each index below count by kRowLanes lanes; index may be count and more.
+    // body(index) for each index below count, a warp each.
     template <class Body>
-    __device__ void each_by_lanes(uint32 count, Body body) const {
-        for (uint32 at = thread(); at / kWarp * kWarpRows < count; at += threads()) {
-            body(at / kRowLanes, at % kRowLanes);
-        }
+    __device__ void each_by_warp(uint32 count, Body body) const {
+        for (uint32 index = warp(); index < count; index += warps()) body(index);
     }
 };
 
@@ -269,10 +277,18 @@ __device__ inline StepCounts read_counts(const Team& team, uint32 step) {
 // Between the barriers of a step.
 template <bool wide>
 __device__ inline void reset_next_counts(const Team& team, uint32 step) {
-    if (team.block() == 0 && blockIdx.x == 0 && threadIdx.x == 0) {
+    if (blockIdx.x == 0 && threadIdx.x == 0) {
         StepCounts& counts = counts_of<wide>(team, step + 1);
         counts.next = counts.refresh = counts.event = 0;
     }
+}
+
+// Whether a team goes on with so many rows at work. It keeps them a while when it would not be called for them.
+template <bool wide>
+__device__ inline bool suits(const Team& team, uint32 rows) {
+    if (!wide) return rows <= kNarrowRows;
+    return rows > (team.blocks < gridDim.x ? kNarrowRows / 2 : kMiddleRows / 2) &&
+           (rows <= kMiddleRows || team.blocks == gridDim.x);
 }
 
 // Distances are never negative: their bits order as they do.
@@ -294,30 +310,12 @@ __device__ inline T settled(const T* from) {
     return *from;
 }
 
-// The candidates of one lane: part `part` of row i's list.
-struct Candidates {
-    int32 col[kLaneCandidates];
-    Dual cost[kLaneCandidates];
+// A lane's candidate: one place of row i's list.
+struct Candidate {
+    int32 col;
+    Dual cost;
 };
-template <class T>
-__device__ inline void load_four(const T* from, T* to) {
-    if constexpr (sizeof(T) == 4) {
-        const int4 x = settled(reinterpret_cast<const int4*>(from));
-        memcpy(to, &x, 16);
-    } else {
-        const longlong2 x = settled(reinterpret_cast<const longlong2*>(from));
-        const longlong2 y = settled(reinterpret_cast<const longlong2*>(from) + 1);
-        memcpy(to, &x, 16);
-        memcpy(to + 2, &y, 16);
-    }
-}
-__device__ inline Candidates load_candidates(const State& state, int32 i, uint32 part) {
-    const int64 at = static_cast<int64>(i) * kListSize + part * kLaneCandidates;
-    Candidates mine;
-    ListCost cost[kLaneCandidates];
-    load_four(state.list_col + at, mine.col);
-    load_four(state.list_cost + at, cost);
-#pragma unroll
-    for (uint32 k = 0; k < kLaneCandidates; ++k) mine.cost[k] = cost[k];
-    return mine;
+__device__ inline Candidate load_candidate(const State& state, int32 i) {
+    const int64 at = static_cast<int64>(i) * kListSize + lane_index();
+    return {settled(state.list_col + at), Dual(settled(state.list_cost + at))};
 }

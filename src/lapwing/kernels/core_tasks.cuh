@@ -8,7 +8,7 @@ __device__ inline uint64 sum_in_block(Scratch& scratch, uint64 mine, uint32 turn
     if (lane_index() == 0) scratch.keys[turn % 2][threadIdx.x / kWarp] = mine;
     __syncthreads();
     uint64 sum = 0;
-    for (uint32 w = 0; w < kTeamThreads / kWarp; ++w) sum += scratch.keys[turn % 2][w];
+    for (uint32 w = 0; w < kTeamWarps; ++w) sum += scratch.keys[turn % 2][w];
     return sum;
 }
 
@@ -24,35 +24,42 @@ __device__ inline void find_list_width(const Team& team, Scratch& scratch) {
         scratch.widths[k] = bounded ? tau - (settled(state.list_cost + i * kListSize) - __ldcg(state.v + j)) : Dual(0);
     }
     __syncthreads();
-    for (uint32 k = threadIdx.x; k < samples; k += kTeamThreads) {
-        uint32 rank = 0;
-        for (uint32 other = 0; other < samples; ++other) {
-            const Dual theirs = scratch.widths[other];
-            rank += theirs < scratch.widths[k] || (theirs == scratch.widths[k] && other < k);
-        }
-        if (rank == samples / 2) team.own.answer = as_key(scratch.widths[k]);
+    for (uint32 k = threadIdx.x / kWarp; k < samples; k += kTeamWarps) {
+        const Dual mine = scratch.widths[k];
+        const uint32 rank = warp_count(samples, [&](uint32 other) {
+            return scratch.widths[other] < mine || (scratch.widths[other] == mine && other < k);
+        });
+        if (rank == samples / 2 && lane_index() == 0) team.own.answer = as_key(mine);
     }
 }
 
-// The dual objective: of v, with u as it is, or (where there is none yet) from the lists, which must be fresh.
+// The dual objective: of v, with u as it is, or (where there is none yet) from the lists, which must be fresh. The order of
+// additions depends on the number of blocks alone.
 __device__ inline void find_bound(const Team& team, Scratch& scratch, bool from_lists) {
     const State& state = team.state;
     double sum = 0;
-    for (int32 j = threadIdx.x; j < state.matrix.cols; j += kTeamThreads)
-        sum += static_cast<double>(__ldcg(state.v + j));
-    for (int64 i = threadIdx.x; i < state.matrix.rows; i += kTeamThreads) {
+    team.each(state.matrix.cols, [&](uint32 j) { sum += static_cast<double>(__ldcg(state.v + j)); });
+    team.each(state.matrix.rows, [&](uint32 i) {
+        const int64 list = static_cast<int64>(i) * kListSize;
         if (!from_lists) {
             sum += static_cast<double>(settled(state.u + i));
-        } else if (const int32 j = settled(state.list_col + i * kListSize); j >= 0) {
-            sum += static_cast<double>(settled(state.list_cost + i * kListSize) - __ldcg(state.v + j));
+        } else if (const int32 j = settled(state.list_col + list); j >= 0) {
+            sum += static_cast<double>(settled(state.list_cost + list) - __ldcg(state.v + j));
         }
-    }
-    sum = warp_reduce(sum, [](double a, double b) { return a + b; });
+    });
+    const auto add = [](double a, double b) { return a + b; };
+    sum = warp_reduce(sum, add);
     if (lane_index() == 0) scratch.sums[threadIdx.x / kWarp] = sum;
     __syncthreads();
-    if (threadIdx.x != 0) return;
-    for (uint32 w = 1; w < kTeamThreads / kWarp; ++w) sum += scratch.sums[w];
-    team.own.answer = static_cast<uint64>(__double_as_longlong(sum));
+    if (threadIdx.x < kWarp) sum = warp_reduce(lane_index() < kTeamWarps ? scratch.sums[lane_index()] : 0.0, add);
+    if (threadIdx.x == 0) __stcg(state.partial + team.block(), sum);
+    team.sync();
+    if (blockIdx.x > 0 || threadIdx.x >= kWarp) return;
+    sum = 0;
+    for (uint32 block = lane_index(); block < team.blocks; block += kWarp) sum += __ldcg(state.partial + block);
+    sum = warp_reduce(sum, add);
+    const uint64 bits = static_cast<uint64>(__double_as_longlong(sum));
+    if (lane_index() == 0) (team.wide ? *state.counts : team.own).answer = bits;
 }
 
 // f(distance) for this thread's share of the free columns; kFar if it was not reached.
@@ -108,12 +115,12 @@ LAPWING_NOINLINE __device__ void carry_out() {
     Scratch& scratch = shared().scratch;
     const Order& order = shared().desk.order;
     const SearchRun& search = order.search;
-    const Team team{state, shared().desk.counts, order.wide};
+    const Team team{state, shared().desk.counts, order.wide, order.blocks};
     switch (order.task) {
         case Task::free_all: return free_all(team);
         case Task::rounds: return order.wide ? run_rounds<true>() : run_rounds<false>();
         case Task::refresh:
-            for (uint32 at = team.block(); at < order.count; at += team.blocks()) {
+            for (uint32 at = team.block(); at < order.count; at += team.blocks) {
                 list_row<false>(settled(state.refresh_rows + at));
             }
             return;
