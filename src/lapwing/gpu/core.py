@@ -16,6 +16,7 @@ from lapwing.gpu.programs import CORE, INTEGERS
 from lapwing.gpu.workspace import Workspace
 
 _THREADS = CORE.constants["THREADS"]
+_CLUSTER = 8  # kMiddleBlocks of core_state.cuh
 _SMALL_BLOCK = 256  # threads, of all kernels but the persistent one
 _LIST = 32  # kListSize of core_state.cuh
 _ARRAYS, _ALIGNMENT, _HEAD_BYTES = 32, 256, 16384  # at most so many arrays, each aligned, and what stands before them
@@ -118,10 +119,9 @@ class CoreSolve:
     def launch(self, schedule: Schedule, most_left: int | None = None) -> None:
         """Solve on the lists, in the order of the stream; no further if the auction leaves over `most_left` rows."""
         solver = self._kernels["solve"]
-        blocks = solver.resident_blocks(_THREADS)
         most = self.matrix.rows if most_left is None else most_left
         numbers = (float(schedule.first), float(schedule.factor), schedule.rounds, most)
-        solver.launch_cooperative(self.context, blocks, _THREADS, *self._arguments, *numbers)
+        solver.launch_cooperative(self.context, _CLUSTER, _THREADS, *self._arguments, *numbers)
 
     def report(self) -> Report:
         """What the kernel says; waits for its end.

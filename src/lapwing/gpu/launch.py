@@ -44,13 +44,18 @@ class Kernel:
         self._send(context.stream, config, self._kernel, *arguments)
 
     def launch_cooperative(
-        self, context: Context, grid: int, block: int, *arguments: int | float, shared: int = 0
+        self, context: Context, size: int, block: int, *arguments: int | float, shared: int = 0
     ) -> None:
-        """The same with all blocks resident at once, so that they may wait for each other (`grid_barrier`)."""
-        key = (grid, block, shared, 0)
+        """As many blocks as the GPU holds at once, so that they may wait for each other (`grid_barrier`).
+
+        Where the GPU has clusters, blocks come in clusters of `size`.
+        """
+        key = (size, block, shared, 0)
         config = self._configs.get(key)
         if config is None:
-            config = self._remember(key, shared, grid=grid, block=block, shmem_size=shared, is_cooperative=True)
+            clusters = self.resident_clusters(context, size, block, shared) if size > 1 else 0
+            shape = {"grid": clusters, "cluster": size} if clusters else {"grid": self.resident_blocks(block, shared)}
+            config = self._remember(key, shared, block=block, shmem_size=shared, is_cooperative=True, **shape)
         self._send(context.stream, config, self._kernel, *arguments)
 
     def launch_clusters(

@@ -68,7 +68,7 @@ CORE = Program(
     "core.cu",
     ("prepare", "list_rows", "solve", "deliver", "violator"),
     {"COST": FLOATS + INTEGERS},
-    {"THREADS": 1024},
+    {"THREADS": 512},
 )
 
 CORE_START = Program(

@@ -141,6 +141,66 @@ __device__ Pack<T> load_pack(const T* from) {
 #endif
 }
 
+// Atomics of memory that is known to be global, or shared. (On a pointer that may be either they cost a test, and even those
+// whose answer nobody needs wait for it.)
+__device__ inline uint32 add_in_global(uint32* address, uint32 x) {
+#ifdef LAPWING_EMULATION
+    return atomicAdd(address, x);
+#else
+    uint32 before;
+    asm volatile("atom.global.add.u32 %0, [%1], %2;"
+                 : "=r"(before)
+                 : "l"(__cvta_generic_to_global(address)), "r"(x)
+                 : "memory");
+    return before;
+#endif
+}
+__device__ inline uint32 add_in_shared(uint32* address, uint32 x) {
+#ifdef LAPWING_EMULATION
+    return atomicAdd(address, x);
+#else
+    uint32 before;
+    asm volatile("atom.shared.add.u32 %0, [%1], %2;"
+                 : "=r"(before)
+                 : "r"(static_cast<uint32>(__cvta_generic_to_shared(address))), "r"(x)
+                 : "memory");
+    return before;
+#endif
+}
+__device__ inline uint32 exchange_in_global(uint32* address, uint32 x) {
+#ifdef LAPWING_EMULATION
+    return atomicExch(address, x);
+#else
+    uint32 before;
+    asm volatile("atom.global.exch.b32 %0, [%1], %2;"
+                 : "=r"(before)
+                 : "l"(__cvta_generic_to_global(address)), "r"(x)
+                 : "memory");
+    return before;
+#endif
+}
+__device__ inline void min_in_global(uint64* address, uint64 x) {
+#ifdef LAPWING_EMULATION
+    atomicMin(address, x);
+#else
+    asm volatile("red.global.min.u64 [%0], %1;" ::"l"(__cvta_generic_to_global(address)), "l"(x) : "memory");
+#endif
+}
+__device__ inline void max_in_global(uint64* address, uint64 x) {
+#ifdef LAPWING_EMULATION
+    atomicMax(address, x);
+#else
+    asm volatile("red.global.max.u64 [%0], %1;" ::"l"(__cvta_generic_to_global(address)), "l"(x) : "memory");
+#endif
+}
+
+// Global memory that this block will read soon.
+__device__ inline void prefetch(const void* from) {
+#ifndef LAPWING_EMULATION
+    asm volatile("prefetch.global.L1 [%0];" ::"l"(from));
+#endif
+}
+
 // Of global memory, with the ordering that barriers between blocks need.
 __device__ inline uint32 add_release(uint32* address, uint32 x) {  // what was written before is seen by who acquires it
 #ifdef LAPWING_EMULATION

@@ -28,76 +28,104 @@ __device__ inline Dual of_units(uint64 units, double unit) {
     return static_cast<Dual>(static_cast<double>(units) * unit);
 }
 
-// The nearest of a row's candidates and the distance of the second nearest, by the warp of the row.
+// The nearest of a row's candidates and the distance of the second nearest, by the warp of the row; x: cost - v of the lane's
+// candidate, infinity where the list has ended.
 struct Nearest {
-    Dual x;  // cost - v of the lane's candidate; infinity where the list has ended
     Dual first, second;
     uint32 ties;  // lanes whose candidates are nearest
 };
-__device__ inline Nearest nearest_candidate(const State& state, Candidate mine) {
-    const Dual x = mine.col >= 0 ? mine.cost - settled(state.v + mine.col) : infinity<Dual>();
+__device__ inline Dual present_cost(const State& state, Candidate mine) {
+    return mine.col >= 0 ? mine.cost - settled(state.v + mine.col) : infinity<Dual>();
+}
+__device__ inline Nearest find_nearest(Dual x) {
     const uint64 key = ordered(x), first = warp_min(key);
     const uint32 ties = __ballot_sync(kAllLanes, key == first);
     const uint64 second = warp_min(lane_index() == __ffs(ties) - 1 ? ~0ull : key);
-    return {x, from_order<Dual>(first), from_order<Dual>(second), ties};
+    return {from_order<Dual>(first), from_order<Dual>(second), ties};
 }
 
-// The lists of a run: block 0 alone has its own in shared memory.
-struct RoundLists {
-    int32 *row[2], *target[2];  // the present round's and the other's
-};
+// A run's rows, and the columns for which they offer: block 0 alone keeps them in shared memory.
 template <bool wide>
-__device__ inline RoundLists round_lists(State& state) {
-    if constexpr (wide) {
-        return {{state.rows_at_work[0], state.rows_at_work[1]}, {state.target[0], state.target[1]}};
-    } else {
-        RoundScratch& scratch = shared().scratch.rounds;
-        return {{scratch.row[0], scratch.row[1]}, {scratch.target[0], scratch.target[1]}};
+__device__ inline int32& row_at(const State& state, uint32 which, uint32 index) {
+    if constexpr (wide) return pick(state.rows_at_work, which)[index];
+    return shared().scratch.rounds.row[which][index];
+}
+template <bool wide>
+__device__ inline int32& target_at(const State& state, uint32 which, uint32 index) {
+    if constexpr (wide) return pick(state.target, which)[index];
+    return shared().scratch.rounds.target[which][index];
+}
+
+// One row offers, by its warp.
+template <bool wide>
+__device__ inline void offer_for(const Team& team, const AuctionRun& run, uint32 index, int32 i,
+                                 int32 col, Dual x, Dual tau) {
+    const State& state = team.state;
+    const Nearest nearest = find_nearest(x);
+    uint32 ties = nearest.ties;
+    if (run.epsilon == 0) {  // a free one of the nearest
+        const bool tie = (ties >> lane_index() & 1) != 0 && col >= 0;
+        const uint32 free = __ballot_sync(kAllLanes, tie && settled(state.col_to_row + col) < 0);
+        ties = free != 0 ? free : ties;
     }
+    const int32 j = __shfl_sync(kAllLanes, col, __ffs(ties) - 1);
+    if (lane_index() != 0) return;
+    const bool proven = nearest.first <= tau, offers = proven && j >= 0;
+    target_at<wide>(state, run.present, index) = offers ? j : kNone;
+    if (!proven) state.refresh_rows[add_count<wide>(&counts_of<wide>(team, run.rounds).refresh, 1)] = i;
+    if (!offers) return;
+    const Dual second = nearest.second < tau ? nearest.second : tau;
+    const uint64 units =
+        second < infinity<Dual>() ? in_units(second - nearest.first + run.epsilon, run.units_in_one) : kMostUnits;
+    max_in_global(pick(state.offer, run.present) + j, units << kRowBits | (kRowMask - static_cast<uint64>(i)));
 }
 
 // All free rows offer. Rows whose list does not prove their minimum go to refresh_rows instead.
 template <bool wide>
-__device__ inline void offer(const Team& team, const RoundLists& lists, const AuctionRun& run) {
-    State& state = team.state;
+__device__ inline void offer(const Team& team, const AuctionRun& run) {
+    const State& state = team.state;
     team.each(run.previous, [&](uint32 index) {
-        const int32 j = lists.target[!run.present][index];
-        if (j >= 0) __stcg(state.offer[!run.present] + j, uint64(0));  // several may
+        const int32 j = target_at<wide>(state, !run.present, index);
+        if (j >= 0) __stcg(pick(state.offer, !run.present) + j, uint64(0));  // several may
     });
-    team.each_by_warp(run.count, [&](uint32 index) {
-        const int32 i = lists.row[run.present][index];
-        const Candidate mine = load_candidate(state, i);
-        const Dual tau = settled(state.tau + i);
-        const Nearest nearest = nearest_candidate(state, mine);
-        uint32 ties = nearest.ties;
-        if (run.epsilon == 0) {  // a free one of the nearest
-            const bool tie = (ties >> lane_index() & 1) != 0 && mine.col >= 0;
-            const uint32 free = __ballot_sync(kAllLanes, tie && settled(state.col_to_row + mine.col) < 0);
-            ties = free != 0 ? free : ties;
+    for (uint32 base = team.warp(); base < run.count; base += kWarpRows * team.warps()) {
+        int32 i[kWarpRows], col[kWarpRows];
+        Dual tau[kWarpRows], x[kWarpRows];
+        const auto there = [&](uint32 r) { return base + r * team.warps() < run.count; };
+#pragma unroll
+        for (uint32 r = 0; r < kWarpRows; ++r) {
+            i[r] = there(r) ? row_at<wide>(state, run.present, base + r * team.warps()) : kNone;
         }
-        const int32 j = __shfl_sync(kAllLanes, mine.col, __ffs(ties) - 1);
-        if (lane_index() != 0) return;
-        const bool proven = nearest.first <= tau, offers = proven && j >= 0;
-        lists.target[run.present][index] = offers ? j : kNone;
-        if (!proven) state.refresh_rows[atomicAdd(&counts_of<wide>(team, run.rounds).refresh, 1u)] = i;
-        if (!offers) return;
-        const Dual second = nearest.second < tau ? nearest.second : tau;
-        const uint64 units =
-            second < infinity<Dual>() ? in_units(second - nearest.first + run.epsilon, run.units_in_one) : kMostUnits;
-        atomicMax(state.offer[run.present] + j, units << kRowBits | (kRowMask - static_cast<uint64>(i)));
-    });
+#pragma unroll
+        for (uint32 r = 0; r < kWarpRows; ++r) {
+            if (!there(r)) continue;
+            const Candidate mine = load_candidate(state, i[r]);
+            col[r] = mine.col;
+            x[r] = mine.cost;
+            tau[r] = settled(state.tau + i[r]);
+        }
+#pragma unroll
+        for (uint32 r = 0; r < kWarpRows; ++r) {
+            if (there(r)) x[r] = present_cost(state, {col[r], x[r]});
+        }
+#pragma unroll
+        for (uint32 r = 0; r < kWarpRows; ++r) {
+            if (there(r)) offer_for<wide>(team, run, base + r * team.warps(), i[r], col[r], x[r], tau[r]);
+        }
+    }
 }
 
 // The best offers are taken; who lost or was displaced goes on.
 template <bool wide>
-__device__ inline void settle_offers(const Team& team, const RoundLists& lists, const AuctionRun& run) {
-    State& state = team.state;
+__device__ inline void settle_offers(const Team& team, const AuctionRun& run) {
+    const State& state = team.state;
+    StepCounts& counts = counts_of<wide>(team, run.rounds);
     team.each_converged(run.count, [&](uint32 index) {
         const bool there = index < run.count;
-        const int32 i = there ? lists.row[run.present][index] : kNone;
-        const int32 j = there ? lists.target[run.present][index] : kNone;
+        const int32 i = there ? row_at<wide>(state, run.present, index) : kNone;
+        const int32 j = there ? target_at<wide>(state, run.present, index) : kNone;
         int32 goes_on = i;
-        const uint64 best = j >= 0 ? __ldcg(state.offer[run.present] + j) : 0;
+        const uint64 best = j >= 0 ? __ldcg(pick(state.offer, run.present) + j) : 0;
         const int32 holder = j >= 0 ? __ldcg(state.col_to_row + j) : kNone;  // of use to the winner alone, as is v
         const Dual v = j >= 0 ? __ldcg(state.v + j) : Dual(0);
         const uint64 units = best >> kRowBits;
@@ -105,38 +133,38 @@ __device__ inline void settle_offers(const Team& team, const RoundLists& lists, 
         if (won) {
             __stcg(state.v + j, v - of_units(units, run.unit));
             __stcg(state.col_to_row + j, i);
-            state.row_to_col[i] = j;
-            if (holder >= 0) state.row_to_col[holder] = kNone;
+            __stcg(state.row_to_col + i, j);
+            if (holder >= 0) __stcg(state.row_to_col + holder, kNone);
             goes_on = holder;
         }
-        StepCounts& counts = counts_of<wide>(team, run.rounds);
         raise(&counts.event, won);
-        if (const uint32 place = take_place(&counts.next, goes_on >= 0); goes_on >= 0)
-            lists.row[!run.present][place] = goes_on;
+        const uint32 place = take_place<wide>(&counts.next, goes_on >= 0);
+        if (goes_on < 0) return;
+        row_at<wide>(state, !run.present, place) = goes_on;
+        if (!wide) prefetch_list(state, goes_on);
     });
 }
 
 // Rounds, until the phase ends, rows are to be listed again, or there are too many of them or too few for the team.
 template <bool wide>
 LAPWING_NOINLINE __device__ void run_rounds() {
-    State& state = shared().state;
+    State state = shared().state;  // its pointers in registers
     const Team team{state, shared().desk.counts, wide, shared().desk.order.blocks};
     AuctionRun run = shared().desk.order.auction;
-    const RoundLists lists = round_lists<wide>(state);
     if (!wide) {
         for (uint32 k = threadIdx.x; k < run.count; k += kTeamThreads)
-            lists.row[run.present][k] = settled(state.rows_at_work[run.present] + k);
+            row_at<wide>(state, run.present, k) = settled(pick(state.rows_at_work, run.present) + k);
         for (uint32 k = threadIdx.x; k < run.previous; k += kTeamThreads) {  // offers of the last wide round
-            const int32 j = settled(state.target[!run.present] + k);
-            if (j >= 0) __stcg(state.offer[!run.present] + j, uint64(0));
+            const int32 j = settled(pick(state.target, !run.present) + k);
+            if (j >= 0) __stcg(pick(state.offer, !run.present) + j, uint64(0));
         }
         run.previous = 0;
         __syncthreads();
     }
     do {
-        offer<wide>(team, lists, run);
+        offer<wide>(team, run);
         team.sync();
-        settle_offers<wide>(team, lists, run);
+        settle_offers<wide>(team, run);
         reset_next_counts<wide>(team, run.rounds);
         team.sync();
         const StepCounts counts = read_counts<wide>(team, run.rounds);
@@ -150,9 +178,9 @@ LAPWING_NOINLINE __device__ void run_rounds() {
     } while (!run.ended() && !run.refreshes() && suits<wide>(team, run.count));
     if (!wide) {
         for (uint32 k = threadIdx.x; k < run.count; k += kTeamThreads)
-            state.rows_at_work[run.present][k] = lists.row[run.present][k];
+            pick(state.rows_at_work, run.present)[k] = row_at<wide>(state, run.present, k);
         for (uint32 k = threadIdx.x; k < run.previous; k += kTeamThreads)
-            state.target[!run.present][k] = lists.target[!run.present][k];
+            pick(state.target, !run.present)[k] = target_at<wide>(state, !run.present, k);
     }
     if (blockIdx.x == 0 && threadIdx.x == 0) shared().desk.order.auction = run;
 }
@@ -178,8 +206,9 @@ __device__ inline void derive_u(const Team& team, uint32 count, bool refreshed) 
         const int32 i = refreshed ? settled(state.refresh_rows + index) : static_cast<int32>(index);
         const Candidate mine = load_candidate(state, i);
         const int32 own = settled(state.row_to_col + i);
-        const Nearest nearest = nearest_candidate(state, mine);
-        const bool keeps = __any_sync(kAllLanes, mine.col == own && own >= 0 && nearest.x == nearest.first);
+        const Dual x = present_cost(state, mine);
+        const Nearest nearest = find_nearest(x);
+        const bool keeps = __any_sync(kAllLanes, mine.col == own && own >= 0 && x == nearest.first);
         if (lane_index() != 0) return;
         if (nearest.first <= settled(state.tau + i)) {
             state.u[i] = nearest.first < infinity<Dual>() ? nearest.first : Dual(0);

@@ -26,7 +26,7 @@ __device__ void store_words(T* to, const T& from) {
 // The blocks of an order wait for it: the first of them at their own barrier, the others at that of the grid.
 __device__ inline void meet(bool all) {
     State& state = shared().state;
-    grid_barrier(state.barrier + (middle_blocks() < gridDim.x ? kLine : 0), middle_blocks());
+    middle_barrier(state.barrier + kLine);
     if (all) grid_barrier(state.barrier, gridDim.x);
 }
 // The order on the desk, by the threads of block 0 that call it, and the other blocks that it names.

@@ -33,13 +33,21 @@ struct RoundScratch {
     int32 row[2][kNarrowRows], target[2][kNarrowRows];
 };
 
-union Scratch {
-    ListScratch list;
-    RoundScratch rounds;
-    uint64 keys[2][kMostWarps];
-    uint64 sorted[kSorted];
-    Dual widths[kWidthSamples];
-    double sums[kMostWarps];
+// A step's rows, and those of the next, as far as there is room.
+struct StepScratch {
+    Reached at[2][kNarrowRows];
+};
+
+struct Scratch {
+    union {
+        ListScratch list;
+        RoundScratch rounds;
+        StepScratch steps;
+        uint64 sorted[kSorted];
+        Dual widths[kWidthSamples];
+        double sums[kMostWarps];
+    };
+    uint64 keys[2][kMostWarps];  // of use beside the rest
 };
 
 // The static shared memory of a block.

@@ -24,62 +24,109 @@ __device__ inline Dual reduced(Dual cost, Dual v, Dual u) {
     return x > Dual(0) ? x : Dual(0);
 }
 
-// Column `col` is at distance x or nearer, where it was at `known`; kNone is not meant. All lanes of a warp call it. What takes
-// long is on its way at once, and the frontier grows once.
-template <bool wide>
-__device__ inline void reach(const Team& team, const SearchRun& run, int32 col, Dual x, uint64 known) {
-    State& state = team.state;
-    const uint64 key = as_key(x);
-    uint32 last = run.begun;  // the step in which it fell before this one
-    int32 holder = 0;
-    if (col >= 0 && key <= run.cap && key < known) {  // it falls, perhaps not through us, but in this step
-        atomicMin(state.distance + col, key);
-        last = atomicExch(state.step + col, run.number);
-        holder = settled(state.col_to_row + col);
-        if (run.wanted == 1 && holder < 0) atomicMin(wide ? &state.counts->nearest : &team.own.nearest, key);
+// Columns col[k] are at distance x[k] or nearer, where they were at known[k]; those of kNone are not meant. All lanes of a warp
+// call it. What takes long is on its way at once, and the frontier grows once.
+template <bool wide, uint32 n>
+__device__ inline void reach(const Team& team, const SearchRun& run, const int32 (&col)[n], const Dual (&x)[n],
+                             const uint64 (&known)[n]) {
+    const State& state = team.state;
+    uint32 last[n];  // the step in which it fell before this one
+    int32 holder[n];
+#pragma unroll
+    for (uint32 k = 0; k < n; ++k) {
+        const uint64 key = as_key(x[k]);
+        last[k] = run.begun;
+        holder[k] = 0;
+        if (col[k] < 0 || key > run.cap || key >= known[k]) continue;
+        min_in_global(state.distance + col[k], key);  // it falls, perhaps not through us, but in this step
+        last[k] = exchange_in_global(state.step + col[k], run.number);
+        holder[k] = settled(state.col_to_row + col[k]);
+        if (run.wanted > 1 || holder[k] >= 0) continue;
+        if constexpr (wide)
+            min_in_global(&state.counts->nearest, key);
+        else
+            atomicMin(&team.own.nearest, key);
+    }
+    bool free = false;
+    uint32 adding[n], all = 0;
+#pragma unroll
+    for (uint32 k = 0; k < n; ++k) {
+        free |= holder[k] < 0;
+        adding[k] = __ballot_sync(kAllLanes, last[k] < run.begun && holder[k] >= 0);
+        all += __popc(adding[k]);
     }
     StepCounts& counts = counts_of<wide>(team, run.present);
-    raise(&counts.event, holder < 0);
-    const bool adds = last < run.begun && holder >= 0;
-    const uint32 place = take_place(&counts.next, adds);
-    if (adds) state.frontier[!run.present][place] = {holder, col};
+    raise(&counts.event, free);
+    if (all == 0) return;
+    const uint32 lane = lane_index(), before = (1u << lane) - 1;
+    uint32 base = 0;
+    if (lane == 0) base = add_count<wide>(&counts.next, all);
+    base = __shfl_sync(kAllLanes, base, 0);
+    Reached* next = pick(state.frontier, !run.present);
+#pragma unroll
+    for (uint32 k = 0; k < n; ++k) {
+        const uint32 place = base + __popc(adding[k] & before);
+        base += __popc(adding[k]);
+        if ((adding[k] >> lane & 1) == 0) continue;
+        next[place] = {holder[k], col[k]};
+        if (wide || place >= kNarrowRows) continue;
+        shared().scratch.steps.at[!run.present][place] = {holder[k], col[k]};
+        prefetch_list(state, holder[k]);
+    }
 }
 
-// One step of as much of the frontier as there are warps, one candidate a lane. What a row's distance is, is settled before
-// any falls.
+// One step of as much of the frontier as the team has at work at once, one candidate a lane. What a row's distance is, is
+// settled before any falls.
 template <bool wide>
 __device__ inline void take_step(const Team& team, const SearchRun& run) {
-    State& state = team.state;
-    const uint32 index = run.done + team.warp();
-    const bool there = index < run.count;
-    Reached at = {0, kNone};
-    Candidate mine = {kNone, Dual(0)};
-    Dual u = 0, distance = 0, v = 0;
-    if (there) {
-        at = settled(state.frontier[run.present] + index);
-        mine = load_candidate(state, at.row);
-        u = settled(state.u + at.row);
-        if (at.col >= 0) distance = from_key<Dual>(__ldcg(state.distance + at.col));
-        if (mine.col == at.col) mine.col = kNone;
-        if (mine.col >= 0) v = settled(state.v + mine.col);
+    const State& state = team.state;
+    const uint32 base = run.done + team.warp();
+    const auto there = [&](uint32 r) { return base + r * team.warps() < run.count; };
+    Reached at[kWarpRows];
+    int32 col[kWarpRows];
+    Dual x[kWarpRows], u[kWarpRows];
+    uint64 known[kWarpRows];
+#pragma unroll
+    for (uint32 r = 0; r < kWarpRows; ++r) {
+        const uint32 index = base + r * team.warps();
+        if (!there(r)) continue;
+        if constexpr (wide)
+            at[r] = settled(pick(state.frontier, run.present) + index);
+        else
+            at[r] = shared().scratch.steps.at[run.present][index];
+    }
+#pragma unroll
+    for (uint32 r = 0; r < kWarpRows; ++r) {
+        col[r] = kNone;
+        if (!there(r)) continue;
+        const Candidate mine = load_candidate(state, at[r].row);
+        col[r] = mine.col == at[r].col ? kNone : mine.col;
+        x[r] = mine.cost;
+        u[r] = settled(state.u + at[r].row);
+        known[r] = at[r].col >= 0 ? __ldcg(state.distance + at[r].col) : 0;  // of the row's own column, for now
+    }
+#pragma unroll
+    for (uint32 r = 0; r < kWarpRows; ++r) {
+        if (!there(r)) continue;
+        const Dual distance = from_key<Dual>(known[r]);
+        known[r] = col[r] >= 0 ? __ldcg(state.distance + col[r]) : 0;
+        x[r] = distance + reduced(x[r], col[r] >= 0 ? settled(state.v + col[r]) : Dual(0), u[r]);
     }
     team.sync();
-    if (there) {
-        const uint64 known = mine.col >= 0 ? __ldcg(state.distance + mine.col) : 0;
-        reach<wide>(team, run, mine.col, distance + reduced(mine.cost, v, u), known);
-    }
+    if (there(0)) reach<wide>(team, run, col, x, known);
     reset_next_counts<wide>(team, run.present);
     team.sync();
 }
 
 // The k-th smallest of the keys of a warp's lanes (k from 0), in every lane; lanes that have none bring kFar.
-__device__ inline uint64 nth_in_warp(uint64 mine, uint32 count, uint32 k) {
+__device__ inline uint64 nth_in_warp(uint64 mine, uint32 k) {
     uint32 rank = 0;
-    for (uint32 other = 0; other < count; ++other) {
+#pragma unroll
+    for (uint32 other = 0; other < kWarp; ++other) {
         const uint64 theirs = __shfl_sync(kAllLanes, mine, other);
         rank += theirs < mine || (theirs == mine && other < lane_index());
     }
-    return __shfl_sync(kAllLanes, mine, __ffs(__ballot_sync(kAllLanes, rank == k && lane_index() < count)) - 1);
+    return __shfl_sync(kAllLanes, mine, __ffs(__ballot_sync(kAllLanes, rank == k)) - 1);
 }
 // f(count of the block's threads for whose free columns is(distance)), over all free columns; all threads get it.
 template <class Is>
@@ -106,7 +153,7 @@ __device__ inline uint64 lower_cap(const Team& team, const SearchRun& run) {
     if (run.free_count <= kWarp) {
         const bool mine = lane_index() < run.free_count;
         const uint64 key = mine ? __ldcg(state.distance + settled(state.free_cols + lane_index())) : kFar;
-        const uint64 nth = nth_in_warp(key, run.free_count, run.wanted - 1);
+        const uint64 nth = nth_in_warp(key, run.wanted - 1);
         return nth < cap ? nth : cap;
     }
     if (cap == kFar) {
@@ -145,10 +192,15 @@ __device__ inline void conclude_step(const Team& team, SearchRun& run) {
 // Steps, until nothing changes any more, or there are too many rows at work or too few for the team.
 template <bool wide>
 LAPWING_NOINLINE __device__ void run_steps() {
-    State& state = shared().state;
+    State state = shared().state;  // its pointers in registers
     const Team team{state, shared().desk.counts, wide, shared().desk.order.blocks};
     SearchRun run = shared().desk.order.search;
     run.done = 0;
+    if (!wide) {
+        for (uint32 k = threadIdx.x; k < run.count; k += kTeamThreads)
+            shared().scratch.steps.at[run.present][k] = settled(pick(state.frontier, run.present) + k);
+        __syncthreads();
+    }
     do {
         ++run.number;
         if (run.done == 0) {
@@ -156,7 +208,7 @@ LAPWING_NOINLINE __device__ void run_steps() {
             run.scans += run.count;
         }
         take_step<wide>(team, run);
-        run.done += team.warps();
+        run.done += kWarpRows * team.warps();
         conclude_step<wide>(team, run);
     } while (run.done > 0 || (run.count > 0 && suits<wide>(team, run.count)));
     if (blockIdx.x == 0 && threadIdx.x == 0) shared().desk.order.search = run;
@@ -199,7 +251,7 @@ __device__ inline void resolve_doubt(const Team& team, const SearchRun& run, int
     const bool helps = tau == infinity<Dual>() || as_key(distance + reduced(tau, Dual(0), u)) > run.cap;
     if (helps) {
         if (threadIdx.x == 0)
-            state.frontier[!run.present][atomicAdd(&counts_of<wide>(team, run.present).next, 1u)] = {i, own};
+            pick(state.frontier, !run.present)[add_count<wide>(&counts_of<wide>(team, run.present).next, 1)] = {i, own};
         return;
     }
     if (threadIdx.x < kWarp) {
@@ -214,8 +266,10 @@ __device__ inline void resolve_doubt(const Team& team, const SearchRun& run, int
         const int32 j = base + static_cast<int32>(threadIdx.x);
         const bool there = j < state.matrix.cols && j != own;
         const Dual cost = there ? state.matrix.minimised(state.matrix.row(i)[j]) : infinity<Dual>();
-        const Dual x = distance + reduced(cost, there ? settled(state.v + j) : Dual(0), u);
-        reach<wide>(team, run, cost < infinity<Dual>() ? j : kNone, x, there ? __ldcg(state.distance + j) : 0);
+        const int32 col[] = {cost < infinity<Dual>() ? j : kNone};
+        const Dual x[] = {distance + reduced(cost, there ? settled(state.v + j) : Dual(0), u)};
+        const uint64 known[] = {there ? __ldcg(state.distance + j) : 0};
+        reach<wide>(team, run, col, x, known);
     }
 }
 template <bool wide>

@@ -1,19 +1,20 @@
 // What the stages of the core method share on the GPU: the problem, the state with its invariants, and who works on it.
 //
 // A persistent cooperative kernel runs the whole method. The first warp of block 0 leads: it decides, and has everything done
-// by a team: block 0 where few rows are at work, the first 16 blocks where there are more, all blocks where there are many.
-// Whoever does not lead waits for an `Order` (core_leader.cuh). Rounds and steps, of which there are thousands, come in runs:
-// the team goes from one to the next by itself, all its threads deciding alike, at two barriers (of a block 0.04 us, of 16
-// blocks 0.5, of the grid 1) and some dependent loads (0.15 us each).
+// by a team: block 0 where few rows are at work, its cluster where there are more, all blocks where there are many. Whoever
+// does not lead waits for an `Order` (core_leader.cuh). Rounds and steps, of which there are thousands, come in runs: the team
+// goes from one to the next by itself, all its threads deciding alike, at two barriers (of a block 0.04 us, of a cluster 0.4
+// to 0.7, of the grid 1 to 2) and some dependent loads (0.15 us each).
 #pragma once
 #include "common.cuh"
 
 constexpr uint32 kListSize = 32;            // candidates of a row: one for each lane of the warp that works on it
 constexpr uint32 kTeamThreads = THREADS;    // of each block of the persistent kernel
 constexpr uint32 kTeamWarps = THREADS / kWarp;
-constexpr uint32 kMiddleBlocks = THREADS < 1024 ? 2 : 16;
-constexpr uint32 kNarrowRows = kTeamWarps;  // most rows at work in a run of block 0 alone
-constexpr uint32 kMiddleRows = 2 * kMiddleBlocks * kTeamWarps;  // of the first blocks
+constexpr uint32 kMiddleBlocks = THREADS < 256 ? 2 : 8;   // a cluster, where there are clusters
+constexpr uint32 kWarpRows = 4;                           // rows that a warp has at work at once
+constexpr uint32 kNarrowRows = kWarpRows * kTeamWarps;    // most rows at work in a run of block 0 alone
+constexpr uint32 kMiddleRows = kMiddleBlocks * kNarrowRows;  // of the first blocks
 constexpr uint32 kLine = 32;                // words of a line of the cache
 constexpr uint32 kMostBlocks = 1024;
 constexpr uint32 kOrderBytes = 256;       // room for an Order
@@ -194,6 +195,15 @@ struct State {
 };
 
 __device__ inline uint32 middle_blocks() { return gridDim.x < kMiddleBlocks ? gridDim.x : kMiddleBlocks; }
+// Waits for the first blocks, as grid_barrier does for all.
+__device__ inline void middle_barrier(uint32* arrivals) {
+#if !defined(LAPWING_EMULATION) && __CUDA_ARCH__ >= 900
+    __syncwarp();
+    cluster_barrier();
+#else
+    grid_barrier(arrivals, middle_blocks());
+#endif
+}
 
 // Who carries out an order: the first `blocks` blocks; `wide` unless it is block 0 alone, which counts in its shared memory.
 // References are to shared memory, and known to be when inlined.
@@ -214,41 +224,53 @@ struct Team {
     __device__ uint32 block() const { return wide ? blockIdx.x : 0; }
     // All that the team wrote before is seen by all of it after.
     __device__ void sync() const {
-        if (wide) {
-            grid_barrier(state.barrier + (blocks < gridDim.x ? kLine : 0), blocks);
-        } else {
+        if (!wide) {
             __syncthreads();
+        } else if (blocks < gridDim.x) {
+            middle_barrier(state.barrier + kLine);
+        } else {
+            grid_barrier(state.barrier, blocks);
         }
     }
     // body(index) for each index below count, a thread each.
     template <class Body>
     __device__ void each(uint32 count, Body body) const {
+#pragma unroll 1
         for (uint32 index = thread(); index < count; index += threads()) body(index);
     }
     // body(index) with whole warps, so that it may use warp operations; index may be count and more.
     template <class Body>
     __device__ void each_converged(uint32 count, Body body) const {
+#pragma unroll 1
         for (uint32 index = thread(); index - lane_index() < count; index += threads()) body(index);
     }
     // body(index) for each index below count, a warp each.
     template <class Body>
     __device__ void each_by_warp(uint32 count, Body body) const {
+#pragma unroll 1
         for (uint32 index = warp(); index < count; index += warps()) body(index);
     }
 };
 
+// Adds to a count, and returns it as it was; wide: one in global memory.
+template <bool wide>
+__device__ inline uint32 add_count(uint32* count, uint32 more) {
+    return wide ? add_in_global(count, more) : add_in_shared(count, more);
+}
 // Places in a list for the lanes that want one, by its count. All lanes of a warp call it. The order of a list is left to
 // chance; nothing that is computed depends on it.
+template <bool wide>
 __device__ inline uint32 take_place(uint32* count, bool wants) {
     const uint32 wanting = __ballot_sync(kAllLanes, wants);
     if (wanting == 0) return 0;
-    const uint32 lane = lane_index(), first = __ffs(wanting) - 1;
+    const uint32 lane = lane_index();
     uint32 base = 0;
-    if (lane == first) base = atomicAdd(count, static_cast<uint32>(__popc(wanting)));
-    return __shfl_sync(kAllLanes, base, first) + __popc(wanting & ((1u << lane) - 1));
+    if (lane == 0) base = add_count<wide>(count, __popc(wanting));
+    return __shfl_sync(kAllLanes, base, 0) + __popc(wanting & ((1u << lane) - 1));
 }
 __device__ inline uint32 take_place(const Team& team, uint32 Counts::* count, bool wants) {
-    return team.wide ? take_place(&(team.state.counts->*count), wants) : take_place(&(team.own.*count), wants);
+    return team.wide ? take_place<true>(&(team.state.counts->*count), wants)
+                     : take_place<false>(&(team.own.*count), wants);
 }
 // Adds `item` to a list, unless it is negative. All lanes of a warp call it.
 __device__ inline void append(const Team& team, int32* list, uint32 Counts::* count, int32 item) {
@@ -307,7 +329,16 @@ __device__ D from_key(uint64 key) {
 // stores of the block pass through it. What atomics change, and what others may write, is read past L1 (__ldcg).
 template <class T>
 __device__ inline T settled(const T* from) {
-    return *from;
+    return __ldca(from);
+}
+__device__ inline Reached settled(const Reached* from) {
+    const uint64 word = __ldca(reinterpret_cast<const uint64*>(from));
+    return {static_cast<int32>(word), static_cast<int32>(word >> 32)};
+}
+// One of a pair, where an index would put the pair into local memory.
+template <class T>
+__device__ inline T* pick(T* const (&pair)[2], uint32 which) {
+    return which ? pair[1] : pair[0];
 }
 
 // A lane's candidate: one place of row i's list.
@@ -318,4 +349,8 @@ struct Candidate {
 __device__ inline Candidate load_candidate(const State& state, int32 i) {
     const int64 at = static_cast<int64>(i) * kListSize + lane_index();
     return {settled(state.list_col + at), Dual(settled(state.list_cost + at))};
+}
+__device__ inline void prefetch_list(const State& state, int32 i) {
+    prefetch(state.list_col + static_cast<int64>(i) * kListSize);
+    prefetch(state.list_cost + static_cast<int64>(i) * kListSize);
 }
