@@ -12,21 +12,17 @@ from typing import Any, SupportsIndex, cast
 import numpy as np
 
 from lapwing import _core, inputs, on_gpu
-from lapwing.certificate import Certificate, prove
-from lapwing.errors import ArgumentError, DtypeError, InfeasibleError, InternalError, InvalidCostError, LapwingError
+from lapwing.certificate import Certificate, prove, require_matching, require_proof
+from lapwing.errors import ArgumentError, DtypeError, InfeasibleError, InvalidCostError, LapwingError
 from lapwing.gpu.arrays import is_gpu_array
 from lapwing.gpu.batch import solve_batch as solve_batch_on_gpu
 from lapwing.methods import METHODS, Answer, Hook, Start, run, solve_list, solve_stack
 from lapwing.plan import Plan, make_plan
 from lapwing.problem import Form, Problem, Stack
 from lapwing.progress import Progress, Reporter
-from lapwing.result import BatchResult, IndexArray, Result, make_result, matched_pairs
+from lapwing.result import BatchResult, IndexArray, Result, duals_of, make_result, matched_pairs
 
 _TRAITS = {name: method.traits for name, method in METHODS.items()}
-
-# An optimal answer's distance from the optimum and its worst dual violation, over the magnitudes of all duals and
-# of the largest cost: rounding is a few times 2^-53 for each; more than this is a bug.
-_ROUNDING = 1e-9
 
 
 def solve(
@@ -277,13 +273,7 @@ def linear_sum_assignment(cost_matrix: Any, maximize: bool = False) -> tuple[Ind
 
 
 def _start(start: Result | tuple[Any, Any] | None, problem: Problem) -> Start | None:
-    if start is None:
-        return None
-    if isinstance(start, Result):
-        return inputs.check_start(start.u, start.v, problem)
-    if not isinstance(start, (tuple, list)) or len(start) != 2:
-        raise DtypeError(f"start must be a Result or a pair (u, v), got {type(start).__name__}")
-    return inputs.check_start(start[0], start[1], problem)
+    return None if start is None else inputs.check_start(*duals_of(start), problem)
 
 
 def _plan(problem: Problem, method: str, threads: SupportsIndex | None, warm_start: bool) -> Plan:
@@ -303,21 +293,16 @@ def _processors() -> int:
 
 
 def _proof(problem: Problem, answer: Answer, threads: int) -> Certificate:
-    """The certificate. An optimal answer must be proven: exactly for integers, up to rounding for floats."""
+    """The certificate; an optimal answer must be proven."""
     certificate = prove(problem, answer.row_to_col, answer.u, answer.v, threads)
-    if certificate.fault is not None:
-        raise InternalError(f"the method returned an invalid assignment: {certificate.fault}")
-    if answer.status != "optimal" or certificate.exact:
+    if answer.status != "optimal":
+        require_matching(certificate)
         return certificate
-    error = max(certificate.bound, certificate.violation)
-    duals = np.abs(answer.u).sum() + np.abs(answer.v).sum()
-    proven = (
-        certificate.complete
-        and not problem.is_integer
-        and (error <= _ROUNDING * duals or error <= _ROUNDING * (duals + _largest(problem)))
-    )
-    if not proven:
-        raise InternalError(f"the certificate refuses the method's answer: {certificate}")
+
+    def duals() -> float:
+        return float(np.abs(answer.u).sum() + np.abs(answer.v).sum())
+
+    require_proof(certificate, problem.is_integer, duals, lambda: _largest(problem))
     return certificate
 
 

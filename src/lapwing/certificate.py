@@ -8,6 +8,7 @@ turns both into a rigorous bound on how far the assignment is from the optimum.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,10 +17,15 @@ from numpy.typing import NDArray
 
 from lapwing import _core
 from lapwing._core import ABSENT
+from lapwing.errors import InternalError
 from lapwing.inputs import invalid_cost, with_float_costs
 from lapwing.problem import Problem
 
 Number = int | float
+
+# An optimal answer's distance from the optimum and its worst dual violation, over the magnitudes of all duals and
+# of the largest cost: rounding is a few times 2^-53 for each; more than this is a bug.
+_ROUNDING = 1e-9
 
 
 @dataclass(frozen=True)
@@ -108,6 +114,45 @@ def prove(
     return assemble(
         raw, fault, problem.shape, tall=problem.is_tall, maximize=problem.maximize, integer=problem.is_integer
     )
+
+
+def require_proof(
+    certificate: Certificate, integer: bool, duals: Callable[[], float], largest: Callable[[], float]
+) -> None:
+    """Refuse what a method calls optimal unless it is proven: exactly for integers, up to rounding for floats.
+
+    Parameters
+    ----------
+    certificate : Certificate
+    integer : bool
+        Whether costs are integers.
+    duals, largest : functions
+        The sum of all duals' magnitudes, and the largest magnitude of a cost that is not forbidden; seldom asked for.
+
+    Raises
+    ------
+    InternalError
+    """
+    require_matching(certificate)
+    if certificate.exact:
+        return
+    error = max(certificate.bound, certificate.violation)
+    if certificate.complete and not integer:
+        scale = duals()
+        if error <= _ROUNDING * scale or error <= _ROUNDING * (scale + largest()):
+            return
+    raise InternalError(f"the certificate refuses the method's answer: {certificate}")
+
+
+def require_matching(certificate: Certificate) -> None:
+    """Refuse what is no assignment, optimal or not.
+
+    Raises
+    ------
+    InternalError
+    """
+    if certificate.fault is not None:
+        raise InternalError(f"the method returned an invalid assignment: {certificate.fault}")
 
 
 def assemble(

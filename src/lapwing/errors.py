@@ -81,6 +81,20 @@ class GpuError(LapwingError, RuntimeError):
     """A GPU was asked for and cannot be used: no driver, no such device, no compiler, or hardware that is too old."""
 
 
+def infeasible(shape: tuple[int, int], transposed: bool, violators: IndexArray, reach: IndexArray) -> InfeasibleError:
+    """The error for a Hall violator of a matrix, (m, n), or if `transposed` of its transpose.
+
+    Its rows `violators` have no columns but those in `reach`, which are fewer. Both increase.
+    """
+    rows, cols = shape
+    if not transposed:
+        return InfeasibleError(violators, reach)
+    if rows > cols:
+        return InfeasibleError(reach, violators, by_cols=True)
+    # Square: the rows out of reach have all their columns outside the violators, and there are more of them.
+    return InfeasibleError(np.setdiff1d(np.arange(rows), reach), np.setdiff1d(np.arange(cols), violators))
+
+
 class InternalError(LapwingError, RuntimeError):
     """A contradiction inside Lapwing: an answer that its own certificate refuses. Please report it."""
 

@@ -338,43 +338,58 @@ def check_duals(u: Any, v: Any, shape: tuple[int, int], name: str) -> tuple[NDAr
 
 
 def check_start(u: Any, v: Any, problem: Problem) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Duals to start from, in the problem's dual dtype: any finite values, rounded where the costs are integers.
+    """Duals to start from, in the problem's dual dtype; see `start_duals`."""
+    array, prices = problem.cost.array, problem.unmatched_cost
 
-    Values far beyond the costs are cut off: they help nobody, and would cost precision.
+    def largest(sampled: bool) -> int | float:
+        if sampled:
+            return largest_magnitude(array[:: max(1, len(array) // 16)])
+        of_prices = 0 if prices is None else largest_magnitude(prices)
+        return max([of_prices, *(largest_magnitude(row) for row in array)])
+
+    shiftable = prices is None and array.shape[0] == array.shape[1]
+    given = check_duals(u, v, problem.shape, "start")
+    first, second = (start_duals(values, problem.is_integer, largest, shiftable) for values in given)
+    return first, second
+
+
+def start_duals(
+    values: NDArray[Any], integer: bool, largest: Callable[[bool], int | float], shiftable: bool
+) -> NDArray[Any]:
+    """Duals of one side to start from: any finite values, rounded where the costs are integers.
+
+    Optimal duals lie within twice the largest cost of each other, unless pairs are forbidden. So values beyond `_REACH`
+    times the largest cost are cut off: they help nobody, and would cost precision.
+
+    Parameters
+    ----------
+    values : (k,) float64 or int64, finite
+    integer : bool
+        Whether costs are integers, and so the duals.
+    largest : function
+        The largest magnitude among some costs (True) or all (False).
+    shiftable : bool
+        Whether a common shift is allowed (square problems): it is taken off before anything is cut off.
     """
-    checked = []
-    for values in check_duals(u, v, problem.shape, "start"):
-        if problem.is_integer:
-            values = np.rint(np.clip(values, -_LARGEST_INTEGER, _LARGEST_INTEGER))
-        checked.append(_within_reach(values.astype(problem.dual_dtype), problem))
-    return checked[0], checked[1]
-
-
-def _within_reach(duals: NDArray[Any], problem: Problem) -> NDArray[Any]:
-    """Duals no larger than `_REACH` times the largest cost.
-
-    Optimal duals lie within twice the largest cost of each other, unless pairs are forbidden. Where a common shift is
-    allowed (square problems), it is taken off first.
-    """
-    array = problem.cost.array
-    farthest = _largest(duals)
-    if problem.is_empty or farthest <= _REACH * _largest(array[:: max(1, len(array) // 16)]):
+    if integer:
+        values = np.rint(np.clip(values, -_LARGEST_INTEGER, _LARGEST_INTEGER))
+    duals = values.astype(np.int64 if integer else np.float64)
+    farthest = largest_magnitude(duals)
+    if farthest == 0 or farthest <= _REACH * largest(True):
         return duals
-    limit = _REACH * max(_largest(row) for row in array)
-    if problem.unmatched_cost is not None:
-        limit = max(limit, _REACH * _largest(problem.unmatched_cost))
+    limit = _REACH * largest(False)
     if farthest <= limit:
         return duals
-    if problem.is_integer:
+    if integer:
         limit = min(limit, _LARGEST_INTEGER)
-    if problem.unmatched_cost is None and array.shape[0] == array.shape[1]:
+    if shiftable:
         with np.errstate(over="ignore"):
             duals = duals - duals[len(duals) // 2]
     clipped: NDArray[Any] = np.clip(duals, -limit, limit)
     return clipped
 
 
-def _largest(values: NDArray[Any]) -> int | float:
+def largest_magnitude(values: NDArray[Any]) -> int | float:
     """The largest magnitude among the finite values; what stands for infinity among integers does not count."""
     finite = values[np.isfinite(values)] if values.dtype.kind == "f" else values[(values < ABSENT) & (values > -ABSENT)]
     largest: int | float = max(-finite.min().item(), finite.max().item()) if finite.size else 0

@@ -11,20 +11,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lapwing import inputs
-from lapwing.certificate import Certificate
-from lapwing.errors import ArgumentError, InfeasibleError, InternalError, InvalidCostError, RangeError
+from lapwing.certificate import Certificate, require_proof
+from lapwing.errors import ArgumentError
 from lapwing.gpu.arrays import ITEM_BYTES, GpuArray, empty_array, is_gpu_array, row_major, view_array
 from lapwing.gpu.certify import Answer, prove_on_gpu
 from lapwing.gpu.copies import fill_bytes, read, write
 from lapwing.gpu.core import INFEASIBLE, INVALID, OPENING, CoreSolve, Report, workspace_bytes
+from lapwing.gpu.core_errors import invalid_cost, no_assignment
 from lapwing.gpu.core_start import Start
 from lapwing.gpu.device import Context
 from lapwing.gpu.orient import View, orient
-from lapwing.gpu.workspace import Workspace
 from lapwing.plan import Plan
-from lapwing.result import Result
-
-_ROUNDING = 1e-9  # of an optimal answer, over the magnitudes of all duals and the largest cost
+from lapwing.result import Result, duals_of
 
 
 def solve_on_gpu(cost: Any, device: str | None, maximize: bool, start: Any, certify: bool) -> Result:
@@ -81,9 +79,9 @@ class _Solve:
         starter = Start(self.context, self.like)
         report = starter.run_from(solve, OPENING) if self._fill_start(solve, view) else starter.run(solve)
         if report.status == INVALID:
-            self._refuse(view, report)
+            raise invalid_cost(view, solve, report.invalid_row)
         if report.status == INFEASIBLE:
-            self._explain(view, solve)
+            raise no_assignment(view, solve)
         outputs = self._deliver(view, solve)
         solved = time.perf_counter()
         u, v = (solve.v, solve.u) if view.transposed else (solve.u, solve.v)
@@ -92,7 +90,7 @@ class _Solve:
         if self.certify:
             answer = Answer(partner.pointer, u.pointer, v.pointer)
             certificate = prove_on_gpu(self.context, self.cost, answer, self.maximize)
-            self._accept(certificate, u, v)
+            self._accept(certificate, solve)
         statistics = _statistics(report, starter)
         statistics |= {"solve_seconds": solved - began, "certify_seconds": time.perf_counter() - solved}
         return self._result(view, outputs, (u, v), certificate, statistics, report)
@@ -109,15 +107,20 @@ class _Solve:
 
     def _fill_start(self, solve: CoreSolve, view: View) -> bool:
         """Prices from the user's duals, for square problems; False if there are none."""
-        matrix = view.matrix
-        if self.start is None or matrix.rows != matrix.cols:
+        if self.start is None:
             return False
-        u, v = (self.start.u, self.start.v) if isinstance(self.start, Result) else self.start
-        prices = _to_host(u if view.transposed else v).astype(matrix.dual_dtype)
-        if prices.shape != (matrix.cols,) or not np.isfinite(prices).all():
-            raise ArgumentError(
-                f"start needs finite duals u (m,) and v (n,), got shapes {np.shape(u)} and {np.shape(v)}"
-            )
+        u, v = (_to_host(values) for values in duals_of(self.start))
+        u, v = inputs.check_duals(u, v, view.shape, "start")
+        matrix = view.matrix
+        if matrix.rows != matrix.cols:
+            return False
+        integer = matrix.dual_dtype == "int64"
+
+        def largest(_: bool) -> int | float:  # of some rows: what is cut off too early helps less, and harms nothing
+            step = max(1, matrix.rows // 16)
+            return max(inputs.largest_magnitude(solve.read_row(i)) for i in range(0, matrix.rows, step))
+
+        prices = inputs.start_duals(u if view.transposed else v, integer, largest, shiftable=True)
         write(self.context, solve.v.pointer, -prices if self.maximize else prices)
         return True
 
@@ -131,51 +134,16 @@ class _Solve:
         solve.deliver(outputs.row_to_col, outputs.col_to_row, outputs.picked)
         return outputs
 
-    def _refuse(self, view: View, report: Report) -> None:
-        """Name the first invalid cost of the row that has one."""
-        matrix, i = view.matrix, report.invalid_row
-        line = read(
-            self.context, matrix.pointer + i * matrix.row_stride * ITEM_BYTES[matrix.dtype], matrix.cols, matrix.dtype
-        )
-        wrong = np.isnan(line) | (line == (np.inf if self.maximize else -np.inf)) if line.dtype.kind == "f" else None
-        if wrong is not None and wrong.any():
-            j = int(wrong.argmax())
-            row, col = (j, i) if view.transposed else (i, j)
-            raise InvalidCostError(row, col, float(line[j]), self.maximize)
-        finite = np.where(np.isfinite(line), line, 0)
-        j = int(np.argmax(np.abs(finite.astype(np.float64))))
-        row, col = (j, i) if view.transposed else (i, j)
-        raise RangeError(
-            f"cost[{row}, {col}] is {line[j]}: for this shape, sums of such costs do not stay exact; subtract a "
-            "constant from all costs, or divide them"
-        )
+    def _accept(self, certificate: Certificate, solve: CoreSolve) -> None:
+        """An optimal answer must be proven."""
 
-    def _explain(self, view: View, solve: CoreSolve) -> None:
-        """Raise with the Hall violator."""
-        matrix = view.matrix
-        with Workspace(self.context, {"rows": (matrix.rows, "uint8"), "cols": (matrix.cols, "uint8")}) as memory:
-            fill_bytes(self.context, memory["rows"], 0, matrix.rows)
-            fill_bytes(self.context, memory["cols"], 0, matrix.cols)
-            solve.name_violator(memory["rows"], memory["cols"])
-            rows = np.flatnonzero(read(self.context, memory["rows"], matrix.rows, "uint8")).astype(np.int64)
-            cols = np.flatnonzero(read(self.context, memory["cols"], matrix.cols, "uint8")).astype(np.int64)
-        if not view.transposed:
-            raise InfeasibleError(rows, cols)
-        if matrix.rows < matrix.cols:
-            raise InfeasibleError(cols, rows, by_cols=True)
-        # Square: the rows out of reach have all their columns outside the violators, and there are more of them.
-        every = np.arange(matrix.rows)
-        raise InfeasibleError(np.setdiff1d(every, cols), np.setdiff1d(every, rows))
+        def duals() -> float:
+            return sum(float(np.abs(self._host(array)).sum()) for array in (solve.u, solve.v))
 
-    def _accept(self, certificate: Certificate, u: GpuArray, v: GpuArray) -> None:
-        """An optimal answer must be proven: exactly for integers, up to rounding for floats."""
-        if certificate.fault is None and certificate.exact:
-            return
-        duals = sum(float(np.abs(self._host(array)).sum()) for array in (u, v))
-        error = max(certificate.bound, certificate.violation)
-        proven = certificate.fault is None and certificate.complete and u.dtype == "float64"
-        if not (proven and error <= _ROUNDING * (duals + abs(certificate.primal))):
-            raise InternalError(f"the certificate refuses the method's answer: {certificate}")
+        def largest() -> float:
+            return float(max(inputs.largest_magnitude(solve.read_row(i)) for i in range(solve.matrix.rows)))
+
+        require_proof(certificate, solve.u.dtype == "int64", duals, largest)
 
     def _result(
         self,
@@ -196,7 +164,7 @@ class _Solve:
             picked = self._host(outputs.picked)
             objective = int(picked.sum()) if picked.dtype.kind == "i" else math.fsum(picked.tolist())
             bound = -report.bound if self.maximize else report.bound
-        result = Result(
+        return Result(
             row_to_col=self._given_back(forward),
             objective=objective,
             u=self._given_back(duals[0]),
@@ -206,9 +174,8 @@ class _Solve:
             status="optimal",
             plan=self._plan(view),
             lower_bound=bound,
+            _col_to_row=self._given_back(back),
         )
-        result.__dict__["col_to_row"] = self._given_back(back)
-        return result
 
     def _plan(self, view: View | None) -> Plan:
         info = self.context.info
@@ -241,9 +208,9 @@ class _Solve:
             arrays.append(self._given_back(array))
         zero = 0 if dual == "int64" else 0.0
         certificate = Certificate(zero, zero, zero, zero, None, True, True, zero, zero, None) if self.certify else None
-        result = Result(arrays[0], zero, arrays[2], arrays[3], certificate, {}, "optimal", self._plan(None), zero)
-        result.__dict__["col_to_row"] = arrays[1]
-        return result
+        return Result(
+            arrays[0], zero, arrays[2], arrays[3], certificate, {}, "optimal", self._plan(None), zero, arrays[1]
+        )
 
     def _host(self, array: GpuArray) -> NDArray[Any]:
         return read(self.context, array.pointer, math.prod(array.shape), array.dtype)

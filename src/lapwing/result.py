@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from lapwing._core import ABSENT
 from lapwing.certificate import Certificate, Number
+from lapwing.errors import DtypeError
 from lapwing.methods import Answer
 from lapwing.methods.base import inverse
 from lapwing.plan import Plan
@@ -53,6 +54,7 @@ class Result:
     status: str
     plan: Plan
     lower_bound: Number
+    _col_to_row: Any = None  # if the method knows it
 
     def __repr__(self) -> str:
         rows, cols = len(self.u), len(self.v)
@@ -61,7 +63,8 @@ class Result:
     @cached_property
     def col_to_row(self) -> IndexArray:
         """(n,) int64, the row of each column, -1 where the column is free."""
-        return inverse(self.row_to_col, len(self.v))
+        known: IndexArray | None = self._col_to_row
+        return inverse(self.row_to_col, len(self.v)) if known is None else known
 
     @property
     def row_ind(self) -> IndexArray:
@@ -119,6 +122,15 @@ def make_result(problem: Problem, plan: Plan, answer: Answer, certificate: Certi
         plan=plan,
         lower_bound=_sum([answer.u, answer.v]) if certificate is None else certificate.optimum_bound,
     )
+
+
+def duals_of(start: Any) -> tuple[Any, Any]:
+    """The duals that `start=` gives: those of an earlier result, or a pair (u, v)."""
+    if isinstance(start, Result):
+        return start.u, start.v
+    if not isinstance(start, (tuple, list)) or len(start) != 2:
+        raise DtypeError(f"start must be a Result or a pair (u, v), got {type(start).__name__}")
+    return start[0], start[1]
 
 
 def matched_pairs(row_to_col: Any) -> tuple[Any, Any]:

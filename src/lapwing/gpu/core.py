@@ -6,9 +6,12 @@ A `CoreSolve` is one matrix, one workspace and the launches; what to start from 
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
+from typing import Any
+
+from numpy.typing import NDArray
 
 from lapwing.errors import InternalError
-from lapwing.gpu.arrays import GpuArray, empty_array
+from lapwing.gpu.arrays import ITEM_BYTES, GpuArray, empty_array
 from lapwing.gpu.copies import read
 from lapwing.gpu.device import Context
 from lapwing.gpu.launch import kernels
@@ -138,14 +141,25 @@ class CoreSolve:
             raise InternalError(f"the searches contradict each other; please report it with the matrix ({report})")
         return report
 
+    def read_row(self, i: int) -> NDArray[Any]:
+        """The costs of row i, as they are given."""
+        matrix = self.matrix
+        at = matrix.pointer + i * matrix.row_stride * ITEM_BYTES[matrix.dtype]
+        return read(self.context, at, matrix.cols, matrix.dtype)
+
     def deliver(self, row_to_col: GpuArray, col_to_row: GpuArray, picked: GpuArray) -> None:
         """Partners as int64, -1 where there is none, and every row's matched cost; duals turn to the user's sense."""
         outputs = (row_to_col.pointer, col_to_row.pointer, picked.pointer)
         self._launch("deliver", self.context.info.processors, *outputs)
 
-    def name_violator(self, of_rows: int, of_cols: int) -> None:
-        """Set bytes of rows and columns, at these addresses, that make a Hall violator; if there is no assignment."""
+    def name_violator(self, of_rows: int, of_cols: int, outside: int) -> None:
+        """If there is no assignment: set the bytes of the rows and columns that make a Hall violator.
+
+        How many allowed pairs these rows have outside these columns is added to a word, by code of its own.
+        """
         self._launch("violator", self.context.info.processors, of_rows, of_cols)
+        blocks = min(self.matrix.rows, self.context.info.processors * _BLOCKS_A_PROCESSOR)
+        self._launch("check_violator", blocks, of_rows, of_cols, outside)
 
     def _launch(self, name: str, grid: int, *more: int | float) -> None:
         self._kernels[name].launch(self.context, grid, _SMALL_BLOCK, *self._arguments, *more)

@@ -21,6 +21,15 @@ class View:
     transposed: bool
     owner: GpuArray
 
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Of the matrix as it was given."""
+        return self.given(self.matrix.rows, self.matrix.cols)
+
+    def given(self, line: int, position: int) -> tuple[int, int]:
+        """Row and column of the matrix as it was given, of a place in the matrix as it is solved."""
+        return (position, line) if self.transposed else (line, position)
+
 
 def orient(context: Context, cost: GpuArray, maximize: bool) -> View:
     """View a matrix of shape (m, n), neither of them 0; copied if what must be contiguous is not."""

@@ -55,19 +55,21 @@ class Program:
         return [tuple(zip(names, values, strict=True)) for values in product(*(self.choices[n] for n in names))]
 
 
+_EVERY_COST = {"COST": FLOATS + INTEGERS}
+
 CERTIFICATE = Program(
     "certificate",
     "certificate.cu",
     ("certify_packed", "certify_strided", "certify_vectors", "certify_place"),
-    {"COST": FLOATS + INTEGERS},
+    _EVERY_COST,
     {"THREADS": 256},
 )
 
 CORE = Program(
     "core",
     "core.cu",
-    ("prepare", "list_rows", "solve", "deliver", "violator"),
-    {"COST": FLOATS + INTEGERS},
+    ("prepare", "list_rows", "solve", "deliver", "violator", "check_violator"),
+    _EVERY_COST,
     {"THREADS": 512},
 )
 
@@ -75,7 +77,7 @@ CORE_START = Program(
     "core_start",
     "core_start.cu",
     ("gather", "row_bounds", "column_bounds", "set_prices"),
-    {"COST": FLOATS + INTEGERS},
+    _EVERY_COST,
     {"THREADS": 256},
 )
 
@@ -83,13 +85,11 @@ BATCH_LANES = Program(
     "batch_lanes",
     "batch_lanes.cu",
     ("solve_in_8_lanes", "solve_in_16_lanes", "solve_in_32_lanes"),
-    {"COST": FLOATS + INTEGERS},
+    _EVERY_COST,
     {"WARPS": 2},
 )
 
-BATCH_SHARED = Program(
-    "batch_shared", "batch_shared.cu", ("solve_in_shared_1", "solve_in_shared_2"), {"COST": FLOATS + INTEGERS}
-)
+BATCH_SHARED = Program("batch_shared", "batch_shared.cu", ("solve_in_shared_1", "solve_in_shared_2"), _EVERY_COST)
 
 BATCH_MEMORY = Program(
     "batch_memory",
@@ -98,11 +98,9 @@ BATCH_MEMORY = Program(
     {"COST": ("float32", "float64", "int32", "int64")},
 )
 
-BATCH_STAGE = Program("batch_stage", "batch_stage.cu", ("stage",), {"COST": FLOATS + INTEGERS}, {"THREADS": 256})
+BATCH_STAGE = Program("batch_stage", "batch_stage.cu", ("stage",), _EVERY_COST, {"THREADS": 256})
 
-BATCH_CERTIFY = Program(
-    "batch_certify", "batch_certify.cu", ("certify_batch",), {"COST": FLOATS + INTEGERS}, {"THREADS": 128}
-)
+BATCH_CERTIFY = Program("batch_certify", "batch_certify.cu", ("certify_batch",), _EVERY_COST, {"THREADS": 128})
 
 PROGRAMS = (CORE, CORE_START, CERTIFICATE, BATCH_LANES, BATCH_SHARED, BATCH_MEMORY, BATCH_STAGE, BATCH_CERTIFY)
 

@@ -103,3 +103,19 @@ extern "C" __global__ void __launch_bounds__(256)
         of_rows[state.col_to_row[j]] = 1;
     }
 }
+
+// Adds to `outside` how many pairs of the rows marked in `of_rows` with columns not marked in `of_cols` are allowed: 0 proves the
+// violator, whoever marked it. A block a row.
+extern "C" __global__ void __launch_bounds__(256)
+    check_violator(const Cost* cost, int64 row_stride, int64 rows, int64 cols, int64 maximize, Dual*, Dual*,
+                   unsigned char*, const uint8* of_rows, const uint8* of_cols, uint64* outside) {
+    const Matrix matrix = make_matrix(cost, row_stride, rows, cols, maximize);
+    uint64 mine = 0;
+    for (int64 i = blockIdx.x; i < rows; i += gridDim.x) {
+        if (of_rows[i] == 0) continue;
+        for (int64 j = threadIdx.x; j < cols; j += blockDim.x) {
+            mine += of_cols[j] == 0 && matrix.minimised(matrix.row(i)[j]) < infinity<Dual>();
+        }
+    }
+    if (mine != 0) atomicAdd(outside, mine);
+}

@@ -20,8 +20,7 @@ __device__ D of_order(uint64 key) {
         return static_cast<int64>(key ^ (1ull << 63));
 }
 
-// out[r, c] = cost[row_of[r], col_of[c]]; null: all rows, or columns, in order. Blocks of 256 threads, one for each of `rows`, and as
-// many again as fit the grid.
+// out[r, c] = cost[row_of[r], col_of[c]]; null: all rows, or columns, in order. A block a row.
 extern "C" __global__ void __launch_bounds__(THREADS)
     gather(const Cost* cost, int64 row_stride, int64 col_stride, int64 rows, int64 cols, const int32* row_of,
            const int32* col_of, Cost* out) {
@@ -52,7 +51,7 @@ extern "C" __global__ void __launch_bounds__(THREADS)
 }
 
 // keys[c] = the least cost[row_of[r], col_of[c]] - u[r] over r < rows (u null: zero), in order_of; keys begin as all ones.
-// A block takes THREADS columns of every gridDim.y-th row; col_of null: columns in order.
+// A block takes THREADS columns of every `bands`-th row; row_of or col_of null: in order.
 extern "C" __global__ void __launch_bounds__(THREADS)
     column_bounds(const Cost* cost, int64 row_stride, int64 maximize, int64 rows, int64 cols, int64 bands,
                   const int32* row_of, const int32* col_of, const Dual* u, uint64* keys) {

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from lapwing import _core
 from lapwing._core import ABSENT
-from lapwing.errors import InfeasibleError, InternalError, RangeError
+from lapwing.errors import InfeasibleError, InternalError, RangeError, infeasible
 from lapwing.inputs import invalid_cost
 from lapwing.plan import MethodTraits, Plan
 from lapwing.problem import Problem
@@ -68,7 +68,7 @@ class Method:
         if raw["status"] == "infeasible":
             violators, reach = np.sort(raw["hall_rows"].view(np.int64)), np.sort(raw["hall_cols"].view(np.int64))
             _check_violator(problem, cost, prices, violators, reach)
-            raise _infeasible(problem, plan, violators, reach)
+            raise infeasible(problem.shape, plan.transposed, violators, reach)
         return _answer(problem, plan, raw)
 
 
@@ -123,19 +123,6 @@ def _check_violator(
     )
     if not proven:
         raise InternalError("the method called the problem infeasible without a proof")
-
-
-def _infeasible(
-    problem: Problem, plan: Plan, violators: NDArray[np.int64], reach: NDArray[np.int64]
-) -> InfeasibleError:
-    """Name the Hall violator: rows with too few columns, or columns with too few rows if the problem is tall."""
-    if not plan.transposed:
-        return InfeasibleError(violators, reach)
-    if problem.is_tall:
-        return InfeasibleError(reach, violators, by_cols=True)
-    # Square: the rows out of reach have all their columns outside the violators, and there are more of them.
-    rows, cols = problem.shape
-    return InfeasibleError(np.setdiff1d(np.arange(rows), reach), np.setdiff1d(np.arange(cols), violators))
 
 
 def _answer(problem: Problem, plan: Plan, raw: dict[str, Any]) -> Answer:
