@@ -85,13 +85,17 @@ def solve(
         Within a fraction of a second of Ctrl-C.
     """
     if device not in (None, "cpu") or (device is None and _is_on_gpu(cost)):
-        unsupported = {
-            "unmatched_cost": unmatched_cost is not None,
-            "time_limit": time_limit is not None,
-            "progress": progress is not False,
-            f"method={method!r}": method not in ("auto", "core"),
-        }
-        return _solve_on_gpu(cost, device, unsupported, maximize, start, certify)
+        if method not in ("auto", "core"):
+            raise ArgumentError(f"method={method!r} is not supported on a GPU: leave it out, or pass device='cpu'")
+        options = on_gpu.Options(
+            maximize=inputs.check_flag(maximize, "maximize"),
+            unmatched_cost=unmatched_cost,
+            start=start,
+            certify=inputs.check_flag(certify, "certify"),
+            time_limit=inputs.check_time_limit(time_limit),
+            progress=inputs.check_progress(progress),
+        )
+        return on_gpu.solve_on_gpu(cost, device, options)
     problem = inputs.make_problem(cost, maximize, unmatched_cost)
     duals = _start(start, problem)
     chosen = _plan(problem, method, threads, duals is not None)
@@ -109,16 +113,6 @@ def _is_on_gpu(cost: Any) -> bool:
     if isinstance(cost, (np.ndarray, list, tuple)):
         return False
     return is_gpu_array(cost)
-
-
-def _solve_on_gpu(
-    cost: Any, device: str | None, unsupported: dict[str, bool], maximize: bool, start: Any, certify: bool
-) -> Result:
-    for name, given in unsupported.items():
-        if given:
-            raise ArgumentError(f"{name} is not supported on a GPU yet: leave it out, or copy the costs to the host")
-    maximize, certify = inputs.check_flag(maximize, "maximize"), inputs.check_flag(certify, "certify")
-    return on_gpu.solve_on_gpu(cost, device, maximize, start, certify)
 
 
 def _solved(

@@ -259,19 +259,44 @@ def _with_prices(costs: CostArray, prices: NDArray[Any]) -> tuple[CostArray, NDA
     """Costs and prices in one arithmetic: integer if all are whole, else float64 if integer costs are exact there."""
     if costs.dtype.kind == "f":
         return costs, prices.astype(np.float64, copy=False)
+    whole = _whole_prices(prices)
+    return (exact_floats(costs, np.dtype(np.float64)), prices) if whole is None else (costs, whole)
+
+
+def _whole_prices(prices: NDArray[Any]) -> NDArray[Any] | None:
+    """Prices as int64, +-`ABSENT` for infinities; None if there are fractions among them."""
     if prices.dtype.kind == "i":
         if prices.size and max(-int(prices.min()), int(prices.max())) >= ABSENT:
             worst = int(prices[np.abs(prices // 2).argmax()])
             raise RangeError(
                 f"unmatched_cost {worst} leaves no room for exact int64 sums; use +-inf to forbid staying free"
             )
-        return costs, prices
+        return prices
     finite = np.isfinite(prices)
     whole = finite & (prices == np.rint(prices)) & (np.abs(prices) < ABSENT)
-    if (whole | ~finite).all():
-        absent = np.where(prices > 0, ABSENT, -ABSENT)
-        return costs, np.where(finite, np.where(finite, prices, 0).astype(np.int64), absent)
-    return exact_floats(costs, np.dtype(np.float64)), prices
+    if not (whole | ~finite).all():
+        return None
+    absent = np.where(prices > 0, ABSENT, -ABSENT)
+    return np.where(finite, np.where(finite, prices, 0).astype(np.int64), absent)
+
+
+def prices_in_kind(given: Any, rows: int, maximize: bool, integer: bool) -> NDArray[Any]:
+    """One price a row for costs that cannot be converted: int64 for integers, which must be whole, else float64.
+
+    Raises
+    ------
+    ArgumentError, DtypeError, RangeError
+    """
+    prices = _as_prices(given, rows, maximize)
+    if not integer:
+        return prices.astype(np.float64, copy=False)
+    whole = _whole_prices(prices)
+    if whole is None:
+        raise DtypeError(
+            f"unmatched_cost {prices[np.isfinite(prices) & (prices != np.rint(prices))][0]} is not whole, but costs "
+            "are integers: pass costs as float64, or whole prices"
+        )
+    return whole
 
 
 # --- other options --------------------------------------------------------------------------------

@@ -218,6 +218,7 @@ CORE = SimpleNamespace(
     PER_THREAD_DEFAULT_STREAM=Stream(2),
     Device=lambda ordinal: SimpleNamespace(
         name="Emulated GPU",
+        create_stream=lambda: Stream(7),
         compute_capability=SimpleNamespace(major=9, minor=0),
         properties=SimpleNamespace(
             multiprocessor_count=PROCESSORS,
@@ -239,6 +240,7 @@ class Driver:
 
     def __init__(self):
         self.contexts = []  # the stack of current contexts
+        self.blocks = []  # never freed
 
     def cuInit(self, flags):  # noqa: N802
         return (0,)
@@ -266,6 +268,13 @@ class Driver:
         return 0, TOTAL_BYTES // 2, TOTAL_BYTES
 
     def cuKernelSetAttribute(self, attribute, value, kernel, ordinal):  # noqa: N802
+        return (0,)
+
+    def cuMemAlloc(self, size):  # noqa: N802
+        self.blocks.append(Buffer(size))
+        return 0, self.blocks[-1].handle
+
+    def cuStreamQuery(self, stream):  # noqa: N802
         return (0,)
 
     def cuMemsetD8Async(self, pointer, value, size, stream):  # noqa: N802

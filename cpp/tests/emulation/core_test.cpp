@@ -38,18 +38,19 @@ Answer solve_emulated(const std::vector<Cost>& cost, int64 rows, int64 cols, boo
     answer.v.assign(cols, Dual(0));
     answer.row_to_col.assign(rows, 99);
     const int64 sense = maximize;
+    Watch watch = {};
     Dual *u = answer.u.data(), *v = answer.v.data();
     launch({.grid = {2}, .block = {256}, .seed = seed},
-           [&] { prepare(cost.data(), cols, rows, cols, sense, u, v, workspace); });
+           [&] { prepare(cost.data(), cols, rows, cols, sense, nullptr, u, v, workspace); });
     launch({.grid = {2}, .block = {256}, .seed = seed},
-           [&] { list_rows(cost.data(), cols, rows, cols, sense, u, v, workspace); });
+           [&] { list_rows(cost.data(), cols, rows, cols, sense, nullptr, u, v, workspace); });
     launch({.grid = {blocks}, .block = {THREADS}, .seed = seed, .cooperative = true},
-           [&] { solve(cost.data(), cols, rows, cols, sense, u, v, workspace, 1.0, 0.25, 64, rows); });
+           [&] { solve(cost.data(), cols, rows, cols, sense, nullptr, u, v, workspace, 1.0, 0.25, 64, rows, &watch); });
     std::vector<int64> col_to_row(cols);
     std::vector<Dual> picked(rows);
     launch({.grid = {1}, .block = {64}, .seed = seed}, [&] {
-        deliver(cost.data(), cols, rows, cols, sense, u, v, workspace, answer.row_to_col.data(), col_to_row.data(),
-                picked.data());
+        deliver(cost.data(), cols, rows, cols, sense, nullptr, u, v, workspace, answer.row_to_col.data(),
+                col_to_row.data(), picked.data(), u, v);
     });
     state.carve(workspace);
     answer.report = *state.report;

@@ -12,10 +12,11 @@ from numpy.typing import NDArray
 
 from lapwing.errors import InternalError
 from lapwing.gpu.arrays import ITEM_BYTES, GpuArray, empty_array
-from lapwing.gpu.copies import read
+from lapwing.gpu.copies import fill_bytes, read, write
 from lapwing.gpu.device import Context
 from lapwing.gpu.launch import kernels
 from lapwing.gpu.programs import CORE, INTEGERS
+from lapwing.gpu.watch import TimeIsUpError, Watch
 from lapwing.gpu.workspace import Workspace
 
 _THREADS = CORE.constants["THREADS"]
@@ -24,7 +25,8 @@ _SMALL_BLOCK = 256  # threads, of all kernels but the persistent one
 _LIST = 32  # kListSize of core_state.cuh
 _ARRAYS, _ALIGNMENT, _HEAD_BYTES = 32, 256, 16384  # at most so many arrays, each aligned, and what stands before them
 _BLOCKS_A_PROCESSOR = 8  # of grids that walk over rows
-OPTIMAL, INFEASIBLE, INVALID, CONTRADICTION, UNFINISHED = range(5)
+_COMPLETED_AT_ONCE = 4096  # rows of an interrupted solve, so that it can be interrupted, too
+OPTIMAL, INFEASIBLE, INVALID, CONTRADICTION, UNFINISHED, STOPPED = range(6)
 
 
 @dataclass(frozen=True)
@@ -58,6 +60,7 @@ class Report:
     refreshes: int
     full_rows: int
     left: int
+    empty_row: int
     width: float
     start_bound: float
     bound: float
@@ -65,7 +68,10 @@ class Report:
 
 @dataclass(frozen=True)
 class Oriented:
-    """The matrix as the kernels see it: at most as many rows as columns, the elements of a row side by side."""
+    """The matrix as the kernels see it: at most as many rows as columns, the elements of a row side by side.
+
+    With `prices` (an address; 0 for none) the last `rows` columns are exits: row i may stay free at prices[i].
+    """
 
     pointer: int
     rows: int
@@ -73,6 +79,12 @@ class Oriented:
     row_stride: int
     dtype: str
     maximize: bool
+    prices: int = 0
+
+    @property
+    def real_cols(self) -> int:
+        """Columns that are not exits."""
+        return self.cols - self.rows if self.prices else self.cols
 
     @property
     def dual_dtype(self) -> str:
@@ -87,6 +99,26 @@ def workspace_bytes(rows: int, cols: int, dtype: str) -> int:
     return _HEAD_BYTES + rows * by_row + cols * by_col + _ARRAYS * _ALIGNMENT
 
 
+@dataclass(frozen=True)
+class Outputs:
+    """What a solve delivers, of the matrix as oriented: arrays on the GPU, in the user's sense.
+
+    Attributes
+    ----------
+    row_to_col, col_to_row : int64, -1 where there is no partner
+    picked : of the dual dtype
+        What every row costs: its matched cost, or its price.
+    u, v : of the dual dtype
+        v is that of the real columns alone.
+    """
+
+    row_to_col: GpuArray
+    col_to_row: GpuArray
+    picked: GpuArray
+    u: GpuArray
+    v: GpuArray
+
+
 class CoreSolve:
     """One solve: arrays on the GPU, and the launches.
 
@@ -94,28 +126,52 @@ class CoreSolve:
     ----------
     context : Context, entered
     matrix : Oriented
+    watch : Watch, entered
     like : GpuArray, optional
         In whose library the duals are made.
+    sample : bool
+        Whether this is not the whole problem.
 
     Attributes
     ----------
     u, v : GpuArray
-        The duals of the problem as minimised. `v` must be set before `run`: any prices; zero if rows < cols.
+        The duals of the problem as minimised. `v` must be set before `list_rows`: any prices if rows == cols, else by
+        `zero_prices`.
+    exit_v : (rows,) array of the dual dtype, or None
+        What `v` of the exits begins with (struct Matrix of kernels/core_state.cuh).
     """
 
-    def __init__(self, context: Context, matrix: Oriented, like: GpuArray | None = None) -> None:
-        self.context, self.matrix = context, matrix
+    def __init__(
+        self,
+        context: Context,
+        matrix: Oriented,
+        watch: Watch,
+        like: GpuArray | None = None,
+        sample: bool = False,
+        exit_v: NDArray[Any] | None = None,
+    ) -> None:
+        self.context, self.matrix, self.exit_v = context, matrix, exit_v
+        self._watch, self._sample = watch, sample
         self._kernels = kernels(context, CORE, CORE.variant(COST=matrix.dtype))
         self.u = empty_array(context, (matrix.rows,), matrix.dual_dtype, like)
         self.v = empty_array(context, (matrix.cols,), matrix.dual_dtype, like)
         size = workspace_bytes(matrix.rows, matrix.cols, matrix.dtype)
         self._workspace = Workspace(context, {"all": (size, "uint8")}, like)
-        sizes = (matrix.pointer, matrix.row_stride, matrix.rows, matrix.cols, int(matrix.maximize))
+        sizes = (matrix.pointer, matrix.row_stride, matrix.rows, matrix.cols, int(matrix.maximize), matrix.prices)
         self._arguments = (*sizes, self.u.pointer, self.v.pointer, self._workspace["all"])
+        self._solved_since_listing = False
+
+    def zero_prices(self) -> None:
+        """Set `v` to where it must begin when there are more columns than rows."""
+        matrix = self.matrix
+        fill_bytes(self.context, self.v.pointer, 0, self.v.nbytes)
+        if self.exit_v is not None:
+            write(self.context, self.v.pointer + matrix.real_cols * self.exit_v.itemsize, self.exit_v)
 
     def list_rows(self) -> None:
         """List every row under the prices in `v`, in the order of the stream."""
         processors = self.context.info.processors
+        self._solved_since_listing = False
         self._launch("prepare", processors)
         self._launch("list_rows", min(self.matrix.rows, processors * _BLOCKS_A_PROCESSOR))
 
@@ -124,33 +180,60 @@ class CoreSolve:
         solver = self._kernels["solve"]
         most = self.matrix.rows if most_left is None else most_left
         numbers = (float(schedule.first), float(schedule.factor), schedule.rounds, most)
-        solver.launch_cooperative(self.context, _CLUSTER, _THREADS, *self._arguments, *numbers)
+        self._watch.look_at_the_clock()
+        watch = self._watch.pointer(self._sample)
+        solver.launch_cooperative(self.context, _CLUSTER, _THREADS, *self._arguments, *numbers, watch)
+        self._solved_since_listing = True
 
     def report(self) -> Report:
         """What the kernel says; waits for its end.
 
         Raises
         ------
+        TimeIsUpError
+            If it was stopped before its end.
         InternalError
             If an invariant did not hold.
         """
+        report = self._read_report()
+        if report.status == STOPPED or (report.status == UNFINISHED and self._watch.stopped):
+            raise TimeIsUpError
+        return report
+
+    def interrupted(self) -> Report:
+        """When the time is up, wherever that was noticed: feasible duals, and a matching that is completed greedily."""
+        if not self._solved_since_listing:
+            self.zero_prices()
+            self.list_rows()
+            self.launch(OPENING)
+        report = self._read_report()
+        if report.status == STOPPED or report.status == UNFINISHED:
+            for first in range(0, self.matrix.rows, _COMPLETED_AT_ONCE):
+                self._kernels["complete"].launch(self.context, 1, _THREADS, *self._arguments, first, _COMPLETED_AT_ONCE)
+                self._watch.wait(self._sample)
+        return report
+
+    def _read_report(self) -> Report:
+        self._watch.wait(self._sample)
         words = read(self.context, self._workspace["all"], len(fields(Report)), "int64")
         integers = sum(field.type == "int" for field in fields(Report))
         report = Report(*map(int, words[:integers]), *map(float, words[integers:].view("float64")))
         if report.status == CONTRADICTION:
             raise InternalError(f"the searches contradict each other; please report it with the matrix ({report})")
+        if not self._sample and report.status in (OPTIMAL, UNFINISHED, STOPPED):
+            self._watch.learn(report.bound)
         return report
 
     def read_row(self, i: int) -> NDArray[Any]:
         """The costs of row i, as they are given."""
         matrix = self.matrix
         at = matrix.pointer + i * matrix.row_stride * ITEM_BYTES[matrix.dtype]
-        return read(self.context, at, matrix.cols, matrix.dtype)
+        return read(self.context, at, matrix.real_cols, matrix.dtype)
 
-    def deliver(self, row_to_col: GpuArray, col_to_row: GpuArray, picked: GpuArray) -> None:
-        """Partners as int64, -1 where there is none, and every row's matched cost; duals turn to the user's sense."""
-        outputs = (row_to_col.pointer, col_to_row.pointer, picked.pointer)
-        self._launch("deliver", self.context.info.processors, *outputs)
+    def deliver(self, outputs: Outputs) -> None:
+        """What the user gets, in the user's sense; `outputs` may hold `u` and `v` themselves."""
+        pointers = (getattr(outputs, field.name).pointer for field in fields(Outputs))
+        self._launch("deliver", self.context.info.processors, *pointers)
 
     def name_violator(self, of_rows: int, of_cols: int, outside: int) -> None:
         """If there is no assignment: set the bytes of the rows and columns that make a Hall violator.

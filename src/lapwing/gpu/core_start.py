@@ -26,10 +26,12 @@ from lapwing.gpu.core import (
     Oriented,
     Report,
     Schedule,
+    workspace_bytes,
 )
 from lapwing.gpu.device import Context
 from lapwing.gpu.launch import kernels
 from lapwing.gpu.programs import CORE_START
+from lapwing.gpu.watch import Watch
 from lapwing.gpu.workspace import Workspace
 
 _THREADS = CORE_START.constants["THREADS"]
@@ -49,11 +51,17 @@ class Level:
     report: Report
 
 
+def sample_bytes(rows: int, cols: int, dtype: str) -> int:
+    """Memory for the largest sample, as far as it is not the solve's own."""
+    largest = rows // _GROWTH if rows == cols and rows >= _LEAST_ROWS else 0
+    return largest * largest * ITEM_BYTES[dtype] + workspace_bytes(largest, largest, dtype)
+
+
 class Start:
     """Finds prices for a solve, and the epsilons that suit them; runs it."""
 
-    def __init__(self, context: Context, like: GpuArray | None) -> None:
-        self.context, self.like = context, like
+    def __init__(self, context: Context, watch: Watch, like: GpuArray | None) -> None:
+        self.context, self.watch, self.like = context, watch, like
         self.levels: list[Level] = []
 
     def run(self, solve: CoreSolve) -> Report:
@@ -61,7 +69,7 @@ class Start:
         matrix = solve.matrix
         with Workspace(self.context, {"keys": (matrix.cols, "int64")}, self.like) as memory:
             if matrix.rows != matrix.cols:
-                fill_bytes(self.context, solve.v.pointer, 0, solve.v.nbytes)
+                solve.zero_prices()
                 return self.run_from(solve, UNSTRUCTURED)
             self._column_minima(matrix, solve.v.pointer, memory["keys"])
             if matrix.rows < _LEAST_ROWS:
@@ -96,7 +104,7 @@ class Start:
             below: tuple[int, CoreSolve] | None = None
             while size < matrix.rows:
                 sample = self._gather(matrix, rows, cols, size)
-                level = CoreSolve(self.context, self._oriented(sample, matrix), self.like)
+                level = CoreSolve(self.context, self._oriented(sample, matrix), self.watch, self.like, sample=True)
                 if below is None:
                     self._column_minima(level.matrix, level.v.pointer, keys)
                     report = self.run_from(level, ESTIMATE, most_left=0)

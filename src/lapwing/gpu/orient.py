@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from lapwing.gpu.arrays import GpuArray, empty_array
 from lapwing.gpu.core import Oriented
 from lapwing.gpu.device import Context
+from lapwing.gpu.exits import Exits
 from lapwing.gpu.launch import kernels
 from lapwing.gpu.programs import CORE_START
 
@@ -24,24 +25,47 @@ class View:
     @property
     def shape(self) -> tuple[int, int]:
         """Of the matrix as it was given."""
-        return self.given(self.matrix.rows, self.matrix.cols)
+        return self.given(self.matrix.rows, self.matrix.real_cols)
 
     def given(self, line: int, position: int) -> tuple[int, int]:
         """Row and column of the matrix as it was given, of a place in the matrix as it is solved."""
         return (position, line) if self.transposed else (line, position)
 
 
-def orient(context: Context, cost: GpuArray, maximize: bool) -> View:
-    """View a matrix of shape (m, n), neither of them 0; copied if what must be contiguous is not."""
+def orient(context: Context, cost: GpuArray, maximize: bool, exits: Exits | None = None) -> View:
+    """View a matrix of shape (m, n), neither of them 0; copied if what must be contiguous is not.
+
+    With exits there are more columns than rows in any case, so the matrix stays as it is.
+    """
     rows, cols = cost.shape
     row_stride, col_stride = cost.strides
-    transposed = rows > cols or (rows == cols and row_stride == 1 != col_stride)
+    transposed = is_transposed(cost, exits is not None)
     if transposed:
         rows, cols, row_stride, col_stride = cols, rows, col_stride, row_stride
-    if col_stride == 1 or cols == 1:
-        return View(Oriented(cost.pointer, rows, cols, row_stride, cost.dtype, maximize), transposed, cost)
-    copy = empty_array(context, (rows, cols), cost.dtype, cost)
+    pointer, owner = cost.pointer, cost
+    if is_copied(cost, exits is not None):
+        owner = _gathered(context, cost, (rows, cols), (row_stride, col_stride))
+        pointer, row_stride = owner.pointer, cols
+    all_cols, prices = (cols, 0) if exits is None else (cols + rows, exits.pointer)
+    return View(Oriented(pointer, rows, all_cols, row_stride, cost.dtype, maximize, prices), transposed, owner)
+
+
+def is_transposed(cost: GpuArray, priced: bool) -> bool:
+    """Whether the matrix is solved as its transposed view: when tall, or square with contiguous columns."""
+    rows, cols = cost.shape
+    return not priced and (rows > cols or (rows == cols and cost.strides[0] == 1 != cost.strides[1]))
+
+
+def is_copied(cost: GpuArray, priced: bool) -> bool:
+    """Whether the elements of a row, as it is solved, are not side by side."""
+    along = 0 if is_transposed(cost, priced) else 1
+    return cost.strides[along] != 1 and cost.shape[along] > 1
+
+
+def _gathered(context: Context, cost: GpuArray, shape: tuple[int, int], strides: tuple[int, int]) -> GpuArray:
+    rows, cols = shape
+    copy = empty_array(context, shape, cost.dtype, cost)
     gather = kernels(context, CORE_START, CORE_START.variant(COST=cost.dtype))["gather"]
     blocks = min(rows, 64 * context.info.processors)
-    gather.launch(context, blocks, _THREADS, cost.pointer, row_stride, col_stride, rows, cols, 0, 0, copy.pointer)
-    return View(Oriented(copy.pointer, rows, cols, cols, cost.dtype, maximize), transposed, copy)
+    gather.launch(context, blocks, _THREADS, cost.pointer, *strides, rows, cols, 0, 0, copy.pointer)
+    return copy

@@ -7,8 +7,9 @@
 // All of it is deterministic: lists and prices depend on sets, maxima and minima alone, never on the order of threads.
 #include "core_leader.cuh"
 
-__device__ inline Matrix make_matrix(const Cost* cost, int64 row_stride, int64 rows, int64 cols, int64 maximize) {
-    return {cost, row_stride, static_cast<int32>(rows), static_cast<int32>(cols), maximize != 0};
+__device__ inline Matrix make_matrix(const Cost* cost, int64 row_stride, int64 rows, int64 cols, int64 maximize,
+                                     const Dual* prices) {
+    return {cost, row_stride, static_cast<int32>(rows), static_cast<int32>(cols), maximize != 0, prices};
 }
 // All arrays of the state, the same for every thread of the block. All of them call it.
 __device__ inline State& set_state(Matrix matrix, Dual* u, Dual* v, unsigned char* workspace) {
@@ -23,17 +24,22 @@ __device__ inline State& set_state(Matrix matrix, Dual* u, Dual* v, unsigned cha
     return state;
 }
 
-// cost: rows x cols elements, rows <= cols, rows `row_stride` elements apart; u: (rows,), v: (cols,), the prices to start from.
-extern "C" __global__ void __launch_bounds__(256) prepare(const Cost* cost, int64 row_stride, int64 rows, int64 cols,
-                                                          int64 maximize, Dual* u, Dual* v, unsigned char* workspace) {
-    State& state = set_state(make_matrix(cost, row_stride, rows, cols, maximize), u, v, workspace);
+// What every kernel here gets first: cost, rows `row_stride` elements apart; rows <= cols, exits included if there are `prices`
+// (struct Matrix); u: (rows,), v: (cols,), where v starts.
+#define LAPWING_PROBLEM                                                                                          \
+    const Cost *cost, int64 row_stride, int64 rows, int64 cols, int64 maximize, const Dual *prices, Dual *u, Dual *v, \
+        unsigned char *workspace
+#define LAPWING_MATRIX make_matrix(cost, row_stride, rows, cols, maximize, prices)
+
+extern "C" __global__ void __launch_bounds__(256) prepare(LAPWING_PROBLEM) {
+    State& state = set_state(LAPWING_MATRIX, u, v, workspace);
     const int64 first = static_cast<int64>(blockIdx.x) * blockDim.x + threadIdx.x,
                 step = static_cast<int64>(gridDim.x) * blockDim.x;
     if (first == 0) {
         state.barrier[0] = state.barrier[kLine] = 0;
         *state.counts = Counts{};
         *state.report = Report{};
-        state.report->invalid_row = rows;
+        state.report->invalid_row = state.report->empty_row = rows;
     }
     for (int64 j = first; j < cols; j += step) {
         state.distance[j] = kFar;
@@ -43,21 +49,24 @@ extern "C" __global__ void __launch_bounds__(256) prepare(const Cost* cost, int6
 }
 
 extern "C" __global__ void __launch_bounds__(256)
-    list_rows(const Cost* cost, int64 row_stride, int64 rows, int64 cols, int64 maximize, Dual* u, Dual* v,
-              unsigned char* workspace) {
-    State& state = set_state(make_matrix(cost, row_stride, rows, cols, maximize), u, v, workspace);
+    list_rows(LAPWING_PROBLEM) {
+    State& state = set_state(LAPWING_MATRIX, u, v, workspace);
     for (int64 i = blockIdx.x; i < rows; i += gridDim.x) {
-        if (list_row<true>(static_cast<int32>(i)) && threadIdx.x == 0) {
-            atomicMin(&state.report->invalid_row, i);
-        }
+        const bool invalid = list_row<true>(static_cast<int32>(i));
+        if (threadIdx.x != 0) continue;
+        if (invalid) atomicMin(&state.report->invalid_row, i);
+        if (state.list_col[i * kListSize] == kNone) atomicMin(&state.report->empty_row, i);
     }
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS, 1)
-    solve(const Cost* cost, int64 row_stride, int64 rows, int64 cols, int64 maximize, Dual* u, Dual* v,
-          unsigned char* workspace, double first_epsilon, double epsilon_factor, int64 phase_rounds, int64 most_left) {
-    set_state(make_matrix(cost, row_stride, rows, cols, maximize), u, v, workspace);
-    if (threadIdx.x == 0) shared().desk.counts = Counts{};
+    solve(LAPWING_PROBLEM, double first_epsilon, double epsilon_factor, int64 phase_rounds, int64 most_left,
+          Watch* watch) {
+    set_state(LAPWING_MATRIX, u, v, workspace);
+    if (threadIdx.x == 0) {
+        shared().desk.counts = Counts{};
+        shared().desk.lookout.begin(watch);
+    }
     __syncthreads();
     if (blockIdx.x > 0) {
         serve();
@@ -69,34 +78,70 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
     }
 }
 
-// What the user gets: the column of each row and the row of each column, -1 where there is none; the duals in the user's
-// sense; and for each row its matched cost, as it is given.
+// What an interrupted solve leaves free: every row in turn takes the cheapest free column that it may have, if that costs less
+// than to stay free. `count` rows, from row `first` on. One block.
+extern "C" __global__ void __launch_bounds__(THREADS) complete(LAPWING_PROBLEM, int64 first, int64 count) {
+    State& state = set_state(LAPWING_MATRIX, u, v, workspace);
+    Scratch& scratch = shared().scratch;
+    const Matrix& matrix = state.matrix;
+    for (int64 row = first; row < first + count && row < rows; ++row) {
+        const int32 i = static_cast<int32>(row);
+        if (state.row_to_col[i] >= 0) continue;
+        Dual least = prices == nullptr ? infinity<Dual>() : prices[i];
+        int32 nearest = kNoRow;
+        for (int32 j = threadIdx.x; j < matrix.real_cols(); j += blockDim.x) {
+            if (state.col_to_row[j] >= 0) continue;
+            const Dual cost = matrix.minimised(matrix.row(i)[j]);
+            if (cost < least) least = cost, nearest = j;
+        }
+        const uint64 best = best_in_block(scratch.keys, nearest == kNoRow ? kFar : ordered(least), true);
+        const bool mine = best != kFar && nearest != kNoRow && ordered(least) == best;
+        const uint64 col = best_in_block(scratch.keys, mine ? static_cast<uint64>(nearest) : kFar, true);
+        if (threadIdx.x == 0 && col != kFar) {
+            state.row_to_col[i] = static_cast<int32>(col);
+            state.col_to_row[col] = i;
+        }
+        __syncthreads();
+    }
+}
+
+// What the user gets: the column of each row and the row of each column of the matrix, -1 where there is none; the duals of
+// both in the user's sense, where they are to go (perhaps in place); and what each row costs, as it is given.
 extern "C" __global__ void __launch_bounds__(256)
-    deliver(const Cost* cost, int64 row_stride, int64 rows, int64 cols, int64 maximize, Dual* u, Dual* v,
-            unsigned char* workspace, int64* row_to_col, int64* col_to_row, Dual* picked) {
-    const State& state = set_state(make_matrix(cost, row_stride, rows, cols, maximize), u, v, workspace);
+    deliver(LAPWING_PROBLEM, int64* row_to_col, int64* col_to_row, Dual* picked, Dual* given_u, Dual* given_v) {
+    const State& state = set_state(LAPWING_MATRIX, u, v, workspace);
     const int64 first = static_cast<int64>(blockIdx.x) * blockDim.x + threadIdx.x,
                 step = static_cast<int64>(gridDim.x) * blockDim.x;
+    const int32 real = state.matrix.real_cols();
     for (int64 i = first; i < rows; i += step) {
         const int32 j = state.row_to_col[i];
-        row_to_col[i] = j;
-        picked[i] = j >= 0 ? Dual(widened(state.matrix.row(i)[j])) : Dual(0);
-        if (maximize) u[i] = -u[i];
+        const bool matched = j >= 0 && j < real;
+        Dual dual = u[i], price = 0;
+        if (prices != nullptr) {
+            dual = dual < prices[i] ? dual : prices[i];  // at an exit, whose v may have fallen
+            if (!matched && prices[i] < infinity<Dual>()) price = maximize ? -prices[i] : prices[i];
+        }
+        row_to_col[i] = matched ? j : kNone;
+        picked[i] = matched ? Dual(widened(state.matrix.row(i)[j])) : price;
+        given_u[i] = maximize ? -dual : dual;
     }
-    for (int64 j = first; j < cols; j += step) {
+    for (int64 j = first; j < real; j += step) {
         col_to_row[j] = state.col_to_row[j];
-        if (maximize) v[j] = -v[j];
+        given_v[j] = maximize ? -v[j] : v[j];
     }
 }
 
 // If there is no assignment: 1 for the rows that have too few columns, and for the columns that they have; 0 for the rest.
-extern "C" __global__ void __launch_bounds__(256)
-    violator(const Cost* cost, int64 row_stride, int64 rows, int64 cols, int64 maximize, Dual* u, Dual* v,
-             unsigned char* workspace, uint8* of_rows, uint8* of_cols) {
-    State& state = set_state(make_matrix(cost, row_stride, rows, cols, maximize), u, v, workspace);
+extern "C" __global__ void __launch_bounds__(256) violator(LAPWING_PROBLEM, uint8* of_rows, uint8* of_cols) {
+    State& state = set_state(LAPWING_MATRIX, u, v, workspace);
+    const Report& report = *state.report;
     const int64 first = static_cast<int64>(blockIdx.x) * blockDim.x + threadIdx.x,
                 step = static_cast<int64>(gridDim.x) * blockDim.x;
-    for (int64 k = first; k < state.report->free_rows; k += step) of_rows[state.free_rows[k]] = 1;
+    if (report.empty_row < rows) {
+        if (first == 0) of_rows[report.empty_row] = 1;
+        return;
+    }
+    for (int64 k = first; k < report.free_rows; k += step) of_rows[state.free_rows[k]] = 1;
     for (int64 j = first; j < cols; j += step) {
         if (state.distance[j] == kFar) continue;
         of_cols[j] = 1;
@@ -104,17 +149,16 @@ extern "C" __global__ void __launch_bounds__(256)
     }
 }
 
-// Adds to `outside` how many pairs of the rows marked in `of_rows` with columns not marked in `of_cols` are allowed: 0 proves the
-// violator, whoever marked it. A block a row.
+// Adds to `outside` how many pairs of the rows marked in `of_rows` with columns not marked in `of_cols` are allowed, exits
+// included: 0 proves the violator, whoever marked it. A block a row.
 extern "C" __global__ void __launch_bounds__(256)
-    check_violator(const Cost* cost, int64 row_stride, int64 rows, int64 cols, int64 maximize, Dual*, Dual*,
-                   unsigned char*, const uint8* of_rows, const uint8* of_cols, uint64* outside) {
-    const Matrix matrix = make_matrix(cost, row_stride, rows, cols, maximize);
+    check_violator(LAPWING_PROBLEM, const uint8* of_rows, const uint8* of_cols, uint64* outside) {
+    const Matrix matrix = LAPWING_MATRIX;
     uint64 mine = 0;
     for (int64 i = blockIdx.x; i < rows; i += gridDim.x) {
         if (of_rows[i] == 0) continue;
         for (int64 j = threadIdx.x; j < cols; j += blockDim.x) {
-            mine += of_cols[j] == 0 && matrix.minimised(matrix.row(i)[j]) < infinity<Dual>();
+            mine += of_cols[j] == 0 && matrix.at(static_cast<int32>(i), static_cast<int32>(j)) < infinity<Dual>();
         }
     }
     if (mine != 0) atomicAdd(outside, mine);

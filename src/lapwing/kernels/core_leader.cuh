@@ -39,11 +39,12 @@ __device__ inline void execute() {
     if (wide) team.sync();
 }
 
-// The rest of block 0.
+// The rest of block 0, one of which keeps an eye on the host.
 __device__ void assist() {
-    for (;;) {
+    for (uint32 orders = 1;; ++orders) {
         __syncthreads();
         if (shared().desk.order.task == Task::finish) break;
+        if (threadIdx.x == kWarp && orders % kOrdersBetweenLooks == 0) shared().desk.lookout.look(orders);
         execute();
         __syncthreads();
     }
@@ -84,16 +85,26 @@ LAPWING_NOINLINE __device__ void give_out() {
     __syncwarp();
 }
 
+// By the leader's warp.
+LAPWING_NOINLINE __device__ void tell(uint32 stage, uint32 phase, uint32 matched, double bound) {
+    if (lane_index() == 0) shared().desk.lookout.tell(stage, phase, matched, bound);
+    __syncwarp();
+}
+
 class Leader {
   public:
     __device__ Leader(double first_epsilon, double epsilon_factor, uint32 phase_rounds, uint32 most_left)
-        : state_(shared().state), counts_(shared().desk.counts), order_(shared().desk.order),
+        : state_(shared().state), counts_(shared().desk.counts), lookout_(shared().desk.lookout), order_(shared().desk.order),
           first_epsilon_(first_epsilon), epsilon_factor_(epsilon_factor), phase_rounds_(phase_rounds),
           most_left_(most_left) {}
 
     __device__ void solve() {
-        Status status = Status::invalid;
-        if (__ldcg(&state_.report->invalid_row) >= state_.matrix.rows) {
+        Status status = Status::optimal;
+        if (__ldcg(&state_.report->invalid_row) < state_.matrix.rows) {
+            status = Status::invalid;
+        } else if (__ldcg(&state_.report->empty_row) < state_.matrix.rows) {
+            status = Status::infeasible;
+        } else {
             run_auction();
             status = left_ > most_left_ ? Status::unfinished : run_searches();
             bound_ = __longlong_as_double(static_cast<int64>(ask(Task::bound, state_.matrix.rows)));
@@ -107,6 +118,7 @@ class Leader {
     }
 
   private:
+    __device__ bool news_wanted() const { return lookout_.wanted != lookout_.told; }
     __device__ bool square() const { return state_.matrix.rows == state_.matrix.cols; }
 
     __device__ void perform(Task task, uint32 count, bool wide, uint32 blocks) {
@@ -165,7 +177,7 @@ class Leader {
         for (;;) {
             run_phase();
             ++phases_;
-            if (auction_.epsilon == Dual(0)) break;
+            if (auction_.epsilon == Dual(0) || lookout_.stopped) break;
             auction_.epsilon = static_cast<Dual>(static_cast<double>(auction_.epsilon) * epsilon_factor_);
             if (static_cast<double>(auction_.epsilon) < width_ * Tuning::least_epsilon) auction_.epsilon = Dual(0);
         }
@@ -183,10 +195,12 @@ class Leader {
         auction_.previous = auction_.present = auction_.rounds = 0;
         auction_.most_rounds = phase_rounds_;
         auction_.enough = state_.matrix.rows / Tuning::phase_left;
+        if (lookout_.stopped) return;
         do {
+            if (news_wanted()) tell(kAuction, phases_, state_.matrix.rows - auction_.count, -infinity<double>());
             run(Task::rounds, auction_.count);
             if (auction_.refreshes()) refresh(auction_.waiting);
-        } while (!auction_.ended());
+        } while (!auction_.ended() && !lookout_.stopped);
         rounds_ += auction_.rounds;
     }
 
@@ -199,7 +213,12 @@ class Leader {
 
     __device__ Status run_searches() {
         for (search_.search = 1; search_.free_count > 0; ++search_.search) {
+            if (news_wanted()) {
+                bound_ = __longlong_as_double(static_cast<int64>(ask(Task::bound, state_.matrix.rows)));
+                tell(kSearch, search_.search, state_.matrix.rows - search_.free_count, bound_);
+            }
             explore();
+            if (lookout_.stopped) return Status::stopped;
             if (search_.cap == kFar && square()) search_.cap = ask(Task::farthest, search_.free_count);
             if (search_.cap == kFar) return Status::infeasible;
             if (!match()) return Status::contradiction;
@@ -220,7 +239,8 @@ class Leader {
         search_.wanted = square() && search_.free_count > 1 ? search_.free_count / 2 : 1;
         search_.count = search_.free_count;
         for (;;) {
-            while (search_.count > 0) run(Task::steps, search_.count);
+            while (search_.count > 0 && !lookout_.stopped) run(Task::steps, search_.count);
+            if (lookout_.stopped) return;
             if (search_.wanted > 1 && search_.free_count > kWarp) {  // which steps know but nearly
                 const uint64 cap = ask(Task::cap, search_.free_count);
                 search_.cap = cap < search_.cap ? cap : search_.cap;
@@ -273,8 +293,11 @@ class Leader {
         report.bound = bound_;
     }
 
+    static constexpr uint32 kAuction = 1, kSearch = 2;  // stages that the host is told of
+
     State& state_;
     Counts& counts_;
+    Lookout& lookout_;
     Order& order_;
     AuctionRun auction_ = {};
     SearchRun search_ = {};

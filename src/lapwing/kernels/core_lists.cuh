@@ -96,7 +96,7 @@ __device__ void for_share(const State& state, int32 i, F f) {
     constexpr int32 size = Pack<Cost>::size;
     const Matrix& matrix = state.matrix;
     const Cost* row = matrix.row(i);
-    const int32 packs = matrix.aligned() ? matrix.cols / size : 0;
+    const int32 cols = matrix.real_cols(), packs = matrix.aligned() ? cols / size : 0;
     for (int32 base = threadIdx.x; base < packs; base += kPacksAhead<frozen> * blockDim.x) {
         Pack<Cost> pack[kPacksAhead<frozen>];
 #pragma unroll
@@ -117,9 +117,13 @@ __device__ void for_share(const State& state, int32 i, F f) {
             }
         }
     }
-    for (int32 j = packs * size + threadIdx.x; j < matrix.cols; j += blockDim.x) {
+    for (int32 j = packs * size + threadIdx.x; j < cols; j += blockDim.x) {
         const Dual cost = matrix.minimised(row[j]);
         f(j, cost, cost - __ldcg(state.v + j));
+    }
+    if (matrix.prices != nullptr && threadIdx.x == 0) {
+        const Dual cost = matrix.exit_cost(i);
+        if (cost < infinity<Dual>()) f(cols + i, cost, cost - __ldcg(state.v + cols + i));
     }
 }
 
@@ -182,7 +186,7 @@ __device__ inline void collect_ties(const State& state, int32 i, ListScratch& sc
         if (begin >= kWanted) return;
         const int32 order = base + static_cast<int32>(threadIdx.x);
         const int32 j = order < matrix.cols - first ? order + first : order + first - matrix.cols;
-        const Dual cost = order < matrix.cols ? matrix.minimised(matrix.row(i)[j]) : infinity<Dual>();
+        const Dual cost = order < matrix.cols ? matrix.at(i, j) : infinity<Dual>();
         const bool tie = order < matrix.cols && cost - __ldcg(state.v + j) == bound;
         const uint32 ties = __ballot_sync(kAllLanes, tie);
         if (lane_index() == 0) scratch.ahead[warp] = __popc(ties);

@@ -1,6 +1,7 @@
 // What the leader asks a team to do, and where it says so.
 #pragma once
 #include "core_state.cuh"
+#include "core_watch.cuh"
 
 // Rounds of a phase; what begins a run, and what came of it.
 struct AuctionRun {
@@ -69,8 +70,10 @@ struct Order {
 };
 static_assert(sizeof(Order) <= kOrderBytes);
 
-// In the shared memory of every block: the order at hand, where block 0 also writes what came of a run. Counts are block 0's.
+// In the shared memory of every block: the order at hand, where block 0 also writes what came of a run. Counts and lookout are
+// block 0's.
 struct Desk {
     Counts counts;
     Order order;
+    Lookout lookout;
 };

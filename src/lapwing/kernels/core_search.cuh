@@ -265,7 +265,7 @@ __device__ inline void resolve_doubt(const Team& team, const SearchRun& run, int
     for (int32 base = 0; base < state.matrix.cols; base += blockDim.x) {
         const int32 j = base + static_cast<int32>(threadIdx.x);
         const bool there = j < state.matrix.cols && j != own;
-        const Dual cost = there ? state.matrix.minimised(state.matrix.row(i)[j]) : infinity<Dual>();
+        const Dual cost = there ? state.matrix.at(i, j) : infinity<Dual>();
         const int32 col[] = {cost < infinity<Dual>() ? j : kNone};
         const Dual x[] = {distance + reduced(cost, there ? settled(state.v + j) : Dual(0), u)};
         const uint64 known[] = {there ? __ldcg(state.distance + j) : 0};

@@ -42,12 +42,31 @@ struct ListCostOf<bfloat16> {
 using ListCost = ListCostOf<Cost>::type;
 
 // Minimise `cost` (its negative if `maximize`) over assignments of all rows; rows <= cols.
+//
+// With `prices` every row may stay free: beside the columns of the matrix it has one of its own, its exit, column
+// real_cols() + i, at prices[i] unless that is infinity. In a list an exit costs exit_cost(i), the price as far as the lists'
+// type holds it; its v begins at exit_cost(i) - prices[i], not 0, so that cost - v is the price to the last bit. No other
+// row can have an exit, so while it is free its v stays where it began, as that of any free column.
 struct Matrix {
     const Cost* cost;  // [rows][row_stride], elements
     int64 row_stride;
     int32 rows, cols;
     bool maximize;
+    const Dual* prices;  // [rows], as minimised, or null
 
+    __device__ int32 real_cols() const { return prices == nullptr ? cols : cols - rows; }
+    __device__ Dual exit_cost(int32 i) const {
+        const Dual price = prices[i];
+        if constexpr (sizeof(ListCost) == sizeof(Dual)) return price;
+        if (!(price < infinity<Dual>())) return price;
+        constexpr double most = 3.4028234663852886e38;  // of the lists' floats
+        return static_cast<ListCost>(price > most ? most : price < -most ? -most : price);
+    }
+    // As minimised; infinity for what row i must not have.
+    __device__ Dual at(int32 i, int32 j) const {
+        const int32 real = real_cols();
+        return j < real ? minimised(row(i)[j]) : j - real == i ? exit_cost(i) : infinity<Dual>();
+    }
     __device__ const Cost* row(int32 i) const { return cost + i * row_stride; }
     __device__ Dual minimised(Cost c) const { return maximize ? -widened(c) : Dual(widened(c)); }
     // Not NaN, not infinite with the wrong sign, and not so large that sums overflow (cost_limit in cpp/include/lapwing/range.hpp).
@@ -67,8 +86,8 @@ struct Matrix {
     }
 };
 
-// `unfinished`: more rows were free after the auction than the caller wanted searches for.
-enum class Status : int64 { optimal = 0, infeasible = 1, invalid = 2, contradiction = 3, unfinished = 4 };
+// `unfinished`: more rows were free after the auction than the caller wanted searches for. `stopped`: by the host.
+enum class Status : int64 { optimal = 0, infeasible = 1, invalid = 2, contradiction = 3, unfinished = 4, stopped = 5 };
 
 // Of a round or a step. A team has two in turn: what is added to between the round's barriers is read after the second, and
 // the other one is set back meanwhile.
@@ -105,6 +124,7 @@ struct Report {
     int64 searches, steps, scans;   // of the searches; scans are of lists
     int64 refreshes, full_rows;     // rows listed again, and rows all of whose columns a search looked at
     int64 left;                     // free rows after the auction
+    int64 empty_row;                // the first that has no column at all; no such row: at least `rows`
     double width;                   // of a list, tau - first: the median of some rows
     double start_bound, bound;      // the dual objective at the start and at the end, up to rounding
 };

@@ -1,0 +1,173 @@
+"""Watching a solve that runs on the GPU: time limit, progress, Ctrl-C.
+
+The kernel looks at a word of device memory now and then (kernels/core_watch.cuh). The host, which waits anyway, asks
+the stream whether it is done, sleeps a little, and copies to and from that memory on a stream of its own: to stop the
+kernel at the time limit or after an exception, Ctrl-C among them, and to fetch news for `progress=`.
+"""
+
+from __future__ import annotations
+
+import math
+import struct
+import threading
+import time
+from collections import defaultdict
+from collections.abc import Callable
+from types import TracebackType
+from typing import Any
+
+import numpy as np
+
+from lapwing.gpu import toolkit
+from lapwing.gpu.device import Context, checked
+
+Hook = Callable[..., object]  # stage, phase, matched rows, bound, best objective; of the problem as minimised
+
+_EACH = 32  # bytes of struct Watch; the second is for samples, which are stopped with the rest, but have no news
+_BYTES = 2 * _EACH
+_NEWS = struct.Struct("@6Id")  # stop, wanted, stage, phase, matched, told; bound
+_STAGES = ("list", "auction", "search")
+_NOT_READY = 600  # CUDA_ERROR_NOT_READY
+_SECONDS_BETWEEN_NEWS = 0.05
+_BUSY_SECONDS = 0.005  # of waiting without sleep, for problems that take no longer
+_NAP = 1e-4  # seconds
+
+
+class TimeIsUpError(Exception):
+    """The time limit stopped a solve; its duals are feasible, and matched pairs tight."""
+
+
+class _Words:
+    """The memory and the stream of one watch; kept for the next, since making them takes longer than small solves."""
+
+    def __init__(self, ordinal: int) -> None:
+        self.pointer = int(checked(toolkit.driver().cuMemAlloc(_BYTES)))
+        self.stream: Any = toolkit.core().Device(ordinal).create_stream()
+        self.write(0, b"\0" * _BYTES)
+
+    def write(self, offset: int, values: bytes) -> None:
+        host = np.frombuffer(values, np.uint8)
+        checked(
+            toolkit.driver().cuMemcpyHtoDAsync(self.pointer + offset, host.ctypes.data, host.nbytes, self.stream.handle)
+        )
+        self.stream.sync()
+
+    def read(self) -> bytes:
+        host = np.empty(_EACH, np.uint8)
+        checked(toolkit.driver().cuMemcpyDtoHAsync(host.ctypes.data, self.pointer, host.nbytes, self.stream.handle))
+        self.stream.sync()
+        return host.tobytes()
+
+
+_idle: defaultdict[int, list[_Words]] = defaultdict(list)
+_lock = threading.Lock()
+
+
+class Watch:
+    """One solve's watch; a context manager, inside its GPU's context.
+
+    Parameters
+    ----------
+    context : Context, entered
+    deadline : float
+        By `time.perf_counter`; infinite for none.
+    hook : function or None
+        Gets progress about every 50 ms; what it raises stops the solve.
+
+    Attributes
+    ----------
+    stopped : bool
+        Whether whatever runs, or will, has been told to stop.
+    limited : bool
+        Whether there is a time limit.
+    bound : float
+        The best bound so far, of the problem as minimised.
+    bound_shift : float
+        What is to be added to the kernel's bounds.
+    """
+
+    def __init__(self, context: Context, deadline: float = math.inf, hook: Hook | None = None) -> None:
+        self._context, self._hook, self._deadline = context, hook, deadline
+        self._next_news = time.perf_counter() + _SECONDS_BETWEEN_NEWS
+        self._wanted = 0
+        self.stopped = False
+        self.limited = deadline < math.inf
+        self.bound, self.bound_shift = -math.inf, 0.0
+
+    def __enter__(self) -> Watch:
+        ordinal = self._context.info.ordinal
+        with _lock:
+            idle = _idle[ordinal]
+            self._words = idle.pop() if idle else None
+        self._words = self._words or _Words(ordinal)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._words is None:
+            return
+        if self.stopped or self._wanted:
+            self._words.write(0, b"\0" * _BYTES)
+        with _lock:
+            _idle[self._context.info.ordinal].append(self._words)
+        self._words = None
+
+    def pointer(self, sample: bool) -> int:
+        """Of the words that a kernel is to look at; `sample`: it solves not the whole problem."""
+        assert self._words is not None
+        return self._words.pointer + sample * _EACH
+
+    def stop(self, orders: int = 1) -> None:
+        """Tell the kernel, and those to come; each gives out so many orders first."""
+        assert self._words is not None
+        self.stopped = True
+        for words in (0, _EACH):
+            self._words.write(words, struct.pack("@I", orders))
+
+    def look_at_the_clock(self) -> None:
+        """Stop if the time is up; called before a launch, too, so that a limit of 0 is one."""
+        if self.limited and not self.stopped and time.perf_counter() >= self._deadline:
+            self.stop()
+
+    def learn(self, bound: float) -> None:
+        """A bound of the whole problem, from the kernel."""
+        self.bound = max(self.bound, bound + self.bound_shift)
+
+    def wait(self, sample: bool = False) -> None:
+        """Wait for the stream; see `pointer`."""
+        began = time.perf_counter()
+        try:
+            while not self._is_done():
+                now = time.perf_counter()
+                self.look_at_the_clock()
+                if self._hook is not None and now >= self._next_news:
+                    self._next_news = now + _SECONDS_BETWEEN_NEWS
+                    self._report(self._hook, sample)
+                time.sleep(0 if now - began < _BUSY_SECONDS else _NAP)
+        except BaseException:
+            self.stop()
+            while not self._is_done():
+                time.sleep(_NAP)
+            raise
+
+    def _is_done(self) -> bool:
+        answer = toolkit.driver().cuStreamQuery(self._context.stream.handle)
+        if int(answer[0]) == _NOT_READY:
+            return False
+        checked(answer)
+        return True
+
+    def _report(self, hook: Hook, sample: bool) -> None:
+        """Pass on the news that was asked for the last time, and ask for more."""
+        assert self._words is not None
+        _, _, stage, phase, matched, told, bound = _NEWS.unpack(self._words.read())
+        self._wanted += 1
+        self._words.write(4, struct.pack("@I", self._wanted))
+        if sample:
+            hook("sample", 0, 0, self.bound)
+        elif not told:
+            hook(_STAGES[0], 0, 0, self.bound)
+        else:
+            self.learn(bound)
+            hook(_STAGES[stage], phase, matched, self.bound)
