@@ -148,11 +148,13 @@ class _Solve:
             raise no_assignment(view, solve)
         outputs = self._deliver(view, solve)
         solved = time.perf_counter()
+        optimal = report.status == OPTIMAL
+        if optimal:
+            watch.finish(view.matrix.rows, lambda: self._sum(outputs.picked) * (-1 if self.maximize else 1))
         u, v = outputs.u, outputs.v
         row_to_col, col_to_row = outputs.row_to_col, outputs.col_to_row
         if view.transposed:
             u, v, row_to_col, col_to_row = v, u, col_to_row, row_to_col
-        optimal = report.status == OPTIMAL
         certificate = None
         if self.options.certify:
             answer = Answer(row_to_col.pointer, u.pointer, v.pointer, 0 if exits is None else exits.pointer)

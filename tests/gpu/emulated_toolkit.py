@@ -14,6 +14,7 @@ import shutil
 import struct
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from pathlib import Path
 from types import SimpleNamespace
@@ -155,23 +156,55 @@ class ObjectCode:
         return Kernel(self.program, self.variant, name)
 
 
+class Background:
+    """What streams have yet to do, where kernels run beside the host as on a GPU (`meanwhile`); else nothing ever."""
+
+    def __init__(self):
+        self.meanwhile = False
+        self._pool = ThreadPoolExecutor(1)
+        self._last = None
+
+    def launch(self, work):
+        if not self.meanwhile:
+            return work()
+        self._last = self._pool.submit(work)
+        return None
+
+    def is_done(self):
+        return self._last is None or self._last.done()
+
+    def wait(self, stream=0):
+        """For all but the stream on which the host watches kernels."""
+        last = self._last
+        if last is not None and stream != WATCHING_STREAM:
+            last.result()
+
+
+BACKGROUND = Background()
+WATCHING_STREAM = 7
+
+
 def run_kernel(stream, config, kernel, *arguments):
     words = (ctypes.c_uint64 * max(len(arguments), 1))()
     for k, argument in enumerate(arguments):
         assert type(argument) in (int, float), f"argument {k} is a {type(argument).__name__}"
         words[k] = struct.unpack("Q", struct.pack("d" if type(argument) is float else "q", argument))[0]
-    problem = kernel.library.emulate(
-        kernel.name.encode(),
-        config.grid * (config.cluster or 1),
-        config.block,
-        config.shmem_size,
-        config.cluster or 1,
-        config.is_cooperative,
-        words,
-        len(arguments),
-    )
-    if problem is not None:
-        raise RuntimeError(f"{kernel.name}: {problem.decode()}")
+
+    def work():
+        problem = kernel.library.emulate(
+            kernel.name.encode(),
+            config.grid * (config.cluster or 1),
+            config.block,
+            config.shmem_size,
+            config.cluster or 1,
+            config.is_cooperative,
+            words,
+            len(arguments),
+        )
+        if problem is not None:
+            raise RuntimeError(f"{kernel.name}: {problem.decode()}")
+
+    BACKGROUND.launch(work)
 
 
 class Buffer:
@@ -195,7 +228,7 @@ class Stream:
         self.handle = handle
 
     def sync(self):
-        pass
+        BACKGROUND.wait(self.handle)
 
     def wait(self, other):
         pass
@@ -218,7 +251,7 @@ CORE = SimpleNamespace(
     PER_THREAD_DEFAULT_STREAM=Stream(2),
     Device=lambda ordinal: SimpleNamespace(
         name="Emulated GPU",
-        create_stream=lambda: Stream(7),
+        create_stream=lambda: Stream(WATCHING_STREAM),
         compute_capability=SimpleNamespace(major=9, minor=0),
         properties=SimpleNamespace(
             multiprocessor_count=PROCESSORS,
@@ -275,21 +308,25 @@ class Driver:
         return 0, self.blocks[-1].handle
 
     def cuStreamQuery(self, stream):  # noqa: N802
-        return (0,)
+        return (0 if BACKGROUND.is_done() else 600,)
 
     def cuMemsetD8Async(self, pointer, value, size, stream):  # noqa: N802
+        BACKGROUND.wait(stream)
         ctypes.memset(pointer, value, size)
         return (0,)
 
     def cuMemcpyDtoDAsync(self, a, b, size, stream):  # noqa: N802
+        BACKGROUND.wait(stream)
         ctypes.memmove(a, b, size)
         return (0,)
 
     def cuMemcpyDtoHAsync(self, host, pointer, size, stream):  # noqa: N802
+        BACKGROUND.wait(stream)
         ctypes.memmove(host, pointer, size)
         return (0,)
 
     def cuMemcpyHtoDAsync(self, pointer, host, size, stream):  # noqa: N802
+        BACKGROUND.wait(stream)
         ctypes.memmove(pointer, host, size)
         return (0,)
 

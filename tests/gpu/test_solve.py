@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import _thread
 import gc
 import threading
+import time
 from typing import Any
 
 import numpy as np
@@ -197,9 +199,74 @@ def test_memory_does_not_grow() -> None:
 
 
 def test_what_a_gpu_does_not_do_is_said() -> None:
-    cost = on_gpu(np.eye(4))
-    for options in ({"unmatched_cost": 1.0}, {"time_limit": 1.0}, {"progress": True}, {"method": "jv"}):
-        with pytest.raises(lw.ArgumentError, match="not supported on a GPU"):
-            lw.solve(cost, **options)
+    with pytest.raises(lw.ArgumentError, match="not supported on a GPU"):
+        lw.solve(on_gpu(np.eye(4)), method="jv")
     with pytest.raises(lw.ArgumentError, match="device"):
         lw.solve(np.eye(3), device="gpu")
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int32", "float16"])
+@pytest.mark.parametrize("maximize", [False, True])
+def test_unmatched_costs(dtype: str, maximize: bool) -> None:
+    random = np.random.default_rng(8)
+    for shape in ((300, 300), (100, 700), (700, 100), (1025, 1023)):
+        cost = (100 * random.random(shape)).astype(dtype)
+        price = random.integers(0, 30, shape[0]) if dtype == "int32" else 30 * random.random(shape[0])
+        price = 100 - price if maximize else price
+        result = lw.solve(on_gpu(cost), maximize=maximize, unmatched_cost=price)
+        expected = lw.solve(cost, maximize=maximize, unmatched_cost=price)
+        assert result.objective == pytest.approx(expected.objective, rel=1e-12)
+        proof = lw.certify(
+            cost, *(x.cpu().numpy() for x in (result.row_to_col, result.u, result.v)), maximize=maximize,
+            unmatched_cost=price,
+        )  # fmt: skip
+        assert proof.complete and proof.bound <= 1e-9 * max(1, abs(expected.objective))
+
+
+def slow_cost() -> np.ndarray:
+    """Takes a GPU some tenths of a second."""
+    random = np.random.default_rng(0)
+    return ((random.random(12000)[:, None] - 2 * random.random(12000)) ** 2).astype(np.float32)
+
+
+@pytest.mark.parametrize("part", [0, 0.1, 0.3, 0.6, 0.9])
+def test_time_limit(part: float) -> None:
+    cost = on_gpu(slow_cost())
+    lw.solve(cost)
+    began = time.perf_counter()
+    full = lw.solve(cost)
+    seconds = time.perf_counter() - began
+    began = time.perf_counter()
+    result = lw.solve(cost, time_limit=part * seconds)
+    taken = time.perf_counter() - began
+    assert taken < part * seconds + 0.2
+    assert result.lower_bound <= full.objective * (1 + 1e-9) and result.objective >= full.objective * (1 - 1e-9)
+    assert result.certificate is not None and result.certificate.complete
+    assert result.status == "time_limit" or taken < 1.2 * seconds
+    assert lw.solve(cost).objective == full.objective
+
+
+def test_progress() -> None:
+    seen: list[lw.Progress] = []
+    result = lw.solve(on_gpu(slow_cost()), progress=seen.append)
+    assert len(seen) >= 2 and seen[-1].gap <= 1e-9 * result.objective
+    assert all(report.bound <= result.objective * (1 + 1e-12) for report in seen)
+
+
+def test_ctrl_c() -> None:
+    cost = on_gpu(slow_cost())
+    expected = lw.solve(cost).objective
+    for delay in (0.02, 0.05, 0.1, 0.2):
+        sent = []
+
+        def interrupt(sent: list[float] = sent) -> None:
+            sent.append(time.perf_counter())
+            _thread.interrupt_main()
+
+        timer = threading.Timer(delay, interrupt)
+        timer.start()
+        with pytest.raises(KeyboardInterrupt):
+            while True:
+                lw.solve(cost)
+        assert time.perf_counter() - sent[0] < 0.2
+    assert lw.solve(cost).objective == expected

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import _thread
+import itertools
+import threading
+
 import emulated_toolkit
 import numpy as np
 import pytest
@@ -9,7 +13,7 @@ import pytest
 import lapwing as lw
 from lapwing import instances, on_gpu
 from lapwing.gpu import compile as compiler
-from lapwing.gpu import core_start, launch
+from lapwing.gpu import core_start, launch, watch
 from lapwing.gpu.core import workspace_bytes
 from lapwing.gpu.launch import kernels
 from lapwing.gpu.programs import Program
@@ -189,7 +193,7 @@ def test_stopped_after_some_orders(monkeypatch, shape, orders):
     assert orders > 5 or result.status == "time_limit"
 
 
-def check_interrupted(cost, maximize=False, price=None, **options):
+def check_interrupted(cost, maximize=False, price=None, repeatable=True, **options):
     options |= {"maximize": maximize, "unmatched_cost": price}
     result = lw.solve(cost, device="cuda", **options)
     if result.status == "optimal":
@@ -202,9 +206,65 @@ def check_interrupted(cost, maximize=False, price=None, **options):
     assert sign * result.objective >= sign * optimum - 1e-9 * abs(optimum)
     assert sign * result.lower_bound <= sign * optimum + 1e-9 * abs(optimum)
     assert result.lower_bound == result.certificate.optimum_bound
+    if not repeatable:
+        return result
     quick = lw.solve(cost, device="cuda", certify=False, **options)
     assert quick.objective == result.objective and quick.lower_bound == pytest.approx(result.lower_bound, rel=1e-9)
     return result
+
+
+@pytest.fixture
+def meanwhile(monkeypatch):
+    """Kernels run beside the host; news every 10 ms."""
+    monkeypatch.setattr(emulated_toolkit.BACKGROUND, "meanwhile", True)
+    monkeypatch.setattr(watch, "_SECONDS_BETWEEN_NEWS", 0.01)
+    yield
+    emulated_toolkit.BACKGROUND.wait()
+
+
+@pytest.mark.parametrize("maximize", [False, True])
+def test_progress(meanwhile, maximize):
+    cost = draw((90, 90), "float32", kind="points")
+    seen = []
+    result = lw.solve(cost, device="cuda", maximize=maximize, progress=seen.append)
+    assert_optimal(result, cost, maximize=maximize)
+    sign = -1 if maximize else 1
+    assert len(seen) > 2 and {report.stage for report in seen} >= {"list", "search"}
+    for before, after in itertools.pairwise(seen):
+        assert before.seconds < after.seconds and sign * before.bound <= sign * after.bound
+    for report in seen:
+        assert 0 <= report.matched <= report.rows == 90
+        assert sign * report.bound <= sign * result.objective + 1e-12 * abs(result.objective)
+    assert seen[-1].gap <= 1e-9 * result.objective
+
+
+def test_a_limit_in_the_middle(meanwhile):
+    cost = draw((90, 90), "float32", kind="points")
+    for limit in (0.02, 0.1):
+        check_interrupted(cost, repeatable=False, time_limit=limit)
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, LookupError])
+def test_what_the_callable_raises_stops_the_solve(meanwhile, error):
+    cost = draw((90, 90), "float32", kind="points")
+
+    def refuse(progress):
+        raise error
+
+    with pytest.raises(error):
+        lw.solve(cost, device="cuda", progress=refuse)
+    assert emulated_toolkit.BACKGROUND.is_done()
+    assert_optimal(lw.solve(cost, device="cuda"), cost)
+
+
+def test_ctrl_c(meanwhile):
+    cost = draw((90, 90), "float32", kind="points")
+    timer = threading.Timer(0.1, _thread.interrupt_main)
+    timer.start()
+    with pytest.raises(KeyboardInterrupt):
+        for _ in range(100):
+            lw.solve(cost, device="cuda")
+    assert emulated_toolkit.BACKGROUND.is_done()
 
 
 CARVING = """

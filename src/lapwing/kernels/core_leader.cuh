@@ -85,8 +85,9 @@ LAPWING_NOINLINE __device__ void give_out() {
     __syncwarp();
 }
 
-// By the leader's warp.
+// By the leader's warp, all of whose lanes have seen that news is wanted.
 LAPWING_NOINLINE __device__ void tell(uint32 stage, uint32 phase, uint32 matched, double bound) {
+    __syncwarp();
     if (lane_index() == 0) shared().desk.lookout.tell(stage, phase, matched, bound);
     __syncwarp();
 }
