@@ -6,7 +6,7 @@ import math
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -147,6 +147,9 @@ class _Solve:
         if report.status == INFEASIBLE:
             raise no_assignment(view, solve)
         outputs = self._deliver(view, solve)
+        if solve.improve_duals(report):
+            lost = self._deliver(view, solve)
+            outputs = replace(outputs, u=lost.u, v=lost.v)
         solved = time.perf_counter()
         optimal = report.status == OPTIMAL
         if optimal:

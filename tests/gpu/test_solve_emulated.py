@@ -188,6 +188,10 @@ def test_stopped_after_some_orders(monkeypatch, shape, orders):
             self.stopped = False  # not before the kernel says so
             return self
 
+        def __exit__(self, *error):
+            self.stopped = True
+            super().__exit__(*error)
+
     monkeypatch.setattr(on_gpu, "Watch", Impatient)
     result = check_interrupted(draw(shape, "float32", kind="points"))
     assert orders > 5 or result.status == "time_limit"
@@ -229,7 +233,7 @@ def test_progress(meanwhile, maximize):
     result = lw.solve(cost, device="cuda", maximize=maximize, progress=seen.append)
     assert_optimal(result, cost, maximize=maximize)
     sign = -1 if maximize else 1
-    assert len(seen) > 2 and {report.stage for report in seen} >= {"list", "search"}
+    assert len(seen) > 1 and seen[-1].stage == "search"
     for before, after in itertools.pairwise(seen):
         assert before.seconds < after.seconds and sign * before.bound <= sign * after.bound
     for report in seen:

@@ -31,6 +31,12 @@ def write(context: Context, pointer: int, values: NDArray[Any]) -> None:
         context.synchronize()
 
 
+def copy_bytes(context: Context, to: int, source: int, size: int) -> None:
+    """Copy within GPU memory, in the order of the stream."""
+    if size:
+        checked(toolkit.driver().cuMemcpyDtoDAsync(to, source, size, context.stream.handle))
+
+
 def fill_bytes(context: Context, pointer: int, byte: int, size: int) -> None:
     """Set bytes of GPU memory, in the order of the stream."""
     if size:

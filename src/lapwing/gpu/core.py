@@ -5,6 +5,7 @@ A `CoreSolve` is one matrix, one workspace and the launches; what to start from 
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, fields
 from typing import Any
 
@@ -12,7 +13,7 @@ from numpy.typing import NDArray
 
 from lapwing.errors import InternalError
 from lapwing.gpu.arrays import ITEM_BYTES, GpuArray, empty_array
-from lapwing.gpu.copies import fill_bytes, read, write
+from lapwing.gpu.copies import copy_bytes, fill_bytes, read, write
 from lapwing.gpu.device import Context
 from lapwing.gpu.launch import kernels
 from lapwing.gpu.programs import CORE, INTEGERS
@@ -160,6 +161,9 @@ class CoreSolve:
         sizes = (matrix.pointer, matrix.row_stride, matrix.rows, matrix.cols, int(matrix.maximize), matrix.prices)
         self._arguments = (*sizes, self.u.pointer, self.v.pointer, self._workspace["all"])
         self._solved_since_listing = False
+        # Under a time limit: the prices with the best bound between launches, which phases may leave far behind.
+        self._best_v = self._v_like(watch.limited and not sample)
+        self._best_bound = -math.inf
 
     def zero_prices(self) -> None:
         """Set `v` to where it must begin when there are more columns than rows."""
@@ -172,6 +176,7 @@ class CoreSolve:
         """List every row under the prices in `v`, in the order of the stream."""
         processors = self.context.info.processors
         self._solved_since_listing = False
+        self._keep_prices(-math.inf)  # their bound comes with the report
         self._launch("prepare", processors)
         self._launch("list_rows", min(self.matrix.rows, processors * _BLOCKS_A_PROCESSOR))
 
@@ -213,6 +218,16 @@ class CoreSolve:
                 self._watch.wait(self._sample)
         return report
 
+    def improve_duals(self, report: Report) -> bool:
+        """After an interruption: the duals with the best bound, unless `report` has it; the matching is lost then."""
+        if self._best_v is None or report.status == OPTIMAL or report.bound >= self._best_bound:
+            return False
+        copy_bytes(self.context, self.v.pointer, self._best_v["v"], self.v.nbytes)
+        self.list_rows()
+        self.launch(OPENING)  # which ends before it has begun, with row minima
+        self._read_report()
+        return True
+
     def _read_report(self) -> Report:
         self._watch.wait(self._sample)
         words = read(self.context, self._workspace["all"], len(fields(Report)), "int64")
@@ -221,8 +236,20 @@ class CoreSolve:
         if report.status == CONTRADICTION:
             raise InternalError(f"the searches contradict each other; please report it with the matrix ({report})")
         if not self._sample and report.status in (OPTIMAL, UNFINISHED, STOPPED):
-            self._watch.learn(report.bound)
+            if self._best_bound == -math.inf:  # lists are fresh: so is their bound
+                self._best_bound = report.start_bound
+            if report.status == UNFINISHED and report.bound > self._best_bound:
+                self._keep_prices(report.bound)
+            self._watch.learn(max(report.bound, self._best_bound))
         return report
+
+    def _v_like(self, wanted: bool) -> Workspace | None:
+        return Workspace(self.context, {"v": (self.matrix.cols, self.matrix.dual_dtype)}) if wanted else None
+
+    def _keep_prices(self, bound: float) -> None:
+        self._best_bound = bound
+        if self._best_v is not None:
+            copy_bytes(self.context, self._best_v["v"], self.v.pointer, self.v.nbytes)
 
     def read_row(self, i: int) -> NDArray[Any]:
         """The costs of row i, as they are given."""
