@@ -6,6 +6,7 @@ import math
 import os
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any, SupportsIndex, cast
 
@@ -13,11 +14,12 @@ import numpy as np
 
 from lapwing import _core, inputs, on_gpu
 from lapwing.certificate import Certificate, prove, require_matching, require_proof
-from lapwing.errors import ArgumentError, DtypeError, InfeasibleError, InvalidCostError, LapwingError
+from lapwing.errors import ArgumentError, DtypeError, GpuError, InfeasibleError, InvalidCostError, LapwingError
 from lapwing.gpu.arrays import is_gpu_array
 from lapwing.gpu.batch import solve_batch as solve_batch_on_gpu
+from lapwing.gpu.device import device_count
 from lapwing.methods import METHODS, Answer, Hook, Start, run, solve_list, solve_stack
-from lapwing.plan import Plan, make_plan
+from lapwing.plan import Plan, choose_device, make_plan
 from lapwing.problem import Form, Problem, Stack
 from lapwing.progress import Progress, Reporter
 from lapwing.result import BatchResult, IndexArray, Result, duals_of, make_result, matched_pairs
@@ -62,10 +64,10 @@ def solve(
         True shows a live line on standard error; a callable gets a `lapwing.Progress` about every 50 ms.
     certify : bool
         Whether to prove the answer against the whole matrix, in one more pass over it.
-    device : None, "cpu", "cuda" or "cuda:N"
+    device : None, "cpu", "cuda", "cuda:N" or "auto"
         Where to solve. Default: where the costs are. An array on a GPU (PyTorch, CuPy, JAX, anything with DLPack or
         `__cuda_array_interface__`) is read in place, on its library's current stream, and answered in its library; a
-        GPU takes method "core", and so far neither `unmatched_cost` nor `time_limit` nor `progress`.
+        GPU takes method "core". "auto" takes the first GPU for arrays on the host, if there is one and it pays.
 
     Returns
     -------
@@ -84,28 +86,47 @@ def solve(
     KeyboardInterrupt
         Within a fraction of a second of Ctrl-C.
     """
-    if device not in (None, "cpu") or (device is None and _is_on_gpu(cost)):
-        if method not in ("auto", "core"):
-            raise ArgumentError(f"method={method!r} is not supported on a GPU: leave it out, or pass device='cpu'")
-        options = on_gpu.Options(
-            maximize=inputs.check_flag(maximize, "maximize"),
-            unmatched_cost=unmatched_cost,
-            start=start,
-            certify=inputs.check_flag(certify, "certify"),
-            time_limit=inputs.check_time_limit(time_limit),
-            progress=inputs.check_progress(progress),
-        )
-        return on_gpu.solve_on_gpu(cost, device, options)
+    certify = inputs.check_flag(certify, "certify")
+    limit = inputs.check_time_limit(time_limit)
+    watcher = inputs.check_progress(progress)
+    gpu, why = _place(cost, device, method)
+    if gpu:
+        maximize = inputs.check_flag(maximize, "maximize")
+        options = on_gpu.Options(maximize, unmatched_cost, start, certify, limit, watcher, why)
+        return on_gpu.solve_on_gpu(cost, gpu, options)
     problem = inputs.make_problem(cost, maximize, unmatched_cost)
     duals = _start(start, problem)
-    chosen = _plan(problem, method, threads, duals is not None)
-    limit = inputs.check_time_limit(time_limit)
-    certify = inputs.check_flag(certify, "certify")
-    watcher = inputs.check_progress(progress)
+    chosen = _plan(problem, method, threads, duals is not None, why)
     if watcher is False:
         return _solved(problem, chosen, duals, limit, None, certify)
     with Reporter(watcher, problem.rows_to_match, problem.maximize) as reporter:
         return _solved(problem, chosen, duals, limit, reporter.hook, certify)
+
+
+def _place(cost: Any, device: str | None, method: str) -> tuple[str, str]:
+    """The GPU to solve on, or "" for the CPU; and why, if the user left it open."""
+    if device is not None and not isinstance(device, str):
+        raise DtypeError(f"device must be a string such as 'cuda:0', got {device!r}")
+    if device == "cpu":
+        return "", ""
+    if _is_on_gpu(cost):
+        gpu, why = "cuda" if device in (None, "auto") else device, ""
+    elif device == "auto":
+        gpu, why = choose_device(cost.shape if hasattr(cost, "shape") else np.shape(cost), method, _usable_gpus())
+    else:
+        gpu, why = device or "cpu", ""
+    if gpu == "cpu":
+        return "", why
+    if method not in ("auto", "core"):
+        raise ArgumentError(f"method={method!r} is not supported on a GPU: leave it out, or pass device='cpu'")
+    return gpu, why
+
+
+def _usable_gpus() -> int:
+    try:
+        return device_count()
+    except GpuError:
+        return 0
 
 
 def _is_on_gpu(cost: Any) -> bool:
@@ -203,15 +224,21 @@ def plan(
     start: Result | tuple[Any, Any] | None = None,
     method: str = "auto",
     threads: SupportsIndex | None = None,
+    device: str | None = None,
 ) -> Plan:
     """What `solve` would do with the same arguments, and why, without solving.
 
     Raises
     ------
     ArgumentError, DtypeError, RangeError
+        As `solve`; also if it needs more memory than a GPU has free.
     """
+    gpu, why = _place(cost, device, method)
+    if gpu:
+        maximize = inputs.check_flag(maximize, "maximize")
+        return on_gpu.plan_on_gpu(cost, gpu, on_gpu.Options(maximize, unmatched_cost, start, why=why))
     problem = inputs.make_problem(cost, maximize, unmatched_cost)
-    return _plan(problem, method, threads, _start(start, problem) is not None)
+    return _plan(problem, method, threads, _start(start, problem) is not None, why)
 
 
 def certify(
@@ -270,8 +297,9 @@ def _start(start: Result | tuple[Any, Any] | None, problem: Problem) -> Start | 
     return None if start is None else inputs.check_start(*duals_of(start), problem)
 
 
-def _plan(problem: Problem, method: str, threads: SupportsIndex | None, warm_start: bool) -> Plan:
-    return _plan_of_form(problem.form, method, inputs.check_threads(threads), warm_start, _processors())
+def _plan(problem: Problem, method: str, threads: SupportsIndex | None, warm_start: bool, why_here: str = "") -> Plan:
+    made = _plan_of_form(problem.form, method, inputs.check_threads(threads), warm_start, _processors())
+    return replace(made, reasons=(why_here, *made.reasons)) if why_here else made
 
 
 @lru_cache(maxsize=256)

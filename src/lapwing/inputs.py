@@ -8,7 +8,7 @@ refused. NaN is not looked for here: the methods find it while they read, and `i
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Any, SupportsIndex
 
 import numpy as np
@@ -75,6 +75,17 @@ def as_matrix(cost: Any, maximize: bool) -> CostArray:
         return array
     array = _with_core_dtype(array)
     return array if is_readable(array) or array.size == 0 else _copied(array)
+
+
+def as_matrix_of(cost: Any, maximize: bool, dtypes: Collection[str]) -> CostArray:
+    """`cost` as a matrix of one of these dtypes with unit stride along one axis, copied only if it must be."""
+    array = _as_array(cost, maximize)
+    if array.ndim == 2 and array.dtype.kind == "b":
+        array = array.view(np.uint8)
+    unit = array.itemsize in array.strides or array.size <= 1
+    if array.ndim == 2 and array.dtype.name in dtypes and array.dtype.isnative and array.flags.aligned and unit:
+        return array
+    return as_matrix(array, maximize)
 
 
 def make_stack(costs: Any, maximize: bool = False, unmatched_cost: Any = None) -> Stack:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from lapwing import inputs
 from lapwing.certificate import Certificate, prove, require_matching, require_proof
 from lapwing.errors import ArgumentError
-from lapwing.gpu.arrays import ANY, GpuArray, empty_array, is_gpu_array, row_major, view_array
+from lapwing.gpu.arrays import GpuArray, empty_array, is_gpu_array, row_major, view_array
 from lapwing.gpu.certify import Answer, prove_on_gpu
 from lapwing.gpu.copies import read, write
 from lapwing.gpu.core import INFEASIBLE, INVALID, OPENING, OPTIMAL, CoreSolve, Outputs, Report
@@ -25,7 +25,8 @@ from lapwing.gpu.device import Context
 from lapwing.gpu.exits import Exits
 from lapwing.gpu.orient import View, orient
 from lapwing.gpu.plan import plan_on_gpu as make_gpu_plan
-from lapwing.gpu.programs import INTEGERS
+from lapwing.gpu.programs import FLOATS, INTEGERS
+from lapwing.gpu.upload import placed, upload
 from lapwing.gpu.watch import TimeIsUpError, Watch
 from lapwing.methods.base import answer_empty, inverse
 from lapwing.plan import Plan
@@ -44,6 +45,8 @@ class Options:
     time_limit : float
         Seconds; infinite for none.
     progress : bool or function
+    why : str
+        Why a GPU was chosen, if the user did not.
     """
 
     maximize: bool = False
@@ -52,9 +55,10 @@ class Options:
     certify: bool = True
     time_limit: float = math.inf
     progress: bool | Callable[..., object] = False
+    why: str = ""
 
 
-def solve_on_gpu(cost: Any, device: str | None, options: Options) -> Result:
+def solve_on_gpu(cost: Any, device: str, options: Options) -> Result:
     """Solve on the GPU where the costs are, or where `device` says; see `lapwing.solve`.
 
     Arrays come back in the library of the costs, on their GPU; as NumPy arrays if the costs were on the host.
@@ -63,12 +67,11 @@ def solve_on_gpu(cost: Any, device: str | None, options: Options) -> Result:
     with _placed(cost, device, options) as (context, given, host):
         plan = _plan(context, given, host, options)
         if host is not None:
-            given = empty_array(context, given.shape, given.dtype)
-            write(context, given.pointer, host)
+            given = upload(context, host)
         return _Solve(context, given, host is None, options, plan, deadline).run()
 
 
-def plan_on_gpu(cost: Any, device: str | None, options: Options) -> Plan:
+def plan_on_gpu(cost: Any, device: str, options: Options) -> Plan:
     """What `solve_on_gpu` would do."""
     with _placed(cost, device, options) as (context, given, host):
         if options.start is not None:
@@ -77,32 +80,32 @@ def plan_on_gpu(cost: Any, device: str | None, options: Options) -> Plan:
 
 
 @contextmanager
-def _placed(cost: Any, device: str | None, options: Options) -> Iterator[tuple[Context, GpuArray, NDArray[Any] | None]]:
+def _placed(cost: Any, device: str, options: Options) -> Iterator[tuple[Context, GpuArray, NDArray[Any] | None]]:
     """The GPU, the costs as they lie there or will, and where they lie on the host now."""
     if is_gpu_array(cost):
         given = view_array(cost)
-        if device not in (None, "cuda", f"cuda:{given.ordinal}"):
+        if device not in ("cuda", f"cuda:{given.ordinal}"):
             raise ArgumentError(f"device={device!r}, but cost is on GPU {given.ordinal}: move it, or leave device out")
         if len(given.shape) != 2:
             raise ArgumentError(f"cost must be a matrix (2-D), got {len(given.shape)}-D of shape {given.shape}")
         with Context(given.ordinal, given.stream) as context:
             yield context, given, None
         return
-    matrix = np.ascontiguousarray(inputs.as_matrix(cost, options.maximize))
+    matrix = inputs.as_matrix_of(cost, options.maximize, FLOATS + INTEGERS)
     with Context(_ordinal(device)) as context:
-        yield context, _as_if_on_gpu(context, matrix), matrix
+        yield context, placed(context, matrix), matrix
 
 
-def _ordinal(device: str | None) -> int:
-    name, _, number = (device or "cuda").partition(":")
+def _ordinal(device: str) -> int:
+    name, _, number = device.partition(":")
     if name != "cuda" or not (number or "0").isdigit():
-        raise ArgumentError(f"device must be 'cpu', 'cuda' or 'cuda:N', got {device!r}")
+        raise ArgumentError(f"device must be 'cpu', 'cuda', 'cuda:N' or 'auto', got {device!r}")
     return int(number or 0)
 
 
 def _plan(context: Context, given: GpuArray, host: NDArray[Any] | None, options: Options) -> Plan:
     priced = options.unmatched_cost is not None
-    return make_gpu_plan(given, priced, host is not None, context.info, context.free_bytes())
+    return make_gpu_plan(given, priced, host is not None, context.info, context.free_bytes(), options.why)
 
 
 class _Solve:
@@ -286,10 +289,3 @@ def _to_host(values: Any) -> Any:
         raise ArgumentError("start and unmatched_cost must be contiguous where they are on a GPU")
     with Context(array.ordinal, array.stream) as context:
         return read(context, array.pointer, math.prod(array.shape), array.dtype).reshape(array.shape)
-
-
-def _as_if_on_gpu(context: Context, matrix: NDArray[Any]) -> GpuArray:
-    """What a matrix will look like once it is copied; the pointer means nothing."""
-    strides = tuple(stride // matrix.itemsize for stride in matrix.strides)
-    shape = matrix.shape
-    return GpuArray(None, 0, shape, strides, matrix.dtype.name, context.info.ordinal, context.stream_handle, ANY)

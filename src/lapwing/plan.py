@@ -12,6 +12,10 @@ from lapwing.problem import Form
 # Below this many pairs a second thread costs more than it saves.
 _PAIRS_PER_THREAD = 1_000_000
 
+# From this many rows (of the smaller side) on a GPU is faster for costs on the host, copying and certificate included:
+# an estimate, until benchmarks/gpu_crossover.py has measured it on an H200 beside the processors of its host.
+GPU_FROM_ROWS = 1500
+
 
 @dataclass(frozen=True)
 class MethodTraits:
@@ -72,13 +76,38 @@ class Plan:
     reasons: tuple[str, ...]
     device: str = "cpu"
 
+    @property
+    def where(self) -> str:
+        """Threads of the CPU, or the GPU."""
+        return _count_threads(self.threads) if self.device == "cpu" else self.device
+
     def __str__(self) -> str:
         rows, cols = self.shape
         method = f"{self.method!r} or {self.fallback!r}" if self.fallback else repr(self.method)
-        where = _count_threads(self.threads) if self.device == "cpu" else self.device
-        head = f"{rows} x {cols} {self.dtype}: method {method}, {where}"
+        head = f"{rows} x {cols} {self.dtype}: method {method}, {self.where}"
         memory = f"about {_readable_bytes(self.memory_bytes)} beside the matrix"
         return "\n  - ".join([f"{head}, {memory}", *self.reasons])
+
+
+def choose_device(shape: tuple[int, ...], method: str, gpus: int) -> tuple[str, str]:
+    """Where to solve costs that are on the host, for `device="auto"`: "cpu" or "cuda", and why.
+
+    Parameters
+    ----------
+    shape : (m, n)
+    method : str
+        As asked for.
+    gpus : int
+        How many GPUs can be used.
+    """
+    size = min(shape, default=0)
+    if gpus == 0:
+        return "cpu", "on the CPU: no GPU can be used"
+    if method not in ("auto", "core"):
+        return "cpu", f"on the CPU: a GPU has no method {method!r}"
+    if size < GPU_FROM_ROWS:
+        return "cpu", f"on the CPU: with fewer than {GPU_FROM_ROWS} rows or columns a GPU would not pay"
+    return "cuda", f"a GPU pays, copying included: at least {GPU_FROM_ROWS} rows and columns"
 
 
 def make_plan(

@@ -307,6 +307,9 @@ class Driver:
         self.blocks.append(Buffer(size))
         return 0, self.blocks[-1].handle
 
+    def cuMemHostAlloc(self, size, flags):  # noqa: N802
+        return self.cuMemAlloc(size)
+
     def cuStreamQuery(self, stream):  # noqa: N802
         return (0 if BACKGROUND.is_done() else 600,)
 

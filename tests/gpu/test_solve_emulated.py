@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import _thread
 import itertools
+import sys
 import threading
+from collections import defaultdict
 
 import emulated_toolkit
 import numpy as np
@@ -13,7 +15,8 @@ import pytest
 import lapwing as lw
 from lapwing import instances, on_gpu
 from lapwing.gpu import compile as compiler
-from lapwing.gpu import core_start, launch, watch
+from lapwing.gpu import core_start, launch, upload, watch
+from lapwing.gpu.copies import read
 from lapwing.gpu.core import workspace_bytes
 from lapwing.gpu.launch import kernels
 from lapwing.gpu.programs import Program
@@ -298,3 +301,74 @@ def test_the_workspace_holds_what_kernels_take(gpu, dtype, monkeypatch, tmp_path
         carve.launch(gpu.context, 1, 1, rows, cols, end.pointer)
         taken, planned = int(gpu.get(end)[0]), workspace_bytes(rows, cols, dtype)
         assert taken <= planned <= 1.02 * taken + 20_000
+
+
+# --- where to solve ---------------------------------------------------------------------------------------------------
+
+
+def test_the_plan():
+    made = lw.plan(np.zeros((300, 200), np.float16, order="F"), device="cuda")
+    assert (made.method, made.device, made.transposed, made.dtype) == ("core", "cuda:0", True, "float16")
+    assert made.memory_bytes < 300_000
+    assert "solved on GPU 0 (Emulated GPU)" in made.reasons
+    assert "transposed" in str(made) and "copied to the GPU: 120000 bytes" in str(made)
+    assert lw.plan(np.zeros((0, 5)), device="cuda").method == "none"
+    priced = lw.plan(np.zeros((300, 200), np.float16), device="cuda", unmatched_cost=1)
+    assert not priced.transposed and priced.memory_bytes > made.memory_bytes
+
+
+def test_more_memory_than_there_is():
+    cost = np.empty((20000, 20000), np.float32)  # no page of it is touched
+    for call in (lw.plan, lw.solve):
+        with pytest.raises(lw.ArgumentError, match=r"takes 1[67]\d{8} bytes of GPU 0's memory, and 536870912 are free"):
+            call(cost, device="cuda")
+
+
+def test_auto(monkeypatch):
+    monkeypatch.setattr(sys.modules["lapwing.plan"], "GPU_FROM_ROWS", 30)
+    for n, device in ((29, "cpu"), (30, "cuda:0")):
+        result = lw.solve(draw((n, n), "float32"), device="auto")
+        assert result.plan.device == device == lw.plan(draw((n, n), "float32"), device="auto").device
+        assert any("30 rows" in reason for reason in result.plan.reasons)
+    assert lw.solve(draw((40, 40), "float32"), device="auto", method="jv").plan.device == "cpu"
+    assert lw.solve(draw((40, 40), "float32")).plan.device == "cpu"  # nobody named a GPU
+
+
+def test_devices_that_do_not_exist():
+    for device, message in (
+        ("gpu", "'cuda:N' or 'auto', got 'gpu'"),
+        ("cuda:x", "got 'cuda:x'"),
+        ("cuda:7", "no GPU 7"),
+    ):
+        with pytest.raises((lw.ArgumentError, lw.GpuError), match=message):
+            lw.solve(np.eye(3), device=device)
+    with pytest.raises(lw.DtypeError, match="got 0"):
+        lw.plan(np.eye(3), device=0)
+
+
+# --- the way to the GPU -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("buffer_bytes", [64, 1000, 8 << 20])
+@pytest.mark.parametrize("dtype", ["int8", "float16", "float32", "int64"])
+def test_uploads(emulated_gpu, monkeypatch, buffer_bytes, dtype):
+    monkeypatch.setattr(upload, "_BUFFER_BYTES", buffer_bytes)
+    monkeypatch.setattr(upload, "_idle", defaultdict(list))
+    random = np.random.default_rng(0)
+    block = random.integers(0, 100, (60, 74)).astype(dtype)
+    for matrix in (block, block.T, block[::-2, 3:], block[:, ::-1].T, block[:1], block[:, :1], block[:0], block[:, :0]):
+        if matrix.itemsize not in matrix.strides:
+            continue
+        array = upload.upload(emulated_gpu, matrix)
+        assert array.shape == matrix.shape and 1 in array.strides
+        count = sum((n - 1) * s for n, s in zip(array.shape, array.strides, strict=True)) + 1
+        held = read(emulated_gpu, array.pointer, count if matrix.size else 0, dtype)
+        for i, j in np.ndindex(*matrix.shape):
+            assert held[i * array.strides[0] + j * array.strides[1]] == matrix[i, j]
+
+
+@pytest.mark.parametrize("dtype", ["bool", "uint64", "float64", ">f4", "int16"])
+def test_host_dtypes(dtype):
+    """As they are where kernels read them, else converted; every other dtype would be built anew for seconds."""
+    kept = {"bool": "uint8", "uint64": "int64", ">f4": "float32"}.get(dtype, dtype)
+    assert lw.plan(np.ones((5, 4), dtype), device="cuda").dtype == kept

@@ -22,6 +22,7 @@ class Request:
     unmatched_cost: int | float | None
     method: str
     threads: int | None
+    device: str
     format: str | None
     memory_limit: float  # GiB
 
@@ -32,7 +33,7 @@ class Request:
     @property
     def options(self) -> dict[str, Any]:
         """The arguments of `lapwing.solve` and `lapwing.plan`."""
-        return {name: getattr(self, name) for name in ("maximize", "unmatched_cost", "method", "threads")}
+        return {name: getattr(self, name) for name in ("maximize", "unmatched_cost", "method", "threads", "device")}
 
 
 def _number(text: str) -> int | float:
@@ -61,6 +62,13 @@ _OPTIONS = (
     ),
     click.option(
         "--threads", type=click.IntRange(min=1), metavar="N", help="Threads; chosen by the plan if not given."
+    ),
+    click.option(
+        "--device",
+        default="cpu",
+        show_default=True,
+        metavar="DEVICE",
+        help="Where to solve: cpu, cuda (the first GPU), cuda:N, or auto (a GPU if there is one and it pays).",
     ),
     click.option("--format", type=click.Choice(FORMATS), help="The file's format, if it is not to be found out."),
     click.option(

@@ -92,7 +92,7 @@ def _show(file: str, problem: FileProblem, result: Result, read_seconds: float, 
         "bound": f"{result.lower_bound}",
         "certificate": str(result.certificate),
         "matched": f"{rows - free} rows, {free} free",
-        "method": f"{result.plan.method}, {result.plan.threads} thread{'' if result.plan.threads == 1 else 's'}",
+        "method": f"{result.plan.method}, {result.plan.where}",
         "time": times,
     }
     if result.status == "optimal":

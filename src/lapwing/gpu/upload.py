@@ -1,0 +1,143 @@
+"""A matrix from the host's memory to the GPU's, as fast as the link allows, without a copy of it on the host.
+
+What a program allocates can be moved by the system, so that a GPU cannot read it by itself: the driver copies it
+piece by piece, in one thread, at a fraction of the link's speed. Here several threads do that, each through two pinned
+buffers of its own: one is filled while the other is sent. Lines (rows, or columns where these are contiguous) come to
+lie at multiples of 16 bytes, so that kernels read 16 bytes at once.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import threading
+from collections import defaultdict
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from itertools import islice
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lapwing.gpu import toolkit
+from lapwing.gpu.arrays import ANY, ITEM_BYTES, GpuArray, empty_array
+from lapwing.gpu.device import Context, checked
+
+_BUFFER_BYTES = 8 << 20
+_MOST_THREADS = 8
+_ALIGNMENT = 16  # bytes, of a line on the GPU
+
+_Piece = tuple[int, slice, slice]  # bytes from the beginning, lines and places in them
+
+
+class _Lane:
+    """A pinned buffer and a stream; kept for the next matrix, as pinning takes longer than sending."""
+
+    def __init__(self, ordinal: int) -> None:
+        # CU_MEMHOSTALLOC_PORTABLE: pinned for all contexts
+        address = int(checked(toolkit.driver().cuMemHostAlloc(_BUFFER_BYTES, 1)))
+        self.buffer = np.ctypeslib.as_array((ctypes.c_uint8 * _BUFFER_BYTES).from_address(address))
+        self.stream: Any = toolkit.core().Device(ordinal).create_stream()
+
+
+_idle: defaultdict[int, list[_Lane]] = defaultdict(list)
+_lock = threading.Lock()
+
+
+def placed(context: Context, matrix: NDArray[Any]) -> GpuArray:
+    """A host matrix as it will lie on the GPU, without memory yet: lines in one piece each."""
+    dtype = matrix.dtype.name
+    item = ITEM_BYTES[dtype]
+    by_columns = _by_columns(matrix)
+    length = matrix.shape[0] if by_columns else matrix.shape[1]
+    pitch = -(-length * item // _ALIGNMENT) * _ALIGNMENT // item
+    strides = (1, pitch) if by_columns else (pitch, 1)
+    place = context.info.ordinal, context.stream_handle
+    return GpuArray(None, 0, matrix.shape, strides, dtype, *place, ANY)
+
+
+def upload(context: Context, matrix: NDArray[Any]) -> GpuArray:
+    """Copy a host matrix, (m, n) with unit stride along one axis, to the GPU; it may be changed once this returns."""
+    view = placed(context, matrix)
+    lines = matrix.T if _by_columns(matrix) else matrix
+    pitch = max(view.strides) if min(matrix.shape) > 0 else 0
+    memory = empty_array(context, (max(len(lines) * pitch * lines.itemsize, 1),), "uint8")
+    context.synchronize()  # other streams will write there
+    copier = _Copier(context, lines, memory.pointer, pitch * lines.itemsize)
+    copier.run(min(_MOST_THREADS, os.cpu_count() or 1, -(-memory.nbytes // (2 * _BUFFER_BYTES))))
+    return GpuArray(memory, memory.pointer, *_rest(view))
+
+
+def _rest(view: GpuArray) -> tuple[Any, ...]:
+    return view.shape, view.strides, view.dtype, view.ordinal, view.stream, view.library
+
+
+def _by_columns(matrix: NDArray[Any]) -> bool:
+    return matrix.strides[1] != matrix.itemsize and matrix.shape[1] > 1
+
+
+class _Copier:
+    """One matrix on its way."""
+
+    def __init__(self, context: Context, lines: NDArray[Any], target: int, pitch_bytes: int) -> None:
+        self.context, self.lines, self.target, self.pitch_bytes = context, lines, target, pitch_bytes
+        self.cancelled = False
+
+    def run(self, threads: int) -> None:
+        if threads <= 1:
+            return self._copy_share(0, 1)
+        with ThreadPoolExecutor(threads) as pool:
+            try:
+                shares = [pool.submit(self._copy_share, k, threads) for k in range(threads)]
+                for share in shares:
+                    share.result()
+            except BaseException:  # Ctrl-C among them
+                self.cancelled = True
+                raise
+        return None
+
+    def _pieces(self) -> Iterator[_Piece]:
+        """Whole lines, as many as fit a buffer; or pieces of a line that does not."""
+        count, length = self.lines.shape
+        at_once = _BUFFER_BYTES // max(self.pitch_bytes, 1)
+        if at_once > 0:
+            for first in range(0, count, at_once):
+                yield first * self.pitch_bytes, slice(first, min(first + at_once, count)), slice(0, length)
+            return
+        part = _BUFFER_BYTES // self.lines.itemsize
+        for line in range(count):
+            for first in range(0, length, part):
+                at = line * self.pitch_bytes + first * self.lines.itemsize
+                yield at, slice(line, line + 1), slice(first, min(first + part, length))
+
+    def _copy_share(self, first: int, step: int) -> None:
+        """Every `step`-th piece."""
+        with self.context:
+            lanes = [self._lane(), self._lane()]
+            try:
+                for k, (at, rows, places) in enumerate(islice(self._pieces(), first, None, step)):
+                    if self.cancelled:
+                        break
+                    self._send(lanes[k % 2], at, self.lines[rows, places])
+            finally:
+                for lane in lanes:
+                    lane.stream.sync()
+                with _lock:
+                    _idle[self.context.info.ordinal] += lanes
+
+    def _send(self, lane: _Lane, at: int, piece: NDArray[Any]) -> None:
+        lane.stream.sync()
+        rows, length = piece.shape
+        pitch = self.pitch_bytes // piece.itemsize if rows > 1 else length
+        staged = lane.buffer[: rows * pitch * piece.itemsize].view(piece.dtype).reshape(rows, pitch)
+        np.copyto(staged[:, :length], piece)  # without the interpreter's lock
+        size = staged.nbytes
+        checked(toolkit.driver().cuMemcpyHtoDAsync(self.target + at, staged.ctypes.data, size, lane.stream.handle))
+
+    def _lane(self) -> _Lane:
+        ordinal = self.context.info.ordinal
+        with _lock:
+            idle = _idle[ordinal]
+            found = idle.pop() if idle else None
+        return found or _Lane(ordinal)
