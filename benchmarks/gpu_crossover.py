@@ -1,0 +1,69 @@
+"""From which size on is a GPU faster for costs on the host?
+
+    python -m benchmarks.gpu_crossover [--sizes 200 400 ...] [--classes uniform ...] [--output results.json]
+
+`lapwing.solve` of a NumPy array (float32, integers as int32) on all processors and on the first GPU, certificate
+included, copying included; minimum of several solves after one to warm up. What to put into `GPU_FROM_ROWS` of plan.py:
+the smallest size from which the GPU wins in every class. `device="auto"` goes by it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import time
+from pathlib import Path
+from typing import Any
+
+from benchmarks.harness import RESULTS, Report
+from lapwing import instances, solve
+from lapwing.plan import GPU_FROM_ROWS
+
+CLASSES = ("uniform", "int:0.1", "int:10", "geometric", "disjoint", "lowrank:2", "sanity")
+SIZES = (200, 300, 400, 600, 800, 1000, 1500, 2000, 3000, 4000)
+BUDGET = 2.0  # seconds for the solves of one cell
+
+
+def main() -> None:
+    """Print a row for each class and the crossover."""
+    parser = argparse.ArgumentParser(description="Where a GPU begins to pay.")
+    parser.add_argument("--classes", nargs="+", default=list(CLASSES))
+    parser.add_argument("--sizes", nargs="+", type=int, default=list(SIZES))
+    parser.add_argument("--output", type=Path, default=RESULTS / "gpu_crossover.json")
+    options = parser.parse_args()
+    report = Report(options.output, "milliseconds of lapwing.solve of costs on the host, on the CPU and on a GPU")
+    print(f"{len(os.sched_getaffinity(0))} processors; milliseconds on the CPU / on the GPU")
+    print(f"{'class':10}" + "".join(f"{n:>16}" for n in options.sizes) + "  GPU wins from")
+    crossovers = []
+    for cls in options.classes:
+        won: list[bool] = []
+        line = f"{cls:10}"
+        for n in options.sizes:
+            cost = instances.generate(cls, n, 1, dtype="int32" if cls.startswith("int") else "float32")
+            cpu, gpu = best(cost, "cpu"), best(cost, "cuda")
+            won.append(gpu < cpu)
+            line += f"{cpu * 1e3:8.2f} /{gpu * 1e3:6.2f}"
+            report.add({"class": cls, "n": n, "cpu_ms": cpu * 1e3, "gpu_ms": gpu * 1e3})
+        sure = [n for k, n in enumerate(options.sizes) if all(won[k:])]
+        crossovers.append(min(sure, default=max(options.sizes) + 1))
+        print(f"{line}  {crossovers[-1]}", flush=True)
+    report.write(crossover=max(crossovers), processors=len(os.sched_getaffinity(0)))
+    print(f"GPU_FROM_ROWS = {max(crossovers)} (now {GPU_FROM_ROWS})")
+
+
+def best(cost: Any, device: str) -> float:
+    """Seconds of the fastest of several solves."""
+    solve(cost, device=device)
+    fastest, began = float("inf"), time.perf_counter()
+    for _ in range(20):
+        start = time.perf_counter()
+        solve(cost, device=device)
+        now = time.perf_counter()
+        fastest = min(fastest, now - start)
+        if now - began > BUDGET:
+            break
+    return fastest
+
+
+if __name__ == "__main__":
+    main()
