@@ -1,10 +1,12 @@
 """How long does one dense problem take on a GPU, certificate included?
 
-    python -m benchmarks.gpu_single [--seeds 1 2] [--cases uniform@8000 ...] [--output results.json]
+    python -m benchmarks.gpu_single [--seeds 1 2] [--cases uniform@8000 ...] [--large] [--output results.json]
 
-Costs are in the GPU's memory already: float32, integers as int32. Minimum of several solves after one to warm up; every
-answer must be proven. Beside the time stands what it is made of: rounds and steps (one after the other, so latency),
-microseconds for each, and the time over that of one read of the matrix at the bandwidth of a large copy.
+Costs are in the GPU's memory already: float32, integers as int32, or the dtype that a case names. Minimum of several
+solves after one to warm up; every answer must be proven. Beside the time stands what it is made of: rounds and steps
+(one after the other, so latency), microseconds for each, the time over that of one read of the matrix at the bandwidth
+of a large copy, and the most memory that was taken beside the matrix, in per cent of it. `--large` takes matrices of
+40 and 65 GB.
 """
 
 from __future__ import annotations
@@ -14,8 +16,9 @@ import time
 from pathlib import Path
 from typing import Any
 
+from benchmarks.gpu_instances import make
 from benchmarks.harness import RESULTS, Report
-from lapwing import instances, solve
+from lapwing import solve
 
 CASES = (
     *(f"uniform@{n}" for n in (1000, 2000, 4000, 8000, 16000, 32000)),
@@ -27,6 +30,7 @@ CASES = (
     *(f"lowrank:1@{n}" for n in (4000, 8000)),
     "sanity@8000",
 )
+LARGE = ("uniform@100000", "uniform@180000@float16")
 WARM_SECONDS = 1.0  # of work before the first timing, so that clocks are up
 
 
@@ -35,7 +39,8 @@ def main() -> None:
     import torch
 
     parser = argparse.ArgumentParser(description="Times of single problems on a GPU.")
-    parser.add_argument("--cases", nargs="+", default=list(CASES), help="CLASS@N")
+    parser.add_argument("--cases", nargs="+", default=list(CASES), help="CLASS@N or CLASS@N@DTYPE")
+    parser.add_argument("--large", action="store_true", help="instead, what fills a GPU")
     parser.add_argument("--seeds", nargs="+", type=int, default=[1])
     parser.add_argument("--solves", type=int, default=5)
     parser.add_argument("--output", type=Path, default=RESULTS / "gpu_single.json")
@@ -43,30 +48,36 @@ def main() -> None:
     report = Report(options.output, "milliseconds of lapwing.solve, certificate included; costs on the GPU")
     bandwidth = warm_up(torch)
     report.write(gpu=torch.cuda.get_device_name(), copy_bytes_per_second=bandwidth)
-    print(f"{'case':18} {'seed':>4} {'ms':>9} {'rounds':>6} {'steps':>6} {'us each':>7} {'reads':>6}  certificate")
-    for case in options.cases:
+    print(
+        f"{'case':18} {'seed':>4} {'ms':>9} {'rounds':>6} {'steps':>6} {'us each':>7} {'reads':>6} {'extra %':>7}  certificate"
+    )
+    for case in LARGE if options.large else options.cases:
         for seed in options.seeds:
             row = time_case(torch, case, seed, options.solves, bandwidth)
             report.add(row)
             print(
                 f"{case:18} {seed:4} {row['ms']:9.3f} {row['rounds']:6.0f} {row['steps']:6.0f} "
-                f"{row['us_each']:7.2f} {row['reads']:6.1f}  {'exact' if row['exact'] else row['certificate']}",
+                f"{row['us_each']:7.2f} {row['reads']:6.1f} {row['extra_percent']:7.2f}  {'exact' if row['exact'] else row['certificate']}",
                 flush=True,
             )
 
 
 def time_case(torch: Any, case: str, seed: int, solves: int, bandwidth: float) -> dict[str, Any]:
     """One instance: the best of `solves`."""
-    cls, _, size = case.partition("@")
-    dtype = "int32" if cls.startswith("int") else "float32"
-    cost = torch.from_numpy(instances.generate(cls, int(size), seed, dtype=dtype)).cuda()
+    cls, size, *named = case.split("@")
+    dtype = named[0] if named else "int32" if cls.startswith("int") else "float32"
+    cost = make(torch, cls, int(size), seed, dtype)
+    matrix_bytes = cost.numel() * cost.element_size()
     best = float("inf")
+    torch.cuda.reset_peak_memory_stats()
+    before = torch.cuda.memory_allocated()
     for _ in range(solves + 1):
         torch.cuda.synchronize()
         began = time.perf_counter()
         result = solve(cost)
         torch.cuda.synchronize()
         best = min(best, time.perf_counter() - began)
+    extra = torch.cuda.max_memory_allocated() - before
     statistics = result.statistics
     serial = statistics["rounds"] + statistics["steps"]
     certificate = result.certificate
@@ -79,7 +90,10 @@ def time_case(torch: Any, case: str, seed: int, solves: int, bandwidth: float) -
         "exact": certificate.exact,
         "certificate": str(certificate),
         "us_each": best * 1e6 / max(serial, 1),
-        "reads": best * bandwidth / (cost.numel() * cost.element_size()),
+        "reads": best * bandwidth / matrix_bytes,
+        "matrix_bytes": matrix_bytes,
+        "extra_bytes": extra,
+        "extra_percent": 100 * extra / matrix_bytes,
         **statistics,
     }
 

@@ -104,8 +104,14 @@ def _ordinal(device: str) -> int:
 
 
 def _plan(context: Context, given: GpuArray, host: NDArray[Any] | None, options: Options) -> Plan:
-    priced = options.unmatched_cost is not None
-    return make_gpu_plan(given, priced, host is not None, context.info, context.free_bytes(), options.why)
+    priced, on_host, free = options.unmatched_cost is not None, host is not None, context.free_bytes()
+    try:
+        return make_gpu_plan(given, priced, on_host, context.info, free, options.why)
+    except ArgumentError:
+        kept = given.library.kept_bytes(given.ordinal)  # which takes time to ask
+        if not kept:
+            raise
+        return make_gpu_plan(given, priced, on_host, context.info, free + kept, options.why)
 
 
 class _Solve:

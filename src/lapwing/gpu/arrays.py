@@ -76,6 +76,10 @@ class Library(Protocol):
         """What the user gets for an array of `empty` that work on the context's stream has filled or will fill."""
         ...
 
+    def kept_bytes(self, ordinal: int) -> int:
+        """Memory of a GPU that the library keeps for arrays to come."""
+        ...
+
 
 def is_gpu_array(array: Any) -> bool:
     """Whether `array` lives in a GPU's memory; imports nothing."""
@@ -145,6 +149,10 @@ class Torch:
     def handed_over(self, context: Context, array: GpuArray) -> Any:
         return array.owner
 
+    def kept_bytes(self, ordinal: int) -> int:
+        cuda = sys.modules["torch"].cuda
+        return int(cuda.memory_reserved(ordinal) - cuda.memory_allocated(ordinal))
+
 
 class Cupy:
     """CuPy."""
@@ -173,6 +181,11 @@ class Cupy:
 
     def handed_over(self, context: Context, array: GpuArray) -> Any:
         return array.owner
+
+    def kept_bytes(self, ordinal: int) -> int:
+        cupy = sys.modules["cupy"]
+        with cupy.cuda.Device(ordinal):
+            return int(cupy.get_default_memory_pool().free_bytes())
 
 
 class AnyArray:
@@ -213,6 +226,9 @@ class AnyArray:
     def handed_over(self, context: Context, array: GpuArray) -> Any:
         view = toolkit.core().utils.StridedMemoryView.from_buffer(array.owner, array.shape, dtype=np.dtype(array.dtype))
         return Exported(view, context)
+
+    def kept_bytes(self, ordinal: int) -> int:
+        return 0  # the driver's pool, which Context.free_bytes counts
 
 
 class Jax(AnyArray):

@@ -10,6 +10,7 @@ from lapwing.gpu.device import DeviceInfo
 from lapwing.gpu.orient import is_copied, is_transposed
 from lapwing.plan import Plan
 
+_MOST_ROWS = 1 << 24  # kRowBits of kernels/core_auction.cuh
 _NUMBER_BYTES = 8  # of a dual, a partner, a price
 
 
@@ -37,6 +38,10 @@ def plan_on_gpu(cost: GpuArray, priced: bool, on_host: bool, info: DeviceInfo, f
     """
     rows, cols = cost.shape
     matrix_bytes = rows * cols * ITEM_BYTES[cost.dtype]
+    if priced and rows >= _MOST_ROWS:
+        raise ArgumentError(
+            f"unmatched_cost takes fewer than {_MOST_ROWS} rows on a GPU, got {rows}: solve on the CPU with device='cpu'"
+        )
     transposed, copied = is_transposed(cost, priced), is_copied(cost, priced)
     reasons = [f"solved on GPU {info.ordinal} ({info.name})", *([why] if why else [])]
     beside = 0
