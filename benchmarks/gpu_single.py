@@ -48,16 +48,16 @@ def main() -> None:
     report = Report(options.output, "milliseconds of lapwing.solve, certificate included; costs on the GPU")
     bandwidth = warm_up(torch)
     report.write(gpu=torch.cuda.get_device_name(), copy_bytes_per_second=bandwidth)
-    print(
-        f"{'case':18} {'seed':>4} {'ms':>9} {'rounds':>6} {'steps':>6} {'us each':>7} {'reads':>6} {'extra %':>7}  certificate"
-    )
+    heads = (f"{'case':22}", "seed", f"{'ms':>9}", "rounds", f"{'steps':>6}", "us each", f"{'reads':>6}", "extra %")
+    print(*heads, "certificate")
     for case in LARGE if options.large else options.cases:
         for seed in options.seeds:
             row = time_case(torch, case, seed, options.solves, bandwidth)
             report.add(row)
+            proof = "exact" if row["exact"] else row["certificate"]
             print(
-                f"{case:18} {seed:4} {row['ms']:9.3f} {row['rounds']:6.0f} {row['steps']:6.0f} "
-                f"{row['us_each']:7.2f} {row['reads']:6.1f} {row['extra_percent']:7.2f}  {'exact' if row['exact'] else row['certificate']}",
+                f"{case:22} {seed:4} {row['ms']:9.3f} {row['rounds']:6.0f} {row['steps']:6.0f} {row['us_each']:7.2f} "
+                f"{row['reads']:6.1f} {row['extra_percent']:7.2f} {proof}",
                 flush=True,
             )
 

@@ -29,6 +29,8 @@ ROOT = Path(__file__).resolve().parents[2]
 EMULATION = ROOT / "cpp" / "tests" / "emulation"
 BUILD = ROOT / "build" / "emulated"
 COMPILER = shutil.which("c++")
+# Without the flag against unique symbols, programs would share the shared memory of the first that was loaded.
+COMMON = ["-std=c++20", "-O1", "-fPIC", "-fno-gnu-unique", "-ffp-contract=off", "-w", "-pthread"]
 
 # What the emulated GPU is: small, so that grids have more than one wave.
 PROCESSORS = 4
@@ -119,16 +121,15 @@ def emulator():
 
 def built(name, suffix, text, headers, options):
     """What the C++ compiler makes of `text`, kept in build/ under a name that says of what it was made."""
-    digest = hashlib.sha256("\0".join([text, *headers]).encode()).hexdigest()[:16]
+    digest = hashlib.sha256("\0".join([text, *headers, *COMMON]).encode()).hexdigest()[:16]
     path = BUILD / f"{name}-{digest}{suffix}"
     if not path.exists():
         BUILD.mkdir(parents=True, exist_ok=True)
         source = path.with_suffix(f".{os.getpid()}.cpp")
         unfinished = path.with_suffix(f".{os.getpid()}.tmp")
         source.write_text(text)
-        common = ["-std=c++20", "-O1", "-fPIC", "-ffp-contract=off", "-w", "-pthread"]
         folders = [f"-I{EMULATION}", f"-I{compiler.KERNELS}"]
-        subprocess.run([COMPILER, *common, *folders, source, *options, "-o", unfinished], check=True)
+        subprocess.run([COMPILER, *COMMON, *folders, source, *options, "-o", unfinished], check=True)
         unfinished.replace(path)
         source.unlink()
     return path

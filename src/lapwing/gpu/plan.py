@@ -40,7 +40,8 @@ def plan_on_gpu(cost: GpuArray, priced: bool, on_host: bool, info: DeviceInfo, f
     matrix_bytes = rows * cols * ITEM_BYTES[cost.dtype]
     if priced and rows >= _MOST_ROWS:
         raise ArgumentError(
-            f"unmatched_cost takes fewer than {_MOST_ROWS} rows on a GPU, got {rows}: solve on the CPU with device='cpu'"
+            f"unmatched_cost takes fewer than {_MOST_ROWS} rows on a GPU, got {rows}: solve on the CPU with "
+            "device='cpu'"
         )
     transposed, copied = is_transposed(cost, priced), is_copied(cost, priced)
     reasons = [f"solved on GPU {info.ordinal} ({info.name})", *([why] if why else [])]
