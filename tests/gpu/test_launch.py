@@ -22,7 +22,7 @@ extern "C" __global__ void fill(double* x, int64 count, double value, int64 scal
 extern "C" __global__ void rounds(uint64* x, uint32* barrier, int64 count) {  // x[k]: all blocks' sum of x[k - 1] + 1
     for (int64 k = 1; k < count; ++k) {
         if (threadIdx.x == 0) atomicAdd(x + k, __ldcg(x + k - 1) + 1);
-        grid_barrier(barrier);
+        grid_barrier(barrier, gridDim.x);
     }
 }
 extern "C" __global__ void order(double* x, uint64* keys, int64 count) {
