@@ -252,7 +252,6 @@ CORE = SimpleNamespace(
     PER_THREAD_DEFAULT_STREAM=Stream(2),
     Device=lambda ordinal: SimpleNamespace(
         name="Emulated GPU",
-        create_stream=lambda: Stream(WATCHING_STREAM),
         compute_capability=SimpleNamespace(major=9, minor=0),
         properties=SimpleNamespace(
             multiprocessor_count=PROCESSORS,
@@ -310,6 +309,13 @@ class Driver:
 
     def cuMemHostAlloc(self, size, flags):  # noqa: N802
         return self.cuMemAlloc(size)
+
+    def cuStreamCreate(self, flags):  # noqa: N802
+        return 0, WATCHING_STREAM
+
+    def cuStreamSynchronize(self, stream):  # noqa: N802
+        BACKGROUND.wait(stream)
+        return (0,)
 
     def cuStreamQuery(self, stream):  # noqa: N802
         return (0 if BACKGROUND.is_done() else 600,)

@@ -1,4 +1,4 @@
-"""Copies between host and GPU, in the order of a context's stream."""
+"""Copies between host and GPU, in the order of a context's stream or on a stream of their own."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ from numpy.typing import NDArray
 
 from lapwing.gpu import toolkit
 from lapwing.gpu.device import Context, checked
+
+_NON_BLOCKING = 1  # CU_STREAM_NON_BLOCKING: in no order with the default stream
 
 
 def read(context: Context, pointer: int, count: int, dtype: str) -> NDArray[Any]:
@@ -41,3 +43,25 @@ def fill_bytes(context: Context, pointer: int, byte: int, size: int) -> None:
     """Set bytes of GPU memory, in the order of the stream."""
     if size:
         checked(toolkit.driver().cuMemsetD8Async(pointer, byte, size, context.stream.handle))
+
+
+class OwnStream:
+    """A stream beside the caller's, for copies in no order with its work; made inside ``with context``."""
+
+    def __init__(self) -> None:
+        self.handle: Any = checked(toolkit.driver().cuStreamCreate(_NON_BLOCKING))
+
+    def send(self, pointer: int, values: NDArray[Any]) -> None:
+        """Begin to copy a contiguous array to the GPU; it must stay as it is until `synchronize`."""
+        checked(toolkit.driver().cuMemcpyHtoDAsync(pointer, values.ctypes.data, values.nbytes, self.handle))
+
+    def fetch(self, pointer: int, size: int) -> bytes:
+        """Bytes of GPU memory, now."""
+        host = np.empty(size, np.uint8)
+        checked(toolkit.driver().cuMemcpyDtoHAsync(host.ctypes.data, pointer, size, self.handle))
+        self.synchronize()
+        return host.tobytes()
+
+    def synchronize(self) -> None:
+        """Wait until what was begun is done."""
+        checked(toolkit.driver().cuStreamSynchronize(self.handle))

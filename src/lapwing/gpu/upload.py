@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 
 from lapwing.gpu import toolkit
 from lapwing.gpu.arrays import ANY, ITEM_BYTES, GpuArray, empty_array
+from lapwing.gpu.copies import OwnStream
 from lapwing.gpu.device import Context, checked
 
 _BUFFER_BYTES = 8 << 20
@@ -34,11 +35,10 @@ _Piece = tuple[int, slice, slice]  # bytes from the beginning, lines and places 
 class _Lane:
     """A pinned buffer and a stream; kept for the next matrix, as pinning takes longer than sending."""
 
-    def __init__(self, ordinal: int) -> None:
-        # CU_MEMHOSTALLOC_PORTABLE: pinned for all contexts
-        address = int(checked(toolkit.driver().cuMemHostAlloc(_BUFFER_BYTES, 1)))
+    def __init__(self) -> None:
+        address = int(checked(toolkit.driver().cuMemHostAlloc(_BUFFER_BYTES, 0)))
         self.buffer = np.ctypeslib.as_array((ctypes.c_uint8 * _BUFFER_BYTES).from_address(address))
-        self.stream: Any = toolkit.core().Device(ordinal).create_stream()
+        self.stream = OwnStream()
 
 
 _idle: defaultdict[int, list[_Lane]] = defaultdict(list)
@@ -122,22 +122,21 @@ class _Copier:
                     self._send(lanes[k % 2], at, self.lines[rows, places])
             finally:
                 for lane in lanes:
-                    lane.stream.sync()
+                    lane.stream.synchronize()
                 with _lock:
                     _idle[self.context.info.ordinal] += lanes
 
     def _send(self, lane: _Lane, at: int, piece: NDArray[Any]) -> None:
-        lane.stream.sync()
+        lane.stream.synchronize()
         rows, length = piece.shape
         pitch = self.pitch_bytes // piece.itemsize if rows > 1 else length
         staged = lane.buffer[: rows * pitch * piece.itemsize].view(piece.dtype).reshape(rows, pitch)
         np.copyto(staged[:, :length], piece)  # without the interpreter's lock
-        size = staged.nbytes
-        checked(toolkit.driver().cuMemcpyHtoDAsync(self.target + at, staged.ctypes.data, size, lane.stream.handle))
+        lane.stream.send(self.target + at, staged)
 
     def _lane(self) -> _Lane:
         ordinal = self.context.info.ordinal
         with _lock:
             idle = _idle[ordinal]
             found = idle.pop() if idle else None
-        return found or _Lane(ordinal)
+        return found or _Lane()

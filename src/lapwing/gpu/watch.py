@@ -14,11 +14,11 @@ import time
 from collections import defaultdict
 from collections.abc import Callable
 from types import TracebackType
-from typing import Any
 
 import numpy as np
 
 from lapwing.gpu import toolkit
+from lapwing.gpu.copies import OwnStream
 from lapwing.gpu.device import Context, checked
 
 Hook = Callable[..., object]  # stage, phase, matched rows, bound, best objective; of the problem as minimised
@@ -40,23 +40,17 @@ class TimeIsUpError(Exception):
 class _Words:
     """The memory and the stream of one watch; kept for the next, since making them takes longer than small solves."""
 
-    def __init__(self, ordinal: int) -> None:
+    def __init__(self) -> None:
         self.pointer = int(checked(toolkit.driver().cuMemAlloc(_BYTES)))
-        self.stream: Any = toolkit.core().Device(ordinal).create_stream()
+        self._stream = OwnStream()
         self.write(0, b"\0" * _BYTES)
 
     def write(self, offset: int, values: bytes) -> None:
-        host = np.frombuffer(values, np.uint8)
-        checked(
-            toolkit.driver().cuMemcpyHtoDAsync(self.pointer + offset, host.ctypes.data, host.nbytes, self.stream.handle)
-        )
-        self.stream.sync()
+        self._stream.send(self.pointer + offset, np.frombuffer(values, np.uint8))
+        self._stream.synchronize()
 
     def read(self) -> bytes:
-        host = np.empty(_EACH, np.uint8)
-        checked(toolkit.driver().cuMemcpyDtoHAsync(host.ctypes.data, self.pointer, host.nbytes, self.stream.handle))
-        self.stream.sync()
-        return host.tobytes()
+        return self._stream.fetch(self.pointer, _EACH)
 
 
 _idle: defaultdict[int, list[_Words]] = defaultdict(list)
@@ -99,7 +93,7 @@ class Watch:
         with _lock:
             idle = _idle[ordinal]
             self._words = idle.pop() if idle else None
-        self._words = self._words or _Words(ordinal)
+        self._words = self._words or _Words()
         return self
 
     def __exit__(
