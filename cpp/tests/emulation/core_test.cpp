@@ -19,83 +19,121 @@ namespace {
 
 using lapwing::emulation::launch;
 
+struct Case {
+    std::vector<Cost> cost;  // [rows][cols]
+    int64 rows, cols;
+    bool maximize;
+    std::vector<Dual> prices;  // as minimised; empty if all rows must be matched
+    uint32 stop;               // after so many orders
+    unsigned blocks;
+    std::uint64_t seed;
+
+    bool priced() const { return !prices.empty(); }
+    double at(int64 i, int64 j) const { return (maximize ? -1.0 : 1.0) * cost[i * cols + j]; }  // as minimised
+};
+
 struct Answer {
     Report report;
-    std::vector<Dual> u, v;
+    std::vector<Dual> u, v;  // as minimised
     std::vector<int64> row_to_col;
 };
 
-Answer solve_emulated(const std::vector<Cost>& cost, int64 rows, int64 cols, bool maximize, std::uint64_t seed,
-                      unsigned blocks) {
+Answer solve_emulated(const Case& c) {
+    const int64 all_cols = c.cols + (c.priced() ? c.rows : 0);
+    const Dual* prices = c.priced() ? c.prices.data() : nullptr;
     State state;
-    state.matrix = {cost.data(), cols, static_cast<int32>(rows), static_cast<int32>(cols), maximize};
+    state.matrix = {nullptr, c.cols, static_cast<int32>(c.rows), static_cast<int32>(all_cols), c.maximize, prices};
     state.carve(nullptr);
     const auto bytes = reinterpret_cast<std::size_t>(state.end) + 4096;
     std::vector<unsigned char> memory(bytes, 0xa5);  // poisoned
     unsigned char* workspace = memory.data() + (256 - reinterpret_cast<std::size_t>(memory.data()) % 256);
     Answer answer;
-    answer.u.assign(rows, Dual(77));
-    answer.v.assign(cols, Dual(0));
-    answer.row_to_col.assign(rows, 99);
-    const int64 sense = maximize;
+    answer.u.assign(c.rows, Dual(77));
+    answer.v.assign(all_cols, Dual(0));
+    for (int64 i = 0; c.priced() && i < c.rows; ++i) {
+        if (c.prices[i] < infinity<Dual>()) answer.v[c.cols + i] = state.matrix.exit_cost(i) - c.prices[i];
+    }
+    answer.row_to_col.assign(c.rows, 99);
     Watch watch = {};
+    watch.stop = c.stop;
+    std::vector<int64> col_to_row(c.cols);
+    std::vector<Dual> picked(c.rows);
     Dual *u = answer.u.data(), *v = answer.v.data();
-    launch({.grid = {2}, .block = {256}, .seed = seed},
-           [&] { prepare(cost.data(), cols, rows, cols, sense, nullptr, u, v, workspace); });
-    launch({.grid = {2}, .block = {256}, .seed = seed},
-           [&] { list_rows(cost.data(), cols, rows, cols, sense, nullptr, u, v, workspace); });
-    launch({.grid = {blocks}, .block = {THREADS}, .seed = seed, .cooperative = true},
-           [&] { solve(cost.data(), cols, rows, cols, sense, nullptr, u, v, workspace, 1.0, 0.25, 64, rows, &watch); });
-    std::vector<int64> col_to_row(cols);
-    std::vector<Dual> picked(rows);
-    launch({.grid = {1}, .block = {64}, .seed = seed}, [&] {
-        deliver(cost.data(), cols, rows, cols, sense, nullptr, u, v, workspace, answer.row_to_col.data(),
-                col_to_row.data(), picked.data(), u, v);
-    });
+    const auto run = [&](unsigned grid, unsigned block, bool cooperative, auto kernel, auto... more) {
+        launch({.grid = {grid}, .block = {block}, .seed = c.seed, .cooperative = cooperative}, [&] {
+            kernel(c.cost.data(), c.cols, c.rows, all_cols, int64(c.maximize), prices, u, v, workspace, more...);
+        });
+    };
+    run(2, 256, false, prepare);
+    run(2, 256, false, list_rows);
+    run(c.blocks, THREADS, true, solve, 1.0, 0.25, int64(64), c.rows, &watch);
+    if (c.stop > 0) run(1, THREADS, false, complete, int64(0), c.rows);
+    run(1, 64, false, deliver, answer.row_to_col.data(), col_to_row.data(), picked.data(), u, v);
     state.carve(workspace);
     answer.report = *state.report;
+    if (c.maximize) {
+        for (Dual& x : answer.u) x = -x;
+        for (int64 j = 0; j < c.cols; ++j) answer.v[j] = -answer.v[j];
+    }
     return answer;
 }
 
-void check_answer(const std::vector<Cost>& cost, int64 rows, int64 cols, bool maximize, std::uint64_t seed,
-                  unsigned blocks) {
-    const Answer answer = solve_emulated(cost, rows, cols, maximize, seed, blocks);
-    lapwing::Problem<Cost> problem{
-        {cost.data(), static_cast<int>(rows), static_cast<int>(cols), cols, 1}, maximize, nullptr};
+void check_answer(const Case& c) {
+    const Answer answer = solve_emulated(c);
+    const std::vector<lapwing::Dual<Cost>> prices(c.prices.begin(), c.prices.end());
+    const lapwing::Problem<Cost> problem{{c.cost.data(), static_cast<int>(c.rows), static_cast<int>(c.cols), c.cols, 1},
+                                         c.maximize,
+                                         c.priced() ? prices.data() : nullptr};
     const auto optimum = lapwing::test::reference_optimum(problem);
-    if (!optimum) {
-        CHECK(answer.report.status == static_cast<int64>(Status::infeasible));
-        return;
-    }
-    if (!CHECK(answer.report.status == static_cast<int64>(Status::optimal))) {
+    const auto status = static_cast<Status>(answer.report.status);
+    if (status != Status::stopped && !CHECK(status == (optimum ? Status::optimal : Status::infeasible))) {
         std::printf("status %lld searches %lld left %lld free %lld\n", answer.report.status, answer.report.searches,
                     answer.report.left, answer.report.free_rows);
         return;
     }
-    std::vector<char> taken(cols);
-    const double sign = maximize ? -1 : 1;
+    if (status == Status::infeasible) return;
+    std::vector<char> taken(c.cols);
     double objective = 0, dual = 0, worst = 0, slack = 0, scale = 1;
-    for (int64 i = 0; i < rows; ++i) {
+    bool complete = true;
+    for (int64 i = 0; i < c.rows; ++i) {
         const int64 j = answer.row_to_col[i];
-        if (!CHECK(j >= 0 && j < cols && !taken[j])) return;
-        taken[j] = 1;
-        objective += cost[i * cols + j];
+        const double price = c.priced() ? c.prices[i] : infinity<Dual>();
         dual += answer.u[i];
-        slack = std::max(slack, std::abs(static_cast<double>(cost[i * cols + j]) - answer.u[i] - answer.v[j]));
-        for (int64 k = 0; k < cols; ++k) {
-            if (std::isinf(static_cast<double>(cost[i * cols + k]))) continue;
-            worst = std::max(worst, -sign * (cost[i * cols + k] - answer.u[i] - answer.v[k]));
-            scale = std::max(scale, std::abs(static_cast<double>(cost[i * cols + k])));
+        if (c.priced() && price < infinity<Dual>()) worst = std::max(worst, answer.u[i] - price);
+        for (int64 k = 0; k < c.cols; ++k) {
+            if (std::isinf(c.at(i, k))) continue;
+            worst = std::max(worst, -(c.at(i, k) - answer.u[i] - answer.v[k]));
+            scale = std::max(scale, std::abs(c.at(i, k)));
         }
+        if (j < 0) {
+            complete &= price < infinity<Dual>();
+            objective += price;
+            slack = std::max(slack, std::abs(price - answer.u[i]));
+            continue;
+        }
+        if (!CHECK(j < c.cols && !taken[j])) return;
+        taken[j] = 1;
+        objective += c.at(i, j);
+        slack = std::max(slack, std::abs(c.at(i, j) - answer.u[i] - answer.v[j]));
     }
-    for (int64 j = 0; j < cols; ++j) {
+    for (int64 j = 0; j < c.cols; ++j) {
         dual += answer.v[j];
-        if (rows < cols) CHECK(taken[j] ? sign * answer.v[j] <= 0 : answer.v[j] == 0);
+        if (c.rows < c.cols || c.priced()) CHECK(answer.v[j] <= 0);
+        if ((c.rows < c.cols || c.priced()) && status == Status::optimal) CHECK(taken[j] || answer.v[j] == 0);
     }
     CHECK(worst <= 1e-13 * scale);
+    if (!optimum) return;
+    const auto best = static_cast<double>(*optimum);
+    const double tolerance = 1e-11 * scale * c.rows;
+    if (status == Status::stopped) {
+        CHECK(dual <= best + tolerance);
+        CHECK(!complete || objective >= best - tolerance);
+        return;
+    }
+    CHECK(complete);
     CHECK(slack <= 1e-13 * scale);
-    CHECK(std::abs(sign * objective - static_cast<double>(*optimum)) <= 1e-11 * scale * rows);
-    CHECK(std::abs(objective - dual) <= 1e-11 * scale * rows);
+    CHECK(std::abs(objective - best) <= tolerance);
+    CHECK(std::abs(objective - dual) <= tolerance);
 }
 
 // Costs of many kinds.
@@ -131,14 +169,27 @@ int main(int argc, char** argv) {
     std::mt19937_64 random(seed);
     for (int k = 0; k < problems; ++k) {
         const int64 rows = 1 + static_cast<int64>(random() % largest);
-        const int64 cols = random() % 3 ? rows : rows + static_cast<int64>(random() % largest);
+        int64 cols = random() % 3 ? rows : rows + static_cast<int64>(random() % largest);
         const int kind = static_cast<int>(random() % 10);
-        const bool maximize = kind != 9 && random() % 4 == 0;
-        const unsigned blocks = 1 + random() % 4;
+        Case c;
+        c.maximize = kind != 9 && random() % 4 == 0;
+        c.blocks = 1 + random() % 3;
+        c.stop = random() % 4 ? 0 : 1 + random() % 30;
+        c.seed = k % 2 ? random() : 0;
+        if (random() % 4 == 0) {
+            cols = 1 + static_cast<int64>(random() % largest);
+            for (int64 i = 0; i < rows; ++i) {
+                const double price = static_cast<double>(random() % 1000) / (Dual(0.5) != Dual(0) ? 7 : 1);
+                c.prices.push_back(random() % 16 ? Dual(c.maximize ? -price : price) : infinity<Dual>());
+            }
+        }
+        c.rows = rows, c.cols = cols;
+        c.cost = draw(random, rows, cols, kind);
         lapwing::test::tally().where = "problem " + std::to_string(k) + ": " + std::to_string(rows) + " x " +
-                                       std::to_string(cols) + ", kind " + std::to_string(kind) + ", blocks " +
-                                       std::to_string(blocks);
-        check_answer(draw(random, rows, cols, kind), rows, cols, maximize, k % 2 ? random() : 0, blocks);
+                                       std::to_string(cols) + (c.priced() ? " priced" : "") + ", kind " +
+                                       std::to_string(kind) + ", blocks " + std::to_string(c.blocks) + ", stop " +
+                                       std::to_string(c.stop);
+        check_answer(c);
     }
     return lapwing::test::report();
 }

@@ -153,7 +153,7 @@ extern "C" __global__ void __launch_bounds__(256) violator(LAPWING_PROBLEM, uint
 // included: 0 proves the violator, whoever marked it. A block a row.
 extern "C" __global__ void __launch_bounds__(256)
     check_violator(LAPWING_PROBLEM, const uint8* of_rows, const uint8* of_cols, uint64* outside) {
-    const Matrix matrix = LAPWING_MATRIX;
+    const Matrix& matrix = set_state(LAPWING_MATRIX, u, v, workspace).matrix;
     uint64 mine = 0;
     for (int64 i = blockIdx.x; i < rows; i += gridDim.x) {
         if (of_rows[i] == 0) continue;

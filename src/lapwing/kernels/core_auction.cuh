@@ -205,7 +205,7 @@ __device__ inline void derive_u(const Team& team, uint32 count, bool refreshed) 
     team.each_by_warp(count, [&](uint32 index) {
         const int32 i = refreshed ? settled(state.refresh_rows + index) : static_cast<int32>(index);
         const Candidate mine = load_candidate(state, i);
-        const int32 own = settled(state.row_to_col + i);
+        const int32 own = __ldcg(state.row_to_col + i);  // which one of the lanes will write
         const Dual x = present_cost(state, mine);
         const Nearest nearest = find_nearest(x);
         const bool keeps = __any_sync(kAllLanes, mine.col == own && own >= 0 && x == nearest.first);
@@ -214,7 +214,7 @@ __device__ inline void derive_u(const Team& team, uint32 count, bool refreshed) 
             state.u[i] = nearest.first < infinity<Dual>() ? nearest.first : Dual(0);
             if (keeps) return;
             if (own >= 0) state.col_to_row[own] = kNone;
-            state.row_to_col[i] = kNone;
+            __stcg(state.row_to_col + i, kNone);
         } else if (!refreshed) {
             state.refresh_rows[atomicAdd(team.wide ? &state.counts->refresh : &team.own.refresh, 1u)] = i;
         }
