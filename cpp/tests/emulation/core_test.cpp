@@ -44,7 +44,7 @@ Answer solve_emulated(const std::vector<Cost>& cost, int64 rows, int64 cols, boo
     launch({.grid = {2}, .block = {256}, .seed = seed},
            [&] { list_rows(cost.data(), cols, rows, cols, sense, u, v, workspace); });
     launch({.grid = {blocks}, .block = {THREADS}, .seed = seed, .cooperative = true},
-           [&] { solve(cost.data(), cols, rows, cols, sense, u, v, workspace, 1.0, 0.25, 64, rows); });
+           [&] { solve(cost.data(), cols, rows, cols, sense, u, v, workspace, 1.0, 1.0 / 1024, 0.25, 64, rows); });
     std::vector<int64> col_to_row(cols);
     std::vector<Dual> picked(rows);
     launch({.grid = {1}, .block = {64}, .seed = seed}, [&] {

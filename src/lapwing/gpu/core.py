@@ -26,17 +26,20 @@ OPTIMAL, INFEASIBLE, INVALID, CONTRADICTION, UNFINISHED = range(5)
 
 @dataclass(frozen=True)
 class Schedule:
-    """Of the auction: the first epsilon, in widths of a list; from phase to phase; and most rounds of a phase."""
+    """Of the auction: epsilons in widths of a list, falling by `factor`, then zero; and most rounds of a phase."""
 
     first: float
+    last: float
     factor: float
     rounds: int
 
 
 #: A few rounds without epsilon; and short phases, for an estimate of the optimum.
-OPENING, ESTIMATE = Schedule(0.0, 0.25, 8), Schedule(0.0625, 0.25, 24)
+OPENING, ESTIMATE = Schedule(0.0, 0.0, 0.25, 8), Schedule(1 / 16, 1 / 1024, 0.25, 24)
 #: Where row and column minima are nearly right, and where lists are far from their final prices.
-UNSTRUCTURED, STRUCTURED = Schedule(0.0625, 0.25, 64), Schedule(16.0, 0.5, 160)
+UNSTRUCTURED, STRUCTURED = Schedule(1 / 16, 1 / 1024, 0.25, 64), Schedule(16.0, 1 / 1024, 0.5, 120)
+#: For prices of a sample that need not be better than a sample can tell.
+ROUGH = Schedule(16.0, 1 / 8, 0.5, 30)
 
 
 @dataclass(frozen=True)
@@ -93,6 +96,8 @@ class CoreSolve:
     matrix : Oriented
     like : GpuArray, optional
         In whose library the duals are made.
+    owner : GpuArray, optional
+        What keeps the matrix's memory alive.
 
     Attributes
     ----------
@@ -100,8 +105,10 @@ class CoreSolve:
         The duals of the problem as minimised. `v` must be set before `run`: any prices; zero if rows < cols.
     """
 
-    def __init__(self, context: Context, matrix: Oriented, like: GpuArray | None = None) -> None:
-        self.context, self.matrix = context, matrix
+    def __init__(
+        self, context: Context, matrix: Oriented, like: GpuArray | None = None, owner: GpuArray | None = None
+    ) -> None:
+        self.context, self.matrix, self._owner = context, matrix, owner
         self._kernels = kernels(context, CORE, CORE.variant(COST=matrix.dtype))
         self.u = empty_array(context, (matrix.rows,), matrix.dual_dtype, like)
         self.v = empty_array(context, (matrix.cols,), matrix.dual_dtype, like)
@@ -120,8 +127,9 @@ class CoreSolve:
         """Solve on the lists, in the order of the stream; no further if the auction leaves over `most_left` rows."""
         solver = self._kernels["solve"]
         most = self.matrix.rows if most_left is None else most_left
-        numbers = (float(schedule.first), float(schedule.factor), schedule.rounds, most)
-        solver.launch_cooperative(self.context, _CLUSTER, _THREADS, *self._arguments, *numbers)
+        epsilons = (float(schedule.first), float(schedule.last), float(schedule.factor))
+        arguments = (*self._arguments, *epsilons, schedule.rounds, most)
+        solver.launch_cooperative(self.context, _CLUSTER, _THREADS, *arguments)
 
     def report(self) -> Report:
         """What the kernel says; waits for its end.

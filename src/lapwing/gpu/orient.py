@@ -34,5 +34,5 @@ def orient(context: Context, cost: GpuArray, maximize: bool) -> View:
     copy = empty_array(context, (rows, cols), cost.dtype, cost)
     gather = kernels(context, CORE_START, CORE_START.variant(COST=cost.dtype))["gather"]
     blocks = min(rows, 64 * context.info.processors)
-    gather.launch(context, blocks, _THREADS, cost.pointer, row_stride, col_stride, rows, cols, 0, 0, copy.pointer)
+    gather.launch(context, blocks, _THREADS, cost.pointer, row_stride, col_stride, rows, cols, 1, copy.pointer)
     return View(Oriented(copy.pointer, rows, cols, cols, cost.dtype, maximize), transposed, copy)

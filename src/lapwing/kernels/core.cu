@@ -55,7 +55,8 @@ extern "C" __global__ void __launch_bounds__(256)
 
 extern "C" __global__ void __launch_bounds__(THREADS, 1)
     solve(const Cost* cost, int64 row_stride, int64 rows, int64 cols, int64 maximize, Dual* u, Dual* v,
-          unsigned char* workspace, double first_epsilon, double epsilon_factor, int64 phase_rounds, int64 most_left) {
+          unsigned char* workspace, double first_epsilon, double last_epsilon, double epsilon_factor,
+          int64 phase_rounds, int64 most_left) {
     set_state(make_matrix(cost, row_stride, rows, cols, maximize), u, v, workspace);
     if (threadIdx.x == 0) shared().desk.counts = Counts{};
     __syncthreads();
@@ -64,8 +65,8 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
     } else if (threadIdx.x >= kWarp) {
         assist();
     } else {
-        Leader(first_epsilon, epsilon_factor, static_cast<uint32>(phase_rounds), static_cast<uint32>(most_left))
-            .solve();
+        const Epsilons epsilons = {first_epsilon, last_epsilon, epsilon_factor};
+        Leader(epsilons, static_cast<uint32>(phase_rounds), static_cast<uint32>(most_left)).solve();
     }
 }
 

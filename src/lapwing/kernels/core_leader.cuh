@@ -7,7 +7,6 @@
 struct Tuning {
     static constexpr uint32 wide_count = THREADS;  // things to do from which all blocks take part
     static constexpr uint32 phase_left = 512;      // a phase ends when one row of so many is free
-    static constexpr double least_epsilon = 1.0 / 1024;  // in list widths; below it comes zero
     static constexpr int unit_bits = 30;        // the grid of offers is so many powers of two finer than a list's width
 };
 
@@ -84,12 +83,16 @@ LAPWING_NOINLINE __device__ void give_out() {
     __syncwarp();
 }
 
+// Of the auction, in list widths: falling by a factor, and zero after the last.
+struct Epsilons {
+    double first, last, factor;
+};
+
 class Leader {
   public:
-    __device__ Leader(double first_epsilon, double epsilon_factor, uint32 phase_rounds, uint32 most_left)
+    __device__ Leader(Epsilons epsilons, uint32 phase_rounds, uint32 most_left)
         : state_(shared().state), counts_(shared().desk.counts), order_(shared().desk.order),
-          first_epsilon_(first_epsilon), epsilon_factor_(epsilon_factor), phase_rounds_(phase_rounds),
-          most_left_(most_left) {}
+          epsilons_(epsilons), phase_rounds_(phase_rounds), most_left_(most_left) {}
 
     __device__ void solve() {
         Status status = Status::invalid;
@@ -148,8 +151,8 @@ class Leader {
     // Powers of two, so that float32 costs keep exact duals; whole numbers for integers.
     __device__ void choose_epsilon() {
         int exponent = 0;
-        frexp(width_ * first_epsilon_, &exponent);
-        const double epsilon = width_ * first_epsilon_ > 0 ? ldexp(0.5, exponent) : 0.0;
+        frexp(width_ * epsilons_.first, &exponent);
+        const double epsilon = width_ * epsilons_.first > 0 ? ldexp(0.5, exponent) : 0.0;
         frexp(width_, &exponent);
         const bool whole = Dual(0.5) == Dual(0);
         auction_.unit = whole ? 1.0 : ldexp(1.0, exponent - Tuning::unit_bits);
@@ -166,8 +169,8 @@ class Leader {
             run_phase();
             ++phases_;
             if (auction_.epsilon == Dual(0)) break;
-            auction_.epsilon = static_cast<Dual>(static_cast<double>(auction_.epsilon) * epsilon_factor_);
-            if (static_cast<double>(auction_.epsilon) < width_ * Tuning::least_epsilon) auction_.epsilon = Dual(0);
+            auction_.epsilon = static_cast<Dual>(static_cast<double>(auction_.epsilon) * epsilons_.factor);
+            if (static_cast<double>(auction_.epsilon) < width_ * epsilons_.last) auction_.epsilon = Dual(0);
         }
         perform(Task::derive_u, state_.matrix.rows);
         const uint32 refreshed = take(counts_.refresh);
@@ -278,7 +281,7 @@ class Leader {
     Order& order_;
     AuctionRun auction_ = {};
     SearchRun search_ = {};
-    double first_epsilon_, epsilon_factor_;  // in list widths; from phase to phase
+    Epsilons epsilons_;
     uint32 phase_rounds_, most_left_;
     double width_ = 0, start_bound_ = 0, bound_ = 0;
     uint32 left_ = 0, phases_ = 0, rounds_ = 0, full_rows_ = 0;

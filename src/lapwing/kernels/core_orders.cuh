@@ -19,8 +19,8 @@ struct AuctionRun {
     __device__ bool ended() const {
         return count <= enough || rounds >= most_rounds || (waiting == 0 && !moved);
     }
-    // Rows are listed again when one free row of eight waits for it, or nothing else is left to do.
-    __device__ bool refreshes() const { return waiting > 0 && (!moved || waiting * 8 >= count); }
+    // Rows are listed again when every other free row waits for it, or nothing else is left to do.
+    __device__ bool refreshes() const { return waiting > 0 && (!moved || waiting * 2 >= count); }
 };
 
 // Steps of a search; what begins a run, and what came of it.
