@@ -37,7 +37,7 @@ extern "C" __global__ void __launch_bounds__(256) prepare(const Cost* cost, int6
     }
     for (int64 j = first; j < cols; j += step) {
         state.distance[j] = kFar;
-        state.step[j] = 0;
+        state.stamp[j] = 0;
     }
     for (int64 i = first; i < rows; i += step) state.full_search[i] = 0;
 }

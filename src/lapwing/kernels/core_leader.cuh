@@ -7,6 +7,7 @@
 struct Tuning {
     static constexpr uint32 wide_count = THREADS;  // things to do from which all blocks take part
     static constexpr uint32 phase_left = 512;      // a phase ends when one row of so many is free
+    static constexpr double strides = 128;         // of a search's reach to begin with, in a list's width
     static constexpr int unit_bits = 30;        // the grid of offers is so many powers of two finer than a list's width
 };
 
@@ -201,6 +202,8 @@ class Leader {
     // --- searches ---
 
     __device__ Status run_searches() {
+        const Dual stride = static_cast<Dual>(width_ / Tuning::strides);
+        search_.stride = stride > Dual(0) ? stride : width_ > 0 ? Dual(1) : infinity<Dual>() / 4;
         for (search_.search = 1; search_.free_count > 0; ++search_.search) {
             explore();
             if (search_.cap == kFar && square()) search_.cap = ask(Task::farthest, search_.free_count);
@@ -208,6 +211,11 @@ class Leader {
             if (!match()) return Status::contradiction;
         }
         return Status::optimal;
+    }
+    // Whether rows that waited are at work now.
+    __device__ bool advances() {
+        run(Task::advance, 1);
+        return search_.count > 0;
     }
     __device__ uint32 take_free() {
         take(counts_.free_cols);
@@ -222,8 +230,9 @@ class Leader {
         search_.present = 0;
         search_.wanted = square() && search_.free_count > 1 ? search_.free_count / 2 : 1;
         search_.count = search_.free_count;
+        search_.reach = as_key(search_.stride);
         for (;;) {
-            while (search_.count > 0) run(Task::steps, search_.count);
+            while (search_.count > 0 || advances()) run(Task::steps, search_.count);
             if (search_.wanted > 1 && search_.free_count > kWarp) {  // which steps know but nearly
                 const uint64 cap = ask(Task::cap, search_.free_count);
                 search_.cap = cap < search_.cap ? cap : search_.cap;

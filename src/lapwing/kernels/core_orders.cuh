@@ -34,6 +34,8 @@ struct SearchRun {
     uint32 free_count;
     uint32 wanted;  // free columns are to be reached, at least
     uint64 cap;     // distances above it do not matter
+    uint64 reach;   // rows farther away wait
+    Dual stride;    // of the reach
     uint64 scans;   // so far
 };
 
@@ -45,6 +47,7 @@ enum class Task : uint32 {
     derive_u_refreshed,  // auction
     gather_free,
     steps,
+    advance,
     doubt,
     resolve,  // distances
     lead,
