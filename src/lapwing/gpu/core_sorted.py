@@ -1,15 +1,15 @@
 """Prices for costs that two orders explain: of rank one, points on a line, and all that is near these.
 
-Where rows and columns can be sorted so that c[i,k] + c[j,l] <= c[i,l] + c[j,k] whenever i < j and k < l (a Monge matrix:
-A. J. Hoffman, "On simple linear programming problems", 1963), the k-th row takes the k-th column, and neighbours alone give
-prices: v rises from column k to column k + 1 by at least c[k+1,k+1] - c[k+1,k] and by at most c[k,k+1] - c[k,k]. The middle
-is taken. Sampling fails here: a random sample has more rows than columns in some stretches of the line and fewer in
-others, and what its prices are off by has to travel along the line.
+Where rows and columns can be sorted so that c[i,k] + c[j,l] <= c[i,l] + c[j,k] whenever i < j and k < l (a Monge
+matrix: A. J. Hoffman, "On simple linear programming problems", 1963), the k-th row takes the k-th column, and
+neighbours alone give prices: v rises from column k to column k + 1 by at least c[k+1,k+1] - c[k+1,k] and by at most
+c[k,k+1] - c[k,k]. The middle is taken. Sampling fails here: a random sample has more rows than columns in some
+stretches of the line and fewer in others, and what its prices are off by has to travel along the line.
 
-The orders are those of the differences of two columns' costs in each row, and of two rows' in each column: sums of a row's
-and a column's part do not matter. A small sample tells which two, and by how much the prices of its own order fall short
-of its sorted assignment, in widths of a candidate list. Sampled costs come to the host, and as many differences as there
-are rows and columns.
+The orders are those of the differences of two columns' costs in each row, and of two rows' in each column: sums of a
+row's and a column's part do not matter. A small sample tells which two, and by how much the prices of its own order
+fall short of its sorted assignment, in widths of a candidate list. Sampled costs come to the host, and as many
+differences as there are rows and columns.
 """
 
 from __future__ import annotations
