@@ -58,7 +58,7 @@ void call(void (*kernel)(A...), const std::uint64_t* words, int count, std::stri
     }}
     call(kernel, words, std::index_sequence_for<A...>());
 }}
-extern "C" const char* emulate(const char* name, unsigned grid, unsigned block, unsigned shared, unsigned cluster,
+extern "C" __attribute__((visibility("default"))) const char* emulate(const char* name, unsigned grid, unsigned block, unsigned shared, unsigned cluster,
                                bool cooperative, const std::uint64_t* words, int count) {{
     static thread_local std::string error;
     error.clear();
@@ -125,7 +125,8 @@ def built(name, suffix, text, headers, options):
         source = path.with_suffix(f".{os.getpid()}.cpp")
         unfinished = path.with_suffix(f".{os.getpid()}.tmp")
         source.write_text(text)
-        common = ["-std=c++20", "-O1", "-fPIC", "-ffp-contract=off", "-w", "-pthread"]
+        # Hidden, or programs of several variants would share what is static in their inline functions: shared memory.
+        common = ["-std=c++20", "-O1", "-fPIC", "-fvisibility=hidden", "-ffp-contract=off", "-w", "-pthread"]
         folders = [f"-I{EMULATION}", f"-I{compiler.KERNELS}"]
         subprocess.run([COMPILER, *common, *folders, source, *options, "-o", unfinished], check=True)
         unfinished.replace(path)
