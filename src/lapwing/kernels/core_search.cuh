@@ -224,8 +224,9 @@ LAPWING_NOINLINE __device__ void run_steps() {
 
 // The reach goes on past the nearest rows that wait, which are the next frontier; none, if none waits within the cap. By
 // block 0.
-__device__ inline void advance(const Team& team) {
-    State& state = team.state;
+LAPWING_NOINLINE __device__ void advance() {
+    State& state = shared().state;
+    const Team team{state, shared().desk.counts, false, 1};
     SearchRun run = shared().desk.order.search;
     uint64 nearest = kFar;
     for (int32 j = threadIdx.x; j < state.matrix.cols; j += kTeamThreads) {
