@@ -278,7 +278,7 @@ class _Solve:
 
 def _statistics(report: Report, start: Start) -> dict[str, float]:
     names = ("phases", "rounds", "offers", "searches", "steps", "scans", "refreshes", "full_rows", "left")
-    return {name: float(getattr(report, name)) for name in names} | {"levels": float(len(start.levels))}
+    return {name: float(getattr(report, name)) for name in names} | {"levels": float(start.levels)}
 
 
 def _checked_start(start: Any, shape: tuple[int, ...]) -> tuple[NDArray[Any], NDArray[Any]]:

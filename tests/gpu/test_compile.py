@@ -41,7 +41,7 @@ def test_the_shared_header(compiler_folder, architecture):
         extern "C" __global__ void everything(uint32* word, double* x, uint64* y, const Cost* cost) {
             LAPWING_DYNAMIC_SHARED(memory);
             memory[threadIdx.x] = 0;
-            grid_barrier(word);
+            grid_barrier(word, gridDim.x);
             x[0] = infinity<double>() + widened(load_pack(cost).values[1]);
             y[0] = infinity<int64>() + ordered(x[1]) + lane_index();
             x[2] = from_ordered(y[2]) + warp_reduce(x[1], [](double a, double b) { return a < b ? a : b; });

@@ -32,17 +32,20 @@ OPTIMAL, INFEASIBLE, INVALID, CONTRADICTION, UNFINISHED, STOPPED = range(6)
 
 @dataclass(frozen=True)
 class Schedule:
-    """Of the auction: the first epsilon, in widths of a list; from phase to phase; and most rounds of a phase."""
+    """Of the auction: epsilons in widths of a list, falling by `factor`, then zero; and most rounds of a phase."""
 
     first: float
+    last: float
     factor: float
     rounds: int
 
 
 #: A few rounds without epsilon; and short phases, for an estimate of the optimum.
-OPENING, ESTIMATE = Schedule(0.0, 0.25, 8), Schedule(0.0625, 0.25, 24)
+OPENING, ESTIMATE = Schedule(0.0, 0.0, 0.25, 8), Schedule(1 / 16, 1 / 1024, 0.25, 24)
 #: Where row and column minima are nearly right, and where lists are far from their final prices.
-UNSTRUCTURED, STRUCTURED = Schedule(0.0625, 0.25, 64), Schedule(16.0, 0.5, 160)
+UNSTRUCTURED, STRUCTURED = Schedule(1 / 16, 1 / 1024, 0.25, 64), Schedule(16.0, 1 / 1024, 0.5, 120)
+#: For prices of a sample that need not be better than a sample can tell.
+ROUGH = Schedule(16.0, 1 / 8, 0.5, 30)
 
 
 @dataclass(frozen=True)
@@ -130,8 +133,8 @@ class CoreSolve:
     watch : Watch, entered
     like : GpuArray, optional
         In whose library the duals are made.
-    sample : bool
-        Whether this is not the whole problem.
+    sample : GpuArray, optional
+        The matrix, if it is not the whole problem but a sample that nobody else keeps.
 
     Attributes
     ----------
@@ -148,11 +151,11 @@ class CoreSolve:
         matrix: Oriented,
         watch: Watch,
         like: GpuArray | None = None,
-        sample: bool = False,
+        sample: GpuArray | None = None,
         exit_v: NDArray[Any] | None = None,
     ) -> None:
         self.context, self.matrix, self.exit_v = context, matrix, exit_v
-        self._watch, self._sample = watch, sample
+        self._watch, self._sample, self._owner = watch, sample is not None, sample
         self._kernels = kernels(context, CORE, CORE.variant(COST=matrix.dtype))
         self.u = empty_array(context, (matrix.rows,), matrix.dual_dtype, like)
         self.v = empty_array(context, (matrix.cols,), matrix.dual_dtype, like)
@@ -162,7 +165,7 @@ class CoreSolve:
         self._arguments = (*sizes, self.u.pointer, self.v.pointer, self._workspace["all"])
         self._solved_since_listing = False
         # Under a time limit: the prices with the best bound between launches, which phases may leave far behind.
-        self._best_v = self._v_like(watch.limited and not sample)
+        self._best_v = self._v_like(watch.limited and not self._sample)
         self._best_bound = -math.inf
 
     def zero_prices(self) -> None:
@@ -184,10 +187,11 @@ class CoreSolve:
         """Solve on the lists, in the order of the stream; no further if the auction leaves over `most_left` rows."""
         solver = self._kernels["solve"]
         most = self.matrix.rows if most_left is None else most_left
-        numbers = (float(schedule.first), float(schedule.factor), schedule.rounds, most)
+        epsilons = (float(schedule.first), float(schedule.last), float(schedule.factor))
         self._watch.look_at_the_clock()
         watch = self._watch.pointer(self._sample)
-        solver.launch_cooperative(self.context, _CLUSTER, _THREADS, *self._arguments, *numbers, watch)
+        arguments = (*self._arguments, *epsilons, schedule.rounds, most, watch)
+        solver.launch_cooperative(self.context, _CLUSTER, _THREADS, *arguments)
         self._solved_since_listing = True
 
     def report(self) -> Report:

@@ -1,24 +1,25 @@
-"""Where a solve on the GPU starts: prices from column minima, or from a sample that was solved, level by level.
+"""Where a solve on the GPU starts: prices from column minima, from two orders, or from samples, level by level.
 
 First a few rounds without epsilon show whether column minima are all but right (sums of a row's and a column's part,
 many ties). Unstructured costs (uniform, integers) need no more than column minima. For structured ones (points, low
-rank) these are far off: there a random sample of rows and columns is solved first, and its duals are carried over to
-four times as many rows and columns, and so on (kernels/core_start.cu). A small sample tells which: by how much column
-and row minima fall short of its optimum, in widths of a candidate list, a row.
+rank) these are far off; a small sample tells which: by how much column and row minima fall short of its optimum, in
+widths of a candidate list, a row. There, if the costs are nearly of rank one, two orders give prices (core_sorted.py).
+Else a random sample of rows and columns is solved, roughly, and its prices are carried over to four times as many rows
+and columns, and so on (kernels/core_start.cu).
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
+from numpy.typing import NDArray
 
 from lapwing.gpu.arrays import ITEM_BYTES, GpuArray, empty_array
-from lapwing.gpu.copies import fill_bytes, write
+from lapwing.gpu.copies import fill_bytes, read, write
 from lapwing.gpu.core import (
     ESTIMATE,
     OPENING,
     OPTIMAL,
+    ROUGH,
     STRUCTURED,
     UNFINISHED,
     UNSTRUCTURED,
@@ -28,6 +29,7 @@ from lapwing.gpu.core import (
     Schedule,
     workspace_bytes,
 )
+from lapwing.gpu.core_sorted import Axis, find_axis, orders, prices_in_order
 from lapwing.gpu.device import Context
 from lapwing.gpu.launch import kernels
 from lapwing.gpu.programs import CORE_START
@@ -35,20 +37,13 @@ from lapwing.gpu.watch import Watch
 from lapwing.gpu.workspace import Workspace
 
 _THREADS = CORE_START.constants["THREADS"]
-_GROWTH = 4  # of the sample, from level to level
+_GROWTH = 4  # of the sample, from level to level: a power of two
 _LEAST_ROWS = 2000  # below, a sample costs more than it saves
 _FIRST_SAMPLE = 400  # rows at least, and less than _GROWTH times as many
+_AXIS_SAMPLE = 128  # rows at least, and less than twice as many
 _STRUCTURED_FROM = 0.04  # shortfall of the minima, in list widths a row
-_OPENING_LEFT = 32  # if a few rounds without epsilon leave one row of so many, searches do the rest
-_SEED = 20  # of the sample
-
-
-@dataclass(frozen=True)
-class Level:
-    """What one level's solve said."""
-
-    rows: int
-    report: Report
+_OPENING_LEFT = 32  # if a few rounds without epsilon leave one row of so many, searches do the rest ...
+_SORTED_LEFT = 8  # ... or, where prices come from orders, one of so many: they are good everywhere
 
 
 def sample_bytes(rows: int, cols: int, dtype: str) -> int:
@@ -58,11 +53,17 @@ def sample_bytes(rows: int, cols: int, dtype: str) -> int:
 
 
 class Start:
-    """Finds prices for a solve, and the epsilons that suit them; runs it."""
+    """Finds prices for a solve, and the epsilons that suit them; runs it.
+
+    Attributes
+    ----------
+    levels : int
+        How many samples were solved.
+    """
 
     def __init__(self, context: Context, watch: Watch, like: GpuArray | None) -> None:
         self.context, self.watch, self.like = context, watch, like
-        self.levels: list[Level] = []
+        self.levels = 0
 
     def run(self, solve: CoreSolve) -> Report:
         """Find prices, list and solve; waits for the end."""
@@ -71,18 +72,25 @@ class Start:
             if matrix.rows != matrix.cols:
                 solve.zero_prices()
                 return self.run_from(solve, UNSTRUCTURED)
-            self._column_minima(matrix, solve.v.pointer, memory["keys"])
+            self._column_minima(matrix, 1, solve.v.pointer, memory["keys"])
             if matrix.rows < _LEAST_ROWS:
                 return self.run_from(solve, UNSTRUCTURED)
-            solve.list_rows()
-            solve.launch(OPENING, matrix.rows // _OPENING_LEFT)
-            report = solve.report()
+            report = self.run_from(solve, OPENING, matrix.rows // _OPENING_LEFT)
             if report.status != UNFINISHED:
                 return report
-            if self._climb(solve, memory["keys"]):
-                return self.run_from(solve, STRUCTURED)
-            solve.launch(UNSTRUCTURED)  # the lists are as good as new: prices only rose
-            return solve.report()
+            run = _run(matrix.rows, _FIRST_SAMPLE, _GROWTH)
+            sample = self._sample(matrix, run)
+            self._column_minima(matrix, run, sample.v.pointer, memory["keys"])
+            if not _is_structured(self.run_from(sample, ESTIMATE, most_left=0), sample.matrix.rows):
+                solve.launch(UNSTRUCTURED)  # the lists are as good as new: prices only rose
+                return solve.report()
+            if self._sort(solve):
+                report = self.run_from(solve, OPENING, matrix.rows // _SORTED_LEFT)
+                if report.status != UNFINISHED:
+                    return report
+            else:
+                self._climb(solve, sample, run, memory["keys"])
+            return self.run_from(solve, STRUCTURED)
 
     def run_from(self, solve: CoreSolve, schedule: Schedule, most_left: int | None = None) -> Report:
         """List and solve under the prices in `solve.v` (see `CoreSolve.launch`); waits for the end."""
@@ -90,87 +98,109 @@ class Start:
         solve.launch(schedule, most_left)
         return solve.report()
 
-    def _climb(self, solve: CoreSolve, keys: int) -> bool:
-        """From sample to sample, up to prices for the whole; False if column minima are as good."""
+    # --- orders ---
+
+    def _sort(self, solve: CoreSolve) -> bool:
+        """Prices from two orders; False if a sample says that these do not explain the costs."""
         matrix = solve.matrix
-        size = matrix.rows
-        while size >= _GROWTH * _FIRST_SAMPLE:
-            size //= _GROWTH
-        random = np.random.Generator(np.random.Philox(_SEED))
-        order = np.concatenate([random.permutation(matrix.rows), random.permutation(matrix.cols)]).astype(np.int32)
-        with Workspace(self.context, {"order": (order.size, "int32")}, self.like) as memory:
-            write(self.context, memory["order"], order)
-            rows, cols = memory["order"], memory["order"] + 4 * matrix.rows
-            below: tuple[int, CoreSolve] | None = None
-            while size < matrix.rows:
-                sample = self._gather(matrix, rows, cols, size)
-                level = CoreSolve(self.context, self._oriented(sample, matrix), self.watch, self.like, sample=True)
-                if below is None:
-                    self._column_minima(level.matrix, level.v.pointer, keys)
-                    report = self.run_from(level, ESTIMATE, most_left=0)
-                    if not _is_structured(report, size):
-                        return False
-                    if report.status == UNFINISHED:
-                        report = self.run_from(level, UNSTRUCTURED)
-                else:
-                    self._carry_over(matrix, rows, cols, below, size, level.v.pointer, keys)
-                    report = self.run_from(level, STRUCTURED)
-                self.levels.append(Level(size, report))
-                if report.status != OPTIMAL:
-                    return False
-                below = (size, level)
-                size = min(size * _GROWTH, matrix.rows)
-            if below is None:
-                return False
-            self._carry_over(matrix, rows, cols, below, matrix.rows, solve.v.pointer, keys, whole=True)
-            return True
+        run = _run(matrix.rows, _AXIS_SAMPLE, 2)
+        sample = self._gather(matrix, run)
+        size = sample.shape[0]
+        costs = read(self.context, sample.pointer, size * size, matrix.dtype).astype(np.float64).reshape(size, size)
+        axis = find_axis(-costs if matrix.maximize else costs)
+        prices = None if axis is None else self._prices_along(matrix, run, axis)
+        if prices is None:
+            return False
+        write(self.context, solve.v.pointer, prices)
+        return True
 
-    def _gather(self, matrix: Oriented, rows: int, cols: int, size: int) -> GpuArray:
-        sample = empty_array(self.context, (size, size), matrix.dtype, self.like)
-        self._launch(
-            matrix, "gather", size, matrix.pointer, matrix.row_stride, 1, size, size, rows, cols, sample.pointer
-        )
-        return sample
+    def _prices_along(self, matrix: Oriented, run: int, axis: Axis) -> NDArray[np.generic] | None:
+        size, context = matrix.rows, self.context
+        blocks = -(-size // _THREADS)
+        sizes = {"keys": (2 * size, "float64"), "orders": (2 * size, "int32"), "rises": (size, matrix.dual_dtype)}
+        with Workspace(context, sizes, self.like) as memory:
+            keys, second_keys = memory["keys"], memory["keys"] + 8 * size
+            self._launch(matrix, "sorting_keys", blocks, size, run, *axis.rows, *axis.cols, keys, second_keys)
+            row_keys, col_keys = read(context, keys, 2 * size, "float64").reshape(2, size)
+            if not (np.isfinite(row_keys).all() and np.isfinite(col_keys).all()):
+                return None
+            row_order, col_order = orders(row_keys, col_keys)
+            write(context, memory["orders"], np.concatenate([row_order, col_order]).astype(np.int32))
+            second_orders = memory["orders"] + 4 * size
+            self._launch(matrix, "price_rises", blocks, size, memory["orders"], second_orders, memory["rises"])
+            rises = read(context, memory["rises"], size - 1, matrix.dual_dtype)
+        if not np.isfinite(rises).all():
+            return None
+        prices = np.empty(size, matrix.dual_dtype)
+        prices[col_order] = prices_in_order(rises)
+        return prices
 
-    def _oriented(self, sample: GpuArray, matrix: Oriented) -> Oriented:
-        rows, cols = sample.shape
-        return Oriented(sample.pointer, rows, cols, cols, matrix.dtype, matrix.maximize)
+    # --- samples ---
 
-    def _column_minima(self, matrix: Oriented, v: int, keys: int) -> None:
-        self._column_bounds(matrix, matrix.rows, 0, 0, 0, v, keys)
+    def _climb(self, solve: CoreSolve, sample: CoreSolve, run: int, keys: int) -> None:
+        """From sample to sample, each solved roughly, up to prices for the whole."""
+        while True:
+            self.levels += 1
+            report = self.run_from(sample, ROUGH, most_left=0)
+            if report.status not in (OPTIMAL, UNFINISHED):
+                return
+            finer = run // _GROWTH
+            above = solve if finer == 1 else self._sample(solve.matrix, finer)
+            self._carry_over(solve.matrix, sample, run, above, finer, keys)
+            if finer == 1:
+                return
+            sample, run = above, finer
+
+    def _sample(self, matrix: Oriented, run: int) -> CoreSolve:
+        costs = self._gather(matrix, run)
+        size = costs.shape[0]
+        oriented = Oriented(costs.pointer, size, size, size, matrix.dtype, matrix.maximize)
+        return CoreSolve(self.context, oriented, self.watch, self.like, sample=costs)
+
+    def _gather(self, matrix: Oriented, run: int) -> GpuArray:
+        size = matrix.rows // run
+        costs = empty_array(self.context, (size, size), matrix.dtype, self.like)
+        loaded = kernels(self.context, CORE_START, CORE_START.variant(COST=matrix.dtype))
+        shape = (matrix.row_stride, 1, size, size, run)
+        loaded["gather"].launch(self.context, size, _THREADS, matrix.pointer, *shape, costs.pointer)
+        return costs
+
+    def _column_minima(self, matrix: Oriented, run: int, v: int, keys: int) -> None:
+        """Of a sample."""
+        self._column_bounds(matrix, run, 0, v, keys)
 
     def _carry_over(
-        self,
-        matrix: Oriented,
-        rows: int,
-        cols: int,
-        below: tuple[int, CoreSolve],
-        size: int,
-        v: int,
-        keys: int,
-        whole: bool = False,
+        self, matrix: Oriented, sample: CoreSolve, run: int, above: CoreSolve, finer: int, keys: int
     ) -> None:
-        """Prices for the first `size` columns of the order, or all in their own order, from a solved sample's."""
-        sampled, level = below
-        row_of, col_of = (0, 0) if whole else (rows, cols)
-        shape = (int(matrix.maximize), size, sampled, row_of, cols)
+        """Prices for a larger sample, or the whole, from a smaller one's."""
+        size = above.matrix.rows
         with Workspace(self.context, {"u": (size, matrix.dual_dtype)}, self.like) as memory:
             blocks = min(size, 64 * self.context.info.processors)
-            arguments = (matrix.pointer, matrix.row_stride, *shape, level.v.pointer, memory["u"])
-            self._launch(matrix, "row_bounds", blocks, *arguments)
-            self._column_bounds(matrix, size, row_of, col_of, memory["u"], v, keys)
+            shape = (size, finer, sample.matrix.rows, run)
+            self._launch(matrix, "row_bounds", blocks, *shape, sample.v.pointer, memory["u"])
+            self._column_bounds(matrix, finer, memory["u"], above.v.pointer, keys)
 
-    def _column_bounds(self, matrix: Oriented, size: int, row_of: int, col_of: int, u: int, v: int, keys: int) -> None:
+    def _column_bounds(self, matrix: Oriented, run: int, u: int, v: int, keys: int) -> None:
+        size = matrix.rows // run
         fill_bytes(self.context, keys, 0xFF, size * ITEM_BYTES["int64"])
         chunks = -(-size // _THREADS)
         bands = max(1, min(size, 16 * self.context.info.processors // chunks))
-        shape = (int(matrix.maximize), size, size, bands, row_of, col_of)
-        self._launch(matrix, "column_bounds", chunks * bands, matrix.pointer, matrix.row_stride, *shape, u, keys)
-        self._launch(matrix, "set_prices", chunks, keys, size, v)
+        self._launch(matrix, "column_bounds", chunks * bands, size, run, bands, u, keys)
+        loaded = kernels(self.context, CORE_START, CORE_START.variant(COST=matrix.dtype))
+        loaded["set_prices"].launch(self.context, chunks, _THREADS, keys, size, v)
 
     def _launch(self, matrix: Oriented, name: str, grid: int, *arguments: int) -> None:
         loaded = kernels(self.context, CORE_START, CORE_START.variant(COST=matrix.dtype))
-        loaded[name].launch(self.context, grid, _THREADS, *arguments)
+        of_matrix = (matrix.pointer, matrix.row_stride, int(matrix.maximize))
+        loaded[name].launch(self.context, grid, _THREADS, *of_matrix, *arguments)
+
+
+def _run(rows: int, least: int, growth: int) -> int:
+    """A power of `growth`: how many neighbours one row of a sample of at least `least` rows stands for."""
+    run = 1
+    while rows // (run * growth) >= least:
+        run *= growth
+    return run
 
 
 def _is_structured(report: Report, rows: int) -> bool:

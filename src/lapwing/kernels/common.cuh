@@ -167,12 +167,12 @@ __device__ inline uint32 add_in_shared(uint32* address, uint32 x) {
     return before;
 #endif
 }
-__device__ inline uint32 exchange_in_global(uint32* address, uint32 x) {
+__device__ inline uint32 max_in_global(uint32* address, uint32 x) {
 #ifdef LAPWING_EMULATION
-    return atomicExch(address, x);
+    return atomicMax(address, x);
 #else
     uint32 before;
-    asm volatile("atom.global.exch.b32 %0, [%1], %2;"
+    asm volatile("atom.global.max.u32 %0, [%1], %2;"
                  : "=r"(before)
                  : "l"(__cvta_generic_to_global(address)), "r"(x)
                  : "memory");

@@ -43,7 +43,7 @@ extern "C" __global__ void __launch_bounds__(256) prepare(LAPWING_PROBLEM) {
     }
     for (int64 j = first; j < cols; j += step) {
         state.distance[j] = kFar;
-        state.step[j] = 0;
+        state.stamp[j] = 0;
     }
     for (int64 i = first; i < rows; i += step) state.full_search[i] = 0;
 }
@@ -60,7 +60,7 @@ extern "C" __global__ void __launch_bounds__(256)
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS, 1)
-    solve(LAPWING_PROBLEM, double first_epsilon, double epsilon_factor, int64 phase_rounds, int64 most_left,
+    solve(LAPWING_PROBLEM, double first_epsilon, double last_epsilon, double epsilon_factor, int64 phase_rounds, int64 most_left,
           Watch* watch) {
     set_state(LAPWING_MATRIX, u, v, workspace);
     if (threadIdx.x == 0) {
@@ -73,8 +73,8 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
     } else if (threadIdx.x >= kWarp) {
         assist();
     } else {
-        Leader(first_epsilon, epsilon_factor, static_cast<uint32>(phase_rounds), static_cast<uint32>(most_left))
-            .solve();
+        const Epsilons epsilons = {first_epsilon, last_epsilon, epsilon_factor};
+        Leader(epsilons, static_cast<uint32>(phase_rounds), static_cast<uint32>(most_left)).solve();
     }
 }
 

@@ -12,7 +12,7 @@ __device__ inline void lead(const State& state, int32 i, int32 j, Dual cost, uin
     const uint64 key = __ldcg(state.distance + j);
     if (key > cap || key == kFar) return;
     if (as_key(distance + reduced(cost, settled(state.v + j), u)) != key) return;
-    if (as_key(distance) < key || row_step < __ldcg(state.step + j)) atomicMin(state.leader + j, i);
+    if (as_key(distance) < key || row_step < step_of(__ldcg(state.stamp + j))) atomicMin(state.leader + j, i);
 }
 
 // Leaders among the candidates of the rows of reached columns, and of free rows; and the free columns within the cap.
@@ -32,7 +32,7 @@ __device__ inline void find_leaders(const Team& team, const SearchRun& run) {
         }
         if (i < 0) return append(team, state.met_cols, &Counts::met, lane_index() == 0 ? through : kNone);
         const Dual distance = from_key<Dual>(key), u = settled(state.u + i);
-        const uint32 row_step = through < 0 ? 0 : __ldcg(state.step + through);
+        const uint32 row_step = through < 0 ? 0 : step_of(__ldcg(state.stamp + through));
         const Candidate mine = load_candidate(state, i);
         if (mine.col >= 0 && mine.col != through) lead(state, i, mine.col, mine.cost, run.cap, row_step, distance, u);
     });
@@ -44,7 +44,7 @@ __device__ inline void find_leaders_in_full(const Team& team, const SearchRun& r
         const int32 i = settled(state.full_rows + index), own = settled(state.row_to_col + i);
         const Dual distance = own < 0 ? Dual(0) : from_key<Dual>(__ldcg(state.distance + own));
         const Dual u = settled(state.u + i);
-        const uint32 row_step = own < 0 ? 0 : __ldcg(state.step + own);
+        const uint32 row_step = own < 0 ? 0 : step_of(__ldcg(state.stamp + own));
         for_share<false>(state, i, [&](int32 j, Dual cost, Dual) {
             if (j != own && cost < infinity<Dual>()) lead(state, i, j, cost, run.cap, row_step, distance, u);
         });

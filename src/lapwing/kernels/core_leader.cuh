@@ -7,7 +7,7 @@
 struct Tuning {
     static constexpr uint32 wide_count = THREADS;  // things to do from which all blocks take part
     static constexpr uint32 phase_left = 512;      // a phase ends when one row of so many is free
-    static constexpr double least_epsilon = 1.0 / 1024;  // in list widths; below it comes zero
+    static constexpr double strides = 128;         // of a search's reach to begin with, in a list's width
     static constexpr int unit_bits = 30;        // the grid of offers is so many powers of two finer than a list's width
 };
 
@@ -92,12 +92,16 @@ LAPWING_NOINLINE __device__ void tell(uint32 stage, uint32 phase, uint32 matched
     __syncwarp();
 }
 
+// Of the auction, in list widths: falling by a factor, and zero after the last.
+struct Epsilons {
+    double first, last, factor;
+};
+
 class Leader {
   public:
-    __device__ Leader(double first_epsilon, double epsilon_factor, uint32 phase_rounds, uint32 most_left)
-        : state_(shared().state), counts_(shared().desk.counts), lookout_(shared().desk.lookout), order_(shared().desk.order),
-          first_epsilon_(first_epsilon), epsilon_factor_(epsilon_factor), phase_rounds_(phase_rounds),
-          most_left_(most_left) {}
+    __device__ Leader(Epsilons epsilons, uint32 phase_rounds, uint32 most_left)
+        : state_(shared().state), counts_(shared().desk.counts), lookout_(shared().desk.lookout),
+          order_(shared().desk.order), epsilons_(epsilons), phase_rounds_(phase_rounds), most_left_(most_left) {}
 
     __device__ void solve() {
         Status status = Status::optimal;
@@ -161,8 +165,8 @@ class Leader {
     // Powers of two, so that float32 costs keep exact duals; whole numbers for integers.
     __device__ void choose_epsilon() {
         int exponent = 0;
-        frexp(width_ * first_epsilon_, &exponent);
-        const double epsilon = width_ * first_epsilon_ > 0 ? ldexp(0.5, exponent) : 0.0;
+        frexp(width_ * epsilons_.first, &exponent);
+        const double epsilon = width_ * epsilons_.first > 0 ? ldexp(0.5, exponent) : 0.0;
         frexp(width_, &exponent);
         const bool whole = Dual(0.5) == Dual(0);
         auction_.unit = whole ? 1.0 : ldexp(1.0, exponent - Tuning::unit_bits);
@@ -179,8 +183,8 @@ class Leader {
             run_phase();
             ++phases_;
             if (auction_.epsilon == Dual(0) || lookout_.stopped) break;
-            auction_.epsilon = static_cast<Dual>(static_cast<double>(auction_.epsilon) * epsilon_factor_);
-            if (static_cast<double>(auction_.epsilon) < width_ * Tuning::least_epsilon) auction_.epsilon = Dual(0);
+            auction_.epsilon = static_cast<Dual>(static_cast<double>(auction_.epsilon) * epsilons_.factor);
+            if (static_cast<double>(auction_.epsilon) < width_ * epsilons_.last) auction_.epsilon = Dual(0);
         }
         perform(Task::derive_u, state_.matrix.rows);
         const uint32 refreshed = take(counts_.refresh);
@@ -213,6 +217,8 @@ class Leader {
     // --- searches ---
 
     __device__ Status run_searches() {
+        const Dual stride = static_cast<Dual>(width_ / Tuning::strides);
+        search_.stride = stride > Dual(0) ? stride : width_ > 0 ? Dual(1) : infinity<Dual>() / 4;
         for (search_.search = 1; search_.free_count > 0; ++search_.search) {
             if (news_wanted()) {
                 bound_ = __longlong_as_double(static_cast<int64>(ask(Task::bound, state_.matrix.rows)));
@@ -225,6 +231,11 @@ class Leader {
             if (!match()) return Status::contradiction;
         }
         return Status::optimal;
+    }
+    // Whether rows that waited are at work now.
+    __device__ bool advances() {
+        run(Task::advance, 1);
+        return search_.count > 0;
     }
     __device__ uint32 take_free() {
         take(counts_.free_cols);
@@ -239,8 +250,9 @@ class Leader {
         search_.present = 0;
         search_.wanted = square() && search_.free_count > 1 ? search_.free_count / 2 : 1;
         search_.count = search_.free_count;
+        search_.reach = as_key(search_.stride);
         for (;;) {
-            while (search_.count > 0 && !lookout_.stopped) run(Task::steps, search_.count);
+            while ((search_.count > 0 || advances()) && !lookout_.stopped) run(Task::steps, search_.count);
             if (lookout_.stopped) return;
             if (search_.wanted > 1 && search_.free_count > kWarp) {  // which steps know but nearly
                 const uint64 cap = ask(Task::cap, search_.free_count);
@@ -302,7 +314,7 @@ class Leader {
     Order& order_;
     AuctionRun auction_ = {};
     SearchRun search_ = {};
-    double first_epsilon_, epsilon_factor_;  // in list widths; from phase to phase
+    Epsilons epsilons_;
     uint32 phase_rounds_, most_left_;
     double width_ = 0, start_bound_ = 0, bound_ = 0;
     uint32 left_ = 0, phases_ = 0, rounds_ = 0, full_rows_ = 0;

@@ -20,8 +20,8 @@ struct AuctionRun {
     __device__ bool ended() const {
         return count <= enough || rounds >= most_rounds || (waiting == 0 && !moved);
     }
-    // Rows are listed again when one free row of eight waits for it, or nothing else is left to do.
-    __device__ bool refreshes() const { return waiting > 0 && (!moved || waiting * 8 >= count); }
+    // Rows are listed again when every other free row waits for it, or nothing else is left to do.
+    __device__ bool refreshes() const { return waiting > 0 && (!moved || waiting * 2 >= count); }
 };
 
 // Steps of a search; what begins a run, and what came of it.
@@ -35,6 +35,8 @@ struct SearchRun {
     uint32 free_count;
     uint32 wanted;  // free columns are to be reached, at least
     uint64 cap;     // distances above it do not matter
+    uint64 reach;   // rows farther away wait
+    Dual stride;    // of the reach
     uint64 scans;   // so far
 };
 
@@ -46,6 +48,7 @@ enum class Task : uint32 {
     derive_u_refreshed,  // auction
     gather_free,
     steps,
+    advance,
     doubt,
     resolve,  // distances
     lead,

@@ -4,8 +4,10 @@
 // step looks at the candidates of all rows whose distance fell (the frontier): atomicMin on the columns' distances. It takes
 // the distances from which it looks before any of them falls again, so that what a step does is the same on every run.
 // Distances beyond `cap` are of no interest: the cap falls to where about half as many free columns are reached as rows are
-// free. When nothing changes, a row whose list does not reach as far as the cap (its distance + tau - u) is listed again under
-// today's prices; if that is not enough, all its columns are looked at. Then (core_augment.cuh), with D the cap:
+// free. Rows beyond `reach` wait, as in delta-stepping (U. Meyer and P. Sanders, Journal of Algorithms 49, 2003): when nothing
+// else changes, the reach goes on past the nearest of them. So most rows are looked from once, and those beyond the cap
+// never. When nothing changes at all, a row whose list does not reach as far as the cap (its distance + tau - u) is listed
+// again under today's prices; if that is not enough, all its columns are looked at. Then (core_augment.cuh), with D the cap:
 //
 //   u[i] += max(0, D - distance of i),  v[j] -= max(0, D - distance of j)
 //
@@ -24,23 +26,29 @@ __device__ inline Dual reduced(Dual cost, Dual v, Dual u) {
     return x > Dual(0) ? x : Dual(0);
 }
 
+// When a distance fell: the step, and whether to within reach.
+__device__ inline uint32 stamp(uint32 step, bool within) { return step * 2 + within; }
+__device__ inline uint32 step_of(uint32 stamp) { return stamp / 2; }
+
 // Columns col[k] are at distance x[k] or nearer, where they were at known[k]; those of kNone are not meant. All lanes of a warp
 // call it. What takes long is on its way at once, and the frontier grows once.
 template <bool wide, uint32 n>
 __device__ inline void reach(const Team& team, const SearchRun& run, const int32 (&col)[n], const Dual (&x)[n],
                              const uint64 (&known)[n]) {
     const State& state = team.state;
-    uint32 last[n];  // the step in which it fell before this one
+    bool adds[n];
     int32 holder[n];
 #pragma unroll
     for (uint32 k = 0; k < n; ++k) {
         const uint64 key = as_key(x[k]);
-        last[k] = run.begun;
+        adds[k] = false;
         holder[k] = 0;
         if (col[k] < 0 || key > run.cap || key >= known[k]) continue;
         min_in_global(state.distance + col[k], key);  // it falls, perhaps not through us, but in this step
-        last[k] = exchange_in_global(state.step + col[k], run.number);
+        const bool within = key <= run.reach;
+        const uint32 last = max_in_global(state.stamp + col[k], stamp(run.number, within));
         holder[k] = settled(state.col_to_row + col[k]);
+        adds[k] = within && holder[k] >= 0 && (step_of(last) < run.begun || last % 2 == 0);
         if (run.wanted > 1 || holder[k] >= 0) continue;
         if constexpr (wide)
             min_in_global(&state.counts->nearest, key);
@@ -52,7 +60,7 @@ __device__ inline void reach(const Team& team, const SearchRun& run, const int32
 #pragma unroll
     for (uint32 k = 0; k < n; ++k) {
         free |= holder[k] < 0;
-        adding[k] = __ballot_sync(kAllLanes, last[k] < run.begun && holder[k] >= 0);
+        adding[k] = __ballot_sync(kAllLanes, adds[k]);
         all += __popc(adding[k]);
     }
     StepCounts& counts = counts_of<wide>(team, run.present);
@@ -212,6 +220,36 @@ LAPWING_NOINLINE __device__ void run_steps() {
         conclude_step<wide>(team, run);
     } while (run.done > 0 || (run.count > 0 && suits<wide>(team, run.count)));
     if (blockIdx.x == 0 && threadIdx.x == 0) shared().desk.order.search = run;
+}
+
+// The reach goes on past the nearest rows that wait, which are the next frontier; none, if none waits within the cap. By
+// block 0.
+LAPWING_NOINLINE __device__ void advance() {
+    State& state = shared().state;
+    const Team team{state, shared().desk.counts, false, 1};
+    SearchRun run = shared().desk.order.search;
+    uint64 nearest = kFar;
+    for (int32 j = threadIdx.x; j < state.matrix.cols; j += kTeamThreads) {
+        const uint64 key = __ldcg(state.distance + j);
+        if (key > run.reach && key < nearest && settled(state.col_to_row + j) >= 0) nearest = key;
+    }
+    nearest = best_in_block(shared().scratch.keys, nearest, true);
+    if (nearest == kFar || nearest > run.cap) return;
+    run.reach = as_key(from_key<Dual>(nearest) + run.stride);
+    uint32& count = counts_of<false>(team, run.present).next;
+    team.each_converged(state.matrix.cols, [&](uint32 index) {
+        const int32 j = static_cast<int32>(index);
+        const uint64 key = j < state.matrix.cols ? __ldcg(state.distance + j) : kFar;
+        const bool within = key >= nearest && key <= run.reach && key <= run.cap;
+        const int32 i = within ? settled(state.col_to_row + j) : kNone;
+        const uint32 place = take_place<false>(&count, i >= 0);
+        if (i >= 0) pick(state.frontier, run.present)[place] = {i, j};
+    });
+    __syncthreads();
+    run.count = count;
+    if (run.count <= kMiddleRows && run.stride < infinity<Dual>() / 4) run.stride *= 2;
+    if (run.count > 4 * kMiddleRows) run.stride /= 2;
+    if (threadIdx.x == 0) shared().desk.order.search = run;
 }
 
 // Rows whose lists leave columns below the cap in doubt; of reached columns, and free ones.

@@ -3,7 +3,11 @@
 //   u[i] = min over sampled j (c[i,j] - v[j]),   v[j] = min over all i (c[i,j] - u[i])
 //
 // are feasible whatever v was, and good if the sample was solved. Costs: one read of the sampled columns (32 bytes for each
-// cost), one of the matrix. All arithmetic is as in the method itself.
+// cost), one of the matrix. All arithmetic is as in the method itself. For costs that two orders explain, gpu/core_sorted.py
+// finds prices from differences of costs.
+//
+// A sample has one row and one column of each `run` of neighbours, a power of two, where a hash says; a run of 1 means all. So
+// it is known everywhere, without an array.
 #include "common.cuh"
 
 constexpr uint32 kThreads = THREADS;
@@ -20,29 +24,39 @@ __device__ D of_order(uint64 key) {
         return static_cast<int64>(key ^ (1ull << 63));
 }
 
-// out[r, c] = cost[row_of[r], col_of[c]]; null: all rows, or columns, in order. A block a row.
+// Member `index` of a sample (the finaliser of MurmurHash3).
+__device__ inline int64 sampled(int64 index, int64 run, uint32 salt) {
+    uint32 x = static_cast<uint32>(index) * 2 + salt;
+    x = (x ^ x >> 16) * 0x85ebca6bu;
+    x = (x ^ x >> 13) * 0xc2b2ae35u;
+    return index * run + ((x ^ x >> 16) & static_cast<uint32>(run - 1));
+}
+__device__ inline int64 sampled_row(int64 index, int64 run) { return sampled(index, run, 0); }
+__device__ inline int64 sampled_col(int64 index, int64 run) { return sampled(index, run, 1); }
+
+// out[r, c] = the cost of row r and column c of the sample. A block for each of `rows`, or several.
 extern "C" __global__ void __launch_bounds__(THREADS)
-    gather(const Cost* cost, int64 row_stride, int64 col_stride, int64 rows, int64 cols, const int32* row_of,
-           const int32* col_of, Cost* out) {
+    gather(const Cost* cost, int64 row_stride, int64 col_stride, int64 rows, int64 cols, int64 run, Cost* out) {
     for (int64 r = blockIdx.x; r < rows; r += gridDim.x) {
-        const Cost* row = cost + (row_of ? row_of[r] : r) * row_stride;
+        const Cost* row = cost + sampled_row(r, run) * row_stride;
         for (int64 c = threadIdx.x; c < cols; c += kThreads)
-            out[r * cols + c] = row[(col_of ? col_of[c] : c) * col_stride];
+            out[r * cols + c] = row[sampled_col(c, run) * col_stride];
     }
 }
 
-// u[r] = min over c < cols of cost[row_of[r], col_of[c]] - v[c]; a warp a row. Infinite if all are forbidden.
+// u[r] = min over c < cols of cost[r, c] - v[c], of row r of one sample and column c of another; a warp a row. Infinite if
+// all are forbidden.
 extern "C" __global__ void __launch_bounds__(THREADS)
-    row_bounds(const Cost* cost, int64 row_stride, int64 maximize, int64 rows, int64 cols, const int32* row_of,
-               const int32* col_of, const Dual* v, Dual* u) {
+    row_bounds(const Cost* cost, int64 row_stride, int64 maximize, int64 rows, int64 row_run, int64 cols, int64 col_run,
+               const Dual* v, Dual* u) {
     const int64 warp = (static_cast<int64>(blockIdx.x) * kThreads + threadIdx.x) / kWarp,
                 warps = static_cast<int64>(gridDim.x) * kThreads / kWarp;
     for (int64 r = warp; r < rows; r += warps) {
-        const Cost* row = cost + (row_of ? row_of[r] : r) * row_stride;
+        const Cost* row = cost + sampled_row(r, row_run) * row_stride;
         Dual least = infinity<Dual>();
 #pragma unroll 8
         for (int64 c = lane_index(); c < cols; c += kWarp) {
-            const Dual x = minimised(row[col_of[c]], maximize) - v[c];
+            const Dual x = minimised(row[sampled_col(c, col_run)], maximize) - v[c];
             least = x < least ? x : least;
         }
         least = warp_reduce(least, [](Dual a, Dual b) { return a < b ? a : b; });
@@ -50,20 +64,20 @@ extern "C" __global__ void __launch_bounds__(THREADS)
     }
 }
 
-// keys[c] = the least cost[row_of[r], col_of[c]] - u[r] over r < rows (u null: zero), in order_of; keys begin as all ones.
-// A block takes THREADS columns of every `bands`-th row; row_of or col_of null: in order.
+// keys[c] = the least cost[r, c] - u[r] over the rows of a sample of `size` (u null: zero), in order_of; keys begin as all
+// ones. A block takes THREADS columns of every bands-th row.
 extern "C" __global__ void __launch_bounds__(THREADS)
-    column_bounds(const Cost* cost, int64 row_stride, int64 maximize, int64 rows, int64 cols, int64 bands,
-                  const int32* row_of, const int32* col_of, const Dual* u, uint64* keys) {
+    column_bounds(const Cost* cost, int64 row_stride, int64 maximize, int64 size, int64 run, int64 bands, const Dual* u,
+                  uint64* keys) {
     const int64 chunk = blockIdx.x / bands, band = blockIdx.x % bands;
     const int64 c = chunk * kThreads + threadIdx.x;
-    if (c >= cols) return;
-    const Cost* column = cost + (col_of ? col_of[c] : c);
+    if (c >= size) return;
+    const Cost* column = cost + sampled_col(c, run);
     Dual least = infinity<Dual>();
 #pragma unroll 8
-    for (int64 r = band; r < rows; r += bands) {
+    for (int64 r = band; r < size; r += bands) {
         const Dual bound = u ? u[r] : Dual(0);
-        const Dual x = minimised(column[(row_of ? row_of[r] : r) * row_stride], maximize) -
+        const Dual x = minimised(column[sampled_row(r, run) * row_stride], maximize) -
                        (bound < infinity<Dual>() ? bound : Dual(0));
         least = x < least ? x : least;
     }
@@ -76,4 +90,32 @@ extern "C" __global__ void __launch_bounds__(THREADS) set_prices(const uint64* k
     if (c >= cols) return;
     const Dual least = of_order<Dual>(keys[c]);
     v[c] = least < infinity<Dual>() && least > -infinity<Dual>() ? least : Dual(0);
+}
+
+// What rows and columns are sorted by: the differences of two sampled columns' costs in every row, and of two sampled rows' in
+// every column.
+extern "C" __global__ void __launch_bounds__(THREADS)
+    sorting_keys(const Cost* cost, int64 row_stride, int64 maximize, int64 size, int64 run, int64 row, int64 other_row,
+                 int64 col, int64 other_col, double* row_keys, double* col_keys) {
+    const Cost *first = cost + sampled_row(row, run) * row_stride,
+               *second = cost + sampled_row(other_row, run) * row_stride;
+    const int64 a = sampled_col(col, run), b = sampled_col(other_col, run);
+    for (int64 k = static_cast<int64>(blockIdx.x) * kThreads + threadIdx.x; k < size; k += gridDim.x * kThreads) {
+        const Cost* mine = cost + k * row_stride;
+        row_keys[k] = static_cast<double>(minimised(mine[a], maximize) - minimised(mine[b], maximize));
+        col_keys[k] = static_cast<double>(minimised(first[k], maximize) - minimised(second[k], maximize));
+    }
+}
+
+// rises[k]: from the price of the column that is k-th in order to the next one's, the middle of what neighbours allow.
+extern "C" __global__ void __launch_bounds__(THREADS)
+    price_rises(const Cost* cost, int64 row_stride, int64 maximize, int64 size, const int32* row_order,
+                const int32* col_order, Dual* rises) {
+    for (int64 k = static_cast<int64>(blockIdx.x) * kThreads + threadIdx.x; k + 1 < size; k += gridDim.x * kThreads) {
+        const Cost *here = cost + row_order[k] * row_stride, *next = cost + row_order[k + 1] * row_stride;
+        const int32 j = col_order[k], l = col_order[k + 1];
+        const Dual most = minimised(here[l], maximize) - minimised(here[j], maximize),
+                   least = minimised(next[l], maximize) - minimised(next[j], maximize);
+        rises[k] = (most + least) / 2;
+    }
 }

@@ -150,10 +150,10 @@ struct State {
     // Auction: the best offer for a column, and for which column a row offered; of this round and the one before.
     uint64* offer[2];
     int32* target[2];
-    // Search: distances from the free rows (orders as unsigned; kFar), the step in which they last fell, and what leads there:
+    // Search: distances from the free rows (orders as unsigned; kFar), when they last fell (stamp in core_search.cuh), and what leads there:
     // a row, and that row with its column.
     uint64* distance;  // by column
-    uint32* step;
+    uint32* stamp;
     int32* leader;
     Reached* link;
     Dual* row_distance;   // of rows in refresh_rows
@@ -199,7 +199,7 @@ struct State {
         take(base, offer[0], cols);
         take(base, offer[1], cols);
         take(base, distance, cols);
-        take(base, step, cols);
+        take(base, stamp, cols);
         take(base, leader, cols);
         take(base, link, cols);
         take(base, free_cols, rows);

@@ -1,0 +1,64 @@
+"""Prices for costs that two orders explain: of rank one, points on a line, and all that is near these.
+
+Where rows and columns can be sorted so that c[i,k] + c[j,l] <= c[i,l] + c[j,k] whenever i < j and k < l (a Monge
+matrix: A. J. Hoffman, "On simple linear programming problems", 1963), the k-th row takes the k-th column, and
+neighbours alone give prices: v rises from column k to column k + 1 by at least c[k+1,k+1] - c[k+1,k] and by at most
+c[k,k+1] - c[k,k]. The middle is taken. Sampling fails here: a random sample has more rows than columns in some
+stretches of the line and fewer in others, and what its prices are off by has to travel along the line.
+
+The orders are those of the differences of two columns' costs in each row, and of two rows' in each column: sums of a
+row's and a column's part do not matter. A small sample tells which two, and by how much the prices of its own order
+fall short of its sorted assignment, in widths of a candidate list. Sampled costs come to the host, and as many
+differences as there are rows and columns.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+_NEAREST = 32  # candidates of a list
+SHORTFALL = 0.5  # of prices from orders, in list widths a row, up to which they are the start
+
+
+@dataclass(frozen=True)
+class Axis:
+    """Two rows and two columns of a sample, whose costs' differences sort columns and rows."""
+
+    rows: tuple[int, int]
+    cols: tuple[int, int]
+
+
+def find_axis(sample: NDArray[np.float64]) -> Axis | None:
+    """By what to sort a square matrix of at least 33 rows like this sample; None if prices from orders are no use."""
+    if not np.isfinite(sample).all():
+        return None
+    apart = sample - sample.mean(axis=1, keepdims=True)
+    apart -= apart.mean(axis=0)
+    row, col = map(int, np.unravel_index(np.argmax(apart), apart.shape))
+    axis = Axis((row, int(np.argmin(apart[:, col]))), (col, int(np.argmin(apart[row]))))
+    first, second = axis.cols
+    upper, lower = axis.rows
+    row_order, col_order = orders(sample[:, first] - sample[:, second], sample[upper] - sample[lower])
+    ordered = sample[row_order][:, col_order]
+    matched = ordered.diagonal()
+    rises = (ordered.diagonal(1) - matched[:-1] + matched[1:] - ordered.diagonal(-1)) / 2
+    prices = prices_in_order(rises)
+    nearest = np.partition(ordered - prices, _NEAREST, axis=1)
+    least = nearest[:, :_NEAREST].min(axis=1)
+    width = np.median(nearest[:, _NEAREST] - least)
+    shortfall = matched.sum() - least.sum() - prices.sum()
+    return axis if shortfall <= SHORTFALL * len(sample) * width else None
+
+
+def orders(row_keys: NDArray[np.float64], col_keys: NDArray[np.float64]) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Rows and columns, such that the k-th take each other; ties in the order of their indices."""
+    return np.argsort(-row_keys, kind="stable"), np.argsort(col_keys, kind="stable")
+
+
+def prices_in_order(rises: NDArray[Any]) -> NDArray[Any]:
+    """Prices from what they rise by, from column to column."""
+    return np.concatenate([np.zeros(1, rises.dtype), np.cumsum(rises)])
