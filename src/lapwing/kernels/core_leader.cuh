@@ -112,7 +112,7 @@ class Leader {
         } else {
             run_auction();
             status = left_ > most_left_ ? Status::unfinished : run_searches();
-            bound_ = __longlong_as_double(static_cast<int64>(ask(Task::bound, state_.matrix.rows)));
+            bound_ = __longlong_as_double(static_cast<int64>(ask(Task::bound, state_.matrix.rows, Tuning::wide_count)));
         }
         conclude(status);
         if (lane_index() == 0) order_ = {Task::finish, true, gridDim.x, 0, auction_, search_};
@@ -147,8 +147,8 @@ class Leader {
         search_ = order_.search;
         __syncwarp();
     }
-    __device__ uint64 ask(Task task, uint32 count) {
-        perform(task, count, ~0u);
+    __device__ uint64 ask(Task task, uint32 count, uint32 wide_from = ~0u) {
+        perform(task, count, wide_from);
         return counts_.answer;
     }
     // A count, which is set back.
@@ -177,7 +177,7 @@ class Leader {
 
     __device__ void run_auction() {
         width_ = static_cast<double>(from_key<Dual>(ask(Task::list_width, state_.matrix.rows)));
-        start_bound_ = __longlong_as_double(static_cast<int64>(ask(Task::start_bound, state_.matrix.rows)));
+        start_bound_ = __longlong_as_double(static_cast<int64>(ask(Task::start_bound, state_.matrix.rows, Tuning::wide_count)));
         choose_epsilon();
         for (;;) {
             run_phase();
@@ -221,7 +221,7 @@ class Leader {
         search_.stride = stride > Dual(0) ? stride : width_ > 0 ? Dual(1) : infinity<Dual>() / 4;
         for (search_.search = 1; search_.free_count > 0; ++search_.search) {
             if (news_wanted()) {
-                bound_ = __longlong_as_double(static_cast<int64>(ask(Task::bound, state_.matrix.rows)));
+                bound_ = __longlong_as_double(static_cast<int64>(ask(Task::bound, state_.matrix.rows, Tuning::wide_count)));
                 tell(kSearch, search_.search, state_.matrix.rows - search_.free_count, bound_);
             }
             explore();

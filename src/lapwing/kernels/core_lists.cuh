@@ -14,7 +14,7 @@ constexpr uint32 kCollected = 512;  // values that fit the block's memory
 constexpr uint32 kMostWarps = 32;
 constexpr uint32 kTaken = 0xffffffffu;     // coarser than every number
 constexpr uint32 kWanted = kListSize + 1;  // the list, and tau
-constexpr uint32 kWidthSamples = 256;
+constexpr uint32 kWidthSamples = 64;
 constexpr uint32 kSorted = THREADS < 512 ? THREADS : 512;  // distances that are ranked by comparing all
 
 // Of the block's shared memory; free to use before and after.
