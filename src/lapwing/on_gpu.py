@@ -16,7 +16,7 @@ from lapwing import inputs
 from lapwing.certificate import Certificate, prove, require_matching, require_proof
 from lapwing.errors import ArgumentError
 from lapwing.gpu.arrays import GpuArray, empty_array, is_gpu_array, row_major, view_array
-from lapwing.gpu.certify import Answer, prove_on_gpu
+from lapwing.gpu.certify import Answer, Proof
 from lapwing.gpu.copies import read, write
 from lapwing.gpu.core import INFEASIBLE, INVALID, OPENING, OPTIMAL, CoreSolve, Outputs, Report
 from lapwing.gpu.core_errors import invalid_cost, no_assignment
@@ -147,6 +147,15 @@ class _Solve:
         solve = CoreSolve(self.context, view.matrix, watch, self.like, exit_v=None if exits is None else exits.start_v)
         watch.bound_shift = 0.0 if exits is None else exits.bound_shift
         starter = Start(self.context, watch, self.like)
+        outputs = self._outputs(view, solve)
+        proof = self._proof(view, outputs, exits) if self.options.certify else None
+
+        def conclude() -> None:  # in vain, but soon over, if the solve did not come to its end
+            solve.deliver(outputs, always=False)
+            if proof is not None:
+                proof.start()
+
+        solve.after_launch = conclude
         try:
             report = starter.run_from(solve, OPENING) if self._fill_start(solve, view) else starter.run(solve)
         except TimeIsUpError:
@@ -155,28 +164,22 @@ class _Solve:
             raise invalid_cost(view, solve, report.invalid_row)
         if report.status == INFEASIBLE:
             raise no_assignment(view, solve)
-        outputs = self._deliver(view, solve)
-        if solve.improve_duals(report):
-            lost = self._deliver(view, solve)
-            outputs = replace(outputs, u=lost.u, v=lost.v)
-        solved = time.perf_counter()
         optimal = report.status == OPTIMAL
+        if not optimal:
+            outputs, proof = self._interrupted(view, solve, report, outputs, exits)
+        solved = time.perf_counter()
         if optimal:
             watch.finish(view.matrix.rows, lambda: self._sum(outputs.picked) * (-1 if self.maximize else 1))
-        u, v = outputs.u, outputs.v
-        row_to_col, col_to_row = outputs.row_to_col, outputs.col_to_row
-        if view.transposed:
-            u, v, row_to_col, col_to_row = v, u, col_to_row, row_to_col
         certificate = None
-        if self.options.certify:
-            answer = Answer(row_to_col.pointer, u.pointer, v.pointer, 0 if exits is None else exits.pointer)
-            certificate = prove_on_gpu(self.context, self.cost, answer, self.maximize)
+        if proof is not None:
+            certificate = proof.finish()
             self._accept(certificate, optimal, solve, outputs)
         bound: float
         if certificate is not None:
             objective, bound = certificate.primal, certificate.optimum_bound
         else:
             objective, bound = self._sum(outputs.picked), -watch.bound if self.maximize else watch.bound
+        u, v, row_to_col, col_to_row = outputs.oriented(view.transposed)
         timed = {"solve_seconds": solved - began, "certify_seconds": time.perf_counter() - solved}
         return Result(
             row_to_col=self._given_back(row_to_col),
@@ -208,21 +211,40 @@ class _Solve:
         write(self.context, solve.v.pointer, -prices if self.maximize else prices)
         return True
 
-    def _deliver(self, view: View, solve: CoreSolve) -> Outputs:
+    def _outputs(self, view: View, solve: CoreSolve) -> Outputs:
         matrix = view.matrix
 
         def empty(count: int, dtype: str) -> GpuArray:
             return empty_array(self.context, (count,), dtype, self.like)
 
-        outputs = Outputs(
+        return Outputs(
             row_to_col=empty(matrix.rows, "int64"),
             col_to_row=empty(matrix.real_cols, "int64"),
             picked=empty(matrix.rows, matrix.dual_dtype),
             u=solve.u,
             v=empty(matrix.real_cols, matrix.dual_dtype) if matrix.prices else solve.v,
         )
+
+    def _proof(self, view: View, outputs: Outputs, exits: Exits | None) -> Proof:
+        u, v, row_to_col, _ = outputs.oriented(view.transposed)
+        answer = Answer(row_to_col.pointer, u.pointer, v.pointer, 0 if exits is None else exits.pointer)
+        return Proof(self.context, self.cost, answer, self.maximize)
+
+    def _interrupted(
+        self, view: View, solve: CoreSolve, report: Report, outputs: Outputs, exits: Exits | None
+    ) -> tuple[Outputs, Proof | None]:
+        """The matching that there is, with the duals of the best bound."""
+        solve.after_launch = lambda: None
         solve.deliver(outputs)
-        return outputs
+        if solve.improve_duals(report):
+            better = self._outputs(view, solve)
+            solve.deliver(better)
+            outputs = replace(outputs, u=better.u, v=better.v)
+        if not self.options.certify:
+            return outputs, None
+        proof = self._proof(view, outputs, exits)
+        proof.start()
+        return outputs, proof
 
     def _accept(self, certificate: Certificate, optimal: bool, solve: CoreSolve, outputs: Outputs) -> None:
         """An optimal answer must be proven."""

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 import lapwing as lw
 from lapwing.gpu import core_start
-from lapwing.gpu.core import OPTIMAL, CoreSolve, Oriented
+from lapwing.gpu.core import EXPLORING, OPTIMAL, CoreSolve, Oriented
 from lapwing.gpu.core_sorted import find_axis, orders, prices_in_order
 from lapwing.gpu.core_start import Start
+from lapwing.gpu.watch import Watch
 
 ROWS = 320
 
@@ -71,15 +74,16 @@ def test_no_orders_from_forbidden_pairs() -> None:
 def test_starts(gpu, monkeypatch, kind, dtype, levels, maximize):
     for name, value in {"_LEAST_ROWS": 64, "_FIRST_SAMPLE": 80, "_GROWTH": 2, "_AXIS_SAMPLE": 64}.items():
         monkeypatch.setattr(core_start, name, value)
-    monkeypatch.setattr(core_start, "_OPENING_LEFT", 1000)
+    monkeypatch.setattr(core_start, "EXPLORING", replace(EXPLORING, opening=0))
     cost = draw(kind, ROWS)
     if "int" in dtype:
         cost = np.rint(1e6 * cost)
     cost = (-cost if maximize else cost).astype(dtype)
     given = gpu.put(cost)
-    solve = CoreSolve(gpu.context, Oriented(given.pointer, ROWS, ROWS, ROWS, dtype, maximize))
-    start = Start(gpu.context, None)
-    report = start.run(solve)
+    with Watch(gpu.context) as watch:
+        solve = CoreSolve(gpu.context, Oriented(given.pointer, ROWS, ROWS, ROWS, dtype, maximize), watch)
+        start = Start(gpu.context, watch, None)
+        report = start.run(solve)
     assert report.status == OPTIMAL
     assert start.levels == levels
     sign = -1 if maximize else 1

@@ -143,8 +143,10 @@ class Torch:
         )
 
     def empty(self, context: Context, shape: tuple[int, ...], dtype: str) -> GpuArray:
-        torch = sys.modules["torch"]
-        return self.view(torch.empty(shape, dtype=getattr(torch, dtype), device=f"cuda:{context.info.ordinal}"))
+        torch, ordinal = sys.modules["torch"], context.info.ordinal
+        tensor = torch.empty(shape, dtype=getattr(torch, dtype), device=torch.device("cuda", ordinal))
+        pointer, strides = tensor.data_ptr(), row_major(shape)
+        return GpuArray(tensor, pointer, shape, strides, dtype, ordinal, context.stream_handle, self)
 
     def handed_over(self, context: Context, array: GpuArray) -> Any:
         return array.owner

@@ -73,11 +73,13 @@ def prove_on_gpu(context: Context, cost: GpuArray, answer: Answer, maximize: boo
     InvalidCostError
         If a cost is NaN or infinite with the wrong sign.
     """
-    return _Proof(context, cost, answer, maximize).run()
+    proof = Proof(context, cost, answer, maximize)
+    proof.start()
+    return proof.finish()
 
 
-class _Proof:
-    """One certificate in the making."""
+class Proof:
+    """One certificate in the making; see `prove_on_gpu`."""
 
     def __init__(self, context: Context, cost: GpuArray, answer: Answer, maximize: bool) -> None:
         self.context, self.cost, self.answer, self.maximize = context, cost, answer, maximize
@@ -93,18 +95,23 @@ class _Proof:
         self.duals = (answer.v, answer.u) if self.by_columns else (answer.u, answer.v)
         self.kernels = kernels(context, CERTIFICATE, CERTIFICATE.variant(COST=cost.dtype))
 
-    def run(self) -> Certificate:
-        blocks = min(-(-max(self.rows, self.cols) // _THREADS), _VECTOR_BLOCKS)
-        words = _TOTALS + 3 * self.limbs + 2 + 2 * blocks
-        sizes = {"summary": (words, "int64"), "violations": (self.lines, "int64"), "owners": (self.cols, "uint32")}
-        with Workspace(self.context, sizes, self.cost) as memory:
-            memory.clear()
-            self._launch_lines(memory)
-            self._launch_vectors(memory, blocks)
-            summary = read(self.context, memory["summary"], words, "int64")
-            fault = self._fault(summary)
-            worst, place = self._worst(summary[-2 * blocks :].reshape(blocks, 2))
-            at = self._violation_at(memory, place) if worst else (-1, -1)
+        self.blocks = min(-(-max(self.rows, self.cols) // _THREADS), _VECTOR_BLOCKS)
+        self.words = _TOTALS + 3 * self.limbs + 2 + 2 * self.blocks
+        sizes = {"summary": (self.words, "int64"), "violations": (self.lines, "int64"), "owners": (self.cols, "uint32")}
+        self.memory = Workspace(context, sizes, cost)
+
+    def start(self) -> None:
+        """Launch all that it takes, in the order of the stream; may be called again."""
+        self.memory.clear()
+        self._launch_lines(self.memory)
+        self._launch_vectors(self.memory, self.blocks)
+
+    def finish(self) -> Certificate:
+        """Wait for it."""
+        summary = read(self.context, self.memory["summary"], self.words, "int64")
+        fault = self._fault(summary)
+        worst, place = self._worst(summary[-2 * self.blocks :].reshape(self.blocks, 2))
+        at = self._violation_at(self.memory, place) if worst else (-1, -1)
         return self._assemble(summary, fault, worst, at)
 
     # --- launches -----------------------------------------------------------------------------------------------------

@@ -6,7 +6,8 @@ A `CoreSolve` is one matrix, one workspace and the launches; what to start from 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, fields
+from collections.abc import Callable
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from numpy.typing import NDArray
@@ -32,18 +33,27 @@ OPTIMAL, INFEASIBLE, INVALID, CONTRADICTION, UNFINISHED, STOPPED = range(6)
 
 @dataclass(frozen=True)
 class Schedule:
-    """Of the auction: epsilons in widths of a list, falling by `factor`, then zero; and most rounds of a phase."""
+    """Of the auction: epsilons in widths of a list, falling by `factor`, then zero; and most rounds of a phase.
+
+    Before them `opening` rounds without epsilon, which may do for all. If the first phase raises the bound by more than
+    `shortfall` list widths a row, the solve ends there, unfinished: it should start from other prices.
+    """
 
     first: float
     last: float
     factor: float
     rounds: int
+    opening: int = 0
+    shortfall: float = math.inf
 
 
-#: A few rounds without epsilon; and short phases, for an estimate of the optimum.
-OPENING, ESTIMATE = Schedule(0.0, 0.0, 0.25, 8), Schedule(1 / 16, 1 / 1024, 0.25, 24)
-#: Where row and column minima are nearly right, and where lists are far from their final prices.
-UNSTRUCTURED, STRUCTURED = Schedule(1 / 16, 1 / 1024, 0.25, 64), Schedule(16.0, 1 / 1024, 0.5, 120)
+#: A few rounds without epsilon.
+OPENING = Schedule(0.0, 0.0, 0.25, 8)
+#: Where row and column minima are nearly right; the same, to find out whether they are; where lists are far from their
+#: final prices.
+UNSTRUCTURED = Schedule(1 / 16, 1 / 1024, 0.25, 64, opening=8)
+EXPLORING = replace(UNSTRUCTURED, shortfall=0.025)
+STRUCTURED = Schedule(16.0, 1 / 1024, 0.5, 120)
 #: For prices of a sample that need not be better than a sample can tell.
 ROUGH = Schedule(16.0, 1 / 8, 0.5, 30)
 
@@ -122,6 +132,12 @@ class Outputs:
     u: GpuArray
     v: GpuArray
 
+    def oriented(self, transposed: bool) -> tuple[GpuArray, GpuArray, GpuArray, GpuArray]:
+        """u, v, row_to_col and col_to_row of the matrix, or of its transpose."""
+        if transposed:
+            return self.v, self.u, self.col_to_row, self.row_to_col
+        return self.u, self.v, self.row_to_col, self.col_to_row
+
 
 class CoreSolve:
     """One solve: arrays on the GPU, and the launches.
@@ -143,6 +159,8 @@ class CoreSolve:
         `zero_prices`.
     exit_v : (rows,) array of the dual dtype, or None
         What `v` of the exits begins with (struct Matrix of kernels/core_state.cuh).
+    after_launch : callable
+        Launches what should follow every launch in the order of the stream, without waiting for the report.
     """
 
     def __init__(
@@ -163,6 +181,7 @@ class CoreSolve:
         self._workspace = Workspace(context, {"all": (size, "uint8")}, like)
         sizes = (matrix.pointer, matrix.row_stride, matrix.rows, matrix.cols, int(matrix.maximize), matrix.prices)
         self._arguments = (*sizes, self.u.pointer, self.v.pointer, self._workspace["all"])
+        self.after_launch: Callable[[], None] = lambda: None
         self._solved_since_listing = False
         # Under a time limit: the prices with the best bound between launches, which phases may leave far behind.
         self._best_v = self._v_like(watch.limited and not self._sample)
@@ -188,11 +207,13 @@ class CoreSolve:
         solver = self._kernels["solve"]
         most = self.matrix.rows if most_left is None else most_left
         epsilons = (float(schedule.first), float(schedule.last), float(schedule.factor))
+        rounds = (schedule.rounds, schedule.opening, float(schedule.shortfall))
         self._watch.look_at_the_clock()
         watch = self._watch.pointer(self._sample)
-        arguments = (*self._arguments, *epsilons, schedule.rounds, most, watch)
+        arguments = (*self._arguments, *epsilons, *rounds, most, watch)
         solver.launch_cooperative(self.context, _CLUSTER, _THREADS, *arguments)
         self._solved_since_listing = True
+        self.after_launch()
 
     def report(self) -> Report:
         """What the kernel says; waits for its end.
@@ -261,10 +282,13 @@ class CoreSolve:
         at = matrix.pointer + i * matrix.row_stride * ITEM_BYTES[matrix.dtype]
         return read(self.context, at, matrix.real_cols, matrix.dtype)
 
-    def deliver(self, outputs: Outputs) -> None:
-        """What the user gets, in the user's sense; `outputs` may hold `u` and `v` themselves."""
-        pointers = (getattr(outputs, field.name).pointer for field in fields(Outputs))
-        self._launch("deliver", self.context.info.processors, *pointers)
+    def deliver(self, outputs: Outputs, always: bool = True) -> None:
+        """What the user gets, in the user's sense, if the solve comes to its end, or `always`.
+
+        `outputs` may hold `u` and `v` themselves.
+        """
+        pointers = (outputs.row_to_col, outputs.col_to_row, outputs.picked, outputs.u, outputs.v)
+        self._launch("deliver", self.context.info.processors, int(always), *(array.pointer for array in pointers))
 
     def name_violator(self, of_rows: int, of_cols: int, outside: int) -> None:
         """If there is no assignment: set the bytes of the rows and columns that make a Hall violator.

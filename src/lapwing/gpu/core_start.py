@@ -1,9 +1,8 @@
 """Where a solve on the GPU starts: prices from column minima, from two orders, or from samples, level by level.
 
-First a few rounds without epsilon show whether column minima are all but right (sums of a row's and a column's part,
-many ties). Unstructured costs (uniform, integers) need no more than column minima. For structured ones (points, low
-rank) these are far off; a small sample tells which: by how much column and row minima fall short of its optimum, in
-widths of a candidate list, a row. There, if the costs are nearly of rank one, two orders give prices (core_sorted.py).
+Unstructured costs (uniform, integers) need no more than column minima. For structured ones (points, low rank) these are
+far off; a phase of the auction tells which, by how much it raises the bound, in widths of a candidate list, a row: less
+than 0.01 against more than 0.05. There, if the costs are nearly of rank one, two orders give prices (core_sorted.py).
 Else a random sample of rows and columns is solved, roughly, and its prices are carried over to four times as many rows
 and columns, and so on (kernels/core_start.cu).
 """
@@ -16,7 +15,7 @@ from numpy.typing import NDArray
 from lapwing.gpu.arrays import ITEM_BYTES, GpuArray, empty_array
 from lapwing.gpu.copies import fill_bytes, read, write
 from lapwing.gpu.core import (
-    ESTIMATE,
+    EXPLORING,
     OPENING,
     OPTIMAL,
     ROUGH,
@@ -41,9 +40,7 @@ _GROWTH = 4  # of the sample, from level to level: a power of two
 _LEAST_ROWS = 2000  # below, a sample costs more than it saves
 _FIRST_SAMPLE = 400  # rows at least, and less than _GROWTH times as many
 _AXIS_SAMPLE = 128  # rows at least, and less than twice as many
-_STRUCTURED_FROM = 0.04  # shortfall of the minima, in list widths a row
-_OPENING_LEFT = 32  # if a few rounds without epsilon leave one row of so many, searches do the rest ...
-_SORTED_LEFT = 8  # ... or, where prices come from orders, one of so many: they are good everywhere
+_SORTED_LEFT = 8  # if prices from orders leave one row of so many after a few rounds, they are good everywhere
 
 
 def sample_bytes(rows: int, cols: int, dtype: str) -> int:
@@ -75,21 +72,15 @@ class Start:
             self._column_minima(matrix, 1, solve.v.pointer, memory["keys"])
             if matrix.rows < _LEAST_ROWS:
                 return self.run_from(solve, UNSTRUCTURED)
-            report = self.run_from(solve, OPENING, matrix.rows // _OPENING_LEFT)
+            report = self.run_from(solve, EXPLORING)
             if report.status != UNFINISHED:
                 return report
-            run = _run(matrix.rows, _FIRST_SAMPLE, _GROWTH)
-            sample = self._sample(matrix, run)
-            self._column_minima(matrix, run, sample.v.pointer, memory["keys"])
-            if not _is_structured(self.run_from(sample, ESTIMATE, most_left=0), sample.matrix.rows):
-                solve.launch(UNSTRUCTURED)  # the lists are as good as new: prices only rose
-                return solve.report()
             if self._sort(solve):
                 report = self.run_from(solve, OPENING, matrix.rows // _SORTED_LEFT)
                 if report.status != UNFINISHED:
                     return report
             else:
-                self._climb(solve, sample, run, memory["keys"])
+                self._climb(solve, memory["keys"])
             return self.run_from(solve, STRUCTURED)
 
     def run_from(self, solve: CoreSolve, schedule: Schedule, most_left: int | None = None) -> Report:
@@ -137,8 +128,11 @@ class Start:
 
     # --- samples ---
 
-    def _climb(self, solve: CoreSolve, sample: CoreSolve, run: int, keys: int) -> None:
+    def _climb(self, solve: CoreSolve, keys: int) -> None:
         """From sample to sample, each solved roughly, up to prices for the whole."""
+        run = _run(solve.matrix.rows, _FIRST_SAMPLE, _GROWTH)
+        sample = self._sample(solve.matrix, run)
+        self._column_minima(solve.matrix, run, sample.v.pointer, keys)
         while True:
             self.levels += 1
             report = self.run_from(sample, ROUGH, most_left=0)
@@ -201,7 +195,3 @@ def _run(rows: int, least: int, growth: int) -> int:
     while rows // (run * growth) >= least:
         run *= growth
     return run
-
-
-def _is_structured(report: Report, rows: int) -> bool:
-    return report.width > 0 and report.bound - report.start_bound > _STRUCTURED_FROM * rows * report.width

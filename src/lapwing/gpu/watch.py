@@ -138,7 +138,8 @@ class Watch:
                 if self._hook is not None and now >= self._next_news:
                     self._next_news = now + _SECONDS_BETWEEN_NEWS
                     self._report(self._hook, sample)
-                time.sleep(0 if now - began < _BUSY_SECONDS else _NAP)
+                if now - began >= _BUSY_SECONDS:
+                    time.sleep(_NAP)
         except BaseException:
             self.stop()
             while not self._is_done():

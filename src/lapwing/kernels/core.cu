@@ -60,8 +60,8 @@ extern "C" __global__ void __launch_bounds__(256)
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS, 1)
-    solve(LAPWING_PROBLEM, double first_epsilon, double last_epsilon, double epsilon_factor, int64 phase_rounds, int64 most_left,
-          Watch* watch) {
+    solve(LAPWING_PROBLEM, double first_epsilon, double last_epsilon, double epsilon_factor, int64 rounds, int64 opening,
+          double shortfall, int64 most_left, Watch* watch) {
     set_state(LAPWING_MATRIX, u, v, workspace);
     if (threadIdx.x == 0) {
         shared().desk.counts = Counts{};
@@ -73,8 +73,9 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
     } else if (threadIdx.x >= kWarp) {
         assist();
     } else {
-        const Epsilons epsilons = {first_epsilon, last_epsilon, epsilon_factor};
-        Leader(epsilons, static_cast<uint32>(phase_rounds), static_cast<uint32>(most_left)).solve();
+        const Schedule schedule = {first_epsilon, last_epsilon, epsilon_factor, static_cast<uint32>(rounds),
+                                   static_cast<uint32>(opening), shortfall};
+        Leader(schedule, static_cast<uint32>(most_left)).solve();
     }
 }
 
@@ -106,10 +107,13 @@ extern "C" __global__ void __launch_bounds__(THREADS) complete(LAPWING_PROBLEM, 
 }
 
 // What the user gets: the column of each row and the row of each column of the matrix, -1 where there is none; the duals of
-// both in the user's sense, where they are to go (perhaps in place); and what each row costs, as it is given.
+// both in the user's sense, where they are to go (perhaps in place); and what each row costs, as it is given. Nothing unless
+// the solve came to its end, or `always`.
 extern "C" __global__ void __launch_bounds__(256)
-    deliver(LAPWING_PROBLEM, int64* row_to_col, int64* col_to_row, Dual* picked, Dual* given_u, Dual* given_v) {
+    deliver(LAPWING_PROBLEM, int64 always, int64* row_to_col, int64* col_to_row, Dual* picked, Dual* given_u,
+            Dual* given_v) {
     const State& state = set_state(LAPWING_MATRIX, u, v, workspace);
+    if (always == 0 && state.report->status != static_cast<int64>(Status::optimal)) return;
     const int64 first = static_cast<int64>(blockIdx.x) * blockDim.x + threadIdx.x,
                 step = static_cast<int64>(gridDim.x) * blockDim.x;
     const int32 real = state.matrix.real_cols();

@@ -6,6 +6,7 @@
 // Times are flat in all of these, within a few per cent for factors of two.
 struct Tuning {
     static constexpr uint32 wide_count = THREADS;  // things to do from which all blocks take part
+    static constexpr uint32 opening_left = 32;  // if rounds without epsilon leave one row of so many, searches do the rest
     static constexpr uint32 phase_left = 512;      // a phase ends when one row of so many is free
     static constexpr double strides = 128;         // of a search's reach to begin with, in a list's width
     static constexpr int unit_bits = 30;        // the grid of offers is so many powers of two finer than a list's width
@@ -92,16 +93,18 @@ LAPWING_NOINLINE __device__ void tell(uint32 stage, uint32 phase, uint32 matched
     __syncwarp();
 }
 
-// Of the auction, in list widths: falling by a factor, and zero after the last.
-struct Epsilons {
-    double first, last, factor;
+// How an auction goes on; struct Schedule of gpu/core.py.
+struct Schedule {
+    double first, last, factor;  // epsilons in list widths, falling by the factor, and zero after the last
+    uint32 rounds, opening;      // most rounds of a phase, and of one without epsilon before all others
+    double shortfall;  // in list widths a row: if the first phase raises the bound by more, prices are far off
 };
 
 class Leader {
   public:
-    __device__ Leader(Epsilons epsilons, uint32 phase_rounds, uint32 most_left)
+    __device__ Leader(Schedule schedule, uint32 most_left)
         : state_(shared().state), counts_(shared().desk.counts), lookout_(shared().desk.lookout),
-          order_(shared().desk.order), epsilons_(epsilons), phase_rounds_(phase_rounds), most_left_(most_left) {}
+          order_(shared().desk.order), schedule_(schedule), most_left_(most_left) {}
 
     __device__ void solve() {
         Status status = Status::optimal;
@@ -110,9 +113,10 @@ class Leader {
         } else if (__ldcg(&state_.report->empty_row) < state_.matrix.rows) {
             status = Status::infeasible;
         } else {
-            run_auction();
-            status = left_ > most_left_ ? Status::unfinished : run_searches();
-            bound_ = __longlong_as_double(static_cast<int64>(ask(Task::bound, state_.matrix.rows, Tuning::wide_count)));
+            width_ = static_cast<double>(from_key<Dual>(ask(Task::list_width, state_.matrix.rows)));
+            start_bound_ = ask_bound(Task::start_bound);
+            status = run_auction() && left_ <= most_left_ ? run_searches() : Status::unfinished;
+            bound_ = ask_bound(Task::bound);
         }
         conclude(status);
         if (lane_index() == 0) order_ = {Task::finish, true, gridDim.x, 0, auction_, search_};
@@ -151,6 +155,9 @@ class Leader {
         perform(task, count, wide_from);
         return counts_.answer;
     }
+    __device__ double ask_bound(Task task) {
+        return __longlong_as_double(static_cast<int64>(ask(task, state_.matrix.rows, Tuning::wide_count)));
+    }
     // A count, which is set back.
     __device__ uint32 take(uint32& count) {
         const uint32 value = count;
@@ -163,29 +170,47 @@ class Leader {
     // --- auction ---
 
     // Powers of two, so that float32 costs keep exact duals; whole numbers for integers.
-    __device__ void choose_epsilon() {
+    __device__ Dual first_epsilon() const {
         int exponent = 0;
-        frexp(width_ * epsilons_.first, &exponent);
-        const double epsilon = width_ * epsilons_.first > 0 ? ldexp(0.5, exponent) : 0.0;
+        frexp(width_ * schedule_.first, &exponent);
+        const double epsilon = width_ * schedule_.first > 0 ? ldexp(0.5, exponent) : 0.0;
+        // Where columns outnumber rows, prices must rise no further than they have to.
+        return square() ? static_cast<Dual>(epsilon) : Dual(0);
+    }
+    __device__ void choose_unit() {
+        int exponent = 0;
         frexp(width_, &exponent);
         const bool whole = Dual(0.5) == Dual(0);
         auction_.unit = whole ? 1.0 : ldexp(1.0, exponent - Tuning::unit_bits);
         auction_.units_in_one = 1 / auction_.unit;
-        // Where columns outnumber rows, prices must rise no further than they have to.
-        auction_.epsilon = square() ? static_cast<Dual>(epsilon) : Dual(0);
     }
 
-    __device__ void run_auction() {
-        width_ = static_cast<double>(from_key<Dual>(ask(Task::list_width, state_.matrix.rows)));
-        start_bound_ = __longlong_as_double(static_cast<int64>(ask(Task::start_bound, state_.matrix.rows, Tuning::wide_count)));
-        choose_epsilon();
-        for (;;) {
-            run_phase();
-            ++phases_;
-            if (auction_.epsilon == Dual(0) || lookout_.stopped) break;
-            auction_.epsilon = static_cast<Dual>(static_cast<double>(auction_.epsilon) * epsilons_.factor);
-            if (static_cast<double>(auction_.epsilon) < width_ * epsilons_.last) auction_.epsilon = Dual(0);
+    // False if prices are so far off that it is better to start elsewhere.
+    __device__ bool run_auction() {
+        choose_unit();
+        if (schedule_.opening > 0 && square()) {
+            run_phase(Dual(0), schedule_.opening);
+            settle_duals();
+            if (left_ <= state_.matrix.rows / Tuning::opening_left) return true;
         }
+        const uint32 before = phases_;
+        for (Dual epsilon = first_epsilon();;) {
+            run_phase(epsilon, schedule_.rounds);
+            if (epsilon == Dual(0) || lookout_.stopped) break;
+            if (phases_ == before + 1 && schedule_.shortfall < infinity<double>()) {
+                settle_duals();
+                const double rise = ask_bound(Task::bound) - start_bound_;
+                if (width_ > 0 && rise > schedule_.shortfall * width_ * state_.matrix.rows) return false;
+            }
+            epsilon = static_cast<Dual>(static_cast<double>(epsilon) * schedule_.factor);
+            if (static_cast<double>(epsilon) < width_ * schedule_.last) epsilon = Dual(0);
+        }
+        settle_duals();
+        return true;
+    }
+
+    // u, and who is free, from prices.
+    __device__ void settle_duals() {
         perform(Task::derive_u, state_.matrix.rows);
         const uint32 refreshed = take(counts_.refresh);
         refresh(refreshed);
@@ -194,13 +219,15 @@ class Leader {
         left_ = take_free();
     }
 
-    __device__ void run_phase() {
+    __device__ void run_phase(Dual epsilon, uint32 most_rounds) {
+        ++phases_;
         perform(Task::free_all, state_.matrix.cols);
+        if (lookout_.stopped) return;
+        auction_.epsilon = epsilon;
         auction_.count = state_.matrix.rows;
         auction_.previous = auction_.present = auction_.rounds = 0;
-        auction_.most_rounds = phase_rounds_;
+        auction_.most_rounds = most_rounds;
         auction_.enough = state_.matrix.rows / Tuning::phase_left;
-        if (lookout_.stopped) return;
         do {
             if (news_wanted()) tell(kAuction, phases_, state_.matrix.rows - auction_.count, -infinity<double>());
             run(Task::rounds, auction_.count);
@@ -221,7 +248,7 @@ class Leader {
         search_.stride = stride > Dual(0) ? stride : width_ > 0 ? Dual(1) : infinity<Dual>() / 4;
         for (search_.search = 1; search_.free_count > 0; ++search_.search) {
             if (news_wanted()) {
-                bound_ = __longlong_as_double(static_cast<int64>(ask(Task::bound, state_.matrix.rows, Tuning::wide_count)));
+                bound_ = ask_bound(Task::bound);
                 tell(kSearch, search_.search, state_.matrix.rows - search_.free_count, bound_);
             }
             explore();
@@ -314,8 +341,8 @@ class Leader {
     Order& order_;
     AuctionRun auction_ = {};
     SearchRun search_ = {};
-    Epsilons epsilons_;
-    uint32 phase_rounds_, most_left_;
+    Schedule schedule_;
+    uint32 most_left_;
     double width_ = 0, start_bound_ = 0, bound_ = 0;
     uint32 left_ = 0, phases_ = 0, rounds_ = 0, full_rows_ = 0;
     uint64 refreshes_ = 0;
