@@ -16,8 +16,11 @@ import lapwing as lw
 from lapwing import instances, on_gpu
 from lapwing.gpu import compile as compiler
 from lapwing.gpu import core_start, launch, upload, watch
+from lapwing.gpu import plan as gpu_plan
+from lapwing.gpu.arrays import ANY, GpuArray
 from lapwing.gpu.copies import read
 from lapwing.gpu.core import workspace_bytes
+from lapwing.gpu.device import device_info
 from lapwing.gpu.launch import kernels
 from lapwing.gpu.programs import Program
 from lapwing.gpu.watch import Watch
@@ -321,6 +324,19 @@ def test_more_memory_than_there_is():
     for call in (lw.plan, lw.solve):
         with pytest.raises(lw.ArgumentError, match=r"takes 1[67]\d{8} bytes of GPU 0's memory, and 536870912 are free"):
             call(cost, device="cuda")
+
+
+def test_more_rows_than_are_counted():
+    for shape in ((1, 1 << 30), (1 << 30, 1)):
+        with pytest.raises(lw.ArgumentError, match="fewer than 1073741824 rows and columns"):
+            plan_on_gpu(shape)
+    with pytest.raises(lw.ArgumentError, match="fewer than 16777216 rows on a GPU, got 16777216"):
+        plan_on_gpu((1 << 24, 2), priced=True)
+
+
+def plan_on_gpu(shape, priced=False):
+    cost = GpuArray(None, 0, shape, (shape[1], 1), "int8", 0, 1, ANY)
+    return gpu_plan.plan_on_gpu(cost, priced, False, device_info(0), 1 << 40)
 
 
 def test_auto(monkeypatch):
