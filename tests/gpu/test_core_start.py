@@ -10,6 +10,7 @@ from lapwing.gpu import core_start
 from lapwing.gpu.core import OPTIMAL, CoreSolve, Oriented
 from lapwing.gpu.core_sorted import find_axis, orders, prices_in_order
 from lapwing.gpu.core_start import Start
+from lapwing.gpu.watch import Watch
 
 ROWS = 320
 
@@ -77,9 +78,10 @@ def test_starts(gpu, monkeypatch, kind, dtype, levels, maximize):
         cost = np.rint(1e6 * cost)
     cost = (-cost if maximize else cost).astype(dtype)
     given = gpu.put(cost)
-    solve = CoreSolve(gpu.context, Oriented(given.pointer, ROWS, ROWS, ROWS, dtype, maximize))
-    start = Start(gpu.context, None)
-    report = start.run(solve)
+    with Watch(gpu.context) as watch:
+        solve = CoreSolve(gpu.context, Oriented(given.pointer, ROWS, ROWS, ROWS, dtype, maximize), watch)
+        start = Start(gpu.context, watch, None)
+        report = start.run(solve)
     assert report.status == OPTIMAL
     assert start.levels == levels
     sign = -1 if maximize else 1
