@@ -24,6 +24,7 @@ from lapwing.gpu.device import device_info
 from lapwing.gpu.launch import kernels
 from lapwing.gpu.programs import Program
 from lapwing.gpu.watch import Watch
+from lapwing.inputs import prices_in_kind
 from support import assert_hall_violator, assert_optimal
 
 pytestmark = pytest.mark.usefixtures("emulated_gpu")
@@ -148,10 +149,15 @@ def test_prices_beyond_float32(price):
     assert result.objective == lw.solve(cost, unmatched_cost=price).objective
 
 
+def test_integers_with_fractional_prices():
+    cost = draw((5, 4), "int32")
+    assert lw.plan(cost, device="cuda", unmatched_cost=0.5).dtype == "float64"
+    with pytest.raises(lw.DtypeError, match=r"0\.5 is not whole, but costs are integers"):
+        prices_in_kind([1, 2, 0.5], 3, False, True)  # costs on a GPU are not converted
+
+
 def test_bad_prices_are_refused():
     cost = draw((3, 4), "int32")
-    with pytest.raises(lw.DtypeError, match=r"0\.5 is not whole, but costs are integers"):
-        lw.solve(cost, device="cuda", unmatched_cost=[1, 2, 0.5])
     with pytest.raises(lw.RangeError, match=r"unmatched_cost\[1\]"):
         lw.solve(cost, device="cuda", unmatched_cost=[1, 2**61, 1])
     with pytest.raises(lw.ArgumentError, match=r"unmatched_cost\[2\] is -inf"):
