@@ -1,7 +1,7 @@
 """Instances made in a GPU's memory, block by block, with the bits that `lapwing.instances` gives.
 
 For matrices that no host has room or time for. PyTorch has no unsigned 64-bit arithmetic; signed numbers wrap alike,
-and shifts are masked.
+and shifts are masked. Costs narrower than float32 are rounded to that first.
 """
 
 from __future__ import annotations
@@ -29,11 +29,15 @@ def make(torch: Any, cls: str, n: int, seed: int, dtype: str) -> Any:
     step = max(1, _BLOCK_COSTS // n)
     fill = _uniform(torch, n, seed) if cls == "uniform" else _squared_distances(torch, cls, n, seed)
     for first in range(0, n, step):
-        cost[first : first + step] = fill(slice(first, min(first + step, n)))
+        made = fill(slice(first, min(first + step, n)))
+        cost[first : first + step] = made if dtype == "float64" else made.to(torch.float32)
+        del made
     torch.cuda.empty_cache()
     some = np.array([0, 1, n // 2, n - 1])
-    expected = instances.block(cls, n, seed, some, np.arange(n), dtype="float64").astype(dtype)
-    assert np.array_equal(cost[torch.from_numpy(some).cuda()].cpu().numpy(), expected), "not the instance's bits"
+    expected = instances.block(cls, n, seed, some, np.arange(n), dtype="float64" if dtype == "float64" else "float32")
+    assert np.array_equal(cost[torch.from_numpy(some).cuda()].cpu().numpy(), expected.astype(dtype)), (
+        "not the instance's bits"
+    )
     return cost
 
 

@@ -49,6 +49,11 @@ def _seconds(cost, method):
     return time.perf_counter() - began
 
 
+def solve(cost, *, method, **options):
+    """`lapwing.solve` by a method of the table, or "gpu"."""
+    return lw.solve(cost, **({"device": "cuda"} if method == "gpu" else {"method": method}), **options)
+
+
 def with_exits(cost, unmatched_cost, maximize=False):
     """The matrix with a private column for each row, at the price at which the row may stay free."""
     cost = np.asarray(cost, dtype=np.float64)

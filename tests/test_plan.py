@@ -7,7 +7,7 @@ import lapwing as lw
 from lapwing import _core
 from lapwing.inputs import make_problem
 from lapwing.methods import METHODS
-from lapwing.plan import make_plan
+from lapwing.plan import GPU_FROM_ROWS, choose_device, make_plan
 
 TRAITS = {name: method.traits for name, method in METHODS.items()}
 MIDDLE = _core.DIRECT_MAX_ROWS + 1
@@ -97,3 +97,19 @@ def test_plan_is_what_solve_does():
 
 def test_memory_is_small_beside_a_large_matrix():
     assert planned((16_000, 16_000), np.float32).memory_bytes < 0.05 * 16_000**2 * 4
+
+
+@pytest.mark.parametrize(
+    ("shape", "method", "gpus", "device", "why"),
+    [
+        ((GPU_FROM_ROWS, GPU_FROM_ROWS), "auto", 1, "cuda", "pays"),
+        ((10 * GPU_FROM_ROWS, GPU_FROM_ROWS), "core", 2, "cuda", "pays"),
+        ((GPU_FROM_ROWS - 1, 10**6), "auto", 1, "cpu", "fewer than"),
+        ((10**5, 10**5), "jv", 1, "cpu", "no method 'jv'"),
+        ((10**5, 10**5), "auto", 0, "cpu", "no GPU"),
+        ((), "auto", 1, "cpu", "fewer than"),
+    ],
+)
+def test_auto_chooses_a_device(shape, method, gpus, device, why):
+    chosen, reason = choose_device(shape, method, gpus)
+    assert chosen == device and why in reason

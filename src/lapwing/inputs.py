@@ -77,15 +77,20 @@ def as_matrix(cost: Any, maximize: bool) -> CostArray:
     return array if is_readable(array) or array.size == 0 else _copied(array)
 
 
-def as_matrix_of(cost: Any, maximize: bool, dtypes: Collection[str]) -> CostArray:
-    """`cost` as a matrix of one of these dtypes with unit stride along one axis, copied only if it must be."""
+def as_matrix_of(cost: Any, maximize: bool, unmatched_cost: Any, dtypes: Collection[str]) -> CostArray:
+    """`cost` as a matrix of one of these dtypes with unit stride along one axis, copied only if it must be.
+
+    Integers become float64 if prices are not whole.
+    """
     array = _as_array(cost, maximize)
     if array.ndim == 2 and array.dtype.kind == "b":
         array = array.view(np.uint8)
     unit = array.itemsize in array.strides or array.size <= 1
-    if array.ndim == 2 and array.dtype.name in dtypes and array.dtype.isnative and array.flags.aligned and unit:
-        return array
-    return as_matrix(array, maximize)
+    readable = array.dtype.name in dtypes and array.dtype.isnative and array.flags.aligned and unit
+    matrix = array if array.ndim == 2 and readable else as_matrix(array, maximize)
+    if unmatched_cost is not None and matrix.dtype.kind in "iu":
+        matrix, _ = _with_prices(matrix, _as_prices(unmatched_cost, matrix.shape[0], maximize))
+    return matrix
 
 
 def make_stack(costs: Any, maximize: bool = False, unmatched_cost: Any = None) -> Stack:

@@ -91,7 +91,8 @@ def _placed(cost: Any, device: str, options: Options) -> Iterator[tuple[Context,
         with Context(given.ordinal, given.stream) as context:
             yield context, given, None
         return
-    matrix = inputs.as_matrix_of(cost, options.maximize, FLOATS + INTEGERS)
+    prices = _to_host(options.unmatched_cost)
+    matrix = inputs.as_matrix_of(cost, options.maximize, prices, FLOATS + INTEGERS)
     with Context(_ordinal(device)) as context:
         yield context, placed(context, matrix), matrix
 

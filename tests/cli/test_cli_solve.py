@@ -222,3 +222,11 @@ def test_interrupt(tmp_path: Path) -> None:
         assert time.perf_counter() - start < 5
     assert process.returncode == 130
     assert rest.endswith("lapwing: interrupted\n") and "Traceback" not in rest
+
+
+def test_devices(invoke, csv: Path) -> None:
+    assert json.loads(invoke("plan", csv, "--json", "--device", "auto").stdout)["device"] == "cpu"
+    assert "on the CPU: " in invoke("plan", csv, "--device", "auto").stdout
+    assert invoke("solve", csv, "--device", "auto").exit_code == 0
+    result = invoke("solve", csv, "--device", "tpu")
+    assert result.exit_code == 1 and "'cuda:N' or 'auto', got 'tpu'" in one_line(result.stderr)

@@ -270,3 +270,37 @@ def test_ctrl_c() -> None:
                 lw.solve(cost)
         assert time.perf_counter() - sent[0] < 0.2
     assert lw.solve(cost).objective == expected
+
+
+def test_the_plan() -> None:
+    torch = pytest.importorskip("torch")
+    cost = torch.empty(3000, 2000, dtype=torch.float16, device="cuda")
+    plan = lw.plan(cost)
+    assert plan.device == "cuda:0" and plan.transposed and plan.dtype == "float16"
+    for columns in (torch.cuda.mem_get_info()[1] // 40000, 2**29):
+        huge = cost[:1, :1].expand(20000, columns)
+        with pytest.raises(lw.ArgumentError, match="bytes of GPU 0's memory beside the matrix"):
+            lw.plan(huge)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float16", "int8", "float64"])
+def test_host_matrices(dtype: str) -> None:
+    random = np.random.default_rng(3)
+    block = (100 * random.random((3001, 3003))).astype(dtype)
+    for cost in (block, block.T, block[::-1, 5:], block[:1000], block[:, :700]):
+        result = lw.solve(cost, device="cuda")
+        assert result.certificate is not None and result.certificate.complete
+        picked = cost[result.row_ind, result.col_ind].astype(np.float64)
+        assert picked.sum() == pytest.approx(result.objective, rel=1e-12)
+        proof = lw.certify(cost, result.row_to_col, result.u, result.v)
+        assert proof.bound <= 1e-9 * max(1, abs(result.objective))
+
+
+def test_ctrl_c_on_the_way_to_the_gpu() -> None:
+    cost = np.zeros((30000, 30000), np.float32)
+    timer = threading.Timer(0.05, _thread.interrupt_main)
+    timer.start()
+    with pytest.raises(KeyboardInterrupt):
+        while True:
+            lw.solve(cost, device="cuda")
+    assert lw.solve(np.eye(50), device="cuda").objective == 0

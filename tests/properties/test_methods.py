@@ -1,4 +1,4 @@
-"""Every method of the table answers every problem alike: optimally, and with a proof."""
+"""Every method of the table answers every problem alike, on a GPU, too: optimally, and with a proof."""
 
 from __future__ import annotations
 
@@ -9,22 +9,22 @@ from hypothesis import strategies as st
 from strategies import CORE_DTYPES, KINDS, LAYOUTS, SMALL_DTYPES, make_matrix, matrices
 
 import lapwing as lw
-from support import ALL_METHODS, assert_hall_violator, assert_optimal, assert_proven, scipy_objective
+from support import ALL_METHODS, assert_hall_violator, assert_optimal, assert_proven, scipy_objective, solve
 
-pytestmark = pytest.mark.parametrize("method", ALL_METHODS)
+pytestmark = pytest.mark.parametrize("method", [*ALL_METHODS, pytest.param("gpu", marks=pytest.mark.gpu)])
 MANY = settings(max_examples=500)
 
 
 @MANY
 @given(cost=matrices(), maximize=st.booleans())
 def test_any_matrix(method, cost, maximize):
-    assert_optimal(lw.solve(cost, maximize=maximize, method=method), cost, maximize=maximize)
+    assert_optimal(solve(cost, maximize=maximize, method=method), cost, maximize=maximize)
 
 
 @MANY
 @given(cost=matrices(dtypes=CORE_DTYPES + SMALL_DTYPES, layouts=LAYOUTS, longest=9), maximize=st.booleans())
 def test_any_dtype_and_layout(method, cost, maximize):
-    assert_optimal(lw.solve(cost, maximize=maximize, method=method), cost, maximize=maximize)
+    assert_optimal(solve(cost, maximize=maximize, method=method), cost, maximize=maximize)
 
 
 @MANY
@@ -33,7 +33,7 @@ def test_forbidden_pairs(method, cost, maximize):
     if maximize:
         cost = -cost
     try:
-        result = lw.solve(cost, maximize=maximize, method=method)
+        result = solve(cost, maximize=maximize, method=method)
     except lw.InfeasibleError as error:
         assert_hall_violator(error, cost, maximize=maximize)
         assert scipy_objective(cost, maximize=maximize) is None
@@ -57,13 +57,13 @@ def test_unmatched_cost(method, cost, maximize, level, by_row, seed):
         price = price + np.random.default_rng(seed).normal(size=cost.shape[0]) * (high - low)
     if cost.dtype.kind == "i":
         price = np.rint(price).astype(np.int64)
-    result = lw.solve(cost, maximize=maximize, unmatched_cost=price, method=method)
+    result = solve(cost, maximize=maximize, unmatched_cost=price, method=method)
     assert_optimal(result, cost, maximize=maximize, unmatched_cost=price)
 
 
 @given(cost=matrices(forbid=True), price=st.sampled_from([-1.0, 0.0, 0.25, 10.0]))
 def test_unmatched_cost_with_forbidden_pairs(method, cost, price):
-    result = lw.solve(cost, unmatched_cost=price, method=method)
+    result = solve(cost, unmatched_cost=price, method=method)
     assert_optimal(result, cost, unmatched_cost=price)
 
 
@@ -74,7 +74,7 @@ def test_rows_that_must_be_matched_among_others(method, cost, price, share, seed
     prices[np.random.default_rng(seed).random(len(prices)) < share] = np.inf
     expected = scipy_objective(cost, unmatched_cost=prices)
     try:
-        result = lw.solve(cost, unmatched_cost=prices, method=method)
+        result = solve(cost, unmatched_cost=prices, method=method)
     except lw.InfeasibleError as error:
         assert expected is None
         assert np.isinf(prices[error.rows]).all() and len(error.rows) > cost.shape[1]
@@ -92,13 +92,13 @@ def test_scales(method, cost, exponent, maximize):
     """From subnormal numbers to 1e300."""
     with np.errstate(under="ignore"):
         scaled = cost * 10.0 ** max(exponent, -300) * 10.0 ** min(exponent + 300, 0)
-    assert_optimal(lw.solve(scaled, maximize=maximize, method=method), scaled, maximize=maximize)
+    assert_optimal(solve(scaled, maximize=maximize, method=method), scaled, maximize=maximize)
 
 
 @given(seed=st.integers(0, 2**32), m=st.integers(1, 12), n=st.integers(1, 12), maximize=st.booleans())
 def test_subnormals(method, seed, m, n, maximize):
     cost = np.random.default_rng(seed).integers(-50, 50, (m, n)) * 5e-324
-    result = lw.solve(cost, maximize=maximize, method=method)
+    result = solve(cost, maximize=maximize, method=method)
     assert_optimal(result, cost, maximize=maximize)
     assert result.certificate.exact
 
@@ -108,16 +108,16 @@ def test_int64_beyond_float64(method, seed, m, n, maximize):
     """Costs that float64 cannot tell apart: against Python's integers, shifted into range."""
     base = 2**57
     small = np.random.default_rng(seed).integers(0, 100, (m, n))
-    result = lw.solve(small + base, maximize=maximize, method=method)
+    result = solve(small + base, maximize=maximize, method=method)
     assert result.certificate.exact
-    assert result.objective - base * min(m, n) == lw.solve(small, maximize=maximize, method=method).objective
+    assert result.objective - base * min(m, n) == solve(small, maximize=maximize, method=method).objective
 
 
 @given(seed=st.integers(0, 2**32), n=st.integers(1, 12), maximize=st.booleans())
 def test_int32_extremes(method, seed, n, maximize):
     limits = np.iinfo(np.int32)
     cost = np.random.default_rng(seed).choice(np.array([limits.min, limits.max, 0, -1], np.int32), (n, n))
-    assert_optimal(lw.solve(cost, maximize=maximize, method=method), cost, maximize=maximize)
+    assert_optimal(solve(cost, maximize=maximize, method=method), cost, maximize=maximize)
 
 
 @pytest.mark.parametrize("maximize", [False, True])
@@ -128,7 +128,7 @@ def test_ties_side_by_side(method, n, dtype, maximize):
     row, col = np.ogrid[:n, :n]
     tied = (row % 64 < 40) | ((row // 64 == col // 64) & (col < row))
     cost = (10 * row + np.where(tied, 0, 1)).astype(dtype) * (-1 if maximize else 1)
-    assert_optimal(lw.solve(cost, method=method, maximize=maximize), cost, maximize=maximize)
+    assert_optimal(solve(cost, method=method, maximize=maximize), cost, maximize=maximize)
 
 
 @pytest.mark.parametrize("dtype", CORE_DTYPES)
@@ -136,7 +136,7 @@ def test_ties_side_by_side(method, n, dtype, maximize):
 @pytest.mark.parametrize("shape", [(65, 65), (130, 200), (300, 300), (200, 120)])
 def test_hundreds_of_rows(method, kind, shape, dtype):
     cost = make_matrix(kind, np.random.default_rng(sum(shape)), *shape, dtype)
-    assert_optimal(lw.solve(cost, method=method), cost)
+    assert_optimal(solve(cost, method=method), cost)
 
 
 @pytest.mark.parametrize("maximize", [False, True])
@@ -145,7 +145,7 @@ def test_hundreds_of_rows(method, kind, shape, dtype):
 def test_hundreds_of_rows_with_unmatched_costs(method, kind, order, maximize):
     cost = np.asarray(make_matrix(kind, np.random.default_rng(7), 150, 110, np.float64), order=order)
     price = float(np.quantile(cost, 0.9 if maximize else 0.1))
-    result = lw.solve(cost, maximize=maximize, unmatched_cost=price, method=method)
+    result = solve(cost, maximize=maximize, unmatched_cost=price, method=method)
     assert_optimal(result, cost, maximize=maximize, unmatched_cost=price)
 
 
@@ -156,10 +156,10 @@ def test_hundreds_of_rows_with_forbidden_pairs(method, share):
     cost[rng.random(cost.shape) < share] = np.inf
     if scipy_objective(cost) is None:
         with pytest.raises(lw.InfeasibleError) as caught:
-            lw.solve(cost, method=method)
+            solve(cost, method=method)
         assert_hall_violator(caught.value, cost)
     else:
-        assert_optimal(lw.solve(cost, method=method), cost)
+        assert_optimal(solve(cost, method=method), cost)
 
 
 @pytest.mark.parametrize(
@@ -173,7 +173,7 @@ def test_a_thousand_rows_are_certified(method, cls, dtype):
         if dtype == np.int32
         else cost.astype(dtype)
     )
-    assert_proven(lw.solve(cost, method=method), cost)
+    assert_proven(solve(cost, method=method), cost)
 
 
 @pytest.mark.slow
@@ -183,4 +183,4 @@ def test_four_thousand_rows_are_certified(method, cls, dtype):
     if method == "jv" and cls == "lowrank:1":
         pytest.skip("rank-one costs take this method minutes")
     cost = lw.instances.generate(cls, 4000, 1).astype(dtype)
-    assert_proven(lw.solve(cost, method=method), cost)
+    assert_proven(solve(cost, method=method), cost)

@@ -183,9 +183,14 @@ class CoreSolve:
         self._arguments = (*sizes, self.u.pointer, self.v.pointer, self._workspace["all"])
         self.after_launch: Callable[[], None] = lambda: None
         self._solved_since_listing = False
-        # Under a time limit: the prices with the best bound between launches, which phases may leave far behind.
-        self._best_v = self._v_like(watch.limited and not self._sample)
+        # Under a time limit, prices that phases may leave far behind: those with the best bound between launches, and
+        # those of the present lists, whose bound comes with the next report.
+        self._kept: Workspace | None = None
+        if watch.limited and not self._sample:
+            sizes_of_v = dict.fromkeys(("best", "listed"), (matrix.cols, matrix.dual_dtype))
+            self._kept = Workspace(context, sizes_of_v, like)
         self._best_bound = -math.inf
+        self._lists_are_fresh = False
 
     def zero_prices(self) -> None:
         """Set `v` to where it must begin when there are more columns than rows."""
@@ -198,7 +203,8 @@ class CoreSolve:
         """List every row under the prices in `v`, in the order of the stream."""
         processors = self.context.info.processors
         self._solved_since_listing = False
-        self._keep_prices(-math.inf)  # their bound comes with the report
+        self._lists_are_fresh = True
+        self._keep("listed", self.v.pointer)
         self._launch("prepare", processors)
         self._launch("list_rows", min(self.matrix.rows, processors * _BLOCKS_A_PROCESSOR))
 
@@ -245,9 +251,9 @@ class CoreSolve:
 
     def improve_duals(self, report: Report) -> bool:
         """After an interruption: the duals with the best bound, unless `report` has it; the matching is lost then."""
-        if self._best_v is None or report.status == OPTIMAL or report.bound >= self._best_bound:
+        if self._kept is None or report.status == OPTIMAL or report.bound >= self._best_bound:
             return False
-        copy_bytes(self.context, self.v.pointer, self._best_v["v"], self.v.nbytes)
+        copy_bytes(self.context, self.v.pointer, self._kept["best"], self.v.nbytes)
         self.list_rows()
         self.launch(OPENING)  # which ends before it has begun, with row minima
         self._read_report()
@@ -261,20 +267,24 @@ class CoreSolve:
         if report.status == CONTRADICTION:
             raise InternalError(f"the searches contradict each other; please report it with the matrix ({report})")
         if not self._sample and report.status in (OPTIMAL, UNFINISHED, STOPPED):
-            if self._best_bound == -math.inf:  # lists are fresh: so is their bound
-                self._best_bound = report.start_bound
-            if report.status == UNFINISHED and report.bound > self._best_bound:
-                self._keep_prices(report.bound)
-            self._watch.learn(max(report.bound, self._best_bound))
+            self._learn(report)
         return report
 
-    def _v_like(self, wanted: bool) -> Workspace | None:
-        return Workspace(self.context, {"v": (self.matrix.cols, self.matrix.dual_dtype)}) if wanted else None
+    def _learn(self, report: Report) -> None:
+        """The bounds, and what they come from."""
+        bounds = [(report.bound, self.v.pointer)] if report.status == UNFINISHED else []
+        if self._lists_are_fresh:
+            bounds.append((report.start_bound, self._kept["listed"] if self._kept else 0))
+        self._lists_are_fresh = False
+        for bound, prices in bounds:
+            if bound > self._best_bound:
+                self._best_bound = bound
+                self._keep("best", prices)
+        self._watch.learn(max(report.bound, self._best_bound))
 
-    def _keep_prices(self, bound: float) -> None:
-        self._best_bound = bound
-        if self._best_v is not None:
-            copy_bytes(self.context, self._best_v["v"], self.v.pointer, self.v.nbytes)
+    def _keep(self, name: str, prices: int) -> None:
+        if self._kept is not None:
+            copy_bytes(self.context, self._kept[name], prices, self.v.nbytes)
 
     def read_row(self, i: int) -> NDArray[Any]:
         """The costs of row i, as they are given."""

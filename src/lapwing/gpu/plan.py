@@ -11,7 +11,13 @@ from lapwing.gpu.orient import is_copied, is_transposed
 from lapwing.plan import Plan
 
 _MOST_ROWS = 1 << 24  # kRowBits of kernels/core_auction.cuh
+_MOST_COLS = 1 << 30  # exits included they are counted in 32 bits
 _NUMBER_BYTES = 8  # of a dual, a partner, a price
+
+
+def _span(cost: GpuArray) -> int:
+    """Elements from the first to the last, gaps between lines included."""
+    return 1 + sum((n - 1) * abs(stride) for n, stride in zip(cost.shape, cost.strides, strict=True))
 
 
 def plan_on_gpu(cost: GpuArray, priced: bool, on_host: bool, info: DeviceInfo, free_bytes: int, why: str = "") -> Plan:
@@ -37,7 +43,12 @@ def plan_on_gpu(cost: GpuArray, priced: bool, on_host: bool, info: DeviceInfo, f
         If it takes more memory than is free.
     """
     rows, cols = cost.shape
-    matrix_bytes = rows * cols * ITEM_BYTES[cost.dtype]
+    matrix_bytes = (rows * cols and _span(cost)) * ITEM_BYTES[cost.dtype]
+    if max(rows, cols) >= _MOST_COLS:
+        raise ArgumentError(
+            f"cost has shape {cost.shape}; a GPU takes fewer than {_MOST_COLS} rows and columns: solve on the CPU with "
+            "device='cpu'"
+        )
     if priced and rows >= _MOST_ROWS:
         raise ArgumentError(
             f"unmatched_cost takes fewer than {_MOST_ROWS} rows on a GPU, got {rows}: solve on the CPU with "
@@ -54,7 +65,7 @@ def plan_on_gpu(cost: GpuArray, priced: bool, on_host: bool, info: DeviceInfo, f
     if on_host:
         reasons.append(f"the matrix is copied to the GPU: {matrix_bytes} bytes")
     if copied:
-        beside += matrix_bytes
+        beside += rows * cols * ITEM_BYTES[cost.dtype]
         reasons.append("the matrix is copied there, since what is read as its rows is not contiguous")
     needed = beside + matrix_bytes * on_host
     if needed > free_bytes:

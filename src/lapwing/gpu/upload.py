@@ -2,8 +2,8 @@
 
 What a program allocates can be moved by the system, so that a GPU cannot read it by itself: the driver copies it
 piece by piece, in one thread, at a fraction of the link's speed. Here several threads do that, each through two pinned
-buffers of its own: one is filled while the other is sent. Lines (rows, or columns where these are contiguous) come to
-lie at multiples of 16 bytes, so that kernels read 16 bytes at once.
+buffers of its own: one is filled while the other is sent. Long lines (rows, or columns where these are contiguous)
+come to lie at multiples of 16 bytes, so that kernels read 16 bytes at once.
 """
 
 from __future__ import annotations
@@ -27,7 +27,8 @@ from lapwing.gpu.device import Context, checked
 
 _BUFFER_BYTES = 8 << 20
 _MOST_THREADS = 8
-_ALIGNMENT = 16  # bytes, of a line on the GPU
+_ALIGNMENT = 16  # bytes, of a line on the GPU,
+_ALIGNED_FROM = 1024  # unless it is shorter than this, where that would take much memory
 
 _Piece = tuple[int, slice, slice]  # bytes from the beginning, lines and places in them
 
@@ -51,7 +52,7 @@ def placed(context: Context, matrix: NDArray[Any]) -> GpuArray:
     item = ITEM_BYTES[dtype]
     by_columns = _by_columns(matrix)
     length = matrix.shape[0] if by_columns else matrix.shape[1]
-    pitch = -(-length * item // _ALIGNMENT) * _ALIGNMENT // item
+    pitch = -(-length * item // _ALIGNMENT) * _ALIGNMENT // item if length * item >= _ALIGNED_FROM else length
     strides = (1, pitch) if by_columns else (pitch, 1)
     place = context.info.ordinal, context.stream_handle
     return GpuArray(None, 0, matrix.shape, strides, dtype, *place, ANY)
@@ -74,7 +75,8 @@ def _rest(view: GpuArray) -> tuple[Any, ...]:
 
 
 def _by_columns(matrix: NDArray[Any]) -> bool:
-    return matrix.strides[1] != matrix.itemsize and matrix.shape[1] > 1
+    down, across = matrix.strides
+    return down == matrix.itemsize and (across != matrix.itemsize or matrix.shape[1] == 1)
 
 
 class _Copier:

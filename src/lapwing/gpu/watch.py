@@ -101,6 +101,8 @@ class Watch:
     ) -> None:
         if self._words is None:
             return
+        if error is not None:  # perhaps after a launch, before the wait for it
+            self._end()
         if self.stopped or self._wanted:
             self._words.write(0, b"\0" * _BYTES)
         with _lock:
@@ -141,10 +143,14 @@ class Watch:
                 if now - began >= _BUSY_SECONDS:
                     time.sleep(_NAP)
         except BaseException:
-            self.stop()
-            while not self._is_done():
-                time.sleep(_NAP)
+            self._end()
             raise
+
+    def _end(self) -> None:
+        """Stop whatever runs, and wait for that."""
+        self.stop()
+        while not self._is_done():
+            time.sleep(_NAP)
 
     def finish(self, matched: int, objective: Callable[[], float]) -> None:
         """Pass on the objective, as minimised, which is asked for only if somebody watches."""

@@ -181,8 +181,9 @@ class Leader {
         int exponent = 0;
         frexp(width_, &exponent);
         const bool whole = Dual(0.5) == Dual(0);
-        auction_.unit = whole ? 1.0 : ldexp(1.0, exponent - Tuning::unit_bits);
-        auction_.units_in_one = 1 / auction_.unit;
+        // Without a width (one column, or ties alone) there is no scale for offers, and nothing to be gained by them.
+        auction_.unit = whole ? 1.0 : width_ > 0 ? ldexp(1.0, exponent - Tuning::unit_bits) : 0.0;
+        auction_.units_in_one = auction_.unit > 0 ? 1 / auction_.unit : 0.0;
     }
 
     // False if prices are so far off that it is better to start elsewhere.
