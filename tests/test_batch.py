@@ -134,9 +134,47 @@ def test_the_first_problem_that_fails_is_named(value, error, words, n, as_list):
     assert caught.value.__notes__ == ["in problem 3 of the batch"]
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.int64])
+@pytest.mark.parametrize("options", [{}, {"maximize": True}, {"unmatched_cost": 40}])
+def test_problems_in_the_corners_of_a_stack(dtype, options):
+    rng = np.random.default_rng(3)
+    costs = (rng.random((30, 9, 7)) * 100).astype(dtype)
+    rows, cols = rng.integers(0, 10, 30), rng.integers(0, 8, 30)
+    for b in range(30 if dtype is np.float32 else 0):
+        costs[b, rows[b] :] = np.nan  # padding is never looked at
+        costs[b, :, cols[b] :] = np.nan
+    batch = lw.solve_batch(costs, row_counts=rows, col_counts=cols.tolist(), certify=True, **options)
+    assert batch.row_to_col.shape == (30, 9) and batch.u.shape == (30, 9) and batch.v.shape == (30, 7)
+    for b in range(30):
+        single = lw.solve(costs[b, : rows[b], : cols[b]], **options)
+        assert batch.objective[b] == single.objective and batch.certificates[b].exact
+        assert (batch.row_to_col[b, rows[b] :] == -1).all()
+        assert (batch.u[b, rows[b] :] == 0).all() and (batch.v[b, cols[b] :] == 0).all()
+    only_rows = lw.solve_batch(costs[:0], row_counts=[])
+    assert only_rows.row_to_col.shape == (0, 9) and only_rows.objective.dtype == batch.objective.dtype
+
+
+def test_an_error_in_the_corner_of_a_stack():
+    costs = np.zeros((3, 4, 4))
+    costs[2, :2, :1] = np.inf
+    lw.solve_batch(costs, row_counts=[4, 4, 2])
+    with pytest.raises(lw.InfeasibleError) as caught:
+        lw.solve_batch(costs, row_counts=[4, 4, 2], col_counts=[4, 4, 1])
+    assert caught.value.__notes__ == ["in problem 2 of the batch"]
+
+
 @pytest.mark.parametrize(
     ("costs", "options", "words"),
     [
+        (
+            np.zeros((2, 3, 4)),
+            {"row_counts": [1]},
+            r"row_counts must be of shape \(2,\), .* got \(1,\)",
+        ),
+        (np.zeros((2, 3, 4)), {"col_counts": [0.5, 1]}, "col_counts must be integers, got dtype float64"),
+        (np.zeros((2, 3, 4)), {"col_counts": [4, 5]}, r"col_counts\[1\] is 5, but costs has 4 along that axis"),
+        (np.zeros((2, 3, 4)), {"row_counts": [-1, 5]}, r"row_counts\[0\] is -1"),
+        ([np.eye(2)], {"row_counts": [2]}, r"for an array \(B, m, n\)"),
         (np.zeros((3, 3)), {}, r"costs must be \(B, m, n\)"),
         (np.zeros((2, 3, 3)), {"unmatched_cost": np.zeros(2)}, r"of shape \(3,\) or \(2, 3\), got \(2,\)"),
         ([np.eye(2)], {"unmatched_cost": [1, 2]}, "a list of 1, one for each problem, got 2"),

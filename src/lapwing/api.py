@@ -155,6 +155,8 @@ def solve_batch(
     *,
     maximize: bool = False,
     unmatched_cost: Any = None,
+    row_counts: Any = None,
+    col_counts: Any = None,
     threads: SupportsIndex | None = None,
     duals: bool = False,
     certify: bool = False,
@@ -170,6 +172,8 @@ def solve_batch(
         For all problems.
     unmatched_cost : None, scalar, or one value a row
         For an array (m,) or (B, m); for a list a scalar or a list with what `solve` takes for each problem.
+    row_counts, col_counts : None or (B,) integers
+        For an array: problem b is ``costs[b, :row_counts[b], :col_counts[b]]``; what lies beyond is not looked at.
     threads : int, optional
         At most so many. Default: all processors.
     duals : bool
@@ -191,15 +195,25 @@ def solve_batch(
     duals = inputs.check_flag(duals, "duals") or certify
     if _is_on_gpu(costs):
         answer: Any = solve_batch_on_gpu(
-            costs, maximize=maximize, unmatched_cost=unmatched_cost, duals=duals, certify=certify
+            costs,
+            maximize=maximize,
+            unmatched_cost=unmatched_cost,
+            row_counts=row_counts,
+            col_counts=col_counts,
+            duals=duals,
+            certify=certify,
         )
         return cast(BatchResult, answer)
     count = inputs.check_threads(threads) or _processors()
     problems: Stack | list[Problem]
     if isinstance(costs, (list, tuple)):
+        if row_counts is not None or col_counts is not None:
+            raise ArgumentError(
+                "row_counts and col_counts are for an array (B, m, n): the matrices of a list have shapes"
+            )
         problems = inputs.make_problems(costs, maximize, unmatched_cost)
     else:
-        problems = inputs.make_stack(costs, maximize, unmatched_cost)
+        problems = inputs.make_stack(costs, maximize, unmatched_cost, row_counts, col_counts)
 
     def refuse(b: int) -> None:
         try:

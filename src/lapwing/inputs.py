@@ -93,14 +93,21 @@ def as_matrix_of(cost: Any, maximize: bool, unmatched_cost: Any, dtypes: Collect
     return matrix
 
 
-def make_stack(costs: Any, maximize: bool = False, unmatched_cost: Any = None) -> Stack:
-    """Check and view problems of one shape.
+def make_stack(
+    costs: Any,
+    maximize: bool = False,
+    unmatched_cost: Any = None,
+    row_counts: Any = None,
+    col_counts: Any = None,
+) -> Stack:
+    """Check and view problems in one array.
 
     Parameters
     ----------
     costs : (B, m, n) real array
     maximize : bool
     unmatched_cost : None, scalar, (m,) or (B, m) array-like
+    row_counts, col_counts : None or (B,) integers
 
     Raises
     ------
@@ -113,8 +120,10 @@ def make_stack(costs: Any, maximize: bool = False, unmatched_cost: Any = None) -
     array = _with_core_dtype(array)
     if not (array.flags.aligned and array.dtype.isnative and all(s % array.itemsize == 0 for s in array.strides)):
         array = _copied(array)
+    rows = None if row_counts is None else check_counts(row_counts, len(array), array.shape[1], "row_counts")
+    cols = None if col_counts is None else check_counts(col_counts, len(array), array.shape[2], "col_counts")
     if unmatched_cost is None:
-        return Stack(array, maximize)
+        return Stack(array, maximize, None, rows, cols)
     prices = np.asarray(unmatched_cost)
     if prices.shape not in ((), (array.shape[1],), array.shape[:2]):
         raise ArgumentError(
@@ -122,7 +131,21 @@ def make_stack(costs: Any, maximize: bool = False, unmatched_cost: Any = None) -
         )
     prices = _as_prices(np.broadcast_to(prices, array.shape[:2]).ravel(), array.shape[0] * array.shape[1], maximize)
     array, prices = _with_prices(array, prices)
-    return Stack(array, maximize, prices.reshape(array.shape[:2]))
+    return Stack(array, maximize, prices.reshape(array.shape[:2]), rows, cols)
+
+
+def check_counts(given: Any, size: int, most: int, name: str) -> NDArray[np.int64]:
+    """The rows or columns of each of `size` problems, from 0 to `most`."""
+    counts = np.asarray(given)
+    if counts.shape != (size,):
+        raise ArgumentError(f"{name} must be of shape ({size},), one for each problem, got {counts.shape}")
+    if counts.dtype.kind not in "iu" and counts.size:
+        raise DtypeError(f"{name} must be integers, got dtype {counts.dtype}")
+    outside = (counts < 0) | (counts > most)
+    if outside.any():
+        b = int(outside.argmax())
+        raise ArgumentError(f"{name}[{b}] is {counts[b]}, but costs has {most} along that axis")
+    return counts.astype(np.int64)
 
 
 def make_problems(costs: Sequence[Any], maximize: bool = False, unmatched_cost: Any = None) -> list[Problem]:

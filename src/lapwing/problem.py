@@ -98,25 +98,36 @@ class Problem:
 
 @dataclass(frozen=True)
 class Stack:
-    """Problems of one shape, stacked.
+    """Problems in one array; of one shape, or each in a corner of its matrix.
 
     Attributes
     ----------
     costs : (B, m, n) array of one of the core's dtypes, aligned, in native byte order
     maximize : bool
     unmatched_cost : (B, m) float64 or int64 array, or None
+    row_counts, col_counts : (B,) int64, or None
+        Problem b is ``costs[b, :row_counts[b], :col_counts[b]]``.
     """
 
     costs: CostArray
     maximize: bool = False
     unmatched_cost: NDArray[Any] | None = None
+    row_counts: NDArray[np.int64] | None = None
+    col_counts: NDArray[np.int64] | None = None
 
     def __len__(self) -> int:
         return int(self.costs.shape[0])
 
     def __getitem__(self, b: int) -> Problem:
-        prices = None if self.unmatched_cost is None else self.unmatched_cost[b]
-        return Problem(DenseCost(self.costs[b]), self.maximize, prices)
+        rows = None if self.row_counts is None else self.row_counts[b]
+        cols = None if self.col_counts is None else self.col_counts[b]
+        prices = None if self.unmatched_cost is None else self.unmatched_cost[b, :rows]
+        return Problem(DenseCost(self.costs[b, :rows, :cols]), self.maximize, prices)
+
+    @property
+    def is_ragged(self) -> bool:
+        """Whether problems have rows and columns of their own."""
+        return self.row_counts is not None or self.col_counts is not None
 
     @property
     def dual_dtype(self) -> np.dtype[Any]:

@@ -89,10 +89,10 @@ class BatchResult:
     Attributes
     ----------
     row_to_col : (B, m) int64, or list of (m_b,) int64
-        -1 where a row is free.
+        -1 where a row is free, or beyond a problem's rows.
     objective : (B,) float64 or int64
     u, v : (B, m) and (B, n), or lists, or None
-        The duals, if they were asked for.
+        The duals, if they were asked for; 0 beyond a problem's rows and columns.
     certificates : list of Certificate, or None
     """
 
@@ -101,6 +101,11 @@ class BatchResult:
     u: NDArray[Any] | list[NDArray[Any]] | None
     v: NDArray[Any] | list[NDArray[Any]] | None
     certificates: list[Certificate] | None
+
+    @property
+    def status(self) -> NDArray[np.int32]:
+        """0 for every problem, as on a GPU: here one without an answer is an error."""
+        return np.zeros(len(self), np.int32)
 
     def __len__(self) -> int:
         return len(self.objective)

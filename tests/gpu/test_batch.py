@@ -20,7 +20,7 @@ DTYPES = ["float32", "float64", "float16", "int8", "int16", "int32", "int64", "u
 ENGINES = {
     "auto": CROSSOVERS,
     "shared": dataclasses.replace(CROSSOVERS, lanes=()),
-    "memory": dataclasses.replace(CROSSOVERS, lanes=(), shared_columns_a_thread=((0, 1),)),
+    "memory": dataclasses.replace(CROSSOVERS, lanes=(), shared_bytes=0),
 }
 
 
@@ -345,13 +345,13 @@ def form(shape, dtype="float32", **changes):
         ((1000, 8, 8), "float32", "solve_in_8_lanes", 64),
         ((1000, 3, 9), "int64", "solve_in_16_lanes", 64),
         ((1000, 32, 32), "float64", "solve_in_32_lanes", 64),
-        ((1000, 33, 33), "float32", "solve_in_shared_1", 64),
-        ((9, 20, 128), "float32", "solve_in_shared_1", 128),
-        ((9, 220, 220), "float32", "solve_in_shared_2", 128),
-        ((9, 220, 220), "float64", "solve_in_memory_1", 224),
-        ((9, 256, 256), "float32", "solve_in_memory_1", 256),
-        ((9, 1024, 1024), "float32", "solve_in_memory_4", 256),
-        ((9, 100, 4096), "float32", "solve_in_memory_8", 512),
+        ((1000, 33, 33), "float32", "solve_in_shared_128", 32),
+        ((9, 20, 128), "float32", "solve_in_shared_128", 32),
+        ((9, 220, 220), "float16", "solve_in_shared_256", 64),
+        ((9, 220, 220), "float32", "solve_in_memory_256", 64),
+        ((9, 256, 256), "float32", "solve_in_memory_256", 64),
+        ((9, 1024, 1024), "float32", "solve_in_memory_1024", 256),
+        ((9, 100, 4096), "float32", "solve_in_memory_4096", 512),
     ],
 )
 def test_engines_by_size(shape, dtype, kernel, threads):

@@ -2,6 +2,9 @@
 #include "batch_cases.hpp"
 
 #define THREADS 64
+#ifndef COLUMNS_A_THREAD
+#define COLUMNS_A_THREAD 4
+#endif
 #include "batch_memory.cu"
 #include "batch_shared.cu"
 #include "batch_stage.cu"
@@ -19,40 +22,41 @@ std::size_t state_bytes(const Batch& batch) {
     const auto rows = static_cast<std::size_t>(priced ? batch.rows : std::min(batch.rows, batch.cols));
     const auto cols = static_cast<std::size_t>(priced ? batch.cols : std::max(batch.rows, batch.cols));
     const std::size_t ring = std::bit_ceil(std::max<std::size_t>(rows, 2));
-    return kMostWarps * (sizeof(Bid) + 2 * sizeof(Nearest)) + rounded(8 * cols) + 2 * rounded(8 * rows) + 16 +
-           2 * rounded(4 * cols) + rounded(4 * rows) + rounded(4 * ring);
+    return 2 * kMostPosts * sizeof(Post) + kMostWarps * (sizeof(Dual) + 8) + 16 + rounded(8 * cols) +
+           2 * rounded(8 * rows) + 2 * rounded(4 * cols) + 2 * rounded(4 * rows) + rounded(4 * ring) +
+           rounded((rows + 31) / 32 * 4);
 }
 std::size_t matrix_bytes(const Batch& batch) {
     const auto rows = static_cast<std::size_t>(batch.rows), cols = static_cast<std::size_t>(batch.cols);
     if (batch.priced != 0) return rows * (cols | 1) * sizeof(Stored);
     return std::min(rows, cols) * (std::max(rows, cols) | 1) * sizeof(Stored);
 }
-unsigned threads_for(const Batch& batch, unsigned each) {
-    const auto cols = static_cast<unsigned>(batch.priced != 0 ? batch.cols : std::max(batch.rows, batch.cols));
-    return std::max(32u, ((cols + each - 1) / each + 31) & ~31u);
-}
-
+template <int COLUMNS>
 void in_shared(const Batch& batch, std::uint64_t seed) {
-    const unsigned blocks = static_cast<unsigned>(batch.count), each = seed % 2 == 0 ? 1 : 2;
-    launch({.grid = {blocks},
-            .block = {threads_for(batch, each)},
+    launch({.grid = {static_cast<unsigned>(batch.count)},
+            .block = {BlockForm<COLUMNS>::threads},
             .shared_bytes = state_bytes(batch) + matrix_bytes(batch),
             .seed = seed},
-           [&] { each == 1 ? solve_block_in_shared<1>(batch) : solve_block_in_shared<2>(batch); });
+           [&] { solve_block_in_shared<COLUMNS>(batch); });
 }
 
+template <int COLUMNS>
 void in_memory(const Batch& batch, std::uint64_t seed) {
-    const unsigned blocks = static_cast<unsigned>(batch.count), each = 1u << seed % 4;
+    const unsigned blocks = static_cast<unsigned>(batch.count);
     std::vector<Stored> staged(static_cast<std::size_t>(batch.count * batch.rows * batch.cols) + 1);
     const unsigned tiles = static_cast<unsigned>((batch.rows + 31) / 32 * ((batch.cols + 31) / 32));
     launch({.grid = {blocks * tiles}, .block = {64}, .seed = seed}, [&] { stage_tile(batch, staged.data(), tiles); });
-    launch({.grid = {blocks}, .block = {threads_for(batch, each)}, .shared_bytes = state_bytes(batch), .seed = seed},
-           [&] {
-               if (each == 1) solve_block_in_memory<1>(batch, staged.data());
-               if (each == 2) solve_block_in_memory<2>(batch, staged.data());
-               if (each == 4) solve_block_in_memory<4>(batch, staged.data());
-               if (each == 8) solve_block_in_memory<8>(batch, staged.data());
-           });
+    launch({.grid = {blocks}, .block = {BlockForm<COLUMNS>::threads}, .shared_bytes = state_bytes(batch), .seed = seed},
+           [&] { solve_block_in_memory<COLUMNS>(batch, staged.data()); });
+}
+
+// Blocks with more threads than the problem needs, too.
+void in_any_shared(const Batch& batch, std::uint64_t seed) {
+    seed % 3 == 0 ? in_shared<256>(batch, seed) : in_shared<128>(batch, seed);
+}
+void in_any_memory(const Batch& batch, std::uint64_t seed) {
+    if (seed % 5 == 0) return in_memory<512>(batch, seed);
+    seed % 5 == 1 ? in_memory<256>(batch, seed) : in_memory<128>(batch, seed);
 }
 
 }  // namespace
@@ -66,7 +70,7 @@ int main(int argc, char** argv) {
         shapes.emplace_back(m, m);
         for (int n = 1; n <= 40 && m <= 40; n += 2 * step) shapes.emplace_back(m, n);
     }
-    run_shapes(shapes, 3, in_shared, seed);
-    run_shapes(shapes, 3, in_memory, seed + 1);
+    run_shapes(shapes, 3, in_any_shared, seed);
+    run_shapes(shapes, 3, in_any_memory, seed + 1);
     return lapwing::test::report();
 }

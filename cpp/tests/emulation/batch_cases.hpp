@@ -227,7 +227,7 @@ inline std::vector<CostKind> cost_kinds() {
         {"uniform", [=](int, int, auto& r) { return whole(100 * random_unit(r)); }},
         {"ties", [](int, int, auto& r) { return std::floor(3 * random_unit(r)); }},
         {"equal", [](int, int, auto&) { return 5.0; }},
-        {"product", [](int i, int j, auto&) { return static_cast<double>((i % 10 + 1) * (j % 11 + 2)); }},
+        {"product", [](int i, int j, auto&) { return static_cast<double>((i * 37 % 101 + 1) * (j * 53 % 97 + 2)); }},
         {"distance",
          [](int i, int j, auto&) {
              return static_cast<double>((i * 7 % 31 - j * 11 % 37) * (i * 7 % 31 - j * 11 % 37) / 16);

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from lapwing import inputs
 from lapwing._core import ABSENT
 from lapwing.errors import ArgumentError, DtypeError
 from lapwing.gpu.arrays import TORCH, GpuArray, empty_array, is_gpu_array, row_major, view_array
@@ -121,16 +122,7 @@ def _counts(context: Context, given: Any, costs: GpuArray, axis: int, name: str)
         if view.dtype in _COUNT_TYPES and view.strides == (1,):
             return view
         return _converted(view, "int64", name)
-    values = np.asarray(given)
-    if values.shape != (size,):
-        raise ArgumentError(f"{name} must be of shape ({size},), one for each problem, got {values.shape}")
-    if values.dtype.kind not in "iu" and values.size:
-        raise DtypeError(f"{name} must be integers, got dtype {values.dtype}")
-    outside = (values < 0) | (values > costs.shape[axis])
-    if outside.any():
-        b = int(outside.argmax())
-        raise ArgumentError(f"{name}[{b}] is {values[b]}, but costs has {costs.shape[axis]} along that axis")
-    return _sent(context, values.astype(np.int64), costs)
+    return _sent(context, inputs.check_counts(given, size, costs.shape[axis], name), costs)
 
 
 # --- prices -------------------------------------------------------------------------------------------------------

@@ -13,9 +13,20 @@ from typing import NamedTuple
 
 from lapwing.errors import ArgumentError
 from lapwing.gpu.arrays import ITEM_BYTES
-from lapwing.gpu.programs import BATCH_LANES, BATCH_MEMORY, BATCH_SHARED, BATCH_STAGE, FLOATS, Program, Variant
+from lapwing.gpu.programs import (
+    BATCH_LANES,
+    BATCH_MEMORY,
+    BATCH_SHARED,
+    BATCH_STAGE,
+    FLOATS,
+    MEMORY_COLUMNS,
+    SHARED_COLUMNS,
+    Program,
+    Variant,
+)
 
 WARP = 32
+_MOST_THREADS = 512  # of a block
 
 # The type that costs are kept as while a block solves: it holds every cost and its negation.
 STORED = {
@@ -33,17 +44,18 @@ class Crossovers:
     ----------
     lanes : (longest side, ...)
         Lanes that solve a problem, by size: one kernel for each.
-    shared_columns_a_thread, memory_columns_a_thread : ((most columns, columns a thread), ...)
-        Fewer threads have faster barriers, more threads read a row faster and bid for more rows at once.
+    shared_bytes : int
+        A block that needs no more of it has its matrix in shared memory. More would leave a multiprocessor few blocks;
+        then L1 and L2 had better keep the matrices of many. Matrices that cannot be used as they lie go to shared
+        memory wherever they fit.
     """
 
     lanes: tuple[int, ...] = (8, 16, 32)
-    shared_columns_a_thread: tuple[tuple[int, int], ...] = ((128, 1), (256, 2))
-    memory_columns_a_thread: tuple[tuple[int, int], ...] = ((256, 1), (512, 2), (2048, 4), (4096, 8))
+    shared_bytes: int = 28 * 1024
 
 
 CROSSOVERS = Crossovers()
-MOST_COLUMNS = CROSSOVERS.memory_columns_a_thread[-1][0]
+MOST_COLUMNS = MEMORY_COLUMNS[-1]
 
 
 class BatchForm(NamedTuple):
@@ -127,28 +139,28 @@ def plan_batch(form: BatchForm, block_shared_bytes: int, crossovers: Crossovers 
     rows, cols = form.solved_shape
     state = state_bytes(rows, cols)
     shared = state + rows * (cols | 1) * ITEM_BYTES[STORED[form.dtype]]
-    if cols <= crossovers.shared_columns_a_thread[-1][0] and shared <= block_shared_bytes:
-        each = _columns_a_thread(cols, crossovers.shared_columns_a_thread)
+    fits = cols <= SHARED_COLUMNS[-1] and shared <= block_shared_bytes
+    if fits and (shared <= crossovers.shared_bytes or not _is_ready(form)):
+        most = _at_least(cols, SHARED_COLUMNS)
         variant = BATCH_SHARED.variant(COST=form.dtype)
-        return BatchPlan(BATCH_SHARED, variant, f"solve_in_shared_{each}", form.problems, _threads(cols, each), shared)
-    if longest > crossovers.memory_columns_a_thread[-1][0] or state > block_shared_bytes:
+        return BatchPlan(BATCH_SHARED, variant, f"solve_in_shared_{most}", form.problems, _threads(most), shared)
+    if longest > MOST_COLUMNS or state > block_shared_bytes:
         raise ArgumentError(
             f"costs has problems of {form.rows} x {form.cols}; batches on a GPU take at most {MOST_COLUMNS} rows and "
             "columns: solve larger problems one after the other with lapwing.solve"
         )
-    each = _columns_a_thread(cols, crossovers.memory_columns_a_thread)
+    most = _at_least(cols, MEMORY_COLUMNS)
     variant = BATCH_MEMORY.variant(COST=STORED[form.dtype])
     stage = None if _is_ready(form) else BATCH_STAGE.variant(COST=form.dtype)
-    name = f"solve_in_memory_{each}"
-    return BatchPlan(BATCH_MEMORY, variant, name, form.problems, _threads(cols, each), state, stage)
+    return BatchPlan(BATCH_MEMORY, variant, f"solve_in_memory_{most}", form.problems, _threads(most), state, stage)
 
 
 def state_bytes(rows: int, cols: int) -> int:
     """Shared memory of a block beside the matrix, for a problem as it is solved (BlockState in batch_block.cuh)."""
     ring = 1 << (max(rows, 2) - 1).bit_length()
-    bids, nearest = 24, 16
-    parts = (8 * cols, 8 * rows, 8 * rows, 16, 4 * cols, 4 * rows, 4 * cols, 4 * ring)
-    return WARP * (bids + 2 * nearest) + sum(-(-part // 16) * 16 for part in parts)
+    posts, post, warps = 2 * WARP, 32, 16
+    parts = (8 * cols, 8 * rows, 8 * rows, 4 * cols, 4 * rows, 4 * cols, 4 * ring, 4 * rows, 4 * -(-rows // WARP))
+    return posts * post + WARP * warps + 16 + sum(-(-part // 16) * 16 for part in parts)
 
 
 def _in_lanes(form: BatchForm, lanes: int) -> BatchPlan:
@@ -158,12 +170,13 @@ def _in_lanes(form: BatchForm, lanes: int) -> BatchPlan:
     return BatchPlan(BATCH_LANES, variant, f"solve_in_{lanes}_lanes", grid, threads, 0)
 
 
-def _columns_a_thread(cols: int, table: tuple[tuple[int, int], ...]) -> int:
-    return next(each for most, each in table if cols <= most)
+def _at_least(cols: int, sizes: tuple[int, ...]) -> int:
+    return next(size for size in sizes if cols <= size)
 
 
-def _threads(cols: int, each: int) -> int:
-    return max(WARP, -(-cols // (each * WARP)) * WARP)
+def _threads(columns: int) -> int:
+    """Of a block (BlockForm in kernels/batch_answer.cuh)."""
+    return min(columns // BATCH_MEMORY.constants["COLUMNS_A_THREAD"], _MOST_THREADS)
 
 
 def _is_ready(form: BatchForm) -> bool:

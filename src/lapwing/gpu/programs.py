@@ -89,13 +89,24 @@ BATCH_LANES = Program(
     {"WARPS": 2},
 )
 
-BATCH_SHARED = Program("batch_shared", "batch_shared.cu", ("solve_in_shared_1", "solve_in_shared_2"), _EVERY_COST)
+# Blocks for at most so many columns: a kernel each (BlockForm in kernels/batch_answer.cuh).
+SHARED_COLUMNS = (128, 256)
+MEMORY_COLUMNS = (128, 256, 512, 1024, 2048, 4096)
+
+BATCH_SHARED = Program(
+    "batch_shared",
+    "batch_shared.cu",
+    tuple(f"solve_in_shared_{columns}" for columns in SHARED_COLUMNS),
+    _EVERY_COST,
+    {"COLUMNS_A_THREAD": 4},
+)
 
 BATCH_MEMORY = Program(
     "batch_memory",
     "batch_memory.cu",
-    ("solve_in_memory_1", "solve_in_memory_2", "solve_in_memory_4", "solve_in_memory_8"),
+    tuple(f"solve_in_memory_{columns}" for columns in MEMORY_COLUMNS),
     {"COST": ("float32", "float64", "int32", "int64")},
+    {"COLUMNS_A_THREAD": 4},
 )
 
 BATCH_STAGE = Program("batch_stage", "batch_stage.cu", ("stage",), _EVERY_COST, {"THREADS": 256})

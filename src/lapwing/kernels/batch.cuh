@@ -109,10 +109,11 @@ struct Problem {
                 batch.maximize != 0,
                 bad};
     }
-    __device__ Stored at(int32 i, int32 j) const {
-        const Stored x = static_cast<Stored>(widened(costs[i * row_stride + j * col_stride]));
+    __device__ Stored minimised(Cost cost) const {
+        const Stored x = static_cast<Stored>(widened(cost));
         return maximize ? opposite(x) : x;
     }
+    __device__ Stored at(int32 i, int32 j) const { return minimised(costs[i * row_stride + j * col_stride]); }
     // Whether neighbours in memory are neighbours in a row.
     __device__ bool rows_are_contiguous() const {
         const int64 along = col_stride < 0 ? -col_stride : col_stride,
@@ -187,11 +188,26 @@ __device__ inline uint32 low_word(double x) {
 __device__ inline int32 high_word(int64 x) { return static_cast<int32>(x >> 32); }
 __device__ inline uint32 low_word(int64 x) { return static_cast<uint32>(x); }
 
+__device__ inline double from_words(double, int32 high, uint32 low) {
+    const int32 sign = high >> 31;
+    return __hiloint2double(high ^ (sign & 0x7fffffff), static_cast<int32>(low) ^ sign);
+}
+__device__ inline int64 from_words(int64, int32 high, uint32 low) {
+    return static_cast<int64>(static_cast<uint64>(static_cast<uint32>(high)) << 32 | low);
+}
+
 __device__ inline int32 warp_min(int32 x) {
 #if defined(LAPWING_EMULATION) || __CUDA_ARCH__ >= 800
     return __reduce_min_sync(kAllLanes, x);
 #else
     return warp_reduce(x, [](int32 a, int32 b) { return a < b ? a : b; });
+#endif
+}
+__device__ inline int32 warp_sum(int32 x) {
+#if defined(LAPWING_EMULATION) || __CUDA_ARCH__ >= 800
+    return __reduce_add_sync(kAllLanes, x);
+#else
+    return warp_reduce(x, [](int32 a, int32 b) { return a + b; });
 #endif
 }
 __device__ inline uint32 warp_or(uint32 x) {
@@ -221,7 +237,9 @@ __device__ inline int32 warp_argmin(D value, uint32 tag) {
     }
     return __ffs(static_cast<int32>(best)) - 1;
 }
+// The smallest value, in every lane.
 template <class D>
 __device__ inline D warp_least(D value) {
-    return __shfl_sync(kAllLanes, value, warp_argmin(value, lane_index()));
+    const int32 high = high_word(value), least = warp_min(high);
+    return from_words(D(0), least, warp_min(high == least ? low_word(value) : ~0u));
 }

@@ -20,10 +20,10 @@ __device__ inline int32 checked(const Batch& batch, int64 b, const Problem& prob
 __device__ inline Dual block_sum(Dual part, const BlockState& state) {
     part = warp_reduce(part, [](Dual a, Dual b) { return a + b; });
     __syncthreads();
-    if (lane_index() == 0) state.nearest[threadIdx.x / 32].distance = part;
+    if (lane_index() == 0) state.parts[threadIdx.x / 32] = part;
     __syncthreads();
     Dual sum = 0;
-    for (uint32 w = 0; w < blockDim.x / 32; ++w) sum += state.nearest[w].distance;
+    for (uint32 w = 0; w < blockDim.x / 32; ++w) sum += state.parts[w];
     return sum;
 }
 
@@ -36,7 +36,7 @@ __device__ void write(const Batch& batch, int64 b, const Problem& problem, const
     Dual part = 0;
     for (int32 i = me; solved && i < problem.rows; i += threads) {
         const int32 j = state.column_of[i];
-        part += user_cost(j >= 0 ? Dual(matrix.row(i)[j]) : state.exit[i], maximize);
+        part += user_cost(j >= 0 ? Dual(matrix.at(matrix.start(i), j)) : state.exit[i], maximize);
     }
     const Dual sum = block_sum(part, state);
     if (me == 0) {
@@ -66,14 +66,22 @@ __device__ void write(const Batch& batch, int64 b, const Problem& problem, const
     }
 }
 
-// Solves and writes problem b, whose costs are in `matrix` and showed these faults. K threads >= cols.
-template <int32 K, class Matrix>
+// Solves and writes problem b, whose costs are in `matrix`. K T >= cols.
+template <int32 K, int32 T, class Matrix>
 __device__ void solve_and_write(const Batch& batch, int64 b, const Problem& problem, const BlockState& state,
-                                const Matrix& matrix, uint32 faults) {
+                                const Matrix& matrix) {
+    const Team<Matrix, T> team(state, matrix, problem.rows, problem.cols, batch.priced != 0);
+    BlockSolver<Matrix, K, T> solver(team);
+    const uint32 faults = solver.reduce_columns(cost_limit(problem.rows, problem.cols));
     int32 status = checked(batch, b, problem, state, faults);
-    if (status == kSolved) {
-        BlockSolver<Matrix> solver(state, matrix, problem.rows, problem.cols, batch.priced != 0);
-        if (!solver.template solve<K>()) status = kInfeasible;
-    }
+    if (status == kSolved && !solver.solve()) status = kInfeasible;
     write(batch, b, problem, state, matrix, status);
 }
+
+// A block for problems of at most so many columns.
+template <int32 COLUMNS>
+struct BlockForm {
+    static constexpr int32 threads = COLUMNS / COLUMNS_A_THREAD < 512 ? COLUMNS / COLUMNS_A_THREAD : 512;
+    static constexpr int32 columns_a_thread = COLUMNS / threads;
+    static constexpr int32 blocks = 512 / threads;  // for which a multiprocessor should have registers
+};

@@ -74,15 +74,27 @@ class LaneSolver {
     __device__ void read() {
         const Dual limit = cost_limit(rows_, cols_);
         const bool along_rows = problem_.rows_are_contiguous();
-        const int32 lines = along_rows ? rows_ : cols_, length = along_rows ? cols_ : rows_;
+        const int32 length = along_rows ? cols_ : rows_, lines = length == 0 ? 0 : along_rows ? rows_ : cols_;
         uint32 faults = 0;
-#pragma unroll 8
-        for (int32 k = 0; k < lines; ++k) {
-            if (me_ >= length) continue;
-            const int32 i = along_rows ? k : me_, j = along_rows ? me_ : k;
-            const Stored x = problem_.at(i, j);
-            faults |= fault_of(x, limit);
-            memory_.cost[i][j] = x;
+        const int64 across = along_rows ? problem_.row_stride : problem_.col_stride;
+        const Cost* const mine = problem_.costs + (lines > 0 ? smaller(me_, length - 1) : 0) *
+                                                      (along_rows ? problem_.col_stride : problem_.row_stride);
+        for (int32 first = 0; __any_sync(kAllLanes, first < lines); first += kLoads) {
+            Cost costs[kLoads];
+#pragma unroll
+            for (int32 k = 0; k < kLoads; ++k) {
+                costs[k] = lines > 0 ? mine[smaller(first + k, lines - 1) * across] : Cost{};
+            }
+            __syncwarp();  // keeps the compiler from loading later: all are in flight together
+#pragma unroll
+            for (int32 k = 0; k < kLoads; ++k) {
+                const int32 line = first + k;
+                const Stored x = problem_.minimised(costs[k]);
+                if (line < lines && me_ < length) {
+                    faults |= fault_of(x, limit);
+                    memory_.cost[along_rows ? line : me_][along_rows ? me_ : line] = x;
+                }
+            }
         }
         exit_ = infinity<Dual>();
         if (me_ < rows_) exit_ = price_of(batch_, b_, me_, limit, faults);
@@ -131,24 +143,21 @@ class LaneSolver {
         const bool bids = (waiting_ >> me_ & 1) != 0;
         Dual first = infinity<Dual>(), second = infinity<Dual>();
         int32 column = 0;
-        if (bids) {
-#pragma unroll 4
-            for (int32 j = 0; j < cols_; ++j) {
-                const Dual x = memory_.cost[me_][j] - memory_.price[j];
-                if (x < first || (x == first && (open >> j & 1) > (open >> column & 1))) {
-                    second = first;
-                    first = x;
-                    column = j;
-                } else if (x < second) {
-                    second = x;
-                }
-            }
+        bool opens = false;  // the column
+#pragma unroll 8
+        for (int32 j = 0; j < cols_; ++j) {
+            const Dual x = memory_.cost[me_][j] - memory_.price[j];
+            const bool is_open = (open >> j & 1) != 0, nearer = x < first || (x == first && is_open && !opens);
+            second = nearer ? first : x < second ? x : second;
+            first = nearer ? x : first;
+            column = nearer ? j : column;
+            opens = nearer ? is_open : opens;
         }
         const bool exits = bids && exit_ < infinity<Dual>() && exit_ <= first;
         if (exit_ < second) second = exit_;
         const Dual price = memory_.price[column];
         const Dual lowered = second < infinity<Dual>() ? price - (second - first) : price;
-        const bool can = bids && !exits && first < infinity<Dual>() && ((open >> column & 1) != 0 || lowered < price);
+        const bool can = bids && !exits && first < infinity<Dual>() && (opens || lowered < price);
         memory_.bid[me_] = lowered;
         __syncwarp();
         const int32 lane = static_cast<int32>(lane_index());
@@ -299,6 +308,7 @@ class LaneSolver {
         }
     }
 
+    static constexpr int32 kLoads = G < 16 ? G : 16;  // in flight of a lane
     static constexpr uint32 kMembers = G == 32 ? kAllLanes : (1u << G % 32) - 1;
 
     const Batch& batch_;

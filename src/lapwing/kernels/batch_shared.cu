@@ -7,10 +7,44 @@
 struct SharedMatrix {
     Stored* costs;
     int32 pitch;  // odd, so that columns are free of bank conflicts
-    __device__ const Stored* row(int32 i) const { return costs + i * pitch; }
+    __device__ int64 start(int32 i) const { return i * pitch; }
+    __device__ Stored at(int64 start, int32 j) const { return costs[static_cast<int32>(start) + j]; }
 };
 
-template <int32 K>
+// Every thread copies costs that are blockDim.x apart in the order of memory, so that neighbours read neighbours.
+__device__ inline void fill(const SharedMatrix& matrix, const Problem& problem) {
+    constexpr int32 kLoads = 8;  // in flight of a thread
+    const bool along_rows = problem.rows_are_contiguous();
+    const int32 lines = along_rows ? problem.rows : problem.cols, length = along_rows ? problem.cols : problem.rows;
+    const int32 me = static_cast<int32>(threadIdx.x), threads = static_cast<int32>(blockDim.x), total = lines * length;
+    if (total == 0) return;
+    const int64 across = along_rows ? problem.row_stride : problem.col_stride,
+                along = along_rows ? problem.col_stride : problem.row_stride;
+    int32 line = me / length, place = me % length;
+    for (int32 first = 0; first < total; first += threads * kLoads) {
+        Cost costs[kLoads];
+        int32 targets[kLoads];
+#pragma unroll
+        for (int32 k = 0; k < kLoads; ++k) {
+            const bool present = line < lines;
+            targets[k] = !present ? kFree : along_rows ? line * matrix.pitch + place : place * matrix.pitch + line;
+            costs[k] = problem.costs[present ? line * across + place * along : 0];
+            line += threads / length;
+            place += threads % length;
+            if (place >= length) {
+                place -= length;
+                ++line;
+            }
+        }
+        __syncwarp();  // keeps the compiler from loading later: all are in flight together
+#pragma unroll
+        for (int32 k = 0; k < kLoads; ++k) {
+            if (targets[k] >= 0) matrix.costs[targets[k]] = problem.minimised(costs[k]);
+        }
+    }
+}
+
+template <int32 COLUMNS>
 __device__ void solve_block_in_shared(const Batch& batch) {
     LAPWING_DYNAMIC_SHARED(memory);
     const int64 b = blockIdx.x;
@@ -18,28 +52,16 @@ __device__ void solve_block_in_shared(const Batch& batch) {
     BlockState state;
     const SharedMatrix matrix{reinterpret_cast<Stored*>(state.carve(memory, problem.rows, problem.cols)),
                               problem.cols | 1};
-    // A warp a line of memory, a lane a cost.
-    const bool along_rows = problem.rows_are_contiguous();
-    const int32 lines = along_rows ? problem.rows : problem.cols, length = along_rows ? problem.cols : problem.rows;
-    const int32 warp = static_cast<int32>(threadIdx.x) / 32, warps = static_cast<int32>(blockDim.x) / 32;
-    const Dual limit = cost_limit(problem.rows, problem.cols);
-    uint32 faults = 0;
-    for (int32 line = warp; line < lines; line += warps) {
-#pragma unroll 4
-        for (int32 k = static_cast<int32>(lane_index()); k < length; k += 32) {
-            const int32 i = along_rows ? line : k, j = along_rows ? k : line;
-            const Stored x = problem.at(i, j);
-            faults |= fault_of(x, limit);
-            matrix.costs[i * matrix.pitch + j] = x;
-        }
-    }
-    solve_and_write<K>(batch, b, problem, state, matrix, faults);
+    fill(matrix, problem);
+    solve_and_write<BlockForm<COLUMNS>::columns_a_thread, BlockForm<COLUMNS>::threads>(batch, b, problem, state,
+                                                                                       matrix);
 }
 
-// At most 64 to 256 columns, as many as threads; at most 512.
-extern "C" __global__ void __launch_bounds__(256, 1) solve_in_shared_1(BATCH_PARAMETERS) {
-    solve_block_in_shared<1>(Batch{BATCH_ARGUMENTS});
+extern "C" __global__ void __launch_bounds__(BlockForm<128>::threads, BlockForm<128>::blocks)
+    solve_in_shared_128(BATCH_PARAMETERS) {
+    solve_block_in_shared<128>(Batch{BATCH_ARGUMENTS});
 }
-extern "C" __global__ void __launch_bounds__(256, 1) solve_in_shared_2(BATCH_PARAMETERS) {
-    solve_block_in_shared<2>(Batch{BATCH_ARGUMENTS});
+extern "C" __global__ void __launch_bounds__(BlockForm<256>::threads, BlockForm<256>::blocks)
+    solve_in_shared_256(BATCH_PARAMETERS) {
+    solve_block_in_shared<256>(Batch{BATCH_ARGUMENTS});
 }

@@ -25,16 +25,22 @@ class BatchAnswer:
     objective: NDArray[Any]
     u: NDArray[Any] | list[NDArray[Any]] | None
     v: NDArray[Any] | list[NDArray[Any]] | None
+    row_counts: NDArray[np.int64] | None = None  # what counts of each row of row_to_col and u ...
+    col_counts: NDArray[np.int64] | None = None  # ... and v
 
     def __getitem__(self, b: int) -> Answer:
         """The answer to problem b, if there are duals."""
         if self.u is None or self.v is None:
             raise ValueError("the duals were not asked for")
-        return Answer("optimal", self.row_to_col[b], self.u[b], self.v[b], {})
+        rows = None if self.row_counts is None else self.row_counts[b]
+        cols = None if self.col_counts is None else self.col_counts[b]
+        return Answer("optimal", self.row_to_col[b][:rows], self.u[b][:rows], self.v[b][:cols], {})
 
 
 def solve_stack(stack: Stack, threads: int, duals: bool, refuse: Refuse) -> BatchAnswer:
-    """Solve problems of one shape."""
+    """Solve problems in one array."""
+    if stack.is_ragged:
+        return _solve_ragged(stack, threads, duals, refuse)
     if stack.costs.size == 0:
         return _empty_stack(stack, refuse)
     prices = stack.unmatched_cost
@@ -45,6 +51,28 @@ def solve_stack(stack: Stack, threads: int, duals: bool, refuse: Refuse) -> Batc
         objective=raw["objective"].view(stack.dual_dtype),
         u=raw["u"].view(stack.dual_dtype).reshape(count, rows) if duals else None,
         v=raw["v"].view(stack.dual_dtype).reshape(count, cols) if duals else None,
+    )
+
+
+def _solve_ragged(stack: Stack, threads: int, duals: bool, refuse: Refuse) -> BatchAnswer:
+    """Solve problems of their own shapes; beyond them row_to_col is -1, and u and v are 0."""
+    listed = solve_list([stack[b] for b in range(len(stack))], threads, duals, refuse)
+    count, rows, cols = stack.costs.shape
+
+    def padded(parts: Any, width: int, fill: int, dtype: Any) -> NDArray[Any]:
+        whole = np.full((count, width), fill, dtype)
+        for line, part in zip(whole, parts, strict=True):
+            line[: len(part)] = part
+        return whole
+
+    dtype = stack.dual_dtype
+    return BatchAnswer(
+        row_to_col=padded(listed.row_to_col, rows, -1, np.int64),
+        objective=listed.objective.astype(dtype),
+        u=padded(listed.u, rows, 0, dtype) if duals else None,
+        v=padded(listed.v, cols, 0, dtype) if duals else None,
+        row_counts=stack.row_counts,
+        col_counts=stack.col_counts,
     )
 
 

@@ -1,0 +1,114 @@
+// What a block knows of its problem, and who its threads are: shared by the stages of batch_block.cuh.
+#pragma once
+
+#include "batch.cuh"
+
+constexpr uint32 kMostWarps = 32;
+constexpr int32 kMostPosts = 32;
+
+// A row that a search looks at.
+struct alignas(16) Post {
+    Dual offset;  // its label less its dual
+    int64 start;  // in the matrix
+    Dual label;   // its distance from the nearest free row; infinity: no post
+    int32 row;
+    int32 root;  // the free row
+};
+// What a row would pay for its nearest column.
+struct Bid {
+    Dual price, raise;
+    int32 column;  // or kFree: none; or kExited: the row stays free
+    int32 row;
+};
+
+// In shared memory; every array by row or column as solved.
+struct BlockState {
+    Dual* price;       // v, by column
+    Dual* row_dual;    // u, by row
+    Dual* exit;        // by row, infinity without prices
+    Dual* parts;       // [kMostWarps], for sums and minima of a block
+    int32* row_of;     // partner of a column, or kFree
+    int32* column_of;  // partner of a row, or kFree, kExited
+    int32* from;       // by column: the row through which a search labelled it
+    int32* queue;      // a ring: the roots of a search; the rows that bid
+    int32* ends;       // by row: of a root, the column where its path ends
+    uint32* reached;   // by row, a bit: a root that has reached a free column
+    int32* counters;   // [2][kMostWarps]
+    int32* waiting;    // [4], the first: how many rows are in the queue
+    Post* posts;       // [2][kMostPosts] of a search ...
+    Bid* bids;         // ... or [kMostWarps], in the same place
+    int32 queue_mask;
+
+    // The bytes that carve() takes, a multiple of 16.
+    __device__ unsigned char* carve(unsigned char* memory, int32 rows, int32 cols) {
+        const int32 ring = 1 << (32 - __clz(larger(rows, 2) - 1));
+        queue_mask = ring - 1;
+        bids = reinterpret_cast<Bid*>(memory);
+        posts = take<Post>(memory, 2 * kMostPosts);
+        parts = take<Dual>(memory, kMostWarps);
+        counters = take<int32>(memory, 2 * kMostWarps);
+        waiting = take<int32>(memory, 4);
+        price = take<Dual>(memory, cols);
+        row_dual = take<Dual>(memory, rows);
+        exit = take<Dual>(memory, rows);
+        row_of = take<int32>(memory, cols);
+        column_of = take<int32>(memory, rows);
+        from = take<int32>(memory, cols);
+        queue = take<int32>(memory, ring);
+        ends = take<int32>(memory, rows);
+        reached = take<uint32>(memory, (rows + 31) / 32);
+        return memory;
+    }
+
+  private:
+    template <class T>
+    __device__ static T* take(unsigned char*& memory, int32 count) {
+        T* const array = reinterpret_cast<T*>(memory);
+        memory += (count * sizeof(T) + 15) / 16 * 16;
+        return array;
+    }
+};
+
+// The T threads of a block and the problem that they solve. A Matrix has the costs as minimised, Stored: start(i) says where
+// row i begins, at(start, j) is its cost in column j.
+template <class Matrix, int32 T>
+struct Team {
+    static constexpr int32 threads = T, warps = T / 32;
+    const BlockState s;
+    const Matrix matrix;
+    const int32 rows, cols;
+    const bool priced;
+    const int32 me, lane, warp;
+
+    __device__ Team(const BlockState& state, const Matrix& m, int32 row_count, int32 col_count, bool has_prices)
+        : s(state), matrix(m), rows(row_count), cols(col_count), priced(has_prices),
+          me(static_cast<int32>(threadIdx.x)), lane(static_cast<int32>(lane_index())), warp(me / 32) {}
+
+    __device__ Stored cost(int32 i, int32 j) const { return matrix.at(matrix.start(i), j); }
+    // Whether every column must be matched, so that prices of free ones may fall, too.
+    __device__ bool is_square() const { return rows == cols && !priced; }
+
+    // All free rows in order, into the queue; how many. All threads call it between barriers.
+    __device__ int32 queue_free_rows() const {
+        if (warp == 0) {
+            int32 count = 0;
+            for (int32 first = 0; first < rows; first += 32) {
+                const int32 i = first + lane;
+                const bool waits = i < rows && s.column_of[i] == kFree;
+                const uint32 all = __ballot_sync(kAllLanes, waits);
+                if (waits) s.queue[count + __popc(all & ((1u << lane) - 1))] = i;
+                count += __popc(all);
+            }
+            if (lane == 0) s.waiting[0] = count;
+        }
+        __syncthreads();
+        return s.waiting[0];
+    }
+    // The smallest of all threads' values, in every thread; after it the block may go on without a barrier once.
+    __device__ Dual least_of_all(Dual value) const {
+        const Dual mine = warp_least(value);
+        if (lane == 0) s.parts[warp] = mine;
+        __syncthreads();
+        return warp_least(lane < warps ? s.parts[lane] : infinity<Dual>());
+    }
+};
