@@ -41,7 +41,7 @@ class Schedule:
 
 
 #: A few rounds without epsilon; and short phases, for an estimate of the optimum.
-OPENING, ESTIMATE = Schedule(0.0, 0.0, 0.25, 8), Schedule(1 / 16, 1 / 1024, 0.25, 24)
+OPENING, ESTIMATE = Schedule(0.0, 0.0, 0.25, 8), Schedule(1 / 16, 1 / 16, 0.25, 12)
 #: Where row and column minima are nearly right, and where lists are far from their final prices.
 UNSTRUCTURED, STRUCTURED = Schedule(1 / 16, 1 / 1024, 0.25, 64), Schedule(16.0, 1 / 1024, 0.5, 120)
 #: For prices of a sample that need not be better than a sample can tell.

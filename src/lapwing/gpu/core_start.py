@@ -41,7 +41,7 @@ _GROWTH = 4  # of the sample, from level to level: a power of two
 _LEAST_ROWS = 2000  # below, a sample costs more than it saves
 _FIRST_SAMPLE = 400  # rows at least, and less than _GROWTH times as many
 _AXIS_SAMPLE = 128  # rows at least, and less than twice as many
-_STRUCTURED_FROM = 0.04  # shortfall of the minima, in list widths a row
+_STRUCTURED_FROM = 0.02  # shortfall of the minima, in list widths a row: uniform costs have 0.01, points 0.035 and more
 _OPENING_LEFT = 32  # if a few rounds without epsilon leave one row of so many, searches do the rest ...
 _SORTED_LEFT = 8  # ... or, where prices come from orders, one of so many: they are good everywhere
 
