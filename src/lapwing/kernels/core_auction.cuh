@@ -34,8 +34,8 @@ struct Nearest {
     Dual first, second;
     uint32 ties;  // lanes whose candidates are nearest
 };
-__device__ inline Dual present_cost(const State& state, Candidate mine) {
-    return mine.col >= 0 ? mine.cost - settled(state.v + mine.col) : infinity<Dual>();
+__device__ inline Dual present_cost(Candidate mine, Dual v) {
+    return mine.col >= 0 ? Dual(mine.cost) - v : infinity<Dual>();
 }
 __device__ inline Nearest find_nearest(Dual x) {
     const uint64 key = ordered(x), first = warp_min(key);
@@ -89,8 +89,9 @@ __device__ inline void offer(const Team& team, const AuctionRun& run) {
         if (j >= 0) __stcg(pick(state.offer, !run.present) + j, uint64(0));  // several may
     });
     for (uint32 base = team.warp(); base < run.count; base += kWarpRows * team.warps()) {
-        int32 i[kWarpRows], col[kWarpRows];
-        Dual tau[kWarpRows], x[kWarpRows];
+        int32 i[kWarpRows];
+        Candidate mine[kWarpRows];
+        Dual tau[kWarpRows], v[kWarpRows];
         const auto there = [&](uint32 r) { return base + r * team.warps() < run.count; };
 #pragma unroll
         for (uint32 r = 0; r < kWarpRows; ++r) {
@@ -99,18 +100,17 @@ __device__ inline void offer(const Team& team, const AuctionRun& run) {
 #pragma unroll
         for (uint32 r = 0; r < kWarpRows; ++r) {
             if (!there(r)) continue;
-            const Candidate mine = load_candidate(state, i[r]);
-            col[r] = mine.col;
-            x[r] = mine.cost;
+            mine[r] = load_candidate(state, i[r]);
             tau[r] = settled(state.tau + i[r]);
         }
 #pragma unroll
         for (uint32 r = 0; r < kWarpRows; ++r) {
-            if (there(r)) x[r] = present_cost(state, {col[r], x[r]});
+            if (there(r) && mine[r].col >= 0) v[r] = settled(state.v + mine[r].col);
         }
 #pragma unroll
         for (uint32 r = 0; r < kWarpRows; ++r) {
-            if (there(r)) offer_for<wide>(team, run, base + r * team.warps(), i[r], col[r], x[r], tau[r]);
+            if (there(r))
+                offer_for<wide>(team, run, base + r * team.warps(), i[r], mine[r].col, present_cost(mine[r], v[r]), tau[r]);
         }
     }
 }
@@ -206,7 +206,7 @@ __device__ inline void derive_u(const Team& team, uint32 count, bool refreshed) 
         const int32 i = refreshed ? settled(state.refresh_rows + index) : static_cast<int32>(index);
         const Candidate mine = load_candidate(state, i);
         const int32 own = __ldcg(state.row_to_col + i);  // which one of the lanes will write
-        const Dual x = present_cost(state, mine);
+        const Dual x = present_cost(mine, mine.col >= 0 ? settled(state.v + mine.col) : Dual(0));
         const Nearest nearest = find_nearest(x);
         const bool keeps = __any_sync(kAllLanes, mine.col == own && own >= 0 && x == nearest.first);
         if (lane_index() != 0) return;

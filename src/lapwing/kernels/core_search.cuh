@@ -36,19 +36,24 @@ template <bool wide, uint32 n>
 __device__ inline void reach(const Team& team, const SearchRun& run, const int32 (&col)[n], const Dual (&x)[n],
                              const uint64 (&known)[n]) {
     const State& state = team.state;
-    bool adds[n];
-    int32 holder[n];
+    uint32 last[n];   // stamp of the fall before
+    int32 holder[n];  // kNoRow: the distance did not fall
 #pragma unroll
     for (uint32 k = 0; k < n; ++k) {
         const uint64 key = as_key(x[k]);
-        adds[k] = false;
-        holder[k] = 0;
+        holder[k] = kNoRow;
+        last[k] = 0;
         if (col[k] < 0 || key > run.cap || key >= known[k]) continue;
         min_in_global(state.distance + col[k], key);  // it falls, perhaps not through us, but in this step
-        const bool within = key <= run.reach;
-        const uint32 last = max_in_global(state.stamp + col[k], stamp(run.number, within));
+        last[k] = max_in_global(state.stamp + col[k], stamp(run.number, key <= run.reach));
         holder[k] = settled(state.col_to_row + col[k]);
-        adds[k] = within && holder[k] >= 0 && (step_of(last) < run.begun || last % 2 == 0);
+    }
+    bool adds[n];
+#pragma unroll
+    for (uint32 k = 0; k < n; ++k) {
+        const uint64 key = as_key(x[k]);
+        adds[k] = holder[k] != kNoRow && key <= run.reach && holder[k] >= 0 &&
+                  (step_of(last[k]) < run.begun || last[k] % 2 == 0);
         if (run.wanted > 1 || holder[k] >= 0) continue;
         if constexpr (wide)
             min_in_global(&state.counts->nearest, key);
@@ -91,9 +96,9 @@ __device__ inline void take_step(const Team& team, const SearchRun& run) {
     const uint32 base = run.done + team.warp();
     const auto there = [&](uint32 r) { return base + r * team.warps() < run.count; };
     Reached at[kWarpRows];
-    int32 col[kWarpRows];
-    Dual x[kWarpRows], u[kWarpRows];
-    uint64 known[kWarpRows];
+    Candidate mine[kWarpRows];
+    Dual u[kWarpRows], v[kWarpRows], x[kWarpRows];
+    uint64 own[kWarpRows], known[kWarpRows];  // distances of the row's own column, and of the candidate
 #pragma unroll
     for (uint32 r = 0; r < kWarpRows; ++r) {
         const uint32 index = base + r * team.warps();
@@ -105,20 +110,23 @@ __device__ inline void take_step(const Team& team, const SearchRun& run) {
     }
 #pragma unroll
     for (uint32 r = 0; r < kWarpRows; ++r) {
-        col[r] = kNone;
         if (!there(r)) continue;
-        const Candidate mine = load_candidate(state, at[r].row);
-        col[r] = mine.col == at[r].col ? kNone : mine.col;
-        x[r] = mine.cost;
+        mine[r] = load_candidate(state, at[r].row);
         u[r] = settled(state.u + at[r].row);
-        known[r] = at[r].col >= 0 ? __ldcg(state.distance + at[r].col) : 0;  // of the row's own column, for now
+        if (at[r].col >= 0) own[r] = __ldcg(state.distance + at[r].col);
+    }
+    int32 col[kWarpRows];
+#pragma unroll
+    for (uint32 r = 0; r < kWarpRows; ++r) {
+        col[r] = there(r) && mine[r].col != at[r].col ? mine[r].col : kNone;
+        if (col[r] < 0) continue;
+        v[r] = settled(state.v + col[r]);
+        known[r] = __ldcg(state.distance + col[r]);
     }
 #pragma unroll
     for (uint32 r = 0; r < kWarpRows; ++r) {
-        if (!there(r)) continue;
-        const Dual distance = from_key<Dual>(known[r]);
-        known[r] = col[r] >= 0 ? __ldcg(state.distance + col[r]) : 0;
-        x[r] = distance + reduced(x[r], col[r] >= 0 ? settled(state.v + col[r]) : Dual(0), u[r]);
+        if (col[r] < 0) continue;
+        x[r] = (at[r].col >= 0 ? from_key<Dual>(own[r]) : Dual(0)) + reduced(Dual(mine[r].cost), v[r], u[r]);
     }
     team.sync();
     if (there(0)) reach<wide>(team, run, col, x, known);

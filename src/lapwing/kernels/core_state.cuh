@@ -361,14 +361,15 @@ __device__ inline T* pick(T* const (&pair)[2], uint32 which) {
     return which ? pair[1] : pair[0];
 }
 
-// A lane's candidate: one place of row i's list.
+// A lane's candidate: one place of row i's list. Its cost as it is kept: several rows' lists are on their way before the first
+// is looked at.
 struct Candidate {
     int32 col;
-    Dual cost;
+    ListCost cost;
 };
 __device__ inline Candidate load_candidate(const State& state, int32 i) {
     const int64 at = static_cast<int64>(i) * kListSize + lane_index();
-    return {settled(state.list_col + at), Dual(settled(state.list_cost + at))};
+    return {settled(state.list_col + at), settled(state.list_cost + at)};
 }
 __device__ inline void prefetch_list(const State& state, int32 i) {
     prefetch(state.list_col + static_cast<int64>(i) * kListSize);
