@@ -148,10 +148,13 @@ class _Solve:
         solve = CoreSolve(self.context, view.matrix, watch, self.like, exit_v=None if exits is None else exits.start_v)
         watch.bound_shift = 0.0 if exits is None else exits.bound_shift
         starter = Start(self.context, watch, self.like)
-        outputs = self._outputs(view, solve)
-        proof = self._proof(view, outputs, exits) if self.options.certify else None
+        concluded: list[tuple[Outputs, Proof | None]] = []
 
-        def conclude() -> None:  # in vain, but soon over, if the solve did not come to its end
+        def conclude() -> None:  # while the GPU solves; in vain, but soon over, if it does not come to its end
+            if not concluded:
+                outputs = self._outputs(view, solve)
+                concluded.append((outputs, self._proof(view, outputs, exits) if self.options.certify else None))
+            outputs, proof = concluded[0]
             solve.deliver(outputs, always=False)
             if proof is not None:
                 proof.start()
@@ -165,6 +168,7 @@ class _Solve:
             raise invalid_cost(view, solve, report.invalid_row)
         if report.status == INFEASIBLE:
             raise no_assignment(view, solve)
+        outputs, proof = concluded[0]
         optimal = report.status == OPTIMAL
         if not optimal:
             outputs, proof = self._interrupted(view, solve, report, outputs, exits)
