@@ -9,6 +9,8 @@ and columns, and so on (kernels/core_start.cu).
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -37,15 +39,15 @@ from lapwing.gpu.workspace import Workspace
 
 _THREADS = CORE_START.constants["THREADS"]
 _GROWTH = 4  # of the sample, from level to level: a power of two
-_LEAST_ROWS = 2000  # below, a sample costs more than it saves
-_FIRST_SAMPLE = 400  # rows at least, and less than _GROWTH times as many
+_LEAST_ROWS = 128  # below, lists are a good part of their rows, and hardly any search is long
+_FIRST_SAMPLE = 400  # rows at least, and less than _GROWTH times as many; matrices with fewer rows do without
 _AXIS_SAMPLE = 128  # rows at least, and less than twice as many
 _SORTED_LEFT = 8  # if prices from orders leave one row of so many after a few rounds, they are good everywhere
 
 
 def sample_bytes(rows: int, cols: int, dtype: str) -> int:
     """Memory for the largest sample, as far as it is not the solve's own."""
-    largest = rows // _GROWTH if rows == cols and rows >= _LEAST_ROWS else 0
+    largest = rows // _GROWTH if rows == cols and rows >= _GROWTH * _FIRST_SAMPLE else 0
     return largest * largest * ITEM_BYTES[dtype] + workspace_bytes(largest, largest, dtype)
 
 
@@ -81,7 +83,7 @@ class Start:
                     return report
             else:
                 self._climb(solve, memory["keys"])
-            return self.run_from(solve, STRUCTURED)
+            return self.run_from(solve, _structured(matrix.rows))
 
     def run_from(self, solve: CoreSolve, schedule: Schedule, most_left: int | None = None) -> Report:
         """List and solve under the prices in `solve.v` (see `CoreSolve.launch`); waits for the end."""
@@ -131,6 +133,8 @@ class Start:
     def _climb(self, solve: CoreSolve, keys: int) -> None:
         """From sample to sample, each solved roughly, up to prices for the whole."""
         run = _run(solve.matrix.rows, _FIRST_SAMPLE, _GROWTH)
+        if run == 1:
+            return
         sample = self._sample(solve.matrix, run)
         self._column_minima(solve.matrix, run, sample.v.pointer, keys)
         while True:
@@ -195,3 +199,9 @@ def _run(rows: int, least: int, growth: int) -> int:
     while rows // (run * growth) >= least:
         run *= growth
     return run
+
+
+def _structured(rows: int) -> Schedule:
+    """The larger a matrix, the farther what phases leave over would have to be searched."""
+    least, most, rows_a_round = STRUCTURED.rounds, 160, 64
+    return replace(STRUCTURED, rounds=min(max(rows // rows_a_round, least), most))

@@ -8,6 +8,7 @@ struct Tuning {
     static constexpr uint32 wide_count = THREADS;  // things to do from which all blocks take part
     static constexpr uint32 opening_left = 32;  // if rounds without epsilon leave one row of so many, searches do the rest
     static constexpr uint32 phase_left = 512;      // a phase ends when one row of so many is free
+    static constexpr uint32 unwanted_share = 8;  // of the free columns, one of so many is not searched for
     static constexpr double strides = 128;         // of a search's reach to begin with, in a list's width
     static constexpr int unit_bits = 30;        // the grid of offers is so many powers of two finer than a list's width
 };
@@ -276,7 +277,7 @@ class Leader {
         __syncwarp();
         search_.cap = kFar;
         search_.present = 0;
-        search_.wanted = square() && search_.free_count > 1 ? search_.free_count / 2 : 1;
+        search_.wanted = square() ? search_.free_count - search_.free_count / Tuning::unwanted_share : 1;
         search_.count = search_.free_count;
         search_.reach = as_key(search_.stride);
         for (;;) {

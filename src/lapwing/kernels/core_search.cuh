@@ -3,7 +3,7 @@
 // One search: distances of columns (reduced costs along alternating paths) from the nearest free row, by label correction. A
 // step looks at the candidates of all rows whose distance fell (the frontier): atomicMin on the columns' distances. It takes
 // the distances from which it looks before any of them falls again, so that what a step does is the same on every run.
-// Distances beyond `cap` are of no interest: the cap falls to where about half as many free columns are reached as rows are
+// Distances beyond `cap` are of no interest: the cap falls to where nearly as many free columns are reached as rows are
 // free. Rows beyond `reach` wait, as in delta-stepping (U. Meyer and P. Sanders, Journal of Algorithms 49, 2003): when nothing
 // else changes, the reach goes on past the nearest of them. So most rows are looked from once, and those beyond the cap
 // never. When nothing changes at all, a row whose list does not reach as far as the cap (its distance + tau - u) is listed
