@@ -2,9 +2,8 @@
 #include "batch_cases.hpp"
 
 #define THREADS 64
-#ifndef COLUMNS_A_THREAD
+#define COLUMNS 128
 #define COLUMNS_A_THREAD 4
-#endif
 #include "batch_memory.cu"
 #include "batch_shared.cu"
 #include "batch_stage.cu"
@@ -31,23 +30,24 @@ std::size_t matrix_bytes(const Batch& batch) {
     if (batch.priced != 0) return rows * (cols | 1) * sizeof(Stored);
     return std::min(rows, cols) * (std::max(rows, cols) | 1) * sizeof(Stored);
 }
-template <int COLUMNS>
+template <int kColumns>
 void in_shared(const Batch& batch, std::uint64_t seed) {
     launch({.grid = {static_cast<unsigned>(batch.count)},
-            .block = {BlockForm<COLUMNS>::threads},
+            .block = {BlockForm<kColumns>::threads},
             .shared_bytes = state_bytes(batch) + matrix_bytes(batch),
             .seed = seed},
-           [&] { solve_block_in_shared<COLUMNS>(batch); });
+           [&] { solve_block_in_shared<kColumns>(batch); });
 }
 
-template <int COLUMNS>
+template <int kColumns>
 void in_memory(const Batch& batch, std::uint64_t seed) {
     const unsigned blocks = static_cast<unsigned>(batch.count);
     std::vector<Stored> staged(static_cast<std::size_t>(batch.count * batch.rows * batch.cols) + 1);
     const unsigned tiles = static_cast<unsigned>((batch.rows + 31) / 32 * ((batch.cols + 31) / 32));
     launch({.grid = {blocks * tiles}, .block = {64}, .seed = seed}, [&] { stage_tile(batch, staged.data(), tiles); });
-    launch({.grid = {blocks}, .block = {BlockForm<COLUMNS>::threads}, .shared_bytes = state_bytes(batch), .seed = seed},
-           [&] { solve_block_in_memory<COLUMNS>(batch, staged.data()); });
+    launch(
+        {.grid = {blocks}, .block = {BlockForm<kColumns>::threads}, .shared_bytes = state_bytes(batch), .seed = seed},
+        [&] { solve_block_in_memory<kColumns>(batch, staged.data()); });
 }
 
 // Blocks with more threads than the problem needs, too.

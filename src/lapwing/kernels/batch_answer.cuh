@@ -79,9 +79,9 @@ __device__ void solve_and_write(const Batch& batch, int64 b, const Problem& prob
 }
 
 // A block for problems of at most so many columns.
-template <int32 COLUMNS>
+template <int32 kColumns>
 struct BlockForm {
-    static constexpr int32 threads = COLUMNS / COLUMNS_A_THREAD < 512 ? COLUMNS / COLUMNS_A_THREAD : 512;
-    static constexpr int32 columns_a_thread = COLUMNS / threads;
+    static constexpr int32 threads = kColumns / COLUMNS_A_THREAD < 512 ? kColumns / COLUMNS_A_THREAD : 512;
+    static constexpr int32 columns_a_thread = kColumns / threads;
     static constexpr int32 blocks = 512 / threads;  // for which a multiprocessor should have registers
 };
