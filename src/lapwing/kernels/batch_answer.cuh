@@ -36,7 +36,7 @@ __device__ void write(const Batch& batch, int64 b, const Problem& problem, const
     Dual part = 0;
     for (int32 i = me; solved && i < problem.rows; i += threads) {
         const int32 j = state.column_of[i];
-        part += user_cost(j >= 0 ? Dual(matrix.at(matrix.start(i), j)) : state.exit[i], maximize);
+        part += user_cost(j >= 0 ? Dual(matrix.line(matrix.start(i))[j]) : state.exit[i], maximize);
     }
     const Dual sum = block_sum(part, state);
     if (me == 0) {

@@ -7,7 +7,7 @@ struct GlobalMatrix {
     const Stored* costs;
     int64 pitch;
     __device__ int64 start(int32 i) const { return i * pitch; }
-    __device__ Stored at(int64 start, int32 j) const { return costs[start + j]; }
+    __device__ const Stored* line(int64 start) const { return costs + start; }
 };
 
 // `staged`: the problems as solved, batch.rows * batch.cols apart, each with its own number of columns as pitch; or null
