@@ -133,7 +133,9 @@ def plan_batch(form: BatchForm, block_shared_bytes: int, crossovers: Crossovers 
     if fits and (shared <= crossovers.shared_bytes or not _is_ready(form)):
         columns = _columns(BATCH_SHARED, cols)
         variant = BATCH_SHARED.variant(COST=form.dtype, COLUMNS=columns)
-        return BatchPlan(BATCH_SHARED, variant, "solve_in_shared", form.problems, _threads(columns), shared)
+        return BatchPlan(
+            BATCH_SHARED, variant, "solve_in_shared", form.problems, _threads(BATCH_SHARED, columns), shared
+        )
     if longest > MOST_COLUMNS or state > block_shared_bytes:
         raise ArgumentError(
             f"costs has problems of {form.rows} x {form.cols}; batches on a GPU take at most {MOST_COLUMNS} rows and "
@@ -142,7 +144,8 @@ def plan_batch(form: BatchForm, block_shared_bytes: int, crossovers: Crossovers 
     columns = _columns(BATCH_MEMORY, cols)
     variant = BATCH_MEMORY.variant(COST=STORED[form.dtype], COLUMNS=columns)
     stage = None if _is_ready(form) else BATCH_STAGE.variant(COST=form.dtype)
-    return BatchPlan(BATCH_MEMORY, variant, "solve_in_memory", form.problems, _threads(columns), state, stage)
+    threads = _threads(BATCH_MEMORY, columns)
+    return BatchPlan(BATCH_MEMORY, variant, "solve_in_memory", form.problems, threads, state, stage)
 
 
 def state_bytes(rows: int, cols: int) -> int:
@@ -165,9 +168,9 @@ def _columns(program: Program, cols: int) -> str:
     return next(size for size in program.choices["COLUMNS"] if cols <= int(size))
 
 
-def _threads(columns: str) -> int:
+def _threads(program: Program, columns: str) -> int:
     """Of a block (BlockForm in kernels/batch_answer.cuh)."""
-    return min(int(columns) // BATCH_MEMORY.constants["COLUMNS_A_THREAD"], _MOST_THREADS)
+    return min(int(columns) // program.constants["COLUMNS_A_THREAD"], _MOST_THREADS)
 
 
 def _is_ready(form: BatchForm) -> bool:

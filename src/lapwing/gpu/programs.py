@@ -95,7 +95,7 @@ BATCH_SHARED = Program(
     "batch_shared.cu",
     ("solve_in_shared",),
     {"COST": FLOATS + INTEGERS, "COLUMNS": ("128", "256")},
-    {"COLUMNS_A_THREAD": 4},
+    {"COLUMNS_A_THREAD": 2},
 )
 
 BATCH_MEMORY = Program(
@@ -103,7 +103,7 @@ BATCH_MEMORY = Program(
     "batch_memory.cu",
     ("solve_in_memory",),
     {"COST": ("float32", "float64", "int32", "int64"), "COLUMNS": ("128", "256", "512", "1024", "2048", "4096")},
-    {"COLUMNS_A_THREAD": 4},
+    {"COLUMNS_A_THREAD": 1},
 )
 
 BATCH_STAGE = Program("batch_stage", "batch_stage.cu", ("stage",), _EVERY_COST, {"THREADS": 256})

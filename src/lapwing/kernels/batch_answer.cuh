@@ -83,5 +83,6 @@ template <int32 kColumns>
 struct BlockForm {
     static constexpr int32 threads = kColumns / COLUMNS_A_THREAD < 512 ? kColumns / COLUMNS_A_THREAD : 512;
     static constexpr int32 columns_a_thread = kColumns / threads;
-    static constexpr int32 blocks = 512 / threads;  // for which a multiprocessor should have registers
+    // For which a multiprocessor should have registers.
+    static constexpr int32 blocks = (columns_a_thread == 1 ? 1024 : 512) / threads;
 };
