@@ -26,7 +26,7 @@ import lapwing as lw
 from benchmarks.harness import SAME_OBJECTIVE, Report, output_path
 from lapwing.gpu.arrays import view_array
 from lapwing.gpu.batch import solve_batch, solve_stack
-from lapwing.gpu.batch_plan import CROSSOVERS, BatchForm, Crossovers, plan_batch
+from lapwing.gpu.batch_plan import CROSSOVERS, Crossovers
 from lapwing.gpu.device import Context
 from lapwing.instances import generate
 
@@ -214,19 +214,9 @@ def half_tiny(count: int, n: int) -> dict[str, Any]:
 
 def engines(n: int) -> dict[str, Crossovers]:
     """Every engine that a size can have, by force."""
-    no_shared = ((0, 1),)
-    found = {}
-    if n <= 32:
-        found["lanes"] = CROSSOVERS
-    for each in (1, 2):
-        if n <= 256 * each:
-            found[f"shared_{each}"] = dataclasses.replace(CROSSOVERS, lanes=(), shared_columns_a_thread=((256, each),))
-    for each in (1, 2, 4, 8):
-        if 32 * each <= max(n, 32) and n <= 512 * each:
-            found[f"memory_{each}"] = dataclasses.replace(
-                CROSSOVERS, lanes=(), shared_columns_a_thread=no_shared, memory_columns_a_thread=((4096, each),)
-            )
-    return found
+    found = {"shared": dataclasses.replace(CROSSOVERS, lanes=(), shared_bytes=1 << 30)} if n <= 240 else {}
+    found["memory"] = dataclasses.replace(CROSSOVERS, lanes=(), shared_bytes=0)
+    return found | ({"lanes": CROSSOVERS} if n <= CROSSOVERS.lanes[-1] else {})
 
 
 def tune(report: Report) -> None:
@@ -238,22 +228,17 @@ def tune(report: Report) -> None:
                 costs = torch.from_numpy(Case(cls, count, n, n).costs()).cuda()
                 row: dict[str, Any] = {"what": "tune", "cls": cls, "n": n, "count": count}
                 for name, crossovers in engines(n).items():
-                    row[name] = engine_ms(costs, crossovers, name)
+                    row[name] = engine_ms(costs, crossovers)
                 times = {name: ms for name, ms in row.items() if isinstance(ms, float)}
                 report.add(row)
                 ranked = sorted(times.items(), key=lambda item: item[1])
                 print(cls, n, count, " ".join(f"{name} {ms:.3f}" for name, ms in ranked), flush=True)
 
 
-def engine_ms(costs: Any, crossovers: Crossovers, name: str) -> float | None:
-    """None where the engine cannot have this size."""
+def engine_ms(costs: Any, crossovers: Crossovers) -> float:
+    """Of a call with the engine that these choose."""
     view = view_array(costs)
-    count, rows, cols = view.shape
-    form = BatchForm(count, rows, cols, view.strides, view.dtype, False, False, False)  # type: ignore[arg-type]
     with Context(view.ordinal, view.stream) as context:
-        kernel = plan_batch(form, context.info.shared_bytes, crossovers).kernel
-        if not kernel.startswith(f"solve_in_{name.split('_')[0]}") and name != "lanes":
-            return None
         return fastest(lambda: solve_stack(context, view, crossovers=crossovers), 3) * 1e3
 
 

@@ -2,8 +2,9 @@
 #include "batch_cases.hpp"
 
 #define THREADS 64
+#define COLUMNS 128
 #ifndef COLUMNS_A_THREAD
-#define COLUMNS_A_THREAD 4
+#define COLUMNS_A_THREAD 1
 #endif
 #include "batch_memory.cu"
 #include "batch_shared.cu"
@@ -31,32 +32,43 @@ std::size_t matrix_bytes(const Batch& batch) {
     if (batch.priced != 0) return rows * (cols | 1) * sizeof(Stored);
     return std::min(rows, cols) * (std::max(rows, cols) | 1) * sizeof(Stored);
 }
-template <int COLUMNS>
+template <int kColumns>
 void in_shared(const Batch& batch, std::uint64_t seed) {
     launch({.grid = {static_cast<unsigned>(batch.count)},
-            .block = {BlockForm<COLUMNS>::threads},
+            .block = {BlockForm<kColumns>::threads},
             .shared_bytes = state_bytes(batch) + matrix_bytes(batch),
             .seed = seed},
-           [&] { solve_block_in_shared<COLUMNS>(batch); });
+           [&] { solve_block_in_shared<kColumns>(batch); });
 }
 
-template <int COLUMNS>
+template <int kColumns>
 void in_memory(const Batch& batch, std::uint64_t seed) {
     const unsigned blocks = static_cast<unsigned>(batch.count);
     std::vector<Stored> staged(static_cast<std::size_t>(batch.count * batch.rows * batch.cols) + 1);
     const unsigned tiles = static_cast<unsigned>((batch.rows + 31) / 32 * ((batch.cols + 31) / 32));
     launch({.grid = {blocks * tiles}, .block = {64}, .seed = seed}, [&] { stage_tile(batch, staged.data(), tiles); });
-    launch({.grid = {blocks}, .block = {BlockForm<COLUMNS>::threads}, .shared_bytes = state_bytes(batch), .seed = seed},
-           [&] { solve_block_in_memory<COLUMNS>(batch, staged.data()); });
+    launch(
+        {.grid = {blocks}, .block = {BlockForm<kColumns>::threads}, .shared_bytes = state_bytes(batch), .seed = seed},
+        [&] { solve_block_in_memory<kColumns>(batch, staged.data()); });
 }
 
-// Blocks with more threads than the problem needs, too.
+// The smallest block, or now and then a larger one. It has at least a warp.
+template <class Solve>
+void in_some_block(const Batch& batch, std::uint64_t seed, Solve solve) {
+    constexpr int kLeast = 32 * COLUMNS_A_THREAD;
+    const int64 cols = batch.priced != 0 ? batch.cols : std::max(batch.rows, batch.cols);
+    if (seed % 11 == 0) return solve(std::integral_constant<int, 4 * kLeast>{});
+    if (cols <= kLeast) return solve(std::integral_constant<int, kLeast>{});
+    if (cols <= 2 * kLeast) return solve(std::integral_constant<int, 2 * kLeast>{});
+    solve(std::integral_constant<int, 3 * kLeast>{});
+}
 void in_any_shared(const Batch& batch, std::uint64_t seed) {
-    seed % 3 == 0 ? in_shared<256>(batch, seed) : in_shared<128>(batch, seed);
+    in_some_block(batch, seed,
+                  [&]<int kColumns>(std::integral_constant<int, kColumns>) { in_shared<kColumns>(batch, seed); });
 }
 void in_any_memory(const Batch& batch, std::uint64_t seed) {
-    if (seed % 5 == 0) return in_memory<512>(batch, seed);
-    seed % 5 == 1 ? in_memory<256>(batch, seed) : in_memory<128>(batch, seed);
+    in_some_block(batch, seed,
+                  [&]<int kColumns>(std::integral_constant<int, kColumns>) { in_memory<kColumns>(batch, seed); });
 }
 
 }  // namespace

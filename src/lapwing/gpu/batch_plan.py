@@ -13,17 +13,7 @@ from typing import NamedTuple
 
 from lapwing.errors import ArgumentError
 from lapwing.gpu.arrays import ITEM_BYTES
-from lapwing.gpu.programs import (
-    BATCH_LANES,
-    BATCH_MEMORY,
-    BATCH_SHARED,
-    BATCH_STAGE,
-    FLOATS,
-    MEMORY_COLUMNS,
-    SHARED_COLUMNS,
-    Program,
-    Variant,
-)
+from lapwing.gpu.programs import BATCH_LANES, BATCH_MEMORY, BATCH_SHARED, BATCH_STAGE, FLOATS, Program, Variant
 
 WARP = 32
 _MOST_THREADS = 512  # of a block
@@ -55,7 +45,7 @@ class Crossovers:
 
 
 CROSSOVERS = Crossovers()
-MOST_COLUMNS = MEMORY_COLUMNS[-1]
+MOST_COLUMNS = int(BATCH_MEMORY.choices["COLUMNS"][-1])
 
 
 class BatchForm(NamedTuple):
@@ -139,20 +129,23 @@ def plan_batch(form: BatchForm, block_shared_bytes: int, crossovers: Crossovers 
     rows, cols = form.solved_shape
     state = state_bytes(rows, cols)
     shared = state + rows * (cols | 1) * ITEM_BYTES[STORED[form.dtype]]
-    fits = cols <= SHARED_COLUMNS[-1] and shared <= block_shared_bytes
+    fits = cols <= int(BATCH_SHARED.choices["COLUMNS"][-1]) and shared <= block_shared_bytes
     if fits and (shared <= crossovers.shared_bytes or not _is_ready(form)):
-        most = _at_least(cols, SHARED_COLUMNS)
-        variant = BATCH_SHARED.variant(COST=form.dtype)
-        return BatchPlan(BATCH_SHARED, variant, f"solve_in_shared_{most}", form.problems, _threads(most), shared)
+        columns = _columns(BATCH_SHARED, cols)
+        variant = BATCH_SHARED.variant(COST=form.dtype, COLUMNS=columns)
+        return BatchPlan(
+            BATCH_SHARED, variant, "solve_in_shared", form.problems, _threads(BATCH_SHARED, columns), shared
+        )
     if longest > MOST_COLUMNS or state > block_shared_bytes:
         raise ArgumentError(
             f"costs has problems of {form.rows} x {form.cols}; batches on a GPU take at most {MOST_COLUMNS} rows and "
             "columns: solve larger problems one after the other with lapwing.solve"
         )
-    most = _at_least(cols, MEMORY_COLUMNS)
-    variant = BATCH_MEMORY.variant(COST=STORED[form.dtype])
+    columns = _columns(BATCH_MEMORY, cols)
+    variant = BATCH_MEMORY.variant(COST=STORED[form.dtype], COLUMNS=columns)
     stage = None if _is_ready(form) else BATCH_STAGE.variant(COST=form.dtype)
-    return BatchPlan(BATCH_MEMORY, variant, f"solve_in_memory_{most}", form.problems, _threads(most), state, stage)
+    threads = _threads(BATCH_MEMORY, columns)
+    return BatchPlan(BATCH_MEMORY, variant, "solve_in_memory", form.problems, threads, state, stage)
 
 
 def state_bytes(rows: int, cols: int) -> int:
@@ -170,13 +163,14 @@ def _in_lanes(form: BatchForm, lanes: int) -> BatchPlan:
     return BatchPlan(BATCH_LANES, variant, f"solve_in_{lanes}_lanes", grid, threads, 0)
 
 
-def _at_least(cols: int, sizes: tuple[int, ...]) -> int:
-    return next(size for size in sizes if cols <= size)
+def _columns(program: Program, cols: int) -> str:
+    """The program's smallest size for so many columns."""
+    return next(size for size in program.choices["COLUMNS"] if cols <= int(size))
 
 
-def _threads(columns: int) -> int:
+def _threads(program: Program, columns: str) -> int:
     """Of a block (BlockForm in kernels/batch_answer.cuh)."""
-    return min(columns // BATCH_MEMORY.constants["COLUMNS_A_THREAD"], _MOST_THREADS)
+    return min(int(columns) // program.constants["COLUMNS_A_THREAD"], _MOST_THREADS)
 
 
 def _is_ready(form: BatchForm) -> bool:

@@ -89,24 +89,21 @@ BATCH_LANES = Program(
     {"WARPS": 2},
 )
 
-# Blocks for at most so many columns: a kernel each (BlockForm in kernels/batch_answer.cuh).
-SHARED_COLUMNS = (128, 256)
-MEMORY_COLUMNS = (128, 256, 512, 1024, 2048, 4096)
-
+# COLUMNS: the most that a problem has as solved.
 BATCH_SHARED = Program(
     "batch_shared",
     "batch_shared.cu",
-    tuple(f"solve_in_shared_{columns}" for columns in SHARED_COLUMNS),
-    _EVERY_COST,
-    {"COLUMNS_A_THREAD": 4},
+    ("solve_in_shared",),
+    {"COST": FLOATS + INTEGERS, "COLUMNS": ("128", "256")},
+    {"COLUMNS_A_THREAD": 2},
 )
 
 BATCH_MEMORY = Program(
     "batch_memory",
     "batch_memory.cu",
-    tuple(f"solve_in_memory_{columns}" for columns in MEMORY_COLUMNS),
-    {"COST": ("float32", "float64", "int32", "int64")},
-    {"COLUMNS_A_THREAD": 4},
+    ("solve_in_memory",),
+    {"COST": ("float32", "float64", "int32", "int64"), "COLUMNS": ("128", "256", "512", "1024", "2048", "4096")},
+    {"COLUMNS_A_THREAD": 1},
 )
 
 BATCH_STAGE = Program("batch_stage", "batch_stage.cu", ("stage",), _EVERY_COST, {"THREADS": 256})

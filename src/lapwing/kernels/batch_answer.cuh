@@ -36,7 +36,7 @@ __device__ void write(const Batch& batch, int64 b, const Problem& problem, const
     Dual part = 0;
     for (int32 i = me; solved && i < problem.rows; i += threads) {
         const int32 j = state.column_of[i];
-        part += user_cost(j >= 0 ? Dual(matrix.at(matrix.start(i), j)) : state.exit[i], maximize);
+        part += user_cost(j >= 0 ? Dual(matrix.line(matrix.start(i))[j]) : state.exit[i], maximize);
     }
     const Dual sum = block_sum(part, state);
     if (me == 0) {
@@ -79,9 +79,10 @@ __device__ void solve_and_write(const Batch& batch, int64 b, const Problem& prob
 }
 
 // A block for problems of at most so many columns.
-template <int32 COLUMNS>
+template <int32 kColumns>
 struct BlockForm {
-    static constexpr int32 threads = COLUMNS / COLUMNS_A_THREAD < 512 ? COLUMNS / COLUMNS_A_THREAD : 512;
-    static constexpr int32 columns_a_thread = COLUMNS / threads;
-    static constexpr int32 blocks = 512 / threads;  // for which a multiprocessor should have registers
+    static constexpr int32 threads = kColumns / COLUMNS_A_THREAD < 512 ? kColumns / COLUMNS_A_THREAD : 512;
+    static constexpr int32 columns_a_thread = kColumns / threads;
+    // For which a multiprocessor should have registers.
+    static constexpr int32 blocks = (columns_a_thread == 1 ? 1024 : 512) / threads;
 };

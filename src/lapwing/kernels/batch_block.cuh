@@ -104,7 +104,7 @@ class BlockSolver {
                 for (int32 r = 0; r < kRows; ++r) {
                     const int64 start = t_.matrix.start(s.queue[smaller(first + r, waiting - 1)]);
 #pragma unroll
-                    for (int32 k = 0; k < kColumns; ++k) costs[r][k] = t_.matrix.at(start, column(begin, k));
+                    for (int32 k = 0; k < kColumns; ++k) costs[r][k] = t_.matrix.line(start)[column(begin, k)];
                 }
                 __syncwarp();  // keeps the compiler from loading later: all are in flight together
 #pragma unroll

@@ -7,12 +7,12 @@ struct GlobalMatrix {
     const Stored* costs;
     int64 pitch;
     __device__ int64 start(int32 i) const { return i * pitch; }
-    __device__ Stored at(int64 start, int32 j) const { return costs[start + j]; }
+    __device__ const Stored* line(int64 start) const { return costs + start; }
 };
 
 // `staged`: the problems as solved, batch.rows * batch.cols apart, each with its own number of columns as pitch; or null
 // if the costs can be used as they lie: Cost is Stored, minimised, with neighbours in a row as solved side by side.
-template <int32 COLUMNS>
+template <int32 kColumns>
 __device__ void solve_block_in_memory(const Batch& batch, const Stored* staged) {
     LAPWING_DYNAMIC_SHARED(memory);
     const int64 b = blockIdx.x;
@@ -22,31 +22,11 @@ __device__ void solve_block_in_memory(const Batch& batch, const Stored* staged) 
     const GlobalMatrix matrix = staged != nullptr
                                     ? GlobalMatrix{staged + b * batch.rows * batch.cols, problem.cols}
                                     : GlobalMatrix{reinterpret_cast<const Stored*>(problem.costs), problem.row_stride};
-    solve_and_write<BlockForm<COLUMNS>::columns_a_thread, BlockForm<COLUMNS>::threads>(batch, b, problem, state,
-                                                                                       matrix);
+    solve_and_write<BlockForm<kColumns>::columns_a_thread, BlockForm<kColumns>::threads>(batch, b, problem, state,
+                                                                                         matrix);
 }
 
-extern "C" __global__ void __launch_bounds__(BlockForm<128>::threads, BlockForm<128>::blocks)
-    solve_in_memory_128(BATCH_PARAMETERS, const Stored* staged) {
-    solve_block_in_memory<128>(Batch{BATCH_ARGUMENTS}, staged);
-}
-extern "C" __global__ void __launch_bounds__(BlockForm<256>::threads, BlockForm<256>::blocks)
-    solve_in_memory_256(BATCH_PARAMETERS, const Stored* staged) {
-    solve_block_in_memory<256>(Batch{BATCH_ARGUMENTS}, staged);
-}
-extern "C" __global__ void __launch_bounds__(BlockForm<512>::threads, BlockForm<512>::blocks)
-    solve_in_memory_512(BATCH_PARAMETERS, const Stored* staged) {
-    solve_block_in_memory<512>(Batch{BATCH_ARGUMENTS}, staged);
-}
-extern "C" __global__ void __launch_bounds__(BlockForm<1024>::threads, BlockForm<1024>::blocks)
-    solve_in_memory_1024(BATCH_PARAMETERS, const Stored* staged) {
-    solve_block_in_memory<1024>(Batch{BATCH_ARGUMENTS}, staged);
-}
-extern "C" __global__ void __launch_bounds__(BlockForm<2048>::threads, BlockForm<2048>::blocks)
-    solve_in_memory_2048(BATCH_PARAMETERS, const Stored* staged) {
-    solve_block_in_memory<2048>(Batch{BATCH_ARGUMENTS}, staged);
-}
-extern "C" __global__ void __launch_bounds__(BlockForm<4096>::threads, BlockForm<4096>::blocks)
-    solve_in_memory_4096(BATCH_PARAMETERS, const Stored* staged) {
-    solve_block_in_memory<4096>(Batch{BATCH_ARGUMENTS}, staged);
+extern "C" __global__ void __launch_bounds__(BlockForm<COLUMNS>::threads, BlockForm<COLUMNS>::blocks)
+    solve_in_memory(BATCH_PARAMETERS, const Stored* staged) {
+    solve_block_in_memory<COLUMNS>(Batch{BATCH_ARGUMENTS}, staged);
 }

@@ -117,7 +117,7 @@ class Auction {
         for (int32 from = t_.lane; from - t_.lane < t_.cols; from += 32 * kUnroll) {
             Stored costs[kUnroll];
 #pragma unroll
-            for (int32 k = 0; k < kUnroll; ++k) costs[k] = t_.matrix.at(start, smaller(from + 32 * k, t_.cols - 1));
+            for (int32 k = 0; k < kUnroll; ++k) costs[k] = t_.matrix.line(start)[smaller(from + 32 * k, t_.cols - 1)];
             __syncwarp();  // keeps the compiler from loading later: all are in flight together
 #pragma unroll
             for (int32 k = 0; k < kUnroll; ++k) {

@@ -136,9 +136,12 @@ class Searches {
         uint32 winner[kGroups];
 #pragma unroll
         for (int32 g = 0; g < kGroups; ++g) winner[g] = warp_min(least[g]);
+        bool is_empty = false;
+#pragma unroll
+        for (int32 g = 0; g < kGroups; ++g) is_empty = is_empty || (t_.lane == g && winner[g] == ~0u);
+        if (is_empty) posts[t_.lane] = nothing();
 #pragma unroll
         for (int32 g = 0; g < kGroups; ++g) {
-            if (winner[g] == ~0u && t_.lane == g) posts[g] = nothing();
             if (slot[g] < 0 || winner[g] != least[g]) continue;
 #pragma unroll
             for (int32 k = g; k < K; k += kGroups) {
@@ -154,10 +157,9 @@ class Searches {
     __device__ void load(Costs& costs, const Post* posts) const {
 #pragma unroll
         for (int32 q = 0; q < kAtOnce; ++q) {
+            const auto mine = t_.matrix.line(posts[q].start) + t_.me;
 #pragma unroll
-            for (int32 k = 0; k < K; ++k) {
-                costs[q][k] = present(k) ? t_.matrix.at(posts[q].start, column(k)) : Stored(0);
-            }
+            for (int32 k = 0; k < K; ++k) costs[q][k] = present(k) ? mine[k * T] : Stored(0);
         }
         __syncwarp();  // keeps the compiler from loading later: all are in flight together
     }

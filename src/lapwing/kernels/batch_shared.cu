@@ -8,7 +8,7 @@ struct SharedMatrix {
     Stored* costs;
     int32 pitch;  // odd, so that columns are free of bank conflicts
     __device__ int64 start(int32 i) const { return i * pitch; }
-    __device__ Stored at(int64 start, int32 j) const { return costs[static_cast<int32>(start) + j]; }
+    __device__ const Stored* line(int64 start) const { return costs + static_cast<int32>(start); }
 };
 
 // Every thread copies costs that are blockDim.x apart in the order of memory, so that neighbours read neighbours.
@@ -44,7 +44,7 @@ __device__ inline void fill(const SharedMatrix& matrix, const Problem& problem) 
     }
 }
 
-template <int32 COLUMNS>
+template <int32 kColumns>
 __device__ void solve_block_in_shared(const Batch& batch) {
     LAPWING_DYNAMIC_SHARED(memory);
     const int64 b = blockIdx.x;
@@ -53,15 +53,11 @@ __device__ void solve_block_in_shared(const Batch& batch) {
     const SharedMatrix matrix{reinterpret_cast<Stored*>(state.carve(memory, problem.rows, problem.cols)),
                               problem.cols | 1};
     fill(matrix, problem);
-    solve_and_write<BlockForm<COLUMNS>::columns_a_thread, BlockForm<COLUMNS>::threads>(batch, b, problem, state,
-                                                                                       matrix);
+    solve_and_write<BlockForm<kColumns>::columns_a_thread, BlockForm<kColumns>::threads>(batch, b, problem, state,
+                                                                                         matrix);
 }
 
-extern "C" __global__ void __launch_bounds__(BlockForm<128>::threads, BlockForm<128>::blocks)
-    solve_in_shared_128(BATCH_PARAMETERS) {
-    solve_block_in_shared<128>(Batch{BATCH_ARGUMENTS});
-}
-extern "C" __global__ void __launch_bounds__(BlockForm<256>::threads, BlockForm<256>::blocks)
-    solve_in_shared_256(BATCH_PARAMETERS) {
-    solve_block_in_shared<256>(Batch{BATCH_ARGUMENTS});
+extern "C" __global__ void __launch_bounds__(BlockForm<COLUMNS>::threads, BlockForm<COLUMNS>::blocks)
+    solve_in_shared(BATCH_PARAMETERS) {
+    solve_block_in_shared<COLUMNS>(Batch{BATCH_ARGUMENTS});
 }

@@ -70,7 +70,7 @@ struct BlockState {
 };
 
 // The T threads of a block and the problem that they solve. A Matrix has the costs as minimised, Stored: start(i) says where
-// row i begins, at(start, j) is its cost in column j.
+// row i begins, line(start) points there.
 template <class Matrix, int32 T>
 struct Team {
     static constexpr int32 threads = T, warps = T / 32;
@@ -84,7 +84,7 @@ struct Team {
         : s(state), matrix(m), rows(row_count), cols(col_count), priced(has_prices),
           me(static_cast<int32>(threadIdx.x)), lane(static_cast<int32>(lane_index())), warp(me / 32) {}
 
-    __device__ Stored cost(int32 i, int32 j) const { return matrix.at(matrix.start(i), j); }
+    __device__ Stored cost(int32 i, int32 j) const { return matrix.line(matrix.start(i))[j]; }
     // Whether every column must be matched, so that prices of free ones may fall, too.
     __device__ bool is_square() const { return rows == cols && !priced; }
 
