@@ -26,7 +26,7 @@ __device__ inline State& set_state(Matrix matrix, Dual* u, Dual* v, unsigned cha
 
 // What every kernel here gets first: cost, rows `row_stride` elements apart; rows <= cols, exits included if there are `prices`
 // (struct Matrix); u: (rows,), v: (cols,), where v starts.
-#define LAPWING_PROBLEM                                                                                          \
+#define LAPWING_PROBLEM                                                                                               \
     const Cost *cost, int64 row_stride, int64 rows, int64 cols, int64 maximize, const Dual *prices, Dual *u, Dual *v, \
         unsigned char *workspace
 #define LAPWING_MATRIX make_matrix(cost, row_stride, rows, cols, maximize, prices)
@@ -48,8 +48,7 @@ extern "C" __global__ void __launch_bounds__(256) prepare(LAPWING_PROBLEM) {
     for (int64 i = first; i < rows; i += step) state.full_search[i] = 0;
 }
 
-extern "C" __global__ void __launch_bounds__(256)
-    list_rows(LAPWING_PROBLEM) {
+extern "C" __global__ void __launch_bounds__(256) list_rows(LAPWING_PROBLEM) {
     State& state = set_state(LAPWING_MATRIX, u, v, workspace);
     for (int64 i = blockIdx.x; i < rows; i += gridDim.x) {
         const bool invalid = list_row<true>(static_cast<int32>(i));
@@ -60,8 +59,8 @@ extern "C" __global__ void __launch_bounds__(256)
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS, 1)
-    solve(LAPWING_PROBLEM, double first_epsilon, double last_epsilon, double epsilon_factor, int64 rounds, int64 opening,
-          double shortfall, int64 most_left, Watch* watch) {
+    solve(LAPWING_PROBLEM, double first_epsilon, double last_epsilon, double epsilon_factor, int64 rounds,
+          int64 opening, double shortfall, int64 most_left, Watch* watch) {
     set_state(LAPWING_MATRIX, u, v, workspace);
     if (threadIdx.x == 0) {
         shared().desk.counts = Counts{};
@@ -73,8 +72,9 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
     } else if (threadIdx.x >= kWarp) {
         assist();
     } else {
-        const Schedule schedule = {first_epsilon, last_epsilon, epsilon_factor, static_cast<uint32>(rounds),
-                                   static_cast<uint32>(opening), shortfall};
+        const Schedule schedule = {
+            first_epsilon, last_epsilon, epsilon_factor, static_cast<uint32>(rounds), static_cast<uint32>(opening),
+            shortfall};
         Leader(schedule, static_cast<uint32>(most_left)).solve();
     }
 }

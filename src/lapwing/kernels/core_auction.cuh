@@ -58,8 +58,8 @@ __device__ inline int32& target_at(const State& state, uint32 which, uint32 inde
 
 // One row offers, by its warp.
 template <bool wide>
-__device__ inline void offer_for(const Team& team, const AuctionRun& run, uint32 index, int32 i,
-                                 int32 col, Dual x, Dual tau) {
+__device__ inline void offer_for(const Team& team, const AuctionRun& run, uint32 index, int32 i, int32 col, Dual x,
+                                 Dual tau) {
     const State& state = team.state;
     const Nearest nearest = find_nearest(x);
     uint32 ties = nearest.ties;
@@ -110,7 +110,8 @@ __device__ inline void offer(const Team& team, const AuctionRun& run) {
 #pragma unroll
         for (uint32 r = 0; r < kWarpRows; ++r) {
             if (there(r))
-                offer_for<wide>(team, run, base + r * team.warps(), i[r], mine[r].col, present_cost(mine[r], v[r]), tau[r]);
+                offer_for<wide>(team, run, base + r * team.warps(), i[r], mine[r].col, present_cost(mine[r], v[r]),
+                                tau[r]);
         }
     }
 }

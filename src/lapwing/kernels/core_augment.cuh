@@ -34,7 +34,8 @@ __device__ inline void find_leaders(const Team& team, const SearchRun& run) {
         const Dual distance = from_key<Dual>(key), u = settled(state.u + i);
         const uint32 row_step = through < 0 ? 0 : step_of(__ldcg(state.stamp + through));
         const Candidate mine = load_candidate(state, i);
-        if (mine.col >= 0 && mine.col != through) lead(state, i, mine.col, Dual(mine.cost), run.cap, row_step, distance, u);
+        if (mine.col >= 0 && mine.col != through)
+            lead(state, i, mine.col, Dual(mine.cost), run.cap, row_step, distance, u);
     });
 }
 // The same for rows all of whose columns were looked at, a block each.

@@ -6,11 +6,12 @@
 // Times are flat in all of these, within a few per cent for factors of two.
 struct Tuning {
     static constexpr uint32 wide_count = THREADS;  // things to do from which all blocks take part
-    static constexpr uint32 opening_left = 32;  // if rounds without epsilon leave one row of so many, searches do the rest
-    static constexpr uint32 phase_left = 512;      // a phase ends when one row of so many is free
+    static constexpr uint32 opening_left =
+        32;  // if rounds without epsilon leave one row of so many, searches do the rest
+    static constexpr uint32 phase_left = 512;    // a phase ends when one row of so many is free
     static constexpr uint32 unwanted_share = 8;  // of the free columns, one of so many is not searched for
-    static constexpr double strides = 128;         // of a search's reach to begin with, in a list's width
-    static constexpr int unit_bits = 30;        // the grid of offers is so many powers of two finer than a list's width
+    static constexpr double strides = 128;       // of a search's reach to begin with, in a list's width
+    static constexpr int unit_bits = 30;  // the grid of offers is so many powers of two finer than a list's width
 };
 
 // From and to global memory, past L1, by one warp.
@@ -147,7 +148,9 @@ class Leader {
         if (lane_index() < 2) counts_.step[lane_index()] = {};
         __syncwarp();
         perform(task, rows, rows > kNarrowRows,
-                rows > kMiddleRows ? gridDim.x : rows > kNarrowRows ? middle_blocks() : 1);
+                rows > kMiddleRows   ? gridDim.x
+                : rows > kNarrowRows ? middle_blocks()
+                                     : 1);
         auction_ = order_.auction;
         search_ = order_.search;
         __syncwarp();

@@ -170,9 +170,8 @@ __device__ inline Dual list_bound(ListScratch& scratch, Dual least, uint32 shari
 __device__ inline uint32 place_among(const ListScratch& scratch, uint32 count, uint32 mine) {
     const Dual x = scratch.value[mine];
     const int32 order = scratch.order[mine];
-    return warp_count(count, [&](uint32 k) {
-        return scratch.value[k] < x || (scratch.value[k] == x && scratch.order[k] < order);
-    });
+    return warp_count(
+        count, [&](uint32 k) { return scratch.value[k] < x || (scratch.value[k] == x && scratch.order[k] < order); });
 }
 
 // Adds ties with `bound` to what was collected until there are kWanted, in tie_order.

@@ -1,35 +1,33 @@
 // What the leader asks a team to do, and where it says so.
 #pragma once
-#include "core_state.cuh"
+#include "core_team.cuh"
 #include "core_watch.cuh"
 
 // Rounds of a phase; what begins a run, and what came of it.
 struct AuctionRun {
-    uint32 count;     // free rows, in rows_at_work[present]
-    uint32 previous;  // how many offered in the round before
-    uint32 present;   // 0 or 1
-    uint32 rounds;    // so far in this phase
+    uint32 count;                // free rows, in rows_at_work[present]
+    uint32 previous;             // how many offered in the round before
+    uint32 present;              // 0 or 1
+    uint32 rounds;               // so far in this phase
     uint32 most_rounds, enough;  // a phase ends after so many rounds, or when so few rows are free
-    uint32 waiting;  // in refresh_rows
-    bool moved;      // in the last round, a price or a row
+    uint32 waiting;              // in refresh_rows
+    bool moved;                  // in the last round, a price or a row
     Dual epsilon;
     double unit;  // of the grid; 1 for integers
     double units_in_one;
     uint64 offers;  // so far
 
-    __device__ bool ended() const {
-        return count <= enough || rounds >= most_rounds || (waiting == 0 && !moved);
-    }
+    __device__ bool ended() const { return count <= enough || rounds >= most_rounds || (waiting == 0 && !moved); }
     // Rows are listed again when every other free row waits for it, or nothing else is left to do.
     __device__ bool refreshes() const { return waiting > 0 && (!moved || waiting * 2 >= count); }
 };
 
 // Steps of a search; what begins a run, and what came of it.
 struct SearchRun {
-    uint32 number;   // of the step; counts on from search to search
-    uint32 count;    // of the frontier, frontier[present]
-    uint32 done;     // so many of it are
-    uint32 begun;    // number of the first step over it
+    uint32 number;  // of the step; counts on from search to search
+    uint32 count;   // of the frontier, frontier[present]
+    uint32 done;    // so many of it are
+    uint32 begun;   // number of the first step over it
     uint32 present;
     uint32 search;  // number of the search
     uint32 free_count;

@@ -184,8 +184,7 @@ __device__ inline uint64 lower_cap(const Team& team, const SearchRun& run) {
     Dual near = 0, far = from_key<Dual>(cap);
     for (uint32 turn = 0; turn < kHalvings; ++turn) {
         const Dual middle = near + (far - near) / 2;
-        const uint32 within =
-            count_free_cols(state, run.free_count, [&](uint64 key) { return key <= as_key(middle); });
+        const uint32 within = count_free_cols(state, run.free_count, [&](uint64 key) { return key <= as_key(middle); });
         if (within >= run.wanted)
             far = middle;
         else

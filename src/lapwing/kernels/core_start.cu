@@ -39,8 +39,7 @@ extern "C" __global__ void __launch_bounds__(THREADS)
     gather(const Cost* cost, int64 row_stride, int64 col_stride, int64 rows, int64 cols, int64 run, Cost* out) {
     for (int64 r = blockIdx.x; r < rows; r += gridDim.x) {
         const Cost* row = cost + sampled_row(r, run) * row_stride;
-        for (int64 c = threadIdx.x; c < cols; c += kThreads)
-            out[r * cols + c] = row[sampled_col(c, run) * col_stride];
+        for (int64 c = threadIdx.x; c < cols; c += kThreads) out[r * cols + c] = row[sampled_col(c, run) * col_stride];
     }
 }
 

@@ -1,23 +1,17 @@
-// What the stages of the core method share on the GPU: the problem, the state with its invariants, and who works on it.
-//
-// A persistent cooperative kernel runs the whole method. The first warp of block 0 leads: it decides, and has everything done
-// by a team: block 0 where few rows are at work, its cluster where there are more, all blocks where there are many. Whoever
-// does not lead waits for an `Order` (core_leader.cuh). Rounds and steps, of which there are thousands, come in runs: the team
-// goes from one to the next by itself, all its threads deciding alike, at two barriers (of a block 0.04 us, of a cluster 0.4
-// to 0.7, of the grid 1 to 2) and some dependent loads (0.15 us each).
+// What the stages of the core method share on the GPU: the problem, and the state with its invariants.
 #pragma once
 #include "common.cuh"
 
-constexpr uint32 kListSize = 32;            // candidates of a row: one for each lane of the warp that works on it
-constexpr uint32 kTeamThreads = THREADS;    // of each block of the persistent kernel
+constexpr uint32 kListSize = 32;          // candidates of a row: one for each lane of the warp that works on it
+constexpr uint32 kTeamThreads = THREADS;  // of each block of the persistent kernel
 constexpr uint32 kTeamWarps = THREADS / kWarp;
-constexpr uint32 kMiddleBlocks = THREADS < 256 ? 2 : 8;   // a cluster, where there are clusters
-constexpr uint32 kWarpRows = 4;                           // rows that a warp has at work at once
-constexpr uint32 kNarrowRows = kWarpRows * kTeamWarps;    // most rows at work in a run of block 0 alone
-constexpr uint32 kMiddleRows = kMiddleBlocks * kNarrowRows;  // of the first blocks
-constexpr uint32 kLine = 32;                // words of a line of the cache
-constexpr uint32 kMostBlocks = 1024;
-constexpr uint32 kOrderBytes = 256;       // room for an Order
+constexpr uint32 kMiddleBlocks = THREADS < 256 ? 2 : 8;      // a cluster, where there are clusters
+constexpr uint32 kWarpRows = 4;                              // rows that a warp has at work at once
+constexpr uint32 kNarrowRows = kWarpRows * kTeamWarps;       // most rows at work in a run of block 0 alone
+constexpr uint32 kMiddleRows = kMiddleBlocks * kNarrowRows;  // of its cluster
+constexpr uint32 kMostBlocks = 1024;                         // of a grid
+constexpr uint32 kLine = 32;                                 // words of a line of the cache
+constexpr uint32 kOrderBytes = 256;                          // room for an Order
 constexpr int32 kNone = -1;
 constexpr int32 kNoRow = 0x7fffffff;
 constexpr uint64 kFar = ~0ull;  // a distance that was not found
@@ -94,7 +88,8 @@ enum class Status : int64 { optimal = 0, infeasible = 1, invalid = 2, contradict
 struct StepCounts {
     uint32 next;     // rows that go on: free ones in an auction, the next frontier in a search
     uint32 refresh;  // in refresh_rows
-    uint32 event;    // not 0 if, in an auction, a price moved or a row was matched; in a search, a free column came nearer
+    uint32
+        event;  // not 0 if, in an auction, a price moved or a row was matched; in a search, a free column came nearer
 };
 
 // Counts of the lists below. Block 0 keeps them in its shared memory, and in global memory while all blocks add to them.
@@ -118,15 +113,15 @@ struct alignas(8) Reached {
 // What is said about a solve, in this order to Python too (gpu/core.py).
 struct Report {
     int64 status;
-    int64 invalid_row;              // the first with a cost that is not valid; no such row: at least `rows`
-    int64 free_rows;                // if infeasible: these rows, and those of the columns with a distance, have these columns alone
-    int64 phases, rounds, offers;   // of the auction
-    int64 searches, steps, scans;   // of the searches; scans are of lists
-    int64 refreshes, full_rows;     // rows listed again, and rows all of whose columns a search looked at
-    int64 left;                     // free rows after the auction
-    int64 empty_row;                // the first that has no column at all; no such row: at least `rows`
-    double width;                   // of a list, tau - first: the median of some rows
-    double start_bound, bound;      // the dual objective at the start and at the end, up to rounding
+    int64 invalid_row;  // the first with a cost that is not valid; no such row: at least `rows`
+    int64 free_rows;    // if infeasible: these rows, and those of the columns with a distance, have these columns alone
+    int64 phases, rounds, offers;  // of the auction
+    int64 searches, steps, scans;  // of the searches; scans are of lists
+    int64 refreshes, full_rows;    // rows listed again, and rows all of whose columns a search looked at
+    int64 left;                    // free rows after the auction
+    int64 empty_row;               // the first that has no column at all; no such row: at least `rows`
+    double width;                  // of a list, tau - first: the median of some rows
+    double start_bound, bound;     // the dual objective at the start and at the end, up to rounding
 };
 
 struct State {
@@ -159,8 +154,8 @@ struct State {
     Dual* row_distance;   // of rows in refresh_rows
     Dual* full_distance;  // at which all of the row's columns were looked at in search `full_search`
     uint32* full_search;
-    int32* claim;  // by free row: the free column that it is matched to
-    int32* roots;  // of each of met_cols the free row whose tree it is in, or kNone
+    int32* claim;     // by free row: the free column that it is matched to
+    int32* roots;     // of each of met_cols the free row whose tree it is in, or kNone
     uint32* barrier;  // of the grid; a line later, of the first blocks
     double* partial;  // sums, by block
     Counts* counts;
@@ -213,125 +208,6 @@ struct State {
         base += (count * sizeof(T) + 255) / 256 * 256;
     }
 };
-
-__device__ inline uint32 middle_blocks() { return gridDim.x < kMiddleBlocks ? gridDim.x : kMiddleBlocks; }
-// Waits for the first blocks, as grid_barrier does for all.
-__device__ inline void middle_barrier(uint32* arrivals) {
-#if !defined(LAPWING_EMULATION) && __CUDA_ARCH__ >= 900
-    __syncwarp();
-    cluster_barrier();
-#else
-    grid_barrier(arrivals, middle_blocks());
-#endif
-}
-
-// Who carries out an order: the first `blocks` blocks; `wide` unless it is block 0 alone, which counts in its shared memory.
-// References are to shared memory, and known to be when inlined.
-struct Team {
-    State& state;
-    Counts& own;  // of block 0
-    bool wide;
-    uint32 blocks;
-
-    // Neighbouring warps are of different blocks, so that all processors share in what is little.
-    __device__ uint32 warp() const {
-        const uint32 mine = threadIdx.x / kWarp;
-        return wide ? mine * blocks + blockIdx.x : mine;
-    }
-    __device__ uint32 warps() const { return wide ? blocks * kTeamWarps : kTeamWarps; }
-    __device__ uint32 thread() const { return warp() * kWarp + threadIdx.x % kWarp; }
-    __device__ uint32 threads() const { return warps() * kWarp; }
-    __device__ uint32 block() const { return wide ? blockIdx.x : 0; }
-    // All that the team wrote before is seen by all of it after.
-    __device__ void sync() const {
-        if (!wide) {
-            __syncthreads();
-        } else if (blocks < gridDim.x) {
-            middle_barrier(state.barrier + kLine);
-        } else {
-            grid_barrier(state.barrier, blocks);
-        }
-    }
-    // body(index) for each index below count, a thread each.
-    template <class Body>
-    __device__ void each(uint32 count, Body body) const {
-#pragma unroll 1
-        for (uint32 index = thread(); index < count; index += threads()) body(index);
-    }
-    // body(index) with whole warps, so that it may use warp operations; index may be count and more.
-    template <class Body>
-    __device__ void each_converged(uint32 count, Body body) const {
-#pragma unroll 1
-        for (uint32 index = thread(); index - lane_index() < count; index += threads()) body(index);
-    }
-    // body(index) for each index below count, a warp each.
-    template <class Body>
-    __device__ void each_by_warp(uint32 count, Body body) const {
-#pragma unroll 1
-        for (uint32 index = warp(); index < count; index += warps()) body(index);
-    }
-};
-
-// Adds to a count, and returns it as it was; wide: one in global memory.
-template <bool wide>
-__device__ inline uint32 add_count(uint32* count, uint32 more) {
-    return wide ? add_in_global(count, more) : add_in_shared(count, more);
-}
-// Places in a list for the lanes that want one, by its count. All lanes of a warp call it. The order of a list is left to
-// chance; nothing that is computed depends on it.
-template <bool wide>
-__device__ inline uint32 take_place(uint32* count, bool wants) {
-    const uint32 wanting = __ballot_sync(kAllLanes, wants);
-    if (wanting == 0) return 0;
-    const uint32 lane = lane_index();
-    uint32 base = 0;
-    if (lane == 0) base = add_count<wide>(count, __popc(wanting));
-    return __shfl_sync(kAllLanes, base, 0) + __popc(wanting & ((1u << lane) - 1));
-}
-__device__ inline uint32 take_place(const Team& team, uint32 Counts::* count, bool wants) {
-    return team.wide ? take_place<true>(&(team.state.counts->*count), wants)
-                     : take_place<false>(&(team.own.*count), wants);
-}
-// Adds `item` to a list, unless it is negative. All lanes of a warp call it.
-__device__ inline void append(const Team& team, int32* list, uint32 Counts::* count, int32 item) {
-    const uint32 place = take_place(team, count, item >= 0);
-    if (item >= 0) list[place] = item;
-}
-// Sets a flag to 1. All lanes of a warp call it.
-__device__ inline void raise(uint32* flag, bool raised) {
-    if (__any_sync(kAllLanes, raised) && lane_index() == 0) atomicExch(flag, 1u);
-}
-// The counts of the present step of a run, or the next one's.
-template <bool wide>
-__device__ inline StepCounts& counts_of(const Team& team, uint32 step) {
-    if constexpr (wide)
-        return team.state.counts->step[step % 2];
-    else
-        return team.own.step[step % 2];
-}
-// As they stand after a barrier; every thread gets them.
-template <bool wide>
-__device__ inline StepCounts read_counts(const Team& team, uint32 step) {
-    const StepCounts& counts = counts_of<wide>(team, step);
-    if constexpr (!wide) return counts;
-    return {__ldcg(&counts.next), __ldcg(&counts.refresh), __ldcg(&counts.event)};
-}
-// Between the barriers of a step.
-template <bool wide>
-__device__ inline void reset_next_counts(const Team& team, uint32 step) {
-    if (blockIdx.x == 0 && threadIdx.x == 0) {
-        StepCounts& counts = counts_of<wide>(team, step + 1);
-        counts.next = counts.refresh = counts.event = 0;
-    }
-}
-
-// Whether a team goes on with so many rows at work. It keeps them a while when it would not be called for them.
-template <bool wide>
-__device__ inline bool suits(const Team& team, uint32 rows) {
-    if (!wide) return rows <= kNarrowRows;
-    return rows > (team.blocks < gridDim.x ? kNarrowRows / 2 : kMiddleRows / 2) &&
-           (rows <= kMiddleRows || team.blocks == gridDim.x);
-}
 
 // Distances are never negative: their bits order as they do.
 __device__ inline uint64 as_key(double x) { return static_cast<uint64>(__double_as_longlong(x)); }
