@@ -72,11 +72,8 @@ __device__ inline uint64 best_in_block(uint64 (&keys)[2][kMostWarps], uint64 min
     __syncthreads();
     return mine;
 }
-// Packs of 16 bytes that a thread has on their way at once: many where a kernel does nothing but list rows.
-template <bool frozen>
-constexpr int32 kPacksAhead = !frozen             ? 1
-                              : sizeof(Cost) >= 4 ? 4
-                                                  : sizeof(Cost);
+// Packs of 16 bytes that a thread has on their way at once; small costs have many prices.
+constexpr int32 kPacksAhead = sizeof(Cost) >= 4 ? 4 : sizeof(Cost);
 
 // The prices of a pack's columns. `frozen`: no one writes prices while the kernel runs, so that L1 may keep them.
 template <bool frozen>
@@ -97,23 +94,25 @@ __device__ void for_share(const State& state, int32 i, F f) {
     const Matrix& matrix = state.matrix;
     const Cost* row = matrix.row(i);
     const int32 cols = matrix.real_cols(), packs = matrix.aligned() ? cols / size : 0;
-    for (int32 base = threadIdx.x; base < packs; base += kPacksAhead<frozen> * blockDim.x) {
-        Pack<Cost> pack[kPacksAhead<frozen>];
+    for (int32 base = threadIdx.x; base < packs; base += kPacksAhead * blockDim.x) {
+        Pack<Cost> pack[kPacksAhead];
+        Dual v[kPacksAhead][size];
 #pragma unroll
-        for (int32 a = 0; a < kPacksAhead<frozen>; ++a) {
-            const int32 p = base + a * blockDim.x;
-            if (p < packs) pack[a] = load_pack(row + p * static_cast<int64>(size));
-        }
-#pragma unroll
-        for (int32 a = 0; a < kPacksAhead<frozen>; ++a) {
+        for (int32 a = 0; a < kPacksAhead; ++a) {
             const int32 p = base + a * blockDim.x;
             if (p >= packs) break;
-            Dual v[size];
-            load_prices<frozen>(state.v + p * size, v);
+            pack[a] = load_pack(row + p * static_cast<int64>(size));
+            if (!frozen) load_prices<frozen>(state.v + p * size, v[a]);  // from afar, so early
+        }
+#pragma unroll
+        for (int32 a = 0; a < kPacksAhead; ++a) {
+            const int32 p = base + a * blockDim.x;
+            if (p >= packs) break;
+            if (frozen) load_prices<frozen>(state.v + p * size, v[a]);
 #pragma unroll
             for (int32 k = 0; k < size; ++k) {
                 const Dual cost = matrix.minimised(pack[a].values[k]);
-                f(p * size + k, cost, cost - v[k]);
+                f(p * size + k, cost, cost - v[a][k]);
             }
         }
     }
