@@ -59,7 +59,8 @@ def torch(monkeypatch):
         strided="strided",
         empty=empty,
         made=made,
-        cuda=SimpleNamespace(current_stream=lambda ordinal: SimpleNamespace(cuda_stream=100 + ordinal)),
+        _C=SimpleNamespace(_cuda_getCurrentRawStream=lambda ordinal: 100 + ordinal),
+        device=lambda kind, ordinal: f"{kind}:{ordinal}",
         **{name: name for name in ITEM_BYTES},
     )
     monkeypatch.setitem(sys.modules, "torch", module)
