@@ -74,7 +74,7 @@ def test_torch(torch):
     assert (array.shape, array.strides, array.dtype) == ((3, 5), (10, 2), "bfloat16")
     assert (array.pointer, array.ordinal, array.stream, array.library) == (4096, 1, 101, TORCH)
     assert array.owner is tensor and array.nbytes == 30
-    context = SimpleNamespace(info=SimpleNamespace(ordinal=1))
+    context = SimpleNamespace(info=SimpleNamespace(ordinal=1), stream_handle=101)
     made = empty_array(context, (4,), "int64", array)
     assert torch.made == ["cuda:1"] and made.dtype == "int64"
     assert made.library.handed_over(context, made) is made.owner
