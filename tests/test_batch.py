@@ -150,6 +150,7 @@ def test_problems_in_the_corners_of_a_stack(dtype, options):
         assert batch.objective[b] == single.objective and batch.certificates[b].exact
         assert (batch.row_to_col[b, rows[b] :] == -1).all()
         assert (batch.u[b, rows[b] :] == 0).all() and (batch.v[b, cols[b] :] == 0).all()
+    assert batch.status.tolist() == [0] * 30
     only_rows = lw.solve_batch(costs[:0], row_counts=[])
     assert only_rows.row_to_col.shape == (0, 9) and only_rows.objective.dtype == batch.objective.dtype
 

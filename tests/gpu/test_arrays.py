@@ -59,7 +59,8 @@ def torch(monkeypatch):
         strided="strided",
         empty=empty,
         made=made,
-        cuda=SimpleNamespace(current_stream=lambda ordinal: SimpleNamespace(cuda_stream=100 + ordinal)),
+        _C=SimpleNamespace(_cuda_getCurrentRawStream=lambda ordinal: 100 + ordinal),
+        device=lambda kind, ordinal: f"{kind}:{ordinal}",
         **{name: name for name in ITEM_BYTES},
     )
     monkeypatch.setitem(sys.modules, "torch", module)
@@ -73,7 +74,7 @@ def test_torch(torch):
     assert (array.shape, array.strides, array.dtype) == ((3, 5), (10, 2), "bfloat16")
     assert (array.pointer, array.ordinal, array.stream, array.library) == (4096, 1, 101, TORCH)
     assert array.owner is tensor and array.nbytes == 30
-    context = SimpleNamespace(info=SimpleNamespace(ordinal=1))
+    context = SimpleNamespace(info=SimpleNamespace(ordinal=1), stream_handle=101)
     made = empty_array(context, (4,), "int64", array)
     assert torch.made == ["cuda:1"] and made.dtype == "int64"
     assert made.library.handed_over(context, made) is made.owner

@@ -4,7 +4,7 @@
 #define THREADS 64
 #define COLUMNS 128
 #ifndef COLUMNS_A_THREAD
-#define COLUMNS_A_THREAD 1
+#define COLUMNS_A_THREAD 2
 #endif
 #include "batch_memory.cu"
 #include "batch_shared.cu"
@@ -52,23 +52,12 @@ void in_memory(const Batch& batch, std::uint64_t seed) {
         [&] { solve_block_in_memory<kColumns>(batch, staged.data()); });
 }
 
-// The smallest block, or now and then a larger one. It has at least a warp.
-template <class Solve>
-void in_some_block(const Batch& batch, std::uint64_t seed, Solve solve) {
-    constexpr int kLeast = 32 * COLUMNS_A_THREAD;
-    const int64 cols = batch.priced != 0 ? batch.cols : std::max(batch.rows, batch.cols);
-    if (seed % 11 == 0) return solve(std::integral_constant<int, 4 * kLeast>{});
-    if (cols <= kLeast) return solve(std::integral_constant<int, kLeast>{});
-    if (cols <= 2 * kLeast) return solve(std::integral_constant<int, 2 * kLeast>{});
-    solve(std::integral_constant<int, 3 * kLeast>{});
-}
+// The smallest block, or now and then a larger one.
 void in_any_shared(const Batch& batch, std::uint64_t seed) {
-    in_some_block(batch, seed,
-                  [&]<int kColumns>(std::integral_constant<int, kColumns>) { in_shared<kColumns>(batch, seed); });
+    seed % 11 == 0 ? in_shared<256>(batch, seed) : in_shared<128>(batch, seed);
 }
 void in_any_memory(const Batch& batch, std::uint64_t seed) {
-    in_some_block(batch, seed,
-                  [&]<int kColumns>(std::integral_constant<int, kColumns>) { in_memory<kColumns>(batch, seed); });
+    seed % 11 == 0 ? in_memory<256>(batch, seed) : in_memory<128>(batch, seed);
 }
 
 }  // namespace

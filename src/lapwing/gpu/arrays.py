@@ -138,7 +138,7 @@ class Torch:
             tensor.stride(),
             _dtype_name(str(tensor.dtype).removeprefix("torch.")),
             ordinal,
-            torch.cuda.current_stream(ordinal).cuda_stream,
+            torch._C._cuda_getCurrentRawStream(ordinal),  # as PyTorch's own compiled code does: no object is made
             self,
         )
 

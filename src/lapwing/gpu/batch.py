@@ -186,30 +186,21 @@ class BatchArrays:
 
     def __init__(self, context: Context, costs: GpuArray, dual_dtype: str, duals: bool, certify: bool) -> None:
         count, rows, cols = costs.shape
-        self.arrays: list[Any] = []
-        self.pointers: list[int] = []
-        self._add(context, costs, (count, rows), "int64")
-        self._add(context, costs, (count,), dual_dtype)
-        self._add(context, costs, (count,), "int32")
-        for shape in ((count, rows), (count, cols)):
-            if duals:
-                self._add(context, costs, shape, dual_dtype)
-            else:
-                self.arrays.append(None)
-                self.pointers.append(0)
-        for dtype in (dual_dtype, dual_dtype, "int32"):
-            if certify:
-                self._add(context, costs, (count,), dtype)
-
-    def _add(self, context: Context, costs: GpuArray, shape: tuple[int, ...], dtype: str) -> None:
+        wanted = [((count, rows), "int64"), ((count,), dual_dtype), ((count,), "int32")]
+        if duals:
+            wanted += [((count, rows), dual_dtype), ((count, cols), dual_dtype)]
+        if certify:
+            wanted += [((count,), dual_dtype), ((count,), dual_dtype), ((count,), "int32")]
         if costs.library is TORCH:
-            tensor = costs.owner.new_empty(shape, dtype=getattr(sys.modules["torch"], dtype))
-            self.arrays.append(tensor)
-            self.pointers.append(tensor.data_ptr())
+            torch, empty = sys.modules["torch"], costs.owner.new_empty
+            self.arrays: list[Any] = [empty(shape, dtype=getattr(torch, dtype)) for shape, dtype in wanted]
+            self.pointers = [tensor.data_ptr() for tensor in self.arrays]
         else:
-            view = empty_array(context, shape, dtype, costs)
-            self.arrays.append(view)
-            self.pointers.append(view.pointer)
+            self.arrays = [empty_array(context, shape, dtype, costs) for shape, dtype in wanted]
+            self.pointers = [view.pointer for view in self.arrays]
+        if not duals:
+            self.arrays += [None, None]
+            self.pointers += [0, 0]
 
     def handed_over(self, context: Context) -> BatchOnGpu:
         """Arrays of the user's library."""

@@ -1,8 +1,8 @@
 """How a batch is solved on a GPU: which engine, with how many threads and how much memory. Pure functions.
 
-Three engines (kernels/batch_*.cu) share one method, Jonker-Volgenant with parallel bids: a few lanes of a warp a
-problem; a block a problem with the matrix in shared memory; a block a problem with the matrix in L2. `CROSSOVERS` is
-where one takes over from another, tuned on an H200 by ``python -m benchmarks.gpu_batches --tune``.
+Two engines (kernels/batch_*.cu): a few lanes of a warp a problem; a block a problem, with the matrix in shared memory
+or where it lies. `CROSSOVERS` is where one takes over from another, tuned on an H200 by
+``python -m benchmarks.gpu_batches --tune``.
 """
 
 from __future__ import annotations

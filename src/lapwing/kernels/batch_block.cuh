@@ -5,11 +5,10 @@
 //   1. Square problems without prices: column reduction, a thread a column.
 //   2. Others: bids, a warp a row.
 //   3. Searches, each from all rows that are still free. Every thread owns columns t, t + T, .., whose labels (the shortest
-//      known distance from any free row) are in registers. In a step each warp posts, for each of its columns' slots, the
-//      nearest column whose row has not been looked at under its present label, and all threads relax their columns by all
-//      rows posted: Bellman-Ford, ordered as Dijkstra's method would (the smallest label of all is always among those
-//      posted, and is final). A step has one barrier. What it costs is instructions, so a thread has several columns, for
-//      which it shares them.
+//      known distance from any free row) are in registers. In a step each warp posts the nearest column of each of its
+//      groups whose row has not been looked at under its present label, and all threads relax their columns by all rows
+//      posted: Bellman-Ford, ordered as Dijkstra's method would (the smallest label of all is always among those posted,
+//      and is final). A step has one barrier.
 //   4. A search of a square problem ends when half of the free rows have reached a free column (so there are about log2 n),
 //      at a level D, below which all labels are final: rows gain D - label where this is positive, columns lose it, free
 //      ones too, and all paths from different roots are flipped, which are disjoint. Otherwise a free column must keep its
@@ -19,6 +18,10 @@
 //
 // Labels never fall below that of the row that they came from, rounding or not, so the tree has no cycles.
 //
+// A step costs instructions, of which a warp on its own issues one every four cycles on an H200, more than it costs
+// latency: about 160 for four posts, of which each has 20; hence as many threads as columns, to 512. Steps counted on
+// uniform costs: n = 128: 210, 256: 330, 512: 430, 1024: 960; on geometric costs 430, 710, 2,200, 4,000, where searches
+// from one row after the other would take 1,000, 2,500, 10,000, 28,000.
 #pragma once
 
 #include "batch_phases.cuh"

@@ -43,6 +43,8 @@ class Searches {
     static constexpr int32 kNobody = 0x7fffffff;  // of columns, for a minimum
     static constexpr uint32 kLanes = 31;          // where a key makes room for the number of a lane
 
+    static_assert(kPosts % kAtOnce == 0 && kPosts <= kMostPosts);
+
     using Costs = Stored[kAtOnce][K];
 
     __device__ int32 column(int32 k) const { return t_.me + k * T; }
