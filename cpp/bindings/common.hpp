@@ -5,10 +5,13 @@
 #include <nanobind/ndarray.h>
 
 #include <memory>
+#include <string>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "lapwing/control.hpp"
+#include "lapwing/source.hpp"
 #include "lapwing/types.hpp"
 
 namespace lapwing::bindings {
@@ -37,6 +40,30 @@ decltype(auto) with_dtype(const Array& matrix, Body&& body) {
     if (dtype == nb::dtype<std::int32_t>()) return body.template operator()<std::int32_t>();
     if (dtype == nb::dtype<std::int64_t>()) return body.template operator()<std::int64_t>();
     throw nb::type_error("cost must be float32, float64, int32 or int64");
+}
+
+// lapwing._core.CostSource: a source of float32 or float64 costs.
+struct Source {
+    Index rows, cols;
+    std::variant<std::shared_ptr<const CostSource<float>>, std::shared_ptr<const CostSource<double>>> costs;
+};
+
+// Calls body.operator()<T>(view, source) with costs of either kind; of the two arguments, one has data.
+template <class Body>
+decltype(auto) with_costs(const nb::object& given, Body&& body) {
+    if (nb::isinstance<Source>(given)) {
+        const auto& source = nb::cast<const Source&>(given);
+        return std::visit(
+            [&]<class T>(const std::shared_ptr<const CostSource<T>>& costs) {
+                return body.template operator()<T>(MatrixView<T>{nullptr, source.rows, source.cols, source.cols, 1},
+                                                   costs.get());
+            },
+            source.costs);
+    }
+    const auto matrix = nb::cast<Matrix>(given);
+    return with_dtype(matrix, [&]<class T>() {
+        return body.template operator()<T>(view<T>(matrix), static_cast<const CostSource<T>*>(nullptr));
+    });
 }
 
 // An optional vector argument of exactly `expected` entries, or nullptr. The caller keeps `holder` alive.

@@ -13,7 +13,7 @@ namespace lapwing {
 namespace {
 
 constexpr Index kBlock = baseline::kCertificateBlock;
-constexpr Index kBuffer = 1024;                            // costs copied at a time where neither stride is 1
+constexpr Index kBuffer = 1024;                            // costs copied at a time, or made by a source
 constexpr std::int64_t kSafeDual = std::int64_t{1} << 61;  // beyond this the fast integer test could overflow
 
 bool is_valid_cost(double c) { return c > -kInfinity<double>; }
@@ -87,8 +87,9 @@ class LineScan {
         Index position = -1;  // of the worst violation
         Index invalid = -1;   // position of a NaN or -inf
     };
-    LineScan(const MatrixView<T>& lines, bool maximize, const D* line_duals, const D* cross_duals)
-        : lines_(lines), maximize_(maximize), line_duals_(line_duals), cross_duals_(cross_duals),
+    LineScan(const MatrixView<T>& lines, const CostSource<T>* source, bool maximize, const D* line_duals,
+             const D* cross_duals)
+        : lines_(lines), source_(source), maximize_(maximize), line_duals_(line_duals), cross_duals_(cross_duals),
           result_(static_cast<std::size_t>(lines.rows)) {
         for (Index j = 0; j < lines.cols; ++j) fast_ = fast_ && is_fast(cross_duals[j]);
     }
@@ -99,6 +100,7 @@ class LineScan {
 
   private:
     MatrixView<T> lines_;
+    const CostSource<T>* source_;  // of the lines, where there is no matrix
     bool maximize_;
     const D* line_duals_;
     const D* cross_duals_;
@@ -106,12 +108,15 @@ class LineScan {
     std::vector<Line> result_;  // [lines]; each written by one thread
 
     void scan(Index i) {
-        if (lines_.col_stride == 1) return scan(i, lines_.row(i), 0, lines_.cols);
+        if (source_ == nullptr && lines_.col_stride == 1) return scan(i, lines_.row(i), 0, lines_.cols);
         T buffer[kBuffer];
         Index n = 0;
         for (Index first = 0; first < lines_.cols; first += n) {
             n = std::min(kBuffer, lines_.cols - first);
-            for (Index k = 0; k < n; ++k) buffer[k] = lines_.at(i, first + k);
+            if (source_ != nullptr)
+                source_->read(i, first, n, buffer);
+            else
+                for (Index k = 0; k < n; ++k) buffer[k] = lines_.at(i, first + k);
             scan(i, buffer, first, n);
         }
     }
@@ -161,7 +166,7 @@ void check_matching(const CertificateInput<T>& in, Certificate<Dual<T>>& result,
         const auto col = static_cast<Index>(j);
         if (taken[static_cast<std::size_t>(j)]) report(result, Fault::column_twice, i, col);
         taken[static_cast<std::size_t>(j)] = true;
-        const D c = minimised(in.cost.at(i, col), in.maximize);
+        const D c = minimised(at_pair(in.cost, in.source, i, col), in.maximize);
         if (std::is_floating_point_v<D> && c == kInfinity<D>) {
             report(result, Fault::forbidden_pair, i, col);
         } else if (is_valid_cost(c)) {
@@ -207,8 +212,8 @@ void check_duals(const CertificateInput<T>& in, Certificate<Dual<T>>& result, Ex
 template <class T>
 void check_pairs(const CertificateInput<T>& in, int threads, const KeepGoing& keep_going, Certificate<Dual<T>>& result,
                  ExactSum<Dual<T>>& excesses) {
-    const bool by_columns = lies_by_columns(in.cost);
-    LineScan<T> scan(by_columns ? in.cost.transposed() : in.cost, in.maximize, by_columns ? in.v : in.u,
+    const bool by_columns = in.source == nullptr && lies_by_columns(in.cost);
+    LineScan<T> scan(by_columns ? in.cost.transposed() : in.cost, in.source, in.maximize, by_columns ? in.v : in.u,
                      by_columns ? in.u : in.v);
     Index i = 0;
     for (const auto& line : scan.run(threads, keep_going)) {

@@ -38,7 +38,7 @@ void finish(CoreState<T>& state, Solution<Dual<T>>& solution) {
     if (solution.status == Status::optimal)
         for (Index i = 0; i < state.m; ++i) {
             const Index j = state.row_to_col[i];
-            state.u[i] = j < state.n ? state.problem.at(i, j) - state.v[j] : state.problem.unmatched_cost[i];
+            state.u[i] = j < state.n ? at_pair(state.problem, i, j) - state.v[j] : state.problem.unmatched_cost[i];
             if (state.has_exits()) state.u[i] = std::min(state.u[i], state.problem.unmatched_cost[i]);  // rounding
         }
     for (Index& j : state.row_to_col)

@@ -61,7 +61,8 @@ CostRange<Dual<T>> check_range(const Problem<T>& problem, int threads, const Kee
             range.row = i;
         }
     }
-    if constexpr (std::is_same_v<T, D>) find_extreme_cost(problem, threads, keep_going, range);
+    if constexpr (std::is_same_v<T, D>)
+        if (problem.source == nullptr) find_extreme_cost(problem, threads, keep_going, range);
     range.fits = magnitude(range.extreme) <= range.limit;
     return range;
 }

@@ -14,10 +14,18 @@ ABSENT: int
 
 class InvalidCost(ValueError): ...
 
+class CostSource:
+    def read(self, begin: int, end: int) -> NDArray[Any]: ...
+    def pairs(self, rows: NDArray[np.int64], cols: NDArray[np.int64]) -> NDArray[Any]: ...
+
+_Term = tuple[str, NDArray[Any], NDArray[Any], float, float]
+
+def point_costs_float32(terms: list[_Term]) -> CostSource: ...
+def point_costs_float64(terms: list[_Term]) -> CostSource: ...
 def features() -> dict[str, Any]: ...
 def solve(
     method: str,
-    cost: NDArray[Any],
+    cost: NDArray[Any] | CostSource,
     maximize: bool,
     unmatched_cost: NDArray[Any] | None,
     start_v: NDArray[Any] | None,
@@ -26,10 +34,10 @@ def solve(
     hook: Callable[[str, int, int, float], object] | None,
 ) -> dict[str, Any]: ...
 def check_range(
-    cost: NDArray[Any], maximize: bool, unmatched_cost: NDArray[Any] | None, threads: int
+    cost: NDArray[Any] | CostSource, maximize: bool, unmatched_cost: NDArray[Any] | None, threads: int
 ) -> tuple[int | float, int | float, int, int] | None: ...
 def certify(
-    cost: NDArray[Any],
+    cost: NDArray[Any] | CostSource,
     maximize: bool,
     unmatched_cost: NDArray[Any] | None,
     row_to_col: NDArray[np.int64],

@@ -14,6 +14,8 @@ import numpy as np
 
 from lapwing import _core, inputs, on_gpu
 from lapwing.certificate import Certificate, prove, require_matching, require_proof
+from lapwing.costs.base import CostSource
+from lapwing.costs.dense import row_blocks
 from lapwing.errors import ArgumentError, DtypeError, GpuError, InfeasibleError, InvalidCostError, LapwingError
 from lapwing.gpu.arrays import is_gpu_array
 from lapwing.gpu.batch import solve_batch as solve_batch_on_gpu
@@ -46,7 +48,8 @@ def solve(
     ----------
     cost : (m, n) real matrix
         A NumPy array of any real dtype and layout, a nested list, a pandas frame, an `np.memmap`, a CPU tensor with
-        DLPack, a masked array (masked pairs are forbidden) or a SciPy sparse matrix (missing pairs are forbidden).
+        DLPack, a masked array (masked pairs are forbidden), a SciPy sparse matrix (missing pairs are forbidden), or a
+        source of `lapwing.costs`, which computes costs whenever they are read.
         +inf (-inf when maximising) forbids a pair. C- and Fortran-ordered float32, float64, int32 and int64 are
         read in place.
     maximize : bool
@@ -109,6 +112,10 @@ def _place(cost: Any, device: str | None, method: str) -> tuple[str, str]:
         raise DtypeError(f"device must be a string such as 'cuda:0', got {device!r}")
     if device == "cpu":
         return "", ""
+    if isinstance(cost, CostSource) and device is not None:
+        if device == "auto":
+            return "", "CPU: sources of lapwing.costs are solved there so far"
+        raise ArgumentError("a source of lapwing.costs is solved on the CPU so far: leave device= out")
     if _is_on_gpu(cost):
         gpu, why = "cuda" if device in (None, "auto") else device, ""
     elif device == "auto":
@@ -131,7 +138,7 @@ def _usable_gpus() -> int:
 
 def _is_on_gpu(cost: Any) -> bool:
     """Whether costs are in a GPU's memory."""
-    if isinstance(cost, (np.ndarray, list, tuple)):
+    if isinstance(cost, (np.ndarray, list, tuple, CostSource)):
         return False
     return is_gpu_array(cost)
 
@@ -344,4 +351,5 @@ def _proof(problem: Problem, answer: Answer, threads: int) -> Certificate:
 
 def _largest(problem: Problem) -> float:
     """The largest magnitude of a cost that is not forbidden: a pass over the matrix, which is seldom needed."""
-    return float(max(np.abs(row[np.isfinite(row)]).max(initial=0.0) for row in problem.cost.array))
+    blocks = map(problem.cost.read, row_blocks(problem.cost))
+    return float(max(np.abs(block[np.isfinite(block)]).max(initial=0.0) for block in blocks))

@@ -15,18 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lapwing._core import ABSENT
-from lapwing.costs import (
-    CORE_DTYPES,
-    CostArray,
-    DenseCost,
-    as_floating,
-    converted,
-    densify,
-    exact_floats,
-    is_readable,
-    is_sparse,
-    row_blocks,
-)
+from lapwing.costs.base import CostArray, CostSource
+from lapwing.costs.dense import CORE_DTYPES, DenseCost, converted, is_readable, row_blocks
+from lapwing.costs.sparse import as_floating, densify, exact_floats, is_sparse
 from lapwing.errors import ArgumentError, DtypeError, InvalidCostError, LapwingError, RangeError
 from lapwing.problem import Problem, Stack
 
@@ -48,7 +39,7 @@ def make_problem(cost: Any, maximize: bool = False, unmatched_cost: Any = None) 
 
     Parameters
     ----------
-    cost : (m, n) real matrix of any kind listed in `lapwing.solve`
+    cost : (m, n) real matrix of any kind, or a source of `lapwing.costs`: see `lapwing.solve`
     maximize : bool
     unmatched_cost : None, scalar or (m,) array-like
 
@@ -57,8 +48,12 @@ def make_problem(cost: Any, maximize: bool = False, unmatched_cost: Any = None) 
     ArgumentError, DtypeError, RangeError
     """
     maximize = check_flag(maximize, "maximize")
-    matrix = as_matrix(cost, maximize)
     prices = None
+    if type(cost) is not np.ndarray and isinstance(cost, CostSource):
+        if unmatched_cost is not None:
+            prices = _as_prices(unmatched_cost, cost.shape[0], maximize).astype(cost.dual_dtype)
+        return Problem(cost, maximize, prices)
+    matrix = as_matrix(cost, maximize)
     if unmatched_cost is not None:
         matrix, prices = _with_prices(matrix, _as_prices(unmatched_cost, matrix.shape[0], maximize))
     return Problem(DenseCost(matrix), maximize, prices)
@@ -169,7 +164,7 @@ def make_problems(costs: Sequence[Any], maximize: bool = False, unmatched_cost: 
 
 def invalid_cost(problem: Problem, row: int, col: int) -> InvalidCostError:
     """The error for the NaN or infinity at (row, col) of the user's matrix; col -1 stands for unmatched_cost[row]."""
-    return InvalidCostError(row, col, float(problem.cost.array[row, col]), problem.maximize)
+    return InvalidCostError(row, col, float(problem.cost.read(slice(row, row + 1))[0, col]), problem.maximize)
 
 
 # --- arrays of any kind ---------------------------------------------------------------------------
@@ -403,15 +398,15 @@ def check_duals(u: Any, v: Any, shape: tuple[int, int], name: str) -> tuple[NDAr
 
 def check_start(u: Any, v: Any, problem: Problem) -> tuple[NDArray[Any], NDArray[Any]]:
     """Duals to start from, in the problem's dual dtype; see `start_duals`."""
-    array, prices = problem.cost.array, problem.unmatched_cost
+    cost, prices = problem.cost, problem.unmatched_cost
 
     def largest(sampled: bool) -> int | float:
         if sampled:
-            return largest_magnitude(array[:: max(1, len(array) // 16)])
+            return largest_magnitude(cost.read(slice(None, None, max(1, cost.shape[0] // 16))))
         of_prices = 0 if prices is None else largest_magnitude(prices)
-        return max([of_prices, *(largest_magnitude(row) for row in array)])
+        return max([of_prices, *(largest_magnitude(cost.read(rows)) for rows in row_blocks(cost))])
 
-    shiftable = prices is None and array.shape[0] == array.shape[1]
+    shiftable = prices is None and cost.shape[0] == cost.shape[1]
     given = check_duals(u, v, problem.shape, "start")
     first, second = (start_duals(values, problem.is_integer, largest, shiftable) for values in given)
     return first, second
@@ -472,7 +467,7 @@ def check_row_to_col(row_to_col: Any, rows: int) -> NDArray[np.int64]:
 
 def with_float_costs(problem: Problem) -> Problem:
     """The same problem in float64, where its integers are exact."""
-    array = exact_floats(problem.cost.array, np.dtype(np.float64))
+    array = exact_floats(problem.cost.read(slice(None)), np.dtype(np.float64))
     prices = problem.unmatched_cost
     if prices is not None:
         absent = np.abs(prices) == ABSENT

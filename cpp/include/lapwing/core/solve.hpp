@@ -59,7 +59,7 @@ void list_rows(CoreState<T>& state, int threads) {
     try {
         for (int t = 1; t < threads && t * kChunk < state.m; ++t)
             workers.push_back(std::async(std::launch::async, [&] {
-                ListScratch<T> scratch(state.problem.cost);
+                ListScratch<T> scratch(state.problem);
                 list_chunks(scratch, [] {});
                 return scratch.dense_rows_read;
             }));

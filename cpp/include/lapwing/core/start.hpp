@@ -30,33 +30,41 @@ struct StartTuning {
     static constexpr double kStructured = 0.028;  // price error of the row minima above which costs are structured
 };
 
-// A random submatrix, copied.
+// Random rows and columns of a problem: those of a matrix are copied, a source makes a source of its own.
 template <class T>
 struct Sample {
-    std::vector<Index> rows, cols;  // ascending
-    std::vector<T> costs;           // [rows, cols]
+    std::vector<Index> rows, cols;          // ascending
+    std::vector<T> costs;                   // [rows, cols] of a matrix
+    std::unique_ptr<CostSource<T>> source;  // of a source
     std::vector<Dual<T>> exits;
-    Problem<T> problem;  // refers to the two above
+    Problem<T> problem;  // refers to the three above
 
     Sample(const Problem<T>& whole, Index shrink, std::uint64_t seed)
-        : rows(choose(whole.cost.rows, shrink, seed)), cols(choose(whole.cost.cols, shrink, seed + 1)),
-          costs(rows.size() * cols.size()) {
-        RowReader<T> reader(whole.cost);
-        for (std::size_t a = 0; a < rows.size(); ++a) {
-            const T* row = reader.row(rows[a]);
-            for (std::size_t b = 0; b < cols.size(); ++b) costs[a * cols.size() + b] = row[cols[b]];
-        }
+        : rows(choose(whole.cost.rows, shrink, seed)), cols(choose(whole.cost.cols, shrink, seed + 1)) {
+        if (whole.source != nullptr)
+            source = whole.source->part(rows, cols);
+        else
+            copy(whole.cost);
         if (whole.unmatched_cost)
             for (const Index i : rows) exits.push_back(whole.unmatched_cost[i]);
         problem = {{costs.data(), static_cast<Index>(rows.size()), static_cast<Index>(cols.size()),
                     static_cast<std::ptrdiff_t>(cols.size()), 1},
                    whole.maximize,
-                   whole.unmatched_cost ? exits.data() : nullptr};
+                   whole.unmatched_cost ? exits.data() : nullptr,
+                   source.get()};
     }
     Sample(const Sample&) = delete;
     Sample& operator=(const Sample&) = delete;
 
   private:
+    void copy(const MatrixView<T>& cost) {
+        costs.resize(rows.size() * cols.size());
+        RowReader<T> reader(cost, nullptr);
+        for (std::size_t a = 0; a < rows.size(); ++a) {
+            const T* row = reader.row(rows[a]);
+            for (std::size_t b = 0; b < cols.size(); ++b) costs[a * cols.size() + b] = row[cols[b]];
+        }
+    }
     // One index from each of `count / shrink` runs of neighbours (so rows <= cols is kept).
     static std::vector<Index> choose(Index count, Index shrink, std::uint64_t seed) {
         const Index wanted = std::max<Index>(1, count / shrink);

@@ -24,7 +24,7 @@ struct CoreState {
 
     CoreState(const Problem<T>& given, Control& control_)
         : problem(given), control(control_), m(given.cost.rows), n(given.cost.cols),
-          columns(given.unmatched_cost ? n + m : n), lists(given.cost, given.maximize), scratch(given.cost), u(m, D{0}),
+          columns(given.unmatched_cost ? n + m : n), lists(given.cost, given.maximize), scratch(given), u(m, D{0}),
           v(columns, D{0}), row_to_col(m, -1), col_to_row(columns, -1) {}
 
     const Problem<T>& problem;
