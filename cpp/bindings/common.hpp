@@ -4,6 +4,7 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <utility>
@@ -11,6 +12,7 @@
 #include <vector>
 
 #include "lapwing/control.hpp"
+#include "lapwing/rows.hpp"
 #include "lapwing/source.hpp"
 #include "lapwing/types.hpp"
 
@@ -42,10 +44,14 @@ decltype(auto) with_dtype(const Array& matrix, Body&& body) {
     throw nb::type_error("cost must be float32, float64, int32 or int64");
 }
 
-// lapwing._core.CostSource: a source of float32 or float64 costs.
+// lapwing._core.CostSource: a source of float32, float64 or int32 costs.
 struct Source {
     Index rows, cols;
-    std::variant<std::shared_ptr<const CostSource<float>>, std::shared_ptr<const CostSource<double>>> costs;
+    std::variant<std::shared_ptr<const CostSource<float>>, std::shared_ptr<const CostSource<double>>,
+                 std::shared_ptr<const CostSource<std::int32_t>>>
+        costs;
+    std::function<RowCounters()> counters;  // empty: nothing is counted
+    nb::object supply;                      // the function that the costs call, if any; known to the garbage collector
 };
 
 // Calls body.operator()<T>(view, source) with costs of either kind; of the two arguments, one has data.

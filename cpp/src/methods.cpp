@@ -22,8 +22,13 @@ void complete_greedily(const Problem<T>& problem, std::vector<Index>& row_to_col
     for (const Index j : row_to_col)
         if (j >= 0) taken[j] = 1, ++matched;
     RowReader<T> reader(problem.cost, problem.source);
+    Index expected = 0;
     for (Index i = 0; i < problem.cost.rows; ++i) {
         if (row_to_col[i] >= 0) continue;
+        if (i >= expected) {
+            for (expected = i; expected < problem.cost.rows && row_to_col[expected] < 0;) ++expected;
+            reader.expect(i, expected);
+        }
         control.poll({"complete", 0, matched});
         const T* row = reader.row(i);
         Dual<T> least = problem.unmatched_cost ? problem.unmatched_cost[i] : kInfinity<Dual<T>>;
@@ -43,9 +48,7 @@ Dual<T> total_cost(const Problem<T>& problem, const std::vector<Index>& row_to_c
     Dual<T> sum = 0;
     for (Index i = 0; i < problem.cost.rows; ++i) {
         const Index j = row_to_col[i] < problem.cost.cols ? row_to_col[i] : -1;  // or its exit
-        const Dual<T> cost = j >= 0                   ? at_pair(problem, i, j)
-                             : problem.unmatched_cost ? problem.unmatched_cost[i]
-                                                      : infinity;
+        const Dual<T> cost = j >= 0 ? problem.at(i, j) : problem.unmatched_cost ? problem.unmatched_cost[i] : infinity;
         if (!(cost < infinity)) return infinity;
         sum += cost;
     }

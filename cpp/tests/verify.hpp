@@ -27,6 +27,7 @@ class MatrixSource final : public CostSource<T> {
             out[k] = matrix_.at(rows_[static_cast<std::size_t>(i)], cols_[static_cast<std::size_t>(first + k)]);
     }
     std::unique_ptr<CostSource<T>> part(std::span<const Index> rows, std::span<const Index> cols) const override {
+        if (cols.size() % 2 != 0) return nullptr;  // to be copied
         auto chosen =
             std::make_unique<MatrixSource>(MatrixView<T>{matrix_.data, 0, 0, matrix_.row_stride, matrix_.col_stride});
         for (const Index i : rows) chosen->rows_.push_back(rows_[static_cast<std::size_t>(i)]);

@@ -16,7 +16,15 @@ from lapwing import _core, inputs, on_gpu
 from lapwing.certificate import Certificate, prove, require_matching, require_proof
 from lapwing.costs.base import CostSource
 from lapwing.costs.dense import row_blocks
-from lapwing.errors import ArgumentError, DtypeError, GpuError, InfeasibleError, InvalidCostError, LapwingError
+from lapwing.errors import (
+    ArgumentError,
+    DtypeError,
+    GpuError,
+    InfeasibleError,
+    InternalError,
+    InvalidCostError,
+    LapwingError,
+)
 from lapwing.gpu.arrays import is_gpu_array
 from lapwing.gpu.batch import solve_batch as solve_batch_on_gpu
 from lapwing.gpu.device import device_count
@@ -49,7 +57,7 @@ def solve(
     cost : (m, n) real matrix
         A NumPy array of any real dtype and layout, a nested list, a pandas frame, an `np.memmap`, a CPU tensor with
         DLPack, a masked array (masked pairs are forbidden), a SciPy sparse matrix (missing pairs are forbidden), or a
-        source of `lapwing.costs`, which computes costs whenever they are read.
+        source of `lapwing.costs`, which computes costs, or asks for them, whenever they are read.
         +inf (-inf when maximising) forbids a pair. C- and Fortran-ordered float32, float64, int32 and int64 are
         read in place.
     maximize : bool
@@ -146,6 +154,7 @@ def _is_on_gpu(cost: Any) -> bool:
 def _solved(
     problem: Problem, chosen: Plan, duals: Start | None, limit: float, hook: Hook | None, certify: bool
 ) -> Result:
+    counted = problem.cost.counters()
     began = time.perf_counter()
     answer = run(problem, chosen, duals, limit, hook)
     solved = time.perf_counter()
@@ -154,7 +163,16 @@ def _solved(
     if certify:
         certificate = _proof(problem, answer, chosen.threads)
         answer.statistics["certify_seconds"] = time.perf_counter() - solved
+    if counted:
+        answer.statistics.update(_counted_since(counted, problem.cost.counters()))
     return make_result(problem, chosen, answer, certificate)
+
+
+def _counted_since(before: dict[str, float], now: dict[str, float]) -> dict[str, float]:
+    """What a source has counted in one solve, and the cache's hit rate."""
+    since = {name: value - before[name] for name, value in now.items()}
+    since["cache_hit_rate"] = since["cache_hits"] / max(1, since["cache_hits"] + since["cache_misses"])
+    return since
 
 
 def solve_batch(
@@ -345,7 +363,15 @@ def _proof(problem: Problem, answer: Answer, threads: int) -> Certificate:
     def duals() -> float:
         return float(np.abs(answer.u).sum() + np.abs(answer.v).sum())
 
-    require_proof(certificate, problem.is_integer, duals, lambda: _largest(problem))
+    try:
+        require_proof(certificate, problem.is_integer, duals, lambda: _largest(problem))
+    except InternalError:
+        if problem.cost.tier == "rows":
+            raise ArgumentError(
+                f"the certificate refuses the answer: {certificate}; does the callback return the same costs for a row "
+                "at every call, as it must?"
+            ) from None
+        raise
     return certificate
 
 

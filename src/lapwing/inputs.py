@@ -51,8 +51,18 @@ def make_problem(cost: Any, maximize: bool = False, unmatched_cost: Any = None) 
     prices = None
     if type(cost) is not np.ndarray and isinstance(cost, CostSource):
         if unmatched_cost is not None:
-            prices = _as_prices(unmatched_cost, cost.shape[0], maximize).astype(cost.dual_dtype)
-        return Problem(cost, maximize, prices)
+            likewise, prices = _with_prices(
+                np.zeros((0, 0), cost.dtype), _as_prices(unmatched_cost, cost.shape[0], maximize)
+            )
+            if likewise.dtype != cost.dtype:
+                raise DtypeError(f"unmatched_cost must be whole for {cost.dtype} costs; or supply them as float64")
+        problem = Problem(cost, maximize, prices)
+        if problem.is_tall and not cost.reads_columns:
+            raise ArgumentError(
+                f"costs that come by rows have shape {cost.shape}, more rows than columns; supply the rows of the "
+                "transposed problem, or pass unmatched_cost="
+            )
+        return problem
     matrix = as_matrix(cost, maximize)
     if unmatched_cost is not None:
         matrix, prices = _with_prices(matrix, _as_prices(unmatched_cost, matrix.shape[0], maximize))
@@ -467,6 +477,8 @@ def check_row_to_col(row_to_col: Any, rows: int) -> NDArray[np.int64]:
 
 def with_float_costs(problem: Problem) -> Problem:
     """The same problem in float64, where its integers are exact."""
+    if problem.cost.tier != "dense":
+        raise DtypeError(f"u and v must be integers for {problem.cost.dtype} costs of a source; round them")
     array = exact_floats(problem.cost.read(slice(None)), np.dtype(np.float64))
     prices = problem.unmatched_cost
     if prices is not None:

@@ -73,7 +73,7 @@ class Plan:
     device : str
         "cpu", or "cuda:N" for GPU N.
     tier : str
-        Where the costs are: "dense", a matrix in memory, or "computed", whenever they are read.
+        Where the costs are: "dense", a matrix in memory; "computed", whenever they are read; "rows", from a callback.
     """
 
     method: str
@@ -95,7 +95,7 @@ class Plan:
     def __str__(self) -> str:
         rows, cols = self.shape
         method = f"{self.method!r} or {self.fallback!r}" if self.fallback else repr(self.method)
-        costs = self.dtype if self.tier == "dense" else f"{self.dtype}, {self.tier}"
+        costs = self.dtype + {"dense": "", "computed": ", computed", "rows": ", from a callback"}[self.tier]
         head = f"{rows} x {cols} {costs}: method {method}, {self.where}"
         memory = f"about {_readable_bytes(self.memory_bytes)} " + (
             "beside the matrix" if self.tier == "dense" else "of memory"
@@ -177,7 +177,7 @@ def make_plan(
     count, why_threads = _threads(form, traits, threads, processors)
     reasons.append(why_threads)
     rows, cols = form.shape[::-1] if form.solved_transposed else form.shape
-    memory = rows * traits.bytes_per_row + cols * traits.bytes_per_col + written_out
+    memory = rows * traits.bytes_per_row + cols * traits.bytes_per_col + written_out + form.held_bytes
     return _plan(form, method, fallback, count, memory, reasons)
 
 
@@ -217,7 +217,12 @@ def _choose(form: Form, warm_start: bool) -> tuple[str, str | None, str]:
 def _written_out(form: Form, traits: MethodTraits) -> tuple[int, str]:
     """How many bytes of costs are written out as a matrix for a method, and why."""
     if traits.reads_sources:
-        return 0, f"the costs are {form.tier} whenever they are read: no matrix is held"
+        if form.tier == "computed":
+            return 0, "the costs are computed whenever they are read: no matrix is held"
+        return (
+            0,
+            f"the callback is asked for rows whenever they are read, and {_readable_bytes(form.held_bytes)} are kept",
+        )
     size = _matrix_bytes(form)
     if size > DENSE_LIMIT_BYTES:
         raise ArgumentError(
@@ -236,6 +241,8 @@ def _threads(form: Form, traits: MethodTraits, asked: int | None, processors: in
         return 1, "one thread: the method is serial"
     if asked is not None:
         return asked, f"{_count_threads(asked)}, as asked for"
+    if form.tier == "rows":
+        return 1, "one thread: the callback is called by one at a time; threads= asks for more"
     rows, cols = form.shape
     count = max(1, min(processors, rows * cols // _PAIRS_PER_THREAD))
     if count == processors:

@@ -24,6 +24,8 @@ class Form(NamedTuple):
     rows_are_contiguous : bool
     tier : Tier
         Where the costs are.
+    held_bytes : int
+        What the source of the costs keeps in memory.
     """
 
     shape: tuple[int, int]
@@ -31,6 +33,7 @@ class Form(NamedTuple):
     priced: bool
     rows_are_contiguous: bool
     tier: Tier
+    held_bytes: int
 
     @property
     def is_empty(self) -> bool:
@@ -67,7 +70,8 @@ class Problem:
     @property
     def form(self) -> Form:
         cost = self.cost
-        return Form(cost.shape, cost.dtype, self.unmatched_cost is not None, cost.rows_are_contiguous, cost.tier)
+        priced = self.unmatched_cost is not None
+        return Form(cost.shape, cost.dtype, priced, cost.rows_are_contiguous, cost.tier, cost.held_bytes)
 
     @property
     def shape(self) -> tuple[int, int]:

@@ -31,7 +31,7 @@ inline constexpr Index kJvOrCoreMaxRows = 1024;
 template <class T>
 void complete_greedily(const Problem<T>& problem, std::vector<Index>& row_to_col, Control& control);
 
-// What an assignment costs, as minimised; kInfinity if a row has neither a column nor a price.
+// What an assignment costs in a matrix, as minimised; kInfinity if a row has neither a column nor a price.
 template <class T>
 Dual<T> total_cost(const Problem<T>& problem, const std::vector<Index>& row_to_col);
 

@@ -51,6 +51,7 @@ class PointCosts final : public CostSource<T> {
     Index cols() const { return cols_; }
     void read(Index i, Index first, Index count, T* out) const override;
     std::unique_ptr<CostSource<T>> part(std::span<const Index> rows, std::span<const Index> cols) const override;
+    bool has_parts() const override { return true; }
 
   private:
     struct Coordinates {

@@ -30,8 +30,7 @@ struct CostRange {
     Index col = -1;  // -1: it is unmatched_cost[row]
 };
 
-// `threads` is an upper limit. NaN and -inf are left for the method to report, and the costs of a source are not read: whoever
-// makes one sees to them. Throws Interrupted. T: float, double,
+// `threads` is an upper limit. NaN and -inf are left for the method to report. Throws Interrupted. T: float, double,
 // int32_t, int64_t.
 template <class T>
 CostRange<Dual<T>> check_range(const Problem<T>& problem, int threads, const KeepGoing& keep_going = {});

@@ -22,8 +22,12 @@ class CostSource {
     virtual ~CostSource() = default;
     // Writes `count` costs of row i, from column `first` on, to out[count].
     virtual void read(Index i, Index first, Index count, T* out) const = 0;
-    // The problem of some rows and columns, in increasing order, as a source of its own.
-    virtual std::unique_ptr<CostSource> part(std::span<const Index> rows, std::span<const Index> cols) const = 0;
+    // The problem of some rows and columns, in increasing order, as a source of its own. Null: their costs are to be copied.
+    virtual std::unique_ptr<CostSource> part(std::span<const Index>, std::span<const Index>) const { return nullptr; }
+    virtual bool has_parts() const { return false; }
+    // How many rows are best made together, and that these, no more, are read next.
+    virtual Index rows_at_once() const { return 1; }
+    virtual void fetch(Index /*begin*/, Index /*end*/) const {}
 };
 
 // The cost of any pair of any problem, as it is given.
@@ -48,9 +52,16 @@ class RowReader {
     explicit RowReader(const MatrixView<T>& cost, const CostSource<T>* source)
         : cost_(cost), source_(source), copy_(source == nullptr && cost.col_stride == 1 ? 0 : cost.cols) {}
 
+    // Rows begin .. end - 1 are read next, in this order.
+    void expect(Index begin, Index end) { expected_ = begin, expected_end_ = end; }
+
     // As it is given, valid until the next call.
     const T* row(Index i) {
         if (source_ != nullptr) {
+            if (i == expected_ && i < expected_end_) {
+                expected_ = std::min(i + source_->rows_at_once(), expected_end_);
+                source_->fetch(i, expected_);
+            }
             source_->read(i, 0, cost_.cols, copy_.data());
             return copy_.data();
         }
@@ -63,6 +74,7 @@ class RowReader {
     MatrixView<T> cost_;
     const CostSource<T>* source_;
     std::vector<T> copy_;
+    Index expected_ = 0, expected_end_ = 0;  // rows that are read soon and have not been made yet
 };
 
 }  // namespace lapwing

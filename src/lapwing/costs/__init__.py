@@ -1,4 +1,4 @@
-"""Costs that are computed whenever they are read, for points whose matrix would not fit in memory.
+"""Costs that are made whenever they are read, for problems whose matrix would not fit in memory.
 
 Each function makes a *cost source*: `lapwing.solve`, `lapwing.plan` and `lapwing.certify` take it in place of a matrix.
 """
@@ -15,14 +15,17 @@ from lapwing.costs.points import (
     squared_euclidean,
     weighted,
 )
+from lapwing.costs.rows import RowCost, rows
 
 __all__ = [
     "PointCost",
+    "RowCost",
     "cosine",
     "euclidean",
     "haversine",
     "inner_product",
     "minkowski",
+    "rows",
     "squared_euclidean",
     "weighted",
 ]

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 CostArray = NDArray[Any]
 
-# Where costs are: in a matrix in memory, or computed whenever they are read.
-Tier = Literal["dense", "computed"]
+# Where costs are: in a matrix in memory, computed whenever they are read, or supplied by a callback, row by row.
+Tier = Literal["dense", "computed", "rows"]
 
 _INT64: np.dtype[Any] = np.dtype(np.int64)
 _FLOAT64: np.dtype[Any] = np.dtype(np.float64)
@@ -49,6 +49,16 @@ class CostSource(ABC):
         """Whether rows are no slower to read than columns, so that a square problem is solved as it stands."""
         return True
 
+    @property
+    def reads_columns(self) -> bool:
+        """Whether the transposed problem can be read as well, as a tall one has to be."""
+        return True
+
+    @property
+    def held_bytes(self) -> int:
+        """What the source itself keeps in memory, beside what it was made from."""
+        return 0
+
     @abstractmethod
     def compiled(self, transposed: bool) -> Any:
         """What `_core.solve` and `_core.certify` read: an array or a `_core.CostSource`."""
@@ -56,6 +66,10 @@ class CostSource(ABC):
     @abstractmethod
     def read(self, rows: slice) -> CostArray:
         """The costs of some rows, as a matrix: a view where there is one to be had."""
+
+    def counters(self) -> dict[str, float]:
+        """What has been counted since the source was made: the difference goes into a result's statistics."""
+        return {}
 
     @abstractmethod
     def picked(self, row_to_col: NDArray[np.int64]) -> CostArray:

@@ -70,6 +70,8 @@ class CandidateLists {
           tau_(cost.rows, -kInfinity<D>), width_(cost.rows, D{0}) {}
 
     std::span<const Index> cols(Index i) const { return {cols_.data() + at(i), static_cast<std::size_t>(count_[i])}; }
+    // Of cols(i)[place], as the kernels minimise it.
+    T cost(Index i, std::ptrdiff_t place) const { return costs_[at(i) + place]; }
     D tau(Index i) const { return tau_[i]; }
     const CoreKernels<T>& kernels() const { return kernels_; }
 

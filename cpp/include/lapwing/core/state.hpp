@@ -54,6 +54,15 @@ struct CoreState {
         return std::is_integral_v<D> && problem.maximize && price < kInfinity<D> ? price - 1 : price;
     }
 
+    // As minimised: from the list where it is there, which a source of costs need not be asked for.
+    D cost(Index i, Index j) const {
+        const auto listed = lists.cols(i);
+        const auto place = std::find(listed.begin(), listed.end(), j) - listed.begin();
+        if (place == static_cast<std::ptrdiff_t>(listed.size())) return at_pair(problem, i, j);
+        const D c = static_cast<D>(lists.cost(i, place));
+        return std::is_integral_v<D> && problem.maximize ? c + 1 : c;  // signed_cost
+    }
+
     void assign(Index i, Index j) {
         row_to_col[i] = j;
         col_to_row[j] = i;
