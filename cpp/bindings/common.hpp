@@ -44,11 +44,11 @@ decltype(auto) with_dtype(const Array& matrix, Body&& body) {
     throw nb::type_error("cost must be float32, float64, int32 or int64");
 }
 
-// lapwing._core.CostSource: a source of float32, float64 or int32 costs.
+// lapwing._core.CostSource: a source of costs of any number type.
 struct Source {
     Index rows, cols;
     std::variant<std::shared_ptr<const CostSource<float>>, std::shared_ptr<const CostSource<double>>,
-                 std::shared_ptr<const CostSource<std::int32_t>>>
+                 std::shared_ptr<const CostSource<std::int32_t>>, std::shared_ptr<const CostSource<std::int64_t>>>
         costs;
     std::function<RowCounters()> counters;  // empty: nothing is counted
     nb::object supply;                      // the function that the costs call, if any; known to the garbage collector

@@ -154,4 +154,5 @@ void bind_costs(nanobind::module_& module) {
     def_supplied("supplied_costs_float32", &supplied_costs<float>);
     def_supplied("supplied_costs_float64", &supplied_costs<double>);
     def_supplied("supplied_costs_int32", &supplied_costs<std::int32_t>);
+    def_supplied("supplied_costs_int64", &supplied_costs<std::int64_t>);
 }

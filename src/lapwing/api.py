@@ -49,6 +49,7 @@ def solve(
     progress: bool | Callable[[Progress], object] = False,
     certify: bool = True,
     device: str | None = None,
+    memory_limit: int | str | None = None,
 ) -> Result:
     """Solve a linear assignment problem exactly, with a proof.
 
@@ -79,6 +80,9 @@ def solve(
         Where to solve. Default: where the costs are. An array on a GPU (PyTorch, CuPy, JAX, anything with DLPack or
         `__cuda_array_interface__`) is read in place, on its library's current stream, and answered in its library; a
         GPU takes method "core". "auto" takes the first GPU for arrays on the host, if there is one and it pays.
+    memory_limit : int or str, optional
+        Bytes, or like "8GB". An `np.memmap` that takes more is streamed on a CPU: rows are read from its file when they
+        are needed, and so much of them is kept. Default: half of the machine's memory.
 
     Returns
     -------
@@ -105,7 +109,7 @@ def solve(
         maximize = inputs.check_flag(maximize, "maximize")
         options = on_gpu.Options(maximize, unmatched_cost, start, certify, limit, watcher, why)
         return on_gpu.solve_on_gpu(cost, gpu, options)
-    problem = inputs.make_problem(cost, maximize, unmatched_cost)
+    problem = inputs.make_problem(cost, maximize, unmatched_cost, memory_limit)
     duals = _start(start, problem)
     chosen = _plan(problem, method, threads, duals is not None, why)
     if watcher is False:
@@ -264,6 +268,7 @@ def plan(
     method: str = "auto",
     threads: SupportsIndex | None = None,
     device: str | None = None,
+    memory_limit: int | str | None = None,
 ) -> Plan:
     """What `solve` would do with the same arguments, and why, without solving.
 
@@ -276,7 +281,7 @@ def plan(
     if gpu:
         maximize = inputs.check_flag(maximize, "maximize")
         return on_gpu.plan_on_gpu(cost, gpu, on_gpu.Options(maximize, unmatched_cost, start, why=why))
-    problem = inputs.make_problem(cost, maximize, unmatched_cost)
+    problem = inputs.make_problem(cost, maximize, unmatched_cost, memory_limit)
     return _plan(problem, method, threads, _start(start, problem) is not None, why)
 
 
@@ -289,12 +294,13 @@ def certify(
     maximize: bool = False,
     unmatched_cost: Any = None,
     threads: SupportsIndex | None = None,
+    memory_limit: int | str | None = None,
 ) -> Certificate:
     """Prove how far any assignment is from the optimum, given any duals, wherever they come from.
 
     Parameters
     ----------
-    cost, maximize, unmatched_cost
+    cost, maximize, unmatched_cost, memory_limit
         As for `solve`.
     row_to_col : (m,) integers, -1 where a row is free
     u, v : (m,) and (n,) finite real numbers
@@ -303,7 +309,7 @@ def certify(
     ------
     ArgumentError, DtypeError, InvalidCostError
     """
-    problem = inputs.make_problem(cost, maximize, unmatched_cost)
+    problem = inputs.make_problem(cost, maximize, unmatched_cost, memory_limit)
     assignment = inputs.check_row_to_col(row_to_col, problem.shape[0])
     duals = inputs.check_duals(u, v, problem.shape, "certify")
     count = inputs.check_threads(threads)
@@ -366,10 +372,10 @@ def _proof(problem: Problem, answer: Answer, threads: int) -> Certificate:
     try:
         require_proof(certificate, problem.is_integer, duals, lambda: _largest(problem))
     except InternalError:
-        if problem.cost.tier == "rows":
+        if problem.cost.tier in ("rows", "streamed"):
             raise ArgumentError(
-                f"the certificate refuses the answer: {certificate}; does the callback return the same costs for a row "
-                "at every call, as it must?"
+                f"the certificate refuses the answer: {certificate}; does the callback, or the file, give the same "
+                "costs for a row each time, as it must?"
             ) from None
         raise
     return certificate

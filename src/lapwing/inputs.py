@@ -17,7 +17,9 @@ from numpy.typing import NDArray
 from lapwing._core import ABSENT
 from lapwing.costs.base import CostArray, CostSource
 from lapwing.costs.dense import CORE_DTYPES, DenseCost, converted, is_readable, row_blocks
+from lapwing.costs.rows import as_bytes
 from lapwing.costs.sparse import as_floating, densify, exact_floats, is_sparse
+from lapwing.costs.streamed import StreamedCost, physical_limit, streamed
 from lapwing.errors import ArgumentError, DtypeError, InvalidCostError, LapwingError, RangeError
 from lapwing.problem import Problem, Stack
 
@@ -34,7 +36,9 @@ _WIDENED = {
 }  # fmt: skip
 
 
-def make_problem(cost: Any, maximize: bool = False, unmatched_cost: Any = None) -> Problem:
+def make_problem(
+    cost: Any, maximize: bool = False, unmatched_cost: Any = None, memory_limit: int | str | None = None
+) -> Problem:
     """Check and view a problem.
 
     Parameters
@@ -42,13 +46,18 @@ def make_problem(cost: Any, maximize: bool = False, unmatched_cost: Any = None) 
     cost : (m, n) real matrix of any kind, or a source of `lapwing.costs`: see `lapwing.solve`
     maximize : bool
     unmatched_cost : None, scalar or (m,) array-like
+    memory_limit : None, bytes, or like "8GB"
+        A memory map above it is streamed.
 
     Raises
     ------
     ArgumentError, DtypeError, RangeError
     """
     maximize = check_flag(maximize, "maximize")
+    limit = None if memory_limit is None else as_bytes(memory_limit, "memory_limit")
     prices = None
+    if isinstance(cost, np.memmap) and cost.ndim == 2:
+        cost = _streamed_if_large(cost, physical_limit() if limit is None else limit)
     if type(cost) is not np.ndarray and isinstance(cost, CostSource):
         if unmatched_cost is not None:
             likewise, prices = _with_prices(
@@ -69,17 +78,36 @@ def make_problem(cost: Any, maximize: bool = False, unmatched_cost: Any = None) 
     return Problem(DenseCost(matrix), maximize, prices)
 
 
+def _streamed_if_large(cost: np.memmap[Any, Any], limit: int) -> np.memmap[Any, Any] | StreamedCost:
+    if cost.nbytes <= limit or 0 in cost.shape:
+        return cost
+    _check_kind(cost)
+    _check_lines(cost)
+    native = cost.dtype.newbyteorder("=")
+    if native == np.uint64:
+        raise DtypeError("uint64 costs cannot be streamed; save them as int64 or float64, or raise memory_limit=")
+    if cost.dtype.name == "bfloat16":
+        native = np.dtype(np.float32)
+    elif native not in CORE_DTYPES:
+        native = np.dtype(_WIDENED[f"{native.kind}{native.itemsize}"])
+    return streamed(cost, native, limit)
+
+
 def as_matrix(cost: Any, maximize: bool) -> CostArray:
     """`cost` as a matrix that the core reads, copied only if it must be."""
     array = _as_array(cost, maximize)
     if array.ndim != 2:
         raise ArgumentError(f"cost must be a matrix (2-D), got {array.ndim}-D of shape {array.shape}")
-    if max(array.shape) > _MAX_LINES:
-        raise ArgumentError(f"cost has shape {array.shape}; at most {_MAX_LINES} rows and columns are supported")
+    _check_lines(array)
     if is_readable(array):
         return array
     array = _with_core_dtype(array)
     return array if is_readable(array) or array.size == 0 else _copied(array)
+
+
+def _check_lines(array: CostArray) -> None:
+    if max(array.shape) > _MAX_LINES:
+        raise ArgumentError(f"cost has shape {array.shape}; at most {_MAX_LINES} rows and columns are supported")
 
 
 def as_matrix_of(cost: Any, maximize: bool, unmatched_cost: Any, dtypes: Collection[str]) -> CostArray:

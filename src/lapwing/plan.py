@@ -73,7 +73,8 @@ class Plan:
     device : str
         "cpu", or "cuda:N" for GPU N.
     tier : str
-        Where the costs are: "dense", a matrix in memory; "computed", whenever they are read; "rows", from a callback.
+        Where the costs are: "dense", a matrix in memory; "computed", whenever they are read; "rows", from a callback;
+        "streamed", from a file.
     """
 
     method: str
@@ -95,8 +96,10 @@ class Plan:
     def __str__(self) -> str:
         rows, cols = self.shape
         method = f"{self.method!r} or {self.fallback!r}" if self.fallback else repr(self.method)
-        costs = self.dtype + {"dense": "", "computed": ", computed", "rows": ", from a callback"}[self.tier]
-        head = f"{rows} x {cols} {costs}: method {method}, {self.where}"
+        source = {"dense": "", "computed": ", computed", "rows": ", from a callback", "streamed": ", streamed"}[
+            self.tier
+        ]
+        head = f"{rows} x {cols} {self.dtype}{source}: method {method}, {self.where}"
         memory = f"about {_readable_bytes(self.memory_bytes)} " + (
             "beside the matrix" if self.tier == "dense" else "of memory"
         )
@@ -199,6 +202,8 @@ def _choose(form: Form, warm_start: bool) -> tuple[str, str | None, str]:
     """Method, fallback and the reason, by the smaller side."""
     if warm_start:
         return "core", None, "there are duals to start from"
+    if form.tier == "streamed":
+        return "core", None, "core needs no matrix, which would be above the memory limit"
     size = min(form.shape)
     if size <= JV_OR_CORE_MAX_ROWS and form.tier != "dense" and _matrix_bytes(form) > _WRITTEN_OUT_BYTES:
         return "core", None, "core needs no matrix, which would be large"
@@ -219,15 +224,16 @@ def _written_out(form: Form, traits: MethodTraits) -> tuple[int, str]:
     if traits.reads_sources:
         if form.tier == "computed":
             return 0, "the costs are computed whenever they are read: no matrix is held"
-        return (
-            0,
-            f"the callback is asked for rows whenever they are read, and {_readable_bytes(form.held_bytes)} are kept",
-        )
+        kept = f"and {_readable_bytes(form.held_bytes)} of them are kept"
+        if form.tier == "rows":
+            return 0, f"the callback is asked for rows when they are needed, {kept}"
+        return 0, f"the file is larger than the memory limit: rows are read when they are needed, {kept}"
     size = _matrix_bytes(form)
-    if size > DENSE_LIMIT_BYTES:
+    limit = form.held_bytes if form.tier == "streamed" else DENSE_LIMIT_BYTES
+    if size > limit:
         raise ArgumentError(
             f"method {traits.name!r} reads a matrix, which takes {_readable_bytes(size)} for costs of shape "
-            f"{form.shape}, above the limit of {_readable_bytes(DENSE_LIMIT_BYTES)}; use method='core'"
+            f"{form.shape}, above the limit of {_readable_bytes(limit)}; use method='core'"
         )
     return size, f"the costs are written out as a matrix once: {_readable_bytes(size)}"
 

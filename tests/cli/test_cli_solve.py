@@ -51,6 +51,14 @@ def test_json(invoke, csv: Path) -> None:
     assert isinstance(answer["objective"], int)
 
 
+def test_a_file_above_the_memory_limit_is_streamed(invoke, tmp_path: Path) -> None:
+    np.save(tmp_path / "a.npy", np.random.default_rng(0).random((200, 300)))
+    whole = json.loads(invoke("solve", "a.npy", "--json").stdout)
+    streamed = json.loads(invoke("solve", "a.npy", "--json", "--memory-limit", "0.0001").stdout)
+    assert streamed["objective"] == whole["objective"] and streamed["certificate"]["bound"] < 1e-12
+    assert "200 x 300 float64, streamed" in invoke("plan", "a.npy", "--memory-limit", "0.0001").stdout
+
+
 def test_unmatched_cost_stays_an_integer(invoke, csv: Path) -> None:
     answer = json.loads(invoke("solve", csv, "--json", "--unmatched-cost", "1").stdout)
     assert answer["objective"] == 2 and isinstance(answer["objective"], int)

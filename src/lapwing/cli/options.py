@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from lapwing.files import DENSE_LIMIT, FORMATS, FileProblem, read
+from lapwing.files import FORMATS, FileProblem, read
 from lapwing.methods import METHODS
 
 
@@ -24,16 +24,23 @@ class Request:
     threads: int | None
     device: str
     format: str | None
-    memory_limit: float  # GiB
+    memory_limit: float | None  # GiB
 
     def read(self) -> FileProblem:
         """The file's problem."""
-        return read(self.file, format=self.format, maximize=self.maximize, memory_limit=int(self.memory_limit * 2**30))
+        limit = self._limit_bytes
+        options: dict[str, Any] = {} if limit is None else {"memory_limit": limit}
+        return read(self.file, format=self.format, maximize=self.maximize, **options)
 
     @property
     def options(self) -> dict[str, Any]:
         """The arguments of `lapwing.solve` and `lapwing.plan`."""
-        return {name: getattr(self, name) for name in ("maximize", "unmatched_cost", "method", "threads", "device")}
+        names = ("maximize", "unmatched_cost", "method", "threads", "device")
+        return {name: getattr(self, name) for name in names} | {"memory_limit": self._limit_bytes}
+
+    @property
+    def _limit_bytes(self) -> int | None:
+        return None if self.memory_limit is None else int(self.memory_limit * 2**30)
 
 
 def _number(text: str) -> int | float:
@@ -74,10 +81,9 @@ _OPTIONS = (
     click.option(
         "--memory-limit",
         type=click.FloatRange(min=0),
-        default=DENSE_LIMIT / 2**30,
-        show_default=True,
         metavar="GIB",
-        help="Most memory for a sparse file's matrix in dense form, or for unpacking a compressed .npz file.",
+        help="Most memory for a sparse file's matrix in dense form, or for unpacking a compressed .npz file (2 if not "
+        "given); a larger .npy file is read row by row as it is needed (if not given: one above half of the memory).",
     ),
 )
 

@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 
 CostArray = NDArray[Any]
 
-# Where costs are: in a matrix in memory, computed whenever they are read, or supplied by a callback, row by row.
-Tier = Literal["dense", "computed", "rows"]
+# Where costs are: in a matrix in memory, computed whenever they are read, supplied by a callback row by row, or from a
+# file, likewise.
+Tier = Literal["dense", "computed", "rows", "streamed"]
 
 _INT64: np.dtype[Any] = np.dtype(np.int64)
 _FLOAT64: np.dtype[Any] = np.dtype(np.float64)

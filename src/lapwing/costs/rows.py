@@ -20,6 +20,7 @@ _MAKERS = {
     np.dtype(np.float32): _core.supplied_costs_float32,
     np.dtype(np.float64): _core.supplied_costs_float64,
     np.dtype(np.int32): _core.supplied_costs_int32,
+    np.dtype(np.int64): _core.supplied_costs_int64,
 }
 _UNITS = {"": 1} | {f"{p}{b}": base ** (k + 1) for base, b in ((1000, "B"), (1024, "iB")) for k, p in enumerate("kMGT")}
 _BLOCK_BYTES = 8 << 20
@@ -109,8 +110,8 @@ def rows(
         the one that solves unless `threads=` asks for more.
     shape : (m, n)
         At most as many rows as columns, unless rows may stay free at an `unmatched_cost`.
-    dtype : float32, float64 or int32
-        +inf (-inf when maximising) forbids a pair.
+    dtype : float32, float64, int32 or int64
+        +inf (-inf when maximising) forbids a pair. int64 takes one more pass, which rules out that sums overflow.
     cache : int or str
         Bytes, or like "8GB" or "512MiB", for rows that are kept. Where a quarter of the rows fits, the most often used
         are; below, those that were used again lately (segmented LRU). A few blocks are kept in any case. It belongs to
@@ -138,7 +139,7 @@ def rows(
         raise ArgumentError(f"shape is {shape}; rows and columns must be between 0 and {_MAX_LINES}")
     kind = np.dtype(dtype)
     if kind not in _MAKERS:
-        raise DtypeError(f"dtype must be float32, float64 or int32, got {kind}; other numbers can be float64")
+        raise DtypeError(f"dtype must be float32, float64, int32 or int64, got {kind}; convert the rows")
     return RowCost(callback, (m, n), kind, as_bytes(cache, "cache"))
 
 
