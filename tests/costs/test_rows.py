@@ -370,7 +370,7 @@ def test_refusals(arguments, error, words):
 
 def test_refusals_of_integers():
     source = lw.costs.rows(lambda b, e: np.ones((e - b, 9), np.int32), (5, 9), np.int32)
-    with pytest.raises(lw.DtypeError, match="unmatched_cost must be whole"):
+    with pytest.raises(lw.DtypeError, match="unmatched_cost 0.5 is not whole"):
         lw.solve(source, unmatched_cost=0.5)
     with pytest.raises(lw.DtypeError, match="u and v must be integers"):
         lw.certify(source, np.arange(5), np.ones(5), np.zeros(9))

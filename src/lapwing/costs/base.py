@@ -10,6 +10,8 @@ from numpy.typing import NDArray
 
 CostArray = NDArray[Any]
 
+MAX_LINES = np.iinfo(np.int32).max  # rows or columns
+
 # Where costs are: in a matrix in memory, computed whenever they are read, supplied by a callback row by row, or from a
 # file, likewise.
 Tier = Literal["dense", "computed", "rows", "streamed"]

@@ -17,11 +17,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lapwing import _core
-from lapwing.costs.base import CostArray, CostSource, Tier
+from lapwing.costs.base import MAX_LINES, CostArray, CostSource, Tier
 from lapwing.costs.sparse import EXACT_FLOAT64
 from lapwing.errors import ArgumentError, DtypeError, RangeError
 
-_MAX_LINES = np.iinfo(np.int32).max
 _SMALL_FLOATS = ("float16", "float32", "bfloat16")  # exact in float32
 _ROOM = 2.0  # for the rounding of a cost, and of the bound on it
 
@@ -286,8 +285,8 @@ def _as_points(given: Any, name: str) -> CostArray:
     if points.ndim != 2:
         remedy = f"; for points on a line pass {name}[:, None]" if points.ndim == 1 else ""
         raise ArgumentError(f"{name} must have shape (points, dimensions), got {points.shape}{remedy}")
-    if len(points) > _MAX_LINES:
-        raise ArgumentError(f"{name} has {len(points)} points; at most {_MAX_LINES} are supported")
+    if len(points) > MAX_LINES:
+        raise ArgumentError(f"{name} has {len(points)} points; at most {MAX_LINES} are supported")
     if points.dtype.kind in "iu" and points.size:
         extreme = max(int(points.max()), -int(points.min()))
         if extreme > EXACT_FLOAT64:

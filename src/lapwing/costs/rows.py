@@ -12,10 +12,9 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from lapwing import _core
-from lapwing.costs.base import CostArray, CostSource, Tier
+from lapwing.costs.base import MAX_LINES, CostArray, CostSource, Tier
 from lapwing.errors import ArgumentError, DtypeError
 
-_MAX_LINES = np.iinfo(np.int32).max
 _MAKERS = {
     np.dtype(np.float32): _core.supplied_costs_float32,
     np.dtype(np.float64): _core.supplied_costs_float64,
@@ -135,8 +134,8 @@ def rows(
         m, n = (int(size.__index__()) for size in shape)
     except (TypeError, ValueError, AttributeError):
         raise DtypeError(f"shape must be a pair of whole numbers, got {shape!r}") from None
-    if not (0 <= m <= _MAX_LINES and 0 <= n <= _MAX_LINES):
-        raise ArgumentError(f"shape is {shape}; rows and columns must be between 0 and {_MAX_LINES}")
+    if not (0 <= m <= MAX_LINES and 0 <= n <= MAX_LINES):
+        raise ArgumentError(f"shape is {shape}; rows and columns must be between 0 and {MAX_LINES}")
     kind = np.dtype(dtype)
     if kind not in _MAKERS:
         raise DtypeError(f"dtype must be float32, float64, int32 or int64, got {kind}; convert the rows")

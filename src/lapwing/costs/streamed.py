@@ -16,9 +16,10 @@ from typing import Any, ClassVar, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from lapwing.costs.base import CostArray, Tier
+from lapwing.costs.base import MAX_LINES, CostArray, Tier
+from lapwing.costs.dtypes import core_dtype
 from lapwing.costs.rows import RowCost
-from lapwing.errors import ArgumentError
+from lapwing.errors import ArgumentError, DtypeError
 
 _COMPARED_BYTES: Final = 4096
 _LARGE_ROW_BYTES: Final = 1 << 18
@@ -95,20 +96,25 @@ class FileRows:
         return status.st_size, status.st_mtime_ns
 
 
-def streamed(matrix: np.memmap[Any, Any], dtype: np.dtype[Any], limit: int) -> StreamedCost:
+def streamed(matrix: np.memmap[Any, Any], limit: int) -> StreamedCost:
     """A mapped matrix as a source that keeps at most `limit` bytes of rows.
 
     Parameters
     ----------
-    matrix : (m, n) np.memmap with contiguous rows, or a part of one
-    dtype : of the costs; float32, float64, int32 or int64
+    matrix : (m, n) np.memmap with contiguous rows, or a part of one; not empty
     limit : int
 
     Raises
     ------
     ArgumentError
         If rows are not contiguous, or the file is no longer the one that was mapped.
+    DtypeError
     """
+    dtype = core_dtype(matrix.dtype)
+    if matrix.dtype.kind == "u" and matrix.dtype.itemsize == 8:
+        raise DtypeError("uint64 costs cannot be streamed; save them as int64 or float64, or raise memory_limit=")
+    if max(matrix.shape) > MAX_LINES:
+        raise ArgumentError(f"cost has shape {matrix.shape}; at most {MAX_LINES} rows and columns are supported")
     if matrix.strides[1] != matrix.itemsize or matrix.strides[0] < 0:
         raise ArgumentError(
             f"the mapped matrix of shape {matrix.shape} takes {matrix.nbytes} bytes, above memory_limit={limit}, so it "
