@@ -3,21 +3,46 @@
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, fields
 from typing import Any
 
 import click
 
-from lapwing.files import FORMATS, FileProblem, read
+from lapwing import costs
+from lapwing.files import FORMATS, read
 from lapwing.methods import METHODS
+
+# By which costs are computed from two files of points.
+METRICS: dict[str, Callable[[Any, Any], costs.PointCost]] = {
+    "squared_euclidean": costs.squared_euclidean,
+    "euclidean": costs.euclidean,
+    "manhattan": functools.partial(costs.minkowski, p=1),
+    "chebyshev": functools.partial(costs.minkowski, p=math.inf),
+    "cosine": costs.cosine,
+    "inner_product": costs.inner_product,
+    "haversine": costs.haversine,
+}
+
+
+@dataclass(frozen=True)
+class Given:
+    """A problem as the command line names it."""
+
+    cost: Any
+    maximize: bool
+    format: str
+    source: str  # the files
 
 
 @dataclass(frozen=True)
 class Request:
-    """A file, and what is asked about the problem in it."""
+    """A file, or two of points, and what is asked about the problem in it."""
 
     file: str
+    targets: str | None
+    metric: str | None
     maximize: bool
     unmatched_cost: int | float | None
     method: str
@@ -26,11 +51,21 @@ class Request:
     format: str | None
     memory_limit: float | None  # GiB
 
-    def read(self) -> FileProblem:
-        """The file's problem."""
+    def read(self) -> Given:
+        """The problem in the file, or of the points in two."""
+        if (self.metric is None) != (self.targets is None):
+            raise click.UsageError(
+                "--metric takes two files of points, and nothing else does; for instance: lapwing solve "
+                "--metric squared_euclidean sources.npy targets.npy"
+            )
         limit = self._limit_bytes
         options: dict[str, Any] = {} if limit is None else {"memory_limit": limit}
-        return read(self.file, format=self.format, maximize=self.maximize, **options)
+        problem = read(self.file, format=self.format, maximize=self.maximize, **options)
+        if self.metric is None or self.targets is None:
+            return Given(problem.cost, problem.maximize, problem.format, self.file)
+        targets = read(self.targets, format=self.format, **options)
+        cost = METRICS[self.metric](problem.cost, targets.cost)
+        return Given(cost, self.maximize, f"{self.metric} of points", f"{self.file} and {self.targets}")
 
     @property
     def options(self) -> dict[str, Any]:
@@ -53,6 +88,12 @@ def _number(text: str) -> int | float:
 
 _OPTIONS = (
     click.argument("file", type=click.Path()),
+    click.argument("targets", type=click.Path(), required=False),
+    click.option(
+        "--metric",
+        type=click.Choice(list(METRICS)),
+        help="Compute costs from the points in FILE and TARGETS, one a row, without making a matrix.",
+    ),
     click.option("--maximize", is_flag=True, help="Maximise the sum instead of minimising it."),
     click.option(
         "--unmatched-cost",
