@@ -265,6 +265,7 @@ def test_plan_says_where_the_costs_are():
     plan = lw.plan(large)
     assert (plan.method, plan.tier) == ("core", "computed") and plan.memory_bytes < 60e6
     assert "float64, computed: method 'core'" in str(plan) and "no matrix is held" in str(plan)
+    assert "sources of lapwing.costs are solved there" in str(lw.plan(large, device="auto"))
     plan = lw.plan(small)
     assert plan.method == "jv" and "written out as a matrix once: 312.5 KiB" in str(plan)
     assert plan.memory_bytes > 200 * 200 * 8
