@@ -41,7 +41,7 @@ class RowCost(CostSource):
         return f"<lapwing.costs.RowCost: {self.shape[0]} x {self.shape[1]} {self.dtype} from {self.callback!r}>"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return RowCost, (self.callback, self.given_shape, self.given_dtype, self.cache_bytes)
+        return type(self), (self.callback, self.given_shape, self.given_dtype, self.cache_bytes)
 
     @property
     def shape(self) -> tuple[int, int]:
