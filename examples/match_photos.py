@@ -42,15 +42,9 @@ def positions() -> Floats:
     return np.stack([x.ravel(), y.ravel()], axis=1) / WIDTH
 
 
-def squared_distances(source: Floats, target: Floats) -> NDArray[np.float32]:
-    """Return the cost matrix, (HEIGHT * WIDTH, HEIGHT * WIDTH) float32, 150 MB."""
-    place = POSITION_WEIGHT * positions()
-    a = np.hstack([source.reshape(-1, 3), place]).astype(np.float32)
-    b = np.hstack([target.reshape(-1, 3), place]).astype(np.float32)
-    cost = np.zeros((len(a), len(b)), dtype=np.float32)
-    for k in range(a.shape[1]):
-        cost += np.square(a[:, k, None] - b[None, :, k])
-    return cost
+def pixels(picture: Floats) -> NDArray[np.float32]:
+    """Return a picture's pixels as points in five dimensions, (HEIGHT * WIDTH, 5)."""
+    return np.hstack([picture.reshape(-1, 3), POSITION_WEIGHT * positions()]).astype(np.float32)
 
 
 def paint(place: Floats, colour: Floats) -> Floats:
@@ -109,8 +103,8 @@ def main() -> None:
     output = parser.parse_args().output
 
     source, target = photographs()
-    cost = squared_distances(source, target)
-    print(f"{len(cost)} pixels to as many places, {cost.nbytes / 1e6:.0f} MB of costs\n{lw.plan(cost)}", flush=True)
+    cost = lw.costs.squared_euclidean(pixels(source), pixels(target))
+    print(f"{cost.shape[0]} pixels to as many places\n{lw.plan(cost)}", flush=True)
     result = lw.solve(cost, progress=True)
     seconds = result.statistics["solve_seconds"], result.statistics["certify_seconds"]
     print("solved in {:.2f} s, certified in {:.2f} s".format(*seconds))

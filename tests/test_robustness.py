@@ -44,7 +44,11 @@ INTERRUPTED = """
     from support import hard_cost
 
     method, watch = sys.argv[1], sys.argv[2] == "watched"
-    cost = hard_cost(4000)
+    if method == "computed":
+        method, points = "core", np.random.default_rng(0).random((2, 60_000, 2))
+        cost = lw.costs.weighted(lw.costs.squared_euclidean(*points), 1.0, lw.costs.haversine(*points), 1.0)
+    else:
+        cost = hard_cost(4000)
     print("ready", flush=True)
     try:
         while True:
@@ -58,7 +62,7 @@ INTERRUPTED = """
 
 @pytest.mark.skipif(os.name == "nt", reason="needs POSIX signals")
 @pytest.mark.parametrize("watched", ["watched", "alone"])
-@pytest.mark.parametrize("method", ALL_METHODS)
+@pytest.mark.parametrize("method", [*ALL_METHODS, "computed"])
 def test_interrupt(method, watched):
     process = start_python(INTERRUPTED, method, watched)
     assert process.stdout.readline() == "ready\n", process.stderr.read()

@@ -39,17 +39,15 @@ nb::dict to_dict(const Certificate<D>& certificate) {
 }
 
 template <class T>
-nb::dict certify_as(const Matrix& cost, bool maximize, const nb::object& unmatched_cost, const nb::object& row_to_col,
+nb::dict certify_as(CertificateInput<T> input, const nb::object& unmatched_cost, const nb::object& row_to_col,
                     const nb::object& u, const nb::object& v, int threads) {
     Vector<Dual<T>> unmatched_holder, u_holder, v_holder;
     Vector<std::int64_t> match_holder;
-    CertificateInput<T> input;
-    input.cost = view<T>(cost);
-    input.maximize = maximize;
-    input.unmatched_cost = optional_vector(unmatched_cost, cost.shape(0), unmatched_holder, "unmatched_cost");
-    input.row_to_col = optional_vector(row_to_col, cost.shape(0), match_holder, "row_to_col");
-    input.u = optional_vector(u, cost.shape(0), u_holder, "u");
-    input.v = optional_vector(v, cost.shape(1), v_holder, "v");
+    const auto rows = static_cast<std::size_t>(input.cost.rows), cols = static_cast<std::size_t>(input.cost.cols);
+    input.unmatched_cost = optional_vector(unmatched_cost, rows, unmatched_holder, "unmatched_cost");
+    input.row_to_col = optional_vector(row_to_col, rows, match_holder, "row_to_col");
+    input.u = optional_vector(u, rows, u_holder, "u");
+    input.v = optional_vector(v, cols, v_holder, "v");
     Certificate<Dual<T>> certificate;
     {
         const nb::gil_scoped_release no_gil;
@@ -58,10 +56,15 @@ nb::dict certify_as(const Matrix& cost, bool maximize, const nb::object& unmatch
     return to_dict(certificate);
 }
 
-nb::dict certify_any(const Matrix& cost, bool maximize, const nb::object& unmatched_cost, const nb::object& row_to_col,
-                     const nb::object& u, const nb::object& v, int threads) {
-    return with_dtype(
-        cost, [&]<class T>() { return certify_as<T>(cost, maximize, unmatched_cost, row_to_col, u, v, threads); });
+nb::dict certify_any(const nb::object& cost, bool maximize, const nb::object& unmatched_cost,
+                     const nb::object& row_to_col, const nb::object& u, const nb::object& v, int threads) {
+    return with_costs(cost, [&]<class T>(const MatrixView<T>& matrix, const CostSource<T>* source) {
+        CertificateInput<T> input;
+        input.cost = matrix;
+        input.source = source;
+        input.maximize = maximize;
+        return certify_as(input, unmatched_cost, row_to_col, u, v, threads);
+    });
 }
 
 }  // namespace

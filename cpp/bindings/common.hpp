@@ -4,11 +4,16 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 
+#include <functional>
 #include <memory>
+#include <string>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "lapwing/control.hpp"
+#include "lapwing/rows.hpp"
+#include "lapwing/source.hpp"
 #include "lapwing/types.hpp"
 
 namespace lapwing::bindings {
@@ -37,6 +42,34 @@ decltype(auto) with_dtype(const Array& matrix, Body&& body) {
     if (dtype == nb::dtype<std::int32_t>()) return body.template operator()<std::int32_t>();
     if (dtype == nb::dtype<std::int64_t>()) return body.template operator()<std::int64_t>();
     throw nb::type_error("cost must be float32, float64, int32 or int64");
+}
+
+// lapwing._core.CostSource: a source of costs of any number type.
+struct Source {
+    Index rows, cols;
+    std::variant<std::shared_ptr<const CostSource<float>>, std::shared_ptr<const CostSource<double>>,
+                 std::shared_ptr<const CostSource<std::int32_t>>, std::shared_ptr<const CostSource<std::int64_t>>>
+        costs;
+    std::function<RowCounters()> counters;  // empty: nothing is counted
+    nb::object supply;                      // the function that the costs call, if any; known to the garbage collector
+};
+
+// Calls body.operator()<T>(view, source) with costs of either kind; of the two arguments, one has data.
+template <class Body>
+decltype(auto) with_costs(const nb::object& given, Body&& body) {
+    if (nb::isinstance<Source>(given)) {
+        const auto& source = nb::cast<const Source&>(given);
+        return std::visit(
+            [&]<class T>(const std::shared_ptr<const CostSource<T>>& costs) {
+                return body.template operator()<T>(MatrixView<T>{nullptr, source.rows, source.cols, source.cols, 1},
+                                                   costs.get());
+            },
+            source.costs);
+    }
+    const auto matrix = nb::cast<Matrix>(given);
+    return with_dtype(matrix, [&]<class T>() {
+        return body.template operator()<T>(view<T>(matrix), static_cast<const CostSource<T>*>(nullptr));
+    });
 }
 
 // An optional vector argument of exactly `expected` entries, or nullptr. The caller keeps `holder` alive.

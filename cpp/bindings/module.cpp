@@ -13,6 +13,7 @@ void bind_solve(nb::module_& module);
 void bind_certify(nb::module_& module);
 void bind_direct(nb::module_& module);
 void bind_batch(nb::module_& module);
+void bind_costs(nb::module_& module);
 
 namespace {
 
@@ -55,4 +56,5 @@ NB_MODULE(_core, module) {
     bind_certify(module);
     bind_direct(module);
     bind_batch(module);
+    bind_costs(module);
 }

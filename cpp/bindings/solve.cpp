@@ -54,6 +54,7 @@ template <class T>
 Solution<Dual<T>> dispatch(const std::string& method, const Problem<T>& problem, const Dual<T>* start_v, int threads,
                            Control& control) {
     if (method == "core") return solve_core(problem, start_v, threads, control);
+    if (problem.source != nullptr) throw std::invalid_argument("method " + method + " takes a matrix only");
     if (method == "jv") return solve_jv(problem, control);
     if (method == "jv or core") return solve_jv_or_core(problem, threads, control);
     if (method == "ssp") return solve_ssp(problem, control);
@@ -61,12 +62,12 @@ Solution<Dual<T>> dispatch(const std::string& method, const Problem<T>& problem,
 }
 
 template <class T>
-nb::dict solve_as(const std::string& method, const Matrix& cost, bool maximize, const nb::object& unmatched_cost,
+nb::dict solve_as(const std::string& method, Problem<T> problem, const nb::object& unmatched_cost,
                   const nb::object& start_v, int threads, double time_limit, const nb::object& hook) {
     Vector<Dual<T>> unmatched_holder, start_holder;
-    Problem<T> problem{view<T>(cost), maximize, nullptr};
-    problem.unmatched_cost = optional_vector(unmatched_cost, cost.shape(0), unmatched_holder, "unmatched_cost");
-    const Dual<T>* start = optional_vector(start_v, cost.shape(1), start_holder, "start_v");
+    const auto rows = static_cast<std::size_t>(problem.cost.rows), cols = static_cast<std::size_t>(problem.cost.cols);
+    problem.unmatched_cost = optional_vector(unmatched_cost, rows, unmatched_holder, "unmatched_cost");
+    const Dual<T>* start = optional_vector(start_v, cols, start_holder, "start_v");
     Control control(time_limit, make_hook(hook), !hook.is_none());
     Solution<Dual<T>> solution;
     try {
@@ -83,19 +84,21 @@ nb::dict solve_as(const std::string& method, const Matrix& cost, bool maximize, 
     return to_dict(std::move(solution));
 }
 
-nb::dict solve(const std::string& method, const Matrix& cost, bool maximize, const nb::object& unmatched_cost,
+nb::dict solve(const std::string& method, const nb::object& cost, bool maximize, const nb::object& unmatched_cost,
                const nb::object& start_v, int threads, double time_limit, const nb::object& hook) {
-    return with_dtype(cost, [&]<class T>() {
-        return solve_as<T>(method, cost, maximize, unmatched_cost, start_v, threads, time_limit, hook);
+    return with_costs(cost, [&]<class T>(const MatrixView<T>& matrix, const CostSource<T>* source) {
+        const Problem<T> problem{matrix, maximize, nullptr, source};
+        return solve_as(method, problem, unmatched_cost, start_v, threads, time_limit, hook);
     });
 }
 
 // None, or (limit, extreme, row, col) of a cost that is too large.
-nb::object range_excess(const Matrix& cost, bool maximize, const nb::object& unmatched_cost, int threads) {
-    return with_dtype(cost, [&]<class T>() -> nb::object {
+nb::object range_excess(const nb::object& cost, bool maximize, const nb::object& unmatched_cost, int threads) {
+    return with_costs(cost, [&]<class T>(const MatrixView<T>& matrix, const CostSource<T>* source) -> nb::object {
         Vector<Dual<T>> holder;
-        Problem<T> problem{view<T>(cost), maximize, nullptr};
-        problem.unmatched_cost = optional_vector(unmatched_cost, cost.shape(0), holder, "unmatched_cost");
+        Problem<T> problem{matrix, maximize, nullptr, source};
+        const auto rows = static_cast<std::size_t>(matrix.rows);
+        problem.unmatched_cost = optional_vector(unmatched_cost, rows, holder, "unmatched_cost");
         CostRange<Dual<T>> range;
         {
             const nb::gil_scoped_release no_gil;

@@ -13,7 +13,7 @@ namespace lapwing {
 namespace {
 
 constexpr Index kBlock = baseline::kCertificateBlock;
-constexpr Index kBuffer = 1024;                            // costs copied at a time where neither stride is 1
+constexpr Index kBuffer = 1024;                            // costs copied at a time, or made by a source
 constexpr std::int64_t kSafeDual = std::int64_t{1} << 61;  // beyond this the fast integer test could overflow
 
 bool is_valid_cost(double c) { return c > -kInfinity<double>; }
@@ -87,31 +87,57 @@ class LineScan {
         Index position = -1;  // of the worst violation
         Index invalid = -1;   // position of a NaN or -inf
     };
-    LineScan(const MatrixView<T>& lines, bool maximize, const D* line_duals, const D* cross_duals)
-        : lines_(lines), maximize_(maximize), line_duals_(line_duals), cross_duals_(cross_duals),
-          result_(static_cast<std::size_t>(lines.rows)) {
-        for (Index j = 0; j < lines.cols; ++j) fast_ = fast_ && is_fast(cross_duals[j]);
+    explicit LineScan(const CertificateInput<T>& in)
+        : by_columns_(in.source == nullptr && lies_by_columns(in.cost)),
+          lines_(by_columns_ ? in.cost.transposed() : in.cost), source_(in.source), row_to_col_(in.row_to_col),
+          maximize_(in.maximize), line_duals_(by_columns_ ? in.v : in.u), cross_duals_(by_columns_ ? in.u : in.v),
+          result_(static_cast<std::size_t>(lines_.rows)), matched_(source_ != nullptr ? result_.size() : 0) {
+        for (Index j = 0; j < lines_.cols; ++j) fast_ = fast_ && is_fast(cross_duals_[j]);
     }
-    const std::vector<Line>& run(int threads, const KeepGoing& keep_going) {
-        for_each_line(lines_, threads, keep_going, [this](Index i) { scan(i); });
-        return result_;
+    bool by_columns() const { return by_columns_; }
+    const std::vector<Line>& lines() const { return result_; }
+    // The cost of row i and its column, after run().
+    T matched(Index i) const {
+        return source_ != nullptr
+                   ? matched_[static_cast<std::size_t>(i)]
+                   : (by_columns_ ? lines_.transposed() : lines_).at(i, static_cast<Index>(row_to_col_[i]));
+    }
+    void run(int threads, const KeepGoing& keep_going) {
+        for_each_run(lines_, threads, keep_going, [this](Index begin, Index end) {
+            const Index at_once = source_ != nullptr ? source_->rows_at_once() : 1;
+            for (Index i = begin; i < end; ++i) {
+                if (source_ != nullptr && (i - begin) % at_once == 0) source_->fetch(i, std::min(i + at_once, end));
+                scan(i);
+            }
+        });
     }
 
   private:
+    bool by_columns_;  // lines are columns
     MatrixView<T> lines_;
+    const CostSource<T>* source_;  // of the lines, where there is no matrix
+    const std::int64_t* row_to_col_;
     bool maximize_;
     const D* line_duals_;
     const D* cross_duals_;
     bool fast_ = true;          // no cross dual can overflow the fast test
     std::vector<Line> result_;  // [lines]; each written by one thread
+    std::vector<T> matched_;    // [lines] of a source: costs of matched pairs, picked up as they pass
 
     void scan(Index i) {
-        if (lines_.col_stride == 1) return scan(i, lines_.row(i), 0, lines_.cols);
+        if (source_ == nullptr && lines_.col_stride == 1) return scan(i, lines_.row(i), 0, lines_.cols);
         T buffer[kBuffer];
         Index n = 0;
         for (Index first = 0; first < lines_.cols; first += n) {
             n = std::min(kBuffer, lines_.cols - first);
-            for (Index k = 0; k < n; ++k) buffer[k] = lines_.at(i, first + k);
+            if (source_ != nullptr) {
+                source_->read(i, first, n, buffer);
+                const std::int64_t wanted = row_to_col_[i];
+                if (first <= wanted && wanted < first + n)
+                    matched_[static_cast<std::size_t>(i)] = buffer[static_cast<Index>(wanted) - first];
+            } else {
+                for (Index k = 0; k < n; ++k) buffer[k] = lines_.at(i, first + k);
+            }
             scan(i, buffer, first, n);
         }
     }
@@ -142,7 +168,8 @@ class LineScan {
 
 // Faults of the matching, what it costs, and whether it is complete.
 template <class T>
-void check_matching(const CertificateInput<T>& in, Certificate<Dual<T>>& result, ExactSum<Dual<T>>& primal) {
+void check_matching(const CertificateInput<T>& in, const LineScan<T>& scan, Certificate<Dual<T>>& result,
+                    ExactSum<Dual<T>>& primal) {
     using D = Dual<T>;
     std::vector<bool> taken(static_cast<std::size_t>(in.cost.cols));
     result.complete = true;
@@ -161,7 +188,7 @@ void check_matching(const CertificateInput<T>& in, Certificate<Dual<T>>& result,
         const auto col = static_cast<Index>(j);
         if (taken[static_cast<std::size_t>(j)]) report(result, Fault::column_twice, i, col);
         taken[static_cast<std::size_t>(j)] = true;
-        const D c = minimised(in.cost.at(i, col), in.maximize);
+        const D c = minimised(scan.matched(i), in.maximize);
         if (std::is_floating_point_v<D> && c == kInfinity<D>) {
             report(result, Fault::forbidden_pair, i, col);
         } else if (is_valid_cost(c)) {
@@ -205,13 +232,10 @@ void check_duals(const CertificateInput<T>& in, Certificate<Dual<T>>& result, Ex
 }
 
 template <class T>
-void check_pairs(const CertificateInput<T>& in, int threads, const KeepGoing& keep_going, Certificate<Dual<T>>& result,
-                 ExactSum<Dual<T>>& excesses) {
-    const bool by_columns = lies_by_columns(in.cost);
-    LineScan<T> scan(by_columns ? in.cost.transposed() : in.cost, in.maximize, by_columns ? in.v : in.u,
-                     by_columns ? in.u : in.v);
+void check_pairs(const LineScan<T>& scan, Certificate<Dual<T>>& result, ExactSum<Dual<T>>& excesses) {
+    const bool by_columns = scan.by_columns();
     Index i = 0;
-    for (const auto& line : scan.run(threads, keep_going)) {
+    for (const auto& line : scan.lines()) {
         if (line.invalid >= 0) {
             report(result, Fault::invalid_cost, by_columns ? line.invalid : i, by_columns ? i : line.invalid);
         }
@@ -228,9 +252,11 @@ Certificate<Dual<T>> certify(const CertificateInput<T>& input, int threads, cons
     using D = Dual<T>;
     Certificate<D> result;
     ExactSum<D> primal, dual, gap, bound;
-    check_matching(input, result, primal);
+    LineScan<T> scan(input);
+    scan.run(threads, keep_going);
+    check_matching(input, scan, result, primal);
     check_duals(input, result, dual, bound);
-    check_pairs(input, threads, keep_going, result, bound);
+    check_pairs(scan, result, bound);
 
     gap.add(primal, 1);
     gap.add(dual, -1);

@@ -38,7 +38,7 @@ void finish(CoreState<T>& state, Solution<Dual<T>>& solution) {
     if (solution.status == Status::optimal)
         for (Index i = 0; i < state.m; ++i) {
             const Index j = state.row_to_col[i];
-            state.u[i] = j < state.n ? state.problem.at(i, j) - state.v[j] : state.problem.unmatched_cost[i];
+            state.u[i] = j < state.n ? state.cost(i, j) - state.v[j] : state.problem.unmatched_cost[i];
             if (state.has_exits()) state.u[i] = std::min(state.u[i], state.problem.unmatched_cost[i]);  // rounding
         }
     for (Index& j : state.row_to_col)
@@ -170,8 +170,12 @@ double Solver<T>::start(CoreState<T>& state) {
 template <class T>
 double Solver<T>::start_from_sample(CoreState<T>& state) {
     if (state.m < StartTuning::kShrink * StartTuning::kSmallest) return 0;
-    const Index shrink = state.m > StartTuning::kLarge ? StartTuning::kLargeShrink : StartTuning::kShrink;
-    const Sample<T> sample(state.problem, shrink, seed_++);
+    Index shrink = state.m > StartTuning::kLarge ? StartTuning::kLargeShrink : StartTuning::kShrink;
+    if (state.problem.source != nullptr && !state.problem.source->has_parts()) {
+        const double bytes = static_cast<double>(sizeof(T)) * state.m * state.n;
+        shrink = std::max(shrink, static_cast<Index>(std::sqrt(bytes / StartTuning::kCopyBytes)));
+    }
+    const Sample<T> sample(state.problem, shrink, seed_++, control_);
     try {
         CoreState<T> part(sample.problem, control_);
         double error = 0;
@@ -202,6 +206,7 @@ double Solver<T>::start_from_sample(CoreState<T>& state) {
 template <class T>
 Solution<Dual<T>> solve_core(const Problem<T>& problem, const Dual<T>* start_v, int threads, Control& control) {
     require_range(problem, &control);
+    if (problem.source != nullptr && !problem.source->has_parts()) control.look_at_every_poll();
     CoreState<T> state(problem, control);
     Incumbent<T> incumbent;
     if (control.wants_previews()) state.incumbent = &incumbent;

@@ -1,6 +1,8 @@
 // What stands between the methods: one that hands over to another, and the completion of interrupted answers.
 #include "lapwing/methods.hpp"
 
+#include "lapwing/source.hpp"
+
 namespace lapwing {
 
 template <class T>
@@ -19,13 +21,21 @@ void complete_greedily(const Problem<T>& problem, std::vector<Index>& row_to_col
     Index matched = 0;
     for (const Index j : row_to_col)
         if (j >= 0) taken[j] = 1, ++matched;
+    RowReader<T> reader(problem.cost, problem.source);
+    Index expected = 0;
     for (Index i = 0; i < problem.cost.rows; ++i) {
         if (row_to_col[i] >= 0) continue;
+        if (i >= expected) {
+            for (expected = i; expected < problem.cost.rows && row_to_col[expected] < 0;) ++expected;
+            reader.expect(i, expected);
+        }
         control.poll({"complete", 0, matched});
+        const T* row = reader.row(i);
         Dual<T> least = problem.unmatched_cost ? problem.unmatched_cost[i] : kInfinity<Dual<T>>;
         for (Index j = 0; j < problem.cost.cols; ++j) {
-            if (taken[j] || !(problem.at(i, j) < least)) continue;
-            least = problem.at(i, j);
+            const Dual<T> cost = problem.minimised(row[j]);
+            if (taken[j] || !(cost < least)) continue;
+            least = cost;
             row_to_col[i] = j;
         }
         if (row_to_col[i] >= 0) taken[row_to_col[i]] = 1, ++matched;

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <vector>
 
+#include "lapwing/source.hpp"
 #include "lapwing/threads.hpp"
 
 #define LAPWING_TARGET_INCLUDE "lapwing/range.inc.hpp"
@@ -46,6 +47,25 @@ void find_extreme_cost(const Problem<D>& problem, int threads, const KeepGoing& 
     range.extreme = cost.at(range.row, range.col);
 }
 
+// The same, row by row, of costs that no matrix holds.
+template <class D>
+void find_extreme_supplied(const Problem<D>& problem, const KeepGoing& keep_going, CostRange<D>& range) {
+    RowReader<D> reader(problem.cost, problem.source);
+    reader.expect(0, problem.cost.rows);
+    Watch watch(keep_going);
+    for (Index i = 0; i < problem.cost.rows; ++i) {
+        const D* row = reader.row(i);
+        const D most = LAPWING_DISPATCH(range_largest_magnitude, row, problem.cost.cols);
+        if (most > magnitude(range.extreme)) {
+            range.row = i;
+            range.col = 0;
+            while (magnitude(row[range.col]) != most) ++range.col;
+            range.extreme = row[range.col];
+        }
+        watch.look();
+    }
+}
+
 }  // namespace
 
 template <class T>
@@ -61,7 +81,12 @@ CostRange<Dual<T>> check_range(const Problem<T>& problem, int threads, const Kee
             range.row = i;
         }
     }
-    if constexpr (std::is_same_v<T, D>) find_extreme_cost(problem, threads, keep_going, range);
+    if constexpr (std::is_same_v<T, D>) {
+        if (problem.source != nullptr)
+            find_extreme_supplied(problem, keep_going, range);
+        else
+            find_extreme_cost(problem, threads, keep_going, range);
+    }
     range.fits = magnitude(range.extreme) <= range.limit;
     return range;
 }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from lapwing import files, instances
+from lapwing import costs, files, instances
 from lapwing.api import certify, linear_sum_assignment, plan, solve, solve_batch
 from lapwing.certificate import Certificate
 from lapwing.errors import (
@@ -34,6 +34,7 @@ __all__ = [
     "RangeError",
     "Result",
     "certify",
+    "costs",
     "files",
     "instances",
     "linear_sum_assignment",

@@ -14,7 +14,17 @@ import numpy as np
 
 from lapwing import _core, inputs, on_gpu
 from lapwing.certificate import Certificate, prove, require_matching, require_proof
-from lapwing.errors import ArgumentError, DtypeError, GpuError, InfeasibleError, InvalidCostError, LapwingError
+from lapwing.costs.base import CostSource
+from lapwing.costs.dense import row_blocks
+from lapwing.errors import (
+    ArgumentError,
+    DtypeError,
+    GpuError,
+    InfeasibleError,
+    InternalError,
+    InvalidCostError,
+    LapwingError,
+)
 from lapwing.gpu.arrays import is_gpu_array
 from lapwing.gpu.batch import solve_batch as solve_batch_on_gpu
 from lapwing.gpu.device import device_count
@@ -39,6 +49,7 @@ def solve(
     progress: bool | Callable[[Progress], object] = False,
     certify: bool = True,
     device: str | None = None,
+    memory_limit: int | str | None = None,
 ) -> Result:
     """Solve a linear assignment problem exactly, with a proof.
 
@@ -46,7 +57,8 @@ def solve(
     ----------
     cost : (m, n) real matrix
         A NumPy array of any real dtype and layout, a nested list, a pandas frame, an `np.memmap`, a CPU tensor with
-        DLPack, a masked array (masked pairs are forbidden) or a SciPy sparse matrix (missing pairs are forbidden).
+        DLPack, a masked array (masked pairs are forbidden), a SciPy sparse matrix (missing pairs are forbidden), or a
+        source of `lapwing.costs`, which computes costs, or asks for them, whenever they are read.
         +inf (-inf when maximising) forbids a pair. C- and Fortran-ordered float32, float64, int32 and int64 are
         read in place.
     maximize : bool
@@ -68,6 +80,9 @@ def solve(
         Where to solve. Default: where the costs are. An array on a GPU (PyTorch, CuPy, JAX, anything with DLPack or
         `__cuda_array_interface__`) is read in place, on its library's current stream, and answered in its library; a
         GPU takes method "core". "auto" takes the first GPU for arrays on the host, if there is one and it pays.
+    memory_limit : int or str, optional
+        Bytes, or like "8GB". An `np.memmap` that takes more is streamed on a CPU: rows are read from its file when they
+        are needed, and so much of them is kept. Default: half of the machine's memory.
 
     Returns
     -------
@@ -94,7 +109,7 @@ def solve(
         maximize = inputs.check_flag(maximize, "maximize")
         options = on_gpu.Options(maximize, unmatched_cost, start, certify, limit, watcher, why)
         return on_gpu.solve_on_gpu(cost, gpu, options)
-    problem = inputs.make_problem(cost, maximize, unmatched_cost)
+    problem = inputs.make_problem(cost, maximize, unmatched_cost, memory_limit)
     duals = _start(start, problem)
     chosen = _plan(problem, method, threads, duals is not None, why)
     if watcher is False:
@@ -109,6 +124,10 @@ def _place(cost: Any, device: str | None, method: str) -> tuple[str, str]:
         raise DtypeError(f"device must be a string such as 'cuda:0', got {device!r}")
     if device == "cpu":
         return "", ""
+    if isinstance(cost, CostSource) and device is not None:
+        if device == "auto":
+            return "", "CPU: sources of lapwing.costs are solved there so far"
+        raise ArgumentError("a source of lapwing.costs is solved on the CPU so far: leave device= out")
     if _is_on_gpu(cost):
         gpu, why = "cuda" if device in (None, "auto") else device, ""
     elif device == "auto":
@@ -131,7 +150,7 @@ def _usable_gpus() -> int:
 
 def _is_on_gpu(cost: Any) -> bool:
     """Whether costs are in a GPU's memory."""
-    if isinstance(cost, (np.ndarray, list, tuple)):
+    if isinstance(cost, (np.ndarray, list, tuple, CostSource)):
         return False
     return is_gpu_array(cost)
 
@@ -139,6 +158,7 @@ def _is_on_gpu(cost: Any) -> bool:
 def _solved(
     problem: Problem, chosen: Plan, duals: Start | None, limit: float, hook: Hook | None, certify: bool
 ) -> Result:
+    counted = problem.cost.counters()
     began = time.perf_counter()
     answer = run(problem, chosen, duals, limit, hook)
     solved = time.perf_counter()
@@ -147,7 +167,16 @@ def _solved(
     if certify:
         certificate = _proof(problem, answer, chosen.threads)
         answer.statistics["certify_seconds"] = time.perf_counter() - solved
+    if counted:
+        answer.statistics.update(_counted_since(counted, problem.cost.counters()))
     return make_result(problem, chosen, answer, certificate)
+
+
+def _counted_since(before: dict[str, float], now: dict[str, float]) -> dict[str, float]:
+    """What a source has counted in one solve, and the cache's hit rate."""
+    since = {name: value - before[name] for name, value in now.items()}
+    since["cache_hit_rate"] = since["cache_hits"] / max(1, since["cache_hits"] + since["cache_misses"])
+    return since
 
 
 def solve_batch(
@@ -239,6 +268,7 @@ def plan(
     method: str = "auto",
     threads: SupportsIndex | None = None,
     device: str | None = None,
+    memory_limit: int | str | None = None,
 ) -> Plan:
     """What `solve` would do with the same arguments, and why, without solving.
 
@@ -251,7 +281,7 @@ def plan(
     if gpu:
         maximize = inputs.check_flag(maximize, "maximize")
         return on_gpu.plan_on_gpu(cost, gpu, on_gpu.Options(maximize, unmatched_cost, start, why=why))
-    problem = inputs.make_problem(cost, maximize, unmatched_cost)
+    problem = inputs.make_problem(cost, maximize, unmatched_cost, memory_limit)
     return _plan(problem, method, threads, _start(start, problem) is not None, why)
 
 
@@ -264,12 +294,13 @@ def certify(
     maximize: bool = False,
     unmatched_cost: Any = None,
     threads: SupportsIndex | None = None,
+    memory_limit: int | str | None = None,
 ) -> Certificate:
     """Prove how far any assignment is from the optimum, given any duals, wherever they come from.
 
     Parameters
     ----------
-    cost, maximize, unmatched_cost
+    cost, maximize, unmatched_cost, memory_limit
         As for `solve`.
     row_to_col : (m,) integers, -1 where a row is free
     u, v : (m,) and (n,) finite real numbers
@@ -278,7 +309,7 @@ def certify(
     ------
     ArgumentError, DtypeError, InvalidCostError
     """
-    problem = inputs.make_problem(cost, maximize, unmatched_cost)
+    problem = inputs.make_problem(cost, maximize, unmatched_cost, memory_limit)
     assignment = inputs.check_row_to_col(row_to_col, problem.shape[0])
     duals = inputs.check_duals(u, v, problem.shape, "certify")
     count = inputs.check_threads(threads)
@@ -338,10 +369,19 @@ def _proof(problem: Problem, answer: Answer, threads: int) -> Certificate:
     def duals() -> float:
         return float(np.abs(answer.u).sum() + np.abs(answer.v).sum())
 
-    require_proof(certificate, problem.is_integer, duals, lambda: _largest(problem))
+    try:
+        require_proof(certificate, problem.is_integer, duals, lambda: _largest(problem))
+    except InternalError:
+        if problem.cost.tier in ("rows", "streamed"):
+            raise ArgumentError(
+                f"the certificate refuses the answer: {certificate}; does the callback, or the file, give the same "
+                "costs for a row each time, as it must?"
+            ) from None
+        raise
     return certificate
 
 
 def _largest(problem: Problem) -> float:
     """The largest magnitude of a cost that is not forbidden: a pass over the matrix, which is seldom needed."""
-    return float(max(np.abs(row[np.isfinite(row)]).max(initial=0.0) for row in problem.cost.array))
+    blocks = map(problem.cost.read, row_blocks(problem.cost))
+    return float(max(np.abs(block[np.isfinite(block)]).max(initial=0.0) for block in blocks))

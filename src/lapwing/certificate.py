@@ -84,7 +84,7 @@ class Certificate:
 def prove(
     problem: Problem, row_to_col: NDArray[np.int64], u: NDArray[Any], v: NDArray[Any], threads: int
 ) -> Certificate:
-    """Certify an assignment against the whole matrix.
+    """Certify an assignment against the whole matrix, or all that a source computes.
 
     Parameters
     ----------
@@ -100,14 +100,14 @@ def prove(
     if problem.is_integer and "f" in (u.dtype.kind, v.dtype.kind):
         problem = with_float_costs(problem)
     u, v = u.astype(problem.dual_dtype, copy=False), v.astype(problem.dual_dtype, copy=False)
-    cost, prices = problem.cost.array, problem.unmatched_cost
+    prices = problem.unmatched_cost
     if problem.maximize:
         u, v, prices = -u, -v, None if prices is None else -prices
     fault = None
     if problem.is_tall:
         row_to_col, fault = _col_to_row(row_to_col, problem.shape[1])
-        cost, u, v = cost.T, v, u
-    raw = _core.certify(cost, problem.maximize, prices, row_to_col, u, v, threads)
+        u, v = v, u
+    raw = _core.certify(problem.cost.compiled(problem.is_tall), problem.maximize, prices, row_to_col, u, v, threads)
     if raw["fault"] == "invalid_cost":
         at = raw["fault_row"], raw["fault_col"]
         raise invalid_cost(problem, *(at[::-1] if problem.is_tall else at))

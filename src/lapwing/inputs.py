@@ -15,50 +15,54 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lapwing._core import ABSENT
-from lapwing.costs import (
-    CORE_DTYPES,
-    CostArray,
-    DenseCost,
-    as_floating,
-    converted,
-    densify,
-    exact_floats,
-    is_readable,
-    is_sparse,
-    row_blocks,
-)
+from lapwing.costs.base import MAX_LINES, CostArray, CostSource
+from lapwing.costs.dense import DenseCost, is_readable, row_blocks
+from lapwing.costs.dtypes import check_kind, in_native_order, with_core_dtype
+from lapwing.costs.rows import as_bytes
+from lapwing.costs.sparse import as_floating, densify, exact_floats, is_sparse
+from lapwing.costs.streamed import physical_limit, streamed
 from lapwing.errors import ArgumentError, DtypeError, InvalidCostError, LapwingError, RangeError
 from lapwing.problem import Problem, Stack
 
-_MAX_LINES = np.iinfo(np.int32).max
 _DLPACK_HOST = (1, 3, 11)  # kDLCPU, kDLCUDAHost, kDLROCMHost
 
 _LARGEST_INTEGER = 1 << 61  # of a dual to start from
 _REACH = 64  # largest dual to start from, over the largest cost
 
-# Dtypes that the core does not read, and the one that holds each of them exactly.
-_WIDENED = {
-    "b1": np.int32, "i1": np.int32, "i2": np.int32, "u1": np.int32, "u2": np.int32,
-    "u4": np.int64, "u8": np.int64, "f2": np.float32,
-}  # fmt: skip
 
-
-def make_problem(cost: Any, maximize: bool = False, unmatched_cost: Any = None) -> Problem:
+def make_problem(
+    cost: Any, maximize: bool = False, unmatched_cost: Any = None, memory_limit: int | str | None = None
+) -> Problem:
     """Check and view a problem.
 
     Parameters
     ----------
-    cost : (m, n) real matrix of any kind listed in `lapwing.solve`
+    cost : (m, n) real matrix of any kind, or a source of `lapwing.costs`: see `lapwing.solve`
     maximize : bool
     unmatched_cost : None, scalar or (m,) array-like
+    memory_limit : None, bytes, or like "8GB"
+        A memory map above it is streamed.
 
     Raises
     ------
     ArgumentError, DtypeError, RangeError
     """
     maximize = check_flag(maximize, "maximize")
-    matrix = as_matrix(cost, maximize)
+    limit = None if memory_limit is None else as_bytes(memory_limit, "memory_limit")
     prices = None
+    if isinstance(cost, np.memmap) and cost.ndim == 2 and cost.nbytes > (physical_limit() if limit is None else limit):
+        cost = streamed(cost, physical_limit() if limit is None else limit)
+    if type(cost) is not np.ndarray and isinstance(cost, CostSource):
+        if unmatched_cost is not None:
+            prices = prices_in_kind(unmatched_cost, cost.shape[0], maximize, cost.is_integer)
+        problem = Problem(cost, maximize, prices)
+        if problem.is_tall and not cost.reads_columns:
+            raise ArgumentError(
+                f"costs that come by rows have shape {cost.shape}, more rows than columns; supply the rows of the "
+                "transposed problem, or pass unmatched_cost="
+            )
+        return problem
+    matrix = as_matrix(cost, maximize)
     if unmatched_cost is not None:
         matrix, prices = _with_prices(matrix, _as_prices(unmatched_cost, matrix.shape[0], maximize))
     return Problem(DenseCost(matrix), maximize, prices)
@@ -69,12 +73,12 @@ def as_matrix(cost: Any, maximize: bool) -> CostArray:
     array = _as_array(cost, maximize)
     if array.ndim != 2:
         raise ArgumentError(f"cost must be a matrix (2-D), got {array.ndim}-D of shape {array.shape}")
-    if max(array.shape) > _MAX_LINES:
-        raise ArgumentError(f"cost has shape {array.shape}; at most {_MAX_LINES} rows and columns are supported")
+    if max(array.shape) > MAX_LINES:
+        raise ArgumentError(f"cost has shape {array.shape}; at most {MAX_LINES} rows and columns are supported")
     if is_readable(array):
         return array
-    array = _with_core_dtype(array)
-    return array if is_readable(array) or array.size == 0 else _copied(array)
+    array = with_core_dtype(array)
+    return array if is_readable(array) or array.size == 0 else in_native_order(array)
 
 
 def as_matrix_of(cost: Any, maximize: bool, unmatched_cost: Any, dtypes: Collection[str]) -> CostArray:
@@ -117,9 +121,9 @@ def make_stack(
     array = _as_array(costs, maximize)
     if array.ndim != 3:
         raise ArgumentError(f"costs must be (B, m, n) or a list of matrices, got an array of shape {array.shape}")
-    array = _with_core_dtype(array)
+    array = with_core_dtype(array)
     if not (array.flags.aligned and array.dtype.isnative and all(s % array.itemsize == 0 for s in array.strides)):
-        array = _copied(array)
+        array = in_native_order(array)
     rows = None if row_counts is None else check_counts(row_counts, len(array), array.shape[1], "row_counts")
     cols = None if col_counts is None else check_counts(col_counts, len(array), array.shape[2], "col_counts")
     if unmatched_cost is None:
@@ -169,7 +173,7 @@ def make_problems(costs: Sequence[Any], maximize: bool = False, unmatched_cost: 
 
 def invalid_cost(problem: Problem, row: int, col: int) -> InvalidCostError:
     """The error for the NaN or infinity at (row, col) of the user's matrix; col -1 stands for unmatched_cost[row]."""
-    return InvalidCostError(row, col, float(problem.cost.array[row, col]), problem.maximize)
+    return InvalidCostError(row, col, float(problem.cost.read(slice(row, row + 1))[0, col]), problem.maximize)
 
 
 # --- arrays of any kind ---------------------------------------------------------------------------
@@ -217,54 +221,12 @@ def _unmask(cost: np.ma.MaskedArray[Any, Any], forbidden: float) -> CostArray:
     mask = np.ma.getmaskarray(cost)
     if not mask.any():
         return data
-    _check_kind(data)
+    check_kind(data.dtype)
     floats = np.empty_like(data, dtype=as_floating(data.dtype), subok=False)
     for rows in row_blocks(data):  # what is masked need not be exact
         floats[rows] = exact_floats(np.where(mask[rows], data.dtype.type(0), data[rows]), floats.dtype)
         floats[rows][mask[rows]] = forbidden
     return floats
-
-
-def _with_core_dtype(array: CostArray) -> CostArray:
-    """Convert to the core's dtypes, exactly or not at all; the byte order may still be foreign."""
-    _check_kind(array)
-    if array.dtype.name == "bfloat16":
-        return converted(array, np.dtype(np.float32))
-    return array if array.dtype.newbyteorder("=") in CORE_DTYPES else _widened(array)
-
-
-def _copied(array: CostArray) -> CostArray:
-    return converted(array, array.dtype.newbyteorder("="))
-
-
-def _check_kind(array: CostArray) -> None:
-    dtype = array.dtype
-    if dtype.kind in "biu" or (dtype.kind == "f" and dtype.itemsize <= 8) or dtype.name == "bfloat16":
-        return
-    raise DtypeError(f"cost has dtype {dtype}, which cannot be solved exactly: {_remedy(dtype)}")
-
-
-def _remedy(dtype: np.dtype[Any]) -> str:
-    if dtype.kind == "f":
-        return "round it yourself with cost.astype(np.float64)"
-    if dtype.kind == "c":
-        return "pass real numbers, for instance cost.real or abs(cost)"
-    if dtype.kind in "Mm":
-        return "pass numbers, for instance cost / np.timedelta64(1, 's')"
-    if dtype.kind == "O":
-        return "convert it with cost.astype(float); missing values become NaN, and forbidden pairs are +inf"
-    return "convert it to real numbers with cost.astype(float)"
-
-
-def _widened(array: CostArray) -> CostArray:
-    target = np.dtype(_WIDENED[f"{array.dtype.kind}{array.dtype.itemsize}"])
-    if array.dtype.kind == "u" and array.dtype.itemsize == 8 and array.size and array.max() > np.iinfo(np.int64).max:
-        at = np.unravel_index(int(array.argmax()), array.shape)
-        raise RangeError(
-            f"cost[{', '.join(map(str, at))}] is {array[at]}, above the largest int64 ({np.iinfo(np.int64).max}); "
-            "subtract a constant from all costs or divide them"
-        )
-    return converted(array, target)
 
 
 # --- the cost of staying free ---------------------------------------------------------------------
@@ -358,7 +320,7 @@ def check_threads(threads: SupportsIndex | None) -> int | None:
         raise DtypeError(f"threads must be a whole number, got {threads!r}") from None
     if count < 1:
         raise ArgumentError(f"threads must be at least 1, got {count}; leave it out to use all processors")
-    return min(count, _MAX_LINES)
+    return min(count, MAX_LINES)
 
 
 def check_time_limit(seconds: float | None) -> float:
@@ -403,15 +365,15 @@ def check_duals(u: Any, v: Any, shape: tuple[int, int], name: str) -> tuple[NDAr
 
 def check_start(u: Any, v: Any, problem: Problem) -> tuple[NDArray[Any], NDArray[Any]]:
     """Duals to start from, in the problem's dual dtype; see `start_duals`."""
-    array, prices = problem.cost.array, problem.unmatched_cost
+    cost, prices = problem.cost, problem.unmatched_cost
 
     def largest(sampled: bool) -> int | float:
         if sampled:
-            return largest_magnitude(array[:: max(1, len(array) // 16)])
+            return largest_magnitude(cost.read(slice(None, None, max(1, cost.shape[0] // 16))))
         of_prices = 0 if prices is None else largest_magnitude(prices)
-        return max([of_prices, *(largest_magnitude(row) for row in array)])
+        return max([of_prices, *(largest_magnitude(cost.read(rows)) for rows in row_blocks(cost))])
 
-    shiftable = prices is None and array.shape[0] == array.shape[1]
+    shiftable = prices is None and cost.shape[0] == cost.shape[1]
     given = check_duals(u, v, problem.shape, "start")
     first, second = (start_duals(values, problem.is_integer, largest, shiftable) for values in given)
     return first, second
@@ -472,7 +434,9 @@ def check_row_to_col(row_to_col: Any, rows: int) -> NDArray[np.int64]:
 
 def with_float_costs(problem: Problem) -> Problem:
     """The same problem in float64, where its integers are exact."""
-    array = exact_floats(problem.cost.array, np.dtype(np.float64))
+    if problem.cost.tier != "dense":
+        raise DtypeError(f"u and v must be integers for {problem.cost.dtype} costs of a source; round them")
+    array = exact_floats(problem.cost.read(slice(None)), np.dtype(np.float64))
     prices = problem.unmatched_cost
     if prices is not None:
         absent = np.abs(prices) == ABSENT

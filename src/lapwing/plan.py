@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from lapwing._core import DIRECT_MAX_ROWS, JV_OR_CORE_MAX_ROWS
+from lapwing.costs.base import Tier
+from lapwing.costs.sparse import DENSE_LIMIT_BYTES
 from lapwing.errors import ArgumentError
 from lapwing.problem import Form
 
@@ -15,6 +17,9 @@ _PAIRS_PER_THREAD = 1_000_000
 # From this many rows (of the smaller side) on a GPU is faster for costs on the host, copying and certificate included:
 # an estimate, until benchmarks/gpu_crossover.py has measured it on an H200 beside the processors of its host.
 GPU_FROM_ROWS = 1500
+
+# Computed costs are written out for a small problem up to this size: then the method for small matrices is the fastest.
+_WRITTEN_OUT_BYTES = 16 << 20
 
 
 @dataclass(frozen=True)
@@ -30,6 +35,8 @@ class MethodTraits:
         Whether it can use more than one thread.
     checks_range : bool
         Whether it finds costs that are too large for exact sums as it first reads them.
+    reads_sources : bool
+        Whether it reads costs from any source; the others read a matrix, to which costs are written out first.
     bytes_per_row, bytes_per_col : int
         Its memory beside the matrix, for the problem as it is solved (rows <= cols).
     """
@@ -39,6 +46,7 @@ class MethodTraits:
     warm_start: bool
     parallel: bool
     checks_range: bool
+    reads_sources: bool
     bytes_per_row: int
     bytes_per_col: int
 
@@ -57,13 +65,16 @@ class Plan:
     transposed : bool
         Whether the method sees the transposed view of the matrix.
     memory_bytes : int
-        Estimated memory beside the matrix.
+        Estimated memory beside the matrix, if there is one: with it, if computed costs are written out.
     shape, dtype
         Of the problem as given, after conversion to a number type of the core.
     reasons : tuple of str
         One sentence for each decision.
     device : str
         "cpu", or "cuda:N" for GPU N.
+    tier : str
+        Where the costs are: "dense", a matrix in memory; "computed", whenever they are read; "rows", from a callback;
+        "streamed", from a file.
     """
 
     method: str
@@ -75,6 +86,7 @@ class Plan:
     dtype: str
     reasons: tuple[str, ...]
     device: str = "cpu"
+    tier: Tier = "dense"
 
     @property
     def where(self) -> str:
@@ -84,8 +96,13 @@ class Plan:
     def __str__(self) -> str:
         rows, cols = self.shape
         method = f"{self.method!r} or {self.fallback!r}" if self.fallback else repr(self.method)
-        head = f"{rows} x {cols} {self.dtype}: method {method}, {self.where}"
-        memory = f"about {_readable_bytes(self.memory_bytes)} beside the matrix"
+        source = {"dense": "", "computed": ", computed", "rows": ", from a callback", "streamed": ", streamed"}[
+            self.tier
+        ]
+        head = f"{rows} x {cols} {self.dtype}{source}: method {method}, {self.where}"
+        memory = f"about {_readable_bytes(self.memory_bytes)} " + (
+            "beside the matrix" if self.tier == "dense" else "of memory"
+        )
         return "\n  - ".join([f"{head}, {memory}", *self.reasons])
 
 
@@ -137,7 +154,7 @@ def make_plan(
     Raises
     ------
     ArgumentError
-        For an unknown method, or one that cannot use a warm start.
+        For an unknown method, one that cannot use a warm start, or one that reads a matrix where it would be huge.
     """
     if method != "auto" and method not in methods:
         raise ArgumentError(f"unknown method {method!r}; choose from {', '.join(map(repr, ['auto', *methods]))}")
@@ -146,20 +163,24 @@ def make_plan(
     reasons = []
     fallback = None
     if method == "auto":
-        method, fallback, why = _choose(min(form.shape), warm_start)
+        method, fallback, why = _choose(form, warm_start)
         reasons.append(why)
     traits = methods[fallback or method]
     if warm_start and not traits.warm_start:
         usable = " or ".join(repr(name) for name, other in methods.items() if other.warm_start)
         raise ArgumentError(f"method {method!r} cannot use start=; use method={usable}, or leave start out")
     reasons.append(f"{method}: {methods[method].summary}")
+    written_out = 0
+    if form.tier != "dense":
+        written_out, why = _written_out(form, methods[method])
+        reasons.append(why)
     if form.solved_transposed:
         why = "it is tall" if form.is_tall else "its columns are contiguous"
         reasons.append(f"the matrix is solved as its transposed view, since {why}")
     count, why_threads = _threads(form, traits, threads, processors)
     reasons.append(why_threads)
     rows, cols = form.shape[::-1] if form.solved_transposed else form.shape
-    memory = rows * traits.bytes_per_row + cols * traits.bytes_per_col
+    memory = rows * traits.bytes_per_row + cols * traits.bytes_per_col + written_out + form.held_bytes
     return _plan(form, method, fallback, count, memory, reasons)
 
 
@@ -173,13 +194,19 @@ def _plan(form: Form, method: str, fallback: str | None, threads: int, memory: i
         shape=form.shape,
         dtype=str(form.dtype),
         reasons=tuple(reasons),
+        tier=form.tier,
     )
 
 
-def _choose(size: int, warm_start: bool) -> tuple[str, str | None, str]:
-    """Method, fallback and the reason for a smaller side of `size`."""
+def _choose(form: Form, warm_start: bool) -> tuple[str, str | None, str]:
+    """Method, fallback and the reason, by the smaller side."""
     if warm_start:
         return "core", None, "there are duals to start from"
+    if form.tier == "streamed":
+        return "core", None, "core needs no matrix, which would be above the memory limit"
+    size = min(form.shape)
+    if size <= JV_OR_CORE_MAX_ROWS and form.tier != "dense" and _matrix_bytes(form) > _WRITTEN_OUT_BYTES:
+        return "core", None, "core needs no matrix, which would be large"
     if size <= DIRECT_MAX_ROWS:
         why = f"at most {DIRECT_MAX_ROWS} rows or columns: full rows are scanned directly, lists would not pay"
         return "jv", None, why
@@ -192,11 +219,36 @@ def _choose(size: int, warm_start: bool) -> tuple[str, str | None, str]:
     return "core", None, f"more than {JV_OR_CORE_MAX_ROWS} rows and columns: short lists save most of the work"
 
 
+def _written_out(form: Form, traits: MethodTraits) -> tuple[int, str]:
+    """How many bytes of costs are written out as a matrix for a method, and why."""
+    if traits.reads_sources:
+        if form.tier == "computed":
+            return 0, "the costs are computed whenever they are read: no matrix is held"
+        kept = f"and {_readable_bytes(form.held_bytes)} of them are kept"
+        if form.tier == "rows":
+            return 0, f"the callback is asked for rows when they are needed, {kept}"
+        return 0, f"the file is larger than the memory limit: rows are read when they are needed, {kept}"
+    size = _matrix_bytes(form)
+    limit = form.held_bytes if form.tier == "streamed" else DENSE_LIMIT_BYTES
+    if size > limit:
+        raise ArgumentError(
+            f"method {traits.name!r} reads a matrix, which takes {_readable_bytes(size)} for costs of shape "
+            f"{form.shape}, above the limit of {_readable_bytes(limit)}; use method='core'"
+        )
+    return size, f"the costs are written out as a matrix once: {_readable_bytes(size)}"
+
+
+def _matrix_bytes(form: Form) -> int:
+    return form.shape[0] * form.shape[1] * form.dtype.itemsize
+
+
 def _threads(form: Form, traits: MethodTraits, asked: int | None, processors: int) -> tuple[int, str]:
     if not traits.parallel:
         return 1, "one thread: the method is serial"
     if asked is not None:
         return asked, f"{_count_threads(asked)}, as asked for"
+    if form.tier == "rows":
+        return 1, "one thread: the callback is called by one at a time; threads= asks for more"
     rows, cols = form.shape
     count = max(1, min(processors, rows * cols // _PAIRS_PER_THREAD))
     if count == processors:

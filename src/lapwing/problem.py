@@ -8,10 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from lapwing.costs import CostArray, DenseCost
-
-_INT64: np.dtype[Any] = np.dtype(np.int64)
-_FLOAT64: np.dtype[Any] = np.dtype(np.float64)
+from lapwing.costs.base import CostArray, CostSource, Tier
+from lapwing.costs.dense import DenseCost
 
 
 class Form(NamedTuple):
@@ -24,12 +22,18 @@ class Form(NamedTuple):
     priced : bool
         Whether rows may stay free at a price.
     rows_are_contiguous : bool
+    tier : Tier
+        Where the costs are.
+    held_bytes : int
+        What the source of the costs keeps in memory.
     """
 
     shape: tuple[int, int]
     dtype: np.dtype[Any]
     priced: bool
     rows_are_contiguous: bool
+    tier: Tier
+    held_bytes: int
 
     @property
     def is_empty(self) -> bool:
@@ -52,21 +56,22 @@ class Problem:
 
     Attributes
     ----------
-    cost : DenseCost, (m, n)
+    cost : CostSource, (m, n)
     maximize : bool
     unmatched_cost : (m,) float64 or int64 array, or None
         What row i contributes when it stays free, in the user's sense (a value when maximising). None: the smaller side
         is matched completely.
     """
 
-    cost: DenseCost
+    cost: CostSource
     maximize: bool = False
     unmatched_cost: NDArray[Any] | None = None
 
     @property
     def form(self) -> Form:
         cost = self.cost
-        return Form(cost.shape, cost.dtype, self.unmatched_cost is not None, cost.rows_are_contiguous)
+        priced = self.unmatched_cost is not None
+        return Form(cost.shape, cost.dtype, priced, cost.rows_are_contiguous, cost.tier, cost.held_bytes)
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -83,7 +88,7 @@ class Problem:
     @property
     def dual_dtype(self) -> np.dtype[Any]:
         """Of sums and duals: int64 for integers, float64 for floats."""
-        return _INT64 if self.is_integer else _FLOAT64
+        return self.cost.dual_dtype
 
     @property
     def rows_to_match(self) -> int:
@@ -131,4 +136,4 @@ class Stack:
 
     @property
     def dual_dtype(self) -> np.dtype[Any]:
-        return _INT64 if self.costs.dtype.kind == "i" else _FLOAT64
+        return DenseCost(self.costs).dual_dtype

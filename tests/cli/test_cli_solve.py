@@ -15,6 +15,7 @@ import pytest
 
 import lapwing
 from lapwing import files, instances
+from lapwing.cli.options import METRICS
 from support import hear_interrupts
 
 COST = "4,1,3\n2,0,5\n3,2,2\n"  # optimum 5: 0 -> 1, 1 -> 0, 2 -> 2
@@ -49,6 +50,38 @@ def test_json(invoke, csv: Path) -> None:
     assert sum(answer["u"]) + sum(answer["v"]) == 11
     assert (np.add.outer(answer["u"], answer["v"]) >= cost).all()
     assert isinstance(answer["objective"], int)
+
+
+@pytest.mark.parametrize("metric", list(METRICS))
+def test_points_in_two_files(invoke, tmp_path: Path, metric: str) -> None:
+    sources, targets = np.random.default_rng(0).random((2, 60, 2))
+    np.save(tmp_path / "a.npy", sources)
+    np.savetxt(tmp_path / "b.csv", targets[:50], delimiter=",")
+    answer = json.loads(invoke("solve", "--metric", metric, "a.npy", "b.csv", "--json").stdout)
+    expected = lapwing.solve(METRICS[metric](sources, targets[:50]).read(slice(None)))
+    assert answer["objective"] == pytest.approx(expected.objective, rel=1e-12)
+    assert (answer["rows"], answer["cols"], answer["file"]) == (60, 50, "a.npy and b.csv")
+    shown = invoke("solve", "--metric", metric, "a.npy", "b.csv").stdout
+    assert f"60 x 50 float64 from a.npy and b.csv ({metric} of points), minimised" in shown
+    assert "float64, computed" in invoke("plan", "--metric", metric, "a.npy", "b.csv").stdout
+
+
+def test_points_take_two_files_and_a_metric(invoke, csv: Path) -> None:
+    for arguments in (("--metric", "cosine", csv), (csv, csv)):
+        result = invoke("solve", *arguments)
+        assert result.exit_code == 2 and "--metric takes two files of points" in result.stderr
+    result = invoke("solve", "--metric", "cosine", csv, "missing.npy")
+    assert result.exit_code == 1 and "missing.npy" in result.stderr
+    result = invoke("solve", "--metric", "hamming", csv, csv)
+    assert result.exit_code == 2 and "squared_euclidean" in result.stderr
+
+
+def test_a_file_above_the_memory_limit_is_streamed(invoke, tmp_path: Path) -> None:
+    np.save(tmp_path / "a.npy", np.random.default_rng(0).random((200, 300)))
+    whole = json.loads(invoke("solve", "a.npy", "--json").stdout)
+    streamed = json.loads(invoke("solve", "a.npy", "--json", "--memory-limit", "0.0001").stdout)
+    assert streamed["objective"] == whole["objective"] and streamed["certificate"]["bound"] < 1e-12
+    assert "200 x 300 float64, streamed" in invoke("plan", "a.npy", "--memory-limit", "0.0001").stdout
 
 
 def test_unmatched_cost_stays_an_integer(invoke, csv: Path) -> None:

@@ -12,9 +12,11 @@
 // Hence gap == 0 and violation == 0 mean: optimal, with no rounding in the argument (`exact`).
 //
 // One pass over the matrix, at memory speed, threads over lines (rows, or columns where those are contiguous).
-// Shares nothing with the methods but the number types and the way to start threads (threads.hpp).
+// Shares nothing with the methods but the number types, the way to start threads (threads.hpp), and, where no matrix
+// holds the costs, the source that says what they are (source.hpp).
 #pragma once
 
+#include "lapwing/source.hpp"
 #include "lapwing/threads.hpp"
 #include "lapwing/types.hpp"
 
@@ -50,12 +52,13 @@ struct Certificate {
 
 template <class T>
 struct CertificateInput {
-    MatrixView<T> cost;  // rows <= cols unless unmatched_cost is given
+    MatrixView<T> cost;  // rows <= cols unless unmatched_cost is given; without data if there is a source
     bool maximize = false;
     const Dual<T>* unmatched_cost = nullptr;   // [rows] as minimised, or nullptr
     const std::int64_t* row_to_col = nullptr;  // [rows], -1 where a row is free; any values are accepted
     const Dual<T>* u = nullptr;                // [rows] as minimised; any values are accepted
     const Dual<T>* v = nullptr;                // [cols] as minimised; any values are accepted
+    const CostSource<T>* source = nullptr;     // where the costs come from, if no matrix holds them
 };
 
 // `threads` is an upper limit; the answer does not depend on it. Throws Interrupted. T: float, double, int32_t, int64_t.

@@ -1,7 +1,8 @@
 // The way in for the outside world while a solve runs: time limit, interruption, progress.
 //
 // A method calls poll() about once in every 10 to 100 microseconds of work (a row scanned, a path found); poll() is an
-// increment most of the time, looks at the clock every 64th call, and calls the hook at most every 50 ms.
+// increment most of the time, looks at the clock every 64th call (every call, where rows may take long), and calls the hook
+// at most every 50 ms.
 #pragma once
 
 #include <chrono>
@@ -54,8 +55,10 @@ class Control {
     // True when the time or the budget is up: wind down and return Status::time_limit. Throws Interrupted.
     bool poll(const Progress& progress) {
         ++calls_;
-        return (calls_ & 63) == 0 ? look(progress) : expired_ || calls_ > budget_;
+        return (calls_ & between_looks_) == 0 ? look(progress) : expired_ || calls_ > budget_;
     }
+
+    void look_at_every_poll() { between_looks_ = 0; }
 
     // The same, looking at the clock now.
     bool look(const Progress& progress) {
@@ -82,7 +85,7 @@ class Control {
     bool watched_;
     Clock::time_point start_, next_hook_, deadline_;
     static constexpr std::uint64_t kNoBudget = std::numeric_limits<std::uint64_t>::max();
-    std::uint64_t calls_ = 0, budget_ = kNoBudget;
+    std::uint64_t calls_ = 0, budget_ = kNoBudget, between_looks_ = 63;
     bool expired_ = false;
 };
 

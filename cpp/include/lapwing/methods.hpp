@@ -2,7 +2,7 @@
 //
 // Instantiated for float, double, int32_t and int64_t in cpp/src. Every method takes any strides, checks for NaN and
 // -inf as it first reads the matrix (InvalidCost), polls the Control, and is free of global state. Rows <= cols, or
-// `unmatched_cost` is given. Empty problems are answered by the caller.
+// `unmatched_cost` is given. Empty problems are answered by the caller. solve_core alone takes a problem with a source.
 #pragma once
 
 #include "lapwing/control.hpp"
@@ -31,7 +31,7 @@ inline constexpr Index kJvOrCoreMaxRows = 1024;
 template <class T>
 void complete_greedily(const Problem<T>& problem, std::vector<Index>& row_to_col, Control& control);
 
-// What an assignment costs, as minimised; kInfinity if a row has neither a column nor a price.
+// What an assignment costs in a matrix, as minimised; kInfinity if a row has neither a column nor a price.
 template <class T>
 Dual<T> total_cost(const Problem<T>& problem, const std::vector<Index>& row_to_col);
 

@@ -4,7 +4,9 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <exception>
 #include <functional>
+#include <mutex>
 #include <system_error>
 #include <thread>
 #include <vector>
@@ -53,27 +55,39 @@ bool lies_by_columns(const MatrixView<T>& matrix) {
     return matrix.row_stride == 1 && matrix.col_stride != 1;
 }
 
-// Calls work(i) once for every row i of `lines`, from up to `threads` threads. `work` throws nothing.
+// Calls work(begin, end) for runs of rows that make up `lines`, from up to `threads` threads. What it throws is thrown here,
+// once all are done.
 template <class T, class Work>
-void for_each_line(const MatrixView<T>& lines, int threads, const KeepGoing& keep_going, const Work& work) {
+void for_each_run(const MatrixView<T>& lines, int threads, const KeepGoing& keep_going, const Work& work) {
     constexpr double kPairsPerThread = 100'000;
     constexpr std::int64_t kLinesPerTurn = 16;
     const double pairs = static_cast<double>(lines.rows) * static_cast<double>(lines.cols);
     const double useful = std::min(pairs / kPairsPerThread, static_cast<double>(threads));
     std::atomic<std::int64_t> next = 0;
+    std::mutex mutex;
+    std::exception_ptr failure;  // the first; guarded by mutex
     Watch watch(keep_going);
     run_together(static_cast<int>(useful), [&](bool is_caller) {
-        for (std::int64_t begin; (begin = next.fetch_add(kLinesPerTurn)) < lines.rows;) {
-            const std::int64_t end = std::min<std::int64_t>(begin + kLinesPerTurn, lines.rows);
-            for (std::int64_t i = begin; i < end; ++i) work(static_cast<Index>(i));
-            if (!is_caller) continue;
-            try {
-                watch.look();
-            } catch (...) {
-                next = lines.rows;  // the helpers stop, too
-                throw;
+        try {
+            for (std::int64_t begin; (begin = next.fetch_add(kLinesPerTurn)) < lines.rows;) {
+                work(static_cast<Index>(begin),
+                     static_cast<Index>(std::min<std::int64_t>(begin + kLinesPerTurn, lines.rows)));
+                if (is_caller) watch.look();
             }
+        } catch (...) {
+            next = lines.rows;  // the others stop, too
+            const std::lock_guard lock(mutex);
+            if (!failure) failure = std::current_exception();
         }
+    });
+    if (failure) std::rethrow_exception(failure);
+}
+
+// The same with work(i), row by row.
+template <class T, class Work>
+void for_each_line(const MatrixView<T>& lines, int threads, const KeepGoing& keep_going, const Work& work) {
+    for_each_run(lines, threads, keep_going, [&](Index begin, Index end) {
+        for (Index i = begin; i < end; ++i) work(i);
     });
 }
 

@@ -23,7 +23,7 @@ inline constexpr D kInfinity =
     std::is_floating_point_v<D> ? std::numeric_limits<D>::infinity()
                                 : static_cast<D>(std::numeric_limits<std::int64_t>::max() / 2);
 
-// rows x cols costs in memory that is not ours. Strides are counted in elements and may be negative.
+// rows x cols costs in memory that is not ours, or, without data, the shape of costs that no matrix holds. Strides are counted in elements and may be negative.
 template <class T>
 struct MatrixView {
     const T* data = nullptr;
@@ -37,6 +37,9 @@ struct MatrixView {
     MatrixView transposed() const { return {data, cols, rows, col_stride, row_stride}; }
 };
 
+template <class T>
+class CostSource;  // source.hpp
+
 // One linear assignment problem. Every row gets a column of its own (rows <= cols), unless `unmatched_cost` is given:
 // then row i may stay free at the price unmatched_cost[i], and the shape is arbitrary.
 //
@@ -44,12 +47,15 @@ struct MatrixView {
 // a cost of +inf (after negation) forbids its pair; -inf and NaN are errors (InvalidCost).
 template <class T>
 struct Problem {
-    MatrixView<T> cost;
+    MatrixView<T> cost;  // without data if there is a source
     bool maximize = false;
     const Dual<T>* unmatched_cost = nullptr;  // [rows], finite or kInfinity
-    // The cost as it is minimised.
-    Dual<T> at(Index i, Index j) const {
-        const auto c = static_cast<Dual<T>>(cost.at(i, j));
+    const CostSource<T>* source = nullptr;    // where the costs come from, if no matrix holds them
+
+    // A cost of the matrix (at_pair in source.hpp: of any problem), as it is minimised.
+    Dual<T> at(Index i, Index j) const { return minimised(cost.at(i, j)); }
+    Dual<T> minimised(T given) const {
+        const auto c = static_cast<Dual<T>>(given);
         return maximize ? -c : c;
     }
 };

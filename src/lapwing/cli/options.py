@@ -3,37 +3,79 @@
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, fields
 from typing import Any
 
 import click
 
-from lapwing.files import DENSE_LIMIT, FORMATS, FileProblem, read
+from lapwing import costs
+from lapwing.files import FORMATS, read
 from lapwing.methods import METHODS
+
+# By which costs are computed from two files of points.
+METRICS: dict[str, Callable[[Any, Any], costs.PointCost]] = {
+    "squared_euclidean": costs.squared_euclidean,
+    "euclidean": costs.euclidean,
+    "manhattan": functools.partial(costs.minkowski, p=1),
+    "chebyshev": functools.partial(costs.minkowski, p=math.inf),
+    "cosine": costs.cosine,
+    "inner_product": costs.inner_product,
+    "haversine": costs.haversine,
+}
+
+
+@dataclass(frozen=True)
+class Given:
+    """A problem as the command line names it."""
+
+    cost: Any
+    maximize: bool
+    format: str
+    source: str  # the files
 
 
 @dataclass(frozen=True)
 class Request:
-    """A file, and what is asked about the problem in it."""
+    """A file, or two of points, and what is asked about the problem in it."""
 
     file: str
+    targets: str | None
+    metric: str | None
     maximize: bool
     unmatched_cost: int | float | None
     method: str
     threads: int | None
     device: str
     format: str | None
-    memory_limit: float  # GiB
+    memory_limit: float | None  # GiB
 
-    def read(self) -> FileProblem:
-        """The file's problem."""
-        return read(self.file, format=self.format, maximize=self.maximize, memory_limit=int(self.memory_limit * 2**30))
+    def read(self) -> Given:
+        """The problem in the file, or of the points in two."""
+        if (self.metric is None) != (self.targets is None):
+            raise click.UsageError(
+                "--metric takes two files of points, and nothing else does; for instance: lapwing solve "
+                "--metric squared_euclidean sources.npy targets.npy"
+            )
+        limit = self._limit_bytes
+        options: dict[str, Any] = {} if limit is None else {"memory_limit": limit}
+        problem = read(self.file, format=self.format, maximize=self.maximize, **options)
+        if self.metric is None or self.targets is None:
+            return Given(problem.cost, problem.maximize, problem.format, self.file)
+        targets = read(self.targets, format=self.format, **options)
+        cost = METRICS[self.metric](problem.cost, targets.cost)
+        return Given(cost, self.maximize, f"{self.metric} of points", f"{self.file} and {self.targets}")
 
     @property
     def options(self) -> dict[str, Any]:
         """The arguments of `lapwing.solve` and `lapwing.plan`."""
-        return {name: getattr(self, name) for name in ("maximize", "unmatched_cost", "method", "threads", "device")}
+        names = ("maximize", "unmatched_cost", "method", "threads", "device")
+        return {name: getattr(self, name) for name in names} | {"memory_limit": self._limit_bytes}
+
+    @property
+    def _limit_bytes(self) -> int | None:
+        return None if self.memory_limit is None else int(self.memory_limit * 2**30)
 
 
 def _number(text: str) -> int | float:
@@ -46,6 +88,12 @@ def _number(text: str) -> int | float:
 
 _OPTIONS = (
     click.argument("file", type=click.Path()),
+    click.argument("targets", type=click.Path(), required=False),
+    click.option(
+        "--metric",
+        type=click.Choice(list(METRICS)),
+        help="Compute costs from the points in FILE and TARGETS, one a row, without making a matrix.",
+    ),
     click.option("--maximize", is_flag=True, help="Maximise the sum instead of minimising it."),
     click.option(
         "--unmatched-cost",
@@ -74,10 +122,9 @@ _OPTIONS = (
     click.option(
         "--memory-limit",
         type=click.FloatRange(min=0),
-        default=DENSE_LIMIT / 2**30,
-        show_default=True,
         metavar="GIB",
-        help="Most memory for a sparse file's matrix in dense form, or for unpacking a compressed .npz file.",
+        help="Most memory for a sparse file's matrix in dense form, or for unpacking a compressed .npz file (2 if not "
+        "given); a larger .npy file is read row by row as it is needed (if not given: one above half of the memory).",
     ),
 )
 

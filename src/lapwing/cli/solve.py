@@ -10,9 +10,9 @@ import click
 
 import lapwing
 from lapwing.cli.failures import EXIT_CODES_HELP, ExitCode
-from lapwing.cli.options import Request, problem_options
+from lapwing.cli.options import Given, Request, problem_options
 from lapwing.cli.watch import watched
-from lapwing.files import FileProblem, write
+from lapwing.files import write
 from lapwing.files.write import as_dict, writer_of
 from lapwing.result import Result
 
@@ -26,6 +26,8 @@ _STAGES = ("solve_seconds", "certify_seconds")
 FILE is .npy, .npz, .csv (or a table with tabs, semicolons or spaces), Matrix Market (.mtx), DIMACS "p asn", or
 OR-Library, dense or sparse. Pairs that a sparse file leaves out are forbidden. In the answer, rows and columns are
 counted from 0.
+
+With --metric, FILE and TARGETS hold points, one a row, of the rows and of the columns.
 
 {EXIT_CODES_HELP}"""
 )
@@ -48,7 +50,7 @@ def solve(
     start = time.perf_counter()
     problem = request.read()
     read_seconds = time.perf_counter() - start
-    described = _described(request.file, problem, read_seconds)
+    described = _described(problem, read_seconds)
     try:
         with watched(progress) as watch:
             result = lapwing.solve(problem.cost, **request.options, time_limit=time_limit, progress=watch)
@@ -62,14 +64,14 @@ def solve(
     if as_json:
         click.echo(json.dumps(described | as_dict(result, duals), allow_nan=False))
     else:
-        _show(request.file, problem, result, read_seconds, output)
+        _show(problem, result, read_seconds, output)
     click.get_current_context().exit(ExitCode.OPTIMAL if result.status == "optimal" else ExitCode.TIME_LIMIT)
 
 
-def _described(file: str, problem: FileProblem, read_seconds: float) -> dict[str, Any]:
+def _described(problem: Given, read_seconds: float) -> dict[str, Any]:
     rows, cols = problem.cost.shape
     return {
-        "file": file,
+        "file": problem.source,
         "format": problem.format,
         "rows": rows,
         "cols": cols,
@@ -79,13 +81,13 @@ def _described(file: str, problem: FileProblem, read_seconds: float) -> dict[str
     }
 
 
-def _show(file: str, problem: FileProblem, result: Result, read_seconds: float, output: str | None) -> None:
+def _show(problem: Given, result: Result, read_seconds: float, output: str | None) -> None:
     rows, cols = problem.cost.shape
     timed = {name.removesuffix("_seconds"): value for name, value in result.statistics.items() if name in _STAGES}
     times = ", ".join(f"{name} {seconds:.3f} s" for name, seconds in ({"read": read_seconds} | timed).items())
     free = int((result.row_to_col < 0).sum())
     lines = {
-        "problem": f"{rows} x {cols} {problem.cost.dtype} from {file} ({problem.format}), "
+        "problem": f"{rows} x {cols} {problem.cost.dtype} from {problem.source} ({problem.format}), "
         + ("maximised" if problem.maximize else "minimised"),
         "status": "optimal" if result.status == "optimal" else "stopped at the time limit",
         "objective": f"{result.objective}",

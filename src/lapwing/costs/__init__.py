@@ -1,19 +1,31 @@
-"""Cost sources: where the costs of a problem come from."""
+"""Costs that are made whenever they are read, for problems whose matrix would not fit in memory.
+
+Each function makes a *cost source*: `lapwing.solve`, `lapwing.plan` and `lapwing.certify` take it in place of a matrix.
+"""
 
 from __future__ import annotations
 
-from lapwing.costs.dense import CORE_DTYPES, CostArray, DenseCost, converted, is_readable, row_blocks
-from lapwing.costs.sparse import as_floating, densify, exact_floats, is_sparse
+from lapwing.costs.points import (
+    PointCost,
+    cosine,
+    euclidean,
+    haversine,
+    inner_product,
+    minkowski,
+    squared_euclidean,
+    weighted,
+)
+from lapwing.costs.rows import RowCost, rows
 
 __all__ = [
-    "CORE_DTYPES",
-    "CostArray",
-    "DenseCost",
-    "as_floating",
-    "converted",
-    "densify",
-    "exact_floats",
-    "is_readable",
-    "is_sparse",
-    "row_blocks",
+    "PointCost",
+    "RowCost",
+    "cosine",
+    "euclidean",
+    "haversine",
+    "inner_product",
+    "minkowski",
+    "rows",
+    "squared_euclidean",
+    "weighted",
 ]

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-CostArray = NDArray[Any]
+from lapwing.costs.base import CostArray, CostSource, Tier
 
 _BLOCK_BYTES: Final = 8 << 20
 
@@ -21,9 +21,10 @@ CORE_DTYPES = (np.dtype(np.float32), np.dtype(np.float64), np.dtype(np.int32), n
 
 
 @dataclass(frozen=True)
-class DenseCost:
+class DenseCost(CostSource):
     """A view of (m, n) costs of one of `CORE_DTYPES`, in any layout that `is_readable` accepts."""
 
+    tier: ClassVar[Tier] = "dense"
     array: CostArray
 
     @property
@@ -35,16 +36,16 @@ class DenseCost:
         return self.array.dtype
 
     @property
-    def is_integer(self) -> bool:
-        return self.array.dtype.kind == "i"
-
-    @property
-    def nbytes(self) -> int:
-        return int(self.array.nbytes)
-
-    @property
     def rows_are_contiguous(self) -> bool:
         return bool(self.array.strides[1] == self.array.itemsize)
+
+    def compiled(self, transposed: bool) -> CostArray:
+        """The array, or its transposed view."""
+        return self.array.T if transposed else self.array
+
+    def read(self, rows: slice) -> CostArray:
+        """A view of some rows."""
+        return self.array[rows]
 
     def picked(self, row_to_col: NDArray[np.int64]) -> CostArray:
         """The costs of the matched pairs, in the order of their rows."""
@@ -63,10 +64,11 @@ def is_readable(array: CostArray) -> bool:
     )
 
 
-def row_blocks(array: CostArray) -> Iterator[slice]:
+def row_blocks(costs: CostArray | CostSource) -> Iterator[slice]:
     """Slices of a few megabytes: what is done to one after the other can be interrupted, and needs little memory."""
-    step = max(1, _BLOCK_BYTES * len(array) // max(1, array.nbytes))
-    for start in range(0, len(array), step):
+    rows = costs.shape[0]
+    step = max(1, _BLOCK_BYTES * rows // max(1, costs.nbytes))
+    for start in range(0, rows, step):
         yield slice(start, start + step)
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from lapwing.costs.dense import CostArray
+from lapwing.costs.base import CostArray
 from lapwing.errors import ArgumentError, RangeError
 
 DENSE_LIMIT_BYTES = 8 << 30

@@ -15,6 +15,8 @@ from numpy.typing import NDArray
 
 from lapwing import _core
 from lapwing._core import ABSENT
+from lapwing.costs.base import CostSource
+from lapwing.costs.dense import DenseCost
 from lapwing.errors import InfeasibleError, InternalError, RangeError, infeasible
 from lapwing.inputs import invalid_cost
 from lapwing.plan import MethodTraits, Plan
@@ -51,7 +53,7 @@ class Method:
         ------
         InvalidCostError, RangeError, InfeasibleError
         """
-        cost = problem.cost.array.T if plan.transposed else problem.cost.array
+        cost = self._readable(problem.cost).compiled(plan.transposed)
         prices = _as_minimised(problem, problem.unmatched_cost)
         if not self.traits.checks_range:
             _check_range(problem, plan, cost, prices)
@@ -71,6 +73,11 @@ class Method:
             raise infeasible(problem.shape, plan.transposed, violators, reach)
         return _answer(problem, plan, raw)
 
+    def _readable(self, cost: CostSource) -> CostSource:
+        if cost.tier == "dense" or self.traits.reads_sources:
+            return cost
+        return DenseCost(cost.read(slice(None)))
+
 
 def answer_empty(problem: Problem) -> Answer:
     """The answer for a matrix without rows or without columns: every row stays free."""
@@ -89,7 +96,7 @@ def _as_minimised(problem: Problem, values: NDArray[Any] | None) -> NDArray[Any]
     return -values if problem.maximize and values is not None else values
 
 
-def _check_range(problem: Problem, plan: Plan, cost: NDArray[Any], prices: NDArray[Any] | None) -> None:
+def _check_range(problem: Problem, plan: Plan, cost: Any, prices: NDArray[Any] | None) -> None:
     excess = _core.check_range(cost, problem.maximize, prices, plan.threads)
     if excess is None:
         return
@@ -107,22 +114,28 @@ def _check_range(problem: Problem, plan: Plan, cost: NDArray[Any], prices: NDArr
 
 def _check_violator(
     problem: Problem,
-    cost: NDArray[Any],
+    cost: Any,
     prices: NDArray[Any] | None,
     violators: NDArray[np.int64],
     reach: NDArray[np.int64],
 ) -> None:
     """Prove that these rows need more columns than the fewer ones they can reach: nothing else is called infeasible."""
-    outside = np.ones(cost.shape[1], bool)
+    outside = np.ones(max(problem.shape) if problem.unmatched_cost is None else problem.shape[1], bool)
     outside[reach] = False
     forbidden, absent = -np.inf if problem.maximize else np.inf, ABSENT if problem.is_integer else np.inf
     proven = (
         len(violators) > len(reach)
-        and all((cost[row, outside] == forbidden).all() for row in violators)
+        and all((_row(cost, int(row))[outside] == forbidden).all() for row in violators)
         and (prices is None or (prices[violators] == absent).all())
     )
     if not proven:
         raise InternalError("the method called the problem infeasible without a proof")
+
+
+def _row(cost: Any, row: int) -> NDArray[Any]:
+    """A row of what the core reads."""
+    values: NDArray[Any] = cost[row] if isinstance(cost, np.ndarray) else cost.read(row, row + 1)
+    return values
 
 
 def _answer(problem: Problem, plan: Plan, raw: dict[str, Any]) -> Answer:

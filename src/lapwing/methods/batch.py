@@ -116,7 +116,7 @@ def _solve_group(
     prices = None
     if chosen[0].unmatched_cost is not None:
         prices = np.concatenate([problem.unmatched_cost for problem in chosen if problem.unmatched_cost is not None])
-    arrays = [problem.cost.array for problem in chosen]
+    arrays = [problem.cost.read(slice(None)) for problem in chosen]
     raw = _call(arrays, chosen[0].maximize, prices, threads, duals, lambda b: refuse(members[b]))
     row_ends = np.cumsum([problem.shape[0] for problem in chosen])[:-1]
     col_ends = np.cumsum([problem.shape[1] for problem in chosen])[:-1]

@@ -16,6 +16,7 @@ CORE = Method(
         warm_start=True,
         parallel=True,
         checks_range=True,
+        reads_sources=True,
         bytes_per_row=1900,
         bytes_per_col=64,
     )

@@ -16,6 +16,7 @@ JV = Method(
         warm_start=False,
         parallel=False,
         checks_range=True,
+        reads_sources=False,
         bytes_per_row=40,
         bytes_per_col=40,
     )

@@ -16,6 +16,7 @@ SSP = Method(
         warm_start=False,
         parallel=False,
         checks_range=False,
+        reads_sources=False,
         bytes_per_row=40,
         bytes_per_col=40,
     )

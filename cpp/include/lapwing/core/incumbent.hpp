@@ -59,8 +59,18 @@ class Incumbent {
     }
 
   private:
+    // As minimised, of row i in this column, in its exit, or left free.
+    static D cost_of(const CoreState<T>& state, Index i, Index j) {
+        if (j >= 0 && j < state.n) return state.cost(i, j);
+        return state.has_exits() ? state.problem.unmatched_cost[i] : kInfinity<D>;
+    }
     void offer(CoreState<T>& state, const std::vector<Index>& row_to_col) {
-        const D objective = total_cost(state.problem, row_to_col);
+        D objective = 0;
+        for (Index i = 0; i < state.m; ++i) {
+            const D cost = cost_of(state, i, row_to_col[i]);
+            if (!(cost < kInfinity<D>)) return;
+            objective += cost;
+        }
         if (!(objective < objective_)) return;
         objective_ = objective;
         row_to_col_ = row_to_col;

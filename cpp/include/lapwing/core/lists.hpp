@@ -14,25 +14,10 @@
 #include "lapwing/control.hpp"
 #include "lapwing/core/kernels.hpp"
 #include "lapwing/range.hpp"
+#include "lapwing/source.hpp"
 #include "lapwing/types.hpp"
 
 namespace lapwing {
-
-// Rows of a matrix as contiguous memory; copies a row only where the matrix has it strided.
-template <class T>
-class RowReader {
-  public:
-    explicit RowReader(const MatrixView<T>& view) : view_(view), copy_(view.col_stride == 1 ? 0 : view.cols) {}
-    const T* row(Index i) {
-        if (view_.col_stride == 1) return view_.row(i);
-        for (Index j = 0; j < view_.cols; ++j) copy_[j] = view_.at(i, j);
-        return copy_.data();
-    }
-
-  private:
-    MatrixView<T> view_;
-    std::vector<T> copy_;
-};
 
 // Tuning of the lists, measured on uniform, integer, geometric, disjoint and low-rank costs at n = 1000 to 8000:
 // longer lists are refreshed less often, but every scan of a row pays for their length.
@@ -64,7 +49,8 @@ struct ListScratch {
         guess = tau;
     }
 
-    explicit ListScratch(const MatrixView<T>& cost) : reader(cost), found(cost.cols + 64), value(cost.cols + 64) {}
+    explicit ListScratch(const Problem<T>& problem)
+        : reader(problem.cost, problem.source), found(problem.cost.cols + 64), value(problem.cost.cols + 64) {}
     // The row as it lies in memory (not negated), valid until the next call.
     const T* dense_row(Index i) {
         ++dense_rows_read;
@@ -84,6 +70,8 @@ class CandidateLists {
           tau_(cost.rows, -kInfinity<D>), width_(cost.rows, D{0}) {}
 
     std::span<const Index> cols(Index i) const { return {cols_.data() + at(i), static_cast<std::size_t>(count_[i])}; }
+    // Of cols(i)[place], as the kernels minimise it.
+    T cost(Index i, std::ptrdiff_t place) const { return costs_[at(i) + place]; }
     D tau(Index i) const { return tau_[i]; }
     const CoreKernels<T>& kernels() const { return kernels_; }
 

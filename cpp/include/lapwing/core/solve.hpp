@@ -46,6 +46,7 @@ void list_rows(CoreState<T>& state, int threads) {
         try {
             for (Index begin; (begin = next.fetch_add(kChunk)) < state.m; after_chunk()) {
                 scratch.forget();
+                scratch.reader.expect(begin, std::min(state.m, begin + kChunk));
                 for (Index i = begin; i < std::min(state.m, begin + kChunk); ++i)
                     state.lists.list(i, state.v.data(), scratch);
             }
@@ -59,7 +60,7 @@ void list_rows(CoreState<T>& state, int threads) {
     try {
         for (int t = 1; t < threads && t * kChunk < state.m; ++t)
             workers.push_back(std::async(std::launch::async, [&] {
-                ListScratch<T> scratch(state.problem.cost);
+                ListScratch<T> scratch(state.problem);
                 list_chunks(scratch, [] {});
                 return scratch.dense_rows_read;
             }));
@@ -153,6 +154,7 @@ void take_nearest(CoreState<T>& state) {
     constexpr Index kPollEvery = 64;
     state.progress.stage = "list";
     state.scratch.forget();
+    state.scratch.reader.expect(0, state.m);
     for (Index i = 0; i < state.m; ++i) {
         state.lists.list_nearest(i, state.v.data(), state.scratch);
         const BestTwo<Dual<T>> best = best_two(state, i);

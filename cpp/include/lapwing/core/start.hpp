@@ -21,42 +21,50 @@ struct StartTuning {
     static constexpr Index kShrink = 4;       // rows of a level per row of its sample ...
     static constexpr Index kLargeShrink = 6;  // ... and above kLarge, to keep the copied sample small
     static constexpr Index kLarge = 10000;
-    static constexpr Index kSmallest = 64;    // rows of the smallest sample
-    static constexpr Index kProbe = 256;      // rows at most of the sample that is solved from nothing, to probe ...
-    static constexpr Index kProbeShare = 16;  // ... or this part of the whole, if that is more
-    static constexpr double kError = 0.25;    // price error to expect where no level has told, in list widths
-    static constexpr double kNone = 1e-3;     // price error where prices are as good as can be
+    static constexpr double kCopyBytes = 64e6;  // of the sample copied from a source, at most
+    static constexpr Index kSmallest = 64;      // rows of the smallest sample
+    static constexpr Index kProbe = 256;        // rows at most of the sample that is solved from nothing, to probe ...
+    static constexpr Index kProbeShare = 16;    // ... or this part of the whole, if that is more
+    static constexpr double kError = 0.25;      // price error to expect where no level has told, in list widths
+    static constexpr double kNone = 1e-3;       // price error where prices are as good as can be
     static constexpr double kRegretError = 0.02;  // price error on the smallest sample up to which regret is the start
     static constexpr double kStructured = 0.028;  // price error of the row minima above which costs are structured
 };
 
-// A random submatrix, copied.
+// Random rows and columns of a problem: copied, unless a source makes a source of its own.
 template <class T>
 struct Sample {
-    std::vector<Index> rows, cols;  // ascending
-    std::vector<T> costs;           // [rows, cols]
+    std::vector<Index> rows, cols;          // ascending
+    std::vector<T> costs;                   // [rows, cols], or
+    std::unique_ptr<CostSource<T>> source;  // in place of a copy
     std::vector<Dual<T>> exits;
-    Problem<T> problem;  // refers to the two above
+    Problem<T> problem;  // refers to the three above
 
-    Sample(const Problem<T>& whole, Index shrink, std::uint64_t seed)
-        : rows(choose(whole.cost.rows, shrink, seed)), cols(choose(whole.cost.cols, shrink, seed + 1)),
-          costs(rows.size() * cols.size()) {
-        RowReader<T> reader(whole.cost);
-        for (std::size_t a = 0; a < rows.size(); ++a) {
-            const T* row = reader.row(rows[a]);
-            for (std::size_t b = 0; b < cols.size(); ++b) costs[a * cols.size() + b] = row[cols[b]];
-        }
+    Sample(const Problem<T>& whole, Index shrink, std::uint64_t seed, Control& control)
+        : rows(choose(whole.cost.rows, shrink, seed)), cols(choose(whole.cost.cols, shrink, seed + 1)) {
+        if (whole.source != nullptr) source = whole.source->part(rows, cols);
+        if (source == nullptr) copy(whole, control);
         if (whole.unmatched_cost)
             for (const Index i : rows) exits.push_back(whole.unmatched_cost[i]);
         problem = {{costs.data(), static_cast<Index>(rows.size()), static_cast<Index>(cols.size()),
                     static_cast<std::ptrdiff_t>(cols.size()), 1},
                    whole.maximize,
-                   whole.unmatched_cost ? exits.data() : nullptr};
+                   whole.unmatched_cost ? exits.data() : nullptr,
+                   source.get()};
     }
     Sample(const Sample&) = delete;
     Sample& operator=(const Sample&) = delete;
 
   private:
+    // Half of a copy, at the time limit, is as good as any: what is made of it is not used.
+    void copy(const Problem<T>& whole, Control& control) {
+        costs.resize(rows.size() * cols.size());
+        RowReader<T> reader(whole.cost, whole.source);
+        for (std::size_t a = 0; a < rows.size() && !control.poll({"start"}); ++a) {
+            const T* row = reader.row(rows[a]);
+            for (std::size_t b = 0; b < cols.size(); ++b) costs[a * cols.size() + b] = row[cols[b]];
+        }
+    }
     // One index from each of `count / shrink` runs of neighbours (so rows <= cols is kept).
     static std::vector<Index> choose(Index count, Index shrink, std::uint64_t seed) {
         const Index wanted = std::max<Index>(1, count / shrink);
@@ -105,6 +113,7 @@ bool rows_want_distinct_columns(CoreState<T>& state) {
     std::vector<char> wanted(state.n, 0);
     bool clash = false;
     for (Index t = 0; t < rows; ++t) {
+        if (state.control.poll(state.progress)) return false;
         const Index i = static_cast<Index>(static_cast<std::int64_t>(t) * state.m / rows);
         state.lists.list(i, state.v.data(), state.scratch);
         const Index place = state.lists.best(i, state.v.data()).place;

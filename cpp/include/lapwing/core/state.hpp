@@ -24,7 +24,7 @@ struct CoreState {
 
     CoreState(const Problem<T>& given, Control& control_)
         : problem(given), control(control_), m(given.cost.rows), n(given.cost.cols),
-          columns(given.unmatched_cost ? n + m : n), lists(given.cost, given.maximize), scratch(given.cost), u(m, D{0}),
+          columns(given.unmatched_cost ? n + m : n), lists(given.cost, given.maximize), scratch(given), u(m, D{0}),
           v(columns, D{0}), row_to_col(m, -1), col_to_row(columns, -1) {}
 
     const Problem<T>& problem;
@@ -52,6 +52,15 @@ struct CoreState {
     D exit_cost(Index i) const {
         const D price = problem.unmatched_cost[i];
         return std::is_integral_v<D> && problem.maximize && price < kInfinity<D> ? price - 1 : price;
+    }
+
+    // As minimised: from the list where it is there, which a source of costs need not be asked for.
+    D cost(Index i, Index j) const {
+        const auto listed = lists.cols(i);
+        const auto place = std::find(listed.begin(), listed.end(), j) - listed.begin();
+        if (place == static_cast<std::ptrdiff_t>(listed.size())) return at_pair(problem, i, j);
+        const D c = static_cast<D>(lists.cost(i, place));
+        return std::is_integral_v<D> && problem.maximize ? c + 1 : c;  // signed_cost
     }
 
     void assign(Index i, Index j) {

@@ -54,6 +54,24 @@ template <class V>
 LAPWING_INLINE V vmax(V a, V b) {
     return a > b ? a : b;
 }
+// Square roots, correctly rounded.
+template <class V>
+LAPWING_INLINE V vsqrt(V x) {
+#if LAPWING_VECTOR_BYTES == 64
+    if constexpr (sizeof(x[0]) == 4) return (V)_mm512_maskz_sqrt_ps(0xffff, (__m512)x);
+    if constexpr (sizeof(x[0]) == 8) return (V)_mm512_maskz_sqrt_pd(0xff, (__m512d)x);
+#elif LAPWING_VECTOR_BYTES == 32
+    if constexpr (sizeof(x[0]) == 4) return (V)_mm256_sqrt_ps((__m256)x);
+    if constexpr (sizeof(x[0]) == 8) return (V)_mm256_sqrt_pd((__m256d)x);
+#elif defined(__x86_64__)
+    if constexpr (sizeof(x[0]) == 4) return (V)_mm_sqrt_ps((__m128)x);
+    if constexpr (sizeof(x[0]) == 8) return (V)_mm_sqrt_pd((__m128d)x);
+#else
+    for (int l = 0; l < static_cast<int>(sizeof(V) / sizeof(x[0])); ++l)
+        x[l] = sizeof(x[0]) == 4 ? __builtin_sqrtf(x[l]) : __builtin_sqrt(x[l]);
+    return x;
+#endif
+}
 // Bit l is set where lane l of a comparison's result is true.
 template <class M>
 LAPWING_INLINE unsigned movemask(M mask) {

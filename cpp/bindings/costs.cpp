@@ -1,0 +1,158 @@
+// lapwing._core.CostSource: costs that no matrix holds.
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
+
+#include <stdexcept>
+#include <tuple>
+
+#include "common.hpp"
+#include "lapwing/points.hpp"
+
+namespace lapwing::bindings {
+namespace {
+
+Metric metric_of(const std::string& name) {
+    if (name == "squared_euclidean") return Metric::squared_euclidean;
+    if (name == "euclidean") return Metric::euclidean;
+    if (name == "manhattan") return Metric::manhattan;
+    if (name == "chebyshev") return Metric::chebyshev;
+    if (name == "minkowski") return Metric::minkowski;
+    if (name == "inner_product") return Metric::inner_product;
+    if (name == "cosine") return Metric::cosine;
+    if (name == "great_circle") return Metric::great_circle;
+    throw std::invalid_argument("unknown metric: " + name);
+}
+
+// metric, x [rows, dims], y [cols, dims], weight, power
+template <class T>
+using Points = nb::ndarray<const T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+template <class T>
+using Term = std::tuple<std::string, Points<T>, Points<T>, double, double>;
+
+// All terms are of the same number of rows and columns, at least one.
+template <class T>
+Source point_costs(const std::vector<Term<T>>& terms) {
+    const auto rows = std::get<1>(terms.at(0)).shape(0), cols = std::get<2>(terms.at(0)).shape(0);
+    auto costs = std::make_shared<PointCosts<T>>(static_cast<Index>(rows), static_cast<Index>(cols));
+    for (const auto& [metric, x, y, weight, power] : terms) {
+        if (x.shape(0) != rows || y.shape(0) != cols || x.shape(1) != y.shape(1))
+            throw std::invalid_argument("terms of different shapes");
+        costs->add(metric_of(metric), static_cast<Index>(x.shape(1)), x.data(), y.data(), static_cast<T>(weight),
+                   static_cast<T>(power));
+    }
+    return {costs->rows(), costs->cols(), std::move(costs), {}, {}};
+}
+
+// Calls supply(begin, end), which returns a matrix of these rows in the dtype of the costs; lapwing.costs.rows sees to that.
+template <class T>
+Source supplied_costs(Index rows, Index cols, std::size_t cache_bytes, nb::object supply) {
+    const auto copy_rows = [callable = nb::handle(supply), cols](Index begin, Index end, T* const* to) {
+        const nb::gil_scoped_acquire gil;
+        const auto block = nb::cast<nb::ndarray<nb::ro, const T, nb::ndim<2>, nb::device::cpu>>(callable(begin, end));
+        if (block.shape(0) != static_cast<std::size_t>(end - begin) || block.shape(1) != static_cast<std::size_t>(cols))
+            throw std::invalid_argument("a block of rows of another shape");
+        const nb::gil_scoped_release no_gil;
+        const T* from = block.data();
+        for (Index i = 0; i < end - begin; ++i, from += block.stride(0)) {
+            if (block.stride(1) == 1)
+                std::copy_n(from, cols, to[i]);
+            else
+                for (Index j = 0; j < cols; ++j) to[i][j] = from[j * block.stride(1)];
+        }
+    };
+    auto costs = std::make_shared<RowsSource<T>>(rows, cols, cache_bytes, copy_rows, [] { look_for_signals(); });
+    auto counters = [costs] { return costs->counters(); };
+    return {rows, cols, std::move(costs), std::move(counters), std::move(supply)};
+}
+
+// A function may well refer to the source that calls it: the garbage collector has to see such cycles.
+int traverse(PyObject* self, visitproc visit, void* arg) {
+    Py_VISIT(Py_TYPE(self));
+    if (nb::inst_ready(self)) Py_VISIT(nb::inst_ptr<Source>(self)->supply.ptr());
+    return 0;
+}
+int clear(PyObject* self) {
+    nb::inst_ptr<Source>(self)->supply.reset();
+    return 0;
+}
+
+nb::dict counters(const Source& source) {
+    nb::dict counted;
+    if (!source.counters) return counted;
+    RowCounters counts;
+    {
+        const nb::gil_scoped_release no_gil;
+        counts = source.counters();
+    }
+    counted["cache_hits"] = counts.hits;
+    counted["cache_misses"] = counts.misses;
+    counted["requests"] = counts.requests;
+    counted["request_seconds"] = counts.request_seconds;
+    return counted;
+}
+
+// The costs of all rows from `begin` to before `end`, one after the other.
+nb::object read_rows(const Source& source, Index begin, Index end) {
+    if (begin < 0 || end < begin || end > source.rows) throw std::out_of_range("rows out of range");
+    return std::visit(
+        [&]<class T>(const std::shared_ptr<const CostSource<T>>& costs) {
+            std::vector<T> values(static_cast<std::size_t>(end - begin) * source.cols);
+            {
+                const nb::gil_scoped_release no_gil;
+                T* out = values.data();
+                RowReader<T> reader({nullptr, source.rows, source.cols, source.cols, 1}, costs.get());
+                reader.expect(begin, end);
+                for (Index i = begin; i < end; ++i, out += source.cols) std::copy_n(reader.row(i), source.cols, out);
+            }
+            return to_numpy(std::move(values));
+        },
+        source.costs);
+}
+
+nb::object read_pairs(const Source& source, const Vector<std::int64_t>& rows, const Vector<std::int64_t>& cols) {
+    return std::visit(
+        [&]<class T>(const std::shared_ptr<const CostSource<T>>& costs) {
+            std::vector<T> values(std::min(rows.size(), cols.size()));
+            {
+                const nb::gil_scoped_release no_gil;
+                for (std::size_t t = 0; t < values.size(); ++t) {
+                    const auto i = rows.data()[t], j = cols.data()[t];
+                    if (i < 0 || i >= source.rows || j < 0 || j >= source.cols) throw std::out_of_range("no such pair");
+                    costs->read(static_cast<Index>(i), static_cast<Index>(j), 1, &values[t]);
+                }
+            }
+            return to_numpy(std::move(values));
+        },
+        source.costs);
+}
+
+}  // namespace
+}  // namespace lapwing::bindings
+
+void bind_costs(nanobind::module_& module) {
+    namespace nb = nanobind;
+    using namespace nb::literals;
+    using namespace lapwing::bindings;
+    static PyType_Slot slots[] = {{Py_tp_traverse, reinterpret_cast<void*>(&traverse)},
+                                  {Py_tp_clear, reinterpret_cast<void*>(&clear)},
+                                  {0, nullptr}};
+    nb::class_<Source>(module, "CostSource", nb::type_slots(slots),
+                       "Costs that no matrix holds; see cpp/include/lapwing/source.hpp.")
+        .def("read", &read_rows, "begin"_a, "end"_a, "The costs of these rows, one after the other.")
+        .def("pairs", &read_pairs, "rows"_a, "cols"_a, "The costs of these pairs.")
+        .def("counters", &counters, "What a source of supplied costs has counted; empty for others.");
+    module.def("point_costs_float32", &point_costs<float>, "terms"_a,
+               "Costs computed from points; see cpp/include/lapwing/points.hpp for the contract.");
+    module.def("point_costs_float64", &point_costs<double>, "terms"_a, "The same in float64.");
+    const auto def_supplied = [&module](const char* name, auto make) {
+        module.def(name, make, "rows"_a, "cols"_a, "cache_bytes"_a, "supply"_a,
+                   "Costs that a function supplies; see cpp/include/lapwing/rows.hpp for the contract.");
+    };
+    def_supplied("supplied_costs_float32", &supplied_costs<float>);
+    def_supplied("supplied_costs_float64", &supplied_costs<double>);
+    def_supplied("supplied_costs_int32", &supplied_costs<std::int32_t>);
+    def_supplied("supplied_costs_int64", &supplied_costs<std::int64_t>);
+}

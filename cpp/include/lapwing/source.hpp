@@ -1,0 +1,80 @@
+// Where costs come from: a matrix that is read in place, or a source that makes rows when they are asked for.
+//
+// The core method sees costs only as whole rows (RowReader) and single pairs (at_pair), the certificate as pieces of rows. So
+// all sources share their code, and a matrix with contiguous rows is never copied.
+#pragma once
+
+#include <algorithm>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "lapwing/threads.hpp"
+#include "lapwing/types.hpp"
+
+namespace lapwing {
+
+// Costs that no matrix holds. A pair has the same cost, to the last bit, whichever piece of its row it is read with and how
+// often: the proof of an answer rests on that. Every function may be called from several threads at once.
+template <class T>
+class CostSource {
+  public:
+    virtual ~CostSource() = default;
+    // Writes `count` costs of row i, from column `first` on, to out[count].
+    virtual void read(Index i, Index first, Index count, T* out) const = 0;
+    // The problem of some rows and columns, in increasing order, as a source of its own. Null: their costs are to be copied.
+    virtual std::unique_ptr<CostSource> part(std::span<const Index>, std::span<const Index>) const { return nullptr; }
+    virtual bool has_parts() const { return false; }
+    // How many rows are best made together, and that these, no more, are read next.
+    virtual Index rows_at_once() const { return 1; }
+    virtual void fetch(Index /*begin*/, Index /*end*/) const {}
+};
+
+// The cost of any pair of any problem, as it is given.
+template <class T>
+T at_pair(const MatrixView<T>& cost, const CostSource<T>* source, Index i, Index j) {
+    if (source == nullptr) return cost.at(i, j);
+    T given;
+    source->read(i, j, 1, &given);
+    return given;
+}
+
+// ... and as it is minimised.
+template <class T>
+Dual<T> at_pair(const Problem<T>& problem, Index i, Index j) {
+    return problem.minimised(at_pair(problem.cost, problem.source, i, j));
+}
+
+// Rows as contiguous memory, for one thread; copies a row only where a matrix has it strided.
+template <class T>
+class RowReader {
+  public:
+    explicit RowReader(const MatrixView<T>& cost, const CostSource<T>* source)
+        : cost_(cost), source_(source), copy_(source == nullptr && cost.col_stride == 1 ? 0 : cost.cols) {}
+
+    // Rows begin .. end - 1 are read next, in this order.
+    void expect(Index begin, Index end) { expected_ = begin, expected_end_ = end; }
+
+    // As it is given, valid until the next call.
+    const T* row(Index i) {
+        if (source_ != nullptr) {
+            if (i == expected_ && i < expected_end_) {
+                expected_ = std::min(i + source_->rows_at_once(), expected_end_);
+                source_->fetch(i, expected_);
+            }
+            source_->read(i, 0, cost_.cols, copy_.data());
+            return copy_.data();
+        }
+        if (cost_.col_stride == 1) return cost_.row(i);
+        for (Index j = 0; j < cost_.cols; ++j) copy_[j] = cost_.at(i, j);
+        return copy_.data();
+    }
+
+  private:
+    MatrixView<T> cost_;
+    const CostSource<T>* source_;
+    std::vector<T> copy_;
+    Index expected_ = 0, expected_end_ = 0;  // rows that are read soon and have not been made yet
+};
+
+}  // namespace lapwing

@@ -1,0 +1,54 @@
+#include "lapwing/points.hpp"
+
+#include <utility>
+
+#define LAPWING_TARGET_INCLUDE "lapwing/points.inc.hpp"
+#include "lapwing/simd/foreach_target.hpp"
+
+namespace lapwing {
+
+template <class T>
+void PointCosts<T>::add(Metric metric, Index dims, const T* x, const T* y, T weight, T power) {
+    Coordinates copy{{x, x + std::size_t(rows_) * dims}, std::vector<T>(std::size_t(dims) * stride())};
+    for (Index j = 0; j < cols_; ++j)
+        for (Index k = 0; k < dims; ++k) copy.y[k * stride() + j] = y[std::size_t(j) * dims + k];
+    add({metric, dims, nullptr, nullptr, stride(), weight, power}, std::move(copy));
+}
+
+template <class T>
+void PointCosts<T>::add(PointTerm<T> term, Coordinates&& coordinates) {
+    term.x = coordinates.x.data();  // vectors keep their memory when they are moved
+    term.y = coordinates.y.data();
+    term.stride = stride();
+    coordinates_.push_back(std::move(coordinates));
+    terms_.push_back(term);
+}
+
+template <class T>
+void PointCosts<T>::read(Index i, Index first, Index count, T* out) const {
+    LAPWING_DISPATCH(compute_row, terms_.data(), static_cast<Index>(terms_.size()), i, first, count, out);
+}
+
+template <class T>
+std::unique_ptr<CostSource<T>> PointCosts<T>::part(std::span<const Index> rows, std::span<const Index> cols) const {
+    auto chosen = std::make_unique<PointCosts>(static_cast<Index>(rows.size()), static_cast<Index>(cols.size()));
+    for (const PointTerm<T>& term : terms_) {
+        Coordinates copy;
+        copy.x.reserve(rows.size() * term.dims);
+        for (const Index i : rows) {
+            const T* x = term.x + std::ptrdiff_t{i} * term.dims;
+            copy.x.insert(copy.x.end(), x, x + term.dims);
+        }
+        copy.y.resize(std::size_t(term.dims) * chosen->stride());
+        for (Index k = 0; k < term.dims; ++k)
+            for (std::size_t b = 0; b < cols.size(); ++b)
+                copy.y[k * chosen->stride() + b] = term.y[k * term.stride + cols[b]];
+        chosen->add(term, std::move(copy));
+    }
+    return chosen;
+}
+
+template class PointCosts<float>;
+template class PointCosts<double>;
+
+}  // namespace lapwing

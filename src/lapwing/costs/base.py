@@ -1,0 +1,79 @@
+"""What a cost source is: the one view that the flow has of costs, whether a matrix holds them or not."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+CostArray = NDArray[Any]
+
+MAX_LINES = np.iinfo(np.int32).max  # rows or columns
+
+# Where costs are: in a matrix in memory, computed whenever they are read, supplied by a callback row by row, or from a
+# file, likewise.
+Tier = Literal["dense", "computed", "rows", "streamed"]
+
+_INT64: np.dtype[Any] = np.dtype(np.int64)
+_FLOAT64: np.dtype[Any] = np.dtype(np.float64)
+
+
+class CostSource(ABC):
+    """(m, n) costs of one of the core's dtypes. A pair has the same cost, to the last bit, however it is read."""
+
+    tier: ClassVar[Tier]
+
+    @property
+    @abstractmethod
+    def shape(self) -> tuple[int, int]: ...
+
+    @property
+    @abstractmethod
+    def dtype(self) -> np.dtype[Any]: ...
+
+    @property
+    def is_integer(self) -> bool:
+        return self.dtype.kind == "i"
+
+    @property
+    def dual_dtype(self) -> np.dtype[Any]:
+        """Of sums and duals: int64 for integers, float64 for floats."""
+        return _INT64 if self.dtype.kind == "i" else _FLOAT64
+
+    @property
+    def nbytes(self) -> int:
+        """Of the costs as a matrix, which need not exist."""
+        return self.shape[0] * self.shape[1] * self.dtype.itemsize
+
+    @property
+    def rows_are_contiguous(self) -> bool:
+        """Whether rows are no slower to read than columns, so that a square problem is solved as it stands."""
+        return True
+
+    @property
+    def reads_columns(self) -> bool:
+        """Whether the transposed problem can be read as well, as a tall one has to be."""
+        return True
+
+    @property
+    def held_bytes(self) -> int:
+        """What the source itself keeps in memory, beside what it was made from."""
+        return 0
+
+    @abstractmethod
+    def compiled(self, transposed: bool) -> Any:
+        """What `_core.solve` and `_core.certify` read: an array or a `_core.CostSource`."""
+
+    @abstractmethod
+    def read(self, rows: slice) -> CostArray:
+        """The costs of some rows, as a matrix: a view where there is one to be had."""
+
+    def counters(self) -> dict[str, float]:
+        """What has been counted since the source was made: the difference goes into a result's statistics."""
+        return {}
+
+    @abstractmethod
+    def picked(self, row_to_col: NDArray[np.int64]) -> CostArray:
+        """The costs of the matched pairs, in the order of their rows."""

@@ -1,0 +1,75 @@
+"""The dtypes of costs: which the core reads, and which of these holds the numbers of any other exactly."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from lapwing.costs.base import CostArray
+from lapwing.costs.dense import CORE_DTYPES, converted
+from lapwing.errors import DtypeError, RangeError
+
+# Dtypes that the core does not read, and the one that holds each of them exactly.
+_WIDENED = {
+    "b1": np.int32, "i1": np.int32, "i2": np.int32, "u1": np.int32, "u2": np.int32,
+    "u4": np.int64, "u8": np.int64, "f2": np.float32,
+}  # fmt: skip
+
+
+def core_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
+    """The core's dtype, in native order, that holds all numbers of `dtype`; of uint64 those that int64 holds.
+
+    Raises
+    ------
+    DtypeError
+        If there is none.
+    """
+    check_kind(dtype)
+    if dtype.name == "bfloat16":
+        return np.dtype(np.float32)
+    native = dtype.newbyteorder("=")
+    return native if native in CORE_DTYPES else np.dtype(_WIDENED[f"{dtype.kind}{dtype.itemsize}"])
+
+
+def with_core_dtype(array: CostArray) -> CostArray:
+    """Convert to the core's dtypes, exactly or not at all; the byte order may still be foreign."""
+    target = core_dtype(array.dtype)
+    if array.dtype.newbyteorder("=") == target:
+        return array
+    if array.dtype.kind == "u" and array.dtype.itemsize == 8 and array.size and array.max() > np.iinfo(np.int64).max:
+        at = np.unravel_index(int(array.argmax()), array.shape)
+        raise RangeError(
+            f"cost[{', '.join(map(str, at))}] is {array[at]}, above the largest int64 ({np.iinfo(np.int64).max}); "
+            "subtract a constant from all costs or divide them"
+        )
+    return converted(array, target)
+
+
+def in_native_order(array: CostArray) -> CostArray:
+    """A compact copy in native byte order."""
+    return converted(array, array.dtype.newbyteorder("="))
+
+
+def check_kind(dtype: np.dtype[Any]) -> None:
+    """Refuse what are no real numbers, or too wide for the core.
+
+    Raises
+    ------
+    DtypeError
+    """
+    if dtype.kind in "biu" or (dtype.kind == "f" and dtype.itemsize <= 8) or dtype.name == "bfloat16":
+        return
+    raise DtypeError(f"cost has dtype {dtype}, which cannot be solved exactly: {_remedy(dtype)}")
+
+
+def _remedy(dtype: np.dtype[Any]) -> str:
+    if dtype.kind == "f":
+        return "round it yourself with cost.astype(np.float64)"
+    if dtype.kind == "c":
+        return "pass real numbers, for instance cost.real or abs(cost)"
+    if dtype.kind in "Mm":
+        return "pass numbers, for instance cost / np.timedelta64(1, 's')"
+    if dtype.kind == "O":
+        return "convert it with cost.astype(float); missing values become NaN, and forbidden pairs are +inf"
+    return "convert it to real numbers with cost.astype(float)"

@@ -1,0 +1,378 @@
+"""Costs computed from points.
+
+A source is a weighted sum of terms, each a metric of one set of coordinates. The arithmetic is that of the points'
+dtype, float32 or float64: for every pair, differences first, dimensions in their order, each operation rounded once.
+The compiled rows (cpp/include/lapwing/points.hpp) compute the same bits wherever a cost is needed, so what the
+certificate proves is the problem that the docstrings below define.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lapwing import _core
+from lapwing.costs.base import MAX_LINES, CostArray, CostSource, Tier
+from lapwing.costs.sparse import EXACT_FLOAT64
+from lapwing.errors import ArgumentError, DtypeError, RangeError
+
+_SMALL_FLOATS = ("float16", "float32", "bfloat16")  # exact in float32
+_ROOM = 2.0  # for the rounding of a cost, and of the bound on it
+
+
+@dataclass(frozen=True, eq=False)
+class Term:
+    """One metric of one set of coordinates.
+
+    Attributes
+    ----------
+    metric : str
+        A name that `_core.point_costs_*` knows.
+    x, y : (m, d) and (n, d), float32 or float64, C-ordered, read-only
+    power : float
+        Of "minkowski"; 1 for the others.
+    weight : float
+    largest : float
+        No unweighted cost exceeds it in magnitude, and no intermediate result does.
+    """
+
+    metric: str
+    x: CostArray
+    y: CostArray
+    power: float
+    weight: float
+    largest: float
+
+
+@dataclass(frozen=True, eq=False)
+class PointCost(CostSource):
+    """(m, n) costs computed from points whenever they are read, in memory O(m + n).
+
+    Attributes
+    ----------
+    terms : tuple of Term
+        Of one dtype and shape; their weighted costs are added in this order.
+    """
+
+    tier: ClassVar[Tier] = "computed"
+    terms: tuple[Term, ...]
+
+    def __post_init__(self) -> None:
+        largest = _ROOM * sum(abs(term.weight) * term.largest for term in self.terms)
+        # what every sum along an alternating path leaves room for (cpp/include/lapwing/range.hpp)
+        limit = float(np.finfo(self.dtype).max)
+        if self.dtype == np.float64:
+            limit /= 2.0 * min(self.shape) + 4.0
+        if not largest <= limit:
+            raise RangeError(
+                f"costs of these points may reach {largest:.3g}, and only {limit:.3g} leaves room for their sums in "
+                f"{self.dtype}; scale the points down"
+                + ("" if self.dtype == np.float64 else ", or pass them as float64")
+            )
+
+    def __repr__(self) -> str:
+        names = " + ".join(f"{term.weight:g} {term.metric}" for term in self.terms)
+        return f"<lapwing.costs.PointCost: {self.shape[0]} x {self.shape[1]} {self.dtype}, {names}>"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return PointCost, (self.terms,)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return len(self.terms[0].x), len(self.terms[0].y)
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        return self.terms[0].x.dtype
+
+    def compiled(self, transposed: bool) -> _core.CostSource:
+        """What the core reads. Every metric is symmetric, to the last bit."""
+        return self._transposed if transposed else self._forward
+
+    def read(self, rows: slice) -> CostArray:
+        """The costs of some rows, computed anew."""
+        begin, end, step = rows.indices(self.shape[0])
+        if step != 1:
+            picked = [self._forward.read(i, i + 1) for i in range(begin, end, step)]
+            return np.array(picked, self.dtype).reshape(len(picked), self.shape[1])
+        return self._forward.read(begin, max(begin, end)).reshape(-1, self.shape[1])
+
+    def picked(self, row_to_col: NDArray[np.int64]) -> CostArray:
+        """The costs of the matched pairs, in the order of their rows."""
+        rows = np.flatnonzero(row_to_col >= 0)
+        return self._forward.pairs(rows, row_to_col[rows])
+
+    @cached_property
+    def _forward(self) -> _core.CostSource:
+        return self._made([(term.metric, term.x, term.y, term.weight, term.power) for term in self.terms])
+
+    @cached_property
+    def _transposed(self) -> _core.CostSource:
+        return self._made([(term.metric, term.y, term.x, term.weight, term.power) for term in self.terms])
+
+    def _made(self, terms: list[tuple[str, CostArray, CostArray, float, float]]) -> _core.CostSource:
+        make = _core.point_costs_float32 if self.dtype == np.float32 else _core.point_costs_float64
+        return make(terms)
+
+
+def squared_euclidean(X: Any, Y: Any) -> PointCost:
+    """Squared distances: cost[i, j] = sum over k of (X[i, k] - Y[j, k])**2.
+
+    Parameters
+    ----------
+    X, Y : (m, d) and (n, d) real, finite
+        The points of the rows and of the columns, copied. float16 and float32 are computed with in float32, float64 and
+        integers (which must be exact there) in float64; of two dtypes the wider one counts.
+
+    Returns
+    -------
+    PointCost, (m, n)
+
+    Raises
+    ------
+    ArgumentError, DtypeError, RangeError
+        If the points cannot be used, or are so far apart that costs overflow.
+
+    Notes
+    -----
+    Differences are formed before they are squared, so nothing cancels however far the points are from the origin; but
+    coordinates keep their own rounding, so shift float32 points to their centre before you round them to float32.
+    """
+    x, y = _points(X, Y)
+    return _source("squared_euclidean", x, y, _sum_of_squares(x, y))
+
+
+def euclidean(X: Any, Y: Any) -> PointCost:
+    """Distances: cost[i, j] = sqrt(sum over k of (X[i, k] - Y[j, k])**2).
+
+    Parameters, returns and raises as `squared_euclidean`.
+    """
+    x, y = _points(X, Y)
+    squared = _sum_of_squares(x, y)
+    return _source("euclidean", x, y, max(squared, math.sqrt(squared)))
+
+
+def minkowski(X: Any, Y: Any, p: float) -> PointCost:
+    """Minkowski distances: cost[i, j] = (sum over k of abs(X[i, k] - Y[j, k])**p)**(1 / p).
+
+    Parameters, returns and raises as `squared_euclidean`, and
+
+    p : float
+        At least 1; 1 is the Manhattan distance, 2 the Euclidean, `math.inf` the largest difference. Others are computed
+        with the C library's `pow`, a hundred times slower.
+    """
+    x, y = _points(X, Y)
+    try:
+        power = float(p)
+    except (TypeError, ValueError):
+        raise DtypeError(f"p must be a number, got {p!r}") from None
+    if not power >= 1:
+        raise ArgumentError(f"p must be at least 1, got {p}: below, it is no distance")
+    if power == 2:
+        return euclidean(x, y)
+    spans = _spans(x, y)
+    if power == 1:
+        return _source("manhattan", x, y, sum(spans))
+    if power == math.inf:
+        return _source("chebyshev", x, y, max(spans, default=0.0))
+    try:
+        largest = sum(span**power for span in spans)
+    except OverflowError:
+        largest = math.inf
+    return _source("minkowski", x, y, max(largest, sum(spans)), power)
+
+
+def inner_product(X: Any, Y: Any) -> PointCost:
+    """Inner products: cost[i, j] = sum over k of X[i, k] * Y[j, k], the low-rank matrix X @ Y.T.
+
+    Parameters, returns and raises as `squared_euclidean`.
+    """
+    x, y = _points(X, Y)
+    return _source("inner_product", x, y, sum(a * b for a, b in zip(_largest(x), _largest(y), strict=True)))
+
+
+def cosine(X: Any, Y: Any) -> PointCost:
+    """Cosine distances: cost[i, j] = 1 - sum over k of x[i, k] * y[j, k], where x and y are X and Y as unit vectors.
+
+    The points are divided by their lengths in float64, and rounded to their dtype, before anything else.
+
+    Parameters, returns and raises as `squared_euclidean`; a point at the origin has no direction and is an
+    `ArgumentError`.
+    """
+    x, y = _points(X, Y)
+    return _source("cosine", _directions(x, "X"), _directions(y, "Y"), 4.0)
+
+
+def haversine(X: Any, Y: Any) -> PointCost:
+    """Great-circle distances on the unit sphere: cost[i, j] = 2 arcsin(|x[i] - y[j]| / 2).
+
+    x and y are X and Y as unit vectors in space, computed in float64 and rounded to the points' dtype; so a distance is
+    exact to about 1e-16 (float32: 1e-7) on the unit sphere, a nanometre (a metre) on the Earth.
+
+    Parameters
+    ----------
+    X, Y : (m, 2) and (n, 2) real, finite
+        Latitude and longitude in radians, latitudes within pi / 2 of 0. For kilometres on the Earth:
+        ``weighted(haversine(X, Y), 6371.0088)``.
+
+    Returns and raises as `squared_euclidean`.
+    """
+    x, y = _points(X, Y)
+    return _source("great_circle", _on_sphere(x, "X"), _on_sphere(y, "Y"), 5.0)
+
+
+def weighted(*terms: Any) -> PointCost:
+    """A weighted sum of sources: ``weighted(colour, 1.0, position, 0.2)`` costs 1.0 * colour + 0.2 * position.
+
+    Parameters
+    ----------
+    terms : PointCost, float, PointCost, float, ...
+        Sources of one shape, each followed by its finite weight. Costs are computed in float64 if any source is of
+        float64, else in float32, to which weights are rounded; sums go from the first term to the last, and the terms
+        of a source that is a sum itself are multiplied out.
+
+    Returns
+    -------
+    PointCost, (m, n)
+
+    Raises
+    ------
+    ArgumentError, DtypeError, RangeError
+    """
+    if not terms or len(terms) % 2:
+        raise ArgumentError(
+            f"weighted takes pairs, source and weight, one after the other: got {len(terms)} arguments; for instance "
+            "weighted(colour, 1.0, position, 0.2)"
+        )
+    gathered: list[Term] = []
+    for source, given in zip(terms[::2], terms[1::2], strict=True):
+        if not isinstance(source, PointCost):
+            raise DtypeError(f"weighted takes sources of lapwing.costs, got {type(source).__name__}")
+        if source.shape != terms[0].shape:
+            raise ArgumentError(f"weighted takes sources of one shape, got {terms[0].shape} and {source.shape}")
+        weight = _as_weight(given)
+        gathered += [_weighing(term, term.weight * weight) for term in source.terms]
+    dtype = np.result_type(*(term.x.dtype for term in gathered))
+    return PointCost(tuple(_in_dtype(term, dtype) for term in gathered))
+
+
+# --- points of any kind ---------------------------------------------------------------------------
+
+
+def _points(given_x: Any, given_y: Any) -> tuple[CostArray, CostArray]:
+    """Two sets of points of one dtype and dimension, copied."""
+    x, y = _as_points(given_x, "X"), _as_points(given_y, "Y")
+    if x.shape[1] != y.shape[1]:
+        raise ArgumentError(f"X and Y must have the same number of dimensions, got shapes {x.shape} and {y.shape}")
+    small = all(points.dtype.name in _SMALL_FLOATS for points in (x, y))
+    dtype = np.dtype(np.float32 if small else np.float64)
+    return _frozen(x.astype(dtype)), _frozen(y.astype(dtype))
+
+
+def _as_points(given: Any, name: str) -> CostArray:
+    try:
+        points = np.asarray(given)
+    except (TypeError, ValueError) as error:
+        raise ArgumentError(f"{name} is no array of points: {error}") from error
+    usable = points.dtype.kind in "biu" or (points.dtype.kind == "f" and points.dtype.itemsize <= 8)
+    if not usable and points.dtype.name != "bfloat16":
+        raise DtypeError(f"{name} has dtype {points.dtype}; convert it with {name}.astype(np.float64)")
+    if points.ndim != 2:
+        remedy = f"; for points on a line pass {name}[:, None]" if points.ndim == 1 else ""
+        raise ArgumentError(f"{name} must have shape (points, dimensions), got {points.shape}{remedy}")
+    if len(points) > MAX_LINES:
+        raise ArgumentError(f"{name} has {len(points)} points; at most {MAX_LINES} are supported")
+    if points.dtype.kind in "iu" and points.size:
+        extreme = max(int(points.max()), -int(points.min()))
+        if extreme > EXACT_FLOAT64:
+            raise RangeError(f"{name} holds {extreme}, beyond 2^53: not exact in float64; shift or divide the points")
+    elif points.dtype.kind != "b":
+        finite = np.isfinite(points.astype(np.float64, copy=False))
+        if not finite.all():
+            i, k = np.unravel_index(int(finite.argmin()), points.shape)
+            raise ArgumentError(f"{name}[{i}, {k}] is {points[i, k]}; coordinates must be finite")
+    return points
+
+
+def _frozen(points: CostArray) -> CostArray:
+    """In C order and read-only; `points` is nobody else's."""
+    points = np.ascontiguousarray(points)
+    points.flags.writeable = False
+    return points
+
+
+def _source(metric: str, x: CostArray, y: CostArray, largest: float, power: float = 1.0) -> PointCost:
+    return PointCost((Term(metric, x, y, power, 1.0, largest),))
+
+
+def _spans(x: CostArray, y: CostArray) -> list[float]:
+    """For each dimension, what no difference exceeds; infinite where that may overflow."""
+    if not (len(x) and len(y)):
+        return []
+    highest, lowest = np.maximum(x.max(axis=0), y.max(axis=0)), np.minimum(x.min(axis=0), y.min(axis=0))
+    return [high - low for high, low in zip(highest.tolist(), lowest.tolist(), strict=True)]
+
+
+def _sum_of_squares(x: CostArray, y: CostArray) -> float:
+    return sum(span * span for span in _spans(x, y))
+
+
+def _largest(points: CostArray) -> list[float]:
+    """For each dimension, the largest magnitude."""
+    largest: list[float] = np.abs(points).max(axis=0, initial=0.0).tolist()
+    return largest
+
+
+def _directions(points: CostArray, name: str) -> CostArray:
+    exact = points.astype(np.float64)
+    exact /= np.abs(exact).max(axis=1, keepdims=True, initial=5e-324)  # or squares might overflow, or vanish
+    length = np.sqrt(np.square(exact).sum(axis=1, keepdims=True))
+    if not length.all():
+        raise ArgumentError(f"{name}[{int(length.argmin())}] lies at the origin: it has no direction; leave it out")
+    return _frozen((exact / length).astype(points.dtype))
+
+
+def _on_sphere(points: CostArray, name: str) -> CostArray:
+    if points.shape[1] != 2:
+        raise ArgumentError(f"{name} must hold latitude and longitude, shape (points, 2), got {points.shape}")
+    latitude, longitude = points.T.astype(np.float64)
+    beyond = np.abs(latitude) > math.pi / 2 * (1 + 1e-6)
+    if beyond.any():
+        i = int(beyond.argmax())
+        raise ArgumentError(
+            f"{name}[{i}, 0] is {latitude[i]}, a latitude beyond pi / 2; coordinates are latitude and longitude in "
+            "radians: convert degrees with np.radians"
+        )
+    across = np.cos(latitude)
+    vectors = np.stack([across * np.cos(longitude), across * np.sin(longitude), np.sin(latitude)], axis=1)
+    return _frozen(vectors.astype(points.dtype))
+
+
+def _as_weight(given: Any) -> float:
+    try:
+        weight = float(given)
+    except (TypeError, ValueError):
+        raise DtypeError(f"a weight must be a number, got {given!r}") from None
+    if not math.isfinite(weight):
+        raise ArgumentError(f"a weight must be finite, got {weight}")
+    return weight
+
+
+def _weighing(term: Term, weight: float) -> Term:
+    return Term(term.metric, term.x, term.y, term.power, weight, term.largest)
+
+
+def _in_dtype(term: Term, dtype: np.dtype[Any]) -> Term:
+    """The term's points and weight in another dtype, whose numbers include their own."""
+    with np.errstate(over="ignore"):
+        weight = float(dtype.type(term.weight))
+    if term.x.dtype == dtype:
+        return _weighing(term, weight)
+    return Term(
+        term.metric, _frozen(term.x.astype(dtype)), _frozen(term.y.astype(dtype)), term.power, weight, term.largest
+    )
