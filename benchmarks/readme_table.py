@@ -1,4 +1,4 @@
-"""Print the README's table of ratios from results/peers.json and results/transport.json; --write puts it in place."""
+"""Print the README's tables from results/*.json; --write puts them in place."""
 
 from __future__ import annotations
 
@@ -10,7 +10,26 @@ from typing import Any
 from benchmarks.harness import RESULTS, ROOT
 
 SIZES = (100, 1000, 2000, 4000, 8000)
-START, END = "<!-- ratios: python -m benchmarks.readme_table --write -->", "<!-- end of ratios -->"
+MARKS = "<!-- {0}: python -m benchmarks.readme_table --write -->", "<!-- end of {0} -->"
+# The best published CUDA solver with the right answer, on the same instance and an H200: milliseconds, and which.
+HYLAC, ALGORITHM_1015 = "HyLAC", "Algorithm 1015"
+BEST_ON_GPU = {
+    "uniform@1000": (115, HYLAC),
+    "uniform@4000": (507, HYLAC),
+    "uniform@8000": (1585, ALGORITHM_1015),
+    "int:0.1@8192": (4.2, HYLAC),
+    "int:1@8192": (42.5, HYLAC),
+    "int:10@8192": (163, HYLAC),
+    "int:100@8192": (1008, HYLAC),
+    "geometric@4000": (1478, ALGORITHM_1015),
+    "geometric@8000": (3708, ALGORITHM_1015),
+    "geometric@16000": (9728, ALGORITHM_1015),
+    "disjoint@8000": (5872, ALGORITHM_1015),
+    "lowrank:8@4000": (1477, ALGORITHM_1015),
+    "lowrank:1@4000": (4303, ALGORITHM_1015),
+    "lowrank:1@8000": (13796, ALGORITHM_1015),
+    "sanity@8000": (2.3, HYLAC),
+}
 
 
 def load(name: str) -> dict[str, Any]:
@@ -48,17 +67,39 @@ def table() -> str:
     return "\n".join(lines)
 
 
+def gpu_table() -> str:
+    """Return the table in Markdown: instance, milliseconds, and those of the best published solver."""
+    results = load("gpu_single")
+    times = {row["case"]: row["ms"] for row in results["rows"] if row["seed"] == 1}
+    lines = ["| costs | n | Lapwing, ms | best published, ms | times faster |", "|---|---:|---:|---:|---:|"]
+    for case, (peer, name) in BEST_ON_GPU.items():
+        cls, _, n = case.partition("@")
+        lines.append(f"| {cls} | {n} | {times[case]:.2f} | {peer} ({name}) | {peer / times[case]:.0f} |")
+    larger = ", ".join(f"{n} in {times[f'uniform@{n}']:.1f} ms" for n in (16000, 32000))
+    lines += [
+        "",
+        f"{results['gpu']}, float32 and int32 costs in its memory, certificate included. Beside it the faster of HyLAC "
+        "(Kawtikwar and Nagi, 2024) and Algorithm 1015's CUDA code (Guthe and Thuerck, 2021) whose answer is optimal, "
+        f"without a certificate. Uniform, where no other finished: {larger}.",
+    ]
+    return "\n".join(lines)
+
+
 def main() -> None:
-    """Print the table or write it between its marks."""
+    """Print the tables or write them between their marks."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--write", action="store_true", help="replace the table in README.md")
+    tables = {"ratios": table(), "GPU times": gpu_table()}
     if not parser.parse_args().write:
-        print(table())
+        print("\n\n".join(tables.values()))
         return
     readme = ROOT / "README.md"
     text = readme.read_text(encoding="utf-8")
-    pattern = re.escape(START) + ".*?" + re.escape(END)
-    readme.write_text(re.sub(pattern, lambda _: f"{START}\n{table()}\n{END}", text, flags=re.S), encoding="utf-8")
+    for name, content in tables.items():
+        start, end = (mark.format(name) for mark in MARKS)
+        between = re.compile(re.escape(start) + ".*?" + re.escape(end), re.S)
+        text = between.sub((f"{start}\n{content}\n{end}").replace("\\", r"\\"), text)
+    readme.write_text(text, encoding="utf-8")
 
 
 if __name__ == "__main__":
