@@ -2,7 +2,8 @@
 
 Every solver runs on one thread and on the same core, and is charged the CPU time of its process, so that other work on
 the machine disturbs it little; what counts is the minimum of the rounds, and ratios within one run. In each round every
-solver has its turn, but for peers that are far slower than the fastest peer.
+solver has its turn, and finds the matrix in the caches as far as they go, but for peers that are far slower than the
+fastest peer.
 """
 
 from __future__ import annotations

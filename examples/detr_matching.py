@@ -48,7 +48,8 @@ def detector() -> Any:
 def match(costs: Tensor, sizes: Tensor) -> Tensor:
     """The object of each prediction, -1 for none: (B, QUERIES); of costs (B, QUERIES, MOST) `sizes` columns count."""
     if costs.is_cuda:
-        return solve_batch(costs, col_counts=sizes).row_to_col
+        on_gpu: Tensor = solve_batch(costs, col_counts=sizes).row_to_col
+        return on_gpu
     cut = [cost[:, :size] for cost, size in zip(costs, sizes.tolist(), strict=True)]
     return torch.from_numpy(np.stack(list(lw.solve_batch(cut).row_to_col)))
 

@@ -43,7 +43,8 @@ def coupled(noise: Tensor, data: Tensor) -> Tensor:
 
 def velocity(model: Any, points: Tensor, times: Tensor) -> Tensor:
     """At points (..., 2) and times (..., 1)."""
-    return model(torch.cat([points, times], -1))
+    at: Tensor = model(torch.cat([points, times], -1))
+    return at
 
 
 def sample(model: Any, noise: Tensor, steps: int) -> Tensor:

@@ -75,6 +75,32 @@ def test_interrupt(method, watched):
     assert healthy == "True 1" and process.returncode == 0, err
 
 
+INTERRUPTED_SPARSE = """
+    import time
+    import scipy.sparse as sparse
+    import lapwing as lw
+
+    matrix = sparse.eye_array(30_000)
+    print("ready", flush=True)
+    try:
+        lw.solve(matrix)
+    except KeyboardInterrupt:
+        print(time.monotonic())
+"""
+
+
+@pytest.mark.skipif(os.name == "nt", reason="needs POSIX signals")
+def test_interrupt_while_a_sparse_matrix_is_written_out():
+    """Seven gigabytes of forbidden pairs, of which the first few hundred megabytes are written."""
+    process = start_python(INTERRUPTED_SPARSE)
+    assert process.stdout.readline() == "ready\n", process.stderr.read()
+    time.sleep(0.1)
+    sent = time.monotonic()
+    process.send_signal(signal.SIGINT)
+    caught, err = process.communicate(timeout=60)
+    assert float(caught) - sent < 0.2 + SLACK, err
+
+
 def test_solving_off_the_main_thread():
     results = []
     thread = threading.Thread(target=lambda: results.append(lw.solve(slow_cost("ssp"), method="ssp", progress=print)))

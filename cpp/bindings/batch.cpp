@@ -4,12 +4,30 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 
+#include <memory>
+
 #include "common.hpp"
 
 namespace lapwing::bindings {
 namespace {
 
 using Stack = nb::ndarray<nb::ro, nb::ndim<3>, nb::device::cpu>;
+
+// Numbers to be written by many threads, which so share the first touch of their pages.
+template <class U>
+class Uninitialized {
+  public:
+    explicit Uninitialized(std::size_t size) : numbers_(std::make_unique_for_overwrite<U[]>(size)), size_(size) {}
+    U* data() { return numbers_.get(); }
+    nb::object to_numpy() && {
+        nb::capsule owner(numbers_.get(), [](void* p) noexcept { std::unique_ptr<U[]>(static_cast<U*>(p)); });
+        return nb::cast(nb::ndarray<nb::numpy, U, nb::ndim<1>>(numbers_.release(), {size_}, owner));
+    }
+
+  private:
+    std::unique_ptr<U[]> numbers_;
+    std::size_t size_;
+};
 
 const char* kind_name(BatchFault::Kind kind) {
     switch (kind) {
@@ -19,72 +37,50 @@ const char* kind_name(BatchFault::Kind kind) {
     }
 }
 
-// The problems of a batch, so far only their costs, and what keeps these alive.
-template <class T>
-struct Problems {
-    std::vector<Problem<T>> list;
-    std::vector<Matrix> holders;
-};
-
 template <class T>
 Problems<T> from_stack(const Stack& stack) {
-    Problems<T> problems;
-    problems.list.reserve(stack.shape(0));
-    const auto* data = static_cast<const T*>(stack.data());
-    for (std::size_t b = 0; b < stack.shape(0); ++b) {
-        const T* start = data + static_cast<std::ptrdiff_t>(b) * stack.stride(0);
-        problems.list.push_back(
-            {{start, static_cast<Index>(stack.shape(1)), static_cast<Index>(stack.shape(2)),
-              static_cast<std::ptrdiff_t>(stack.stride(1)), static_cast<std::ptrdiff_t>(stack.stride(2))}});
-    }
-    return problems;
+    const MatrixView<T> first{static_cast<const T*>(stack.data()), static_cast<Index>(stack.shape(1)),
+                              static_cast<Index>(stack.shape(2)), static_cast<std::ptrdiff_t>(stack.stride(1)),
+                              static_cast<std::ptrdiff_t>(stack.stride(2))};
+    return {first, static_cast<std::ptrdiff_t>(stack.stride(0)), stack.shape(0)};
 }
 
 template <class T>
-Problems<T> from_list(const nb::list& list) {
-    Problems<T> problems;
+Problems<T> from_list(const nb::list& list, std::vector<Matrix>& holders) {
+    std::vector<MatrixView<T>> views;
     for (const nb::handle item : list) {
-        problems.holders.push_back(nb::cast<Matrix>(item));
-        if (problems.holders.back().dtype() != nb::dtype<T>()) throw nb::type_error("all costs must have one dtype");
-        problems.list.push_back({view<T>(problems.holders.back())});
+        holders.push_back(nb::cast<Matrix>(item));
+        if (holders.back().dtype() != nb::dtype<T>()) throw nb::type_error("all costs must have one dtype");
+        views.push_back(view<T>(holders.back()));
     }
-    return problems;
+    return Problems<T>(std::move(views));
 }
 
 template <class T>
 nb::dict solve_problems(Problems<T> problems, bool maximize, const nb::object& unmatched_cost, int threads,
                         bool with_duals) {
     using D = Dual<T>;
-    const std::size_t count = problems.list.size();
-    std::vector<std::size_t> row_start(count + 1), col_start(count + 1);
-    for (std::size_t b = 0; b < count; ++b) {
-        row_start[b + 1] = row_start[b] + static_cast<std::size_t>(problems.list[b].cost.rows);
-        col_start[b + 1] = col_start[b] + static_cast<std::size_t>(problems.list[b].cost.cols);
-    }
+    const std::size_t count = problems.size(), rows = problems.row_start(count), cols = problems.col_start(count);
     Vector<D> prices_holder;
-    const D* prices = optional_vector(unmatched_cost, row_start[count], prices_holder, "unmatched_cost");
-    for (std::size_t b = 0; b < count; ++b) {
-        problems.list[b].maximize = maximize;
-        problems.list[b].unmatched_cost = prices == nullptr ? nullptr : prices + row_start[b];
-    }
+    problems.maximize = maximize;
+    problems.unmatched_cost = optional_vector(unmatched_cost, rows, prices_holder, "unmatched_cost");
 
-    std::vector<std::int64_t> row_to_col(row_start[count]);
-    std::vector<D> u(with_duals ? row_start[count] : 0), v(with_duals ? col_start[count] : 0), objective(count);
-    const BatchOutput<D> output{
-        row_start,       col_start, row_to_col.data(), with_duals ? u.data() : nullptr, with_duals ? v.data() : nullptr,
-        objective.data()};
+    Uninitialized<std::int64_t> row_to_col(rows);
+    Uninitialized<D> u(with_duals ? rows : 0), v(with_duals ? cols : 0), objective(count);
+    const BatchOutput<D> output{row_to_col.data(), with_duals ? u.data() : nullptr, with_duals ? v.data() : nullptr,
+                                objective.data()};
     std::vector<BatchFault> faults;
     {
         const nb::gil_scoped_release no_gil;
-        faults = solve_batch<T>(problems.list, output, threads, look_for_signals);
+        faults = solve_batch<T>(problems, output, threads, look_for_signals);
     }
     nb::dict answer;
-    answer["row_to_col"] = to_numpy(std::move(row_to_col));
+    answer["row_to_col"] = std::move(row_to_col).to_numpy();
     if (with_duals) {
-        answer["u"] = to_numpy(std::move(u));
-        answer["v"] = to_numpy(std::move(v));
+        answer["u"] = std::move(u).to_numpy();
+        answer["v"] = std::move(v).to_numpy();
     }
-    answer["objective"] = to_numpy(std::move(objective));
+    answer["objective"] = std::move(objective).to_numpy();
     nb::list described;
     for (const BatchFault& fault : faults)
         described.append(nb::make_tuple(fault.problem, kind_name(fault.kind), fault.row, fault.col));
@@ -105,10 +101,11 @@ nb::dict solve_any_batch(const nb::object& costs, bool maximize, const nb::objec
                          bool with_duals) {
     if (nb::isinstance<nb::list>(costs)) {
         const nb::list list = nb::cast<nb::list>(costs);
+        std::vector<Matrix> holders;
         if (list.size() == 0) throw nb::value_error("solve_batch needs at least one problem");
         return solve_typed(
-            nb::cast<Matrix>(list[0]), [&]<class T>() { return from_list<T>(list); }, maximize, unmatched_cost, threads,
-            with_duals);
+            nb::cast<Matrix>(list[0]), [&]<class T>() { return from_list<T>(list, holders); }, maximize, unmatched_cost,
+            threads, with_duals);
     }
     const Stack stack = nb::cast<Stack>(costs);
     return solve_typed(

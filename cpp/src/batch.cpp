@@ -25,7 +25,7 @@ class Batch {
   public:
     using D = Dual<T>;
 
-    Batch(std::span<const Problem<T>> problems, const BatchOutput<D>& output, const KeepGoing& keep_going)
+    Batch(const Problems<T>& problems, const BatchOutput<D>& output, const KeepGoing& keep_going)
         : problems_(problems), output_(output), keep_going_(keep_going) {}
 
     std::vector<BatchFault> run(int threads) {
@@ -66,7 +66,7 @@ class Batch {
     }
 
     bool is_tall(std::size_t b) const {
-        const Problem<T>& problem = problems_[b];
+        const Problem<T> problem = problems_[b];
         return problem.unmatched_cost == nullptr && problem.cost.rows > problem.cost.cols;
     }
     void report(BatchFault fault, bool tall) {
@@ -107,7 +107,7 @@ class Batch {
     // `problem` is transposed if the given one is tall; the outputs are of the given one.
     void write(std::size_t b, const Problem<T>& problem, const Solved<D>& solved) {
         const Index rows = problem.cost.rows, cols = problem.cost.cols;
-        const std::size_t first_row = output_.row_start[b], first_col = output_.col_start[b];
+        const std::size_t first_row = problems_.row_start(b), first_col = problems_.col_start(b);
         std::int64_t* row_to_col = output_.row_to_col + first_row;
         const bool tall = is_tall(b);
         if (tall) std::fill_n(row_to_col, cols, std::int64_t{-1});
@@ -124,7 +124,7 @@ class Batch {
         std::copy_n(tall ? solved.u : solved.v, tall ? rows : cols, output_.v + first_col);
     }
 
-    std::span<const Problem<T>> problems_;
+    const Problems<T>& problems_;
     const BatchOutput<D>& output_;
     const KeepGoing& keep_going_;
     std::size_t turn_ = 1;
@@ -138,13 +138,13 @@ class Batch {
 }  // namespace
 
 template <class T>
-std::vector<BatchFault> solve_batch(std::span<const Problem<T>> problems, const BatchOutput<Dual<T>>& output,
-                                    int threads, const KeepGoing& keep_going) {
+std::vector<BatchFault> solve_batch(const Problems<T>& problems, const BatchOutput<Dual<T>>& output, int threads,
+                                    const KeepGoing& keep_going) {
     return Batch<T>(problems, output, keep_going).run(threads);
 }
 
-#define LAPWING_BATCH(T)                                                                                        \
-    template std::vector<BatchFault> solve_batch(std::span<const Problem<T>>, const BatchOutput<Dual<T>>&, int, \
+#define LAPWING_BATCH(T)                                                                               \
+    template std::vector<BatchFault> solve_batch(const Problems<T>&, const BatchOutput<Dual<T>>&, int, \
                                                  const KeepGoing&);
 LAPWING_BATCH(float)
 LAPWING_BATCH(double)

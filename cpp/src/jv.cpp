@@ -1,9 +1,11 @@
 #include "lapwing/jv.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <limits>
 #include <type_traits>
+#include <utility>
 
 #include "lapwing/methods.hpp"
 #include "lapwing/range.hpp"
@@ -15,12 +17,12 @@ namespace lapwing {
 
 template <class T>
 std::size_t direct_workspace_bytes(const Problem<T>& problem) {
-    constexpr std::size_t kArrays = 16, kLongestLanes = 8, kMostInRegisters = 32;
+    constexpr std::size_t kArrays = 20, kLongestLanes = 8, kMostInRegisters = 32;
     const auto rows = static_cast<std::size_t>(problem.cost.rows), cols = static_cast<std::size_t>(problem.cost.cols);
     const std::size_t padded = cols + kLongestLanes;
     const bool copies = problem.maximize || problem.cost.col_stride != 1;
-    const std::size_t by_col = padded * (5 * sizeof(std::int64_t) + 2 * sizeof(Index) + 1);
-    const std::size_t by_row = rows * ((1 + kLongestLanes) * sizeof(std::int64_t) + 3 * sizeof(Index));
+    const std::size_t by_col = padded * (5 * sizeof(std::int64_t) + 4 * sizeof(Index) + 2);
+    const std::size_t by_row = rows * ((1 + kLongestLanes) * sizeof(std::int64_t) + 4 * sizeof(Index));
     const std::size_t entries = (copies ? rows * cols : 0) + (cols <= kMostInRegisters ? padded * padded : 0);
     return by_col + by_row + entries * sizeof(Dual<T>) + kArrays * kDirectAlignment;
 }

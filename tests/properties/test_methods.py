@@ -131,6 +131,31 @@ def test_ties_side_by_side(method, n, dtype, maximize):
     assert_optimal(solve(cost, method=method, maximize=maximize), cost, maximize=maximize)
 
 
+@given(
+    seed=st.integers(0, 2**32),
+    n=st.integers(30, 90),
+    values=st.integers(1, 4),
+    each=st.floats(0.5, 12),
+    empty=st.booleans(),
+    dtype=st.sampled_from([np.float32, np.float64]),
+)
+def test_few_distinct_costs_and_forbidden_pairs(method, seed, n, values, each, empty, dtype):
+    """About `each` of the least costs in a line; a column that nobody can have."""
+    rng = np.random.default_rng(seed)
+    cost = rng.choice(np.arange(values, dtype=dtype), (n, n))
+    cost[rng.random((n, n)) > each / n] += values
+    cost[rng.random((n, n)) > 2 * each / n] = np.inf
+    if empty:
+        cost[:, rng.integers(n)] = np.inf
+    try:
+        result = lw.solve(cost, method=method)
+    except lw.InfeasibleError as error:
+        assert_hall_violator(error, cost)
+        assert scipy_objective(cost) is None
+    else:
+        assert_optimal(result, cost)
+
+
 @pytest.mark.parametrize("dtype", CORE_DTYPES)
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__.strip("_"))
 @pytest.mark.parametrize("shape", [(65, 65), (130, 200), (300, 300), (200, 120)])

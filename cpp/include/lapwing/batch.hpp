@@ -18,13 +18,55 @@
 #pragma once
 
 #include <cstdint>
-#include <span>
+#include <utility>
 #include <vector>
 
 #include "lapwing/threads.hpp"
 #include "lapwing/types.hpp"
 
 namespace lapwing {
+
+// The problems of a batch: a list of any shapes, or a stack of one shape, for which nothing is stored by problem. In the
+// outputs, problem b's rows start at row_start(b) and its columns at col_start(b); those of size() are the totals.
+template <class T>
+class Problems {
+  public:
+    explicit Problems(std::vector<MatrixView<T>> list)
+        : list_(std::move(list)), row_start_(list_.size() + 1), col_start_(list_.size() + 1), size_(list_.size()) {
+        for (std::size_t b = 0; b < size_; ++b) {
+            row_start_[b + 1] = row_start_[b] + static_cast<std::size_t>(list_[b].rows);
+            col_start_[b + 1] = col_start_[b] + static_cast<std::size_t>(list_[b].cols);
+        }
+    }
+    // Problem b's costs start `pitch` elements after those of problem b - 1.
+    Problems(const MatrixView<T>& first, std::ptrdiff_t pitch, std::size_t size)
+        : first_(first), pitch_(pitch), size_(size) {}
+
+    std::size_t size() const { return size_; }
+    std::size_t row_start(std::size_t b) const {
+        return list_.empty() ? b * static_cast<std::size_t>(first_.rows) : row_start_[b];
+    }
+    std::size_t col_start(std::size_t b) const {
+        return list_.empty() ? b * static_cast<std::size_t>(first_.cols) : col_start_[b];
+    }
+    Problem<T> operator[](std::size_t b) const {
+        Problem<T> problem{list_.empty() ? first_ : list_[b], maximize, nullptr};
+        if (list_.empty()) problem.cost.data += static_cast<std::ptrdiff_t>(b) * pitch_;
+        if (unmatched_cost != nullptr) problem.unmatched_cost = unmatched_cost + row_start(b);
+        return problem;
+    }
+
+    // For all problems.
+    bool maximize = false;
+    const Dual<T>* unmatched_cost = nullptr;  // null, or [row_start(size())], problem after problem
+
+  private:
+    std::vector<MatrixView<T>> list_;
+    std::vector<std::size_t> row_start_, col_start_;
+    MatrixView<T> first_;
+    std::ptrdiff_t pitch_ = 0;
+    std::size_t size_;
+};
 
 struct BatchFault {
     enum Kind { invalid, infeasible, range };
@@ -33,11 +75,9 @@ struct BatchFault {
     Index row, col;
 };
 
-// Where the answers go. Problem b's rows start at row_start[b], its columns at col_start[b].
+// Where the answers go; see Problems for the order.
 template <class D>
 struct BatchOutput {
-    std::span<const std::size_t> row_start;
-    std::span<const std::size_t> col_start;
     std::int64_t* row_to_col = nullptr;
     D* u = nullptr;  // null together with v: not wanted
     D* v = nullptr;
@@ -47,7 +87,7 @@ struct BatchOutput {
 // Solves all problems (any shapes) on at most `threads` threads, one of them the caller's. Returns the faults in the order of
 // problems. Throws Interrupted.
 template <class T>
-std::vector<BatchFault> solve_batch(std::span<const Problem<T>> problems, const BatchOutput<Dual<T>>& output,
-                                    int threads, const KeepGoing& keep_going);
+std::vector<BatchFault> solve_batch(const Problems<T>& problems, const BatchOutput<Dual<T>>& output, int threads,
+                                    const KeepGoing& keep_going);
 
 }  // namespace lapwing

@@ -22,9 +22,12 @@
 //
 // References: R. Jonker, A. Volgenant, "A shortest augmenting path algorithm for dense and sparse linear assignment problems",
 // Computing 38 (1987) 325-340. Complexity O(rows^2 cols). Deviations: dense distances instead of a partition of the columns (a
-// scan is then one pass of vector instructions), free columns are preferred among ties, and the bounds on step 2.
+// scan is then one pass of vector instructions), free columns are preferred among ties and so are
+// those that can be made free (jv_pairs.inc.hpp), and the bounds on step 2.
 #include "lapwing/jv_lanes.inc.hpp"
 #include "lapwing/jv_memory.inc.hpp"
+#include "lapwing/jv_pairs.inc.hpp"
+#include "lapwing/jv_rows.inc.hpp"
 #include "lapwing/jv_scan.inc.hpp"
 #include "lapwing/jv_short.inc.hpp"
 
@@ -38,9 +41,9 @@ class Jv {
 
     // cost: rows x cols with col_stride 1, minimised as it is.
     Jv(const MatrixView<T>& cost, const D* unmatched_cost, Carver& memory, Control* control)
-        : cost_(cost), exit_(unmatched_cost), control_(control), rows_(cost.rows), cols_(cost.cols),
-          too_large_(above(cost_limit<D>(std::min(rows_, cols_)))), whole_(cols_ / kLanes * kLanes),
-          padded_((cols_ + kLanes - 1) / kLanes * kLanes) {
+        : exit_(unmatched_cost), control_(control), rows_(cost.rows), cols_(cost.cols),
+          padded_((cols_ + kLanes - 1) / kLanes * kLanes), costs_(cost, memory),
+          matching_(memory, rows_, cols_, padded_) {
         const auto longest = static_cast<std::size_t>(padded_);
         const auto rows = static_cast<std::size_t>(rows_);
         v_ = memory.take<D>(longest);
@@ -49,12 +52,8 @@ class Jv {
         tree_v_ = memory.take<D>(longest);
         tree_distance_ = memory.take<D>(longest);
         u_ = memory.take<D>(rows);
-        tails_ = memory.take<D>(whole_ < cols_ ? rows * kLanes : 0);
         matched_costs_ = memory.take<D>(fits_registers() ? longest * longest : 0);
         tree_ = memory.take<Index>(longest);
-        col_to_row_ = memory.take<Index>(longest);
-        open_ = memory.take<std::uint8_t>(longest / kLanes);
-        row_to_col_ = memory.take<Index>(rows);
         free_ = memory.take<Index>(rows);
         hall_rows_ = memory.take<Index>(rows);
     }
@@ -64,7 +63,7 @@ class Jv {
         answer.status = run();
         if (with_u) finish_u();
         if (with_u && answer.status == Status::time_limit && name_empty_row()) answer.status = Status::infeasible;
-        answer.row_to_col = row_to_col_;
+        answer.row_to_col = matching_.row_to_col;
         answer.u = with_u ? u_ : nullptr;
         answer.v = v_;
         answer.hall_rows = hall_rows_;
@@ -85,21 +84,10 @@ class Jv {
     static constexpr Index kRowReductionScans = 1;
     static constexpr int kRowReductionPasses = 2;
 
-    Row<T> row(Index i) const {
-        return {cost_.row(i), whole_ < cols_ ? tails_ + static_cast<std::ptrdiff_t>(i) * kLanes : nullptr, whole_};
-    }
-    D at(Index i, Index j) const { return static_cast<D>(cost_.row(i)[j]); }
-    static D above(D x) {
-        if constexpr (std::is_floating_point_v<D>) return std::nextafter(x, kInfinity<D>);
-        return x + 1;
-    }
     static bool infinite(D x) { return x >= kInfinity<D>; }
 
     Status run() {
-        std::fill_n(row_to_col_, rows_, Index{-1});
-        std::fill_n(col_to_row_, cols_, Index{-1});
-        std::fill_n(open_, padded_ / kLanes, std::uint8_t{(1u << kLanes) - 1});
-        fill_tails();
+        matching_.clear();
         if (rows_ == cols_ && exit_ == nullptr) {
             reduce_columns();
         } else {
@@ -110,7 +98,7 @@ class Jv {
             free_count_ = rows_;
         }
         if (exit_ != nullptr && too_many_rows()) {
-            for (Index i = 0; i < rows_; ++i) check_row(i);
+            for (Index i = 0; i < rows_; ++i) costs_.check(i);
             return Status::infeasible;
         }
         if (reduce_rows()) return Status::time_limit;
@@ -129,60 +117,15 @@ class Jv {
         return Status::optimal;
     }
 
-    void take(Index j, Index i) {
-        col_to_row_[j] = i;
-        open_[j / kLanes] &= static_cast<std::uint8_t>(~(1u << j % kLanes));
-    }
-
-    void fill_tails() {
-        const Index rest = cols_ - whole_;
-        if (rest == 0) return;
-        for (Index i = 0; i < rows_; ++i) {
-            store(tails_ + static_cast<std::ptrdiff_t>(i) * kLanes, load_partial<D>(cost_.row(i) + whole_, rest));
-        }
-    }
-
     // Columns that only fill up a vector look like columns of the tree: nothing ever reaches them.
     void close_padding() { std::fill(v_ + cols_, v_ + padded_, -kInfinity<D>); }
-
-    // Forbidden pairs do not pass; check_row lets them.
-    Mask is_usual(Vec<D> x) const {
-        if constexpr (std::is_floating_point_v<D>) {
-            const Lanes magnitude = (Lanes)x & broadcast(std::numeric_limits<std::int64_t>::max());
-            return less((Vec<D>)magnitude, broadcast(too_large_));
-        } else {
-            return less(x ^ (x >> 63), broadcast(too_large_));
-        }
-    }
-    static constexpr bool kAlwaysUsual = sizeof(T) < sizeof(D) && !std::is_floating_point_v<T>;
-
-    void check_row(Index i) const {
-        if constexpr (kAlwaysUsual) return;
-        Mask valid = is_usual(Vec<D>{});
-        const unsigned all = bits(valid);
-        const Vec<D> forbidden = broadcast(kInfinity<D>);
-        row(i).for_each([&](Vec<D> x, Index) __attribute__((always_inline)) {
-            valid = static_cast<Mask>(valid & (is_usual(x) | equal(x, forbidden)));
-        });
-        if (bits(valid) != all) refuse_first_invalid();
-    }
-    [[noreturn]] void refuse_first_invalid() const {
-        for (Index i = 0; i < rows_; ++i) {
-            for (Index j = 0; j < cols_; ++j) {
-                const D x = at(i, j);
-                if (!(x > -kInfinity<D>)) throw InvalidCost{i, j};
-                if (!(std::max(x, -x) < too_large_) && !infinite(x)) throw CostTooLarge{i, j};
-            }
-        }
-        __builtin_unreachable();
-    }
 
     // Step 1, checking the costs on the way. Long columns are walked a few rows at a time, so that every row is one of few
     // streams from memory.
     void reduce_columns() {
         constexpr Index kShortColumn = 64, kStreams = 8;
         std::int64_t* nearest = from_;
-        Mask valid = is_usual(Vec<D>{});
+        Mask valid = costs_.is_usual(Vec<D>{});
         const unsigned all = bits(valid);
         std::fill_n(v_, padded_, kInfinity<D>);
         std::fill_n(nearest, padded_, std::int64_t{0});
@@ -194,9 +137,8 @@ class Jv {
                 Lanes where = load<Lanes>(nearest + j);
                 Lanes me = broadcast(static_cast<std::int64_t>(begin));
                 for (Index i = begin; i < end; ++i) {
-                    const Vec<D> x = j < whole_ ? load_as<D>(cost_.row(i) + j)
-                                                : load<Vec<D>>(tails_ + static_cast<std::ptrdiff_t>(i) * kLanes);
-                    if constexpr (!kAlwaysUsual) valid = static_cast<Mask>(valid & is_usual(x));
+                    const Vec<D> x = costs_[i].vector(j);
+                    if constexpr (!Rows<T>::kAlwaysUsual) valid = static_cast<Mask>(valid & costs_.is_usual(x));
                     where = select(less(x, best), me, where);
                     best = lane_min(best, x);
                     me += 1;
@@ -205,20 +147,19 @@ class Jv {
                 store(nearest + j, where);
             }
         }
-        for (Index i = 0; i < rows_ && bits(valid) != all; ++i) check_row(i);
+        for (Index i = 0; i < rows_ && bits(valid) != all; ++i) costs_.check(i);
         close_padding();
-        Index* taken = hall_rows_;  // columns that name this row as their nearest
+        has_nearest_ = !fits_registers();  // where reading a row costs no more than keeping account of spares
+        Index* taken = hall_rows_;         // columns that name this row as their nearest
         std::fill_n(taken, rows_, Index{0});
         for (Index j = 0; j < cols_; ++j) {  // upwards: the identity for equal costs, as SciPy
             if (infinite(v_[j])) {           // nobody can have it
                 v_[j] = D{};
+                nearest[j] = -1;
                 continue;
             }
             const auto i = static_cast<Index>(nearest[j]);
-            if (taken[i]++ == 0) {
-                row_to_col_[i] = j;
-                take(j, i);
-            }
+            if (taken[i]++ == 0) matching_.take(j, i);
         }
         free_count_ = 0;
         for (Index i = 0; i < rows_; ++i) {
@@ -231,9 +172,9 @@ class Jv {
     }
     // The row's own column is at 0 after column reduction: its price may fall by the row's second minimum.
     void transfer(Index i) {
-        const auto two = two_smallest(row(i), v_, cost_.row(std::min(i + 1, rows_ - 1)));
+        const auto two = two_smallest(costs_[i], v_, costs_.at(std::min(i + 1, rows_ - 1)));
         ++scans_;
-        const Index j = row_to_col_[i];
+        const Index j = matching_.row_to_col[i];
         if (!infinite(two.second)) put(v_, j, v_[j] - two.second);
     }
 
@@ -245,10 +186,10 @@ class Jv {
             free_count_ = 0;
             for (Index next = 0; next < todo;) {
                 Index i = free_[next++];
-                if (unchecked_) check_row(i);
+                if (unchecked_) costs_.check(i);
                 while (i >= 0) {
                     if (--budget < 0) {
-                        for (Index k = next; k < todo && unchecked_; ++k) check_row(free_[k]);
+                        for (Index k = next; k < todo && unchecked_; ++k) costs_.check(free_[k]);
                         // Rows already seen come first: there is room, as each free row was counted once.
                         free_[free_count_++] = i;
                         free_count_ =
@@ -265,7 +206,7 @@ class Jv {
     }
     // Gives row i a column if it can; returns the row that goes on at once, or -1. Row `ahead` is likely to be read next.
     Index reduce_row(Index i, Index ahead) {
-        auto [first, second, column] = two_smallest(row(i), v_, cost_.row(ahead));
+        auto [first, second, column] = two_smallest(costs_[i], v_, costs_.at(ahead));
         ++scans_;
         if (exit_ != nullptr) {
             if (exit_[i] <= first && !infinite(exit_[i])) return -1;  // it stays free
@@ -277,9 +218,11 @@ class Jv {
         }
         const D price = v_[column];
         const D lowered = infinite(second) ? price : price - (second - first);
-        Index holder = col_to_row_[column];
+        Index holder = matching_.col_to_row[column];
         if (!(lowered < price) && holder >= 0) {
-            const Index other = find_free_tight(row(i), v_, first, open_);
+            if (has_nearest_ && !matching_.keeps_spares()) matching_.keep_spares(from_);
+            const auto distances = [&](Index j) { return costs_[i].vector(j) - load<Vec<D>>(v_ + j); };
+            const Index other = matching_.claim(first, distances);
             if (other >= 0) {
                 column = other;
                 holder = -1;
@@ -287,10 +230,9 @@ class Jv {
         } else {
             put(v_, column, lowered);
         }
-        row_to_col_[i] = column;
-        take(column, i);
+        matching_.take(column, i);
         if (holder < 0) return -1;
-        row_to_col_[holder] = -1;
+        matching_.row_to_col[holder] = -1;
         if (lowered < price) return holder;
         free_[free_count_++] = holder;
         return -1;
@@ -301,7 +243,7 @@ class Jv {
         tree_size_ = 0;
         D exit_distance = exit_ != nullptr ? exit_[root] : kInfinity<D>;
         Index exit_row = root;
-        Nearest<D> nearest = relax<true>(row(root), v_, D{}, root, distance_, from_);
+        Nearest<D> nearest = relax<true>(costs_[root], v_, D{}, root, distance_, from_);
         ++scans_;
         start_ = std::min(nearest.distance, exit_distance);
         level_ = -kInfinity<D>;
@@ -311,19 +253,20 @@ class Jv {
                 level_ = std::max(level_, exit_distance);
                 return {End::exit, exit_row};
             }
-            Index j = nearest.column;
-            if ((nearest.tied || nearest.distance == level_) && col_to_row_[j] >= 0) {
-                const Index free_column = find_free_at(distance_, nearest.distance, padded_, open_);
-                if (free_column >= 0) j = free_column;
-            }
+            const Index j = nearest.column, i = matching_.col_to_row[j];
+            const bool tied = nearest.tied || nearest.distance == level_;
             level_ = std::max(level_, nearest.distance);  // rounding may not lower it
-            const Index i = col_to_row_[j];
             if (i < 0) return {End::column, j};
+            if (tied) {
+                const auto distances = [&](Index k) { return load<Vec<D>>(distance_ + k); };
+                const Index other = matching_.claim(nearest.distance, distances);
+                if (other >= 0) return {End::column, other};
+            }
             if (expired()) {
                 restore_prices();
                 return {End::expired, root};
             }
-            const D to_row = level_ - (at(i, j) - v_[j]);  // its distance, less its u
+            const D to_row = level_ - (costs_.at(i, j) - v_[j]);  // its distance, less its u
             if (exit_ != nullptr && !infinite(exit_[i]) && to_row + exit_[i] < exit_distance) {
                 exit_distance = to_row + exit_[i];
                 exit_row = i;
@@ -333,7 +276,7 @@ class Jv {
             tree_distance_[tree_size_++] = level_;
             put(v_, j, -kInfinity<D>);
             put(distance_, j, kInfinity<D>);
-            nearest = relax<false>(row(i), v_, to_row, i, distance_, from_);
+            nearest = relax<false>(costs_[i], v_, to_row, i, distance_, from_);
             ++scans_;
         }
     }
@@ -343,10 +286,11 @@ class Jv {
     void search_in_registers() {
         if constexpr (N < kMostVectors)
             if (padded_ > N * kLanes) return search_in_registers<N + 1>();
-        RegisterSearch<T, N> search(matched_costs_, v_, open_, row_to_col_, col_to_row_);
+        RegisterSearch<T, N> search(matched_costs_, v_, matching_.free.word(0), matching_.row_to_col,
+                                    matching_.col_to_row);
         for (Index j = 0; j < cols_; ++j)
-            if (col_to_row_[j] >= 0) search.place(j, row(col_to_row_[j]));
-        while (done_ < free_count_ && search.match(free_[done_], row(free_[done_]), scans_)) ++done_;
+            if (matching_.col_to_row[j] >= 0) search.place(j, costs_[matching_.col_to_row[j]]);
+        while (done_ < free_count_ && search.match(free_[done_], costs_[free_[done_]], scans_)) ++done_;
     }
     void restore_prices() {
         for (Index k = 0; k < tree_size_; ++k) v_[tree_[k]] = tree_v_[k];
@@ -359,14 +303,13 @@ class Jv {
         lower_prices();
         for (Index i = -1; i != root;) {
             i = static_cast<Index>(from_[column]);
-            take(column, i);
-            std::swap(row_to_col_[i], column);
+            matching_.take(std::exchange(column, matching_.row_to_col[i]), i);
         }
     }
     void augment_to_exit(Index root, Index i) {
         if (i == root) return lower_prices();
-        const Index column = row_to_col_[i];
-        row_to_col_[i] = -1;
+        const Index column = matching_.row_to_col[i];
+        matching_.row_to_col[i] = -1;
         augment(root, column);
     }
 
@@ -385,12 +328,12 @@ class Jv {
     // u of every row; those of free_ from number done_ on are still waiting for a column.
     void finish_u() {
         for (Index i = 0; i < rows_; ++i) {
-            const Index j = row_to_col_[i];
-            u_[i] = j >= 0 ? at(i, j) - v_[j] : exit_ != nullptr ? exit_[i] : D{};
+            const Index j = matching_.row_to_col[i];
+            u_[i] = j >= 0 ? costs_.at(i, j) - v_[j] : exit_ != nullptr ? exit_[i] : D{};
         }
         for (Index k = done_; k < free_count_; ++k) {
             const Index i = free_[k];
-            u_[i] = two_smallest(row(i), v_, cost_.row(i)).first;
+            u_[i] = two_smallest(costs_[i], v_, costs_.at(i)).first;
             if (exit_ != nullptr) u_[i] = std::min(u_[i], exit_[i]);
         }
     }
@@ -412,24 +355,22 @@ class Jv {
     }
     void name_violator(Index root) {
         hall_rows_[0] = root;
-        for (Index k = 0; k < tree_size_; ++k) hall_rows_[k + 1] = col_to_row_[tree_[k]];
+        for (Index k = 0; k < tree_size_; ++k) hall_rows_[k + 1] = matching_.col_to_row[tree_[k]];
         restore_prices();
     }
 
-    const MatrixView<T> cost_;
     const D* const exit_;  // unmatched cost by row, or null
     Control* const control_;
     const Index rows_, cols_;
-    const D too_large_;           // the smallest magnitude that a cost may not have
-    const Index whole_, padded_;  // columns in whole vectors; columns rounded up to whole vectors
+    const Index padded_;  // columns rounded up to whole vectors
+    const Rows<T> costs_;
+    Matching matching_;
 
     // By column. While a search runs, v of a column in the tree is -infinity, and its price is in tree_v_.
     D* v_;
     D* distance_;
     std::int64_t* from_;  // the row through which distance_ was found
-    Index* col_to_row_;
     D* matched_costs_;    // the matched rows' costs, for searches in registers
-    std::uint8_t* open_;  // see find_free_at
     // The tree of one search, in the order of distance_.
     Index* tree_;
     D* tree_v_;
@@ -438,12 +379,11 @@ class Jv {
     D start_{}, level_{};  // the first and the present distance
     // By row.
     D* u_;
-    D* tails_;
-    Index* row_to_col_;
     Index* free_;                      // rows that wait for a column
     Index free_count_ = 0, done_ = 0;  // done_ of them have been searched for
     Index* hall_rows_;
-    bool unchecked_ = false;  // whether costs are still to be checked
+    bool has_nearest_ = false;  // whether from_ holds the rows of step 1, for spares
+    bool unchecked_ = false;    // whether costs are still to be checked
     double bound_ = -std::numeric_limits<double>::infinity();
     double scans_ = 0;
 };

@@ -23,7 +23,7 @@ LAPWING_INLINE Lanes select(Mask m, Lanes yes, Lanes no) {
     return (Lanes)_mm512_mask_mov_epi64((__m512i)no, m, (__m512i)yes);
 }
 LAPWING_INLINE void store_where(Mask m, std::int64_t* p, Lanes x) { _mm512_mask_storeu_epi64(p, m, (__m512i)x); }
-LAPWING_INLINE unsigned bits(Mask m) { return m; }
+LAPWING_INLINE unsigned bits(Mask m) { return number_of(m); }
 LAPWING_INLINE Vec<double> lane_min(Vec<double> a, Vec<double> b) {
     return (Vec<double>)_mm512_maskz_min_pd(0xff, (__m512d)a, (__m512d)b);
 }

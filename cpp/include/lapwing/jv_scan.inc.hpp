@@ -1,27 +1,6 @@
 // What the direct path does to one row: each function is one pass over the row, one vector at a time.
-//
-// Columns come in whole vectors straight from the matrix; the last, partial one of every row lies in a side table,
-// padded with kInfinity, and the arrays by column (prices, distances, ...) are as long as the padded rows. So no pass has
-// a scalar remainder, and the matrix is not copied.
 namespace lapwing {
 namespace LAPWING_TARGET {
-
-template <class T>
-struct Row {
-    const T* cost = nullptr;
-    const Dual<T>* tail = nullptr;  // the last, partial vector; null if there is none
-    Index whole = 0;                // columns in whole vectors, a multiple of kLanes
-    // f(costs as duals, first column) for every vector of the row
-    template <class F>
-    LAPWING_INLINE void for_each(F&& f) const {
-        for (Index j = 0; j < whole; j += kLanes) f(load_as<Dual<T>>(cost + j), j);
-        if (tail != nullptr) f(load<Vec<Dual<T>>>(tail), whole);
-    }
-    // The vector that begins with column j.
-    LAPWING_INLINE Vec<Dual<T>> vector(Index j) const {
-        return j < whole ? load_as<Dual<T>>(cost + j) : load<Vec<Dual<T>>>(tail);
-    }
-};
 
 template <class D>
 struct TwoSmallest {
@@ -97,29 +76,6 @@ LAPWING_INLINE Nearest<D> relax(const Row<T>& row, const D* w, D offset, Index n
     std::int64_t columns[kLanes];
     store(columns, where);
     return {all[0], at == 0 ? 0 : static_cast<Index>(columns[__builtin_ctz(at)]), (at & (at - 1)) != 0};
-}
-
-// Free columns are bits: bit l of open[b] is set if column b * kLanes + l is free.
-// The first free column whose value x[j] is exactly `level`, or -1.
-template <class D>
-LAPWING_INLINE Index find_free_at(const D* x, D level, Index padded, const std::uint8_t* open) {
-    const Vec<D> wanted = broadcast(level);
-    for (Index j = 0; j < padded; j += kLanes) {
-        const unsigned hits = bits(equal(load<Vec<D>>(x + j), wanted)) & open[j / kLanes];
-        if (hits != 0) return j + __builtin_ctz(hits);
-    }
-    return -1;
-}
-// The first free column with cost - v exactly `level`, or -1.
-template <class T, class D = Dual<T>>
-LAPWING_INLINE Index find_free_tight(const Row<T>& row, const D* v, D level, const std::uint8_t* open) {
-    const Vec<D> wanted = broadcast(level);
-    Index found = -1;
-    row.for_each([&](Vec<D> cost, Index j) __attribute__((always_inline)) {
-        const unsigned hits = bits(equal(cost - load<Vec<D>>(v + j), wanted)) & open[j / kLanes];
-        if (hits != 0 && found < 0) found = j + __builtin_ctz(hits);
-    });
-    return found;
 }
 
 }  // namespace LAPWING_TARGET

@@ -15,7 +15,7 @@ class RegisterSearch {
     static constexpr Index kWidth = N * kLanes;
 
     // costs: kWidth x kWidth. The others as in Jv.
-    RegisterSearch(D* costs, D* v, std::uint8_t* open, Index* row_to_col, Index* col_to_row)
+    RegisterSearch(D* costs, D* v, std::uint64_t& open, Index* row_to_col, Index* col_to_row)
         : costs_(costs), v_(v), open_(open), row_to_col_(row_to_col), col_to_row_(col_to_row) {}
 
     // Copies the costs of the row that column j is matched to.
@@ -35,7 +35,7 @@ class RegisterSearch {
             distance[k] = distance_through<D>(row.vector(k * kLanes), price[k], Vec<D>{});
             taken_at[k] = infinity;
             from[k] = broadcast(std::int64_t{-1});
-            open |= unsigned{open_[k]} << k * kLanes;
+            open |= static_cast<unsigned>(open_ >> k * 8 & ((1u << kLanes) - 1)) << k * kLanes;
         }
         Vec<D> level = -infinity;
         for (int steps = 1;; ++steps) {
@@ -74,7 +74,7 @@ class RegisterSearch {
 
   private:
     void augment(Index root, const Row<T>& row, Index j) {
-        open_[j / kLanes] &= static_cast<std::uint8_t>(~(1u << j % kLanes));
+        open_ &= ~(std::uint64_t{1} << (j / kLanes * 8 + j % kLanes));
         for (;;) {
             const auto before = static_cast<Index>(from_[j]);
             const Index i = before < 0 ? root : col_to_row_[before];
@@ -89,7 +89,7 @@ class RegisterSearch {
 
     D* costs_;
     D* v_;
-    std::uint8_t* open_;
+    std::uint64_t& open_;
     Index* row_to_col_;
     Index* col_to_row_;
     std::int64_t from_[kWidth];

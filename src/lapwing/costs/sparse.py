@@ -5,12 +5,14 @@ The solver is dense, so the matrix is written out with +inf (-inf when maximisin
 
 from __future__ import annotations
 
+import math
 import sys
 from typing import Any
 
 import numpy as np
 
 from lapwing.costs.base import CostArray
+from lapwing.costs.dense import row_blocks
 from lapwing.errors import ArgumentError, RangeError
 
 DENSE_LIMIT_BYTES = 8 << 30
@@ -45,18 +47,20 @@ def densify(matrix: Any, forbidden: float) -> CostArray:
     """
     if len(matrix.shape) != 2:
         raise ArgumentError(f"cost must be a matrix (2-D), got a sparse array of shape {matrix.shape}")
-    rows, cols = matrix.shape
-    coo = matrix.tocoo(copy=True)
-    coo.sum_duplicates()
-    dtype = as_floating(coo.data.dtype)
-    needed = rows * cols * dtype.itemsize
+    dtype = as_floating(matrix.dtype)
+    needed = math.prod(matrix.shape) * dtype.itemsize
     if needed > DENSE_LIMIT_BYTES:
         raise ArgumentError(
             f"the sparse matrix of shape {matrix.shape} needs {needed / 2**30:.1f} GiB when written out, above the "
             f"limit of {DENSE_LIMIT_BYTES >> 30} GiB; pass a dense np.memmap with {forbidden} at the missing entries"
         )
-    dense = np.full((rows, cols), forbidden, dtype=dtype)
-    dense[coo.row, coo.col] = exact_floats(coo.data, dtype)
+    by_row = matrix.tocsr()
+    dense = np.empty(matrix.shape, dtype=dtype)
+    for rows in row_blocks(dense):
+        block = by_row[rows].tocoo(copy=True)
+        block.sum_duplicates()
+        dense[rows] = forbidden
+        dense[rows][block.row, block.col] = exact_floats(block.data, dtype)
     return dense
 
 

@@ -72,11 +72,19 @@ LAPWING_INLINE V vsqrt(V x) {
     return x;
 #endif
 }
+#if LAPWING_VECTOR_BYTES == 64
+// The bits of a mask as a number. GCC 12 may keep the mask in one byte of the stack and read eight when it is merely converted.
+LAPWING_INLINE unsigned number_of(__mmask8 mask) {
+    unsigned bits;
+    asm("kmovb %1, %0" : "=r"(bits) : "k"(mask));
+    return bits;
+}
+#endif
 // Bit l is set where lane l of a comparison's result is true.
 template <class M>
 LAPWING_INLINE unsigned movemask(M mask) {
 #if LAPWING_VECTOR_BYTES == 64
-    return _mm512_movepi64_mask((__m512i)mask);
+    return number_of(_mm512_movepi64_mask((__m512i)mask));
 #elif LAPWING_VECTOR_BYTES == 32
     return static_cast<unsigned>(_mm256_movemask_pd((__m256d)mask));
 #elif defined(__x86_64__)
