@@ -2,8 +2,8 @@
 //
 // Shortest augmenting paths (Jonker-Volgenant, cpp/include/lapwing/jv.inc.hpp), with all that is independent done at once,
 // since what costs time here is the number of dependent steps:
-//   1. Square problems without prices: column reduction, a thread a column.
-//   2. Others: bids, a warp a row.
+//   1. Column reduction (square problems without prices), a thread a column.
+//   2. Bids, a warp a row: augmenting row reduction, for all free rows in turn.
 //   3. Searches, each from all rows that are still free. Every thread owns columns t, t + T, .., whose labels (the shortest
 //      known distance from any free row) are in registers. In a step each warp posts the nearest column of each of its
 //      groups whose row has not been looked at under its present label, and all threads relax their columns by all rows
@@ -19,9 +19,9 @@
 // Labels never fall below that of the row that they came from, rounding or not, so the tree has no cycles.
 //
 // A step costs instructions, of which a warp on its own issues one every four cycles on an H200, more than it costs
-// latency: about 160 for four posts, of which each has 20; hence as many threads as columns, to 512. Steps counted on
-// uniform costs: n = 128: 210, 256: 330, 512: 430, 1024: 960; on geometric costs 430, 710, 2,200, 4,000, where searches
-// from one row after the other would take 1,000, 2,500, 10,000, 28,000.
+// latency: about 160 for four posts, of which each has 20; hence as many threads as columns, to 512. Rounds of bids and
+// steps counted on uniform costs: n = 128: 32 and 100, 256: 32 and 160, 512: 32 and 310, 1024: 64 and 670; on geometric
+// costs 32 and 380, 32 and 670, where searches from one row after the other would take 1,000 and 2,500.
 #pragma once
 
 #include "batch_phases.cuh"
@@ -75,7 +75,7 @@ class BlockSolver {
     __device__ bool solve() {
         Auction<Team<Matrix, T>> auction(t_);
         Searches<Matrix, K, T> searches(t_);
-        if (!t_.is_square()) auction.bid(kBids * t_.rows);
+        auction.bid((t_.is_square() ? kFirstBids : kOnlyBids) * t_.rows);
         for (int32 patience = t_.is_square() ? kPatience * t_.rows + kMinimalPatience : kEndless;;
              patience = kEndless) {
             if (!set_row_duals()) return false;
@@ -142,7 +142,8 @@ class BlockSolver {
     static constexpr int32 kUnroll = 16;             // loads of a thread in flight
     static constexpr int32 kRows = 4, kColumns = 4;  // the same, of free rows
     static constexpr int32 kNobody = 0x7fffffff;     // of columns, for a minimum
-    static constexpr int32 kBids = 4;                // for each row
+    static constexpr int32 kFirstBids = 1;           // for each row of square problems: searches are as fast then
+    static constexpr int32 kOnlyBids = 4;            // and of others, where a search matches few rows
     static constexpr int32 kPatience = 4;            // steps for each row ...
     static constexpr int32 kMinimalPatience = 512;   // ... and for all, after which phases are tried
     static constexpr int32 kEndless = 0x7fffffff;

@@ -1,4 +1,4 @@
-// Bids, by which problems that are not square match most of their rows, and auction phases with falling epsilon, which make
+// Bids, by which problems match many of their rows before any search, and auction phases with falling epsilon, which make
 // good prices for structured costs (steps 2 and 5 of batch_block.cuh).
 #pragma once
 
@@ -175,7 +175,7 @@ class Auction {
         if (t_.lane == 0) s.waiting[0] = count - active + __popc(all);
     }
 
-    static constexpr int32 kUnroll = 8;  // loads in flight of a thread
+    static constexpr int32 kUnroll = Team::threads <= 128 ? 4 : 8;  // loads in flight of a thread
 
     const Team& t_;
     double raises_ = 0;
