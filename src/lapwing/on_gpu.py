@@ -18,7 +18,7 @@ from lapwing.errors import ArgumentError
 from lapwing.gpu.arrays import GpuArray, empty_array, is_gpu_array, row_major, view_array
 from lapwing.gpu.certify import Answer, Proof
 from lapwing.gpu.copies import read, write
-from lapwing.gpu.core import INFEASIBLE, INVALID, OPENING, OPTIMAL, CoreSolve, Outputs, Report
+from lapwing.gpu.core import INFEASIBLE, INVALID, OPENING, OPTIMAL, CoreSolve, Outputs, Report, nothing
 from lapwing.gpu.core_errors import invalid_cost, no_assignment
 from lapwing.gpu.core_start import Start
 from lapwing.gpu.device import Context
@@ -164,6 +164,8 @@ class _Solve:
             report = starter.run_from(solve, OPENING) if self._fill_start(solve, view) else starter.run(solve)
         except TimeIsUpError:
             report = solve.interrupted()
+        finally:
+            solve.after_launch = nothing  # no cycle that holds memory until it is collected
         if report.status == INVALID:
             raise invalid_cost(view, solve, report.invalid_row)
         if report.status == INFEASIBLE:
@@ -239,7 +241,6 @@ class _Solve:
         self, view: View, solve: CoreSolve, report: Report, outputs: Outputs, exits: Exits | None
     ) -> tuple[Outputs, Proof | None]:
         """The matching that there is, with the duals of the best bound."""
-        solve.after_launch = lambda: None
         solve.deliver(outputs)
         if solve.improve_duals(report):
             better = self._outputs(view, solve)

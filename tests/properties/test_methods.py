@@ -148,7 +148,7 @@ def test_few_distinct_costs_and_forbidden_pairs(method, seed, n, values, each, e
     if empty:
         cost[:, rng.integers(n)] = np.inf
     try:
-        result = lw.solve(cost, method=method)
+        result = solve(cost, method=method)
     except lw.InfeasibleError as error:
         assert_hall_violator(error, cost)
         assert scipy_objective(cost) is None

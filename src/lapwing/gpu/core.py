@@ -139,6 +139,10 @@ class Outputs:
         return self.u, self.v, self.row_to_col, self.col_to_row
 
 
+def nothing() -> None:
+    """Follow no launch."""
+
+
 class CoreSolve:
     """One solve: arrays on the GPU, and the launches.
 
@@ -181,7 +185,7 @@ class CoreSolve:
         self._workspace = Workspace(context, {"all": (size, "uint8")}, like)
         sizes = (matrix.pointer, matrix.row_stride, matrix.rows, matrix.cols, int(matrix.maximize), matrix.prices)
         self._arguments = (*sizes, self.u.pointer, self.v.pointer, self._workspace["all"])
-        self.after_launch: Callable[[], None] = lambda: None
+        self.after_launch: Callable[[], None] = nothing
         self._solved_since_listing = False
         # Under a time limit, prices that phases may leave far behind: those with the best bound between launches, and
         # those of the present lists, whose bound comes with the next report.
