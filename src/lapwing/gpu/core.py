@@ -248,6 +248,7 @@ class CoreSolve:
             self.launch(OPENING)
         report = self._read_report()
         if report.status == STOPPED or report.status == UNFINISHED:
+            self._kernels["complete_most"].launch_cooperative(self.context, _CLUSTER, _THREADS, *self._arguments)
             for first in range(0, self.matrix.rows, _COMPLETED_AT_ONCE):
                 self._kernels["complete"].launch(self.context, 1, _THREADS, *self._arguments, first, _COMPLETED_AT_ONCE)
                 self._watch.wait(self._sample)

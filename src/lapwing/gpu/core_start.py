@@ -203,5 +203,5 @@ def _run(rows: int, least: int, growth: int) -> int:
 
 def _structured(rows: int) -> Schedule:
     """The larger a matrix, the farther what phases leave over would have to be searched."""
-    least, most, rows_a_round = STRUCTURED.rounds, 160, 64
+    least, most, rows_a_round = STRUCTURED.rounds, 160, 80
     return replace(STRUCTURED, rounds=min(max(rows // rows_a_round, least), most))

@@ -68,7 +68,7 @@ CERTIFICATE = Program(
 CORE = Program(
     "core",
     "core.cu",
-    ("prepare", "list_rows", "solve", "complete", "deliver", "violator", "check_violator"),
+    ("prepare", "list_rows", "solve", "complete_most", "complete", "deliver", "violator", "check_violator"),
     _EVERY_COST,
     {"THREADS": 512},
 )

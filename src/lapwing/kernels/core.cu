@@ -79,28 +79,61 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
     }
 }
 
-// What an interrupted solve leaves free: every row in turn takes the cheapest free column that it may have, if that costs less
-// than to stay free. `count` rows, from row `first` on. One block.
+// The cheapest free column that row i may have, if it costs less than to stay free, or kNoRow. All threads of a block call it,
+// and get it.
+__device__ inline int32 cheapest_free(const State& state, int32 i) {
+    const Matrix& matrix = state.matrix;
+    Scratch& scratch = shared().scratch;
+    Dual least = matrix.prices == nullptr ? infinity<Dual>() : matrix.prices[i];
+    int32 nearest = kNoRow;
+    for (int32 j = threadIdx.x; j < matrix.real_cols(); j += blockDim.x) {
+        if (__ldcg(state.col_to_row + j) >= 0) continue;
+        const Dual cost = matrix.minimised(matrix.row(i)[j]);
+        if (cost < least) least = cost, nearest = j;
+    }
+    const uint64 best = best_in_block(scratch.keys, nearest == kNoRow ? kFar : ordered(least), true);
+    const bool mine = best != kFar && nearest != kNoRow && ordered(least) == best;
+    const uint64 col = best_in_block(scratch.keys, mine ? static_cast<uint64>(nearest) : kFar, true);
+    return col == kFar ? kNoRow : static_cast<int32>(col);
+}
+
+// What an interrupted solve leaves free: a few rounds, in which all free rows ask for their cheapest free column, and the lowest
+// row gets it. A cooperative launch.
+extern "C" __global__ void __launch_bounds__(THREADS, 1) complete_most(LAPWING_PROBLEM) {
+    constexpr uint32 kRounds = 8;
+    State& state = set_state(LAPWING_MATRIX, u, v, workspace);
+    const Team team{state, shared().desk.counts, true, gridDim.x};
+    for (uint32 round = 0; round < kRounds; ++round) {
+        team.each(state.matrix.real_cols(), [&](uint32 j) { state.leader[j] = kNoRow; });
+        team.sync();
+        for (int32 i = static_cast<int32>(blockIdx.x); i < state.matrix.rows; i += static_cast<int32>(gridDim.x)) {
+            if (__ldcg(state.row_to_col + i) >= 0) continue;
+            const int32 j = cheapest_free(state, i);
+            if (threadIdx.x != 0) continue;
+            __stcg(state.target[0] + i, j);
+            if (j != kNoRow) atomicMin(state.leader + j, i);
+        }
+        team.sync();
+        team.each(state.matrix.rows, [&](uint32 i) {
+            if (__ldcg(state.row_to_col + i) >= 0) return;
+            const int32 j = __ldcg(state.target[0] + i);
+            if (j == kNoRow || __ldcg(state.leader + j) != static_cast<int32>(i)) return;
+            __stcg(state.row_to_col + i, j);
+            __stcg(state.col_to_row + j, static_cast<int32>(i));
+        });
+        team.sync();
+    }
+}
+// The rest, where many rows want the same: one after the other. `count` rows, from row `first` on. One block.
 extern "C" __global__ void __launch_bounds__(THREADS) complete(LAPWING_PROBLEM, int64 first, int64 count) {
     State& state = set_state(LAPWING_MATRIX, u, v, workspace);
-    Scratch& scratch = shared().scratch;
-    const Matrix& matrix = state.matrix;
     for (int64 row = first; row < first + count && row < rows; ++row) {
         const int32 i = static_cast<int32>(row);
-        if (state.row_to_col[i] >= 0) continue;
-        Dual least = prices == nullptr ? infinity<Dual>() : prices[i];
-        int32 nearest = kNoRow;
-        for (int32 j = threadIdx.x; j < matrix.real_cols(); j += blockDim.x) {
-            if (state.col_to_row[j] >= 0) continue;
-            const Dual cost = matrix.minimised(matrix.row(i)[j]);
-            if (cost < least) least = cost, nearest = j;
-        }
-        const uint64 best = best_in_block(scratch.keys, nearest == kNoRow ? kFar : ordered(least), true);
-        const bool mine = best != kFar && nearest != kNoRow && ordered(least) == best;
-        const uint64 col = best_in_block(scratch.keys, mine ? static_cast<uint64>(nearest) : kFar, true);
-        if (threadIdx.x == 0 && col != kFar) {
-            state.row_to_col[i] = static_cast<int32>(col);
-            state.col_to_row[col] = i;
+        if (__ldcg(state.row_to_col + i) >= 0) continue;
+        const int32 j = cheapest_free(state, i);
+        if (threadIdx.x == 0 && j != kNoRow) {
+            __stcg(state.row_to_col + i, j);
+            __stcg(state.col_to_row + j, i);
         }
         __syncthreads();
     }
