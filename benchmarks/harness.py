@@ -31,8 +31,7 @@ from benchmarks.environments import python_of
 
 RESULTS = ROOT / "benchmarks" / "results"
 ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
-LOOP_SECONDS = 0.005  # a measurement lasts at least about this long
-MEASURABLE = LOOP_SECONDS / 10
+LOOP_SECONDS = 0.005  # a measurement lasts at least about this long: shorter calls are repeated, whoever makes them
 ROUNDS = 9  # at most; never fewer than two, unless one solve is beyond the budget
 CONTENDER = 2.0  # a peer this many times slower than the fastest peer is not timed again,
 DROPPED_AT = 10.0  # and one this many times slower is not asked for larger sizes
@@ -146,7 +145,7 @@ class Contest:
         timings = {s: Timing() for s in self.solvers if (series, s) not in self._dropped}
         for solver, timing in timings.items():
             self._measure(solver, timing)
-            if timing.cpu < MEASURABLE:
+            if timing.cpu < LOOP_SECONDS:
                 timing.loops = max(1, round(LOOP_SECONDS / max(timing.cpu, 1e-7)))
         self._mark_wrong(series, timings)
         start = time.monotonic()
