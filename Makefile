@@ -55,7 +55,7 @@ cpp-test: $(VENV)/tools  ## the C++ tests, optimised and under AddressSanitizer 
 define cpp_test
 $(BIN)/cmake -S . -B $(1) -G Ninja -DCMAKE_MAKE_PROGRAM=$(abspath $(BIN)/ninja) -DLAPWING_BUILD_TESTS=ON $(2)
 $(BIN)/cmake --build $(1)
-$(BIN)/ctest --test-dir $(1) --output-on-failure
+$(BIN)/ctest --test-dir $(1) --output-on-failure --parallel 2
 endef
 
 .PHONY: kernels
