@@ -44,7 +44,7 @@ def test_the_shared_header(compiler_folder, architecture):
             grid_barrier(word, gridDim.x);
             x[0] = infinity<double>() + widened(load_pack(cost).values[1]);
             y[0] = infinity<int64>() + ordered(x[1]) + lane_index();
-            x[2] = from_ordered(y[2]) + warp_reduce(x[1], [](double a, double b) { return a < b ? a : b; });
+            x[2] = from_order<double>(y[2]) + warp_reduce(x[1], [](double a, double b) { return a < b ? a : b; });
         #if __CUDA_ARCH__ >= 900
             cluster_barrier();
             x[3] = *in_block(reinterpret_cast<double*>(memory), cluster_rank() ^ 1);

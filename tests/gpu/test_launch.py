@@ -28,7 +28,7 @@ extern "C" __global__ void rounds(uint64* x, uint32* barrier, int64 count) {  //
 extern "C" __global__ void order(double* x, uint64* keys, int64 count) {
     for (int64 i = threadIdx.x; i < count; i += blockDim.x) {
         keys[i] = ordered(x[i]);
-        x[i] = from_ordered(keys[i]);
+        x[i] = from_order<double>(keys[i]);
     }
 }
 extern "C" __global__ void widen(const uint16* halves, const float16* same, double* x, int64 count) {

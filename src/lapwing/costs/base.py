@@ -40,7 +40,7 @@ class CostSource(ABC):
     @property
     def dual_dtype(self) -> np.dtype[Any]:
         """Of sums and duals: int64 for integers, float64 for floats."""
-        return _INT64 if self.dtype.kind == "i" else _FLOAT64
+        return _INT64 if self.is_integer else _FLOAT64
 
     @property
     def nbytes(self) -> int:

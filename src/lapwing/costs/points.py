@@ -9,7 +9,7 @@ certificate proves is the problem that the docstrings below define.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -256,7 +256,7 @@ def weighted(*terms: Any) -> PointCost:
         if source.shape != terms[0].shape:
             raise ArgumentError(f"weighted takes sources of one shape, got {terms[0].shape} and {source.shape}")
         weight = _as_weight(given)
-        gathered += [_weighing(term, term.weight * weight) for term in source.terms]
+        gathered += [replace(term, weight=term.weight * weight) for term in source.terms]
     dtype = np.result_type(*(term.x.dtype for term in gathered))
     return PointCost(tuple(_in_dtype(term, dtype) for term in gathered))
 
@@ -363,16 +363,10 @@ def _as_weight(given: Any) -> float:
     return weight
 
 
-def _weighing(term: Term, weight: float) -> Term:
-    return Term(term.metric, term.x, term.y, term.power, weight, term.largest)
-
-
 def _in_dtype(term: Term, dtype: np.dtype[Any]) -> Term:
     """The term's points and weight in another dtype, whose numbers include their own."""
     with np.errstate(over="ignore"):
         weight = float(dtype.type(term.weight))
     if term.x.dtype == dtype:
-        return _weighing(term, weight)
-    return Term(
-        term.metric, _frozen(term.x.astype(dtype)), _frozen(term.y.astype(dtype)), term.power, weight, term.largest
-    )
+        return replace(term, weight=weight)
+    return replace(term, x=_frozen(term.x.astype(dtype)), y=_frozen(term.y.astype(dtype)), weight=weight)

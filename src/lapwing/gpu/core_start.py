@@ -2,9 +2,9 @@
 
 Unstructured costs (uniform, integers) need no more than column minima. For structured ones (points, low rank) these are
 far off; a phase of the auction tells which, by how much it raises the bound, in widths of a candidate list, a row: less
-than 0.01 against more than 0.05. There, if the costs are nearly of rank one, two orders give prices (core_sorted.py).
-Else a random sample of rows and columns is solved, roughly, and its prices are carried over to four times as many rows
-and columns, and so on (kernels/core_start.cu).
+than 0.01 against more than 0.015 (0.05 from 2000 rows on). There, if the costs are nearly of rank one, two orders give
+prices (core_sorted.py). Else a random sample of rows and columns is solved, roughly, and its prices are carried over to
+four times as many rows and columns, and so on (kernels/core_start.cu).
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from lapwing.gpu.core import (
 )
 from lapwing.gpu.core_sorted import Axis, find_axis, orders, prices_in_order
 from lapwing.gpu.device import Context
-from lapwing.gpu.launch import kernels
+from lapwing.gpu.launch import Kernel, kernels
 from lapwing.gpu.programs import CORE_START
 from lapwing.gpu.watch import Watch
 from lapwing.gpu.workspace import Workspace
@@ -158,9 +158,8 @@ class Start:
     def _gather(self, matrix: Oriented, run: int) -> GpuArray:
         size = matrix.rows // run
         costs = empty_array(self.context, (size, size), matrix.dtype, self.like)
-        loaded = kernels(self.context, CORE_START, CORE_START.variant(COST=matrix.dtype))
         shape = (matrix.row_stride, 1, size, size, run)
-        loaded["gather"].launch(self.context, size, _THREADS, matrix.pointer, *shape, costs.pointer)
+        self._kernel(matrix, "gather").launch(self.context, size, _THREADS, matrix.pointer, *shape, costs.pointer)
         return costs
 
     def _column_minima(self, matrix: Oriented, run: int, v: int, keys: int) -> None:
@@ -184,13 +183,14 @@ class Start:
         chunks = -(-size // _THREADS)
         bands = max(1, min(size, 16 * self.context.info.processors // chunks))
         self._launch(matrix, "column_bounds", chunks * bands, size, run, bands, u, keys)
-        loaded = kernels(self.context, CORE_START, CORE_START.variant(COST=matrix.dtype))
-        loaded["set_prices"].launch(self.context, chunks, _THREADS, keys, size, v)
+        self._kernel(matrix, "set_prices").launch(self.context, chunks, _THREADS, keys, size, v)
 
     def _launch(self, matrix: Oriented, name: str, grid: int, *arguments: int) -> None:
-        loaded = kernels(self.context, CORE_START, CORE_START.variant(COST=matrix.dtype))
         of_matrix = (matrix.pointer, matrix.row_stride, int(matrix.maximize))
-        loaded[name].launch(self.context, grid, _THREADS, *of_matrix, *arguments)
+        self._kernel(matrix, name).launch(self.context, grid, _THREADS, *of_matrix, *arguments)
+
+    def _kernel(self, matrix: Oriented, name: str) -> Kernel:
+        return kernels(self.context, CORE_START, CORE_START.variant(COST=matrix.dtype))[name]
 
 
 def _run(rows: int, least: int, growth: int) -> int:

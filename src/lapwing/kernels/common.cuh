@@ -103,16 +103,13 @@ __device__ inline uint64 ordered(double x) {
     return static_cast<uint64>(bits < 0 ? ~bits : bits ^ (1ll << 63));
 }
 __device__ inline uint64 ordered(int64 x) { return static_cast<uint64>(x) ^ (1ull << 63); }
-__device__ inline double from_ordered(uint64 key) {
-    const int64 bits = static_cast<int64>(key);
-    return __longlong_as_double(bits < 0 ? bits ^ (1ll << 63) : ~bits);
-}
 template <class D>
 __device__ D from_order(uint64 key) {
+    const int64 bits = static_cast<int64>(key);
     if constexpr (D(0.5) != D(0))
-        return from_ordered(key);
+        return __longlong_as_double(bits < 0 ? bits ^ (1ll << 63) : ~bits);
     else
-        return static_cast<int64>(key ^ (1ull << 63));
+        return bits ^ (1ll << 63);
 }
 
 // --- memory -------------------------------------------------------------------------------------------------------

@@ -144,7 +144,7 @@ __device__ inline uint64 nth_in_warp(uint64 mine, uint32 k) {
     }
     return __shfl_sync(kAllLanes, mine, __ffs(__ballot_sync(kAllLanes, rank == k)) - 1);
 }
-// f(count of the block's threads for whose free columns is(distance)), over all free columns; all threads get it.
+// For how many free columns is(distance) holds. All threads of a block call it, and get it.
 template <class Is>
 __device__ inline uint32 count_free_cols(const State& state, uint32 count, Is is) {
     uint32 all = 0;

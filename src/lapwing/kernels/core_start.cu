@@ -13,17 +13,6 @@
 constexpr uint32 kThreads = THREADS;
 
 __device__ inline Dual minimised(Cost c, bool maximize) { return maximize ? -widened(c) : Dual(widened(c)); }
-// Duals in an order of unsigned numbers, for atomicMin.
-__device__ inline uint64 order_of(double x) { return ordered(x); }
-__device__ inline uint64 order_of(int64 x) { return static_cast<uint64>(x) ^ (1ull << 63); }
-template <class D>
-__device__ D of_order(uint64 key) {
-    if constexpr (D(0.5) != D(0))
-        return from_ordered(key);
-    else
-        return static_cast<int64>(key ^ (1ull << 63));
-}
-
 // Member `index` of a sample (the finaliser of MurmurHash3).
 __device__ inline int64 sampled(int64 index, int64 run, uint32 salt) {
     uint32 x = static_cast<uint32>(index) * 2 + salt;
@@ -63,7 +52,7 @@ extern "C" __global__ void __launch_bounds__(THREADS)
     }
 }
 
-// keys[c] = the least cost[r, c] - u[r] over the rows of a sample of `size` (u null: zero), in order_of; keys begin as all
+// keys[c] = the least cost[r, c] - u[r] over the rows of a sample of `size` (u null: zero), in their order (common.cuh); keys begin as all
 // ones. A block takes THREADS columns of every bands-th row.
 extern "C" __global__ void __launch_bounds__(THREADS)
     column_bounds(const Cost* cost, int64 row_stride, int64 maximize, int64 size, int64 run, int64 bands, const Dual* u,
@@ -80,14 +69,14 @@ extern "C" __global__ void __launch_bounds__(THREADS)
                        (bound < infinity<Dual>() ? bound : Dual(0));
         least = x < least ? x : least;
     }
-    atomicMin(keys + c, order_of(least));
+    atomicMin(keys + c, ordered(least));
 }
 
 // Prices from keys; 0 for columns that nobody may have.
 extern "C" __global__ void __launch_bounds__(THREADS) set_prices(const uint64* keys, int64 cols, Dual* v) {
     const int64 c = static_cast<int64>(blockIdx.x) * kThreads + threadIdx.x;
     if (c >= cols) return;
-    const Dual least = of_order<Dual>(keys[c]);
+    const Dual least = from_order<Dual>(keys[c]);
     v[c] = least < infinity<Dual>() && least > -infinity<Dual>() ? least : Dual(0);
 }
 
