@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import os
 import sys
 
 import emulated_toolkit
@@ -32,12 +33,13 @@ def emulated_gpu(monkeypatch):
 
 @pytest.fixture(scope="session")
 def kernel_folder(tmp_path_factory):
-    return tmp_path_factory.mktemp("kernels")
+    """Compiled kernels stay out of the user's cache; a cache for tests that is filled already can be named."""
+    return os.environ.get("LAPWING_CACHE_DIR") or tmp_path_factory.mktemp("kernels")
 
 
 @pytest.fixture
 def real_gpu(monkeypatch, kernel_folder):
-    """A context of the first GPU, entered; compiled kernels stay out of the user's cache."""
+    """A context of the first GPU, entered."""
     monkeypatch.setenv("LAPWING_CACHE_DIR", str(kernel_folder))
     with Context() as context:
         yield context

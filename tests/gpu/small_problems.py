@@ -1,0 +1,46 @@
+"""Small problems through every GPU kernel, for compute-sanitizer: ``python tests/gpu/small_problems.py LARGEST``.
+
+Under it a kernel takes a hundred to a thousand times as long, so sizes are few. Answers are compared with the CPU's.
+"""
+
+from __future__ import annotations
+
+import sys
+
+import numpy as np
+import torch
+
+import lapwing as lw
+
+
+def main(largest: int) -> None:
+    """Solve and certify single problems and batches of at most so many rows."""
+    random = np.random.default_rng(20)
+    points = random.random((2, largest, 2))
+    for cost in (
+        random.random((largest, largest)).astype(np.float32),
+        ((points[0][:, None] - points[1]) ** 2).sum(-1).astype(np.float32),
+        random.integers(0, 9, (largest, largest)).astype(np.int32),
+        np.outer(random.random(largest), random.random(largest)),
+        random.random((largest // 2, largest)).astype(np.float32).T,
+        np.where(random.random((largest, largest)) < 0.5, np.inf, random.random((largest, largest))),
+    ):
+        same(cost, lw.solve(torch.from_numpy(cost).cuda()))
+        same(cost, lw.solve(torch.from_numpy(cost).cuda(), unmatched_cost=0.05), unmatched_cost=0.05)
+    for size in sorted({min(size, largest) for size in (5, 30, 60, 120, 200)}):
+        costs = random.random((3, size, size + 2)).astype(np.float32)
+        answers = lw.solve_batch(torch.from_numpy(costs).cuda(), certify=True)
+        torch.cuda.synchronize()
+        expected = [lw.solve(cost).objective for cost in costs]
+        np.testing.assert_allclose(answers.objective.cpu().numpy(), expected, rtol=1e-12)
+    print("all answers agree")
+
+
+def same(cost: np.ndarray, result: lw.Result, **options: float) -> None:
+    """Whether the CPU finds the same objective."""
+    assert result.certificate is not None and result.certificate.complete
+    np.testing.assert_allclose(result.objective, lw.solve(cost, **options).objective, rtol=1e-12)
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]))
