@@ -65,6 +65,16 @@ def test_samples(monkeypatch):
     assert result.statistics["levels"] >= 1
 
 
+@pytest.mark.parametrize("cols, prices", [(304, None), (300, 20.0)])
+def test_a_search_matches_many_rows_where_columns_outnumber_them(cols, prices):
+    cost = draw((300, cols), "float32", 3, "points")
+    result = lw.solve(cost, device="cuda", unmatched_cost=prices)
+    assert_optimal(result, cost, unmatched_cost=prices)
+    singly = 16  # Tuning::singly of core_leader.cuh
+    assert result.statistics["left"] > 2 * singly
+    assert result.statistics["searches"] - singly < (result.statistics["left"] - singly) / 2
+
+
 def test_an_instance_without_structure_needs_no_sample():
     result = lw.solve(instances.generate("uniform", 60, 1, dtype="float32"), device="cuda")
     assert result.statistics["levels"] == 0

@@ -25,7 +25,7 @@ _THREADS = CORE.constants["THREADS"]
 _CLUSTER = 8  # kMiddleBlocks of core_state.cuh
 _SMALL_BLOCK = 256  # threads, of all kernels but the persistent one
 _LIST = 32  # kListSize of core_state.cuh
-_ARRAYS, _ALIGNMENT, _HEAD_BYTES = 32, 256, 16384  # at most so many arrays, each aligned, and what stands before them
+_ARRAYS, _ALIGNMENT, _HEAD_BYTES = 36, 256, 16384  # at most so many arrays, each aligned, and what stands before them
 _BLOCKS_A_PROCESSOR = 8  # of grids that walk over rows
 _COMPLETED_AT_ONCE = 4096  # rows of an interrupted solve, so that it can be interrupted, too
 OPTIMAL, INFEASIBLE, INVALID, CONTRADICTION, UNFINISHED, STOPPED = range(6)
@@ -108,8 +108,8 @@ class Oriented:
 def workspace_bytes(rows: int, cols: int, dtype: str) -> int:
     """Memory for `rows` <= `cols`, the duals and the matching not counted."""
     listed = 4 if dtype in ("float16", "bfloat16", "float32") else 8
-    by_row = _LIST * (4 + listed) + 3 * 8 + 11 * 4 + 2 * 2 * 8
-    by_col = 4 * 8 + 5 * 4
+    by_row = _LIST * (4 + listed) + 5 * 8 + 12 * 4 + 2 * 2 * 8
+    by_col = 5 * 8 + 5 * 4
     return _HEAD_BYTES + rows * by_row + cols * by_col + _ARRAYS * _ALIGNMENT
 
 

@@ -10,6 +10,7 @@ struct Tuning {
         32;  // if rounds without epsilon leave one row of so many, searches do the rest
     static constexpr uint32 phase_left = 512;    // a phase ends when one row of so many is free
     static constexpr uint32 unwanted_share = 8;  // of the free columns, one of so many is not searched for
+    static constexpr uint32 singly = 16;         // free rows that are matched one by one, where columns outnumber rows
     static constexpr double strides = 128;       // of a search's reach to begin with, in a list's width
     static constexpr int unit_bits = 30;  // the grid of offers is so many powers of two finer than a list's width
 };
@@ -260,7 +261,8 @@ class Leader {
             if (lookout_.stopped) return Status::stopped;
             if (search_.cap == kFar && square()) search_.cap = ask(Task::farthest, search_.free_count);
             if (search_.cap == kFar) return Status::infeasible;
-            if (!match()) return Status::contradiction;
+            const bool several = !square() && search_.wanted > 1;
+            if (!(several ? match_by_rest() : match())) return Status::contradiction;
         }
         return Status::optimal;
     }
@@ -280,13 +282,14 @@ class Leader {
         __syncwarp();
         search_.cap = kFar;
         search_.present = 0;
-        search_.wanted = square() ? search_.free_count - search_.free_count / Tuning::unwanted_share : 1;
+        const bool singly = !square() && search_.free_count <= Tuning::singly;
+        search_.wanted = singly ? 1 : search_.free_count - search_.free_count / Tuning::unwanted_share;
         search_.count = search_.free_count;
         search_.reach = as_key(search_.stride);
         for (;;) {
             while ((search_.count > 0 || advances()) && !lookout_.stopped) run(Task::steps, search_.count);
             if (lookout_.stopped) return;
-            if (search_.wanted > 1 && search_.free_count > kWarp) {  // which steps know but nearly
+            if (square() && search_.free_count > kWarp) {  // which steps know but nearly
                 const uint64 cap = ask(Task::cap, search_.free_count);
                 search_.cap = cap < search_.cap ? cap : search_.cap;
             }
@@ -316,6 +319,19 @@ class Leader {
         perform(Task::claim, met, state_.matrix.cols >= Tuning::wide_count ? 1 : ~0u);
         if (met == 0 || counts_.unsound != 0) return false;
         perform(Task::augment, met, state_.matrix.cols >= Tuning::wide_count ? 1 : ~0u);
+        return take_free() < before;
+    }
+    // The same where columns outnumber rows.
+    __device__ bool match_by_rest() {
+        perform(Task::begin_rest, state_.matrix.cols);
+        const uint32 reached = search_.count = take(counts_.met);
+        run(Task::rest, reached);
+        const uint32 full = take(counts_.full), before = search_.free_count;
+        full_rows_ += full;
+        perform(Task::ways, reached);
+        perform(Task::full_ways, full, 2);
+        perform(Task::claim_ends, before);
+        perform(Task::augment_ways, state_.matrix.cols);
         return take_free() < before;
     }
 

@@ -72,6 +72,15 @@ __device__ inline uint64 best_in_block(uint64 (&keys)[2][kMostWarps], uint64 min
     __syncthreads();
     return mine;
 }
+// The sum of all threads' numbers, in every thread of the block. `turn` alternates from call to call.
+__device__ inline uint64 sum_in_block(Scratch& scratch, uint64 mine, uint32 turn) {
+    mine = warp_reduce(mine, [](uint64 a, uint64 b) { return a + b; });
+    if (lane_index() == 0) scratch.keys[turn % 2][threadIdx.x / kWarp] = mine;
+    __syncthreads();
+    uint64 sum = 0;
+    for (uint32 w = 0; w < kTeamWarps; ++w) sum += scratch.keys[turn % 2][w];
+    return sum;
+}
 // Packs of 16 bytes that a thread has on their way at once; small costs have many prices.
 constexpr int32 kPacksAhead = sizeof(Cost) >= 4 ? 4 : sizeof(Cost);
 

@@ -53,6 +53,12 @@ enum class Task : uint32 {
     lead_full,
     claim,
     augment,  // augmentation
+    begin_rest,
+    rest,
+    ways,
+    full_ways,
+    claim_ends,
+    augment_ways,  // the same where columns outnumber rows
     list_width,
     start_bound,
     bound,

@@ -15,7 +15,9 @@
 // paths to all free columns within D tight. Trees of different free rows have no node in common: every tree that reached free
 // columns matches one of them. So a search matches a good part of the free rows, not one.
 //
-// Where columns outnumber rows, the prices of free columns must stay at zero: the cap is then the nearest free column's.
+// Where columns outnumber rows, the prices of free columns must stay at zero: there the search is the first half of another
+// (core_rest.cuh), and the cap is where the reach has come to when enough free columns are reached. When few rows are
+// left, the cap is the nearest free column's, and a search matches one.
 //
 // Cost: a step takes the lists and v of the frontier, two atomics for each distance that falls, 2 barriers.
 #pragma once
@@ -166,6 +168,7 @@ __device__ inline uint64 lower_cap(const Team& team, const SearchRun& run) {
         const uint64 nearest = wide ? __ldcg(&state.counts->nearest) : team.own.nearest;
         return nearest < cap ? nearest : cap;
     }
+    if (shared().state.matrix.rows < shared().state.matrix.cols) return cap;  // which `advance` finds
     if (run.free_count <= kWarp) {
         const bool mine = lane_index() < run.free_count;
         const uint64 key = mine ? __ldcg(state.distance + settled(state.free_cols + lane_index())) : kFar;
@@ -229,8 +232,21 @@ LAPWING_NOINLINE __device__ void run_steps() {
     if (blockIdx.x == 0 && threadIdx.x == 0) shared().desk.order.search = run;
 }
 
-// The reach goes on past the nearest rows that wait, which are the next frontier; none, if none waits within the cap. By
-// block 0.
+// Where columns outnumber rows: the farthest free column not beyond `limit` if there are enough of them, else kFar.
+__device__ inline uint64 reached_cap(const State& state, uint64 limit, uint32 enough) {
+    uint64 count = 0, farthest = 0;
+    for (int32 j = threadIdx.x; j < state.matrix.cols; j += kTeamThreads) {
+        const uint64 key = __ldcg(state.distance + j);
+        if (key == kFar || key > limit || settled(state.col_to_row + j) >= 0) continue;
+        ++count;
+        farthest = key > farthest ? key : farthest;
+    }
+    farthest = best_in_block(shared().scratch.keys, farthest, false);
+    return sum_in_block(shared().scratch, count, 0) >= enough ? farthest : kFar;
+}
+
+// The reach goes on past the nearest rows that wait, which are the next frontier; none, if none waits within the cap, or if the
+// reach is far enough to be the cap. By block 0.
 LAPWING_NOINLINE __device__ void advance() {
     State& state = shared().state;
     const Team team{state, shared().desk.counts, false, 1};
@@ -241,6 +257,13 @@ LAPWING_NOINLINE __device__ void advance() {
         if (key > run.reach && key < nearest && settled(state.col_to_row + j) >= 0) nearest = key;
     }
     nearest = best_in_block(shared().scratch.keys, nearest, true);
+    if (run.cap == kFar && run.wanted > 1 && state.matrix.rows < state.matrix.cols) {
+        run.cap = nearest == kFar ? reached_cap(state, kFar, 1) : reached_cap(state, run.reach, run.wanted);
+        if (run.cap != kFar) {
+            if (threadIdx.x == 0) shared().desk.order.search = run;
+            return;
+        }
+    }
     if (nearest == kFar || nearest > run.cap) return;
     run.reach = as_key(from_key<Dual>(nearest) + run.stride);
     uint32& count = counts_of<false>(team, run.present).next;

@@ -151,6 +151,11 @@ struct State {
     uint32* stamp;
     int32* leader;
     Reached* link;
+    // Where columns outnumber rows (core_rest.cuh): the least ways to free columns, by column, then by free row; by what column
+    // a row goes on; and what rows in full_rows found.
+    uint64* rest;
+    int32* way;
+    uint64* full_rest;
     Dual* row_distance;   // of rows in refresh_rows
     Dual* full_distance;  // at which all of the row's columns were looked at in search `full_search`
     uint32* full_search;
@@ -197,6 +202,9 @@ struct State {
         take(base, stamp, cols);
         take(base, leader, cols);
         take(base, link, cols);
+        take(base, rest, rows + cols);
+        take(base, way, rows);
+        take(base, full_rest, rows);
         take(base, free_cols, rows);
         take(base, met_cols, cols);
         take(base, roots, cols);

@@ -1,16 +1,7 @@
 // Orders carried out, and numbers that block 0 finds for its leader.
 #pragma once
 #include "core_auction.cuh"
-#include "core_augment.cuh"
-
-__device__ inline uint64 sum_in_block(Scratch& scratch, uint64 mine, uint32 turn) {
-    mine = warp_reduce(mine, [](uint64 a, uint64 b) { return a + b; });
-    if (lane_index() == 0) scratch.keys[turn % 2][threadIdx.x / kWarp] = mine;
-    __syncthreads();
-    uint64 sum = 0;
-    for (uint32 w = 0; w < kTeamWarps; ++w) sum += scratch.keys[turn % 2][w];
-    return sum;
-}
+#include "core_rest.cuh"
 
 // The median of tau - first over some rows: the scale on which prices still have to move.
 __device__ inline void find_list_width(const Team& team, Scratch& scratch) {
@@ -138,6 +129,17 @@ LAPWING_NOINLINE __device__ void carry_out() {
             update_duals(team, search);
             team.sync();
             match_paths(team, order.count);
+            team.sync();
+            return gather_free(team);
+        case Task::begin_rest: return begin_rest(team, search);
+        case Task::rest: return run_rest();
+        case Task::ways: return find_ways(team, order.count);
+        case Task::full_ways: return find_full_ways(team, order.count);
+        case Task::claim_ends: return claim_ends(team, search);
+        case Task::augment_ways:
+            update_duals_by_rest(team, search);
+            team.sync();
+            match_ways(team, search.free_count);
             team.sync();
             return gather_free(team);
         case Task::list_width: return find_list_width(team, scratch);
