@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -16,12 +17,12 @@ from lapwing import inputs
 from lapwing.certificate import Certificate, prove, require_matching, require_proof
 from lapwing.errors import ArgumentError
 from lapwing.gpu.arrays import GpuArray, empty_array, is_gpu_array, row_major, view_array
-from lapwing.gpu.certify import Answer, Proof
+from lapwing.gpu.certify import SUMMARY_BYTES, Answer, Proof
 from lapwing.gpu.copies import read, write
-from lapwing.gpu.core import INFEASIBLE, INVALID, OPENING, OPTIMAL, CoreSolve, Outputs, Report, nothing
+from lapwing.gpu.core import INFEASIBLE, INVALID, OPENING, OPTIMAL, REPORT_BYTES, CoreSolve, Outputs, Report, nothing
 from lapwing.gpu.core_errors import invalid_cost, no_assignment
 from lapwing.gpu.core_start import Start
-from lapwing.gpu.device import Context
+from lapwing.gpu.device import Context, shared_context
 from lapwing.gpu.exits import Exits
 from lapwing.gpu.orient import View, orient
 from lapwing.gpu.plan import plan_on_gpu as make_gpu_plan
@@ -88,7 +89,7 @@ def _placed(cost: Any, device: str, options: Options) -> Iterator[tuple[Context,
             raise ArgumentError(f"device={device!r}, but cost is on GPU {given.ordinal}: move it, or leave device out")
         if len(given.shape) != 2:
             raise ArgumentError(f"cost must be a matrix (2-D), got {len(given.shape)}-D of shape {given.shape}")
-        with Context(given.ordinal, given.stream) as context:
+        with shared_context(given.ordinal, given.stream) as context:
             yield context, given, None
         return
     prices = _to_host(options.unmatched_cost)
@@ -105,14 +106,11 @@ def _ordinal(device: str) -> int:
 
 
 def _plan(context: Context, given: GpuArray, host: NDArray[Any] | None, options: Options) -> Plan:
-    priced, on_host, free = options.unmatched_cost is not None, host is not None, context.free_bytes()
-    try:
-        return make_gpu_plan(given, priced, on_host, context.info, free, options.why)
-    except ArgumentError:
-        kept = given.library.kept_bytes(given.ordinal)  # which takes time to ask
-        if not kept:
-            raise
-        return make_gpu_plan(given, priced, on_host, context.info, free + kept, options.why)
+    def free_bytes() -> int:
+        return context.free_bytes() + given.library.kept_bytes(given.ordinal)
+
+    priced = options.unmatched_cost is not None
+    return make_gpu_plan(given, priced, host is not None, context.info, free_bytes, options.why)
 
 
 class _Solve:
@@ -145,15 +143,16 @@ class _Solve:
     def _run(self, exits: Exits | None, watch: Watch) -> Result:
         began = time.perf_counter()
         view = orient(self.context, self.cost, self.maximize, exits)
-        solve = CoreSolve(self.context, view.matrix, watch, self.like, exit_v=None if exits is None else exits.start_v)
+        solve = CoreSolve(self.context, view.matrix, watch, self.like)
         watch.bound_shift = 0.0 if exits is None else exits.bound_shift
         starter = Start(self.context, watch, self.like)
         concluded: list[tuple[Outputs, Proof | None]] = []
 
         def conclude() -> None:  # while the GPU solves; in vain, but soon over, if it does not come to its end
             if not concluded:
-                outputs = self._outputs(view, solve)
-                concluded.append((outputs, self._proof(view, outputs, exits) if self.options.certify else None))
+                outputs = self._outputs(view)
+                proof = self._proof(view, outputs, exits, watch) if self.options.certify else None
+                concluded.append((outputs, proof))
             outputs, proof = concluded[0]
             solve.deliver(outputs, always=False)
             if proof is not None:
@@ -173,10 +172,10 @@ class _Solve:
         outputs, proof = concluded[0]
         optimal = report.status == OPTIMAL
         if not optimal:
-            outputs, proof = self._interrupted(view, solve, report, outputs, exits)
+            outputs, proof = self._interrupted(view, solve, report, outputs, exits, watch)
         solved = time.perf_counter()
         if optimal:
-            watch.finish(view.matrix.rows, lambda: self._sum(outputs.picked) * (-1 if self.maximize else 1))
+            watch.finish(view.matrix.rows, lambda: self._picked_sum(solve) * (-1 if self.maximize else 1))
         certificate = None
         if proof is not None:
             certificate = proof.finish()
@@ -185,7 +184,7 @@ class _Solve:
         if certificate is not None:
             objective, bound = certificate.primal, certificate.optimum_bound
         else:
-            objective, bound = self._sum(outputs.picked), -watch.bound if self.maximize else watch.bound
+            objective, bound = self._picked_sum(solve), -watch.bound if self.maximize else watch.bound
         u, v, row_to_col, col_to_row = outputs.oriented(view.transposed)
         timed = {"solve_seconds": solved - began, "certify_seconds": time.perf_counter() - solved}
         return Result(
@@ -215,40 +214,32 @@ class _Solve:
             return max(inputs.largest_magnitude(solve.read_row(i)) for i in range(0, matrix.rows, step))
 
         prices = inputs.start_duals(u if view.transposed else v, self.integer, largest, shiftable=True)
-        write(self.context, solve.v.pointer, -prices if self.maximize else prices)
+        solve.prepare()
+        write(self.context, solve.v, -prices if self.maximize else prices)
         return True
 
-    def _outputs(self, view: View, solve: CoreSolve) -> Outputs:
-        matrix = view.matrix
+    def _outputs(self, view: View) -> Outputs:
+        rows, cols, dual = view.matrix.rows, view.matrix.real_cols, view.matrix.dual_dtype
+        empty = partial(empty_array, self.context, like=self.like)
+        return Outputs(empty((rows,), "int64"), empty((cols,), "int64"), empty((rows,), dual), empty((cols,), dual))
 
-        def empty(count: int, dtype: str) -> GpuArray:
-            return empty_array(self.context, (count,), dtype, self.like)
-
-        return Outputs(
-            row_to_col=empty(matrix.rows, "int64"),
-            col_to_row=empty(matrix.real_cols, "int64"),
-            picked=empty(matrix.rows, matrix.dual_dtype),
-            u=solve.u,
-            v=empty(matrix.real_cols, matrix.dual_dtype) if matrix.prices else solve.v,
-        )
-
-    def _proof(self, view: View, outputs: Outputs, exits: Exits | None) -> Proof:
+    def _proof(self, view: View, outputs: Outputs, exits: Exits | None, watch: Watch) -> Proof:
         u, v, row_to_col, _ = outputs.oriented(view.transposed)
         answer = Answer(row_to_col.pointer, u.pointer, v.pointer, 0 if exits is None else exits.pointer)
-        return Proof(self.context, self.cost, answer, self.maximize)
+        return Proof(self.context, self.cost, answer, self.maximize, watch.mail(REPORT_BYTES, SUMMARY_BYTES))
 
     def _interrupted(
-        self, view: View, solve: CoreSolve, report: Report, outputs: Outputs, exits: Exits | None
+        self, view: View, solve: CoreSolve, report: Report, outputs: Outputs, exits: Exits | None, watch: Watch
     ) -> tuple[Outputs, Proof | None]:
         """The matching that there is, with the duals of the best bound."""
         solve.deliver(outputs)
         if solve.improve_duals(report):
-            better = self._outputs(view, solve)
+            better = self._outputs(view)
             solve.deliver(better)
             outputs = replace(outputs, u=better.u, v=better.v)
         if not self.options.certify:
             return outputs, None
-        proof = self._proof(view, outputs, exits)
+        proof = self._proof(view, outputs, exits, watch)
         proof.start()
         return outputs, proof
 
@@ -293,8 +284,8 @@ class _Solve:
         write(self.context, array.pointer, values)
         return self._given_back(array)
 
-    def _sum(self, picked: GpuArray) -> int | float:
-        values = self._host(picked)
+    def _picked_sum(self, solve: CoreSolve) -> int | float:
+        values = read(self.context, solve.picked, solve.matrix.rows, solve.matrix.dual_dtype)
         return int(values.sum()) if self.integer else math.fsum(values.tolist())
 
     def _host(self, array: GpuArray) -> NDArray[Any]:

@@ -3,6 +3,8 @@
 It answers what `lapwing.gpu` asks of `cuda.core` and of the driver, and no more. A program is compiled by the C++
 compiler against the CUDA emulator (cpp/tests/emulation), which finds deadlocks; its arguments go over as on a GPU, as
 8-byte words. So the Python around the kernels is tested together with them. It is slow: small problems only.
+
+`COUNTS` counts what takes time on a real one, whatever the problem: launches, allocations, waits and so on.
 """
 
 from __future__ import annotations
@@ -14,6 +16,7 @@ import shutil
 import struct
 import subprocess
 import sys
+from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from pathlib import Path
@@ -90,6 +93,7 @@ def install(monkeypatch):
     for kept in (device.device_info, device._primary_context, device._memory_pool):
         kept.cache_clear()
         monkeypatch.setattr(sys.modules[kept.__module__], kept.__name__, cache(kept.__wrapped__))
+    monkeypatch.setattr(device, "_contexts", {})
     monkeypatch.setattr(launch, "_loaded", {})
     monkeypatch.setattr(launch, "cached_program", lambda program, variant, _: repr((program.name, variant)).encode())
 
@@ -165,8 +169,8 @@ class Background:
         self._pool = ThreadPoolExecutor(1)
         self._last = None
 
-    def launch(self, work):
-        if not self.meanwhile:
+    def launch(self, work, stream=0):
+        if not self.meanwhile or stream == WATCHING_STREAM:
             return work()
         self._last = self._pool.submit(work)
         return None
@@ -183,9 +187,11 @@ class Background:
 
 BACKGROUND = Background()
 WATCHING_STREAM = 7
+COUNTS = Counter()
 
 
 def run_kernel(stream, config, kernel, *arguments):
+    COUNTS["launches"] += 1
     words = (ctypes.c_uint64 * max(len(arguments), 1))()
     for k, argument in enumerate(arguments):
         assert type(argument) in (int, float), f"argument {k} is a {type(argument).__name__}"
@@ -221,6 +227,7 @@ class Pool:
         pass
 
     def allocate(self, size, *, stream):
+        COUNTS["allocations"] += 1
         return Buffer(size)
 
 
@@ -229,10 +236,25 @@ class Stream:
         self.handle = handle
 
     def sync(self):
+        COUNTS["waits"] += 1
         BACKGROUND.wait(self.handle)
 
     def wait(self, other):
         pass
+
+
+class StridedMemoryView:
+    def __init__(self, pointer, shape, dtype):
+        self.ptr, self.shape, self.strides, self.dtype, self.device_id = pointer, shape, None, dtype, 0
+
+    @classmethod
+    def from_any_interface(cls, array, *, stream_ptr):
+        interface = array.__cuda_array_interface__
+        return cls(interface["data"][0], interface["shape"], np.dtype(interface["typestr"]))
+
+    @classmethod
+    def from_buffer(cls, owner, shape, *, dtype):
+        return cls(owner.handle, shape, dtype)
 
 
 def launch_config(*, grid, block, shmem_size, cluster=None, is_cooperative=False):
@@ -248,6 +270,7 @@ CORE = SimpleNamespace(
     ObjectCode=ObjectCode,
     DeviceMemoryResource=Pool,
     Stream=SimpleNamespace(from_handle=Stream),
+    utils=SimpleNamespace(StridedMemoryView=StridedMemoryView),
     LEGACY_DEFAULT_STREAM=Stream(1),
     PER_THREAD_DEFAULT_STREAM=Stream(2),
     Device=lambda ordinal: SimpleNamespace(
@@ -273,7 +296,7 @@ class Driver:
 
     def __init__(self):
         self.contexts = []  # the stack of current contexts
-        self.blocks = []  # never freed
+        self.blocks, self.pinned = [], []  # never freed
 
     def cuInit(self, flags):  # noqa: N802
         return (0,)
@@ -298,6 +321,7 @@ class Driver:
         return 0, self.contexts.pop()
 
     def cuMemGetInfo(self):  # noqa: N802
+        COUNTS["memory queries"] += 1
         return 0, TOTAL_BYTES // 2, TOTAL_BYTES
 
     def cuKernelSetAttribute(self, attribute, value, kernel, ordinal):  # noqa: N802
@@ -308,7 +332,8 @@ class Driver:
         return 0, self.blocks[-1].handle
 
     def cuMemHostAlloc(self, size, flags):  # noqa: N802
-        return self.cuMemAlloc(size)
+        self.pinned.append(Buffer(size))
+        return 0, self.pinned[-1].handle
 
     def cuStreamCreate(self, flags):  # noqa: N802
         return 0, WATCHING_STREAM
@@ -321,21 +346,24 @@ class Driver:
         return (0 if BACKGROUND.is_done() else 600,)
 
     def cuMemsetD8Async(self, pointer, value, size, stream):  # noqa: N802
-        BACKGROUND.wait(stream)
-        ctypes.memset(pointer, value, size)
+        COUNTS["fills"] += 1
+        BACKGROUND.launch(lambda: ctypes.memset(pointer, value, size), stream)
         return (0,)
 
     def cuMemcpyDtoDAsync(self, a, b, size, stream):  # noqa: N802
-        BACKGROUND.wait(stream)
-        ctypes.memmove(a, b, size)
+        BACKGROUND.launch(lambda: ctypes.memmove(a, b, size), stream)
         return (0,)
 
     def cuMemcpyDtoHAsync(self, host, pointer, size, stream):  # noqa: N802
-        BACKGROUND.wait(stream)
-        ctypes.memmove(host, pointer, size)
+        COUNTS["bytes back"] += size
+        BACKGROUND.launch(lambda: ctypes.memmove(host, pointer, size), stream)
+        if not any(0 <= host - block.handle < block.memory.nbytes for block in self.pinned):
+            COUNTS["waits"] += 1
+            BACKGROUND.wait(stream)
         return (0,)
 
     def cuMemcpyHtoDAsync(self, pointer, host, size, stream):  # noqa: N802
+        COUNTS["copies there"] += 1
         BACKGROUND.wait(stream)
         ctypes.memmove(pointer, host, size)
         return (0,)

@@ -352,7 +352,7 @@ def test_more_rows_than_are_counted():
 
 def plan_on_gpu(shape, priced=False):
     cost = GpuArray(None, 0, shape, (shape[1], 1), "int8", 0, 1, ANY)
-    return gpu_plan.plan_on_gpu(cost, priced, False, device_info(0), 1 << 40)
+    return gpu_plan.plan_on_gpu(cost, priced, False, device_info(0), lambda: 1 << 40)
 
 
 def test_auto(monkeypatch):

@@ -49,10 +49,7 @@ Answer solve_emulated(const Case& c) {
     unsigned char* workspace = memory.data() + (256 - reinterpret_cast<std::size_t>(memory.data()) % 256);
     Answer answer;
     answer.u.assign(c.rows, Dual(77));
-    answer.v.assign(all_cols, Dual(0));
-    for (int64 i = 0; c.priced() && i < c.rows; ++i) {
-        if (c.prices[i] < infinity<Dual>()) answer.v[c.cols + i] = state.matrix.exit_cost(i) - c.prices[i];
-    }
+    answer.v.assign(all_cols, Dual(77));
     answer.row_to_col.assign(c.rows, 99);
     Watch watch = {};
     watch.stop = c.stop;
@@ -64,7 +61,7 @@ Answer solve_emulated(const Case& c) {
             kernel(c.cost.data(), c.cols, c.rows, all_cols, int64(c.maximize), prices, u, v, workspace, more...);
         });
     };
-    run(2, 256, false, prepare);
+    run(2, 256, false, prepare, static_cast<uint64*>(nullptr), int64(0));
     run(2, 256, false, list_rows);
     run(c.blocks, THREADS, true, solve, 1.0, 1.0 / 1024, 0.25, int64(64), int64(c.seed % 3 == 0 ? 8 : 0),
         infinity<double>(), c.rows, &watch);

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import sys
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any
 
 from lapwing import inputs
@@ -17,7 +16,7 @@ from lapwing.gpu.arrays import ITEM_BYTES, TORCH, GpuArray, empty_array, view_ar
 from lapwing.gpu.batch_errors import raise_for_first
 from lapwing.gpu.batch_inputs import BatchRequest, check_stack, make_request
 from lapwing.gpu.batch_plan import CROSSOVERS, STORED, WARP, BatchPlan, Crossovers, plan_batch
-from lapwing.gpu.device import Context
+from lapwing.gpu.device import Context, shared_context
 from lapwing.gpu.launch import kernels
 from lapwing.gpu.programs import BATCH_CERTIFY, BATCH_MEMORY, BATCH_STAGE, INTEGERS
 from lapwing.gpu.workspace import Workspace
@@ -117,7 +116,7 @@ def solve_batch(
         If there is no compiler, or it fails.
     """
     stack = view_array(costs)
-    with _context(stack.ordinal, stack.stream) as context:
+    with shared_context(stack.ordinal, stack.stream) as context:
         answer = solve_stack(
             context,
             stack,
@@ -130,11 +129,6 @@ def solve_batch(
             check=check,
         )
         return answer.handed_over(context)
-
-
-@lru_cache(maxsize=64)
-def _context(ordinal: int, stream: int) -> Context:
-    return Context(ordinal, stream)
 
 
 def solve_stack(
@@ -244,9 +238,13 @@ def _launch(context: Context, request: BatchRequest, plan: BatchPlan, answer: Ba
 def _arguments(request: BatchRequest, answer: BatchArrays, first: int, count: int) -> list[int | float]:
     """BATCH_PARAMETERS of kernels/batch.cuh, for `count` problems from number `first` on."""
     costs, prices = request.costs, request.prices
-    rows, cols = costs.shape[1:]
-    price_strides = (0, 0) if prices is None else prices.strides
+    _, rows, cols = costs.shape
     number = int if costs.dtype in INTEGERS else float
+    priced: tuple[int | float, ...] = (0, number(0), 0, 0, 0)
+    if prices is not None:
+        per_problem = prices.strides[0]
+        priced = (1, number(prices.scalar), _from(prices.array, first * per_problem), *prices.strides)
+    row_counts, col_counts = request.row_counts, request.col_counts
     row_to_col, objective, status, u, v = answer.pointers[:_SOLVED]
     return [
         costs.pointer + first * costs.strides[0] * ITEM_BYTES[costs.dtype],
@@ -255,14 +253,11 @@ def _arguments(request: BatchRequest, answer: BatchArrays, first: int, count: in
         rows,
         cols,
         int(request.maximize),
-        int(prices is not None),
-        number(0 if prices is None else prices.scalar),
-        0 if prices is None else _from(prices.array, first * price_strides[0]),
-        *price_strides,
-        _from(request.row_counts, first),
-        _from(request.col_counts, first),
-        _item_bytes(request.row_counts),
-        _item_bytes(request.col_counts),
+        *priced,
+        0 if row_counts is None else _from(row_counts, first),
+        0 if col_counts is None else _from(col_counts, first),
+        0 if row_counts is None else ITEM_BYTES[row_counts.dtype],
+        0 if col_counts is None else ITEM_BYTES[col_counts.dtype],
         row_to_col + first * rows * 8,
         objective + first * 8,
         u and u + first * rows * 8,
@@ -274,7 +269,3 @@ def _arguments(request: BatchRequest, answer: BatchArrays, first: int, count: in
 def _from(array: GpuArray | None, item: int) -> int:
     """The address of an item of a contiguous array; 0 for None."""
     return 0 if array is None else array.pointer + item * ITEM_BYTES[array.dtype]
-
-
-def _item_bytes(array: GpuArray | None) -> int:
-    return 0 if array is None else ITEM_BYTES[array.dtype]

@@ -20,7 +20,7 @@ from lapwing._core import ABSENT
 from lapwing.certificate import Certificate, Number, assemble
 from lapwing.errors import InvalidCostError
 from lapwing.gpu.arrays import ITEM_BYTES, GpuArray
-from lapwing.gpu.copies import read
+from lapwing.gpu.copies import fetch, read
 from lapwing.gpu.device import Context
 from lapwing.gpu.launch import Kernel, kernels
 from lapwing.gpu.programs import CERTIFICATE, INTEGERS
@@ -33,6 +33,7 @@ _LINES = (4, 32)  # that a thread takes: a multiple of the first (kInFlight), at
 _BLOCKS_A_PROCESSOR = 12  # to aim at: four waves
 _VECTOR_BLOCKS = 128  # at most
 _FINEST = 1 << 1074  # 1 over the smallest double
+SUMMARY_BYTES = 4096  # room for the words of the longest summary
 
 # The words of the summary, and the names of faults by stage and kind (kernels/certificate.cu).
 _FAULT, _INVALID_COST, _PLACE, _TOTALS = range(4)
@@ -79,9 +80,19 @@ def prove_on_gpu(context: Context, cost: GpuArray, answer: Answer, maximize: boo
 
 
 class Proof:
-    """One certificate in the making; see `prove_on_gpu`."""
+    """One certificate in the making; see `prove_on_gpu`.
 
-    def __init__(self, context: Context, cost: GpuArray, answer: Answer, maximize: bool) -> None:
+    What the kernels find comes to `mail`, SUMMARY_BYTES of pinned host memory, so that `start` need not wait.
+    """
+
+    def __init__(
+        self,
+        context: Context,
+        cost: GpuArray,
+        answer: Answer,
+        maximize: bool,
+        mail: NDArray[np.uint8] | None = None,
+    ) -> None:
         self.context, self.cost, self.answer, self.maximize = context, cost, answer, maximize
         self.rows, self.cols = cost.shape
         self.tall = not answer.prices and self.rows > self.cols
@@ -99,18 +110,22 @@ class Proof:
         self.words = _TOTALS + 3 * self.limbs + 2 + 2 * self.blocks
         sizes = {"summary": (self.words, "int64"), "violations": (self.lines, "int64"), "owners": (self.cols, "uint32")}
         self.memory = Workspace(context, sizes, cost)
+        mail = np.empty(SUMMARY_BYTES, np.uint8) if mail is None else mail
+        self.summary = mail[: 8 * self.words].view(np.int64)
 
     def start(self) -> None:
         """Launch all that it takes, in the order of the stream; may be called again."""
         self.memory.clear()
         self._launch_lines(self.memory)
         self._launch_vectors(self.memory, self.blocks)
+        fetch(self.context, self.memory["summary"], self.summary)
 
     def finish(self) -> Certificate:
         """Wait for it."""
-        summary = read(self.context, self.memory["summary"], self.words, "int64")
+        self.context.synchronize()
+        summary = self.summary.tolist()
         fault = self._fault(summary)
-        worst, place = self._worst(summary[-2 * self.blocks :].reshape(self.blocks, 2))
+        worst, place = self._worst(summary[-2 * self.blocks :])
         at = self._violation_at(self.memory, place) if worst else (-1, -1)
         return self._assemble(summary, fault, worst, at)
 
@@ -151,7 +166,7 @@ class Proof:
 
     # --- what was found -----------------------------------------------------------------------------------------------
 
-    def _fault(self, summary: NDArray[np.int64]) -> tuple[str, int, int]:
+    def _fault(self, summary: list[int]) -> tuple[str, int, int]:
         """The first fault's name, and its row and column."""
         if not summary[_FAULT]:
             if summary[_INVALID_COST]:
@@ -169,12 +184,12 @@ class Proof:
         at = self.cost.pointer + ITEM_BYTES[self.cost.dtype] * (row * self.cost.strides[0] + col * self.cost.strides[1])
         return InvalidCostError(row, col, float(read(self.context, at, 1, self.cost.dtype)[0]), self.maximize)
 
-    def _worst(self, found: NDArray[np.int64]) -> tuple[Number, int]:
+    def _worst(self, found: list[int]) -> tuple[Number, int]:
         """The worst violation of all blocks, and the number of the first constraint that has it."""
-        amounts = found[:, 0]
-        worst = amounts.max()  # bits of non-negative doubles are in the doubles' order
-        place = int(found[amounts == worst, 1].view(np.uint64).min())
-        return int(worst) if self.integer else float(worst.view(np.float64)), place
+        amounts = found[::2]
+        worst = max(amounts)  # bits of non-negative doubles are in the doubles' order
+        place = min(at & _EVERY_BIT for amount, at in zip(amounts, found[1::2], strict=True) if amount == worst)
+        return worst if self.integer else float(np.int64(worst).view(np.float64)), place
 
     def _violation_at(self, memory: Workspace, place: int) -> tuple[int, int]:
         """Row and column of constraint number `place`; -1 for the column or row of a constraint on u or v alone."""
@@ -191,7 +206,7 @@ class Proof:
             self.position_stride, int(self.maximize), self.duals[0] + 8 * line, self.duals[1],
             memory["violations"] + 8 * line, memory["summary"] + 8 * _PLACE,
         )  # fmt: skip
-        return self._oriented(line, _first(read(self.context, memory["summary"] + 8 * _PLACE, 1, "int64")[0]))
+        return self._oriented(line, _first(int(read(self.context, memory["summary"] + 8 * _PLACE, 1, "int64")[0])))
 
     def _oriented(self, line: int, position: int) -> tuple[int, int]:
         return (position, line) if self.by_columns else (line, position)
@@ -199,12 +214,12 @@ class Proof:
     # --- the certificate ----------------------------------------------------------------------------------------------
 
     def _assemble(
-        self, summary: NDArray[np.int64], fault: tuple[str, int, int], worst: Number, at: tuple[int, int]
+        self, summary: list[int], fault: tuple[str, int, int], worst: Number, at: tuple[int, int]
     ) -> Certificate:
         primal, dual, excess = (
             _joined(summary[_TOTALS + k * self.limbs : _TOTALS + (k + 1) * self.limbs]) for k in range(3)
         )
-        matched, missing = (int(n) for n in summary[_TOTALS + 3 * self.limbs :][:2])
+        matched, missing = summary[_TOTALS + 3 * self.limbs :][:2]
         complete = matched == self.cols if self.tall else missing == 0
         nearest = _clamped if self.integer else _nearest
         limit: Number = ABSENT if self.integer else math.inf
@@ -228,14 +243,14 @@ class Proof:
         return assemble(raw, None, (self.rows, self.cols), tall=self.tall, maximize=self.maximize, integer=self.integer)
 
 
-def _first(key: np.int64) -> int:
+def _first(key: int) -> int:
     """The smallest number that was reported to a key."""
-    return ~int(key) & _EVERY_BIT
+    return ~key & _EVERY_BIT
 
 
-def _joined(limbs: NDArray[np.int64]) -> int:
+def _joined(limbs: list[int]) -> int:
     """An exact sum: an integer, in units of 2^-1074 if it is one of doubles."""
-    return sum(int(limbs[k]) << (32 * int(k)) for k in np.flatnonzero(limbs))
+    return sum(limb << 32 * k for k, limb in enumerate(limbs) if limb)
 
 
 def _clamped(total: int) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from lapwing.gpu import toolkit
 from lapwing.gpu.device import Context, checked
 
 _NON_BLOCKING = 1  # CU_STREAM_NON_BLOCKING: in no order with the default stream
+_PORTABLE = 1  # CU_MEMHOSTALLOC_PORTABLE: pinned for every GPU
 
 
 def read(context: Context, pointer: int, count: int, dtype: str) -> NDArray[Any]:
@@ -19,10 +21,23 @@ def read(context: Context, pointer: int, count: int, dtype: str) -> NDArray[Any]
         return (read(context, pointer, count, "uint16").astype(np.uint32) << 16).view(np.float32)
     host = np.empty(count, dtype)
     if count:
-        driver = toolkit.driver()
-        checked(driver.cuMemcpyDtoHAsync(host.ctypes.data, pointer, host.nbytes, context.stream.handle))
+        fetch(context, pointer, host)
         context.synchronize()
     return host
+
+
+def fetch(context: Context, pointer: int, host: NDArray[Any]) -> None:
+    """Copy GPU memory to a contiguous array, after all work that was launched; it is there when the stream is done.
+
+    Nothing waits if the array is pinned.
+    """
+    checked(toolkit.driver().cuMemcpyDtoHAsync(host.ctypes.data, pointer, host.nbytes, context.stream.handle))
+
+
+def pinned(size: int) -> NDArray[np.uint8]:
+    """Host memory that GPUs read and write by themselves; never given back, so whoever has it keeps it for the next."""
+    address = int(checked(toolkit.driver().cuMemHostAlloc(size, _PORTABLE)))
+    return np.ctypeslib.as_array((ctypes.c_uint8 * size).from_address(address))
 
 
 def write(context: Context, pointer: int, values: NDArray[Any]) -> None:

@@ -6,18 +6,19 @@ A `CoreSolve` is one matrix, one workspace and the launches; what to start from 
 from __future__ import annotations
 
 import math
+import struct
 from collections.abc import Callable
-from dataclasses import dataclass, fields, replace
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
 
 from numpy.typing import NDArray
 
 from lapwing.errors import InternalError
-from lapwing.gpu.arrays import ITEM_BYTES, GpuArray, empty_array
-from lapwing.gpu.copies import copy_bytes, fill_bytes, read, write
+from lapwing.gpu.arrays import ITEM_BYTES, GpuArray
+from lapwing.gpu.copies import copy_bytes, fetch, read
 from lapwing.gpu.device import Context
 from lapwing.gpu.launch import kernels
-from lapwing.gpu.programs import CORE, INTEGERS
+from lapwing.gpu.programs import CORE, CORE_START, INTEGERS
 from lapwing.gpu.watch import TimeIsUpError, Watch
 from lapwing.gpu.workspace import Workspace
 
@@ -28,6 +29,7 @@ _LIST = 32  # kListSize of core_state.cuh
 _ARRAYS, _ALIGNMENT, _HEAD_BYTES = 36, 256, 16384  # at most so many arrays, each aligned, and what stands before them
 _BLOCKS_A_PROCESSOR = 8  # of grids that walk over rows
 _COMPLETED_AT_ONCE = 4096  # rows of an interrupted solve, so that it can be interrupted, too
+_COLS_COUNTED = CORE_START.constants["THREADS"]  # columns for which blocks are counted, beside the columns' keys
 OPTIMAL, INFEASIBLE, INVALID, CONTRADICTION, UNFINISHED, STOPPED = range(6)
 
 
@@ -58,8 +60,7 @@ STRUCTURED = Schedule(16.0, 1 / 1024, 0.5, 40)
 ROUGH = Schedule(16.0, 1 / 8, 0.5, 30)
 
 
-@dataclass(frozen=True)
-class Report:
+class Report(NamedTuple):
     """What the kernel says of a solve: struct Report of kernels/core_state.cuh, field by field."""
 
     status: int
@@ -78,6 +79,10 @@ class Report:
     width: float
     start_bound: float
     bound: float
+
+
+_REPORT = struct.Struct("@13q3d")
+REPORT_BYTES = 256  # room for it
 
 
 @dataclass(frozen=True)
@@ -106,7 +111,7 @@ class Oriented:
 
 
 def workspace_bytes(rows: int, cols: int, dtype: str) -> int:
-    """Memory for `rows` <= `cols`, the duals and the matching not counted."""
+    """Memory that kernels carve up, for `rows` <= `cols`: without the duals."""
     listed = 4 if dtype in ("float16", "bfloat16", "float32") else 8
     by_row = _LIST * (4 + listed) + 5 * 8 + 12 * 4 + 2 * 2 * 8
     by_col = 5 * 8 + 5 * 4
@@ -120,15 +125,12 @@ class Outputs:
     Attributes
     ----------
     row_to_col, col_to_row : int64, -1 where there is no partner
-    picked : of the dual dtype
-        What every row costs: its matched cost, or its price.
     u, v : of the dual dtype
         v is that of the real columns alone.
     """
 
     row_to_col: GpuArray
     col_to_row: GpuArray
-    picked: GpuArray
     u: GpuArray
     v: GpuArray
 
@@ -144,7 +146,7 @@ def nothing() -> None:
 
 
 class CoreSolve:
-    """One solve: arrays on the GPU, and the launches.
+    """One solve: its memory on the GPU, all in one block, and the launches.
 
     Parameters
     ----------
@@ -152,17 +154,19 @@ class CoreSolve:
     matrix : Oriented
     watch : Watch, entered
     like : GpuArray, optional
-        In whose library the duals are made.
+        Of the library whose allocator is to be used.
     sample : GpuArray, optional
         The matrix, if it is not the whole problem but a sample that nobody else keeps.
 
     Attributes
     ----------
-    u, v : GpuArray
-        The duals of the problem as minimised. `v` must be set before `list_rows`: any prices if rows == cols, else by
-        `zero_prices`.
-    exit_v : (rows,) array of the dual dtype, or None
-        What `v` of the exits begins with (struct Matrix of kernels/core_state.cuh).
+    u, v : int
+        Addresses of the duals of the problem as minimised. Before every `list_rows` comes `prepare`, and after that, if
+        rows == cols, any prices may be written to `v`.
+    keys : int
+        For column minima (kernels/core_start.cu).
+    picked : int
+        Where `deliver` says, in the dual dtype, what every row costs: its matched cost, or its price.
     after_launch : callable
         Launches what should follow every launch in the order of the stream, without waiting for the report.
     """
@@ -174,43 +178,43 @@ class CoreSolve:
         watch: Watch,
         like: GpuArray | None = None,
         sample: GpuArray | None = None,
-        exit_v: NDArray[Any] | None = None,
     ) -> None:
-        self.context, self.matrix, self.exit_v = context, matrix, exit_v
+        self.context, self.matrix = context, matrix
         self._watch, self._sample, self._owner = watch, sample is not None, sample
         self._kernels = kernels(context, CORE, CORE.variant(COST=matrix.dtype))
-        self.u = empty_array(context, (matrix.rows,), matrix.dual_dtype, like)
-        self.v = empty_array(context, (matrix.cols,), matrix.dual_dtype, like)
-        size = workspace_bytes(matrix.rows, matrix.cols, matrix.dtype)
-        self._workspace = Workspace(context, {"all": (size, "uint8")}, like)
-        sizes = (matrix.pointer, matrix.row_stride, matrix.rows, matrix.cols, int(matrix.maximize), matrix.prices)
-        self._arguments = (*sizes, self.u.pointer, self.v.pointer, self._workspace["all"])
+        rows, cols, dual = matrix.rows, matrix.cols, matrix.dual_dtype
+        self._key_count = cols + -(-cols // _COLS_COUNTED)
+        sizes = {
+            "state": (workspace_bytes(rows, cols, matrix.dtype), "uint8"),
+            "u": (rows, dual), "v": (cols, dual), "picked": (rows, dual), "keys": (self._key_count, "int64"),
+        }  # fmt: skip
+        self._memory = memory = Workspace(context, sizes, like)
+        self.u, self.v, self.picked, self.keys = memory["u"], memory["v"], memory["picked"], memory["keys"]
+        of_matrix = (matrix.pointer, matrix.row_stride, rows, cols, int(matrix.maximize), matrix.prices)
+        self._arguments = (*of_matrix, self.u, self.v, memory["state"])
+        self._mail = watch.mail(0, REPORT_BYTES)
+        self._report: Report | None = None
         self.after_launch: Callable[[], None] = nothing
         self._solved_since_listing = False
         # Under a time limit, prices that phases may leave far behind: those with the best bound between launches, and
         # those of the present lists, whose bound comes with the next report.
         self._kept: Workspace | None = None
         if watch.limited and not self._sample:
-            sizes_of_v = dict.fromkeys(("best", "listed"), (matrix.cols, matrix.dual_dtype))
-            self._kept = Workspace(context, sizes_of_v, like)
+            self._kept = Workspace(context, dict.fromkeys(("best", "listed"), (cols, dual)), like)
         self._best_bound = -math.inf
         self._lists_are_fresh = False
 
-    def zero_prices(self) -> None:
-        """Set `v` to where it must begin when there are more columns than rows."""
-        matrix = self.matrix
-        fill_bytes(self.context, self.v.pointer, 0, self.v.nbytes)
-        if self.exit_v is not None:
-            write(self.context, self.v.pointer + matrix.real_cols * self.exit_v.itemsize, self.exit_v)
+    def prepare(self, zero_prices: bool = False) -> None:
+        """Set back what listing and solving begin with; and `v`, to where it must begin with more columns than rows."""
+        keys = (0, 0) if zero_prices else (self.keys, self._key_count)
+        self._launch("prepare", self.context.info.processors, *keys)
 
     def list_rows(self) -> None:
         """List every row under the prices in `v`, in the order of the stream."""
-        processors = self.context.info.processors
         self._solved_since_listing = False
         self._lists_are_fresh = True
-        self._keep("listed", self.v.pointer)
-        self._launch("prepare", processors)
-        self._launch("list_rows", min(self.matrix.rows, processors * _BLOCKS_A_PROCESSOR))
+        self._keep("listed", self.v)
+        self._launch("list_rows", min(self.matrix.rows, self.context.info.processors * _BLOCKS_A_PROCESSOR))
 
     def launch(self, schedule: Schedule, most_left: int | None = None) -> None:
         """Solve on the lists, in the order of the stream; no further if the auction leaves over `most_left` rows."""
@@ -224,6 +228,7 @@ class CoreSolve:
         solver.launch_cooperative(self.context, _CLUSTER, _THREADS, *arguments)
         self._solved_since_listing = True
         self.after_launch()
+        fetch(self.context, self._memory["state"], self._mail)  # behind all, so that one wait is enough
 
     def report(self) -> Report:
         """What the kernel says; waits for its end.
@@ -242,11 +247,12 @@ class CoreSolve:
 
     def interrupted(self) -> Report:
         """When the time is up, wherever that was noticed: feasible duals, and a matching that is completed greedily."""
-        if not self._solved_since_listing:
-            self.zero_prices()
+        report = self._report if self._solved_since_listing else None
+        if report is None:
+            self.prepare(zero_prices=True)
             self.list_rows()
             self.launch(OPENING)
-        report = self._read_report()
+            report = self._read_report()
         if report.status == STOPPED or report.status == UNFINISHED:
             self._kernels["complete_most"].launch_cooperative(self.context, _CLUSTER, _THREADS, *self._arguments)
             for first in range(0, self.matrix.rows, _COMPLETED_AT_ONCE):
@@ -258,7 +264,8 @@ class CoreSolve:
         """After an interruption: the duals with the best bound, unless `report` has it; the matching is lost then."""
         if self._kept is None or report.status == OPTIMAL or report.bound >= self._best_bound:
             return False
-        copy_bytes(self.context, self.v.pointer, self._kept["best"], self.v.nbytes)
+        self.prepare()
+        self._copy_prices(self.v, self._kept["best"])
         self.list_rows()
         self.launch(OPENING)  # which ends before it has begun, with row minima
         self._read_report()
@@ -266,9 +273,7 @@ class CoreSolve:
 
     def _read_report(self) -> Report:
         self._watch.wait(self._sample)
-        words = read(self.context, self._workspace["all"], len(fields(Report)), "int64")
-        integers = sum(field.type == "int" for field in fields(Report))
-        report = Report(*map(int, words[:integers]), *map(float, words[integers:].view("float64")))
+        self._report = report = Report._make(_REPORT.unpack_from(self._mail.data))
         if report.status == CONTRADICTION:
             raise InternalError(f"the searches contradict each other; please report it with the matrix ({report})")
         if not self._sample and report.status in (OPTIMAL, UNFINISHED, STOPPED):
@@ -277,7 +282,7 @@ class CoreSolve:
 
     def _learn(self, report: Report) -> None:
         """The bounds, and what they come from."""
-        bounds = [(report.bound, self.v.pointer)] if report.status == UNFINISHED else []
+        bounds = [(report.bound, self.v)] if report.status == UNFINISHED else []
         if self._lists_are_fresh:
             bounds.append((report.start_bound, self._kept["listed"] if self._kept else 0))
         self._lists_are_fresh = False
@@ -289,7 +294,10 @@ class CoreSolve:
 
     def _keep(self, name: str, prices: int) -> None:
         if self._kept is not None:
-            copy_bytes(self.context, self._kept[name], prices, self.v.nbytes)
+            self._copy_prices(self._kept[name], prices)
+
+    def _copy_prices(self, to: int, prices: int) -> None:
+        copy_bytes(self.context, to, prices, self.matrix.cols * ITEM_BYTES[self.matrix.dual_dtype])
 
     def read_row(self, i: int) -> NDArray[Any]:
         """The costs of row i, as they are given."""
@@ -298,12 +306,10 @@ class CoreSolve:
         return read(self.context, at, matrix.real_cols, matrix.dtype)
 
     def deliver(self, outputs: Outputs, always: bool = True) -> None:
-        """What the user gets, in the user's sense, if the solve comes to its end, or `always`.
-
-        `outputs` may hold `u` and `v` themselves.
-        """
-        pointers = (outputs.row_to_col, outputs.col_to_row, outputs.picked, outputs.u, outputs.v)
-        self._launch("deliver", self.context.info.processors, int(always), *(array.pointer for array in pointers))
+        """What the user gets, in the user's sense, if the solve comes to its end, or `always`."""
+        matching = (outputs.row_to_col.pointer, outputs.col_to_row.pointer)
+        duals = (outputs.u.pointer, outputs.v.pointer)
+        self._launch("deliver", self.context.info.processors, int(always), *matching, self.picked, *duals)
 
     def name_violator(self, of_rows: int, of_cols: int, outside: int) -> None:
         """If there is no assignment: set the bytes of the rows and columns that make a Hall violator.

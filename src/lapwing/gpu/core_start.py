@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lapwing.gpu.arrays import ITEM_BYTES, GpuArray, empty_array
-from lapwing.gpu.copies import fill_bytes, read, write
+from lapwing.gpu.copies import read, write
 from lapwing.gpu.core import (
     EXPLORING,
     OPENING,
@@ -67,23 +67,25 @@ class Start:
     def run(self, solve: CoreSolve) -> Report:
         """Find prices, list and solve; waits for the end."""
         matrix = solve.matrix
-        with Workspace(self.context, {"keys": (matrix.cols, "int64")}, self.like) as memory:
-            if matrix.rows != matrix.cols:
-                solve.zero_prices()
-                return self.run_from(solve, UNSTRUCTURED)
-            self._column_minima(matrix, 1, solve.v.pointer, memory["keys"])
-            if matrix.rows < _LEAST_ROWS:
-                return self.run_from(solve, UNSTRUCTURED)
-            report = self.run_from(solve, EXPLORING)
+        if matrix.rows != matrix.cols:
+            solve.prepare(zero_prices=True)
+            return self.run_from(solve, UNSTRUCTURED)
+        solve.prepare()
+        self._column_minima(matrix, 1, solve)
+        if matrix.rows < _LEAST_ROWS:
+            return self.run_from(solve, UNSTRUCTURED)
+        report = self.run_from(solve, EXPLORING)
+        if report.status != UNFINISHED:
+            return report
+        solve.prepare()
+        if self._sort(solve):
+            report = self.run_from(solve, OPENING, matrix.rows // _SORTED_LEFT)
             if report.status != UNFINISHED:
                 return report
-            if self._sort(solve):
-                report = self.run_from(solve, OPENING, matrix.rows // _SORTED_LEFT)
-                if report.status != UNFINISHED:
-                    return report
-            else:
-                self._climb(solve, memory["keys"])
-            return self.run_from(solve, _structured(matrix.rows))
+            solve.prepare()
+        else:
+            self._climb(solve)
+        return self.run_from(solve, _structured(matrix.rows))
 
     def run_from(self, solve: CoreSolve, schedule: Schedule, most_left: int | None = None) -> Report:
         """List and solve under the prices in `solve.v` (see `CoreSolve.launch`); waits for the end."""
@@ -104,7 +106,7 @@ class Start:
         prices = None if axis is None else self._prices_along(matrix, run, axis)
         if prices is None:
             return False
-        write(self.context, solve.v.pointer, prices)
+        write(self.context, solve.v, prices)
         return True
 
     def _prices_along(self, matrix: Oriented, run: int, axis: Axis) -> NDArray[np.generic] | None:
@@ -130,13 +132,13 @@ class Start:
 
     # --- samples ---
 
-    def _climb(self, solve: CoreSolve, keys: int) -> None:
+    def _climb(self, solve: CoreSolve) -> None:
         """From sample to sample, each solved roughly, up to prices for the whole."""
         run = _run(solve.matrix.rows, _FIRST_SAMPLE, _GROWTH)
         if run == 1:
             return
         sample = self._sample(solve.matrix, run)
-        self._column_minima(solve.matrix, run, sample.v.pointer, keys)
+        self._column_minima(solve.matrix, run, sample)
         while True:
             self.levels += 1
             report = self.run_from(sample, ROUGH, most_left=0)
@@ -144,7 +146,7 @@ class Start:
                 return
             finer = run // _GROWTH
             above = solve if finer == 1 else self._sample(solve.matrix, finer)
-            self._carry_over(solve.matrix, sample, run, above, finer, keys)
+            self._carry_over(solve.matrix, sample, run, above, finer)
             if finer == 1:
                 return
             sample, run = above, finer
@@ -153,7 +155,9 @@ class Start:
         costs = self._gather(matrix, run)
         size = costs.shape[0]
         oriented = Oriented(costs.pointer, size, size, size, matrix.dtype, matrix.maximize)
-        return CoreSolve(self.context, oriented, self.watch, self.like, sample=costs)
+        solve = CoreSolve(self.context, oriented, self.watch, self.like, sample=costs)
+        solve.prepare()
+        return solve
 
     def _gather(self, matrix: Oriented, run: int) -> GpuArray:
         size = matrix.rows // run
@@ -162,28 +166,24 @@ class Start:
         self._kernel(matrix, "gather").launch(self.context, size, _THREADS, matrix.pointer, *shape, costs.pointer)
         return costs
 
-    def _column_minima(self, matrix: Oriented, run: int, v: int, keys: int) -> None:
-        """Of a sample."""
-        self._column_bounds(matrix, run, 0, v, keys)
+    def _column_minima(self, matrix: Oriented, run: int, sample: CoreSolve) -> None:
+        """Prices of a sample, or the whole."""
+        self._column_bounds(matrix, run, 0, sample)
 
-    def _carry_over(
-        self, matrix: Oriented, sample: CoreSolve, run: int, above: CoreSolve, finer: int, keys: int
-    ) -> None:
+    def _carry_over(self, matrix: Oriented, sample: CoreSolve, run: int, above: CoreSolve, finer: int) -> None:
         """Prices for a larger sample, or the whole, from a smaller one's."""
         size = above.matrix.rows
         with Workspace(self.context, {"u": (size, matrix.dual_dtype)}, self.like) as memory:
             blocks = min(size, 64 * self.context.info.processors)
             shape = (size, finer, sample.matrix.rows, run)
-            self._launch(matrix, "row_bounds", blocks, *shape, sample.v.pointer, memory["u"])
-            self._column_bounds(matrix, finer, memory["u"], above.v.pointer, keys)
+            self._launch(matrix, "row_bounds", blocks, *shape, sample.v, memory["u"])
+            self._column_bounds(matrix, finer, memory["u"], above)
 
-    def _column_bounds(self, matrix: Oriented, run: int, u: int, v: int, keys: int) -> None:
+    def _column_bounds(self, matrix: Oriented, run: int, u: int, target: CoreSolve) -> None:
         size = matrix.rows // run
-        fill_bytes(self.context, keys, 0xFF, size * ITEM_BYTES["int64"])
         chunks = -(-size // _THREADS)
         bands = max(1, min(size, 16 * self.context.info.processors // chunks))
-        self._launch(matrix, "column_bounds", chunks * bands, size, run, bands, u, keys)
-        self._kernel(matrix, "set_prices").launch(self.context, chunks, _THREADS, keys, size, v)
+        self._launch(matrix, "column_bounds", chunks * bands, size, run, bands, u, target.keys, target.v)
 
     def _launch(self, matrix: Oriented, name: str, grid: int, *arguments: int) -> None:
         of_matrix = (matrix.pointer, matrix.row_stride, int(matrix.maximize))

@@ -20,6 +20,7 @@ from lapwing.gpu.programs import ARCHITECTURES, target_architecture
 # The driver's names for the default streams of whatever context is current; libraries write the first as 0.
 LEGACY_STREAM = 1
 _PER_THREAD_STREAM = 2
+_MOST_CONTEXTS = 256  # that are kept
 
 
 @dataclass(frozen=True)
@@ -142,17 +143,16 @@ class Context:
     def __init__(self, ordinal: int = 0, stream: int = 0) -> None:
         self.info = device_info(ordinal)
         self._primary = _primary_context(ordinal)
-        self._pushed = threading.local()  # one list a thread: whether each entry pushed
+        self._primary_handle = int(self._primary)
+        self._pushed = _Pushed()
         self.stream_handle = stream or LEGACY_STREAM
         self.stream: Any = _stream(self.stream_handle)
 
     def __enter__(self) -> Context:
         driver = toolkit.driver()
-        foreign = int(checked(driver.cuCtxGetCurrent())) != int(self._primary)
+        foreign = int(checked(driver.cuCtxGetCurrent())) != self._primary_handle
         if foreign:
             checked(driver.cuCtxPushCurrent(self._primary))
-        if not hasattr(self._pushed, "entries"):
-            self._pushed.entries = []
         self._pushed.entries.append(foreign)
         return self
 
@@ -181,6 +181,26 @@ class Context:
         free, _ = checked(toolkit.driver().cuMemGetInfo())
         pool = self.pool.attributes
         return int(free) + int(pool.reserved_mem_current) - int(pool.used_mem_current)
+
+
+class _Pushed(threading.local):
+    """Of a thread: whether each entry into a context pushed it."""
+
+    def __init__(self) -> None:
+        self.entries: list[bool] = []
+
+
+_contexts: dict[tuple[int, int], Context] = {}
+
+
+def shared_context(ordinal: int, stream: int) -> Context:
+    """The context of a GPU and a stream, kept from call to call."""
+    found = _contexts.get((ordinal, stream))
+    if found is None:
+        if len(_contexts) >= _MOST_CONTEXTS:
+            _contexts.clear()
+        found = _contexts[ordinal, stream] = Context(ordinal, stream)
+    return found
 
 
 @cache

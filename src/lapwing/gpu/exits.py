@@ -37,10 +37,9 @@ class Exits:
     Attributes
     ----------
     pointer : int
-    start_v : (m,) array
-        What `v` of the exits begins with: lists hold prices in float32 where costs are no finer, and this is the rest.
     bound_shift : float
-        What the dual objective of the real columns and the exits' `v` falls short of by that.
+        What the dual objective of the real columns and the exits' `v` falls short by: lists hold prices in float32
+        where costs are no finer, and `v` of the exits begins with the rest (struct Matrix of kernels/core_state.cuh).
 
     Raises
     ------
@@ -53,12 +52,11 @@ class Exits:
         self._memory = Workspace(context, {"prices": (len(prices), prices.dtype.name)}, like)
         self.pointer = self._memory["prices"]
         write(context, self.pointer, prices)
-        self.start_v = np.zeros_like(prices)
+        self.bound_shift = 0.0
         if dtype in FLOATS and ITEM_BYTES[dtype] < 8:
-            finite = np.isfinite(prices)
-            listed = np.clip(prices, -_LARGEST_LISTED, _LARGEST_LISTED).astype(np.float32).astype(np.float64)
-            self.start_v[finite] = listed[finite] - prices[finite]
-        self.bound_shift = -math.fsum(self.start_v.tolist())
+            finite = prices[np.isfinite(prices)]
+            listed = np.clip(finite, -_LARGEST_LISTED, _LARGEST_LISTED).astype(np.float32).astype(np.float64)
+            self.bound_shift = math.fsum((finite - listed).tolist())
 
 
 def _check_range(prices: NDArray[Any], dtype: str) -> None:

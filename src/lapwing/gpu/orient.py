@@ -39,27 +39,28 @@ def orient(context: Context, cost: GpuArray, maximize: bool, exits: Exits | None
     """
     rows, cols = cost.shape
     row_stride, col_stride = cost.strides
-    transposed = is_transposed(cost, exits is not None)
+    priced = exits is not None
+    transposed = is_transposed(cost.shape, cost.strides, priced)
     if transposed:
         rows, cols, row_stride, col_stride = cols, rows, col_stride, row_stride
     pointer, owner = cost.pointer, cost
-    if is_copied(cost, exits is not None):
+    if is_copied(cost.shape, cost.strides, priced):
         owner = _gathered(context, cost, (rows, cols), (row_stride, col_stride))
         pointer, row_stride = owner.pointer, cols
     all_cols, prices = (cols, 0) if exits is None else (cols + rows, exits.pointer)
     return View(Oriented(pointer, rows, all_cols, row_stride, cost.dtype, maximize, prices), transposed, owner)
 
 
-def is_transposed(cost: GpuArray, priced: bool) -> bool:
+def is_transposed(shape: tuple[int, ...], strides: tuple[int, ...], priced: bool) -> bool:
     """Whether the matrix is solved as its transposed view: when tall, or square with contiguous columns."""
-    rows, cols = cost.shape
-    return not priced and (rows > cols or (rows == cols and cost.strides[0] == 1 != cost.strides[1]))
+    rows, cols = shape
+    return not priced and (rows > cols or (rows == cols and strides[0] == 1 != strides[1]))
 
 
-def is_copied(cost: GpuArray, priced: bool) -> bool:
+def is_copied(shape: tuple[int, ...], strides: tuple[int, ...], priced: bool) -> bool:
     """Whether the elements of a row, as it is solved, are not side by side."""
-    along = 0 if is_transposed(cost, priced) else 1
-    return cost.strides[along] != 1 and cost.shape[along] > 1
+    along = 0 if is_transposed(shape, strides, priced) else 1
+    return strides[along] != 1 and shape[along] > 1
 
 
 def _gathered(context: Context, cost: GpuArray, shape: tuple[int, int], strides: tuple[int, int]) -> GpuArray:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import lru_cache
+
 from lapwing.errors import ArgumentError
 from lapwing.gpu.arrays import ITEM_BYTES, GpuArray
 from lapwing.gpu.core import workspace_bytes
@@ -12,15 +15,15 @@ from lapwing.plan import Plan
 
 _MOST_ROWS = 1 << 24  # kRowBits of kernels/core_auction.cuh
 _MOST_COLS = 1 << 30  # exits included they are counted in 32 bits
-_NUMBER_BYTES = 8  # of a dual, a partner, a price
+_LINE_BYTES = 6 * 8  # of duals and partners, a cost or a key, a price, and what a proof takes
+_SMALL_SHARE = 64  # of a GPU's memory: what takes less than one part of so many is not worth 20 us of asking
+
+_Sizes = tuple[int, ...]
 
 
-def _span(cost: GpuArray) -> int:
-    """Elements from the first to the last, gaps between lines included."""
-    return 1 + sum((n - 1) * abs(stride) for n, stride in zip(cost.shape, cost.strides, strict=True))
-
-
-def plan_on_gpu(cost: GpuArray, priced: bool, on_host: bool, info: DeviceInfo, free_bytes: int, why: str = "") -> Plan:
+def plan_on_gpu(
+    cost: GpuArray, priced: bool, on_host: bool, info: DeviceInfo, free_bytes: Callable[[], int], why: str = ""
+) -> Plan:
     """Decide how to solve a matrix on a GPU.
 
     Parameters
@@ -32,8 +35,8 @@ def plan_on_gpu(cost: GpuArray, priced: bool, on_host: bool, info: DeviceInfo, f
     on_host : bool
         Whether the matrix is to be copied from the host, and the answer back.
     info : DeviceInfo
-    free_bytes : int
-        Memory that is free now.
+    free_bytes : callable
+        Memory that is free now; called only if the solve takes a good part of the GPU's.
     why : str
         Why a GPU was chosen, if it was not named.
 
@@ -42,11 +45,26 @@ def plan_on_gpu(cost: GpuArray, priced: bool, on_host: bool, info: DeviceInfo, f
     ArgumentError
         If it takes more memory than is free.
     """
-    rows, cols = cost.shape
-    matrix_bytes = (rows * cols and _span(cost)) * ITEM_BYTES[cost.dtype]
+    plan, needed = _plan_of_form(cost.shape, cost.strides, cost.dtype, priced, on_host, info, why)
+    if needed * _SMALL_SHARE > info.total_bytes and needed > (free := free_bytes()):
+        rows, cols = cost.shape
+        raise ArgumentError(
+            f"solving {rows} x {cols} costs of dtype {cost.dtype} takes {needed} bytes of GPU {info.ordinal}'s memory"
+            f"{'' if on_host else ' beside the matrix'}, and {free} are free: free some, pass a narrower dtype, "
+            "or solve on the CPU with device='cpu'"
+        )
+    return plan
+
+
+@lru_cache(maxsize=256)
+def _plan_of_form(
+    shape: _Sizes, strides: _Sizes, dtype: str, priced: bool, on_host: bool, info: DeviceInfo, why: str
+) -> tuple[Plan, int]:
+    """The plan, made once for the many problems of one form, and how many bytes it takes."""
+    rows, cols = shape
     if max(rows, cols) >= _MOST_COLS:
         raise ArgumentError(
-            f"cost has shape {cost.shape}; a GPU takes fewer than {_MOST_COLS} rows and columns: solve on the CPU with "
+            f"cost has shape {shape}; a GPU takes fewer than {_MOST_COLS} rows and columns: solve on the CPU with "
             "device='cpu'"
         )
     if priced and rows >= _MOST_ROWS:
@@ -54,34 +72,34 @@ def plan_on_gpu(cost: GpuArray, priced: bool, on_host: bool, info: DeviceInfo, f
             f"unmatched_cost takes fewer than {_MOST_ROWS} rows on a GPU, got {rows}: solve on the CPU with "
             "device='cpu'"
         )
-    transposed, copied = is_transposed(cost, priced), is_copied(cost, priced)
+    transposed, copied = is_transposed(shape, strides, priced), is_copied(shape, strides, priced)
     reasons = [f"solved on GPU {info.ordinal} ({info.name})", *([why] if why else [])]
+    matrix_bytes = (rows * cols and _span(shape, strides)) * ITEM_BYTES[dtype]
     beside = 0
     if rows and cols:
         lines = (rows, rows + cols) if priced else (min(rows, cols), max(rows, cols))
-        beside = workspace_bytes(*lines, cost.dtype) + sample_bytes(*lines, cost.dtype) + 5 * _NUMBER_BYTES * sum(lines)
+        beside = workspace_bytes(*lines, dtype) + sample_bytes(*lines, dtype) + _LINE_BYTES * sum(lines)
     if transposed:
         reasons.append("the matrix is solved as its transposed view")
     if on_host:
         reasons.append(f"the matrix is copied to the GPU: {matrix_bytes} bytes")
     if copied:
-        beside += rows * cols * ITEM_BYTES[cost.dtype]
+        beside += rows * cols * ITEM_BYTES[dtype]
         reasons.append("the matrix is copied there, since what is read as its rows is not contiguous")
-    needed = beside + matrix_bytes * on_host
-    if needed > free_bytes:
-        raise ArgumentError(
-            f"solving {rows} x {cols} costs of dtype {cost.dtype} takes {needed} bytes of GPU {info.ordinal}'s memory"
-            f"{'' if on_host else ' beside the matrix'}, and {free_bytes} are free: free some, pass a narrower dtype, "
-            "or solve on the CPU with device='cpu'"
-        )
-    return Plan(
+    plan = Plan(
         method="core" if rows and cols else "none",
         fallback=None,
         threads=1,
         transposed=transposed,
         memory_bytes=beside,
         shape=(rows, cols),
-        dtype=cost.dtype,
+        dtype=dtype,
         reasons=tuple(reasons),
         device=f"cuda:{info.ordinal}",
     )
+    return plan, beside + matrix_bytes * on_host
+
+
+def _span(shape: _Sizes, strides: _Sizes) -> int:
+    """Elements from the first to the last, gaps between lines included."""
+    return 1 + sum((n - 1) * abs(stride) for n, stride in zip(shape, strides, strict=True))

@@ -76,7 +76,7 @@ CORE = Program(
 CORE_START = Program(
     "core_start",
     "core_start.cu",
-    ("gather", "row_bounds", "column_bounds", "set_prices", "sorting_keys", "price_rises"),
+    ("gather", "row_bounds", "column_bounds", "sorting_keys", "price_rises"),
     _EVERY_COST,
     {"THREADS": 256},
 )

@@ -8,7 +8,6 @@ come to lie at multiples of 16 bytes, so that kernels read 16 bytes at once.
 
 from __future__ import annotations
 
-import ctypes
 import os
 import threading
 from collections import defaultdict
@@ -20,10 +19,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lapwing.gpu import toolkit
 from lapwing.gpu.arrays import ANY, ITEM_BYTES, GpuArray, empty_array
-from lapwing.gpu.copies import OwnStream
-from lapwing.gpu.device import Context, checked
+from lapwing.gpu.copies import OwnStream, pinned
+from lapwing.gpu.device import Context
 
 _BUFFER_BYTES = 8 << 20
 _MOST_THREADS = 8
@@ -37,8 +35,7 @@ class _Lane:
     """A pinned buffer and a stream; kept for the next matrix, as pinning takes longer than sending."""
 
     def __init__(self) -> None:
-        address = int(checked(toolkit.driver().cuMemHostAlloc(_BUFFER_BYTES, 0)))
-        self.buffer = np.ctypeslib.as_array((ctypes.c_uint8 * _BUFFER_BYTES).from_address(address))
+        self.buffer = pinned(_BUFFER_BYTES)
         self.stream = OwnStream()
 
 

@@ -16,15 +16,17 @@ from collections.abc import Callable
 from types import TracebackType
 
 import numpy as np
+from numpy.typing import NDArray
 
 from lapwing.gpu import toolkit
-from lapwing.gpu.copies import OwnStream
+from lapwing.gpu.copies import OwnStream, pinned
 from lapwing.gpu.device import Context, checked
 
 Hook = Callable[..., object]  # stage, phase, matched rows, bound, best objective; of the problem as minimised
 
 _EACH = 32  # bytes of struct Watch; the second is for samples, which are stopped with the rest, but have no news
 _BYTES = 2 * _EACH
+_MAIL_BYTES = 8192
 _NEWS = struct.Struct("@6Id")  # stop, wanted, stage, phase, matched, told; bound
 _STAGES = ("list", "auction", "search")
 _NOT_READY = 600  # CUDA_ERROR_NOT_READY
@@ -42,6 +44,7 @@ class _Words:
 
     def __init__(self) -> None:
         self.pointer = int(checked(toolkit.driver().cuMemAlloc(_BYTES)))
+        self.mail = pinned(_MAIL_BYTES)
         self._stream = OwnStream()
         self.write(0, b"\0" * _BYTES)
 
@@ -108,6 +111,11 @@ class Watch:
         with _lock:
             _idle[self._context.info.ordinal].append(self._words)
         self._words = None
+
+    def mail(self, first: int, size: int) -> NDArray[np.uint8]:
+        """Pinned memory for what is to be known of a solve when the stream is done (`copies.fetch`)."""
+        assert self._words is not None
+        return self._words.mail[first : first + size]
 
     def pointer(self, sample: bool) -> int:
         """Of the words that a kernel is to look at; `sample`: it solves not the whole problem."""

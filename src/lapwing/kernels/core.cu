@@ -1,6 +1,6 @@
 // The core method on one GPU: candidate lists, epsilon phases by auction, shortest augmenting paths; see the files included.
 //
-//   prepare     the workspace                                    a grid of any size
+//   prepare     the state, and prices or room for them           a grid of any size
 //   list_rows   the list of every row under the prices v         256 threads a row
 //   solve       all the rest, in one cooperative launch: u, v, row_to_col, and a Report
 //
@@ -31,7 +31,9 @@ __device__ inline State& set_state(Matrix matrix, Dual* u, Dual* v, unsigned cha
         unsigned char *workspace
 #define LAPWING_MATRIX make_matrix(cost, row_stride, rows, cols, maximize, prices)
 
-extern "C" __global__ void __launch_bounds__(256) prepare(LAPWING_PROBLEM) {
+// Before every listing, and before prices are set: `keys`, for column minima (core_start.cu), begin as all ones. Without keys v
+// is set to where it must begin when there are more columns than rows.
+extern "C" __global__ void __launch_bounds__(256) prepare(LAPWING_PROBLEM, uint64* keys, int64 key_count) {
     State& state = set_state(LAPWING_MATRIX, u, v, workspace);
     const int64 first = static_cast<int64>(blockIdx.x) * blockDim.x + threadIdx.x,
                 step = static_cast<int64>(gridDim.x) * blockDim.x;
@@ -46,6 +48,15 @@ extern "C" __global__ void __launch_bounds__(256) prepare(LAPWING_PROBLEM) {
         state.stamp[j] = 0;
     }
     for (int64 i = first; i < rows; i += step) state.full_search[i] = 0;
+    if (keys != nullptr) {
+        for (int64 k = first; k < key_count; k += step) keys[k] = ~0ull;
+        return;
+    }
+    const int32 real = state.matrix.real_cols();
+    for (int64 j = first; j < cols; j += step) {
+        const int32 i = static_cast<int32>(j) - real;
+        v[j] = i >= 0 && prices[i] < infinity<Dual>() ? state.matrix.exit_cost(i) - prices[i] : Dual(0);
+    }
 }
 
 extern "C" __global__ void __launch_bounds__(256) list_rows(LAPWING_PROBLEM) {
@@ -140,8 +151,7 @@ extern "C" __global__ void __launch_bounds__(THREADS) complete(LAPWING_PROBLEM, 
 }
 
 // What the user gets: the column of each row and the row of each column of the matrix, -1 where there is none; the duals of
-// both in the user's sense, where they are to go (perhaps in place); and what each row costs, as it is given. Nothing unless
-// the solve came to its end, or `always`.
+// both in the user's sense; and what each row costs, as it is given. Nothing unless the solve came to its end, or `always`.
 extern "C" __global__ void __launch_bounds__(256)
     deliver(LAPWING_PROBLEM, int64 always, int64* row_to_col, int64* col_to_row, Dual* picked, Dual* given_u,
             Dual* given_v) {

@@ -52,15 +52,33 @@ extern "C" __global__ void __launch_bounds__(THREADS)
     }
 }
 
-// keys[c] = the least cost[r, c] - u[r] over the rows of a sample of `size` (u null: zero), in their order (common.cuh); keys begin as all
-// ones. A block takes THREADS columns of every bands-th row.
+// Lowers a column's key, the order of the least bound yet (common.cuh), to that of `least`; when all `bands` blocks of these
+// THREADS columns have done so, the last of them sets v: 0 for columns that nobody may have. All threads of a block call it, those
+// without a column with c >= size. `keys` [size], and a count of blocks for every THREADS columns, begin as all ones.
+__device__ inline void lower_price(uint64* keys, int64 c, int64 size, Dual least, int64 bands, Dual* v) {
+    __shared__ bool last;
+    if (c < size) atomicMin(keys + c, ordered(least));
+    __threadfence();
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        const uint64 others = atomicAdd(keys + size + c / kThreads, 1ull) + 1;
+        last = others == static_cast<uint64>(bands - 1);
+        __threadfence();
+    }
+    __syncthreads();
+    if (!last || c >= size) return;
+    const Dual bound = from_order<Dual>(__ldcg(keys + c));
+    v[c] = bound < infinity<Dual>() && bound > -infinity<Dual>() ? bound : Dual(0);
+}
+
+// v[c] = the least cost[r, c] - u[r] over the rows of a sample of `size` (u null: zero); see lower_price for `keys`. A block takes
+// THREADS columns of every bands-th row.
 extern "C" __global__ void __launch_bounds__(THREADS)
     column_bounds(const Cost* cost, int64 row_stride, int64 maximize, int64 size, int64 run, int64 bands, const Dual* u,
-                  uint64* keys) {
+                  uint64* keys, Dual* v) {
     const int64 chunk = blockIdx.x / bands, band = blockIdx.x % bands;
     const int64 c = chunk * kThreads + threadIdx.x;
-    if (c >= size) return;
-    const Cost* column = cost + sampled_col(c, run);
+    const Cost* column = cost + sampled_col(c < size ? c : size - 1, run);
     Dual least = infinity<Dual>();
 #pragma unroll 8
     for (int64 r = band; r < size; r += bands) {
@@ -69,15 +87,7 @@ extern "C" __global__ void __launch_bounds__(THREADS)
                        (bound < infinity<Dual>() ? bound : Dual(0));
         least = x < least ? x : least;
     }
-    atomicMin(keys + c, ordered(least));
-}
-
-// Prices from keys; 0 for columns that nobody may have.
-extern "C" __global__ void __launch_bounds__(THREADS) set_prices(const uint64* keys, int64 cols, Dual* v) {
-    const int64 c = static_cast<int64>(blockIdx.x) * kThreads + threadIdx.x;
-    if (c >= cols) return;
-    const Dual least = from_order<Dual>(keys[c]);
-    v[c] = least < infinity<Dual>() && least > -infinity<Dual>() ? least : Dual(0);
+    lower_price(keys, c, size, least, bands, v);
 }
 
 // What rows and columns are sorted by: the differences of two sampled columns' costs in every row, and of two sampled rows' in
