@@ -49,7 +49,7 @@ class Prices:
         return (0, *self.array.strides)[-2:]  # type: ignore[return-value]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False, slots=True)
 class BatchRequest:
     """A batch on a GPU, checked.
 
