@@ -2,11 +2,13 @@
 //
 // A block lists a row in two reads of it, the second from L2. The first gives every thread its smallest value, of which each
 // warp offers its few smallest; the kWanted-th smallest of these is a bound that enough values stay at or below, and few more: about
-// 40 of 8000. The second read collects them, and counting for each how many are smaller puts them in order. Where too many tie
-// at the bound, or hide below it, the bound falls to a value that was seen, or the ties are taken in order of their columns,
-// beginning at a column that differs from row to row: so rows of equal costs get different lists.
+// 40 of 8000. Threads that have one of them, about 35 of 256, read their share again to collect it, and counting for each how many
+// are smaller puts them in order. Where too many tie at the bound, or hide below it, the bound falls to a value that was seen, or
+// the ties are taken in order of their columns, beginning at a column that differs from row to row: so rows of equal costs get
+// different lists.
 //
-// Cost: two reads of the row and of v, 4 barriers of the block. The list does not depend on the order of anything.
+// Cost: a read of the row and of v, and a quarter of another; 4 barriers of the block. The list does not depend on the order of
+// anything.
 #pragma once
 #include "core_orders.cuh"
 
@@ -252,7 +254,7 @@ LAPWING_NOINLINE __device__ bool list_row(int32 i) {
         __syncthreads();
         if (threadIdx.x == 0) scratch.below = scratch.tied = 0;
         __syncthreads();
-        for_share<frozen>(state, i, [&](int32 j, Dual cost, Dual x) {
+        const auto take = [&](int32 j, Dual cost, Dual x) {
             if (!(x <= bound) || !(x < infinity<Dual>())) return;
             if (x == bound) {
                 atomicAdd(&scratch.tied, 1u);
@@ -261,7 +263,8 @@ LAPWING_NOINLINE __device__ bool list_row(int32 i) {
                 scratch.cost[at] = static_cast<ListCost>(cost);
                 scratch.order[at] = tie_order(first, cols, j);
             }
-        });
+        };
+        if (least <= bound) for_share<frozen>(state, i, take);
         __syncthreads();
         if (scratch.below <= kCollected) break;
         // Too many: the kWanted-th smallest of those that fitted is a lower bound that still has enough at or below it.
