@@ -342,6 +342,17 @@ def test_more_memory_than_there_is():
             call(cost, device="cuda")
 
 
+def test_no_memory_left(monkeypatch):
+    """Small problems do not ask beforehand what is free."""
+
+    def refuse(*_, **__):
+        raise RuntimeError("CUDA_ERROR_OUT_OF_MEMORY")
+
+    monkeypatch.setattr(emulated_toolkit.Pool, "allocate", refuse)
+    with pytest.raises(lw.GpuError, match=r"GPU 0 gives no \d+ bytes \(CUDA_ERROR_OUT_OF_MEMORY\): free some"):
+        lw.solve(draw((40, 40), "float32"), device="cuda")
+
+
 def test_more_rows_than_are_counted():
     for shape in ((1, 1 << 30), (1 << 30, 1)):
         with pytest.raises(lw.ArgumentError, match="fewer than 1073741824 rows and columns"):

@@ -112,9 +112,10 @@ def empty_array(context: Context, shape: tuple[int, ...], dtype: str, like: GpuA
     try:
         return (ANY if like is None else like.library).empty(context, shape, dtype)
     except (RuntimeError, MemoryError) as error:  # as libraries call it
-        size = math.prod(shape) * ITEM_BYTES[dtype]
+        size, why = math.prod(shape) * ITEM_BYTES[dtype], str(error).partition("\n")[0]
         raise GpuError(
-            f"GPU {context.info.ordinal} has no {size} bytes left: free some, or solve on the CPU with device='cpu'"
+            f"GPU {context.info.ordinal} gives no {size} bytes ({why}): free some memory, or solve on the CPU with "
+            "device='cpu'"
         ) from error
 
 
