@@ -15,15 +15,12 @@ import pytest
 
 import lapwing as lw
 from lapwing import instances, on_gpu
-from lapwing.gpu import compile as compiler
-from lapwing.gpu import core_start, launch, upload, watch
+from lapwing.gpu import core_start, upload, watch
 from lapwing.gpu import plan as gpu_plan
 from lapwing.gpu.arrays import ANY, GpuArray
 from lapwing.gpu.copies import read
-from lapwing.gpu.core import EXPLORING, workspace_bytes
+from lapwing.gpu.core import EXPLORING
 from lapwing.gpu.device import device_info
-from lapwing.gpu.launch import kernels
-from lapwing.gpu.programs import Program
 from lapwing.gpu.watch import Watch
 from lapwing.inputs import prices_in_kind
 from support import assert_hall_violator, assert_optimal
@@ -290,35 +287,6 @@ def test_ctrl_c(meanwhile):
         for _ in range(100):
             lw.solve(cost, device="cuda")
     assert emulated_toolkit.BACKGROUND.is_done()
-
-
-CARVING = """
-#include "core_orders.cuh"
-extern "C" __global__ void carve(int64 rows, int64 cols, int64* end) {
-    State state;
-    state.matrix.rows = static_cast<int32>(rows);
-    state.matrix.cols = static_cast<int32>(cols);
-    state.carve(nullptr);
-    *end = reinterpret_cast<int64>(state.end);
-}
-"""
-
-
-@pytest.mark.parametrize("dtype", ["float32", "float64"])
-def test_the_workspace_holds_what_kernels_take(gpu, dtype, monkeypatch, tmp_path):
-    for path in compiler.KERNELS.glob("*.cuh"):
-        (tmp_path / path.name).write_text(path.read_text())
-    (tmp_path / "carving.cu").write_text(CARVING)
-    program = Program("carving", "carving.cu", ("carve",), {"COST": (dtype,)}, {"THREADS": 1024})
-    monkeypatch.setattr(compiler, "KERNELS", tmp_path)
-    monkeypatch.setattr(emulated_toolkit, "PROGRAMS", (program,))
-    monkeypatch.setattr(launch, "_loaded", {})
-    carve = kernels(gpu.context, program, program.variant(COST=dtype))["carve"]
-    for rows, cols in ((1, 1), (5, 1000), (1000, 1000), (100_000, 180_000), (180_000, 180_000)):
-        end = gpu.put(np.zeros(1, np.int64))
-        carve.launch(gpu.context, 1, 1, rows, cols, end.pointer)
-        taken, planned = int(gpu.get(end)[0]), workspace_bytes(rows, cols, dtype)
-        assert taken <= planned <= 1.02 * taken + 20_000
 
 
 # --- where to solve ---------------------------------------------------------------------------------------------------
