@@ -330,6 +330,10 @@ inline double __dadd_rd(double a, double b) {
     const double s = a + b, t = s - a, error = (a - (s - t)) + (b - t);
     return error < 0 ? std::nextafter(s, -HUGE_VAL) : s;
 }
+inline float __fadd_ru(float a, float b) {
+    const float s = a + b, t = s - a, error = (a - (s - t)) + (b - t);
+    return error > 0 ? std::nextafterf(s, HUGE_VALF) : s;
+}
 inline double __dadd_ru(double a, double b) { return -__dadd_rd(-a, -b); }
 inline float __double2float_rd(double x) {
     const auto f = static_cast<float>(x);

@@ -7,9 +7,9 @@
 // All of it is deterministic: lists and prices depend on sets, maxima and minima alone, never on the order of threads.
 #include "core_leader.cuh"
 
-__device__ inline Matrix make_matrix(const Cost* cost, int64 row_stride, int64 rows, int64 cols, int64 maximize,
+__device__ inline Matrix make_matrix(const Costs::Data* costs, int64 pitch, int64 rows, int64 cols, int64 maximize,
                                      const Dual* prices) {
-    return {cost, row_stride, static_cast<int32>(rows), static_cast<int32>(cols), maximize != 0, prices};
+    return {{costs, pitch}, static_cast<int32>(rows), static_cast<int32>(cols), maximize != 0, prices};
 }
 // All arrays of the state, the same for every thread of the block. All of them call it.
 __device__ inline State& set_state(Matrix matrix, Dual* u, Dual* v, unsigned char* workspace) {
@@ -24,12 +24,12 @@ __device__ inline State& set_state(Matrix matrix, Dual* u, Dual* v, unsigned cha
     return state;
 }
 
-// What every kernel here gets first: cost, rows `row_stride` elements apart; rows <= cols, exits included if there are `prices`
+// What every kernel here gets first: where costs are (costs.cuh); rows <= cols, exits included if there are `prices`
 // (struct Matrix); u: (rows,), v: (cols,), where v starts.
 #define LAPWING_PROBLEM                                                                                               \
-    const Cost *cost, int64 row_stride, int64 rows, int64 cols, int64 maximize, const Dual *prices, Dual *u, Dual *v, \
+    const Costs::Data *costs, int64 pitch, int64 rows, int64 cols, int64 maximize, const Dual *prices, Dual *u, Dual *v, \
         unsigned char *workspace
-#define LAPWING_MATRIX make_matrix(cost, row_stride, rows, cols, maximize, prices)
+#define LAPWING_MATRIX make_matrix(costs, pitch, rows, cols, maximize, prices)
 
 // Before every listing, and before prices are set: `keys`, for column minima (core_start.cu), begin as all ones. Without keys v
 // is set to where it must begin when there are more columns than rows.
@@ -59,15 +59,32 @@ extern "C" __global__ void __launch_bounds__(256) prepare(LAPWING_PROBLEM, uint6
     }
 }
 
+__device__ inline void note_listed(const State& state, int64 i, bool invalid) {
+    if (invalid) atomicMin(&state.report->invalid_row, i);
+    if (state.list_col[i * kListSize] == kNone) atomicMin(&state.report->empty_row, i);
+}
+#ifndef COMPUTED
 extern "C" __global__ void __launch_bounds__(256) list_rows(LAPWING_PROBLEM) {
     State& state = set_state(LAPWING_MATRIX, u, v, workspace);
     for (int64 i = blockIdx.x; i < rows; i += gridDim.x) {
         const bool invalid = list_row<true>(static_cast<int32>(i));
-        if (threadIdx.x != 0) continue;
-        if (invalid) atomicMin(&state.report->invalid_row, i);
-        if (state.list_col[i * kListSize] == kNone) atomicMin(&state.report->empty_row, i);
+        if (threadIdx.x == 0) note_listed(state, i, invalid);
     }
 }
+#else
+// `count` rows from row `first` on: a part of all, so that a long pass can be interrupted.
+extern "C" __global__ void __launch_bounds__(256) list_rows(LAPWING_PROBLEM, int64 first, int64 count) {
+    State& state = set_state(LAPWING_MATRIX, u, v, workspace);
+    const uint32 warps = blockDim.x / kWarp, each = static_cast<uint32>((count + gridDim.x - 1) / gridDim.x);
+    const uint32 parts = parts_of_tile(warps, each), at_once = warps / parts * kLines;
+    const uint32 end = static_cast<uint32>(first + count);
+    for (uint32 begin = static_cast<uint32>(first) + blockIdx.x * at_once; begin < end; begin += gridDim.x * at_once) {
+        list_tile(
+            begin, end, parts, false, [](uint32 at) { return static_cast<int32>(at); },
+            [&](int32 i, bool invalid) { note_listed(state, i, invalid); });
+    }
+}
+#endif
 
 extern "C" __global__ void __launch_bounds__(THREADS, 1)
     solve(LAPWING_PROBLEM, double first_epsilon, double last_epsilon, double epsilon_factor, int64 rounds,
@@ -99,7 +116,7 @@ __device__ inline int32 cheapest_free(const State& state, int32 i) {
     int32 nearest = kNoRow;
     for (int32 j = threadIdx.x; j < matrix.real_cols(); j += blockDim.x) {
         if (__ldcg(state.col_to_row + j) >= 0) continue;
-        const Dual cost = matrix.minimised(matrix.row(i)[j]);
+        const Dual cost = matrix.minimised(matrix.costs.at(i, j));
         if (cost < least) least = cost, nearest = j;
     }
     const uint64 best = best_in_block(scratch.keys, nearest == kNoRow ? kFar : ordered(least), true);
@@ -169,7 +186,7 @@ extern "C" __global__ void __launch_bounds__(256)
             if (!matched && prices[i] < infinity<Dual>()) price = maximize ? -prices[i] : prices[i];
         }
         row_to_col[i] = matched ? j : kNone;
-        picked[i] = matched ? Dual(widened(state.matrix.row(i)[j])) : price;
+        picked[i] = matched ? Dual(widened(state.matrix.costs.at(i, j))) : price;
         given_u[i] = maximize ? -dual : dual;
     }
     for (int64 j = first; j < real; j += step) {

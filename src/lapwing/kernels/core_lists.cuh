@@ -11,12 +11,14 @@
 // anything.
 #pragma once
 #include "core_orders.cuh"
+#include "core_rows.cuh"
 
 constexpr uint32 kCollected = 512;  // values that fit the block's memory
 constexpr uint32 kMostWarps = 32;
 constexpr uint32 kTaken = 0xffffffffu;     // coarser than every number
 constexpr uint32 kWanted = kListSize + 1;  // the list, and tau
 constexpr uint32 kWidthSamples = 64;
+constexpr uint32 kRoom = 128;              // candidates of a row while a warp walks (core_tiles.cuh)
 constexpr uint32 kSorted = THREADS < 512 ? THREADS : 512;  // distances that are ranked by comparing all
 
 // Of the block's shared memory; free to use before and after.
@@ -43,6 +45,13 @@ struct StepScratch {
 struct Scratch {
     union {
         ListScratch list;
+#ifdef COMPUTED
+        struct {  // by warp and line
+            int32 room[kTeamWarps * kLines][kRoom];
+            uint32 met[kTeamWarps * kLines];
+            uint32 invalid[kTeamWarps];
+        };
+#endif
         RoundScratch rounds;
         StepScratch steps;
         uint64 sorted[kSorted];
@@ -83,65 +92,7 @@ __device__ inline uint64 sum_in_block(Scratch& scratch, uint64 mine, uint32 turn
     for (uint32 w = 0; w < kTeamWarps; ++w) sum += scratch.keys[turn % 2][w];
     return sum;
 }
-// Packs of 16 bytes that a thread has on their way at once; small costs have many prices.
-constexpr int32 kPacksAhead = sizeof(Cost) >= 4 ? 4 : sizeof(Cost);
 
-// The prices of a pack's columns. `frozen`: no one writes prices while the kernel runs, so that L1 may keep them.
-template <bool frozen>
-__device__ inline void load_prices(const Dual* from, Dual* to) {
-#pragma unroll
-    for (uint32 k = 0; k < Pack<Cost>::size; k += 2) {
-        using Two = longlong2;
-        const Two* two = reinterpret_cast<const Two*>(from + k);
-        const Two x = frozen ? *two : __ldcg(two);
-        memcpy(to + k, &x, 16);
-    }
-}
-
-// f(col, cost as minimised, cost - v) for this thread's share of row i; 16 bytes at a time where rows are aligned.
-template <bool frozen, class F>
-__device__ void for_share(const State& state, int32 i, F f) {
-    constexpr int32 size = Pack<Cost>::size;
-    const Matrix& matrix = state.matrix;
-    const Cost* row = matrix.row(i);
-    const int32 cols = matrix.real_cols(), packs = matrix.aligned() ? cols / size : 0;
-    for (int32 base = threadIdx.x; base < packs; base += kPacksAhead * blockDim.x) {
-        Pack<Cost> pack[kPacksAhead];
-        Dual v[kPacksAhead][size];
-#pragma unroll
-        for (int32 a = 0; a < kPacksAhead; ++a) {
-            const int32 p = base + a * blockDim.x;
-            if (p >= packs) break;
-            pack[a] = load_pack(row + p * static_cast<int64>(size));
-            if (!frozen) load_prices<frozen>(state.v + p * size, v[a]);  // from afar, so early
-        }
-#pragma unroll
-        for (int32 a = 0; a < kPacksAhead; ++a) {
-            const int32 p = base + a * blockDim.x;
-            if (p >= packs) break;
-            if (frozen) load_prices<frozen>(state.v + p * size, v[a]);
-#pragma unroll
-            for (int32 k = 0; k < size; ++k) {
-                const Dual cost = matrix.minimised(pack[a].values[k]);
-                f(p * size + k, cost, cost - v[a][k]);
-            }
-        }
-    }
-    for (int32 j = packs * size + threadIdx.x; j < cols; j += blockDim.x) {
-        const Dual cost = matrix.minimised(row[j]);
-        f(j, cost, cost - __ldcg(state.v + j));
-    }
-    if (matrix.prices != nullptr && threadIdx.x == 0) {
-        const Dual cost = matrix.exit_cost(i);
-        if (cost < infinity<Dual>()) f(cols + i, cost, cost - __ldcg(state.v + cols + i));
-    }
-}
-
-// An order-preserving, coarser number of 32 bits, for warp reductions.
-__device__ inline uint32 coarse(Dual x) {
-    const int32 bits = __float_as_int(static_cast<float>(x));
-    return static_cast<uint32>(bits < 0 ? ~bits : bits ^ (1 << 31));
-}
 // The column at which row i's ties begin, and where column j stands among them.
 __device__ inline int32 first_tie(const Matrix& matrix, int32 i) {
     return static_cast<int32>(static_cast<int64>(i) * matrix.cols / matrix.rows);
@@ -150,6 +101,13 @@ __device__ inline int32 tie_order(int32 first, int32 cols, int32 j) {
     return j >= first ? j - first : j - first + cols;
 }
 
+#ifndef COMPUTED
+
+// An order-preserving, coarser number of 32 bits, for warp reductions.
+__device__ inline uint32 coarse(Dual x) {
+    const int32 bits = __float_as_int(static_cast<float>(x));
+    return static_cast<uint32>(bits < 0 ? ~bits : bits ^ (1 << 31));
+}
 // A value below which, or at which, there are at least kWanted of the block's `least`, one a thread, of the first `sharing`
 // threads; infinity if they are fewer. Every thread gets it.
 __device__ inline Dual list_bound(ListScratch& scratch, Dual least, uint32 sharing) {
@@ -247,9 +205,7 @@ LAPWING_NOINLINE __device__ bool list_row(int32 i) {
         invalid |= !state.matrix.valid(cost);
         least = x < least ? x : least;
     });
-    constexpr int32 size = Pack<Cost>::size;
-    const int32 tail = cols % size, packs = cols / size, shares = packs > tail ? packs : tail;
-    Dual bound = list_bound(scratch, least, state.matrix.aligned() ? shares : cols);
+    Dual bound = list_bound(scratch, least, sharing_threads(state.matrix));
     for (;;) {
         __syncthreads();
         if (threadIdx.x == 0) scratch.below = scratch.tied = 0;
@@ -280,3 +236,5 @@ LAPWING_NOINLINE __device__ bool list_row(int32 i) {
     __syncthreads();
     return __syncthreads_or(invalid);
 }
+
+#endif

@@ -22,6 +22,7 @@
 // Cost: a step takes the lists and v of the frontier, two atomics for each distance that falls, 2 barriers.
 #pragma once
 #include "core_lists.cuh"
+#include "core_tiles.cuh"
 
 __device__ inline Dual reduced(Dual cost, Dual v, Dual u) {
     const Dual x = cost - v - u;  // rounding may leave it below 0
@@ -308,11 +309,14 @@ __device__ inline void find_doubtful(const Team& team, const SearchRun& run) {
     });
 }
 
-// Lists a doubtful row again, and looks at all its columns if that does not help. All threads of a block call it.
+// Lists a doubtful row again (computed costs: it was listed again), and looks at all its columns if that does not help. All threads
+// of a block call it.
 template <bool wide>
 __device__ inline void resolve_doubt(const Team& team, const SearchRun& run, int32 i) {
     State& state = team.state;
+#ifndef COMPUTED
     list_row<false>(i);
+#endif
     const int32 own = settled(state.row_to_col + i);
     const Dual u = settled(state.u + i), distance = settled(state.row_distance + i), tau = settled(state.tau + i);
     // Beyond the cap, not at it: what the old list led to there must be in the new one.
@@ -348,6 +352,10 @@ LAPWING_NOINLINE __device__ void resolve_doubts() {
     SearchRun run = shared().desk.order.search;
     run.count = run.done = 0;
     run.begun = ++run.number;
+#ifdef COMPUTED
+    refresh_by_tiles(team.blocks, team.block(), count);
+    team.sync();
+#endif
     for (uint32 at = team.block(); at < count; at += team.blocks)
         resolve_doubt<wide>(team, run, settled(state.refresh_rows + at));
     team.sync();

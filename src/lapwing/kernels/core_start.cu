@@ -6,114 +6,44 @@
 // cost), one of the matrix. All arithmetic is as in the method itself. For costs that two orders explain, gpu/core_sorted.py
 // finds prices from differences of costs.
 //
-// A sample has one row and one column of each `run` of neighbours, a power of two, where a hash says; a run of 1 means all. So
-// it is known everywhere, without an array.
-#include "common.cuh"
+// Of a matrix: gather, row_bounds, column_bounds (start_matrix.cuh); of computed costs: gather, line_bounds
+// (start_computed.cuh); of both: sorting_keys, price_rises.
+#include "costs.cuh"
 
 constexpr uint32 kThreads = THREADS;
 
 __device__ inline Dual minimised(Cost c, bool maximize) { return maximize ? -widened(c) : Dual(widened(c)); }
-// Member `index` of a sample (the finaliser of MurmurHash3).
-__device__ inline int64 sampled(int64 index, int64 run, uint32 salt) {
-    uint32 x = static_cast<uint32>(index) * 2 + salt;
-    x = (x ^ x >> 16) * 0x85ebca6bu;
-    x = (x ^ x >> 13) * 0xc2b2ae35u;
-    return index * run + ((x ^ x >> 16) & static_cast<uint32>(run - 1));
-}
-__device__ inline int64 sampled_row(int64 index, int64 run) { return sampled(index, run, 0); }
-__device__ inline int64 sampled_col(int64 index, int64 run) { return sampled(index, run, 1); }
 
-// out[r, c] = the cost of row r and column c of the sample. A block for each of `rows`, or several.
-extern "C" __global__ void __launch_bounds__(THREADS)
-    gather(const Cost* cost, int64 row_stride, int64 col_stride, int64 rows, int64 cols, int64 run, Cost* out) {
-    for (int64 r = blockIdx.x; r < rows; r += gridDim.x) {
-        const Cost* row = cost + sampled_row(r, run) * row_stride;
-        for (int64 c = threadIdx.x; c < cols; c += kThreads) out[r * cols + c] = row[sampled_col(c, run) * col_stride];
-    }
-}
-
-// u[r] = min over c < cols of cost[r, c] - v[c], of row r of one sample and column c of another; a warp a row. Infinite if
-// all are forbidden.
-extern "C" __global__ void __launch_bounds__(THREADS)
-    row_bounds(const Cost* cost, int64 row_stride, int64 maximize, int64 rows, int64 row_run, int64 cols, int64 col_run,
-               const Dual* v, Dual* u) {
-    const int64 warp = (static_cast<int64>(blockIdx.x) * kThreads + threadIdx.x) / kWarp,
-                warps = static_cast<int64>(gridDim.x) * kThreads / kWarp;
-    for (int64 r = warp; r < rows; r += warps) {
-        const Cost* row = cost + sampled_row(r, row_run) * row_stride;
-        Dual least = infinity<Dual>();
-#pragma unroll 8
-        for (int64 c = lane_index(); c < cols; c += kWarp) {
-            const Dual x = minimised(row[sampled_col(c, col_run)], maximize) - v[c];
-            least = x < least ? x : least;
-        }
-        least = warp_reduce(least, [](Dual a, Dual b) { return a < b ? a : b; });
-        if (lane_index() == 0) u[r] = least;
-    }
-}
-
-// Lowers a column's key, the order of the least bound yet (common.cuh), to that of `least`; when all `bands` blocks of these
-// THREADS columns have done so, the last of them sets v: 0 for columns that nobody may have. All threads of a block call it, those
-// without a column with c >= size. `keys` [size], and a count of blocks for every THREADS columns, begin as all ones.
-__device__ inline void lower_price(uint64* keys, int64 c, int64 size, Dual least, int64 bands, Dual* v) {
-    __shared__ bool last;
-    if (c < size) atomicMin(keys + c, ordered(least));
-    __threadfence();
-    __syncthreads();
-    if (threadIdx.x == 0) {
-        const uint64 others = atomicAdd(keys + size + c / kThreads, 1ull) + 1;
-        last = others == static_cast<uint64>(bands - 1);
-        __threadfence();
-    }
-    __syncthreads();
-    if (!last || c >= size) return;
-    const Dual bound = from_order<Dual>(__ldcg(keys + c));
-    v[c] = bound < infinity<Dual>() && bound > -infinity<Dual>() ? bound : Dual(0);
-}
-
-// v[c] = the least cost[r, c] - u[r] over the rows of a sample of `size` (u null: zero); see lower_price for `keys`. A block takes
-// THREADS columns of every bands-th row.
-extern "C" __global__ void __launch_bounds__(THREADS)
-    column_bounds(const Cost* cost, int64 row_stride, int64 maximize, int64 size, int64 run, int64 bands, const Dual* u,
-                  uint64* keys, Dual* v) {
-    const int64 chunk = blockIdx.x / bands, band = blockIdx.x % bands;
-    const int64 c = chunk * kThreads + threadIdx.x;
-    const Cost* column = cost + sampled_col(c < size ? c : size - 1, run);
-    Dual least = infinity<Dual>();
-#pragma unroll 8
-    for (int64 r = band; r < size; r += bands) {
-        const Dual bound = u ? u[r] : Dual(0);
-        const Dual x = minimised(column[sampled_row(r, run) * row_stride], maximize) -
-                       (bound < infinity<Dual>() ? bound : Dual(0));
-        least = x < least ? x : least;
-    }
-    lower_price(keys, c, size, least, bands, v);
-}
+#ifdef COMPUTED
+#include "start_computed.cuh"
+#else
+#include "start_matrix.cuh"
+#endif
 
 // What rows and columns are sorted by: the differences of two sampled columns' costs in every row, and of two sampled rows' in
 // every column.
 extern "C" __global__ void __launch_bounds__(THREADS)
-    sorting_keys(const Cost* cost, int64 row_stride, int64 maximize, int64 size, int64 run, int64 row, int64 other_row,
-                 int64 col, int64 other_col, double* row_keys, double* col_keys) {
-    const Cost *first = cost + sampled_row(row, run) * row_stride,
-               *second = cost + sampled_row(other_row, run) * row_stride;
+    sorting_keys(const Costs::Data* data, int64 pitch, int64 maximize, int64 size, int64 run, int64 row,
+                 int64 other_row, int64 col, int64 other_col, double* row_keys, double* col_keys) {
+    const Costs costs{data, pitch};
+    const int64 first = sampled_row(row, run), second = sampled_row(other_row, run);
     const int64 a = sampled_col(col, run), b = sampled_col(other_col, run);
     for (int64 k = static_cast<int64>(blockIdx.x) * kThreads + threadIdx.x; k < size; k += gridDim.x * kThreads) {
-        const Cost* mine = cost + k * row_stride;
-        row_keys[k] = static_cast<double>(minimised(mine[a], maximize) - minimised(mine[b], maximize));
-        col_keys[k] = static_cast<double>(minimised(first[k], maximize) - minimised(second[k], maximize));
+        const auto cost = [&](int64 i, int64 j) { return minimised(costs.at(i, j), maximize); };
+        row_keys[k] = static_cast<double>(cost(k, a) - cost(k, b));
+        col_keys[k] = static_cast<double>(cost(first, k) - cost(second, k));
     }
 }
 
 // rises[k]: from the price of the column that is k-th in order to the next one's, the middle of what neighbours allow.
 extern "C" __global__ void __launch_bounds__(THREADS)
-    price_rises(const Cost* cost, int64 row_stride, int64 maximize, int64 size, const int32* row_order,
+    price_rises(const Costs::Data* data, int64 pitch, int64 maximize, int64 size, const int32* row_order,
                 const int32* col_order, Dual* rises) {
+    const Costs costs{data, pitch};
     for (int64 k = static_cast<int64>(blockIdx.x) * kThreads + threadIdx.x; k + 1 < size; k += gridDim.x * kThreads) {
-        const Cost *here = cost + row_order[k] * row_stride, *next = cost + row_order[k + 1] * row_stride;
-        const int32 j = col_order[k], l = col_order[k + 1];
-        const Dual most = minimised(here[l], maximize) - minimised(here[j], maximize),
-                   least = minimised(next[l], maximize) - minimised(next[j], maximize);
+        const auto cost = [&](int32 i, int32 j) { return minimised(costs.at(i, j), maximize); };
+        const int32 here = row_order[k], next = row_order[k + 1], j = col_order[k], l = col_order[k + 1];
+        const Dual most = cost(here, l) - cost(here, j), least = cost(next, l) - cost(next, j);
         rises[k] = (most + least) / 2;
     }
 }

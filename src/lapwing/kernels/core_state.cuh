@@ -1,6 +1,6 @@
 // What the stages of the core method share on the GPU: the problem, and the state with its invariants.
 #pragma once
-#include "common.cuh"
+#include "costs.cuh"
 
 constexpr uint32 kListSize = 32;          // candidates of a row: one for each lane of the warp that works on it
 constexpr uint32 kTeamThreads = THREADS;  // of each block of the persistent kernel
@@ -42,8 +42,7 @@ using ListCost = ListCostOf<Cost>::type;
 // type holds it; its v begins at exit_cost(i) - prices[i], not 0, so that cost - v is the price to the last bit. No other
 // row can have an exit, so while it is free its v stays where it began, as that of any free column.
 struct Matrix {
-    const Cost* cost;  // [rows][row_stride], elements
-    int64 row_stride;
+    Costs costs;
     int32 rows, cols;
     bool maximize;
     const Dual* prices;  // [rows], as minimised, or null
@@ -59,9 +58,8 @@ struct Matrix {
     // As minimised; infinity for what row i must not have.
     __device__ Dual at(int32 i, int32 j) const {
         const int32 real = real_cols();
-        return j < real ? minimised(row(i)[j]) : j - real == i ? exit_cost(i) : infinity<Dual>();
+        return j < real ? minimised(costs.at(i, j)) : j - real == i ? exit_cost(i) : infinity<Dual>();
     }
-    __device__ const Cost* row(int32 i) const { return cost + i * row_stride; }
     __device__ Dual minimised(Cost c) const { return maximize ? -widened(c) : Dual(widened(c)); }
     // Not NaN, not infinite with the wrong sign, and not so large that sums overflow (cost_limit in cpp/include/lapwing/range.hpp).
     __device__ bool valid(Dual cost) const {
@@ -73,10 +71,6 @@ struct Matrix {
             const int64 limit = ((int64(1) << 62) - 1) / (2 * (int64(rows) + 1)) - 1;
             return cost >= -limit && cost <= limit;
         }
-    }
-    // Rows begin at 16-byte boundaries.
-    __device__ bool aligned() const {
-        return reinterpret_cast<uint64>(cost) % 16 == 0 && row_stride * sizeof(Cost) % 16 == 0;
     }
 };
 

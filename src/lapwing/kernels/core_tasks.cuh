@@ -134,10 +134,14 @@ LAPWING_NOINLINE __device__ void carry_out() {
         case Task::free_all: return free_all(team);
         case Task::rounds: return order.wide ? run_rounds<true>() : run_rounds<false>();
         case Task::refresh:
+#ifdef COMPUTED
+            return refresh_by_tiles(team.blocks, team.block(), order.count);
+#else
             for (uint32 at = team.block(); at < order.count; at += team.blocks) {
                 list_row<false>(settled(state.refresh_rows + at));
             }
             return;
+#endif
         case Task::derive_u: return derive_u(team, order.count, false);
         case Task::derive_u_refreshed: return derive_u(team, order.count, true);
         case Task::gather_free: return gather_free(team);

@@ -1,0 +1,93 @@
+// One row, read by a block: a matrix 16 bytes at a time where rows are aligned, computed costs one by one.
+#pragma once
+#include "core_state.cuh"
+
+#ifndef COMPUTED
+
+// Packs of 16 bytes that a thread has on their way at once; small costs have many prices.
+constexpr int32 kPacksAhead = sizeof(Cost) >= 4 ? 4 : sizeof(Cost);
+
+// The prices of a pack's columns. `frozen`: no one writes prices while the kernel runs, so that L1 may keep them.
+template <bool frozen>
+__device__ inline void load_prices(const Dual* from, Dual* to) {
+#pragma unroll
+    for (uint32 k = 0; k < Pack<Cost>::size; k += 2) {
+        using Two = longlong2;
+        const Two* two = reinterpret_cast<const Two*>(from + k);
+        const Two x = frozen ? *two : __ldcg(two);
+        memcpy(to + k, &x, 16);
+    }
+}
+
+// f(col, cost as minimised, cost - v) for this thread's share of row i. `frozen`: no one writes prices while the kernel runs.
+template <bool frozen, class F>
+__device__ void for_share(const State& state, int32 i, F f) {
+    constexpr int32 size = Pack<Cost>::size;
+    const Matrix& matrix = state.matrix;
+    const Cost* row = matrix.costs.row(i);
+    const int32 cols = matrix.real_cols(), packs = matrix.costs.aligned() ? cols / size : 0;
+    for (int32 base = threadIdx.x; base < packs; base += kPacksAhead * blockDim.x) {
+        Pack<Cost> pack[kPacksAhead];
+        Dual v[kPacksAhead][size];
+#pragma unroll
+        for (int32 a = 0; a < kPacksAhead; ++a) {
+            const int32 p = base + a * blockDim.x;
+            if (p >= packs) break;
+            pack[a] = load_pack(row + p * static_cast<int64>(size));
+            if (!frozen) load_prices<frozen>(state.v + p * size, v[a]);  // from afar, so early
+        }
+#pragma unroll
+        for (int32 a = 0; a < kPacksAhead; ++a) {
+            const int32 p = base + a * blockDim.x;
+            if (p >= packs) break;
+            if (frozen) load_prices<frozen>(state.v + p * size, v[a]);
+#pragma unroll
+            for (int32 k = 0; k < size; ++k) {
+                const Dual cost = matrix.minimised(pack[a].values[k]);
+                f(p * size + k, cost, cost - v[a][k]);
+            }
+        }
+    }
+    for (int32 j = packs * size + threadIdx.x; j < cols; j += blockDim.x) {
+        const Dual cost = matrix.minimised(row[j]);
+        f(j, cost, cost - __ldcg(state.v + j));
+    }
+    if (matrix.prices != nullptr && threadIdx.x == 0) {
+        const Dual cost = matrix.exit_cost(i);
+        if (cost < infinity<Dual>()) f(cols + i, cost, cost - __ldcg(state.v + cols + i));
+    }
+}
+
+// How many threads of a block, if there are so many, have a share of a row.
+__device__ inline uint32 sharing_threads(const Matrix& matrix) {
+    constexpr int32 size = Pack<Cost>::size;
+    const int32 tail = matrix.cols % size, packs = matrix.cols / size, shares = packs > tail ? packs : tail;
+    return matrix.costs.aligned() ? shares : matrix.cols;
+}
+
+#else
+
+template <bool frozen, class F>
+__device__ void for_share(const State& state, int32 i, F f) {
+    const Matrix& matrix = state.matrix;
+    const Costs costs = matrix.costs;
+    const Source source(costs.data);
+    const int64 index[1] = {costs.row(i)};
+    Source::Lines<1> line;
+    source.load(index, line);
+    const int32 cols = matrix.real_cols();
+    for (int32 j = threadIdx.x; j < cols; j += blockDim.x) {
+        Source::Position position;
+        Cost made[1];
+        source.load_position(costs.col(j), position);
+        source.costs(line, position, made);
+        const Dual cost = matrix.minimised(made[0]);
+        f(j, cost, cost - (frozen ? state.v[j] : __ldcg(state.v + j)));
+    }
+    if (matrix.prices != nullptr && threadIdx.x == 0) {
+        const Dual cost = matrix.exit_cost(i);
+        if (cost < infinity<Dual>()) f(cols + i, cost, cost - __ldcg(state.v + cols + i));
+    }
+}
+
+#endif
