@@ -20,7 +20,7 @@ from pathlib import Path
 from benchmarks.harness import ROOT, Report, output_path
 from lapwing.gpu import toolkit
 from lapwing.gpu.arrays import ITEM_BYTES, GpuArray, empty_array, row_major
-from lapwing.gpu.certify import Answer, Proof, prove_on_gpu
+from lapwing.gpu.certify import Answer, Proof, proof_of_matrix, prove_on_gpu
 from lapwing.gpu.device import Context
 from lapwing.gpu.launch import kernels
 from lapwing.gpu.programs import CERTIFICATE, FLOATS, INTEGERS
@@ -142,7 +142,7 @@ def certify(context: Context, dtype: str, n: int, layout: str) -> tuple[float, f
         any_array = empty_array(context, (1,), "uint8")
         cost = GpuArray(None, memory["cost"], (n, n), strides, dtype, 0, context.stream_handle, any_array.library)
         answer = Answer(memory["row_to_col"], memory["u"], memory["v"])
-        seconds = min(pass_seconds(Proof(context, cost, answer, False)) for _ in range(3))
+        seconds = min(pass_seconds(proof_of_matrix(context, cost, answer, False)) for _ in range(3))
         prove_on_gpu(context, cost, answer)
         return seconds, min(host_seconds(context, lambda: prove_on_gpu(context, cost, answer), 5) for _ in range(3))
 
@@ -150,7 +150,7 @@ def certify(context: Context, dtype: str, n: int, layout: str) -> tuple[float, f
 def pass_seconds(proof: Proof) -> float:
     """Seconds of the GPU for the pass over the matrix."""
     proof.memory.clear()
-    return gpu_seconds(proof.context, lambda: proof._launch_lines(proof.memory), 10)
+    return gpu_seconds(proof.context, lambda: proof.costs.launch_lines(proof.at), 10)
 
 
 def main() -> None:

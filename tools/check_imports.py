@@ -18,6 +18,7 @@ PACKAGE = Path(__file__).resolve().parent.parent / "src" / "lapwing"
 # stand here by name.
 STAGES = (
     ("errors", "_core"),
+    ("gpu.toolkit", "gpu.programs", "gpu.device", "gpu.arrays", "gpu.copies"),
     ("costs", "instances", "progress"),
     ("problem",),
     ("inputs",),
@@ -48,7 +49,8 @@ def imported_stages(path: Path) -> Iterator[tuple[int, str]]:
             base = parent[: len(parent) - node.level + 1] if node.level else []
             origin = ".".join([*base, *([node.module] if node.module else [])])
             # `from lapwing import inputs` names a stage in what is imported, `from lapwing.inputs import f` before it
-            modules = [f"{origin}.{alias.name}" for alias in node.names] if origin == "lapwing" else [origin]
+            packages = ("lapwing", "lapwing.gpu")
+            modules = [f"{origin}.{alias.name}" for alias in node.names] if origin in packages else [origin]
         else:
             continue
         for module in modules:

@@ -16,6 +16,7 @@ from lapwing import _core, inputs, on_gpu
 from lapwing.certificate import Certificate, prove, require_matching, require_proof
 from lapwing.costs.base import CostSource
 from lapwing.costs.dense import row_blocks
+from lapwing.costs.function import ON_GPU_ONLY, FunctionCost
 from lapwing.errors import (
     ArgumentError,
     DtypeError,
@@ -27,6 +28,7 @@ from lapwing.errors import (
 )
 from lapwing.gpu.arrays import is_gpu_array
 from lapwing.gpu.batch import solve_batch as solve_batch_on_gpu
+from lapwing.gpu.computed import is_computable
 from lapwing.gpu.device import device_count
 from lapwing.methods import METHODS, Answer, Hook, Start, run, solve_list, solve_stack
 from lapwing.plan import Plan, choose_device, make_plan
@@ -107,7 +109,8 @@ def solve(
     gpu, why = _place(cost, device, method)
     if gpu:
         maximize = inputs.check_flag(maximize, "maximize")
-        options = on_gpu.Options(maximize, unmatched_cost, start, certify, limit, watcher, why)
+        room = inputs.check_memory_limit(memory_limit)
+        options = on_gpu.Options(maximize, unmatched_cost, start, certify, limit, watcher, why, room)
         return on_gpu.solve_on_gpu(cost, gpu, options)
     problem = inputs.make_problem(cost, maximize, unmatched_cost, memory_limit)
     duals = _start(start, problem)
@@ -123,11 +126,13 @@ def _place(cost: Any, device: str | None, method: str) -> tuple[str, str]:
     if device is not None and not isinstance(device, str):
         raise DtypeError(f"device must be a string such as 'cuda:0', got {device!r}")
     if device == "cpu":
+        if isinstance(cost, FunctionCost):
+            raise ArgumentError(ON_GPU_ONLY)
         return "", ""
-    if isinstance(cost, CostSource) and device is not None:
+    if isinstance(cost, CostSource) and device is not None and not is_computable(cost):
         if device == "auto":
-            return "", "CPU: sources of lapwing.costs are solved there so far"
-        raise ArgumentError("a source of lapwing.costs is solved on the CPU so far: leave device= out")
+            return "", "CPU: what supplies these costs is there"
+        raise ArgumentError("costs from a callback or a file are solved on the CPU: leave device= out")
     if _is_on_gpu(cost):
         gpu, why = "cuda" if device in (None, "auto") else device, ""
     elif device == "auto":
@@ -149,8 +154,10 @@ def _usable_gpus() -> int:
 
 
 def _is_on_gpu(cost: Any) -> bool:
-    """Whether costs are in a GPU's memory."""
-    if isinstance(cost, (np.ndarray, list, tuple, CostSource)):
+    """Whether costs are in a GPU's memory, or are computed there from what is."""
+    if isinstance(cost, CostSource):
+        return cost.home is not None or isinstance(cost, FunctionCost)
+    if isinstance(cost, (np.ndarray, list, tuple)):
         return False
     return is_gpu_array(cost)
 
@@ -280,7 +287,9 @@ def plan(
     gpu, why = _place(cost, device, method)
     if gpu:
         maximize = inputs.check_flag(maximize, "maximize")
-        return on_gpu.plan_on_gpu(cost, gpu, on_gpu.Options(maximize, unmatched_cost, start, why=why))
+        room = inputs.check_memory_limit(memory_limit)
+        options = on_gpu.Options(maximize, unmatched_cost, start, why=why, memory_limit=room)
+        return on_gpu.plan_on_gpu(cost, gpu, options)
     problem = inputs.make_problem(cost, maximize, unmatched_cost, memory_limit)
     return _plan(problem, method, threads, _start(start, problem) is not None, why)
 

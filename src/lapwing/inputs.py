@@ -48,7 +48,7 @@ def make_problem(
     ArgumentError, DtypeError, RangeError
     """
     maximize = check_flag(maximize, "maximize")
-    limit = None if memory_limit is None else as_bytes(memory_limit, "memory_limit")
+    limit = check_memory_limit(memory_limit)
     prices = None
     if isinstance(cost, np.memmap) and cost.ndim == 2 and cost.nbytes > (physical_limit() if limit is None else limit):
         cost = streamed(cost, physical_limit() if limit is None else limit)
@@ -321,6 +321,11 @@ def check_threads(threads: SupportsIndex | None) -> int | None:
     if count < 1:
         raise ArgumentError(f"threads must be at least 1, got {count}; leave it out to use all processors")
     return min(count, MAX_LINES)
+
+
+def check_memory_limit(given: int | str | None) -> int | None:
+    """Bytes, if there is a limit."""
+    return None if given is None else as_bytes(given, "memory_limit")
 
 
 def check_time_limit(seconds: float | None) -> float:

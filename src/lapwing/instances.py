@@ -28,9 +28,12 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
+from lapwing.costs.base import CostSource
+from lapwing.costs.function import cuda_source
+from lapwing.costs.points import squared_euclidean
 from lapwing.errors import ArgumentError
 
-__all__ = ["CLASSES", "block", "generate", "points"]
+__all__ = ["CLASSES", "block", "computed", "generate", "points"]
 
 #: The classes; an argument after a colon scales `int` (default 1) and sets the rank of `lowrank` (default 1).
 CLASSES: Final = ("uniform", "int:R", "geometric", "disjoint", "lowrank:K", "sanity")
@@ -43,6 +46,18 @@ _SEED_XOR = _U64(0x5851F42D4C957F2D)
 _COLUMN_FACTOR = _U64(0xD1342543DE82EF95)
 _COLUMN_OFFSET = _U64(0x2545F4914F6CDD1D)
 _TAG_STEP = 0x1000003
+# The class "uniform", on a GPU; row and column as they are hashed here.
+_UNIFORM_SOURCE = """
+__device__ unsigned long long mix(unsigned long long z) {
+    z += 0x9E3779B97F4A7C15ull;
+    z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9ull;
+    z = (z ^ z >> 27) * 0x94D049BB133111EBull;
+    return z ^ z >> 31;
+}
+__device__ double cost(const Arrays& in, long long i, long long j) {
+    return (mix(in.row_keys[i] ^ in.col_keys[j]) >> 11) * 0x1p-53;
+}
+"""
 _TILE_BYTES = 1 << 18  # a tile and its one temporary stay in the second-level cache
 
 
@@ -154,6 +169,28 @@ def points(
         y[~second, 1] += 1.0
         y[second, 0] += 1.0
     return x, y
+
+
+def computed(cls: str, n: int, seed: int = 0, *, cols: int | None = None, dtype: DTypeLike = np.float64) -> CostSource:
+    """An instance whose costs are computed whenever they are read, for sizes that no memory holds.
+
+    Parameters
+    ----------
+    cls : {"uniform", "geometric", "disjoint"}
+        "uniform" is computed on a GPU only.
+    n, seed, cols
+        As in `generate`.
+    dtype : float32 or float64
+        Of uniform costs, to which they are rounded, as `generate` does; of points, whose distances are computed in it:
+        with float32 another instance than `generate` makes.
+    """
+    if cls != "uniform":
+        x, y = points(cls, n, seed, cols=cols)
+        return squared_euclidean(x.astype(dtype), y.astype(dtype))
+    _check_seed(seed)
+    rows, columns = np.arange(n), np.arange(n if cols is None else cols)
+    keys = {"row_keys": _row_key(seed, rows), "col_keys": _col_key(columns)}
+    return cuda_source(_UNIFORM_SOURCE, shape=(len(rows), len(columns)), arrays=keys, dtype=dtype)
 
 
 def _parse(cls: str, n: int) -> tuple[str, int]:

@@ -15,18 +15,31 @@ from numpy.typing import NDArray
 
 from lapwing import inputs
 from lapwing.certificate import Certificate, prove, require_matching, require_proof
+from lapwing.costs.base import CostSource
 from lapwing.errors import ArgumentError
 from lapwing.gpu.arrays import GpuArray, empty_array, is_gpu_array, row_major, view_array
-from lapwing.gpu.certify import SUMMARY_BYTES, Answer, Proof
+from lapwing.gpu.certify import SUMMARY_BYTES, Answer, Proof, proof_of_computed, proof_of_matrix
+from lapwing.gpu.computed import Computed
+from lapwing.gpu.computed import placed as placed_source
+from lapwing.gpu.computed import upload as upload_computed
 from lapwing.gpu.copies import read, write
 from lapwing.gpu.core import INFEASIBLE, INVALID, OPENING, OPTIMAL, REPORT_BYTES, CoreSolve, Outputs, Report, nothing
 from lapwing.gpu.core_errors import invalid_cost, no_assignment
 from lapwing.gpu.core_start import Start
 from lapwing.gpu.device import Context, shared_context
 from lapwing.gpu.exits import Exits
+from lapwing.gpu.launch import preload
 from lapwing.gpu.orient import View, orient
+from lapwing.gpu.plan import plan_computed
 from lapwing.gpu.plan import plan_on_gpu as make_gpu_plan
-from lapwing.gpu.programs import FLOATS, INTEGERS
+from lapwing.gpu.programs import (
+    COMPUTED_CERTIFICATE,
+    COMPUTED_CORE,
+    COMPUTED_START,
+    FLOATS,
+    INTEGERS,
+    TEXT,
+)
 from lapwing.gpu.upload import placed, upload
 from lapwing.gpu.watch import TimeIsUpError, Watch
 from lapwing.methods.base import answer_empty, inverse
@@ -48,6 +61,8 @@ class Options:
     progress : bool or function
     why : str
         Why a GPU was chosen, if the user did not.
+    memory_limit : int or None
+        Bytes of the GPU's memory that may be taken, if not all.
     """
 
     maximize: bool = False
@@ -57,6 +72,7 @@ class Options:
     time_limit: float = math.inf
     progress: bool | Callable[..., object] = False
     why: str = ""
+    memory_limit: int | None = None
 
 
 def solve_on_gpu(cost: Any, device: str, options: Options) -> Result:
@@ -65,19 +81,54 @@ def solve_on_gpu(cost: Any, device: str, options: Options) -> Result:
     Arrays come back in the library of the costs, on their GPU; as NumPy arrays if the costs were on the host.
     """
     deadline = time.perf_counter() + options.time_limit
+    if isinstance(cost, CostSource):
+        with _context_of(cost, device) as context:
+            plan = _plan_computed(context, cost, options)
+            computed = upload_computed(context, cost, cost.home)
+            choice = {"COST": computed.dtype, TEXT: computed.recipe.text}
+            programs = (COMPUTED_CORE, COMPUTED_START, COMPUTED_CERTIFICATE)
+            preload(context, [(program, program.variant(**choice)) for program in programs])
+            return _Solve(context, computed, cost.home, options, plan, deadline).run()
     with _placed(cost, device, options) as (context, given, host):
         plan = _plan(context, given, host, options)
         if host is not None:
             given = upload(context, host)
-        return _Solve(context, given, host is None, options, plan, deadline).run()
+        return _Solve(context, given, given if host is None else None, options, plan, deadline).run()
 
 
 def plan_on_gpu(cost: Any, device: str, options: Options) -> Plan:
     """What `solve_on_gpu` would do."""
+    if isinstance(cost, CostSource):
+        if options.start is not None:
+            _checked_start(options.start, cost.shape)
+        with _context_of(cost, device) as context:
+            return _plan_computed(context, cost, options)
     with _placed(cost, device, options) as (context, given, host):
         if options.start is not None:
             _checked_start(options.start, given.shape)
         return _plan(context, given, host, options)
+
+
+def _context_of(source: CostSource, device: str) -> Context:
+    """The GPU that is to compute a source's costs."""
+    ordinal, home = _ordinal(device), source.home
+    if home is None:
+        return shared_context(ordinal, 0)
+    if device not in ("cuda", f"cuda:{home.ordinal}"):
+        raise ArgumentError(
+            f"device={device!r}, but the points are on GPU {home.ordinal}: move them, or leave device out"
+        )
+    return shared_context(home.ordinal, home.stream)
+
+
+def _plan_computed(context: Context, source: CostSource, options: Options) -> Plan:
+    home = source.home
+
+    def free_bytes() -> int:
+        return context.free_bytes() + (0 if home is None else home.library.kept_bytes(home.ordinal))
+
+    priced, limit = options.unmatched_cost is not None, options.memory_limit
+    return plan_computed(placed_source(source), priced, context.info, free_bytes, options.why, limit)
 
 
 @contextmanager
@@ -110,19 +161,25 @@ def _plan(context: Context, given: GpuArray, host: NDArray[Any] | None, options:
         return context.free_bytes() + given.library.kept_bytes(given.ordinal)
 
     priced = options.unmatched_cost is not None
-    return make_gpu_plan(given, priced, host is not None, context.info, free_bytes, options.why)
+    limit = options.memory_limit
+    return make_gpu_plan(given, priced, host is not None, context.info, free_bytes, options.why, limit)
 
 
 class _Solve:
     """One solve."""
 
     def __init__(
-        self, context: Context, cost: GpuArray, stay: bool, options: Options, plan: Plan, deadline: float
+        self,
+        context: Context,
+        cost: GpuArray | Computed,
+        like: GpuArray | None,
+        options: Options,
+        plan: Plan,
+        deadline: float,
     ) -> None:
-        self.context, self.cost, self.stay = context, cost, stay
+        self.context, self.cost, self.like = context, cost, like  # like: in whose library the answer is given
         self.options, self.plan, self.deadline = options, plan, deadline
         self.maximize = options.maximize
-        self.like = cost if stay else None
         self.integer = cost.dtype in INTEGERS
 
     def run(self) -> Result:
@@ -148,7 +205,7 @@ class _Solve:
         starter = Start(self.context, watch, self.like)
         concluded: list[tuple[Outputs, Proof | None]] = []
 
-        def conclude() -> None:  # while the GPU solves; in vain, but soon over, if it does not come to its end
+        def conclude() -> None:
             if not concluded:
                 outputs = self._outputs(view)
                 proof = self._proof(view, outputs, exits, watch) if self.options.certify else None
@@ -158,7 +215,8 @@ class _Solve:
             if proof is not None:
                 proof.start()
 
-        solve.after_launch = conclude
+        if isinstance(self.cost, GpuArray):  # while the GPU solves; in vain, but soon over, if that does not end well
+            solve.after_launch = conclude
         try:
             report = starter.run_from(solve, OPENING) if self._fill_start(solve, view) else starter.run(solve)
         except TimeIsUpError:
@@ -169,10 +227,13 @@ class _Solve:
             raise invalid_cost(view, solve, report.invalid_row)
         if report.status == INFEASIBLE:
             raise no_assignment(view, solve)
-        outputs, proof = concluded[0]
         optimal = report.status == OPTIMAL
         if not optimal:
-            outputs, proof = self._interrupted(view, solve, report, outputs, exits, watch)
+            outputs, proof = self._interrupted(view, solve, report, exits, watch)
+        else:
+            if not concluded:
+                conclude()
+            outputs, proof = concluded[0]
         solved = time.perf_counter()
         if optimal:
             watch.finish(view.matrix.rows, lambda: self._picked_sum(solve) * (-1 if self.maximize else 1))
@@ -193,7 +254,7 @@ class _Solve:
             u=self._given_back(u),
             v=self._given_back(v),
             certificate=certificate,
-            statistics=_statistics(report, starter) | timed,
+            statistics=_statistics(report, starter, solve) | timed,
             status="optimal" if optimal else "time_limit",
             plan=self.plan,
             lower_bound=bound,
@@ -226,12 +287,16 @@ class _Solve:
     def _proof(self, view: View, outputs: Outputs, exits: Exits | None, watch: Watch) -> Proof:
         u, v, row_to_col, _ = outputs.oriented(view.transposed)
         answer = Answer(row_to_col.pointer, u.pointer, v.pointer, 0 if exits is None else exits.pointer)
-        return Proof(self.context, self.cost, answer, self.maximize, watch.mail(REPORT_BYTES, SUMMARY_BYTES))
+        mail = watch.mail(REPORT_BYTES, SUMMARY_BYTES)
+        if isinstance(self.cost, GpuArray):
+            return proof_of_matrix(self.context, self.cost, answer, self.maximize, mail)
+        return proof_of_computed(self.context, self.cost, answer, self.maximize, self.like, watch.wait, mail)
 
     def _interrupted(
-        self, view: View, solve: CoreSolve, report: Report, outputs: Outputs, exits: Exits | None, watch: Watch
+        self, view: View, solve: CoreSolve, report: Report, exits: Exits | None, watch: Watch
     ) -> tuple[Outputs, Proof | None]:
         """The matching that there is, with the duals of the best bound."""
+        outputs = self._outputs(view)
         solve.deliver(outputs)
         if solve.improve_duals(report):
             better = self._outputs(view)
@@ -264,7 +329,7 @@ class _Solve:
         answer = answer_empty(problem)
         certificate = prove(problem, answer.row_to_col, answer.u, answer.v, 1) if options.certify else None
         result = make_result(problem, self.plan, answer, certificate)
-        if not self.stay:
+        if self.like is None:
             return result
         return Result(
             row_to_col=self._uploaded(result.row_to_col),
@@ -292,12 +357,13 @@ class _Solve:
         return read(self.context, array.pointer, math.prod(array.shape), array.dtype)
 
     def _given_back(self, array: GpuArray) -> Any:
-        return array.library.handed_over(self.context, array) if self.stay else self._host(array)
+        return array.library.handed_over(self.context, array) if self.like is not None else self._host(array)
 
 
-def _statistics(report: Report, start: Start) -> dict[str, float]:
+def _statistics(report: Report, start: Start, solve: CoreSolve) -> dict[str, float]:
     names = ("phases", "rounds", "offers", "searches", "steps", "scans", "refreshes", "full_rows", "left")
-    return {name: float(getattr(report, name)) for name in names} | {"levels": float(start.levels)}
+    counted = {"levels": float(start.levels), "listings": float(solve.listings)}
+    return {name: float(getattr(report, name)) for name in names} | counted
 
 
 def _checked_start(start: Any, shape: tuple[int, ...]) -> tuple[NDArray[Any], NDArray[Any]]:

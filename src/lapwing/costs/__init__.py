@@ -5,6 +5,7 @@ Each function makes a *cost source*: `lapwing.solve`, `lapwing.plan` and `lapwin
 
 from __future__ import annotations
 
+from lapwing.costs.function import FunctionCost, cuda_source
 from lapwing.costs.points import (
     PointCost,
     cosine,
@@ -18,9 +19,11 @@ from lapwing.costs.points import (
 from lapwing.costs.rows import RowCost, rows
 
 __all__ = [
+    "FunctionCost",
     "PointCost",
     "RowCost",
     "cosine",
+    "cuda_source",
     "euclidean",
     "haversine",
     "inner_product",

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
+
+from lapwing.gpu.arrays import GpuArray
 
 CostArray = NDArray[Any]
 
@@ -18,6 +22,22 @@ Tier = Literal["dense", "computed", "rows", "streamed"]
 
 _INT64: np.dtype[Any] = np.dtype(np.int64)
 _FLOAT64: np.dtype[Any] = np.dtype(np.float64)
+
+
+@dataclass(frozen=True, eq=False)
+class CudaFunction:
+    """What computes costs on a GPU.
+
+    Attributes
+    ----------
+    text : str
+        CUDA C++ with ``__device__ T cost(const Arrays& in, long long i, long long j)``.
+    arrays : name -> C-contiguous array, of the host or of a GPU, int or float
+        The members of ``in``.
+    """
+
+    text: str
+    arrays: Mapping[str, int | float | NDArray[Any] | GpuArray]
 
 
 class CostSource(ABC):
@@ -61,6 +81,16 @@ class CostSource(ABC):
     def held_bytes(self) -> int:
         """What the source itself keeps in memory, beside what it was made from."""
         return 0
+
+    @property
+    def home(self) -> GpuArray | None:
+        """An array like those that the source was made from, if these are on a GPU: there it is solved."""
+        return None
+
+    @property
+    def cuda_function(self) -> CudaFunction | None:
+        """What computes it on a GPU, unless the GPU's own code knows how."""
+        return None
 
     @abstractmethod
     def compiled(self, transposed: bool) -> Any:

@@ -20,6 +20,8 @@ from lapwing import _core
 from lapwing.costs.base import MAX_LINES, CostArray, CostSource, Tier
 from lapwing.costs.sparse import EXACT_FLOAT64
 from lapwing.errors import ArgumentError, DtypeError, RangeError
+from lapwing.gpu.arrays import GpuArray, is_gpu_array, view_array
+from lapwing.gpu.copies import read_array
 
 _SMALL_FLOATS = ("float16", "float32", "bfloat16")  # exact in float32
 _ROOM = 2.0  # for the rounding of a cost, and of the bound on it
@@ -57,10 +59,13 @@ class PointCost(CostSource):
     ----------
     terms : tuple of Term
         Of one dtype and shape; their weighted costs are added in this order.
+    home : GpuArray or None
+        Of which library and GPU the points were, without their memory.
     """
 
     tier: ClassVar[Tier] = "computed"
     terms: tuple[Term, ...]
+    home: GpuArray | None = None
 
     def __post_init__(self) -> None:
         largest = _ROOM * sum(abs(term.weight) * term.largest for term in self.terms)
@@ -80,7 +85,7 @@ class PointCost(CostSource):
         return f"<lapwing.costs.PointCost: {self.shape[0]} x {self.shape[1]} {self.dtype}, {names}>"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return PointCost, (self.terms,)
+        return PointCost, (self.terms,)  # at home on the host
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -126,8 +131,9 @@ def squared_euclidean(X: Any, Y: Any) -> PointCost:
     Parameters
     ----------
     X, Y : (m, d) and (n, d) real, finite
-        The points of the rows and of the columns, copied. float16 and float32 are computed with in float32, float64 and
-        integers (which must be exact there) in float64; of two dtypes the wider one counts.
+        The points of the rows and of the columns, copied; where they are on a GPU, the problem is solved there.
+        float16 and float32 are computed with in float32, float64 and integers (which must be exact there) in float64;
+        of two dtypes the wider one counts.
 
     Returns
     -------
@@ -143,8 +149,8 @@ def squared_euclidean(X: Any, Y: Any) -> PointCost:
     Differences are formed before they are squared, so nothing cancels however far the points are from the origin; but
     coordinates keep their own rounding, so shift float32 points to their centre before you round them to float32.
     """
-    x, y = _points(X, Y)
-    return _source("squared_euclidean", x, y, _sum_of_squares(x, y))
+    x, y, home = _points(X, Y)
+    return _source("squared_euclidean", x, y, _sum_of_squares(x, y), home)
 
 
 def euclidean(X: Any, Y: Any) -> PointCost:
@@ -152,9 +158,9 @@ def euclidean(X: Any, Y: Any) -> PointCost:
 
     Parameters, returns and raises as `squared_euclidean`.
     """
-    x, y = _points(X, Y)
+    x, y, home = _points(X, Y)
     squared = _sum_of_squares(x, y)
-    return _source("euclidean", x, y, max(squared, math.sqrt(squared)))
+    return _source("euclidean", x, y, max(squared, math.sqrt(squared)), home)
 
 
 def minkowski(X: Any, Y: Any, p: float) -> PointCost:
@@ -166,7 +172,7 @@ def minkowski(X: Any, Y: Any, p: float) -> PointCost:
         At least 1; 1 is the Manhattan distance, 2 the Euclidean, `math.inf` the largest difference. Others are computed
         with the C library's `pow`, a hundred times slower.
     """
-    x, y = _points(X, Y)
+    x, y, home = _points(X, Y)
     try:
         power = float(p)
     except (TypeError, ValueError):
@@ -174,17 +180,17 @@ def minkowski(X: Any, Y: Any, p: float) -> PointCost:
     if not power >= 1:
         raise ArgumentError(f"p must be at least 1, got {p}: below, it is no distance")
     if power == 2:
-        return euclidean(x, y)
+        return euclidean(X, Y)
     spans = _spans(x, y)
     if power == 1:
-        return _source("manhattan", x, y, sum(spans))
+        return _source("manhattan", x, y, sum(spans), home)
     if power == math.inf:
-        return _source("chebyshev", x, y, max(spans, default=0.0))
+        return _source("chebyshev", x, y, max(spans, default=0.0), home)
     try:
         largest = sum(span**power for span in spans)
     except OverflowError:
         largest = math.inf
-    return _source("minkowski", x, y, max(largest, sum(spans)), power)
+    return _source("minkowski", x, y, max(largest, sum(spans)), home, power)
 
 
 def inner_product(X: Any, Y: Any) -> PointCost:
@@ -192,8 +198,9 @@ def inner_product(X: Any, Y: Any) -> PointCost:
 
     Parameters, returns and raises as `squared_euclidean`.
     """
-    x, y = _points(X, Y)
-    return _source("inner_product", x, y, sum(a * b for a, b in zip(_largest(x), _largest(y), strict=True)))
+    x, y, home = _points(X, Y)
+    largest = sum(a * b for a, b in zip(_largest(x), _largest(y), strict=True))
+    return _source("inner_product", x, y, largest, home)
 
 
 def cosine(X: Any, Y: Any) -> PointCost:
@@ -204,8 +211,8 @@ def cosine(X: Any, Y: Any) -> PointCost:
     Parameters, returns and raises as `squared_euclidean`; a point at the origin has no direction and is an
     `ArgumentError`.
     """
-    x, y = _points(X, Y)
-    return _source("cosine", _directions(x, "X"), _directions(y, "Y"), 4.0)
+    x, y, home = _points(X, Y)
+    return _source("cosine", _directions(x, "X"), _directions(y, "Y"), 4.0, home)
 
 
 def haversine(X: Any, Y: Any) -> PointCost:
@@ -222,8 +229,8 @@ def haversine(X: Any, Y: Any) -> PointCost:
 
     Returns and raises as `squared_euclidean`.
     """
-    x, y = _points(X, Y)
-    return _source("great_circle", _on_sphere(x, "X"), _on_sphere(y, "Y"), 5.0)
+    x, y, home = _points(X, Y)
+    return _source("great_circle", _on_sphere(x, "X"), _on_sphere(y, "Y"), 5.0, home)
 
 
 def weighted(*terms: Any) -> PointCost:
@@ -258,23 +265,36 @@ def weighted(*terms: Any) -> PointCost:
         weight = _as_weight(given)
         gathered += [replace(term, weight=term.weight * weight) for term in source.terms]
     dtype = np.result_type(*(term.x.dtype for term in gathered))
-    return PointCost(tuple(_in_dtype(term, dtype) for term in gathered))
+    homes = [source.home for source in terms[::2] if source.home is not None]
+    if len({home.ordinal for home in homes}) > 1:
+        raise ArgumentError("weighted got points on several GPUs: move them to one")
+    return PointCost(tuple(_in_dtype(term, dtype) for term in gathered), homes[0] if homes else None)
 
 
 # --- points of any kind ---------------------------------------------------------------------------
 
 
-def _points(given_x: Any, given_y: Any) -> tuple[CostArray, CostArray]:
-    """Two sets of points of one dtype and dimension, copied."""
+def _points(given_x: Any, given_y: Any) -> tuple[CostArray, CostArray, GpuArray | None]:
+    """Two sets of points of one dtype and dimension, copied to the host, and where they are at home."""
     x, y = _as_points(given_x, "X"), _as_points(given_y, "Y")
     if x.shape[1] != y.shape[1]:
         raise ArgumentError(f"X and Y must have the same number of dimensions, got shapes {x.shape} and {y.shape}")
     small = all(points.dtype.name in _SMALL_FLOATS for points in (x, y))
     dtype = np.dtype(np.float32 if small else np.float64)
-    return _frozen(x.astype(dtype)), _frozen(y.astype(dtype))
+    return _frozen(x.astype(dtype)), _frozen(y.astype(dtype)), _home(given_x, given_y)
+
+
+def _home(given_x: Any, given_y: Any) -> GpuArray | None:
+    """Where points on a GPU are."""
+    arrays = [view_array(given) for given in (given_x, given_y) if is_gpu_array(given)]
+    if len({array.ordinal for array in arrays}) > 1:
+        raise ArgumentError("X and Y are on different GPUs: move them to one")
+    return replace(arrays[0], owner=None, pointer=0) if arrays else None
 
 
 def _as_points(given: Any, name: str) -> CostArray:
+    if is_gpu_array(given):
+        given = read_array(view_array(given))
     try:
         points = np.asarray(given)
     except (TypeError, ValueError) as error:
@@ -306,8 +326,10 @@ def _frozen(points: CostArray) -> CostArray:
     return points
 
 
-def _source(metric: str, x: CostArray, y: CostArray, largest: float, power: float = 1.0) -> PointCost:
-    return PointCost((Term(metric, x, y, power, 1.0, largest),))
+def _source(
+    metric: str, x: CostArray, y: CostArray, largest: float, home: GpuArray | None, power: float = 1.0
+) -> PointCost:
+    return PointCost((Term(metric, x, y, power, 1.0, largest),), home)
 
 
 def _spans(x: CostArray, y: CostArray) -> list[float]:

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from lapwing.gpu import toolkit
-from lapwing.gpu.compile import compile_program, program_options, source_text
+from lapwing.gpu.compile import compile_program, program_options, program_text
 from lapwing.gpu.programs import Program, Variant
 
 _DIGEST_BYTES = 32
@@ -50,7 +50,7 @@ def cached_program(program: Program, variant: Variant, architecture: int) -> byt
     """
     utils = toolkit.core().utils
     key = utils.make_program_cache_key(
-        code=source_text(program.source),
+        code=program_text(program, variant),
         code_type="c++",
         options=program_options(program, variant, architecture),
         target_type="cubin",

@@ -10,6 +10,7 @@ Cost: every matrix element is read once; 4 bytes a column and 8 a line of scratc
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,24 +20,22 @@ from numpy.typing import NDArray
 from lapwing._core import ABSENT
 from lapwing.certificate import Certificate, Number, assemble
 from lapwing.errors import InvalidCostError
-from lapwing.gpu.arrays import ITEM_BYTES, GpuArray
+from lapwing.gpu.arrays import GpuArray
+from lapwing.gpu.certify_costs import ComputedPass, CostPass, MatrixPass, Vectors
+from lapwing.gpu.computed import Computed
 from lapwing.gpu.copies import fetch, read
 from lapwing.gpu.device import Context
-from lapwing.gpu.launch import Kernel, kernels
 from lapwing.gpu.programs import CERTIFICATE, INTEGERS
 from lapwing.gpu.workspace import Workspace
 
 _THREADS = CERTIFICATE.constants["THREADS"]
-_LOAD_BYTES = 16  # of a lane
-_STRIDED_WIDTH = 4  # costs that a thread of certify_strided takes of a line
-_LINES = (4, 32)  # that a thread takes: a multiple of the first (kInFlight), at most the second
-_BLOCKS_A_PROCESSOR = 12  # to aim at: four waves
 _VECTOR_BLOCKS = 128  # at most
 _FINEST = 1 << 1074  # 1 over the smallest double
 SUMMARY_BYTES = 4096  # room for the words of the longest summary
 
 # The words of the summary, and the names of faults by stage and kind (kernels/certificate.cu).
 _FAULT, _INVALID_COST, _PLACE, _TOTALS = range(4)
+_SCRATCH = ("violations", "summary", "owners")  # the last of Vectors
 _MATCHING_FAULTS = ("column_range", "column_twice", "forbidden_pair")
 _EVERY_BIT = (1 << 64) - 1
 
@@ -74,51 +73,73 @@ def prove_on_gpu(context: Context, cost: GpuArray, answer: Answer, maximize: boo
     InvalidCostError
         If a cost is NaN or infinite with the wrong sign.
     """
-    proof = Proof(context, cost, answer, maximize)
+    proof = proof_of_matrix(context, cost, answer, maximize)
     proof.start()
     return proof.finish()
 
 
+def proof_of_matrix(
+    context: Context, cost: GpuArray, answer: Answer, maximize: bool, mail: NDArray[np.uint8] | None = None
+) -> Proof:
+    """See `prove_on_gpu`."""
+    tall = not answer.prices and cost.shape[0] > cost.shape[1]
+    return Proof(MatrixPass(context, cost, maximize, tall), cost.dtype, answer, mail)
+
+
+def proof_of_computed(
+    context: Context,
+    cost: Computed,
+    answer: Answer,
+    maximize: bool,
+    like: GpuArray | None,
+    wait: Callable[[], None],
+    mail: NDArray[np.uint8] | None = None,
+) -> Proof:
+    """The same for computed costs, whose pass comes in parts; `wait` is called between them."""
+    return Proof(ComputedPass(context, cost, maximize, like, wait), cost.dtype, answer, mail)
+
+
 class Proof:
-    """One certificate in the making; see `prove_on_gpu`.
+    """One certificate in the making.
 
     What the kernels find comes to `mail`, SUMMARY_BYTES of pinned host memory, so that `start` need not wait.
+
+    Parameters
+    ----------
+    costs : CostPass
+    dtype : str
+        Of the costs.
+    answer : Answer
     """
 
-    def __init__(
-        self,
-        context: Context,
-        cost: GpuArray,
-        answer: Answer,
-        maximize: bool,
-        mail: NDArray[np.uint8] | None = None,
-    ) -> None:
-        self.context, self.cost, self.answer, self.maximize = context, cost, answer, maximize
-        self.rows, self.cols = cost.shape
+    def __init__(self, costs: CostPass, dtype: str, answer: Answer, mail: NDArray[np.uint8] | None) -> None:
+        self.context, self.costs, self.answer, self.maximize = costs.context, costs, answer, costs.maximize
+        self.rows, self.cols = costs.rows, costs.cols
         self.tall = not answer.prices and self.rows > self.cols
-        self.integer = cost.dtype in INTEGERS
+        self.integer = dtype in INTEGERS
         self.limbs = 2 if self.integer else 66  # of an exact sum
-        # A line is a row, or a column if the costs of a column are closer together in memory.
-        row_stride, col_stride = map(abs, cost.strides)
-        self.by_columns = row_stride < col_stride or (row_stride == col_stride and self.tall)
-        self.lines = self.cols if self.by_columns else self.rows
-        self.line_stride, self.position_stride = cost.strides[::-1] if self.by_columns else cost.strides
-        self.duals = (answer.v, answer.u) if self.by_columns else (answer.u, answer.v)
-        self.kernels = kernels(context, CERTIFICATE, CERTIFICATE.variant(COST=cost.dtype))
-
         self.blocks = min(-(-max(self.rows, self.cols) // _THREADS), _VECTOR_BLOCKS)
         self.words = _TOTALS + 3 * self.limbs + 2 + 2 * self.blocks
-        sizes = {"summary": (self.words, "int64"), "violations": (self.lines, "int64"), "owners": (self.cols, "uint32")}
-        self.memory = Workspace(context, sizes, cost)
+        sizes = {
+            "summary": (self.words, "int64"),
+            "violations": (costs.lines, "int64"),
+            "owners": (self.cols, "uint32"),
+        }
+        self.memory = Workspace(self.context, sizes, costs.like)
+        self.at = Vectors(answer.row_to_col, answer.u, answer.v, *(self.memory[name] for name in _SCRATCH))
         mail = np.empty(SUMMARY_BYTES, np.uint8) if mail is None else mail
         self.summary = mail[: 8 * self.words].view(np.int64)
 
     def start(self) -> None:
         """Launch all that it takes, in the order of the stream; may be called again."""
         self.memory.clear()
-        self._launch_lines(self.memory)
-        self._launch_vectors(self.memory, self.blocks)
-        fetch(self.context, self.memory["summary"], self.summary)
+        self.costs.launch_lines(self.at)
+        self.costs.kernels["certify_vectors"].launch(
+            self.context, self.blocks, _THREADS,
+            *self.costs.of_vectors, self.at.row_to_col, self.at.u, self.at.v, self.answer.prices, self.at.owners,
+            self.at.violations, self.costs.lines, self.at.summary,
+        )  # fmt: skip
+        fetch(self.context, self.at.summary, self.summary)
 
     def finish(self) -> Certificate:
         """Wait for it."""
@@ -126,43 +147,8 @@ class Proof:
         summary = self.summary.tolist()
         fault = self._fault(summary)
         worst, place = self._worst(summary[-2 * self.blocks :])
-        at = self._violation_at(self.memory, place) if worst else (-1, -1)
+        at = self._violation_at(place) if worst else (-1, -1)
         return self._assemble(summary, fault, worst, at)
-
-    # --- launches -----------------------------------------------------------------------------------------------------
-
-    def _launch_lines(self, memory: Workspace) -> None:
-        kernel, width = self._line_kernel()
-        positions = self.rows + self.cols - self.lines
-        across = min(1 << (-(-positions // width) - 1).bit_length(), _THREADS)
-        tiles = -(-positions // (across * width))
-        sides = _THREADS // across
-        least, most = _LINES
-        wanted = self.lines * tiles / (sides * _BLOCKS_A_PROCESSOR * self.context.info.processors)
-        each = min(max(least, math.ceil(wanted / least) * least), most)
-        grid = tiles * -(-self.lines // (sides * each))
-        kernel.launch(
-            self.context, grid, _THREADS,
-            self.cost.pointer, self.lines, positions, self.line_stride, self.position_stride, int(self.maximize),
-            *self.duals, memory["violations"], memory["summary"], across, each,
-            self.answer.row_to_col, self.rows, self.cols, memory["owners"],
-        )  # fmt: skip
-
-    def _line_kernel(self) -> tuple[Kernel, int]:
-        """The kernel that reads 16 bytes at once, if every line allows it, and how many costs a thread takes."""
-        itemsize = ITEM_BYTES[self.cost.dtype]
-        if self.position_stride == 1 and (self.cost.pointer | self.line_stride * itemsize) % _LOAD_BYTES == 0:
-            return self.kernels["certify_packed"], _LOAD_BYTES // itemsize
-        return self.kernels["certify_strided"], _STRIDED_WIDTH
-
-    def _launch_vectors(self, memory: Workspace, blocks: int) -> None:
-        answer = self.answer
-        self.kernels["certify_vectors"].launch(
-            self.context, blocks, _THREADS,
-            self.cost.pointer, self.rows, self.cols, *self.cost.strides, int(self.maximize),
-            answer.row_to_col, answer.u, answer.v, answer.prices, memory["owners"],
-            memory["violations"], self.lines, memory["summary"],
-        )  # fmt: skip
 
     # --- what was found -----------------------------------------------------------------------------------------------
 
@@ -181,8 +167,7 @@ class Proof:
         return ("invalid_dual", -1, index) if kind else ("invalid_dual", index, -1)
 
     def _invalid_cost(self, row: int, col: int) -> InvalidCostError:
-        at = self.cost.pointer + ITEM_BYTES[self.cost.dtype] * (row * self.cost.strides[0] + col * self.cost.strides[1])
-        return InvalidCostError(row, col, float(read(self.context, at, 1, self.cost.dtype)[0]), self.maximize)
+        return InvalidCostError(row, col, self.costs.cost_at(row, col), self.maximize)
 
     def _worst(self, found: list[int]) -> tuple[Number, int]:
         """The worst violation of all blocks, and the number of the first constraint that has it."""
@@ -191,7 +176,7 @@ class Proof:
         place = min(at & _EVERY_BIT for amount, at in zip(amounts, found[1::2], strict=True) if amount == worst)
         return worst if self.integer else float(np.int64(worst).view(np.float64)), place
 
-    def _violation_at(self, memory: Workspace, place: int) -> tuple[int, int]:
+    def _violation_at(self, place: int) -> tuple[int, int]:
         """Row and column of constraint number `place`; -1 for the column or row of a constraint on u or v alone."""
         if place < self.rows:
             return place, -1
@@ -199,17 +184,11 @@ class Proof:
             index = place - self.rows
             return (index, -1) if self.tall else (-1, index)
         line = place - 2 * self.rows - self.cols
-        itemsize = ITEM_BYTES[self.cost.dtype]
-        self.kernels["certify_place"].launch(
-            self.context, 1, _THREADS,
-            self.cost.pointer + line * self.line_stride * itemsize, self.rows + self.cols - self.lines,
-            self.position_stride, int(self.maximize), self.duals[0] + 8 * line, self.duals[1],
-            memory["violations"] + 8 * line, memory["summary"] + 8 * _PLACE,
-        )  # fmt: skip
-        return self._oriented(line, _first(int(read(self.context, memory["summary"] + 8 * _PLACE, 1, "int64")[0])))
+        self.costs.launch_place(line, self.at, self.at.summary + 8 * _PLACE)
+        return self._oriented(line, _first(int(read(self.context, self.at.summary + 8 * _PLACE, 1, "int64")[0])))
 
     def _oriented(self, line: int, position: int) -> tuple[int, int]:
-        return (position, line) if self.by_columns else (line, position)
+        return (position, line) if self.costs.by_columns else (line, position)
 
     # --- the certificate ----------------------------------------------------------------------------------------------
 

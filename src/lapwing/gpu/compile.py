@@ -12,12 +12,14 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from lapwing.errors import GpuError
+from lapwing.errors import ArgumentError, GpuError
 from lapwing.gpu import toolkit
-from lapwing.gpu.programs import Program, Variant
+from lapwing.gpu.programs import TEXT, Program, Variant
 
 KERNELS = Path(__file__).resolve().parent.parent / "kernels"
 
+USER_FILE = "cuda_source"  # the name of a user's text in the compiler's messages
+_TEXT_FILE = "source"  # in whose place a variant's text stands
 _INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"\s*$')
 
 
@@ -37,12 +39,18 @@ def compile_program(program: Program, variant: Variant, architecture: int, log: 
     ------
     GpuError
         If cuda-core is missing or the compiler refuses; the message holds its log.
+    ArgumentError
+        If it refuses what a user wrote.
     """
     core = toolkit.core()
     options = program_options(program, variant, architecture, report=log is not None)
     try:
-        compiled = core.Program(source_text(program.source), "c++", options).compile("cubin", logs=log)
+        compiled = core.Program(program_text(program, variant), "c++", options).compile("cubin", logs=log)
     except Exception as error:  # cuda.core's own errors have no common base class
+        if f"{USER_FILE}(" in str(error):
+            raise ArgumentError(
+                f"the CUDA source does not compile; its lines are those of {USER_FILE}:\n{error}"
+            ) from error
         version = ".".join(map(str, toolkit.nvrtc_version()))
         raise GpuError(
             f"kernels/{program.source} with {dict(variant)} does not compile for sm_{architecture}: NVRTC {version}. "
@@ -53,7 +61,8 @@ def compile_program(program: Program, variant: Variant, architecture: int, log: 
 
 def program_options(program: Program, variant: Variant, architecture: int, report: bool = False) -> Any:
     """The options of `cuda.core`. No contraction to fused multiply-add: one expression gives one result everywhere."""
-    macros = [*variant, *((name, str(value)) for name, value in program.constants.items())]
+    chosen = [(name, value) for name, value in variant if name != TEXT]
+    macros = [*chosen, *((name, str(value)) for name, value in program.constants.items())]
     return toolkit.core().ProgramOptions(
         name=program.source,
         arch=f"sm_{architecture}",
@@ -65,22 +74,28 @@ def program_options(program: Program, variant: Variant, architecture: int, repor
     )
 
 
+def program_text(program: Program, variant: Variant) -> str:
+    """All of what is compiled."""
+    return source_text(program.source, dict(variant).get(TEXT, ""))
+
+
 @cache
-def source_text(source: str) -> str:
-    """A file of kernels/ with its headers in place, each once."""
-    return "\n".join(_flattened(source, set())) + "\n"
+def source_text(source: str, text: str = "") -> str:
+    """A file of kernels/ with its headers in place, each once; and `text` for the one that says what costs are."""
+    return "\n".join(_flattened(source, set(), text)) + "\n"
 
 
-def _flattened(source: str, seen: set[str]) -> list[str]:
+def _flattened(source: str, seen: set[str], text: str) -> list[str]:
     """Lines of a file; `#line` keeps the compiler's messages true."""
     seen.add(source)
     lines = [f'#line 1 "{source}"']
-    for number, line in enumerate((KERNELS / source).read_text(encoding="utf-8").splitlines(), 1):
+    content = text if source == _TEXT_FILE else (KERNELS / source).read_text(encoding="utf-8")
+    for number, line in enumerate(content.splitlines(), 1):
         header = _INCLUDE.match(line)
         if header is None:
             lines.append("" if line.strip() == "#pragma once" else line)
         elif header[1] not in seen:
-            lines += [*_flattened(header[1], seen), f'#line {number + 1} "{source}"']
+            lines += [*_flattened(header[1], seen, text), f'#line {number + 1} "{source}"']
         else:
             lines.append("")
     return lines

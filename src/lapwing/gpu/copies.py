@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import ctypes
+import math
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from lapwing.gpu import toolkit
+from lapwing.gpu.arrays import ITEM_BYTES, GpuArray
 from lapwing.gpu.device import Context, checked
 
 _NON_BLOCKING = 1  # CU_STREAM_NON_BLOCKING: in no order with the default stream
@@ -24,6 +26,18 @@ def read(context: Context, pointer: int, count: int, dtype: str) -> NDArray[Any]
         fetch(context, pointer, host)
         context.synchronize()
     return host
+
+
+def read_array(array: GpuArray) -> NDArray[Any]:
+    """An array of any strides as NumPy's, after the work on its stream."""
+    item = ITEM_BYTES[array.dtype]
+    ends = [(n - 1) * stride for n, stride in zip(array.shape, array.strides, strict=True)]
+    before = -sum(min(end, 0) for end in ends)
+    count = before + sum(max(end, 0) for end in ends) + 1 if math.prod(array.shape) else 0
+    with Context(array.ordinal, array.stream) as context:
+        memory = read(context, array.pointer - before * item, count, array.dtype)
+    strides = [stride * memory.itemsize for stride in array.strides]
+    return np.lib.stride_tricks.as_strided(memory[before:], array.shape, strides, writeable=False)
 
 
 def fetch(context: Context, pointer: int, host: NDArray[Any]) -> None:

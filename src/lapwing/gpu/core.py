@@ -15,10 +15,11 @@ from numpy.typing import NDArray
 
 from lapwing.errors import InternalError
 from lapwing.gpu.arrays import ITEM_BYTES, GpuArray
+from lapwing.gpu.computed import LINES_OF_WARP, Recipe
 from lapwing.gpu.copies import copy_bytes, fetch, read
 from lapwing.gpu.device import Context
-from lapwing.gpu.launch import kernels
-from lapwing.gpu.programs import CORE, CORE_START, INTEGERS
+from lapwing.gpu.launch import Kernel, kernels
+from lapwing.gpu.programs import COMPUTED_CORE, COMPUTED_START, CORE, CORE_START, INTEGERS, Program
 from lapwing.gpu.watch import TimeIsUpError, Watch
 from lapwing.gpu.workspace import Workspace
 
@@ -87,9 +88,10 @@ REPORT_BYTES = 256  # room for it
 
 @dataclass(frozen=True)
 class Oriented:
-    """The matrix as the kernels see it: at most as many rows as columns, the elements of a row side by side.
+    """The costs as the kernels see them: at most as many rows as columns; of a matrix, a row's elements side by side.
 
-    With `prices` (an address; 0 for none) the last `rows` columns are exits: row i may stay free at prices[i].
+    With `prices` (an address; 0 for none) the last `rows` columns are exits: row i may stay free at prices[i]. Computed
+    costs have a recipe; `pointer` is then their block, and `row_stride` the run of a sample, 1 for the whole.
     """
 
     pointer: int
@@ -99,6 +101,13 @@ class Oriented:
     dtype: str
     maximize: bool
     prices: int = 0
+    recipe: Recipe | None = None
+
+    def kernels(self, context: Context, of_matrix: Program, computed: Program) -> dict[str, Kernel]:
+        """Of one of two programs, loaded."""
+        if self.recipe is None:
+            return kernels(context, of_matrix, of_matrix.variant(COST=self.dtype))
+        return kernels(context, computed, computed.variant(COST=self.dtype, TEXT=self.recipe.text))
 
     @property
     def real_cols(self) -> int:
@@ -155,8 +164,10 @@ class CoreSolve:
     watch : Watch, entered
     like : GpuArray, optional
         Of the library whose allocator is to be used.
-    sample : GpuArray, optional
-        The matrix, if it is not the whole problem but a sample that nobody else keeps.
+    is_sample : bool
+        Whether it is not the whole problem.
+    owner : GpuArray, optional
+        The matrix, if nobody else keeps it.
 
     Attributes
     ----------
@@ -167,6 +178,8 @@ class CoreSolve:
         For column minima (kernels/core_start.cu).
     picked : int
         Where `deliver` says, in the dual dtype, what every row costs: its matched cost, or its price.
+    listings : int
+        How often all rows were listed.
     after_launch : callable
         Launches what should follow every launch in the order of the stream, without waiting for the report.
     """
@@ -177,11 +190,12 @@ class CoreSolve:
         matrix: Oriented,
         watch: Watch,
         like: GpuArray | None = None,
-        sample: GpuArray | None = None,
+        is_sample: bool = False,
+        owner: GpuArray | None = None,
     ) -> None:
         self.context, self.matrix = context, matrix
-        self._watch, self._sample, self._owner = watch, sample is not None, sample
-        self._kernels = kernels(context, CORE, CORE.variant(COST=matrix.dtype))
+        self._watch, self._sample, self._owner = watch, is_sample, owner
+        self._kernels = matrix.kernels(context, CORE, COMPUTED_CORE)
         rows, cols, dual = matrix.rows, matrix.cols, matrix.dual_dtype
         self._key_count = cols + -(-cols // _COLS_COUNTED)
         sizes = {
@@ -195,6 +209,7 @@ class CoreSolve:
         self._mail = watch.mail(0, REPORT_BYTES)
         self._report: Report | None = None
         self.after_launch: Callable[[], None] = nothing
+        self.listings = 0
         self._solved_since_listing = False
         # Under a time limit, prices that phases may leave far behind: those with the best bound between launches, and
         # those of the present lists, whose bound comes with the next report.
@@ -213,8 +228,16 @@ class CoreSolve:
         """List every row under the prices in `v`, in the order of the stream."""
         self._solved_since_listing = False
         self._lists_are_fresh = True
+        self.listings += 1
         self._keep("listed", self.v)
-        self._launch("list_rows", min(self.matrix.rows, self.context.info.processors * _BLOCKS_A_PROCESSOR))
+        matrix, blocks = self.matrix, self.context.info.processors * _BLOCKS_A_PROCESSOR
+        if matrix.recipe is None:
+            self._launch("list_rows", min(matrix.rows, blocks))
+            return
+        for part in matrix.recipe.parts(matrix.rows, matrix.cols):
+            if part.start:
+                self._watch.wait(self._sample)
+            self._launch("list_rows", min(-(-len(part) // LINES_OF_WARP), blocks), part.start, len(part))
 
     def launch(self, schedule: Schedule, most_left: int | None = None) -> None:
         """Solve on the lists, in the order of the stream; no further if the auction leaves over `most_left` rows."""
@@ -302,8 +325,14 @@ class CoreSolve:
     def read_row(self, i: int) -> NDArray[Any]:
         """The costs of row i, as they are given."""
         matrix = self.matrix
-        at = matrix.pointer + i * matrix.row_stride * ITEM_BYTES[matrix.dtype]
-        return read(self.context, at, matrix.real_cols, matrix.dtype)
+        if matrix.recipe is None:
+            at = matrix.pointer + i * matrix.row_stride * ITEM_BYTES[matrix.dtype]
+            return read(self.context, at, matrix.real_cols, matrix.dtype)
+        with Workspace(self.context, {"row": (matrix.real_cols, matrix.dtype)}) as memory:
+            gather = matrix.kernels(self.context, CORE_START, COMPUTED_START)["gather"]
+            shape = (matrix.row_stride, i, 1, matrix.real_cols)
+            gather.launch(self.context, 1, _SMALL_BLOCK, matrix.pointer, *shape, memory["row"])
+            return read(self.context, memory["row"], matrix.real_cols, matrix.dtype)
 
     def deliver(self, outputs: Outputs, always: bool = True) -> None:
         """What the user gets, in the user's sense, if the solve comes to its end, or `always`."""

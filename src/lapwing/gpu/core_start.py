@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lapwing.gpu.arrays import ITEM_BYTES, GpuArray, empty_array
+from lapwing.gpu.computed import tiles
 from lapwing.gpu.copies import read, write
 from lapwing.gpu.core import (
     EXPLORING,
@@ -32,12 +33,13 @@ from lapwing.gpu.core import (
 )
 from lapwing.gpu.core_sorted import Axis, find_axis, orders, prices_in_order
 from lapwing.gpu.device import Context
-from lapwing.gpu.launch import Kernel, kernels
-from lapwing.gpu.programs import CORE_START
+from lapwing.gpu.launch import Kernel
+from lapwing.gpu.programs import COMPUTED_START, CORE_START
 from lapwing.gpu.watch import Watch
 from lapwing.gpu.workspace import Workspace
 
 _THREADS = CORE_START.constants["THREADS"]
+_ROWS, _COLS = 0, 1  # kRowSalt, kColSalt of kernels/sample.cuh
 _GROWTH = 4  # of the sample, from level to level: a power of two
 _LEAST_ROWS = 128  # below, lists are a good part of their rows, and hardly any search is long
 _FIRST_SAMPLE = 400  # rows at least, and less than _GROWTH times as many; matrices with fewer rows do without
@@ -45,10 +47,11 @@ _AXIS_SAMPLE = 128  # rows at least, and less than twice as many
 _SORTED_LEFT = 8  # if prices from orders leave one row of so many after a few rounds, they are good everywhere
 
 
-def sample_bytes(rows: int, cols: int, dtype: str) -> int:
+def sample_bytes(rows: int, cols: int, dtype: str, computed: bool = False) -> int:
     """Memory for the largest sample, as far as it is not the solve's own."""
     largest = rows // _GROWTH if rows == cols and rows >= _GROWTH * _FIRST_SAMPLE else 0
-    return largest * largest * ITEM_BYTES[dtype] + workspace_bytes(largest, largest, dtype)
+    costs = 0 if computed else largest * largest * ITEM_BYTES[dtype]
+    return costs + workspace_bytes(largest, largest, dtype)
 
 
 class Start:
@@ -152,17 +155,21 @@ class Start:
             sample, run = above, finer
 
     def _sample(self, matrix: Oriented, run: int) -> CoreSolve:
-        costs = self._gather(matrix, run)
-        size = costs.shape[0]
-        oriented = Oriented(costs.pointer, size, size, size, matrix.dtype, matrix.maximize)
-        solve = CoreSolve(self.context, oriented, self.watch, self.like, sample=costs)
+        size = matrix.rows // run
+        if matrix.recipe is None:
+            costs = self._gather(matrix, run)
+            part = Oriented(costs.pointer, size, size, size, matrix.dtype, matrix.maximize)
+            solve = CoreSolve(self.context, part, self.watch, self.like, is_sample=True, owner=costs)
+        else:  # computed like the whole
+            part = replace(matrix, rows=size, cols=size, row_stride=run)
+            solve = CoreSolve(self.context, part, self.watch, self.like, is_sample=True)
         solve.prepare()
         return solve
 
     def _gather(self, matrix: Oriented, run: int) -> GpuArray:
         size = matrix.rows // run
         costs = empty_array(self.context, (size, size), matrix.dtype, self.like)
-        shape = (matrix.row_stride, 1, size, size, run)
+        shape = (matrix.row_stride, 1, size, size, run) if matrix.recipe is None else (run, 0, size, size)
         self._kernel(matrix, "gather").launch(self.context, size, _THREADS, matrix.pointer, *shape, costs.pointer)
         return costs
 
@@ -174,23 +181,42 @@ class Start:
         """Prices for a larger sample, or the whole, from a smaller one's."""
         size = above.matrix.rows
         with Workspace(self.context, {"u": (size, matrix.dual_dtype)}, self.like) as memory:
-            blocks = min(size, 64 * self.context.info.processors)
-            shape = (size, finer, sample.matrix.rows, run)
-            self._launch(matrix, "row_bounds", blocks, *shape, sample.v, memory["u"])
+            if matrix.recipe is None:
+                blocks = min(size, 64 * self.context.info.processors)
+                shape = (size, finer, sample.matrix.rows, run)
+                self._launch(matrix, "row_bounds", blocks, *shape, sample.v, memory["u"])
+            else:
+                self._line_bounds(matrix.pointer, matrix, _ROWS, finer, run, sample.v, memory["u"])
             self._column_bounds(matrix, finer, memory["u"], above)
 
     def _column_bounds(self, matrix: Oriented, run: int, u: int, target: CoreSolve) -> None:
+        if matrix.recipe is not None:
+            return self._line_bounds(matrix.recipe.exchanged, matrix, _COLS, run, run, u, target.v)
         size = matrix.rows // run
         chunks = -(-size // _THREADS)
         bands = max(1, min(size, 16 * self.context.info.processors // chunks))
         self._launch(matrix, "column_bounds", chunks * bands, size, run, bands, u, target.keys, target.v)
+
+    def _line_bounds(
+        self, block: int, matrix: Oriented, lines: int, run: int, other_run: int, prices: int, least: int
+    ) -> None:
+        """The least cost - price of every row, or column, of one sample, over the columns or rows of another."""
+        assert matrix.recipe is not None
+        size, others = matrix.rows // run, matrix.rows // other_run
+        kernel = self._kernel(matrix, "line_bounds")
+        for part in matrix.recipe.parts(size, others):
+            if part.start:
+                self.watch.wait(sample=True)
+            grid = tiles(len(part), self.context.info.processors)
+            shape = (part.start, len(part), run, lines, others, other_run)
+            kernel.launch(self.context, grid, _THREADS, block, int(matrix.maximize), *shape, prices, least)
 
     def _launch(self, matrix: Oriented, name: str, grid: int, *arguments: int) -> None:
         of_matrix = (matrix.pointer, matrix.row_stride, int(matrix.maximize))
         self._kernel(matrix, name).launch(self.context, grid, _THREADS, *of_matrix, *arguments)
 
     def _kernel(self, matrix: Oriented, name: str) -> Kernel:
-        return kernels(self.context, CORE_START, CORE_START.variant(COST=matrix.dtype))[name]
+        return matrix.kernels(self.context, CORE_START, COMPUTED_START)[name]
 
 
 def _run(rows: int, least: int, growth: int) -> int:

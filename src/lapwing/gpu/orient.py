@@ -1,10 +1,11 @@
-"""A matrix in any layout as the core method's kernels read it: wide or square, the elements of a row side by side."""
+"""Costs as the core method's kernels read them: wide or square, the elements of a matrix's row side by side."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from lapwing.gpu.arrays import GpuArray, empty_array
+from lapwing.gpu.computed import Computed
 from lapwing.gpu.core import Oriented
 from lapwing.gpu.device import Context
 from lapwing.gpu.exits import Exits
@@ -20,7 +21,7 @@ class View:
 
     matrix: Oriented
     transposed: bool
-    owner: GpuArray
+    owner: GpuArray | Computed
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -32,11 +33,13 @@ class View:
         return (position, line) if self.transposed else (line, position)
 
 
-def orient(context: Context, cost: GpuArray, maximize: bool, exits: Exits | None = None) -> View:
-    """View a matrix of shape (m, n), neither of them 0; copied if what must be contiguous is not.
+def orient(context: Context, cost: GpuArray | Computed, maximize: bool, exits: Exits | None = None) -> View:
+    """View costs of shape (m, n), neither of them 0; a matrix is copied if what must be contiguous is not.
 
     With exits there are more columns than rows in any case, so the matrix stays as it is.
     """
+    if isinstance(cost, Computed):
+        return _orient_computed(cost, maximize, exits)
     rows, cols = cost.shape
     row_stride, col_stride = cost.strides
     priced = exits is not None
@@ -49,6 +52,17 @@ def orient(context: Context, cost: GpuArray, maximize: bool, exits: Exits | None
         pointer, row_stride = owner.pointer, cols
     all_cols, prices = (cols, 0) if exits is None else (cols + rows, exits.pointer)
     return View(Oriented(pointer, rows, all_cols, row_stride, cost.dtype, maximize, prices), transposed, owner)
+
+
+def _orient_computed(cost: Computed, maximize: bool, exits: Exits | None) -> View:
+    rows, cols = cost.shape
+    transposed = exits is None and rows > cols
+    block, recipe = cost.block, cost.recipe
+    if transposed:
+        rows, cols = cols, rows
+        block, recipe = recipe.exchanged, replace(recipe, exchanged=block)
+    all_cols, prices = (cols, 0) if exits is None else (cols + rows, exits.pointer)
+    return View(Oriented(block, rows, all_cols, 1, cost.dtype, maximize, prices, recipe), transposed, cost)
 
 
 def is_transposed(shape: tuple[int, ...], strides: tuple[int, ...], priced: bool) -> bool:

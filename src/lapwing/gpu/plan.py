@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import lru_cache
 
+from lapwing.costs.base import Tier
 from lapwing.errors import ArgumentError
 from lapwing.gpu.arrays import ITEM_BYTES, GpuArray
+from lapwing.gpu.computed import Computed
 from lapwing.gpu.core import workspace_bytes
 from lapwing.gpu.core_start import sample_bytes
 from lapwing.gpu.device import DeviceInfo
@@ -22,7 +24,13 @@ _Sizes = tuple[int, ...]
 
 
 def plan_on_gpu(
-    cost: GpuArray, priced: bool, on_host: bool, info: DeviceInfo, free_bytes: Callable[[], int], why: str = ""
+    cost: GpuArray,
+    priced: bool,
+    on_host: bool,
+    info: DeviceInfo,
+    free_bytes: Callable[[], int],
+    why: str = "",
+    limit: int | None = None,
 ) -> Plan:
     """Decide how to solve a matrix on a GPU.
 
@@ -39,21 +47,60 @@ def plan_on_gpu(
         Memory that is free now; called only if the solve takes a good part of the GPU's.
     why : str
         Why a GPU was chosen, if it was not named.
+    limit : int, optional
+        Of the memory that it may take.
 
     Raises
     ------
     ArgumentError
-        If it takes more memory than is free.
+        If it takes more memory than is free, or allowed.
     """
     plan, needed = _plan_of_form(cost.shape, cost.strides, cost.dtype, priced, on_host, info, why)
-    if needed * _SMALL_SHARE > info.total_bytes and needed > (free := free_bytes()):
-        rows, cols = cost.shape
-        raise ArgumentError(
-            f"solving {rows} x {cols} costs of dtype {cost.dtype} takes {needed} bytes of GPU {info.ordinal}'s memory"
-            f"{'' if on_host else ' beside the matrix'}, and {free} are free: free some, pass a narrower dtype, "
-            "or solve on the CPU with device='cpu'"
-        )
+    _require(plan, needed, info, free_bytes, limit, "" if on_host else " beside the matrix", "pass a narrower dtype, ")
     return plan
+
+
+def plan_computed(
+    cost: Computed, priced: bool, info: DeviceInfo, free_bytes: Callable[[], int], why: str, limit: int | None
+) -> Plan:
+    """Decide how to solve costs that the GPU computes; see `plan_on_gpu`."""
+    rows, cols = cost.shape
+    _check_counts(cost.shape, priced)
+    if min(rows, cols) >= _MOST_ROWS:
+        raise ArgumentError(
+            f"costs of shape {cost.shape}: a GPU takes fewer than {_MOST_ROWS} rows or columns: solve on the CPU with "
+            "device='cpu'"
+        )
+    transposed = not priced and rows > cols
+    reasons = [
+        f"solved on GPU {info.ordinal} ({info.name})",
+        *([why] if why else []),
+        f"the costs are computed there whenever they are read, from {cost.nbytes} bytes: no matrix is held",
+        *(["rows and columns are exchanged"] if transposed else []),
+    ]
+    needed = bytes_of_solve(rows, cols, cost.dtype, priced, computed=True) + cost.nbytes
+    plan = _plan(cost.shape, cost.dtype, transposed, needed, reasons, info, "computed")
+    _require(plan, needed, info, free_bytes, limit, "", "")
+    return plan
+
+
+def _require(
+    plan: Plan,
+    needed: int,
+    info: DeviceInfo,
+    free_bytes: Callable[[], int],
+    limit: int | None,
+    beside: str,
+    remedy: str,
+) -> None:
+    rows, cols = plan.shape
+    costs = f"{rows} x {cols} costs of dtype {plan.dtype}"
+    what = f"solving {costs} takes {needed} bytes of GPU {info.ordinal}'s memory{beside}"
+    elsewhere = f"{remedy}or solve on the CPU with device='cpu'"
+    if limit is not None and needed > limit:
+        raise ArgumentError(f"{what}, above memory_limit={limit}: raise it, {elsewhere}")
+    if needed * _SMALL_SHARE > info.total_bytes and needed > (free := free_bytes()):
+        raise ArgumentError(f"{what}, and {free} are free: free some, {elsewhere}")
 
 
 @lru_cache(maxsize=256)
@@ -61,6 +108,24 @@ def _plan_of_form(
     shape: _Sizes, strides: _Sizes, dtype: str, priced: bool, on_host: bool, info: DeviceInfo, why: str
 ) -> tuple[Plan, int]:
     """The plan, made once for the many problems of one form, and how many bytes it takes."""
+    rows, cols = shape
+    _check_counts(shape, priced)
+    transposed, copied = is_transposed(shape, strides, priced), is_copied(shape, strides, priced)
+    reasons = [f"solved on GPU {info.ordinal} ({info.name})", *([why] if why else [])]
+    matrix_bytes = (rows * cols and _span(shape, strides)) * ITEM_BYTES[dtype]
+    beside = bytes_of_solve(rows, cols, dtype, priced, computed=False)
+    if transposed:
+        reasons.append("the matrix is solved as its transposed view")
+    if on_host:
+        reasons.append(f"the matrix is copied to the GPU: {matrix_bytes} bytes")
+    if copied:
+        beside += rows * cols * ITEM_BYTES[dtype]
+        reasons.append("the matrix is copied there, since what is read as its rows is not contiguous")
+    plan = _plan(shape, dtype, transposed, beside, reasons, info, "dense")
+    return plan, beside + matrix_bytes * on_host
+
+
+def _check_counts(shape: _Sizes, priced: bool) -> None:
     rows, cols = shape
     if max(rows, cols) >= _MOST_COLS:
         raise ArgumentError(
@@ -72,32 +137,32 @@ def _plan_of_form(
             f"unmatched_cost takes fewer than {_MOST_ROWS} rows on a GPU, got {rows}: solve on the CPU with "
             "device='cpu'"
         )
-    transposed, copied = is_transposed(shape, strides, priced), is_copied(shape, strides, priced)
-    reasons = [f"solved on GPU {info.ordinal} ({info.name})", *([why] if why else [])]
-    matrix_bytes = (rows * cols and _span(shape, strides)) * ITEM_BYTES[dtype]
-    beside = 0
-    if rows and cols:
-        lines = (rows, rows + cols) if priced else (min(rows, cols), max(rows, cols))
-        beside = workspace_bytes(*lines, dtype) + sample_bytes(*lines, dtype) + _LINE_BYTES * sum(lines)
-    if transposed:
-        reasons.append("the matrix is solved as its transposed view")
-    if on_host:
-        reasons.append(f"the matrix is copied to the GPU: {matrix_bytes} bytes")
-    if copied:
-        beside += rows * cols * ITEM_BYTES[dtype]
-        reasons.append("the matrix is copied there, since what is read as its rows is not contiguous")
-    plan = Plan(
+
+
+def bytes_of_solve(rows: int, cols: int, dtype: str, priced: bool, computed: bool) -> int:
+    """Memory beside the costs."""
+    if not (rows and cols):
+        return 0
+    lines = (rows, rows + cols) if priced else (min(rows, cols), max(rows, cols))
+    return workspace_bytes(*lines, dtype) + sample_bytes(*lines, dtype, computed) + _LINE_BYTES * sum(lines)
+
+
+def _plan(
+    shape: _Sizes, dtype: str, transposed: bool, memory: int, reasons: list[str], info: DeviceInfo, tier: Tier
+) -> Plan:
+    rows, cols = shape
+    return Plan(
         method="core" if rows and cols else "none",
         fallback=None,
         threads=1,
         transposed=transposed,
-        memory_bytes=beside,
+        memory_bytes=memory,
         shape=(rows, cols),
         dtype=dtype,
         reasons=tuple(reasons),
         device=f"cuda:{info.ordinal}",
+        tier=tier,
     )
-    return plan, beside + matrix_bytes * on_host
 
 
 def _span(shape: _Sizes, strides: _Sizes) -> int:

@@ -1,7 +1,8 @@
 """The table of GPU programs: every kernel that Lapwing ships, in every variant, so that tools can compile them all.
 
 A program is one file of kernels/, compiled once for each combination of its macros (a variant) and for each
-architecture. Kernels are `extern "C"` and take pointers, `long long` and `double` only (see `launch`).
+architecture. What computes costs is compiled for a text, too, which says how (gpu/computed.py). Kernels are
+`extern "C"` and take pointers, `long long` and `double` only (see `launch`).
 """
 
 from __future__ import annotations
@@ -17,7 +18,8 @@ ARCHITECTURES = (75, 80, 86, 89, 90, 100, 120)
 FLOATS = ("float16", "bfloat16", "float32", "float64")
 INTEGERS = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32")
 
-Variant = tuple[tuple[str, str], ...]  # macros and their values, sorted by name
+Variant = tuple[tuple[str, str], ...]  # macros and their values, sorted by name; and perhaps TEXT
+TEXT = "TEXT"  # no macro: what stands for `#include "source"`
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,6 +36,8 @@ class Program:
     constants : macro -> value, the same in all variants; for numbers that Python and the kernels share
     least_architecture : int
         For programs that need newer hardware, such as clusters (90).
+    any_text : bool
+        Whether there is a variant for every text, and all dtypes that suit it; the choices are examples.
     """
 
     name: str
@@ -42,10 +46,12 @@ class Program:
     choices: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     constants: Mapping[str, int] = field(default_factory=dict)
     least_architecture: int = ARCHITECTURES[0]
+    any_text: bool = False
 
     def variant(self, **choice: str) -> Variant:
         """One combination, such as ``variant(COST="float32")``."""
-        if choice.keys() != self.choices.keys() or any(v not in self.choices[k] for k, v in choice.items()):
+        unknown = [] if self.any_text else [k for k, v in choice.items() if v not in self.choices.get(k, ())]
+        if choice.keys() != self.choices.keys() or unknown:
             raise ValueError(f"program {self.name} has no variant {choice}; its choices are {dict(self.choices)}")
         return tuple(sorted(choice.items()))
 
@@ -81,6 +87,43 @@ CORE_START = Program(
     {"THREADS": 256},
 )
 
+
+def points_text(terms: str) -> str:
+    """The text for points, with the terms of kernels/points.cuh."""
+    return f'#include "points.cuh"\nusing Source = Points<{terms}>;'
+
+
+# The same for computed costs. Examples: what is held in registers, and what is not.
+_COMPUTED = {
+    "COST": ("float32", "float64"),
+    TEXT: (
+        points_text("Term<Metric::squared_euclidean, 2, false>"),
+        points_text("Term<Metric::cosine, 0, true>, Term<Metric::manhattan, 0, true>"),
+    ),
+}
+
+COMPUTED_CORE = Program(
+    "computed_core", CORE.source, CORE.kernels, _COMPUTED, {**CORE.constants, "COMPUTED": 1}, any_text=True
+)
+
+COMPUTED_START = Program(
+    "computed_start",
+    CORE_START.source,
+    ("gather", "line_bounds", "sorting_keys", "price_rises"),
+    _COMPUTED,
+    {**CORE_START.constants, "COMPUTED": 1},
+    any_text=True,
+)
+
+COMPUTED_CERTIFICATE = Program(
+    "computed_certificate",
+    CERTIFICATE.source,
+    ("certify_lines", "certify_vectors", "certify_place", "read_cost"),
+    _COMPUTED,
+    {**CERTIFICATE.constants, "COMPUTED": 1},
+    any_text=True,
+)
+
 BATCH_LANES = Program(
     "batch_lanes",
     "batch_lanes.cu",
@@ -110,7 +153,19 @@ BATCH_STAGE = Program("batch_stage", "batch_stage.cu", ("stage",), _EVERY_COST, 
 
 BATCH_CERTIFY = Program("batch_certify", "batch_certify.cu", ("certify_batch",), _EVERY_COST, {"THREADS": 128})
 
-PROGRAMS = (CORE, CORE_START, CERTIFICATE, BATCH_LANES, BATCH_SHARED, BATCH_MEMORY, BATCH_STAGE, BATCH_CERTIFY)
+PROGRAMS = (
+    CORE,
+    CORE_START,
+    CERTIFICATE,
+    COMPUTED_CORE,
+    COMPUTED_START,
+    COMPUTED_CERTIFICATE,
+    BATCH_LANES,
+    BATCH_SHARED,
+    BATCH_MEMORY,
+    BATCH_STAGE,
+    BATCH_CERTIFY,
+)
 
 
 def target_architecture(major: int, minor: int) -> int:

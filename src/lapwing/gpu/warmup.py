@@ -11,7 +11,7 @@ from lapwing.gpu.programs import builds
 
 
 def warm_up(architectures: Collection[int], dtypes: Collection[str] | None = None, jobs: int | None = None) -> int:
-    """Compile what is not in the cache yet.
+    """Compile what is not in the cache yet, of all that reads matrices; computed costs are compiled as they come.
 
     Parameters
     ----------
@@ -31,7 +31,9 @@ def warm_up(architectures: Collection[int], dtypes: Collection[str] | None = Non
         If cuda-core is missing or a program does not compile.
     """
     wanted = [
-        build for build in builds(architectures) if dtypes is None or dict(build[1]).get("COST") in (None, *dtypes)
+        build
+        for build in builds(architectures)
+        if not build[0].any_text and (dtypes is None or dict(build[1]).get("COST") in (None, *dtypes))
     ]
     with ThreadPoolExecutor(jobs or os.cpu_count()) as pool:
         list(pool.map(lambda build: cached_program(*build), wanted))

@@ -1,0 +1,202 @@
+"""Costs that a GPU computes whenever it reads them: what is compiled for a source, and what lies in its memory.
+
+A source becomes a text, which says in C++ what a cost is (kernels/costs_computed.cuh), and two blocks of words: where
+its data are, and the same with rows and columns exchanged, for the transposed problem. Points lie by dimension, so that
+neighbouring lanes read neighbouring numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lapwing.costs.base import CostSource, CudaFunction
+from lapwing.costs.points import PointCost, Term
+from lapwing.errors import ArgumentError
+from lapwing.gpu.arrays import GpuArray
+from lapwing.gpu.compile import USER_FILE
+from lapwing.gpu.copies import write
+from lapwing.gpu.device import Context
+from lapwing.gpu.programs import points_text
+from lapwing.gpu.workspace import Workspace, workspace_bytes
+
+_MOST_HELD = 8  # coordinates of a point in registers: four rows' are, of each warp
+_WORK_OF_A_FUNCTION = 64  # operations, or so
+LINES_OF_WARP = 4  # kLines of kernels/costs_computed.cuh
+_TILE_LINES = 8 * LINES_OF_WARP  # of a block of 256 threads
+_BLOCKS_A_PROCESSOR = 8  # of grids that walk over tiles
+_BUSY_LINES = 132 * _BLOCKS_A_PROCESSOR * _TILE_LINES  # which keep a large GPU busy
+_WORK_AT_ONCE = 1 << 41  # operations between looks at the host: some 0.1 s
+_BLOCKS = ("block", "exchanged")
+_TYPES = {"bool": "bool", "float32": "float", "float64": "double"}  # of elements; integers have NumPy's names
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """How costs are computed, beside the address of their block.
+
+    Attributes
+    ----------
+    text : str
+        Of the programs' variants (`programs.TEXT`).
+    exchanged : int
+        The block with rows and columns exchanged.
+    pair_work : int
+        About how many operations a pair takes.
+    """
+
+    text: str
+    exchanged: int
+    pair_work: int
+
+    def parts(self, lines: int, positions: int) -> Iterator[range]:
+        """Lines of a pass over all pairs, a fraction of a second at once: who waits between them can be interrupted."""
+        step = _WORK_AT_ONCE // (self.pair_work * positions) // _BUSY_LINES * _BUSY_LINES
+        step = max(step, _BUSY_LINES)
+        for first in range(0, lines, step):
+            yield range(first, min(first + step, lines))
+
+
+def tiles(lines: int, processors: int) -> int:
+    """Blocks of a launch over so many lines."""
+    return min(-(-lines // _TILE_LINES), processors * _BLOCKS_A_PROCESSOR)
+
+
+@dataclass(frozen=True, eq=False)
+class Computed:
+    """A source on a GPU.
+
+    Attributes
+    ----------
+    shape : (m, n)
+    dtype : str
+    recipe : Recipe
+    nbytes : int
+        Of its memory.
+    block : int
+        An address; 0 before `upload`, as in the recipe.
+    held : tuple
+        What keeps the memory alive.
+    """
+
+    shape: tuple[int, int]
+    dtype: str
+    recipe: Recipe
+    nbytes: int
+    block: int = 0
+    held: tuple[Any, ...] = ()
+
+
+def is_computable(source: CostSource) -> bool:
+    """Whether a GPU can compute its costs."""
+    return isinstance(source, PointCost) or source.cuda_function is not None
+
+
+def placed(source: CostSource) -> Computed:
+    """A source as it will be on a GPU, without memory yet."""
+    if isinstance(source, PointCost):
+        text, work = _points_text(source), sum(4 * term.x.shape[1] + 4 for term in source.terms)
+    else:
+        text, work = _function_text(_function(source)), _WORK_OF_A_FUNCTION
+    return Computed(source.shape, source.dtype.name, Recipe(text, 0, work), workspace_bytes(_sizes(source)))
+
+
+def upload(context: Context, source: CostSource, like: GpuArray | None) -> Computed:
+    """Copy what is on the host to the GPU; it may be changed once this returns."""
+    memory = Workspace(context, _sizes(source), like)
+    for name, values in _arrays(source).items():
+        write(context, memory[name], np.ascontiguousarray(values))
+    for name in _BLOCKS:
+        write(context, memory[name], _block(source, memory, name == "exchanged"))
+    known = placed(source)
+    recipe = replace(known.recipe, exchanged=memory["exchanged"])
+    return replace(known, recipe=recipe, block=memory["block"], held=(memory, source))
+
+
+def _function(source: CostSource) -> CudaFunction:
+    function = source.cuda_function
+    if function is None:
+        raise ArgumentError(f"costs of {source!r} cannot be computed on a GPU: leave device= out")
+    return function
+
+
+# --- points ---
+
+
+def _points_text(source: PointCost) -> str:
+    dims = [term.x.shape[1] for term in source.terms]
+    held = sum(dims) <= _MOST_HELD
+    terms = ", ".join(
+        f"Term<Metric::{term.metric}, {count if held else 0}, {'false' if term.weight == 1 else 'true'}>"
+        for term, count in zip(source.terms, dims, strict=True)
+    )
+    return points_text(terms)
+
+
+def _term_words(term: Term, k: int, addresses: Workspace, exchanged: bool) -> list[int]:
+    """Struct TermData of kernels/points.cuh."""
+    sides = [(addresses[f"x{k}"], len(term.x)), (addresses[f"y{k}"], len(term.y))]
+    (lines, line_stride), (positions, position_stride) = sides[::-1] if exchanged else sides
+    numbers = (term.x.shape[1], _bits(term.weight), _bits(term.power))
+    return [lines, positions, line_stride, position_stride, *numbers]
+
+
+# --- functions ---
+
+
+def _function_text(function: CudaFunction) -> str:
+    members = "".join(f"    {_type(value)} {name};\n" for name, value in function.arrays.items())
+    return (
+        f"namespace user {{\nstruct Arrays {{\n{members}}};\n"
+        f'#line 1 "{USER_FILE}"\n{function.text}\n'
+        '#line 1 "behind it"\n}\n#include "function.cuh"\nusing Source = Function;'
+    )
+
+
+def _type(value: int | float | NDArray[Any] | GpuArray) -> str:
+    if isinstance(value, (int, float)):
+        return "long long" if isinstance(value, int) else "double"
+    name = value.dtype if isinstance(value, GpuArray) else value.dtype.name
+    return f"const {_TYPES.get(name, name)}*"
+
+
+# --- both ---
+
+
+def _arrays(source: CostSource) -> dict[str, NDArray[Any]]:
+    """What is to be copied, by name; points by dimension."""
+    if isinstance(source, PointCost):
+        sides = ((f"{side}{k}", getattr(term, side)) for k, term in enumerate(source.terms) for side in ("x", "y"))
+        return {name: points.T for name, points in sides}
+    return {name: value for name, value in _function(source).arrays.items() if isinstance(value, np.ndarray)}
+
+
+def _sizes(source: CostSource) -> dict[str, tuple[int, str]]:
+    words = 7 * len(source.terms) if isinstance(source, PointCost) else 1 + len(_function(source).arrays)
+    return {name: (values.nbytes, "uint8") for name, values in _arrays(source).items()} | dict.fromkeys(
+        _BLOCKS, (words, "int64")
+    )
+
+
+def _block(source: CostSource, addresses: Workspace, exchanged: bool) -> NDArray[np.int64]:
+    """Source::Block of the kernels."""
+    if isinstance(source, PointCost):
+        words = [word for k, term in enumerate(source.terms) for word in _term_words(term, k, addresses, exchanged)]
+    else:
+        words = [int(exchanged)]
+        for name, value in _function(source).arrays.items():
+            if isinstance(value, GpuArray):
+                words.append(value.pointer)
+            elif isinstance(value, np.ndarray):
+                words.append(addresses[name])
+            else:
+                words.append(value if isinstance(value, int) else _bits(value))
+    return np.array(words, np.int64)
+
+
+def _bits(value: float) -> int:
+    return int(np.float64(value).view(np.int64))
