@@ -49,7 +49,7 @@ _GLUE = """
 #include <utility>
 #include "cuda_emulation.hpp"
 {defines}
-#include "{source}"
+{source}
 
 template <class... A, std::size_t... k>
 void call(void (*kernel)(A...), const std::uint64_t* words, std::index_sequence<k...>) {{
@@ -102,15 +102,17 @@ def install(monkeypatch):
 def library(program, variant):
     """The program as a shared library, kept in build/ from run to run."""
     macros = {**dict(variant), **program.constants}
+    macros.pop("TEXT", None)
+    source = compiler.program_text(program, variant)
     text = _GLUE.format(
         defines="\n".join(f"#define {name} {value}" for name, value in macros.items()),
-        source=program.source,
+        source=source,
         calls="\n".join(
             f'            if (!std::strcmp(name, "{kernel}")) call({kernel}, words, count, error);'
             for kernel in program.kernels
         ),
     )
-    headers = [compiler.source_text(program.source), (EMULATION / "cuda_emulation.hpp").read_text()]
+    headers = [(EMULATION / "cuda_emulation.hpp").read_text()]
     loaded = ctypes.CDLL(str(built(program.name, ".so", text, headers, ["-shared", emulator()])))
     loaded.emulate.restype = ctypes.c_char_p
     return loaded

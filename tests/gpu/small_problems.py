@@ -6,6 +6,7 @@ Under it a kernel takes a hundred to a thousand times as long, so sizes are few.
 from __future__ import annotations
 
 import sys
+from typing import Any
 
 import numpy as np
 import torch
@@ -27,6 +28,11 @@ def main(largest: int) -> None:
     ):
         same(cost, lw.solve(torch.from_numpy(cost).cuda()))
         same(cost, lw.solve(torch.from_numpy(cost).cuda(), unmatched_cost=0.05), unmatched_cost=0.05)
+    for source in (
+        lw.costs.squared_euclidean(*points),
+        lw.costs.squared_euclidean(points[0].astype(np.float32), points[1, : largest // 2].astype(np.float32)),
+    ):
+        same(source, lw.solve(source, device="cuda"))
     for size in sorted({min(size, largest) for size in (5, 30, 60, 120, 200)}):
         costs = random.random((3, size, size + 2)).astype(np.float32)
         answers = lw.solve_batch(torch.from_numpy(costs).cuda(), certify=True)
@@ -36,7 +42,7 @@ def main(largest: int) -> None:
     print("all answers agree")
 
 
-def same(cost: np.ndarray, result: lw.Result, **options: float) -> None:
+def same(cost: Any, result: lw.Result, **options: float) -> None:
     """Whether the CPU finds the same objective."""
     assert result.certificate is not None and result.certificate.complete
     np.testing.assert_allclose(result.objective, lw.solve(cost, **options).objective, rtol=1e-12)

@@ -3,13 +3,24 @@
 from __future__ import annotations
 
 import io
+from dataclasses import replace
 
+import numpy as np
 import pytest
 
-from lapwing.errors import GpuError
+from lapwing.costs.base import CudaFunction
+from lapwing.errors import ArgumentError, GpuError
 from lapwing.gpu import compile as compiler
 from lapwing.gpu.compile import compile_program, source_text
-from lapwing.gpu.programs import ARCHITECTURES, CERTIFICATE, PROGRAMS, Program, target_architecture
+from lapwing.gpu.computed import _function_text
+from lapwing.gpu.programs import (
+    ARCHITECTURES,
+    CERTIFICATE,
+    COMPUTED_START,
+    PROGRAMS,
+    Program,
+    target_architecture,
+)
 
 needs_compiler = pytest.mark.usefixtures("compiler")
 
@@ -31,6 +42,17 @@ def test_every_architecture(architecture):
     code = compile_program(CERTIFICATE, CERTIFICATE.variant(COST="float32"), architecture, log)
     assert code.startswith(b"\x7fELF")
     assert all(f"'{kernel}' for 'sm_{architecture}'" in log.getvalue() for kernel in CERTIFICATE.kernels)
+
+
+@needs_compiler
+def test_faults_of_a_users_function_are_shown_with_its_lines():
+    source = "__device__ float cost(const Arrays& in, long long i, long long j) {\n    return in.x[i] * oops;\n}"
+    function = CudaFunction(source, {"x": np.zeros(3, np.float32), "w": 1.0})
+    text = _function_text(function)
+    with pytest.raises(ArgumentError, match=r'cuda_source\(2\): error: identifier "oops" is undefined'):
+        compile_program(COMPUTED_START, COMPUTED_START.variant(COST="float32", TEXT=text), 90)
+    text = _function_text(replace(function, text=source.replace("oops", "in.w")))
+    assert compile_program(COMPUTED_START, COMPUTED_START.variant(COST="int64", TEXT=text), 75)
 
 
 @needs_compiler
