@@ -19,7 +19,7 @@ from lapwing.gpu.arrays import ITEM_BYTES, AnyArray, GpuArray, empty_array
 from lapwing.gpu.copies import read
 from lapwing.gpu.core import EXPLORING
 from lapwing.gpu.orient import orient
-from lapwing.gpu.plan import _bytes_of_solve
+from lapwing.gpu.plan import bytes_of_solve
 from lapwing.gpu.programs import COMPUTED_START, CORE_START
 from support import assert_hall_violator, assert_optimal
 
@@ -337,7 +337,7 @@ def test_the_plan():
 
 
 def test_a_million_points_take_less_than_four_gigabytes():
-    assert _bytes_of_solve(10**6, 10**6, "float32", priced=False, computed=True) < 4e9
+    assert bytes_of_solve(10**6, 10**6, "float32", priced=False, computed=True) < 4e9
 
 
 def test_what_a_gpu_cannot_compute_stays_on_the_cpu():

@@ -1,0 +1,157 @@
+"""How long do problems take on a GPU whose matrix exists nowhere?
+
+    python -m benchmarks.gpu_sources [--cases geometric@100000 ...] [--growth] [--output results.json]
+
+Costs are computed from points on the GPU, float32; "photographs" are the pixels of scikit-learn's two, colour and
+position (273,280 of them, five dimensions; `pip install scikit-learn`); uniform costs come from a hash. Points are on
+the GPU when the clock starts, kernels are compiled; the certificate is included, and every answer must be proven.
+Beside the time stand the most memory that PyTorch gave (of uniform costs, what the plan says), the seconds of the
+certificate, and how often a row was read: by listings of all rows of the problem itself (samples apart), by refreshes
+of single rows after the last of these, and by the certificate, once.
+
+--growth: geometric costs from 10,000 to 1,000,000 points, with the power of n that fits best, and a picture,
+`docs/images/gpu_sources.png`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from benchmarks.growth import power
+from benchmarks.harness import RESULTS, ROOT, Report
+from lapwing import costs, instances, solve
+
+CASES = (
+    *(f"geometric@{n}" for n in (100_000, 250_000, 1_000_000)),
+    "disjoint@100000",
+    "uniform@100000",
+    "photographs",
+)
+GROWTH = (10_000, 20_000, 50_000, 100_000, 200_000, 500_000, 1_000_000)
+POSITION_WEIGHT = 0.35  # as in examples/match_photos.py
+SEED = 1
+
+
+def main() -> None:
+    """Time the cases; print a line for each."""
+    import torch
+
+    parser = argparse.ArgumentParser(description="Times of problems on a GPU whose costs are computed there.")
+    parser.add_argument("--cases", nargs="+", default=list(CASES), help="CLASS@N, or photographs")
+    parser.add_argument("--growth", action="store_true", help="instead, geometric costs of many sizes, and a picture")
+    parser.add_argument("--solves", type=int, default=1)
+    parser.add_argument("--output", type=Path)
+    parser.add_argument("--picture", type=Path, default=ROOT / "docs" / "images" / "gpu_sources.png")
+    options = parser.parse_args()
+    name = "gpu_sources_growth" if options.growth else "gpu_sources"
+    report = Report(options.output or RESULTS / f"{name}.json", "seconds of lapwing.solve, costs computed on a GPU")
+    report.write(gpu=torch.cuda.get_device_name())
+    print(f"{'case':20} {'n':>9} {'seconds':>8} {'certify':>8} {'MB':>7} {'listed':>7} {'again':>7} certificate")
+    for case in [f"geometric@{n}" for n in GROWTH] if options.growth else options.cases:
+        row = time_case(torch, case, options.solves)
+        report.add(row)
+        proof = "exact" if row["exact"] else f"{row['bound']:.2g}"
+        print(
+            f"{case:20} {row['n']:9} {row['seconds']:8.2f} {row['certify_seconds']:8.2f} {row['bytes'] / 1e6:7.0f} "
+            f"{row['listed']:7.0f} {row['listed_again']:7.2f} {proof}",
+            flush=True,
+        )
+    if options.growth:
+        rows = report.content["rows"]
+        exponent = power([row["n"] for row in rows], [row["seconds"] for row in rows])
+        report.write(power=exponent)
+        draw(report.content, exponent, options.picture)
+        print(f"n^{exponent:.2f}; wrote {options.picture}")
+
+
+def source(torch: Any, case: str) -> Any:
+    """The costs of a case, from points on the GPU."""
+    if case == "photographs":
+        x, y = photographs()
+    else:
+        cls, n = case.split("@")
+        if cls == "uniform":
+            return instances.computed(cls, int(n), SEED, dtype=np.float32)
+        x, y = (points.astype(np.float32) for points in instances.points(cls, int(n), SEED))
+    return costs.squared_euclidean(torch.from_numpy(x).cuda(), torch.from_numpy(y).cuda())
+
+
+def photographs() -> tuple[NDArray[Any], NDArray[Any]]:
+    """The pixels of two photographs, (273280, 5): colour and weighted position."""
+    from sklearn.datasets import load_sample_images
+
+    pixels = []
+    for image in load_sample_images().images:
+        rows, cols = np.mgrid[: image.shape[0], : image.shape[1]] + 0.5
+        place = POSITION_WEIGHT * np.stack([cols.ravel(), rows.ravel()], axis=1) / image.shape[1]
+        pixels.append(np.hstack([image.reshape(-1, 3) / 255, place]).astype(np.float32))
+    return pixels[0], pixels[1]
+
+
+def time_case(torch: Any, case: str, solves: int) -> dict[str, Any]:
+    """One case: the best of `solves`, after a small problem of the kind that compiles what there is to compile."""
+    warm_up(torch, case)
+    costs_of_case = source(torch, case)
+    n = costs_of_case.shape[0]
+    best: dict[str, Any] = {}
+    for _ in range(solves):
+        torch.cuda.reset_peak_memory_stats()
+        before = torch.cuda.memory_allocated()
+        torch.cuda.synchronize()
+        began = time.perf_counter()
+        result = solve(costs_of_case, device="cuda")
+        torch.cuda.synchronize()
+        seconds = time.perf_counter() - began
+        statistics, certificate = result.statistics, result.certificate
+        assert certificate is not None and certificate.complete
+        if seconds < best.get("seconds", float("inf")):
+            best = {
+                "case": case,
+                "n": n,
+                "seconds": seconds,
+                "bytes": torch.cuda.max_memory_allocated() - before or result.plan.memory_bytes,
+                "planned_bytes": result.plan.memory_bytes,
+                "listed": statistics["listings"],
+                "listed_again": (statistics["refreshes"] + statistics["full_rows"]) / n,
+                "objective": result.objective,
+                "exact": certificate.exact,
+                "bound": float(certificate.bound),
+                **statistics,
+            }
+    return best
+
+
+def warm_up(torch: Any, case: str) -> None:
+    """Compile the programs of a case, and bring the clocks up."""
+    if case == "photographs":
+        x = torch.rand(2000, 5, device="cuda")
+        solve(costs.squared_euclidean(x, x.flip(0)))
+    else:
+        solve(source(torch, f"{case.split('@')[0]}@5000"), device="cuda")
+
+
+def draw(report: dict[str, Any], exponent: float, path: Path) -> None:
+    """Write the picture, on logarithmic axes."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(6.4, 4.6), dpi=120, layout="constrained")
+    axes = figure.subplots()
+    sizes, seconds = ([row[name] for row in report["rows"]] for name in ("n", "seconds"))
+    axes.loglog(sizes, seconds, marker="o", label=f"$n^{{{exponent:.2f}}}$")
+    axes.grid(alpha=0.3)
+    axes.set_xlabel("points")
+    axes.set_ylabel("seconds, certificate included")
+    axes.set_title(report["gpu"], fontsize=11)
+    axes.legend(fontsize=9)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    figure.savefig(path)
+
+
+if __name__ == "__main__":
+    main()
