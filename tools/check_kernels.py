@@ -69,7 +69,7 @@ def sampled(work: list[Build]) -> list[Build]:
         variants = program.variants()
         turn, mine = ARCHITECTURES.index(architecture), variants.index(variant)
         if program.any_text:
-            if mine % 3 == 0 and turn == (ARCHITECTURES.index(_SAMPLED_WHOLLY) + mine) % len(ARCHITECTURES):
+            if mine % 3 == 0 and turn == (ARCHITECTURES.index(_SAMPLED_WHOLLY) + 2 * mine) % len(ARCHITECTURES):
                 kept.append((program, variant, architecture))
             continue
         others = {turn % len(variants), (turn + len(variants) // 2) % len(variants)}

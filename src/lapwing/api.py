@@ -82,9 +82,11 @@ def solve(
         Where to solve. Default: where the costs are. An array on a GPU (PyTorch, CuPy, JAX, anything with DLPack or
         `__cuda_array_interface__`) is read in place, on its library's current stream, and answered in its library; a
         GPU takes method "core". "auto" takes the first GPU for arrays on the host, if there is one and it pays.
+        Costs of points, and of `costs.cuda_source`, are computed on the GPU.
     memory_limit : int or str, optional
         Bytes, or like "8GB". An `np.memmap` that takes more is streamed on a CPU: rows are read from its file when they
-        are needed, and so much of them is kept. Default: half of the machine's memory.
+        are needed, and so much of them is kept. Default: half of the machine's memory. On a GPU the most that a solve
+        may take of its memory, all by default.
 
     Returns
     -------

@@ -103,7 +103,6 @@ extern "C" __global__ void __launch_bounds__(THREADS)
 }
 
 // The cost of one pair, for a message.
-extern "C" __global__ void __launch_bounds__(THREADS)
-    read_cost(const Costs::Data* data, int64 i, int64 j, Cost* out) {
+extern "C" __global__ void __launch_bounds__(THREADS) read_cost(const Costs::Data* data, int64 i, int64 j, Cost* out) {
     if (threadIdx.x == 0) *out = cost_at(data, i, j, 0, 0);
 }

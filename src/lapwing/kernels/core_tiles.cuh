@@ -4,11 +4,11 @@
 // the row's limit are added: none at first, then the kWanted-th nearest that was met. When there is no room, the warp puts
 // the candidates in order, keeps the nearest kWanted, and the limit falls. Columns come in an order that looks like chance, so
 // that about kWanted * ln(cols / kWanted) of them are ever added: 370 of a million. Nearer means: a smaller cost - v, and
-// among equal ones the first in the row's own order (tie_order); so the list depends on nothing but costs and prices, and is what list_row
-// would make of a matrix.
+// among equal ones the first in the row's own order (tie_order). So the list depends on nothing but costs and prices, and is
+// what list_row would make of a matrix.
 //
-// A row that is listed again begins with a limit: as its old list now stands, kListSize columns are that near. If those are all, it
-// is listed once more without.
+// A row that is listed again begins with a limit: as its old list now stands, kListSize columns are that near. If those are
+// all, it is listed once more without.
 //
 // Where rows are few, several warps share their columns; what they kept is put together at the end.
 //

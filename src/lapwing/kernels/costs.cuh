@@ -4,7 +4,8 @@
 //   costs.at(i, j)     one cost; the same bits wherever and however it is read
 //
 // of a matrix (costs_matrix.cuh), or computed (costs_computed.cuh, where the macro COMPUTED is set). What walks whole rows is
-// written for each of them, where it is done: a matrix is read 16 bytes at a time, computed costs are made for several rows at once.
+// written for each of them, where it is done: a matrix is read 16 bytes at a time, computed costs are made for several rows
+// at once.
 #pragma once
 #include "common.cuh"
 #include "sample.cuh"

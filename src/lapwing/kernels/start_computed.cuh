@@ -47,7 +47,8 @@ extern "C" __global__ void __launch_bounds__(THREADS)
         SourceLines lines;
         source.load(index, lines);
         walk(
-            source, lines, across, Part{0, 1, mine >= end}, [=](int64 k) { return prices ? upward(prices[k]) : Margin(0); },
+            source, lines, across, Part{0, 1, mine >= end},
+            [=](int64 k) { return prices ? upward(prices[k]) : Margin(0); },
             [&](const Piece& piece) { return near_positions(piece, best.margin, maximize != 0); },
             [&](int64 k, bool there) {
                 Source::Position position;
