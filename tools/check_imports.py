@@ -20,7 +20,7 @@ STAGES = (
     ("errors", "_core"),
     ("gpu.toolkit", "gpu.programs", "gpu.device", "gpu.arrays", "gpu.copies"),
     ("costs", "instances", "progress"),
-    ("problem",),
+    ("problem", "options"),
     ("inputs",),
     ("plan",),
     ("methods", "gpu"),

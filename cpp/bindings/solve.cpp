@@ -50,19 +50,37 @@ Control::Hook make_hook(const nb::object& callable) {
     };
 }
 
+// What methods take beside a problem: the fields of lapwing.options, checked there.
+struct Options {
+    MunkresOptions munkres;
+
+    explicit Options(const nb::dict& given) {
+        const auto set = [&given](const char* name, bool& field) {
+            if (given.contains(name)) field = nb::cast<bool>(given[name]);
+        };
+        set("fused", munkres.fused);
+        set("one_launch", munkres.one_launch);
+        set("by_regret", munkres.by_regret);
+        set("switches", munkres.switches);
+    }
+};
+
 template <class T>
-Solution<Dual<T>> dispatch(const std::string& method, const Problem<T>& problem, const Dual<T>* start_v, int threads,
-                           Control& control) {
+Solution<Dual<T>> dispatch(const std::string& method, const Options& options, const Problem<T>& problem,
+                           const Dual<T>* start_v, int threads, Control& control) {
     if (method == "core") return solve_core(problem, start_v, threads, control);
     if (problem.source != nullptr) throw std::invalid_argument("method " + method + " takes a matrix only");
     if (method == "jv") return solve_jv(problem, control);
     if (method == "jv or core") return solve_jv_or_core(problem, threads, control);
     if (method == "ssp") return solve_ssp(problem, control);
+    if (method == "hungarian-bfs") return solve_hungarian_bfs(problem, threads, control);
+    if (method == "hungarian-tree") return solve_hungarian_tree(problem, threads, control);
+    if (method == "munkres") return solve_munkres(problem, options.munkres, threads, control);
     throw std::invalid_argument("unknown method: " + method);
 }
 
 template <class T>
-nb::dict solve_as(const std::string& method, Problem<T> problem, const nb::object& unmatched_cost,
+nb::dict solve_as(const std::string& method, const Options& options, Problem<T> problem, const nb::object& unmatched_cost,
                   const nb::object& start_v, int threads, double time_limit, const nb::object& hook) {
     Vector<Dual<T>> unmatched_holder, start_holder;
     const auto rows = static_cast<std::size_t>(problem.cost.rows), cols = static_cast<std::size_t>(problem.cost.cols);
@@ -72,7 +90,7 @@ nb::dict solve_as(const std::string& method, Problem<T> problem, const nb::objec
     Solution<Dual<T>> solution;
     try {
         const nb::gil_scoped_release no_gil;
-        solution = dispatch(method, problem, start, threads, control);
+        solution = dispatch(method, options, problem, start, threads, control);
         if (solution.status == Status::time_limit) complete_greedily(problem, solution.row_to_col, control);
     } catch (const InvalidCost& invalid) {
         raise(invalid);
@@ -84,11 +102,11 @@ nb::dict solve_as(const std::string& method, Problem<T> problem, const nb::objec
     return to_dict(std::move(solution));
 }
 
-nb::dict solve(const std::string& method, const nb::object& cost, bool maximize, const nb::object& unmatched_cost,
+nb::dict solve(const std::string& method, const nb::dict& options, const nb::object& cost, bool maximize, const nb::object& unmatched_cost,
                const nb::object& start_v, int threads, double time_limit, const nb::object& hook) {
     return with_costs(cost, [&]<class T>(const MatrixView<T>& matrix, const CostSource<T>* source) {
         const Problem<T> problem{matrix, maximize, nullptr, source};
-        return solve_as(method, problem, unmatched_cost, start_v, threads, time_limit, hook);
+        return solve_as(method, Options(options), problem, unmatched_cost, start_v, threads, time_limit, hook);
     });
 }
 
@@ -115,7 +133,7 @@ nb::object range_excess(const nb::object& cost, bool maximize, const nb::object&
 void bind_solve(nanobind::module_& module) {
     namespace nb = nanobind;
     using namespace nb::literals;
-    module.def("solve", &lapwing::bindings::solve, "method"_a, "cost"_a, "maximize"_a, "unmatched_cost"_a.none(),
+    module.def("solve", &lapwing::bindings::solve, "method"_a, "options"_a, "cost"_a, "maximize"_a, "unmatched_cost"_a.none(),
                "start_v"_a.none(), "threads"_a, "time_limit"_a, "hook"_a.none(),
                "Solve one problem; see cpp/include/lapwing/methods.hpp for the contract.");
     module.def("check_range", &lapwing::bindings::range_excess, "cost"_a, "maximize"_a, "unmatched_cost"_a.none(),

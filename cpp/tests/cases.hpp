@@ -130,7 +130,7 @@ using Shapes = std::vector<std::pair<Index, Index>>;
 inline Shapes small_shapes() {
     return {{1, 1}, {1, 9}, {2, 2}, {5, 5}, {8, 8}, {9, 17}, {16, 16}, {23, 23}, {31, 64}, {40, 40}, {13, 5}, {20, 4}};
 }
-inline Shapes large_shapes() { return {{300, 300}, {150, 401}, {401, 150}}; }
+inline Shapes large_shapes(Index n) { return {{n, n}, {n / 2, n * 4 / 3 + 1}, {n * 4 / 3 + 1, n / 2}}; }
 
 // Every class and shape; senses, unmatched costs and layouts in turn.
 template <class T>

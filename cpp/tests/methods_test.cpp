@@ -10,6 +10,6 @@ int main(int count, char** arguments) {
         const Visit<T> with_reference = [&](Case<T>& the_case) { verify_with_reference(the_case, method); };
         for_each_case<T>(small_shapes(), with_reference);
         if constexpr (!std::is_floating_point_v<T>) for_each_extreme_case<T>(with_reference);
-        for_each_case<T>(large_shapes(), [&](Case<T>& the_case) { verify_by_proof(the_case, method); });
+        for_each_case<T>(large_shapes(method.large), [&](Case<T>& the_case) { verify_by_proof(the_case, method); });
     });
 }

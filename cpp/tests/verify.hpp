@@ -53,13 +53,30 @@ template <class T>
 struct Method {
     const char* name;
     Solution<Dual<T>> (*solve)(const Problem<T>&, Control&);
+    Index large = 300;  // rows of the problems that are not compared with the reference
 };
+inline constexpr Index kLargeForClassical = 100;  // products take classical Hungarian methods n^4 steps
 
 // Every method, as every test sees it.
 template <class T>
 std::vector<Method<T>> methods() {
     return {{"jv", [](const Problem<T>& p, Control& c) { return solve_jv(p, c); }},
             {"ssp", [](const Problem<T>& p, Control& c) { return solve_ssp(p, c); }},
+            {"hungarian-bfs",
+             [](const Problem<T>& p, Control& c) { return solve_hungarian_bfs(p, 1, c); },
+             kLargeForClassical},
+            {"hungarian-bfs, 2 threads", [](const Problem<T>& p, Control& c) { return solve_hungarian_bfs(p, 2, c); },
+             kLargeForClassical},
+            {"hungarian-tree", [](const Problem<T>& p, Control& c) { return solve_hungarian_tree(p, 1, c); }},
+            {"hungarian-tree, 2 threads",
+             [](const Problem<T>& p, Control& c) { return solve_hungarian_tree(p, 2, c); }},
+            {"munkres", [](const Problem<T>& p, Control& c) { return solve_munkres(p, {}, 1, c); }, kLargeForClassical},
+            {"munkres, 2 threads, without stages",
+             [](const Problem<T>& p, Control& c) {
+                 return solve_munkres(p, {.fused = false, .one_launch = false, .by_regret = true}, 2, c);
+             },
+             kLargeForClassical},
+            {"munkres, switching", [](const Problem<T>& p, Control& c) { return solve_munkres(p, {.switches = true}, 2, c); }},
             {"core", [](const Problem<T>& p, Control& c) { return solve_core<T>(p, nullptr, 1, c); }},
             {"core, 2 threads", [](const Problem<T>& p, Control& c) { return solve_core<T>(p, nullptr, 2, c); }},
             {"core, from a source", [](const Problem<T>& p, Control& c) {

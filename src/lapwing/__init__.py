@@ -15,6 +15,7 @@ from lapwing.errors import (
     LapwingError,
     RangeError,
 )
+from lapwing.options import Munkres
 from lapwing.plan import Plan
 from lapwing.progress import Progress
 from lapwing.result import BatchResult, Result
@@ -29,6 +30,7 @@ __all__ = [
     "InternalError",
     "InvalidCostError",
     "LapwingError",
+    "Munkres",
     "Plan",
     "Progress",
     "RangeError",

@@ -33,6 +33,7 @@ def supplied_costs_int64(rows: int, cols: int, cache_bytes: int, supply: _Supply
 def features() -> dict[str, Any]: ...
 def solve(
     method: str,
+    options: dict[str, bool],
     cost: NDArray[Any] | CostSource,
     maximize: bool,
     unmatched_cost: NDArray[Any] | None,

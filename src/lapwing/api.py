@@ -31,6 +31,7 @@ from lapwing.gpu.batch import solve_batch as solve_batch_on_gpu
 from lapwing.gpu.computed import is_computable
 from lapwing.gpu.device import device_count
 from lapwing.methods import METHODS, Answer, Hook, Start, run, solve_list, solve_stack
+from lapwing.options import MethodOptions, name_and_options
 from lapwing.plan import Plan, choose_device, make_plan
 from lapwing.problem import Form, Problem, Stack
 from lapwing.progress import Progress, Reporter
@@ -45,7 +46,7 @@ def solve(
     maximize: bool = False,
     unmatched_cost: Any = None,
     start: Result | tuple[Any, Any] | None = None,
-    method: str = "auto",
+    method: str | MethodOptions = "auto",
     threads: SupportsIndex | None = None,
     time_limit: float | None = None,
     progress: bool | Callable[[Progress], object] = False,
@@ -68,8 +69,9 @@ def solve(
         Row i may stay free at this price (this value when maximising). None: the smaller side is matched completely.
     start : (u, v) or an earlier Result
         Duals to start from: any finite values, good ones save time.
-    method : str
-        "auto", "core", "jv" or "ssp".
+    method : str or MethodOptions
+        "auto", "core", or a reference: "jv", "ssp", "hungarian-bfs", "hungarian-tree" or "munkres". A method with
+        options is asked for by these: `lapwing.Munkres`.
     threads : int, optional
         At most so many. Default: as many processors as the problem keeps busy.
     time_limit : float, optional
@@ -123,8 +125,9 @@ def solve(
         return _solved(problem, chosen, duals, limit, reporter.hook, certify)
 
 
-def _place(cost: Any, device: str | None, method: str) -> tuple[str, str]:
+def _place(cost: Any, device: str | None, method: str | MethodOptions) -> tuple[str, str]:
     """The GPU to solve on, or "" for the CPU; and why, if the user left it open."""
+    name, _ = name_and_options(method)
     if device is not None and not isinstance(device, str):
         raise DtypeError(f"device must be a string such as 'cuda:0', got {device!r}")
     if device == "cpu":
@@ -138,13 +141,13 @@ def _place(cost: Any, device: str | None, method: str) -> tuple[str, str]:
     if _is_on_gpu(cost):
         gpu, why = "cuda" if device in (None, "auto") else device, ""
     elif device == "auto":
-        gpu, why = choose_device(cost.shape if hasattr(cost, "shape") else np.shape(cost), method, _usable_gpus())
+        gpu, why = choose_device(cost.shape if hasattr(cost, "shape") else np.shape(cost), name, _usable_gpus())
     else:
         gpu, why = device or "cpu", ""
     if gpu == "cpu":
         return "", why
-    if method not in ("auto", "core"):
-        raise ArgumentError(f"method={method!r} is not supported on a GPU: leave it out, or pass device='cpu'")
+    if name not in ("auto", "core"):
+        raise ArgumentError(f"method={name!r} is not supported on a GPU: leave it out, or pass device='cpu'")
     return gpu, why
 
 
@@ -274,7 +277,7 @@ def plan(
     maximize: bool = False,
     unmatched_cost: Any = None,
     start: Result | tuple[Any, Any] | None = None,
-    method: str = "auto",
+    method: str | MethodOptions = "auto",
     threads: SupportsIndex | None = None,
     device: str | None = None,
     memory_limit: int | str | None = None,
@@ -353,15 +356,26 @@ def _start(start: Result | tuple[Any, Any] | None, problem: Problem) -> Start | 
     return None if start is None else inputs.check_start(*duals_of(start), problem)
 
 
-def _plan(problem: Problem, method: str, threads: SupportsIndex | None, warm_start: bool, why_here: str = "") -> Plan:
+def _plan(
+    problem: Problem,
+    method: str | MethodOptions,
+    threads: SupportsIndex | None,
+    warm_start: bool,
+    why_here: str = "",
+) -> Plan:
     made = _plan_of_form(problem.form, method, inputs.check_threads(threads), warm_start, _processors())
     return replace(made, reasons=(why_here, *made.reasons)) if why_here else made
 
 
 @lru_cache(maxsize=256)
-def _plan_of_form(form: Form, method: str, threads: int | None, warm_start: bool, processors: int) -> Plan:
+def _plan_of_form(
+    form: Form, method: str | MethodOptions, threads: int | None, warm_start: bool, processors: int
+) -> Plan:
     """The plan, made once for the many problems of one form that a tracker solves."""
-    return make_plan(form, _TRAITS, method=method, threads=threads, warm_start=warm_start, processors=processors)
+    name, options = name_and_options(method)
+    return make_plan(
+        form, _TRAITS, method=name, threads=threads, warm_start=warm_start, processors=processors, options=options
+    )
 
 
 def _processors() -> int:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from lapwing._core import DIRECT_MAX_ROWS, JV_OR_CORE_MAX_ROWS
 from lapwing.costs.base import Tier
 from lapwing.costs.sparse import DENSE_LIMIT_BYTES
 from lapwing.errors import ArgumentError
+from lapwing.options import MethodOptions
 from lapwing.problem import Form
 
 # Below this many pairs a second thread costs more than it saves.
@@ -37,7 +38,7 @@ class MethodTraits:
         Whether it finds costs that are too large for exact sums as it first reads them.
     reads_sources : bool
         Whether it reads costs from any source; the others read a matrix, to which costs are written out first.
-    bytes_per_row, bytes_per_col : int
+    bytes_per_row, bytes_per_col, bytes_per_pair : int
         Its memory beside the matrix, for the problem as it is solved (rows <= cols).
     """
 
@@ -49,6 +50,7 @@ class MethodTraits:
     reads_sources: bool
     bytes_per_row: int
     bytes_per_col: int
+    bytes_per_pair: int = 0
 
 
 @dataclass(frozen=True)
@@ -75,6 +77,8 @@ class Plan:
     tier : str
         Where the costs are: "dense", a matrix in memory; "computed", whenever they are read; "rows", from a callback;
         "streamed", from a file.
+    options : MethodOptions or None
+        Those of the method, if it has any.
     """
 
     method: str
@@ -87,6 +91,7 @@ class Plan:
     reasons: tuple[str, ...]
     device: str = "cpu"
     tier: Tier = "dense"
+    options: MethodOptions | None = None
 
     @property
     def where(self) -> str:
@@ -135,6 +140,7 @@ def make_plan(
     threads: int | None,
     warm_start: bool,
     processors: int,
+    options: MethodOptions | None = None,
 ) -> Plan:
     """Decide how to solve a problem of this form.
 
@@ -150,6 +156,8 @@ def make_plan(
         Whether there are duals to start from.
     processors : int
         Processors that this process may use.
+    options : MethodOptions or None
+        Those of the method.
 
     Raises
     ------
@@ -169,7 +177,7 @@ def make_plan(
     if warm_start and not traits.warm_start:
         usable = " or ".join(repr(name) for name, other in methods.items() if other.warm_start)
         raise ArgumentError(f"method {method!r} cannot use start=; use method={usable}, or leave start out")
-    reasons.append(f"{method}: {methods[method].summary}")
+    reasons.append(f"{method}: {methods[method].summary}" + (f", {options}" if options else ""))
     written_out = 0
     if form.tier != "dense":
         written_out, why = _written_out(form, methods[method])
@@ -180,8 +188,9 @@ def make_plan(
     count, why_threads = _threads(form, traits, threads, processors)
     reasons.append(why_threads)
     rows, cols = form.shape[::-1] if form.solved_transposed else form.shape
-    memory = rows * traits.bytes_per_row + cols * traits.bytes_per_col + written_out + form.held_bytes
-    return _plan(form, method, fallback, count, memory, reasons)
+    memory = rows * traits.bytes_per_row + cols * (traits.bytes_per_col + rows * traits.bytes_per_pair)
+    memory += written_out + form.held_bytes
+    return replace(_plan(form, method, fallback, count, memory, reasons), options=options)
 
 
 def _plan(form: Form, method: str, fallback: str | None, threads: int, memory: int, reasons: list[str]) -> Plan:

@@ -39,4 +39,22 @@ Dual<T> total_cost(const Problem<T>& problem, const std::vector<Index>& row_to_c
 template <class T>
 Solution<Dual<T>> solve_ssp(const Problem<T>& problem, Control& control);
 
+// Date and Nagi's Hungarian methods: classical (hungarian_bfs.cpp), and with alternating trees (hungarian_tree.cpp). The answer
+// of these and of munkres does not depend on `threads`.
+template <class T>
+Solution<Dual<T>> solve_hungarian_bfs(const Problem<T>& problem, int threads, Control& control);
+template <class T>
+Solution<Dual<T>> solve_hungarian_tree(const Problem<T>& problem, int threads, Control& control);
+
+// The classical Hungarian method on a slack matrix, after Lopes and others (munkres.cpp, which explains the options).
+struct MunkresOptions {
+    bool fused = true;
+    bool one_launch = true;
+    bool by_regret = false;
+    bool switches = false;
+};
+template <class T>
+Solution<Dual<T>> solve_munkres(const Problem<T>& problem, const MunkresOptions& options, int threads,
+                                Control& control);
+
 }  // namespace lapwing

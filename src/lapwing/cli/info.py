@@ -7,6 +7,7 @@ import json
 import os
 import platform
 import re
+from dataclasses import fields
 from importlib import metadata
 from typing import Any
 
@@ -14,10 +15,12 @@ import click
 import numpy as np
 
 from lapwing.gpu.cache import cache_folder, cache_size
+from lapwing.methods import METHODS
+from lapwing.options import OPTIONS
 
 
 @click.command(
-    help="Print versions, compiler, CPU features, threads, the GPUs that are seen and the cache of their kernels."
+    help="Print versions, compiler, CPU features, threads, methods, the GPUs that are seen, the cache of their kernels."
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of text.")
 def info(as_json: bool) -> None:
@@ -51,12 +54,19 @@ def collect() -> dict[str, Any]:
         "simd_targets": features["simd_targets"],
         "hardware_threads": features["hardware_threads"],
         "usable_threads": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count(),
+        "methods": methods(),
         "gpus": gpus(),
         "gpu_driver": gpu_driver(),
         "cuda_core": installed("cuda-core"),
         "nvrtc": installed("nvidia-cuda-nvrtc") or installed("nvidia-cuda-nvrtc-cu12"),
         "kernel_cache": kernel_cache(),
     }
+
+
+def methods() -> list[str]:
+    """The names of the methods, with those of their options."""
+    named = {name: ", ".join(field.name for field in fields(options)) for name, options in OPTIONS.items()}
+    return [f"{name} ({named[name]})" if name in named else name for name in METHODS]
 
 
 def processor() -> str:

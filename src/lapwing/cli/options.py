@@ -11,8 +11,10 @@ from typing import Any
 import click
 
 from lapwing import costs
+from lapwing.errors import ArgumentError
 from lapwing.files import FORMATS, read
 from lapwing.methods import METHODS
+from lapwing.options import OPTIONS, MethodOptions
 
 # By which costs are computed from two files of points.
 METRICS: dict[str, Callable[[Any, Any], costs.PointCost]] = {
@@ -46,6 +48,7 @@ class Request:
     maximize: bool
     unmatched_cost: int | float | None
     method: str
+    option: tuple[str, ...]
     threads: int | None
     device: str
     format: str | None
@@ -70,8 +73,20 @@ class Request:
     @property
     def options(self) -> dict[str, Any]:
         """The arguments of `lapwing.solve` and `lapwing.plan`."""
-        names = ("maximize", "unmatched_cost", "method", "threads", "device")
-        return {name: getattr(self, name) for name in names} | {"memory_limit": self._limit_bytes}
+        names = ("maximize", "unmatched_cost", "threads", "device")
+        others = {"method": self._method, "memory_limit": self._limit_bytes}
+        return {name: getattr(self, name) for name in names} | others
+
+    @property
+    def _method(self) -> str | MethodOptions:
+        if not self.option:
+            return self.method
+        if self.method not in OPTIONS:
+            raise click.UsageError(f"method {self.method!r} has no options; those with some: {', '.join(OPTIONS)}")
+        try:
+            return OPTIONS[self.method].from_text(self.option)
+        except ArgumentError as error:
+            raise click.UsageError(str(error)) from None
 
     @property
     def _limit_bytes(self) -> int | None:
@@ -85,6 +100,8 @@ def _number(text: str) -> int | float:
     except ValueError:
         return float(text)
 
+
+_OPTIONS_HELP = " ".join(f"{name} has {'; '.join(options.described())}." for name, options in OPTIONS.items())
 
 _OPTIONS = (
     click.argument("file", type=click.Path()),
@@ -108,6 +125,7 @@ _OPTIONS = (
         show_default=True,
         help="How to solve; every method gives a certified optimum.",
     ),
+    click.option("--option", multiple=True, metavar="NAME=VALUE", help=f"An option of the method. {_OPTIONS_HELP}"),
     click.option(
         "--threads", type=click.IntRange(min=1), metavar="N", help="Threads; chosen by the plan if not given."
     ),

@@ -5,12 +5,16 @@ from __future__ import annotations
 from lapwing.methods.base import Answer, Hook, Method, Start, answer_empty
 from lapwing.methods.batch import BatchAnswer, solve_list, solve_stack
 from lapwing.methods.core import CORE
+from lapwing.methods.hungarian import HUNGARIAN_BFS, HUNGARIAN_TREE
 from lapwing.methods.jv import JV
+from lapwing.methods.munkres import MUNKRES
 from lapwing.methods.ssp import SSP
 from lapwing.plan import Plan
 from lapwing.problem import Problem
 
-METHODS: dict[str, Method] = {method.traits.name: method for method in (CORE, JV, SSP)}
+METHODS: dict[str, Method] = {
+    method.traits.name: method for method in (CORE, JV, SSP, HUNGARIAN_BFS, HUNGARIAN_TREE, MUNKRES)
+}
 
 
 def run(problem: Problem, plan: Plan, start: Start | None, time_limit: float, hook: Hook | None) -> Answer:

@@ -60,7 +60,8 @@ class Method:
         start_v = None if start is None else _as_minimised(problem, start[0] if plan.transposed else start[1])
         try:
             name = f"{plan.method} or {plan.fallback}" if plan.fallback else plan.method
-            raw = _core.solve(name, cost, problem.maximize, prices, start_v, plan.threads, time_limit, hook)
+            options = plan.options.compiled() if plan.options else {}
+            raw = _core.solve(name, options, cost, problem.maximize, prices, start_v, plan.threads, time_limit, hook)
         except _core.InvalidCost as error:
             row, col = error.args
             raise invalid_cost(problem, *((col, row) if plan.transposed else (row, col))) from None
