@@ -80,8 +80,9 @@ Solution<Dual<T>> dispatch(const std::string& method, const Options& options, co
 }
 
 template <class T>
-nb::dict solve_as(const std::string& method, const Options& options, Problem<T> problem, const nb::object& unmatched_cost,
-                  const nb::object& start_v, int threads, double time_limit, const nb::object& hook) {
+nb::dict solve_as(const std::string& method, const Options& options, Problem<T> problem,
+                  const nb::object& unmatched_cost, const nb::object& start_v, int threads, double time_limit,
+                  const nb::object& hook) {
     Vector<Dual<T>> unmatched_holder, start_holder;
     const auto rows = static_cast<std::size_t>(problem.cost.rows), cols = static_cast<std::size_t>(problem.cost.cols);
     problem.unmatched_cost = optional_vector(unmatched_cost, rows, unmatched_holder, "unmatched_cost");
@@ -102,8 +103,9 @@ nb::dict solve_as(const std::string& method, const Options& options, Problem<T> 
     return to_dict(std::move(solution));
 }
 
-nb::dict solve(const std::string& method, const nb::dict& options, const nb::object& cost, bool maximize, const nb::object& unmatched_cost,
-               const nb::object& start_v, int threads, double time_limit, const nb::object& hook) {
+nb::dict solve(const std::string& method, const nb::dict& options, const nb::object& cost, bool maximize,
+               const nb::object& unmatched_cost, const nb::object& start_v, int threads, double time_limit,
+               const nb::object& hook) {
     return with_costs(cost, [&]<class T>(const MatrixView<T>& matrix, const CostSource<T>* source) {
         const Problem<T> problem{matrix, maximize, nullptr, source};
         return solve_as(method, Options(options), problem, unmatched_cost, start_v, threads, time_limit, hook);
@@ -133,8 +135,8 @@ nb::object range_excess(const nb::object& cost, bool maximize, const nb::object&
 void bind_solve(nanobind::module_& module) {
     namespace nb = nanobind;
     using namespace nb::literals;
-    module.def("solve", &lapwing::bindings::solve, "method"_a, "options"_a, "cost"_a, "maximize"_a, "unmatched_cost"_a.none(),
-               "start_v"_a.none(), "threads"_a, "time_limit"_a, "hook"_a.none(),
+    module.def("solve", &lapwing::bindings::solve, "method"_a, "options"_a, "cost"_a, "maximize"_a,
+               "unmatched_cost"_a.none(), "start_v"_a.none(), "threads"_a, "time_limit"_a, "hook"_a.none(),
                "Solve one problem; see cpp/include/lapwing/methods.hpp for the contract.");
     module.def("check_range", &lapwing::bindings::range_excess, "cost"_a, "maximize"_a, "unmatched_cost"_a.none(),
                "threads"_a, "Whether all sums fit; see cpp/include/lapwing/range.hpp for the contract.");

@@ -1,7 +1,7 @@
 // Method "hungarian-bfs": the classical variant of Date and Nagi's Hungarian method.
 //
 // Problem   the linear assignment problem of types.hpp.
-// Method    Row and column reduction and a first matching (hungarian/start.hpp). If a row is left free, the tight pairs
+// Method    Row and column reduction and a first matching (hungarian/state.hpp). If a row is left free, the tight pairs
 //           of all rows are listed. In each iteration a forest grows breadth first from all free rows along the lists
 //           (the forward pass), and one path in each tree that reached a free column is flipped. If no tree did, a dual
 //           update in two stages: the least slack between the rows of the forest and the columns outside it, by a pass over
@@ -21,32 +21,53 @@
 #include <numeric>
 #include <vector>
 
-#include "lapwing/hungarian/start.hpp"
+#include "lapwing/hungarian/methods.hpp"
 #include "lapwing/hungarian/state.hpp"
 #include "lapwing/hungarian/tight.hpp"
-#include "lapwing/methods.hpp"
 
 namespace lapwing {
+
+template <class D>
+void grow_forest(HungarianState<D>& state, const TightPairs& tight, std::vector<Index> frontier) {
+    std::vector<Index> next;
+    for (; !frontier.empty(); frontier.swap(next)) {  // expansion of a level, contraction to the rows of the next
+        ++state.counts.levels;
+        next.clear();
+        for (const Index i : frontier) {
+            if (!state.may_grow(i)) continue;
+            const std::vector<Index>& cols = tight[i];
+            state.counts.edges_visited += static_cast<std::int64_t>(cols.size());
+            const auto end = std::find_if(cols.begin(), cols.end(), [&](Index j) {
+                return j == state.n || (state.col_to_row[j] == kFreeRow && state.open[j] != 0);
+            });
+            if (end != cols.end()) {
+                *end == state.n ? state.enter_exit(i) : static_cast<void>(state.enter(i, *end));
+                continue;
+            }
+            for (const Index j : cols)
+                if (state.open[j] != 0) next.push_back(state.enter(i, j));
+        }
+        state.poll();
+    }
+}
 namespace {
 
-template <class T>
+template <class D>
 class HungarianBfs {
-    using D = Dual<T>;
-
   public:
-    HungarianBfs(const Problem<T>& problem, int threads, Control& control) : s_(problem, threads, control) {}
+    HungarianBfs(const HungarianProblem<D>& problem, int threads, Control& control) : s_(problem, threads, control) {}
 
     Solution<D> solve() {
         {
             const StageClock clock(s_.statistics, s_.control, "reduction_seconds");
-            reduce(s_);
-            if (!s_.expired()) match_tight(s_, std::vector<Index>(s_.free_rows));
+            s_.reduce();
+            if (!s_.expired()) s_.match_tight(std::vector<Index>(s_.free_rows));
         }
         return s_.finish(run());
     }
 
   private:
-    HungarianState<T> s_;
+    HungarianState<D> s_;
     TightPairs tight_;      // of each row; outside an iteration exactly the pairs with slack <= 0
     std::vector<D> slack_;  // [m] of a row of the forest: the least to a column outside, or its exit
     std::vector<Index> frontier_;
@@ -99,10 +120,10 @@ class HungarianBfs {
             std::vector<Index> found(static_cast<std::size_t>(s_.n));
             for (Index k = begin; k < end; ++k) {
                 const Index i = rows[k];
-                const Index count = kernels.collect(s_.row(i), kernels.maximize, s_.n, s_.v.data(), s_.open.data(),
-                                                    s_.u[i], limit, found.data());
+                const Index count = kernels.collect(s_.problem.row(i), s_.problem.maximize, s_.n, s_.v.data(),
+                                                    s_.open.data(), s_.u[i], limit, found.data());
                 tight_[i].insert(tight_[i].end(), found.begin(), found.begin() + count);
-                if (s_.has_exit(i) && s_.exit_cost(i) - s_.u[i] <= limit) tight_[i].push_back(s_.n);
+                if (s_.problem.has_exit(i) && s_.problem.exit_cost(i) - s_.u[i] <= limit) tight_[i].push_back(s_.n);
             }
         });
         s_.counts.rows_scanned += static_cast<std::int64_t>(rows.size());
@@ -110,7 +131,7 @@ class HungarianBfs {
 
     void drop_loose() {
         const auto is_loose = [this](Index i, Index j) {
-            return (j == s_.n ? s_.exit_cost(i) : s_.problem.at(i, j) - s_.v[j]) - s_.u[i] > 0;
+            return (j == s_.n ? s_.problem.exit_cost(i) : s_.problem.at(i, j) - s_.v[j]) - s_.u[i] > 0;
         };
         for (Index i = 0; i < s_.m; ++i) std::erase_if(tight_[i], [&](Index j) { return is_loose(i, j); });
     }
@@ -121,8 +142,9 @@ class HungarianBfs {
         s_.for_rows(static_cast<Index>(s_.rows.size()), [&](Index begin, Index end) {
             for (Index k = begin; k < end; ++k) {
                 const Index i = s_.rows[k];
-                const D least = kernels.least(s_.row(i), kernels.maximize, s_.n, s_.v.data(), s_.open.data());
-                const D nearest = std::min(least, s_.exit_cost(i));
+                const D least =
+                    kernels.least(s_.problem.row(i), s_.problem.maximize, s_.n, s_.v.data(), s_.open.data());
+                const D nearest = std::min(least, s_.problem.exit_cost(i));
                 slack_[i] = nearest < kInfinity<D> ? nearest - s_.u[i] : kInfinity<D>;
             }
         });
@@ -144,15 +166,15 @@ class HungarianBfs {
 
 }  // namespace
 
-template <class T>
-Solution<Dual<T>> solve_hungarian_bfs(const Problem<T>& problem, int threads, Control& control) {
-    return HungarianBfs<T>(problem, threads, control).solve();
+template <class D>
+Solution<D> hungarian_bfs(const HungarianProblem<D>& problem, int threads, Control& control) {
+    return HungarianBfs<D>(problem, threads, control).solve();
 }
 
-#define LAPWING_INSTANTIATE(T) template Solution<Dual<T>> solve_hungarian_bfs(const Problem<T>&, int, Control&);
-LAPWING_INSTANTIATE(float)
+#define LAPWING_INSTANTIATE(D)                                                            \
+    template void grow_forest(HungarianState<D>&, const TightPairs&, std::vector<Index>); \
+    template Solution<D> hungarian_bfs(const HungarianProblem<D>&, int, Control&);
 LAPWING_INSTANTIATE(double)
-LAPWING_INSTANTIATE(std::int32_t)
 LAPWING_INSTANTIATE(std::int64_t)
 #undef LAPWING_INSTANTIATE
 

@@ -8,12 +8,12 @@
 namespace lapwing {
 
 template <class T>
-HungarianKernels<T> hungarian_kernels(bool maximize) {
-    return LAPWING_DISPATCH(hungarian_kernels<T>, maximize);
+HungarianKernels<Dual<T>> hungarian_kernels() {
+    return LAPWING_DISPATCH(hungarian_kernels<T>);
 }
-template HungarianKernels<float> hungarian_kernels<float>(bool);
-template HungarianKernels<double> hungarian_kernels<double>(bool);
-template HungarianKernels<std::int32_t> hungarian_kernels<std::int32_t>(bool);
-template HungarianKernels<std::int64_t> hungarian_kernels<std::int64_t>(bool);
+template HungarianKernels<double> hungarian_kernels<float>();
+template HungarianKernels<double> hungarian_kernels<double>();
+template HungarianKernels<std::int64_t> hungarian_kernels<std::int32_t>();
+template HungarianKernels<std::int64_t> hungarian_kernels<std::int64_t>();
 
 }  // namespace lapwing

@@ -21,7 +21,7 @@
 //           barrier in step 4, whose zeros are distributed over blocks there.
 // Options   `by_regret`: step 2 takes the rows in the order of their regret (Vogel's rule) instead of their number.
 //           `switches`: after an iteration that took a step 6 and matched few rows, shortest paths go on
-//           (hungarian/tree.hpp): the authors' open idea.
+//           (hungarian_tree.cpp): the authors' open idea.
 //
 // Deviations: rows and columns are exchanged, so that the search begins at rows, of which there are no more than needed in
 // rectangular problems; a block of zeros is a row's list. Rows outside the forest are touched only where they gain slack: at
@@ -34,21 +34,17 @@
 #include <memory>
 #include <vector>
 
-#include "lapwing/hungarian/start.hpp"
+#include "lapwing/hungarian/methods.hpp"
 #include "lapwing/hungarian/state.hpp"
 #include "lapwing/hungarian/tight.hpp"
-#include "lapwing/hungarian/tree.hpp"
-#include "lapwing/methods.hpp"
 
 namespace lapwing {
 namespace {
 
-template <class T>
+template <class D>
 class Munkres {
-    using D = Dual<T>;
-
   public:
-    Munkres(const Problem<T>& problem, const MunkresOptions& options, int threads, Control& control)
+    Munkres(const HungarianProblem<D>& problem, const MunkresOptions& options, int threads, Control& control)
         : options_(options), s_(problem, threads, control), pitch_(hungarian_padded(s_.n)) {}
 
     Solution<D> solve() {
@@ -63,7 +59,7 @@ class Munkres {
     static constexpr std::size_t kFew = 16;
 
     const MunkresOptions options_;
-    HungarianState<T> s_;
+    HungarianState<D> s_;
     std::size_t pitch_;
     // (c - v) - u of all pairs, of rows' exits, and where it is 0: exactly so for integers; for floats up to the rounding of
     // one iteration, and never negative.
@@ -89,7 +85,7 @@ class Munkres {
 
     void step_1() {
         const StageClock clock(s_.statistics, s_.control, "step_1_seconds");
-        reduce(s_);
+        s_.reduce();
         const auto rows = static_cast<std::size_t>(s_.m);
         slack_ = std::make_unique_for_overwrite<D[]>(rows * pitch_);
         exit_slack_.resize(rows);
@@ -104,8 +100,8 @@ class Munkres {
     void form_slack() {
         const auto& kernels = s_.kernels;
         over_rows([&](Index i, Index* found) {
-            kernels.form_slack(s_.row(i), kernels.maximize, s_.n, s_.v.data(), s_.u[i], slack_of(i));
-            exit_slack_[i] = s_.has_exit(i) ? std::max(s_.exit_cost(i) - s_.u[i], D{0}) : kInfinity<D>;
+            kernels.form_slack(s_.problem.row(i), s_.problem.maximize, s_.n, s_.v.data(), s_.u[i], slack_of(i));
+            exit_slack_[i] = s_.problem.has_exit(i) ? std::max(s_.problem.exit_cost(i) - s_.u[i], D{0}) : kInfinity<D>;
             list_zeros(i, found);
         });
         s_.counts.rows_scanned += s_.m;
@@ -121,7 +117,7 @@ class Munkres {
 
     void step_2() {
         const StageClock clock(s_.statistics, s_.control, "step_2_seconds");
-        match_tight(s_, options_.by_regret ? rows_by_regret(s_) : std::vector<Index>(s_.free_rows));
+        s_.match_tight(options_.by_regret ? s_.rows_by_regret() : std::vector<Index>(s_.free_rows));
     }
 
     Status run() {
@@ -139,7 +135,7 @@ class Munkres {
             const std::size_t left = s_.free_rows.size();
             if (left == 0 || s_.counts.dual_updates == updates) continue;
             if (options_.switches && (free - left) * kFew < free) return switch_to_tree();
-            if (!std::is_floating_point_v<T>) continue;
+            if (!std::is_floating_point_v<D>) continue;
             const StageClock clock(s_.statistics, s_.control, "renewal_seconds");
             form_slack();
         }
@@ -166,7 +162,7 @@ class Munkres {
 
     Status switch_to_tree() {
         s_.statistics.set("switched_at_iteration", static_cast<double>(s_.counts.iterations));
-        return TreeSearch<T>(s_).run();
+        return match_by_trees(s_);
     }
 
     // False if there is no finite slack that is not covered.
@@ -195,7 +191,7 @@ class Munkres {
     }
 
     void lower(Index i, D step, Index* found) {
-        if (s_.has_exit(i)) exit_slack_[i] -= step;
+        if (s_.problem.has_exit(i)) exit_slack_[i] -= step;
         if (options_.fused)
             keep_zeros(i, found, s_.kernels.subtract_and_find(slack_of(i), s_.n, s_.open.data(), step, found));
         else
@@ -210,18 +206,12 @@ class Munkres {
 
 }  // namespace
 
-template <class T>
-Solution<Dual<T>> solve_munkres(const Problem<T>& problem, const MunkresOptions& options, int threads,
-                                Control& control) {
-    return Munkres<T>(problem, options, threads, control).solve();
+template <class D>
+Solution<D> munkres(const HungarianProblem<D>& problem, const MunkresOptions& options, int threads, Control& control) {
+    return Munkres<D>(problem, options, threads, control).solve();
 }
 
-#define LAPWING_INSTANTIATE(T) \
-    template Solution<Dual<T>> solve_munkres(const Problem<T>&, const MunkresOptions&, int, Control&);
-LAPWING_INSTANTIATE(float)
-LAPWING_INSTANTIATE(double)
-LAPWING_INSTANTIATE(std::int32_t)
-LAPWING_INSTANTIATE(std::int64_t)
-#undef LAPWING_INSTANTIATE
+template Solution<double> munkres(const HungarianProblem<double>&, const MunkresOptions&, int, Control&);
+template Solution<std::int64_t> munkres(const HungarianProblem<std::int64_t>&, const MunkresOptions&, int, Control&);
 
 }  // namespace lapwing

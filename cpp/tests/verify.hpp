@@ -55,28 +55,27 @@ struct Method {
     Solution<Dual<T>> (*solve)(const Problem<T>&, Control&);
     Index large = 300;  // rows of the problems that are not compared with the reference
 };
-inline constexpr Index kLargeForClassical = 100;  // products take classical Hungarian methods n^4 steps
+
+// Those of the papers, smaller, since products take classical Hungarian methods n^4 steps.
+template <class T>
+std::vector<Method<T>> hungarian_methods() {
+    constexpr Index kLarge = 100;
+    return {
+        {"hungarian-bfs", [](const Problem<T>& p, Control& c) { return solve_hungarian_bfs(p, 2, c); }, kLarge},
+        {"hungarian-tree", [](const Problem<T>& p, Control& c) { return solve_hungarian_tree(p, 2, c); }, kLarge},
+        {"munkres", [](const Problem<T>& p, Control& c) { return solve_munkres(p, {}, 2, c); }, kLarge},
+        {"munkres, other options",
+         [](const Problem<T>& p, Control& c) { return solve_munkres(p, {.fused = false, .by_regret = true}, 1, c); },
+         kLarge},
+        {"munkres, switching",
+         [](const Problem<T>& p, Control& c) { return solve_munkres(p, {.switches = true}, 2, c); }, kLarge}};
+}
 
 // Every method, as every test sees it.
 template <class T>
 std::vector<Method<T>> methods() {
     return {{"jv", [](const Problem<T>& p, Control& c) { return solve_jv(p, c); }},
             {"ssp", [](const Problem<T>& p, Control& c) { return solve_ssp(p, c); }},
-            {"hungarian-bfs",
-             [](const Problem<T>& p, Control& c) { return solve_hungarian_bfs(p, 1, c); },
-             kLargeForClassical},
-            {"hungarian-bfs, 2 threads", [](const Problem<T>& p, Control& c) { return solve_hungarian_bfs(p, 2, c); },
-             kLargeForClassical},
-            {"hungarian-tree", [](const Problem<T>& p, Control& c) { return solve_hungarian_tree(p, 1, c); }},
-            {"hungarian-tree, 2 threads",
-             [](const Problem<T>& p, Control& c) { return solve_hungarian_tree(p, 2, c); }},
-            {"munkres", [](const Problem<T>& p, Control& c) { return solve_munkres(p, {}, 1, c); }, kLargeForClassical},
-            {"munkres, 2 threads, without stages",
-             [](const Problem<T>& p, Control& c) {
-                 return solve_munkres(p, {.fused = false, .one_launch = false, .by_regret = true}, 2, c);
-             },
-             kLargeForClassical},
-            {"munkres, switching", [](const Problem<T>& p, Control& c) { return solve_munkres(p, {.switches = true}, 2, c); }},
             {"core", [](const Problem<T>& p, Control& c) { return solve_core<T>(p, nullptr, 1, c); }},
             {"core, 2 threads", [](const Problem<T>& p, Control& c) { return solve_core<T>(p, nullptr, 2, c); }},
             {"core, from a source", [](const Problem<T>& p, Control& c) {
@@ -205,8 +204,9 @@ void verify_by_proof(Case<T>& the_case, const Method<T>& method) {
 template <class Test>
 int run_for_method(int count, char** arguments, const Test& test) {
     const auto with = [&]<class T>() {
-        for (const Method<T>& method : methods<T>())
-            if (count == 2 && std::strcmp(method.name, arguments[1]) == 0) test(method);
+        for (const auto& table : {methods<T>(), hungarian_methods<T>()})
+            for (const Method<T>& method : table)
+                if (count == 2 && std::strcmp(method.name, arguments[1]) == 0) test(method);
     };
     with.template operator()<float>();
     with.template operator()<double>();

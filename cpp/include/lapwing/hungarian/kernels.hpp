@@ -1,6 +1,7 @@
 // The row passes of the Hungarian methods (kernels.inc.hpp), chosen at run time for this CPU.
 //
-// A row is n contiguous costs. Arrays by column (`v`, `open`, ...) are padded to a multiple of kHungarianPadding, a row of
+// A row is n contiguous costs of any type: behind these passes the methods see duals alone, and are compiled once for each type
+// of these. Arrays by column (`v`, `open`, ...) are padded to a multiple of kHungarianPadding, a row of
 // costs is not. A column j with open[j] == 0 is not looked at; the padding is never open.
 #pragma once
 
@@ -22,29 +23,28 @@ struct TwoLeast {
 };
 
 // Slack means (c[i,j] - v[j]) - u[i], by this expression everywhere.
-template <class T>
+template <class D>
 struct HungarianKernels {
-    using D = Dual<T>;
-    bool maximize;
+    D (*cost)(const void* row, bool maximize, Index j);
 
     // The first column whose cost is NaN or -inf, as minimised; -1: none.
-    Index (*first_invalid)(const T* row, bool maximize, Index n);
+    Index (*first_invalid)(const void* row, bool maximize, Index n);
     // The least c - v of the open columns; kInfinity if there is none, or all are forbidden.
-    D (*least)(const T* row, bool maximize, Index n, const D* v, const std::int64_t* open);
-    TwoLeast<D> (*two_least)(const T* row, bool maximize, Index n, const D* v, const std::int64_t* open);
+    D (*least)(const void* row, bool maximize, Index n, const D* v, const std::int64_t* open);
+    TwoLeast<D> (*two_least)(const void* row, bool maximize, Index n, const D* v, const std::int64_t* open);
     // best[j] = min(best[j], c - u).
-    void (*lower_columns)(const T* row, bool maximize, Index n, D u, D* best);
+    void (*lower_columns)(const void* row, bool maximize, Index n, D u, D* best);
     // The open columns with slack <= limit, ascending; `found` has room for n. Returns how many.
-    Index (*collect)(const T* row, bool maximize, Index n, const D* v, const std::int64_t* open, D u, D limit,
+    Index (*collect)(const void* row, bool maximize, Index n, const D* v, const std::int64_t* open, D u, D limit,
                      Index* found);
     // The first of them, or -1.
-    Index (*find)(const T* row, bool maximize, Index n, const D* v, const std::int64_t* open, D u, D limit);
+    Index (*find)(const void* row, bool maximize, Index n, const D* v, const std::int64_t* open, D u, D limit);
     // Where (c - v) - offset is less than distance[j], of the open columns: it, and `i` as predecessor.
-    void (*relax)(const T* row, bool maximize, Index n, const D* v, const std::int64_t* open, D offset, std::int64_t i,
-                  D* distance, std::int64_t* predecessor);
+    void (*relax)(const void* row, bool maximize, Index n, const D* v, const std::int64_t* open, D offset,
+                  std::int64_t i, D* distance, std::int64_t* predecessor);
 
     // Slack or distances by column, padded as `v` is. A row of slack, max(0, slack), its padding kInfinity:
-    void (*form_slack)(const T* row, bool maximize, Index n, const D* v, D u, D* slack);
+    void (*form_slack)(const void* row, bool maximize, Index n, const D* v, D u, D* slack);
     // The least of the open columns, kInfinity if there is none.
     D (*least_of)(const D* x, Index n, const std::int64_t* open);
     // The open columns with x <= limit, ascending. Returns how many.
@@ -55,6 +55,6 @@ struct HungarianKernels {
 };
 
 template <class T>
-HungarianKernels<T> hungarian_kernels(bool maximize);
+HungarianKernels<Dual<T>> hungarian_kernels();
 
 }  // namespace lapwing

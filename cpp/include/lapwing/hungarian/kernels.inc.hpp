@@ -6,8 +6,9 @@ using Open = Vec<std::int64_t>;
 
 // The costs k, k + 1, ... of a row, as minimised; those past its end are kInfinity.
 template <class T>
-LAPWING_INLINE Vec<Dual<T>> hungarian_costs(const T* row, bool maximize, Index k, Index n) {
+LAPWING_INLINE Vec<Dual<T>> hungarian_costs(const void* costs, bool maximize, Index k, Index n) {
     using D = Dual<T>;
+    const auto* row = static_cast<const T*>(costs);
     Vec<D> x;
     if (__builtin_expect(k + kLanes <= n, 1)) {
         x = load_as<D>(row + k);
@@ -18,18 +19,24 @@ LAPWING_INLINE Vec<Dual<T>> hungarian_costs(const T* row, bool maximize, Index k
     return x;
 }
 
+template <class T>
+Dual<T> hungarian_cost(const void* row, bool maximize, Index j) {
+    const auto cost = static_cast<Dual<T>>(static_cast<const T*>(row)[j]);
+    return maximize ? -cost : cost;
+}
+
 LAPWING_INLINE Index hungarian_list(unsigned bits, Index k, Index* found, Index count) {
     for (; bits != 0; bits &= bits - 1) found[count++] = k + __builtin_ctz(bits);
     return count;
 }
 
 template <class T>
-Index hungarian_first_invalid(const T* row, bool maximize, Index n) {
+Index hungarian_first_invalid(const void* row, bool maximize, Index n) {
     using D = Dual<T>;
     if constexpr (!std::is_floating_point_v<T>) return -1;
     const Vec<D> least = broadcast<D>(-kInfinity<D>);
     for (Index k = 0; k < n; k += kLanes) {
-        const Vec<D> x = hungarian_costs(row, maximize, k, n);
+        const Vec<D> x = hungarian_costs<T>(row, maximize, k, n);
         const unsigned bits = movemask(x > least);
         if (bits == (1u << kLanes) - 1) continue;
         return k + __builtin_ctz(~bits);
@@ -38,25 +45,25 @@ Index hungarian_first_invalid(const T* row, bool maximize, Index n) {
 }
 
 template <class T>
-Dual<T> hungarian_least(const T* row, bool maximize, Index n, const Dual<T>* v, const std::int64_t* open) {
+Dual<T> hungarian_least(const void* row, bool maximize, Index n, const Dual<T>* v, const std::int64_t* open) {
     using D = Dual<T>;
     const Vec<D> infinity = broadcast<D>(kInfinity<D>);
     Vec<D> best = infinity;
     for (Index k = 0; k < n; k += kLanes) {
-        const Vec<D> x = hungarian_costs(row, maximize, k, n) - load<Vec<D>>(v + k);
+        const Vec<D> x = hungarian_costs<T>(row, maximize, k, n) - load<Vec<D>>(v + k);
         best = vmin(load<Open>(open + k) != 0 ? x : infinity, best);
     }
     return horizontal_min<D>(best);
 }
 
 template <class T>
-TwoLeast<Dual<T>> hungarian_two_least(const T* row, bool maximize, Index n, const Dual<T>* v,
+TwoLeast<Dual<T>> hungarian_two_least(const void* row, bool maximize, Index n, const Dual<T>* v,
                                       const std::int64_t* open) {
     using D = Dual<T>;
     const Vec<D> infinity = broadcast<D>(kInfinity<D>);
     Vec<D> first = infinity, second = infinity;
     for (Index k = 0; k < n; k += kLanes) {
-        Vec<D> x = hungarian_costs(row, maximize, k, n) - load<Vec<D>>(v + k);
+        Vec<D> x = hungarian_costs<T>(row, maximize, k, n) - load<Vec<D>>(v + k);
         x = load<Open>(open + k) != 0 ? x : infinity;
         second = vmin(second, vmax(first, x));
         first = vmin(first, x);
@@ -73,50 +80,50 @@ TwoLeast<Dual<T>> hungarian_two_least(const T* row, bool maximize, Index n, cons
 }
 
 template <class T>
-void hungarian_lower_columns(const T* row, bool maximize, Index n, Dual<T> u, Dual<T>* best) {
+void hungarian_lower_columns(const void* row, bool maximize, Index n, Dual<T> u, Dual<T>* best) {
     using D = Dual<T>;
     const Vec<D> offset = broadcast<D>(u);
     for (Index k = 0; k < n; k += kLanes)
-        store(best + k, vmin(hungarian_costs(row, maximize, k, n) - offset, load<Vec<D>>(best + k)));
+        store(best + k, vmin(hungarian_costs<T>(row, maximize, k, n) - offset, load<Vec<D>>(best + k)));
 }
 
 // Which of the columns k, k + 1, ... are open and have slack <= limit.
 template <class T>
-LAPWING_INLINE unsigned hungarian_tight(const T* row, bool maximize, Index k, Index n, const Dual<T>* v,
-                                         const std::int64_t* open, Vec<Dual<T>> u, Vec<Dual<T>> limit) {
-    const auto x = (hungarian_costs(row, maximize, k, n) - load<Vec<Dual<T>>>(v + k)) - u;
+LAPWING_INLINE unsigned hungarian_tight(const void* row, bool maximize, Index k, Index n, const Dual<T>* v,
+                                        const std::int64_t* open, Vec<Dual<T>> u, Vec<Dual<T>> limit) {
+    const auto x = (hungarian_costs<T>(row, maximize, k, n) - load<Vec<Dual<T>>>(v + k)) - u;
     return movemask((x <= limit) & (load<Open>(open + k) != 0));
 }
 
 template <class T>
-Index hungarian_collect(const T* row, bool maximize, Index n, const Dual<T>* v, const std::int64_t* open, Dual<T> u,
+Index hungarian_collect(const void* row, bool maximize, Index n, const Dual<T>* v, const std::int64_t* open, Dual<T> u,
                         Dual<T> limit, Index* found) {
     const auto us = broadcast(u), limits = broadcast(limit);
     Index count = 0;
     for (Index k = 0; k < n; k += kLanes)
-        count = hungarian_list(hungarian_tight(row, maximize, k, n, v, open, us, limits), k, found, count);
+        count = hungarian_list(hungarian_tight<T>(row, maximize, k, n, v, open, us, limits), k, found, count);
     return count;
 }
 
 template <class T>
-Index hungarian_find(const T* row, bool maximize, Index n, const Dual<T>* v, const std::int64_t* open, Dual<T> u,
+Index hungarian_find(const void* row, bool maximize, Index n, const Dual<T>* v, const std::int64_t* open, Dual<T> u,
                      Dual<T> limit) {
     const auto us = broadcast(u), limits = broadcast(limit);
     for (Index k = 0; k < n; k += kLanes) {
-        const unsigned bits = hungarian_tight(row, maximize, k, n, v, open, us, limits);
+        const unsigned bits = hungarian_tight<T>(row, maximize, k, n, v, open, us, limits);
         if (bits != 0) return k + __builtin_ctz(bits);
     }
     return -1;
 }
 
 template <class T>
-void hungarian_relax(const T* row, bool maximize, Index n, const Dual<T>* v, const std::int64_t* open, Dual<T> offset,
-                     std::int64_t i, Dual<T>* distance, std::int64_t* predecessor) {
+void hungarian_relax(const void* row, bool maximize, Index n, const Dual<T>* v, const std::int64_t* open,
+                     Dual<T> offset, std::int64_t i, Dual<T>* distance, std::int64_t* predecessor) {
     using D = Dual<T>;
     const Vec<D> offsets = broadcast<D>(offset);
     const Open rows = broadcast<std::int64_t>(i);
     for (Index k = 0; k < n; k += kLanes) {
-        const Vec<D> reached = (hungarian_costs(row, maximize, k, n) - load<Vec<D>>(v + k)) - offsets;
+        const Vec<D> reached = (hungarian_costs<T>(row, maximize, k, n) - load<Vec<D>>(v + k)) - offsets;
         const Vec<D> known = load<Vec<D>>(distance + k);
         const auto better = (reached < known) & (load<Open>(open + k) != 0);
         if (movemask(better) == 0) continue;
@@ -126,11 +133,11 @@ void hungarian_relax(const T* row, bool maximize, Index n, const Dual<T>* v, con
 }
 
 template <class T>
-void hungarian_form_slack(const T* row, bool maximize, Index n, const Dual<T>* v, Dual<T> u, Dual<T>* slack) {
+void hungarian_form_slack(const void* row, bool maximize, Index n, const Dual<T>* v, Dual<T> u, Dual<T>* slack) {
     using D = Dual<T>;
     const Vec<D> zero = broadcast<D>(D{0}), offset = broadcast<D>(u);
     for (Index k = 0; k < n; k += kLanes)
-        store(slack + k, vmax((hungarian_costs(row, maximize, k, n) - load<Vec<D>>(v + k)) - offset, zero));
+        store(slack + k, vmax((hungarian_costs<T>(row, maximize, k, n) - load<Vec<D>>(v + k)) - offset, zero));
     for (Index k = n; k % kHungarianPadding != 0; ++k) slack[k] = kInfinity<D>;
 }
 
@@ -138,8 +145,7 @@ template <class D>
 D hungarian_least_of(const D* x, Index n, const std::int64_t* open) {
     const Vec<D> infinity = broadcast<D>(kInfinity<D>);
     Vec<D> best = infinity;
-    for (Index k = 0; k < n; k += kLanes)
-        best = vmin(load<Open>(open + k) != 0 ? load<Vec<D>>(x + k) : infinity, best);
+    for (Index k = 0; k < n; k += kLanes) best = vmin(load<Open>(open + k) != 0 ? load<Vec<D>>(x + k) : infinity, best);
     return horizontal_min<D>(best);
 }
 
@@ -177,9 +183,9 @@ Index hungarian_subtract_and_find(D* slack, Index n, const std::int64_t* open, D
 }
 
 template <class T>
-HungarianKernels<T> hungarian_kernels(bool maximize) {
+HungarianKernels<Dual<T>> hungarian_kernels() {
     using D = Dual<T>;
-    return {maximize,
+    return {hungarian_cost<T>,
             hungarian_first_invalid<T>,
             hungarian_least<T>,
             hungarian_two_least<T>,

@@ -10,10 +10,9 @@
 #include <atomic>
 #include <cstdint>
 #include <exception>
+#include <functional>
 #include <mutex>
-#include <system_error>
 #include <thread>
-#include <utility>
 #include <vector>
 
 #include "lapwing/types.hpp"
@@ -29,46 +28,17 @@ class Team {
 
     // Calls work(begin, end) for pieces that make up [0, count), begin being a multiple of `piece`; look() after each on the
     // thread that called. What they throw is thrown here, once all are done.
-    template <class Look, class Work>
-    void share(Index count, Index piece, const Look& look, const Work& work) {
-        const std::int64_t pieces = (std::int64_t{count} + piece - 1) / piece;
-        const auto run = [&](std::int64_t k) {
-            const std::int64_t end = (k + 1) * piece;
-            work(static_cast<Index>(k * piece), end < count ? static_cast<Index>(end) : count);
-        };
-        if (most_helpers_ < 1 || pieces < 2) {
-            for (std::int64_t k = 0; k < pieces; ++k) run(k), look();
-            return;
-        }
-        call_ = [](const void* closure, std::int64_t k) { (*static_cast<const decltype(run)*>(closure))(k); };
-        closure_ = &run;
-        pieces_ = pieces;
-        next_.store(0, std::memory_order_relaxed);
-        gather();
-        try {
-            for (std::int64_t k; (k = next_.fetch_add(1, std::memory_order_relaxed)) < pieces;) run(k), look();
-        } catch (...) {
-            keep_failure();
-        }
-        for (int left; (left = busy_.load(std::memory_order_acquire)) != 0;)
-            busy_.wait(left, std::memory_order_acquire);
-        if (failure_) std::rethrow_exception(std::exchange(failure_, nullptr));
-    }
+    void share(Index count, Index piece, const std::function<void()>& look,
+               const std::function<void(Index, Index)>& work);
 
     // Sends the helpers away; the next loop starts new ones.
-    void dismiss() {
-        if (helpers_.empty()) return;
-        over_ = true;
-        announce();
-        helpers_.clear();  // joins
-        over_ = false;
-    }
+    void dismiss();
 
   private:
     int most_helpers_;
     std::vector<std::jthread> helpers_;
-    void (*call_)(const void*, std::int64_t) = nullptr;  // these four: written by the caller between rounds
-    const void* closure_ = nullptr;
+    const std::function<void(std::int64_t)>* run_ =
+        nullptr;  // a piece; these three: written by the caller between rounds
     std::int64_t pieces_ = 0;
     bool over_ = false;
     std::atomic<std::int64_t> next_ = 0;
@@ -77,41 +47,10 @@ class Team {
     std::mutex mutex_;
     std::exception_ptr failure_;  // the first; guarded by mutex_ while helpers are busy
 
-    void announce() {
-        round_.fetch_add(1, std::memory_order_release);
-        round_.notify_all();
-    }
-
-    void gather() {
-        const std::uint32_t now = round_.load(std::memory_order_relaxed);
-        try {
-            while (static_cast<int>(helpers_.size()) < most_helpers_) helpers_.emplace_back([this, now] { help(now); });
-        } catch (const std::system_error&) {  // no more threads to be had: fewer do it too
-        }
-        busy_.store(static_cast<int>(helpers_.size()), std::memory_order_relaxed);
-        announce();
-    }
-
-    void help(std::uint32_t seen) {
-        for (;;) {
-            round_.wait(seen, std::memory_order_acquire);
-            ++seen;
-            if (over_) return;
-            try {
-                for (std::int64_t k; (k = next_.fetch_add(1, std::memory_order_relaxed)) < pieces_;)
-                    call_(closure_, k);
-            } catch (...) {
-                keep_failure();
-            }
-            if (busy_.fetch_sub(1, std::memory_order_release) == 1) busy_.notify_one();
-        }
-    }
-
-    void keep_failure() {
-        next_.store(pieces_, std::memory_order_relaxed);  // the others stop, too
-        const std::lock_guard lock(mutex_);
-        if (!failure_) failure_ = std::current_exception();
-    }
+    void announce();
+    void gather();
+    void help(std::uint32_t seen);
+    void keep_failure();
 };
 
 }  // namespace lapwing

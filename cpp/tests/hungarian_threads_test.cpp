@@ -1,0 +1,84 @@
+// The Hungarian methods answer the same for any number of threads, to the last bit; under ThreadSanitizer, without races.
+#include <stdexcept>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+#include "cases.hpp"
+#include "check.hpp"
+#include "lapwing/hungarian/team.hpp"
+#include "lapwing/methods.hpp"
+
+using namespace lapwing;
+using namespace lapwing::test;
+
+namespace {
+
+template <class T>
+Solution<Dual<T>> solve(int method, const Problem<T>& problem, int threads) {
+    Control control;
+    if (method == 0) return solve_hungarian_bfs(problem, threads, control);
+    if (method == 1) return solve_hungarian_tree(problem, threads, control);
+    const MunkresOptions options{
+        .fused = method != 3, .one_launch = method != 3, .by_regret = method == 4, .switches = method == 4};
+    return solve_munkres(problem, options, threads, control);
+}
+
+// Large enough for two pieces of work.
+template <class T>
+void test_methods() {
+    std::mt19937_64 random(5);
+    for (const CostClass& costs : cost_classes()) {
+        const std::string name = costs.name;
+        if (name != "ties" && name != (std::is_floating_point_v<T> ? "few forbidden" : "uniform")) continue;
+        for (const auto& [rows, cols] : Shapes{{190, 190}, {240, 140}}) {
+            Case<T> the_case;
+            lay_out(the_case, rows, cols, Layout::rows);
+            fill(the_case, costs, random);
+            set_unmatched(the_case, rows > cols ? Unmatched::middling : Unmatched::none, costs, random);
+            for (int method = 0; method < 5; ++method) {
+                tally().where = name + ", " + std::to_string(rows) + " rows, method " + std::to_string(method);
+                const auto one = solve(method, the_case.problem, 1), many = solve(method, the_case.problem, 3);
+                CHECK(many.status == one.status && many.row_to_col == one.row_to_col);
+                CHECK(many.u == one.u && many.v == one.v && many.hall_rows == one.hall_rows);
+            }
+        }
+    }
+}
+
+// Every piece is done once, by whichever thread, and what a helper or the caller throws arrives.
+void test_team() {
+    tally().where = "team";
+    Team team(3);
+    for (int round = 0; round < 100; ++round) {
+        std::vector<int> done(100, 0);
+        int looks = 0;
+        const auto count = [&](Index begin, Index end) {
+            for (Index k = begin; k < end; ++k) ++done[k];
+        };
+        team.share(100, 7, [&] { ++looks; }, count);
+        CHECK(done == std::vector<int>(100, 1) && looks <= 15);
+        if (round % 10 == 0) team.dismiss();
+    }
+    for (const Index bad : {0, 50, 99}) {
+        const auto fail = [&](Index begin, Index) {
+            if (begin == bad) throw std::runtime_error("as asked for");
+        };
+        bool caught = false;
+        try {
+            team.share(100, 1, [] {}, fail);
+        } catch (const std::runtime_error&) {
+            caught = true;
+        }
+        CHECK(caught);
+    }
+}
+
+}  // namespace
+
+int main() {
+    test_team();
+    test_methods<float>();
+    test_methods<std::int32_t>();
+    return report();
+}
