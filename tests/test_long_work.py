@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import lapwing as lw
-from support import ALL_METHODS, assert_optimal, assert_proven
+from support import ALL_METHODS, KINDS, assert_optimal, assert_proven
 from support import slow_cost as slow_method_cost
 
 
@@ -16,7 +16,7 @@ def slow_cost():
     return lw.instances.generate("geometric", 1500, 1)
 
 
-@pytest.mark.parametrize("method", ALL_METHODS)
+@pytest.mark.parametrize("method", KINDS)
 @pytest.mark.parametrize("maximize", [False, True])
 @pytest.mark.parametrize("layout", [np.asarray, np.asfortranarray, lambda c: c[:, :1000], lambda c: c[:1000]])
 @pytest.mark.parametrize("limit", [0, 0.02])
@@ -37,7 +37,7 @@ def test_time_limit(slow_cost, method, maximize, layout, limit):
     assert sign * result.lower_bound <= sign * optimum + tolerance
 
 
-@pytest.mark.parametrize("method", ALL_METHODS)
+@pytest.mark.parametrize("method", KINDS)
 @pytest.mark.parametrize("maximize", [False, True])
 def test_the_answer_at_the_limit_is_the_best_that_was_seen(method, maximize):
     sign = -1 if maximize else 1
@@ -56,9 +56,8 @@ def test_the_answer_at_the_limit_is_the_best_that_was_seen(method, maximize):
 @pytest.mark.parametrize("method", ALL_METHODS)
 def test_time_limit_with_unmatched_costs(slow_cost, method):
     cost = slow_cost[:, :1200]
-    options = {"unmatched_cost": 0.001, "method": method}
-    optimum = lw.solve(cost, **options).objective
-    result = lw.solve(cost, time_limit=0.005, **options)
+    optimum = lw.solve(cost, unmatched_cost=0.001).objective
+    result = lw.solve(cost, unmatched_cost=0.001, method=method, time_limit=0.005)
     assert result.lower_bound <= optimum + 1e-12
 
 

@@ -60,8 +60,9 @@ class HungarianBfs {
     Solution<D> solve() {
         {
             const StageClock clock(s_.statistics, s_.control, "reduction_seconds");
-            s_.reduce();
-            if (!s_.expired()) s_.match_tight(std::vector<Index>(s_.free_rows));
+            const Status status = s_.reduce();
+            if (status != Status::optimal) return s_.finish(status);
+            s_.match_tight(std::vector<Index>(s_.free_rows));
         }
         return s_.finish(run());
     }

@@ -33,7 +33,7 @@ void HungarianState<D>::for_cols(Index pairs, const std::function<void(Index, In
 }
 
 template <class D>
-void HungarianState<D>::reduce() {
+Status HungarianState<D>::reduce() {
     std::vector<Index> invalid(m, -1);
     for_rows(m, [&](Index begin, Index end) {
         for (Index i = begin; i < end; ++i) {
@@ -45,17 +45,23 @@ void HungarianState<D>::reduce() {
     counts.rows_scanned += m;
     for (Index i = 0; i < m; ++i)
         if (invalid[i] >= 0) throw InvalidCost{i, invalid[i]};
-    // Of a line that can have nothing any dual will do, since its costs are all infinite; the search will name it.
-    for (D& least : u) least = least < kInfinity<D> ? least : D{0};
-    if (!problem.is_square() || expired()) return;
+    for (Index i = 0; i < m; ++i) {
+        if (u[i] < kInfinity<D>) continue;
+        empty_row_ = i;
+        return Status::infeasible;
+    }
+    if (expired()) return Status::time_limit;
+    if (!problem.is_square()) return Status::optimal;
     std::fill_n(v.begin(), n, kInfinity<D>);
     for_cols(m, [&](Index begin, Index end) {
         for (Index i = 0; i < m; ++i)
             kernels.lower_columns(problem.row(i, begin), problem.maximize, end - begin, u[i], v.data() + begin);
     });
     counts.rows_scanned += m;
+    // Of a column that nobody can have any dual will do, since its costs are all infinite; the search will find out.
     for (D& least : v) least = least < kInfinity<D> ? least : D{0};
     std::fill(v.begin() + n, v.end(), D{0});
+    return expired() ? Status::time_limit : Status::optimal;
 }
 
 template <class D>
@@ -174,7 +180,7 @@ template <class D>
 Solution<D> HungarianState<D>::finish(Status status) {
     Solution<D> solution;
     solution.status = status;
-    if (status == Status::infeasible) solution.hall_rows = {free_rows.front()};
+    if (status == Status::infeasible) solution.hall_rows = {empty_row_ >= 0 ? empty_row_ : free_rows.front()};
     for (Index i = 0; i < m; ++i) u[i] = std::min(u[i], problem.exit_cost(i));
     v.resize(n);
     for (Index& j : row_to_col) j = std::max(j, Index{-1});

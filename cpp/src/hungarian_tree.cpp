@@ -129,8 +129,9 @@ Solution<D> hungarian_tree(const HungarianProblem<D>& problem, int threads, Cont
     HungarianState<D> state(problem, threads, control);
     {
         const StageClock clock(state.statistics, control, "reduction_seconds");
-        state.reduce();
-        if (!state.expired()) state.match_tight(std::vector<Index>(state.free_rows));
+        const Status status = state.reduce();
+        if (status != Status::optimal) return state.finish(status);
+        state.match_tight(std::vector<Index>(state.free_rows));
     }
     return state.finish(match_by_trees(state));
 }

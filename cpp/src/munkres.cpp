@@ -48,8 +48,8 @@ class Munkres {
         : options_(options), s_(problem, threads, control), pitch_(hungarian_padded(s_.n)) {}
 
     Solution<D> solve() {
-        step_1();
-        if (s_.expired()) return s_.finish(Status::time_limit);
+        const Status status = step_1();
+        if (status != Status::optimal) return s_.finish(status);
         step_2();
         return s_.finish(run());
     }
@@ -83,9 +83,10 @@ class Munkres {
         if (!options_.one_launch) s_.team.dismiss();
     }
 
-    void step_1() {
+    Status step_1() {
         const StageClock clock(s_.statistics, s_.control, "step_1_seconds");
-        s_.reduce();
+        const Status status = s_.reduce();
+        if (status != Status::optimal) return status;
         const auto rows = static_cast<std::size_t>(s_.m);
         slack_ = std::make_unique_for_overwrite<D[]>(rows * pitch_);
         exit_slack_.resize(rows);
@@ -95,6 +96,7 @@ class Munkres {
         every_.assign(pitch_, -1);
         s_.stage = "list";
         form_slack();
+        return s_.expired() ? Status::time_limit : Status::optimal;
     }
 
     void form_slack() {

@@ -48,6 +48,22 @@ def test_plan(invoke) -> None:
     assert (made["method"], made["threads"], made["shape"]) == ("jv", 1, [500, 500])
 
 
+def test_plan_with_options(invoke) -> None:
+    files.write_cost("a.npy", instances.generate("uniform", 30, 1))
+    options = ("--method", "munkres", "--option", "switch=true", "--option", "stages=fused")
+    made = json.loads(invoke("plan", "a.npy", "--json", *options).stdout)
+    assert made["options"] == {"stages": ["fused"], "switch": True, "start": "greedy"}
+    assert invoke("solve", "a.npy", *options).exit_code == 0
+    for wrong, words in (
+        (("--method", "munkres", "--option", "speed=9"), "it has stages=, switch=, start="),
+        (("--method", "jv", "--option", "switch=true"), "method 'jv' has no options"),
+    ):
+        result = invoke("plan", "a.npy", *wrong)
+        assert result.exit_code == 2 and words in " ".join(result.stderr.split())
+    assert "start=greedy|regret" in invoke("solve", "--help").stdout
+    assert "munkres (stages, switch, start)" in invoke("info").stdout
+
+
 def test_info(invoke) -> None:
     text = invoke("info").stdout
     facts = json.loads(invoke("info", "--json").stdout)

@@ -105,8 +105,9 @@ class HungarianState {
     // --- the start: O(m n) each
 
     // u = the least cost of each row (at most its exit's), then, in square problems, v = the least c - u of each column. Checks
-    // the costs: throws InvalidCost. Complete even when the time is up, so that there is a bound, but for the columns.
-    void reduce();
+    // the costs: throws InvalidCost. When the time is up, u is complete nevertheless, so that there is a bound. Infeasible if a
+    // row can have nothing.
+    Status reduce();
     // The rows, by what each would lose without its cheapest column: the difference of its two least reduced costs, greatest
     // first (Vogel's rule). Rows with several tight columns can wait.
     std::vector<Index> rows_by_regret();
@@ -131,6 +132,7 @@ class HungarianState {
     Solution<D> finish(Status status);
 
   private:
+    Index empty_row_ = -1;                      // can have nothing
     std::vector<D> base_u_, base_v_, entered_;  // duals, and theta, when a root or a column entered the forest
     double bound_ = -std::numeric_limits<double>::infinity();
     bool is_expired_ = false;
