@@ -168,7 +168,7 @@ def test_tensors_are_read_in_place():
     assert np.shares_memory(inputs.make_problem(Tensor(cost)).cost.array, cost)
 
 
-@pytest.mark.parametrize("method", ["core", "jv", "ssp"])
+@pytest.mark.parametrize("method", ["core", "jv", "ssp", "hungarian-tree", "munkres"])
 @pytest.mark.parametrize("order", ["C", "F"])
 @pytest.mark.parametrize("shape", [(1000, 1000), (2000, 500), (500, 2000)])
 def test_nothing_of_the_matrix_size_is_allocated_in_python(order, shape, method):
@@ -279,7 +279,7 @@ def test_what_is_no_matrix(given, words):
         lw.solve(given)
 
 
-@pytest.mark.parametrize("method", ["core", "jv", "ssp"])
+@pytest.mark.parametrize("method", ["core", "jv", "ssp", "hungarian-tree", "munkres"])
 @pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
 @pytest.mark.parametrize("order", ["C", "F"])
 @pytest.mark.parametrize("shape", [(7, 7), (4, 9), (9, 4), (260, 260)])
@@ -295,7 +295,7 @@ def test_invalid_costs_are_named(method, dtype, order, shape, value):
         assert isinstance(caught.value, ValueError)
 
 
-@pytest.mark.parametrize("method", ["core", "jv", "ssp"])
+@pytest.mark.parametrize("method", ["core", "jv", "ssp", "hungarian-tree", "munkres"])
 def test_invalid_costs_are_named_before_infeasibility(method):
     cost = np.ones((5, 2))
     cost[4, 1] = np.nan
@@ -314,7 +314,7 @@ def test_uint64_beyond_int64():
         lw.solve(cost)
 
 
-@pytest.mark.parametrize("method", ["core", "jv", "ssp"])
+@pytest.mark.parametrize("method", ["core", "jv", "ssp", "hungarian-tree", "munkres"])
 @pytest.mark.parametrize("shape", [(4, 4), (3, 6), (6, 3)])
 @pytest.mark.parametrize("value", [2**62, -(2**63), 2**60])
 def test_int64_sums_that_could_overflow(method, shape, value):
@@ -325,7 +325,7 @@ def test_int64_sums_that_could_overflow(method, shape, value):
     assert isinstance(caught.value, ValueError) and isinstance(caught.value, OverflowError)
 
 
-@pytest.mark.parametrize("method", ["core", "jv", "ssp"])
+@pytest.mark.parametrize("method", ["core", "jv", "ssp", "hungarian-tree", "munkres"])
 def test_float64_sums_that_could_overflow(method):
     cost = np.ones((3, 3))
     cost[0, 2] = -1e308

@@ -7,7 +7,9 @@
 namespace lapwing {
 namespace {
 
-constexpr double kPairsPerPiece = 32768;  // of a loop that threads share: some 10 us
+// Of a loop that threads share: some 10 us of work; and so many columns that the pieces of rows are not too short for memory.
+constexpr double kPairsPerPiece = 32768;
+constexpr Index kColsPerPiece = 512;
 
 }  // namespace
 
@@ -28,8 +30,8 @@ void HungarianState<D>::for_rows(Index count, const std::function<void(Index, In
 
 template <class D>
 void HungarianState<D>::for_cols(Index pairs, const std::function<void(Index, Index)>& work) {
-    const Index vectors = static_cast<Index>(kPairsPerPiece / std::max<Index>(pairs, 1)) / kHungarianPadding + 1;
-    team.share(n, vectors * kHungarianPadding, [this] { poll(); }, work);
+    const auto whole = static_cast<Index>(kPairsPerPiece / std::max<Index>(pairs, 1)) / kColsPerPiece;
+    team.share(n, std::max<Index>(whole, 1) * kColsPerPiece, [this] { poll(); }, work);
 }
 
 template <class D>
