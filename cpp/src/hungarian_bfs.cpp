@@ -4,19 +4,19 @@
 // Method    Row and column reduction and a first matching (hungarian/state.hpp). If a row is left free, the tight pairs
 //           of all rows are listed. In each iteration a forest grows breadth first from all free rows along the lists
 //           (the forward pass), and one path in each tree that reached a free column is flipped. If no tree did, a dual
-//           update in two stages: the least slack between the rows of the forest and the columns outside it, by a pass over
-//           these rows; then new duals, and new lists of the rows that have gained tight pairs.
+//           update in two stages: the least slack between the rows of the forest and the columns outside it, by a pass
+//           over these rows; then new duals, and new lists of the rows that have gained tight pairs.
 // Cost      O(n^2) a dual update, of which an iteration has up to n: O(n^4) in all; O(m + n) memory, and the lists.
-// Threads   share the rows of the forest: each row's least slack and list have one writer. Their minimum is taken, and the forest
-//           grown, by one.
+// Threads   share the rows of the forest: each row's least slack and list have one writer. Their minimum is taken, and
+//           the forest grown, by one.
 //
-// Deviations: lists by row (hungarian/tight.hpp) instead of one array, and only those that gain are made again: what a dual
-// update loosens leads from rows outside the forest into it, which matters to nobody until the next iteration drops it. The forest is
-// kept over a dual update, so that progress does not rest on rounding (hungarian/state.hpp). A tree that has an end grows no more;
-// a reverse pass is not needed. Rectangular problems, forbidden pairs and exits.
+// Deviations: lists by row (hungarian/tight.hpp) instead of one array, and only those that gain are made again: what a
+// dual update loosens leads from rows outside the forest into it, which matters to nobody until the next iteration
+// drops it. The forest is kept over a dual update, so that progress does not rest on rounding (hungarian/state.hpp). A
+// tree that has an end grows no more; a reverse pass is not needed. Rectangular problems, forbidden pairs and exits.
 //
-// Reference: K. Date, R. Nagi, "GPU-accelerated Hungarian algorithms for the Linear Assignment Problem", Parallel Computing 57
-// (2016) 52-72.
+// Reference: K. Date, R. Nagi, "GPU-accelerated Hungarian algorithms for the Linear Assignment Problem", Parallel
+// Computing 57 (2016) 52-72.
 #include <algorithm>
 #include <numeric>
 #include <vector>
@@ -134,7 +134,10 @@ class HungarianBfs {
         const auto is_loose = [this](Index i, Index j) {
             return (j == s_.n ? s_.problem.exit_cost(i) : s_.problem.at(i, j) - s_.v[j]) - s_.u[i] > 0;
         };
-        for (Index i = 0; i < s_.m; ++i) std::erase_if(tight_[i], [&](Index j) { return is_loose(i, j); });
+        for (Index i = 0; i < s_.m; ++i) {
+            s_.poll();
+            std::erase_if(tight_[i], [&](Index j) { return is_loose(i, j); });
+        }
     }
 
     // Both stages; false if no column outside the forest can ever be reached.

@@ -2,20 +2,22 @@
 //
 // Problem   the linear assignment problem of types.hpp.
 // Method    Row and column reduction and a first matching. Then, in each iteration, a forest grows from
-//           all free rows at once (hungarian/state.hpp). Every column keeps its least slack to the rows of the forest, and
-//           the row where it is attained; a row that enters lowers them, in one pass over its costs. Columns whose slack is 0
-//           are the frontier: free ones end their trees, matched ones bring their rows in. Without a frontier, the least
-//           column slack is the dual update. Once trees have ends and nothing else is tight, one path in each is flipped.
+//           all free rows at once (hungarian/state.hpp). Every column keeps its least slack to the rows of the forest,
+//           and the row where it is attained; a row that enters lowers them, in one pass over its costs. Columns whose
+//           slack is 0 are the frontier: free ones end their trees, matched ones bring their rows in. Without a
+//           frontier, the least column slack is the dual update. Once trees have ends and nothing else is tight, one
+//           path in each is flipped.
 // Cost      O(n) a dual update or a level of the search, O(n) a row that enters: O(n^2) an iteration, O(n^3) in all;
 //           O(m + n) memory.
-// Threads   share the columns: each column's slack and predecessor have one writer, which takes rows in their order. All
-//           else is done by one.
+// Threads   share the columns: each column's slack and predecessor have one writer, which takes rows in their order.
+//           All else is done by one.
 //
-// Deviations: a dual update raises one number, theta, instead of n column slacks, and is O(n) for the minimum alone; a tree that
-// has an end grows no more; a reverse pass is not needed (state.hpp); rectangular problems, forbidden pairs and exits.
+// Deviations: a dual update raises one number, theta, instead of n column slacks, and is O(n) for the minimum alone; a
+// tree that has an end grows no more; a reverse pass is not needed (state.hpp); rectangular problems, forbidden pairs
+// and exits.
 //
-// Reference: K. Date, R. Nagi, "GPU-accelerated Hungarian algorithms for the Linear Assignment Problem", Parallel Computing 57
-// (2016) 52-72.
+// Reference: K. Date, R. Nagi, "GPU-accelerated Hungarian algorithms for the Linear Assignment Problem", Parallel
+// Computing 57 (2016) 52-72.
 #include <algorithm>
 #include <vector>
 
@@ -46,8 +48,8 @@ class TreeSearch {
 
   private:
     HungarianState<D>& s_;
-    // Column slacks: distance_[j] - theta is the least slack of open column j to the forest's rows, `predecessor` where it
-    // is attained. So a dual update of theta lowers all of them at once.
+    // Column slacks: distance_[j] - theta is the least slack of open column j to the forest's rows, `predecessor` where
+    // it is attained. So a dual update of theta lowers all of them at once.
     std::vector<D> distance_;
     std::vector<D> offset_;  // [m] u - theta when the row entered: (c - v) - offset is a distance
     std::vector<Index> frontier_, tight_;

@@ -1,35 +1,37 @@
 // Method "munkres": the classical Hungarian method on a slack matrix, after Lopes, Yadav, Ilic and Patra.
 //
 // Problem   the linear assignment problem of types.hpp.
-// Method    Step 1  subtract the least of each row and of each column, by reductions; list the zeros of the slack matrix.
+// Method    Step 1  subtract the least of each row and of each column, by reductions; list the zeros of the slack
+//           matrix.
 //           Step 2  star zeros, at most one a row and column: a first matching.
 //           Step 3  uncover everything but what the stars cover; done when every row has a star.
 //           Step 4  prime zeros that are not covered, until no more can be: the forest of hungarian/state.hpp.
 //           Step 5  flip a path of primes and stars from each free row that has one: several an iteration (5a, 5b).
-//           Step 6  without one, take the least slack that is not covered from all that are not covered, add it where covers
-//                   cross, and list the zeros again.
-//           In the words of state.hpp: stars are the matching, a row that is in the forest is not covered, a column that is in
-//           it is, the row of a prime is its column's predecessor, and the sum of step 6's least slacks is theta.
+//           Step 6  without one, take the least slack that is not covered from all that are not covered, add it where
+//                   covers cross, and list the zeros again.
+//           In the words of state.hpp: stars are the matching, a row that is in the forest is not covered, a column
+//           that is in it is, the row of a prime is its column's predecessor, and the sum of step 6's least slacks is
+//           theta.
 // Cost      O(n^2) a step 6, of which an iteration has up to n: O(n^4) in all; a slack matrix of 8 bytes a pair.
-// Threads   share the rows in steps 1 and 6: each row's slack, minimum and list of zeros has one writer; a barrier ends the
-//           minimum before the update begins (team.hpp). Steps 2 to 5 touch zeros alone, and are done by one.
+// Threads   share the rows in steps 1 and 6: each row's slack, minimum and list of zeros has one writer; a barrier ends
+//           the minimum before the update begins (team.hpp). Steps 2 to 5 touch zeros alone, and are done by one.
 // Stages    of two later reports on this implementation, that mean something on a CPU:
-//             (1) fused: step 6 adds, subtracts and lists zeros in one pass over the slack, which (3) is then still in a register;
-//                 without it, zeros are listed by a second pass over the whole matrix
+//             (1) fused: step 6 adds, subtracts and lists zeros in one pass over the slack, which (3) is then still in
+//                 a register; without it, zeros are listed by a second pass over the whole matrix
 //             (2) one launch: threads stay for the whole solve; without it, they are started for every step
 //           The others are about a GPU: (0) reductions in the place of atomics, which there are none of here; (4) a
 //           barrier in step 4, whose zeros are distributed over blocks there.
 // Options   `by_regret`: step 2 takes the rows in the order of their regret (Vogel's rule) instead of their number.
 //           `switches`: after an iteration that took a step 6 and matched few rows, shortest paths go on
-//           (hungarian_tree.cpp): the authors' open idea.
+//           (hungarian_tree.cpp): an idea that the reports leave open.
 //
-// Deviations: rows and columns are exchanged, so that the search begins at rows, of which there are no more than needed in
-// rectangular problems; a block of zeros is a row's list. Rows outside the forest are touched only where they gain slack: at
-// its columns. A tree that has a path grows no more. Slack of floats is formed anew from the duals in each iteration, so that
-// the rounding of step 6 does not add up ("renewal_seconds"). Forbidden pairs and exits.
+// Deviations: rows and columns are exchanged, so that the search begins at rows, of which there are no more than needed
+// in rectangular problems; a block of zeros is a row's list. Rows outside the forest are touched only where they gain
+// slack: at its columns. A tree that has a path grows no more. Slack of floats is formed anew from the duals in each
+// iteration, so that the rounding of step 6 does not add up ("renewal_seconds"). Forbidden pairs and exits.
 //
-// Reference: P. A. C. Lopes, S. S. Yadav, A. Ilic, S. K. Patra, "Fast Block Distributed CUDA Implementation of the Hungarian
-// Algorithm", Journal of Parallel and Distributed Computing 130 (2019).
+// Reference: P. A. C. Lopes, S. S. Yadav, A. Ilic, S. K. Patra, "Fast Block Distributed CUDA Implementation of the
+// Hungarian Algorithm", Journal of Parallel and Distributed Computing 130 (2019).
 #include <algorithm>
 #include <memory>
 #include <vector>
@@ -61,8 +63,8 @@ class Munkres {
     const MunkresOptions options_;
     HungarianState<D> s_;
     std::size_t pitch_;
-    // (c - v) - u of all pairs, of rows' exits, and where it is 0: exactly so for integers; for floats up to the rounding of
-    // one iteration, and never negative.
+    // (c - v) - u of all pairs, of rows' exits, and where it is 0: exactly so for integers; for floats up to the
+    // rounding of one iteration, and never negative.
     std::unique_ptr<D[]> slack_;       // [m x pitch]
     std::vector<D> exit_slack_;        // [m]
     TightPairs zeros_;                 // [m] outside the forest without its columns

@@ -1,4 +1,5 @@
-// The Hungarian methods answer the same for any number of threads, to the last bit; under ThreadSanitizer, without races.
+// The Hungarian methods answer the same for any number of threads, to the last bit; under ThreadSanitizer, without
+// races.
 #include <stdexcept>
 #include <string>
 #include <type_traits>

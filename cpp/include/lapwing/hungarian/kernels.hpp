@@ -1,7 +1,7 @@
 // The row passes of the Hungarian methods (kernels.inc.hpp), chosen at run time for this CPU.
 //
-// A row is n contiguous costs of any type: behind these passes the methods see duals alone, and are compiled once for each type
-// of these. Arrays by column (`v`, `open`, ...) are padded to a multiple of kHungarianPadding, a row of
+// A row is n contiguous costs of any type: behind these passes the methods see duals alone, and are compiled once for
+// each type of these. Arrays by column (`v`, `open`, ...) are padded to a multiple of kHungarianPadding, a row of
 // costs is not. A column j with open[j] == 0 is not looked at; the padding is never open.
 #pragma once
 

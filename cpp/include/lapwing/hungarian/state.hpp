@@ -10,11 +10,12 @@
 // pairs again that were tight when they were chosen, so nothing rests on a second look at them: the forest keeps its
 // predecessors, a matched pair is tight by definition (u is set to c - v), and a dual that has moved k times in an
 // iteration is its old value and theta, two roundings instead of k. The pair of least slack always enters, so an
-// iteration has at most as many dual updates as there are columns, whatever rounding does. On costs whose sums are exact all of this
-// changes nothing.
+// iteration has at most as many dual updates as there are columns, whatever rounding does. On costs whose sums are
+// exact all of this changes nothing.
 //
 // More columns than rows, or rows that may stay free: v starts at 0 (no column reduction), only columns of the
-// forest fall, and of these the free ones end it at once; so v <= 0, and v = 0 at free columns. No virtual row is stored.
+// forest fall, and of these the free ones end it at once; so v <= 0, and v = 0 at free columns. No virtual row is
+// stored.
 #pragma once
 
 #include <algorithm>
@@ -74,8 +75,8 @@ class HungarianState {
     Statistics statistics;  // what a method adds to the counts
     const char* stage = "reduce";
 
-    // c - u - v >= 0 up to rounding, = 0 where matched; u[i] <= exit_cost(i). At every moment but inside a flip, and, in the
-    // tree method, inside an iteration.
+    // c - u - v >= 0 up to rounding, = 0 where matched; u[i] <= exit_cost(i). At every moment but inside a flip, and,
+    // in the tree method, inside an iteration.
     std::vector<D> u, v;            // [m], [padded n]
     std::vector<Index> row_to_col;  // [m]
     std::vector<Index> col_to_row;  // [n] -1 where free
@@ -104,12 +105,12 @@ class HungarianState {
 
     // --- the start: O(m n) each
 
-    // u = the least cost of each row (at most its exit's), then, in square problems, v = the least c - u of each column. Checks
-    // the costs: throws InvalidCost. When the time is up, u is complete nevertheless, so that there is a bound. Infeasible if a
-    // row can have nothing.
+    // u = the least cost of each row (at most its exit's), then, in square problems, v = the least c - u of each
+    // column. Checks the costs: throws InvalidCost. When the time is up, u is complete nevertheless, so that there is a
+    // bound. Infeasible if a row can have nothing.
     Status reduce();
-    // The rows, by what each would lose without its cheapest column: the difference of its two least reduced costs, greatest
-    // first (Vogel's rule). Rows with several tight columns can wait.
+    // The rows, by what each would lose without its cheapest column: the difference of its two least reduced costs,
+    // greatest first (Vogel's rule). Rows with several tight columns can wait.
     std::vector<Index> rows_by_regret();
     // Gives each row of `order` the first tight column that is still free, or its exit if that is tight.
     void match_tight(const std::vector<Index>& order);
@@ -118,14 +119,16 @@ class HungarianState {
 
     void begin_forest();
     bool may_grow(Index i) const { return !is_done[root[i]]; }
-    // Column j is reached from row i along a tight pair. The row that it brings into the forest; kFreeRow: none, an end.
+    // Column j is reached from row i along a tight pair. The row that it brings into the forest; kFreeRow: none, an
+    // end.
     Index enter(Index i, Index j);
     // Row i's tree ends at its exit.
     void enter_exit(Index i) { finish_tree({i, kAtExit}); }
     // The duals of the forest after dual updates of `theta` in all.
     void raise_duals();
-    // Augmentation: one path in each tree that has an end. Predecessors lead from an end to its root, so what the papers do
-    // in a reverse pass (5a of "munkres") and a forward one (5b), for paths that meet, is one walk here. Duals are up to date.
+    // Augmentation: one path in each tree that has an end. Predecessors lead from an end to its root, so what the
+    // papers do in a reverse pass (5a of "munkres") and a forward one (5b), for paths that meet, is one walk here.
+    // Duals are up to date.
     void flip_paths();
 
     // Infeasible: hall_rows has a row that can have no column, and whoever knows the costs finds the others.
