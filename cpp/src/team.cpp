@@ -1,5 +1,6 @@
 #include "lapwing/hungarian/team.hpp"
 
+#include <new>
 #include <system_error>
 #include <utility>
 
@@ -52,7 +53,21 @@ void Team::gather() {
     announce();
 }
 
+namespace {
+
+// A thread's memory for exceptions is allocated with its first one, and if there is none left then, the process ends:
+// so that bad_alloc can be thrown later, one is thrown at once.
+void prepare_exceptions() {
+    try {
+        throw std::bad_alloc();
+    } catch (const std::bad_alloc&) {
+    }
+}
+
+}  // namespace
+
 void Team::help(std::uint32_t seen) {
+    prepare_exceptions();
     for (;; ++seen) {
         round_.wait(seen, std::memory_order_acquire);
         if (over_) return;
