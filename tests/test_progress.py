@@ -8,7 +8,7 @@ import pytest
 
 import lapwing as lw
 from lapwing.progress import ProgressLine, Reporter
-from support import ALL_METHODS, HUNGARIAN, KINDS, slow_cost
+from support import HUNGARIAN, KINDS, slow_cost
 
 
 class Terminal(io.StringIO):
@@ -76,7 +76,7 @@ def test_the_line_goes_to_standard_error(capsys):
     assert "lapwing:" in captured.err and "matched" in captured.err and captured.out == ""
 
 
-@pytest.mark.parametrize("method", ALL_METHODS)
+@pytest.mark.parametrize("method", KINDS)
 def test_what_the_callable_raises_stops_the_solve(method):
     def stop(progress):
         raise LookupError(f"seen at {progress.matched}")

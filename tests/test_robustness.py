@@ -115,7 +115,7 @@ def test_solving_off_the_main_thread():
 # --- threads --------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("method", ALL_METHODS)
+@pytest.mark.parametrize("method", KINDS)
 def test_two_threads_solve_at_once(method):
     rng = np.random.default_rng(0)
     costs = [rng.random((300, 300)) for _ in range(16)]
@@ -223,7 +223,7 @@ def solve_in_every_way(method):
 
 
 @LINUX
-@pytest.mark.parametrize("method", ALL_METHODS)
+@pytest.mark.parametrize("method", KINDS)
 def test_many_solves_do_not_leak(method):
     for _ in range(100):
         solve_in_every_way(method)
