@@ -69,10 +69,10 @@ template <class T>
 Solution<Dual<T>> dispatch(const std::string& method, const Options& options, const Problem<T>& problem,
                            const Dual<T>* start_v, int threads, Control& control) {
     if (method == "core") return solve_core(problem, start_v, threads, control);
+    if (method == "ssp") return solve_ssp(problem, control);
     if (problem.source != nullptr) throw std::invalid_argument("method " + method + " takes a matrix only");
     if (method == "jv") return solve_jv(problem, control);
     if (method == "jv or core") return solve_jv_or_core(problem, threads, control);
-    if (method == "ssp") return solve_ssp(problem, control);
     if (method == "hungarian-bfs") return solve_hungarian_bfs(problem, threads, control);
     if (method == "hungarian-tree") return solve_hungarian_tree(problem, threads, control);
     if (method == "munkres") return solve_munkres(problem, options.munkres, threads, control);

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <numeric>
 
+#include "lapwing/source.hpp"
+
 namespace lapwing {
 
 template <class T>
@@ -16,14 +18,16 @@ std::optional<HallViolator> find_hall_violator(const Problem<T>& problem, const 
     std::vector<Index> unreached(static_cast<std::size_t>(cols));
     std::iota(unreached.begin(), unreached.end(), 0);
 
+    RowReader<T> reader(problem.cost, problem.source);
     HallViolator found;
     found.rows.push_back(free_row);
     for (std::size_t k = 0; k < found.rows.size(); ++k) {  // found.rows is the queue
         const Index i = found.rows[k];
         if (problem.unmatched_cost != nullptr && problem.unmatched_cost[i] < kInfinity<Dual<T>>) return std::nullopt;
+        const T* row = reader.row(i);
         std::size_t kept = 0;
         for (const Index j : unreached) {
-            if (problem.at(i, j) == std::numeric_limits<Dual<T>>::infinity() && std::is_floating_point_v<T>) {
+            if (problem.minimised(row[j]) == std::numeric_limits<Dual<T>>::infinity() && std::is_floating_point_v<T>) {
                 unreached[kept++] = j;
                 continue;
             }

@@ -4,10 +4,11 @@
 // Method    Each phase begins with no assignment and the prices that the last one left. It assigns row after row, each
 //           by a shortest alternating path (Dijkstra, dense) under reduced costs c[i,j] - v[j]; u is implicit, each
 //           matched pair being tight. Where plain shortest augmenting paths lower v of the columns closed by a search
-//           by (path length - distance), a phase with epsilon > 0 lowers it by at least epsilon: like an auction's
-//           bids, this spreads prices early and makes later searches short. The last phase has epsilon = 0 and is
-//           exact whatever the prices it starts from. The start is that of ssp_start.cpp, rows are taken in its order.
-// Schedule  epsilon = min(epsilon / 4, what epsilon added to the fall of prices in the last phase / (8 cols)), then 0.
+//           by (path length - distance), a phase with epsilon > 0 lowers it by epsilon more: like an auction's bids, this
+//           spreads prices early and makes later searches short. The last phase has epsilon = 0 and is exact whatever
+//           the prices it starts from. The start is that of ssp_start.cpp; every second phase takes the rows backwards.
+// Schedule  epsilon = min(epsilon / 4, what epsilon added to the fall of prices in the last phase / (8 cols)), then 0; 0
+//           at once when a phase's paths lowered prices by more than epsilon did.
 // Cost      O(rows) rows read a phase at best, O(rows^2) at worst, each O(cols); O(rows + cols) memory.
 //
 // More columns than rows: virtual rows of cost 0 take the columns left over. They are all alike, so one (kVirtual)
@@ -21,8 +22,9 @@
 // otherwise, it belongs to the sink. Such problems are solved in one phase from v = 0 (prices that earlier phases made
 // too low would have to rise again through the virtual rows, which costs more than the phases save).
 //
-// Deviations from the paper: the virtual rows' shortcut above (the paper searches for each); exits; infinite costs;
-// powers of two for epsilon; v never positive. The preference for free columns among equals is the paper's.
+// Deviations from the paper: the virtual rows' shortcut above (the paper searches for each); exits; infinite costs; a unit for
+// epsilon (ssp_start.cpp). The preference for free columns among equals is the paper's. On square problems the rows evaluated are
+// those of the authors' published code (github.com/sguthe/lap-solver), up to rounding: tests/test_ssp.py.
 //
 // Reference: S. Guthe, D. Thuerck, "Algorithm 1015: A Fast Scalable Solver for the Dense Linear (Sum) Assignment
 // Problem", ACM Transactions on Mathematical Software 47(2), 2021, sections 3 and 4.
@@ -36,6 +38,7 @@
 
 #include "lapwing/hall.hpp"
 #include "lapwing/methods.hpp"
+#include "lapwing/range.hpp"
 
 #define LAPWING_TARGET_INCLUDE "lapwing/ssp.inc.hpp"
 #include "lapwing/simd/foreach_target.hpp"
@@ -51,17 +54,14 @@ class Ssp {
     using D = Dual<T>;
 
   public:
-    Ssp(const Problem<T>& problem, Control& control)
-        : problem_(problem), control_(control), rows_(problem), m_(problem.cost.rows), n_(problem.cost.cols),
-          has_sink_(problem.unmatched_cost != nullptr || m_ != n_), distance_(ssp_padded(n_), D{0}),
-          predecessor_(ssp_padded(n_), 0), state_(ssp_padded(n_), ssp_closed), owner_(index(n_), kUnowned),
-          row_to_col_(index(m_), kUnassigned) {}
+    Ssp(SspRows<T>& rows, SspStart<D> start, Control& control)
+        : problem_(rows.problem()), control_(control), rows_(rows), m_(problem_.cost.rows), n_(problem_.cost.cols),
+          has_sink_(problem_.unmatched_cost != nullptr || m_ != n_), start_(std::move(start)), v_(std::move(start_.v)),
+          distance_(ssp_padded(n_), D{0}), predecessor_(ssp_padded(n_), 0), state_(ssp_padded(n_), ssp_closed),
+          owner_(index(n_), kUnowned), row_to_col_(index(m_), kUnassigned) {}
 
     Solution<D> solve() {
-        start_ = ssp_start(rows_, control_);
-        v_ = std::move(start_.v);
-        v_.resize(ssp_padded(n_), D{0});
-        keep_best(start_.greedy);
+        keep_best(start_.best);
         if (start_.forbidden_row >= 0) {
             solution_.status = Status::infeasible;
             solution_.hall_rows = {start_.forbidden_row};
@@ -83,7 +83,7 @@ class Ssp {
 
     const Problem<T>& problem_;
     Control& control_;
-    SspRows<T> rows_;
+    SspRows<T>& rows_;
     Index m_, n_;
     bool has_sink_;
     SspStart<D> start_;
@@ -91,14 +91,14 @@ class Ssp {
     std::vector<Index> best_;  // [rows] the best complete assignment
     D objective_ = kInfinity<D>;
 
-    // Of the phase. v[j] <= level_; equal where owner_[j] == kVirtual. c[i,j] - v[j] is row i's least at its own j
-    // (epsilon == 0).
+    // Of the phase. With epsilon == 0: v[j] <= level_, and equal where owner_[j] == kVirtual; c[i,j] - v[j] is row i's least
+    // at its own j.
     D epsilon_ = 0;
     Index phase_ = 0, matched_ = 0;
     D level_ = 0;
     Index level_vacancies_ = 0;  // searches that may end at the sink; with unmatched costs, all that are to come
-    double epsilon_fall_ = 0;    // what epsilon added to the fall of prices
-    std::vector<D> v_;           // [padded cols]
+    double path_fall_ = 0, epsilon_fall_ = 0;  // of prices, by the lengths of paths and by epsilon
+    std::vector<D> v_;                         // [padded cols]
 
     // Of the search.
     std::vector<D> distance_;
@@ -125,8 +125,8 @@ class Ssp {
             ++phase_;
             const std::int64_t before = rows_.scanned();
             begin_phase();
-            for (const Index f : start_.order) {
-                const Status status = search(f);
+            for (Index k = 0; k < m_; ++k) {
+                const Status status = search(start_.order[index(phase_ % 2 == 1 ? k : m_ - 1 - k)]);
                 if (status != Status::optimal) return status;
                 ++matched_;
             }
@@ -139,6 +139,7 @@ class Ssp {
     }
 
     void keep_best(const std::vector<Index>& row_to_col) {
+        if (!control_.wants_previews()) return;
         const D objective = total_cost(problem_, row_to_col);
         if (!best_.empty() && !(objective < objective_)) return;
         objective_ = objective;
@@ -148,12 +149,11 @@ class Ssp {
     void next_epsilon() {
         const double share = epsilon_fall_ / (kScheduleShare * static_cast<double>(n_));
         const double next = std::min(static_cast<double>(epsilon_) / kScheduleDivisor, share);
-        if constexpr (std::is_floating_point_v<D>) {
-            epsilon_ = next > 0 ? std::ldexp(1.0, std::ilogb(next)) : 0;
+        if ((phase_ > 1 && path_fall_ > epsilon_fall_) || next < start_.epsilon_least) {
+            epsilon_ = 0;
         } else {
-            epsilon_ = static_cast<D>(next);
+            epsilon_ = start_.in_units(next);
         }
-        if (epsilon_ < start_.epsilon_least) epsilon_ = 0;
     }
 
     // Nothing is assigned; the virtual rows have theirs, except in a first phase with epsilon.
@@ -162,7 +162,7 @@ class Ssp {
         std::fill(owner_.begin(), owner_.end(), kUnowned);
         std::fill_n(state_.begin(), n_, ssp_unowned);
         matched_ = 0;
-        epsilon_fall_ = 0;
+        path_fall_ = epsilon_fall_ = 0;
         level_vacancies_ = 0;
         if (!has_sink_ || (epsilon_ > 0 && phase_ == 1)) return;
         level_ = 0;
@@ -215,9 +215,10 @@ class Ssp {
                 sink_distance_ = nearest.distance;
                 sink_entry_ = j;
             } else {
-                const D offset = (problem_.at(owner, j) - v_[index(j)]) - reached_;
+                const T* row = rows_(owner);
+                const D offset = (problem_.minimised(row[j]) - v_[index(j)]) - reached_;
                 reach_exit(owner, offset);
-                nearest = scan_row(owner, offset);
+                nearest = LAPWING_DISPATCH(ssp_next_row, row, problem_.maximize, labels(), offset, owner);
             }
         }
         lower_prices();
@@ -240,9 +241,6 @@ class Ssp {
         sink_entry_ = kExit;
         sink_row_ = i;
     }
-    SspNearest<D> scan_row(Index i, D offset) {
-        return LAPWING_DISPATCH(ssp_next_row, rows_(i), problem_.maximize, labels(), offset, i);
-    }
     // The virtual rows: their columns are closed, all others reached. Not with unmatched costs: see level_vacancies_.
     SspNearest<D> scan_sink() {
         sink_closed_ = true;
@@ -253,16 +251,15 @@ class Ssp {
         return LAPWING_DISPATCH(ssp_virtual_row, static_cast<const T*>(nullptr), labels(), -level_ - reached_);
     }
 
-    // By the rest of the path's length, at least by epsilon.
+    // By the rest of the path's length, and epsilon.
     void lower_prices() {
-        for (const Index j : closed_) v_[index(j)] -= fall(distance_[index(j)]);
-        if (sink_closed_) level_ -= fall(sink_distance_);
-    }
-    D fall(D distance) {
-        const D exact = reached_ - distance;
-        if (exact >= epsilon_) return exact;
-        epsilon_fall_ += static_cast<double>(epsilon_ - exact);
-        return epsilon_;
+        for (const Index j : closed_) {
+            const D rest = reached_ - distance_[index(j)];
+            path_fall_ += static_cast<double>(rest);
+            v_[index(j)] -= rest + epsilon_;
+        }
+        epsilon_fall_ += static_cast<double>(epsilon_) * static_cast<double>(closed_.size());
+        if (sink_closed_) level_ -= (reached_ - sink_distance_) + epsilon_;
     }
 
     // Flips the path from `end` back to row f.
@@ -315,7 +312,7 @@ class Ssp {
         for (Index i = 0; i < m_; ++i) {
             Index& j = row_to_col_[index(i)];
             const D alone = rows_.unmatched_cost(i);
-            solution_.u[index(i)] = j == kExit ? alone : std::min(problem_.at(i, j) - v_[index(j)], alone);
+            solution_.u[index(i)] = j == kExit ? alone : std::min(at_pair(problem_, i, j) - v_[index(j)], alone);
             j = std::max(j, Index{-1});
         }
         solution_.row_to_col = std::move(row_to_col_);
@@ -323,13 +320,13 @@ class Ssp {
     }
 
     // The last complete assignment; the duals are the row minima under v = 0 (those of the start), or under today's v
-    // where they give the better bound. Costs one more pass over the matrix.
+    // where they give the better bound: one more pass, unless costs are supplied row by row.
     void finish_early() {
         solution_.row_to_col = best_;
         for (Index& j : solution_.row_to_col) j = std::max(j, Index{-1});
         solution_.v.assign(index(n_), D{0});
         solution_.u = std::move(start_.row_least);
-        if (phase_ == 0) return;
+        if (phase_ == 0 || (problem_.source != nullptr && !problem_.source->has_parts())) return;
         v_.resize(ssp_padded(n_));
         const D greatest = *std::max_element(v_.begin(), v_.begin() + n_);
         for (Index j = 0; j < n_; ++j) v_[index(j)] -= greatest;
@@ -355,13 +352,25 @@ class Ssp {
 }  // namespace
 
 template <class T>
-Solution<Dual<T>> solve_ssp(const Problem<T>& problem, Control& control) {
-    return Ssp<T>(problem, control).solve();
+Solution<Dual<T>> ssp_solve(SspRows<T>& rows, SspStart<Dual<T>> start, Control& control) {
+    return Ssp<T>(rows, std::move(start), control).solve();
 }
 
-template Solution<double> solve_ssp(const Problem<float>&, Control&);
-template Solution<double> solve_ssp(const Problem<double>&, Control&);
-template Solution<std::int64_t> solve_ssp(const Problem<std::int32_t>&, Control&);
-template Solution<std::int64_t> solve_ssp(const Problem<std::int64_t>&, Control&);
+template <class T>
+Solution<Dual<T>> solve_ssp(const Problem<T>& problem, Control& control) {
+    require_range(problem, &control);
+    if (problem.source != nullptr && !problem.source->has_parts()) control.look_at_every_poll();
+    SspRows<T> rows(problem);
+    return ssp_solve(rows, ssp_start(rows, control), control);
+}
+
+#define LAPWING_INSTANTIATE(T)                                                        \
+    template Solution<Dual<T>> ssp_solve(SspRows<T>&, SspStart<Dual<T>>, Control&);   \
+    template Solution<Dual<T>> solve_ssp(const Problem<T>&, Control&);
+LAPWING_INSTANTIATE(float)
+LAPWING_INSTANTIATE(double)
+LAPWING_INSTANTIATE(std::int32_t)
+LAPWING_INSTANTIATE(std::int64_t)
+#undef LAPWING_INSTANTIATE
 
 }  // namespace lapwing

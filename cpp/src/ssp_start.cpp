@@ -1,21 +1,27 @@
-// Where the "ssp" method starts: prices, the order of the rows, and the first epsilon (Algorithm 1015, "Estimating
-// epsilon"), from lower and upper bounds on the optimum. Each step reads every row once:
-//   survey   row minima: a first lower bound. Column j's first estimate of v is the second smallest of c[i,j] less its
-//            row's minimum: the price at which only one row would take it at no loss.
-//   regret   under that v, what it costs a row not to get its best column; a second lower bound.
-//   greedy   rows choose the best column left, greatest regret first: an upper bound.
-//   reverse  prices under which the greedy choice is stable: the last row to choose fixes its column's price; columns
-//            taken before it fall until the row does not prefer them; then the row before it, and so on. Exact where
-//            the costs are a sum or a product of a row and a column term; a third lower bound.
-// The v with the best lower bound is used; epsilon starts at the gap between the bounds, per row.
+// Where the "ssp" method starts: prices, the order of the rows, and the epsilons, from lower and upper bounds on the
+// optimum (Algorithm 1015, section 3, "initial epsilon and dual solution"). Each pass reads every row once:
+//   survey   row minima give a lower bound, the diagonal and a greedy choice in the order of the rows upper ones. Column
+//            j's first estimate of v is the second smallest of c[i,j] less its row's minimum: the price at which only one
+//            row would take it at no loss.
+//   regret   under that v, rows choose greedily from the last to the first: better bounds, and what it costs a row not to
+//            get its best column. If the gap between the bounds is below a quarter of the survey's, this v is good.
+// Else three more:
+//   greedy   rows choose the best column left, greatest regret first.
+//   reverse  prices under which that choice is stable: the last row to choose fixes its column's price; columns taken
+//            before it fall until the row does not prefer them; then the row before it, and so on. Exact where the costs
+//            are a sum or a product of a row and a column term.
+//   bound    the gap that is left. v is a mean of both prices: of the first, as much as is left of the survey's gap.
+// With g the last gap, G the survey's (between diagonal and row minima), epsilon starts at g sqrt(g / G) / rows, and scaling
+// ends below G / (16 rows^2). If nothing is left of the gap, one phase without epsilon takes the rows by growing regret.
 //
-// Deviations: powers of two for epsilon, so that sums of costs on a binary grid stay exact (DESIGN section 3.5). Only
-// the survey is made, and v = epsilon = 0, for unmatched costs (ssp.cpp says why) and for integers too large for the
-// prices that scaling can reach.
+// Deviations: prices and epsilons are whole multiples of a unit, so that sums of costs on a binary grid stay exact (DESIGN
+// section 3.5); virtual rows choose last; a row that finds no column left counts with the largest cost. Only the survey is made,
+// and v = epsilon = 0, for unmatched costs (ssp.cpp says why) and for integers too large for the prices that scaling can reach.
 #include <algorithm>
 #include <cmath>
 #include <numeric>
 
+#include "lapwing/range.hpp"
 #include "lapwing/ssp.hpp"
 
 #define LAPWING_TARGET_INCLUDE "lapwing/ssp_start.inc.hpp"
@@ -24,11 +30,14 @@
 namespace lapwing {
 namespace {
 
-// Tuned on the uniform, geometric, disjoint and low-rank classes for the fewest rows read.
-constexpr double kEpsilonPerGap = 1.0 / 4;   // first epsilon = this * gap / rows
-constexpr double kLeastPerFirst = 1.0 / 64;  // last epsilon before 0 = this * first
-constexpr double kEpsilonPerCost = 0x1p-40;  // and at least this * largest cost: keeps sums on a binary grid
-constexpr double kScalingLimit = 0x1p57;     // integers: rows * largest cost that allow scaling
+// The paper's, from the authors' code.
+constexpr double kGoodGap = 1.0 / 4;        // of the survey's: no greedy prices are needed
+constexpr double kNothingLeft = 1e-6;       // of the survey's gap: no epsilon is needed
+constexpr double kPureGreedy = 1e-9;        // of the survey's greedy gap: no mean is needed
+constexpr double kLeastPerGap = 1.0 / 16;   // last epsilon before 0 = this * gap / rows^2
+// Ours.
+constexpr int kUnitBits = 46;               // largest cost / unit, as a power of two
+constexpr double kScalingLimit = 0x1p57;    // integers: rows * largest cost that allow scaling
 
 template <class T>
 class Starter {
@@ -41,146 +50,228 @@ class Starter {
 
     SspStart<D> run() {
         start_.v.assign(ssp_padded(n_), D{0});
-        start_.greedy.assign(static_cast<std::size_t>(m_), -1);
-        start_.order.resize(static_cast<std::size_t>(m_));
+        start_.best.assign(index(m_), -1);
+        start_.order.resize(index(m_));
         std::iota(start_.order.begin(), start_.order.end(), 0);
         std::vector<D> estimate = survey();
         if (start_.forbidden_row >= 0 || start_.expired) return std::move(start_);
-        best_bound_ = std::accumulate(start_.row_least.begin(), start_.row_least.end(), 0.0);
         if (rows_.problem().unmatched_cost != nullptr) return std::move(start_);
         if (!std::is_floating_point_v<D> && static_cast<double>(magnitude_) * m_ > kScalingLimit) {
             return std::move(start_);
         }
-        regret(estimate);
-        if (start_.expired) return std::move(start_);
-        const double upper = greedy(estimate);
-        if (start_.expired) return std::move(start_);
-        reverse(estimate);
-        choose_epsilon(upper - best_bound_);
+        start_.unit = std::is_floating_point_v<D> && magnitude_ > 0
+                          ? std::ldexp(1.0, std::ilogb(static_cast<double>(magnitude_)) - kUnitBits)
+                          : 0;
+        if (!estimate_prices(std::move(estimate))) start_.expired = true;
         return std::move(start_);
     }
 
   private:
+    struct Bounds {
+        double lower = 0, upper = 0;
+        double gap() const { return upper - lower; }
+    };
+
     SspRows<T>& rows_;
     Control& control_;
     Index n_, m_;
     bool maximize_;
     SspStart<D> start_;
-    double best_bound_ = -kInfinity<double>;  // the lower bound that start_.v gives
-    D magnitude_ = 0;                         // largest |cost|
-    std::vector<std::int64_t> all_columns() const {
+    D magnitude_ = 0;                  // largest |cost|
+    double gap_ = 0, greedy_gap_ = 0;  // of the survey: to the diagonal, to the better of it and the greedy choice
+    double upper_ = kInfinity<double>;  // the best known
+
+    static std::size_t index(Index i) { return static_cast<std::size_t>(i); }
+    // A mask of columns, of all or of none.
+    std::vector<std::int64_t> columns(bool all) const {
         std::vector<std::int64_t> mask(ssp_padded(n_), 0);
-        std::fill_n(mask.begin(), n_, -1);
+        if (all) std::fill_n(mask.begin(), n_, -1);
         return mask;
     }
-    bool poll() {
-        start_.bound = best_bound_;
-        start_.expired = control_.poll({"start", 0, 0, start_.bound});
-        return start_.expired;
-    }
+    bool poll() { return control_.poll({"start", 0, 0, start_.bound}); }
     // Shifts v so that none is positive: feasible for rectangular problems too.
     void make_nonpositive(std::vector<D>& v) const {
         const D greatest = *std::max_element(v.begin(), v.begin() + n_);
-        for (Index j = 0; j < n_; ++j) v[static_cast<std::size_t>(j)] -= greatest;
+        for (Index j = 0; j < n_; ++j) v[index(j)] -= greatest;
     }
-    void propose(const std::vector<D>& v, double bound) {
-        if (bound <= best_bound_) return;
-        best_bound_ = bound;
-        start_.v = v;
+    double sum(const std::vector<D>& v) const { return std::accumulate(v.begin(), v.begin() + n_, 0.0); }
+    SspTwoLeast<D> two_least(const T* cost, const std::vector<D>& v, const std::vector<std::int64_t>& among) const {
+        return LAPWING_DISPATCH(ssp_two_least, cost, n_, maximize_, v.data(), among.data());
+    }
+    // The best column among those in the mask, which leaves it; returns its cost.
+    double choose(Index i, const T* cost, const std::vector<D>& v, std::vector<std::int64_t>& mask,
+                  std::vector<Index>& chosen) const {
+        const SspTwoLeast<D> row = two_least(cost, v, mask);
+        if (row.column < 0 || row.least >= kInfinity<D> / 2) {
+            chosen[index(i)] = -1;
+            return static_cast<double>(magnitude_);
+        }
+        chosen[index(i)] = row.column;
+        mask[index(row.column)] = 0;
+        return static_cast<double>(rows_.problem().minimised(cost[row.column]));
+    }
+    void offer(const std::vector<Index>& chosen, double upper) {
+        if (upper >= upper_) return;
+        upper_ = upper;
+        start_.best = chosen;
     }
 
     // Not cut short by the time limit: the row minima are the duals that it returns.
     std::vector<D> survey() {
+        const std::vector<D> zero(ssp_padded(n_), D{0});
         std::vector<D> first(ssp_padded(n_), kInfinity<D>), second(first);
-        start_.row_least.resize(static_cast<std::size_t>(m_));
+        std::vector<std::int64_t> left = columns(true);
+        std::vector<Index> chosen(index(m_), -1);
+        double lower = 0, greedy = 0, diagonal = 0;
+        const D most = cost_limit<D>(std::min(m_, n_));
+        start_.row_least.resize(index(m_));
+        rows_.expect_all();
         for (Index i = 0; i < m_; ++i) {
-            poll();
+            start_.expired = poll();
             const T* cost = rows_(i);
             const SspExtremes<D> row = LAPWING_DISPATCH(ssp_extremes, cost, n_, maximize_);
             if (row.invalid >= 0) throw InvalidCost{i, row.invalid};
-            start_.row_least[static_cast<std::size_t>(i)] = std::min(row.least, rows_.unmatched_cost(i));
+            start_.row_least[index(i)] = std::min(row.least, rows_.unmatched_cost(i));
             if (row.least == kInfinity<D>) {
                 if (rows_.unmatched_cost(i) == kInfinity<D> && start_.forbidden_row < 0) start_.forbidden_row = i;
                 continue;
             }
-            magnitude_ = std::max({magnitude_, row.greatest, -row.least});
+            const D largest = std::max(row.greatest, -row.least);
+            if (largest > most) throw CostTooLarge{i, 0};
+            magnitude_ = std::max(magnitude_, largest);
             LAPWING_DISPATCH(ssp_column_minima, cost, n_, maximize_, row.least, first.data(), second.data());
+            lower += static_cast<double>(row.least);
+            greedy += choose(i, cost, zero, left, chosen);
+            if (i < n_) diagonal += static_cast<double>(std::min(rows_.problem().minimised(cost[i]), row.greatest));
         }
+        start_.bound = std::accumulate(start_.row_least.begin(), start_.row_least.end(), 0.0);
+        offer(chosen, greedy);
+        gap_ = diagonal - lower;
+        upper_ = std::min(upper_, diagonal);
+        greedy_gap_ = upper_ - lower;
         for (std::size_t j = 0; j < second.size(); ++j) {
+            if (n_ > m_ + 1) second[j] = 0;  // a virtual row's price
+            if (n_ == m_ + 1) second[j] = first[j];
             if (second[j] >= kInfinity<D> / 2) second[j] = first[j] < kInfinity<D> / 2 ? first[j] : 0;
         }
         make_nonpositive(second);
         return second;
     }
 
-    // Orders the rows; the lower bound is that of v.
-    void regret(const std::vector<D>& v) {
-        const auto columns = all_columns();
-        std::vector<D> regrets(static_cast<std::size_t>(m_));
-        double bound = std::accumulate(v.begin(), v.begin() + n_, 0.0);
-        for (Index i = 0; i < m_; ++i) {
-            if (poll()) return;
-            const auto row = LAPWING_DISPATCH(ssp_two_least, rows_(i), n_, maximize_, v.data(), columns.data());
-            const bool has_choice = row.second < kInfinity<D> / 2;
-            regrets[static_cast<std::size_t>(i)] = has_choice ? row.second - row.least : kInfinity<D>;
-            bound += static_cast<double>(row.least);
+    // Sets v, the order of the rows and the epsilons; false if the time is up.
+    bool estimate_prices(std::vector<D> v) {
+        std::vector<D> regrets(index(m_));
+        Bounds bounds;
+        if (!regret(v, regrets, bounds)) return false;
+        double gap = std::min(upper_, bounds.upper) - bounds.lower;
+        start_.v = v;
+        if (gap_ < gap / kGoodGap) {
+            std::stable_sort(start_.order.begin(), start_.order.end(), [&](Index a, Index b) {
+                return regrets[index(a)] > regrets[index(b)] || (regrets[index(a)] == regrets[index(b)] && a > b);
+            });
+            std::vector<Index> chosen(index(m_), -1);
+            if (!greedy(v, chosen, bounds) || !reverse(v, chosen) || !bound(v, bounds)) return false;
+            gap = bounds.gap();
+            blend(v, greedy_gap_ > 0 ? std::clamp(gap / greedy_gap_, 0.0, 1.0) : 0);
         }
-        propose(v, bound);
-        std::stable_sort(start_.order.begin(), start_.order.end(), [&](Index a, Index b) {
-            return regrets[static_cast<std::size_t>(a)] > regrets[static_cast<std::size_t>(b)];
-        });
+        choose_epsilon(gap);
+        return true;
     }
 
-    // The cost of the greedy assignment; a row that finds nothing counts with the largest cost.
-    double greedy(const std::vector<D>& v) {
-        auto columns = all_columns();
-        double total = 0;
+    bool regret(const std::vector<D>& v, std::vector<D>& regrets, Bounds& bounds) {
+        const std::vector<std::int64_t> all = columns(true);
+        std::vector<std::int64_t> left = all;
+        std::vector<Index> chosen(index(m_), -1);
+        bounds.lower = sum(v);
+        for (Index i = m_ - 1; i >= 0; --i) {
+            if (poll()) return false;
+            const T* cost = rows_(i);
+            const SspTwoLeast<D> row = two_least(cost, v, all);
+            regrets[index(i)] = row.second < kInfinity<D> / 2 ? row.second - row.least : kInfinity<D>;
+            bounds.lower += static_cast<double>(row.least);
+            bounds.upper += choose(i, cost, v, left, chosen);
+        }
+        offer(chosen, bounds.upper);
+        start_.bound = std::max(start_.bound, bounds.lower);
+        return true;
+    }
+
+    bool greedy(const std::vector<D>& v, std::vector<Index>& chosen, Bounds& bounds) {
+        std::vector<std::int64_t> left = columns(true);
+        bounds.upper = 0;
         for (const Index i : start_.order) {
-            if (poll()) break;
-            const auto row = LAPWING_DISPATCH(ssp_two_least, rows_(i), n_, maximize_, v.data(), columns.data());
-            if (row.column < 0 || row.least >= kInfinity<D> / 2) {
-                total += static_cast<double>(magnitude_);
-                continue;
-            }
-            start_.greedy[static_cast<std::size_t>(i)] = row.column;
-            columns[static_cast<std::size_t>(row.column)] = 0;
-            total += static_cast<double>(rows_.problem().at(i, row.column));
+            if (poll()) return false;
+            bounds.upper += choose(i, rows_(i), v, left, chosen);
         }
-        return total;
+        offer(chosen, bounds.upper);
+        return true;
     }
 
-    void reverse(std::vector<D>& v) {
-        std::vector<std::int64_t> earlier(ssp_padded(n_), 0);  // columns taken before the row at hand chose
-        for (const Index j : start_.greedy) {
-            if (j >= 0) earlier[static_cast<std::size_t>(j)] = -1;
+    bool reverse(std::vector<D>& v, const std::vector<Index>& chosen) {
+        std::vector<std::int64_t> earlier = columns(false);  // columns taken before the row at hand chose
+        for (const Index j : chosen) {
+            if (j >= 0) earlier[index(j)] = -1;
         }
-        double bound = 0;
+        D floor = kInfinity<D>;  // the virtual rows chose last
+        for (Index j = 0; j < n_; ++j) {
+            if (earlier[index(j)] == 0) floor = std::min(floor, v[index(j)]);
+        }
+        for (Index j = 0; j < n_; ++j) {
+            if (earlier[index(j)] != 0) v[index(j)] = std::min(v[index(j)], floor);
+        }
         for (auto k = start_.order.rbegin(); k != start_.order.rend(); ++k) {
-            if (poll()) return;
-            const Index j = start_.greedy[static_cast<std::size_t>(*k)];
+            if (poll()) return false;
+            const T* cost = rows_(*k);
+            const Index j = chosen[index(*k)];
             D ceiling = magnitude_;  // of a row that found no column
             if (j >= 0) {
-                earlier[static_cast<std::size_t>(j)] = 0;
-                ceiling = rows_.problem().at(*k, j) - v[static_cast<std::size_t>(j)];
+                earlier[index(j)] = 0;
+                ceiling = rows_.problem().minimised(cost[j]) - v[index(j)];
             }
-            bound += static_cast<double>(
-                LAPWING_DISPATCH(ssp_lower_prices, rows_(*k), n_, maximize_, ceiling, earlier.data(), v.data()));
+            LAPWING_DISPATCH(ssp_lower_prices, cost, n_, maximize_, ceiling, earlier.data(), v.data());
         }
-        bound += std::accumulate(v.begin(), v.begin() + n_, 0.0);
-        propose(v, bound);
+        make_nonpositive(v);
+        return true;
+    }
+
+    bool bound(const std::vector<D>& v, Bounds& bounds) {
+        const std::vector<std::int64_t> all = columns(true);
+        double lower = sum(v);
+        for (const Index i : start_.order) {
+            if (poll()) return false;
+            lower += static_cast<double>(two_least(rows_(i), v, all).least);
+        }
+        bounds.lower = std::max(bounds.lower, lower);
+        start_.bound = std::max(start_.bound, lower);
+        return true;
+    }
+
+    // start_.v holds the first prices.
+    void blend(const std::vector<D>& v, double share) {
+        if (!(share > kPureGreedy)) {
+            start_.v = v;
+            return;
+        }
+        for (Index j = 0; j < n_; ++j) {
+            const double mean =
+                static_cast<double>(start_.v[index(j)]) * share + static_cast<double>(v[index(j)]) * (1 - share);
+            start_.v[index(j)] = start_.in_units(mean);
+        }
     }
 
     void choose_epsilon(double gap) {
-        start_.bound = best_bound_;
-        const double least = static_cast<double>(magnitude_) * kEpsilonPerCost;
-        const double first = gap * kEpsilonPerGap / static_cast<double>(m_);
-        if constexpr (std::is_floating_point_v<D>) {
-            if (!(first > least) || !std::isfinite(first)) return;
-            start_.epsilon = std::ldexp(1.0, std::ilogb(first));
-            start_.epsilon_least = std::max(least, start_.epsilon * kLeastPerFirst);
+        gap = std::min(gap, gap_ * kGoodGap);
+        const auto rows = static_cast<double>(m_), cols = static_cast<double>(n_);
+        const double first = gap <= kNothingLeft * gap_ ? 0 : rows * gap * std::sqrt(gap / gap_) / (cols * cols);
+        const double least = gap_ * kLeastPerGap / (cols * cols);
+        if (std::isfinite(first) && first >= least && first > 0) {
+            start_.epsilon = start_.in_units(first);
+            start_.epsilon_least = least;
+        }
+        if (start_.epsilon > 0) {
+            std::iota(start_.order.begin(), start_.order.end(), 0);
         } else {
-            start_.epsilon = first >= 1 ? static_cast<D>(first) : 0;
-            start_.epsilon_least = std::max(D{1}, static_cast<D>(first * kLeastPerFirst));
+            std::reverse(start_.order.begin(), start_.order.end());
         }
     }
 };

@@ -81,6 +81,10 @@ std::vector<Method<T>> methods() {
             {"core, from a source", [](const Problem<T>& p, Control& c) {
                  const MatrixSource<T> source(p.cost);
                  return solve_core<T>(from_source(p, source), nullptr, 2, c);
+             }},
+            {"ssp, from a source", [](const Problem<T>& p, Control& c) {
+                 const MatrixSource<T> source(p.cost);
+                 return solve_ssp(from_source(p, source), c);
              }}};
 }
 

@@ -3,7 +3,7 @@
 // Breadth first along alternating paths from a free row: a row leads to its columns that are not forbidden, a matched
 // column to its row. If no free column can be reached, every column reached is matched to a row reached, and the free
 // row is one more: the rows reached have only the columns reached, and are one too many for them.
-// O(rows * cols) time, each row read once and only at columns not yet reached; O(rows + cols) memory.
+// O(rows * cols) time, each row read once; O(rows + cols) memory.
 #pragma once
 
 #include <optional>

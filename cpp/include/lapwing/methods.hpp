@@ -2,7 +2,7 @@
 //
 // Instantiated for float, double, int32_t and int64_t in cpp/src. Every method takes any strides, checks for NaN and
 // -inf as it first reads the matrix (InvalidCost), polls the Control, and is free of global state. Rows <= cols, or
-// `unmatched_cost` is given. Empty problems are answered by the caller. solve_core alone takes a problem with a source.
+// `unmatched_cost` is given. Empty problems are answered by the caller. solve_jv alone takes no problem with a source.
 #pragma once
 
 #include "lapwing/control.hpp"

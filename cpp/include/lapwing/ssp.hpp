@@ -1,10 +1,15 @@
-// What the parts of the "ssp" method share: ssp.cpp (the method), ssp_start.cpp (where it starts) and their kernels.
+// What the parts of the "ssp" method share: ssp.cpp (the method), ssp_start.cpp (where it starts) and their kernels; "auction"
+// ends with its last phase.
 #pragma once
 
+#include <cmath>
 #include <cstdint>
+#include <limits>
 #include <vector>
 
 #include "lapwing/control.hpp"
+#include "lapwing/solution.hpp"
+#include "lapwing/source.hpp"
 #include "lapwing/types.hpp"
 
 namespace lapwing {
@@ -24,12 +29,22 @@ struct SspLabels {
     Index cols;
 };
 
-// The open column of the smallest distance, an unowned one where there are several; -1 if none is open.
+// The open column of the smallest distance, the first unowned one where there are several; -1 if none is open.
 template <class D>
 struct SspNearest {
     D distance;
     Index column;
 };
+
+// The one to close first; neither's column is -1, but best's may be.
+template <class D>
+SspNearest<D> ssp_nearer(SspNearest<D> best, SspNearest<D> other, const std::int64_t* state) {
+    if (best.column < 0 || other.distance < best.distance) return other;
+    if (other.distance != best.distance) return best;
+    const bool unowned = state[other.column] == ssp_unowned;
+    if (unowned != (state[best.column] == ssp_unowned)) return unowned ? other : best;
+    return other.column < best.column ? other : best;
+}
 
 // Of one row's costs, as minimised.
 template <class D>
@@ -54,16 +69,15 @@ inline std::size_t ssp_padded(Index n) {
 template <class T>
 class SspRows {
   public:
-    explicit SspRows(const Problem<T>& problem)
-        : problem_(problem), copy_(problem.cost.col_stride == 1 ? 0 : static_cast<std::size_t>(problem.cost.cols)) {}
+    explicit SspRows(const Problem<T>& problem) : problem_(problem), reader_(problem.cost, problem.source) {}
 
     // Valid until the next call.
     const T* operator()(Index i) {
         ++scanned_;
-        if (copy_.empty()) return problem_.cost.row(i);
-        for (Index j = 0; j < problem_.cost.cols; ++j) copy_[static_cast<std::size_t>(j)] = problem_.cost.at(i, j);
-        return copy_.data();
+        return reader_.row(i);
     }
+    // All rows are read next, in their order.
+    void expect_all() { reader_.expect(0, problem_.cost.rows); }
     const Problem<T>& problem() const { return problem_; }
     std::int64_t scanned() const { return scanned_; }
     Dual<T> unmatched_cost(Index i) const {
@@ -72,26 +86,35 @@ class SspRows {
 
   private:
     const Problem<T>& problem_;
-    std::vector<T> copy_;  // of one row, where columns are not contiguous
+    RowReader<T> reader_;
     std::int64_t scanned_ = 0;
 };
 
 // Where the method starts (ssp_start.cpp).
 template <class D>
 struct SspStart {
-    std::vector<D> v;                                         // [padded cols], at most 0
+    std::vector<D> v;                                         // [padded cols], finite
     std::vector<D> row_least;                                 // [rows]: with v = 0, feasible duals
-    std::vector<Index> order;                                 // [rows]: greatest regret first
-    std::vector<Index> greedy;                                // [rows]: an assignment, -1 where a row found no column
+    std::vector<Index> order;                                 // [rows]: of the first phase; the next one's is reversed
+    std::vector<Index> best;                                  // [rows]: an assignment, -1 where a row found no column
     D epsilon = 0;                                            // of the first phase; 0: none is needed
-    D epsilon_least = 0;                                      // below this, scaling ends
+    double epsilon_least = 0;                                 // below this, scaling ends
+    double unit = 0;                                          // of prices and epsilons: keeps sums on a binary grid
     double bound = -std::numeric_limits<double>::infinity();  // a lower bound on the optimum
     Index forbidden_row = -1;  // a row whose pairs are all forbidden and that may not stay free
     bool expired = false;      // the time limit passed; row_least is complete nevertheless
+
+    D in_units(double x) const {
+        return static_cast<D>(unit > 0 ? std::floor(x / unit) * unit : x);
+    }
 };
 
-// Throws InvalidCost. Reads each row at most four times.
+// Throws InvalidCost, CostTooLarge. Reads each row at most five times.
 template <class T>
 SspStart<Dual<T>> ssp_start(SspRows<T>& rows, Control& control);
+
+// The phases, from any start; exact whatever its prices are.
+template <class T>
+Solution<Dual<T>> ssp_solve(SspRows<T>& rows, SspStart<Dual<T>> start, Control& control);
 
 }  // namespace lapwing

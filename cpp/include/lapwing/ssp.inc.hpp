@@ -6,14 +6,13 @@
 namespace lapwing {
 namespace LAPWING_TARGET {
 
+// Of equally near columns the first that is unowned, or the first of all: whatever the number of lanes.
 template <class D>
 SspNearest<D> ssp_reduce(Vec<D> nearest, Vec<std::int64_t> column, const std::int64_t* state) {
     SspNearest<D> best{kInfinity<D>, -1};
     for (int l = 0; l < kLanes; ++l) {
-        if (column[l] < 0 || nearest[l] > best.distance) continue;
-        const bool tie = best.column >= 0 && nearest[l] == best.distance;
-        if (tie && (state[best.column] == ssp_unowned || state[column[l]] != ssp_unowned)) continue;
-        best = {nearest[l], static_cast<Index>(column[l])};
+        const auto j = static_cast<Index>(column[l]);
+        if (j >= 0) best = ssp_nearer(best, {nearest[l], j}, state);
     }
     return best;
 }
@@ -25,7 +24,7 @@ SspNearest<Dual<T>> ssp_scan_row(const T* cost, bool maximize, const SspLabels<D
                                  Index row) {
     using D = Dual<T>;
     Vec<D> nearest = ssp_infinity<D>();
-    Vec<std::int64_t> nearest_column = broadcast<std::int64_t>(-1);
+    Vec<std::int64_t> nearest_column = broadcast<std::int64_t>(-1), nearest_state = broadcast<std::int64_t>(ssp_owned);
     Vec<std::int64_t> columns = ssp_first_lanes();
     const Vec<D> offsets = broadcast<D>(offset);
     const Vec<std::int64_t> rows = broadcast<std::int64_t>(row);
@@ -48,9 +47,10 @@ SspNearest<Dual<T>> ssp_scan_row(const T* cost, bool maximize, const SspLabels<D
                 store(labels.predecessor + k, better ? rows : load<Vec<std::int64_t>>(labels.predecessor + k));
             }
         }
-        const auto take = ((distance < nearest) | ((distance == nearest) & (state < 0))) & open;
+        const auto take = ((distance < nearest) | ((distance == nearest) & (state < nearest_state))) & open;
         nearest = take ? distance : nearest;
         nearest_column = take ? columns : nearest_column;
+        nearest_state = take ? state : nearest_state;
         columns += kLanes;
     }
     return ssp_reduce<D>(nearest, nearest_column, labels.state);

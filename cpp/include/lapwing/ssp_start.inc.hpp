@@ -79,21 +79,17 @@ SspTwoLeast<Dual<T>> ssp_two_least(const T* cost, Index n, bool maximize, const 
 }
 
 // v[j] = min(v[j], cost[j] - ceiling) over the columns with eligible[j] != 0: the row no longer prefers them to what
-// costs it `ceiling`. Returns the row's least cost[j] - v[j] after that.
+// costs it `ceiling`.
 template <class T>
-Dual<T> ssp_lower_prices(const T* cost, Index n, bool maximize, Dual<T> ceiling, const std::int64_t* eligible,
+void ssp_lower_prices(const T* cost, Index n, bool maximize, Dual<T> ceiling, const std::int64_t* eligible,
                          Dual<T>* v) {
     using D = Dual<T>;
-    Vec<D> least = ssp_infinity<D>();
     for (Index k = 0; k < n; k += kLanes) {
         const auto open = load<Vec<std::int64_t>>(eligible + k) != 0;
         const Vec<D> x = ssp_costs(cost, k, n, maximize, kInfinity<D> / 2);
-        const Vec<D> old = load<Vec<D>>(v + k), cap = x - broadcast<D>(ceiling);
-        const Vec<D> lowered = open & (cap < old) ? cap : old;
-        store(v + k, lowered);
-        least = vmin(least, x - lowered);
+        const Vec<D> old = load<Vec<D>>(v + k), excess = broadcast<D>(ceiling) - (x - old);
+        store(v + k, open & (excess > D{0}) ? old - excess : old);
     }
-    return horizontal_min<D>(least);
 }
 
 }  // namespace LAPWING_TARGET

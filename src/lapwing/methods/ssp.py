@@ -1,7 +1,7 @@
 """Shortest augmenting paths with epsilon-pricing on full rows.
 
 S. Guthe, D. Thuerck, "Algorithm 1015: A Fast Scalable Solver for the Dense Linear (Sum) Assignment Problem", ACM
-Transactions on Mathematical Software 47 (2021). Explained in cpp/include/lapwing/ssp.inc.hpp.
+Transactions on Mathematical Software 47 (2021). Explained in cpp/src/ssp.cpp.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ SSP = Method(
         summary="shortest augmenting paths with epsilon-pricing on full rows (Algorithm 1015)",
         warm_start=False,
         parallel=False,
-        checks_range=False,
-        reads_sources=False,
+        checks_range=True,
+        reads_sources=True,
         bytes_per_row=40,
         bytes_per_col=40,
     )
