@@ -228,7 +228,6 @@ class Ssp {
     }
 
     void close(Index j) {
-        distance_[index(j)] = reached_;
         state_[index(j)] = ssp_closed;
         closed_.push_back(j);
     }
@@ -246,12 +245,15 @@ class Ssp {
         sink_closed_ = true;
         sink_distance_ = reached_;
         for (Index j = 0; j < n_; ++j) {
-            if (owner_[index(j)] == kVirtual && state_[index(j)] != ssp_closed) close(j);
+            if (owner_[index(j)] != kVirtual || state_[index(j)] == ssp_closed) continue;
+            distance_[index(j)] = reached_;
+            close(j);
         }
         return LAPWING_DISPATCH(ssp_virtual_row, static_cast<const T*>(nullptr), labels(), -level_ - reached_);
     }
 
-    // By the rest of the path's length, and epsilon.
+    // By the rest of the path's length, and epsilon. With epsilon > 0 a matched pair need not be tight, so a column may be
+    // nearer than one that was closed before it; then it falls by the difference, too.
     void lower_prices() {
         for (const Index j : closed_) {
             const D rest = reached_ - distance_[index(j)];

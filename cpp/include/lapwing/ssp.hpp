@@ -58,7 +58,7 @@ struct SspExtremes {
 template <class D>
 struct SspTwoLeast {
     D least, second;  // second == least where two columns tie; kInfinity where there is no second
-    Index column;     // of the least
+    Index column;     // of the least; the first of several
 };
 
 inline std::size_t ssp_padded(Index n) {

@@ -66,7 +66,7 @@ SspTwoLeast<Dual<T>> ssp_two_least(const T* cost, Index n, bool maximize, const 
     SspTwoLeast<D> result{kInfinity<D>, kInfinity<D>, -1};
     for (int l = 0; l < kLanes; ++l) {
         D runner_up = second[l];
-        if (least[l] < result.least) {
+        if (least[l] < result.least || (least[l] == result.least && column[l] >= 0 && column[l] < result.column)) {
             runner_up = runner_up < result.least ? runner_up : result.least;
             result.least = least[l];
             result.column = static_cast<Index>(column[l]);
