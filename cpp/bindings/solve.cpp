@@ -70,6 +70,8 @@ Solution<Dual<T>> dispatch(const std::string& method, const Options& options, co
                            const Dual<T>* start_v, int threads, Control& control) {
     if (method == "core") return solve_core(problem, start_v, threads, control);
     if (method == "ssp") return solve_ssp(problem, control);
+    if (method == "auction") return solve_auction(problem, AuctionVariant::optimised, control);
+    if (method == "auction plain") return solve_auction(problem, AuctionVariant::plain, control);
     if (problem.source != nullptr) throw std::invalid_argument("method " + method + " takes a matrix only");
     if (method == "jv") return solve_jv(problem, control);
     if (method == "jv or core") return solve_jv_or_core(problem, threads, control);

@@ -61,6 +61,7 @@ class Ssp {
           owner_(index(n_), kUnowned), row_to_col_(index(m_), kUnassigned) {}
 
     Solution<D> solve() {
+        solution_.statistics = std::move(start_.statistics);
         keep_best(start_.best);
         if (start_.forbidden_row >= 0) {
             solution_.status = Status::infeasible;
@@ -322,13 +323,14 @@ class Ssp {
     }
 
     // The last complete assignment; the duals are the row minima under v = 0 (those of the start), or under today's v
-    // where they give the better bound: one more pass, unless costs are supplied row by row.
+    // where they give the better bound: one more pass, where there are such prices, unless costs are supplied row by row.
     void finish_early() {
         solution_.row_to_col = best_;
         for (Index& j : solution_.row_to_col) j = std::max(j, Index{-1});
         solution_.v.assign(index(n_), D{0});
         solution_.u = std::move(start_.row_least);
-        if (phase_ == 0 || (problem_.source != nullptr && !problem_.source->has_parts())) return;
+        const bool priced = std::any_of(v_.begin(), v_.begin() + n_, [](D price) { return price != 0; });
+        if (!priced || (problem_.source != nullptr && !problem_.source->has_parts())) return;
         v_.resize(ssp_padded(n_));
         const D greatest = *std::max_element(v_.begin(), v_.begin() + n_);
         for (Index j = 0; j < n_; ++j) v_[index(j)] -= greatest;

@@ -35,7 +35,12 @@ void complete_greedily(const Problem<T>& problem, std::vector<Index>& row_to_col
 template <class T>
 Dual<T> total_cost(const Problem<T>& problem, const std::vector<Index>& row_to_col);
 
-// Algorithm 1015: shortest augmenting paths with epsilon-pricing on full rows (ssp.inc.hpp).
+// Forward auction with epsilon scaling, and shortest augmenting paths at the end (auction.cpp): bids from whole rows, or from lists.
+enum class AuctionVariant { plain, optimised };
+template <class T>
+Solution<Dual<T>> solve_auction(const Problem<T>& problem, AuctionVariant variant, Control& control);
+
+// Algorithm 1015: shortest augmenting paths with epsilon-pricing on full rows (ssp.cpp).
 template <class T>
 Solution<Dual<T>> solve_ssp(const Problem<T>& problem, Control& control);
 

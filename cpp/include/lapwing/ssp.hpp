@@ -103,6 +103,7 @@ struct SspStart {
     double bound = -std::numeric_limits<double>::infinity();  // a lower bound on the optimum
     Index forbidden_row = -1;  // a row whose pairs are all forbidden and that may not stay free
     bool expired = false;      // the time limit passed; row_least is complete nevertheless
+    Statistics statistics;
 
     D in_units(double x) const {
         return static_cast<D>(unit > 0 ? std::floor(x / unit) * unit : x);

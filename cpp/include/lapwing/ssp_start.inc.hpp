@@ -46,6 +46,24 @@ void ssp_column_minima(const T* cost, Index n, bool maximize, Dual<T> offset, Du
     }
 }
 
+// The two least of all lanes, which hold their own two and the column of the least.
+template <class D>
+SspTwoLeast<D> ssp_reduce_two(Vec<D> least, Vec<D> second, Vec<std::int64_t> column) {
+    SspTwoLeast<D> result{kInfinity<D>, kInfinity<D>, -1};
+    for (int l = 0; l < kLanes; ++l) {
+        D runner_up = second[l];
+        if (least[l] < result.least || (least[l] == result.least && column[l] >= 0 && column[l] < result.column)) {
+            runner_up = runner_up < result.least ? runner_up : result.least;
+            result.least = least[l];
+            result.column = static_cast<Index>(column[l]);
+        } else {
+            runner_up = least[l];
+        }
+        result.second = runner_up < result.second ? runner_up : result.second;
+    }
+    return result;
+}
+
 // The two least cost[j] - v[j] over the columns with eligible[j] != 0.
 template <class T>
 SspTwoLeast<Dual<T>> ssp_two_least(const T* cost, Index n, bool maximize, const Dual<T>* v,
@@ -63,19 +81,7 @@ SspTwoLeast<Dual<T>> ssp_two_least(const T* cost, Index n, bool maximize, const 
         column = better ? columns : column;
         columns += kLanes;
     }
-    SspTwoLeast<D> result{kInfinity<D>, kInfinity<D>, -1};
-    for (int l = 0; l < kLanes; ++l) {
-        D runner_up = second[l];
-        if (least[l] < result.least || (least[l] == result.least && column[l] >= 0 && column[l] < result.column)) {
-            runner_up = runner_up < result.least ? runner_up : result.least;
-            result.least = least[l];
-            result.column = static_cast<Index>(column[l]);
-        } else {
-            runner_up = least[l];
-        }
-        result.second = runner_up < result.second ? runner_up : result.second;
-    }
-    return result;
+    return ssp_reduce_two<D>(least, second, column);
 }
 
 // v[j] = min(v[j], cost[j] - ceiling) over the columns with eligible[j] != 0: the row no longer prefers them to what

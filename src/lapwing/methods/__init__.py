@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from lapwing.methods.auction import AUCTION
 from lapwing.methods.base import Answer, Hook, Method, Start, answer_empty
 from lapwing.methods.batch import BatchAnswer, solve_list, solve_stack
 from lapwing.methods.core import CORE
@@ -13,7 +14,7 @@ from lapwing.plan import Plan
 from lapwing.problem import Problem
 
 METHODS: dict[str, Method] = {
-    method.traits.name: method for method in (CORE, JV, SSP, HUNGARIAN_BFS, HUNGARIAN_TREE, MUNKRES)
+    method.traits.name: method for method in (CORE, JV, SSP, AUCTION, HUNGARIAN_BFS, HUNGARIAN_TREE, MUNKRES)
 }
 
 
