@@ -16,9 +16,9 @@
 //           stage. O(rows + cols) memory; the lists take 800 bytes a row.
 //
 // Deviations: the limits. The authors of the comparison made their auction exact by bids with epsilon = 0, which can go on for
-// ever; ours ends with shortest paths, which also give the duals of integers. More columns than rows, or unmatched costs: one
-// phase from v = 0 with the last epsilon, since a column that nobody wants must keep its price; a row's exit is one more choice,
-// for which nobody competes. Price falls are whole multiples of a unit, as in "ssp".
+// ever; ours ends with shortest paths, which also give the duals of integers. More columns than rows: one phase from v = 0 with
+// the last epsilon, since a column that nobody wants must keep its price. Unmatched costs: no phase, as in "ssp", where prices that
+// are too low would have to rise again. Price falls are whole multiples of a unit, as there.
 //
 // References: D. P. Bertsekas, "The auction algorithm: a distributed relaxation method for the assignment problem", Annals of
 // Operations Research 14, 1988; D. P. Bertsekas, D. A. Castanon, "A forward/reverse auction algorithm for asymmetric assignment
@@ -43,8 +43,7 @@ constexpr double kLeastPerRow = 1.0 / 5000;    // last epsilon = this * range / 
 constexpr int kUnitBits = 46;                  // largest cost / unit, as a power of two
 constexpr std::int64_t kDeepest = 64;          // prices fall by at most so many ranges
 constexpr std::int64_t kRoom = 1LL << 53;      // for the scaled range of integers
-constexpr std::int64_t kBidsPerRow = 400;      // of all phases: plain ones,
-constexpr std::int64_t kListedBidsPerRow = 4000;  // and from lists
+constexpr std::int64_t kBidsPerRow = 256;      // of all phases; the instance classes take up to 64
 
 template <class T>
 class Auction {
@@ -84,14 +83,12 @@ class Auction {
     D scale_ = 1, range_ = 0, last_ = 0, deepest_ = 0;  // range_ and what follows: scaled
     std::vector<List> lists_;
     // c[i,j] - v[j] is at most epsilon above row i's least at its own j.
-    std::vector<Index> row_to_col_, col_to_row_;  // kExit: it stays free
-    static constexpr Index kExit = -2;
+    std::vector<Index> row_to_col_, col_to_row_;
     Index phase_ = 0, matched_ = 0;
     std::int64_t bids_ = 0;
     D objective_ = kInfinity<D>;
 
     static std::size_t index(Index i) { return static_cast<std::size_t>(i); }
-    bool asymmetric() const { return m_ != n_ || problem_.unmatched_cost != nullptr; }
     bool poll(const char* stage) {
         start_.expired = control_.poll({stage, phase_, matched_, start_.bound, static_cast<double>(objective_)});
         return start_.expired;
@@ -120,7 +117,7 @@ class Auction {
 
     // False if there is nothing to bid for, or no room for it.
     bool choose_units() {
-        if (!(greatest_ > least_)) return false;
+        if (problem_.unmatched_cost != nullptr || !(greatest_ > least_)) return false;
         const D most = std::max(greatest_, -least_);
         if constexpr (std::is_floating_point_v<D>) {
             range_ = greatest_ - least_;
@@ -139,7 +136,7 @@ class Auction {
 
     void run_phases() {
         if (listed_) lists_.resize(index(m_));
-        D epsilon = asymmetric() ? last_ : std::max(last_, start_.in_units(static_cast<double>(range_) / kDivisor));
+        D epsilon = m_ != n_ ? last_ : std::max(last_, start_.in_units(static_cast<double>(range_) / kDivisor));
         for (;;) {
             ++phase_;
             if (!bid_for_all(epsilon)) break;
@@ -156,23 +153,14 @@ class Auction {
         std::fill(row_to_col_.begin(), row_to_col_.end(), -1);
         std::fill(col_to_row_.begin(), col_to_row_.end(), -1);
         matched_ = 0;
-        const std::int64_t limit = (listed_ ? kListedBidsPerRow : kBidsPerRow) * m_;
+        const std::int64_t limit = kBidsPerRow * m_;
         for (Index first = 0; first < m_; ++first) {
             for (Index i = first; i >= 0;) {
                 if (poll("auction") || ++bids_ > limit) return false;
                 const SspTwoLeast<D> choice = listed_ ? choose_from_list(i) : choose(i);
-                D second = choice.second;
-                if (rows_.unmatched_cost(i) < kInfinity<D>) {
-                    const D alone = scaled_exit(i);
-                    if (alone <= choice.least) {
-                        row_to_col_[index(i)] = kExit;
-                        break;
-                    }
-                    second = std::min(second, alone);
-                }
                 if (choice.column < 0) return false;
                 D& price = start_.v[index(choice.column)];
-                price -= std::min(second - choice.least, range_) + epsilon;
+                price -= std::min(choice.second - choice.least, range_) + epsilon;
                 if (price < deepest_) return false;
                 row_to_col_[index(i)] = choice.column;
                 i = std::exchange(col_to_row_[index(choice.column)], i);
@@ -181,13 +169,6 @@ class Auction {
             ++matched_;
         }
         return true;
-    }
-
-    // Prices of staying free may be far above the costs.
-    D scaled_exit(Index i) const {
-        const D price = rows_.unmatched_cost(i);
-        if constexpr (std::is_floating_point_v<D>) return price;
-        return std::clamp<D>(price, -kRoom / scale_, kRoom / scale_) * scale_;
     }
 
     SspTwoLeast<D> choose(Index i) {
