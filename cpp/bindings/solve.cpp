@@ -53,6 +53,8 @@ Control::Hook make_hook(const nb::object& callable) {
 // What methods take beside a problem: the fields of lapwing.options, checked there.
 struct Options {
     MunkresOptions munkres;
+    AuctionVariant auction = AuctionVariant::optimised;
+    SspPricing ssp = SspPricing::epsilon;
 
     explicit Options(const nb::dict& given) {
         const auto set = [&given](const char* name, bool& field) {
@@ -62,6 +64,11 @@ struct Options {
         set("one_launch", munkres.one_launch);
         set("by_regret", munkres.by_regret);
         set("switches", munkres.switches);
+        bool from_rows = false, without_epsilon = false;
+        set("from_rows", from_rows);
+        set("without_epsilon", without_epsilon);
+        if (from_rows) auction = AuctionVariant::plain;
+        if (without_epsilon) ssp = SspPricing::none;
     }
 };
 
@@ -69,9 +76,8 @@ template <class T>
 Solution<Dual<T>> dispatch(const std::string& method, const Options& options, const Problem<T>& problem,
                            const Dual<T>* start_v, int threads, Control& control) {
     if (method == "core") return solve_core(problem, start_v, threads, control);
-    if (method == "ssp") return solve_ssp(problem, control);
-    if (method == "auction") return solve_auction(problem, AuctionVariant::optimised, control);
-    if (method == "auction plain") return solve_auction(problem, AuctionVariant::plain, control);
+    if (method == "ssp") return solve_ssp(problem, options.ssp, control);
+    if (method == "auction") return solve_auction(problem, options.auction, control);
     if (problem.source != nullptr) throw std::invalid_argument("method " + method + " takes a matrix only");
     if (method == "jv") return solve_jv(problem, control);
     if (method == "jv or core") return solve_jv_or_core(problem, threads, control);

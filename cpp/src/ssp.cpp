@@ -361,16 +361,16 @@ Solution<Dual<T>> ssp_solve(SspRows<T>& rows, SspStart<Dual<T>> start, Control& 
 }
 
 template <class T>
-Solution<Dual<T>> solve_ssp(const Problem<T>& problem, Control& control) {
+Solution<Dual<T>> solve_ssp(const Problem<T>& problem, SspPricing pricing, Control& control) {
     require_range(problem, &control);
     if (problem.source != nullptr && !problem.source->has_parts()) control.look_at_every_poll();
     SspRows<T> rows(problem);
-    return ssp_solve(rows, ssp_start(rows, control), control);
+    return ssp_solve(rows, ssp_start(rows, pricing, control), control);
 }
 
 #define LAPWING_INSTANTIATE(T)                                                        \
     template Solution<Dual<T>> ssp_solve(SspRows<T>&, SspStart<Dual<T>>, Control&);   \
-    template Solution<Dual<T>> solve_ssp(const Problem<T>&, Control&);
+    template Solution<Dual<T>> solve_ssp(const Problem<T>&, SspPricing, Control&);
 LAPWING_INSTANTIATE(float)
 LAPWING_INSTANTIATE(double)
 LAPWING_INSTANTIATE(std::int32_t)

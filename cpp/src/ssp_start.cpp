@@ -44,8 +44,8 @@ class Starter {
     using D = Dual<T>;
 
   public:
-    Starter(SspRows<T>& rows, Control& control)
-        : rows_(rows), control_(control), n_(rows.problem().cost.cols), m_(rows.problem().cost.rows),
+    Starter(SspRows<T>& rows, SspPricing pricing, Control& control)
+        : rows_(rows), pricing_(pricing), control_(control), n_(rows.problem().cost.cols), m_(rows.problem().cost.rows),
           maximize_(rows.problem().maximize) {}
 
     SspStart<D> run() {
@@ -55,7 +55,7 @@ class Starter {
         std::iota(start_.order.begin(), start_.order.end(), 0);
         std::vector<D> estimate = survey();
         if (start_.forbidden_row >= 0 || start_.expired) return std::move(start_);
-        if (rows_.problem().unmatched_cost != nullptr) return std::move(start_);
+        if (pricing_ == SspPricing::none || rows_.problem().unmatched_cost != nullptr) return std::move(start_);
         if (!std::is_floating_point_v<D> && static_cast<double>(magnitude_) * m_ > kScalingLimit) {
             return std::move(start_);
         }
@@ -73,6 +73,7 @@ class Starter {
     };
 
     SspRows<T>& rows_;
+    SspPricing pricing_;
     Control& control_;
     Index n_, m_;
     bool maximize_;
@@ -279,13 +280,13 @@ class Starter {
 }  // namespace
 
 template <class T>
-SspStart<Dual<T>> ssp_start(SspRows<T>& rows, Control& control) {
-    return Starter<T>(rows, control).run();
+SspStart<Dual<T>> ssp_start(SspRows<T>& rows, SspPricing pricing, Control& control) {
+    return Starter<T>(rows, pricing, control).run();
 }
 
-template SspStart<double> ssp_start(SspRows<float>&, Control&);
-template SspStart<double> ssp_start(SspRows<double>&, Control&);
-template SspStart<std::int64_t> ssp_start(SspRows<std::int32_t>&, Control&);
-template SspStart<std::int64_t> ssp_start(SspRows<std::int64_t>&, Control&);
+template SspStart<double> ssp_start(SspRows<float>&, SspPricing, Control&);
+template SspStart<double> ssp_start(SspRows<double>&, SspPricing, Control&);
+template SspStart<std::int64_t> ssp_start(SspRows<std::int32_t>&, SspPricing, Control&);
+template SspStart<std::int64_t> ssp_start(SspRows<std::int64_t>&, SspPricing, Control&);
 
 }  // namespace lapwing

@@ -15,13 +15,14 @@ from lapwing.errors import (
     LapwingError,
     RangeError,
 )
-from lapwing.options import Munkres
+from lapwing.options import Auction, Munkres, Ssp
 from lapwing.plan import Plan
 from lapwing.progress import Progress
 from lapwing.result import BatchResult, Result
 
 __all__ = [
     "ArgumentError",
+    "Auction",
     "BatchResult",
     "Certificate",
     "DtypeError",
@@ -35,6 +36,7 @@ __all__ = [
     "Progress",
     "RangeError",
     "Result",
+    "Ssp",
     "certify",
     "costs",
     "files",

@@ -135,7 +135,55 @@ class Munkres(MethodOptions):
         }
 
 
-OPTIONS: dict[str, type[MethodOptions]] = {options.method: options for options in (Munkres,)}
+@dataclass(frozen=True)
+class Auction(MethodOptions):
+    """Options of method "auction".
+
+    Parameters
+    ----------
+    variant : "optimised" or "plain"
+        Whether a row bids from a list of the columns that were its cheapest, or reads all of its costs each time.
+
+    Raises
+    ------
+    ArgumentError
+        For any other value.
+    """
+
+    method: ClassVar[str] = "auction"
+    variant: Literal["optimised", "plain"] = _option(
+        "optimised", "bids from lists of cheap columns, or from whole rows", ("optimised", "plain")
+    )
+
+    def compiled(self) -> dict[str, bool]:
+        """What the compiled method takes (AuctionVariant in cpp/include/lapwing/methods.hpp)."""
+        return {"from_rows": self.variant == "plain"}
+
+
+@dataclass(frozen=True)
+class Ssp(MethodOptions):
+    """Options of method "ssp".
+
+    Parameters
+    ----------
+    pricing : bool
+        Whether phases with a falling epsilon come first; without, plain shortest augmenting paths from zero prices.
+
+    Raises
+    ------
+    ArgumentError
+        For any other value.
+    """
+
+    method: ClassVar[str] = "ssp"
+    pricing: bool = _option(True, "phases with a falling epsilon first")
+
+    def compiled(self) -> dict[str, bool]:
+        """What the compiled method takes (SspPricing in cpp/include/lapwing/methods.hpp)."""
+        return {"without_epsilon": not self.pricing}
+
+
+OPTIONS: dict[str, type[MethodOptions]] = {options.method: options for options in (Munkres, Auction, Ssp)}
 
 
 def name_and_options(method: str | MethodOptions) -> tuple[str, MethodOptions | None]:

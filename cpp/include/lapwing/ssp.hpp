@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "lapwing/control.hpp"
+#include "lapwing/methods.hpp"
 #include "lapwing/solution.hpp"
 #include "lapwing/source.hpp"
 #include "lapwing/types.hpp"
@@ -112,7 +113,7 @@ struct SspStart {
 
 // Throws InvalidCost, CostTooLarge. Reads each row at most five times.
 template <class T>
-SspStart<Dual<T>> ssp_start(SspRows<T>& rows, Control& control);
+SspStart<Dual<T>> ssp_start(SspRows<T>& rows, SspPricing pricing, Control& control);
 
 // The phases, from any start; exact whatever its prices are.
 template <class T>
