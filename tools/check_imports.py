@@ -30,6 +30,7 @@ STAGES = (
     ("on_gpu",),
     ("api",),
     ("__init__",),
+    ("papers",),
     ("cli", "__main__"),
 )
 # The certificate stands on its own: it would prove little if it called what it has to judge.

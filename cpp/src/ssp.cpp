@@ -97,6 +97,7 @@ class Ssp {
     D epsilon_ = 0;
     Index phase_ = 0, matched_ = 0;
     D level_ = 0;
+    std::int64_t path_rows_ = 0;  // of all augmenting paths
     Index level_vacancies_ = 0;  // searches that may end at the sink; with unmatched costs, all that are to come
     double path_fall_ = 0, epsilon_fall_ = 0;  // of prices, by the lengths of paths and by epsilon
     std::vector<D> v_;                         // [padded cols]
@@ -283,6 +284,7 @@ class Ssp {
                 continue;
             }
             owner_[index(j)] = i;
+            ++path_rows_;
             j = std::exchange(row_to_col_[index(i)], j);
             if (i == f) return;
         }
@@ -302,6 +304,7 @@ class Ssp {
 
     void report() {
         solution_.statistics.set("phases", static_cast<double>(phase_));
+        solution_.statistics.set("path_rows", static_cast<double>(path_rows_));
         solution_.statistics.set("rows_scanned", static_cast<double>(rows_.scanned()));
         solution_.statistics.set("seconds", control_.seconds());
     }
