@@ -39,11 +39,11 @@ namespace lapwing {
 namespace {
 
 constexpr int kDivisor = 5;
-constexpr double kLeastPerRow = 1.0 / 5000;    // last epsilon = this * range / rows
-constexpr int kUnitBits = 46;                  // largest cost / unit, as a power of two
-constexpr std::int64_t kDeepest = 64;          // prices fall by at most so many ranges
-constexpr std::int64_t kRoom = 1LL << 53;      // for the scaled range of integers
-constexpr std::int64_t kBidsPerRow = 256;      // of all phases; the instance classes take up to 64
+constexpr double kLeastPerRow = 1.0 / 5000;  // last epsilon = this * range / rows
+constexpr int kUnitBits = 46;                // largest cost / unit, as a power of two
+constexpr std::int64_t kDeepest = 64;        // prices fall by at most so many ranges
+constexpr std::int64_t kRoom = 1LL << 53;    // for the scaled range of integers
+constexpr std::int64_t kBidsPerRow = 256;    // of all phases; the instance classes take up to 64
 
 template <class T>
 class Auction {
@@ -222,8 +222,7 @@ Solution<Dual<T>> solve_auction(const Problem<T>& problem, AuctionVariant varian
     return ssp_solve(rows, Auction<T>(rows, variant, control).run(), control);
 }
 
-#define LAPWING_INSTANTIATE(T) \
-    template Solution<Dual<T>> solve_auction(const Problem<T>&, AuctionVariant, Control&);
+#define LAPWING_INSTANTIATE(T) template Solution<Dual<T>> solve_auction(const Problem<T>&, AuctionVariant, Control&);
 LAPWING_INSTANTIATE(float)
 LAPWING_INSTANTIATE(double)
 LAPWING_INSTANTIATE(std::int32_t)

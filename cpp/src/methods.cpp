@@ -48,7 +48,9 @@ Dual<T> total_cost(const Problem<T>& problem, const std::vector<Index>& row_to_c
     Dual<T> sum = 0;
     for (Index i = 0; i < problem.cost.rows; ++i) {
         const Index j = row_to_col[i] < problem.cost.cols ? row_to_col[i] : -1;  // or its exit
-        const Dual<T> cost = j >= 0 ? at_pair(problem, i, j) : problem.unmatched_cost ? problem.unmatched_cost[i] : infinity;
+        const Dual<T> cost = j >= 0                   ? at_pair(problem, i, j)
+                             : problem.unmatched_cost ? problem.unmatched_cost[i]
+                                                      : infinity;
         if (!(cost < infinity)) return infinity;
         sum += cost;
     }

@@ -98,7 +98,7 @@ class Ssp {
     Index phase_ = 0, matched_ = 0;
     D level_ = 0;
     std::int64_t path_rows_ = 0;  // of all augmenting paths
-    Index level_vacancies_ = 0;  // searches that may end at the sink; with unmatched costs, all that are to come
+    Index level_vacancies_ = 0;   // searches that may end at the sink; with unmatched costs, all that are to come
     double path_fall_ = 0, epsilon_fall_ = 0;  // of prices, by the lengths of paths and by epsilon
     std::vector<D> v_;                         // [padded cols]
 
@@ -371,8 +371,8 @@ Solution<Dual<T>> solve_ssp(const Problem<T>& problem, SspPricing pricing, Contr
     return ssp_solve(rows, ssp_start(rows, pricing, control), control);
 }
 
-#define LAPWING_INSTANTIATE(T)                                                        \
-    template Solution<Dual<T>> ssp_solve(SspRows<T>&, SspStart<Dual<T>>, Control&);   \
+#define LAPWING_INSTANTIATE(T)                                                      \
+    template Solution<Dual<T>> ssp_solve(SspRows<T>&, SspStart<Dual<T>>, Control&); \
     template Solution<Dual<T>> solve_ssp(const Problem<T>&, SspPricing, Control&);
 LAPWING_INSTANTIATE(float)
 LAPWING_INSTANTIATE(double)

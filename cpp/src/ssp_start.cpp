@@ -31,13 +31,13 @@ namespace lapwing {
 namespace {
 
 // The paper's, from the authors' code.
-constexpr double kGoodGap = 1.0 / 4;        // of the survey's: no greedy prices are needed
-constexpr double kNothingLeft = 1e-6;       // of the survey's gap: no epsilon is needed
-constexpr double kPureGreedy = 1e-9;        // of the survey's greedy gap: no mean is needed
-constexpr double kLeastPerGap = 1.0 / 16;   // last epsilon before 0 = this * gap / rows^2
+constexpr double kGoodGap = 1.0 / 4;       // of the survey's: no greedy prices are needed
+constexpr double kNothingLeft = 1e-6;      // of the survey's gap: no epsilon is needed
+constexpr double kPureGreedy = 1e-9;       // of the survey's greedy gap: no mean is needed
+constexpr double kLeastPerGap = 1.0 / 16;  // last epsilon before 0 = this * gap / rows^2
 // Ours.
-constexpr int kUnitBits = 46;               // largest cost / unit, as a power of two
-constexpr double kScalingLimit = 0x1p57;    // integers: rows * largest cost that allow scaling
+constexpr int kUnitBits = 46;             // largest cost / unit, as a power of two
+constexpr double kScalingLimit = 0x1p57;  // integers: rows * largest cost that allow scaling
 
 template <class T>
 class Starter {
@@ -78,8 +78,8 @@ class Starter {
     Index n_, m_;
     bool maximize_;
     SspStart<D> start_;
-    D magnitude_ = 0;                  // largest |cost|
-    double gap_ = 0, greedy_gap_ = 0;  // of the survey: to the diagonal, to the better of it and the greedy choice
+    D magnitude_ = 0;                   // largest |cost|
+    double gap_ = 0, greedy_gap_ = 0;   // of the survey: to the diagonal, to the better of it and the greedy choice
     double upper_ = kInfinity<double>;  // the best known
 
     static std::size_t index(Index i) { return static_cast<std::size_t>(i); }

@@ -156,7 +156,7 @@ SCATTERS = {
     maximize=st.booleans(),
     priced=st.booleans(),
     seed=st.integers(0, 2**32),
-    method=st.sampled_from(["auto", "core", "jv", "ssp"]),
+    method=st.sampled_from(["auto", "core", "jv", "ssp", "auction"]),
 )
 def test_as_the_dense_problem(metric, scatter, dims, m, n, dtype, maximize, priced, seed, method):
     rng = np.random.default_rng(seed)

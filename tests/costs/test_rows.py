@@ -41,7 +41,7 @@ def supplied(cost, cache=0, **options):
     ),
     maximize=st.booleans(),
     priced=st.booleans(),
-    method=st.sampled_from(["auto", "core", "jv", "ssp"]),
+    method=st.sampled_from(["auto", "core", "jv", "ssp", "auction"]),
     threads=st.sampled_from([None, 2]),
 )
 def test_as_the_dense_problem(cost, maximize, priced, method, threads):

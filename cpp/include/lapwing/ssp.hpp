@@ -106,9 +106,7 @@ struct SspStart {
     bool expired = false;      // the time limit passed; row_least is complete nevertheless
     Statistics statistics;
 
-    D in_units(double x) const {
-        return static_cast<D>(unit > 0 ? std::floor(x / unit) * unit : x);
-    }
+    D in_units(double x) const { return static_cast<D>(unit > 0 ? std::floor(x / unit) * unit : x); }
 };
 
 // Throws InvalidCost, CostTooLarge. Reads each row at most five times.

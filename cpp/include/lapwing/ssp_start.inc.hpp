@@ -88,7 +88,7 @@ SspTwoLeast<Dual<T>> ssp_two_least(const T* cost, Index n, bool maximize, const 
 // costs it `ceiling`.
 template <class T>
 void ssp_lower_prices(const T* cost, Index n, bool maximize, Dual<T> ceiling, const std::int64_t* eligible,
-                         Dual<T>* v) {
+                      Dual<T>* v) {
     using D = Dual<T>;
     for (Index k = 0; k < n; k += kLanes) {
         const auto open = load<Vec<std::int64_t>>(eligible + k) != 0;

@@ -17,11 +17,11 @@ IMAGES = "algorithm-1015-figure-11"
 
 
 @click.command(
-    help="""Run the tables and figures of the papers again, one after the other, and print each beside what was published.
+    help="""Run the tables and figures of the papers again, and print each beside what was published.
 
-Without --table all of them. Times are of one thread unless --threads is given; every answer is compared with a certified
-one. Published figures stand only where their source could be read. Pictures need matplotlib, and the images scikit-learn
-(the extra `demo`)."""
+Without --table all of them. Times are of one thread unless --threads is given; every answer is compared with a
+certified one. Published figures stand only where their source could be read. Pictures need matplotlib, and the images
+scikit-learn (the extra `demo`)."""
 )
 @click.option("--table", "names", multiple=True, metavar="NAME", help="Only this one; may be repeated. See --list.")
 @click.option("--list", "list_only", is_flag=True, help="Name the tables, and run nothing.")

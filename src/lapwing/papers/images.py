@@ -108,10 +108,10 @@ def draw_images(record: dict[str, Any], images: dict[str, Floats], path: Path) -
     places = np.array(record["places"])
     figure = Figure(figsize=(7, 5.4), dpi=110)
     axes = figure.subplots()
-    axes.scatter(*places.T, s=1)
+    axes.scatter(places[:, 0], places[:, 1], s=1)
     width = next(iter(images.values())).shape[1]
     for place, image in zip(places, images.values(), strict=True):
-        axes.add_artist(AnnotationBbox(OffsetImage(image, zoom=62 / width), place, frameon=False))
+        axes.add_artist(AnnotationBbox(OffsetImage(image, zoom=46 / width), place, frameon=False))
     axes.margins(0.15)
     axes.set_aspect("equal", adjustable="datalim")
     axes.set_title(f"{record['title']}\n{record['pixels']} pixels each", fontsize=9)

@@ -12,8 +12,7 @@ def show(record: dict[str, Any]) -> str:
     """The table as text: for each column the published figure, if there is one, beside ours."""
     columns = list(record["rows"][0]["cells"]) if record["rows"] else []
     lines = [["", *columns]]
-    for row in record["rows"]:
-        lines.append([row["instance"], *(_words(row["cells"][column]) for column in columns)])
+    lines += [[row["instance"], *(_words(row["cells"][column]) for column in columns)] for row in record["rows"]]
     for cls, fit in record["fits"].items():
         lines.append([f"{cls}: exponent", *(f"{fit[column]:.2f}" if column in fit else "-" for column in columns)])
     widths = [max(len(line[k]) for line in lines) for k in range(len(columns) + 1)]
@@ -42,7 +41,7 @@ def _words(cell: dict[str, Any]) -> str:
 
 
 def draw(record: dict[str, Any], path: Path) -> None:
-    """Write the picture of a table: a panel for each class, or for the classes where all have one size; shares as bars."""
+    """Write the picture of a table: a panel for each class, one for all where they have one size; shares as bars."""
     from matplotlib.figure import Figure
 
     shares = record["measure"] == "shares"
