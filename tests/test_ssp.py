@@ -145,3 +145,14 @@ def test_a_supplied_problem_without_a_solution(share):
             lw.solve(source, method="ssp")
     else:
         assert_proven(lw.solve(source, method="ssp"), cost)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.int32])
+def test_threads_change_nothing(dtype):
+    """Rows long enough to be shared."""
+    cost = lw.instances.generate("int:3", 24, 5, cols=200_000, dtype=np.int32).astype(dtype)
+    one, three = (lw.solve(cost, method="ssp", threads=threads) for threads in (1, 3))
+    assert three.plan.threads == 3
+    assert np.array_equal(one.row_to_col, three.row_to_col)
+    assert np.array_equal(one.u, three.u) and np.array_equal(one.v, three.v)
+    assert one.statistics["rows_scanned"] == three.statistics["rows_scanned"]

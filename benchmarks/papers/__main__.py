@@ -1,6 +1,7 @@
 """What do the tables of the papers look like on this machine? `lapwing papers`, kept in results/papers/.
 
-`--short` runs the small instances, two minutes, into build/bench/papers/; other arguments are those of `lapwing papers`.
+`--short` runs the small instances, two minutes, into build/bench/papers/; other arguments are those of `lapwing
+papers`.
 """
 
 from __future__ import annotations

@@ -76,7 +76,7 @@ template <class T>
 Solution<Dual<T>> dispatch(const std::string& method, const Options& options, const Problem<T>& problem,
                            const Dual<T>* start_v, int threads, Control& control) {
     if (method == "core") return solve_core(problem, start_v, threads, control);
-    if (method == "ssp") return solve_ssp(problem, options.ssp, control);
+    if (method == "ssp") return solve_ssp(problem, options.ssp, threads, control);
     if (method == "auction") return solve_auction(problem, options.auction, control);
     if (problem.source != nullptr) throw std::invalid_argument("method " + method + " takes a matrix only");
     if (method == "jv") return solve_jv(problem, control);

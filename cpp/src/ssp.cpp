@@ -37,6 +37,7 @@
 #include <string>
 
 #include "lapwing/hall.hpp"
+#include "lapwing/hungarian/team.hpp"
 #include "lapwing/methods.hpp"
 #include "lapwing/range.hpp"
 
@@ -46,6 +47,7 @@
 namespace lapwing {
 namespace {
 
+constexpr Index kColumnsPerThread = 4096;  // of a row that is shared
 constexpr int kScheduleDivisor = 4;
 constexpr int kScheduleShare = 8;
 
@@ -54,11 +56,13 @@ class Ssp {
     using D = Dual<T>;
 
   public:
-    Ssp(SspRows<T>& rows, SspStart<D> start, Control& control)
+    Ssp(SspRows<T>& rows, SspStart<D> start, int threads, Control& control)
         : problem_(rows.problem()), control_(control), rows_(rows), m_(problem_.cost.rows), n_(problem_.cost.cols),
           has_sink_(problem_.unmatched_cost != nullptr || m_ != n_), start_(std::move(start)), v_(std::move(start_.v)),
           distance_(ssp_padded(n_), D{0}), predecessor_(ssp_padded(n_), 0), state_(ssp_padded(n_), ssp_closed),
-          owner_(index(n_), kUnowned), row_to_col_(index(m_), kUnassigned) {}
+          owner_(index(n_), kUnowned), row_to_col_(index(m_), kUnassigned), team_(threads),
+          piece_(static_cast<Index>(ssp_padded((n_ + threads - 1) / threads))),
+          found_(index((n_ + piece_ - 1) / piece_)) {}
 
     Solution<D> solve() {
         solution_.statistics = std::move(start_.statistics);
@@ -113,6 +117,10 @@ class Ssp {
     Index sink_row_ = -1;
     bool sink_closed_ = false;
     D reached_ = 0;  // distance of the last node closed; never falls
+
+    Team team_;  // shares a row among threads, in pieces
+    Index piece_;
+    std::vector<SspNearest<D>> found_;  // in each piece
 
     static std::size_t index(Index i) { return static_cast<std::size_t>(i); }
     SspLabels<D> labels() { return {v_.data(), distance_.data(), predecessor_.data(), state_.data(), n_}; }
@@ -193,7 +201,7 @@ class Ssp {
         reached_ = -kInfinity<D>;
         Index end = kUnassigned;
         reach_exit(f, D{0});
-        SspNearest<D> nearest = LAPWING_DISPATCH(ssp_first_row, rows_(f), problem_.maximize, labels(), f);
+        SspNearest<D> nearest = scan_first(f);
         while (end == kUnassigned) {
             if (control_.poll({"search", phase_, matched_, start_.bound, static_cast<double>(objective_)}))
                 return Status::time_limit;
@@ -220,13 +228,34 @@ class Ssp {
                 const T* row = rows_(owner);
                 const D offset = (problem_.minimised(row[j]) - v_[index(j)]) - reached_;
                 reach_exit(owner, offset);
-                nearest = LAPWING_DISPATCH(ssp_next_row, row, problem_.maximize, labels(), offset, owner);
+                nearest = shared([&](Index begin, Index end) {
+                    return LAPWING_DISPATCH(ssp_next_row, row, problem_.maximize, labels(), offset, owner, begin, end);
+                });
             }
         }
         lower_prices();
         augment(f, end);
         for (const Index j : closed_) state_[index(j)] = owner_[index(j)] >= 0 ? ssp_owned : ssp_unowned;
         return Status::optimal;
+    }
+
+    SspNearest<D> scan_first(Index i) {
+        const T* row = rows_(i);
+        return shared([&](Index begin, Index end) {
+            return LAPWING_DISPATCH(ssp_first_row, row, problem_.maximize, labels(), i, begin, end);
+        });
+    }
+    // The nearest column of all pieces: whatever their number.
+    template <class Scan>
+    SspNearest<D> shared(const Scan& scan) {
+        if (found_.size() == 1) return scan(0, n_);
+        team_.share(
+            n_, piece_, [] {}, [&](Index begin, Index end) { found_[index(begin / piece_)] = scan(begin, end); });
+        SspNearest<D> nearest{kInfinity<D>, -1};
+        for (const SspNearest<D>& piece : found_) {
+            if (piece.column >= 0) nearest = ssp_nearer(nearest, piece, state_.data());
+        }
+        return nearest;
     }
 
     void close(Index j) {
@@ -343,7 +372,7 @@ class Ssp {
         for (Index i = 0; i < m_; ++i) {
             // for the hook: the time is up anyway
             control_.poll({"bound", phase_, matched_, start_.bound, static_cast<double>(objective_)});
-            const auto least = LAPWING_DISPATCH(ssp_first_row, rows_(i), problem_.maximize, labels(), i);
+            const SspNearest<D> least = scan_first(i);
             u[index(i)] = std::min(least.distance, rows_.unmatched_cost(i));
             bound += static_cast<double>(u[index(i)]);
             old_bound += static_cast<double>(solution_.u[index(i)]);
@@ -359,21 +388,22 @@ class Ssp {
 }  // namespace
 
 template <class T>
-Solution<Dual<T>> ssp_solve(SspRows<T>& rows, SspStart<Dual<T>> start, Control& control) {
-    return Ssp<T>(rows, std::move(start), control).solve();
+Solution<Dual<T>> ssp_solve(SspRows<T>& rows, SspStart<Dual<T>> start, int threads, Control& control) {
+    const Index useful = rows.problem().cost.cols / kColumnsPerThread;
+    return Ssp<T>(rows, std::move(start), std::clamp(threads, 1, std::max(useful, Index{1})), control).solve();
 }
 
 template <class T>
-Solution<Dual<T>> solve_ssp(const Problem<T>& problem, SspPricing pricing, Control& control) {
+Solution<Dual<T>> solve_ssp(const Problem<T>& problem, SspPricing pricing, int threads, Control& control) {
     require_range(problem, &control);
     if (problem.source != nullptr && !problem.source->has_parts()) control.look_at_every_poll();
     SspRows<T> rows(problem);
-    return ssp_solve(rows, ssp_start(rows, pricing, control), control);
+    return ssp_solve(rows, ssp_start(rows, pricing, control), threads, control);
 }
 
-#define LAPWING_INSTANTIATE(T)                                                      \
-    template Solution<Dual<T>> ssp_solve(SspRows<T>&, SspStart<Dual<T>>, Control&); \
-    template Solution<Dual<T>> solve_ssp(const Problem<T>&, SspPricing, Control&);
+#define LAPWING_INSTANTIATE(T)                                                           \
+    template Solution<Dual<T>> ssp_solve(SspRows<T>&, SspStart<Dual<T>>, int, Control&); \
+    template Solution<Dual<T>> solve_ssp(const Problem<T>&, SspPricing, int, Control&);
 LAPWING_INSTANTIATE(float)
 LAPWING_INSTANTIATE(double)
 LAPWING_INSTANTIATE(std::int32_t)

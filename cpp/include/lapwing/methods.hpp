@@ -44,7 +44,7 @@ Solution<Dual<T>> solve_auction(const Problem<T>& problem, AuctionVariant varian
 // `none`: plain shortest augmenting paths from v = 0, for comparison.
 enum class SspPricing { epsilon, none };
 template <class T>
-Solution<Dual<T>> solve_ssp(const Problem<T>& problem, SspPricing pricing, Control& control);
+Solution<Dual<T>> solve_ssp(const Problem<T>& problem, SspPricing pricing, int threads, Control& control);
 
 // Date and Nagi's Hungarian methods: classical (hungarian_bfs.cpp), and with alternating trees (hungarian_tree.cpp). The answer
 // of these and of munkres does not depend on `threads`.

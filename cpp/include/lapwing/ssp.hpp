@@ -113,8 +113,8 @@ struct SspStart {
 template <class T>
 SspStart<Dual<T>> ssp_start(SspRows<T>& rows, SspPricing pricing, Control& control);
 
-// The phases, from any start; exact whatever its prices are.
+// The phases, from any start; exact whatever its prices are. The answer does not depend on `threads`.
 template <class T>
-Solution<Dual<T>> ssp_solve(SspRows<T>& rows, SspStart<Dual<T>> start, Control& control);
+Solution<Dual<T>> ssp_solve(SspRows<T>& rows, SspStart<Dual<T>> start, int threads, Control& control);
 
 }  // namespace lapwing

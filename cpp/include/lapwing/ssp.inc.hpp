@@ -17,18 +17,18 @@ SspNearest<D> ssp_reduce(Vec<D> nearest, Vec<std::int64_t> column, const std::in
     return best;
 }
 
-// distance[j] = min(distance[j], cost[j] - v[j] - offset) over the open columns, `row` being the predecessor where it
+// distance[j] = min(distance[j], cost[j] - v[j] - offset) over the open columns from begin, a multiple of kSspPadding, to end; `row` being the predecessor where it
 // fell; kFirst: distances are set, not lowered. kVirtual: the row's costs are all 0.
 template <bool kFirst, bool kVirtual, class T>
 SspNearest<Dual<T>> ssp_scan_row(const T* cost, bool maximize, const SspLabels<Dual<T>>& labels, Dual<T> offset,
-                                 Index row) {
+                                 Index row, Index begin, Index end) {
     using D = Dual<T>;
     Vec<D> nearest = ssp_infinity<D>();
     Vec<std::int64_t> nearest_column = broadcast<std::int64_t>(-1), nearest_state = broadcast<std::int64_t>(ssp_owned);
-    Vec<std::int64_t> columns = ssp_first_lanes();
+    Vec<std::int64_t> columns = ssp_first_lanes() + broadcast<std::int64_t>(begin);
     const Vec<D> offsets = broadcast<D>(offset);
     const Vec<std::int64_t> rows = broadcast<std::int64_t>(row);
-    for (Index k = 0; k < labels.cols; k += kLanes) {
+    for (Index k = begin; k < end; k += kLanes) {
         const Vec<std::int64_t> state = load<Vec<std::int64_t>>(labels.state + k);
         const auto open = state != 0;
         Vec<D> x{};
@@ -57,17 +57,18 @@ SspNearest<Dual<T>> ssp_scan_row(const T* cost, bool maximize, const SspLabels<D
 }
 
 template <class T>
-SspNearest<Dual<T>> ssp_first_row(const T* cost, bool maximize, const SspLabels<Dual<T>>& labels, Index row) {
-    return ssp_scan_row<true, false>(cost, maximize, labels, Dual<T>{0}, row);
+SspNearest<Dual<T>> ssp_first_row(const T* cost, bool maximize, const SspLabels<Dual<T>>& labels, Index row,
+                                  Index begin, Index end) {
+    return ssp_scan_row<true, false>(cost, maximize, labels, Dual<T>{0}, row, begin, end);
 }
 template <class T>
 SspNearest<Dual<T>> ssp_next_row(const T* cost, bool maximize, const SspLabels<Dual<T>>& labels, Dual<T> offset,
-                                 Index row) {
-    return ssp_scan_row<false, false>(cost, maximize, labels, offset, row);
+                                 Index row, Index begin, Index end) {
+    return ssp_scan_row<false, false>(cost, maximize, labels, offset, row, begin, end);
 }
 template <class T>
 SspNearest<Dual<T>> ssp_virtual_row(const T* type, const SspLabels<Dual<T>>& labels, Dual<T> offset) {
-    return ssp_scan_row<false, true>(type, false, labels, offset, kSspVirtualRow);
+    return ssp_scan_row<false, true>(type, false, labels, offset, kSspVirtualRow, 0, labels.cols);
 }
 
 }  // namespace LAPWING_TARGET
