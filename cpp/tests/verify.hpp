@@ -74,18 +74,22 @@ std::vector<Method<T>> hungarian_methods() {
 // Every method, as every test sees it.
 template <class T>
 std::vector<Method<T>> methods() {
-    return {{"jv", [](const Problem<T>& p, Control& c) { return solve_jv(p, c); }},
-            {"ssp", [](const Problem<T>& p, Control& c) { return solve_ssp(p, c); }},
-            {"core", [](const Problem<T>& p, Control& c) { return solve_core<T>(p, nullptr, 1, c); }},
-            {"core, 2 threads", [](const Problem<T>& p, Control& c) { return solve_core<T>(p, nullptr, 2, c); }},
-            {"core, from a source", [](const Problem<T>& p, Control& c) {
-                 const MatrixSource<T> source(p.cost);
-                 return solve_core<T>(from_source(p, source), nullptr, 2, c);
-             }},
-            {"ssp, from a source", [](const Problem<T>& p, Control& c) {
-                 const MatrixSource<T> source(p.cost);
-                 return solve_ssp(from_source(p, source), c);
-             }}};
+    return {
+        {"jv", [](const Problem<T>& p, Control& c) { return solve_jv(p, c); }},
+        {"ssp", [](const Problem<T>& p, Control& c) { return solve_ssp(p, SspPricing::epsilon, 1, c); }},
+        {"auction", [](const Problem<T>& p, Control& c) { return solve_auction(p, AuctionVariant::optimised, c); }},
+        {"auction, plain", [](const Problem<T>& p, Control& c) { return solve_auction(p, AuctionVariant::plain, c); }},
+        {"core", [](const Problem<T>& p, Control& c) { return solve_core<T>(p, nullptr, 1, c); }},
+        {"core, 2 threads", [](const Problem<T>& p, Control& c) { return solve_core<T>(p, nullptr, 2, c); }},
+        {"core, from a source",
+         [](const Problem<T>& p, Control& c) {
+             const MatrixSource<T> source(p.cost);
+             return solve_core<T>(from_source(p, source), nullptr, 2, c);
+         }},
+        {"ssp, from a source", [](const Problem<T>& p, Control& c) {
+             const MatrixSource<T> source(p.cost);
+             return solve_ssp(from_source(p, source), SspPricing::none, 1, c);
+         }}};
 }
 
 template <class T>
