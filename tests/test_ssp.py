@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 import numpy as np
 import pytest
 
@@ -156,3 +158,10 @@ def test_threads_change_nothing(dtype):
     assert np.array_equal(one.row_to_col, three.row_to_col)
     assert np.array_equal(one.u, three.u) and np.array_equal(one.v, three.v)
     assert one.statistics["rows_scanned"] == three.statistics["rows_scanned"]
+
+
+def test_the_plan_shares_long_rows_only():
+    short, long = (lw.plan(np.zeros((600, cols), np.float32), method="ssp") for cols in (4000, 40_000))
+    assert short.threads == 1 and 1 <= long.threads <= 4
+    if os.cpu_count() > 1:
+        assert "the rows are too short to be shared" in str(short)

@@ -149,6 +149,7 @@ void bind_solve(nanobind::module_& module) {
     module.def("check_range", &lapwing::bindings::range_excess, "cost"_a, "maximize"_a, "unmatched_cost"_a.none(),
                "threads"_a, "Whether all sums fit; see cpp/include/lapwing/range.hpp for the contract.");
     module.attr("JV_OR_CORE_MAX_ROWS") = static_cast<int>(lapwing::kJvOrCoreMaxRows);
+    module.attr("SSP_COLUMNS_PER_THREAD") = static_cast<int>(lapwing::kSspColumnsPerThread);
     module.attr("DIRECT_MAX_ROWS") = static_cast<int>(lapwing::kDirectMaxRows);
     module.attr("ABSENT") = lapwing::kInfinity<std::int64_t>;
 }

@@ -47,7 +47,6 @@
 namespace lapwing {
 namespace {
 
-constexpr Index kColumnsPerThread = 4096;  // of a row that is shared
 constexpr int kScheduleDivisor = 4;
 constexpr int kScheduleShare = 8;
 
@@ -389,7 +388,7 @@ class Ssp {
 
 template <class T>
 Solution<Dual<T>> ssp_solve(SspRows<T>& rows, SspStart<Dual<T>> start, int threads, Control& control) {
-    const Index useful = rows.problem().cost.cols / kColumnsPerThread;
+    const Index useful = rows.problem().cost.cols / kSspColumnsPerThread;
     return Ssp<T>(rows, std::move(start), std::clamp(threads, 1, std::max(useful, Index{1})), control).solve();
 }
 

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 _Function = TypeVar("_Function", bound=Callable[..., object])
 
+SSP_COLUMNS_PER_THREAD: int
 DIRECT_MAX_ROWS: int
 JV_OR_CORE_MAX_ROWS: int
 ABSENT: int

@@ -34,6 +34,8 @@ class MethodTraits:
         Whether it can use `start=`.
     parallel : bool
         Whether it can use more than one thread.
+    cols_per_thread : int
+        A thread that shares rows needs so much of them, or 0: threads have rows of their own.
     checks_range : bool
         Whether it finds costs that are too large for exact sums as it first reads them.
     reads_sources : bool
@@ -51,6 +53,7 @@ class MethodTraits:
     bytes_per_row: int
     bytes_per_col: int
     bytes_per_pair: int = 0
+    cols_per_thread: int = 0
 
 
 @dataclass(frozen=True)
@@ -260,6 +263,10 @@ def _threads(form: Form, traits: MethodTraits, asked: int | None, processors: in
         return 1, "one thread: the callback is called by one at a time; threads= asks for more"
     rows, cols = form.shape
     count = max(1, min(processors, rows * cols // _PAIRS_PER_THREAD))
+    if traits.cols_per_thread:
+        longest = max(1, max(rows, cols) // traits.cols_per_thread)
+        if longest < count:
+            return longest, f"{_count_threads(longest)}: the rows are too short to be shared among more"
     if count == processors:
         return count, f"{_count_threads(count)}: all processors of this process"
     return count, f"{_count_threads(count)}: the matrix is too small for more"

@@ -6,6 +6,7 @@ Transactions on Mathematical Software 47 (2021). Explained in cpp/src/ssp.cpp.
 
 from __future__ import annotations
 
+from lapwing._core import SSP_COLUMNS_PER_THREAD
 from lapwing.methods.base import Method
 from lapwing.plan import MethodTraits
 
@@ -19,5 +20,6 @@ SSP = Method(
         reads_sources=True,
         bytes_per_row=40,
         bytes_per_col=40,
+        cols_per_thread=SSP_COLUMNS_PER_THREAD,
     )
 )
