@@ -70,8 +70,8 @@ def solve(
     start : (u, v) or an earlier Result
         Duals to start from: any finite values, good ones save time.
     method : str or MethodOptions
-        "auto", "core", or a reference: "jv", "ssp", "hungarian-bfs", "hungarian-tree" or "munkres". A method with
-        options is asked for by these: `lapwing.Munkres`.
+        "auto", "core", or a reference: "jv", "ssp", "auction", "hungarian-bfs", "hungarian-tree" or "munkres". A method
+        with options is asked for by these: `lapwing.Ssp`, `lapwing.Auction`, `lapwing.Munkres`.
     threads : int, optional
         At most so many. Default: as many processors as the problem keeps busy.
     time_limit : float, optional
