@@ -31,7 +31,7 @@ demo: $(VENV)/with-demo  ## match two photographs pixel by pixel, exactly; write
 
 .PHONY: test
 test: $(VENV)/with-test  ## build and run the tests (ARGS="-m slow" for the long ones)
-	$(BIN)/python -m pytest $(ARGS)
+	$(BIN)/python -m pytest --numprocesses=logical --maxprocesses=4 --dist=worksteal $(ARGS)
 
 .PHONY: lint
 lint: $(VENV)/with-dev  ## formatting, style, types and the order of imports

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import _thread
 import itertools
+import signal
 import sys
 import threading
 from collections import defaultdict
@@ -279,6 +280,15 @@ def test_what_the_callable_raises_stops_the_solve(meanwhile, error):
     assert_optimal(lw.solve(cost, device="cuda"), cost)
 
 
+@pytest.fixture
+def heard():
+    """Ctrl-C is heard, even where a shell started the tests in its background, where it is not."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("heard")
 def test_ctrl_c(meanwhile):
     cost = draw((90, 90), "float32", kind="points")
     timer = threading.Timer(0.1, _thread.interrupt_main)
