@@ -62,7 +62,8 @@ Build = tuple[Program, Variant, int]
 def sampled(work: list[Build]) -> list[Build]:
     """All variants for one architecture, and for each other one two, which change from one to the next.
 
-    Of the examples of programs for any text, which take long: few, each for one architecture.
+    Of the examples of programs for any text, which take long: few, each for one architecture. Of a program that is
+    thinly sampled one variant, for that architecture and the oldest.
     """
     kept = []
     for program, variant, architecture in work:
@@ -70,6 +71,10 @@ def sampled(work: list[Build]) -> list[Build]:
         turn, mine = ARCHITECTURES.index(architecture), variants.index(variant)
         if program.any_text:
             if mine % 3 == 0 and turn == (ARCHITECTURES.index(_SAMPLED_WHOLLY) + 2 * mine) % len(ARCHITECTURES):
+                kept.append((program, variant, architecture))
+            continue
+        if program.thinly_sampled:
+            if architecture in (ARCHITECTURES[0], _SAMPLED_WHOLLY) and mine == turn // 4 % len(variants):
                 kept.append((program, variant, architecture))
             continue
         others = {turn % len(variants), (turn + len(variants) // 2) % len(variants)}

@@ -30,6 +30,7 @@ from lapwing.gpu.arrays import is_gpu_array
 from lapwing.gpu.batch import solve_batch as solve_batch_on_gpu
 from lapwing.gpu.computed import is_computable
 from lapwing.gpu.device import device_count
+from lapwing.gpu.papers import PAPERS
 from lapwing.methods import METHODS, Answer, Hook, Start, run, solve_list, solve_stack
 from lapwing.options import MethodOptions, name_and_options
 from lapwing.plan import Plan, choose_device, make_plan
@@ -83,7 +84,7 @@ def solve(
     device : None, "cpu", "cuda", "cuda:N" or "auto"
         Where to solve. Default: where the costs are. An array on a GPU (PyTorch, CuPy, JAX, anything with DLPack or
         `__cuda_array_interface__`) is read in place, on its library's current stream, and answered in its library; a
-        GPU takes method "core". "auto" takes the first GPU for arrays on the host, if there is one and it pays.
+        GPU's "auto" is "core". "auto" takes the first GPU for arrays on the host, if there is one and it pays.
         Costs of points, and of `costs.cuda_source`, are computed on the GPU.
     memory_limit : int or str, optional
         Bytes, or like "8GB". An `np.memmap` that takes more is streamed on a CPU: rows are read from its file when they
@@ -114,7 +115,8 @@ def solve(
     if gpu:
         maximize = inputs.check_flag(maximize, "maximize")
         room = inputs.check_memory_limit(memory_limit)
-        options = on_gpu.Options(maximize, unmatched_cost, start, certify, limit, watcher, why, room)
+        asked = on_gpu.asked_for(method)
+        options = on_gpu.Options(maximize, unmatched_cost, start, certify, limit, watcher, why, room, *asked)
         return on_gpu.solve_on_gpu(cost, gpu, options)
     problem = inputs.make_problem(cost, maximize, unmatched_cost, memory_limit)
     duals = _start(start, problem)
@@ -146,8 +148,11 @@ def _place(cost: Any, device: str | None, method: str | MethodOptions) -> tuple[
         gpu, why = device or "cpu", ""
     if gpu == "cpu":
         return "", why
-    if name not in ("auto", "core"):
-        raise ArgumentError(f"method={name!r} is not supported on a GPU: leave it out, or pass device='cpu'")
+    if name not in ("auto", "core", *PAPERS):
+        some = ", ".join(map(repr, PAPERS))
+        raise ArgumentError(
+            f"method={name!r} is not supported on a GPU, which has 'core', {some}: leave it out, or pass device='cpu'"
+        )
     return gpu, why
 
 
@@ -293,7 +298,10 @@ def plan(
     if gpu:
         maximize = inputs.check_flag(maximize, "maximize")
         room = inputs.check_memory_limit(memory_limit)
-        options = on_gpu.Options(maximize, unmatched_cost, start, why=why, memory_limit=room)
+        named, tuning = on_gpu.asked_for(method)
+        options = on_gpu.Options(
+            maximize, unmatched_cost, start, True, why=why, memory_limit=room, method=named, tuning=tuning
+        )
         return on_gpu.plan_on_gpu(cost, gpu, options)
     problem = inputs.make_problem(cost, maximize, unmatched_cost, memory_limit)
     return _plan(problem, method, threads, _start(start, problem) is not None, why)

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from lapwing import inputs
 from lapwing.certificate import Certificate, prove, require_matching, require_proof
 from lapwing.costs.base import CostSource
-from lapwing.errors import ArgumentError
+from lapwing.errors import ArgumentError, DtypeError
 from lapwing.gpu.arrays import GpuArray, empty_array, is_gpu_array, row_major, view_array
 from lapwing.gpu.certify import SUMMARY_BYTES, Answer, Proof, proof_of_computed, proof_of_matrix
 from lapwing.gpu.computed import Computed
@@ -30,6 +30,7 @@ from lapwing.gpu.device import Context, shared_context
 from lapwing.gpu.exits import Exits
 from lapwing.gpu.launch import preload
 from lapwing.gpu.orient import View, orient
+from lapwing.gpu.papers import PAPERS, PaperSolve
 from lapwing.gpu.plan import plan_computed
 from lapwing.gpu.plan import plan_on_gpu as make_gpu_plan
 from lapwing.gpu.programs import (
@@ -43,6 +44,7 @@ from lapwing.gpu.programs import (
 from lapwing.gpu.upload import placed, upload
 from lapwing.gpu.watch import TimeIsUpError, Watch
 from lapwing.methods.base import answer_empty, inverse
+from lapwing.options import MethodOptions, name_and_options
 from lapwing.plan import Plan
 from lapwing.progress import Reporter
 from lapwing.result import Result, duals_of, make_result
@@ -63,6 +65,10 @@ class Options:
         Why a GPU was chosen, if the user did not.
     memory_limit : int or None
         Bytes of the GPU's memory that may be taken, if not all.
+    method : str
+        "core" or a name from `lapwing.gpu.papers.PAPERS`.
+    tuning : MethodOptions or None
+        Of that method.
     """
 
     maximize: bool = False
@@ -73,6 +79,19 @@ class Options:
     progress: bool | Callable[..., object] = False
     why: str = ""
     memory_limit: int | None = None
+    method: str = "core"
+    tuning: MethodOptions | None = None
+
+    @property
+    def dtypes(self) -> tuple[str, ...]:
+        """Of costs that the method takes."""
+        return PAPERS[self.method].dtypes if self.method in PAPERS else FLOATS + INTEGERS
+
+
+def asked_for(method: str | MethodOptions) -> tuple[str, MethodOptions | None]:
+    """The method that a GPU takes for a name or options, and its options."""
+    name, tuning = name_and_options(method)
+    return "core" if name == "auto" else name, tuning
 
 
 def solve_on_gpu(cost: Any, device: str, options: Options) -> Result:
@@ -122,6 +141,8 @@ def _context_of(source: CostSource, device: str) -> Context:
 
 
 def _plan_computed(context: Context, source: CostSource, options: Options) -> Plan:
+    if options.method != "core":
+        raise ArgumentError(f"method {options.method!r} reads a matrix on a GPU, not computed costs: use method='core'")
     home = source.home
 
     def free_bytes() -> int:
@@ -140,11 +161,16 @@ def _placed(cost: Any, device: str, options: Options) -> Iterator[tuple[Context,
             raise ArgumentError(f"device={device!r}, but cost is on GPU {given.ordinal}: move it, or leave device out")
         if len(given.shape) != 2:
             raise ArgumentError(f"cost must be a matrix (2-D), got {len(given.shape)}-D of shape {given.shape}")
+        if given.dtype not in options.dtypes:
+            raise DtypeError(
+                f"method={options.method!r} takes costs of {', '.join(options.dtypes)} on a GPU, got {given.dtype}: "
+                "convert them, or use method='core'"
+            )
         with shared_context(given.ordinal, given.stream) as context:
             yield context, given, None
         return
     prices = _to_host(options.unmatched_cost)
-    matrix = inputs.as_matrix_of(cost, options.maximize, prices, FLOATS + INTEGERS)
+    matrix = inputs.as_matrix_of(cost, options.maximize, prices, options.dtypes)
     with Context(_ordinal(device)) as context:
         yield context, placed(context, matrix), matrix
 
@@ -160,9 +186,10 @@ def _plan(context: Context, given: GpuArray, host: NDArray[Any] | None, options:
     def free_bytes() -> int:
         return context.free_bytes() + given.library.kept_bytes(given.ordinal)
 
-    priced = options.unmatched_cost is not None
-    limit = options.memory_limit
-    return make_gpu_plan(given, priced, host is not None, context.info, free_bytes, options.why, limit)
+    if options.start is not None and options.method != "core":
+        raise ArgumentError(f"method {options.method!r} cannot use start=; use method='core', or leave start out")
+    priced, limit = options.unmatched_cost is not None, options.memory_limit
+    return make_gpu_plan(given, priced, host is not None, context.info, free_bytes, options.why, limit, options.method)
 
 
 class _Solve:
@@ -200,9 +227,7 @@ class _Solve:
     def _run(self, exits: Exits | None, watch: Watch) -> Result:
         began = time.perf_counter()
         view = orient(self.context, self.cost, self.maximize, exits)
-        solve = CoreSolve(self.context, view.matrix, watch, self.like)
-        watch.bound_shift = 0.0 if exits is None else exits.bound_shift
-        starter = Start(self.context, watch, self.like)
+        solve, find, statistics = self._method(view, watch, exits)
         concluded: list[tuple[Outputs, Proof | None]] = []
 
         def conclude() -> None:
@@ -218,7 +243,7 @@ class _Solve:
         if isinstance(self.cost, GpuArray):  # while the GPU solves; in vain, but soon over, if that does not end well
             solve.after_launch = conclude
         try:
-            report = starter.run_from(solve, OPENING) if self._fill_start(solve, view) else starter.run(solve)
+            report = find()
         except TimeIsUpError:
             report = solve.interrupted()
         finally:
@@ -254,12 +279,28 @@ class _Solve:
             u=self._given_back(u),
             v=self._given_back(v),
             certificate=certificate,
-            statistics=_statistics(report, starter, solve) | timed,
+            statistics=statistics(report) | timed,
             status="optimal" if optimal else "time_limit",
             plan=self.plan,
             lower_bound=bound,
             _col_to_row=self._given_back(col_to_row),
         )
+
+    def _method(
+        self, view: View, watch: Watch, exits: Exits | None
+    ) -> tuple[CoreSolve, Callable[[], Report], Callable[[Report], dict[str, float]]]:
+        """The solve, what runs it, and what says what it counted."""
+        if self.plan.method in PAPERS:
+            paper = PaperSolve(self.context, view.matrix, watch, self.like, self.plan.method, self.options.tuning)
+            return paper, paper.run, paper.statistics
+        solve = CoreSolve(self.context, view.matrix, watch, self.like)
+        watch.bound_shift = 0.0 if exits is None else exits.bound_shift
+        starter = Start(self.context, watch, self.like)
+
+        def find() -> Report:
+            return starter.run_from(solve, OPENING) if self._fill_start(solve, view) else starter.run(solve)
+
+        return solve, find, lambda report: _statistics(report, starter, solve)
 
     def _fill_start(self, solve: CoreSolve, view: View) -> bool:
         """Prices from the user's duals, for square problems; False if there are none."""

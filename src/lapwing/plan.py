@@ -129,7 +129,7 @@ def choose_device(shape: tuple[int, ...], method: str, gpus: int) -> tuple[str, 
     if gpus == 0:
         return "cpu", "on the CPU: no GPU can be used"
     if method not in ("auto", "core"):
-        return "cpu", f"on the CPU: a GPU has no method {method!r}"
+        return "cpu", f"on the CPU: a GPU has no method {method!r} that would pay"
     if size < GPU_FROM_ROWS:
         return "cpu", f"on the CPU: with fewer than {GPU_FROM_ROWS} rows or columns a GPU would not pay"
     return "cuda", f"a GPU pays, copying included: at least {GPU_FROM_ROWS} rows and columns"

@@ -13,6 +13,7 @@ from lapwing.gpu.core import workspace_bytes
 from lapwing.gpu.core_start import sample_bytes
 from lapwing.gpu.device import DeviceInfo
 from lapwing.gpu.orient import is_copied, is_transposed
+from lapwing.gpu.papers import PAPERS, paper_bytes
 from lapwing.plan import Plan
 
 _MOST_ROWS = 1 << 24  # kRowBits of kernels/core_auction.cuh
@@ -31,6 +32,7 @@ def plan_on_gpu(
     free_bytes: Callable[[], int],
     why: str = "",
     limit: int | None = None,
+    method: str = "core",
 ) -> Plan:
     """Decide how to solve a matrix on a GPU.
 
@@ -49,13 +51,15 @@ def plan_on_gpu(
         Why a GPU was chosen, if it was not named.
     limit : int, optional
         Of the memory that it may take.
+    method : str
+        "core" or a name from `lapwing.gpu.papers.PAPERS`.
 
     Raises
     ------
     ArgumentError
         If it takes more memory than is free, or allowed.
     """
-    plan, needed = _plan_of_form(cost.shape, cost.strides, cost.dtype, priced, on_host, info, why)
+    plan, needed = _plan_of_form(cost.shape, cost.strides, cost.dtype, priced, on_host, info, why, method)
     _require(plan, needed, info, free_bytes, limit, "" if on_host else " beside the matrix", "pass a narrower dtype, ")
     return plan
 
@@ -105,7 +109,7 @@ def _require(
 
 @lru_cache(maxsize=256)
 def _plan_of_form(
-    shape: _Sizes, strides: _Sizes, dtype: str, priced: bool, on_host: bool, info: DeviceInfo, why: str
+    shape: _Sizes, strides: _Sizes, dtype: str, priced: bool, on_host: bool, info: DeviceInfo, why: str, method: str
 ) -> tuple[Plan, int]:
     """The plan, made once for the many problems of one form, and how many bytes it takes."""
     rows, cols = shape
@@ -114,6 +118,11 @@ def _plan_of_form(
     reasons = [f"solved on GPU {info.ordinal} ({info.name})", *([why] if why else [])]
     matrix_bytes = (rows * cols and _span(shape, strides)) * ITEM_BYTES[dtype]
     beside = bytes_of_solve(rows, cols, dtype, priced, computed=False)
+    if method in PAPERS and rows and cols:
+        lines = (rows, rows + cols) if priced else (min(shape), max(shape))
+        extra = paper_bytes(method, *lines, cols if priced else lines[1], dtype)
+        reasons.append(f"{method}: {PAPERS[method].summary}, which takes {extra} bytes beside the matrix")
+        beside += extra
     if transposed:
         reasons.append("the matrix is solved as its transposed view")
     if on_host:
@@ -121,7 +130,7 @@ def _plan_of_form(
     if copied:
         beside += rows * cols * ITEM_BYTES[dtype]
         reasons.append("the matrix is copied there, since what is read as its rows is not contiguous")
-    plan = _plan(shape, dtype, transposed, beside, reasons, info, "dense")
+    plan = _plan(shape, dtype, transposed, beside, reasons, info, "dense", method)
     return plan, beside + matrix_bytes * on_host
 
 
@@ -148,11 +157,18 @@ def bytes_of_solve(rows: int, cols: int, dtype: str, priced: bool, computed: boo
 
 
 def _plan(
-    shape: _Sizes, dtype: str, transposed: bool, memory: int, reasons: list[str], info: DeviceInfo, tier: Tier
+    shape: _Sizes,
+    dtype: str,
+    transposed: bool,
+    memory: int,
+    reasons: list[str],
+    info: DeviceInfo,
+    tier: Tier,
+    method: str = "core",
 ) -> Plan:
     rows, cols = shape
     return Plan(
-        method="core" if rows and cols else "none",
+        method=method if rows and cols else "none",
         fallback=None,
         threads=1,
         transposed=transposed,

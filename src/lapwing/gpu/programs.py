@@ -38,6 +38,8 @@ class Program:
         For programs that need newer hardware, such as clusters (90).
     any_text : bool
         Whether there is a variant for every text, and all dtypes that suit it; the choices are examples.
+    thinly_sampled : bool
+        Whether a sample of all builds (tools/check_kernels.py) takes few of it: references, which change seldom.
     """
 
     name: str
@@ -47,6 +49,7 @@ class Program:
     constants: Mapping[str, int] = field(default_factory=dict)
     least_architecture: int = ARCHITECTURES[0]
     any_text: bool = False
+    thinly_sampled: bool = False
 
     def variant(self, **choice: str) -> Variant:
         """One combination, such as ``variant(COST="float32")``."""
@@ -153,6 +156,33 @@ BATCH_STAGE = Program("batch_stage", "batch_stage.cu", ("stage",), _EVERY_COST, 
 
 BATCH_CERTIFY = Program("batch_certify", "batch_certify.cu", ("certify_batch",), _EVERY_COST, {"THREADS": 128})
 
+# The methods of papers.
+_PAPER_COSTS = {"COST": ("int32", "float32", "float64", "int64")}
+
+HUNGARIAN_BFS = Program(
+    "hungarian_bfs", "hungarian_bfs.cu", ("solve_hungarian_bfs",), _PAPER_COSTS, {"THREADS": 512}, thinly_sampled=True
+)
+
+HUNGARIAN_TREE = Program(
+    "hungarian_tree",
+    "hungarian_tree.cu",
+    ("solve_hungarian_tree",),
+    _PAPER_COSTS,
+    {"THREADS": 512},
+    thinly_sampled=True,
+)
+
+MUNKRES = Program(
+    "munkres",
+    "munkres.cu",
+    ("solve_munkres", "solve_munkres_wide", "munkres_next"),
+    _PAPER_COSTS,
+    {"THREADS": 512},
+    thinly_sampled=True,
+)
+
+SSP = Program("ssp", "ssp.cu", ("survey_ssp", "solve_ssp"), _PAPER_COSTS, {"THREADS": 512}, thinly_sampled=True)
+
 PROGRAMS = (
     CORE,
     CORE_START,
@@ -165,6 +195,10 @@ PROGRAMS = (
     BATCH_MEMORY,
     BATCH_STAGE,
     BATCH_CERTIFY,
+    HUNGARIAN_BFS,
+    HUNGARIAN_TREE,
+    MUNKRES,
+    SSP,
 )
 
 

@@ -198,6 +198,13 @@ __device__ inline void prefetch(const void* from) {
 #endif
 }
 
+// The same into L2, for any block.
+__device__ inline void prefetch_far(const void* from) {
+#ifndef LAPWING_EMULATION
+    asm volatile("prefetch.global.L2 [%0];" ::"l"(from));
+#endif
+}
+
 // Of global memory, with the ordering that barriers between blocks need.
 __device__ inline uint32 add_release(uint32* address, uint32 x) {  // what was written before is seen by who acquires it
 #ifdef LAPWING_EMULATION

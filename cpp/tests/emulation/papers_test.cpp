@@ -1,0 +1,105 @@
+// The methods of papers on the GPU, run on the processor, one after the other on one problem after the other.
+//
+// The core method's kernels prepare, complete what was interrupted, and deliver.
+#include "cuda_emulation.hpp"
+
+#define THREADS 64
+#include "core.cu"
+#include "core_cases.hpp"
+#include "hungarian_bfs.cu"
+#include "hungarian_tree.cu"
+#include "munkres.cu"
+#include "ssp.cu"
+
+namespace {
+
+using lapwing::emulation::launch;
+
+enum class Method { bfs, tree, munkres, ssp };
+
+struct Memory {
+    std::vector<unsigned char> bytes;
+    explicit Memory(std::size_t count) : bytes(count + 256, 0xa5) {}  // poisoned
+    template <class T = unsigned char>
+    T* get() {
+        return reinterpret_cast<T*>(bytes.data() + (256 - reinterpret_cast<std::size_t>(bytes.data()) % 256));
+    }
+};
+template <class Carved>
+std::size_t bytes_of(Carved& carved) {
+    carved.carve(nullptr);
+    return reinterpret_cast<std::size_t>(carved.end) + 512;
+}
+
+Answer solve_by(Method method, const Case& c) {
+    const int64 all_cols = c.cols + (c.priced() ? c.rows : 0);
+    const Dual* prices = c.priced() ? c.prices.data() : nullptr;
+    State state;
+    state.matrix = {{nullptr, c.cols}, static_cast<int32>(c.rows), static_cast<int32>(all_cols), c.maximize, prices};
+    hungarian::Forest forest;
+    ssp::Ssp search;
+    forest.core.matrix = search.core.matrix = state.matrix;
+    Memory workspace(bytes_of(state)), more(std::max(bytes_of(forest), bytes_of(search)));
+    Answer answer;
+    answer.u.assign(c.rows, Dual(77));
+    answer.v.assign(all_cols, Dual(78));
+    answer.row_to_col.assign(c.rows, 99);
+    Watch watch = {};
+    watch.stop = c.stop;
+    std::vector<int64> col_to_row(c.cols);
+    std::vector<Dual> picked(c.rows);
+    Dual *u = answer.u.data(), *v = answer.v.data();
+    const auto run = [&](unsigned grid, unsigned block, bool cooperative, auto kernel, auto... last) {
+        launch({.grid = {grid}, .block = {block}, .seed = c.seed, .cooperative = cooperative}, [&] {
+            kernel(c.cost.data(), c.cols, c.rows, all_cols, int64(c.maximize), prices, u, v, workspace.get(), last...);
+        });
+    };
+    const auto solve = [&](auto kernel, auto... last) {
+        run(c.blocks, THREADS, true, kernel, more.get(), &watch, last...);
+    };
+
+    run(2, 256, false, prepare, static_cast<uint64*>(nullptr), int64(0));
+    if (method == Method::bfs) {
+        Memory chunk_least(c.rows * costs::chunks_of(state.matrix) * sizeof(Dual));
+        solve(solve_hungarian_bfs, chunk_least.get<Dual>());
+    } else if (method == Method::tree) {
+        solve(solve_hungarian_tree, int64(0));
+    } else if (method == Method::ssp) {
+        solve(survey_ssp, int64(c.seed % 3 != 1));
+        solve(solve_ssp, int64(c.seed % 3 != 1));
+    } else {
+        const int64 pitch = (c.cols + 15) / 16 * 16, stages = c.seed == 0 ? 31 : static_cast<int64>(c.seed >> 8 & 63);
+        Memory slacks(c.rows * pitch * sizeof(Dual));
+        const auto by_munkres = [&](auto kernel, unsigned blocks, bool cooperative, int64 by_task, int64 task) {
+            run(blocks, THREADS, cooperative, kernel, more.get(), &watch, slacks.get(), pitch, stages, int64(0),
+                by_task, task);
+        };
+        forest.carve(more.get());
+        if (stages & 4) {
+            by_munkres(solve_munkres, c.blocks, true, 0, 0);
+        } else {
+            for (int64 task = 0; task != static_cast<int64>(hungarian::Task::done); task = forest.board->task) {
+                by_munkres(solve_munkres, c.blocks, false, 1, task);
+                by_munkres(munkres_next, 1, false, 1, task);
+            }
+        }
+    }
+
+    if (c.stop > 0) run(c.blocks, THREADS, true, complete_most);
+    if (c.stop > 0) run(1, THREADS, false, complete, int64(0), c.rows);
+    run(1, 64, false, deliver, int64(c.stop > 0), answer.row_to_col.data(), col_to_row.data(), picked.data(), u, v);
+    state.carve(workspace.get());
+    answer.report = *state.report;
+    if (c.maximize) {
+        for (Dual& x : answer.u) x = -x;
+        for (int64 j = 0; j < c.cols; ++j) answer.v[j] = -answer.v[j];
+    }
+    return answer;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    int turn = 0;
+    return check_problems(argc, argv, [&](const Case& c) { return solve_by(static_cast<Method>(turn++ % 4), c); });
+}

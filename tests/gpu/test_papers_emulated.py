@@ -1,0 +1,146 @@
+"""The methods of papers on the emulated GPU: Python and kernels together, on small problems.
+
+More of them are solved by cpp/tests/emulation/papers_test.cpp, in less time.
+"""
+
+from __future__ import annotations
+
+import emulated_toolkit
+import numpy as np
+import pytest
+from test_solve_emulated import check_interrupted, draw
+
+import lapwing as lw
+from lapwing import instances, on_gpu
+from lapwing.gpu import papers
+from lapwing.gpu.papers import PAPERS, STAGES
+from support import assert_hall_violator, assert_optimal
+
+pytestmark = pytest.mark.usefixtures("emulated_gpu")
+
+
+@pytest.fixture(autouse=True)
+def small_blocks(monkeypatch):
+    """A barrier of 2048 emulated threads takes a while."""
+    monkeypatch.setattr(papers, "_THREADS", 64)
+    monkeypatch.setattr(papers, "_CLUSTER_THREADS", 32)
+
+
+@pytest.mark.parametrize("method", PAPERS)
+@pytest.mark.parametrize("maximize", [False, True])
+def test_small_problems(method, maximize):
+    for shape, kind in (((1, 7), "uniform"), ((12, 12), "ties"), ((40, 9), "points"), ((45, 45), "uniform")):
+        cost = draw(shape, "float32", kind=kind)
+        result = lw.solve(np.asfortranarray(cost), device="cuda", method=method, maximize=maximize)
+        assert result.plan.method == method and result.plan.device == "cuda:0"
+        assert_optimal(result, cost, maximize=maximize)
+
+
+@pytest.mark.parametrize("method", PAPERS)
+def test_unmatched_costs(method):
+    cost = draw((12, 30), "float32")
+    prices = np.random.default_rng(1).integers(-50, 300, 12)
+    result = lw.solve(cost, device="cuda", method=method, unmatched_cost=prices)
+    assert_optimal(result, cost, unmatched_cost=prices)
+
+
+@pytest.mark.parametrize("method", PAPERS)
+def test_forbidden_pairs(method):
+    cost = draw((30, 20), "float32")
+    cost[np.random.default_rng(1).random(cost.shape) < 0.5] = np.inf
+    assert_optimal(lw.solve(cost, device="cuda", method=method), cost)
+    cost[3:, :4] = np.inf
+    with pytest.raises(lw.InfeasibleError) as caught:
+        lw.solve(cost, device="cuda", method=method)
+    assert_hall_violator(caught.value, cost)
+    cost[11, 13] = np.nan
+    with pytest.raises(lw.InvalidCostError) as named:
+        lw.solve(cost, device="cuda", method=method)
+    assert (named.value.row, named.value.col) == (11, 13)
+
+
+@pytest.mark.parametrize("method", PAPERS)
+def test_no_time_at_all(method):
+    assert check_interrupted(draw((20, 30), "float32"), method=method, time_limit=0).status == "time_limit"
+
+
+@pytest.mark.parametrize("method", PAPERS)
+def test_what_the_callable_raises_stops_the_solve(method, monkeypatch):
+    monkeypatch.setattr(emulated_toolkit.BACKGROUND, "meanwhile", True)
+    cost = draw((30, 30), "float32", kind="points")
+
+    def refuse(progress):
+        raise LookupError
+
+    with pytest.raises(LookupError):
+        lw.solve(cost, device="cuda", method=method, progress=refuse)
+    assert emulated_toolkit.BACKGROUND.is_done()
+    assert_optimal(lw.solve(cost, device="cuda", method=method), cost)
+
+
+@pytest.mark.parametrize("stage", [None, *STAGES])
+def test_every_stage_alone(stage):
+    method = lw.Munkres(stages=[stage] if stage else [])
+    cost = draw((20, 20), "float32")
+    assert_optimal(lw.solve(cost, device="cuda", method=method), cost)
+
+
+def test_plain_shortest_paths():
+    cost = draw((20, 20), "float32")
+    result = lw.solve(cost, device="cuda", method=lw.Ssp(pricing=False))
+    assert_optimal(result, cost)
+    assert result.statistics["phases"] == 1
+
+
+def test_rows_that_ssp_reads():
+    """As many as on the CPU, which takes the same start and the same phases."""
+    for name in ("uniform", "geometric"):
+        cost = instances.generate(name, 80, 1, dtype="float32")
+        theirs, ours = (lw.solve(cost, method="ssp", device=device).statistics for device in ("cpu", "cuda"))
+        assert ours["phases"] == theirs["phases"]
+        assert ours["rows_scanned"] == pytest.approx(theirs["rows_scanned"], rel=0.1)
+
+
+def test_switching(monkeypatch):
+    monkeypatch.setattr(papers, "_FEW", 1)
+    cost = draw((50, 50), "float32")
+    result = lw.solve(cost, device="cuda", method=lw.Munkres(switch=True, start="regret"))
+    assert_optimal(result, cost)
+    assert result.statistics["switched"] == 1
+
+
+def test_slacks_that_need_more_than_four_bytes():
+    cost = draw((20, 20), "int32")
+    assert lw.solve(cost, device="cuda", method="munkres").statistics["slack_bytes"] == 4
+    cost = np.random.default_rng(2).integers(-(2**31), 2**31, (20, 20)).astype(np.int32)
+    result = lw.solve(cost, device="cuda", method="munkres")
+    assert result.statistics["slack_bytes"] == 8
+    assert_optimal(result, cost)
+
+
+def test_the_plan():
+    cost = np.zeros((300, 200), np.float16)
+    made = lw.plan(cost, device="cuda", method="munkres")
+    assert made.method == "munkres" and made.dtype == "float32"
+    assert made.memory_bytes > 8 * 300 * 200 > lw.plan(cost, device="cuda", method="hungarian-tree").memory_bytes
+    assert "munkres: the classical Hungarian method on a slack matrix" in str(made)
+    with pytest.raises(lw.ArgumentError, match="cannot use start="):
+        lw.solve(cost, device="cuda", method="munkres", start=(np.zeros(300), np.zeros(200)))
+    with pytest.raises(lw.ArgumentError, match="'munkres', 'hungarian-bfs', 'hungarian-tree', 'ssp'"):
+        lw.solve(cost, device="cuda", method="jv")
+
+
+def test_dtypes_on_a_gpu(gpu, monkeypatch):
+    monkeypatch.setattr(on_gpu, "is_gpu_array", lambda cost: True)
+    monkeypatch.setattr(on_gpu, "view_array", lambda cost: cost)
+    for dtype in PAPERS["munkres"].dtypes:
+        made = on_gpu.plan_on_gpu(gpu.put(np.zeros((3, 3), dtype)), "cuda", on_gpu.Options(method="munkres"))
+        assert made.dtype == dtype
+    with pytest.raises(lw.DtypeError, match="takes costs of int32, float32, float64, int64 on a GPU, got int8"):
+        on_gpu.plan_on_gpu(gpu.put(np.zeros((3, 3), np.int8)), "cuda", on_gpu.Options(method="munkres"))
+
+
+def test_computed_costs_are_for_core():
+    points = np.zeros((5, 2))
+    with pytest.raises(lw.ArgumentError, match="'munkres' reads a matrix on a GPU"):
+        lw.solve(lw.costs.euclidean(points, points), device="cuda", method="munkres")
