@@ -300,7 +300,7 @@ def plan(
         room = inputs.check_memory_limit(memory_limit)
         named, tuning = on_gpu.asked_for(method)
         options = on_gpu.Options(
-            maximize, unmatched_cost, start, True, why=why, memory_limit=room, method=named, tuning=tuning
+            maximize, unmatched_cost, start, why=why, memory_limit=room, method=named, tuning=tuning
         )
         return on_gpu.plan_on_gpu(cost, gpu, options)
     problem = inputs.make_problem(cost, maximize, unmatched_cost, memory_limit)

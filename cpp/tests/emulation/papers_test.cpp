@@ -4,6 +4,7 @@
 #include "cuda_emulation.hpp"
 
 #define THREADS 64
+#define WIDE 0
 #include "core.cu"
 #include "core_cases.hpp"
 #include "hungarian_bfs.cu"

@@ -8,13 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from lapwing.gpu.arrays import ITEM_BYTES, GpuArray
 from lapwing.gpu.copies import fetch, read
 from lapwing.gpu.core import UNFINISHED, CoreSolve, Oriented, Report
 from lapwing.gpu.device import Context
-from lapwing.gpu.launch import kernels
+from lapwing.gpu.launch import Kernel, kernels
 from lapwing.gpu.programs import HUNGARIAN_BFS, HUNGARIAN_TREE, INTEGERS, MUNKRES, SSP, Program
 from lapwing.gpu.watch import Watch
 from lapwing.gpu.workspace import Workspace
@@ -141,15 +140,15 @@ class PaperSolve(CoreSolve):
         sizes = {"all": (_workspace_bytes(method, matrix.rows, matrix.cols), "uint8")}
         self._more = Workspace(context, sizes, like)
         self._extra = self._make_extra(PAPERS[method].extra_bytes(matrix.rows, matrix.real_cols, matrix.dtype))
-        self._program_kernels = self._load(PAPERS[method].program)
+        self._program_kernels = self._load(PAPERS[method].program, **({"WIDE": "0"} if method == "munkres" else {}))
         self._slack_bytes = _slack_bytes(matrix.dtype)
         self._switched = False
 
     def _make_extra(self, size: int) -> Workspace:
         return Workspace(self.context, {"extra": (size, "uint8")}, self._like)
 
-    def _load(self, program: Program) -> dict[str, Any]:
-        return dict(kernels(self.context, program, program.variant(COST=self.matrix.dtype)))
+    def _load(self, program: Program, **choice: str) -> dict[str, Kernel]:
+        return kernels(self.context, program, program.variant(COST=self.matrix.dtype, **choice))
 
     def run(self) -> Report:
         """Solve, and wait for the end.
@@ -226,11 +225,11 @@ class PaperSolve(CoreSolve):
         bits = sum(STAGES[name] for name in self._munkres.stages) + _REGRET * (self._munkres.start == "regret")
         return (self._extra["extra"], _pitch(self.matrix.real_cols), bits, few)
 
-    def _run_munkres(self, name: str = "solve_munkres") -> None:
+    def _run_munkres(self) -> None:
         if "one_launch" in self._munkres.stages:
-            self._solve(name, *self._munkres_arguments, 0, _BEGIN)
+            self._solve("solve_munkres", *self._munkres_arguments, 0, _BEGIN)
             return
-        solver, following = self._program_kernels[name], self._program_kernels["munkres_next"]
+        solver, following = self._program_kernels["solve_munkres"], self._program_kernels["munkres_next"]
         task, blocks = _BEGIN, solver.resident_blocks(_THREADS)
         while task != _DONE:  # as the paper does: the host is asked after each step
             last = (*self._munkres_arguments, 1, task)
@@ -248,13 +247,14 @@ class PaperSolve(CoreSolve):
             pass
         self._extra = self._make_extra(matrix.rows * _pitch(matrix.real_cols) * 8)
         self.prepare(zero_prices=True)
-        self._run_munkres("solve_munkres_wide")
+        self._program_kernels = self._load(MUNKRES, WIDE="1")
+        self._run_munkres()
         report = self.report()
         return self._switch() if report.status == UNFINISHED else report
 
     def _switch(self) -> Report:
         """Go on with shortest paths."""
         self._switched = True
-        self._program_kernels |= self._load(HUNGARIAN_TREE)
+        self._program_kernels = self._load(HUNGARIAN_TREE)
         self._solve("solve_hungarian_tree", 1)
         return self.report()

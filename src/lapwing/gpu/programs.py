@@ -175,8 +175,8 @@ HUNGARIAN_TREE = Program(
 MUNKRES = Program(
     "munkres",
     "munkres.cu",
-    ("solve_munkres", "solve_munkres_wide", "munkres_next"),
-    _PAPER_COSTS,
+    ("solve_munkres", "munkres_next"),
+    {**_PAPER_COSTS, "WIDE": ("0", "1")},
     {"THREADS": 512},
     thinly_sampled=True,
 )

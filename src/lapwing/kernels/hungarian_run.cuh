@@ -128,7 +128,7 @@ __device__ inline void set_forest(Matrix matrix, Dual* u, Dual* v, unsigned char
 #define LAPWING_HUNGARIAN                                                                                             \
     const Cost *cost, int64 row_stride, int64 rows, int64 cols, int64 maximize, const Dual *prices, Dual *u, Dual *v, \
         unsigned char *workspace, unsigned char *more, Watch *watch
-#define LAPWING_SET_FOREST                                                                                   \
-    hungarian::set_forest(                                                                                   \
+#define LAPWING_SET_FOREST                                                                                     \
+    hungarian::set_forest(                                                                                     \
         {{cost, row_stride}, static_cast<int32>(rows), static_cast<int32>(cols), maximize != 0, prices}, u, v, \
         workspace, more, watch)

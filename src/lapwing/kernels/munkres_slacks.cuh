@@ -4,21 +4,20 @@
 
 namespace hungarian {
 
-// Slacks of integers mostly fit 4 bytes.
-template <class D>
-struct NarrowOf {
+// Slacks of integers mostly fit 4 bytes; where they do not (Status::unfinished), WIDE is 1.
+template <class D, bool wide>
+struct SlackOf {
     using type = D;
 };
 template <>
-struct NarrowOf<int64> {
+struct SlackOf<int64, false> {
     using type = int32;
 };
-using NarrowSlack = NarrowOf<Dual>::type;
+using Slack = SlackOf<Dual, WIDE != 0>::type;
 
 constexpr uint32 kReductions = 1, kFused = 2, kRegisters = 8, kBarrier = 16, kRegret = 32;  // 4: the host's matter
 constexpr uint32 kFewCols = 8;  // one column of so many in the forest: they are touched one by one
 
-template <class Slack>
 class Munkres {
   public:
     static constexpr bool keeps_slacks = false, lists_anew = false;
@@ -304,7 +303,7 @@ class Munkres {
             for (int32 k = 0; k < kSlackCols; ++k) {
                 if ((inside >> k & 1) && pack.values[k] == Slack(0)) zeros |= 1u << k;
             }
-            list.template add<kSlackCols>(j, zeros);
+            list.add<kSlackCols>(j, zeros);
             const uint32 fresh = grows ? zeros & open : 0;
             if (!__any_sync(kAllLanes, fresh != 0)) return;
 #pragma unroll 1

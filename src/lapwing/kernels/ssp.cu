@@ -59,7 +59,8 @@ class Search {
   private:
     __device__ bool starts_ahead() const {
         const double magnitude = static_cast<double>(from_order<Dual>(__ldcg(&s_.board->magnitude)));
-        return pricing_ && is_square(matrix_) && (Dual(0.5) != Dual(0) || magnitude * matrix_.rows <= Tuning::scaling_limit);
+        return pricing_ && is_square(matrix_) &&
+               (Dual(0.5) != Dual(0) || magnitude * matrix_.rows <= Tuning::scaling_limit);
     }
     __device__ bool leads() const { return is_first_thread(); }
 
@@ -133,8 +134,9 @@ class Search {
         double total = 0;
         for (int32 k = matrix_.rows - 1; k >= 0 && !stopped_; --k) {
             const int32 i = __ldcg(s_.order + k), chosen = __ldcg(s_.greedy + i);
-            const Dual ceiling = chosen < 0 ? from_order<Dual>(__ldcg(&s_.board->magnitude))
-                                            : matrix_.minimised(matrix_.costs.row(i)[chosen]) - __ldcg(s_.estimate + chosen);
+            const Dual ceiling = chosen < 0
+                                     ? from_order<Dual>(__ldcg(&s_.board->magnitude))
+                                     : matrix_.minimised(matrix_.costs.row(i)[chosen]) - __ldcg(s_.estimate + chosen);
             const Nearest least = read_row(i, s_.estimate, [&](int32 j, Dual reduced) {
                 if (!(reduced < ceiling) || s_.position[j] >= k) return reduced;
                 s_.estimate[j] -= ceiling - reduced;

@@ -210,6 +210,6 @@ __device__ inline void set_self(Matrix matrix, Dual* u, Dual* v, unsigned char* 
 #define LAPWING_SSP                                                                                                   \
     const Cost *cost, int64 row_stride, int64 rows, int64 cols, int64 maximize, const Dual *prices, Dual *u, Dual *v, \
         unsigned char *workspace, unsigned char *more, Watch *watch, int64 pricing
-#define LAPWING_SET_SSP                                                                                                \
-    ssp::set_self({{cost, row_stride}, static_cast<int32>(rows), static_cast<int32>(cols), maximize != 0, prices}, u, v, \
-                  workspace, more, watch)
+#define LAPWING_SET_SSP                                                                                               \
+    ssp::set_self({{cost, row_stride}, static_cast<int32>(rows), static_cast<int32>(cols), maximize != 0, prices}, u, \
+                  v, workspace, more, watch)
