@@ -27,7 +27,7 @@
 
 namespace ssp {
 
-// As in cpp/src/ssp_start.cpp and cpp/src/ssp.cpp.
+// Chosen for few rows read. The CPU (cpp/src/ssp_start.cpp) starts from means of prices, too, and has a schedule of its own.
 struct Tuning {
     static constexpr double epsilon_per_gap = 1.0 / 4;
     static constexpr double least_per_first = 1.0 / 64;
