@@ -63,7 +63,7 @@ def sampled(work: list[Build]) -> list[Build]:
     """All variants for one architecture, and for each other one two, which change from one to the next.
 
     Of the examples of programs for any text, which take long: few, each for one architecture. Of a program that is
-    thinly sampled one variant, for that architecture and the oldest.
+    thinly sampled one variant, for the first architecture.
     """
     kept = []
     for program, variant, architecture in work:
@@ -74,7 +74,7 @@ def sampled(work: list[Build]) -> list[Build]:
                 kept.append((program, variant, architecture))
             continue
         if program.thinly_sampled:
-            if architecture in (ARCHITECTURES[0], _SAMPLED_WHOLLY) and mine == turn // 4 % len(variants):
+            if architecture == _SAMPLED_WHOLLY and mine == 0:
                 kept.append((program, variant, architecture))
             continue
         others = {turn % len(variants), (turn + len(variants) // 2) % len(variants)}
