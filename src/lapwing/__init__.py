@@ -13,6 +13,7 @@ from lapwing.errors import (
     InternalError,
     InvalidCostError,
     LapwingError,
+    MissingPackageError,
     RangeError,
 )
 from lapwing.plan import Plan
@@ -29,6 +30,7 @@ __all__ = [
     "InternalError",
     "InvalidCostError",
     "LapwingError",
+    "MissingPackageError",
     "Plan",
     "Progress",
     "RangeError",

@@ -5,6 +5,7 @@ Each function makes a *cost source*: `lapwing.solve`, `lapwing.plan` and `lapwin
 
 from __future__ import annotations
 
+from lapwing.costs.expression import ExpressionCost, expression
 from lapwing.costs.points import (
     PointCost,
     cosine,
@@ -18,10 +19,12 @@ from lapwing.costs.points import (
 from lapwing.costs.rows import RowCost, rows
 
 __all__ = [
+    "ExpressionCost",
     "PointCost",
     "RowCost",
     "cosine",
     "euclidean",
+    "expression",
     "haversine",
     "inner_product",
     "minkowski",

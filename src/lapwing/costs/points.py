@@ -266,15 +266,20 @@ def weighted(*terms: Any) -> PointCost:
 
 def _points(given_x: Any, given_y: Any) -> tuple[CostArray, CostArray]:
     """Two sets of points of one dtype and dimension, copied."""
-    x, y = _as_points(given_x, "X"), _as_points(given_y, "Y")
+    x, y = as_points(given_x, "X"), as_points(given_y, "Y")
     if x.shape[1] != y.shape[1]:
         raise ArgumentError(f"X and Y must have the same number of dimensions, got shapes {x.shape} and {y.shape}")
-    small = all(points.dtype.name in _SMALL_FLOATS for points in (x, y))
-    dtype = np.dtype(np.float32 if small else np.float64)
-    return _frozen(x.astype(dtype)), _frozen(y.astype(dtype))
+    dtype = np.dtype(np.float32 if is_small(x) and is_small(y) else np.float64)
+    return frozen(x.astype(dtype)), frozen(y.astype(dtype))
 
 
-def _as_points(given: Any, name: str) -> CostArray:
+def is_small(points: CostArray) -> bool:
+    """Whether points are computed with in float32."""
+    return points.dtype.name in _SMALL_FLOATS
+
+
+def as_points(given: Any, name: str) -> CostArray:
+    """Finite points (k, d) of a real dtype, which is exact in float64."""
     try:
         points = np.asarray(given)
     except (TypeError, ValueError) as error:
@@ -299,7 +304,7 @@ def _as_points(given: Any, name: str) -> CostArray:
     return points
 
 
-def _frozen(points: CostArray) -> CostArray:
+def frozen(points: CostArray) -> CostArray:
     """In C order and read-only; `points` is nobody else's."""
     points = np.ascontiguousarray(points)
     points.flags.writeable = False
@@ -334,7 +339,7 @@ def _directions(points: CostArray, name: str) -> CostArray:
     length = np.sqrt(np.square(exact).sum(axis=1, keepdims=True))
     if not length.all():
         raise ArgumentError(f"{name}[{int(length.argmin())}] lies at the origin: it has no direction; leave it out")
-    return _frozen((exact / length).astype(points.dtype))
+    return frozen((exact / length).astype(points.dtype))
 
 
 def _on_sphere(points: CostArray, name: str) -> CostArray:
@@ -350,7 +355,7 @@ def _on_sphere(points: CostArray, name: str) -> CostArray:
         )
     across = np.cos(latitude)
     vectors = np.stack([across * np.cos(longitude), across * np.sin(longitude), np.sin(latitude)], axis=1)
-    return _frozen(vectors.astype(points.dtype))
+    return frozen(vectors.astype(points.dtype))
 
 
 def _as_weight(given: Any) -> float:
@@ -369,4 +374,4 @@ def _in_dtype(term: Term, dtype: np.dtype[Any]) -> Term:
         weight = float(dtype.type(term.weight))
     if term.x.dtype == dtype:
         return replace(term, weight=weight)
-    return replace(term, x=_frozen(term.x.astype(dtype)), y=_frozen(term.y.astype(dtype)), weight=weight)
+    return replace(term, x=frozen(term.x.astype(dtype)), y=frozen(term.y.astype(dtype)), weight=weight)
