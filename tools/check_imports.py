@@ -26,7 +26,7 @@ STAGES = (
     ("certificate", "gpu.certify"),
     ("result",),
     ("files",),
-    ("on_gpu",),
+    ("on_gpu", "checkpoint"),
     ("api",),
     ("__init__",),
     ("cli", "__main__"),

@@ -50,10 +50,19 @@ Control::Hook make_hook(const nb::object& callable) {
     };
 }
 
+// Calls keep(u, v, row_to_col).
+template <class D>
+Keep<D> make_keep(const nb::object& callable) {
+    return [&callable](std::vector<D>&& u, std::vector<D>&& v, std::vector<Index>&& row_to_col) {
+        const nb::gil_scoped_acquire gil;
+        callable(to_numpy(std::move(u)), to_numpy(std::move(v)), indices_to_numpy(row_to_col));
+    };
+}
+
 template <class T>
 Solution<Dual<T>> dispatch(const std::string& method, const Problem<T>& problem, const Dual<T>* start_v, int threads,
-                           Control& control) {
-    if (method == "core") return solve_core(problem, start_v, threads, control);
+                           Control& control, const Keep<Dual<T>>& keep) {
+    if (method == "core") return solve_core(problem, start_v, threads, control, keep);
     if (problem.source != nullptr) throw std::invalid_argument("method " + method + " takes a matrix only");
     if (method == "jv") return solve_jv(problem, control);
     if (method == "jv or core") return solve_jv_or_core(problem, threads, control);
@@ -63,16 +72,18 @@ Solution<Dual<T>> dispatch(const std::string& method, const Problem<T>& problem,
 
 template <class T>
 nb::dict solve_as(const std::string& method, Problem<T> problem, const nb::object& unmatched_cost,
-                  const nb::object& start_v, int threads, double time_limit, const nb::object& hook) {
+                  const nb::object& start_v, int threads, double time_limit, const nb::object& hook,
+                  const nb::object& keep, double keep_every) {
     Vector<Dual<T>> unmatched_holder, start_holder;
     const auto rows = static_cast<std::size_t>(problem.cost.rows), cols = static_cast<std::size_t>(problem.cost.cols);
     problem.unmatched_cost = optional_vector(unmatched_cost, rows, unmatched_holder, "unmatched_cost");
     const Dual<T>* start = optional_vector(start_v, cols, start_holder, "start_v");
     Control control(time_limit, make_hook(hook), !hook.is_none());
+    if (!keep.is_none()) control.keep_every(keep_every);
     Solution<Dual<T>> solution;
     try {
         const nb::gil_scoped_release no_gil;
-        solution = dispatch(method, problem, start, threads, control);
+        solution = dispatch(method, problem, start, threads, control, make_keep<Dual<T>>(keep));
         if (solution.status == Status::time_limit) complete_greedily(problem, solution.row_to_col, control);
     } catch (const InvalidCost& invalid) {
         raise(invalid);
@@ -85,10 +96,11 @@ nb::dict solve_as(const std::string& method, Problem<T> problem, const nb::objec
 }
 
 nb::dict solve(const std::string& method, const nb::object& cost, bool maximize, const nb::object& unmatched_cost,
-               const nb::object& start_v, int threads, double time_limit, const nb::object& hook) {
+               const nb::object& start_v, int threads, double time_limit, const nb::object& hook,
+               const nb::object& keep, double keep_every) {
     return with_costs(cost, [&]<class T>(const MatrixView<T>& matrix, const CostSource<T>* source) {
         const Problem<T> problem{matrix, maximize, nullptr, source};
-        return solve_as(method, problem, unmatched_cost, start_v, threads, time_limit, hook);
+        return solve_as(method, problem, unmatched_cost, start_v, threads, time_limit, hook, keep, keep_every);
     });
 }
 
@@ -116,8 +128,8 @@ void bind_solve(nanobind::module_& module) {
     namespace nb = nanobind;
     using namespace nb::literals;
     module.def("solve", &lapwing::bindings::solve, "method"_a, "cost"_a, "maximize"_a, "unmatched_cost"_a.none(),
-               "start_v"_a.none(), "threads"_a, "time_limit"_a, "hook"_a.none(),
-               "Solve one problem; see cpp/include/lapwing/methods.hpp for the contract.");
+               "start_v"_a.none(), "threads"_a, "time_limit"_a, "hook"_a.none(), "keep"_a.none() = nb::none(),
+               "keep_every"_a = 0.0, "Solve one problem; see cpp/include/lapwing/methods.hpp for the contract.");
     module.def("check_range", &lapwing::bindings::range_excess, "cost"_a, "maximize"_a, "unmatched_cost"_a.none(),
                "threads"_a, "Whether all sums fit; see cpp/include/lapwing/range.hpp for the contract.");
     module.attr("JV_OR_CORE_MAX_ROWS") = static_cast<int>(lapwing::kJvOrCoreMaxRows);

@@ -27,14 +27,7 @@ void finish_early(CoreState<T>& state, Solution<Dual<T>>& solution) {
 template <class T>
 void finish(CoreState<T>& state, Solution<Dual<T>>& solution) {
     using D = Dual<T>;
-    if (state.has_hub()) {
-        const D ceiling = state.highest_price();
-        for (D& v : state.v) v -= ceiling;
-        for (D& u : state.u) u += ceiling;
-    }
-    if constexpr (std::is_integral_v<D>)
-        if (state.problem.maximize)
-            for (D& u : state.u) u += 1;  // signed_cost
+    to_contract(state, state.u, state.v);
     if (solution.status == Status::optimal)
         for (Index i = 0; i < state.m; ++i) {
             const Index j = state.row_to_col[i];
@@ -43,7 +36,6 @@ void finish(CoreState<T>& state, Solution<Dual<T>>& solution) {
         }
     for (Index& j : state.row_to_col)
         if (j >= state.n) j = -1;
-    state.v.resize(state.n);
     solution.row_to_col = std::move(state.row_to_col);
     solution.u = std::move(state.u);
     solution.v = std::move(state.v);
@@ -105,6 +97,7 @@ void Solver<T>::solve(CoreState<T>& state, const Dual<T>* start_v, Solution<Dual
     for (int attempt = 0;; ++attempt) {
         const bool again = attempt == 1 && state.has_hub() && !start_v;
         if (again) {  // prices may rise, so the lists are void
+            state.progress.stage = "start";
             state.release_all();
             std::fill(state.v.begin(), state.v.end(), Dual<T>{0});
             error = start(state);
@@ -204,23 +197,31 @@ double Solver<T>::start_from_sample(CoreState<T>& state) {
 }  // namespace
 
 template <class T>
-Solution<Dual<T>> solve_core(const Problem<T>& problem, const Dual<T>* start_v, int threads, Control& control) {
+Solution<Dual<T>> solve_core(const Problem<T>& problem, const Dual<T>* start_v, int threads, Control& control,
+                             const Keep<Dual<T>>& keep) {
     require_range(problem, &control);
     if (problem.source != nullptr && !problem.source->has_parts()) control.look_at_every_poll();
     CoreState<T> state(problem, control);
-    Incumbent<T> incumbent;
+    Incumbent<T> incumbent(keep);
     if (control.wants_previews()) state.incumbent = &incumbent;
     Solution<Dual<T>> solution;
-    Solver<T>(control, threads).solve(state, start_v, solution);
+    try {
+        Solver<T>(control, threads).solve(state, start_v, solution);
+    } catch (...) {
+        if (control.keeps()) incumbent.keep_at_exit(state);
+        throw;
+    }
     if (solution.status == Status::time_limit) finish_early(state, solution);
     if (solution.status != Status::infeasible) finish(state, solution);
     count(state, solution.statistics);
     return solution;
 }
 
-template Solution<double> solve_core(const Problem<float>&, const double*, int, Control&);
-template Solution<double> solve_core(const Problem<double>&, const double*, int, Control&);
-template Solution<std::int64_t> solve_core(const Problem<std::int32_t>&, const std::int64_t*, int, Control&);
-template Solution<std::int64_t> solve_core(const Problem<std::int64_t>&, const std::int64_t*, int, Control&);
+template Solution<double> solve_core(const Problem<float>&, const double*, int, Control&, const Keep<double>&);
+template Solution<double> solve_core(const Problem<double>&, const double*, int, Control&, const Keep<double>&);
+template Solution<std::int64_t> solve_core(const Problem<std::int32_t>&, const std::int64_t*, int, Control&,
+                                           const Keep<std::int64_t>&);
+template Solution<std::int64_t> solve_core(const Problem<std::int64_t>&, const std::int64_t*, int, Control&,
+                                           const Keep<std::int64_t>&);
 
 }  // namespace lapwing

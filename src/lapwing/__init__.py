@@ -5,6 +5,7 @@ from __future__ import annotations
 from lapwing import costs, files, instances
 from lapwing.api import certify, linear_sum_assignment, plan, solve, solve_batch
 from lapwing.certificate import Certificate
+from lapwing.checkpoint import Checkpoint
 from lapwing.errors import (
     ArgumentError,
     DtypeError,
@@ -24,6 +25,7 @@ __all__ = [
     "ArgumentError",
     "BatchResult",
     "Certificate",
+    "Checkpoint",
     "DtypeError",
     "GpuError",
     "InfeasibleError",

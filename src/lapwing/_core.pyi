@@ -40,6 +40,8 @@ def solve(
     threads: int,
     time_limit: float,
     hook: Callable[[str, int, int, float], object] | None,
+    keep: Callable[[NDArray[Any], NDArray[Any], NDArray[np.int64]], object] | None = None,
+    keep_every: float = 0.0,
 ) -> dict[str, Any]: ...
 def check_range(
     cost: NDArray[Any] | CostSource, maximize: bool, unmatched_cost: NDArray[Any] | None, threads: int

@@ -14,6 +14,7 @@ import numpy as np
 
 from lapwing import _core, inputs, on_gpu
 from lapwing.certificate import Certificate, prove, require_matching, require_proof
+from lapwing.checkpoint import Checkpoint, Keeper, as_checkpoint
 from lapwing.costs.base import CostSource
 from lapwing.costs.dense import row_blocks
 from lapwing.errors import (
@@ -50,6 +51,7 @@ def solve(
     certify: bool = True,
     device: str | None = None,
     memory_limit: int | str | None = None,
+    checkpoint: str | os.PathLike[str] | Checkpoint | None = None,
 ) -> Result:
     """Solve a linear assignment problem exactly, with a proof.
 
@@ -84,6 +86,11 @@ def solve(
         Bytes, or like "8GB". An `np.memmap` that takes more is streamed on a CPU: rows are read from its file when they
         are needed, and so much of them is kept. Default: half of the machine's memory.
 
+    checkpoint : path or Checkpoint, optional
+        An .npz file to which duals and assignment are written every two minutes, or as `lapwing.Checkpoint` says, and
+        at the end, a time limit or an interruption. If it is there already, the solve goes on from its duals: so a run
+        that was stopped, in whatever way, is repeated with the same call. Solves on a CPU have it so far.
+
     Returns
     -------
     Result
@@ -106,16 +113,19 @@ def solve(
     watcher = inputs.check_progress(progress)
     gpu, why = _place(cost, device, method)
     if gpu:
+        if checkpoint is not None:
+            raise ArgumentError("checkpoint= is for solves on a CPU so far: leave it out, or pass device='cpu'")
         maximize = inputs.check_flag(maximize, "maximize")
         options = on_gpu.Options(maximize, unmatched_cost, start, certify, limit, watcher, why)
         return on_gpu.solve_on_gpu(cost, gpu, options)
     problem = inputs.make_problem(cost, maximize, unmatched_cost, memory_limit)
-    duals = _start(start, problem)
-    chosen = _plan(problem, method, threads, duals is not None, why)
+    keeper = None if checkpoint is None else Keeper(as_checkpoint(checkpoint), problem)
+    duals = _start(start if keeper is None or keeper.start is None else keeper.start, problem)
+    chosen = _plan(problem, method, threads, duals is not None or keeper is not None, why)
     if watcher is False:
-        return _solved(problem, chosen, duals, limit, None, certify)
+        return _solved(problem, chosen, duals, limit, None, certify, keeper)
     with Reporter(watcher, problem.rows_to_match, problem.maximize) as reporter:
-        return _solved(problem, chosen, duals, limit, reporter.hook, certify)
+        return _solved(problem, chosen, duals, limit, reporter.hook, certify, keeper)
 
 
 def _place(cost: Any, device: str | None, method: str) -> tuple[str, str]:
@@ -156,11 +166,21 @@ def _is_on_gpu(cost: Any) -> bool:
 
 
 def _solved(
-    problem: Problem, chosen: Plan, duals: Start | None, limit: float, hook: Hook | None, certify: bool
+    problem: Problem,
+    chosen: Plan,
+    duals: Start | None,
+    limit: float,
+    hook: Hook | None,
+    certify: bool,
+    keeper: Keeper | None,
 ) -> Result:
     counted = problem.cost.counters()
     began = time.perf_counter()
-    answer = run(problem, chosen, duals, limit, hook)
+    if keeper is None:
+        answer = run(problem, chosen, duals, limit, hook)
+    else:
+        answer = run(problem, chosen, duals, limit, hook, keeper.keep, keeper.interval)
+        keeper.keep(answer)
     solved = time.perf_counter()
     answer.statistics["solve_seconds"] = solved - began
     certificate = None

@@ -147,7 +147,7 @@ def make_plan(
     threads : int or None
         None: as many of the `processors` as the problem keeps busy.
     warm_start : bool
-        Whether there are duals to start from.
+        Whether there are duals to start from, or to be kept for another start.
     processors : int
         Processors that this process may use.
 
@@ -168,7 +168,7 @@ def make_plan(
     traits = methods[fallback or method]
     if warm_start and not traits.warm_start:
         usable = " or ".join(repr(name) for name, other in methods.items() if other.warm_start)
-        raise ArgumentError(f"method {method!r} cannot use start=; use method={usable}, or leave start out")
+        raise ArgumentError(f"method {method!r} cannot use start= or checkpoint=; use method={usable}, or leave it out")
     reasons.append(f"{method}: {methods[method].summary}")
     written_out = 0
     if form.tier != "dense":
@@ -201,7 +201,7 @@ def _plan(form: Form, method: str, fallback: str | None, threads: int, memory: i
 def _choose(form: Form, warm_start: bool) -> tuple[str, str | None, str]:
     """Method, fallback and the reason, by the smaller side."""
     if warm_start:
-        return "core", None, "there are duals to start from"
+        return "core", None, "core can start from duals"
     if form.tier == "streamed":
         return "core", None, "core needs no matrix, which would be above the memory limit"
     size = min(form.shape)

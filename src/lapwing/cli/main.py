@@ -9,6 +9,7 @@ from lapwing.cli.failures import EXIT_CODES_HELP, LapwingGroup
 from lapwing.cli.generate import generate
 from lapwing.cli.info import info, version
 from lapwing.cli.plan import plan
+from lapwing.cli.resume import resume
 from lapwing.cli.solve import solve
 from lapwing.cli.warmup import warmup
 
@@ -23,5 +24,5 @@ def main() -> None:
     """Parse the command line; each command has its own file."""
 
 
-for _command in (solve, plan, generate, bench, info, warmup):
+for _command in (solve, resume, plan, generate, bench, info, warmup):
     main.add_command(_command)

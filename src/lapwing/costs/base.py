@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterator
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -15,6 +16,8 @@ MAX_LINES = np.iinfo(np.int32).max  # rows or columns
 # Where costs are: in a matrix in memory, computed whenever they are read, supplied by a callback row by row, or from a
 # file, likewise.
 Tier = Literal["dense", "computed", "rows", "streamed"]
+
+IDENTITY_BYTES = 1 << 30  # of a matrix that are hashed, at most
 
 _INT64: np.dtype[Any] = np.dtype(np.int64)
 _FLOAT64: np.dtype[Any] = np.dtype(np.float64)
@@ -73,6 +76,12 @@ class CostSource(ABC):
     def counters(self) -> dict[str, float]:
         """What has been counted since the source was made: the difference goes into a result's statistics."""
         return {}
+
+    def identity(self) -> Iterator[bytes]:
+        """Bytes that tell these costs from others: a matrix, or of a large one rows at even distances."""
+        step = -(-self.nbytes // IDENTITY_BYTES) or 1
+        for i in range(0, self.shape[0], step):
+            yield self.read(slice(i, i + 1)).tobytes()
 
     @abstractmethod
     def picked(self, row_to_col: NDArray[np.int64]) -> CostArray:

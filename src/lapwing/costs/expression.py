@@ -10,7 +10,7 @@ library, whose results depend on a number's place in memory, is refused.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar
@@ -98,6 +98,12 @@ class ExpressionCost(CostSource):
         x, y = self.x[rows], self.y[row_to_col[rows]]
         given = {f"x{k}": x[:, k] for k in range(x.shape[1])} | {f"y{k}": y[:, k] for k in range(y.shape[1])}
         return np.broadcast_to(self._evaluate(given), rows.shape)
+
+    def identity(self) -> Iterator[bytes]:
+        """The formula, its scalars and the points."""
+        yield repr((self.text, sorted(self.scalars.items()), self.x.shape)).encode()
+        yield self.x.tobytes()
+        yield self.y.tobytes()
 
     def counters(self) -> dict[str, float]:
         """Rows found in the cache and not, and blocks of rows that were computed."""

@@ -9,6 +9,7 @@ certificate proves is the problem that the docstrings below define.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, ClassVar
@@ -106,6 +107,13 @@ class PointCost(CostSource):
         """The costs of the matched pairs, in the order of their rows."""
         rows = np.flatnonzero(row_to_col >= 0)
         return self._forward.pairs(rows, row_to_col[rows])
+
+    def identity(self) -> Iterator[bytes]:
+        """The terms themselves."""
+        for term in self.terms:
+            yield repr((term.metric, term.power, term.weight, term.x.shape)).encode()
+            yield term.x.tobytes()
+            yield term.y.tobytes()
 
     @cached_property
     def _forward(self) -> _core.CostSource:

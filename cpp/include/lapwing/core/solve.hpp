@@ -183,6 +183,7 @@ bool search_paths(CoreState<T>& state, bool limited, Solution<Dual<T>>& solution
                 bound += static_cast<double>(search.length());
                 state.progress.bound = std::max(state.progress.bound, bound);
                 assert_invariants(state);
+                state.keep_if_due();
                 break;
             case SearchOutcome::expired: solution.status = Status::time_limit; return true;
             case SearchOutcome::infeasible:

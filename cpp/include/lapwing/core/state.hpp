@@ -69,6 +69,10 @@ struct CoreState {
     }
     // Between two stages; the bound under today's v.
     double preview() { return incumbent != nullptr ? incumbent->look(*this) : progress.bound; }
+    // Between two bids or two searches, while lists are in use.
+    void keep_if_due() {
+        if (incumbent != nullptr && control.keep_is_due()) incumbent->keep(*this);
+    }
     void refresh(Index i) { lists.refresh(i, v.data(), scratch); }
     void release_all() {
         std::fill(row_to_col.begin(), row_to_col.end(), -1);
