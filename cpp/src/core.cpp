@@ -113,7 +113,7 @@ void Solver<T>::solve(CoreState<T>& state, const Dual<T>* start_v, Solution<Dual
         if (distinct)
             auction(state, free_rows(state), Dual<T>{0}, PhaseTuning::kFinalBidsPerRow * state.m);
         else
-            auction_phases(state, error);
+            auction_phases(state, error, attempt == 0 && start_v);
         lap("auction_seconds");
         const bool done = search_paths(state, attempt < PhaseTuning::kAttempts, solution);
         lap("search_seconds");
