@@ -70,7 +70,11 @@ def test_what_is_written_on_the_way_is_feasible(tmp_path, monkeypatch, maximize,
     monkeypatch.setattr(os, "replace", look)
     best = lw.solve(cost, maximize=maximize, unmatched_cost=price)
     lw.solve(
-        cost, method="core", maximize=maximize, unmatched_cost=price, checkpoint=lw.Checkpoint(tmp_path / "run.npz", 0.01)
+        cost,
+        method="core",
+        maximize=maximize,
+        unmatched_cost=price,
+        checkpoint=lw.Checkpoint(tmp_path / "run.npz", 0.01),
     )
     assert len(seen) > 3 and {saved.about["status"] for saved in seen} == {"running", "optimal"}
     sign = -1 if maximize else 1
@@ -220,7 +224,7 @@ def test_other_problems_are_refused(tmp_path):
         (cost, {"maximize": True}),
         (cost, {"unmatched_cost": 0.5}),
     ):
-        with pytest.raises(lw.ArgumentError, match=r"checkpoint of another problem, 300 x 300 float64 minimised.*remove"):
+        with pytest.raises(lw.ArgumentError, match=r"another problem, 300 x 300 float64 minimised.*remove"):
             lw.solve(other, checkpoint=path, **options)
     assert_optimal(lw.solve(np.asfortranarray(cost), checkpoint=path), cost)
 

@@ -124,7 +124,7 @@ def solve(
     chosen = _plan(problem, method, threads, duals is not None or keeper is not None, why)
     if watcher is False:
         return _solved(problem, chosen, duals, limit, None, certify, keeper)
-    with Reporter(watcher, problem.rows_to_match, problem.maximize) as reporter:
+    with Reporter(watcher, problem.rows_to_match, problem.maximize, chosen.method == "core") as reporter:
         return _solved(problem, chosen, duals, limit, reporter.hook, certify, keeper)
 
 
