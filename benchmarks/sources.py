@@ -35,7 +35,6 @@ from benchmarks.memory import resident
 SEED = 1
 LARGE = (("geometric", 10_000), ("geometric", 20_000), ("geometric", 50_000), ("images", 19_200))
 PIXELS = (160, 120)
-POSITION_WEIGHT = 0.35  # as in examples/match_photos.py
 ROUNDS = 7
 
 
@@ -50,13 +49,9 @@ def photographs() -> tuple[NDArray[Any], NDArray[Any]]:
     from PIL import Image
     from sklearn.datasets import load_sample_images
 
-    y, x = np.mgrid[: PIXELS[1], : PIXELS[0]] + 0.5
-    place = POSITION_WEIGHT * np.stack([x.ravel(), y.ravel()], axis=1) / PIXELS[0]
-    pixels = []
-    for image in load_sample_images().images:
-        small = Image.fromarray(image).resize(PIXELS, Image.Resampling.LANCZOS)
-        pixels.append(np.hstack([np.asarray(small, dtype=np.float64).reshape(-1, 3) / 255, place]).astype(np.float32))
-    return pixels[0], pixels[1]
+    small = [Image.fromarray(image).resize(PIXELS, Image.Resampling.LANCZOS) for image in load_sample_images().images]
+    first, second = (lw.images.pixels(np.asarray(image, dtype=np.float64) / 255) for image in small)
+    return first, second
 
 
 def measure_large(cls: str, n: int) -> dict[str, Any]:

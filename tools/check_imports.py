@@ -18,7 +18,7 @@ PACKAGE = Path(__file__).resolve().parent.parent / "src" / "lapwing"
 # stand here by name.
 STAGES = (
     ("errors", "_core"),
-    ("costs", "instances", "progress"),
+    ("costs", "images", "instances", "progress"),
     ("problem",),
     ("inputs",),
     ("plan",),
@@ -33,7 +33,7 @@ STAGES = (
 )
 # The certificate stands on its own: it would prove little if it called what it has to judge.
 FORBIDDEN = {"certificate": {"plan", "methods"}, "gpu.certify": {"plan", "methods"}}
-HEAVY = ("scipy", "pandas", "torch", "jax", "cupy", "cuda", "rich", "click", "matplotlib")
+HEAVY = ("scipy", "pandas", "torch", "jax", "cupy", "cuda", "rich", "click", "matplotlib", "PIL", "numexpr")
 
 RANK = {name: rank for rank, names in enumerate(STAGES) for name in names}
 

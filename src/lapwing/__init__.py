@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from lapwing import costs, files, instances
+from lapwing import costs, files, images, instances
 from lapwing.api import certify, linear_sum_assignment, plan, solve, solve_batch
 from lapwing.certificate import Certificate
 from lapwing.checkpoint import Checkpoint
@@ -40,6 +40,7 @@ __all__ = [
     "certify",
     "costs",
     "files",
+    "images",
     "instances",
     "linear_sum_assignment",
     "plan",

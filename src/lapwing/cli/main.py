@@ -8,6 +8,7 @@ from lapwing.cli.bench import bench
 from lapwing.cli.failures import EXIT_CODES_HELP, LapwingGroup
 from lapwing.cli.generate import generate
 from lapwing.cli.info import info, version
+from lapwing.cli.match_images import match_images
 from lapwing.cli.plan import plan
 from lapwing.cli.resume import resume
 from lapwing.cli.solve import solve
@@ -24,5 +25,5 @@ def main() -> None:
     """Parse the command line; each command has its own file."""
 
 
-for _command in (solve, resume, plan, generate, bench, info, warmup):
+for _command in (solve, resume, plan, match_images, generate, bench, info, warmup):
     main.add_command(_command)
