@@ -97,8 +97,11 @@ class RowCost(CostSource):
 
     @cached_property
     def _source(self) -> _core.CostSource:
-        supply = partial(_supplied, self.callback, self.shape[1], self.dtype)
-        return _MAKERS[self.dtype](*self.shape, self.cache_bytes, supply)
+        return _MAKERS[self.dtype](*self.shape, self.cache_bytes, self._supply)
+
+    @property
+    def _supply(self) -> Callback:
+        return partial(_supplied, self.callback, self.shape[1], self.dtype)
 
 
 def rows(
