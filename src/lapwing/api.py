@@ -83,8 +83,10 @@ def solve(
         `__cuda_array_interface__`) is read in place, on its library's current stream, and answered in its library; a
         GPU takes method "core". "auto" takes the first GPU for arrays on the host, if there is one and it pays.
     memory_limit : int or str, optional
-        Bytes, or like "8GB". An `np.memmap` that takes more is streamed on a CPU: rows are read from its file when they
-        are needed, and so much of them is kept. Default: half of the machine's memory.
+        Bytes, or like "8GB", of costs that are held where they need not be. On a CPU, an `np.memmap` that takes more is
+        streamed: rows are read from its file when they are needed, and so much of them is kept; of the rows of a
+        callback or a formula no more are kept; and no costs are written out to a larger matrix. Default: for a memory
+        map half of the machine's memory, for the others what the source says. Lists and duals are extra: see `plan`.
 
     checkpoint : path or Checkpoint, optional
         An .npz file to which duals and assignment are written every two minutes, or as `lapwing.Checkpoint` says, and

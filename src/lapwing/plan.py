@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 from lapwing._core import DIRECT_MAX_ROWS, JV_OR_CORE_MAX_ROWS
 from lapwing.costs.base import Tier
-from lapwing.costs.sparse import DENSE_LIMIT_BYTES
 from lapwing.errors import ArgumentError
 from lapwing.problem import Form
 
@@ -205,8 +204,11 @@ def _choose(form: Form, warm_start: bool) -> tuple[str, str | None, str]:
     if form.tier == "streamed":
         return "core", None, "core needs no matrix, which would be above the memory limit"
     size = min(form.shape)
-    if size <= JV_OR_CORE_MAX_ROWS and form.tier != "dense" and _matrix_bytes(form) > _WRITTEN_OUT_BYTES:
-        return "core", None, "core needs no matrix, which would be large"
+    if size <= JV_OR_CORE_MAX_ROWS and form.tier != "dense":
+        if _matrix_bytes(form) > form.matrix_limit:
+            return "core", None, "core needs no matrix, which would be above the memory limit"
+        if _matrix_bytes(form) > _WRITTEN_OUT_BYTES:
+            return "core", None, "core needs no matrix, which would be large"
     if size <= DIRECT_MAX_ROWS:
         why = f"at most {DIRECT_MAX_ROWS} rows or columns: full rows are scanned directly, lists would not pay"
         return "jv", None, why
@@ -229,7 +231,7 @@ def _written_out(form: Form, traits: MethodTraits) -> tuple[int, str]:
             return 0, f"the callback is asked for rows when they are needed, {kept}"
         return 0, f"the file is larger than the memory limit: rows are read when they are needed, {kept}"
     size = _matrix_bytes(form)
-    limit = form.held_bytes if form.tier == "streamed" else DENSE_LIMIT_BYTES
+    limit = form.matrix_limit
     if size > limit:
         raise ArgumentError(
             f"method {traits.name!r} reads a matrix, which takes {_readable_bytes(size)} for costs of shape "

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Final, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 CostArray = NDArray[Any]
 
+DENSE_LIMIT_BYTES: Final = 8 << 30  # of costs that are written out as a matrix, unless memory_limit= says otherwise
 MAX_LINES = np.iinfo(np.int32).max  # rows or columns
 
 # Where costs are: in a matrix in memory, computed whenever they are read, supplied by a callback row by row, or from a
@@ -64,6 +65,15 @@ class CostSource(ABC):
     def held_bytes(self) -> int:
         """What the source itself keeps in memory, beside what it was made from."""
         return 0
+
+    @property
+    def matrix_limit(self) -> int:
+        """Bytes that these costs may take as a matrix, for a method that reads no source."""
+        return DENSE_LIMIT_BYTES
+
+    def limited(self, _limit: int) -> CostSource:
+        """The same costs, of which at most so many bytes are held in memory."""
+        return self
 
     @abstractmethod
     def compiled(self, transposed: bool) -> Any:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lapwing import _core
-from lapwing.costs.base import CostArray, CostSource, Tier
+from lapwing.costs.base import DENSE_LIMIT_BYTES, CostArray, CostSource, Tier
 from lapwing.costs.expression_tree import Coordinate, Node, Number, Operation, Scalar, is_reserved, parse
 from lapwing.costs.points import as_points, frozen, is_small
 from lapwing.errors import ArgumentError, DtypeError, MissingPackageError
@@ -49,12 +49,18 @@ class ExpressionCost(CostSource):
     x: CostArray
     y: CostArray
     scalars: Mapping[str, float]
+    cache_bytes: int = _CACHE_BYTES
+    matrix_limit: int = DENSE_LIMIT_BYTES
+
+    def limited(self, limit: int) -> ExpressionCost:
+        """The same costs, with fewer rows kept."""
+        return replace(self, cache_bytes=min(limit, self.cache_bytes), matrix_limit=min(limit, self.matrix_limit))
 
     def __repr__(self) -> str:
         return f"<lapwing.costs.ExpressionCost: {self.shape[0]} x {self.shape[1]} {self.dtype}, {self.text}>"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), (self.text, self.x, self.y, dict(self.scalars))
+        return type(self), (self.text, self.x, self.y, dict(self.scalars), self.cache_bytes, self.matrix_limit)
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -66,7 +72,7 @@ class ExpressionCost(CostSource):
 
     @property
     def held_bytes(self) -> int:
-        return min(_CACHE_BYTES, self.nbytes)
+        return min(self.cache_bytes, self.nbytes)
 
     @cached_property
     def tree(self) -> Node:
@@ -122,7 +128,7 @@ class ExpressionCost(CostSource):
 
     def _supplied(self, rows: _Rows) -> _core.CostSource:
         make = _core.supplied_costs_float32 if self.dtype == np.float32 else _core.supplied_costs_float64
-        return make(*rows.shape, _CACHE_BYTES, rows)
+        return make(*rows.shape, self.cache_bytes, rows)
 
     @cached_property
     def _evaluate(self) -> Callable[[Mapping[str, CostArray]], CostArray]:

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lapwing import _core
-from lapwing.costs.base import MAX_LINES, CostArray, CostSource, Tier
+from lapwing.costs.base import DENSE_LIMIT_BYTES, MAX_LINES, CostArray, CostSource, Tier
 from lapwing.costs.sparse import EXACT_FLOAT64
 from lapwing.errors import ArgumentError, DtypeError, RangeError
 
@@ -62,6 +62,11 @@ class PointCost(CostSource):
 
     tier: ClassVar[Tier] = "computed"
     terms: tuple[Term, ...]
+    matrix_limit: int = DENSE_LIMIT_BYTES
+
+    def limited(self, limit: int) -> PointCost:
+        """The same costs, never written out to a matrix above the limit."""
+        return replace(self, matrix_limit=min(limit, self.matrix_limit))
 
     def __post_init__(self) -> None:
         largest = _ROOM * sum(abs(term.weight) * term.largest for term in self.terms)
@@ -81,7 +86,7 @@ class PointCost(CostSource):
         return f"<lapwing.costs.PointCost: {self.shape[0]} x {self.shape[1]} {self.dtype}, {names}>"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return PointCost, (self.terms,)
+        return PointCost, (self.terms, self.matrix_limit)
 
     @property
     def shape(self) -> tuple[int, int]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import Any, ClassVar
 
@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from lapwing import _core
-from lapwing.costs.base import MAX_LINES, CostArray, CostSource, Tier
+from lapwing.costs.base import DENSE_LIMIT_BYTES, MAX_LINES, CostArray, CostSource, Tier
 from lapwing.errors import ArgumentError, DtypeError
 
 _MAKERS = {
@@ -37,12 +37,19 @@ class RowCost(CostSource):
     given_shape: tuple[int, int]
     given_dtype: np.dtype[Any]
     cache_bytes: int
+    matrix_limit: int = DENSE_LIMIT_BYTES
+
+    def limited(self, limit: int) -> RowCost:
+        """The same costs, with a cache of their own if this one is too large."""
+        if limit >= max(self.held_bytes, min(self.matrix_limit, self.nbytes)):
+            return self
+        return replace(self, cache_bytes=min(limit, self.cache_bytes), matrix_limit=min(limit, self.matrix_limit))
 
     def __repr__(self) -> str:
         return f"<lapwing.costs.RowCost: {self.shape[0]} x {self.shape[1]} {self.dtype} from {self.callback!r}>"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), (self.callback, self.given_shape, self.given_dtype, self.cache_bytes)
+        return type(self), (self.callback, self.given_shape, self.given_dtype, self.cache_bytes, self.matrix_limit)
 
     @property
     def shape(self) -> tuple[int, int]:

@@ -139,7 +139,7 @@ def streamed(matrix: np.memmap[Any, Any], limit: int) -> StreamedCost:
             "most as many rows as columns, save it in C order, or raise memory_limit="
         )
     source: Any = _rows_of_file(matrix, dtype) or _RowsOfMap(matrix, dtype)
-    return StreamedCost(source, (matrix.shape[0], matrix.shape[1]), dtype, limit)
+    return StreamedCost(source, (matrix.shape[0], matrix.shape[1]), dtype, limit, limit)
 
 
 def physical_limit() -> int:
