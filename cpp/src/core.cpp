@@ -43,7 +43,7 @@ void finish(CoreState<T>& state, Solution<Dual<T>>& solution) {
 
 template <class T>
 void count(const CoreState<T>& state, Statistics& statistics) {
-    statistics.values = state.seconds.values;
+    statistics.values = state.stages.values;
     statistics.set("dense_rows_read", static_cast<double>(state.scratch.dense_rows_read));
     statistics.set("start_levels", state.start_levels);
     statistics.set("phases", static_cast<double>(state.phases));
@@ -82,9 +82,12 @@ class Solver {
 template <class T>
 void Solver<T>::solve(CoreState<T>& state, const Dual<T>* start_v, Solution<Dual<T>>& solution) {
     double from = control_.seconds();
-    const auto lap = [&](const char* stage) {
+    long read = state.scratch.dense_rows_read;
+    const auto lap = [&](const std::string& stage) {
         const double now = control_.seconds();
-        state.seconds.add(stage, now - std::exchange(from, now));
+        const long rows = state.scratch.dense_rows_read;
+        state.stages.add(stage + "_seconds", now - std::exchange(from, now));
+        state.stages.add(stage + "_rows_read", static_cast<double>(rows - std::exchange(read, rows)));
     };
     state.progress.stage = "start";
     double error = StartTuning::kNone;
@@ -102,21 +105,21 @@ void Solver<T>::solve(CoreState<T>& state, const Dual<T>* start_v, Solution<Dual
             std::fill(state.v.begin(), state.v.end(), Dual<T>{0});
             error = start(state);
         }
-        lap("start_seconds");
+        lap("start");
         const bool distinct = attempt == 0 && !start_v && (state.has_hub() || separable_);
         if (distinct)
             take_nearest(state);
         else if (attempt == 0 || again)
             list_rows(state, threads_);
-        lap("list_seconds");
+        lap("list");
         state.preview();
         if (distinct)
             auction(state, free_rows(state), Dual<T>{0}, PhaseTuning::kFinalBidsPerRow * state.m);
         else
             auction_phases(state, error, attempt == 0 && start_v);
-        lap("auction_seconds");
+        lap("auction");
         const bool done = search_paths(state, attempt < PhaseTuning::kAttempts, solution);
-        lap("search_seconds");
+        lap("search");
         if (done) break;
         error = PhaseTuning::kEscalation * std::max(error, PhaseTuning::kUnstructured);
     }

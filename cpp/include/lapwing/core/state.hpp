@@ -41,7 +41,7 @@ struct CoreState {
     D ceiling = 0;  // max of v; only meaningful with virtual rows
     long bids = 0, rows_scanned = 0, paths = 0, phases = 0;
     int start_levels = 0;  // sampled levels that v comes from; 1 for prices from regret
-    Statistics seconds;    // of each stage
+    Statistics stages;     // seconds and dense rows read of each
 
     bool has_hub() const { return columns > m; }
     Index spare() const { return columns - m; }
