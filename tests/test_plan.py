@@ -113,3 +113,25 @@ def test_memory_is_small_beside_a_large_matrix():
 def test_auto_chooses_a_device(shape, method, gpus, device, why):
     chosen, reason = choose_device(shape, method, gpus)
     assert chosen == device and why in reason
+
+
+def test_a_memory_limit_bounds_what_is_held_of_a_source():
+    rng = np.random.default_rng(0)
+    x, y = rng.random((900, 2)), rng.random((900, 2))
+    matrix = 900 * 900 * 8
+    metric, formula = lw.costs.euclidean(x, y), lw.costs.expression("abs(x0-y0)", x, y)
+    callback = lw.costs.rows(lambda begin, end: np.abs(x[begin:end, :1] - y[:, 0]), (900, 900))
+    for source in (metric, formula, callback):
+        assert lw.plan(source).method == "jv"
+        plan = lw.plan(source, memory_limit=matrix - 1)
+        assert plan.method == "core" and "above the memory limit" in str(plan)
+        assert lw.plan(source, memory_limit=matrix).method == "jv"
+        with pytest.raises(lw.ArgumentError, match=r"'jv' reads a matrix, which takes 6\.2 MiB.* limit of 976\.6 KiB"):
+            lw.plan(source, method="jv", memory_limit="1MB")
+        small = lw.plan(source, memory_limit=0, method="core").memory_bytes
+        large = lw.plan(source, method="core").memory_bytes
+        assert small < 2e6 and (source is metric or large - small == matrix)
+        result = lw.solve(source, memory_limit="1MB")
+        assert result.objective == pytest.approx(lw.solve(source).objective, rel=1e-12)
+        assert source is metric or result.statistics["cache_misses"] > 900  # rows were read again
+    assert lw.solve(callback).statistics["cache_misses"] == 0  # the source's own cache is as it was

@@ -2,12 +2,14 @@
 
 import io
 import itertools
+import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 import lapwing as lw
-from lapwing.progress import ProgressLine, Reporter
+from lapwing.progress import ProgressLine, Remaining, Reporter
 from support import HUNGARIAN, KINDS, slow_cost
 
 
@@ -84,3 +86,53 @@ def test_what_the_callable_raises_stops_the_solve(method):
     with pytest.raises(LookupError, match="seen at"):
         lw.solve(slow_cost(method), method=method, progress=stop)
     assert lw.solve(np.eye(50), method=method).objective == 0
+
+
+def search(rows, seconds_per_row, step=7):
+    """Free rows and times of searches, the last ones the longest; and when the last is done."""
+    times, now = [], 0.0
+    for free in range(rows, 0, -1):
+        if free % step == 0:
+            times.append((free, now))
+        now += seconds_per_row(free)
+    return times, now
+
+
+@pytest.mark.parametrize("power", [0.85, 1.0, 1.1])
+def test_what_remains_of_searches(power):
+    """Within a factor of two and a half, but for the last rows, though times are not quite inverse to the free rows."""
+    times, end = search(5000, lambda free: 10 / free**power)
+    remaining = Remaining()
+    assert math.isnan(remaining("auction", 5000, 0.0))
+    told = [(left, remaining("search", free, now)) for free, now in times for left in [end - now]]
+    assert math.isnan(told[0][1])
+    known = [(left, guess) for left, guess in told if not math.isnan(guess) and left > 0.1 * end]
+    assert known
+    for left, guess in known:
+        assert left / 2.5 <= guess <= left * 2.5
+
+
+def test_what_remains_is_not_known_before_the_searches_or_when_they_start_again():
+    remaining = Remaining()
+    for free in range(100, 10, -1):
+        remaining("search", free, 100.0 - free)
+    assert remaining("search", 10, 90.0) > 0
+    assert math.isnan(remaining("auction", 50, 91.0))
+    assert math.isnan(remaining("search", 50, 92.0))
+    assert math.isnan(remaining("search", 26, 93.0))
+    assert remaining("search", 25, 94.0) > 0
+    assert math.isnan(remaining("search", 70, 95.0))  # of another attempt
+    assert remaining("search", 0, 96.0) == 0
+
+
+def test_what_remains_is_told_to_a_callable():
+    seen = []
+    cost = lw.instances.generate("geometric", 3000, 1)
+    lw.solve(cost, method="core", progress=seen.append, threads=1)
+    known = [p for p in seen if not math.isnan(p.remaining)]
+    assert all(p.stage == "search" and p.remaining >= 0 for p in known)
+    line = replace(seen[0], remaining=42.4)
+    assert str(line).endswith("about 42 s of searches left")
+    assert "about 5 min of searches left" in str(replace(line, remaining=300))
+    assert "about 2 h left" in str(replace(line, remaining=7200))
+    assert "left" not in str(replace(line, remaining=math.nan)) + str(replace(line, remaining=0.4))

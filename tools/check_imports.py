@@ -19,7 +19,7 @@ PACKAGE = Path(__file__).resolve().parent.parent / "src" / "lapwing"
 STAGES = (
     ("errors", "_core"),
     ("gpu.toolkit", "gpu.programs", "gpu.device", "gpu.arrays", "gpu.copies"),
-    ("costs", "instances", "progress"),
+    ("costs", "images", "instances", "progress"),
     ("problem", "options"),
     ("inputs",),
     ("plan",),
@@ -27,7 +27,7 @@ STAGES = (
     ("certificate", "gpu.certify"),
     ("result",),
     ("files",),
-    ("on_gpu",),
+    ("on_gpu", "checkpoint"),
     ("api",),
     ("__init__",),
     ("papers",),
@@ -35,7 +35,7 @@ STAGES = (
 )
 # The certificate stands on its own: it would prove little if it called what it has to judge.
 FORBIDDEN = {"certificate": {"plan", "methods"}, "gpu.certify": {"plan", "methods"}}
-HEAVY = ("scipy", "pandas", "torch", "jax", "cupy", "cuda", "rich", "click", "matplotlib")
+HEAVY = ("scipy", "pandas", "torch", "jax", "cupy", "cuda", "rich", "click", "matplotlib", "PIL", "numexpr")
 
 RANK = {name: rank for rank, names in enumerate(STAGES) for name in names}
 

@@ -9,6 +9,7 @@
 #include <tuple>
 
 #include "common.hpp"
+#include "lapwing/file_rows.hpp"
 #include "lapwing/points.hpp"
 
 namespace lapwing::bindings {
@@ -48,8 +49,8 @@ Source point_costs(const std::vector<Term<T>>& terms) {
 
 // Calls supply(begin, end), which returns a matrix of these rows in the dtype of the costs; lapwing.costs.rows sees to that.
 template <class T>
-Source supplied_costs(Index rows, Index cols, std::size_t cache_bytes, nb::object supply) {
-    const auto copy_rows = [callable = nb::handle(supply), cols](Index begin, Index end, T* const* to) {
+typename RowsSource<T>::Supply copied_from(nb::handle callable, Index cols) {
+    return [callable, cols](Index begin, Index end, T* const* to) {
         const nb::gil_scoped_acquire gil;
         const auto block = nb::cast<nb::ndarray<nb::ro, const T, nb::ndim<2>, nb::device::cpu>>(callable(begin, end));
         if (block.shape(0) != static_cast<std::size_t>(end - begin) || block.shape(1) != static_cast<std::size_t>(cols))
@@ -63,10 +64,34 @@ Source supplied_costs(Index rows, Index cols, std::size_t cache_bytes, nb::objec
                 for (Index j = 0; j < cols; ++j) to[i][j] = from[j * block.stride(1)];
         }
     };
-    auto costs = std::make_shared<RowsSource<T>>(rows, cols, cache_bytes, copy_rows, [] { look_for_signals(); });
+}
+
+// Whatever `read` writes the rows with, `supply` is known to the garbage collector and stays as long as the source.
+template <class T>
+Source supplied(Index rows, Index cols, std::size_t cache_bytes, typename RowsSource<T>::Supply read,
+                nb::object supply) {
+    auto costs = std::make_shared<RowsSource<T>>(rows, cols, cache_bytes, std::move(read), [] { look_for_signals(); });
     auto counters = [costs] { return costs->counters(); };
     return {rows, cols, std::move(costs), std::move(counters), std::move(supply)};
 }
+
+template <class T>
+Source supplied_costs(Index rows, Index cols, std::size_t cache_bytes, nb::object supply) {
+    return supplied<T>(rows, cols, cache_bytes, copied_from<T>(supply, cols), supply);
+}
+
+#ifdef LAPWING_HAS_FILE_ROWS
+// Rows read from a file, without a lock on Python; by `supply`, which words the errors, where that fails.
+template <class T>
+Source file_costs(Index rows, Index cols, std::size_t cache_bytes, int file, std::int64_t position, std::int64_t stride,
+                  std::int64_t size, std::int64_t changed, nb::object supply) {
+    const FileRows<T> reader(file, position, stride, cols, size, changed);
+    const auto read = [reader, otherwise = copied_from<T>(supply, cols)](Index begin, Index end, T* const* to) {
+        if (!reader.read(begin, end, to)) otherwise(begin, end, to);
+    };
+    return supplied<T>(rows, cols, cache_bytes, read, supply);
+}
+#endif
 
 // A function may well refer to the source that calls it: the garbage collector has to see such cycles.
 int traverse(PyObject* self, visitproc visit, void* arg) {
@@ -151,6 +176,17 @@ void bind_costs(nanobind::module_& module) {
         module.def(name, make, "rows"_a, "cols"_a, "cache_bytes"_a, "supply"_a,
                    "Costs that a function supplies; see cpp/include/lapwing/rows.hpp for the contract.");
     };
+#ifdef LAPWING_HAS_FILE_ROWS
+    const auto def_file = [&module](const char* name, auto make) {
+        module.def(name, make, "rows"_a, "cols"_a, "cache_bytes"_a, "file"_a, "position"_a, "stride"_a, "size"_a,
+                   "changed"_a, "supply"_a,
+                   "The same from a file; see cpp/include/lapwing/file_rows.hpp for the contract.");
+    };
+    def_file("file_costs_float32", &file_costs<float>);
+    def_file("file_costs_float64", &file_costs<double>);
+    def_file("file_costs_int32", &file_costs<std::int32_t>);
+    def_file("file_costs_int64", &file_costs<std::int64_t>);
+#endif
     def_supplied("supplied_costs_float32", &supplied_costs<float>);
     def_supplied("supplied_costs_float64", &supplied_costs<double>);
     def_supplied("supplied_costs_int32", &supplied_costs<std::int32_t>);

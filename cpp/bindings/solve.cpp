@@ -72,10 +72,19 @@ struct Options {
     }
 };
 
+// Calls keep(u, v, row_to_col).
+template <class D>
+Keep<D> make_keep(const nb::object& callable) {
+    return [&callable](std::vector<D>&& u, std::vector<D>&& v, std::vector<Index>&& row_to_col) {
+        const nb::gil_scoped_acquire gil;
+        callable(to_numpy(std::move(u)), to_numpy(std::move(v)), indices_to_numpy(row_to_col));
+    };
+}
+
 template <class T>
 Solution<Dual<T>> dispatch(const std::string& method, const Options& options, const Problem<T>& problem,
-                           const Dual<T>* start_v, int threads, Control& control) {
-    if (method == "core") return solve_core(problem, start_v, threads, control);
+                           const Dual<T>* start_v, int threads, Control& control, const Keep<Dual<T>>& keep) {
+    if (method == "core") return solve_core(problem, start_v, threads, control, keep);
     if (method == "ssp") return solve_ssp(problem, options.ssp, threads, control);
     if (method == "auction") return solve_auction(problem, options.auction, control);
     if (problem.source != nullptr) throw std::invalid_argument("method " + method + " takes a matrix only");
@@ -90,16 +99,17 @@ Solution<Dual<T>> dispatch(const std::string& method, const Options& options, co
 template <class T>
 nb::dict solve_as(const std::string& method, const Options& options, Problem<T> problem,
                   const nb::object& unmatched_cost, const nb::object& start_v, int threads, double time_limit,
-                  const nb::object& hook) {
+                  const nb::object& hook, const nb::object& keep, double keep_every) {
     Vector<Dual<T>> unmatched_holder, start_holder;
     const auto rows = static_cast<std::size_t>(problem.cost.rows), cols = static_cast<std::size_t>(problem.cost.cols);
     problem.unmatched_cost = optional_vector(unmatched_cost, rows, unmatched_holder, "unmatched_cost");
     const Dual<T>* start = optional_vector(start_v, cols, start_holder, "start_v");
     Control control(time_limit, make_hook(hook), !hook.is_none());
+    if (!keep.is_none()) control.keep_every(keep_every);
     Solution<Dual<T>> solution;
     try {
         const nb::gil_scoped_release no_gil;
-        solution = dispatch(method, options, problem, start, threads, control);
+        solution = dispatch(method, options, problem, start, threads, control, make_keep<Dual<T>>(keep));
         if (solution.status == Status::time_limit) complete_greedily(problem, solution.row_to_col, control);
     } catch (const InvalidCost& invalid) {
         raise(invalid);
@@ -113,10 +123,11 @@ nb::dict solve_as(const std::string& method, const Options& options, Problem<T> 
 
 nb::dict solve(const std::string& method, const nb::dict& options, const nb::object& cost, bool maximize,
                const nb::object& unmatched_cost, const nb::object& start_v, int threads, double time_limit,
-               const nb::object& hook) {
+               const nb::object& hook, const nb::object& keep, double keep_every) {
     return with_costs(cost, [&]<class T>(const MatrixView<T>& matrix, const CostSource<T>* source) {
         const Problem<T> problem{matrix, maximize, nullptr, source};
-        return solve_as(method, Options(options), problem, unmatched_cost, start_v, threads, time_limit, hook);
+        return solve_as(method, Options(options), problem, unmatched_cost, start_v, threads, time_limit, hook, keep,
+                        keep_every);
     });
 }
 
@@ -145,6 +156,7 @@ void bind_solve(nanobind::module_& module) {
     using namespace nb::literals;
     module.def("solve", &lapwing::bindings::solve, "method"_a, "options"_a, "cost"_a, "maximize"_a,
                "unmatched_cost"_a.none(), "start_v"_a.none(), "threads"_a, "time_limit"_a, "hook"_a.none(),
+               "keep"_a.none() = nb::none(), "keep_every"_a = 0.0,
                "Solve one problem; see cpp/include/lapwing/methods.hpp for the contract.");
     module.def("check_range", &lapwing::bindings::range_excess, "cost"_a, "maximize"_a, "unmatched_cost"_a.none(),
                "threads"_a, "Whether all sums fit; see cpp/include/lapwing/range.hpp for the contract.");

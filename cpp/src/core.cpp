@@ -27,14 +27,7 @@ void finish_early(CoreState<T>& state, Solution<Dual<T>>& solution) {
 template <class T>
 void finish(CoreState<T>& state, Solution<Dual<T>>& solution) {
     using D = Dual<T>;
-    if (state.has_hub()) {
-        const D ceiling = state.highest_price();
-        for (D& v : state.v) v -= ceiling;
-        for (D& u : state.u) u += ceiling;
-    }
-    if constexpr (std::is_integral_v<D>)
-        if (state.problem.maximize)
-            for (D& u : state.u) u += 1;  // signed_cost
+    to_contract(state, state.u, state.v);
     if (solution.status == Status::optimal)
         for (Index i = 0; i < state.m; ++i) {
             const Index j = state.row_to_col[i];
@@ -43,7 +36,6 @@ void finish(CoreState<T>& state, Solution<Dual<T>>& solution) {
         }
     for (Index& j : state.row_to_col)
         if (j >= state.n) j = -1;
-    state.v.resize(state.n);
     solution.row_to_col = std::move(state.row_to_col);
     solution.u = std::move(state.u);
     solution.v = std::move(state.v);
@@ -51,7 +43,7 @@ void finish(CoreState<T>& state, Solution<Dual<T>>& solution) {
 
 template <class T>
 void count(const CoreState<T>& state, Statistics& statistics) {
-    statistics.values = state.seconds.values;
+    statistics.values = state.stages.values;
     statistics.set("dense_rows_read", static_cast<double>(state.scratch.dense_rows_read));
     statistics.set("start_levels", state.start_levels);
     statistics.set("phases", static_cast<double>(state.phases));
@@ -90,9 +82,12 @@ class Solver {
 template <class T>
 void Solver<T>::solve(CoreState<T>& state, const Dual<T>* start_v, Solution<Dual<T>>& solution) {
     double from = control_.seconds();
-    const auto lap = [&](const char* stage) {
+    long read = state.scratch.dense_rows_read;
+    const auto lap = [&](const std::string& stage) {
         const double now = control_.seconds();
-        state.seconds.add(stage, now - std::exchange(from, now));
+        const long rows = state.scratch.dense_rows_read;
+        state.stages.add(stage + "_seconds", now - std::exchange(from, now));
+        state.stages.add(stage + "_rows_read", static_cast<double>(rows - std::exchange(read, rows)));
     };
     state.progress.stage = "start";
     double error = StartTuning::kNone;
@@ -105,25 +100,26 @@ void Solver<T>::solve(CoreState<T>& state, const Dual<T>* start_v, Solution<Dual
     for (int attempt = 0;; ++attempt) {
         const bool again = attempt == 1 && state.has_hub() && !start_v;
         if (again) {  // prices may rise, so the lists are void
+            state.progress.stage = "start";
             state.release_all();
             std::fill(state.v.begin(), state.v.end(), Dual<T>{0});
             error = start(state);
         }
-        lap("start_seconds");
+        lap("start");
         const bool distinct = attempt == 0 && !start_v && (state.has_hub() || separable_);
         if (distinct)
             take_nearest(state);
         else if (attempt == 0 || again)
             list_rows(state, threads_);
-        lap("list_seconds");
+        lap("list");
         state.preview();
         if (distinct)
             auction(state, free_rows(state), Dual<T>{0}, PhaseTuning::kFinalBidsPerRow * state.m);
         else
-            auction_phases(state, error);
-        lap("auction_seconds");
+            auction_phases(state, error, attempt == 0 && start_v);
+        lap("auction");
         const bool done = search_paths(state, attempt < PhaseTuning::kAttempts, solution);
-        lap("search_seconds");
+        lap("search");
         if (done) break;
         error = PhaseTuning::kEscalation * std::max(error, PhaseTuning::kUnstructured);
     }
@@ -204,23 +200,31 @@ double Solver<T>::start_from_sample(CoreState<T>& state) {
 }  // namespace
 
 template <class T>
-Solution<Dual<T>> solve_core(const Problem<T>& problem, const Dual<T>* start_v, int threads, Control& control) {
+Solution<Dual<T>> solve_core(const Problem<T>& problem, const Dual<T>* start_v, int threads, Control& control,
+                             const Keep<Dual<T>>& keep) {
     require_range(problem, &control);
     if (problem.source != nullptr && !problem.source->has_parts()) control.look_at_every_poll();
     CoreState<T> state(problem, control);
-    Incumbent<T> incumbent;
+    Incumbent<T> incumbent(keep);
     if (control.wants_previews()) state.incumbent = &incumbent;
     Solution<Dual<T>> solution;
-    Solver<T>(control, threads).solve(state, start_v, solution);
+    try {
+        Solver<T>(control, threads).solve(state, start_v, solution);
+    } catch (...) {
+        if (control.keeps()) incumbent.keep_at_exit(state);
+        throw;
+    }
     if (solution.status == Status::time_limit) finish_early(state, solution);
     if (solution.status != Status::infeasible) finish(state, solution);
     count(state, solution.statistics);
     return solution;
 }
 
-template Solution<double> solve_core(const Problem<float>&, const double*, int, Control&);
-template Solution<double> solve_core(const Problem<double>&, const double*, int, Control&);
-template Solution<std::int64_t> solve_core(const Problem<std::int32_t>&, const std::int64_t*, int, Control&);
-template Solution<std::int64_t> solve_core(const Problem<std::int64_t>&, const std::int64_t*, int, Control&);
+template Solution<double> solve_core(const Problem<float>&, const double*, int, Control&, const Keep<double>&);
+template Solution<double> solve_core(const Problem<double>&, const double*, int, Control&, const Keep<double>&);
+template Solution<std::int64_t> solve_core(const Problem<std::int32_t>&, const std::int64_t*, int, Control&,
+                                           const Keep<std::int64_t>&);
+template Solution<std::int64_t> solve_core(const Problem<std::int64_t>&, const std::int64_t*, int, Control&,
+                                           const Keep<std::int64_t>&);
 
 }  // namespace lapwing

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from lapwing import costs, files, instances
+from lapwing import costs, files, images, instances
 from lapwing.api import certify, linear_sum_assignment, plan, solve, solve_batch
 from lapwing.certificate import Certificate
+from lapwing.checkpoint import Checkpoint
 from lapwing.errors import (
     ArgumentError,
     DtypeError,
@@ -13,6 +14,7 @@ from lapwing.errors import (
     InternalError,
     InvalidCostError,
     LapwingError,
+    MissingPackageError,
     RangeError,
 )
 from lapwing.options import Auction, Munkres, Ssp
@@ -25,12 +27,14 @@ __all__ = [
     "Auction",
     "BatchResult",
     "Certificate",
+    "Checkpoint",
     "DtypeError",
     "GpuError",
     "InfeasibleError",
     "InternalError",
     "InvalidCostError",
     "LapwingError",
+    "MissingPackageError",
     "Munkres",
     "Plan",
     "Progress",
@@ -40,6 +44,7 @@ __all__ = [
     "certify",
     "costs",
     "files",
+    "images",
     "instances",
     "linear_sum_assignment",
     "plan",

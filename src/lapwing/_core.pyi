@@ -27,6 +27,50 @@ def point_costs_float64(terms: list[_Term]) -> CostSource: ...
 
 _Supply = Callable[[int, int], NDArray[Any]]
 
+def file_costs_float32(
+    rows: int,
+    cols: int,
+    cache_bytes: int,
+    file: int,
+    position: int,
+    stride: int,
+    size: int,
+    changed: int,
+    supply: _Supply,
+) -> CostSource: ...
+def file_costs_float64(
+    rows: int,
+    cols: int,
+    cache_bytes: int,
+    file: int,
+    position: int,
+    stride: int,
+    size: int,
+    changed: int,
+    supply: _Supply,
+) -> CostSource: ...
+def file_costs_int32(
+    rows: int,
+    cols: int,
+    cache_bytes: int,
+    file: int,
+    position: int,
+    stride: int,
+    size: int,
+    changed: int,
+    supply: _Supply,
+) -> CostSource: ...
+def file_costs_int64(
+    rows: int,
+    cols: int,
+    cache_bytes: int,
+    file: int,
+    position: int,
+    stride: int,
+    size: int,
+    changed: int,
+    supply: _Supply,
+) -> CostSource: ...
 def supplied_costs_float32(rows: int, cols: int, cache_bytes: int, supply: _Supply) -> CostSource: ...
 def supplied_costs_float64(rows: int, cols: int, cache_bytes: int, supply: _Supply) -> CostSource: ...
 def supplied_costs_int32(rows: int, cols: int, cache_bytes: int, supply: _Supply) -> CostSource: ...
@@ -42,6 +86,8 @@ def solve(
     threads: int,
     time_limit: float,
     hook: Callable[[str, int, int, float], object] | None,
+    keep: Callable[[NDArray[Any], NDArray[Any], NDArray[np.int64]], object] | None = None,
+    keep_every: float = 0.0,
 ) -> dict[str, Any]: ...
 def check_range(
     cost: NDArray[Any] | CostSource, maximize: bool, unmatched_cost: NDArray[Any] | None, threads: int

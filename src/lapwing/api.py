@@ -14,6 +14,7 @@ import numpy as np
 
 from lapwing import _core, inputs, on_gpu
 from lapwing.certificate import Certificate, prove, require_matching, require_proof
+from lapwing.checkpoint import Checkpoint, Keeper, as_checkpoint
 from lapwing.costs.base import CostSource
 from lapwing.costs.dense import row_blocks
 from lapwing.costs.function import ON_GPU_ONLY, FunctionCost
@@ -54,6 +55,7 @@ def solve(
     certify: bool = True,
     device: str | None = None,
     memory_limit: int | str | None = None,
+    checkpoint: str | os.PathLike[str] | Checkpoint | None = None,
 ) -> Result:
     """Solve a linear assignment problem exactly, with a proof.
 
@@ -87,9 +89,15 @@ def solve(
         GPU's "auto" is "core". "auto" takes the first GPU for arrays on the host, if there is one and it pays.
         Costs of points, and of `costs.cuda_source`, are computed on the GPU.
     memory_limit : int or str, optional
-        Bytes, or like "8GB". An `np.memmap` that takes more is streamed on a CPU: rows are read from its file when they
-        are needed, and so much of them is kept. Default: half of the machine's memory. On a GPU the most that a solve
-        may take of its memory, all by default.
+        Bytes, or like "8GB", of costs that are held where they need not be. On a CPU, an `np.memmap` that takes more is
+        streamed: rows are read from its file when they are needed, and so much of them is kept; of the rows of a
+        callback or a formula no more are kept; and no costs are written out to a larger matrix. Default: for a memory
+        map half of the machine's memory, for the others what the source says. Lists and duals are extra: see `plan`.
+        On a GPU the most that a solve may take of its memory, all by default.
+    checkpoint : path or Checkpoint, optional
+        An .npz file to which duals and assignment are written every two minutes, or as `lapwing.Checkpoint` says, and
+        at the end, a time limit or an interruption. If it is there already, the solve goes on from its duals: so a run
+        that was stopped, in whatever way, is repeated with the same call. Solves on a CPU have it so far.
 
     Returns
     -------
@@ -113,18 +121,21 @@ def solve(
     watcher = inputs.check_progress(progress)
     gpu, why = _place(cost, device, method)
     if gpu:
+        if checkpoint is not None:
+            raise ArgumentError("checkpoint= is for solves on a CPU so far: leave it out, or pass device='cpu'")
         maximize = inputs.check_flag(maximize, "maximize")
         room = inputs.check_memory_limit(memory_limit)
         asked = on_gpu.asked_for(method)
         options = on_gpu.Options(maximize, unmatched_cost, start, certify, limit, watcher, why, room, *asked)
         return on_gpu.solve_on_gpu(cost, gpu, options)
     problem = inputs.make_problem(cost, maximize, unmatched_cost, memory_limit)
-    duals = _start(start, problem)
-    chosen = _plan(problem, method, threads, duals is not None, why)
+    keeper = None if checkpoint is None else Keeper(as_checkpoint(checkpoint), problem)
+    duals = _start(start if keeper is None or keeper.start is None else keeper.start, problem)
+    chosen = _plan(problem, method, threads, duals is not None or keeper is not None, why)
     if watcher is False:
-        return _solved(problem, chosen, duals, limit, None, certify)
-    with Reporter(watcher, problem.rows_to_match, problem.maximize) as reporter:
-        return _solved(problem, chosen, duals, limit, reporter.hook, certify)
+        return _solved(problem, chosen, duals, limit, None, certify, keeper)
+    with Reporter(watcher, problem.rows_to_match, problem.maximize, chosen.method == "core") as reporter:
+        return _solved(problem, chosen, duals, limit, reporter.hook, certify, keeper)
 
 
 def _place(cost: Any, device: str | None, method: str | MethodOptions) -> tuple[str, str]:
@@ -173,11 +184,21 @@ def _is_on_gpu(cost: Any) -> bool:
 
 
 def _solved(
-    problem: Problem, chosen: Plan, duals: Start | None, limit: float, hook: Hook | None, certify: bool
+    problem: Problem,
+    chosen: Plan,
+    duals: Start | None,
+    limit: float,
+    hook: Hook | None,
+    certify: bool,
+    keeper: Keeper | None,
 ) -> Result:
     counted = problem.cost.counters()
     began = time.perf_counter()
-    answer = run(problem, chosen, duals, limit, hook)
+    if keeper is None:
+        answer = run(problem, chosen, duals, limit, hook)
+    else:
+        answer = run(problem, chosen, duals, limit, hook, keeper.keep, keeper.interval)
+        keeper.keep(answer)
     solved = time.perf_counter()
     answer.statistics["solve_seconds"] = solved - began
     certificate = None

@@ -81,6 +81,10 @@ class GpuError(LapwingError, RuntimeError):
     """A GPU was asked for and cannot be used: no driver, no such device, no compiler, or hardware that is too old."""
 
 
+class MissingPackageError(LapwingError, ImportError):
+    """Something was asked for that needs a package which is not installed; the message says how to install it."""
+
+
 def infeasible(shape: tuple[int, int], transposed: bool, violators: IndexArray, reach: IndexArray) -> InfeasibleError:
     """The error for a Hall violator of a matrix, (m, n), or if `transposed` of its transpose.
 

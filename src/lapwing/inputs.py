@@ -41,7 +41,7 @@ def make_problem(
     maximize : bool
     unmatched_cost : None, scalar or (m,) array-like
     memory_limit : None, bytes, or like "8GB"
-        A memory map above it is streamed.
+        Of costs that are held in memory where they need not be; a memory map above it is streamed.
 
     Raises
     ------
@@ -53,6 +53,7 @@ def make_problem(
     if isinstance(cost, np.memmap) and cost.ndim == 2 and cost.nbytes > (physical_limit() if limit is None else limit):
         cost = streamed(cost, physical_limit() if limit is None else limit)
     if type(cost) is not np.ndarray and isinstance(cost, CostSource):
+        cost = cost if limit is None else cost.limited(limit)
         if unmatched_cost is not None:
             prices = prices_in_kind(unmatched_cost, cost.shape[0], maximize, cost.is_integer)
         problem = Problem(cost, maximize, prices)

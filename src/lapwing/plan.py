@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 
 from lapwing._core import DIRECT_MAX_ROWS, JV_OR_CORE_MAX_ROWS
 from lapwing.costs.base import Tier
-from lapwing.costs.sparse import DENSE_LIMIT_BYTES
 from lapwing.errors import ArgumentError
 from lapwing.options import MethodOptions
 from lapwing.problem import Form
@@ -156,7 +155,7 @@ def make_plan(
     threads : int or None
         None: as many of the `processors` as the problem keeps busy.
     warm_start : bool
-        Whether there are duals to start from.
+        Whether there are duals to start from, or to be kept for another start.
     processors : int
         Processors that this process may use.
     options : MethodOptions or None
@@ -179,7 +178,7 @@ def make_plan(
     traits = methods[fallback or method]
     if warm_start and not traits.warm_start:
         usable = " or ".join(repr(name) for name, other in methods.items() if other.warm_start)
-        raise ArgumentError(f"method {method!r} cannot use start=; use method={usable}, or leave start out")
+        raise ArgumentError(f"method {method!r} cannot use start= or checkpoint=; use method={usable}, or leave it out")
     reasons.append(f"{method}: {methods[method].summary}" + (f", {options}" if options else ""))
     written_out = 0
     if form.tier != "dense":
@@ -213,12 +212,15 @@ def _plan(form: Form, method: str, fallback: str | None, threads: int, memory: i
 def _choose(form: Form, warm_start: bool) -> tuple[str, str | None, str]:
     """Method, fallback and the reason, by the smaller side."""
     if warm_start:
-        return "core", None, "there are duals to start from"
+        return "core", None, "core can start from duals"
     if form.tier == "streamed":
         return "core", None, "core needs no matrix, which would be above the memory limit"
     size = min(form.shape)
-    if size <= JV_OR_CORE_MAX_ROWS and form.tier != "dense" and _matrix_bytes(form) > _WRITTEN_OUT_BYTES:
-        return "core", None, "core needs no matrix, which would be large"
+    if size <= JV_OR_CORE_MAX_ROWS and form.tier != "dense":
+        if _matrix_bytes(form) > form.matrix_limit:
+            return "core", None, "core needs no matrix, which would be above the memory limit"
+        if _matrix_bytes(form) > _WRITTEN_OUT_BYTES:
+            return "core", None, "core needs no matrix, which would be large"
     if size <= DIRECT_MAX_ROWS:
         why = f"at most {DIRECT_MAX_ROWS} rows or columns: full rows are scanned directly, lists would not pay"
         return "jv", None, why
@@ -241,7 +243,7 @@ def _written_out(form: Form, traits: MethodTraits) -> tuple[int, str]:
             return 0, f"the callback is asked for rows when they are needed, {kept}"
         return 0, f"the file is larger than the memory limit: rows are read when they are needed, {kept}"
     size = _matrix_bytes(form)
-    limit = form.held_bytes if form.tier == "streamed" else DENSE_LIMIT_BYTES
+    limit = form.matrix_limit
     if size > limit:
         raise ArgumentError(
             f"method {traits.name!r} reads a matrix, which takes {_readable_bytes(size)} for costs of shape "

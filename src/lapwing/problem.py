@@ -26,6 +26,8 @@ class Form(NamedTuple):
         Where the costs are.
     held_bytes : int
         What the source of the costs keeps in memory.
+    matrix_limit : int
+        Bytes that the costs may take as a matrix, if they are in none.
     """
 
     shape: tuple[int, int]
@@ -34,6 +36,7 @@ class Form(NamedTuple):
     rows_are_contiguous: bool
     tier: Tier
     held_bytes: int
+    matrix_limit: int
 
     @property
     def is_empty(self) -> bool:
@@ -71,7 +74,8 @@ class Problem:
     def form(self) -> Form:
         cost = self.cost
         priced = self.unmatched_cost is not None
-        return Form(cost.shape, cost.dtype, priced, cost.rows_are_contiguous, cost.tier, cost.held_bytes)
+        contiguous = cost.rows_are_contiguous
+        return Form(cost.shape, cost.dtype, priced, contiguous, cost.tier, cost.held_bytes, cost.matrix_limit)
 
     @property
     def shape(self) -> tuple[int, int]:

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from strategies import matrices
 
 import lapwing as lw
+from lapwing.costs.streamed import FileRows
 from support import assert_optimal
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "preadv"), reason="needs preadv")
@@ -158,3 +159,16 @@ def test_plan(tmp_path):
     with pytest.raises(lw.ArgumentError, match="'jv' reads a matrix, which takes 5.0 MiB"):
         lw.plan(matrix, memory_limit="1MB", method="jv")
     assert "float32, streamed" in str(plan) and "976.6 KiB of them are kept" in str(plan)
+
+
+def test_files_of_the_costs_own_dtype_are_read_without_python(tmp_path, monkeypatch):
+    cost = lw.instances.generate("geometric", 1200, 1).astype(np.float32)
+    asked = []
+    really = FileRows.__call__
+    monkeypatch.setattr(FileRows, "__call__", lambda self, *rows: asked.append(rows) or really(self, *rows))
+    for matrix in (mapped(tmp_path, cost), mapped(tmp_path, cost)[5:, 3:]):
+        result = lw.solve(matrix, memory_limit="2MB")
+        assert_optimal(result, np.asarray(matrix))
+        assert result.statistics["requests"] > 100 and not asked
+    assert_optimal(lw.solve(mapped(tmp_path, cost.astype(np.float16)), memory_limit=0), cost.astype(np.float16))
+    assert asked

@@ -5,6 +5,7 @@
 // at most every 50 ms.
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <functional>
@@ -64,6 +65,7 @@ class Control {
     bool look(const Progress& progress) {
         const auto now = Clock::now();
         expired_ = expired_ || now >= deadline_;
+        keep_is_due_ = keep_is_due_ || now >= next_keep_;
         if (hook_ && now >= next_hook_) {
             next_hook_ = now + kHookInterval;
             if (!hook_(progress)) throw Interrupted{};
@@ -71,7 +73,22 @@ class Control {
         return expired_ || calls_ > budget_;
     }
     // Whether a bound and an assignment are of use before the solve is done.
-    bool wants_previews() const { return watched_ || deadline_ < Clock::time_point::max() || budget_ < kNoBudget; }
+    bool wants_previews() const {
+        return watched_ || keeps() || deadline_ < Clock::time_point::max() || budget_ < kNoBudget;
+    }
+
+    // Asks the method to keep what it has, so that another solve can go on from it, every so many seconds.
+    void keep_every(double seconds) {
+        keep_interval_ = std::chrono::duration_cast<Clock::duration>(
+            std::chrono::duration<double>(std::min(std::max(seconds, 0.0), kForever)));
+        kept();
+    }
+    bool keeps() const { return next_keep_ < Clock::time_point::max(); }
+    bool keep_is_due() const { return keep_is_due_; }
+    void kept() {
+        keep_is_due_ = false;
+        next_keep_ = Clock::now() + keep_interval_;
+    }
 
     // A budget of so many more calls of poll(), for a method that another can take over from.
     void set_budget(std::uint64_t calls) { budget_ = calls_ + calls; }
@@ -83,10 +100,11 @@ class Control {
     static constexpr auto kHookInterval = std::chrono::milliseconds(50);
     Hook hook_;
     bool watched_;
-    Clock::time_point start_, next_hook_, deadline_;
+    Clock::time_point start_, next_hook_, deadline_, next_keep_ = Clock::time_point::max();
+    Clock::duration keep_interval_{};
     static constexpr std::uint64_t kNoBudget = std::numeric_limits<std::uint64_t>::max();
     std::uint64_t calls_ = 0, budget_ = kNoBudget, between_looks_ = 63;
-    bool expired_ = false;
+    bool expired_ = false, keep_is_due_ = false;
 };
 
 }  // namespace lapwing

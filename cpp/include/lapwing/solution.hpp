@@ -1,6 +1,7 @@
 // What every method answers: an assignment, duals that are feasible for the whole problem, and counters.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -43,5 +44,10 @@ struct Solution {
     std::vector<Index> hall_cols;
     Statistics statistics;
 };
+
+// What is called now and then with what a method has, for another solve to start from: duals as under time_limit, and an
+// assignment, -1 where a row has no column yet. May throw.
+template <class D>
+using Keep = std::function<void(std::vector<D>&& u, std::vector<D>&& v, std::vector<Index>&& row_to_col)>;
 
 }  // namespace lapwing

@@ -8,8 +8,10 @@ from lapwing.cli.bench import bench
 from lapwing.cli.failures import EXIT_CODES_HELP, LapwingGroup
 from lapwing.cli.generate import generate
 from lapwing.cli.info import info, version
+from lapwing.cli.match_images import match_images
 from lapwing.cli.papers import papers
 from lapwing.cli.plan import plan
+from lapwing.cli.resume import resume
 from lapwing.cli.solve import solve
 from lapwing.cli.warmup import warmup
 
@@ -24,5 +26,5 @@ def main() -> None:
     """Parse the command line; each command has its own file."""
 
 
-for _command in (solve, plan, generate, bench, papers, info, warmup):
+for _command in (solve, resume, plan, match_images, generate, bench, papers, info, warmup):
     main.add_command(_command)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import functools
+import json
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, fields
+from dataclasses import asdict, dataclass, fields, replace
+from pathlib import Path
 from typing import Any
 
 import click
@@ -53,6 +55,20 @@ class Request:
     device: str
     format: str | None
     memory_limit: float | None  # GiB
+
+    @property
+    def note(self) -> str:
+        """All of the request as a text, for a checkpoint; files by their full paths."""
+        targets = None if self.targets is None else str(Path(self.targets).resolve())
+        return json.dumps(asdict(replace(self, file=str(Path(self.file).resolve()), targets=targets)))
+
+    @classmethod
+    def of_note(cls, note: str) -> Request | None:
+        """The request of a checkpoint; None if it was not written by `lapwing solve`."""
+        try:
+            return cls(**json.loads(note))
+        except (ValueError, TypeError):
+            return None
 
     def read(self) -> Given:
         """The problem in the file, or of the points in two."""
@@ -146,6 +162,18 @@ _OPTIONS = (
     ),
 )
 
+_ANSWER_OPTIONS = (
+    click.option("--duals", is_flag=True, help="Give the duals u and v too, in --output and --json."),
+    click.option(
+        "--output", "-o", type=click.Path(dir_okay=False), help="Write the answer to a .npz, .json or .csv file."
+    ),
+    click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of text."),
+    click.option(
+        "--time-limit", type=click.FloatRange(min=0), metavar="SECONDS", help="Stop then, with the best so far."
+    ),
+    click.option("--progress", is_flag=True, help="Show the phases on standard error while solving."),
+)
+
 
 def problem_options(command: Callable[..., None]) -> Callable[..., None]:
     """Give a command, which takes a `Request` first, the file and the options above."""
@@ -157,3 +185,10 @@ def problem_options(command: Callable[..., None]) -> Callable[..., None]:
     for option in reversed(_OPTIONS):
         with_request = option(with_request)
     return with_request
+
+
+def answer_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command the options of what is done with an answer."""
+    for option in reversed(_ANSWER_OPTIONS):
+        command = option(command)
+    return command

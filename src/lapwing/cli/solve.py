@@ -9,8 +9,9 @@ from typing import Any
 import click
 
 import lapwing
+from lapwing.checkpoint import Checkpoint
 from lapwing.cli.failures import EXIT_CODES_HELP, ExitCode
-from lapwing.cli.options import Given, Request, problem_options
+from lapwing.cli.options import Given, Request, answer_options, problem_options
 from lapwing.cli.watch import watched
 from lapwing.files import write
 from lapwing.files.write import as_dict, writer_of
@@ -32,19 +33,33 @@ With --metric, FILE and TARGETS hold points, one a row, of the rows and of the c
 {EXIT_CODES_HELP}"""
 )
 @problem_options
-@click.option("--duals", is_flag=True, help="Give the duals u and v too, in --output and --json.")
-@click.option("--output", "-o", type=click.Path(dir_okay=False), help="Write the answer to a .npz, .json or .csv file.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of text.")
-@click.option("--time-limit", type=click.FloatRange(min=0), metavar="SECONDS", help="Stop then, with the best so far.")
-@click.option("--progress", is_flag=True, help="Show the phases on standard error while solving.")
-def solve(
+@answer_options
+@click.option(
+    "--checkpoint", type=click.Path(dir_okay=False), help="Write what there is to this .npz file, now and then."
+)
+@click.option(
+    "--checkpoint-interval",
+    type=click.FloatRange(min=0),
+    default=120.0,
+    show_default=True,
+    metavar="SECONDS",
+    help="From one checkpoint to the next.",
+)
+def solve(request: Request, checkpoint: str | None, checkpoint_interval: float, **wanted: Any) -> None:
+    kept = None if checkpoint is None else Checkpoint(checkpoint, checkpoint_interval, request.note)
+    answer(request, kept, **wanted)
+
+
+def answer(
     request: Request,
+    checkpoint: Checkpoint | None,
     duals: bool,
     output: str | None,
     as_json: bool,
     time_limit: float | None,
     progress: bool,
 ) -> None:
+    """Solve what was asked for, and give the answer as `answer_options` say."""
     if output is not None:
         writer_of(output)
     start = time.perf_counter()
@@ -53,7 +68,9 @@ def solve(
     described = _described(problem, read_seconds)
     try:
         with watched(progress) as watch:
-            result = lapwing.solve(problem.cost, **request.options, time_limit=time_limit, progress=watch)
+            result = lapwing.solve(
+                problem.cost, **request.options, time_limit=time_limit, progress=watch, checkpoint=checkpoint
+            )
     except lapwing.InfeasibleError as error:
         if as_json:
             proof = {"status": "infeasible", "hall_rows": error.rows.tolist(), "hall_cols": error.cols.tolist()}

@@ -26,13 +26,13 @@ def watched(wanted: bool) -> Iterator[bool | Callable[[Progress], object]]:
         TextColumn("{task.description}"),
         BarColumn(),
         MofNCompleteColumn(),
-        TextColumn("matched, {task.fields[bound]}"),
+        TextColumn("matched, {task.fields[bound]}{task.fields[remaining]}"),
         TimeElapsedColumn(),
         console=Console(stderr=True),
         transient=True,
     )
     with display:
-        task = display.add_task("start", total=None, bound="")
+        task = display.add_task("start", total=None, bound="", remaining="")
 
         def show(progress: Progress) -> None:
             display.update(
@@ -41,6 +41,7 @@ def watched(wanted: bool) -> Iterator[bool | Callable[[Progress], object]]:
                 completed=progress.matched,
                 total=progress.rows,
                 bound=progress.described_bound(),
+                remaining=progress.described_remaining(),
             )
 
         yield show

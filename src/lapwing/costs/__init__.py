@@ -5,6 +5,7 @@ Each function makes a *cost source*: `lapwing.solve`, `lapwing.plan` and `lapwin
 
 from __future__ import annotations
 
+from lapwing.costs.expression import ExpressionCost, expression
 from lapwing.costs.function import FunctionCost, cuda_source
 from lapwing.costs.points import (
     PointCost,
@@ -19,12 +20,14 @@ from lapwing.costs.points import (
 from lapwing.costs.rows import RowCost, rows
 
 __all__ = [
+    "ExpressionCost",
     "FunctionCost",
     "PointCost",
     "RowCost",
     "cosine",
     "cuda_source",
     "euclidean",
+    "expression",
     "haversine",
     "inner_product",
     "minkowski",

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Final, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,11 +14,14 @@ from lapwing.gpu.arrays import GpuArray
 
 CostArray = NDArray[Any]
 
+DENSE_LIMIT_BYTES: Final = 8 << 30  # of costs that are written out as a matrix, unless memory_limit= says otherwise
 MAX_LINES = np.iinfo(np.int32).max  # rows or columns
 
 # Where costs are: in a matrix in memory, computed whenever they are read, supplied by a callback row by row, or from a
 # file, likewise.
 Tier = Literal["dense", "computed", "rows", "streamed"]
+
+IDENTITY_BYTES = 1 << 30  # of a matrix that are hashed, at most
 
 _INT64: np.dtype[Any] = np.dtype(np.int64)
 _FLOAT64: np.dtype[Any] = np.dtype(np.float64)
@@ -92,6 +95,15 @@ class CostSource(ABC):
         """What computes it on a GPU, unless the GPU's own code knows how."""
         return None
 
+    @property
+    def matrix_limit(self) -> int:
+        """Bytes that these costs may take as a matrix, for a method that reads no source."""
+        return DENSE_LIMIT_BYTES
+
+    def limited(self, _limit: int) -> CostSource:
+        """The same costs, of which at most so many bytes are held in memory."""
+        return self
+
     @abstractmethod
     def compiled(self, transposed: bool) -> Any:
         """What `_core.solve` and `_core.certify` read: an array or a `_core.CostSource`."""
@@ -103,6 +115,12 @@ class CostSource(ABC):
     def counters(self) -> dict[str, float]:
         """What has been counted since the source was made: the difference goes into a result's statistics."""
         return {}
+
+    def identity(self) -> Iterator[bytes]:
+        """Bytes that tell these costs from others: a matrix, or of a large one rows at even distances."""
+        step = -(-self.nbytes // IDENTITY_BYTES) or 1
+        for i in range(0, self.shape[0], step):
+            yield self.read(slice(i, i + 1)).tobytes()
 
     @abstractmethod
     def picked(self, row_to_col: NDArray[np.int64]) -> CostArray:

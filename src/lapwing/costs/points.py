@@ -9,6 +9,7 @@ certificate proves is the problem that the docstrings below define.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, ClassVar
@@ -17,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lapwing import _core
-from lapwing.costs.base import MAX_LINES, CostArray, CostSource, Tier
+from lapwing.costs.base import DENSE_LIMIT_BYTES, MAX_LINES, CostArray, CostSource, Tier
 from lapwing.costs.sparse import EXACT_FLOAT64
 from lapwing.errors import ArgumentError, DtypeError, RangeError
 from lapwing.gpu.arrays import GpuArray, is_gpu_array, view_array
@@ -66,6 +67,11 @@ class PointCost(CostSource):
     tier: ClassVar[Tier] = "computed"
     terms: tuple[Term, ...]
     home: GpuArray | None = None
+    matrix_limit: int = DENSE_LIMIT_BYTES
+
+    def limited(self, limit: int) -> PointCost:
+        """The same costs, never written out to a matrix above the limit."""
+        return replace(self, matrix_limit=min(limit, self.matrix_limit))
 
     def __post_init__(self) -> None:
         largest = _ROOM * sum(abs(term.weight) * term.largest for term in self.terms)
@@ -85,7 +91,7 @@ class PointCost(CostSource):
         return f"<lapwing.costs.PointCost: {self.shape[0]} x {self.shape[1]} {self.dtype}, {names}>"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return PointCost, (self.terms,)  # at home on the host
+        return PointCost, (self.terms, None, self.matrix_limit)  # at home on the host
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -111,6 +117,13 @@ class PointCost(CostSource):
         """The costs of the matched pairs, in the order of their rows."""
         rows = np.flatnonzero(row_to_col >= 0)
         return self._forward.pairs(rows, row_to_col[rows])
+
+    def identity(self) -> Iterator[bytes]:
+        """The terms themselves."""
+        for term in self.terms:
+            yield repr((term.metric, term.power, term.weight, term.x.shape)).encode()
+            yield term.x.tobytes()
+            yield term.y.tobytes()
 
     @cached_property
     def _forward(self) -> _core.CostSource:
@@ -276,15 +289,14 @@ def weighted(*terms: Any) -> PointCost:
 
 def _points(given_x: Any, given_y: Any) -> tuple[CostArray, CostArray, GpuArray | None]:
     """Two sets of points of one dtype and dimension, copied to the host, and where they are at home."""
-    x, y = _as_points(given_x, "X"), _as_points(given_y, "Y")
+    x, y = as_points(given_x, "X"), as_points(given_y, "Y")
     if x.shape[1] != y.shape[1]:
         raise ArgumentError(f"X and Y must have the same number of dimensions, got shapes {x.shape} and {y.shape}")
-    small = all(points.dtype.name in _SMALL_FLOATS for points in (x, y))
-    dtype = np.dtype(np.float32 if small else np.float64)
-    return _frozen(x.astype(dtype)), _frozen(y.astype(dtype)), _home(given_x, given_y)
+    dtype = np.dtype(np.float32 if is_small(x) and is_small(y) else np.float64)
+    return frozen(x.astype(dtype)), frozen(y.astype(dtype)), home_of(given_x, given_y)
 
 
-def _home(given_x: Any, given_y: Any) -> GpuArray | None:
+def home_of(given_x: Any, given_y: Any) -> GpuArray | None:
     """Where points on a GPU are."""
     arrays = [view_array(given) for given in (given_x, given_y) if is_gpu_array(given)]
     if len({array.ordinal for array in arrays}) > 1:
@@ -292,7 +304,13 @@ def _home(given_x: Any, given_y: Any) -> GpuArray | None:
     return replace(arrays[0], owner=None, pointer=0) if arrays else None
 
 
-def _as_points(given: Any, name: str) -> CostArray:
+def is_small(points: CostArray) -> bool:
+    """Whether points are computed with in float32."""
+    return points.dtype.name in _SMALL_FLOATS
+
+
+def as_points(given: Any, name: str) -> CostArray:
+    """Finite points (k, d) of a real dtype, which is exact in float64."""
     if is_gpu_array(given):
         given = read_array(view_array(given))
     try:
@@ -319,7 +337,7 @@ def _as_points(given: Any, name: str) -> CostArray:
     return points
 
 
-def _frozen(points: CostArray) -> CostArray:
+def frozen(points: CostArray) -> CostArray:
     """In C order and read-only; `points` is nobody else's."""
     points = np.ascontiguousarray(points)
     points.flags.writeable = False
@@ -356,7 +374,7 @@ def _directions(points: CostArray, name: str) -> CostArray:
     length = np.sqrt(np.square(exact).sum(axis=1, keepdims=True))
     if not length.all():
         raise ArgumentError(f"{name}[{int(length.argmin())}] lies at the origin: it has no direction; leave it out")
-    return _frozen((exact / length).astype(points.dtype))
+    return frozen((exact / length).astype(points.dtype))
 
 
 def _on_sphere(points: CostArray, name: str) -> CostArray:
@@ -372,7 +390,7 @@ def _on_sphere(points: CostArray, name: str) -> CostArray:
         )
     across = np.cos(latitude)
     vectors = np.stack([across * np.cos(longitude), across * np.sin(longitude), np.sin(latitude)], axis=1)
-    return _frozen(vectors.astype(points.dtype))
+    return frozen(vectors.astype(points.dtype))
 
 
 def _as_weight(given: Any) -> float:
@@ -391,4 +409,4 @@ def _in_dtype(term: Term, dtype: np.dtype[Any]) -> Term:
         weight = float(dtype.type(term.weight))
     if term.x.dtype == dtype:
         return replace(term, weight=weight)
-    return replace(term, x=_frozen(term.x.astype(dtype)), y=_frozen(term.y.astype(dtype)), weight=weight)
+    return replace(term, x=frozen(term.x.astype(dtype)), y=frozen(term.y.astype(dtype)), weight=weight)

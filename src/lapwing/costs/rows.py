@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import Any, ClassVar
 
@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from lapwing import _core
-from lapwing.costs.base import MAX_LINES, CostArray, CostSource, Tier
+from lapwing.costs.base import DENSE_LIMIT_BYTES, MAX_LINES, CostArray, CostSource, Tier
 from lapwing.errors import ArgumentError, DtypeError
 
 _MAKERS = {
@@ -23,6 +23,7 @@ _MAKERS = {
 }
 _UNITS = {"": 1} | {f"{p}{b}": base ** (k + 1) for base, b in ((1000, "B"), (1024, "iB")) for k, p in enumerate("kMGT")}
 _BLOCK_BYTES = 8 << 20
+_IDENTITY_ROWS = 16
 
 Callback = Callable[[int, int], Any]
 
@@ -36,12 +37,19 @@ class RowCost(CostSource):
     given_shape: tuple[int, int]
     given_dtype: np.dtype[Any]
     cache_bytes: int
+    matrix_limit: int = DENSE_LIMIT_BYTES
+
+    def limited(self, limit: int) -> RowCost:
+        """The same costs, with a cache of their own if this one is too large."""
+        if limit >= max(self.held_bytes, min(self.matrix_limit, self.nbytes)):
+            return self
+        return replace(self, cache_bytes=min(limit, self.cache_bytes), matrix_limit=min(limit, self.matrix_limit))
 
     def __repr__(self) -> str:
         return f"<lapwing.costs.RowCost: {self.shape[0]} x {self.shape[1]} {self.dtype} from {self.callback!r}>"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), (self.callback, self.given_shape, self.given_dtype, self.cache_bytes)
+        return type(self), (self.callback, self.given_shape, self.given_dtype, self.cache_bytes, self.matrix_limit)
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -85,14 +93,22 @@ class RowCost(CostSource):
             costs[part][rows] = self.read(part)[rows, row_to_col[part][rows]]
         return costs[matched]
 
+    def identity(self) -> Iterator[bytes]:
+        """A few rows: each may be dear."""
+        for i in range(0, self.shape[0], max(1, self.shape[0] // _IDENTITY_ROWS)):
+            yield self.read(slice(i, i + 1)).tobytes()
+
     def counters(self) -> dict[str, float]:
         """Rows found in the cache and not, and calls of the callback."""
         return {} if 0 in self.shape else self._source.counters()
 
     @cached_property
     def _source(self) -> _core.CostSource:
-        supply = partial(_supplied, self.callback, self.shape[1], self.dtype)
-        return _MAKERS[self.dtype](*self.shape, self.cache_bytes, supply)
+        return _MAKERS[self.dtype](*self.shape, self.cache_bytes, self._supply)
+
+    @property
+    def _supply(self) -> Callback:
+        return partial(_supplied, self.callback, self.shape[1], self.dtype)
 
 
 def rows(

@@ -11,11 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from lapwing.costs.base import CostArray
+from lapwing.costs.base import DENSE_LIMIT_BYTES, CostArray
 from lapwing.costs.dense import row_blocks
 from lapwing.errors import ArgumentError, RangeError
 
-DENSE_LIMIT_BYTES = 8 << 30
 EXACT_FLOAT64 = 1 << 53  # integers up to here are float64 numbers
 
 

@@ -10,12 +10,14 @@ from __future__ import annotations
 import mmap
 import os
 import weakref
+from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
+from lapwing import _core
 from lapwing.costs.base import MAX_LINES, CostArray, Tier
 from lapwing.costs.dtypes import core_dtype
 from lapwing.costs.rows import RowCost
@@ -30,6 +32,16 @@ class StreamedCost(RowCost):
     """(m, n) costs of a file, read row by row; made by `streamed`."""
 
     tier: ClassVar[Tier] = "streamed"
+
+    @cached_property
+    def _source(self) -> _core.CostSource:
+        """Read by the core itself, without Python, where the file holds the costs as they are computed with."""
+        reader = self.callback
+        if not isinstance(reader, FileRows) or reader.stored != self.dtype or not hasattr(_core, "file_costs_float32"):
+            return super()._source
+        make = getattr(_core, f"file_costs_{self.dtype}")
+        source: _core.CostSource = make(*self.shape, self.cache_bytes, *reader.place, self._supply)
+        return source
 
 
 class FileRows:
@@ -55,18 +67,23 @@ class FileRows:
         self._file = os.open(path, os.O_RDONLY)
         weakref.finalize(self, os.close, self._file)
         self._path, self._position, self._stride = path, position, stride
-        self._stored, self._dtype = stored, dtype
+        self.stored, self._dtype = stored, dtype
         self._row_bytes = cols * stored.itemsize
         self._version = self._stamp()
 
     def __repr__(self) -> str:
         return f"{self._path}"
 
+    @property
+    def place(self) -> tuple[int, int, int, int, int]:
+        """What the core needs to read rows itself: file, position, stride, and the file's size and time of change."""
+        return self._file, self._position, self._stride, *self._version
+
     def __call__(self, begin: int, end: int) -> CostArray:
         """Rows begin to end - 1."""
         if (end - begin > 1 or self._row_bytes >= _LARGE_ROW_BYTES) and self._stamp() != self._version:
             raise ArgumentError(f"{self._path} was changed while its costs were being read; solve it again")
-        rows = self.bytes(begin, end).view(self._stored)
+        rows = self.bytes(begin, end).view(self.stored)
         return rows if rows.dtype == self._dtype else rows.astype(self._dtype)
 
     def bytes(self, begin: int, end: int) -> NDArray[np.uint8]:
@@ -122,7 +139,7 @@ def streamed(matrix: np.memmap[Any, Any], limit: int) -> StreamedCost:
             "most as many rows as columns, save it in C order, or raise memory_limit="
         )
     source: Any = _rows_of_file(matrix, dtype) or _RowsOfMap(matrix, dtype)
-    return StreamedCost(source, (matrix.shape[0], matrix.shape[1]), dtype, limit)
+    return StreamedCost(source, (matrix.shape[0], matrix.shape[1]), dtype, limit, limit)
 
 
 def physical_limit() -> int:

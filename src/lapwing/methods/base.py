@@ -23,6 +23,7 @@ from lapwing.plan import MethodTraits, Plan
 from lapwing.problem import Problem
 
 Start = tuple[NDArray[Any], NDArray[Any]]  # u (m,), v (n,), in the user's orientation and sense
+Keep = Callable[["Answer"], None]  # given what a method has, now and then
 Hook = Callable[..., object]  # stage, phase, matched rows, bound, best objective; of the problem as minimised
 
 
@@ -46,8 +47,17 @@ class Method:
 
     traits: MethodTraits
 
-    def solve(self, problem: Problem, plan: Plan, start: Start | None, time_limit: float, hook: Hook | None) -> Answer:
-        """Solve a problem that is not empty.
+    def solve(
+        self,
+        problem: Problem,
+        plan: Plan,
+        start: Start | None,
+        time_limit: float,
+        hook: Hook | None,
+        keep: Keep | None = None,
+        keep_every: float = 0.0,
+    ) -> Answer:
+        """Solve a problem that is not empty; `keep`, if the method can, is called every so many seconds.
 
         Raises
         ------
@@ -61,7 +71,10 @@ class Method:
         try:
             name = f"{plan.method} or {plan.fallback}" if plan.fallback else plan.method
             options = plan.options.compiled() if plan.options else {}
-            raw = _core.solve(name, options, cost, problem.maximize, prices, start_v, plan.threads, time_limit, hook)
+            kept = None if keep is None else _kept(problem, plan, keep)
+            raw = _core.solve(
+                name, options, cost, problem.maximize, prices, start_v, plan.threads, time_limit, hook, kept, keep_every
+            )
         except _core.InvalidCost as error:
             row, col = error.args
             raise invalid_cost(problem, *((col, row) if plan.transposed else (row, col))) from None
@@ -137,6 +150,16 @@ def _row(cost: Any, row: int) -> NDArray[Any]:
     """A row of what the core reads."""
     values: NDArray[Any] = cost[row] if isinstance(cost, np.ndarray) else cost.read(row, row + 1)
     return values
+
+
+def _kept(problem: Problem, plan: Plan, keep: Keep) -> Callable[..., None]:
+    """What the core calls: `keep` with an answer that is none yet."""
+
+    def kept(u: NDArray[Any], v: NDArray[Any], row_to_col: NDArray[np.int64]) -> None:
+        raw = {"status": "running", "u": u, "v": v, "row_to_col": row_to_col, "statistics": {}}
+        keep(_answer(problem, plan, raw))
+
+    return kept
 
 
 def _answer(problem: Problem, plan: Plan, raw: dict[str, Any]) -> Answer:

@@ -20,6 +20,7 @@ std::vector<Index> auction(CoreState<T>& state, const std::vector<Index>& free, 
     std::vector<Index> left;
     long bids = 0;
     for (const Index first : free) {
+        state.keep_if_due();
         Index i = first;
         while (i >= 0) {
             if (bids++ >= bid_limit || state.control.poll(state.progress)) {

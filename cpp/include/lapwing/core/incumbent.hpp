@@ -1,8 +1,11 @@
-// What an interrupted solve can answer: the cheapest complete assignment and the highest lower bound seen between stages.
+// What an interrupted solve can answer, and what is kept of a long one: the cheapest complete assignment and the highest
+// lower bound seen between stages.
 //
 // Whatever v is, the rows' minima as u make the duals feasible, and a list bounds its row's minimum. So a look costs O(m k),
 // about as much as one bid a row, and reads no costs but those of a complete assignment.
 #pragma once
+
+#include <string_view>
 
 #include "lapwing/core/state.hpp"
 #include "lapwing/methods.hpp"
@@ -21,10 +24,26 @@ double dual_objective(const CoreState<T>& state, const std::vector<Dual<T>>& u) 
     return sum;
 }
 
+// Duals from the state's conventions to those of solution.hpp.
+template <class T>
+void to_contract(const CoreState<T>& state, std::vector<Dual<T>>& u, std::vector<Dual<T>>& v) {
+    if (state.has_hub()) {
+        const Dual<T> ceiling = *std::max_element(v.begin(), v.end());
+        for (auto& x : v) x -= ceiling;
+        for (auto& x : u) x += ceiling;
+    }
+    if constexpr (std::is_integral_v<T>)
+        if (state.problem.maximize)
+            for (auto& x : u) x += 1;  // signed_cost
+    v.resize(state.n);
+}
+
 template <class T>
 class Incumbent {
   public:
     using D = Dual<T>;
+
+    explicit Incumbent(const Keep<D>& keep) : keep_(keep) {}
 
     // Reports what it sees as progress; returns the bound under the state's own v.
     double look(CoreState<T>& state) {
@@ -44,6 +63,18 @@ class Incumbent {
         return bound;
     }
 
+    // Hands over the best duals, those of today's prices included, and the best assignment: the last one, if none is
+    // complete.
+    void keep(CoreState<T>& state) {
+        look(state);
+        hand_over(state);
+    }
+    // The same, wherever an exception has come from.
+    void keep_at_exit(CoreState<T>& state) {
+        const std::string_view stage = state.progress.stage;
+        if (stage == "auction" || stage == "search") look(state);  // else lists are void
+        if (!v_.empty()) hand_over(state);
+    }
     // At the time limit, with row minima as the state's u: gives the state what is best of its own and this.
     void settle(CoreState<T>& state) {
         if (bound_ > dual_objective(state, state.u)) {
@@ -59,6 +90,15 @@ class Incumbent {
     }
 
   private:
+    void hand_over(CoreState<T>& state) {
+        auto u = u_, v = v_;
+        to_contract(state, u, v);
+        auto row_to_col = row_to_col_.empty() ? state.row_to_col : row_to_col_;
+        for (Index& j : row_to_col)
+            if (j >= state.n) j = -1;
+        keep_(std::move(u), std::move(v), std::move(row_to_col));
+        state.control.kept();
+    }
     // As minimised, of row i in this column, in its exit, or left free.
     static D cost_of(const CoreState<T>& state, Index i, Index j) {
         if (j >= 0 && j < state.n) return state.cost(i, j);
@@ -77,6 +117,7 @@ class Incumbent {
         state.progress.objective = static_cast<double>(objective);
     }
 
+    const Keep<D>& keep_;
     double bound_ = -std::numeric_limits<double>::infinity();
     std::vector<D> u_, v_;
     D objective_ = kInfinity<D>;

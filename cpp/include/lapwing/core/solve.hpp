@@ -30,6 +30,8 @@ struct PhaseTuning {
     static constexpr double kManyFree =
         1.0 / 16;                              // share of free rows: fewer after a trial, and no phase is needed; more
                                                // at the limit of bids, and epsilon was too small
+    static constexpr double kFarOff = 0.4;     // share of free rows after a trial above which prices that a caller
+                                               // gave are taken for those of a sample: 0.2 or 0.6 are seen
     static constexpr double kEscalation = 8;   // of an epsilon that was too small ...
     static constexpr double kMost = 64;        // ... up to this times the first
     static constexpr long kSearchReads = 3;    // budget of the searches, a row: dense rows read ...
@@ -115,8 +117,9 @@ std::vector<Index> free_rows(const CoreState<T>& state) {
 }
 
 // The phases, from all rows free. `error`: the error to expect in a row's price, in list widths; 0 where nothing is known.
+// For `given` prices a trial tells.
 template <class T>
-void auction_phases(CoreState<T>& state, double error) {
+void auction_phases(CoreState<T>& state, double error, bool given = false) {
     using D = Dual<T>;
     std::vector<Index> everyone(state.m);
     std::iota(everyone.begin(), everyone.end(), 0);
@@ -131,7 +134,9 @@ void auction_phases(CoreState<T>& state, double error) {
     };
     state.progress.stage = "auction";
     const double width = list_width(state);
-    if (error > 0 && phase(D{0}, 1) < PhaseTuning::kManyFree) return;
+    const double left = error > 0 ? phase(D{0}, 1) : 1;
+    if (left < PhaseTuning::kManyFree) return;
+    if (given && left > PhaseTuning::kFarOff) error = StartTuning::kError;
     const double first = error > 0 ? PhaseTuning::kFirst * error : PhaseTuning::kUnstructured;
     const double last = error > 0 ? PhaseTuning::kLast : first;
     const double highest = static_cast<double>(cost_spread(state)) / 2;
@@ -183,6 +188,7 @@ bool search_paths(CoreState<T>& state, bool limited, Solution<Dual<T>>& solution
                 bound += static_cast<double>(search.length());
                 state.progress.bound = std::max(state.progress.bound, bound);
                 assert_invariants(state);
+                state.keep_if_due();
                 break;
             case SearchOutcome::expired: solution.status = Status::time_limit; return true;
             case SearchOutcome::infeasible:

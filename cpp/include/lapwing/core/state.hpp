@@ -41,7 +41,7 @@ struct CoreState {
     D ceiling = 0;  // max of v; only meaningful with virtual rows
     long bids = 0, rows_scanned = 0, paths = 0, phases = 0;
     int start_levels = 0;  // sampled levels that v comes from; 1 for prices from regret
-    Statistics seconds;    // of each stage
+    Statistics stages;     // seconds and dense rows read of each
 
     bool has_hub() const { return columns > m; }
     Index spare() const { return columns - m; }
@@ -69,6 +69,10 @@ struct CoreState {
     }
     // Between two stages; the bound under today's v.
     double preview() { return incumbent != nullptr ? incumbent->look(*this) : progress.bound; }
+    // Between two bids or two searches, while lists are in use.
+    void keep_if_due() {
+        if (incumbent != nullptr && control.keep_is_due()) incumbent->keep(*this);
+    }
     void refresh(Index i) { lists.refresh(i, v.data(), scratch); }
     void release_all() {
         std::fill(row_to_col.begin(), row_to_col.end(), -1);

@@ -1,0 +1,42 @@
+"""``lapwing resume CHECKPOINT``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from lapwing.checkpoint import Checkpoint, read_checkpoint
+from lapwing.cli.failures import EXIT_CODES_HELP
+from lapwing.cli.options import Request, answer_options
+from lapwing.cli.solve import answer
+from lapwing.errors import ArgumentError
+
+
+@click.command(
+    help=f"""Go on with a solve that was stopped, from the checkpoint that it wrote.
+
+The files and options are those of `lapwing solve --checkpoint CHECKPOINT`; files that have changed since are refused.
+Checkpoints are written on, to the same file.
+
+{EXIT_CODES_HELP}"""
+)
+@click.argument("checkpoint", type=click.Path(dir_okay=False))
+@answer_options
+@click.option(
+    "--checkpoint-interval",
+    type=click.FloatRange(min=0),
+    default=120.0,
+    show_default=True,
+    metavar="SECONDS",
+    help="From one checkpoint to the next.",
+)
+def resume(checkpoint: str, checkpoint_interval: float, **wanted: Any) -> None:
+    note = read_checkpoint(checkpoint).about["note"]
+    request = Request.of_note(note)
+    if request is None:
+        raise ArgumentError(
+            f"{checkpoint} was not written by `lapwing solve`, and does not say where its costs are; go on with it in "
+            "Python, by lapwing.solve(cost, checkpoint=...)"
+        )
+    answer(request, Checkpoint(checkpoint, checkpoint_interval, note), **wanted)
