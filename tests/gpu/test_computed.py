@@ -123,6 +123,16 @@ def test_nothing(shape):
     assert found.objective == 0 and found.row_to_col.tolist() == [-1] * shape[0]
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_formulas_have_the_bits_of_the_cpu(dtype):
+    pytest.importorskip("numexpr")
+    x, y = points((40, 50), dtype=dtype)
+    text = "where(x0 > y0 + c, inf, (x0-y0)**2 + w*abs(x1-y1)) / sqrt(2)"
+    source = lw.costs.expression(text, x, y, w=0.3, c=0.6)
+    assert_as_a_matrix(source, source.read(slice(0, 40)), maximize=False)
+    assert lw.plan(source, device="cuda").device == "cuda:0"
+
+
 def test_samples(monkeypatch):
     """With thresholds so low that small problems take all steps of large ones, and parts of passes in turn."""
     monkeypatch.setattr(core_start, "_LEAST_ROWS", 20)

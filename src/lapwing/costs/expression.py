@@ -19,10 +19,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lapwing import _core
-from lapwing.costs.base import DENSE_LIMIT_BYTES, CostArray, CostSource, Tier
+from lapwing.costs.base import DENSE_LIMIT_BYTES, CostArray, CostSource, CudaFunction, Tier
+from lapwing.costs.expression_cuda import device_function
 from lapwing.costs.expression_tree import Coordinate, Node, Number, Operation, Scalar, is_reserved, parse
-from lapwing.costs.points import as_points, frozen, is_small
+from lapwing.costs.points import as_points, frozen, home_of, is_small
 from lapwing.errors import ArgumentError, DtypeError, MissingPackageError
+from lapwing.gpu.arrays import GpuArray
 
 _CACHE_BYTES = 128 << 20  # rows are read some ten times on structured costs, and copied ten times faster than computed
 _BLOCK_BYTES = 1 << 20
@@ -51,6 +53,7 @@ class ExpressionCost(CostSource):
     scalars: Mapping[str, float]
     cache_bytes: int = _CACHE_BYTES
     matrix_limit: int = DENSE_LIMIT_BYTES
+    home: GpuArray | None = None
 
     def limited(self, limit: int) -> ExpressionCost:
         """The same costs, with fewer rows kept."""
@@ -73,6 +76,10 @@ class ExpressionCost(CostSource):
     @property
     def held_bytes(self) -> int:
         return min(self.cache_bytes, self.nbytes)
+
+    @property
+    def cuda_function(self) -> CudaFunction:
+        return device_function(self.tree, self.x, self.y, self.scalars)
 
     @cached_property
     def tree(self) -> Node:
@@ -147,8 +154,8 @@ def expression(text: str, x: Any, y: Any, **scalars: Any) -> ExpressionCost:
         arcsin, arccos, arctan, arctan2, sinh, cosh, tanh, floor, ceil, min, max. docs/costs.md has the whole language.
         Python never evaluates the text.
     x, y : (m, d) and (n, e) real, finite
-        The points of the rows and of the columns, copied. All arithmetic is float32 if both are float16 or float32,
-        else float64, each operation rounded to it.
+        The points of the rows and of the columns, copied; if they are on a GPU, costs are computed there. All
+        arithmetic is float32 if both are float16 or float32, else float64, each operation rounded to it.
     **scalars : float
         Finite numbers, to be used by their names.
 
@@ -178,6 +185,7 @@ def expression(text: str, x: Any, y: Any, **scalars: Any) -> ExpressionCost:
         frozen(points_x.astype(dtype)),
         frozen(points_y.astype(dtype)),
         {name: _as_scalar(name, value, dtype) for name, value in scalars.items()},
+        home=home_of(x, y),
     )
     unused = set(scalars) - _names(made.tree)
     if unused:

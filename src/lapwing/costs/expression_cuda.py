@@ -8,10 +8,11 @@ apart.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from lapwing.costs.base import CostArray, CudaFunction
 from lapwing.costs.expression_tree import Coordinate, Node, Number, Operation, Scalar
 
 _OPERATORS = {
@@ -90,3 +91,32 @@ def to_cuda(tree: Node, dtype: np.dtype[np.float32] | np.dtype[np.float64], scal
         f"template <class X, class Y, class S>\n__device__ inline {number} {name}(const X& x, const Y& y, const S& s)"
     )
     return "\n".join([f"{head} {{", *lines, f"    return {result};", "}", ""])
+
+
+def device_function(tree: Node, x: CostArray, y: CostArray, scalars: Mapping[str, float]) -> CudaFunction:
+    """What computes the tree's costs on a GPU: one coordinate after the other, so that neighbours load neighbours.
+
+    Parameters
+    ----------
+    tree : Node
+    x, y : (m, d) and (n, e), both float32 or both float64
+    scalars : name -> value, of the tree's
+    """
+    number = "float" if x.dtype == np.float32 else "double"
+
+    def coordinates(side: str, points: CostArray, place: str) -> str:
+        loads = (f"__ldg(in.{side} + {k} * in.{side}_count + {place})" for k in range(points.shape[1]))
+        return f"const {number} {side}[] = {{{', '.join(loads) or '0'}}};"
+
+    values = ", ".join(f"static_cast<{number}>(in.scalar_{name})" for name in scalars) or "0"
+    text = f"""{to_cuda(tree, x.dtype, tuple(scalars), "pair")}
+__device__ {number} cost(const Arrays& in, long long i, long long j) {{
+    {coordinates("x", x, "i")}
+    {coordinates("y", y, "j")}
+    const {number} s[] = {{{values}}};
+    return pair(x, y, s);
+}}
+"""
+    arrays: dict[str, int | float | CostArray] = {"x": np.ascontiguousarray(x.T), "y": np.ascontiguousarray(y.T)}
+    arrays |= {"x_count": len(x), "y_count": len(y)}
+    return CudaFunction(text, arrays | {f"scalar_{name}": float(value) for name, value in scalars.items()})
