@@ -48,8 +48,8 @@ format: $(VENV)/with-dev  ## rewrite Python and C++ in the project's format
 	find cpp \( -name '*.hpp' -o -name '*.cpp' \) -print0 | xargs -0 $(BIN)/clang-format -i
 
 .PHONY: cpp-test
-cpp-test: $(VENV)/tools  ## the C++ tests, optimised and under AddressSanitizer and UndefinedBehaviorSanitizer
-	$(call cpp_test,build/cpp-release,-DCMAKE_BUILD_TYPE=Release)
+cpp-test: $(VENV)/with-test  ## the C++ tests, of the library as it is installed, and under AddressSanitizer and UndefinedBehaviorSanitizer
+	$(call cpp_test,build/cpp-release,-DCMAKE_BUILD_TYPE=Release -DLAPWING_LIBRARY=$$(ls -t $$PWD/build/cp*/liblapwing_cpp.a | head -1))
 	$(call cpp_test,build/cpp-sanitized,-DCMAKE_BUILD_TYPE=RelWithDebInfo -DLAPWING_SANITIZE=ON)
 
 define cpp_test

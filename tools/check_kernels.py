@@ -60,7 +60,7 @@ Build = tuple[Program, Variant, int]
 
 
 def sampled(work: list[Build]) -> list[Build]:
-    """All variants for one architecture, and for each other one two, which change from one to the next.
+    """All variants for one architecture, and for each other one a single one, another each time.
 
     Of the examples of programs for any text, which take long: few, each for one architecture. Of a program that is
     thinly sampled one variant, for the first architecture.
@@ -77,8 +77,7 @@ def sampled(work: list[Build]) -> list[Build]:
             if architecture == _SAMPLED_WHOLLY and mine == 0:
                 kept.append((program, variant, architecture))
             continue
-        others = {turn % len(variants), (turn + len(variants) // 2) % len(variants)}
-        if architecture == _SAMPLED_WHOLLY or mine in others:
+        if architecture == _SAMPLED_WHOLLY or mine == 2 * turn % len(variants):
             kept.append((program, variant, architecture))
     return kept
 
