@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # All that wants an NVIDIA GPU, which continuous integration has not: the tests, compute-sanitizer, the benchmarks.
 #
-#     tools/check_gpu.sh FOLDER [compile tests sanitizers single batches growth crossover sources]
+#     tools/check_gpu.sh FOLDER [compile tests sanitizers single batches growth crossover sources papers]
 #
 # Without names, every step in this order. Each leaves a log, and benchmarks their results, in FOLDER; a line says how it
 # ended and how long it took. Uses the Lapwing that $PYTHON (python3) imports, with $JOBS (4) processes side by side where
@@ -53,9 +53,10 @@ run_single() { "$python" -m benchmarks.gpu_single --output "$folder/gpu_single.j
 run_batches() { "$python" -m benchmarks.gpu_batches --output "$folder/gpu_batches.json"; }
 run_growth() { "$python" -m benchmarks.gpu_growth --output "$folder/gpu_growth.json" --picture "$folder/gpu_growth.png"; }
 run_crossover() { "$python" -m benchmarks.gpu_crossover --output "$folder/gpu_crossover.json"; }
+run_papers() { "$python" -m benchmarks.gpu_papers --output "$folder/gpu_papers.json"; }
 run_sources() { "$python" -m benchmarks.gpu_sources --output "$folder/gpu_sources.json"; }
 
-for name in "${@:-compile}" $([ $# = 0 ] && echo tests sanitizers single batches growth crossover sources); do
+for name in "${@:-compile}" $([ $# = 0 ] && echo tests sanitizers single batches growth crossover sources papers); do
     step "$name" "run_$name"
 done
 exit $((failures > 0))

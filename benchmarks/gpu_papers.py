@@ -1,0 +1,79 @@
+"""How long do the papers' methods take on a GPU, and what does each stage of `munkres` bring?
+
+    python -m benchmarks.gpu_papers [--tables methods stages] [--size 8192] [--output results.json]
+
+Costs are in the GPU's memory already; minimum of several solves after one to warm up, without the certificate, which
+is made once more for each: every answer must be proven, and its objective that of `core`.
+
+- methods: each method and `core`, integers (int32) of the range of the reports, float32 for the others, with their
+  counts. Published codes on the same instances and GPU: int:1, int:10, int:100 at 8192 take HyLAC's classical 42.5, 163
+  and 1008 ms; int:10 RAFT's Date and Nagi 795; uniform, geometric, disjoint at 8000 Algorithm 1015's code 1585, 3708
+  and 5872.
+- stages: `munkres` with no stage, each alone, each left out, and all, at half the size and a range of 1000 n.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from pathlib import Path
+from typing import Any
+
+import lapwing as lw
+from benchmarks.gpu_instances import make
+from benchmarks.harness import RESULTS, Report
+from lapwing.gpu.papers import PAPERS, STAGES
+
+INTEGERS = ("int:1", "int:10", "int:100")
+FLOATS = ("uniform", "geometric", "disjoint")
+
+
+def main() -> None:
+    """Time the tables; print a line for each solve."""
+    import torch
+
+    parser = argparse.ArgumentParser(description="Times of the papers' methods on a GPU.")
+    parser.add_argument("--tables", nargs="+", default=["methods", "stages"], choices=["methods", "stages"])
+    parser.add_argument("--size", type=int, default=8192, help="of integers; floats have 8000 rows for 8192")
+    parser.add_argument("--solves", type=int, default=3)
+    parser.add_argument("--output", type=Path, default=RESULTS / "gpu_papers.json")
+    options = parser.parse_args()
+    report = Report(options.output, "milliseconds of lapwing.solve by the papers' methods; costs on the GPU")
+    report.write(gpu=torch.cuda.get_device_name())
+    if "methods" in options.tables:
+        for cls in (*INTEGERS, *FLOATS):
+            whole = cls in INTEGERS
+            n = options.size if whole else options.size * 8000 // 8192
+            cost = make(torch, cls, n, 1, "int32" if whole else "float32")
+            objective = time_one(torch, report, cost, cls, "core", options.solves)
+            for method in PAPERS:
+                assert time_one(torch, report, cost, cls, method, options.solves) == objective
+    if "stages" in options.tables:
+        cost = make(torch, "int:1000", options.size // 2, 1, "int32")
+        every = tuple(STAGES)
+        sets = [(), *((name,) for name in every), *(tuple(s for s in every if s != out) for out in every), every]
+        for stages in sets:
+            time_one(torch, report, cost, "int:1000", lw.Munkres(stages=stages), options.solves)
+
+
+def time_one(torch: Any, report: Report, cost: Any, cls: str, method: Any, solves: int) -> float:
+    """The best of `solves`; the objective, which is proven."""
+    best = float("inf")
+    for _ in range(solves + 1):
+        torch.cuda.synchronize()
+        began = time.perf_counter()
+        result = lw.solve(cost, method=method, certify=False)
+        torch.cuda.synchronize()
+        best = min(best, time.perf_counter() - began)
+    proven = lw.solve(cost, method=method)
+    certificate = proven.certificate
+    assert certificate is not None and certificate.complete and proven.objective == result.objective
+    counts = {name: value for name, value in result.statistics.items() if not name.endswith("_seconds")}
+    row = {"class": cls, "n": cost.shape[0], "method": str(method), "ms": best * 1e3, "certificate": str(certificate)}
+    report.add({**row, **counts})
+    print(f"{cls:10} {cost.shape[0]:6} {method!s:60} {best * 1e3:10.2f} ms", flush=True)
+    return result.objective
+
+
+if __name__ == "__main__":
+    main()
