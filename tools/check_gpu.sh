@@ -34,10 +34,8 @@ run_compile() {
         xargs -P "$(nproc)" -I {} "$python" -m lapwing warmup --dtype {} --jobs 2
 }
 
-# Whole files, dealt out to processes: fixtures of a file are made once.
 run_tests() {
-    printf '%s\n' tests/gpu/test_*.py tests/properties/test_*.py |
-        xargs -P "$jobs" -I {} sh -c '"$0" -m pytest -m gpu -q -p no:cacheprovider "$1" || test $? = 5' "$python" {}
+    "$python" -m pytest -m gpu -q -p no:cacheprovider --numprocesses="$jobs" --dist=worksteal --durations=10 tests/gpu tests/properties
 }
 
 # API calls that answer "no", like a query for memory that is not a GPU's, are no errors: only kernels are judged.

@@ -58,6 +58,16 @@ template <class F>
 __device__ inline void each_free_col(const State& state, uint32 count, F f) {
     for (uint32 k = threadIdx.x; k < count; k += kTeamThreads) f(__ldcg(state.distance + settled(state.free_cols + k)));
 }
+// As each_free_col, where the thread's first distances are in registers; kFar for those that are not.
+constexpr uint32 kKept = 4;
+template <class F>
+__device__ inline void each_free_col(const State& state, uint32 count, const uint64 (&kept)[kKept], F f) {
+#pragma unroll
+    for (uint32 q = 0; q < kKept; ++q) f(kept[q]);
+    for (uint32 k = threadIdx.x + kKept * kTeamThreads; k < count; k += kTeamThreads) {
+        f(__ldcg(state.distance + settled(state.free_cols + k)));
+    }
+}
 // The distance of the farthest free column that was reached; kFar if there is none.
 __device__ inline void find_farthest(const Team& team, Scratch& scratch, uint32 count) {
     uint64 farthest = 0;  // and one, kFar becoming 0
@@ -81,22 +91,14 @@ __device__ inline void find_cap(const Team& team, Scratch& scratch, uint32 count
         if (rank == wanted - 1) team.own.answer = mine;
         return;
     }
-    constexpr uint32 kKept = 4;  // keys of a thread in registers; the others it loads in every turn
     uint64 kept[kKept];
 #pragma unroll
     for (uint32 q = 0; q < kKept; ++q) {
         const uint32 k = threadIdx.x + q * kTeamThreads;
         kept[q] = k < count ? __ldcg(team.state.distance + settled(team.state.free_cols + k)) : kFar;
     }
-    const auto each_key = [&](auto f) {
-#pragma unroll
-        for (uint32 q = 0; q < kKept; ++q) f(kept[q]);
-        for (uint32 k = threadIdx.x + kKept * kTeamThreads; k < count; k += kTeamThreads) {
-            f(__ldcg(team.state.distance + settled(team.state.free_cols + k)));
-        }
-    };
     uint64 reached = 0, nearest = kFar, farthest = 0;
-    each_key([&](uint64 key) {
+    each_free_col(team.state, count, kept, [&](uint64 key) {
         reached += key < kFar;
         nearest = key < nearest ? key : nearest;
         farthest = key < kFar && key > farthest ? key : farthest;
@@ -108,7 +110,7 @@ __device__ inline void find_cap(const Team& team, Scratch& scratch, uint32 count
     for (uint32 turn = 0; nearest < farthest && farthest < kFar; ++turn) {
         const uint64 middle = nearest + (farthest - nearest) / 2;
         uint64 below = 0;
-        each_key([&](uint64 key) { below += key <= middle; });
+        each_free_col(team.state, count, kept, [&](uint64 key) { below += key <= middle; });
         const uint64 all = sum_in_block(scratch, below, turn);
         if (all >= wanted)
             farthest = middle;
@@ -118,7 +120,7 @@ __device__ inline void find_cap(const Team& team, Scratch& scratch, uint32 count
     }
     // The bound becomes a distance, so that prices stay on the costs' grid.
     uint64 largest = 0;
-    each_key([&](uint64 key) { largest = key <= farthest && key > largest ? key : largest; });
+    each_free_col(team.state, count, kept, [&](uint64 key) { largest = key <= farthest && key > largest ? key : largest; });
     largest = best_in_block(scratch.keys, largest, false);
     if (threadIdx.x == 0) team.own.answer = largest;
 }
