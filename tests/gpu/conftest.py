@@ -12,6 +12,8 @@ from gpu_memory import Gpu
 
 from lapwing.gpu.device import Context
 
+os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")  # else JAX takes most of the GPU from the other tests
+
 
 @pytest.fixture
 def compiler():

@@ -27,7 +27,8 @@ def main(largest: int) -> None:
         np.where(random.random((largest, largest)) < 0.5, np.inf, random.random((largest, largest))),
     ):
         same(cost, lw.solve(torch.from_numpy(cost).cuda()))
-        same(cost, lw.solve(torch.from_numpy(cost).cuda(), unmatched_cost=0.05), unmatched_cost=0.05)
+        price = 1 if cost.dtype.kind == "i" else 0.05
+        same(cost, lw.solve(torch.from_numpy(cost).cuda(), unmatched_cost=price), unmatched_cost=price)
     for source in (
         lw.costs.squared_euclidean(*points),
         lw.costs.squared_euclidean(points[0].astype(np.float32), points[1, : largest // 2].astype(np.float32)),

@@ -3,6 +3,11 @@
 // Who leads to a column is found after the search: a row i at whose distance + reduced cost the column lies, with a smaller distance,
 // or the same and fallen in an earlier step. That order makes cycles impossible; the lowest such row leads, so
 // nothing depends on the order of threads.
+//
+// Of a square problem, trees whose free rows stay free are kept: all their paths are tight now, so their columns are at distance zero
+// in the next search, which begins with all their rows (the forest of a Hungarian method that grows on, J. Munkres 1957). Only
+// what the matched trees held is searched again: without that, of 100,000 points in the plane, every search would look at each row's list
+// some 190 times, since distances of zero spread slowly, behind others.
 #pragma once
 #include "core_search.cuh"
 
@@ -32,7 +37,7 @@ __device__ inline void find_leaders(const Team& team, const SearchRun& run) {
         }
         if (i < 0) return append(team, state.met_cols, &Counts::met, lane_index() == 0 ? through : kNone);
         const Dual distance = from_key<Dual>(key), u = settled(state.u + i);
-        const uint32 row_step = through < 0 ? 0 : step_of(__ldcg(state.stamp + through));
+        const uint32 row_step = through < 0 ? run.born : step_of(__ldcg(state.stamp + through));
         const Candidate mine = load_candidate(state, i);
         if (mine.col >= 0 && mine.col != through)
             lead(state, i, mine.col, Dual(mine.cost), run.cap, row_step, distance, u);
@@ -45,47 +50,49 @@ __device__ inline void find_leaders_in_full(const Team& team, const SearchRun& r
         const int32 i = settled(state.full_rows + index), own = settled(state.row_to_col + i);
         const Dual distance = own < 0 ? Dual(0) : from_key<Dual>(__ldcg(state.distance + own));
         const Dual u = settled(state.u + i);
-        const uint32 row_step = own < 0 ? 0 : step_of(__ldcg(state.stamp + own));
+        const uint32 row_step = own < 0 ? run.born : step_of(__ldcg(state.stamp + own));
         for_share<false>(state, i, [&](int32 j, Dual cost, Dual) {
             if (j != own && cost < infinity<Dual>()) lead(state, i, j, cost, run.cap, row_step, distance, u);
         });
     }
 }
 
-// From every free column within the cap to the free row whose tree it is in, which takes one of them: the lowest. First the
-// leaders get their columns, so that a path takes one load a row.
-__device__ inline void claim_roots(const Team& team, const SearchRun& run, uint32 met) {
+// From every column within the cap to the free row whose tree it is in; of the free columns there it takes the lowest. Columns
+// go up to what those go up to that lead to them, all at once, so that it takes the logarithm of a path's length.
+__device__ inline void claim_roots(const Team& team, const SearchRun& run) {
     State& state = team.state;
-    team.each(state.matrix.cols, [&](uint32 j) {
-        const uint64 key = __ldcg(state.distance + j);
-        if (key > run.cap || key == kFar) return;
-        const int32 i = __ldcg(state.leader + j);
-        state.link[j] = {i, i == kNoRow ? kNone : settled(state.row_to_col + i)};
+    const uint32 cols = state.matrix.cols;
+    team.each(cols, [&](uint32 j) {
+        if (__ldcg(state.distance + j) > run.cap) return;
+        const int32 i = __ldcg(state.leader + j), above = i == kNoRow ? kNone : settled(state.row_to_col + i);
+        state.link[j] = {i, above};
+        __stcg(state.roots + j, above >= 0 ? above : ~i);
     });
     team.sync();
-    team.each_converged(met, [&](uint32 index) {
-        const bool there = index < met;
-        Reached at = {kNone, there ? settled(state.met_cols + index) : kNone};
-        const int32 start = at.col;
-        bool sound = true;
-        for (int32 length = 0; at.col >= 0 && sound; ++length) {
-            at = settled(state.link + at.col);
-            sound = at.row != kNoRow && length <= state.matrix.rows;
+    team.each_converged(cols, [&](uint32 j) {
+        const bool there = j < cols && __ldcg(state.distance + j) <= run.cap;
+        int32 at = there ? __ldcg(state.roots + j) : ~0;
+        for (int32 length = 0; at >= 0 && length <= state.matrix.rows; ++length) {
+            at = __ldcg(state.roots + at);
+            __stcg(state.roots + j, at);
         }
-        if (there && sound) atomicMin(state.claim + at.row, start);
+        const bool sound = at < 0 && at != ~kNoRow;
+        if (there && sound && settled(state.col_to_row + j) < 0) atomicMin(state.claim + ~at, static_cast<int32>(j));
         raise(team.wide ? &state.counts->unsound : &team.own.unsound, !sound);
-        if (there) state.roots[index] = sound ? at.row : kNone;
     });
 }
 
-// New duals; distances are forgotten.
+// New duals; distances are forgotten, or zero where the tree is kept.
 __device__ inline void update_duals(const Team& team, const SearchRun& run) {
     State& state = team.state;
+    const bool keeps = state.matrix.rows == state.matrix.cols;
     const Dual cap = from_key<Dual>(run.cap);
     team.each(state.matrix.cols, [&](uint32 j) {
         const uint64 key = __ldcg(state.distance + j);
         if (key == kFar) return;
-        __stcg(state.distance + j, kFar);
+        const bool kept = keeps && key <= run.cap && __ldcg(state.claim + ~settled(state.roots + j)) == kNoRow;
+        __stcg(state.distance + j, kept ? uint64(0) : kFar);
+        if (kept) __stcg(state.stamp + j, stamp(run.number, true));
         if (key >= run.cap) return;
         const Dual change = cap - from_key<Dual>(key);
         const int32 i = settled(state.col_to_row + j);
@@ -102,9 +109,8 @@ __device__ inline void update_duals(const Team& team, const SearchRun& run) {
 __device__ inline void match_paths(const Team& team, uint32 met) {
     State& state = team.state;
     team.each(met, [&](uint32 index) {
-        const int32 root = settled(state.roots + index);
         int32 j = settled(state.met_cols + index);
-        if (root < 0 || __ldcg(state.claim + root) != j) return;
+        if (__ldcg(state.claim + ~settled(state.roots + j)) != j) return;
         while (j >= 0) {
             const Reached at = settled(state.link + j);
             state.row_to_col[at.row] = j;
@@ -114,20 +120,27 @@ __device__ inline void match_paths(const Team& team, uint32 met) {
     });
 }
 
-// Free rows, where the next search starts, and free columns; no leaders.
+// Free rows and columns, and where the next search begins: with free rows, and those of trees that were kept. No other column
+// has a leader.
 __device__ inline void gather_free(const Team& team) {
     State& state = team.state;
     const uint32 rows = state.matrix.rows, cols = state.matrix.cols;
+    const auto begin_at = [&](Reached at) {
+        const uint32 place = take_place(team, &Counts::at_start, at.row >= 0);
+        if (at.row >= 0) state.frontier[0][place] = at;
+    };
     team.each_converged(cols, [&](uint32 index) {
-        const bool row = index < rows && settled(state.row_to_col + index) < 0;
-        const uint32 place = take_place(team, &Counts::free_rows, row);
         const int32 i = static_cast<int32>(index);
+        const bool row = index < rows && settled(state.row_to_col + index) < 0;
+        const bool kept = index < cols && __ldcg(state.distance + index) != kFar;
+        const uint32 place = take_place(team, &Counts::free_rows, row);
         if (row) {
             state.free_rows[place] = i;
-            state.frontier[0][place] = {i, kNone};
             state.claim[i] = kNoRow;
         }
-        if (index < cols) state.leader[index] = kNoRow;
+        begin_at({row ? i : kNone, kNone});
+        begin_at({kept ? settled(state.col_to_row + index) : kNone, i});
+        if (index < cols && !kept) state.leader[index] = kNoRow;
         if (rows == cols)
             append(team, state.free_cols, &Counts::free_cols,
                    index < cols && settled(state.col_to_row + index) < 0 ? i : kNone);

@@ -6,12 +6,14 @@
 // Times are flat in all of these, within a few per cent for factors of two.
 struct Tuning {
     static constexpr uint32 wide_count = THREADS;  // things to do from which all blocks take part
+    static constexpr uint32 wide_cols = 8 * THREADS;  // columns, of which a thread looks at several at once
     static constexpr uint32 opening_left =
         32;  // if rounds without epsilon leave one row of so many, searches do the rest
     static constexpr uint32 phase_left = 512;    // a phase ends when one row of so many is free
     static constexpr uint32 unwanted_share = 8;  // of the free columns, one of so many is not searched for
     static constexpr uint32 singly = 16;         // free rows that are matched one by one, where columns outnumber rows
-    static constexpr double strides = 128;       // of a search's reach to begin with, in a list's width
+    static constexpr double strides = 128;       // of the first search's reach, in a list's width
+    static constexpr uint32 strides_to_cap = 32;  // of another search's reach, in the last one's cap
     static constexpr int unit_bits = 30;  // the grid of offers is so many powers of two finer than a list's width
 };
 
@@ -266,13 +268,43 @@ class Leader {
         }
         return Status::optimal;
     }
-    // Whether rows that waited are at work now.
+    // The answer of a task on all columns that the others lower or raise from `begin`.
+    __device__ uint64 ask_columns(Task task, uint64 begin) {
+        __syncwarp();
+        if (lane_index() == 0) counts_.answer = begin;
+        __syncwarp();
+        return ask(task, state_.matrix.cols, Tuning::wide_cols);
+    }
+    // Rows that waited are at work now: the reach goes on past the nearest of them. False if none waits within the cap, or if the
+    // reach is far enough to be the cap.
     __device__ bool advances() {
-        run(Task::advance, 1);
-        return search_.count > 0;
+        for (;;) {
+            const uint64 nearest = ask_columns(Task::nearest_waiting, kFar);
+            if (search_.cap == kFar && search_.wanted > 1 && !square()) {
+                search_.cap = reached_cap(nearest == kFar ? kFar : search_.reach, nearest == kFar ? 1 : search_.wanted);
+                if (search_.cap != kFar) return false;
+            }
+            if (nearest == kFar || nearest > search_.cap) return false;
+            search_.reached = search_.reach;
+            search_.reach = as_key(from_key<Dual>(nearest) + search_.stride);
+            if (lane_index() < 2) counts_.step[lane_index()] = {};
+            __syncwarp();
+            perform(Task::advance, state_.matrix.cols, Tuning::wide_cols);
+            search_.count = counts_.step[search_.present % 2].next;
+            __syncwarp();
+            if (search_.count <= kNarrowRows && search_.stride < infinity<Dual>() / 4) search_.stride *= 2;
+            if (search_.count > 0) return true;
+        }
+    }
+    // Where columns outnumber rows: the farthest free column not beyond `limit` if there are enough of them, else kFar.
+    __device__ uint64 reached_cap(uint64 limit, uint32 enough) {
+        search_.cap = limit;
+        const uint64 farthest = ask_columns(Task::reached, 0);
+        return take(counts_.met) >= enough ? farthest : kFar;
     }
     __device__ uint32 take_free() {
         take(counts_.free_cols);
+        search_.count = take(counts_.at_start);
         return search_.free_count = take(counts_.free_rows);
     }
 
@@ -280,11 +312,13 @@ class Leader {
     __device__ void explore() {
         if (lane_index() == 0) counts_.nearest = kFar;
         __syncwarp();
+        const Dual stride = from_key<Dual>(search_.cap) / static_cast<Dual>(Tuning::strides_to_cap);
+        if (stride > Dual(0)) search_.stride = stride;
         search_.cap = kFar;
         search_.present = 0;
         const bool singly = !square() && search_.free_count <= Tuning::singly;
         search_.wanted = singly ? 1 : search_.free_count - search_.free_count / Tuning::unwanted_share;
-        search_.count = search_.free_count;
+        search_.born = search_.number;
         search_.reach = as_key(search_.stride);
         for (;;) {
             while ((search_.count > 0 || advances()) && !lookout_.stopped) run(Task::steps, search_.count);

@@ -28,12 +28,14 @@ struct SearchRun {
     uint32 count;   // of the frontier, frontier[present]
     uint32 done;    // so many of it are
     uint32 begun;   // number of the first step over it
+    uint32 born;    // number before the search's first step
     uint32 present;
     uint32 search;  // number of the search
     uint32 free_count;
     uint32 wanted;  // free columns are to be reached, at least
     uint64 cap;     // distances above it do not matter
     uint64 reach;   // rows farther away wait
+    uint64 reached; // where the reach was before
     Dual stride;    // of the reach
     uint64 scans;   // so far
 };
@@ -46,6 +48,8 @@ enum class Task : uint32 {
     derive_u_refreshed,  // auction
     gather_free,
     steps,
+    nearest_waiting,
+    reached,
     advance,
     doubt,
     resolve,  // distances

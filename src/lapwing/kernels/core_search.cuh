@@ -169,7 +169,7 @@ __device__ inline uint64 lower_cap(const Team& team, const SearchRun& run) {
         const uint64 nearest = wide ? __ldcg(&state.counts->nearest) : team.own.nearest;
         return nearest < cap ? nearest : cap;
     }
-    if (shared().state.matrix.rows < shared().state.matrix.cols) return cap;  // which `advance` finds
+    if (shared().state.matrix.rows < shared().state.matrix.cols) return cap;  // which the leader finds
     if (run.free_count <= kWarp) {
         const bool mine = lane_index() < run.free_count;
         const uint64 key = mine ? __ldcg(state.distance + settled(state.free_cols + lane_index())) : kFar;
@@ -233,54 +233,57 @@ LAPWING_NOINLINE __device__ void run_steps() {
     if (blockIdx.x == 0 && threadIdx.x == 0) shared().desk.order.search = run;
 }
 
-// Where columns outnumber rows: the farthest free column not beyond `limit` if there are enough of them, else kFar.
-__device__ inline uint64 reached_cap(const State& state, uint64 limit, uint32 enough) {
+// f(column, distance), of several columns at once.
+template <class F>
+__device__ inline void each_distance(const Team& team, F f) {
+    constexpr uint32 kAtOnce = 4;
+    const State& state = team.state;
+    const uint32 cols = state.matrix.cols;
+    for (uint32 base = team.thread(); base < cols; base += kAtOnce * team.threads()) {
+        uint64 key[kAtOnce];
+#pragma unroll
+        for (uint32 k = 0; k < kAtOnce; ++k) {
+            const uint32 j = base + k * team.threads();
+            key[k] = j < cols ? __ldcg(state.distance + j) : kFar;
+        }
+#pragma unroll
+        for (uint32 k = 0; k < kAtOnce; ++k) f(base + k * team.threads(), key[k]);
+    }
+}
+// The distance of the nearest column beyond reach, which has a row that waits, or is free. The answer is kFar before.
+__device__ inline void find_nearest_waiting(const Team& team, Scratch& scratch, const SearchRun& run) {
+    uint64 nearest = kFar;
+    each_distance(team, [&](uint32, uint64 key) { nearest = key > run.reach && key < nearest ? key : nearest; });
+    nearest = best_in_block(scratch.keys, nearest, true);
+    if (threadIdx.x == 0 && nearest != kFar) atomicMin(&(team.wide ? *team.state.counts : team.own).answer, nearest);
+}
+// Where columns outnumber rows: how many free columns are within the cap, and the farthest of them. The answer is 0 before.
+__device__ inline void count_reached(const Team& team, Scratch& scratch, const SearchRun& run) {
     uint64 count = 0, farthest = 0;
-    for (int32 j = threadIdx.x; j < state.matrix.cols; j += kTeamThreads) {
-        const uint64 key = __ldcg(state.distance + j);
-        if (key == kFar || key > limit || settled(state.col_to_row + j) >= 0) continue;
+    each_distance(team, [&](uint32 j, uint64 key) {
+        if (key == kFar || key > run.cap || settled(team.state.col_to_row + j) >= 0) return;
         ++count;
         farthest = key > farthest ? key : farthest;
-    }
-    farthest = best_in_block(shared().scratch.keys, farthest, false);
-    return sum_in_block(shared().scratch, count, 0) >= enough ? farthest : kFar;
+    });
+    farthest = best_in_block(scratch.keys, farthest, false);
+    count = sum_in_block(scratch, count, 0);
+    if (threadIdx.x > 0 || count == 0) return;
+    Counts& counts = team.wide ? *team.state.counts : team.own;
+    atomicMax(&counts.answer, farthest);
+    atomicAdd(&counts.met, static_cast<uint32>(count));
 }
-
-// The reach goes on past the nearest rows that wait, which are the next frontier; none, if none waits within the cap, or if the
-// reach is far enough to be the cap. By block 0.
-LAPWING_NOINLINE __device__ void advance() {
-    State& state = shared().state;
-    const Team team{state, shared().desk.counts, false, 1};
-    SearchRun run = shared().desk.order.search;
-    uint64 nearest = kFar;
-    for (int32 j = threadIdx.x; j < state.matrix.cols; j += kTeamThreads) {
-        const uint64 key = __ldcg(state.distance + j);
-        if (key > run.reach && key < nearest && settled(state.col_to_row + j) >= 0) nearest = key;
-    }
-    nearest = best_in_block(shared().scratch.keys, nearest, true);
-    if (run.cap == kFar && run.wanted > 1 && state.matrix.rows < state.matrix.cols) {
-        run.cap = nearest == kFar ? reached_cap(state, kFar, 1) : reached_cap(state, run.reach, run.wanted);
-        if (run.cap != kFar) {
-            if (threadIdx.x == 0) shared().desk.order.search = run;
-            return;
-        }
-    }
-    if (nearest == kFar || nearest > run.cap) return;
-    run.reach = as_key(from_key<Dual>(nearest) + run.stride);
-    uint32& count = counts_of<false>(team, run.present).next;
+// Rows between the reach that was and the present one, which are the next frontier.
+__device__ inline void advance(const Team& team, const SearchRun& run) {
+    const State& state = team.state;
+    uint32* count = &(team.wide ? *team.state.counts : team.own).step[run.present % 2].next;
     team.each_converged(state.matrix.cols, [&](uint32 index) {
         const int32 j = static_cast<int32>(index);
         const uint64 key = j < state.matrix.cols ? __ldcg(state.distance + j) : kFar;
-        const bool within = key >= nearest && key <= run.reach && key <= run.cap;
+        const bool within = key > run.reached && key <= run.reach && key <= run.cap;
         const int32 i = within ? settled(state.col_to_row + j) : kNone;
-        const uint32 place = take_place<false>(&count, i >= 0);
+        const uint32 place = team.wide ? take_place<true>(count, i >= 0) : take_place<false>(count, i >= 0);
         if (i >= 0) pick(state.frontier, run.present)[place] = {i, j};
     });
-    __syncthreads();
-    run.count = count;
-    if (run.count <= kMiddleRows && run.stride < infinity<Dual>() / 4) run.stride *= 2;
-    if (run.count > 4 * kMiddleRows) run.stride /= 2;
-    if (threadIdx.x == 0) shared().desk.order.search = run;
 }
 
 // Rows whose lists leave columns below the cap in doubt; of reached columns, and free ones.

@@ -94,6 +94,7 @@ struct Counts {
     uint32 met;        // in met_cols
     uint32 free_rows;  // in free_rows
     uint32 free_cols;  // in free_cols
+    uint32 at_start;   // in frontier[0], where a search begins
     uint32 unsound;    // not 0 if something contradicts the invariants
     uint64 nearest;    // distance of the nearest free column, in a search for that one alone
     uint64 answer;     // of a task that finds a number
@@ -154,7 +155,9 @@ struct State {
     Dual* full_distance;  // at which all of the row's columns were looked at in search `full_search`
     uint32* full_search;
     int32* claim;     // by free row: the free column that it is matched to
-    int32* roots;     // of each of met_cols the free row whose tree it is in, or kNone
+    // By column, what it goes back to: the column that leads to it or, at last, ~ the free row whose tree it is in. Where columns
+    // outnumber rows, by free row: the column at the end of its way.
+    int32* roots;
     uint32* barrier;  // of the grid; a line later, of the first blocks
     double* partial;  // sums, by block
     Counts* counts;

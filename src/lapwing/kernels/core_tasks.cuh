@@ -148,12 +148,14 @@ LAPWING_NOINLINE __device__ void carry_out() {
         case Task::derive_u_refreshed: return derive_u(team, order.count, true);
         case Task::gather_free: return gather_free(team);
         case Task::steps: return order.wide ? run_steps<true>() : run_steps<false>();
-        case Task::advance: return advance();
+        case Task::nearest_waiting: return find_nearest_waiting(team, scratch, search);
+        case Task::reached: return count_reached(team, scratch, search);
+        case Task::advance: return advance(team, search);
         case Task::doubt: return find_doubtful(team, search);
         case Task::resolve: return order.wide ? resolve_doubts<true>() : resolve_doubts<false>();
         case Task::lead: return find_leaders(team, search);
         case Task::lead_full: return find_leaders_in_full(team, search, order.count);
-        case Task::claim: return claim_roots(team, search, order.count);
+        case Task::claim: return claim_roots(team, search);
         case Task::augment:
             update_duals(team, search);
             team.sync();
