@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 _NEAREST = 32  # candidates of a list
+_WIDTHS = 32  # rows whose widths are looked at
 SHORTFALL = 0.5  # of prices from orders, in list widths a row, up to which they are the start
 
 
@@ -47,9 +48,10 @@ def find_axis(sample: NDArray[np.float64]) -> Axis | None:
     matched = ordered.diagonal()
     rises = (ordered.diagonal(1) - matched[:-1] + matched[1:] - ordered.diagonal(-1)) / 2
     prices = prices_in_order(rises)
-    nearest = np.partition(ordered - prices, _NEAREST, axis=1)
-    least = nearest[:, :_NEAREST].min(axis=1)
-    width = np.median(nearest[:, _NEAREST] - least)
+    apart = ordered - prices
+    least = apart.min(axis=1)
+    step = len(sample) // _WIDTHS or 1
+    width = np.median(np.partition(apart[::step], _NEAREST, axis=1)[:, _NEAREST] - least[::step])
     shortfall = matched.sum() - least.sum() - prices.sum()
     return axis if shortfall <= SHORTFALL * len(sample) * width else None
 

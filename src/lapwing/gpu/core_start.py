@@ -229,5 +229,5 @@ def _run(rows: int, least: int, growth: int) -> int:
 
 def _structured(rows: int) -> Schedule:
     """The larger a matrix, the farther what phases leave over would have to be searched."""
-    least, most, rows_a_round = STRUCTURED.rounds, 160, 80
-    return replace(STRUCTURED, rounds=min(max(rows // rows_a_round, least), most))
+    least, rows_a_round = STRUCTURED.rounds, 80 if rows < 20_000 else 20
+    return replace(STRUCTURED, rounds=max(rows // rows_a_round, least))

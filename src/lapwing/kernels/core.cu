@@ -79,9 +79,9 @@ extern "C" __global__ void __launch_bounds__(256) list_rows(LAPWING_PROBLEM, int
     const uint32 parts = parts_of_tile(warps, each), at_once = warps / parts * kLines;
     const uint32 end = static_cast<uint32>(first + count);
     for (uint32 begin = static_cast<uint32>(first) + blockIdx.x * at_once; begin < end; begin += gridDim.x * at_once) {
-        list_tile(
-            begin, end, parts, false, [](uint32 at) { return static_cast<int32>(at); },
-            [&](int32 i, bool invalid) { note_listed(state, i, invalid); });
+        const auto row_of = [](uint32 at) { return static_cast<int32>(at); };
+        const auto met = [&](int32 i, bool invalid) { note_listed(state, i, invalid); };
+        for (bool guess = true; list_tile(begin, end, parts, false, guess, row_of, met);) guess = false;
     }
 }
 #endif

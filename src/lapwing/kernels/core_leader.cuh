@@ -13,7 +13,11 @@ struct Tuning {
     static constexpr uint32 unwanted_share = 8;  // of the free columns, one of so many is not searched for
     static constexpr uint32 singly = 16;         // free rows that are matched one by one, where columns outnumber rows
     static constexpr double strides = 128;       // of the first search's reach, in a list's width
-    static constexpr uint32 strides_to_cap = 32;  // of another search's reach, in the last one's cap
+    // Of another search's reach, in the last one's cap. Short strides save scans and cost steps: they are halved after searches that had
+    // many rows at work, doubled after those that had few.
+    static constexpr uint32 first_strides = 8, most_strides = 64, few_at_work = kNarrowRows / 2,
+                            many_at_work = 4 * kNarrowRows;
+    static constexpr uint32 few_ahead = 2 * kMiddleRows;  // where the reach brings so few rows, the stride doubles
     static constexpr int unit_bits = 30;  // the grid of offers is so many powers of two finer than a list's width
 };
 
@@ -263,8 +267,10 @@ class Leader {
             if (lookout_.stopped) return Status::stopped;
             if (search_.cap == kFar && square()) search_.cap = ask(Task::farthest, search_.free_count);
             if (search_.cap == kFar) return Status::infeasible;
-            const bool several = !square() && search_.wanted > 1;
-            if (!(several ? match_by_rest() : match())) return Status::contradiction;
+            const bool several = !square() && search_.wanted > 1, matched = several ? match_by_rest() : match();
+            // Sums of rounded numbers backwards and forwards may differ so that nothing leads on within the cap.
+            singly_ = several && !matched;
+            if (!matched && !several) return Status::contradiction;
         }
         return Status::optimal;
     }
@@ -292,7 +298,7 @@ class Leader {
             perform(Task::advance, state_.matrix.cols, Tuning::wide_cols);
             search_.count = counts_.step[search_.present % 2].next;
             __syncwarp();
-            if (search_.count <= kNarrowRows && search_.stride < infinity<Dual>() / 4) search_.stride *= 2;
+            if (search_.count <= Tuning::few_ahead && search_.stride < infinity<Dual>() / 4) search_.stride *= 2;
             if (search_.count > 0) return true;
         }
     }
@@ -308,15 +314,22 @@ class Leader {
         return search_.free_count = take(counts_.free_rows);
     }
 
+    __device__ void choose_stride() {
+        const uint64 steps = search_.number - search_.born, scans = search_.scans - scans_;
+        if (scans < Tuning::few_at_work * steps && strides_ > 1) strides_ /= 2;
+        if (scans > Tuning::many_at_work * steps && strides_ < Tuning::most_strides) strides_ *= 2;
+        scans_ = search_.scans;
+        const Dual stride = from_key<Dual>(search_.cap) / static_cast<Dual>(strides_);
+        if (stride > Dual(0)) search_.stride = stride;
+    }
     // Distances up to a cap, and the cap.
     __device__ void explore() {
         if (lane_index() == 0) counts_.nearest = kFar;
         __syncwarp();
-        const Dual stride = from_key<Dual>(search_.cap) / static_cast<Dual>(Tuning::strides_to_cap);
-        if (stride > Dual(0)) search_.stride = stride;
+        choose_stride();
         search_.cap = kFar;
         search_.present = 0;
-        const bool singly = !square() && search_.free_count <= Tuning::singly;
+        const bool singly = !square() && (singly_ || search_.free_count <= Tuning::singly);
         search_.wanted = singly ? 1 : search_.free_count - search_.free_count / Tuning::unwanted_share;
         search_.born = search_.number;
         search_.reach = as_key(search_.stride);
@@ -355,7 +368,7 @@ class Leader {
         perform(Task::augment, met, state_.matrix.cols >= Tuning::wide_count ? 1 : ~0u);
         return take_free() < before;
     }
-    // The same where columns outnumber rows.
+    // The same where columns outnumber rows. False if nothing was matched.
     __device__ bool match_by_rest() {
         perform(Task::begin_rest, state_.matrix.cols);
         const uint32 reached = search_.count = take(counts_.met);
@@ -398,7 +411,10 @@ class Leader {
     SearchRun search_ = {};
     Schedule schedule_;
     uint32 most_left_;
+    bool singly_ = false;  // the last search for many rows matched none: the next one matches one
     double width_ = 0, start_bound_ = 0, bound_ = 0;
+    uint32 strides_ = Tuning::first_strides;
+    uint64 scans_ = 0;  // before the search
     uint32 left_ = 0, phases_ = 0, rounds_ = 0, full_rows_ = 0;
     uint64 refreshes_ = 0;
 };

@@ -1,14 +1,16 @@
 // Candidate lists of many rows of computed costs: kLines rows a warp, whose points stay in registers (costs_computed.cuh).
 //
-// One walk through all columns. A row keeps room for kRoom candidates, columns alone; while it is not full, columns within
-// the row's limit are added: none at first, then the kWanted-th nearest that was met. When there is no room, the warp puts
-// the candidates in order, keeps the nearest kWanted, and the limit falls. Columns come in an order that looks like chance, so
-// that about kWanted * ln(cols / kWanted) of them are ever added: 370 of a million. Nearer means: a smaller cost - v, and
-// among equal ones the first in the row's own order (tie_order). So the list depends on nothing but costs and prices, and is
-// what list_row would make of a matrix.
+// A survey of one column in kSurveyShare guesses a limit, within which there are some 200 columns; should there be fewer than kWanted,
+// the rows are listed once more without. Then one walk through all columns. A row keeps room for kRoom candidates, columns alone;
+// while it is not full, columns within the row's limit are added. When there is no room, the warp puts the candidates in order,
+// keeps the nearest kWanted, and the limit falls. Columns come in an order that looks like chance, so that even without a survey about
+// kWanted * ln(cols / kWanted) of them are ever added: 370 of a million (but by every warp of those that share a row). Nearer
+// means: a smaller cost - v, and among equal ones the first in the row's own order (tie_order). So the list depends on nothing
+// but costs and prices, and is what list_row would make of a matrix.
 //
-// A row that is listed again begins with a limit: as its old list now stands, kListSize columns are that near. If those are
-// all, it is listed once more without.
+// A row that is listed again begins with a limit: as its old list now stands, kListSize columns are that near. If those are all,
+// the limit is what stands beyond the list. (Where prices rise everywhere alike that is the rule; to find the next one would take
+// a walk without a limit, which costs 20 times as much.)
 //
 // Where rows are few, several warps share their columns; what they kept is put together at the end.
 //
@@ -17,6 +19,10 @@
 #include "core_lists.cuh"
 
 #ifdef COMPUTED
+
+constexpr uint32 kSurveyShare = 16;       // of the columns, one of so many is in a survey
+constexpr uint32 kSurveyed = 12;          // the so-manieth of those is the limit
+constexpr int32 kSurveyedCols = 1 << 12;  // matrices with fewer columns do without
 
 struct Limit {
     Dual value;  // of the kWanted-th nearest candidate; infinity while there are fewer
@@ -86,6 +92,7 @@ struct Tile {
     int32 order[kLines];
     Margin margin[kLines];  // the limit, for the quick test
     uint32 invalid;         // a bit for each row
+    uint32 guessed;         // a bit for each row whose limit is a survey's
 
     __device__ void lower(uint32 r, Limit to) {
         limit[r] = to.value;
@@ -144,10 +151,12 @@ __device__ inline Limit old_limit(const State& state, int32 i) {
     return {warp_reduce(x, [](Dual a, Dual b) { return a < b ? b : a; }), kNoRow, 0};
 }
 
-// The list of row i from its candidates, which stand at `parts` places from `slot` on, kLines apart; by one warp. False if there
-// must be more of them than `least`.
-__device__ inline bool write_candidates(const State& state, int32 i, uint32 slot, uint32 parts, uint32 least) {
+// The list of row i from its candidates, which stand at `parts` places from `slot` on, kLines apart; by one warp. `again`: they
+// are those within the limit of the old list. False if there must be more of them than `least`.
+__device__ inline bool write_candidates(const State& state, int32 i, uint32 slot, uint32 parts, bool again,
+                                        uint32 least) {
     Scratch& scratch = shared().scratch;
+    const Dual beyond = again ? old_limit(state, i).value : infinity<Dual>();
     uint32 count = scratch.met[slot];
     for (uint32 part = 1; part < parts; ++part) {
         const uint32 other = slot + part * kLines, more = scratch.met[other];
@@ -162,8 +171,67 @@ __device__ inline bool write_candidates(const State& state, int32 i, uint32 slot
     const int32 j = lane < limit.count ? scratch.room[slot][lane] : kNone;
     state.list_col[at] = j;
     if (j >= 0) state.list_cost[at] = static_cast<ListCost>(state.matrix.at(i, j));
-    if (lane == 0) state.tau[i] = limit.value;
+    if (lane == 0) state.tau[i] = limit.count < kWanted ? beyond : limit.value;
     return true;
+}
+
+// How many of a warp's numbers are before a lane's own.
+__device__ inline uint32 rank_in_warp(Margin mine) {
+    uint32 rank = 0;
+#pragma unroll 8
+    for (uint32 lane = 0; lane < kWarp; ++lane) {
+        const Margin other = __shfl_sync(kAllLanes, mine, lane);
+        rank += other < mine || (other == mine && lane < lane_index());
+    }
+    return rank;
+}
+// Lower limits for a tile: of one piece in kSurveyShare every lane finds the least of each row, and the kSurveyed-th of those, of all
+// warps that share the rows, is the limit. All threads of the block call it.
+template <class Price>
+__device__ inline void survey(Tile& tile, const Source& source, const SourceLines& lines, const Positions& positions,
+                              Part share, Price price, bool maximize) {
+    Margin least[kLines];
+#pragma unroll
+    for (uint32 r = 0; r < kLines; ++r) least[r] = infinity<Margin>();
+    const uint32 pieces = static_cast<uint32>(positions.count / kPiece) / kSurveyShare;
+    for (uint32 k = share.part; k < pieces && !share.idle; k += share.parts) {
+        walk_piece<false>(
+            source, lines, positions,
+            static_cast<int64>(k * kSurveyShare + k % kSurveyShare) * kPiece + lane_index(), price,
+            [&](const Piece& piece) {
+#pragma unroll
+                for (uint32 a = 0; a < kAhead; ++a) {
+#pragma unroll
+                    for (uint32 r = 0; r < kLines; ++r) {
+                        const Margin cost = static_cast<Margin>(widened(piece.cost[a][r]));
+                        const Margin x = (maximize ? -cost : cost) - piece.price[a];
+                        least[r] = x < least[r] ? x : least[r];
+                    }
+                }
+                return 0u;
+            },
+            [](int64, bool) {});
+    }
+    const uint32 warp = threadIdx.x / kWarp, each = kWarp / share.parts;
+    const auto of_all = [&](uint32 r) {
+        return reinterpret_cast<Margin*>(shared().scratch.room[(warp - share.part) * kLines + r]);
+    };
+#pragma unroll
+    for (uint32 r = 0; r < kLines; ++r) {
+        const uint32 rank = rank_in_warp(least[r]);
+        if (rank < each) of_all(r)[share.part * each + rank] = least[r];
+    }
+    __syncthreads();
+#pragma unroll
+    for (uint32 r = 0; r < kLines; ++r) {
+        const Margin mine = of_all(r)[lane_index()];
+        const uint32 at = __ffs(__ballot_sync(kAllLanes, rank_in_warp(mine) == kSurveyed - 1)) - 1;
+        const Dual limit = static_cast<Dual>(__shfl_sync(kAllLanes, mine, at));
+        if (!(limit < tile.limit[r])) continue;
+        tile.lower(r, {limit, kNoRow, 0});
+        tile.guessed |= 1u << r;
+    }
+    __syncthreads();
 }
 
 // How a block of `warps` lists `count` rows: in groups of warps that take kLines rows each, every warp a part of the columns. A
@@ -175,10 +243,11 @@ __device__ inline uint32 parts_of_tile(uint32 warps, uint32 count) {
 }
 
 // Lists rows row_of(begin), row_of(begin + 1) ... below `end`, as many as the block takes (kLines a group), under the present
-// prices; `again`: within the limits of their old lists. All threads of the block call it; true if a limit was too low.
+// prices; `again`: within the limits of their old lists; `guess`: within those of a survey. All threads of the block call it; true if
+// these were too low.
 // met(row, whether a cost of it is not valid) is called by one lane a row.
 template <class RowOf, class Met>
-__device__ bool list_tile(uint32 begin, uint32 end, uint32 parts, bool again, RowOf row_of, Met met) {
+__device__ bool list_tile(uint32 begin, uint32 end, uint32 parts, bool again, bool guess, RowOf row_of, Met met) {
     const State& state = shared().state;
     const Matrix& matrix = state.matrix;
     const Costs costs = matrix.costs;
@@ -193,9 +262,13 @@ __device__ bool list_tile(uint32 begin, uint32 end, uint32 parts, bool again, Ro
         index[r] = costs.row(tile.row[r]);
         tile.lower(r, again ? old_limit(state, tile.row[r]) : Limit{infinity<Dual>(), kNoRow, 0});
     }
-    tile.invalid = 0;
+    tile.invalid = tile.guessed = 0;
     SourceLines lines;
     source.load(index, lines);
+    const Positions positions{matrix.real_cols(), costs.pitch, kColSalt};
+    const Part share{part, parts, first >= end};
+    const auto price = [v = state.v](int64 j) { return upward(settled(v + j)); };
+    if (guess && positions.count >= kSurveyedCols) survey(tile, source, lines, positions, share, price, matrix.maximize);
     if (matrix.prices != nullptr && part == 0) {
 #pragma unroll
         for (uint32 r = 0; r < kLines; ++r) {
@@ -207,8 +280,7 @@ __device__ bool list_tile(uint32 begin, uint32 end, uint32 parts, bool again, Ro
         __syncwarp();
     }
     walk(
-        source, lines, Positions{matrix.real_cols(), costs.pitch, kColSalt}, Part{part, parts, first >= end},
-        [v = state.v](int64 j) { return upward(settled(v + j)); },
+        source, lines, positions, share, price,
         [&, maximize = matrix.maximize](const Piece& piece) {
             uint32 near = near_positions(piece, tile.margin, maximize);
             if constexpr (sizeof(Cost) == 8) near |= invalid_positions(piece, matrix);
@@ -229,7 +301,11 @@ __device__ bool list_tile(uint32 begin, uint32 end, uint32 parts, bool again, Ro
     for (uint32 r = part; r < kLines; r += parts) {
         if (first + r >= end) continue;
         const int32 i = row_of(first + r);
-        is_short |= !write_candidates(state, i, (warp - part) * kLines + r, parts, again ? kWanted : 0);
+        const uint32 least = tile.guessed >> r & 1 ? kWanted : 0;
+        if (!write_candidates(state, i, (warp - part) * kLines + r, parts, again, least)) {
+            is_short = true;
+            continue;
+        }
         uint32 bad = 0;
         for (uint32 q = 0; q < parts; ++q) bad |= scratch.invalid[warp - part + q] >> r & 1;
         if (lane_index() == 0) met(i, bad != 0);
@@ -244,7 +320,7 @@ LAPWING_NOINLINE __device__ void refresh_by_tiles(uint32 blocks, uint32 block, u
     const uint32 first = block * each < count ? block * each : count, end = first + each < count ? first + each : count;
     for (uint32 begin = first; begin < end; begin += kTeamWarps / parts * kLines) {
         const auto row_of = [&](uint32 at) { return settled(state.refresh_rows + at); };
-        for (bool again = true; list_tile(begin, end, parts, again, row_of, [](int32, bool) {});) again = false;
+        for (bool guess = true; list_tile(begin, end, parts, true, guess, row_of, [](int32, bool) {});) guess = false;
     }
 }
 
