@@ -50,10 +50,14 @@ Answer solve_by(Method method, const Case& c) {
     std::vector<int64> col_to_row(c.cols);
     std::vector<Dual> picked(c.rows);
     Dual *u = answer.u.data(), *v = answer.v.data();
-    const auto run = [&](unsigned grid, unsigned block, bool cooperative, auto kernel, auto... last) {
-        launch({.grid = {grid}, .block = {block}, .seed = c.seed, .cooperative = cooperative}, [&] {
+    const auto launch_as = [&](lapwing::emulation::Launch how, auto kernel, auto... last) {
+        how.seed = c.seed;
+        launch(how, [&] {
             kernel(c.cost.data(), c.cols, c.rows, all_cols, int64(c.maximize), prices, u, v, workspace.get(), last...);
         });
+    };
+    const auto run = [&](unsigned grid, unsigned block, bool cooperative, auto kernel, auto... last) {
+        launch_as({.grid = {grid}, .block = {block}, .cooperative = cooperative}, kernel, last...);
     };
     const auto solve = [&](auto kernel, auto... last) {
         run(c.blocks, THREADS, true, kernel, more.get(), &watch, last...);
@@ -66,8 +70,18 @@ Answer solve_by(Method method, const Case& c) {
     } else if (method == Method::tree) {
         solve(solve_hungarian_tree, int64(0));
     } else if (method == Method::ssp) {
-        solve(survey_ssp, int64(c.seed % 3 != 1));
-        solve(solve_ssp, int64(c.seed % 3 != 1));
+        // With columns in shared memory or not, in a cluster or a grid without.
+        const std::size_t room = (c.cols + 4 * THREADS) * ssp::Columns::bytes;
+        const bool near = c.seed % 2 == 0;
+        const unsigned blocks = c.blocks == 3 ? 4 : c.blocks;
+        Memory far(4 * room);
+        solve(survey_ssp);
+        launch_as({.grid = {blocks},
+                   .block = {THREADS},
+                   .shared_bytes = sizeof(ssp::Near) + (near ? room : 0),
+                   .cooperative = true,
+                   .cluster_size = c.seed % 5 < 3 ? blocks : 1},
+                  solve_ssp, more.get(), &watch, int64(c.seed % 3 != 1), near ? nullptr : far.get());
     } else {
         const int64 pitch = (c.cols + 15) / 16 * 16, stages = c.seed == 0 ? 31 : static_cast<int64>(c.seed >> 8 & 63);
         Memory slacks(c.rows * pitch * sizeof(Dual));
