@@ -24,11 +24,9 @@
 
 namespace ssp {
 
-class Search {
+class Search : Start {
   public:
-    __device__ Search()
-        : s_(self()), matrix_(cluster_.matrix), own_(cluster_.own), cols_(matrix_.real_cols()),
-          has_sink_(has_sink(matrix_)), start_(cluster_) {}
+    __device__ Search() : cols_(matrix_.real_cols()), has_sink_(has_sink(matrix_)) {}
 
     __device__ void solve(bool pricing) {
         const Report& report = *s_.core.report;
@@ -37,8 +35,8 @@ class Search {
             status = Status::invalid;
         } else if (__ldcg(&report.empty_row) < matrix_.rows) {
             status = Status::infeasible;
-        } else if (start_.run(pricing)) {
-            scans_of_start_ = cluster_.scans;
+        } else if (start(pricing)) {
+            scans_of_start_ = scans_;
             status = run_phases();
         }
         conclude(status);
@@ -48,15 +46,14 @@ class Search {
     // --- phases
 
     __device__ Status run_phases() {
-        epsilon_ = start_.epsilon;
         for (;;) {
             ++phase_;
             begin_phase();
             for (int32 k = 0; k < matrix_.rows; ++k) {
                 tell_news(k);
-                const int32 next = k + 1 < matrix_.rows ? start_.row(k + 1, phase_) : kNone;
-                if (!search(start_.row(k, phase_), next))
-                    return cluster_.stopped ? Status::stopped : Status::infeasible;
+                const int32 next = k + 1 < matrix_.rows ? row(k + 1, phase_) : kNone;
+                if (!search(row(k, phase_), next))
+                    return stopped_ ? Status::stopped : Status::infeasible;
             }
             if (epsilon_ == Dual(0)) return Status::optimal;
             next_epsilon();
@@ -114,8 +111,8 @@ class Search {
         for (uint32 b = 0; b < blocks(); ++b) by_paths += __ldcg(s_.core.partial + b);
         const double part = static_cast<double>(epsilon_) / divisor, share = epsilon_fall_ / (share_of * cols_);
         const double next = part < share ? part : share;
-        const bool ends = (phase_ > 1 && by_paths > epsilon_fall_) || next < start_.epsilon_least;
-        epsilon_ = ends ? Dual(0) : start_.in_units(next);
+        const bool ends = (phase_ > 1 && by_paths > epsilon_fall_) || next < epsilon_least_;
+        epsilon_ = ends ? Dual(0) : in_units(next);
     }
 
     // --- one search: Dijkstra from row f, then the fall of prices, then the augmentation
@@ -135,7 +132,7 @@ class Search {
         if (then != kNone) prefetch_own(matrix_, then);
         bool by_sink = false;
         for (;;) {
-            if (cluster_.stopped) return false;
+            if (stopped_) return false;
             by_sink = !sink_closed_ && !is_far(sink_distance_) && !(nearest.distance < sink_distance_);
             const Dual distance = by_sink ? sink_distance_ : nearest.distance;
             if (!by_sink && nearest.col < 0) return stuck(f);
@@ -183,39 +180,39 @@ class Search {
             load_own(own_.closed + at, closed);
 #pragma unroll
             for (int32 k = 0; k < kPackCols; ++k) {
-                if (first + k >= cols_ || closed[k] == searches_) continue;
                 const Dual cost = kind == Read::sink ? Dual(0) : matrix_.minimised(costs[k]);
                 const Dual through = (cost - v[k]) - offset;
-                if (kind == Read::first || through < distance[k]) {
-                    distance[k] = through;
+                const bool open = (first + k < cols_) & (closed[k] != searches_);
+                const bool nearer = open & (kind == Read::first || through < distance[k]);
+                if (nearer) {
                     own_.distance[at + k] = through;
                     own_.by_cost[at + k] = costs[k];
                     own_.by_step[at + k] = steps_;
                 }
-                best.offer(distance[k], first + k, at + k, owner[k] >= 0);
+                best.offer(nearer ? through : distance[k], first + k, at + k, owner[k] >= 0, open);
             }
         };
         if constexpr (kind == Read::sink) {
             const Cost none[kPackCols] = {};
             each_own_place(cols_, [&](int32 first, uint32 at) { reach(first, at, none); });
         } else {
-            cluster_.count_scan();
+            count_scan();
             each_own_pack(matrix_, i, reach);
         }
         const Dual owned = matrix_.minimised(own_.cost[best.at]) - own_.v[best.at];
-        return cluster_.least(best, own_.owner[best.at], owned, own_.by_step[best.at], ceiling);
+        return least_of(best, own_.owner[best.at], owned, own_.by_step[best.at], ceiling);
     }
 
     __device__ void record(Step step) {
         ++steps_;
         if (threadIdx.x != 0) return;
         if (steps_ < kNearSteps)
-            s_.near->steps[steps_] = step;
+            near_->steps[steps_] = step;
         else if (blockIdx.x == 0)
             s_.far_steps[steps_ - kNearSteps] = step;
     }
     __device__ Step recorded(uint32 step) const {
-        return step < kNearSteps ? s_.near->steps[step] : s_.far_steps[step - kNearSteps];
+        return step < kNearSteps ? near_->steps[step] : s_.far_steps[step - kNearSteps];
     }
 
     // The exit of a row, and the column by which the search came to it.
@@ -271,7 +268,7 @@ class Search {
         const int32 i = sink_from_.row;
         if (i == kVirtual) {
             --virtuals_;
-        } else if (cluster_.leads()) {
+        } else if (leads()) {
             __stcg(s_.core.row_to_col + i, cols_ + i);
             __stcg(s_.core.col_to_row + cols_ + i, i);
         }
@@ -283,7 +280,7 @@ class Search {
         each_own_col(cols_, [&](int32 j, uint32 at) {
             __stcg(s_.core.distance + j, own_.closed[at] == searches_ ? 0 : kFar);
         });
-        if (cluster_.leads()) {
+        if (leads()) {
             s_.core.free_rows[0] = f;
             s_.core.report->free_rows = 1;
         }
@@ -294,8 +291,8 @@ class Search {
 
     __device__ void tell_news(int32 matched) const {
         constexpr uint32 search = 2;  // of the stages of gpu/watch.py
-        if (cluster_.leads() && s_.lookout.wanted != s_.lookout.told)
-            s_.lookout.tell(search, phase_, static_cast<uint32>(matched), start_.bound);
+        if (leads() && s_.lookout.wanted != s_.lookout.told)
+            s_.lookout.tell(search, phase_, static_cast<uint32>(matched), bound_);
     }
 
     // The matching, and the duals: u from the matching; or, where there is no end, the row minima under v = 0.
@@ -327,23 +324,17 @@ class Search {
         report.phases = phase_;
         report.searches = searches_;
         report.steps = static_cast<int64>(scans_of_start_) + matrix_.rows;
-        report.scans = static_cast<int64>(cluster_.scans) + matrix_.rows;
+        report.scans = static_cast<int64>(scans_) + matrix_.rows;
         report.start_bound = -infinity<double>();
         report.bound = sum;
     }
 
-    Ssp& s_;
-    Cluster cluster_;
-    const Matrix& matrix_;
-    const Columns& own_;
     const int32 cols_;
     const bool has_sink_;
-    Start start_;
     uint64 scans_of_start_ = 0;
 
     // Of the phase. With epsilon == 0: v <= level_, and equal where the owner is kVirtual; cost - v is a row's least at its own
     // column.
-    Dual epsilon_ = 0;
     uint32 phase_ = 0;
     Dual level_ = 0;
     int32 vacancies_ = 0;  // searches that may end at the sink; with exits, all that are to come

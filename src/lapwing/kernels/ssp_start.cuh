@@ -67,14 +67,13 @@ struct TwoLeast {
     }
 };
 
-class Start {
-  public:
-    __device__ explicit Start(Cluster& cluster)
-        : s_(self()), cluster_(cluster), matrix_(cluster.matrix), own_(cluster.own),
-          magnitude_(from_order<Dual>(__ldcg(&s_.board->magnitude))) {}
+class Start : protected Cluster {
+  protected:
+    __device__ Start()
+        : s_(self()), magnitude_(from_order<Dual>(__ldcg(&s_.board->magnitude))) {}
 
     // The prices are in Columns::v, and no column is taken; false if the host wants an end.
-    __device__ bool run(bool pricing) {
+    __device__ bool start(bool pricing) {
         each_own_col(matrix_.real_cols(), [&](int32, uint32 at) {
             own_.v[at] = Dual(0);
             own_.closed[at] = 0;
@@ -97,9 +96,10 @@ class Start {
         return by_regret_ ? __ldcg(s_.order + k) : k;
     }
 
-    Dual epsilon = 0;          // of the first phase; 0: none is needed
-    double epsilon_least = 0;  // below this, scaling ends
-    double bound = -infinity<double>();
+    Ssp& s_;
+    Dual epsilon_ = 0;          // of the first phase; 0: none is needed
+    double epsilon_least_ = 0;  // below this, scaling ends
+    double bound_ = -infinity<double>();
 
   private:
     static constexpr bool kFloats = Dual(0.5) != Dual(0);
@@ -111,19 +111,19 @@ class Start {
 
     // The row of a pass; false if the host wants an end.
     template <class Visit>
-    __device__ bool read(int32 i, Visit visit) {
-        cluster_.count_scan();
+    __device__ bool visit_row(int32 i, Visit visit) {
+        count_scan();
         each_own_pack(matrix_, i, [&](int32 first, uint32 at, const Cost(&costs)[kPackCols]) {
 #pragma unroll
             for (int32 k = 0; k < kPackCols; ++k) {
                 if (first + k < matrix_.cols) visit(first + k, at + k, matrix_.minimised(costs[k]));
             }
         });
-        return !cluster_.stopped;
+        return !stopped_;
     }
     // The column of `best` is taken; adds what it costs, which its thread alone knows.
     __device__ int32 take(const Best& best, Dual cost, Taken by, double& total) {
-        const Found chosen = cluster_.least(best, kUnowned, cost, 0, 0);
+        const Found chosen = least_of(best, kUnowned, cost, 0, 0);
         total += static_cast<double>(chosen.col < 0 ? magnitude_ : chosen.number);
         if (chosen.col >= 0 && has(chosen.col)) own_.closed[place_of(chosen.col)] = by;
         return chosen.col;
@@ -154,7 +154,7 @@ class Start {
         for (int32 i = 0; i < matrix_.rows; ++i) {
             const Dual row_least = __ldcg(s_.row_least + i);
             Best left;
-            const bool goes_on = read(i, [&](int32 j, uint32 at, Dual cost) {
+            const bool goes_on = visit_row(i, [&](int32 j, uint32 at, Dual cost) {
                 const Dual x = cost - row_least;
                 if (x < second[at]) second[at] = x < first[at] ? first[at] : x;
                 if (x < first[at]) first[at] = x;
@@ -165,7 +165,7 @@ class Start {
             diagonal += static_cast<double>(__ldcg(s_.diagonal + i));
             take(left, left.distance, by_survey, greedy);
         }
-        bound = lower;
+        bound_ = lower;
         gap_ = diagonal - lower;
         no_greater(greedy);
         no_greater(diagonal);
@@ -187,7 +187,7 @@ class Start {
             TwoLeast all;
             Best left;
             Dual first_cost = 0, left_cost = 0;
-            const bool goes_on = read(i, [&](int32 j, uint32 at, Dual cost) {
+            const bool goes_on = visit_row(i, [&](int32 j, uint32 at, Dual cost) {
                 const Dual x = cost - own_.v[at];
                 all.offer(x, j, at);
                 if (all.first.at == at) first_cost = cost;
@@ -197,10 +197,10 @@ class Start {
             });
             if (!goes_on) return false;
             const bool taken = own_.closed[all.first.at] == by_regret;
-            const Found least = cluster_.least(all.first, kUnowned, first_cost, taken, 0);
+            const Found least = least_of(all.first, kUnowned, first_cost, taken, 0);
             if (least.col >= 0 && has(least.col)) all.first.distance = all.second;
-            const Found second = cluster_.least(all.first);
-            if (cluster_.leads())
+            const Found second = least_of(all.first);
+            if (leads())
                 __stcg(s_.regret + i, second.col < 0 ? infinity<Dual>() : second.distance - least.distance);
             bounds.lower += static_cast<double>(least.distance);
             if (least.word != 0) {
@@ -237,14 +237,14 @@ class Start {
             const int32 i = __ldcg(s_.order + k);
             Best left;
             Dual left_cost = 0;
-            const bool goes_on = read(i, [&](int32 j, uint32 at, Dual cost) {
+            const bool goes_on = visit_row(i, [&](int32 j, uint32 at, Dual cost) {
                 if (own_.closed[at] == by_greedy) return;
                 left.offer(cost - own_.v[at], j, at);
                 if (left.at == at) left_cost = cost;
             });
             if (!goes_on) return false;
             const int32 col = take(left, left_cost, by_greedy, bounds.upper);
-            if (cluster_.leads()) __stcg(s_.chosen + i, col);
+            if (leads()) __stcg(s_.chosen + i, col);
         }
         barrier();
         return true;
@@ -259,7 +259,7 @@ class Start {
             price[at] = own_.v[at];
             if (own_.closed[at] != by_greedy) spare.offer(price[at], j, at);
         });
-        const Dual floor = cluster_.least(spare).distance;  // the virtual rows choose last
+        const Dual floor = least_of(spare).distance;  // the virtual rows choose last
         each_own_col(matrix_.cols, [&](int32, uint32 at) {
             if (own_.closed[at] == by_greedy && floor < price[at]) price[at] = floor;
         });
@@ -274,9 +274,9 @@ class Start {
                     own_.closed[at] = free;
                     chosen.offer(matrix_.minimised(matrix_.costs.row(i)[col]) - price[at], col, at);
                 }
-                ceiling = cluster_.least(chosen).distance;
+                ceiling = least_of(chosen).distance;
             }
-            const bool goes_on = read(i, [&](int32, uint32 at, Dual cost) {
+            const bool goes_on = visit_row(i, [&](int32, uint32 at, Dual cost) {
                 const Dual excess = ceiling - (cost - price[at]);
                 if (own_.closed[at] == by_greedy && excess > Dual(0)) price[at] -= excess;
             });
@@ -290,11 +290,11 @@ class Start {
         double lower = sum(own_.distance);
         for (int32 k = 0; k < matrix_.rows; ++k) {
             Best best;
-            const bool goes_on = read(__ldcg(s_.order + k), [&](int32 j, uint32 at, Dual cost) {
+            const bool goes_on = visit_row(__ldcg(s_.order + k), [&](int32 j, uint32 at, Dual cost) {
                 best.offer(cost - own_.distance[at], j, at);
             });
             if (!goes_on) return false;
-            lower += static_cast<double>(cluster_.least(best).distance);
+            lower += static_cast<double>(least_of(best).distance);
         }
         bounds.lower = lower > bounds.lower ? lower : bounds.lower;
         raise_bound(lower);
@@ -317,20 +317,20 @@ class Start {
         const double first = gap <= nothing_left * gap_ ? 0 : rows * gap * sqrt(gap / gap_) / (cols * cols);
         const double least = gap_ * least_per_gap / (cols * cols);
         if (first < infinity<double>() && first >= least && first > 0) {
-            epsilon = in_units(first);
-            epsilon_least = least;
+            epsilon_ = in_units(first);
+            epsilon_least_ = least;
         }
-        if (epsilon > Dual(0))
+        if (epsilon_ > Dual(0))
             by_regret_ = false;
         else
             backwards_ = true;
     }
 
-    __device__ void raise_bound(double lower) { bound = lower > bound ? lower : bound; }
+    __device__ void raise_bound(double lower) { bound_ = lower > bound_ ? lower : bound_; }
     __device__ void make_nonpositive(Dual* v) {
         Best least;
         each_own_col(matrix_.cols, [&](int32 j, uint32 at) { least.offer(-v[at], j, at); });
-        const Dual greatest = -cluster_.least(least).distance;
+        const Dual greatest = -least_of(least).distance;
         each_own_col(matrix_.cols, [&](int32, uint32 at) { v[at] -= greatest; });
     }
     // In the order of the columns.
@@ -345,10 +345,6 @@ class Start {
     }
 
     static constexpr double kGoodGap = 1.0 / 4;  // of the survey's: no greedy prices are needed
-    Ssp& s_;
-    Cluster& cluster_;
-    const Matrix& matrix_;
-    const Columns& own_;
     const Dual magnitude_;  // largest |cost|
     double unit_ = 0;       // of prices and epsilons: keeps sums on a binary grid
     double gap_ = 0, greedy_gap_ = 0;

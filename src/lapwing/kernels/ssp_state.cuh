@@ -224,12 +224,13 @@ struct Best {
     uint32 col = kNoColumn;  // with kOwned
     uint32 at = threadIdx.x * kPackCols;
 
-    __device__ void offer(Dual x, int32 j, uint32 place, bool owned = false) {
+    // Not of an infinite x. Without branches, as is what follows of one that is not `open`.
+    __device__ void offer(Dual x, int32 j, uint32 place, bool owned = false, bool open = true) {
         const uint32 mine = static_cast<uint32>(j) | (owned ? kOwned : 0);
-        if (is_far(x) || distance < x || (distance == x && col < mine)) return;
-        distance = x;
-        col = mine;
-        at = place;
+        const bool takes = open & !is_far(x) & ((x < distance) | ((x == distance) & (mine < col)));
+        distance = takes ? x : distance;
+        col = takes ? mine : col;
+        at = takes ? place : at;
     }
     __device__ uint64 key() const { return col == kNoColumn ? kFar : ordered(distance + Dual(0)); }  // -0 is 0
 };
@@ -244,31 +245,34 @@ struct Found {
     uint32 next;  // high word of the key that is next
 };
 
-// All its threads run the same program; what differs are the columns that they have.
+// All its threads run the same program; what differs are the columns that they have. What runs is derived from this: an object
+// without references to itself stays in registers.
 class Cluster {
-  public:
-    const Matrix matrix;  // copies: what is in shared memory is loaded again after every store
-    const Columns own;
-    uint64 scans = 0;  // rows read
-    bool stopped = false;
+  protected:
+    // Copies: what is in shared memory would be loaded again after every store.
+    const Matrix matrix_;
+    const Columns own_;
+    Near* const near_;
+    uint64 scans_ = 0;  // rows read
+    bool stopped_ = false;
 
-    __device__ Cluster() : matrix(self().core.matrix), own(self().columns), near_(self().near) {}
-    __device__ bool leads() const { return is_first_thread(); }
+    __device__ Cluster() : matrix_(self().core.matrix), own_(self().columns), near_(self().near) {}
+    __device__ static bool leads() { return is_first_thread(); }
     // A row is to be read.
     __device__ void count_scan() {
         constexpr uint32 between_looks = 64;
-        ++scans;
-        if (leads() && scans % between_looks == 1) self().lookout.look(static_cast<uint32>(scans));
+        ++scans_;
+        if (leads() && scans_ % between_looks == 1) self().lookout.look(static_cast<uint32>(scans_));
     }
-    __device__ Found least(const Best& best) { return least(best, kUnowned, Dual(0), 0, 0); }
+    __device__ Found least_of(const Best& best) { return least_of(best, kUnowned, Dual(0), 0, 0); }
     // In all threads, with a barrier between. Rows of owners of keys up to `ceiling` (high word) are fetched while all wait.
-    __device__ Found least(const Best& best, int32 owner, Dual number, uint32 word, uint32 ceiling) {
+    __device__ Found least_of(const Best& best, int32 owner, Dual number, uint32 word, uint32 ceiling) {
         const uint32 turn = turn_++ % 2, warps = blockDim.x / kWarp, count = blocks() * warps;
         const bool looked = leads() && self().lookout.stopped;
         Message mine = {best.key(), best.col, owner, number, word, __shfl_sync(kAllLanes, looked ? 1u : 0u, 0)};
         reduce(mine);
         if (lane_index() < (in_cluster() ? blocks() : 1))
-            mail_of(lane_index(), turn)[blockIdx.x * warps + threadIdx.x / kWarp] = mine;
+            send(mine, mail_of(lane_index(), turn) + blockIdx.x * warps + threadIdx.x / kWarp);
         if (high(mine.key) <= ceiling && (mine.col & kOwned)) prefetch_row(mine.owner);
         barrier();
         const Message* mail = in_cluster() ? near_->mail[turn] : self().board->mail[turn];
@@ -278,7 +282,7 @@ class Cluster {
             const uint32 index = k * kWarp + lane_index();
             two[k] = index < count ? mail[index] : Message{kFar, kNoColumn, kUnowned, Dual(0), 0, 0};
         }
-        stopped = stopped || mail[0].stop != 0;
+        stopped_ = stopped_ || mail[0].stop != 0;
         const bool second = two[1].key < two[0].key || (two[1].key == two[0].key && two[1].col < two[0].col);
         Message all = second ? two[1] : two[0];
         const uint32 best_col = all.col, other = high(second ? two[0].key : two[1].key), first = high(all.key);
@@ -288,8 +292,6 @@ class Cluster {
         return {from_order<Dual>(all.key), static_cast<int32>(all.col & ~kOwned), all.owner, all.number, all.word,
                 next};
     }
-    // The greatest of what threads offer.
-    __device__ Dual greatest(Best negated) { return -least(negated).distance; }
 
   private:
     // Where messages to block `rank` go; without clusters all read the same.
@@ -300,6 +302,13 @@ class Cluster {
         return self().board->mail[turn];
     }
     static_assert(kMostWarps <= 2 * kWarp);
+    // 16 bytes at a time.
+    __device__ static void send(const Message& message, Message* to) {
+        longlong2 halves[2];
+        memcpy(halves, &message, sizeof halves);
+        reinterpret_cast<longlong2*>(to)[0] = halves[0];
+        reinterpret_cast<longlong2*>(to)[1] = halves[1];
+    }
     __device__ static uint32 high(uint64 key) { return static_cast<uint32>(key >> 32); }
     // The least of a warp's messages, in all lanes.
     __device__ static void reduce(Message& message) {
@@ -314,13 +323,12 @@ class Cluster {
     }
     __device__ void prefetch_row(int32 i) const {
         constexpr uint32 line = 128 / sizeof(Cost);
-        const Cost* row = matrix.costs.row(i);
+        const Cost* row = matrix_.costs.row(i);
 #pragma unroll 1
-        for (uint32 j = lane_index() * line; j < static_cast<uint32>(matrix.real_cols()); j += kWarp * line)
+        for (uint32 j = lane_index() * line; j < static_cast<uint32>(matrix_.real_cols()); j += kWarp * line)
             prefetch_far(row + j);
     }
 
-    Near* const near_;
     uint32 turn_ = 0;
 };
 
