@@ -11,7 +11,7 @@ using namespace costs;
 constexpr uint32 kBlocks = 8;  // of the cluster that searches; _CLUSTER of gpu/papers.py, as the next
 constexpr uint32 kSearchThreads = 256;
 constexpr uint32 kMostWarps = kBlocks * kSearchThreads / kWarp;
-constexpr uint32 kNearSteps = 1024;  // of a search, that are kept in shared memory
+constexpr uint32 kNearSteps = THREADS < 256 ? 8 : 1024;  // of a search, that are kept in shared memory
 constexpr uint32 kOwned = 1u << 31;
 constexpr uint32 kNoColumn = ~0u;
 
