@@ -123,7 +123,8 @@ Answer solve_by(Method method, const Case& c) {
     run(1, 64, false, deliver, int64(c.stop > 0), answer.row_to_col.data(), col_to_row.data(), picked.data(), u, v);
     state.carve(workspace.get());
     answer.report = *state.report;
-    const bool forbidden = std::any_of(c.cost.begin(), c.cost.end(), [](Cost cost) { return std::isinf(double(cost)); });
+    const bool forbidden =
+        std::any_of(c.cost.begin(), c.cost.end(), [](Cost cost) { return std::isinf(double(cost)); });
     if (method == Method::ssp && c.stop == 0 && !forbidden) check_rows(c, pricing, answer.report);
     if (c.maximize) {
         for (Dual& x : answer.u) x = -x;

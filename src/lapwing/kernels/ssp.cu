@@ -52,8 +52,7 @@ class Search : Start {
             for (int32 k = 0; k < matrix_.rows; ++k) {
                 tell_news(k);
                 const int32 next = k + 1 < matrix_.rows ? row(k + 1, phase_) : kNone;
-                if (!search(row(k, phase_), next))
-                    return stopped_ ? Status::stopped : Status::infeasible;
+                if (!search(row(k, phase_), next)) return stopped_ ? Status::stopped : Status::infeasible;
             }
             if (epsilon_ == Dual(0)) return Status::optimal;
             next_epsilon();
@@ -277,9 +276,8 @@ class Search : Start {
 
     // Row f, and those of the columns that it reaches, have these columns alone (violator in core.cu).
     __device__ bool stuck(int32 f) {
-        each_own_col(cols_, [&](int32 j, uint32 at) {
-            __stcg(s_.core.distance + j, own_.closed[at] == searches_ ? 0 : kFar);
-        });
+        each_own_col(
+            cols_, [&](int32 j, uint32 at) { __stcg(s_.core.distance + j, own_.closed[at] == searches_ ? 0 : kFar); });
         if (leads()) {
             s_.core.free_rows[0] = f;
             s_.core.report->free_rows = 1;
@@ -299,7 +297,10 @@ class Search : Start {
     __device__ void conclude(Status status) {
         barrier();
         const bool optimal = status == Status::optimal;
-        each(matrix_.rows, [&](uint32 i) { __stcg(s_.core.u + i, optimal && has_exit(matrix_, static_cast<int32>(i)) ? matrix_.prices[i] : __ldcg(s_.row_least + i)); });
+        each(matrix_.rows, [&](uint32 i) {
+            __stcg(s_.core.u + i,
+                   optimal && has_exit(matrix_, static_cast<int32>(i)) ? matrix_.prices[i] : __ldcg(s_.row_least + i));
+        });
         barrier();
         each_own_col(cols_, [&](int32 j, uint32 at) {
             const int32 i = phase_ > 0 ? own_.owner[at] : int32(kUnowned);
@@ -337,8 +338,8 @@ class Search : Start {
     // column.
     uint32 phase_ = 0;
     Dual level_ = 0;
-    int32 vacancies_ = 0;  // searches that may end at the sink; with exits, all that are to come
-    int32 virtuals_ = 0;   // columns with this owner
+    int32 vacancies_ = 0;                      // searches that may end at the sink; with exits, all that are to come
+    int32 virtuals_ = 0;                       // columns with this owner
     double path_fall_ = 0, epsilon_fall_ = 0;  // of prices: of this thread's by lengths of paths, of all by epsilon
 
     // Of the search.

@@ -69,8 +69,7 @@ struct TwoLeast {
 
 class Start : protected Cluster {
   protected:
-    __device__ Start()
-        : s_(self()), magnitude_(from_order<Dual>(__ldcg(&s_.board->magnitude))) {}
+    __device__ Start() : s_(self()), magnitude_(from_order<Dual>(__ldcg(&s_.board->magnitude))) {}
 
     // The prices are in Columns::v, and no column is taken; false if the host wants an end.
     __device__ bool start(bool pricing) {
@@ -200,8 +199,7 @@ class Start : protected Cluster {
             const Found least = least_of(all.first, kUnowned, first_cost, taken, 0);
             if (least.col >= 0 && has(least.col)) all.first.distance = all.second;
             const Found second = least_of(all.first);
-            if (leads())
-                __stcg(s_.regret + i, second.col < 0 ? infinity<Dual>() : second.distance - least.distance);
+            if (leads()) __stcg(s_.regret + i, second.col < 0 ? infinity<Dual>() : second.distance - least.distance);
             bounds.lower += static_cast<double>(least.distance);
             if (least.word != 0) {
                 take(left, left_cost, by_regret, bounds.upper);
@@ -304,8 +302,8 @@ class Start : protected Cluster {
     __device__ void blend(double share) {
         constexpr double pure_greedy = 1e-9;
         each_own_col(matrix_.cols, [&](int32, uint32 at) {
-            const double mean = static_cast<double>(own_.v[at]) * share +
-                                static_cast<double>(own_.distance[at]) * (1 - share);
+            const double mean =
+                static_cast<double>(own_.v[at]) * share + static_cast<double>(own_.distance[at]) * (1 - share);
             own_.v[at] = share > pure_greedy ? in_units(mean) : own_.distance[at];
         });
     }
@@ -345,8 +343,8 @@ class Start : protected Cluster {
     }
 
     static constexpr double kGoodGap = 1.0 / 4;  // of the survey's: no greedy prices are needed
-    const Dual magnitude_;  // largest |cost|
-    double unit_ = 0;       // of prices and epsilons: keeps sums on a binary grid
+    const Dual magnitude_;                       // largest |cost|
+    double unit_ = 0;                            // of prices and epsilons: keeps sums on a binary grid
     double gap_ = 0, greedy_gap_ = 0;
     double upper_ = infinity<double>();
     bool by_regret_ = false, backwards_ = false;  // the order of the rows

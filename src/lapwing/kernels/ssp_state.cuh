@@ -108,9 +108,7 @@ __device__ inline Ssp& self() {
 }
 
 // Where columns outnumber rows, or rows may stay free (ssp.cu).
-__device__ inline bool has_sink(const Matrix& matrix) {
-    return matrix.prices != nullptr || matrix.rows != matrix.cols;
-}
+__device__ inline bool has_sink(const Matrix& matrix) { return matrix.prices != nullptr || matrix.rows != matrix.cols; }
 
 // --- the cluster that searches ------------------------------------------------------------------------------------
 
@@ -124,7 +122,9 @@ __device__ inline bool in_cluster() {
 #endif
 }
 // Blocks that search, members of them, and one thread's number: powers of two.
-__device__ inline uint32 blocks() { return gridDim.x >= kBlocks ? kBlocks : gridDim.x >= 4 ? 4 : gridDim.x >= 2 ? 2 : 1; }
+__device__ inline uint32 blocks() {
+    return gridDim.x >= kBlocks ? kBlocks : gridDim.x >= 4 ? 4 : gridDim.x >= 2 ? 2 : 1;
+}
 __device__ inline uint32 member() { return blockIdx.x * blockDim.x + threadIdx.x; }
 __device__ inline uint32 members() { return blocks() * blockDim.x; }
 // What all threads wrote before is seen by all after.
@@ -289,8 +289,8 @@ class Cluster {
         reduce(all);
         const uint32 next = warp_min(best_col == all.col ? other : first);
         if (all.key == kFar) return {infinity<Dual>(), kNone, kUnowned, Dual(0), 0, next};
-        return {from_order<Dual>(all.key), static_cast<int32>(all.col & ~kOwned), all.owner, all.number, all.word,
-                next};
+        return {
+            from_order<Dual>(all.key), static_cast<int32>(all.col & ~kOwned), all.owner, all.number, all.word, next};
     }
 
   private:
@@ -314,7 +314,8 @@ class Cluster {
     __device__ static void reduce(Message& message) {
         const uint64 key = warp_min(message.key);
         const uint32 col = warp_min(message.key == key ? message.col : kNoColumn);
-        const int holder = __ffs(static_cast<int>(__ballot_sync(kAllLanes, message.key == key && message.col == col))) - 1;
+        const int holder =
+            __ffs(static_cast<int>(__ballot_sync(kAllLanes, message.key == key && message.col == col))) - 1;
         message.key = key;
         message.col = col;
         message.owner = __shfl_sync(kAllLanes, message.owner, holder);
