@@ -7,8 +7,8 @@
 // Cost      A row is read when its column closes. A step is the row's costs from L2 or memory, a reduction in each warp, its result
 //           sent to the shared memory of every block, a barrier of the cluster, and a reduction of these 64 messages: a
 //           reckoned 0.8 us with 8000 columns. What the next step needs of the column comes with the message; what a thread
-//           knows of its columns is in shared memory (in L2 from some 46,000 float32 columns on). A row that is likely to
-//           be the next is on its way to L2 before the barrier. Every block keeps a record of the steps, by which each
+//           knows of its columns is in shared memory (in L2 from some 46,000 float32 columns on). Rows that are likely to
+//           be the next are on their way to L2 a step or a barrier before. Every block keeps a record of the steps, by which each
 //           thread finds what path to flip among its columns, so that a search costs no barrier of its own.
 //           O(rows^2 cols) at worst, O(rows + cols) memory.
 //
@@ -127,8 +127,10 @@ class Search : Start {
         reached_ = -infinity<Dual>();
         uint32 closed = 0;
         reach_exit({kNone, f, 0}, Dual(0));
-        Found nearest = read<Read::first>(f, Dual(0), 0);
-        if (then != kNone) prefetch_own(matrix_, then);
+        Found nearest = read<Read::first>(f, Dual(0), [&] {
+            if (then != kNone) prefetch_own(matrix_, then);
+            return Message{};
+        });
         bool by_sink = false;
         for (;;) {
             if (stopped_) return false;
@@ -154,7 +156,11 @@ class Search : Start {
             record(step);
             const Dual offset = nearest.number - reached_;
             reach_exit(step, offset);
-            nearest = read<Read::next>(step.row, offset, nearest.next);
+            nearest = read<Read::next>(step.row, offset, [&] {
+                const Message next = runner_up(nearest);
+                if (next.key != kFar && next.owner >= 0) prefetch_own(matrix_, next.owner);
+                return next;
+            });
         }
         lower_prices(closed);
         if (by_sink)
@@ -165,9 +171,11 @@ class Search : Start {
     }
 
     // Takes row i to open columns, at its costs - v - offset. Returns the nearest, with the cost less v of the column and its owner,
-    // and the step that it was reached from.
-    template <Read kind>
-    __device__ Found read(int32 i, Dual offset, uint32 ceiling) {
+    // and the step that it was reached from. meanwhile(), as of each_own_pack, returns what
+    // `next` is for least_of.
+    template <Read kind, class Meanwhile>
+    __device__ Found read(int32 i, Dual offset, Meanwhile meanwhile) {
+        Message next = {};
         Best best;
         const auto reach = [&](int32 first, uint32 at, const Cost(&costs)[kPackCols]) {
             Dual v[kPackCols], distance[kPackCols];
@@ -196,10 +204,10 @@ class Search : Start {
             each_own_place(cols_, [&](int32 first, uint32 at) { reach(first, at, none); });
         } else {
             count_scan();
-            each_own_pack(matrix_, i, reach);
+            each_own_pack(matrix_, i, reach, [&] { next = meanwhile(); });
         }
         const Dual owned = matrix_.minimised(own_.cost[best.at]) - own_.v[best.at];
-        return least_of(best, own_.owner[best.at], owned, own_.by_step[best.at], ceiling);
+        return least_of(best, own_.owner[best.at], owned, own_.by_step[best.at], next);
     }
 
     __device__ void record(Step step) {
@@ -232,7 +240,7 @@ class Search : Start {
             own_.distance[at] = reached_;
             own_.closed[at] = searches_;
         });
-        return read<Read::sink>(kNone, -level_ - reached_, 0);
+        return read<Read::sink>(kNone, -level_ - reached_, [] { return Message{}; });
     }
 
     // By the rest of the path's length, and epsilon.

@@ -112,17 +112,20 @@ class Start : protected Cluster {
     template <class Visit>
     __device__ bool visit_row(int32 i, Visit visit) {
         count_scan();
-        each_own_pack(matrix_, i, [&](int32 first, uint32 at, const Cost(&costs)[kPackCols]) {
+        each_own_pack(
+            matrix_, i,
+            [&](int32 first, uint32 at, const Cost(&costs)[kPackCols]) {
 #pragma unroll
-            for (int32 k = 0; k < kPackCols; ++k) {
-                if (first + k < matrix_.cols) visit(first + k, at + k, matrix_.minimised(costs[k]));
-            }
-        });
+                for (int32 k = 0; k < kPackCols; ++k) {
+                    if (first + k < matrix_.cols) visit(first + k, at + k, matrix_.minimised(costs[k]));
+                }
+            },
+            [] {});
         return !stopped_;
     }
     // The column of `best` is taken; adds what it costs, which its thread alone knows.
     __device__ int32 take(const Best& best, Dual cost, Taken by, double& total) {
-        const Found chosen = least_of(best, kUnowned, cost, 0, 0);
+        const Found chosen = least_of(best, kUnowned, cost, 0, {});
         total += static_cast<double>(chosen.col < 0 ? magnitude_ : chosen.number);
         if (chosen.col >= 0 && has(chosen.col)) own_.closed[place_of(chosen.col)] = by;
         return chosen.col;
@@ -196,7 +199,7 @@ class Start : protected Cluster {
             });
             if (!goes_on) return false;
             const bool taken = own_.closed[all.first.at] == by_regret;
-            const Found least = least_of(all.first, kUnowned, first_cost, taken, 0);
+            const Found least = least_of(all.first, kUnowned, first_cost, taken, {});
             if (least.col >= 0 && has(least.col)) all.first.distance = all.second;
             const Found second = least_of(all.first);
             if (leads()) __stcg(s_.regret + i, second.col < 0 ? infinity<Dual>() : second.distance - least.distance);

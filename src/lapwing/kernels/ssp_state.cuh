@@ -25,7 +25,12 @@ struct alignas(16) Message {
     Dual number;
     uint32 word;
     uint32 stop;  // the host wants an end
+
+    __device__ bool is_before(const Message& other) const {
+        return key < other.key || (key == other.key && col < other.col);
+    }
 };
+constexpr Message kNothing = {kFar, kNoColumn, kUnowned, Dual(0), 0, 0};
 
 // A column that a search closed, the row that owned it, and the step whose row it was reached from. Row kVirtual: of the sink, by
 // which column it was reached.
@@ -127,16 +132,25 @@ __device__ inline uint32 blocks() {
 }
 __device__ inline uint32 member() { return blockIdx.x * blockDim.x + threadIdx.x; }
 __device__ inline uint32 members() { return blocks() * blockDim.x; }
-// What all threads wrote before is seen by all after.
-__device__ inline void barrier() {
+// What all threads wrote before is seen by all after. meanwhile() is called before a thread waits, by whole warps, where it need not
+// be seen.
+template <class Meanwhile>
+__device__ void barrier(Meanwhile meanwhile) {
 #if defined(LAPWING_EMULATION) || __CUDA_ARCH__ >= 900
     if (in_cluster()) {
         __syncwarp();
-        cluster_barrier();
+        cluster_arrive();
+        meanwhile();
+        __syncwarp();
+        cluster_wait();
         return;
     }
 #endif
+    meanwhile();
     grid_barrier(self().core.barrier + kLine, blocks());
+}
+__device__ inline void barrier() {
+    barrier([] {});
 }
 // body(index) for each index below count, a thread of the cluster each.
 template <class Body>
@@ -177,15 +191,17 @@ __device__ void each_own_col(int32 cols, Body body) {
         }
     });
 }
-// body(first column, place, costs as given) for the packs of row i that are this thread's; the next is on its way.
-template <class Body>
-__device__ void each_own_pack(const Matrix& matrix, int32 i, Body body) {
+// body(first column, place, costs as given) for the packs of row i that are this thread's, the next on its way; meanwhile() by
+// all threads while the first is.
+template <class Body, class Meanwhile>
+__device__ void each_own_pack(const Matrix& matrix, int32 i, Body body, Meanwhile meanwhile) {
     const Cost* row = matrix.costs.row(i);
     const bool aligned = matrix.costs.aligned();
     const uint32 packs = packs_of(matrix.real_cols()), step = members();
     uint32 at = threadIdx.x * kPackCols;
     Pack<Cost> next;
     if (member() < packs) load_costs(matrix, row, aligned, static_cast<int32>(member()) * kPackCols, next);
+    meanwhile();
 #pragma unroll 1
     for (uint32 pack = member(); pack < packs; pack += step, at += blockDim.x * kPackCols) {
         const Pack<Cost> costs = next;
@@ -242,7 +258,7 @@ struct Found {
     int32 owner;
     Dual number;
     uint32 word;
-    uint32 next;  // high word of the key that is next
+    Message rest;  // the best that this lane knows beside it
 };
 
 // All its threads run the same program; what differs are the columns that they have. What runs is derived from this: an object
@@ -264,33 +280,40 @@ class Cluster {
         ++scans_;
         if (leads() && scans_ % between_looks == 1) self().lookout.look(static_cast<uint32>(scans_));
     }
-    __device__ Found least_of(const Best& best) { return least_of(best, kUnowned, Dual(0), 0, 0); }
-    // In all threads, with a barrier between. Rows of owners of keys up to `ceiling` (high word) are fetched while all wait.
-    __device__ Found least_of(const Best& best, int32 owner, Dual number, uint32 word, uint32 ceiling) {
+    __device__ Found least_of(const Best& best) { return least_of(best, kUnowned, Dual(0), 0, {}); }
+    // In all threads, with a barrier between. Rows that own what is before `next` are fetched while all wait.
+    __device__ Found least_of(const Best& best, int32 owner, Dual number, uint32 word, const Message& next) {
         const uint32 turn = turn_++ % 2, warps = blockDim.x / kWarp, count = blocks() * warps;
         const bool looked = leads() && self().lookout.stopped;
         Message mine = {best.key(), best.col, owner, number, word, __shfl_sync(kAllLanes, looked ? 1u : 0u, 0)};
         reduce(mine);
         if (lane_index() < (in_cluster() ? blocks() : 1))
             send(mine, mail_of(lane_index(), turn) + blockIdx.x * warps + threadIdx.x / kWarp);
-        if (high(mine.key) <= ceiling && (mine.col & kOwned)) prefetch_row(mine.owner);
-        barrier();
+        barrier([&] {  // the fence in it may wait for what is being fetched
+            if (mine.owner >= 0 && mine.is_before(next)) prefetch_row(mine.owner);
+        });
         const Message* mail = in_cluster() ? near_->mail[turn] : self().board->mail[turn];
         Message two[2];
 #pragma unroll
         for (uint32 k = 0; k < 2; ++k) {
             const uint32 index = k * kWarp + lane_index();
-            two[k] = index < count ? mail[index] : Message{kFar, kNoColumn, kUnowned, Dual(0), 0, 0};
+            two[k] = index < count ? mail[index] : kNothing;
         }
         stopped_ = stopped_ || mail[0].stop != 0;
-        const bool second = two[1].key < two[0].key || (two[1].key == two[0].key && two[1].col < two[0].col);
-        Message all = second ? two[1] : two[0];
-        const uint32 best_col = all.col, other = high(second ? two[0].key : two[1].key), first = high(all.key);
+        const bool second = two[1].is_before(two[0]);
+        const Message own = second ? two[1] : two[0], other = second ? two[0] : two[1];
+        Message all = own;
         reduce(all);
-        const uint32 next = warp_min(best_col == all.col ? other : first);
-        if (all.key == kFar) return {infinity<Dual>(), kNone, kUnowned, Dual(0), 0, next};
+        const Message rest = own.col == all.col ? other : own;
+        if (all.key == kFar) return {infinity<Dual>(), kNone, kUnowned, Dual(0), 0, rest};
         return {
-            from_order<Dual>(all.key), static_cast<int32>(all.col & ~kOwned), all.owner, all.number, all.word, next};
+            from_order<Dual>(all.key), static_cast<int32>(all.col & ~kOwned), all.owner, all.number, all.word, rest};
+    }
+    // What is likely to be found next.
+    __device__ static Message runner_up(const Found& found) {
+        Message next = found.rest;
+        reduce(next);
+        return next;
     }
 
   private:
@@ -309,7 +332,6 @@ class Cluster {
         reinterpret_cast<longlong2*>(to)[0] = halves[0];
         reinterpret_cast<longlong2*>(to)[1] = halves[1];
     }
-    __device__ static uint32 high(uint64 key) { return static_cast<uint32>(key >> 32); }
     // The least of a warp's messages, in all lanes.
     __device__ static void reduce(Message& message) {
         const uint64 key = warp_min(message.key);
