@@ -171,8 +171,7 @@ class Search : Start {
     }
 
     // Takes row i to open columns, at its costs - v - offset. Returns the nearest, with the cost less v of the column and its owner,
-    // and the step that it was reached from. meanwhile(), as of each_own_pack, returns what
-    // `next` is for least_of.
+    // and the step that it was reached from. meanwhile(), as of each_own_pack, returns `next` for least_of.
     template <Read kind, class Meanwhile>
     __device__ Found read(int32 i, Dual offset, Meanwhile meanwhile) {
         Message next = {};

@@ -240,7 +240,7 @@ struct Best {
     uint32 col = kNoColumn;  // with kOwned
     uint32 at = threadIdx.x * kPackCols;
 
-    // Not of an infinite x. Without branches, as is what follows of one that is not `open`.
+    // Unless x is infinite. Without branches: of others `open` is false.
     __device__ void offer(Dual x, int32 j, uint32 place, bool owned = false, bool open = true) {
         const uint32 mine = static_cast<uint32>(j) | (owned ? kOwned : 0);
         const bool takes = open & !is_far(x) & ((x < distance) | ((x == distance) & (mine < col)));
@@ -382,7 +382,7 @@ __device__ inline void set_columns(unsigned char* far) {
 
 }  // namespace ssp
 
-// As LAPWING_HUNGARIAN (hungarian_run.cuh), with the workspace of struct Ssp. pricing: 0 for plain shortest augmenting paths.
+// As LAPWING_HUNGARIAN (hungarian_run.cuh), with the workspace of struct Ssp.
 #define LAPWING_SSP                                                                                                   \
     const Cost *cost, int64 row_stride, int64 rows, int64 cols, int64 maximize, const Dual *prices, Dual *u, Dual *v, \
         unsigned char *workspace, unsigned char *more, Watch *watch
