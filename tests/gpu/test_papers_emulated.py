@@ -133,6 +133,8 @@ def test_the_plan():
     made = lw.plan(cost, device="cuda", method="munkres")
     assert made.method == "munkres" and made.dtype == "float32"
     assert made.memory_bytes > 8 * 300 * 200 > lw.plan(cost, device="cuda", method="hungarian-tree").memory_bytes
+    integers = lw.plan(cost.astype(np.int32), device="cuda", method="munkres")
+    assert integers.memory_bytes >= made.memory_bytes  # four bytes a slack may not do
     assert "munkres: the classical Hungarian method on a slack matrix" in str(made)
     with pytest.raises(lw.ArgumentError, match="cannot use start="):
         lw.solve(cost, device="cuda", method="munkres", start=(np.zeros(300), np.zeros(200)))
