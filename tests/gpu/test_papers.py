@@ -12,9 +12,11 @@ import lapwing as lw
 from lapwing import instances
 from lapwing.gpu.papers import PAPERS
 
-pytestmark = [pytest.mark.gpu, pytest.mark.parametrize("method", PAPERS)]
+pytestmark = pytest.mark.gpu
+every_method = pytest.mark.parametrize("method", PAPERS)
 
 
+@every_method
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("dtype", ["int32", "float32", "float64", "int64"])
 def test_kinds(method: str, kind: str, dtype: str) -> None:
@@ -25,6 +27,7 @@ def test_kinds(method: str, kind: str, dtype: str) -> None:
         check(cost, maximize=rows == 257, method=method)
 
 
+@every_method
 def test_the_same_every_time(method: str) -> None:
     cost = on_gpu(instances.generate("int:10", 1500, 1, dtype="int32"))
     first, again = (lw.solve(cost, method=method) for _ in range(2))
@@ -32,6 +35,7 @@ def test_the_same_every_time(method: str) -> None:
     assert first.objective == lw.solve(cost).objective
 
 
+@every_method
 def test_prices_and_forbidden_pairs(method: str) -> None:
     random = np.random.default_rng(4)
     cost = random.random((300, 400)).astype(np.float32)
@@ -44,6 +48,7 @@ def test_prices_and_forbidden_pairs(method: str) -> None:
         lw.solve(on_gpu(cost), method=method)
 
 
+@every_method
 def test_a_time_limit(method: str) -> None:
     cost = on_gpu(instances.generate("disjoint", 6000, 1, dtype="float32"))
     lw.solve(cost[:50, :50].contiguous(), method=method)  # compiled
@@ -51,3 +56,15 @@ def test_a_time_limit(method: str) -> None:
     result = lw.solve(cost, method=method, time_limit=0.05)
     assert time.perf_counter() - began < 1.0
     assert result.status == "optimal" or result.lower_bound <= result.objective
+
+
+@pytest.mark.parametrize("cls", ["uniform", "geometric", "disjoint", "lowrank:1", "int:1"])
+@pytest.mark.parametrize("shape", [(1000, 1000), (600, 700), (200, 9000)])
+@pytest.mark.parametrize("dtype", ["float32", "int32"])
+def test_ssp_reads_the_rows_of_the_cpu(cls: str, shape: tuple[int, int], dtype: str) -> None:
+    cost = instances.generate(cls, shape[0], 1, cols=shape[1])
+    cost = (1e6 * cost / cost.max()).astype(dtype)
+    expected, result = (lw.solve(cost, method="ssp", device=device) for device in ("cpu", "cuda"))
+    ours, theirs = result.statistics, expected.statistics
+    assert ours["rows_scanned"] == theirs["rows_scanned"] + shape[0] and ours["phases"] == theirs["phases"]
+    assert np.array_equal(result.row_to_col, expected.row_to_col) and np.array_equal(result.v, expected.v)

@@ -92,12 +92,23 @@ def test_plain_shortest_paths():
     assert result.statistics["phases"] == 1
 
 
-def test_rows_that_ssp_reads():
-    """Not many more than on the CPU, whose start and schedule are finer."""
-    for name in ("uniform", "geometric"):
-        cost = instances.generate(name, 80, 1, dtype="float32")
-        theirs, ours = (lw.solve(cost, method="ssp", device=device).statistics for device in ("cpu", "cuda"))
-        assert ours["rows_scanned"] < 2 * theirs["rows_scanned"], (ours, theirs)
+@pytest.mark.parametrize("cls", ["uniform", "geometric", "lowrank:1", "int:1"])
+@pytest.mark.parametrize("shape", [(50, 50), (40, 47)])
+def test_ssp_reads_the_rows_of_the_cpu(cls, shape):
+    """And with the prices of the CPU, to the last bit; it reads each row once more before it starts."""
+    cost = instances.generate(cls, shape[0], 1, cols=shape[1], dtype="float32")
+    expected, result = (lw.solve(cost, method="ssp", device=device) for device in ("cpu", "cuda"))
+    ours, theirs = result.statistics, expected.statistics
+    assert ours["phases"] == theirs["phases"]
+    assert ours["rows_scanned_start"] == theirs["rows_scanned_start"] + shape[0]
+    assert ours["rows_scanned"] == theirs["rows_scanned"] + shape[0]
+    assert np.array_equal(result.row_to_col, expected.row_to_col) and np.array_equal(result.v, expected.v)
+
+
+def test_ssp_with_columns_beyond_shared_memory(monkeypatch):
+    monkeypatch.setattr(papers, "_STATIC_BYTES", emulated_toolkit.SHARED_BYTES)
+    cost = draw((30, 40), "float32")
+    assert_optimal(lw.solve(cost, device="cuda", method="ssp"), cost)
 
 
 def test_switching(monkeypatch):
@@ -122,6 +133,8 @@ def test_the_plan():
     made = lw.plan(cost, device="cuda", method="munkres")
     assert made.method == "munkres" and made.dtype == "float32"
     assert made.memory_bytes > 8 * 300 * 200 > lw.plan(cost, device="cuda", method="hungarian-tree").memory_bytes
+    integers = lw.plan(cost.astype(np.int32), device="cuda", method="munkres")
+    assert integers.memory_bytes >= made.memory_bytes  # four bytes a slack may not do
     assert "munkres: the classical Hungarian method on a slack matrix" in str(made)
     with pytest.raises(lw.ArgumentError, match="cannot use start="):
         lw.solve(cost, device="cuda", method="munkres", start=(np.zeros(300), np.zeros(200)))

@@ -21,11 +21,13 @@ from lapwing.options import MethodOptions, Munkres, Ssp
 
 _THREADS = MUNKRES.constants["THREADS"]
 _TIGHT = 32  # kTight of hungarian_state.cuh
-_BOARD_BYTES, _ARRAYS, _ALIGNMENT = 512, 16, 256  # the board of a method, and at most so many arrays
+_BOARD_BYTES, _ARRAYS, _ALIGNMENT = 4608, 16, 256  # the board of a method, and at most so many arrays
 _BEGIN, _DONE = 0, 19  # of enum Task in hungarian_run.cuh
 _CHUNK_BYTES = 8 * 32 * 16  # of a chunk of a row
 _PITCH = 16  # rows of slacks begin at a multiple of so many elements
-_CLUSTER, _CLUSTER_THREADS = 8, 256  # that searches for "ssp": kBlocks of ssp_state.cuh
+_CLUSTER, _CLUSTER_THREADS = 8, 256  # that searches for "ssp": kBlocks and kSearchThreads of ssp_state.cuh
+_NEAR_BYTES = 20480  # of each of its blocks: struct Near
+_STATIC_BYTES = 2048  # and what is not dynamic
 _FEW = 256  # with `switch`, shortest paths go on when an iteration matches fewer than one row of so many
 
 #: The stages of "munkres" (kernels/munkres.cu), by their bits.
@@ -45,7 +47,7 @@ class PaperMethod:
     row_bytes, col_bytes : int
         Of its workspace, exits counted as columns.
     extra_bytes : function of rows, cols and dtype
-        Memory beside that.
+        Memory beside that, at most.
     """
 
     summary: str
@@ -71,9 +73,16 @@ def _chunks(cols: int, dtype: str) -> int:
     return -(-cols // (_CHUNK_BYTES // ITEM_BYTES[dtype]))
 
 
-def _slack_bytes(dtype: str) -> int:
-    """Of one slack: integers are tried with four first."""
-    return 4 if dtype in INTEGERS else 8
+def _slacks_bytes(rows: int, cols: int, each: int) -> int:
+    return rows * _pitch(cols) * each
+
+
+def _column_bytes(cols: int, dtype: str) -> int:
+    """What a block that searches for "ssp" knows of its columns: struct Columns, for whole packs of threads."""
+    item = ITEM_BYTES[dtype]
+    pack = 16 // item
+    packs = -(-cols // (_CLUSTER * _CLUSTER_THREADS * pack))
+    return packs * _CLUSTER_THREADS * pack * (2 * 8 + 2 * item + 3 * 4)
 
 
 #: On a GPU, beside "core".
@@ -82,7 +91,7 @@ PAPERS: Mapping[str, PaperMethod] = {
         "the classical Hungarian method on a slack matrix (Lopes and others)",
         MUNKRES,
         *_FOREST,
-        lambda rows, cols, dtype: rows * _pitch(cols) * _slack_bytes(dtype),
+        lambda rows, cols, dtype: _slacks_bytes(rows, cols, 8),
     ),
     "hungarian-bfs": PaperMethod(
         "the classical Hungarian method on lists of tight pairs (Date and Nagi)",
@@ -97,7 +106,8 @@ PAPERS: Mapping[str, PaperMethod] = {
         "shortest augmenting paths with epsilon-pricing on full rows (Algorithm 1015)",
         SSP,
         3 * 8 + 2 * 4,
-        3 * 8 + 4 * 4 + 1,
+        16,
+        lambda rows, cols, dtype: _CLUSTER * _column_bytes(cols, dtype),
     ),
 }
 
@@ -139,9 +149,12 @@ class PaperSolve(CoreSolve):
         self._ssp = tuning if isinstance(tuning, Ssp) else Ssp()
         sizes = {"all": (_workspace_bytes(method, matrix.rows, matrix.cols), "uint8")}
         self._more = Workspace(context, sizes, like)
-        self._extra = self._make_extra(PAPERS[method].extra_bytes(matrix.rows, matrix.real_cols, matrix.dtype))
+        size = PAPERS[method].extra_bytes(matrix.rows, matrix.real_cols, matrix.dtype)
+        self._slack_bytes = 4 if matrix.dtype in INTEGERS else 8  # integers are tried with four first
+        if method == "munkres":
+            size = _slacks_bytes(matrix.rows, matrix.real_cols, self._slack_bytes)
+        self._extra = self._make_extra(size)
         self._program_kernels = self._load(PAPERS[method].program, **({"WIDE": "0"} if method == "munkres" else {}))
-        self._slack_bytes = _slack_bytes(matrix.dtype)
         self._switched = False
 
     def _make_extra(self, size: int) -> Workspace:
@@ -179,8 +192,11 @@ class PaperSolve(CoreSolve):
     def statistics(self, report: Report) -> dict[str, float]:
         """What the method counted."""
         if self.method == "ssp":
-            return {name: float(getattr(report, name)) for name in ("phases", "searches")} | {
-                "rows_scanned": float(report.scans)
+            return {
+                "phases": float(report.phases),
+                "searches": float(report.searches),
+                "rows_scanned_start": float(report.steps),
+                "rows_scanned": float(report.scans),
             }
         counts = {
             "iterations": report.phases,
@@ -209,12 +225,16 @@ class PaperSolve(CoreSolve):
 
     def _run_ssp(self) -> None:
         survey, search = self._program_kernels["survey_ssp"], self._program_kernels["solve_ssp"]
-        arguments = (*self._own_arguments, int(self._ssp.pricing))
-        survey.launch_cooperative(self.context, 1, _THREADS, *arguments)
-        if self.context.info.clusters:
-            search.launch_clusters(self.context, 1, _CLUSTER, _CLUSTER_THREADS, *arguments)
+        survey.launch_cooperative(self.context, 1, _THREADS, *self._own_arguments)
+        info, pricing = self.context.info, int(self._ssp.pricing)
+        shared = _NEAR_BYTES + _column_bytes(self.matrix.real_cols, self.matrix.dtype)
+        fits = info.clusters and shared + _STATIC_BYTES <= info.shared_bytes
+        arguments = (*self._own_arguments, pricing, 0 if fits else self._extra["extra"])
+        shared = shared if fits else _NEAR_BYTES
+        if info.clusters:
+            search.launch_clusters(self.context, 1, _CLUSTER, _CLUSTER_THREADS, *arguments, shared=shared)
         else:
-            search.launch_cooperative(self.context, 1, _CLUSTER_THREADS, *arguments)
+            search.launch_cooperative(self.context, 1, _CLUSTER_THREADS, *arguments, shared=shared)
         self._follow()
 
     # --- munkres ---
@@ -245,7 +265,7 @@ class PaperSolve(CoreSolve):
         self._slack_bytes = 8
         with self._extra:  # is free before more is taken
             pass
-        self._extra = self._make_extra(matrix.rows * _pitch(matrix.real_cols) * 8)
+        self._extra = self._make_extra(_slacks_bytes(matrix.rows, matrix.real_cols, 8))
         self.prepare(zero_prices=True)
         self._program_kernels = self._load(MUNKRES, WIDE="1")
         self._run_munkres()

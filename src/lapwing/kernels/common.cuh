@@ -284,14 +284,20 @@ __device__ inline void grid_barrier(uint32* arrivals, uint32 blocks) {
 #ifdef LAPWING_EMULATION
 using lapwing::emulation::cluster_barrier;
 using lapwing::emulation::cluster_rank;
+__device__ inline void cluster_arrive() {}
+__device__ inline void cluster_wait() { cluster_barrier(); }
 template <class T>
 T* in_block(T* shared, uint32 rank) {
     return lapwing::emulation::map_shared(shared, rank);
 }
 #elif __CUDA_ARCH__ >= 900
-// Waits for all threads of the cluster; what they wrote to shared and global memory before is seen after.
+// Waits for all threads of the cluster; what they wrote to shared and global memory before is seen after. Its halves are for what no
+// other thread waits for.
+__device__ inline void cluster_arrive() { asm volatile("barrier.cluster.arrive.release.aligned;" ::: "memory"); }
+__device__ inline void cluster_wait() { asm volatile("barrier.cluster.wait.acquire.aligned;" ::: "memory"); }
 __device__ inline void cluster_barrier() {
-    asm volatile("barrier.cluster.arrive.release.aligned;\n\tbarrier.cluster.wait.acquire.aligned;" ::: "memory");
+    cluster_arrive();
+    cluster_wait();
 }
 __device__ inline uint32 cluster_rank() {
     uint32 rank;
