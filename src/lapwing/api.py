@@ -147,10 +147,8 @@ def _place(cost: Any, device: str | None, method: str | MethodOptions) -> tuple[
         if isinstance(cost, FunctionCost):
             raise ArgumentError(ON_GPU_ONLY)
         return "", ""
-    if isinstance(cost, CostSource) and device is not None and not is_computable(cost):
-        if device == "auto":
-            return "", "CPU: what supplies these costs is there"
-        raise ArgumentError("costs from a callback or a file are solved on the CPU: leave device= out")
+    if isinstance(cost, CostSource) and device == "auto" and not is_computable(cost):
+        return "", "CPU: what supplies these costs is there"
     if _is_on_gpu(cost):
         gpu, why = "cuda" if device in (None, "auto") else device, ""
     elif device == "auto":

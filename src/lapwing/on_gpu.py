@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,8 +18,15 @@ from lapwing.certificate import Certificate, prove, require_matching, require_pr
 from lapwing.costs.base import CostSource
 from lapwing.errors import ArgumentError, DtypeError
 from lapwing.gpu.arrays import GpuArray, empty_array, is_gpu_array, row_major, view_array
-from lapwing.gpu.certify import SUMMARY_BYTES, Answer, Proof, proof_of_computed, proof_of_matrix
-from lapwing.gpu.computed import Computed
+from lapwing.gpu.certify import (
+    SUMMARY_BYTES,
+    Answer,
+    Proof,
+    proof_of_computed,
+    proof_of_host_rows,
+    proof_of_matrix,
+)
+from lapwing.gpu.computed import Computed, is_computable
 from lapwing.gpu.computed import placed as placed_source
 from lapwing.gpu.computed import upload as upload_computed
 from lapwing.gpu.copies import read, write
@@ -28,10 +35,12 @@ from lapwing.gpu.core_errors import invalid_cost, no_assignment
 from lapwing.gpu.core_start import Start
 from lapwing.gpu.device import Context, shared_context
 from lapwing.gpu.exits import Exits
+from lapwing.gpu.host_rows import HostRows, Layout, Lines, Streamed, lines_of, lines_of_source
+from lapwing.gpu.host_solve import HostSolve, HostStart
 from lapwing.gpu.launch import preload
-from lapwing.gpu.orient import View, orient
+from lapwing.gpu.orient import View, orient, orient_host_rows
 from lapwing.gpu.papers import PAPERS, PaperSolve
-from lapwing.gpu.plan import plan_computed
+from lapwing.gpu.plan import is_too_large, plan_computed, plan_streamed
 from lapwing.gpu.plan import plan_on_gpu as make_gpu_plan
 from lapwing.gpu.programs import (
     COMPUTED_CERTIFICATE,
@@ -83,6 +92,11 @@ class Options:
     tuning: MethodOptions | None = None
 
     @property
+    def priced(self) -> bool:
+        """Whether rows may stay free."""
+        return self.unmatched_cost is not None
+
+    @property
     def dtypes(self) -> tuple[str, ...]:
         """Of costs that the method takes."""
         return PAPERS[self.method].dtypes if self.method in PAPERS else FLOATS + INTEGERS
@@ -100,6 +114,9 @@ def solve_on_gpu(cost: Any, device: str, options: Options) -> Result:
     Arrays come back in the library of the costs, on their GPU; as NumPy arrays if the costs were on the host.
     """
     deadline = time.perf_counter() + options.time_limit
+    if isinstance(cost, CostSource) and not is_computable(cost):
+        with Context(_ordinal(device)) as context:
+            return _solve_streamed(context, *lines_of_source(cost, options.priced), options, deadline)
     if isinstance(cost, CostSource):
         with _context_of(cost, device) as context:
             plan = _plan_computed(context, cost, options)
@@ -109,6 +126,8 @@ def solve_on_gpu(cost: Any, device: str, options: Options) -> Result:
             preload(context, [(program, program.variant(**choice)) for program in programs])
             return _Solve(context, computed, cost.home, options, plan, deadline).run()
     with _placed(cost, device, options) as (context, given, host):
+        if _is_streamed(host, context, given, options):
+            return _solve_streamed(context, *lines_of(host, options.priced), options, deadline)
         plan = _plan(context, given, host, options)
         if host is not None:
             given = upload(context, host)
@@ -117,6 +136,9 @@ def solve_on_gpu(cost: Any, device: str, options: Options) -> Result:
 
 def plan_on_gpu(cost: Any, device: str, options: Options) -> Plan:
     """What `solve_on_gpu` would do."""
+    if isinstance(cost, CostSource) and not is_computable(cost):
+        with Context(_ordinal(device)) as context:
+            return _plan_streamed(context, *lines_of_source(cost, options.priced), options)[0]
     if isinstance(cost, CostSource):
         if options.start is not None:
             _checked_start(options.start, cost.shape)
@@ -125,6 +147,8 @@ def plan_on_gpu(cost: Any, device: str, options: Options) -> Plan:
     with _placed(cost, device, options) as (context, given, host):
         if options.start is not None:
             _checked_start(options.start, given.shape)
+        if _is_streamed(host, context, given, options):
+            return _plan_streamed(context, *lines_of(host, options.priced), options)[0]
         return _plan(context, given, host, options)
 
 
@@ -192,13 +216,41 @@ def _plan(context: Context, given: GpuArray, host: NDArray[Any] | None, options:
     return make_gpu_plan(given, priced, host is not None, context.info, free_bytes, options.why, limit, options.method)
 
 
+def _is_streamed(
+    host: NDArray[Any] | None, context: Context, given: GpuArray, options: Options
+) -> TypeGuard[NDArray[Any]]:
+    """Whether a matrix stays on the host: the core method can do without a copy of it."""
+    if host is None or options.method != "core" or 0 in given.shape:
+        return False
+    return is_too_large(given, options.priced, context.info, context.free_bytes, options.memory_limit)
+
+
+def _plan_streamed(context: Context, lines: Lines, transposed: bool, options: Options) -> tuple[Plan, Layout]:
+    if options.method != "core":
+        raise ArgumentError(f"method {options.method!r} reads a whole matrix on a GPU: use method='core'")
+    return plan_streamed(
+        lines, transposed, options.priced, context.info, context.free_bytes, options.why, options.memory_limit
+    )
+
+
+def _solve_streamed(context: Context, lines: Lines, transposed: bool, options: Options, deadline: float) -> Result:
+    plan, layout = _plan_streamed(context, lines, transposed, options)
+    if options.time_limit < math.inf:
+        raise ArgumentError(
+            "time_limit= is not supported for costs that stay on the host while a GPU solves: leave it out, give the "
+            "GPU more memory, or solve on the CPU with device='cpu'"
+        )
+    cost = Streamed(plan.shape, plan.dtype, lines, transposed, layout)
+    return _Solve(context, cost, None, options, plan, deadline).run()
+
+
 class _Solve:
     """One solve."""
 
     def __init__(
         self,
         context: Context,
-        cost: GpuArray | Computed,
+        cost: GpuArray | Computed | Streamed,
         like: GpuArray | None,
         options: Options,
         plan: Plan,
@@ -226,7 +278,7 @@ class _Solve:
 
     def _run(self, exits: Exits | None, watch: Watch) -> Result:
         began = time.perf_counter()
-        view = orient(self.context, self.cost, self.maximize, exits)
+        view = self._oriented(exits)
         solve, find, statistics = self._method(view, watch, exits)
         concluded: list[tuple[Outputs, Proof | None]] = []
 
@@ -261,7 +313,7 @@ class _Solve:
             outputs, proof = concluded[0]
         solved = time.perf_counter()
         if optimal:
-            watch.finish(view.matrix.rows, lambda: self._picked_sum(solve) * (-1 if self.maximize else 1))
+            watch.finish(view.matrix.rows, lambda: self._picked_sum(solve, outputs) * (-1 if self.maximize else 1))
         certificate = None
         if proof is not None:
             certificate = proof.finish()
@@ -270,7 +322,7 @@ class _Solve:
         if certificate is not None:
             objective, bound = certificate.primal, certificate.optimum_bound
         else:
-            objective, bound = self._picked_sum(solve), -watch.bound if self.maximize else watch.bound
+            objective, bound = self._picked_sum(solve, outputs), -watch.bound if self.maximize else watch.bound
         u, v, row_to_col, col_to_row = outputs.oriented(view.transposed)
         timed = {"solve_seconds": solved - began, "certify_seconds": time.perf_counter() - solved}
         return Result(
@@ -286,6 +338,11 @@ class _Solve:
             _col_to_row=self._given_back(col_to_row),
         )
 
+    def _oriented(self, exits: Exits | None) -> View:
+        if not isinstance(self.cost, Streamed):
+            return orient(self.context, self.cost, self.maximize, exits)
+        return orient_host_rows(self.cost, HostRows(self.context, self.cost), self.maximize, exits)
+
     def _method(
         self, view: View, watch: Watch, exits: Exits | None
     ) -> tuple[CoreSolve, Callable[[], Report], Callable[[Report], dict[str, float]]]:
@@ -293,9 +350,15 @@ class _Solve:
         if self.plan.method in PAPERS:
             paper = PaperSolve(self.context, view.matrix, watch, self.like, self.plan.method, self.options.tuning)
             return paper, paper.run, paper.statistics
-        solve = CoreSolve(self.context, view.matrix, watch, self.like)
+        solve: CoreSolve
+        if isinstance(self.cost, Streamed):
+            assert isinstance(view.owner, HostRows)
+            solve = HostSolve(self.context, view.matrix, watch, view.owner, self.cost.lines)
+            starter: Start = HostStart(self.context, watch, None)
+        else:
+            solve = CoreSolve(self.context, view.matrix, watch, self.like)
+            starter = Start(self.context, watch, self.like)
         watch.bound_shift = 0.0 if exits is None else exits.bound_shift
-        starter = Start(self.context, watch, self.like)
 
         def find() -> Report:
             return starter.run_from(solve, OPENING) if self._fill_start(solve, view) else starter.run(solve)
@@ -331,6 +394,9 @@ class _Solve:
         mail = watch.mail(REPORT_BYTES, SUMMARY_BYTES)
         if isinstance(self.cost, GpuArray):
             return proof_of_matrix(self.context, self.cost, answer, self.maximize, mail)
+        if isinstance(self.cost, Streamed):
+            assert isinstance(view.owner, HostRows)
+            return proof_of_host_rows(self.context, self.cost, view.owner, answer, self.maximize, watch.wait, mail)
         return proof_of_computed(self.context, self.cost, answer, self.maximize, self.like, watch.wait, mail)
 
     def _interrupted(
@@ -390,8 +456,8 @@ class _Solve:
         write(self.context, array.pointer, values)
         return self._given_back(array)
 
-    def _picked_sum(self, solve: CoreSolve) -> int | float:
-        values = read(self.context, solve.picked, solve.matrix.rows, solve.matrix.dual_dtype)
+    def _picked_sum(self, solve: CoreSolve, outputs: Outputs) -> int | float:
+        values = solve.picked_values(outputs)
         return int(values.sum()) if self.integer else math.fsum(values.tolist())
 
     def _host(self, array: GpuArray) -> NDArray[Any]:
@@ -404,6 +470,8 @@ class _Solve:
 def _statistics(report: Report, start: Start, solve: CoreSolve) -> dict[str, float]:
     names = ("phases", "rounds", "offers", "searches", "steps", "scans", "refreshes", "full_rows", "left")
     counted = {"levels": float(start.levels), "listings": float(solve.listings)}
+    if isinstance(solve, HostSolve):
+        counted["rows_read"] = float(solve.rows.rows_read)
     return {name: float(getattr(report, name)) for name in names} | counted
 
 

@@ -137,7 +137,7 @@ def test_formulas_have_the_bits_of_the_cpu(dtype):
 
 def test_samples(monkeypatch):
     """With thresholds so low that small problems take all steps of large ones, and parts of passes in turn."""
-    monkeypatch.setattr(core_start, "_LEAST_ROWS", 20)
+    monkeypatch.setattr(core_start, "LEAST_ROWS", 20)
     monkeypatch.setattr(core_start, "_FIRST_SAMPLE", 33)
     monkeypatch.setattr(core_start, "EXPLORING", replace(EXPLORING, opening=0, shortfall=-1.0))
     monkeypatch.setattr(computed, "_WORK_AT_ONCE", 1)
@@ -148,7 +148,7 @@ def test_samples(monkeypatch):
 
 
 def test_points_on_a_line_start_from_two_orders(monkeypatch):
-    monkeypatch.setattr(core_start, "_LEAST_ROWS", 20)
+    monkeypatch.setattr(core_start, "LEAST_ROWS", 20)
     monkeypatch.setattr(core_start, "EXPLORING", replace(EXPLORING, opening=0, shortfall=-1.0))
     x, y = points((150, 150), 1)
     source = lw.costs.squared_euclidean(np.hstack([x, 0 * x]), np.hstack([y, 0 * y]))

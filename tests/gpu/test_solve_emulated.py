@@ -54,7 +54,7 @@ def test_small_problems(shape, dtype, maximize, kind):
 
 def test_samples(monkeypatch):
     """With thresholds so low that small problems take all steps of large ones."""
-    monkeypatch.setattr(core_start, "_LEAST_ROWS", 20)
+    monkeypatch.setattr(core_start, "LEAST_ROWS", 20)
     monkeypatch.setattr(core_start, "_FIRST_SAMPLE", 33)  # rows with columns beyond their lists
     monkeypatch.setattr(core_start, "EXPLORING", replace(EXPLORING, opening=0, shortfall=-1.0))
     cost = draw((150, 150), "float32", 3, "points")
@@ -196,7 +196,7 @@ def test_no_time_at_all(shape, dtype, maximize, priced):
 
 @pytest.mark.parametrize(("shape", "orders"), [((40, 60), n) for n in (1, 5, 9, 17)] + [((140, 140), 9)])
 def test_stopped_after_some_orders(monkeypatch, shape, orders):
-    monkeypatch.setattr(core_start, "_LEAST_ROWS", 100)
+    monkeypatch.setattr(core_start, "LEAST_ROWS", 100)
     monkeypatch.setattr(core_start, "_FIRST_SAMPLE", 33)
     monkeypatch.setattr(core_start, "EXPLORING", replace(EXPLORING, shortfall=-1.0))
 

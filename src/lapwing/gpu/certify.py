@@ -21,10 +21,11 @@ from lapwing._core import ABSENT
 from lapwing.certificate import Certificate, Number, assemble
 from lapwing.errors import InvalidCostError
 from lapwing.gpu.arrays import GpuArray
-from lapwing.gpu.certify_costs import ComputedPass, CostPass, MatrixPass, Vectors
+from lapwing.gpu.certify_costs import ComputedPass, CostPass, HostPass, MatrixPass, Vectors
 from lapwing.gpu.computed import Computed
 from lapwing.gpu.copies import fetch, read
 from lapwing.gpu.device import Context
+from lapwing.gpu.host_rows import HostRows, Streamed
 from lapwing.gpu.programs import CERTIFICATE, INTEGERS
 from lapwing.gpu.workspace import Workspace
 
@@ -97,6 +98,19 @@ def proof_of_computed(
 ) -> Proof:
     """The same for computed costs, whose pass comes in parts; `wait` is called between them."""
     return Proof(ComputedPass(context, cost, maximize, like, wait), cost.dtype, answer, mail)
+
+
+def proof_of_host_rows(
+    context: Context,
+    cost: Streamed,
+    rows: HostRows,
+    answer: Answer,
+    maximize: bool,
+    wait: Callable[[], None],
+    mail: NDArray[np.uint8] | None = None,
+) -> Proof:
+    """The same for a matrix on the host, which comes in parts."""
+    return Proof(HostPass(context, cost, rows, maximize, wait), cost.dtype, answer, mail)
 
 
 class Proof:

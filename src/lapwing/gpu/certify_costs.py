@@ -1,4 +1,4 @@
-"""The certificate's pass over all pairs, launched: over a matrix, or over computed costs."""
+"""The certificate's pass over all pairs, launched: over a matrix, one on the host, or computed costs."""
 
 from __future__ import annotations
 
@@ -7,10 +7,14 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 
+import numpy as np
+
+from lapwing.errors import InvalidCostError
 from lapwing.gpu.arrays import ITEM_BYTES, GpuArray
 from lapwing.gpu.computed import Computed, tiles
 from lapwing.gpu.copies import read
 from lapwing.gpu.device import Context
+from lapwing.gpu.host_rows import HostRows, Streamed
 from lapwing.gpu.launch import Kernel, kernels
 from lapwing.gpu.programs import CERTIFICATE, COMPUTED_CERTIFICATE
 from lapwing.gpu.workspace import Workspace
@@ -20,6 +24,8 @@ _LOAD_BYTES = 16  # of a lane
 _STRIDED_WIDTH = 4  # costs that a thread of certify_strided takes of a line
 _LINES = (4, 32)  # that a thread takes: a multiple of the first (kInFlight), at most the second
 _BLOCKS_A_PROCESSOR = 12  # to aim at: four waves
+_INVALID_COST = 1  # a word of the summary: ~(line << 32 | position)
+_HALF = 0xFFFFFFFF
 
 
 @dataclass(frozen=True)
@@ -85,26 +91,31 @@ class MatrixPass(CostPass):
         row_stride, col_stride = map(abs, cost.strides)
         self.by_columns = row_stride < col_stride or (row_stride == col_stride and tall)
         super().__init__(context, (cost.shape[0], cost.shape[1]), maximize, cost)
-        self.cost = cost
+        self.cost, self.dtype = cost, cost.dtype
         self.line_stride, self.position_stride = cost.strides[::-1] if self.by_columns else cost.strides
         self.kernels = kernels(context, CERTIFICATE, CERTIFICATE.variant(COST=cost.dtype))
 
     def launch_lines(self, at: Vectors) -> None:
-        itemsize = ITEM_BYTES[self.cost.dtype]
+        self._launch_part(at, self.cost.pointer, 0, self.lines)
+
+    def _launch_part(self, at: Vectors, pointer: int, first: int, lines: int) -> None:
+        """For some lines, from line `first` on, which lies at `pointer`."""
+        itemsize = ITEM_BYTES[self.dtype]
+        of_lines, across_lines = self.duals(at)
         # 16 bytes at once, if every line allows it
-        packed = self.position_stride == 1 and (self.cost.pointer | self.line_stride * itemsize) % _LOAD_BYTES == 0
+        packed = self.position_stride == 1 and (pointer | self.line_stride * itemsize) % _LOAD_BYTES == 0
         width = _LOAD_BYTES // itemsize if packed else _STRIDED_WIDTH
         across = min(1 << (-(-self.positions // width) - 1).bit_length(), _THREADS)
         tiles_across = -(-self.positions // (across * width))
         sides = _THREADS // across
         least, most = _LINES
-        wanted = self.lines * tiles_across / (sides * _BLOCKS_A_PROCESSOR * self.context.info.processors)
+        wanted = lines * tiles_across / (sides * _BLOCKS_A_PROCESSOR * self.context.info.processors)
         each = min(max(least, math.ceil(wanted / least) * least), most)
-        grid = tiles_across * -(-self.lines // (sides * each))
+        grid = tiles_across * -(-lines // (sides * each))
         self.kernels["certify_packed" if packed else "certify_strided"].launch(
             self.context, grid, _THREADS,
-            self.cost.pointer, self.lines, self.positions, self.line_stride, self.position_stride, int(self.maximize),
-            *self.duals(at), at.violations, at.summary, across, each,
+            pointer, lines, self.positions, self.line_stride, self.position_stride, int(self.maximize),
+            of_lines + 8 * first, across_lines, at.violations + 8 * first, at.summary, across, each,
             at.row_to_col, self.rows, self.cols, at.owners,
         )  # fmt: skip
 
@@ -113,10 +124,13 @@ class MatrixPass(CostPass):
         return self.cost.pointer, self.rows, self.cols, *self.cost.strides, int(self.maximize)
 
     def launch_place(self, line: int, at: Vectors, place: int) -> None:
+        self._launch_place(self.cost.pointer + line * self.line_stride * ITEM_BYTES[self.dtype], line, at, place)
+
+    def _launch_place(self, pointer: int, line: int, at: Vectors, place: int) -> None:
         of_lines, across = self.duals(at)
         self.kernels["certify_place"].launch(
             self.context, 1, _THREADS,
-            self.cost.pointer + line * self.line_stride * ITEM_BYTES[self.cost.dtype], self.positions,
+            pointer, self.positions,
             self.position_stride, int(self.maximize), of_lines + 8 * line, across, at.violations + 8 * line, place,
         )  # fmt: skip
 
@@ -124,6 +138,57 @@ class MatrixPass(CostPass):
         item = ITEM_BYTES[self.cost.dtype]
         at = self.cost.pointer + item * (row * self.cost.strides[0] + col * self.cost.strides[1])
         return float(read(self.context, at, 1, self.cost.dtype)[0])
+
+
+class HostPass(MatrixPass):
+    """A matrix on the host, part after part; `wait` is called between them."""
+
+    def __init__(
+        self, context: Context, cost: Streamed, rows: HostRows, maximize: bool, wait: Callable[[], None]
+    ) -> None:
+        self.by_columns = cost.transposed
+        CostPass.__init__(self, context, cost.shape, maximize, None)
+        self.source, self.host_rows, self.wait, self.dtype = cost.lines, rows, wait, cost.dtype
+        self.line_stride, self.position_stride = cost.layout.pitch, 1
+        self.kernels = kernels(context, CERTIFICATE, CERTIFICATE.variant(COST=cost.dtype))
+        self.picked = Workspace(context, {"costs": (self.rows * ITEM_BYTES[cost.dtype], "uint8")})
+
+    def launch_lines(self, at: Vectors) -> None:
+        self.picked.clear()
+        begun = [0]
+
+        def visit(rows: int, _: int, first: int, count: int) -> None:
+            begun[0] = first
+            self._launch_part(at, rows, first, count)
+            self.kernels["certify_pick"].launch(
+                self.context, min(-(-self.rows // _THREADS), 4 * self.context.info.processors), _THREADS,
+                rows, self.line_stride, first, count, int(self.by_columns), self.rows, self.cols, at.row_to_col,
+                self.picked["costs"],
+            )  # fmt: skip
+
+        def wait() -> None:
+            self.wait()
+            invalid = int(read(self.context, at.summary + 8 * _INVALID_COST, 1, "int64")[0])
+            if invalid:  # its line is counted from the part's first
+                line, position = (~invalid >> 32 & _HALF) + begun[0], ~invalid & _HALF
+                row, col = (position, line) if self.by_columns else (line, position)
+                raise InvalidCostError(row, col, self.cost_at(row, col), self.maximize)
+
+        self.host_rows.every(np.arange(self.lines, dtype=np.int32), visit, wait)
+
+    @property
+    def of_vectors(self) -> tuple[int, ...]:
+        return self.picked["costs"], self.rows, self.cols, 1, 0, int(self.maximize)
+
+    def launch_place(self, line: int, at: Vectors, place: int) -> None:
+        def visit(rows: int, _: int, __: int, ___: int) -> None:
+            self._launch_place(rows, line, at, place)
+
+        self.host_rows.every(np.array([line], np.int32), visit, self.wait)
+
+    def cost_at(self, row: int, col: int) -> float:
+        line, position = (col, row) if self.by_columns else (row, col)
+        return float(self.source.read(np.array([line], np.int32))[0, position])
 
 
 class ComputedPass(CostPass):

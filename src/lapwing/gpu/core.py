@@ -195,7 +195,7 @@ class CoreSolve:
     ) -> None:
         self.context, self.matrix = context, matrix
         self._watch, self._sample, self._owner = watch, is_sample, owner
-        self._kernels = matrix.kernels(context, CORE, COMPUTED_CORE)
+        self._kernels = self._load_kernels()
         rows, cols, dual = matrix.rows, matrix.cols, matrix.dual_dtype
         self._key_count = cols + -(-cols // _COLS_COUNTED)
         sizes = {
@@ -219,6 +219,9 @@ class CoreSolve:
         self._best_bound = -math.inf
         self._lists_are_fresh = False
 
+    def _load_kernels(self) -> dict[str, Kernel]:
+        return self.matrix.kernels(self.context, CORE, COMPUTED_CORE)
+
     def prepare(self, zero_prices: bool = False) -> None:
         """Set back what listing and solving begin with; and `v`, to where it must begin with more columns than rows."""
         keys = (0, 0) if zero_prices else (self.keys, self._key_count)
@@ -226,10 +229,7 @@ class CoreSolve:
 
     def list_rows(self) -> None:
         """List every row under the prices in `v`, in the order of the stream."""
-        self._solved_since_listing = False
-        self._lists_are_fresh = True
-        self.listings += 1
-        self._keep("listed", self.v)
+        self._begin_listing()
         matrix, blocks = self.matrix, self.context.info.processors * _BLOCKS_A_PROCESSOR
         if matrix.recipe is None:
             self._launch("list_rows", min(matrix.rows, blocks))
@@ -238,6 +238,12 @@ class CoreSolve:
             if part.start:
                 self._watch.wait(self._sample)
             self._launch("list_rows", min(-(-len(part) // LINES_OF_WARP), blocks), part.start, len(part))
+
+    def _begin_listing(self) -> None:
+        self._solved_since_listing = False
+        self._lists_are_fresh = True
+        self.listings += 1
+        self._keep("listed", self.v)
 
     def launch(self, schedule: Schedule, most_left: int | None = None) -> None:
         """Solve on the lists, in the order of the stream; no further if the auction leaves over `most_left` rows."""
@@ -333,6 +339,10 @@ class CoreSolve:
             shape = (matrix.row_stride, i, 1, matrix.real_cols)
             gather.launch(self.context, 1, _SMALL_BLOCK, matrix.pointer, *shape, memory["row"])
             return read(self.context, memory["row"], matrix.real_cols, matrix.dtype)
+
+    def picked_values(self, _outputs: Outputs) -> NDArray[Any]:
+        """What every row costs, in the dual dtype, when `deliver` has said so."""
+        return read(self.context, self.picked, self.matrix.rows, self.matrix.dual_dtype)
 
     def deliver(self, outputs: Outputs, always: bool = True) -> None:
         """What the user gets, in the user's sense, if the solve comes to its end, or `always`."""

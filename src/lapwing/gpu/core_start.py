@@ -41,7 +41,7 @@ from lapwing.gpu.workspace import Workspace
 _THREADS = CORE_START.constants["THREADS"]
 _ROWS, _COLS = 0, 1  # kRowSalt, kColSalt of kernels/sample.cuh
 _GROWTH = 4  # of the sample, from level to level: a power of two
-_LEAST_ROWS = 128  # below, lists are a good part of their rows, and hardly any search is long
+LEAST_ROWS = 128  # below, lists are a good part of their rows, and hardly any search is long
 _FIRST_SAMPLE = 400  # rows at least, and less than _GROWTH times as many; matrices with fewer rows do without
 _AXIS_SAMPLE = 128  # rows at least, and less than twice as many
 _SORTED_LEFT = 8  # if prices from orders leave one row of so many after a few rounds, they are good everywhere
@@ -75,7 +75,7 @@ class Start:
             return self.run_from(solve, UNSTRUCTURED)
         solve.prepare()
         self._column_minima(matrix, 1, solve)
-        if matrix.rows < _LEAST_ROWS:
+        if matrix.rows < LEAST_ROWS:
             return self.run_from(solve, UNSTRUCTURED)
         report = self.run_from(solve, EXPLORING)
         if report.status != UNFINISHED:
@@ -88,7 +88,7 @@ class Start:
             solve.prepare()
         else:
             self._climb(solve)
-        return self.run_from(solve, _structured(matrix.rows))
+        return self.run_from(solve, structured(matrix.rows))
 
     def run_from(self, solve: CoreSolve, schedule: Schedule, most_left: int | None = None) -> Report:
         """List and solve under the prices in `solve.v` (see `CoreSolve.launch`); waits for the end."""
@@ -227,7 +227,7 @@ def _run(rows: int, least: int, growth: int) -> int:
     return run
 
 
-def _structured(rows: int) -> Schedule:
+def structured(rows: int) -> Schedule:
     """The larger a matrix, the farther what phases leave over would have to be searched."""
     least, rows_a_round = STRUCTURED.rounds, 80 if rows < 20_000 else 20
     return replace(STRUCTURED, rounds=max(rows // rows_a_round, least))

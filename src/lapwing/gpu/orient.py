@@ -9,6 +9,7 @@ from lapwing.gpu.computed import Computed
 from lapwing.gpu.core import Oriented
 from lapwing.gpu.device import Context
 from lapwing.gpu.exits import Exits
+from lapwing.gpu.host_rows import HostRows, Streamed
 from lapwing.gpu.launch import kernels
 from lapwing.gpu.programs import CORE_START
 
@@ -21,7 +22,7 @@ class View:
 
     matrix: Oriented
     transposed: bool
-    owner: GpuArray | Computed
+    owner: GpuArray | Computed | HostRows
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -52,6 +53,13 @@ def orient(context: Context, cost: GpuArray | Computed, maximize: bool, exits: E
         pointer, row_stride = owner.pointer, cols
     all_cols, prices = (cols, 0) if exits is None else (cols + rows, exits.pointer)
     return View(Oriented(pointer, rows, all_cols, row_stride, cost.dtype, maximize, prices), transposed, owner)
+
+
+def orient_host_rows(cost: Streamed, rows: HostRows, maximize: bool, exits: Exits | None) -> View:
+    """The same for a matrix on the host, whose lines are rows already."""
+    lines, positions = cost.lines.shape
+    all_cols, prices = (positions, 0) if exits is None else (positions + lines, exits.pointer)
+    return View(Oriented(rows.block, lines, all_cols, 0, cost.dtype, maximize, prices), cost.transposed, rows)
 
 
 def _orient_computed(cost: Computed, maximize: bool, exits: Exits | None) -> View:

@@ -12,6 +12,7 @@ from lapwing.gpu.computed import Computed
 from lapwing.gpu.core import workspace_bytes
 from lapwing.gpu.core_start import sample_bytes
 from lapwing.gpu.device import DeviceInfo
+from lapwing.gpu.host_rows import Layout, Lines, largest_layout, least_layout, sample_rows
 from lapwing.gpu.orient import is_copied, is_transposed
 from lapwing.gpu.papers import PAPERS, paper_bytes
 from lapwing.plan import Plan
@@ -19,6 +20,7 @@ from lapwing.plan import Plan
 _MOST_ROWS = 1 << 24  # kRowBits of kernels/core_auction.cuh
 _MOST_COLS = 1 << 30  # exits included they are counted in 32 bits
 _LINE_BYTES = 6 * 8  # of duals and partners, a cost or a key, a price, and what a proof takes
+_STREAMED_LINE_BYTES = 4 * 8  # more, of a matrix that stays on the host
 _SMALL_SHARE = 64  # of a GPU's memory: what takes less than one part of so many is not worth 20 us of asking
 
 _Sizes = tuple[int, ...]
@@ -86,6 +88,67 @@ def plan_computed(
     plan = _plan(cost.shape, cost.dtype, transposed, needed, reasons, info, "computed")
     _require(plan, needed, info, free_bytes, limit, "", "")
     return plan
+
+
+def plan_streamed(
+    lines: Lines,
+    transposed: bool,
+    priced: bool,
+    info: DeviceInfo,
+    free_bytes: Callable[[], int],
+    why: str,
+    limit: int | None,
+) -> tuple[Plan, Layout]:
+    """Decide how to solve a matrix that stays on the host, because it must or because there is no room for it.
+
+    Parameters
+    ----------
+    lines : Lines
+        Rows as they are solved.
+    transposed : bool
+        Whether they are the columns.
+
+    Raises
+    ------
+    ArgumentError
+        If even that takes more memory than is free, or allowed.
+    """
+    dtype = lines.dtype.name
+    rows, cols = lines.shape[::-1] if transposed else lines.shape
+    _check_counts((rows, cols), priced)
+    beside = bytes_of_solve(rows, cols, dtype, priced, computed=True) + _STREAMED_LINE_BYTES * (rows + cols)
+    if rows == cols and not priced:
+        size = sample_rows(rows)
+        beside += size * size * ITEM_BYTES[dtype] + bytes_of_solve(size, size, dtype, False, computed=False)
+    budget = free_bytes() if limit is None else min(limit, free_bytes())
+    layout = largest_layout(lines.shape, dtype, budget - beside)
+    if layout is None:
+        least = beside + least_layout(lines.shape, dtype).nbytes
+        allowed = f"memory_limit={limit} is allowed" if limit is not None and limit <= budget else f"{budget} are free"
+        raise ArgumentError(
+            f"solving {rows} x {cols} costs of dtype {dtype} takes at least {least} bytes of GPU {info.ordinal}'s "
+            f"memory, even if they stay on the host, and {allowed}: raise it, free some, or solve on the CPU with "
+            "device='cpu'"
+        )
+    reasons = [
+        f"solved on GPU {info.ordinal} ({info.name})",
+        *([why] if why else []),
+        f"the matrix stays on the host, and its {rows * cols * ITEM_BYTES[dtype]} bytes are copied to the GPU whenever "
+        f"they are read, {layout.room} lines at once; of every line, {layout.depth} costs are kept there",
+        *(["rows and columns are exchanged"] if transposed else []),
+    ]
+    plan = _plan((rows, cols), dtype, transposed, beside + layout.nbytes, reasons, info, "streamed")
+    return plan, layout
+
+
+def is_too_large(
+    cost: GpuArray, priced: bool, info: DeviceInfo, free_bytes: Callable[[], int], limit: int | None
+) -> bool:
+    """Whether there is no room, or none is allowed, for a matrix that is to be copied from the host."""
+    _, needed = _plan_of_form(cost.shape, cost.strides, cost.dtype, priced, True, info, "", "core")
+    return (limit is not None and needed > limit) or (
+        needed * _SMALL_SHARE > info.total_bytes and needed > free_bytes()
+    )
 
 
 def _require(

@@ -69,7 +69,7 @@ _EVERY_COST = {"COST": FLOATS + INTEGERS}
 CERTIFICATE = Program(
     "certificate",
     "certificate.cu",
-    ("certify_packed", "certify_strided", "certify_vectors", "certify_place"),
+    ("certify_packed", "certify_strided", "certify_vectors", "certify_place", "certify_pick"),
     _EVERY_COST,
     {"THREADS": 256},
 )
@@ -80,6 +80,27 @@ CORE = Program(
     ("prepare", "list_rows", "solve", "complete_most", "complete", "deliver", "violator", "check_violator"),
     _EVERY_COST,
     {"THREADS": 512},
+)
+
+# The same for a matrix that stays on the host.
+HOST_CORE = Program(
+    "host_core",
+    CORE.source,
+    (
+        "prepare",
+        "stock_rows",
+        "list_rows",
+        "lower_bounds",
+        "column_minima",
+        "gather_cols",
+        "solve",
+        "deliver",
+        "violator",
+        "check_violator",
+    ),
+    _EVERY_COST,
+    {**CORE.constants, "STORED": 1},
+    thinly_sampled=True,
 )
 
 CORE_START = Program(
@@ -185,6 +206,7 @@ SSP = Program("ssp", "ssp.cu", ("survey_ssp", "solve_ssp"), _PAPER_COSTS, {"THRE
 
 PROGRAMS = (
     CORE,
+    HOST_CORE,
     CORE_START,
     CERTIFICATE,
     COMPUTED_CORE,

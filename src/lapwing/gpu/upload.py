@@ -62,8 +62,7 @@ def upload(context: Context, matrix: NDArray[Any]) -> GpuArray:
     pitch = max(view.strides) if min(matrix.shape) > 0 else 0
     memory = empty_array(context, (max(len(lines) * pitch * lines.itemsize, 1),), "uint8")
     context.synchronize()  # other streams will write there
-    copier = _Copier(context, lines, memory.pointer, pitch * lines.itemsize)
-    copier.run(min(_MOST_THREADS, os.cpu_count() or 1, -(-memory.nbytes // (2 * _BUFFER_BYTES))))
+    Copier(context, lines, memory.pointer, pitch * lines.itemsize).run(copying_threads())
     return GpuArray(memory, memory.pointer, *_rest(view))
 
 
@@ -76,14 +75,30 @@ def _by_columns(matrix: NDArray[Any]) -> bool:
     return down == matrix.itemsize and (across != matrix.itemsize or matrix.shape[1] == 1)
 
 
-class _Copier:
-    """One matrix on its way."""
+def copying_threads() -> int:
+    """That keep the link busy."""
+    return min(_MOST_THREADS, os.cpu_count() or 1)
 
-    def __init__(self, context: Context, lines: NDArray[Any], target: int, pitch_bytes: int) -> None:
+
+class Copier:
+    """One matrix on its way.
+
+    Parameters
+    ----------
+    context : Context
+    lines : array or the like
+        With a shape, an itemsize, and arrays for ``lines[rows, places]``, both slices.
+    target, pitch_bytes : int
+        Where the first line begins, and from line to line.
+    """
+
+    def __init__(self, context: Context, lines: Any, target: int, pitch_bytes: int) -> None:
         self.context, self.lines, self.target, self.pitch_bytes = context, lines, target, pitch_bytes
         self.cancelled = False
 
     def run(self, threads: int) -> None:
+        """By so many threads, or fewer if there is little to copy."""
+        threads = min(threads, -(-self.lines.shape[0] * self.pitch_bytes // (2 * _BUFFER_BYTES)))
         if threads <= 1:
             return self._copy_share(0, 1)
         with ThreadPoolExecutor(threads) as pool:

@@ -81,6 +81,8 @@ class Watch:
         The best bound so far, of the problem as minimised.
     bound_shift : float
         What is to be added to the kernel's bounds.
+    serve : function or None
+        Called while the host waits, every fraction of a millisecond: gives a kernel what it waits for.
     """
 
     def __init__(self, context: Context, deadline: float = math.inf, hook: Hook | None = None) -> None:
@@ -90,6 +92,7 @@ class Watch:
         self.stopped = False
         self.limited = deadline < math.inf
         self.bound, self.bound_shift = -math.inf, 0.0
+        self.serve: Callable[[], None] | None = None
 
     def __enter__(self) -> Watch:
         ordinal = self._context.info.ordinal
@@ -145,6 +148,8 @@ class Watch:
             while not self._is_done():
                 now = time.perf_counter()
                 self.look_at_the_clock()
+                if self.serve is not None:
+                    self.serve()
                 if self._hook is not None and now >= self._next_news:
                     self._next_news = now + _SECONDS_BETWEEN_NEWS
                     self._report(self._hook, sample)

@@ -8,6 +8,7 @@
 //                      cross duals of its tile in registers for up to 32 lines. No barrier.
 //   certify_lines      the pass over computed costs (certificate_computed.cuh)
 //   certify_vectors    O(rows + cols): is it a matching, are the duals numbers, primal and dual sums
+//   certify_pick       matched costs, of a matrix that comes in parts
 //   certify_place      where in one line its worst violation stands; only launched if there is one
 //
 // A line is a row, or a column where columns are contiguous; a position is a place in it. `violations` [lines] (bits of a

@@ -140,3 +140,15 @@ extern "C" __global__ void __launch_bounds__(THREADS)
         if (to_bits(excess(c, a, negated(cross_duals[k], maximize != 0))) == *amount) report_first(place, k);
     }
 }
+
+// Of a matrix that comes in parts: the costs of matched pairs whose line is among lines first .. first + count - 1, which lie
+// `pitch` apart from `cost` on. picked: [rows].
+extern "C" __global__ void __launch_bounds__(THREADS)
+    certify_pick(const Cost* cost, int64 pitch, int64 first, int64 count, int64 by_columns, int64 rows, int64 cols,
+                 const int64* row_to_col, Cost* picked) {
+    for (int64 i = blockIdx.x * int64{THREADS} + threadIdx.x; i < rows; i += gridDim.x * int64{THREADS}) {
+        const int64 j = row_to_col[i], line = by_columns != 0 ? j : i, position = by_columns != 0 ? i : j;
+        if (j < 0 || j >= cols || line < first || line >= first + count) continue;
+        picked[i] = cost[(line - first) * pitch + position];
+    }
+}

@@ -5,6 +5,8 @@
 //   solve       all the rest, in one cooperative launch: u, v, row_to_col, and a Report
 //
 // All of it is deterministic: lists and prices depend on sets, maxima and minima alone, never on the order of threads.
+//
+// Of a matrix on the host (STORED) rows come in parts, and are put into stores (core_stock.cuh): see below.
 #include "core_leader.cuh"
 
 __device__ inline Matrix make_matrix(const Costs::Data* costs, int64 pitch, int64 rows, int64 cols, int64 maximize,
@@ -63,7 +65,9 @@ __device__ inline void note_listed(const State& state, int64 i, bool invalid) {
     if (invalid) atomicMin(&state.report->invalid_row, i);
     if (state.list_col[i * kListSize] == kNone) atomicMin(&state.report->empty_row, i);
 }
-#ifndef COMPUTED
+#ifdef STORED
+#include "core_host_rows.cuh"
+#elif !defined(COMPUTED)
 extern "C" __global__ void __launch_bounds__(256) list_rows(LAPWING_PROBLEM) {
     State& state = set_state(LAPWING_MATRIX, u, v, workspace);
     for (int64 i = blockIdx.x; i < rows; i += gridDim.x) {
@@ -107,6 +111,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
     }
 }
 
+#ifndef STORED
 // The cheapest free column that row i may have, if it costs less than to stay free, or kNoRow. All threads of a block call it,
 // and get it.
 __device__ inline int32 cheapest_free(const State& state, int32 i) {
@@ -166,6 +171,7 @@ extern "C" __global__ void __launch_bounds__(THREADS) complete(LAPWING_PROBLEM, 
         __syncthreads();
     }
 }
+#endif
 
 // What the user gets: the column of each row and the row of each column of the matrix, -1 where there is none; the duals of
 // both in the user's sense; and what each row costs, as it is given. Nothing unless the solve came to its end, or `always`.
@@ -186,7 +192,11 @@ extern "C" __global__ void __launch_bounds__(256)
             if (!matched && prices[i] < infinity<Dual>()) price = maximize ? -prices[i] : prices[i];
         }
         row_to_col[i] = matched ? j : kNone;
+#ifdef STORED
+        picked[i] = price;  // the host adds the costs
+#else
         picked[i] = matched ? Dual(widened(state.matrix.costs.at(i, j))) : price;
+#endif
         given_u[i] = maximize ? -dual : dual;
     }
     for (int64 j = first; j < real; j += step) {
@@ -213,6 +223,7 @@ extern "C" __global__ void __launch_bounds__(256) violator(LAPWING_PROBLEM, uint
     }
 }
 
+#ifndef STORED
 // Adds to `outside` how many pairs of the rows marked in `of_rows` with columns not marked in `of_cols` are allowed, exits
 // included: 0 proves the violator, whoever marked it. A block a row.
 extern "C" __global__ void __launch_bounds__(256)
@@ -227,3 +238,4 @@ extern "C" __global__ void __launch_bounds__(256)
     }
     if (mine != 0) atomicAdd(outside, mine);
 }
+#endif

@@ -43,15 +43,22 @@ __device__ inline void find_leaders(const Team& team, const SearchRun& run) {
             lead(state, i, mine.col, Dual(mine.cost), run.cap, row_step, distance, u);
     });
 }
-// The same for rows all of whose columns were looked at, a block each.
+// The same for rows all of whose columns were looked at, a block each; of the host, for those that are here.
 __device__ inline void find_leaders_in_full(const Team& team, const SearchRun& run, uint32 count) {
     State& state = team.state;
     for (uint32 index = team.block(); index < count; index += team.blocks) {
-        const int32 i = settled(state.full_rows + index), own = settled(state.row_to_col + i);
+#ifdef STORED
+        const int32 i = __ldcg(state.matrix.costs.data->owner + index);
+        if (threadIdx.x == 0) state.matrix.costs.data->place[i] = static_cast<int32>(index);
+        __syncthreads();
+#else
+        const int32 i = settled(state.full_rows + index);
+#endif
+        const int32 own = settled(state.row_to_col + i);
         const Dual distance = own < 0 ? Dual(0) : from_key<Dual>(__ldcg(state.distance + own));
         const Dual u = settled(state.u + i);
         const uint32 row_step = own < 0 ? run.born : step_of(__ldcg(state.stamp + own));
-        for_share<false>(state, i, [&](int32 j, Dual cost, Dual) {
+        for_every_col(state, i, [&](int32 j, Dual cost, Dual) {
             if (j != own && cost < infinity<Dual>()) lead(state, i, j, cost, run.cap, row_step, distance, u);
         });
     }

@@ -251,7 +251,41 @@ class Leader {
     __device__ void refresh(uint32 count) {
         refreshes_ += count;
         perform(Task::refresh, count, 2);
+#ifdef STORED
+        const uint32 scant = take(counts_.scant);
+        for_rows_of_host(costs().scant_rows, scant, [&](uint32 here) { perform(Task::restock, here, 1); });
+#endif
     }
+
+#ifdef STORED
+    __device__ const Costs::Data& costs() const { return *state_.matrix.costs.data; }
+    // f(count) when so many of the rows in a list are here, part after part. Not all of them, if the host wants us to stop.
+    template <class F>
+    __device__ void for_rows_of_host(const int32* list, uint32 count, F f) {
+        const uint32 room = static_cast<uint32>(costs().room);
+        for (uint32 first = 0; first < count; first += room) {
+            const uint32 part = count - first < room ? count - first : room;
+            if (!fetch(list + first, part)) return;
+            f(part);
+        }
+    }
+    // Asks for rows, and waits until they are here; false if the host wants us to stop.
+    __device__ bool fetch(const int32* list, uint32 count) {
+        Request* const request = costs().request;
+        ++asked_;
+        bool stopped = false;
+        if (lane_index() == 0) {
+            request->list = reinterpret_cast<uint64>(list);
+            request->count = count;
+            __threadfence();
+            __stcg(&request->asked, asked_);
+            while (load_acquire(&request->answered) != asked_ && !stopped) stopped = lookout_.told_to_stop();
+            if (stopped) lookout_.stopped = true;
+        }
+        __syncwarp();
+        return !lookout_.stopped;
+    }
+#endif
 
     // --- searches ---
 
@@ -329,7 +363,11 @@ class Leader {
         choose_stride();
         search_.cap = kFar;
         search_.present = 0;
+#ifdef STORED
+        const bool singly = !square();  // core_rest.cuh would look at full rows in every sweep
+#else
         const bool singly = !square() && (singly_ || search_.free_count <= Tuning::singly);
+#endif
         search_.wanted = singly ? 1 : search_.free_count - search_.free_count / Tuning::unwanted_share;
         search_.born = search_.number;
         search_.reach = as_key(search_.stride);
@@ -349,6 +387,13 @@ class Leader {
     }
 
     __device__ void resolve(uint32 doubtful) {
+#ifdef STORED
+        perform(Task::relist, doubtful, 2);
+        const uint32 scant = take(counts_.scant), room = static_cast<uint32>(costs().room);
+        for_rows_of_host(costs().scant_rows, scant < room ? scant : room,
+                         [&](uint32 here) { perform(Task::restock, here, 1); });
+        if (lookout_.stopped) return;
+#endif
         if (lane_index() < 2) counts_.step[lane_index()] = {};
         __syncwarp();
         perform(Task::resolve, doubtful, 2);
@@ -360,7 +405,12 @@ class Leader {
     __device__ bool match() {
         perform(Task::lead, state_.matrix.cols);
         const uint32 full = take(counts_.full);
+#ifdef STORED
+        for_rows_of_host(state_.full_rows, full, [&](uint32 here) { perform(Task::lead_full, here, 1); });
+        if (lookout_.stopped) return true;
+#else
         perform(Task::lead_full, full, 2);
+#endif
         full_rows_ += full;
         const uint32 met = take(counts_.met), before = search_.free_count;
         perform(Task::claim, met, state_.matrix.cols >= Tuning::wide_count ? 1 : ~0u);
@@ -417,4 +467,7 @@ class Leader {
     uint64 scans_ = 0;  // before the search
     uint32 left_ = 0, phases_ = 0, rounds_ = 0, full_rows_ = 0;
     uint64 refreshes_ = 0;
+#ifdef STORED
+    uint32 asked_ = 0;  // of the host
+#endif
 };

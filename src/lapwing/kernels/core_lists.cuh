@@ -7,6 +7,9 @@
 // the ties are taken in order of their columns, beginning at a column that differs from row to row: so rows of equal costs get
 // different lists.
 //
+// Of a row of the host (STORED) the same is made of its store, whose bound limits tau. A list is scant if hardly a candidate
+// is within that bound.
+//
 // Cost: a read of the row and of v, and a quarter of another; 4 barriers of the block. The list does not depend on the order of
 // anything.
 #pragma once
@@ -42,6 +45,13 @@ struct StepScratch {
     Reached at[2][kNarrowRows];
 };
 
+// Of a block that puts a row into its store.
+struct StockScratch {
+    uint32 counts[256];  // of a digit
+    uint32 stored, tied;
+    uint32 ahead[kMostWarps];
+};
+
 struct Scratch {
     union {
         ListScratch list;
@@ -51,6 +61,9 @@ struct Scratch {
             uint32 met[kTeamWarps * kLines];
             uint32 invalid[kTeamWarps];
         };
+#endif
+#ifdef STORED
+        StockScratch stock;
 #endif
         RoundScratch rounds;
         StepScratch steps;
@@ -143,6 +156,32 @@ __device__ inline uint32 place_among(const ListScratch& scratch, uint32 count, u
 }
 
 // Adds ties with `bound` to what was collected until there are kWanted, in tie_order.
+#ifdef STORED
+__device__ inline void collect_ties(const State& state, int32 i, ListScratch& scratch, Dual bound) {
+    const int32 first = first_tie(state.matrix, i), cols = state.matrix.cols;
+    uint64 least = 0;  // of the orders that are left
+    for (uint32 at = scratch.below; at < kWanted; ++at) {
+        uint64 mine = kFar;
+        ListCost its_cost = 0;
+        for_share<false>(state, i, [&](int32 j, Dual cost, Dual x) {
+            const auto order = static_cast<uint64>(tie_order(first, cols, j));
+            if (!(x == bound) || order < least || order >= mine) return;
+            mine = order;
+            its_cost = static_cast<ListCost>(cost);
+        });
+        const uint64 next = best_in_block(shared().scratch.keys, mine, true);
+        if (next == kFar) break;
+        if (mine == next) {
+            scratch.value[at] = bound;
+            scratch.cost[at] = its_cost;
+            scratch.order[at] = static_cast<int32>(next);
+            scratch.below = at + 1;
+        }
+        least = next + 1;
+    }
+    __syncthreads();
+}
+#else
 __device__ inline void collect_ties(const State& state, int32 i, ListScratch& scratch, Dual bound) {
     const Matrix& matrix = state.matrix;
     const uint32 warp = threadIdx.x / kWarp, warps = blockDim.x / kWarp;
@@ -173,6 +212,7 @@ __device__ inline void collect_ties(const State& state, int32 i, ListScratch& sc
     }
     __syncthreads();
 }
+#endif
 
 // Puts the smallest of what was collected into row i's list, in order; the first that is left out gives tau.
 __device__ inline void write_list(const State& state, int32 i, const ListScratch& scratch, uint32 count) {
@@ -192,8 +232,21 @@ __device__ inline void write_list(const State& state, int32 i, const ListScratch
     if (threadIdx.x == 0 && count <= kListSize) state.tau[i] = infinity<Dual>();
 }
 
+#ifdef STORED
+// Lowers tau to the bound of the store. True if too few candidates are within it. All threads of a block call it.
+__device__ inline bool heed_store(const State& state, int32 i, const ListScratch& scratch) {
+    constexpr int kEnough = 4;
+    const Dual bound = state.matrix.costs.data->store_bound[i];
+    const bool mine = threadIdx.x < scratch.below && scratch.value[threadIdx.x] <= bound;
+    const int within = __syncthreads_count(mine);
+    if (threadIdx.x == 0 && bound < state.tau[i]) state.tau[i] = bound;
+    __syncthreads();
+    return within < kEnough && bound < infinity<Dual>();
+}
+#endif
+
 // Lists row i under the present prices; all threads of the block call it, and the list is valid for them after its return.
-// True if a cost of the row is not valid.
+// True if a cost of the row is not valid; of a row of the host, if the list is scant.
 template <bool frozen>
 LAPWING_NOINLINE __device__ bool list_row(int32 i) {
     const State& state = shared().state;
@@ -234,7 +287,11 @@ LAPWING_NOINLINE __device__ bool list_row(int32 i) {
     if (scratch.tied > 0 && scratch.below < kWanted) collect_ties(state, i, scratch, bound);
     write_list(state, i, scratch, scratch.below);
     __syncthreads();
+#ifdef STORED
+    return heed_store(state, i, scratch);
+#else
     return __syncthreads_or(invalid);
+#endif
 }
 
 #endif

@@ -44,6 +44,8 @@ enum class Task : uint32 {
     free_all,
     rounds,
     refresh,
+    relist,
+    restock,  // of stores
     derive_u,
     derive_u_refreshed,  // auction
     gather_free,

@@ -1,8 +1,9 @@
-// One row, read by a block: a matrix 16 bytes at a time where rows are aligned, computed costs one by one.
+// One row, read by a block: a matrix 16 bytes at a time where rows are aligned, computed costs one by one, of a row of the host its
+// store.
 #pragma once
 #include "core_state.cuh"
 
-#ifndef COMPUTED
+#if !defined(COMPUTED) && !defined(STORED)
 
 // Packs of 16 bytes that a thread has on their way at once; small costs have many prices.
 constexpr int32 kPacksAhead = sizeof(Cost) >= 4 ? 4 : sizeof(Cost);
@@ -65,6 +66,29 @@ __device__ inline uint32 sharing_threads(const Matrix& matrix) {
     return matrix.costs.aligned() ? shares : matrix.cols;
 }
 
+#elif defined(STORED)
+
+// The stored columns alone, in any order.
+template <bool frozen, class F>
+__device__ void for_share(const State& state, int32 i, F f) {
+    const Matrix& matrix = state.matrix;
+    const Costs::Data& data = *matrix.costs.data;
+    const int64 store = i * data.depth;
+    const int32 count = data.store_count[i], cols = matrix.real_cols();
+    for (int32 k = threadIdx.x; k < count; k += blockDim.x) {
+        const int32 j = data.store_col[store + k];
+        const Dual cost = matrix.minimised(data.store_cost[store + k]);
+        f(j, cost, cost - (frozen ? state.v[j] : __ldcg(state.v + j)));
+    }
+    if (matrix.prices != nullptr && threadIdx.x == 0) {
+        const Dual cost = matrix.exit_cost(i);
+        if (cost < infinity<Dual>()) f(cols + i, cost, cost - __ldcg(state.v + cols + i));
+    }
+}
+__device__ inline uint32 sharing_threads(const Matrix& matrix) {
+    return static_cast<uint32>(matrix.costs.data->depth);
+}
+
 #else
 
 template <bool frozen, class F>
@@ -91,3 +115,17 @@ __device__ void for_share(const State& state, int32 i, F f) {
 }
 
 #endif
+
+// The same for all columns of a row; where only a store is read for lists, the row must be here.
+template <class F>
+__device__ void for_every_col(const State& state, int32 i, F f) {
+#ifdef STORED
+    const Matrix& matrix = state.matrix;
+    for (int32 j = threadIdx.x; j < matrix.cols; j += blockDim.x) {
+        const Dual cost = matrix.at(i, j);
+        f(j, cost, cost - __ldcg(state.v + j));
+    }
+#else
+    for_share<false>(state, i, f);
+#endif
+}

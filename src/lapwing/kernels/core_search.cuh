@@ -312,23 +312,44 @@ __device__ inline void find_doubtful(const Team& team, const SearchRun& run) {
     });
 }
 
-// Lists a doubtful row again (computed costs: it was listed again), and looks at all its columns if that does not help. All threads
+// Whether row i's list reaches beyond the cap, not to it: what an old list led to there must be in the new one.
+__device__ inline bool list_suffices(const State& state, const SearchRun& run, int32 i) {
+    const Dual u = settled(state.u + i), distance = settled(state.row_distance + i), tau = settled(state.tau + i);
+    return tau == infinity<Dual>() || as_key(distance + reduced(tau, Dual(0), u)) > run.cap;
+}
+#ifdef STORED
+__device__ inline void note_scant(const Team& team, int32 i, bool scant) {
+    if (threadIdx.x >= kWarp) return;
+    append(team, team.state.matrix.costs.data->scant_rows, &Counts::scant, scant && threadIdx.x == 0 ? i : kNone);
+}
+// Lists doubtful rows again, and notes those for which that is not enough.
+__device__ inline void relist_doubtful(const Team& team, const SearchRun& run, uint32 count) {
+    for (uint32 at = team.block(); at < count; at += team.blocks) {
+        const int32 i = settled(team.state.refresh_rows + at);
+        list_row<false>(i);
+        note_scant(team, i, !list_suffices(team.state, run, i));
+    }
+}
+#endif
+
+// Lists a doubtful row again (unless the whole list of them is), and looks at all its columns if that does not help. All threads
 // of a block call it.
 template <bool wide>
 __device__ inline void resolve_doubt(const Team& team, const SearchRun& run, int32 i) {
     State& state = team.state;
-#ifndef COMPUTED
+#if !defined(COMPUTED) && !defined(STORED)
     list_row<false>(i);
 #endif
     const int32 own = settled(state.row_to_col + i);
-    const Dual u = settled(state.u + i), distance = settled(state.row_distance + i), tau = settled(state.tau + i);
-    // Beyond the cap, not at it: what the old list led to there must be in the new one.
-    const bool helps = tau == infinity<Dual>() || as_key(distance + reduced(tau, Dual(0), u)) > run.cap;
-    if (helps) {
+    const Dual u = settled(state.u + i), distance = settled(state.row_distance + i);
+    if (list_suffices(state, run, i)) {
         if (threadIdx.x == 0)
             pick(state.frontier, !run.present)[add_count<wide>(&counts_of<wide>(team, run.present).next, 1)] = {i, own};
         return;
     }
+#ifdef STORED
+    if (!state.matrix.costs.is_here(i)) return;  // the next time
+#endif
     if (threadIdx.x < kWarp) {
         const bool mine = threadIdx.x == 0 && settled(state.full_search + i) != run.search;
         append(team, state.full_rows, &Counts::full, mine ? i : kNone);

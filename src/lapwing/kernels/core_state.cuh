@@ -90,6 +90,7 @@ struct StepCounts {
 struct Counts {
     StepCounts step[2];
     uint32 refresh;    // in refresh_rows
+    uint32 scant;      // in scant_rows (costs_stored.cuh)
     uint32 full;       // in full_rows
     uint32 met;        // in met_cols
     uint32 free_rows;  // in free_rows

@@ -2,6 +2,7 @@
 #pragma once
 #include "core_auction.cuh"
 #include "core_rest.cuh"
+#include "core_stock.cuh"
 
 // The median of tau - first over some rows: the scale on which prices still have to move.
 __device__ inline void find_list_width(const Team& team, Scratch& scratch) {
@@ -140,9 +141,17 @@ LAPWING_NOINLINE __device__ void carry_out() {
             return refresh_by_tiles(team.blocks, team.block(), order.count);
 #else
             for (uint32 at = team.block(); at < order.count; at += team.blocks) {
-                list_row<false>(settled(state.refresh_rows + at));
+                const int32 i = settled(state.refresh_rows + at);
+                const bool scant = list_row<false>(i);
+#ifdef STORED
+                note_scant(team, i, scant);
+#endif
             }
             return;
+#endif
+#ifdef STORED
+        case Task::relist: return relist_doubtful(team, search, order.count);
+        case Task::restock: return restock(team, order.count);
 #endif
         case Task::derive_u: return derive_u(team, order.count, false);
         case Task::derive_u_refreshed: return derive_u(team, order.count, true);

@@ -34,6 +34,7 @@ struct Lookout {
         wanted = __ldcg(&watch->wanted);
         stopped = stopped || (stop != 0 && orders >= stop - 1);
     }
+    __device__ bool told_to_stop() const { return __ldcg(&watch->stop) != 0; }
     // By one thread.
     __device__ void tell(uint32 stage, uint32 phase, uint32 matched, double bound) {
         told = wanted;
