@@ -284,21 +284,24 @@ class HostRows:
 
     def take_scant(self) -> Ids:
         """After all work: the rows that list_rows found scant, in order."""
-        words = self._stream.fetch(self._memory["request"], _REQUEST.size)
-        count = _REQUEST.unpack(words)[3]
+        count = self._request()[3]
         fill_bytes(self.context, self._memory["request"] + _SCANT, 0, 4)
         return np.sort(self._fetched(self._memory["scant"], count))
 
     def serve(self) -> None:
         """Have the rows come that a running kernel waits for, if it does."""
-        address, count, asked, _, answered = _REQUEST.unpack(self._stream.fetch(self._memory["request"], _REQUEST.size))
+        _, _, asked, _, answered = self._request()
         if asked == answered:
             return
+        address, count, *_ = self._request()  # again: what stands before `asked` was written before it
         ids = self._fetched(address, count)
         self._fill(self._memory["rows"], ids)
         self._stream.send(self._memory["owner"], ids)
         self._stream.send(self._memory["request"] + _ANSWERED, np.array([asked], np.uint32))
         self._stream.synchronize()
+
+    def _request(self) -> tuple[int, ...]:
+        return _REQUEST.unpack(self._stream.fetch(self._memory["request"], _REQUEST.size))
 
     def _fetched(self, address: int, count: int) -> Ids:
         return np.frombuffer(self._stream.fetch(address, 4 * count), np.int32)

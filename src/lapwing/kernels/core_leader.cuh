@@ -388,10 +388,10 @@ class Leader {
 
     __device__ void resolve(uint32 doubtful) {
 #ifdef STORED
-        perform(Task::relist, doubtful, 2);
-        const uint32 scant = take(counts_.scant), room = static_cast<uint32>(costs().room);
-        for_rows_of_host(costs().scant_rows, scant < room ? scant : room,
-                         [&](uint32 here) { perform(Task::restock, here, 1); });
+        const uint32 room = static_cast<uint32>(costs().room);
+        doubtful = doubtful < room ? doubtful : room;  // the others the next time
+        perform(Task::relist, doubtful, 1);
+        for_rows_of_host(costs().scant_rows, take(counts_.scant), [&](uint32 here) { perform(Task::restock, here, 1); });
         if (lookout_.stopped) return;
 #endif
         if (lane_index() < 2) counts_.step[lane_index()] = {};

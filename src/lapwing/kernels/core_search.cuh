@@ -347,9 +347,6 @@ __device__ inline void resolve_doubt(const Team& team, const SearchRun& run, int
             pick(state.frontier, !run.present)[add_count<wide>(&counts_of<wide>(team, run.present).next, 1)] = {i, own};
         return;
     }
-#ifdef STORED
-    if (!state.matrix.costs.is_here(i)) return;  // the next time
-#endif
     if (threadIdx.x < kWarp) {
         const bool mine = threadIdx.x == 0 && settled(state.full_search + i) != run.search;
         append(team, state.full_rows, &Counts::full, mine ? i : kNone);
