@@ -87,13 +87,15 @@ def solve(
         Where to solve. Default: where the costs are. An array on a GPU (PyTorch, CuPy, JAX, anything with DLPack or
         `__cuda_array_interface__`) is read in place, on its library's current stream, and answered in its library; a
         GPU's "auto" is "core". "auto" takes the first GPU for arrays on the host, if there is one and it pays.
-        Costs of points, and of `costs.cuda_source`, are computed on the GPU.
+        Costs of points, formulas and `costs.cuda_source` are computed on the GPU; rows of a callback are sent there if
+        it is named.
     memory_limit : int or str, optional
         Bytes, or like "8GB", of costs that are held where they need not be. On a CPU, an `np.memmap` that takes more is
         streamed: rows are read from its file when they are needed, and so much of them is kept; of the rows of a
         callback or a formula no more are kept; and no costs are written out to a larger matrix. Default: for a memory
         map half of the machine's memory, for the others what the source says. Lists and duals are extra: see `plan`.
-        On a GPU the most that a solve may take of its memory, all by default.
+        On a GPU the most that a solve may take of its memory, all by default: a matrix on the host that takes more stays
+        there, and its rows are streamed.
     checkpoint : path or Checkpoint, optional
         An .npz file to which duals and assignment are written every two minutes, or as `lapwing.Checkpoint` says, and
         at the end, a time limit or an interruption. If it is there already, the solve goes on from its duals: so a run

@@ -7,9 +7,9 @@ running kernel that needs whole rows says so in a `Request`, which `HostRows.ser
 
 from __future__ import annotations
 
-import os
 import struct
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -27,7 +27,8 @@ from lapwing.gpu.workspace import Sizes, Workspace, workspace_bytes
 
 _ALIGNMENT = 16  # bytes, of a row
 _LARGEST_PART = 256 << 20  # bytes of a buffer,
-_SHARE = 8  # and at most one part of so many of all memory
+_THREAD_BYTES = 4 << 20  # that a thread copies, at least
+_SHARE = 4  # and at most one part of so many of all memory
 _LEAST_DEPTH, _MOST_DEPTH = 64, 4096  # of stores
 _DEPTH_STEP = 32
 _SAMPLE_SHARE, _LEAST_SAMPLE, _MOST_SAMPLE = 16, 512, 16384  # rows of a sample: one of so many, between these
@@ -247,6 +248,7 @@ class HostRows:
         self._memory = memory = Workspace(context, streamed.layout.sizes)
         self._pitch_bytes = self.layout.pitch * ITEM_BYTES[self.layout.dtype]
         self._stream = OwnStream()
+        self._pool = ThreadPoolExecutor(self._lines.threads)  # its threads end when it is dropped
         self.block, self.rows_read = memory["block"], 0
         words = (
             self.layout.pitch, memory["rows"], memory["owner"], memory["place"], self.layout.room, self.layout.depth,
@@ -308,5 +310,5 @@ class HostRows:
 
     def _fill(self, rows: int, ids: Ids) -> None:
         self.rows_read += len(ids)
-        threads = min(self._lines.threads, os.cpu_count() or 1)
-        Copier(self.context, _Part(self._lines, ids), rows, self._pitch_bytes).run(threads)
+        threads = min(self._lines.threads, -(-len(ids) * self._pitch_bytes // _THREAD_BYTES))
+        Copier(self.context, _Part(self._lines, ids), rows, self._pitch_bytes).run(threads, self._pool)

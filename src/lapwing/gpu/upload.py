@@ -12,7 +12,7 @@ import os
 import threading
 from collections import defaultdict
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from itertools import islice
 from typing import Any
 
@@ -62,7 +62,8 @@ def upload(context: Context, matrix: NDArray[Any]) -> GpuArray:
     pitch = max(view.strides) if min(matrix.shape) > 0 else 0
     memory = empty_array(context, (max(len(lines) * pitch * lines.itemsize, 1),), "uint8")
     context.synchronize()  # other streams will write there
-    Copier(context, lines, memory.pointer, pitch * lines.itemsize).run(copying_threads())
+    threads = min(copying_threads(), -(-memory.nbytes // (2 * _BUFFER_BYTES)))
+    Copier(context, lines, memory.pointer, pitch * lines.itemsize).run(threads)
     return GpuArray(memory, memory.pointer, *_rest(view))
 
 
@@ -94,28 +95,30 @@ class Copier:
 
     def __init__(self, context: Context, lines: Any, target: int, pitch_bytes: int) -> None:
         self.context, self.lines, self.target, self.pitch_bytes = context, lines, target, pitch_bytes
-        self.cancelled = False
+        self.cancelled, self.piece_bytes = False, _BUFFER_BYTES
 
-    def run(self, threads: int) -> None:
-        """By so many threads, or fewer if there is little to copy."""
-        threads = min(threads, -(-self.lines.shape[0] * self.pitch_bytes // (2 * _BUFFER_BYTES)))
+    def run(self, threads: int, pool: ThreadPoolExecutor | None = None) -> None:
+        """By so many threads, of a pool that is kept, if there is one."""
         if threads <= 1:
             return self._copy_share(0, 1)
-        with ThreadPoolExecutor(threads) as pool:
-            try:
-                shares = [pool.submit(self._copy_share, k, threads) for k in range(threads)]
-                for share in shares:
-                    share.result()
-            except BaseException:  # Ctrl-C among them
-                self.cancelled = True
-                raise
+        share = -(-self.lines.shape[0] * self.pitch_bytes // threads)
+        self.piece_bytes = min(_BUFFER_BYTES, -(-share // 2))
+        pool = pool or ThreadPoolExecutor(threads)
+        shares = [pool.submit(self._copy_share, k, threads) for k in range(threads)]
+        try:
+            for share in shares:
+                share.result()
+        except BaseException:  # Ctrl-C among them
+            self.cancelled = True
+            wait(shares)
+            raise
         return None
 
     def _pieces(self) -> Iterator[_Piece]:
         """Whole lines, as many as fit a buffer; or pieces of a line that does not."""
         count, length = self.lines.shape
-        at_once = _BUFFER_BYTES // max(self.pitch_bytes, 1)
-        if at_once > 0:
+        at_once = self.piece_bytes // max(self.pitch_bytes, 1) or 1
+        if self.pitch_bytes <= _BUFFER_BYTES:
             for first in range(0, count, at_once):
                 yield first * self.pitch_bytes, slice(first, min(first + at_once, count)), slice(0, length)
             return

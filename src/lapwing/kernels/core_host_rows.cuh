@@ -47,10 +47,8 @@ extern "C" __global__ void __launch_bounds__(THREADS) lower_bounds(LAPWING_PROBL
     for (int64 i = threadIdx.x; i < rows; i += blockDim.x) {
         const Dual bound = bounds[i];
         if (!(bound < infinity<Dual>())) continue;
-        if constexpr (Dual(0.5) != Dual(0))
-            bounds[i] = bound - rise - 0x1p-50 * (fabs(bound) + fabs(rise));
-        else
-            bounds[i] = bound - rise;
+        const double rounding = 0x1p-50 * (fabs(static_cast<double>(bound)) + fabs(static_cast<double>(rise)));
+        bounds[i] = bound - rise - static_cast<Dual>(rounding);
     }
 }
 

@@ -102,6 +102,25 @@ LAPWING_NOINLINE __device__ void tell(uint32 stage, uint32 phase, uint32 matched
     __syncwarp();
 }
 
+#ifdef STORED
+// By the leader's warp: asks the host for some rows, and waits until they are here; false if the host wants us to stop.
+LAPWING_NOINLINE __device__ bool fetch_rows(const int32* list, uint32 count, uint32 number) {
+    Lookout& lookout = shared().desk.lookout;
+    Request* const request = shared().state.matrix.costs.data->request;
+    __syncwarp();
+    if (lane_index() == 0) {
+        request->list = reinterpret_cast<uint64>(list);
+        request->count = count;
+        __threadfence();
+        __stcg(&request->asked, number);
+        while (load_acquire(&request->answered) != number && !lookout.stopped)
+            lookout.stopped = lookout.told_to_stop();
+    }
+    __syncwarp();
+    return !lookout.stopped;
+}
+#endif
+
 // How an auction goes on; struct Schedule of gpu/core.py.
 struct Schedule {
     double first, last, factor;  // epsilons in list widths, falling by the factor, and zero after the last
@@ -252,38 +271,20 @@ class Leader {
         refreshes_ += count;
         perform(Task::refresh, count, 2);
 #ifdef STORED
-        const uint32 scant = take(counts_.scant);
-        for_rows_of_host(costs().scant_rows, scant, [&](uint32 here) { perform(Task::restock, here, 1); });
+        with_rows_of_host(Task::restock, costs().scant_rows, take(counts_.scant));
 #endif
     }
 
 #ifdef STORED
     __device__ const Costs::Data& costs() const { return *state_.matrix.costs.data; }
-    // f(count) when so many of the rows in a list are here, part after part. Not all of them, if the host wants us to stop.
-    template <class F>
-    __device__ void for_rows_of_host(const int32* list, uint32 count, F f) {
+    // Has a task done for the rows in a list when they are here, part after part; not for all, if the host wants us to stop.
+    __device__ void with_rows_of_host(Task task, const int32* list, uint32 count) {
         const uint32 room = static_cast<uint32>(costs().room);
         for (uint32 first = 0; first < count; first += room) {
             const uint32 part = count - first < room ? count - first : room;
-            if (!fetch(list + first, part)) return;
-            f(part);
+            if (!fetch_rows(list + first, part, ++asked_)) return;
+            perform(task, part, 1);
         }
-    }
-    // Asks for rows, and waits until they are here; false if the host wants us to stop.
-    __device__ bool fetch(const int32* list, uint32 count) {
-        Request* const request = costs().request;
-        ++asked_;
-        bool stopped = false;
-        if (lane_index() == 0) {
-            request->list = reinterpret_cast<uint64>(list);
-            request->count = count;
-            __threadfence();
-            __stcg(&request->asked, asked_);
-            while (load_acquire(&request->answered) != asked_ && !stopped) stopped = lookout_.told_to_stop();
-            if (stopped) lookout_.stopped = true;
-        }
-        __syncwarp();
-        return !lookout_.stopped;
     }
 #endif
 
@@ -391,7 +392,7 @@ class Leader {
         const uint32 room = static_cast<uint32>(costs().room);
         doubtful = doubtful < room ? doubtful : room;  // the others the next time
         perform(Task::relist, doubtful, 1);
-        for_rows_of_host(costs().scant_rows, take(counts_.scant), [&](uint32 here) { perform(Task::restock, here, 1); });
+        with_rows_of_host(Task::restock, costs().scant_rows, take(counts_.scant));
         if (lookout_.stopped) return;
 #endif
         if (lane_index() < 2) counts_.step[lane_index()] = {};
@@ -406,7 +407,7 @@ class Leader {
         perform(Task::lead, state_.matrix.cols);
         const uint32 full = take(counts_.full);
 #ifdef STORED
-        for_rows_of_host(state_.full_rows, full, [&](uint32 here) { perform(Task::lead_full, here, 1); });
+        with_rows_of_host(Task::lead_full, state_.full_rows, full);
         if (lookout_.stopped) return true;
 #else
         perform(Task::lead_full, full, 2);
