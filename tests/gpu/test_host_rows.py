@@ -105,6 +105,15 @@ def test_samples(monkeypatch, room_for):
     assert result.statistics["levels"] >= 1
 
 
+def test_a_start(room_for):
+    room_for(16, 40)
+    cost = draw((50, 50), "float32", kind="points")
+    first = solve(cost)
+    again = solve(cost, start=first)
+    assert_optimal(again, cost)
+    assert again.statistics["rows_read"] == 2 * len(cost)
+
+
 @pytest.mark.parametrize("dtype", ["float32", "int32"])
 def test_rows_that_may_stay_free(room_for, dtype):
     room_for(9, 8)
