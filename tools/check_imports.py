@@ -27,7 +27,7 @@ STAGES = (
     ("certificate", "gpu.certify"),
     ("result",),
     ("files",),
-    ("on_gpu", "checkpoint"),
+    ("on_gpu", "gpu_request", "checkpoint"),
     ("api",),
     ("__init__",),
     ("papers",),

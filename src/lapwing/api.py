@@ -12,7 +12,7 @@ from typing import Any, SupportsIndex, cast
 
 import numpy as np
 
-from lapwing import _core, inputs, on_gpu
+from lapwing import _core, gpu_request, inputs, on_gpu
 from lapwing.certificate import Certificate, prove, require_matching, require_proof
 from lapwing.checkpoint import Checkpoint, Keeper, as_checkpoint
 from lapwing.costs.base import CostSource
@@ -94,12 +94,12 @@ def solve(
         streamed: rows are read from its file when they are needed, and so much of them is kept; of the rows of a
         callback or a formula no more are kept; and no costs are written out to a larger matrix. Default: for a memory
         map half of the machine's memory, for the others what the source says. Lists and duals are extra: see `plan`.
-        On a GPU the most that a solve may take of its memory, all by default: a matrix on the host that takes more stays
-        there, and its rows are streamed.
+        On a GPU the most that a solve may take of its memory, all by default: a matrix on the host that takes more
+        stays there, and its rows are streamed.
     checkpoint : path or Checkpoint, optional
         An .npz file to which duals and assignment are written every two minutes, or as `lapwing.Checkpoint` says, and
         at the end, a time limit or an interruption. If it is there already, the solve goes on from its duals: so a run
-        that was stopped, in whatever way, is repeated with the same call. Solves on a CPU have it so far.
+        that was stopped, in whatever way, is repeated with the same call, on a CPU or a GPU.
 
     Returns
     -------
@@ -123,13 +123,11 @@ def solve(
     watcher = inputs.check_progress(progress)
     gpu, why = _place(cost, device, method)
     if gpu:
-        if checkpoint is not None:
-            raise ArgumentError("checkpoint= is for solves on a CPU so far: leave it out, or pass device='cpu'")
         maximize = inputs.check_flag(maximize, "maximize")
         room = inputs.check_memory_limit(memory_limit)
-        asked = on_gpu.asked_for(method)
-        options = on_gpu.Options(maximize, unmatched_cost, start, certify, limit, watcher, why, room, *asked)
-        return on_gpu.solve_on_gpu(cost, gpu, options)
+        asked = gpu_request.asked_for(method)
+        options = gpu_request.Options(maximize, unmatched_cost, start, certify, limit, watcher, why, room, *asked)
+        return on_gpu.solve_on_gpu(cost, gpu, options, None if checkpoint is None else as_checkpoint(checkpoint))
     problem = inputs.make_problem(cost, maximize, unmatched_cost, memory_limit)
     keeper = None if checkpoint is None else Keeper(as_checkpoint(checkpoint), problem)
     duals = _start(start if keeper is None or keeper.start is None else keeper.start, problem)
@@ -319,8 +317,8 @@ def plan(
     if gpu:
         maximize = inputs.check_flag(maximize, "maximize")
         room = inputs.check_memory_limit(memory_limit)
-        named, tuning = on_gpu.asked_for(method)
-        options = on_gpu.Options(
+        named, tuning = gpu_request.asked_for(method)
+        options = gpu_request.Options(
             maximize, unmatched_cost, start, why=why, memory_limit=room, method=named, tuning=tuning
         )
         return on_gpu.plan_on_gpu(cost, gpu, options)

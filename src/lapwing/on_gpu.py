@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
-from typing import Any, TypeGuard
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from lapwing import inputs
 from lapwing.certificate import Certificate, prove, require_matching, require_proof
+from lapwing.checkpoint import Checkpoint, Keeper
 from lapwing.costs.base import CostSource
-from lapwing.errors import ArgumentError, DtypeError
-from lapwing.gpu.arrays import GpuArray, empty_array, is_gpu_array, row_major, view_array
+from lapwing.errors import ArgumentError
+from lapwing.gpu.arrays import GpuArray, empty_array
 from lapwing.gpu.certify import (
     SUMMARY_BYTES,
     Answer,
@@ -27,221 +27,105 @@ from lapwing.gpu.certify import (
     proof_of_matrix,
 )
 from lapwing.gpu.computed import Computed, is_computable
-from lapwing.gpu.computed import placed as placed_source
 from lapwing.gpu.computed import upload as upload_computed
 from lapwing.gpu.copies import read, write
 from lapwing.gpu.core import INFEASIBLE, INVALID, OPENING, OPTIMAL, REPORT_BYTES, CoreSolve, Outputs, Report, nothing
 from lapwing.gpu.core_errors import invalid_cost, no_assignment
 from lapwing.gpu.core_start import Start
-from lapwing.gpu.device import Context, shared_context
+from lapwing.gpu.device import Context
 from lapwing.gpu.exits import Exits
-from lapwing.gpu.host_rows import HostRows, Layout, Lines, Streamed, lines_of, lines_of_source
+from lapwing.gpu.host_rows import HostRows, Lines, Streamed, lines_of, lines_of_source
 from lapwing.gpu.host_solve import HostSolve, HostStart
 from lapwing.gpu.launch import preload
 from lapwing.gpu.orient import View, orient, orient_host_rows
 from lapwing.gpu.papers import PAPERS, PaperSolve
-from lapwing.gpu.plan import is_too_large, plan_computed, plan_streamed
-from lapwing.gpu.plan import plan_on_gpu as make_gpu_plan
 from lapwing.gpu.programs import (
     COMPUTED_CERTIFICATE,
     COMPUTED_CORE,
     COMPUTED_START,
-    FLOATS,
     INTEGERS,
     TEXT,
 )
-from lapwing.gpu.upload import placed, upload
+from lapwing.gpu.upload import upload
 from lapwing.gpu.watch import TimeIsUpError, Watch
+from lapwing.gpu_request import (
+    Options,
+    checked_start,
+    context_of,
+    is_streamed,
+    ordinal_of,
+    placed_costs,
+    plan_of_matrix,
+    plan_of_rows,
+    plan_of_source,
+    problem_of,
+    to_host,
+)
+from lapwing.methods.base import Answer as MethodAnswer
 from lapwing.methods.base import answer_empty, inverse
-from lapwing.options import MethodOptions, name_and_options
 from lapwing.plan import Plan
 from lapwing.progress import Reporter
-from lapwing.result import Result, duals_of, make_result
+from lapwing.result import Result, make_result
 
 
-@dataclass(frozen=True)
-class Options:
-    """What `lapwing.solve` takes beside the costs and the device, checked as far as that needs no costs.
-
-    Attributes
-    ----------
-    maximize, certify : bool
-    unmatched_cost, start : as given
-    time_limit : float
-        Seconds; infinite for none.
-    progress : bool or function
-    why : str
-        Why a GPU was chosen, if the user did not.
-    memory_limit : int or None
-        Bytes of the GPU's memory that may be taken, if not all.
-    method : str
-        "core" or a name from `lapwing.gpu.papers.PAPERS`.
-    tuning : MethodOptions or None
-        Of that method.
-    """
-
-    maximize: bool = False
-    unmatched_cost: Any = None
-    start: Any = None
-    certify: bool = True
-    time_limit: float = math.inf
-    progress: bool | Callable[..., object] = False
-    why: str = ""
-    memory_limit: int | None = None
-    method: str = "core"
-    tuning: MethodOptions | None = None
-
-    @property
-    def priced(self) -> bool:
-        """Whether rows may stay free."""
-        return self.unmatched_cost is not None
-
-    @property
-    def dtypes(self) -> tuple[str, ...]:
-        """Of costs that the method takes."""
-        return PAPERS[self.method].dtypes if self.method in PAPERS else FLOATS + INTEGERS
-
-
-def asked_for(method: str | MethodOptions) -> tuple[str, MethodOptions | None]:
-    """The method that a GPU takes for a name or options, and its options."""
-    name, tuning = name_and_options(method)
-    return "core" if name == "auto" else name, tuning
-
-
-def solve_on_gpu(cost: Any, device: str, options: Options) -> Result:
+def solve_on_gpu(cost: Any, device: str, options: Options, checkpoint: Checkpoint | None = None) -> Result:
     """Solve on the GPU where the costs are, or where `device` says; see `lapwing.solve`.
 
     Arrays come back in the library of the costs, on their GPU; as NumPy arrays if the costs were on the host.
     """
     deadline = time.perf_counter() + options.time_limit
+    keeper = None if checkpoint is None else _keeper(checkpoint, cost, options)
+    if keeper is not None and keeper.start is not None:
+        options = replace(options, start=keeper.start)
     if isinstance(cost, CostSource) and not is_computable(cost):
-        with Context(_ordinal(device)) as context:
-            return _solve_streamed(context, *lines_of_source(cost, options.priced), options, deadline)
+        with Context(ordinal_of(device)) as context:
+            return _solve_streamed(context, *lines_of_source(cost, options.priced), options, deadline, keeper)
     if isinstance(cost, CostSource):
-        with _context_of(cost, device) as context:
-            plan = _plan_computed(context, cost, options)
+        with context_of(cost, device) as context:
+            plan = plan_of_source(context, cost, options)
             computed = upload_computed(context, cost, cost.home)
             choice = {"COST": computed.dtype, TEXT: computed.recipe.text}
             programs = (COMPUTED_CORE, COMPUTED_START, COMPUTED_CERTIFICATE)
             preload(context, [(program, program.variant(**choice)) for program in programs])
-            return _Solve(context, computed, cost.home, options, plan, deadline).run()
-    with _placed(cost, device, options) as (context, given, host):
-        if _is_streamed(host, context, given, options):
-            return _solve_streamed(context, *lines_of(host, options.priced), options, deadline)
-        plan = _plan(context, given, host, options)
+            return _Solve(context, computed, cost.home, options, plan, deadline, keeper).run()
+    with placed_costs(cost, device, options) as (context, given, host):
+        if is_streamed(host, context, given, options):
+            return _solve_streamed(context, *lines_of(host, options.priced), options, deadline, keeper)
+        plan = plan_of_matrix(context, given, host, options)
         if host is not None:
             given = upload(context, host)
-        return _Solve(context, given, given if host is None else None, options, plan, deadline).run()
+        return _Solve(context, given, given if host is None else None, options, plan, deadline, keeper).run()
 
 
 def plan_on_gpu(cost: Any, device: str, options: Options) -> Plan:
     """What `solve_on_gpu` would do."""
     if isinstance(cost, CostSource) and not is_computable(cost):
-        with Context(_ordinal(device)) as context:
-            return _plan_streamed(context, *lines_of_source(cost, options.priced), options)[0]
+        with Context(ordinal_of(device)) as context:
+            return plan_of_rows(context, *lines_of_source(cost, options.priced), options)[0]
     if isinstance(cost, CostSource):
         if options.start is not None:
-            _checked_start(options.start, cost.shape)
-        with _context_of(cost, device) as context:
-            return _plan_computed(context, cost, options)
-    with _placed(cost, device, options) as (context, given, host):
+            checked_start(options.start, cost.shape)
+        with context_of(cost, device) as context:
+            return plan_of_source(context, cost, options)
+    with placed_costs(cost, device, options) as (context, given, host):
         if options.start is not None:
-            _checked_start(options.start, given.shape)
-        if _is_streamed(host, context, given, options):
-            return _plan_streamed(context, *lines_of(host, options.priced), options)[0]
-        return _plan(context, given, host, options)
+            checked_start(options.start, given.shape)
+        if is_streamed(host, context, given, options):
+            return plan_of_rows(context, *lines_of(host, options.priced), options)[0]
+        return plan_of_matrix(context, given, host, options)
 
 
-def _context_of(source: CostSource, device: str) -> Context:
-    """The GPU that is to compute a source's costs."""
-    ordinal, home = _ordinal(device), source.home
-    if home is None:
-        return shared_context(ordinal, 0)
-    if device not in ("cuda", f"cuda:{home.ordinal}"):
-        raise ArgumentError(
-            f"device={device!r}, but the points are on GPU {home.ordinal}: move them, or leave device out"
-        )
-    return shared_context(home.ordinal, home.stream)
-
-
-def _plan_computed(context: Context, source: CostSource, options: Options) -> Plan:
-    if options.method != "core":
-        raise ArgumentError(f"method {options.method!r} reads a matrix on a GPU, not computed costs: use method='core'")
-    home = source.home
-
-    def free_bytes() -> int:
-        return context.free_bytes() + (0 if home is None else home.library.kept_bytes(home.ordinal))
-
-    priced, limit = options.unmatched_cost is not None, options.memory_limit
-    return plan_computed(placed_source(source), priced, context.info, free_bytes, options.why, limit)
-
-
-@contextmanager
-def _placed(cost: Any, device: str, options: Options) -> Iterator[tuple[Context, GpuArray, NDArray[Any] | None]]:
-    """The GPU, the costs as they lie there or will, and where they lie on the host now."""
-    if is_gpu_array(cost):
-        given = view_array(cost)
-        if device not in ("cuda", f"cuda:{given.ordinal}"):
-            raise ArgumentError(f"device={device!r}, but cost is on GPU {given.ordinal}: move it, or leave device out")
-        if len(given.shape) != 2:
-            raise ArgumentError(f"cost must be a matrix (2-D), got {len(given.shape)}-D of shape {given.shape}")
-        if given.dtype not in options.dtypes:
-            raise DtypeError(
-                f"method={options.method!r} takes costs of {', '.join(options.dtypes)} on a GPU, got {given.dtype}: "
-                "convert them, or use method='core'"
-            )
-        with shared_context(given.ordinal, given.stream) as context:
-            yield context, given, None
-        return
-    prices = _to_host(options.unmatched_cost)
-    matrix = inputs.as_matrix_of(cost, options.maximize, prices, options.dtypes)
-    with Context(_ordinal(device)) as context:
-        yield context, placed(context, matrix), matrix
-
-
-def _ordinal(device: str) -> int:
-    name, _, number = device.partition(":")
-    if name != "cuda" or not (number or "0").isdigit():
-        raise ArgumentError(f"device must be 'cpu', 'cuda', 'cuda:N' or 'auto', got {device!r}")
-    return int(number or 0)
-
-
-def _plan(context: Context, given: GpuArray, host: NDArray[Any] | None, options: Options) -> Plan:
-    def free_bytes() -> int:
-        return context.free_bytes() + given.library.kept_bytes(given.ordinal)
-
-    if options.start is not None and options.method != "core":
-        raise ArgumentError(f"method {options.method!r} cannot use start=; use method='core', or leave start out")
-    priced, limit = options.unmatched_cost is not None, options.memory_limit
-    return make_gpu_plan(given, priced, host is not None, context.info, free_bytes, options.why, limit, options.method)
-
-
-def _is_streamed(
-    host: NDArray[Any] | None, context: Context, given: GpuArray, options: Options
-) -> TypeGuard[NDArray[Any]]:
-    """Whether a matrix stays on the host: the core method can do without a copy of it."""
-    if host is None or options.method != "core" or 0 in given.shape:
-        return False
-    return is_too_large(given, options.priced, context.info, context.free_bytes, options.memory_limit)
-
-
-def _plan_streamed(context: Context, lines: Lines, transposed: bool, options: Options) -> tuple[Plan, Layout]:
-    if options.method != "core":
-        raise ArgumentError(f"method {options.method!r} reads a whole matrix on a GPU: use method='core'")
-    return plan_streamed(
-        lines, transposed, options.priced, context.info, context.free_bytes, options.why, options.memory_limit
-    )
-
-
-def _solve_streamed(context: Context, lines: Lines, transposed: bool, options: Options, deadline: float) -> Result:
-    plan, layout = _plan_streamed(context, lines, transposed, options)
+def _solve_streamed(
+    context: Context, lines: Lines, transposed: bool, options: Options, deadline: float, keeper: Keeper | None
+) -> Result:
+    plan, layout = plan_of_rows(context, lines, transposed, options)
     if options.time_limit < math.inf:
         raise ArgumentError(
             "time_limit= is not supported for costs that stay on the host while a GPU solves: leave it out, give the "
             "GPU more memory, or solve on the CPU with device='cpu'"
         )
     cost = Streamed(plan.shape, plan.dtype, lines, transposed, layout)
-    return _Solve(context, cost, None, options, plan, deadline).run()
+    return _Solve(context, cost, None, options, plan, deadline, keeper).run()
 
 
 class _Solve:
@@ -255,10 +139,11 @@ class _Solve:
         options: Options,
         plan: Plan,
         deadline: float,
+        keeper: Keeper | None,
     ) -> None:
         self.context, self.cost, self.like = context, cost, like  # like: in whose library the answer is given
         self.options, self.plan, self.deadline = options, plan, deadline
-        self.maximize = options.maximize
+        self.maximize, self.keeper = options.maximize, keeper
         self.integer = cost.dtype in INTEGERS
 
     def run(self) -> Result:
@@ -267,19 +152,22 @@ class _Solve:
         rows, options = self.cost.shape[0], self.options
         exits = None
         if options.unmatched_cost is not None:
-            prices = inputs.prices_in_kind(_to_host(options.unmatched_cost), rows, self.maximize, self.integer)
+            prices = inputs.prices_in_kind(to_host(options.unmatched_cost), rows, self.maximize, self.integer)
             exits = Exits(self.context, -prices if self.maximize else prices, self.cost.dtype, self.like)
+        interval = math.inf if self.keeper is None else self.keeper.interval
         to_match = min(self.cost.shape) if exits is None else rows
         with (
             Reporter(options.progress, to_match, self.maximize) as reporter,
-            Watch(self.context, self.deadline, reporter.hook) as watch,
+            Watch(self.context, self.deadline, reporter.hook, interval) as watch,
         ):
             return self._run(exits, watch)
 
     def _run(self, exits: Exits | None, watch: Watch) -> Result:
         began = time.perf_counter()
-        view = self._oriented(exits)
+        view = self._oriented(exits, watch)
         solve, find, statistics = self._method(view, watch, exits)
+        if self.keeper is not None:
+            solve.keep = partial(self._keep, self.keeper, view, solve)
         concluded: list[tuple[Outputs, Proof | None]] = []
 
         def conclude() -> None:
@@ -299,7 +187,7 @@ class _Solve:
         except TimeIsUpError:
             report = solve.interrupted()
         finally:
-            solve.after_launch = nothing  # no cycle that holds memory until it is collected
+            solve.after_launch, solve.keep = nothing, None  # no cycle that holds memory until it is collected
         if report.status == INVALID:
             raise invalid_cost(view, solve, report.invalid_row)
         if report.status == INFEASIBLE:
@@ -311,6 +199,8 @@ class _Solve:
             if not concluded:
                 conclude()
             outputs, proof = concluded[0]
+        if self.keeper is not None:
+            self._keep_outputs(self.keeper, view, outputs, "optimal" if optimal else "time_limit")
         solved = time.perf_counter()
         if optimal:
             watch.finish(view.matrix.rows, lambda: self._picked_sum(solve, outputs) * (-1 if self.maximize else 1))
@@ -338,10 +228,22 @@ class _Solve:
             _col_to_row=self._given_back(col_to_row),
         )
 
-    def _oriented(self, exits: Exits | None) -> View:
+    def _keep(self, keeper: Keeper, view: View, solve: CoreSolve) -> None:
+        """Write what there is while the kernel runs."""
+        u, v, row_to_col = solve.snapshot()
+        if view.transposed:
+            u, v, row_to_col = v, u, inverse(row_to_col, len(v))
+        sign = -1 if self.maximize else 1
+        keeper.keep(MethodAnswer("running", row_to_col, sign * u, sign * v, {}))
+
+    def _keep_outputs(self, keeper: Keeper, view: View, outputs: Outputs, status: str) -> None:
+        u, v, row_to_col, _ = (self._host(array) for array in outputs.oriented(view.transposed))
+        keeper.keep(MethodAnswer(status, row_to_col, u, v, {}))
+
+    def _oriented(self, exits: Exits | None, watch: Watch) -> View:
         if not isinstance(self.cost, Streamed):
             return orient(self.context, self.cost, self.maximize, exits)
-        return orient_host_rows(self.cost, HostRows(self.context, self.cost), self.maximize, exits)
+        return orient_host_rows(self.cost, HostRows(self.context, self.cost, watch.stream), self.maximize, exits)
 
     def _method(
         self, view: View, watch: Watch, exits: Exits | None
@@ -369,7 +271,7 @@ class _Solve:
         """Prices from the user's duals, for square problems; False if there are none."""
         if self.options.start is None:
             return False
-        u, v = _checked_start(self.options.start, view.shape)
+        u, v = checked_start(self.options.start, view.shape)
         matrix = view.matrix
         if matrix.rows != matrix.cols:
             return False
@@ -432,7 +334,7 @@ class _Solve:
         """Nothing to match: as the CPU says."""
         options = self.options
         dtype = np.int64 if self.integer else np.float64
-        problem = inputs.make_problem(np.zeros(self.cost.shape, dtype), self.maximize, _to_host(options.unmatched_cost))
+        problem = inputs.make_problem(np.zeros(self.cost.shape, dtype), self.maximize, to_host(options.unmatched_cost))
         answer = answer_empty(problem)
         certificate = prove(problem, answer.row_to_col, answer.u, answer.v, 1) if options.certify else None
         result = make_result(problem, self.plan, answer, certificate)
@@ -467,25 +369,15 @@ class _Solve:
         return array.library.handed_over(self.context, array) if self.like is not None else self._host(array)
 
 
+def _keeper(checkpoint: Checkpoint, cost: Any, options: Options) -> Keeper:
+    if options.method != "core":
+        raise ArgumentError(f"method {options.method!r} writes no checkpoints on a GPU: use method='core'")
+    return Keeper(checkpoint, problem_of(cost, options))
+
+
 def _statistics(report: Report, start: Start, solve: CoreSolve) -> dict[str, float]:
     names = ("phases", "rounds", "offers", "searches", "steps", "scans", "refreshes", "full_rows", "left")
     counted = {"levels": float(start.levels), "listings": float(solve.listings)}
     if isinstance(solve, HostSolve):
         counted["rows_read"] = float(solve.rows.rows_read)
     return {name: float(getattr(report, name)) for name in names} | counted
-
-
-def _checked_start(start: Any, shape: tuple[int, ...]) -> tuple[NDArray[Any], NDArray[Any]]:
-    u, v = (_to_host(values) for values in duals_of(start))
-    return inputs.check_duals(u, v, (shape[0], shape[1]), "start")
-
-
-def _to_host(values: Any) -> Any:
-    """A vector that may be on a GPU, as NumPy's; anything else as it is."""
-    if values is None or isinstance(values, (int, float, list, tuple, np.ndarray)) or not is_gpu_array(values):
-        return values
-    array = view_array(values)
-    if array.strides != row_major(array.shape):
-        raise ArgumentError("start and unmatched_cost must be contiguous where they are on a GPU")
-    with Context(array.ordinal, array.stream) as context:
-        return read(context, array.pointer, math.prod(array.shape), array.dtype).reshape(array.shape)

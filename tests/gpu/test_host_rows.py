@@ -14,7 +14,7 @@ import pytest
 from test_solve_emulated import draw
 
 import lapwing as lw
-from lapwing import on_gpu
+from lapwing import gpu_request
 from lapwing.gpu import core_start, host_rows, host_solve
 from lapwing.gpu import plan as gpu_plan
 from lapwing.gpu.core import EXPLORING
@@ -40,7 +40,7 @@ def room_for(monkeypatch):
         return Layout(*shape, dtype, min(room, shape[0]), min(depth, shape[1]))
 
     def apply(room, depth):
-        monkeypatch.setattr(on_gpu, "is_too_large", lambda *_: True)
+        monkeypatch.setattr(gpu_request, "is_too_large", lambda *_: True)
         monkeypatch.setattr(gpu_plan, "largest_layout", partial(layout, room, depth))
 
     return apply

@@ -11,7 +11,7 @@ import pytest
 from test_solve_emulated import check_interrupted, draw
 
 import lapwing as lw
-from lapwing import instances, on_gpu
+from lapwing import gpu_request, instances, on_gpu
 from lapwing.gpu import papers
 from lapwing.gpu.papers import PAPERS, STAGES
 from support import assert_hall_violator, assert_optimal
@@ -143,13 +143,13 @@ def test_the_plan():
 
 
 def test_dtypes_on_a_gpu(gpu, monkeypatch):
-    monkeypatch.setattr(on_gpu, "is_gpu_array", lambda cost: True)
-    monkeypatch.setattr(on_gpu, "view_array", lambda cost: cost)
+    monkeypatch.setattr(gpu_request, "is_gpu_array", lambda cost: True)
+    monkeypatch.setattr(gpu_request, "view_array", lambda cost: cost)
     for dtype in PAPERS["munkres"].dtypes:
-        made = on_gpu.plan_on_gpu(gpu.put(np.zeros((3, 3), dtype)), "cuda", on_gpu.Options(method="munkres"))
+        made = on_gpu.plan_on_gpu(gpu.put(np.zeros((3, 3), dtype)), "cuda", gpu_request.Options(method="munkres"))
         assert made.dtype == dtype
     with pytest.raises(lw.DtypeError, match="takes costs of int32, float32, float64, int64 on a GPU, got int8"):
-        on_gpu.plan_on_gpu(gpu.put(np.zeros((3, 3), np.int8)), "cuda", on_gpu.Options(method="munkres"))
+        on_gpu.plan_on_gpu(gpu.put(np.zeros((3, 3), np.int8)), "cuda", gpu_request.Options(method="munkres"))
 
 
 def test_computed_costs_are_for_core():

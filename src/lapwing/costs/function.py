@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
@@ -14,6 +14,7 @@ from lapwing.costs.base import MAX_LINES, CostArray, CostSource, CudaFunction, T
 from lapwing.costs.dense import CORE_DTYPES
 from lapwing.errors import ArgumentError, DtypeError
 from lapwing.gpu.arrays import GpuArray, is_gpu_array, row_major, view_array
+from lapwing.gpu.copies import read_array
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z_0-9]*")
 _ELEMENTS = ("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float32", "float64")
@@ -64,6 +65,13 @@ class FunctionCost(CostSource):
 
     def picked(self, row_to_col: NDArray[np.int64]) -> CostArray:
         raise ArgumentError(ON_GPU_ONLY)
+
+    def identity(self) -> Iterator[bytes]:
+        """The text, and what it reads."""
+        yield self.function.text.encode()
+        for name, value in self.function.arrays.items():
+            array = read_array(value) if isinstance(value, GpuArray) else np.asarray(value)
+            yield f"{name} {array.dtype} {array.shape}".encode() + array.tobytes()
 
 
 def cuda_source(

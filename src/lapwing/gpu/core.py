@@ -11,6 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
+import numpy as np
 from numpy.typing import NDArray
 
 from lapwing.errors import InternalError
@@ -82,6 +83,7 @@ class Report(NamedTuple):
     bound: float
 
 
+_PARTNERS = 256  # bytes from the workspace's beginning to row_to_col
 _REPORT = struct.Struct("@13q3d")
 REPORT_BYTES = 256  # room for it
 
@@ -180,6 +182,8 @@ class CoreSolve:
         Where `deliver` says, in the dual dtype, what every row costs: its matched cost, or its price.
     listings : int
         How often all rows were listed.
+    keep : function or None
+        Called now and then while the whole problem is solved: see `snapshot`.
     after_launch : callable
         Launches what should follow every launch in the order of the stream, without waiting for the report.
     """
@@ -209,6 +213,7 @@ class CoreSolve:
         self._mail = watch.mail(0, REPORT_BYTES)
         self._report: Report | None = None
         self.after_launch: Callable[[], None] = nothing
+        self.keep: Callable[[], None] | None = None
         self.listings = 0
         self._solved_since_listing = False
         # Under a time limit, prices that phases may leave far behind: those with the best bound between launches, and
@@ -301,7 +306,7 @@ class CoreSolve:
         return True
 
     def _read_report(self) -> Report:
-        self._watch.wait(self._sample)
+        self._watch.wait(self._sample, self.keep)
         self._report = report = Report._make(_REPORT.unpack_from(self._mail.data))
         if report.status == CONTRADICTION:
             raise InternalError(f"the searches contradict each other; please report it with the matrix ({report})")
@@ -339,6 +344,21 @@ class CoreSolve:
             shape = (matrix.row_stride, i, 1, matrix.real_cols)
             gather.launch(self.context, 1, _SMALL_BLOCK, matrix.pointer, *shape, memory["row"])
             return read(self.context, memory["row"], matrix.real_cols, matrix.dtype)
+
+    def snapshot(self) -> tuple[NDArray[Any], NDArray[Any], NDArray[np.int64]]:
+        """u, v (of real columns) and the partners of rows, as they are while a kernel changes them, as minimised.
+
+        u is read before v, which only falls, so that they are feasible but for what moves just then.
+        """
+        rows, cols, dual = self.matrix.rows, self.matrix.real_cols, self.matrix.dual_dtype
+        stream = self._watch.stream
+        u, v = (np.frombuffer(stream.fetch(at, 8 * n), dual) for at, n in ((self.u, rows), (self.v, cols)))
+        partners = np.frombuffer(stream.fetch(self._memory["state"] + _PARTNERS, 4 * rows), np.int32)
+        kept = np.full(rows, -1, np.int64)
+        found, first = np.unique(partners, return_index=True)  # while pairs change, two rows may have one column
+        real = (found >= 0) & (found < cols)
+        kept[first[real]] = found[real]
+        return u, v, kept
 
     def picked_values(self, _outputs: Outputs) -> NDArray[Any]:
         """What every row costs, in the dual dtype, when `deliver` has said so."""

@@ -243,11 +243,11 @@ class HostRows:
         So far.
     """
 
-    def __init__(self, context: Context, streamed: Streamed) -> None:
+    def __init__(self, context: Context, streamed: Streamed, stream: OwnStream) -> None:
         self.context, self._lines, self.layout = context, streamed.lines, streamed.layout
         self._memory = memory = Workspace(context, streamed.layout.sizes)
         self._pitch_bytes = self.layout.pitch * ITEM_BYTES[self.layout.dtype]
-        self._stream = OwnStream()
+        self._stream = stream
         self._pool = ThreadPoolExecutor(self._lines.threads)  # its threads end when it is dropped
         self.block, self.rows_read = memory["block"], 0
         words = (

@@ -11,6 +11,7 @@ sample: its square part is solved here, as any matrix, and the sample's `u` give
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -39,6 +40,7 @@ from lapwing.gpu.workspace import Workspace
 
 _THREADS = CORE.constants["THREADS"]
 _SMALL_BLOCK = 256
+_EPSILON_DEPTH = 64  # of stores, for an epsilon of one list width: so that most rows do with their stores
 _SEED = 5  # of samples
 
 
@@ -168,7 +170,9 @@ class HostStart(Start):
             return report
         solve.prepare()
         self._sample_prices(solve)
-        return self.run_from(solve, structured(matrix.rows))
+        schedule = structured(matrix.rows)
+        widest = solve.rows.layout.depth / _EPSILON_DEPTH
+        return self.run_from(solve, replace(schedule, first=min(schedule.first, max(1.0, widest))))
 
     def _sample_prices(self, solve: HostSolve) -> None:
         """Replace the prices by those that the duals of a sample give, if that can be solved."""

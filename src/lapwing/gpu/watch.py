@@ -45,15 +45,15 @@ class _Words:
     def __init__(self) -> None:
         self.pointer = int(checked(toolkit.driver().cuMemAlloc(_BYTES)))
         self.mail = pinned(_MAIL_BYTES)
-        self._stream = OwnStream()
+        self.stream = OwnStream()
         self.write(0, b"\0" * _BYTES)
 
     def write(self, offset: int, values: bytes) -> None:
-        self._stream.send(self.pointer + offset, np.frombuffer(values, np.uint8))
-        self._stream.synchronize()
+        self.stream.send(self.pointer + offset, np.frombuffer(values, np.uint8))
+        self.stream.synchronize()
 
     def read(self) -> bytes:
-        return self._stream.fetch(self.pointer, _EACH)
+        return self.stream.fetch(self.pointer, _EACH)
 
 
 _idle: defaultdict[int, list[_Words]] = defaultdict(list)
@@ -83,11 +83,20 @@ class Watch:
         What is to be added to the kernel's bounds.
     serve : function or None
         Called while the host waits, every fraction of a millisecond: gives a kernel what it waits for.
+    keep_interval : float
+        See `wait`.
     """
 
-    def __init__(self, context: Context, deadline: float = math.inf, hook: Hook | None = None) -> None:
+    def __init__(
+        self,
+        context: Context,
+        deadline: float = math.inf,
+        hook: Hook | None = None,
+        keep_interval: float = math.inf,
+    ) -> None:
         self._context, self._hook, self._deadline = context, hook, deadline
         self._next_news = time.perf_counter() + _SECONDS_BETWEEN_NEWS
+        self.keep_interval, self._next_keep = keep_interval, time.perf_counter() + keep_interval
         self._wanted = 0
         self.stopped = False
         self.limited = deadline < math.inf
@@ -120,6 +129,12 @@ class Watch:
         assert self._words is not None
         return self._words.mail[first : first + size]
 
+    @property
+    def stream(self) -> OwnStream:
+        """On which the host copies while a kernel runs."""
+        assert self._words is not None
+        return self._words.stream
+
     def pointer(self, sample: bool) -> int:
         """Of the words that a kernel is to look at; `sample`: it solves not the whole problem."""
         assert self._words is not None
@@ -141,8 +156,8 @@ class Watch:
         """A bound of the whole problem, from the kernel."""
         self.bound = max(self.bound, bound + self.bound_shift)
 
-    def wait(self, sample: bool = False) -> None:
-        """Wait for the stream; see `pointer`."""
+    def wait(self, sample: bool = False, keep: Callable[[], None] | None = None) -> None:
+        """Wait for the stream; see `pointer`. Every `keep_interval` seconds, and when interrupted, `keep` is called."""
         began = time.perf_counter()
         try:
             while not self._is_done():
@@ -150,6 +165,9 @@ class Watch:
                 self.look_at_the_clock()
                 if self.serve is not None:
                     self.serve()
+                if keep is not None and now >= self._next_keep:
+                    keep()
+                    self._next_keep = time.perf_counter() + self.keep_interval
                 if self._hook is not None and now >= self._next_news:
                     self._next_news = now + _SECONDS_BETWEEN_NEWS
                     self._report(self._hook, sample)
@@ -157,6 +175,8 @@ class Watch:
                     time.sleep(_NAP)
         except BaseException:
             self._end()
+            if keep is not None:
+                keep()
             raise
 
     def _end(self) -> None:

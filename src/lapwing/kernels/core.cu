@@ -49,7 +49,11 @@ extern "C" __global__ void __launch_bounds__(256) prepare(LAPWING_PROBLEM, uint6
         state.distance[j] = kFar;
         state.stamp[j] = 0;
     }
-    for (int64 i = first; i < rows; i += step) state.full_search[i] = 0;
+    for (int64 i = first; i < rows; i += step) {
+        state.full_search[i] = 0;
+        state.row_to_col[i] = kNone;
+        u[i] = 0;
+    }
     if (keys != nullptr) {
         for (int64 k = first; k < key_count; k += step) keys[k] = ~0ull;
         return;

@@ -169,7 +169,8 @@ struct State {
     // Every array in one workspace, which begins at a 256-byte boundary; gpu/core.py knows how much is enough.
     __device__ void carve(unsigned char* base) {
         const uint64 rows = matrix.rows, cols = matrix.cols;
-        take(base, report, 1);  // first, where Python reads it
+        take(base, report, 1);  // these first, where Python reads them
+        take(base, row_to_col, rows);
         unsigned char* bytes;
         take(base, bytes, kOrderBytes);
         order = reinterpret_cast<struct Order*>(bytes);
@@ -182,7 +183,6 @@ struct State {
         take(base, row_distance, rows);
         take(base, full_distance, rows);
         take(base, full_search, rows);
-        take(base, row_to_col, rows);
         take(base, rows_at_work[0], rows);
         take(base, rows_at_work[1], rows);
         take(base, frontier[0], 2 * rows);

@@ -1,0 +1,193 @@
+"""What is asked of a GPU: options, where the costs are or will be, and the plan."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, TypeGuard
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lapwing import inputs
+from lapwing.costs.base import CostSource
+from lapwing.costs.on_device import DeviceCost
+from lapwing.errors import ArgumentError, DtypeError
+from lapwing.gpu.arrays import GpuArray, is_gpu_array, row_major, view_array
+from lapwing.gpu.computed import placed as placed_source
+from lapwing.gpu.copies import read
+from lapwing.gpu.device import Context, shared_context
+from lapwing.gpu.host_rows import Layout, Lines
+from lapwing.gpu.papers import PAPERS
+from lapwing.gpu.plan import is_too_large, plan_computed, plan_on_gpu, plan_streamed
+from lapwing.gpu.programs import FLOATS, INTEGERS
+from lapwing.gpu.upload import placed
+from lapwing.options import MethodOptions, name_and_options
+from lapwing.plan import Plan
+from lapwing.problem import Problem
+from lapwing.result import duals_of
+
+
+@dataclass(frozen=True)
+class Options:
+    """What `lapwing.solve` takes beside the costs and the device, checked as far as that needs no costs.
+
+    Attributes
+    ----------
+    maximize, certify : bool
+    unmatched_cost, start : as given
+    time_limit : float
+        Seconds; infinite for none.
+    progress : bool or function
+    why : str
+        Why a GPU was chosen, if the user did not.
+    memory_limit : int or None
+        Bytes of the GPU's memory that may be taken, if not all.
+    method : str
+        "core" or a name from `lapwing.gpu.papers.PAPERS`.
+    tuning : MethodOptions or None
+        Of that method.
+    """
+
+    maximize: bool = False
+    unmatched_cost: Any = None
+    start: Any = None
+    certify: bool = True
+    time_limit: float = math.inf
+    progress: bool | Callable[..., object] = False
+    why: str = ""
+    memory_limit: int | None = None
+    method: str = "core"
+    tuning: MethodOptions | None = None
+
+    @property
+    def priced(self) -> bool:
+        """Whether rows may stay free."""
+        return self.unmatched_cost is not None
+
+    @property
+    def dtypes(self) -> tuple[str, ...]:
+        """Of costs that the method takes."""
+        return PAPERS[self.method].dtypes if self.method in PAPERS else FLOATS + INTEGERS
+
+
+def asked_for(method: str | MethodOptions) -> tuple[str, MethodOptions | None]:
+    """The method that a GPU takes for a name or options, and its options."""
+    name, tuning = name_and_options(method)
+    return "core" if name == "auto" else name, tuning
+
+
+def context_of(source: CostSource, device: str) -> Context:
+    """The GPU that is to compute a source's costs."""
+    ordinal, home = ordinal_of(device), source.home
+    if home is None:
+        return shared_context(ordinal, 0)
+    if device not in ("cuda", f"cuda:{home.ordinal}"):
+        raise ArgumentError(
+            f"device={device!r}, but the points are on GPU {home.ordinal}: move them, or leave device out"
+        )
+    return shared_context(home.ordinal, home.stream)
+
+
+def plan_of_source(context: Context, source: CostSource, options: Options) -> Plan:
+    """The plan for costs that the GPU computes."""
+    if options.method != "core":
+        raise ArgumentError(f"method {options.method!r} reads a matrix on a GPU, not computed costs: use method='core'")
+    home = source.home
+
+    def free_bytes() -> int:
+        return context.free_bytes() + (0 if home is None else home.library.kept_bytes(home.ordinal))
+
+    priced, limit = options.unmatched_cost is not None, options.memory_limit
+    return plan_computed(placed_source(source), priced, context.info, free_bytes, options.why, limit)
+
+
+@contextmanager
+def placed_costs(cost: Any, device: str, options: Options) -> Iterator[tuple[Context, GpuArray, NDArray[Any] | None]]:
+    """The GPU, the costs as they lie there or will, and where they lie on the host now."""
+    if is_gpu_array(cost):
+        given = view_array(cost)
+        if device not in ("cuda", f"cuda:{given.ordinal}"):
+            raise ArgumentError(f"device={device!r}, but cost is on GPU {given.ordinal}: move it, or leave device out")
+        if len(given.shape) != 2:
+            raise ArgumentError(f"cost must be a matrix (2-D), got {len(given.shape)}-D of shape {given.shape}")
+        if given.dtype not in options.dtypes:
+            raise DtypeError(
+                f"method={options.method!r} takes costs of {', '.join(options.dtypes)} on a GPU, got {given.dtype}: "
+                "convert them, or use method='core'"
+            )
+        with shared_context(given.ordinal, given.stream) as context:
+            yield context, given, None
+        return
+    prices = to_host(options.unmatched_cost)
+    matrix = inputs.as_matrix_of(cost, options.maximize, prices, options.dtypes)
+    with Context(ordinal_of(device)) as context:
+        yield context, placed(context, matrix), matrix
+
+
+def ordinal_of(device: str) -> int:
+    """Which GPU is meant."""
+    name, _, number = device.partition(":")
+    if name != "cuda" or not (number or "0").isdigit():
+        raise ArgumentError(f"device must be 'cpu', 'cuda', 'cuda:N' or 'auto', got {device!r}")
+    return int(number or 0)
+
+
+def plan_of_matrix(context: Context, given: GpuArray, host: NDArray[Any] | None, options: Options) -> Plan:
+    """The plan for a matrix that is on the GPU, or will be."""
+
+    def free_bytes() -> int:
+        return context.free_bytes() + given.library.kept_bytes(given.ordinal)
+
+    if options.start is not None and options.method != "core":
+        raise ArgumentError(f"method {options.method!r} cannot use start=; use method='core', or leave start out")
+    priced, limit = options.unmatched_cost is not None, options.memory_limit
+    return plan_on_gpu(given, priced, host is not None, context.info, free_bytes, options.why, limit, options.method)
+
+
+def is_streamed(
+    host: NDArray[Any] | None, context: Context, given: GpuArray, options: Options
+) -> TypeGuard[NDArray[Any]]:
+    """Whether a matrix stays on the host: the core method can do without a copy of it."""
+    if host is None or options.method != "core" or 0 in given.shape:
+        return False
+    return is_too_large(given, options.priced, context.info, context.free_bytes, options.memory_limit)
+
+
+def plan_of_rows(context: Context, lines: Lines, transposed: bool, options: Options) -> tuple[Plan, Layout]:
+    """The plan for costs that stay on the host."""
+    if options.method != "core":
+        raise ArgumentError(f"method {options.method!r} reads a whole matrix on a GPU: use method='core'")
+    return plan_streamed(
+        lines, transposed, options.priced, context.info, context.free_bytes, options.why, options.memory_limit
+    )
+
+
+def checked_start(start: Any, shape: tuple[int, ...]) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Duals that the user gave."""
+    u, v = (to_host(values) for values in duals_of(start))
+    return inputs.check_duals(u, v, (shape[0], shape[1]), "start")
+
+
+def problem_of(cost: Any, options: Options) -> Problem:
+    """What a checkpoint is of: the same as on a CPU."""
+    if not is_gpu_array(cost):
+        return inputs.make_problem(cost, options.maximize, to_host(options.unmatched_cost))
+    source = DeviceCost(view_array(cost))
+    prices = to_host(options.unmatched_cost)
+    if prices is not None:
+        prices = inputs.prices_in_kind(prices, source.shape[0], options.maximize, source.is_integer)
+    return Problem(source, options.maximize, prices)
+
+
+def to_host(values: Any) -> Any:
+    """A vector that may be on a GPU, as NumPy's; anything else as it is."""
+    if values is None or isinstance(values, (int, float, list, tuple, np.ndarray)) or not is_gpu_array(values):
+        return values
+    array = view_array(values)
+    if array.strides != row_major(array.shape):
+        raise ArgumentError("start and unmatched_cost must be contiguous where they are on a GPU")
+    with Context(array.ordinal, array.stream) as context:
+        return read(context, array.pointer, math.prod(array.shape), array.dtype).reshape(array.shape)
