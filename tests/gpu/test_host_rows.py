@@ -53,7 +53,7 @@ def solve(cost, **options):
 
 
 @pytest.mark.parametrize("dtype", ["float32", "int32"])
-@pytest.mark.parametrize("shape", [(1, 1), (1, 7), (20, 9), (40, 40)])
+@pytest.mark.parametrize("shape", [(1, 1), (1, 7), (20, 9), (30, 30)])
 @pytest.mark.parametrize("kind", ["uniform", "ties", "points"])
 def test_small_problems(room_for, shape, dtype, kind):
     room_for(*((7, 5) if kind == "points" else (100, 40)))
@@ -81,7 +81,7 @@ def test_equal_costs_beyond_the_stores(room_for):
 def test_close_costs(room_for):
     """That are the same number to a float32."""
     room_for(20, 9)
-    cost = 2**40 + np.random.default_rng(5).integers(0, 300, (30, 30))
+    cost = (2**29 + np.random.default_rng(5).integers(0, 300, (30, 30))).astype(np.int32)
     assert_optimal(solve(cost), cost)
 
 

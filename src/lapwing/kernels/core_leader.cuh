@@ -102,25 +102,6 @@ LAPWING_NOINLINE __device__ void tell(uint32 stage, uint32 phase, uint32 matched
     __syncwarp();
 }
 
-#ifdef STORED
-// By the leader's warp: asks the host for some rows, and waits until they are here; false if the host wants us to stop.
-LAPWING_NOINLINE __device__ bool fetch_rows(const int32* list, uint32 count, uint32 number) {
-    Lookout& lookout = shared().desk.lookout;
-    Request* const request = shared().state.matrix.costs.data->request;
-    __syncwarp();
-    if (lane_index() == 0) {
-        request->list = reinterpret_cast<uint64>(list);
-        request->count = count;
-        __threadfence();
-        __stcg(&request->asked, number);
-        while (load_acquire(&request->answered) != number && !lookout.stopped)
-            lookout.stopped = lookout.told_to_stop();
-    }
-    __syncwarp();
-    return !lookout.stopped;
-}
-#endif
-
 // How an auction goes on; struct Schedule of gpu/core.py.
 struct Schedule {
     double first, last, factor;  // epsilons in list widths, falling by the factor, and zero after the last
