@@ -175,7 +175,13 @@ def problem_of(cost: Any, options: Options) -> Problem:
     """What a checkpoint is of: the same as on a CPU."""
     if not is_gpu_array(cost):
         return inputs.make_problem(cost, options.maximize, to_host(options.unmatched_cost))
-    source = DeviceCost(view_array(cost))
+    matrix = view_array(cost)
+    if matrix.strides[1] != 1 and matrix.shape[1] > 1:
+        raise ArgumentError(
+            "checkpoint= takes a matrix on a GPU if its rows are contiguous, since it is known again by some of them: copy "
+            f"it in C order, or leave checkpoint= out (got strides {matrix.strides})"
+        )
+    source = DeviceCost(matrix)
     prices = to_host(options.unmatched_cost)
     if prices is not None:
         prices = inputs.prices_in_kind(prices, source.shape[0], options.maximize, source.is_integer)

@@ -13,6 +13,7 @@ from test_host_work import OnGpu
 from test_solve_emulated import draw
 
 import lapwing as lw
+from lapwing import gpu_request
 from lapwing.checkpoint import read_checkpoint
 from support import assert_optimal
 
@@ -104,3 +105,11 @@ def test_other_costs(tmp_path, emulated_gpu, room_for):  # noqa: F811
         lw.solve(function, checkpoint=tmp_path / "function.npz")
     with pytest.raises(lw.ArgumentError, match="writes no checkpoints on a GPU"):
         lw.solve(cost, device="cuda", method="munkres", checkpoint=path)
+
+
+def test_a_matrix_by_columns_is_refused(emulated_gpu, monkeypatch):
+    monkeypatch.setattr(gpu_request, "is_gpu_array", lambda cost: True)
+    monkeypatch.setattr(gpu_request, "view_array", Gpu(emulated_gpu).put)
+    with pytest.raises(lw.ArgumentError, match="rows are contiguous"):
+        gpu_request.problem_of(np.zeros((5, 6), np.float32, order="F"), gpu_request.Options())
+    assert gpu_request.problem_of(np.zeros((5, 6), np.float16), gpu_request.Options()).cost.dtype == np.float32
