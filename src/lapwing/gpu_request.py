@@ -178,7 +178,7 @@ def problem_of(cost: Any, options: Options) -> Problem:
     matrix = view_array(cost)
     if matrix.strides[1] != 1 and matrix.shape[1] > 1:
         raise ArgumentError(
-            "checkpoint= takes a matrix on a GPU if its rows are contiguous, since it is known again by some of them: copy "
+            "checkpoint= takes a matrix on a GPU if its rows are contiguous, as some of them tell it from others: copy "
             f"it in C order, or leave checkpoint= out (got strides {matrix.strides})"
         )
     source = DeviceCost(matrix)
