@@ -40,9 +40,11 @@ from lapwing.gpu.launch import preload
 from lapwing.gpu.orient import View, orient, orient_host_rows
 from lapwing.gpu.papers import PAPERS, PaperSolve
 from lapwing.gpu.programs import (
+    CERTIFICATE,
     COMPUTED_CERTIFICATE,
     COMPUTED_CORE,
     COMPUTED_START,
+    HOST_CORE,
     INTEGERS,
     TEXT,
 )
@@ -124,6 +126,7 @@ def _solve_streamed(
             "time_limit= is not supported for costs that stay on the host while a GPU solves: leave it out, give the "
             "GPU more memory, or solve on the CPU with device='cpu'"
         )
+    preload(context, [(program, program.variant(COST=plan.dtype)) for program in (HOST_CORE, CERTIFICATE)])
     cost = Streamed(plan.shape, plan.dtype, lines, transposed, layout)
     return _Solve(context, cost, None, options, plan, deadline, keeper).run()
 
