@@ -63,6 +63,15 @@ kernels: $(VENV)/with-test $(VENV)/with-kernels  ## compile every GPU kernel for
 	$(BIN)/python tools/check_kernels.py $(ARGS)
 	$(BIN)/python -m pytest tests/gpu/test_compile.py tests/gpu/test_cache.py tests/cli/test_cli_commands.py
 
+# What it lacks, the oldest compiler's environment takes from .venv.
+.PHONY: kernels-oldest
+kernels-oldest: $(VENV)/with-test  ## every GPU program once, by the oldest NVRTC that is supported; by hand, before a release
+	$(PYTHON) -m venv $(VENV)/oldest
+	$(VENV)/oldest/bin/pip install --quiet 'cuda-core==1.2.0' 'cuda-bindings==12.*' 'nvidia-cuda-nvrtc-cu12==12.8.*'
+	$(BIN)/python -c 'import site; print(f"import site; site.addsitedir({site.getsitepackages()[0]!r})")' \
+		> $$(echo $(VENV)/oldest/lib/python*/site-packages)/others.pth
+	$(VENV)/oldest/bin/python tools/check_kernels.py --first
+
 .PHONY: test-gpu
 test-gpu: $(VENV)/with-test $(VENV)/with-cuda13  ## the tests that need an NVIDIA GPU
 	$(BIN)/python -c 'from lapwing.gpu.device import device_info; print(device_info(0))'

@@ -82,6 +82,11 @@ def sampled(work: list[Build]) -> list[Build]:
     return kept
 
 
+def first_of_each(work: list[Build]) -> list[Build]:
+    """One build of every program."""
+    return list({build[0].name: build for build in reversed(work)}.values())
+
+
 def compile_all(work: list[Build], jobs: int) -> tuple[Uses, list[str]]:
     """Uses of all kernels, and what went wrong."""
     uses: Uses = {}
@@ -138,10 +143,12 @@ def main() -> int:
     what = parser.add_mutually_exclusive_group()
     what.add_argument("--record", action="store_true", help="write the limits instead of comparing with them")
     what.add_argument("--sample", action="store_true", help="every kernel for every architecture, but few variants")
+    what.add_argument("--first", action="store_true", help="one build of each program, for another compiler")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
     arguments = parser.parse_args()
     began = time.perf_counter()
-    uses, problems = compile_all(sampled(builds()) if arguments.sample else builds(), arguments.jobs)
+    work = sampled(builds()) if arguments.sample else first_of_each(builds()) if arguments.first else builds()
+    uses, problems = compile_all(work, arguments.jobs)
     compiler = ".".join(map(str, nvrtc_version()))
     print(f"{len(uses)} kernels and variants, NVRTC {compiler}, {time.perf_counter() - began:.0f} s")
     if arguments.record and not problems:
