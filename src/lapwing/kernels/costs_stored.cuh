@@ -4,7 +4,7 @@
 // some rows, and waits while they are copied (core_stock.cuh).
 #pragma once
 
-// What the leader of the persistent kernel asks of the host, which looks now and then (gpu/streamed.py), and answers by copies on a
+// What the leader of the persistent kernel asks of the host, which looks now and then (gpu/host_rows.py), and answers by copies on a
 // stream of its own.
 struct Request {
     // By the leader, or by list_rows.
@@ -17,7 +17,7 @@ struct Request {
 };
 
 struct Costs {
-    struct Data {  // gpu/streamed.py writes it
+    struct Data {  // gpu/host_rows.py writes it
         int64 pitch;         // elements from row to row
         const Cost* row;     // [room][pitch], rows that are here,
         const int32* owner;  // [room]: whose they are,
