@@ -27,50 +27,14 @@ def point_costs_float64(terms: list[_Term]) -> CostSource: ...
 
 _Supply = Callable[[int, int], NDArray[Any]]
 
-def file_costs_float32(
-    rows: int,
-    cols: int,
-    cache_bytes: int,
-    file: int,
-    position: int,
-    stride: int,
-    size: int,
-    changed: int,
-    supply: _Supply,
-) -> CostSource: ...
-def file_costs_float64(
-    rows: int,
-    cols: int,
-    cache_bytes: int,
-    file: int,
-    position: int,
-    stride: int,
-    size: int,
-    changed: int,
-    supply: _Supply,
-) -> CostSource: ...
-def file_costs_int32(
-    rows: int,
-    cols: int,
-    cache_bytes: int,
-    file: int,
-    position: int,
-    stride: int,
-    size: int,
-    changed: int,
-    supply: _Supply,
-) -> CostSource: ...
-def file_costs_int64(
-    rows: int,
-    cols: int,
-    cache_bytes: int,
-    file: int,
-    position: int,
-    stride: int,
-    size: int,
-    changed: int,
-    supply: _Supply,
-) -> CostSource: ...
+# rows, cols, cache_bytes, file, position, stride, size, changed, supply
+_FileCosts = Callable[[int, int, int, int, int, int, int, int, _Supply], CostSource]
+
+file_costs_float32: _FileCosts
+file_costs_float64: _FileCosts
+file_costs_int32: _FileCosts
+file_costs_int64: _FileCosts
+
 def supplied_costs_float32(rows: int, cols: int, cache_bytes: int, supply: _Supply) -> CostSource: ...
 def supplied_costs_float64(rows: int, cols: int, cache_bytes: int, supply: _Supply) -> CostSource: ...
 def supplied_costs_int32(rows: int, cols: int, cache_bytes: int, supply: _Supply) -> CostSource: ...

@@ -100,8 +100,9 @@ def plan_of_source(context: Context, source: CostSource, options: Options) -> Pl
     def free_bytes() -> int:
         return context.free_bytes() + (0 if home is None else home.library.kept_bytes(home.ordinal))
 
-    priced, limit = options.unmatched_cost is not None, options.memory_limit
-    return plan_computed(placed_source(source), priced, context.info, free_bytes, options.why, limit)
+    return plan_computed(
+        placed_source(source), options.priced, context.info, free_bytes, options.why, options.memory_limit
+    )
 
 
 @contextmanager
@@ -143,8 +144,16 @@ def plan_of_matrix(context: Context, given: GpuArray, host: NDArray[Any] | None,
 
     if options.start is not None and options.method != "core":
         raise ArgumentError(f"method {options.method!r} cannot use start=; use method='core', or leave start out")
-    priced, limit = options.unmatched_cost is not None, options.memory_limit
-    return plan_on_gpu(given, priced, host is not None, context.info, free_bytes, options.why, limit, options.method)
+    return plan_on_gpu(
+        given,
+        options.priced,
+        host is not None,
+        context.info,
+        free_bytes,
+        options.why,
+        options.memory_limit,
+        options.method,
+    )
 
 
 def is_streamed(

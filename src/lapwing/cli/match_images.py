@@ -8,6 +8,7 @@ import numpy as np
 import lapwing
 from lapwing import images
 from lapwing.cli.failures import EXIT_CODES_HELP, ExitCode
+from lapwing.cli.options import progress_option, time_limit_option
 from lapwing.cli.watch import watched
 
 
@@ -40,8 +41,8 @@ both are reduced to one size. The answer is exact, and its certificate is printe
     help="Weight of places: a picture is 1 wide, a colour's channel 1 high.",
 )
 @click.option("--device", default="cpu", show_default=True, help="Where to solve: cpu, cuda, cuda:N or auto.")
-@click.option("--time-limit", type=click.FloatRange(min=0), metavar="SECONDS", help="Stop then, with the best so far.")
-@click.option("--progress", is_flag=True, help="Show the phases on standard error while solving.")
+@time_limit_option
+@progress_option
 def match_images(
     first: str,
     second: str,

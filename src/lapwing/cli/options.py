@@ -162,16 +162,27 @@ _OPTIONS = (
     ),
 )
 
+time_limit_option = click.option(
+    "--time-limit", type=click.FloatRange(min=0), metavar="SECONDS", help="Stop then, with the best so far."
+)
+progress_option = click.option("--progress", is_flag=True, help="Show the phases on standard error while solving.")
+checkpoint_interval_option = click.option(
+    "--checkpoint-interval",
+    type=click.FloatRange(min=0),
+    default=120.0,
+    show_default=True,
+    metavar="SECONDS",
+    help="From one checkpoint to the next.",
+)
+
 _ANSWER_OPTIONS = (
     click.option("--duals", is_flag=True, help="Give the duals u and v too, in --output and --json."),
     click.option(
         "--output", "-o", type=click.Path(dir_okay=False), help="Write the answer to a .npz, .json or .csv file."
     ),
     click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of text."),
-    click.option(
-        "--time-limit", type=click.FloatRange(min=0), metavar="SECONDS", help="Stop then, with the best so far."
-    ),
-    click.option("--progress", is_flag=True, help="Show the phases on standard error while solving."),
+    time_limit_option,
+    progress_option,
 )
 
 

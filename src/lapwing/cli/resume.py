@@ -8,7 +8,7 @@ import click
 
 from lapwing.checkpoint import Checkpoint, read_checkpoint
 from lapwing.cli.failures import EXIT_CODES_HELP
-from lapwing.cli.options import Request, answer_options
+from lapwing.cli.options import Request, answer_options, checkpoint_interval_option
 from lapwing.cli.solve import answer
 from lapwing.errors import ArgumentError
 
@@ -23,14 +23,7 @@ Checkpoints are written on, to the same file.
 )
 @click.argument("checkpoint", type=click.Path(dir_okay=False))
 @answer_options
-@click.option(
-    "--checkpoint-interval",
-    type=click.FloatRange(min=0),
-    default=120.0,
-    show_default=True,
-    metavar="SECONDS",
-    help="From one checkpoint to the next.",
-)
+@checkpoint_interval_option
 def resume(checkpoint: str, checkpoint_interval: float, **wanted: Any) -> None:
     note = read_checkpoint(checkpoint).about["note"]
     request = Request.of_note(note)

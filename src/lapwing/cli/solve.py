@@ -11,7 +11,7 @@ import click
 import lapwing
 from lapwing.checkpoint import Checkpoint
 from lapwing.cli.failures import EXIT_CODES_HELP, ExitCode
-from lapwing.cli.options import Given, Request, answer_options, problem_options
+from lapwing.cli.options import Given, Request, answer_options, checkpoint_interval_option, problem_options
 from lapwing.cli.watch import watched
 from lapwing.files import write
 from lapwing.files.write import as_dict, writer_of
@@ -37,14 +37,7 @@ With --metric, FILE and TARGETS hold points, one a row, of the rows and of the c
 @click.option(
     "--checkpoint", type=click.Path(dir_okay=False), help="Write what there is to this .npz file, now and then."
 )
-@click.option(
-    "--checkpoint-interval",
-    type=click.FloatRange(min=0),
-    default=120.0,
-    show_default=True,
-    metavar="SECONDS",
-    help="From one checkpoint to the next.",
-)
+@checkpoint_interval_option
 def solve(request: Request, checkpoint: str | None, checkpoint_interval: float, **wanted: Any) -> None:
     kept = None if checkpoint is None else Checkpoint(checkpoint, checkpoint_interval, request.note)
     answer(request, kept, **wanted)

@@ -48,10 +48,10 @@ def find_axis(sample: NDArray[np.float64]) -> Axis | None:
     matched = ordered.diagonal()
     rises = (ordered.diagonal(1) - matched[:-1] + matched[1:] - ordered.diagonal(-1)) / 2
     prices = prices_in_order(rises)
-    apart = ordered - prices
-    least = apart.min(axis=1)
+    priced = ordered - prices
+    least = priced.min(axis=1)
     step = len(sample) // _WIDTHS or 1
-    width = np.median(np.partition(apart[::step], _NEAREST, axis=1)[:, _NEAREST] - least[::step])
+    width = np.median(np.partition(priced[::step], _NEAREST, axis=1)[:, _NEAREST] - least[::step])
     shortfall = matched.sum() - least.sum() - prices.sum()
     return axis if shortfall <= SHORTFALL * len(sample) * width else None
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
@@ -192,7 +192,6 @@ class Streamed:
     lines: Lines
     transposed: bool
     layout: Layout
-    held: tuple[Any, ...] = field(default=())
 
 
 def lines_of(matrix: NDArray[Any], priced: bool) -> tuple[Lines, bool]:
