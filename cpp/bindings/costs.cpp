@@ -10,6 +10,7 @@
 
 #include "common.hpp"
 #include "lapwing/file_rows.hpp"
+#include "lapwing/neighbours.hpp"
 #include "lapwing/points.hpp"
 
 namespace lapwing::bindings {
@@ -154,6 +155,16 @@ nb::object read_pairs(const Source& source, const Vector<std::int64_t>& rows, co
         source.costs);
 }
 
+nb::object order_of_neighbours(const Points<float>& points) {
+    std::vector<std::int32_t> order;
+    {
+        const nb::gil_scoped_release no_gil;
+        order = neighbours(points.data(), static_cast<Index>(points.shape(0)), static_cast<Index>(points.shape(1)),
+                           [] { look_for_signals(); });
+    }
+    return to_numpy(std::move(order));
+}
+
 }  // namespace
 }  // namespace lapwing::bindings
 
@@ -169,6 +180,8 @@ void bind_costs(nanobind::module_& module) {
         .def("read", &read_rows, "begin"_a, "end"_a, "The costs of these rows, one after the other.")
         .def("pairs", &read_pairs, "rows"_a, "cols"_a, "The costs of these pairs.")
         .def("counters", &counters, "What a source of supplied costs has counted; empty for others.");
+    module.def("neighbours", &order_of_neighbours, "points"_a,
+               "Points, (n, d), in an order in which neighbours are near; see cpp/include/lapwing/neighbours.hpp.");
     module.def("point_costs_float32", &point_costs<float>, "terms"_a,
                "Costs computed from points; see cpp/include/lapwing/points.hpp for the contract.");
     module.def("point_costs_float64", &point_costs<double>, "terms"_a, "The same in float64.");

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import lapwing as lw
 from lapwing import instances
-from lapwing.gpu import arrays, computed, core_start
+from lapwing.gpu import arrays, computed, core_start, neighbours
 from lapwing.gpu.arrays import ITEM_BYTES, AnyArray, GpuArray, empty_array
 from lapwing.gpu.copies import read
 from lapwing.gpu.core import EXPLORING
@@ -371,3 +371,27 @@ def test_what_a_gpu_cannot_compute():
     assert lw.plan(supplied, device="auto").device == "cpu"
     with pytest.raises(lw.ArgumentError, match="on a GPU only"):
         lw.solve(table(np.ones((5, 5), np.float32)), device="cpu")
+
+
+# --- orders ---
+
+
+def test_groups_leave_nothing_out(monkeypatch):
+    monkeypatch.setattr(core_start, "_FIRST_SAMPLE", 10**6)  # which an order changes
+    source = plane((500, 500), seed=5)
+    plain = lw.solve(source, device="cuda")
+    monkeypatch.setattr(neighbours, "_LEAST", 300)
+    found = lw.solve(source, device="cuda")
+    for what in ("row_to_col", "u", "v"):
+        assert np.array_equal(getattr(found, what), getattr(plain, what)), what
+    assert found.statistics["refreshes"] == plain.statistics["refreshes"] > 0
+    assert_optimal(found, source.read(slice(None)))
+
+
+@pytest.mark.parametrize("options", [{}, {"maximize": True}, {"unmatched_cost": 0.01}])
+@pytest.mark.parametrize("shape", [(400, 400), (300, 420), (420, 300), (129, 128)])
+def test_points_in_order(monkeypatch, shape, options):
+    monkeypatch.setattr(neighbours, "_LEAST", 120)
+    monkeypatch.setattr(core_start, "_FIRST_SAMPLE", 30)
+    source = plane(shape, seed=5)
+    assert_optimal(lw.solve(source, device="cuda", **options), source.read(slice(None)), **options)

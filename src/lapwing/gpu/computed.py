@@ -2,7 +2,7 @@
 
 A source becomes a text, which says in C++ what a cost is (kernels/costs_computed.cuh), and two blocks of words: where
 its data are, and the same with rows and columns exchanged, for the transposed problem. Points lie by dimension, so that
-neighbouring lanes read neighbouring numbers.
+neighbouring lanes read neighbouring numbers; those of columns once more, in groups (neighbours.py).
 """
 
 from __future__ import annotations
@@ -15,8 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lapwing.costs.base import CostSource, CudaFunction
-from lapwing.costs.points import PointCost, Term
+from lapwing.costs.points import PointCost
 from lapwing.errors import ArgumentError
+from lapwing.gpu import neighbours
 from lapwing.gpu.arrays import GpuArray
 from lapwing.gpu.compile import USER_FILE
 from lapwing.gpu.copies import write
@@ -108,7 +109,7 @@ def placed(source: CostSource) -> Computed:
 def upload(context: Context, source: CostSource, like: GpuArray | None) -> Computed:
     """Copy what is on the host to the GPU; it may be changed once this returns."""
     memory = Workspace(context, _sizes(source), like)
-    for name, values in _arrays(source).items():
+    for name, values in (_arrays(source) | _ordered(source)).items():
         write(context, memory[name], np.ascontiguousarray(values))
     for name in _BLOCKS:
         write(context, memory[name], _block(source, memory, name == "exchanged"))
@@ -127,9 +128,21 @@ def _function(source: CostSource) -> CudaFunction:
 # --- points ---
 
 
+def _is_held(source: PointCost) -> bool:
+    return sum(term.x.shape[1] for term in source.terms) <= _MOST_HELD
+
+
+def _is_ordered(source: PointCost) -> bool:
+    return _is_held(source) and neighbours.is_ordered(source)
+
+
+def _ordered(source: CostSource) -> dict[str, NDArray[Any]]:
+    return neighbours.arrays(source) if isinstance(source, PointCost) and _is_ordered(source) else {}
+
+
 def _points_text(source: PointCost) -> str:
     dims = [term.x.shape[1] for term in source.terms]
-    held = sum(dims) <= _MOST_HELD
+    held = _is_held(source)
     terms = ", ".join(
         f"Term<Metric::{term.metric}, {count if held else 0}, {'false' if term.weight == 1 else 'true'}>"
         for term, count in zip(source.terms, dims, strict=True)
@@ -137,12 +150,30 @@ def _points_text(source: PointCost) -> str:
     return points_text(terms)
 
 
-def _term_words(term: Term, k: int, addresses: Workspace, exchanged: bool) -> list[int]:
-    """Struct TermData of kernels/points.cuh."""
-    sides = [(addresses[f"x{k}"], len(term.x)), (addresses[f"y{k}"], len(term.y))]
-    (lines, line_stride), (positions, position_stride) = sides[::-1] if exchanged else sides
-    numbers = (term.x.shape[1], _bits(term.weight), _bits(term.power))
-    return [lines, positions, line_stride, position_stride, *numbers]
+def _point_words(source: PointCost, addresses: Workspace, exchanged: bool) -> list[int]:
+    """One Block of kernels/points.cuh or, where its positions are in groups, three (kernels/core_groups.cuh)."""
+    lines, positions = "yx" if exchanged else "xy"
+    count = len(getattr(source.terms[0], positions))
+    words = _term_words(source, addresses, lines, positions, count)
+    if not _is_ordered(source):
+        return [*words, 0, 0, 0]
+    groups = neighbours.groups_of(count) if positions == neighbours.positions_of(source) else 0
+    tail = [addresses[f"order_{lines}"], addresses[f"order_{positions}"], groups]
+    words += tail
+    if groups:
+        words += _term_words(source, addresses, lines, "sorted", count) + tail
+        words += _term_words(source, addresses, lines, "boxes", 2 * groups) + tail
+    return words
+
+
+def _term_words(source: PointCost, addresses: Workspace, lines: str, positions: str, stride: int) -> list[int]:
+    """Structs TermData of kernels/points.cuh; lines and positions are names of arrays."""
+    words = []
+    for k, term in enumerate(source.terms):
+        line_stride = len(getattr(term, lines))
+        numbers = (term.x.shape[1], _bits(term.weight), _bits(term.power))
+        words += [addresses[f"{lines}{k}"], addresses[f"{positions}{k}"], line_stride, stride, *numbers]
+    return words
 
 
 # --- functions ---
@@ -176,16 +207,19 @@ def _arrays(source: CostSource) -> dict[str, NDArray[Any]]:
 
 
 def _sizes(source: CostSource) -> dict[str, tuple[int, str]]:
-    words = 7 * len(source.terms) if isinstance(source, PointCost) else 1 + len(_function(source).arrays)
-    return {name: (values.nbytes, "uint8") for name, values in _arrays(source).items()} | dict.fromkeys(
-        _BLOCKS, (words, "int64")
-    )
+    sizes = {name: values.nbytes for name, values in _arrays(source).items()}
+    if isinstance(source, PointCost):
+        words = 3 * (7 * len(source.terms) + 3)
+        sizes |= neighbours.sizes(source) if _is_ordered(source) else {}
+    else:
+        words = 1 + len(_function(source).arrays)
+    return {name: (size, "uint8") for name, size in sizes.items()} | dict.fromkeys(_BLOCKS, (words, "int64"))
 
 
 def _block(source: CostSource, addresses: Workspace, exchanged: bool) -> NDArray[np.int64]:
     """Source::Block of the kernels."""
     if isinstance(source, PointCost):
-        words = [word for k, term in enumerate(source.terms) for word in _term_words(term, k, addresses, exchanged)]
+        words = _point_words(source, addresses, exchanged)
     else:
         words = [int(exchanged)]
         for name, value in _function(source).arrays.items():

@@ -20,6 +20,7 @@ from lapwing.gpu.computed import LINES_OF_WARP, Recipe
 from lapwing.gpu.copies import copy_bytes, fetch, read
 from lapwing.gpu.device import Context
 from lapwing.gpu.launch import Kernel, kernels
+from lapwing.gpu.neighbours import GROUP
 from lapwing.gpu.programs import COMPUTED_CORE, COMPUTED_START, CORE, CORE_START, INTEGERS, Program
 from lapwing.gpu.watch import TimeIsUpError, Watch
 from lapwing.gpu.workspace import Workspace
@@ -28,7 +29,7 @@ _THREADS = CORE.constants["THREADS"]
 _CLUSTER = 8  # kMiddleBlocks of core_state.cuh
 _SMALL_BLOCK = 256  # threads, of all kernels but the persistent one
 _LIST = 32  # kListSize of core_state.cuh
-_ARRAYS, _ALIGNMENT, _HEAD_BYTES = 36, 256, 16384  # at most so many arrays, each aligned, and what stands before them
+_ARRAYS, _ALIGNMENT, _HEAD_BYTES = 37, 256, 16384  # at most so many arrays, each aligned, and what stands before them
 _BLOCKS_A_PROCESSOR = 8  # of grids that walk over rows
 _COMPLETED_AT_ONCE = 4096  # rows of an interrupted solve, so that it can be interrupted, too
 _COLS_COUNTED = CORE_START.constants["THREADS"]  # columns for which blocks are counted, beside the columns' keys
@@ -126,7 +127,8 @@ def workspace_bytes(rows: int, cols: int, dtype: str) -> int:
     listed = 4 if dtype in ("float16", "bfloat16", "float32") else 8
     by_row = _LIST * (4 + listed) + 5 * 8 + 12 * 4 + 2 * 2 * 8
     by_col = 5 * 8 + 5 * 4
-    return _HEAD_BYTES + rows * by_row + cols * by_col + _ARRAYS * _ALIGNMENT
+    groups = cols // GROUP * 8
+    return _HEAD_BYTES + rows * by_row + cols * by_col + groups + _ARRAYS * _ALIGNMENT
 
 
 @dataclass(frozen=True)

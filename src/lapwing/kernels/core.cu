@@ -89,7 +89,7 @@ extern "C" __global__ void __launch_bounds__(256) list_rows(LAPWING_PROBLEM, int
     for (uint32 begin = static_cast<uint32>(first) + blockIdx.x * at_once; begin < end; begin += gridDim.x * at_once) {
         const auto row_of = [](uint32 at) { return static_cast<int32>(at); };
         const auto met = [&](int32 i, bool invalid) { note_listed(state, i, invalid); };
-        for (bool guess = true; list_tile(begin, end, parts, false, guess, row_of, met);) guess = false;
+        for (bool guess = true; list_tile<Listing::fresh>(begin, end, parts, guess, row_of, met);) guess = false;
     }
 }
 #endif

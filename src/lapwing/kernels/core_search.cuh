@@ -374,7 +374,7 @@ LAPWING_NOINLINE __device__ void resolve_doubts() {
     run.count = run.done = 0;
     run.begun = ++run.number;
 #ifdef COMPUTED
-    refresh_by_tiles(team.blocks, team.block(), count);
+    refresh_rows(team, count);
     team.sync();
 #endif
     for (uint32 at = team.block(); at < count; at += team.blocks)

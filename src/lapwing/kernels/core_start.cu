@@ -26,8 +26,13 @@ extern "C" __global__ void __launch_bounds__(THREADS)
     sorting_keys(const Costs::Data* data, int64 pitch, int64 maximize, int64 size, int64 run, int64 row,
                  int64 other_row, int64 col, int64 other_col, double* row_keys, double* col_keys) {
     const Costs costs{data, pitch};
+#ifdef COMPUTED
+    const Costs sample{data, run};
+    const int64 first = sample.row(row), second = sample.row(other_row), a = sample.col(col), b = sample.col(other_col);
+#else
     const int64 first = sampled_row(row, run), second = sampled_row(other_row, run);
     const int64 a = sampled_col(col, run), b = sampled_col(other_col, run);
+#endif
     for (int64 k = static_cast<int64>(blockIdx.x) * kThreads + threadIdx.x; k < size; k += gridDim.x * kThreads) {
         const auto cost = [&](int64 i, int64 j) { return minimised(costs.at(i, j), maximize); };
         row_keys[k] = static_cast<double>(cost(k, a) - cost(k, b));

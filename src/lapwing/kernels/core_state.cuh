@@ -159,6 +159,9 @@ struct State {
     // By column, what it goes back to: the column that leads to it or, at last, ~ the free row whose tree it is in. Where columns
     // outnumber rows, by free row: the column at the end of its way.
     int32* roots;
+#ifdef COMPUTED
+    Margin* highest;  // prices of groups of columns (core_groups.cuh)
+#endif
     uint32* barrier;  // of the grid; a line later, of the first blocks
     double* partial;  // sums, by block
     Counts* counts;
@@ -206,6 +209,9 @@ struct State {
         take(base, free_cols, rows);
         take(base, met_cols, cols);
         take(base, roots, cols);
+#ifdef COMPUTED
+        take(base, highest, cols / kPiece + 1);
+#endif
         end = base;
     }
     template <class T>

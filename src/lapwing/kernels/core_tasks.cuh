@@ -138,7 +138,7 @@ LAPWING_NOINLINE __device__ void carry_out() {
         case Task::rounds: return order.wide ? run_rounds<true>() : run_rounds<false>();
         case Task::refresh:
 #ifdef COMPUTED
-            return refresh_by_tiles(team.blocks, team.block(), order.count);
+            return refresh_rows(team, order.count);
 #else
             for (uint32 at = team.block(); at < order.count; at += team.blocks) {
                 const int32 i = settled(state.refresh_rows + at);

@@ -12,11 +12,14 @@
 // the limit is what stands beyond the list. (Where prices rise everywhere alike that is the rule; to find the next one would take
 // a walk without a limit, which costs 20 times as much.)
 //
+// Where columns are in groups (core_groups.cuh), a row that is listed again looks only at those that have something within its
+// limit, which needs no survey.
+//
 // Where rows are few, several warps share their columns; what they kept is put together at the end.
 //
 // Only what the quick test lets through is looked at exactly; it lets NaN through, and what is not valid.
 #pragma once
-#include "core_lists.cuh"
+#include "core_groups.cuh"
 
 #ifdef COMPUTED
 
@@ -234,6 +237,9 @@ __device__ inline void survey(Tile& tile, const Source& source, const SourceLine
     __syncthreads();
 }
 
+// A list of all columns; within the limit of the row's old list; the same from groups.
+enum class Listing { fresh, again, near };
+
 // How a block of `warps` lists `count` rows: in groups of warps that take kLines rows each, every warp a part of the columns. A
 // power of two.
 __device__ inline uint32 parts_of_tile(uint32 warps, uint32 count) {
@@ -243,11 +249,12 @@ __device__ inline uint32 parts_of_tile(uint32 warps, uint32 count) {
 }
 
 // Lists rows row_of(begin), row_of(begin + 1) ... below `end`, as many as the block takes (kLines a group), under the present
-// prices; `again`: within the limits of their old lists; `guess`: within those of a survey. All threads of the block call it; true if
+// prices; `guess`: within the limits of a survey, too. All threads of the block call it; true if
 // these were too low.
 // met(row, whether a cost of it is not valid) is called by one lane a row.
-template <class RowOf, class Met>
-__device__ bool list_tile(uint32 begin, uint32 end, uint32 parts, bool again, bool guess, RowOf row_of, Met met) {
+template <Listing listing, class RowOf, class Met>
+__device__ bool list_tile(uint32 begin, uint32 end, uint32 parts, bool guess, RowOf row_of, Met met) {
+    constexpr bool again = listing != Listing::fresh;
     const State& state = shared().state;
     const Matrix& matrix = state.matrix;
     const Costs costs = matrix.costs;
@@ -265,10 +272,13 @@ __device__ bool list_tile(uint32 begin, uint32 end, uint32 parts, bool again, bo
     tile.invalid = tile.guessed = 0;
     SourceLines lines;
     source.load(index, lines);
-    const Positions positions{matrix.real_cols(), costs.pitch, kColSalt};
+    const Positions positions{matrix.real_cols(), costs.pitch, kColSalt, costs.data->neighbours.positions};
     const Part share{part, parts, first >= end};
     const auto price = [v = state.v](int64 j) { return upward(settled(v + j)); };
-    if (guess && positions.count >= kSurveyedCols) survey(tile, source, lines, positions, share, price, matrix.maximize);
+    if constexpr (listing != Listing::near) {
+        if (guess && positions.count >= kSurveyedCols)
+            survey(tile, source, lines, positions, share, price, matrix.maximize);
+    }
     if (matrix.prices != nullptr && part == 0) {
 #pragma unroll
         for (uint32 r = 0; r < kLines; ++r) {
@@ -279,14 +289,26 @@ __device__ bool list_tile(uint32 begin, uint32 end, uint32 parts, bool again, bo
         }
         __syncwarp();
     }
-    walk(
-        source, lines, positions, share, price,
-        [&, maximize = matrix.maximize](const Piece& piece) {
-            uint32 near = near_positions(piece, tile.margin, maximize);
-            if constexpr (sizeof(Cost) == 8) near |= invalid_positions(piece, matrix);
-            return near;
-        },
-        [&](int64 j, bool there) { meet_column(tile, state, source, lines, static_cast<int32>(j), there); });
+    const auto meet = [&](int64 j, bool there) {
+        meet_column(tile, state, source, lines, static_cast<int32>(j), there);
+    };
+    if constexpr (listing == Listing::near) {
+        const int32* order = costs.data->neighbours.positions;
+        walk_groups(
+            costs.data, lines, positions, share, state.highest, tile.margin,
+            [&](int64 k) { return price(__ldg(order + k)); },
+            [&](const Piece& piece) { return near_positions(piece, tile.margin, false); },
+            [&](int64 k, bool there) { meet(there ? __ldg(order + k) : 0, there); });
+    } else {
+        walk(
+            source, lines, positions, share, price,
+            [&, maximize = matrix.maximize](const Piece& piece) {
+                uint32 near = near_positions(piece, tile.margin, maximize);
+                if constexpr (sizeof(Cost) == 8) near |= invalid_positions(piece, matrix);
+                return near;
+            },
+            meet);
+    }
     uint32 invalid = 0;
 #pragma unroll
     for (uint32 r = 0; r < kLines; ++r) {
@@ -313,15 +335,25 @@ __device__ bool list_tile(uint32 begin, uint32 end, uint32 parts, bool again, bo
     return __syncthreads_or(is_short);
 }
 
-// Lists the first `count` of refresh_rows again, dealt out to `blocks` blocks.
-LAPWING_NOINLINE __device__ void refresh_by_tiles(uint32 blocks, uint32 block, uint32 count) {
-    const State& state = shared().state;
-    const uint32 each = (count + blocks - 1) / blocks, parts = parts_of_tile(kTeamWarps, each);
-    const uint32 first = block * each < count ? block * each : count, end = first + each < count ? first + each : count;
+// Lists the first `count` of refresh_rows again.
+template <Listing listing>
+LAPWING_NOINLINE __device__ void refresh_by_tiles(const Team& team, uint32 count) {
+    const State& state = team.state;
+    const uint32 each = (count + team.blocks - 1) / team.blocks, parts = parts_of_tile(kTeamWarps, each);
+    const uint32 first = team.block() * each < count ? team.block() * each : count,
+                 end = first + each < count ? first + each : count;
     for (uint32 begin = first; begin < end; begin += kTeamWarps / parts * kLines) {
         const auto row_of = [&](uint32 at) { return settled(state.refresh_rows + at); };
-        for (bool guess = true; list_tile(begin, end, parts, true, guess, row_of, [](int32, bool) {});) guess = false;
+        for (bool guess = true; list_tile<listing>(begin, end, parts, guess, row_of, [](int32, bool) {});) guess = false;
     }
+}
+__device__ inline void refresh_rows(const Team& team, uint32 count) {
+    if (is_grouped(team.state.matrix)) {
+        price_groups(team);
+        team.sync();
+        return refresh_by_tiles<Listing::near>(team, count);
+    }
+    refresh_by_tiles<Listing::again>(team, count);
 }
 
 #endif

@@ -40,8 +40,12 @@ struct Costs {
     const Data* data;
     int64 pitch;  // of a sample of rows and columns: its run
 
-    __device__ int64 row(int64 i) const { return pitch == 1 ? i : sampled_row(i, pitch); }
-    __device__ int64 col(int64 j) const { return pitch == 1 ? j : sampled_col(j, pitch); }
+    __device__ int64 row(int64 i) const {
+        return pitch == 1 ? i : sampled(i, pitch, kRowSalt, data->neighbours.lines);
+    }
+    __device__ int64 col(int64 j) const {
+        return pitch == 1 ? j : sampled(j, pitch, kColSalt, data->neighbours.positions);
+    }
     __device__ Cost at(int64 i, int64 j) const { return one_cost(data, row(i), col(j)); }
 };
 
@@ -84,7 +88,8 @@ __device__ inline bool may_be_within(Margin cost, Margin price, Margin limit) {
 struct Positions {
     int64 count, run;
     uint32 salt;
-    __device__ int64 at(int64 k) const { return run == 1 ? k : sampled(k, run, salt); }
+    const int32* order;
+    __device__ int64 at(int64 k) const { return run == 1 ? k : sampled(k, run, salt, order); }
 };
 
 // What a lane computes at once: for kAhead positions their prices, and the costs of the warp's lines.

@@ -1,11 +1,12 @@
 // Costs by the user's own function (lapwing.costs.cuda_source): `Arrays` and `cost` of namespace `user`, which stand before this.
 #pragma once
-#include "common.cuh"
+#include "sample.cuh"
 
 struct Function {
     struct Block {
         int64 exchanged;  // not 0: lines are the user's columns
         user::Arrays arrays;
+        static constexpr Neighbours neighbours = {};
     };
     template <uint32 n>
     struct Lines {
@@ -33,4 +34,7 @@ struct Function {
             out[r] = static_cast<Cost>(user::cost(block.arrays, i, j));
         }
     }
+    // What is not points is not in groups.
+    template <uint32 n>
+    __device__ void least_costs(const Lines<n>&, const Position&, const Position&, Cost (&)[n]) const {}
 };

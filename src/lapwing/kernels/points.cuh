@@ -5,8 +5,11 @@
 //
 // Up to kMostHeld coordinates of a point are held in registers; Term::dims is then their number. Where it is 0, the block
 // says how many, and coordinates are read when they are needed: from L1, as all warps of a block are at the same columns.
+//
+// The least cost between a point and a box of others is the cost to the box's nearest place, computed by the same operations in the
+// same order: each of them rounds monotonically, so no computed cost to a point in the box is below it.
 #pragma once
-#include "common.cuh"
+#include "sample.cuh"
 
 // With d[k] = x[k] - y[k]:
 enum class Metric {
@@ -79,6 +82,22 @@ struct Term {
         if (first) return more;  // never -0, as it would be from 0
         if constexpr (kMetric == Metric::chebyshev) return sum < more ? more : sum;
         return sum + more;
+    }
+    // The same for whatever is between `low` and `high`, where that adds least.
+    __device__ static Cost least_added(Cost sum, Cost a, Cost low, Cost high, Cost power, bool first) {
+        if constexpr (is_product) {
+            const Cost x = a * low, y = a * high;
+            return sum + ((x < y) == (kMetric == Metric::inner_product) ? x : y);
+        }
+        const Cost below = low - a, above = a - high, d = below < above ? above : below;
+        return added(sum, d > 0 ? d : Cost(0), Cost(0), power, first);
+    }
+    // Of a sum of least_added; less, by far more than powers and arcsines may be off, for metrics that have them.
+    __device__ static Cost least_finished(Cost sum, Cost power) {
+        const Cost least = finished(sum, power);
+        if constexpr (kMetric == Metric::minkowski || kMetric == Metric::great_circle)
+            return least * (1 - Cost(1.0 / (1 << 14)));
+        return least;
     }
     __device__ static Cost finished(Cost sum, Cost power) {
         if constexpr (kMetric == Metric::euclidean) return root(sum);
@@ -169,10 +188,35 @@ __device__ inline void add_terms(const TermData* terms, const PointsOf<n, First,
     add_terms<false>(terms + 1, lines.others, position.others, total);
 }
 
+// total += the term of a box, whose least and largest coordinates are `low` and `high`.
+template <bool kFirst, uint32 n>
+__device__ inline void add_least(const TermData*, const PointsOf<n>&, const PointsOf<1>&, const PointsOf<1>&,
+                                 Cost (&)[n]) {}
+template <bool kFirst, uint32 n, class First, class... Rest>
+__device__ inline void add_least(const TermData* terms, const PointsOf<n, First, Rest...>& lines,
+                                 const PointsOf<1, First, Rest...>& low, const PointsOf<1, First, Rest...>& high,
+                                 Cost (&total)[n]) {
+    const Cost power = static_cast<Cost>(terms->power);
+#pragma unroll
+    for (uint32 r = 0; r < n; ++r) {
+        Cost sum = 0;
+#pragma unroll
+        for (uint32 k = 0; k < First::dims; ++k)
+            sum = First::least_added(sum, lines.mine.at(r, k), low.mine.at(0, k), high.mine.at(0, k), power, k == 0);
+        const Cost term = First::least_finished(sum, power);
+        if constexpr (First::weighted)
+            total[r] = total[r] + static_cast<Cost>(terms->weight) * term;
+        else
+            total[r] = kFirst ? term : total[r] + term;
+    }
+    add_least<false>(terms + 1, lines.others, low.others, high.others, total);
+}
+
 template <class... Terms>
 struct Points {
     struct Block {
         TermData terms[sizeof...(Terms)];
+        Neighbours neighbours;
     };
     template <uint32 n>
     using Lines = PointsOf<n, Terms...>;
@@ -194,5 +238,11 @@ struct Points {
     __device__ void costs(const Lines<n>& lines, const Position& position, Cost (&out)[n]) const {
         for (uint32 r = 0; r < n; ++r) out[r] = 0;
         add_terms<true>(block.terms, lines, position, out);
+    }
+    // Not above any of the costs of positions between `low` and `high`; only of what is short, and has groups.
+    template <uint32 n>
+    __device__ void least_costs(const Lines<n>& lines, const Position& low, const Position& high, Cost (&out)[n]) const {
+        for (uint32 r = 0; r < n; ++r) out[r] = 0;
+        add_least<true>(block.terms, lines, low, high, out);
     }
 };

@@ -1,0 +1,75 @@
+#include "lapwing/neighbours.hpp"
+
+#include <algorithm>
+#include <numeric>
+#include <utility>
+
+namespace lapwing {
+namespace {
+
+constexpr Index kLeaf = 4;
+constexpr Index kLookedAt = 4096;     // points of a part, by which its widest dimension is chosen
+constexpr Index kBetweenPolls = 1 << 16;  // points that are put in order
+
+struct Part {
+    Index begin, end;
+};
+
+// Where a part is split: its middle, at a multiple of a group or, if it has fewer, of a power of two.
+Index middle(Index count) {
+    Index unit = kNeighbourGroup;
+    while (unit > kLeaf && unit > count / 2) unit /= 2;
+    return std::max<Index>(count / 2 / unit, 1) * unit;
+}
+
+Index widest(const float* points, Index dims, const std::int32_t* order, Index count) {
+    const Index step = std::max<Index>(count / kLookedAt, 1);
+    Index best = 0;
+    float most = -1;
+    for (Index k = 0; k < dims; ++k) {
+        float low = points[order[0] * std::ptrdiff_t{dims} + k], high = low;
+        for (Index at = 0; at < count; at += step) {
+            const float x = points[order[at] * std::ptrdiff_t{dims} + k];
+            low = std::min(low, x);
+            high = std::max(high, x);
+        }
+        if (high - low > most) {
+            most = high - low;
+            best = k;
+        }
+    }
+    return best;
+}
+
+}  // namespace
+
+std::vector<std::int32_t> neighbours(const float* points, Index count, Index dims, const std::function<void()>& poll) {
+    std::vector<std::int32_t> order(count);
+    std::iota(order.begin(), order.end(), 0);
+    std::vector<std::pair<float, std::int32_t>> keys(count);
+    std::vector<Part> parts = {{0, count}};
+    Index done = 0;  // since the last poll
+    while (!parts.empty()) {
+        const auto [begin, end] = parts.back();
+        parts.pop_back();
+        std::int32_t* const mine = order.data() + begin;
+        const Index size = end - begin;
+        if (size <= kLeaf) {
+            std::sort(mine, mine + size);
+            continue;
+        }
+        if ((done += size) >= kBetweenPolls) {
+            done = 0;
+            poll();
+        }
+        const Index k = widest(points, dims, mine, size), split = middle(size);
+        for (Index at = 0; at < size; ++at) keys[at] = {points[mine[at] * std::ptrdiff_t{dims} + k], mine[at]};
+        std::nth_element(keys.begin(), keys.begin() + split, keys.begin() + size);
+        for (Index at = 0; at < size; ++at) mine[at] = keys[at].second;
+        parts.push_back({begin + split, end});
+        parts.push_back({begin, begin + split});
+    }
+    return order;
+}
+
+}  // namespace lapwing
