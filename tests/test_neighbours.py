@@ -10,7 +10,9 @@ from hypothesis import strategies as st
 from lapwing._core import neighbours
 
 
-@given(count=st.integers(1, 3000), dims=st.integers(1, 4), values=st.sampled_from([1, 9, 10**6]), seed=st.integers(0, 99))
+@given(
+    count=st.integers(1, 3000), dims=st.integers(1, 4), values=st.sampled_from([1, 9, 10**6]), seed=st.integers(0, 99)
+)
 def test_it_is_an_order(count, dims, values, seed):
     points = np.random.default_rng(seed).integers(0, values, (count, dims)).astype(np.float32)
     order = neighbours(points)

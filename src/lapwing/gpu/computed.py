@@ -48,11 +48,14 @@ class Recipe:
         The block with rows and columns exchanged.
     pair_work : int
         About how many operations a pair takes.
+    in_order : bool
+        Whether samples are stratified (neighbours.py).
     """
 
     text: str
     exchanged: int
     pair_work: int
+    in_order: bool = False
 
     def parts(self, lines: int, positions: int) -> Iterator[range]:
         """Lines of a pass over all pairs, a fraction of a second at once: who waits between them can be interrupted."""
@@ -100,10 +103,11 @@ def is_computable(source: CostSource) -> bool:
 def placed(source: CostSource) -> Computed:
     """A source as it will be on a GPU, without memory yet."""
     if isinstance(source, PointCost):
-        text, work = _points_text(source), sum(4 * term.x.shape[1] + 4 for term in source.terms)
+        work = sum(4 * term.x.shape[1] + 4 for term in source.terms)
+        recipe = Recipe(_points_text(source), 0, work, _is_ordered(source))
     else:
-        text, work = _function_text(_function(source)), _WORK_OF_A_FUNCTION
-    return Computed(source.shape, source.dtype.name, Recipe(text, 0, work), workspace_bytes(_sizes(source)))
+        recipe = Recipe(_function_text(_function(source)), 0, _WORK_OF_A_FUNCTION)
+    return Computed(source.shape, source.dtype.name, recipe, workspace_bytes(_sizes(source)))
 
 
 def upload(context: Context, source: CostSource, like: GpuArray | None) -> Computed:
@@ -129,7 +133,7 @@ def _function(source: CostSource) -> CudaFunction:
 
 
 def _is_held(source: PointCost) -> bool:
-    return sum(term.x.shape[1] for term in source.terms) <= _MOST_HELD
+    return bool(sum(term.x.shape[1] for term in source.terms) <= _MOST_HELD)
 
 
 def _is_ordered(source: PointCost) -> bool:

@@ -59,7 +59,7 @@ OPENING = Schedule(0.0, 0.0, 0.25, 8)
 UNSTRUCTURED = Schedule(1 / 32, 1 / 4096, 0.5, 16, opening=8)
 EXPLORING = replace(UNSTRUCTURED, shortfall=1 / 80)  # uniform and integer costs have 0.005, points 0.015 and more
 STRUCTURED = Schedule(16.0, 1 / 1024, 0.5, 40)
-#: For prices of a sample that need not be better than a sample can tell.
+#: For prices of a random sample, which need not be better than it can tell.
 ROUGH = Schedule(16.0, 1 / 8, 0.5, 30)
 
 

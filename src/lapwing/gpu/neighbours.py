@@ -1,7 +1,7 @@
 """Points in an order in which neighbours are near each other, that of a k-d tree (cpp/include/lapwing/neighbours.hpp).
 
-Of it there are two uses. Samples are stratified: of successive points one stands for all (kernels/sample.cuh). And points
-are in groups, of which who looks for what is near a point leaves most out (kernels/core_groups.cuh).
+Of it there are two uses. Samples are stratified: of successive points one stands for all (kernels/sample.cuh). And
+points are in groups, of which who looks for what is near a point leaves most out (kernels/core_groups.cuh).
 """
 
 from __future__ import annotations
@@ -37,8 +37,7 @@ def sizes(source: PointCost) -> dict[str, int]:
 def arrays(source: PointCost) -> dict[str, NDArray[Any]]:
     """Which point is where (order_x, order_y: int32) and, of the longer side, groups by term: sorted, boxes.
 
-    `sorted`: coordinates in that order; `boxes`: for each coordinate the least of every group, then the largest of every
-    group.
+    `sorted`: coordinates in that order; `boxes`: for each coordinate the least of every group, then all largest.
     """
     m, n = source.shape
     orders = {side: _order([getattr(term, side) * (term.weight or 1) for term in source.terms]) for side in "xy"}

@@ -293,12 +293,12 @@ __device__ bool list_tile(uint32 begin, uint32 end, uint32 parts, bool guess, Ro
         meet_column(tile, state, source, lines, static_cast<int32>(j), there);
     };
     if constexpr (listing == Listing::near) {
-        const int32* order = costs.data->neighbours.positions;
+        const GroupOrder order(costs);
         walk_groups(
             costs.data, lines, positions, share, state.highest, tile.margin,
-            [&](int64 k) { return price(__ldg(order + k)); },
+            [&](int64 k) { return price(order.col(k)); },
             [&](const Piece& piece) { return near_positions(piece, tile.margin, false); },
-            [&](int64 k, bool there) { meet(there ? __ldg(order + k) : 0, there); });
+            [&](int64 k, bool there) { meet(there ? order.col(k) : 0, there); });
     } else {
         walk(
             source, lines, positions, share, price,
