@@ -71,8 +71,8 @@ def operator() -> Any:
 
 def is_tracing() -> bool:
     """Whether PyTorch's compiler is looking at this call; costs nothing where PyTorch is not loaded."""
-    torch = sys.modules.get("torch")
-    return torch is not None and bool(torch.compiler.is_compiling())
+    asked = getattr(getattr(sys.modules.get("torch"), "compiler", None), "is_compiling", None)  # not in old ones
+    return asked is not None and bool(asked())
 
 
 def solve_with_operator(
