@@ -25,8 +25,9 @@ from numpy.typing import NDArray
 import lapwing as lw
 from benchmarks.harness import SAME_OBJECTIVE, Report, output_path
 from lapwing.gpu.arrays import view_array
-from lapwing.gpu.batch import solve_batch, solve_stack
+from lapwing.gpu.batch import solve_batch
 from lapwing.gpu.batch_plan import CROSSOVERS, Crossovers
+from lapwing.gpu.batch_solve import solve_stack
 from lapwing.gpu.device import Context
 from lapwing.instances import generate
 

@@ -204,3 +204,41 @@ def test_any_stack(count, m, n, dtype, maximize, threads, seed):
     costs = np.random.default_rng(seed).integers(-5, 5, (count, m, n)).astype(dtype)
     batch = lw.solve_batch(costs, maximize=maximize, threads=threads, certify=True)
     assert all(certificate.exact for certificate in batch.certificates)
+
+
+@pytest.mark.parametrize("kind", ["stack", "ragged", "list"])
+@pytest.mark.parametrize("dtype", [np.float64, np.int64])
+def test_problems_without_an_answer_are_let_pass_if_asked(kind, dtype):
+    costs = np.random.default_rng(7).integers(0, 100, (6, 5, 5)).astype(dtype)
+    if dtype is np.float64:
+        costs[1, 2] = np.inf
+        costs[3, 0, 0] = np.nan
+        costs[4, 1, 1] = 1e308
+    else:
+        costs[4, 1, 1] = 2**61
+    statuses = [0, 1, 0, 2, 3, 0] if dtype is np.float64 else [0, 0, 0, 0, 3, 0]
+    counts = {"row_counts": [5] * 6, "col_counts": [5] * 6} if kind == "ragged" else {}
+    given = list(costs) if kind == "list" else costs
+    batch = lw.solve_batch(given, check=False, certify=True, **counts)
+    assert batch.status.tolist() == statuses and batch.status.dtype == np.int32
+    for b, status in enumerate(statuses):
+        if status:
+            assert (batch.row_to_col[b] == -1).all() and (batch.u[b] == 0).all() and (batch.v[b] == 0).all()
+            assert batch.objective[b] == 0 if dtype is np.int64 else np.isnan(batch.objective[b])
+            assert batch.certificates[b] is None
+        else:
+            assert batch.objective[b] == lw.solve(costs[b]).objective and batch.certificates[b].exact
+    assert batch.certificate.exact.tolist() == [status == 0 for status in statuses]
+    with pytest.raises(lw.LapwingError) as caught:
+        lw.solve_batch(given, check=True, **counts)
+    assert caught.value.__notes__ == [f"in problem {statuses.index(next(s for s in statuses if s))} of the batch"]
+
+
+def test_rows_without_columns_are_let_pass_if_asked():
+    prices = np.array([[1.0, 2.0], [np.inf, 1.0]])
+    stack, listed = np.zeros((2, 2, 0)), [np.zeros((2, 0))] * 2
+    for costs, price in ((stack, prices), (listed, list(prices))):
+        batch = lw.solve_batch(costs, unmatched_cost=price, check=False)
+        assert batch.status.tolist() == [0, 1] and batch.objective[0] == 3 and np.isnan(batch.objective[1])
+    with pytest.raises(lw.DtypeError, match="check must be True or False"):
+        lw.solve_batch(np.zeros((2, 2, 2)), check=1)

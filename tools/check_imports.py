@@ -28,6 +28,7 @@ STAGES = (
     ("result",),
     ("files",),
     ("on_gpu", "gpu_request", "checkpoint"),
+    ("gpu.batch", "gpu.batch_single"),
     ("api",),
     ("__init__",),
     ("papers",),

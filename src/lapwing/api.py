@@ -225,6 +225,7 @@ def solve_batch(
     threads: SupportsIndex | None = None,
     duals: bool = False,
     certify: bool = False,
+    check: bool | None = None,
 ) -> BatchResult:
     """Solve many problems, threads over problems.
 
@@ -245,6 +246,9 @@ def solve_batch(
         Whether to return u and v.
     certify : bool
         Whether to prove every answer; implies `duals`.
+    check : bool, optional
+        Whether to raise for the first problem without an answer. If not, its `status` says why, and all others are
+        solved. Default: on a CPU yes; on a GPU no, since it would wait.
 
     Returns
     -------
@@ -256,8 +260,6 @@ def solve_batch(
         For the first problem that has no answer; a note on the error says which.
     ArgumentError, DtypeError
     """
-    certify = inputs.check_flag(certify, "certify")
-    duals = inputs.check_flag(duals, "duals") or certify
     if _is_on_gpu(costs):
         answer: Any = solve_batch_on_gpu(
             costs,
@@ -267,8 +269,12 @@ def solve_batch(
             col_counts=col_counts,
             duals=duals,
             certify=certify,
+            check=False if check is None else check,
         )
         return cast(BatchResult, answer)
+    check = check is None or inputs.check_flag(check, "check")
+    certify = inputs.check_flag(certify, "certify")
+    duals = inputs.check_flag(duals, "duals") or certify
     count = inputs.check_threads(threads) or _processors()
     problems: Stack | list[Problem]
     if isinstance(costs, (list, tuple)):
@@ -287,12 +293,13 @@ def solve_batch(
             error.add_note(f"in problem {b} of the batch")
             raise
 
-    if isinstance(problems, Stack):
-        answer = solve_stack(problems, count, duals, refuse)
-    else:
-        answer = solve_list(problems, count, duals, refuse)
-    certificates = [_proof(problems[b], answer[b], count) for b in range(len(problems))] if certify else None
-    return BatchResult(answer.row_to_col, answer.objective, answer.u, answer.v, certificates)
+    solver: Any = solve_stack if isinstance(problems, Stack) else solve_list
+    answer = solver(problems, count, duals, refuse if check else None)
+    certificates = None
+    if certify:
+        solved = answer.status == 0
+        certificates = [_proof(problems[b], answer[b], count) if solved[b] else None for b in range(len(problems))]
+    return BatchResult(answer.row_to_col, answer.objective, answer.u, answer.v, answer.status, certificates)
 
 
 def plan(

@@ -99,6 +99,13 @@ def solve_on_gpu(cost: Any, device: str, options: Options, checkpoint: Checkpoin
         return _Solve(context, given, given if host is None else None, options, plan, deadline, keeper).run()
 
 
+def solve_view(context: Context, cost: GpuArray, options: Options) -> Result:
+    """Solve a matrix on the context's GPU, on its stream; what would be arrays in the answer are views of them."""
+    solve = _Solve(context, cost, cost, options, plan_of_matrix(context, cost, None, options), math.inf, None)
+    solve.as_views = True
+    return solve.run()
+
+
 def plan_on_gpu(cost: Any, device: str, options: Options) -> Plan:
     """What `solve_on_gpu` would do."""
     if isinstance(cost, CostSource) and not is_computable(cost):
@@ -147,6 +154,7 @@ class _Solve:
         self.context, self.cost, self.like = context, cost, like  # like: in whose library the answer is given
         self.options, self.plan, self.deadline = options, plan, deadline
         self.maximize, self.keeper = options.maximize, keeper
+        self.as_views = False  # whether the answer's arrays stay views
         self.integer = cost.dtype in INTEGERS
 
     def run(self) -> Result:
@@ -369,6 +377,8 @@ class _Solve:
         return read(self.context, array.pointer, math.prod(array.shape), array.dtype)
 
     def _given_back(self, array: GpuArray) -> Any:
+        if self.as_views:
+            return array
         return array.library.handed_over(self.context, array) if self.like is not None else self._host(array)
 
 

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from lapwing._core import ABSENT
 from lapwing.certificate import Certificate, Number
 from lapwing.errors import DtypeError
+from lapwing.gpu.batch_solve import BatchCertificate
 from lapwing.methods import Answer
 from lapwing.methods.base import inverse
 from lapwing.plan import Plan
@@ -93,25 +94,42 @@ class BatchResult:
     objective : (B,) float64 or int64
     u, v : (B, m) and (B, n), or lists, or None
         The duals, if they were asked for; 0 beyond a problem's rows and columns.
+    status : (B,) int32
+        As on a GPU: 0 solved, 1 infeasible, 2 a cost that is NaN or infinite with the wrong sign, 3 costs too large for
+        exact sums. All 0 unless problems without an answer were let pass.
     certificates : list of Certificate, or None
+        None among them for a problem without an answer.
     """
 
     row_to_col: IndexArray | list[IndexArray]
     objective: NDArray[Any]
     u: NDArray[Any] | list[NDArray[Any]] | None
     v: NDArray[Any] | list[NDArray[Any]] | None
-    certificates: list[Certificate] | None
+    status: NDArray[np.int32]
+    certificates: list[Certificate | None] | None
 
     @property
-    def status(self) -> NDArray[np.int32]:
-        """0 for every problem, as on a GPU: here one without an answer is an error."""
-        return np.zeros(len(self), np.int32)
+    def certificate(self) -> BatchCertificate | None:
+        """The numbers of `certificates`, in the arrays that a batch on a GPU has; fault 1 without an answer."""
+        if self.certificates is None:
+            return None
+        proofs = self.certificates
+        dtype = self.objective.dtype
+        return BatchCertificate(
+            np.array([_no_number(dtype) if c is None else c.violation for c in proofs], dtype),
+            np.array([_no_number(dtype) if c is None else c.gap for c in proofs], dtype),
+            np.array([c is None for c in proofs], np.int32),
+        )
 
     def __len__(self) -> int:
         return len(self.objective)
 
     def __repr__(self) -> str:
         return f"<lapwing.BatchResult: {len(self)} problems>"
+
+
+def _no_number(dtype: Any) -> float:
+    return math.nan if np.dtype(dtype).kind == "f" else 0
 
 
 def make_result(problem: Problem, plan: Plan, answer: Answer, certificate: Certificate | None) -> Result:

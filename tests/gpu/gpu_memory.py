@@ -46,3 +46,15 @@ class Gpu:
     def address(self, array: np.ndarray | None) -> int:
         """Of a copy; 0 for None."""
         return 0 if array is None else self.put(array).pointer
+
+
+class OnGpu:
+    """An array on the emulated GPU, of no library."""
+
+    def __init__(self, gpu: Gpu, values: np.ndarray) -> None:
+        self.memory = gpu.put(values)
+        self.shape = values.shape
+        data = (self.memory.pointer, False)
+        self.__cuda_array_interface__ = {
+            "data": data, "shape": values.shape, "typestr": values.dtype.str, "version": 3
+        }  # fmt: skip

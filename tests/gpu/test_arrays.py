@@ -42,6 +42,9 @@ class Tensor:
     def stride(self):
         return self._strides
 
+    def get_device(self):
+        return self.device.index
+
     def data_ptr(self):
         return 4096
 

@@ -9,9 +9,10 @@ import pytest
 
 import lapwing as lw
 from lapwing.errors import ArgumentError, DtypeError, InfeasibleError, InvalidCostError, RangeError
-from lapwing.gpu.batch import BatchArrays, certify_answer, solve_stack
 from lapwing.gpu.batch_inputs import make_request
+from lapwing.gpu.batch_launch import Prepared
 from lapwing.gpu.batch_plan import CROSSOVERS, BatchForm, plan_batch
+from lapwing.gpu.batch_solve import solve_stack
 from lapwing.gpu.copies import write
 
 DTYPES = ["float32", "float64", "float16", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32"]
@@ -148,6 +149,17 @@ def test_forbidden_pairs(gpu, maximize, engine):
     solved = solve(gpu, costs, maximize=maximize, duals=True, crossovers=ENGINES[engine])
     assert (solved.status[[1, 2, 7]] == [0, 1, 1]).all()
     assert_optimal(solved, costs, maximize=maximize)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("shape", [(2, 1, 1), (2, 12, 12), (2, 9, 14), (2, 14, 9), (1, 33, 33)])
+@pytest.mark.parametrize("dtype", ["float32", "int64"])
+def test_all_costs_equal(gpu, dtype, shape, engine):
+    costs = np.full(shape, 7, dtype)
+    for maximize in (False, True):
+        solved = solve(gpu, costs, maximize=maximize, duals=True, crossovers=ENGINES[engine])
+        assert (solved.objective == 7 * min(shape[1:])).all()
+        assert_optimal(solved, costs, maximize=maximize)
 
 
 @pytest.mark.parametrize("engine", ENGINES)
@@ -318,12 +330,13 @@ def test_certificates(gpu, dtype, shape, priced, maximize):
 def test_certificates_of_wrong_answers(gpu, change, fault, violated):
     costs = some_costs("float32", (3, 6, 6), 12)
     request = make_request(gpu.context, gpu.put(costs), False, None, None, None)
-    answer = BatchArrays(gpu.context, request.costs, "float64", True, True)
+    how = Prepared(gpu.context, request.form, CROSSOVERS)
+    answer = how.arrays(gpu.context, request.costs, True, True)
     solved = solve(gpu, costs, duals=True)
     change(solved.row_to_col, solved.u, solved.v)
     for pointer, values in zip(answer.pointers, dataclasses.astuple(solved)[:5], strict=False):
         write(gpu.context, pointer, np.ascontiguousarray(values))
-    certify_answer(gpu.context, request, answer)
+    how.certify(gpu.context, request, answer)
     violation, gap, found = (gpu.get(array) for array in answer.arrays[5:])
     assert found.tolist() == [0, fault, 0]
     assert (violation[1] > 0) == violated and violation[[0, 2]].tolist() == [0, 0]

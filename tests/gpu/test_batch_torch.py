@@ -47,7 +47,7 @@ def test_every_rectangular_size(torch, m):
         assert_same_objectives(solve_batch(costs), costs)
 
 
-@pytest.mark.parametrize("n", [100, 127, 128, 129, 160, 199, 239, 240, 241, 255, 256, 257, 300, 511, 512, 513])
+@pytest.mark.parametrize("n", [96, 97, 100, 127, 128, 129, 160, 199, 239, 240, 241, 255, 256, 257, 300, 511, 512, 513])
 @pytest.mark.parametrize("kind", ["uniform", "geometric", "ties", "product"])
 def test_sizes_around_the_crossovers(torch, n, kind):
     costs = uniform(torch, 4, n, n, seed=n)
@@ -60,7 +60,11 @@ def test_sizes_around_the_crossovers(torch, n, kind):
     assert_same_objectives(solve_batch(costs), costs)
 
 
-@pytest.mark.parametrize("shape", [(1024, 1024), (1000, 1500), (2048, 2048), (300, 4096), (4096, 60)])
+@pytest.mark.parametrize(
+    "shape",
+    [(1023, 1023), (1024, 1024), (1025, 1025), (1000, 1500), (2047, 2048), (2048, 2048), (2049, 2049), (300, 4096),
+     (4096, 60)],
+)  # fmt: skip
 @pytest.mark.parametrize("dtype", ["float32", "float64", "int32"])
 def test_large(torch, shape, dtype):
     costs = uniform(torch, 2, *shape)
@@ -118,8 +122,8 @@ def test_operator_and_compilation(torch):
 
     @torch.compile(fullgraph=True)
     def loss(costs):
-        row_to_col, objective, *_ = torch.ops.lapwing.solve_batch(costs)
-        return matched_costs(costs, row_to_col).sum() + 0 * objective.sum()
+        answer = lw.solve_batch(costs)
+        return matched_costs(costs, answer.row_to_col).sum() + 0 * answer.objective.sum()
 
     leaf = costs.clone().requires_grad_()
     value = loss(leaf)
@@ -186,3 +190,13 @@ def test_the_public_function_takes_arrays_on_a_gpu(torch):
     costs = uniform(torch, 5, 12, 9)
     assert_same_objectives(lw.solve_batch(costs), costs)
     assert lw.solve_batch(costs, duals=True).v.shape == (5, 9)
+
+
+@pytest.mark.parametrize("shape", [(2, 4097, 4097), (2, 40, 5000), (1, 5000, 40)])
+def test_too_large_for_a_block(torch, shape):
+    costs = uniform(torch, *shape)
+    answer = lw.solve_batch(costs, certify=True)
+    assert_same_objectives(answer, costs)
+    assert answer.certificate.exact.all() and answer.row_to_col.is_cuda and answer.u.shape == shape[:2]
+    priced = lw.solve_batch(costs, unmatched_cost=0.001, row_counts=[30] * shape[0], col_counts=[40] * shape[0])
+    assert_same_objectives(priced, costs[:, :30, :40], unmatched_cost=0.001)

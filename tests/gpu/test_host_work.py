@@ -9,21 +9,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from emulated_toolkit import COUNTS
-from gpu_memory import Gpu
+from gpu_memory import Gpu, OnGpu
 
 import lapwing as lw
-
-
-class OnGpu:
-    """An array on the emulated GPU, of no library."""
-
-    def __init__(self, gpu: Gpu, values: np.ndarray) -> None:
-        self.memory = gpu.put(values)
-        self.shape = values.shape
-        data = (self.memory.pointer, False)
-        self.__cuda_array_interface__ = {
-            "data": data, "shape": values.shape, "typestr": values.dtype.str, "version": 3
-        }  # fmt: skip
 
 
 def counted(call):

@@ -112,11 +112,38 @@ def empty_array(context: Context, shape: tuple[int, ...], dtype: str, like: GpuA
     try:
         return (ANY if like is None else like.library).empty(context, shape, dtype)
     except (RuntimeError, MemoryError) as error:  # as libraries call it
-        size, why = math.prod(shape) * ITEM_BYTES[dtype], str(error).partition("\n")[0]
-        raise GpuError(
-            f"GPU {context.info.ordinal} gives no {size} bytes ({why}): free some memory, or solve on the CPU with "
-            "device='cpu'"
-        ) from error
+        raise _no_memory(context, math.prod(shape) * ITEM_BYTES[dtype], error) from error
+
+
+def _no_memory(context: Context, size: int, error: Exception) -> GpuError:
+    why = str(error).partition("\n")[0]
+    return GpuError(
+        f"GPU {context.info.ordinal} gives no {size} bytes ({why}): free some memory, or solve on the CPU with "
+        "device='cpu'"
+    )
+
+
+Empty = tuple[tuple[int, ...], tuple[int, ...], str]  # an array to be made: its shape, strides, dtype
+
+
+def empty_arrays(context: Context, wanted: tuple[Empty, ...], like: GpuArray) -> tuple[list[Any], list[int]]:
+    """Contiguous arrays of `like`'s library and their addresses: tensors of PyTorch, or views to be handed over.
+
+    Raises
+    ------
+    GpuError
+        If there is not so much memory.
+    """
+    if like.library is TORCH:
+        try:
+            tensors = TORCH.empty_tensors(like, wanted)
+        except RuntimeError as error:
+            raise _no_memory(
+                context, sum(math.prod(shape) * ITEM_BYTES[dtype] for shape, _, dtype in wanted), error
+            ) from error
+        return tensors, [tensor.data_ptr() for tensor in tensors]
+    views = [empty_array(context, shape, dtype, like) for shape, _, dtype in wanted]
+    return list(views), [view.pointer for view in views]
 
 
 def row_major(shape: tuple[int, ...]) -> tuple[int, ...]:
@@ -136,6 +163,12 @@ def _dtype_name(name: str) -> str:
 class Torch:
     """PyTorch."""
 
+    def __init__(self) -> None:
+        self._names: dict[Any, str] = {}  # by PyTorch's dtype
+        self._dtypes: dict[str, Any] = {}
+        self._allocator: Any = None
+        self._current_device: Any = None
+
     def is_on_gpu(self, tensor: Any) -> bool:
         return bool(tensor.is_cuda)
 
@@ -143,13 +176,16 @@ class Torch:
         torch = sys.modules["torch"]
         if tensor.layout is not torch.strided:
             raise ArgumentError(f"cost is a {tensor.layout} tensor on a GPU; pass cost.to_dense()")
-        ordinal = tensor.device.index
+        ordinal = tensor.get_device()
+        name = self._names.get(tensor.dtype)
+        if name is None:
+            name = self._names[tensor.dtype] = _dtype_name(str(tensor.dtype).removeprefix("torch."))
         return GpuArray(
             tensor,
             tensor.data_ptr(),
             tuple(tensor.shape),
             tensor.stride(),
-            _dtype_name(str(tensor.dtype).removeprefix("torch.")),
+            name,
             ordinal,
             torch._C._cuda_getCurrentRawStream(ordinal),  # as PyTorch's own compiled code does: no object is made
             self,
@@ -160,6 +196,20 @@ class Torch:
         tensor = torch.empty(shape, dtype=getattr(torch, dtype), device=torch.device("cuda", ordinal))
         pointer, strides = tensor.data_ptr(), row_major(shape)
         return GpuArray(tensor, pointer, shape, strides, dtype, ordinal, context.stream_handle, self)
+
+    def empty_tensors(self, like: GpuArray, wanted: tuple[Empty, ...]) -> list[Any]:
+        """Tensors on `like`'s GPU, by the call that PyTorch's own compiled code makes, where it is there."""
+        dtypes = self._dtypes
+        if not dtypes:
+            torch = sys.modules["torch"]
+            guards = getattr(getattr(torch._C, "_dynamo", None), "guards", None)
+            self._current_device = getattr(torch._C, "_cuda_getDevice", lambda: -1)
+            self._allocator = getattr(guards, "_empty_strided_cuda", None)
+            dtypes.update({name: getattr(torch, name) for name in ITEM_BYTES})
+        empty = self._allocator  # on the current GPU
+        if empty is not None and self._current_device() == like.ordinal:
+            return [empty(shape, strides, dtypes[dtype]) for shape, strides, dtype in wanted]
+        return [like.owner.new_empty(shape, dtype=dtypes[dtype]) for shape, _, dtype in wanted]
 
     def handed_over(self, context: Context, array: GpuArray) -> Any:
         return array.owner

@@ -43,7 +43,7 @@ def raise_for_first(context: Context, request: BatchRequest, status: int) -> Non
             f"{request.costs.shape[2]}; counts are from 0 to that"
         )
     try:
-        prices = None if request.prices is None else _host_prices(context, request.prices, b, rows)
+        prices = None if request.prices is None else host_prices(context, request.prices, b, rows)
         matrix = _host_matrix(context, request.costs, b)[:rows, :cols]
         problem = inputs.make_problem(matrix, request.maximize, prices)
         traits = {name: method.traits for name, method in METHODS.items()}
@@ -68,7 +68,8 @@ def _host_matrix(context: Context, costs: GpuArray, b: int) -> NDArray[Any]:
     return _host_copy(context, costs, costs.pointer + b * costs.strides[0] * ITEM_BYTES[costs.dtype], 1)
 
 
-def _host_prices(context: Context, prices: Prices, b: int, rows: int) -> Any:
+def host_prices(context: Context, prices: Prices, b: int, rows: int) -> Any:
+    """The prices of problem b, or the one of all its rows."""
     if prices.array is None:
         return prices.scalar
     if not prices.array.shape:

@@ -48,6 +48,10 @@ CROSSOVERS = Crossovers()
 MOST_COLUMNS = int(BATCH_MEMORY.choices["COLUMNS"][-1])
 
 
+class TooLargeError(ArgumentError):
+    """Problems beyond what a block solves."""
+
+
 class BatchForm(NamedTuple):
     """All of a batch but its numbers: what a plan depends on.
 
@@ -119,8 +123,8 @@ def plan_batch(form: BatchForm, block_shared_bytes: int, crossovers: Crossovers 
 
     Raises
     ------
-    ArgumentError
-        If the problems are too large for a batch.
+    TooLargeError
+        If a block cannot solve problems of this size.
     """
     longest = max(form.rows, form.cols)
     for lanes in crossovers.lanes:
@@ -137,7 +141,7 @@ def plan_batch(form: BatchForm, block_shared_bytes: int, crossovers: Crossovers 
             BATCH_SHARED, variant, "solve_in_shared", form.problems, _threads(BATCH_SHARED, columns), shared
         )
     if longest > MOST_COLUMNS or state > block_shared_bytes:
-        raise ArgumentError(
+        raise TooLargeError(
             f"costs has problems of {form.rows} x {form.cols}; batches on a GPU take at most {MOST_COLUMNS} rows and "
             "columns: solve larger problems one after the other with lapwing.solve"
         )

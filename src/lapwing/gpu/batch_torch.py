@@ -1,7 +1,8 @@
 """Batches as an operator of PyTorch, `torch.ops.lapwing.solve_batch`, for `torch.compile` and `torch.export`.
 
-A compiler sees one operator with known output shapes, where tracing through `solve_batch` would break the graph. The
-operator is registered when it is first asked for, with a tensor at hand; importing Lapwing imports no PyTorch.
+A compiler sees one operator with known output shapes, where tracing through `solve_batch` would break the graph; so
+`solve_batch` calls it while one traces. The operator is registered when it is first asked for, with a tensor at hand;
+importing Lapwing imports no PyTorch.
 """
 
 from __future__ import annotations
@@ -10,7 +11,8 @@ import sys
 from functools import cache
 from typing import Any
 
-from lapwing.gpu.batch import BatchOnGpu, solve_batch
+from lapwing.errors import ArgumentError
+from lapwing.gpu.batch_solve import solve_arrays
 
 _SCHEMA = (
     "(Tensor costs, bool maximize=False, Tensor? unmatched_cost=None, Tensor? row_counts=None, "
@@ -31,7 +33,7 @@ def operator() -> Any:
         col_counts: Any = None,
         duals: bool = False,
     ) -> tuple[Any, ...]:
-        answer = solve_batch(
+        answer = solve_arrays(
             costs.detach(),
             maximize=maximize,
             unmatched_cost=unmatched_cost,
@@ -67,12 +69,40 @@ def operator() -> Any:
     return made
 
 
+def is_tracing() -> bool:
+    """Whether PyTorch's compiler is looking at this call; costs nothing where PyTorch is not loaded."""
+    asked = getattr(getattr(sys.modules.get("torch"), "compiler", None), "is_compiling", None)  # not in old ones
+    return asked is not None and bool(asked())
+
+
 def solve_with_operator(
     costs: Any, *, maximize: bool, unmatched_cost: Any, row_counts: Any, col_counts: Any, duals: bool
-) -> BatchOnGpu:
-    """`solve_batch` through the operator, while a compiler traces; prices and counts as tensors on the GPU."""
-    prices = unmatched_cost
-    if prices is not None and not isinstance(prices, sys.modules["torch"].Tensor):
-        prices = costs.new_full((), prices, dtype=sys.modules["torch"].float64)
-    row_to_col, objective, status, u, v = operator()(costs, maximize, prices, row_counts, col_counts, duals)
-    return BatchOnGpu(row_to_col, objective, status, u if duals else None, v if duals else None)
+) -> tuple[Any, ...]:
+    """The answer of the operator: row_to_col, objective, status, u and v, or None for these.
+
+    Raises
+    ------
+    ArgumentError
+        If costs are integers and a price is not.
+    """
+    _register()
+    torch = sys.modules["torch"]
+    dtype = torch.float64 if costs.dtype.is_floating_point else torch.int64
+    if isinstance(unmatched_cost, float) and dtype is torch.int64 and not unmatched_cost.is_integer():
+        raise ArgumentError(f"unmatched_cost {unmatched_cost} is not whole, but costs are integers")
+    prices, rows, cols = (
+        x if x is None or isinstance(x, torch.Tensor) else torch.as_tensor(x, dtype=kind, device=costs.device)
+        for x, kind in ((unmatched_cost, dtype), (row_counts, torch.int64), (col_counts, torch.int64))
+    )
+    *solved, u, v = torch.ops.lapwing.solve_batch(costs, maximize, prices, rows, cols, duals)
+    return (*solved, u, v) if duals else (*solved, None, None)
+
+
+def _register() -> bool:
+    operator()
+    return True
+
+
+# The compiler calls it while it traces, and takes what it returns for a constant: what
+# torch.compiler.assume_constant_result does, which would import PyTorch.
+_register._dynamo_marked_constant = True  # type: ignore[attr-defined]

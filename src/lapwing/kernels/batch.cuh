@@ -175,6 +175,14 @@ __device__ inline Dual no_objective() {
     }
 }
 
+// A reduced cost, not negative even where rounding would have it so: labels never fall below that of the row that they
+// came from, and a search's tree has no cycles.
+__device__ inline double reduced(double cost, double price, double dual) {
+    const double x = (cost - price) - dual;
+    return __hiloint2double(larger(__double2hiint(x), 0), __double2loint(x));
+}
+__device__ inline int64 reduced(int64 cost, int64 price, int64 dual) { return cost - price - dual; }
+
 // --- the smallest of a warp ---------------------------------------------------------------------------------------
 
 // Two words in whose order, the first signed and the second unsigned, numbers are in order.
@@ -218,25 +226,6 @@ __device__ inline uint32 warp_or(uint32 x) {
 #endif
 }
 
-// The lane with the smallest value, and among equals the one with the smallest tag (all different); in every lane.
-// Reductions of 32 bits are one instruction: usually the high words alone tell.
-template <class D>
-__device__ inline int32 warp_argmin(D value, uint32 tag) {
-    const int32 high = high_word(value);
-    uint32 best = __ballot_sync(kAllLanes, high == warp_min(high));
-    if ((best & (best - 1)) != 0) {
-        const bool in = (best >> lane_index() & 1) != 0;
-        const uint32 low = in ? low_word(value) : ~0u;
-        const uint32 least = warp_min(low);
-        best = __ballot_sync(kAllLanes, in && low == least);
-        if ((best & (best - 1)) != 0) {
-            const bool equal = (best >> lane_index() & 1) != 0;
-            const uint32 first = warp_min(equal ? tag : ~0u);
-            best = __ballot_sync(kAllLanes, equal && tag == first);
-        }
-    }
-    return __ffs(static_cast<int32>(best)) - 1;
-}
 // The smallest value, in every lane.
 template <class D>
 __device__ inline D warp_least(D value) {

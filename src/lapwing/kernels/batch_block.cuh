@@ -3,7 +3,7 @@
 // Shortest augmenting paths (Jonker-Volgenant, cpp/include/lapwing/jv.inc.hpp), with all that is independent done at once,
 // since what costs time here is the number of dependent steps:
 //   1. Column reduction (square problems without prices), a thread a column.
-//   2. Bids, a warp a row: augmenting row reduction, for all free rows in turn.
+//   2. Bids, a warp a row (two warps two rows each): augmenting row reduction, for all free rows in turn.
 //   3. Searches, each from all rows that are still free. Every thread owns columns t, t + T, .., whose labels (the shortest
 //      known distance from any free row) are in registers. In a step each warp posts the nearest column of each of its
 //      groups whose row has not been looked at under its present label, and all threads relax their columns by all rows
@@ -144,8 +144,10 @@ class BlockSolver {
     static constexpr int32 kNobody = 0x7fffffff;     // of columns, for a minimum
     static constexpr int32 kFirstBids = 1;           // for each row of square problems: searches are as fast then
     static constexpr int32 kOnlyBids = 4;            // and of others, where a search matches few rows
-    static constexpr int32 kPatience = 4;            // steps for each row ...
-    static constexpr int32 kMinimalPatience = 512;   // ... and for all, after which phases are tried
+    // Steps for each row, and for all, after which phases are tried: they start from nothing, and geometric costs, whose
+    // hardest problems take 6 n steps, are solved faster without.
+    static constexpr int32 kPatience = 8;
+    static constexpr int32 kMinimalPatience = 512;
     static constexpr int32 kEndless = 0x7fffffff;
 
     const Team<Matrix, T>& t_;

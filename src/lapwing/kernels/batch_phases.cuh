@@ -74,15 +74,8 @@ class Auction {
         for (int32 bids = 0; bids < most;) {
             const int32 count = t_.s.waiting[0];
             if (count <= rest) break;
-            const int32 active = smaller(Team::warps, count);
-            if (t_.warp < active) {
-                const Bid bid = best_bid(t_.s.queue[(head + t_.warp) & t_.s.queue_mask], epsilon);
-                if (bids < Tuning::kSample && bid.column >= 0) {
-                    raises_ += static_cast<double>(bid.raise);
-                    ++sampled_;
-                }
-                if (t_.lane == 0) t_.s.bids[t_.warp] = bid;
-            }
+            const int32 active = smaller(Team::warps * kRows, count);
+            if (t_.warp * kRows < active) post_bids(head, active, epsilon, bids < Tuning::kSample);
             __syncthreads();
             if (t_.warp == 0) settle(head, count, active);
             __syncthreads();
@@ -108,43 +101,71 @@ class Auction {
         return count > 0 ? sum / count : 0;
     }
 
-    // A warp's: what row i would pay for its nearest column, among equals an open one. In every lane.
-    __device__ Bid best_bid(int32 i, Dual epsilon) const {
-        Dual first = infinity<Dual>(), second = infinity<Dual>();
-        int32 column = kFree;
-        bool is_open = false;  // the column
-        const int64 start = t_.matrix.start(i);
-        for (int32 from = t_.lane; from - t_.lane < t_.cols; from += 32 * kUnroll) {
-            Stored costs[kUnroll];
+    // A warp's: bids of its kRows rows of `active` in the queue, for a place each.
+    __device__ void post_bids(int32 head, int32 active, Dual epsilon, bool sample) {
+        Dual first[kRows], second[kRows];
+        int32 row[kRows];
+        uint32 nearest[kRows];  // the column's tag
 #pragma unroll
-            for (int32 k = 0; k < kUnroll; ++k) costs[k] = t_.matrix.line(start)[smaller(from + 32 * k, t_.cols - 1)];
+        for (int32 r = 0; r < kRows; ++r) {
+            row[r] = t_.s.queue[(head + smaller(t_.warp * kRows + r, active - 1)) & t_.s.queue_mask];
+            first[r] = second[r] = infinity<Dual>();
+            nearest[r] = kNoTag;
+        }
+        for (int32 from = t_.lane; from - t_.lane < t_.cols; from += 32 * kUnroll) {
+            Stored costs[kRows][kUnroll];
+#pragma unroll
+            for (int32 r = 0; r < kRows; ++r) {
+                const Stored* const line = t_.matrix.line(t_.matrix.start(row[r]));
+#pragma unroll
+                for (int32 k = 0; k < kUnroll; ++k) costs[r][k] = line[smaller(from + 32 * k, t_.cols - 1)];
+            }
             __syncwarp();  // keeps the compiler from loading later: all are in flight together
 #pragma unroll
             for (int32 k = 0; k < kUnroll; ++k) {
-                const int32 j = smaller(from + 32 * k, t_.cols - 1);
-                const bool opens = t_.s.row_of[j] < 0, present = from + 32 * k < t_.cols;
-                const Dual x = present ? Dual(costs[k]) - t_.s.price[j] : infinity<Dual>();
-                const bool nearer = x < first || (x == first && present && opens && !is_open);
-                second = nearer ? first : x < second ? x : second;
-                first = nearer ? x : first;
-                column = nearer ? j : column;
-                is_open = nearer ? opens : is_open;
+                const bool present = from + 32 * k < t_.cols;
+                const int32 j = present ? from + 32 * k : 0;
+                const uint32 tag = present ? tag_of(j) : kNoTag;
+                const Dual price = present ? t_.s.price[j] : -infinity<Dual>();
+#pragma unroll
+                for (int32 r = 0; r < kRows; ++r) {
+                    const Dual x = Dual(costs[r][k]) - price;
+                    const bool nearer = (x < first[r]) | ((x == first[r]) & (tag < nearest[r]));
+                    const Dual other = x < second[r] ? x : second[r];
+                    second[r] = nearer ? first[r] : other;
+                    first[r] = nearer ? x : first[r];
+                    nearest[r] = nearer ? tag : nearest[r];
+                }
             }
         }
-        const uint32 tag = column >= 0 ? static_cast<uint32>(column) | (is_open ? 0 : kMatched) : ~0u - t_.lane;
-        const int32 winner = warp_argmin(first, tag);
-        second = warp_least(t_.lane == winner ? second : first);
-        first = __shfl_sync(kAllLanes, first, winner);
-        column = __shfl_sync(kAllLanes, column, winner);
-        const bool opens = __shfl_sync(kAllLanes, static_cast<int32>(is_open), winner) != 0;
-        const Dual exit = t_.s.exit[i];
-        if (exit < infinity<Dual>() && exit <= first) return {0, 0, kExited, i};
-        if (!(first < infinity<Dual>())) return {0, 0, kFree, i};
-        second = exit < second ? exit : second;
-        const Dual raise = second < infinity<Dual>() ? second - first : Dual(0);
+#pragma unroll
+        for (int32 r = 0; r < kRows; ++r) {
+            const Bid bid = best_bid(row[r], first[r], second[r], nearest[r], epsilon);
+            const int32 place = t_.warp * kRows + r;
+            if (place >= active) continue;
+            if (sample && bid.column >= 0) {
+                raises_ += static_cast<double>(bid.raise);
+                ++sampled_;
+            }
+            if (t_.lane == 0) t_.s.bids[place] = bid;
+        }
+    }
+    // By which an open column comes before a matched one, and then the first.
+    __device__ uint32 tag_of(int32 j) const { return static_cast<uint32>(j) | (t_.s.row_of[j] < 0 ? 0 : kMatched); }
+
+    // A warp's: what row i would pay for its nearest column, of what each lane has found; without branches, so that
+    // several rows are in flight.
+    __device__ Bid best_bid(int32 i, Dual first, Dual second, uint32 own, Dual epsilon) const {
+        const Dual least = warp_least(first);
+        const uint32 nearest = warp_min(first == least ? own : kNoTag);
+        const Dual exit = t_.s.exit[i], next = warp_least(own == nearest ? second : first);
+        const bool exits = exit < infinity<Dual>() && exit <= least, has = least < infinity<Dual>();
+        second = exit < next ? exit : next;
+        const Dual raise = second < infinity<Dual>() ? second - least : Dual(0);
+        const int32 column = has ? static_cast<int32>(nearest & ~kMatched) : 0;
         const Dual price = t_.s.price[column], lowered = price - raise - epsilon;
-        if (!opens && !(lowered < price)) return {0, 0, kFree, i};
-        return {lowered, raise, column, i};
+        const bool bids = has && ((nearest & kMatched) == 0 || lowered < price);
+        return {lowered, raise, exits ? kExited : bids ? column : kFree, i};
     }
 
     // The first warp's: gives columns to the best bidders. Whoever lost, or lost its column, goes to the end of the queue.
@@ -175,7 +196,9 @@ class Auction {
         if (t_.lane == 0) s.waiting[0] = count - active + __popc(all);
     }
 
-    static constexpr int32 kUnroll = Team::threads <= 128 ? 4 : 8;  // loads in flight of a thread
+    static constexpr uint32 kNoTag = ~0u;
+    static constexpr int32 kRows = Team::warps >= 4 ? 1 : 4 / Team::warps;  // that a warp bids for at once
+    static constexpr int32 kUnroll = Team::threads <= 128 ? 4 : 8;          // loads in flight of a thread
 
     const Team& t_;
     double raises_ = 0;

@@ -10,21 +10,29 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lapwing import _core
-from lapwing.errors import InternalError
+from lapwing.errors import InfeasibleError, InternalError
 from lapwing.methods.base import Answer, answer_empty
 from lapwing.problem import Problem, Stack
 
-Refuse = Callable[[int], object]  # raises the error of the problem of that number
+# Raises the error of the problem of that number. None: a problem without an answer shows in the status alone.
+Refuse = Callable[[int], object] | None
+
+# As on a GPU (kernels/batch.cuh), where 4 are counts beyond the array, which are an error here.
+_STATUS = {"infeasible": 1, "invalid": 2, "range": 3}
 
 
 @dataclass(frozen=True)
 class BatchAnswer:
-    """For each problem what `Answer` holds for one, in the user's sense; u and v only if asked for."""
+    """For each problem what `Answer` holds for one, in the user's sense; u and v only if asked for.
+
+    A problem without an answer has -1, 0, and NaN where the objective is a float.
+    """
 
     row_to_col: NDArray[np.int64] | list[NDArray[np.int64]]
     objective: NDArray[Any]
     u: NDArray[Any] | list[NDArray[Any]] | None
     v: NDArray[Any] | list[NDArray[Any]] | None
+    status: NDArray[np.int32]
     row_counts: NDArray[np.int64] | None = None  # what counts of each row of row_to_col and u ...
     col_counts: NDArray[np.int64] | None = None  # ... and v
 
@@ -45,13 +53,17 @@ def solve_stack(stack: Stack, threads: int, duals: bool, refuse: Refuse) -> Batc
         return _empty_stack(stack, refuse)
     prices = stack.unmatched_cost
     raw = _call(stack.costs, stack.maximize, None if prices is None else prices.ravel(), threads, duals, refuse)
-    count, rows, cols = stack.costs.shape
-    return BatchAnswer(
-        row_to_col=raw["row_to_col"].view(np.int64).reshape(count, rows),
-        objective=raw["objective"].view(stack.dual_dtype),
-        u=raw["u"].view(stack.dual_dtype).reshape(count, rows) if duals else None,
-        v=raw["v"].view(stack.dual_dtype).reshape(count, cols) if duals else None,
-    )
+    count, rows = stack.costs.shape[:2]
+    dtype, status = stack.dual_dtype, raw["status"]
+    row_to_col = raw["row_to_col"].view(np.int64).reshape(count, rows)
+    objective = raw["objective"].view(dtype)
+    u, v = (raw[name].view(dtype).reshape(count, -1) if duals else None for name in ("u", "v"))
+    if status.any():
+        row_to_col[status != 0], objective[status != 0] = -1, _no_objective(dtype)
+        for part in (u, v):
+            if part is not None:
+                part[status != 0] = 0
+    return BatchAnswer(row_to_col, objective, u, v, status)
 
 
 def _solve_ragged(stack: Stack, threads: int, duals: bool, refuse: Refuse) -> BatchAnswer:
@@ -71,6 +83,7 @@ def _solve_ragged(stack: Stack, threads: int, duals: bool, refuse: Refuse) -> Ba
         objective=listed.objective.astype(dtype),
         u=padded(listed.u, rows, 0, dtype) if duals else None,
         v=padded(listed.v, cols, 0, dtype) if duals else None,
+        status=listed.status,
         row_counts=stack.row_counts,
         col_counts=stack.col_counts,
     )
@@ -80,12 +93,28 @@ def _empty_stack(stack: Stack, refuse: Refuse) -> BatchAnswer:
     """No problem, or problems without rows or columns, whose rows all stay free."""
     count, rows, cols = stack.costs.shape
     u = np.zeros((count, rows), stack.dual_dtype)
+    objective, status = np.zeros(count, stack.dual_dtype), np.zeros(count, np.int32)
     if stack.unmatched_cost is not None:
         for b in range(count):
-            refuse(b)
-        u = stack.unmatched_cost.copy()
+            u[b], objective[b], status[b] = _solve_empty(stack[b], b, refuse)
     row_to_col = np.full((count, rows), -1, np.int64)
-    return BatchAnswer(row_to_col, u.sum(axis=1), u, np.zeros((count, cols), stack.dual_dtype))
+    return BatchAnswer(row_to_col, objective, u, np.zeros((count, cols), stack.dual_dtype), status)
+
+
+def _solve_empty(problem: Problem, b: int, refuse: Refuse) -> tuple[NDArray[Any], Any, int]:
+    """u, objective and status of a problem without rows or columns."""
+    try:
+        u = answer_empty(problem).u
+    except InfeasibleError:
+        if refuse is not None:
+            refuse(b)
+            raise
+        return np.zeros(problem.shape[0], problem.dual_dtype), _no_objective(problem.dual_dtype), _STATUS["infeasible"]
+    return u, u.sum(), 0
+
+
+def _no_objective(dtype: Any) -> Any:
+    return np.nan if np.dtype(dtype).kind == "f" else 0
 
 
 def solve_list(problems: Sequence[Problem], threads: int, duals: bool, refuse: Refuse) -> BatchAnswer:
@@ -94,17 +123,23 @@ def solve_list(problems: Sequence[Problem], threads: int, duals: bool, refuse: R
     row_to_col: list[Any] = [None] * len(problems)
     u: list[Any] = [None] * len(problems)
     v: list[Any] = [None] * len(problems)
+    status = np.zeros(len(problems), np.int32)
     groups: dict[np.dtype[Any], list[int]] = {}
     for b, problem in enumerate(problems):
         if problem.is_empty:
-            answer = answer_empty(problem)
-            row_to_col[b], u[b], v[b], objective[b] = answer.row_to_col, answer.u, answer.v, answer.u.sum()
+            row_to_col[b], v[b] = (
+                np.full(problem.shape[0], -1, np.int64),
+                np.zeros(problem.shape[1], problem.dual_dtype),
+            )
+            u[b], objective[b], status[b] = _solve_empty(problem, b, refuse)
         else:
             groups.setdefault(problem.cost.dtype, []).append(b)
     for members in groups.values():
         for b, solved in zip(members, _solve_group(problems, members, threads, duals, refuse), strict=True):
-            row_to_col[b], u[b], v[b], objective[b] = solved
-    return BatchAnswer(row_to_col, np.asarray(objective), u if duals else None, v if duals else None)
+            row_to_col[b], u[b], v[b], objective[b], status[b] = solved
+            if status[b]:
+                row_to_col[b][:], u[b][:], v[b][:], objective[b] = -1, 0, 0, _no_objective(problems[b].dual_dtype)
+    return BatchAnswer(row_to_col, np.asarray(objective), u if duals else None, v if duals else None, status)
 
 
 def _solve_group(
@@ -117,7 +152,8 @@ def _solve_group(
     if chosen[0].unmatched_cost is not None:
         prices = np.concatenate([problem.unmatched_cost for problem in chosen if problem.unmatched_cost is not None])
     arrays = [problem.cost.read(slice(None)) for problem in chosen]
-    raw = _call(arrays, chosen[0].maximize, prices, threads, duals, lambda b: refuse(members[b]))
+    refuse_member = None if refuse is None else lambda b: refuse(members[b])
+    raw = _call(arrays, chosen[0].maximize, prices, threads, duals, refuse_member)
     row_ends = np.cumsum([problem.shape[0] for problem in chosen])[:-1]
     col_ends = np.cumsum([problem.shape[1] for problem in chosen])[:-1]
     nothing = [np.zeros(0, dtype)] * len(chosen)
@@ -127,6 +163,7 @@ def _solve_group(
             np.split(raw["u"].view(dtype), row_ends) if duals else nothing,
             np.split(raw["v"].view(dtype), col_ends) if duals else nothing,
             raw["objective"].view(dtype),
+            raw["status"],
             strict=True,
         )
     )
@@ -137,10 +174,12 @@ def _call(
 ) -> dict[str, Any]:
     minimised = -prices if maximize and prices is not None else prices
     raw = _core.solve_batch(costs, maximize, minimised, threads, duals)
-    if raw["faults"]:
-        problem, kind, _, _ = raw["faults"][0]
-        refuse(problem)
-        raise InternalError(f"problem {problem} of the batch was found {kind}, but solves on its own")
+    status = raw["status"] = np.zeros(len(raw["objective"]), np.int32)
+    for problem, kind, _, _ in raw["faults"]:
+        if refuse is not None:
+            refuse(problem)
+            raise InternalError(f"problem {problem} of the batch was found {kind}, but solves on its own")
+        status[problem] = _STATUS[kind]
     if maximize and duals:
         np.negative(raw["u"], out=raw["u"])
         np.negative(raw["v"], out=raw["v"])

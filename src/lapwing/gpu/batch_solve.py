@@ -1,0 +1,119 @@
+"""A batch on a GPU: from arrays to arrays, in the order of the stream, without the host in the loop.
+
+Shapes and types are checked, the answer is allocated in the user's library, one kernel is launched (two, where matrices
+must be rearranged first). Nothing waits, so all of it can be captured in a CUDA graph. What is wrong with a problem's
+numbers is found by the kernel, and shows in that problem's `status`; ``check=True`` waits and raises.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from lapwing import inputs
+from lapwing.gpu.arrays import GpuArray, view_array
+from lapwing.gpu.batch_errors import raise_for_first
+from lapwing.gpu.batch_inputs import check_stack, make_request
+from lapwing.gpu.batch_launch import SOLVED, BatchArrays, prepared
+from lapwing.gpu.batch_plan import CROSSOVERS, Crossovers
+from lapwing.gpu.device import Context, shared_context
+
+STATUS = 2  # among the arrays
+
+
+@dataclass(frozen=True, eq=False)
+class BatchCertificate:
+    """A proof for each problem, by one more pass over the costs (kernels/batch_certify.cu).
+
+    Attributes
+    ----------
+    violation, gap : (B,) float64 or int64
+        Upper bounds on how far the duals are from feasible, and on primal minus dual objective (when maximising: dual
+        minus primal); both 0 prove the answer. For floats, rounding in the last bits of the duals may leave a little.
+    fault : (B,) int32
+        0; 1 no answer, 2 a column out of range, 3 a column taken twice, 4 a forbidden pair, 5 a row and a column left
+        free that should be matched.
+    """
+
+    violation: Any
+    gap: Any
+    fault: Any
+
+    @property
+    def exact(self) -> Any:
+        """(B,) bool: the answer is optimal without any rounding."""
+        return (self.fault == 0) & (self.violation == 0) & (self.gap == 0)
+
+
+@dataclass(frozen=True, eq=False)
+class BatchOnGpu:
+    """The answers to a batch, arrays of the user's library on the costs' GPU.
+
+    Attributes
+    ----------
+    row_to_col : (B, m) int64
+        The column of each row; -1 where a row is free, lies beyond its problem's rows, or its problem has no answer.
+    objective : (B,) float64, or int64 for integer costs
+        NaN, or 0 for integers, without an answer.
+    status : (B,) int32
+        0 solved, 1 infeasible, 2 a cost or price is NaN or infinite with the wrong sign, 3 costs too large for exact
+        sums, 4 counts beyond the array.
+    u, v : (B, m) and (B, n), float64 or int64, or None
+        The duals, 0 beyond a problem's rows and columns.
+    certificate : BatchCertificate or None
+    """
+
+    row_to_col: Any
+    objective: Any
+    status: Any
+    u: Any
+    v: Any
+    certificate: BatchCertificate | None = None
+
+    def __len__(self) -> int:
+        return int(self.objective.shape[0])
+
+
+def solve_arrays(costs: Any, **options: Any) -> BatchOnGpu:
+    """`gpu.batch.solve_batch`, now: with its options and errors."""
+    stack = view_array(costs)
+    with shared_context(stack.ordinal, stack.stream) as context:
+        return handed_over(context, solve_stack(context, stack, **options))
+
+
+def handed_over(context: Context, answer: BatchArrays) -> BatchOnGpu:
+    """Arrays of the user's library."""
+    given = [x.library.handed_over(context, x) if isinstance(x, GpuArray) else x for x in answer.arrays]
+    certificate = BatchCertificate(*given[SOLVED:]) if len(given) > SOLVED else None
+    row_to_col, objective, status, u, v = given[:SOLVED]
+    return BatchOnGpu(row_to_col, objective, status, u, v, certificate)
+
+
+def solve_stack(
+    context: Context,
+    stack: GpuArray,
+    *,
+    maximize: bool = False,
+    unmatched_cost: Any = None,
+    row_counts: Any = None,
+    col_counts: Any = None,
+    duals: bool = False,
+    certify: bool = False,
+    check: bool = False,
+    crossovers: Crossovers = CROSSOVERS,
+) -> BatchArrays:
+    """The same with views in and out, on the context's stream."""
+    check_stack(stack)
+    maximize = inputs.check_flag(maximize, "maximize")
+    certify = inputs.check_flag(certify, "certify")
+    duals = inputs.check_flag(duals, "duals") or certify
+    check = inputs.check_flag(check, "check")
+    request = make_request(context, stack, maximize, unmatched_cost, row_counts, col_counts)
+    how = prepared(context, request.form, crossovers)
+    answer = how.arrays(context, stack, duals, certify)
+    how.launch(context, request, answer)
+    if certify:
+        how.certify(context, request, answer)
+    if check:
+        raise_for_first(context, request, answer.pointers[STATUS])
+    return answer
