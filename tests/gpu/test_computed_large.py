@@ -10,6 +10,7 @@ import pytest
 
 import lapwing as lw
 from lapwing import instances
+from lapwing.gpu import neighbours
 
 pytestmark = pytest.mark.gpu
 
@@ -47,6 +48,22 @@ def test_a_matrix_of_the_same_costs_has_the_same_answer(metric: str, dtype: str,
     if found.statistics["refreshes"] == 0:
         for name in ("row_to_col", "u", "v"):
             assert np.array_equal(getattr(found, name), getattr(expected, name)), name
+
+
+@pytest.mark.parametrize("shape", [(3000, 3000), (1500, 5000), (5000, 1500)])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("metric", METRICS)
+def test_points_in_order(monkeypatch: pytest.MonkeyPatch, metric: str, dtype: str, shape: tuple[int, int]) -> None:
+    source = METRICS[metric](*points(shape, 3, dtype))
+    plain = lw.solve(source, device="cuda")
+    monkeypatch.setattr(neighbours, "_LEAST", 1000)
+    found = lw.solve(source, device="cuda")
+    assert found.certificate is not None and found.certificate.complete
+    assert found.objective == plain.objective
+    if shape[0] != shape[1]:  # no samples: groups change nothing
+        assert found.statistics["refreshes"] == plain.statistics["refreshes"]
+        for name in ("row_to_col", "u", "v"):
+            assert np.array_equal(getattr(found, name), getattr(plain, name)), name
 
 
 @pytest.mark.parametrize("dims", [1, 2, 5, 8, 9, 64])
