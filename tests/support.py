@@ -11,14 +11,17 @@ import numpy as np
 from scipy.optimize import linear_sum_assignment as scipy_assignment
 
 import lapwing as lw
+from lapwing.gpu.papers import PAPERS
 from lapwing.methods import METHODS
 
 ALL_METHODS = sorted(METHODS)
+_GPU = " on a GPU"
+ON_GPU = [name + _GPU for name in ("core", *PAPERS)]
 DTYPES = [np.float32, np.float64, np.int32, np.int64]
 
 # Classical Hungarian methods take up to n^4 steps.
-CLASSICAL = ("hungarian-bfs", "munkres")
-HUNGARIAN = (*CLASSICAL, "hungarian-tree")
+CLASSICAL = ("hungarian-bfs", "munkres", "hungarian-bfs" + _GPU, "munkres" + _GPU)
+HUNGARIAN = (*CLASSICAL, "hungarian-tree", "hungarian-tree" + _GPU)
 # They share loops, threads and polls: where a test takes long, "munkres", which has the most memory, stands for them.
 KINDS = [method for method in ALL_METHODS if method not in HUNGARIAN or method == "munkres"]
 
@@ -56,8 +59,9 @@ def _seconds(cost, method):
 
 
 def solve(cost, *, method, **options):
-    """`lapwing.solve` by a method of the table, or "gpu"."""
-    return lw.solve(cost, **({"device": "cuda"} if method == "gpu" else {"method": method}), **options)
+    """`lapwing.solve` by a method of the table, or by one of `ON_GPU`."""
+    name, device = (method.removesuffix(_GPU), "cuda") if method in ON_GPU else (method, "cpu")
+    return lw.solve(cost, method=name, device=device, **options)
 
 
 def with_exits(cost, unmatched_cost, maximize=False):

@@ -46,6 +46,7 @@ def test_the_last_phase_of_integers_is_optimal():
     result = lw.solve(cost, method="auction")
     assert result.certificate is not None and result.certificate.exact
     assert result.statistics["rows_scanned_phase_1"] < 4 * 300
+    assert result.statistics["auction_left"] == 0
 
 
 @pytest.mark.parametrize("variant", VARIANTS)

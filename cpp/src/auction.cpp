@@ -84,7 +84,7 @@ class Auction {
     std::vector<List> lists_;
     // c[i,j] - v[j] is at most epsilon above row i's least at its own j.
     std::vector<Index> row_to_col_, col_to_row_;
-    Index phase_ = 0, matched_ = 0;
+    Index phase_ = 0, matched_ = 0, left_ = 0;  // left_: free rows where it has ended before its time
     std::int64_t bids_ = 0;
     D objective_ = kInfinity<D>;
 
@@ -139,7 +139,10 @@ class Auction {
         D epsilon = m_ != n_ ? last_ : std::max(last_, start_.in_units(static_cast<double>(range_) / kDivisor));
         for (;;) {
             ++phase_;
-            if (!bid_for_all(epsilon)) break;
+            if (!bid_for_all(epsilon)) {
+                left_ = m_ - matched_;
+                break;
+            }
             keep_best();
             if (epsilon <= last_) break;
             epsilon = std::max(last_, start_.in_units(static_cast<double>(epsilon) / kDivisor));
@@ -209,6 +212,7 @@ class Auction {
     void report() {
         start_.statistics.set("auction_phases", static_cast<double>(phase_));
         start_.statistics.set("bids", static_cast<double>(bids_));
+        start_.statistics.set("auction_left", static_cast<double>(left_));
     }
 };
 

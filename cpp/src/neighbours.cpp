@@ -8,7 +8,7 @@ namespace lapwing {
 namespace {
 
 constexpr Index kLeaf = 4;
-constexpr Index kLookedAt = 4096;     // points of a part, by which its widest dimension is chosen
+constexpr Index kLookedAt = 4096;         // points of a part, by which its widest dimension is chosen
 constexpr Index kBetweenPolls = 1 << 16;  // points that are put in order
 
 struct Part {

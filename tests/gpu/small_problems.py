@@ -12,6 +12,7 @@ import numpy as np
 import torch
 
 import lapwing as lw
+from lapwing.gpu.papers import PAPERS
 
 
 def main(largest: int) -> None:
@@ -29,6 +30,12 @@ def main(largest: int) -> None:
         same(cost, lw.solve(torch.from_numpy(cost).cuda()))
         price = 1 if cost.dtype.kind == "i" else 0.05
         same(cost, lw.solve(torch.from_numpy(cost).cuda(), unmatched_cost=price), unmatched_cost=price)
+    for method in (*PAPERS, lw.Auction("plain"), lw.Munkres(stages=())):
+        for cost in (
+            random.random((largest, largest)).astype(np.float32),
+            random.integers(0, 9, (largest // 2, largest)).astype(np.int32),
+        ):
+            same(cost, lw.solve(torch.from_numpy(cost).cuda(), method=method))
     for source in (
         lw.costs.squared_euclidean(*points),
         lw.costs.squared_euclidean(points[0].astype(np.float32), points[1, : largest // 2].astype(np.float32)),

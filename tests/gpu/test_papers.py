@@ -68,3 +68,19 @@ def test_ssp_reads_the_rows_of_the_cpu(cls: str, shape: tuple[int, int], dtype: 
     ours, theirs = result.statistics, expected.statistics
     assert ours["rows_scanned"] == theirs["rows_scanned"] + shape[0] and ours["phases"] == theirs["phases"]
     assert np.array_equal(result.row_to_col, expected.row_to_col) and np.array_equal(result.v, expected.v)
+
+
+@pytest.mark.parametrize(("cls", "dtype"), [("uniform", "float32"), ("geometric", "float64"), ("int:1", "int32")])
+def test_auctions_with_lists_make_the_same_bids(cls: str, dtype: str) -> None:
+    cost = on_gpu(instances.generate(cls, 2000, 1, dtype=dtype))
+    optimised, plain = (lw.solve(cost, method=lw.Auction(name)) for name in ("optimised", "plain"))
+    assert (optimised.row_to_col == plain.row_to_col).all() and (optimised.v == plain.v).all()
+    assert optimised.statistics["bids"] == plain.statistics["bids"] and optimised.statistics["auction_left"] == 0
+    assert optimised.statistics["rows_scanned"] < plain.statistics["rows_scanned"] / 2
+
+
+@pytest.mark.parametrize("dtype", ["float32", "int64"])
+def test_price_wars_end(dtype: str) -> None:
+    cost = np.full((2000, 2000), 10**9, dtype)
+    cost[:, :1000] = 0
+    check(cost, method="auction")

@@ -14,6 +14,7 @@ import lapwing as lw
 from lapwing import gpu_request, instances, on_gpu
 from lapwing.gpu import papers
 from lapwing.gpu.papers import PAPERS, STAGES
+from lapwing.papers import Column, Instance, Limits, Table, run_table
 from support import assert_hall_violator, assert_optimal
 
 pytestmark = pytest.mark.usefixtures("emulated_gpu")
@@ -111,6 +112,27 @@ def test_ssp_with_columns_beyond_shared_memory(monkeypatch):
     assert_optimal(lw.solve(cost, device="cuda", method="ssp"), cost)
 
 
+@pytest.mark.parametrize(("cls", "dtype"), [("uniform", "float32"), ("geometric", "float64"), ("int:1", "int32")])
+def test_auctions_with_lists_make_the_same_bids(cls, dtype):
+    """And as many phases as on the CPU."""
+    cost = instances.generate(cls, 40, 1, dtype=dtype)
+    optimised, plain = (lw.solve(cost, device="cuda", method=lw.Auction(name)) for name in ("optimised", "plain"))
+    assert_optimal(optimised, cost)
+    assert np.array_equal(optimised.row_to_col, plain.row_to_col) and np.array_equal(optimised.v, plain.v)
+    ours, theirs = optimised.statistics, plain.statistics
+    assert ours["bids"] == theirs["bids"] and ours["auction_left"] == 0
+    assert ours["rows_scanned"] < theirs["rows_scanned"]
+    assert ours["auction_phases"] == lw.solve(cost, method="auction").statistics["auction_phases"]
+
+
+@pytest.mark.parametrize("dtype", ["float32", "int64"])
+def test_price_wars_end(dtype):
+    """Three rows want the same two columns, and the third choice is dear: each bid raises a price by epsilon alone."""
+    cost = np.full((12, 12), 10**9, dtype)
+    cost[:, :6] = 0
+    assert_optimal(lw.solve(cost, device="cuda", method="auction"), cost)
+
+
 def test_switching(monkeypatch):
     monkeypatch.setattr(papers, "_FEW", 1)
     cost = draw((50, 50), "float32")
@@ -156,3 +178,15 @@ def test_computed_costs_are_for_core():
     points = np.zeros((5, 2))
     with pytest.raises(lw.ArgumentError, match="'munkres' reads a matrix on a GPU"):
         lw.solve(lw.costs.euclidean(points, points), device="cuda", method="munkres")
+
+
+def test_tables_on_a_gpu(monkeypatch):
+    monkeypatch.setattr("lapwing.papers.runner._REPETITIONS", 1)
+    columns = (Column("a", "munkres"), Column("b", "ssp"), Column("c", "jv"))
+    tables = [
+        Table("t", "lopes", "T", how, columns, (Instance("int:1", 15),), 15) for how in ("seconds", "rows", "path")
+    ]
+    cells = [run_table(table, Limits(device="cuda"))["rows"][0]["cells"] for table in tables]
+    assert all(cell["c"]["remark"] == "not on a GPU" for cell in cells)
+    assert cells[0]["a"]["value"] > 0 and cells[1]["b"]["value"] >= 1
+    assert cells[2]["a"]["remark"] == cells[2]["b"]["remark"] == "not counted on a GPU"

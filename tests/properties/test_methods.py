@@ -13,6 +13,7 @@ from support import (
     ALL_METHODS,
     CLASSICAL,
     HUNGARIAN,
+    ON_GPU,
     assert_hall_violator,
     assert_optimal,
     assert_proven,
@@ -20,17 +21,19 @@ from support import (
     solve,
 )
 
-pytestmark = pytest.mark.parametrize("method", [*ALL_METHODS, pytest.param("gpu", marks=pytest.mark.gpu)])
+pytestmark = pytest.mark.parametrize(
+    "method", [*ALL_METHODS, *(pytest.param(name, marks=pytest.mark.gpu) for name in ON_GPU)]
+)
 
 
 def examples(**strategies):
-    """`given`, with 500 examples; 100 for the papers' Hungarian methods, which share most of their code."""
+    """`given`, with 500 examples; 100 on a GPU, and for the Hungarian methods, which share most of their code."""
 
     def decorate(test):
         many, some = (settings(max_examples=count)(given(**strategies)(test)) for count in (500, 100))
 
         def run(method):
-            (some if method in HUNGARIAN else many)(method)
+            (some if method in (*HUNGARIAN, *ON_GPU) else many)(method)
 
         run.__name__, run.__doc__ = test.__name__, test.__doc__
         return run
@@ -226,7 +229,7 @@ def test_a_thousand_rows_are_certified(method, cls, dtype):
 @pytest.mark.parametrize("cls", ["uniform", "int:1", "geometric", "disjoint", "lowrank:1", "lowrank:8", "sanity"])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_four_thousand_rows_are_certified(method, cls, dtype):
-    if method in CLASSICAL or (method in ("jv", "hungarian-tree") and cls == "lowrank:1"):
+    if method in CLASSICAL or (method.startswith(("jv", "hungarian-tree")) and cls == "lowrank:1"):
         pytest.skip("these costs take this method minutes")
     cost = lw.instances.generate(cls, 4000, 1).astype(dtype)
     assert_proven(solve(cost, method=method), cost)

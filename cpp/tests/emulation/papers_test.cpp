@@ -7,6 +7,7 @@
 
 #define THREADS 64
 #define WIDE 0
+#include "auction.cu"
 #include "core.cu"
 #include "core_cases.hpp"
 #include "hungarian_bfs.cu"
@@ -19,7 +20,7 @@ namespace {
 
 using lapwing::emulation::launch;
 
-enum class Method { bfs, tree, munkres, ssp };
+enum class Method { bfs, tree, munkres, ssp, auction };
 
 struct Memory {
     std::vector<unsigned char> bytes;
@@ -87,19 +88,23 @@ Answer solve_by(Method method, const Case& c) {
         solve(solve_hungarian_bfs, chunk_least.get<Dual>());
     } else if (method == Method::tree) {
         solve(solve_hungarian_tree, int64(0));
-    } else if (method == Method::ssp) {
+    } else if (method == Method::ssp || method == Method::auction) {
         // With columns in shared memory or not, in a cluster or a grid without.
         const std::size_t room = (c.cols + 4 * THREADS) * ssp::Columns::bytes;
         const bool near = c.seed % 2 == 0;
         const unsigned blocks = c.blocks == 3 ? 4 : c.blocks;
         Memory far(4 * room);
+        const ssp::Prices prices = method == Method::auction ? ssp::Prices::given
+                                   : pricing                 ? ssp::Prices::estimated
+                                                             : ssp::Prices::zero;
         solve(survey_ssp);
+        if (method == Method::auction) solve(bid_auction, int64(c.seed % 7 < 5));
         launch_as({.grid = {blocks},
                    .block = {THREADS},
                    .shared_bytes = sizeof(ssp::Near) + (near ? room : 0),
                    .cooperative = true,
                    .cluster_size = c.seed % 5 < 3 ? blocks : 1},
-                  solve_ssp, more.get(), &watch, int64(pricing), near ? nullptr : far.get());
+                  solve_ssp, more.get(), &watch, static_cast<int64>(prices), near ? nullptr : far.get());
     } else {
         const int64 pitch = (c.cols + 15) / 16 * 16, stages = c.seed == 0 ? 31 : static_cast<int64>(c.seed >> 8 & 63);
         Memory slacks(c.rows * pitch * sizeof(Dual));
@@ -137,5 +142,5 @@ Answer solve_by(Method method, const Case& c) {
 
 int main(int argc, char** argv) {
     int turn = 0;
-    return check_problems(argc, argv, [&](const Case& c) { return solve_by(static_cast<Method>(turn++ % 4), c); });
+    return check_problems(argc, argv, [&](const Case& c) { return solve_by(static_cast<Method>(turn++ % 5), c); });
 }

@@ -23,7 +23,8 @@ void check_term(std::mt19937_64& random, double scale, double power) {
     const auto point = [&](Cost* to, int64 stride) {
         double x[kDims], length = 0;
         for (double& c : x) c = scale * normal(random), length += c * c;
-        for (uint32 k = 0; k < kDims; ++k) to[k * stride] = static_cast<Cost>(on_sphere ? x[k] / std::sqrt(length) : x[k]);
+        for (uint32 k = 0; k < kDims; ++k)
+            to[k * stride] = static_cast<Cost>(on_sphere ? x[k] / std::sqrt(length) : x[k]);
     };
     Cost line[kDims], points[kDims * kPoints], corners[2 * kDims];
     point(line, 1);

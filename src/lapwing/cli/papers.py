@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from lapwing.cli.info import processor, version
+from lapwing.cli.info import gpus, processor, version
 from lapwing.papers import TABLES, Limits, draw, run_table, show
 from lapwing.papers.images import draw_images, run_images
 
@@ -19,9 +19,9 @@ IMAGES = "algorithm-1015-figure-11"
 @click.command(
     help="""Run the tables and figures of the papers again, and print each beside what was published.
 
-Without --table all of them. Times are of one thread unless --threads is given; every answer is compared with a
-certified one. Published figures stand only where their source could be read. Pictures need matplotlib, and the images
-scikit-learn (the extra `demo`)."""
+Without --table all of them. Times are of one thread unless --threads or --device is given; every answer is compared
+with a certified one. Published figures stand only where their source could be read. Pictures need matplotlib, and
+the images scikit-learn (the extra `demo`)."""
 )
 @click.option("--table", "names", multiple=True, metavar="NAME", help="Only this one; may be repeated. See --list.")
 @click.option("--list", "list_only", is_flag=True, help="Name the tables, and run nothing.")
@@ -36,6 +36,7 @@ scikit-learn (the extra `demo`)."""
     help="A method that takes longer is not asked for larger instances of the class.",
 )
 @click.option("--threads", type=click.IntRange(min=1), default=1, show_default=True, metavar="N")
+@click.option("--device", default="cpu", show_default=True, metavar="DEVICE", help="Where to solve: cpu, cuda, cuda:N.")
 @click.option("--output", type=click.Path(path_type=Path), metavar="FOLDER", help="Keep each as JSON and PNG here.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object a line instead of tables.")
 def papers(
@@ -45,6 +46,7 @@ def papers(
     largest: int | None,
     limit: float,
     threads: int,
+    device: str,
     output: Path | None,
     as_json: bool,
 ) -> None:
@@ -55,7 +57,7 @@ def papers(
     if list_only:
         click.echo("\n".join([f"{name}: {table.title}" for name, table in TABLES.items()] + [f"{IMAGES}: ten images"]))
         return
-    limits = Limits(small, largest, limit, threads)
+    limits = Limits(small, largest, limit, threads, device)
     for name in names or every:
         record, picture = _images(small) if name == IMAGES else _table(name, limits)
         if record is None:
@@ -65,9 +67,12 @@ def papers(
             _keep(output / name, record, picture)
 
 
+def _machine(device: str = "cpu") -> str:
+    return ", ".join([*(gpus() if device != "cpu" else []), processor(), f"{os.cpu_count()} cores"])
+
+
 def _table(name: str, limits: Limits) -> tuple[dict[str, Any] | None, Any]:
-    record = {"machine": f"{processor()}, {os.cpu_count()} cores", "lapwing": version()}
-    record |= run_table(TABLES[name], limits)
+    record = {"machine": _machine(limits.device), "lapwing": version()} | run_table(TABLES[name], limits)
     return (record, lambda path: draw(record, path)) if record["rows"] else (None, None)
 
 
@@ -77,7 +82,7 @@ def _images(small: bool) -> tuple[dict[str, Any] | None, Any]:
     except ImportError as error:
         click.echo(f"{IMAGES}: left out: {error}; install lapwing[demo]", err=True)
         return None, None
-    record = {"machine": f"{processor()}, {os.cpu_count()} cores", "lapwing": version()} | found
+    record = {"machine": _machine(), "lapwing": version()} | found
     return record, lambda path: draw_images(record, images, path)
 
 

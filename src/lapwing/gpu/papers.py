@@ -1,4 +1,4 @@
-"""The methods of papers on one GPU: "munkres", "hungarian-bfs", "hungarian-tree" and "ssp", persistent kernels.
+"""The methods of papers on one GPU, persistent kernels: "munkres", "hungarian-bfs", "hungarian-tree", "ssp", "auction".
 
 A `PaperSolve` is a `CoreSolve` whose search is another: the matrix, the duals, the report, what is delivered, completed
 after an interruption or named as a violator are the core method's. What a method does is told in its kernel's file.
@@ -14,10 +14,10 @@ from lapwing.gpu.copies import fetch, read
 from lapwing.gpu.core import UNFINISHED, CoreSolve, Oriented, Report
 from lapwing.gpu.device import Context
 from lapwing.gpu.launch import Kernel, kernels
-from lapwing.gpu.programs import HUNGARIAN_BFS, HUNGARIAN_TREE, INTEGERS, MUNKRES, SSP, Program
+from lapwing.gpu.programs import AUCTION, HUNGARIAN_BFS, HUNGARIAN_TREE, INTEGERS, MUNKRES, SSP, Program
 from lapwing.gpu.watch import Watch
 from lapwing.gpu.workspace import Workspace
-from lapwing.options import MethodOptions, Munkres, Ssp
+from lapwing.options import Auction, MethodOptions, Munkres, Ssp
 
 _THREADS = MUNKRES.constants["THREADS"]
 _TIGHT = 32  # kTight of hungarian_state.cuh
@@ -28,6 +28,7 @@ _PITCH = 16  # rows of slacks begin at a multiple of so many elements
 _CLUSTER, _CLUSTER_THREADS = 8, 256  # that searches for "ssp": kBlocks and kSearchThreads of ssp_state.cuh
 _NEAR_BYTES = 20480  # of each of its blocks: struct Near
 _STATIC_BYTES = 2048  # and what is not dynamic
+_ZERO, _ESTIMATED, _GIVEN = range(3)  # enum Prices of ssp_start.cuh
 _FEW = 256  # with `switch`, shortest paths go on when an iteration matches fewer than one row of so many
 
 #: The stages of "munkres" (kernels/munkres.cu), by their bits.
@@ -85,6 +86,8 @@ def _column_bytes(cols: int, dtype: str) -> int:
     return packs * _CLUSTER_THREADS * pack * (2 * 8 + 2 * item + 3 * 4)
 
 
+_SSP = (3 * 8 + 2 * 4, 16, lambda rows, cols, dtype: _CLUSTER * _column_bytes(cols, dtype))  # struct Ssp; its columns
+
 #: On a GPU, beside "core".
 PAPERS: Mapping[str, PaperMethod] = {
     "munkres": PaperMethod(
@@ -105,10 +108,9 @@ PAPERS: Mapping[str, PaperMethod] = {
     "ssp": PaperMethod(
         "shortest augmenting paths with epsilon-pricing on full rows (Algorithm 1015)",
         SSP,
-        3 * 8 + 2 * 4,
-        16,
-        lambda rows, cols, dtype: _CLUSTER * _column_bytes(cols, dtype),
+        *_SSP,
     ),
+    "auction": PaperMethod("forward auction with epsilon scaling, exact by shortest paths at the end", AUCTION, *_SSP),
 }
 
 
@@ -147,6 +149,7 @@ class PaperSolve(CoreSolve):
         self.method, self._like = method, like
         self._munkres = tuning if isinstance(tuning, Munkres) else Munkres()
         self._ssp = tuning if isinstance(tuning, Ssp) else Ssp()
+        self._auction = tuning if isinstance(tuning, Auction) else Auction()
         sizes = {"all": (_workspace_bytes(method, matrix.rows, matrix.cols), "uint8")}
         self._more = Workspace(context, sizes, like)
         size = PAPERS[method].extra_bytes(matrix.rows, matrix.real_cols, matrix.dtype)
@@ -155,6 +158,8 @@ class PaperSolve(CoreSolve):
             size = _slacks_bytes(matrix.rows, matrix.real_cols, self._slack_bytes)
         self._extra = self._make_extra(size)
         self._program_kernels = self._load(PAPERS[method].program, **({"WIDE": "0"} if method == "munkres" else {}))
+        if method == "auction":
+            self._program_kernels |= self._load(SSP)
         self._switched = False
 
     def _make_extra(self, size: int) -> Workspace:
@@ -178,7 +183,7 @@ class PaperSolve(CoreSolve):
             self._solve("solve_hungarian_bfs", self._extra["extra"])
         elif self.method == "hungarian-tree":
             self._solve("solve_hungarian_tree", 0)
-        elif self.method == "ssp":
+        elif self.method in ("ssp", "auction"):
             self._run_ssp()
         else:
             self._run_munkres()
@@ -191,13 +196,16 @@ class PaperSolve(CoreSolve):
 
     def statistics(self, report: Report) -> dict[str, float]:
         """What the method counted."""
-        if self.method == "ssp":
-            return {
-                "phases": float(report.phases),
-                "searches": float(report.searches),
-                "rows_scanned_start": float(report.steps),
-                "rows_scanned": float(report.scans),
-            }
+        if self.method in ("ssp", "auction"):
+            scans = {"searches": report.searches, "rows_scanned_start": report.steps, "rows_scanned": report.scans}
+            last = int(self.method == "auction" and report.searches > 0)  # of shortest paths
+            phases = {"phases": last, "auction_phases": report.phases - last, "rounds": report.rounds}
+            bids = (
+                {**phases, "bids": report.offers, "auction_left": report.left}
+                if self.method == "auction"
+                else {"phases": report.phases}
+            )
+            return {name: float(count) for name, count in (bids | scans).items()}
         counts = {
             "iterations": report.phases,
             "dual_updates": report.rounds,
@@ -224,12 +232,17 @@ class PaperSolve(CoreSolve):
         return (*self._arguments, self._more["all"], self._watch.pointer(sample=False))
 
     def _run_ssp(self) -> None:
+        """Prices from what the rows are, or from bids; then shortest paths."""
         survey, search = self._program_kernels["survey_ssp"], self._program_kernels["solve_ssp"]
         survey.launch_cooperative(self.context, 1, _THREADS, *self._own_arguments)
-        info, pricing = self.context.info, int(self._ssp.pricing)
+        info, prices = self.context.info, _ESTIMATED if self._ssp.pricing else _ZERO
+        if self.method == "auction":
+            listed, prices = int(self._auction.variant == "optimised"), _GIVEN
+            bid = self._program_kernels["bid_auction"]
+            bid.launch_cooperative(self.context, 1, _THREADS, *self._own_arguments, listed)
         shared = _NEAR_BYTES + _column_bytes(self.matrix.real_cols, self.matrix.dtype)
         fits = info.clusters and shared + _STATIC_BYTES <= info.shared_bytes
-        arguments = (*self._own_arguments, pricing, 0 if fits else self._extra["extra"])
+        arguments = (*self._own_arguments, prices, 0 if fits else self._extra["extra"])
         shared = shared if fits else _NEAR_BYTES
         if info.clusters:
             search.launch_clusters(self.context, 1, _CLUSTER, _CLUSTER_THREADS, *arguments, shared=shared)

@@ -204,6 +204,9 @@ MUNKRES = Program(
 
 SSP = Program("ssp", "ssp.cu", ("survey_ssp", "solve_ssp"), _PAPER_COSTS, {"THREADS": 512}, thinly_sampled=True)
 
+# Between the two of SSP.
+AUCTION = Program("auction", "auction.cu", ("bid_auction",), _PAPER_COSTS, {"THREADS": 512}, thinly_sampled=True)
+
 PROGRAMS = (
     CORE,
     HOST_CORE,
@@ -221,6 +224,7 @@ PROGRAMS = (
     HUNGARIAN_TREE,
     MUNKRES,
     SSP,
+    AUCTION,
 )
 
 

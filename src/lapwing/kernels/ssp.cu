@@ -28,14 +28,14 @@ class Search : Start {
   public:
     __device__ Search() : cols_(matrix_.real_cols()), has_sink_(has_sink(matrix_)) {}
 
-    __device__ void solve(bool pricing) {
+    __device__ void solve(Prices prices) {
         const Report& report = *s_.core.report;
         Status status = Status::stopped;
         if (__ldcg(&report.invalid_row) < matrix_.rows) {
             status = Status::invalid;
         } else if (__ldcg(&report.empty_row) < matrix_.rows) {
             status = Status::infeasible;
-        } else if (start(pricing)) {
+        } else if (start(prices)) {
             scans_of_start_ = scans_;
             status = run_phases();
         }
@@ -329,10 +329,11 @@ class Search : Start {
         if (threadIdx.x != 0) return;
         Report& report = *s_.core.report;
         report.status = static_cast<int64>(status);
-        report.phases = phase_;
+        const int64 before = report.full_rows + matrix_.rows;  // rows read
+        report.phases += phase_;
         report.searches = searches_;
-        report.steps = static_cast<int64>(scans_of_start_) + matrix_.rows;
-        report.scans = static_cast<int64>(scans_) + matrix_.rows;
+        report.steps = static_cast<int64>(scans_of_start_) + before;
+        report.scans = static_cast<int64>(scans_) + before;
         report.start_bound = -infinity<double>();
         report.bound = sum;
     }
@@ -365,12 +366,12 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) survey_ssp(LAPWING_SSP)
     LAPWING_SET_SSP;
     ssp::survey();
 }
-// One cluster of ssp::kBlocks; or, where there are none, a cooperative launch of which so many blocks stay. pricing: 0 for plain
-// shortest augmenting paths. far_columns: see set_columns.
+// One cluster of ssp::kBlocks; or, where there are none, a cooperative launch of which so many blocks stay. from: enum Prices.
+// far_columns: see set_columns.
 extern "C" __global__ void __launch_bounds__(ssp::kSearchThreads, 1)
-    solve_ssp(LAPWING_SSP, int64 pricing, unsigned char* far_columns) {
+    solve_ssp(LAPWING_SSP, int64 from, unsigned char* far_columns) {
     if (blockIdx.x >= ssp::blocks()) return;
     LAPWING_SET_SSP;
     ssp::set_columns(far_columns);
-    ssp::Search().solve(pricing != 0);
+    ssp::Search().solve(static_cast<ssp::Prices>(from));
 }

@@ -13,7 +13,6 @@ namespace ssp {
 __device__ inline void survey_rows() {
     Ssp& s = self();
     const Matrix& matrix = s.core.matrix;
-    Dual largest = 0;
     each_warp(matrix.rows, [&](uint64 row) {
         const int32 i = static_cast<int32>(row);
         Dual least = has_exit(matrix, i) && lane_index() == 0 ? matrix.prices[i] : infinity<Dual>();
@@ -24,8 +23,6 @@ __device__ inline void survey_rows() {
                 invalid |= !matrix.valid(cost);
                 least = cost < least ? cost : least;
                 if (!is_far(cost) && cost > greatest) greatest = cost;
-                const Dual size = cost < Dual(0) ? -cost : cost;
-                if (!is_far(cost) && size > largest) largest = size;
             });
         }
         least = from_order<Dual>(warp_min(ordered(least)));
@@ -35,22 +32,28 @@ __device__ inline void survey_rows() {
         if (invalid) atomicMin(&s.core.report->invalid_row, static_cast<int64>(i));
         if (!invalid && is_far(least)) atomicMin(&s.core.report->empty_row, static_cast<int64>(i));
         __stcg(s.row_least + i, is_far(least) ? Dual(0) : least);
+        min_in_global(&s.board->least, ordered(least));
+        max_in_global(&s.board->greatest, ordered(greatest));
         if (i >= matrix.real_cols()) return;
         const Dual own = matrix.minimised(matrix.costs.row(i)[i]);
         __stcg(s.diagonal + i, own < greatest ? own : greatest);
     });
-    const uint64 key = warp_reduce(ordered(largest), [](uint64 a, uint64 b) { return a < b ? b : a; });
-    if (lane_index() == 0) max_in_global(&s.board->magnitude, key);
 }
 
 __device__ inline void survey() {
     Ssp& s = self();
-    if (is_first_thread()) s.board->magnitude = 0;
+    if (is_first_thread()) {
+        s.board->least = kFar;
+        s.board->greatest = 0;
+    }
     each_thread(s.core.matrix.rows, [&](uint32 i) { __stcg(s.core.row_to_col + i, kNone); });
     each_thread(s.core.matrix.cols, [&](uint32 j) { __stcg(s.core.col_to_row + j, kNone); });
     grid_barrier(s.core.barrier, gridDim.x);
     survey_rows();
 }
+
+// Those that searches begin with: none, the estimate that phases with epsilon need, or those in State::v.
+enum class Prices : int64 { zero, estimated, given };
 
 // The two smallest of some numbers, and the column of the first.
 struct TwoLeast {
@@ -69,17 +72,17 @@ struct TwoLeast {
 
 class Start : protected Cluster {
   protected:
-    __device__ Start() : s_(self()), magnitude_(from_order<Dual>(__ldcg(&s_.board->magnitude))) {}
+    __device__ Start() : s_(self()), magnitude_(magnitude()) {}
 
     // The prices are in Columns::v, and no column is taken; false if the host wants an end.
-    __device__ bool start(bool pricing) {
-        each_own_col(matrix_.real_cols(), [&](int32, uint32 at) {
-            own_.v[at] = Dual(0);
+    __device__ bool start(Prices prices) {
+        each_own_col(matrix_.real_cols(), [&](int32 j, uint32 at) {
+            own_.v[at] = prices == Prices::given ? __ldcg(s_.core.v + j) : Dual(0);
             own_.closed[at] = 0;
         });
         constexpr double scaling_limit = 1ll << 57;
         const bool small = kFloats || static_cast<double>(magnitude_) * matrix_.rows <= scaling_limit;
-        if (!pricing || matrix_.prices != nullptr || !small) return true;
+        if (prices != Prices::estimated || matrix_.prices != nullptr || !small) return true;
         if (kFloats && magnitude_ > Dual(0)) {
             constexpr int unit_bits = 46;
             int exponent = 0;
@@ -129,6 +132,12 @@ class Start : protected Cluster {
         total += static_cast<double>(chosen.col < 0 ? magnitude_ : chosen.number);
         if (chosen.col >= 0 && has(chosen.col)) own_.closed[place_of(chosen.col)] = by;
         return chosen.col;
+    }
+    // The largest |cost|.
+    __device__ static Dual magnitude() {
+        const ssp::Board& board = *self().board;
+        const Dual least = from_order<Dual>(__ldcg(&board.least)), greatest = from_order<Dual>(__ldcg(&board.greatest));
+        return greatest < -least ? -least : greatest;
     }
     __device__ void no_greater(double upper) { upper_ = upper < upper_ ? upper : upper_; }
 

@@ -47,8 +47,8 @@ struct Near {
 
 // Words that all blocks share.
 struct Board {
-    uint64 magnitude;  // ordered; the largest |cost|. survey.
-    Dual level;        // of a phase (ssp.cu)
+    uint64 least, greatest;  // ordered; of the costs. survey.
+    Dual level;              // of a phase (ssp.cu)
     uint32 below;
     Message mail[2][kMostWarps];  // where there are no clusters
 };

@@ -18,7 +18,7 @@ def show(record: dict[str, Any]) -> str:
     widths = [max(len(line[k]) for line in lines) for k in range(len(columns) + 1)]
     text = [
         f"{record['title']}  ({record['paper']})",
-        f"{UNITS[record['measure']]}; published figure / ours; {_threads(record['threads'])} of {record['machine']}",
+        f"{UNITS[record['measure']]}; published figure / ours; {_where(record)} of {record['machine']}",
         f"published: {record['source']}",
     ]
     text += [f"note: {record['note']}"] if record["note"] else []
@@ -26,8 +26,10 @@ def show(record: dict[str, Any]) -> str:
     return "\n".join(text)
 
 
-def _threads(count: int) -> str:
-    return "1 thread" if count == 1 else f"{count} threads"
+def _where(record: dict[str, Any]) -> str:
+    if record["device"] != "cpu":
+        return str(record["device"])
+    return "1 thread" if record["threads"] == 1 else f"{record['threads']} threads"
 
 
 def _words(cell: dict[str, Any]) -> str:
