@@ -106,7 +106,7 @@ HOST_CORE = Program(
 CORE_START = Program(
     "core_start",
     "core_start.cu",
-    ("gather", "row_bounds", "column_bounds", "sorting_keys", "price_rises"),
+    ("gather", "row_bounds", "column_bounds", "column_minima", "sorting_keys", "price_rises"),
     _EVERY_COST,
     {"THREADS": 256},
 )

@@ -72,11 +72,13 @@ __device__ inline void note_listed(const State& state, int64 i, bool invalid) {
 #ifdef STORED
 #include "core_host_rows.cuh"
 #elif !defined(COMPUTED)
-extern "C" __global__ void __launch_bounds__(256) list_rows(LAPWING_PROBLEM) {
+extern "C" __global__ void __launch_bounds__(256, 4) list_rows(LAPWING_PROBLEM) {
     State& state = set_state(LAPWING_MATRIX, u, v, workspace);
     for (int64 i = blockIdx.x; i < rows; i += gridDim.x) {
         const bool invalid = list_row<true>(static_cast<int32>(i));
-        if (threadIdx.x == 0) note_listed(state, i, invalid);
+        if (threadIdx.x != 0) continue;
+        if (invalid) atomicMin(&state.report->invalid_row, i);
+        if (shared().scratch.list.below == 0) atomicMin(&state.report->empty_row, i);
     }
 }
 #else

@@ -11,7 +11,7 @@
 // minimum waits until it is listed again), rounds stop while some rows are free, and zero is an epsilon: the searches do
 // the rest. Cost of a round: lists and v of the free rows, one atomic each, two barriers.
 #pragma once
-#include "core_lists.cuh"
+#include "core_filter.cuh"
 
 constexpr uint32 kRowBits = 24;
 constexpr uint64 kMostUnits = (1ull << (64 - kRowBits - 1)) - 1;

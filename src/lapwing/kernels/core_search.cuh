@@ -21,7 +21,7 @@
 //
 // Cost: a step takes the lists and v of the frontier, two atomics for each distance that falls, 2 barriers.
 #pragma once
-#include "core_lists.cuh"
+#include "core_filter.cuh"
 #include "core_tiles.cuh"
 
 __device__ inline Dual reduced(Dual cost, Dual v, Dual u) {
@@ -326,7 +326,7 @@ __device__ inline void note_scant(const Team& team, int32 i, bool scant) {
 __device__ inline void relist_doubtful(const Team& team, const SearchRun& run, uint32 count) {
     for (uint32 at = team.block(); at < count; at += team.blocks) {
         const int32 i = settled(team.state.refresh_rows + at);
-        list_row<false>(i);
+        relist_row(i);
         note_scant(team, i, !list_suffices(team.state, run, i));
     }
 }
@@ -338,7 +338,7 @@ template <bool wide>
 __device__ inline void resolve_doubt(const Team& team, const SearchRun& run, int32 i) {
     State& state = team.state;
 #if !defined(COMPUTED) && !defined(STORED)
-    list_row<false>(i);
+    relist_row(i);
 #endif
     const int32 own = settled(state.row_to_col + i);
     const Dual u = settled(state.u + i), distance = settled(state.row_distance + i);

@@ -142,7 +142,7 @@ LAPWING_NOINLINE __device__ void carry_out() {
 #else
             for (uint32 at = team.block(); at < order.count; at += team.blocks) {
                 const int32 i = settled(state.refresh_rows + at);
-                const bool scant = list_row<false>(i);
+                const bool scant = relist_row(i);
 #ifdef STORED
                 note_scant(team, i, scant);
 #endif
