@@ -235,6 +235,12 @@ __device__ bool filter_row(int32 i) {
 
 #endif
 
+// Rows that are not aligned, apart, so that they cost the others no registers.
+template <bool frozen>
+LAPWING_NOINLINE __device__ bool filter_unaligned_row(int32 i) {
+    return filter_row<frozen, false>(i);
+}
+
 // Lists row i under the present prices; all threads of the block call it, and the list is valid for them after its return.
 // True if a cost of the row is not valid; of a row of the host, if the list is scant.
 template <bool frozen>
@@ -250,7 +256,7 @@ __device__ inline bool list_row(int32 i) {
     const Matrix& matrix = state.matrix;
     const bool packed = matrix.costs.aligned() && matrix.real_cols() % static_cast<int32>(Pack<Cost>::size) == 0;
     bool invalid = false;
-    if (!(packed ? filter_row<frozen, true>(i) : filter_row<frozen, false>(i))) invalid = collect<frozen>(i);
+    if (!(packed ? filter_row<frozen, true>(i) : filter_unaligned_row<frozen>(i))) invalid = collect<frozen>(i);
     write_list(state, i, scratch, scratch.below);
     return __syncthreads_or(invalid);
 #endif
