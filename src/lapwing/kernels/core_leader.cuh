@@ -279,11 +279,11 @@ class Leader {
                 bound_ = ask_bound(Task::bound);
                 tell(kSearch, search_.search, state_.matrix.rows - search_.free_count, bound_);
             }
-            explore();
+            const bool closed = explore();
             if (lookout_.stopped) return Status::stopped;
             if (search_.cap == kFar && square()) search_.cap = ask(Task::farthest, search_.free_count);
             if (search_.cap == kFar) return Status::infeasible;
-            const bool several = !square() && search_.wanted > 1, matched = several ? match_by_rest() : match();
+            const bool several = !square() && search_.wanted > 1, matched = several ? match_by_rest() : match(closed);
             // Sums of rounded numbers backwards and forwards may differ so that nothing leads on within the cap.
             singly_ = several && !matched;
             if (!matched && !several) return Status::contradiction;
@@ -301,17 +301,15 @@ class Leader {
     // reach is far enough to be the cap.
     __device__ bool advances() {
         for (;;) {
-            const uint64 nearest = ask_columns(Task::nearest_waiting, kFar);
             if (search_.cap == kFar && search_.wanted > 1 && !square()) {
+                const uint64 nearest = ask_columns(Task::nearest_waiting, kFar);
                 search_.cap = reached_cap(nearest == kFar ? kFar : search_.reach, nearest == kFar ? 1 : search_.wanted);
                 if (search_.cap != kFar) return false;
             }
-            if (nearest == kFar || nearest > search_.cap) return false;
-            search_.reached = search_.reach;
-            search_.reach = as_key(from_key<Dual>(nearest) + search_.stride);
             if (lane_index() < 2) counts_.step[lane_index()] = {};
-            __syncwarp();
-            perform(Task::advance, state_.matrix.cols, Tuning::wide_cols);
+            const uint64 nearest = ask_columns(Task::advance, kFar);
+            if (nearest == kFar || nearest > search_.cap) return false;
+            search_ = order_.search;
             search_.count = counts_.step[search_.present % 2].next;
             __syncwarp();
             if (search_.count <= Tuning::few_ahead && search_.stride < infinity<Dual>() / 4) search_.stride *= 2;
@@ -338,8 +336,8 @@ class Leader {
         const Dual stride = from_key<Dual>(search_.cap) / static_cast<Dual>(strides_);
         if (stride > Dual(0)) search_.stride = stride;
     }
-    // Distances up to a cap, and the cap.
-    __device__ void explore() {
+    // Distances up to a cap, and the cap. True if the search is closed, too: paths are augmented along.
+    __device__ bool explore() {
         if (lane_index() == 0) counts_.nearest = kFar;
         __syncwarp();
         choose_stride();
@@ -355,14 +353,15 @@ class Leader {
         search_.reach = as_key(search_.stride);
         for (;;) {
             while ((search_.count > 0 || advances()) && !lookout_.stopped) run(Task::steps, search_.count);
-            if (lookout_.stopped) return;
+            if (lookout_.stopped) return false;
             if (square() && search_.free_count > kWarp) {  // which steps know but nearly
                 const uint64 cap = ask(Task::cap, search_.free_count);
                 search_.cap = cap < search_.cap ? cap : search_.cap;
             }
-            perform(Task::doubt, state_.matrix.cols);
+            const bool closes = search_.cap != kFar && counts_.full == 0 && (square() || search_.wanted == 1);
+            perform(closes ? Task::close : Task::doubt, state_.matrix.cols);
             const uint32 doubtful = take(counts_.refresh);
-            if (doubtful == 0) return;
+            if (doubtful == 0) return closes;
             refreshes_ += doubtful;
             resolve(doubtful);
         }
@@ -384,21 +383,25 @@ class Leader {
     }
 
     // Augments along disjoint paths within the cap, and moves the duals. False if there is a contradiction.
-    __device__ bool match() {
+    __device__ bool match(bool closed) {
+        const uint32 before = search_.free_count;
+        if (!closed && !lead_and_augment()) return true;
+        const uint32 met = take(counts_.met);
+        return met > 0 && counts_.unsound == 0 && take_free() < before;
+    }
+    // False if the host wants us to stop.
+    __device__ bool lead_and_augment() {
         perform(Task::lead, state_.matrix.cols);
         const uint32 full = take(counts_.full);
 #ifdef STORED
         with_rows_of_host(Task::lead_full, state_.full_rows, full);
-        if (lookout_.stopped) return true;
+        if (lookout_.stopped) return false;
 #else
         perform(Task::lead_full, full, 2);
 #endif
         full_rows_ += full;
-        const uint32 met = take(counts_.met), before = search_.free_count;
-        perform(Task::claim, met, state_.matrix.cols >= Tuning::wide_count ? 1 : ~0u);
-        if (met == 0 || counts_.unsound != 0) return false;
-        perform(Task::augment, met, state_.matrix.cols >= Tuning::wide_count ? 1 : ~0u);
-        return take_free() < before;
+        perform(Task::augment, state_.matrix.cols);
+        return true;
     }
     // The same where columns outnumber rows. False if nothing was matched.
     __device__ bool match_by_rest() {

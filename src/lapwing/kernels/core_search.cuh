@@ -272,9 +272,18 @@ __device__ inline void count_reached(const Team& team, Scratch& scratch, const S
     atomicMax(&counts.answer, farthest);
     atomicAdd(&counts.met, static_cast<uint32>(count));
 }
-// Rows between the reach that was and the present one, which are the next frontier.
-__device__ inline void advance(const Team& team, const SearchRun& run) {
+// The reach goes on past the nearest row that waits, if one does within the cap: rows between the reach that was and the new one
+// are the next frontier. The answer is kFar before.
+__device__ inline void advance(const Team& team, Scratch& scratch) {
     const State& state = team.state;
+    SearchRun run = shared().desk.order.search;
+    find_nearest_waiting(team, scratch, run);
+    team.sync();
+    const uint64 nearest = present_count(team, &Counts::answer);
+    if (nearest == kFar || nearest > run.cap) return;
+    run.reached = run.reach;
+    run.reach = as_key(from_key<Dual>(nearest) + run.stride);
+    if (blockIdx.x == 0 && threadIdx.x == 0) shared().desk.order.search = run;
     uint32* count = &(team.wide ? *team.state.counts : team.own).step[run.present % 2].next;
     team.each_converged(state.matrix.cols, [&](uint32 index) {
         const int32 j = static_cast<int32>(index);
