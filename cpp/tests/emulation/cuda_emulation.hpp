@@ -353,6 +353,9 @@ inline float __ll2float_ru(long long x) {
     const auto f = static_cast<float>(x);
     return f < 0x1p63f && static_cast<long long>(f) < x ? std::nextafterf(f, HUGE_VALF) : f;
 }
+inline float __int2float_rd(int x) { return __ll2float_rd(x); }
+inline float __uint2float_rd(unsigned x) { return __ll2float_rd(x); }
+inline float __uint2float_ru(unsigned x) { return __ll2float_ru(x); }
 inline long long __float2ll_rd(float x) {
     return x >= 0x1p63f ? LLONG_MAX : x < -0x1p63f ? LLONG_MIN : static_cast<long long>(std::floor(x));
 }

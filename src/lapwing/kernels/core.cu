@@ -72,6 +72,12 @@ __device__ inline void note_listed(const State& state, int64 i, bool invalid) {
 #ifdef STORED
 #include "core_host_rows.cuh"
 #elif !defined(COMPUTED)
+// Before every listing, when prices are set.
+extern "C" __global__ void __launch_bounds__(256) lower_prices(LAPWING_PROBLEM) {
+    const State& state = set_state(LAPWING_MATRIX, u, v, workspace);
+    for (int64 j = static_cast<int64>(blockIdx.x) * blockDim.x + threadIdx.x; j < cols; j += gridDim.x * blockDim.x)
+        state.lowered[j] = lowered(v[j]);
+}
 extern "C" __global__ void __launch_bounds__(256, 4) list_rows(LAPWING_PROBLEM) {
     State& state = set_state(LAPWING_MATRIX, u, v, workspace);
     for (int64 i = blockIdx.x; i < rows; i += gridDim.x) {

@@ -1,13 +1,13 @@
 // Which columns of a row can be in its list, by one read of the row: a filter in float.
 //
-// Every thread keeps lower bounds of cost - v of its columns in registers, floats rounded down: few instructions each, and
-// of integers and doubles sharp to a part in 2^24. Each warp offers the least bounds of a few threads, so that kWanted
-// columns are known at or below the greatest of the kWanted least offers; who holds a bound as low as that notes its column: some 45 of
-// a piece of kHeld columns a thread. What is noted is looked at exactly. Enough values within the limit prove that nothing is missing;
-// otherwise, as when nearly all values are one to a float, the row is listed without a filter (core_lists.cuh). Where too many
-// columns tie at the limit, columns below it are noted alone, and the ties are taken in order.
+// Every thread keeps lower bounds of cost - v of its columns in registers: floats, of two or three instructions each, against prices
+// that were rounded once. (Conversions from and to 64 bits are the slowest instructions here.) Each warp offers the least bounds of
+// a few threads, so that kWanted columns are known at or below the greatest of the kWanted least offers; who holds a bound as low as
+// that notes its column: some 45 of a piece of kHeld columns a thread. What is noted is looked at exactly. Enough values within the
+// limit prove that nothing is missing; otherwise, as when more values than are noted are one to a float, the whole row is looked
+// at exactly (core_lists.cuh).
 //
-// Cost: one read of the row and of v, 5 barriers. The noted set is the same on every run.
+// Cost: one read of the row and of the prices, 5 barriers. What is noted is the same on every run.
 #pragma once
 #include "core_lists.cuh"
 
@@ -20,24 +20,48 @@ constexpr int32 kListers = frozen ? 256 : kTeamThreads;
 template <bool frozen>
 constexpr int32 kHeld = frozen ? 32 : 16;
 
+// Costs of 8 bytes are subtracted from prices as they are.
+constexpr bool kNarrowCosts = sizeof(Cost) < 8;
+
 constexpr float kMostFloat = 3.4028234663852886e38f;
 
-// Costs as they are given become lower bounds of cost - v, as minimised: floats, of floats by two instructions, of integers by
-// two, one of which converts.
-struct Filter {
-    float factor;      // -1 if negated, else 1
-    int32 own_factor;  // the other way round
+// What a filter takes from costs.
+template <bool narrow>
+struct FilterPriceOf {
+    using type = float;
+};
+template <>
+struct FilterPriceOf<false> {
+    using type = Dual;
+};
+using FilterPrice = FilterPriceOf<kNarrowCosts>::type;
 
-    __device__ explicit Filter(bool negated) : factor(negated ? -1.0f : 1.0f), own_factor(negated ? 1 : -1) {}
-    __device__ float below(float c, double v) const { return __fmaf_rd(c, factor, -__double2float_ru(v)); }
-    __device__ float below(float16 c, double v) const { return below(static_cast<float>(widened(c)), v); }
-    __device__ float below(bfloat16 c, double v) const { return below(static_cast<float>(widened(c)), v); }
-    __device__ float below(double c, double v) const { return __double2float_rd((own_factor > 0 ? -c : c) - v); }
-    __device__ float below(int64 c, int64 v) const { return __ll2float_rd((own_factor > 0 ? -c : c) - v); }
-    template <class Integer>
-    __device__ float below(Integer c, int64 v) const {
-        return -__ll2float_ru(v + static_cast<int64>(own_factor) * static_cast<int64>(c));
+// -v, rounded down to a float.
+__device__ inline float lowered(double v) { return __double2float_rd(-v); }
+__device__ inline float lowered(int64 v) { return __ll2float_rd(-v); }
+
+// Costs as they are given become lower bounds of cost - v, as minimised; of narrow ones `v` is -v, lowered.
+struct Filter {
+    float factor;     // -1 if negated, else 1
+    int32 as_factor;
+
+    __device__ explicit Filter(bool negated) : factor(negated ? -1.0f : 1.0f), as_factor(negated ? -1 : 1) {}
+    __device__ float below(float c, float v) const { return __fmaf_rd(c, factor, v); }
+    __device__ float below(float16 c, float v) const { return below(static_cast<float>(widened(c)), v); }
+    __device__ float below(bfloat16 c, float v) const { return below(static_cast<float>(widened(c)), v); }
+    __device__ float below(uint32 c, float v) const {
+        return __fmaf_rd(as_factor < 0 ? -__uint2float_ru(c) : __uint2float_rd(c), 1.0f, v);
     }
+    __device__ float below(int32 c, float v) const {
+        const uint32 turned = static_cast<uint32>(c) * static_cast<uint32>(as_factor);  // -2^31 remains, which is less than 2^31
+        return __fmaf_rd(__int2float_rd(static_cast<int32>(turned)), 1.0f, v);
+    }
+    template <class Small>
+    __device__ float below(Small c, float v) const {
+        return below(static_cast<float>(c), v);
+    }
+    __device__ float below(double c, double v) const { return __double2float_rd((as_factor < 0 ? -c : c) - v); }
+    __device__ float below(int64 c, int64 v) const { return __ll2float_rd((as_factor < 0 ? -c : c) - v); }
 };
 
 // Floats as keys whose unsigned order is theirs.
@@ -51,9 +75,8 @@ __device__ inline float key_float(uint32 key) {
 }
 constexpr uint32 kUnbounded = 0xff800000u;  // the key of infinity
 
-// The floats next to a finite x.
+// The next float above a finite x.
 __device__ inline float next_above(float x) { return x == 0 ? __int_as_float(1) : key_float(float_key(x) + 1); }
-__device__ inline float next_below(float x) { return x == 0 ? -__int_as_float(1) : key_float(float_key(x) - 1); }
 
 // A piece of a row, from column `begin` on: of each thread kHeld columns, `packed` in packs of 16 bytes side by side, else one by one.
 template <bool frozen, bool packed>
@@ -78,44 +101,64 @@ struct Piece {
     }
 };
 
-// Lower bounds of this thread's columns, and the least of them; NaN if a cost is not a number. Beyond the end of the row the last
-// columns are loaded again, so that nothing is to be asked.
+// What is taken from costs, of one pack: prices, or -v lowered.
+template <bool frozen, bool packed, int32 size>
+__device__ inline void load_filter_prices(const State& state, int32 j, FilterPrice (&to)[size]) {
+    if constexpr (!packed) {
+        if constexpr (kNarrowCosts)
+            to[0] = state.lowered[j];
+        else
+            to[0] = frozen ? state.v[j] : __ldcg(state.v + j);
+    } else if constexpr (kNarrowCosts) {
+#pragma unroll
+        for (int32 k = 0; k < size; k += 4) {
+            const Pack<float> four = *reinterpret_cast<const Pack<float>*>(state.lowered + j + k);
+#pragma unroll
+            for (int32 q = 0; q < 4; ++q) to[k + q] = four.values[q];
+        }
+    } else {
+        load_prices<frozen>(state.v + j, to);
+    }
+}
+
+// Lower bounds of this thread's columns, and the least of them; NaN if a cost is not a number. At the end of a row the last columns
+// are loaded more than once, so that nothing is to be asked.
 template <bool frozen, bool packed>
-__device__ inline float load_bounds(const Matrix& matrix, const Cost* row, const Dual* prices,
-                                    Piece<frozen, packed> piece, float (&low)[kHeld<frozen>], bool& doubtful) {
+__device__ inline float load_bounds(const State& state, const Cost* row, Piece<frozen, packed> piece,
+                                    float (&low)[kHeld<frozen>], bool& doubtful) {
     using P = Piece<frozen, packed>;
     constexpr int32 size = P::size, most = packed ? 4 : 8, together = P::packs < most ? P::packs : most;
-    const Filter filter(matrix.maximize);
+    const Filter filter(state.matrix.maximize);
     const int32 last = piece.cols - size;
     float least = key_float(kUnbounded);
 #pragma unroll
     for (int32 first = 0; first < P::packs; first += together) {
+        if (piece.begin + first * kListers<frozen> * size > last) {  // nobody has any more
+#pragma unroll
+            for (int32 k = 0; k < together * size; ++k) low[first * size + k] = key_float(kUnbounded);
+            continue;
+        }
         Cost cost[together][size];
-        Dual v[together][size];
-        int32 at[together];
+        FilterPrice price[together][size];
 #pragma unroll
         for (int32 a = 0; a < together; ++a) {
-            const int32 j = piece.col(first + a);
-            at[a] = j < last ? j : last;
+            const int32 j = piece.col(first + a), at = j < last ? j : last;
             if constexpr (packed) {
-                const Pack<Cost> pack = load_pack(row + at[a]);
+                const Pack<Cost> pack = load_pack(row + at);
 #pragma unroll
                 for (int32 k = 0; k < size; ++k) cost[a][k] = pack.values[k];
-                if (!frozen) load_prices<frozen>(prices + at[a], v[a]);  // from afar, so early
             } else {
-                cost[a][0] = row[at[a]];
-                if (!frozen) v[a][0] = __ldcg(prices + at[a]);
+                cost[a][0] = row[at];
             }
+            load_filter_prices<frozen, packed>(state, at, price[a]);
         }
 #pragma unroll
         for (int32 a = 0; a < together; ++a) {
-            if constexpr (packed && frozen) load_prices<frozen>(prices + at[a], v[a]);
-            if constexpr (!packed && frozen) v[a][0] = prices[at[a]];
 #pragma unroll
             for (int32 k = 0; k < size; ++k) {
-                if constexpr (sizeof(Cost) == 8) doubtful |= !matrix.valid(matrix.minimised(cost[a][k]));
+                if constexpr (!kNarrowCosts) doubtful |= !state.matrix.valid(state.matrix.minimised(cost[a][k]));
                 float& bound = low[(first + a) * size + k];
-                bound = filter.below(cost[a][k], v[a][k]);
+                bound = filter.below(cost[a][k], price[a][k]);
                 least = min_or_nan(least, bound);
             }
         }
@@ -167,6 +210,20 @@ __device__ inline void note(ListScratch& scratch, Piece<frozen, packed> piece, c
 __device__ inline double as_dual(float limit, double) { return limit; }
 __device__ inline int64 as_dual(float limit, int64) { return __float2ll_rd(limit); }
 
+// What is noted, as a part of its row that can be collected.
+struct Noted {
+    uint32 count;
+    template <class F>
+    __device__ void operator()(const State& state, int32 i, F f) const {
+        for (uint32 k = threadIdx.x; k < count; k += blockDim.x) {
+            const int32 j = shared().scratch.list.noted[k];
+            const Dual cost = state.matrix.at(i, j);
+            f(j, cost, cost - __ldcg(state.v + j));
+        }
+    }
+};
+LAPWING_NOINLINE __device__ void collect_noted(int32 i, uint32 count) { collect_from(i, count, Noted{count}); }
+
 // Collects what can be in row i's list, for write_list. False if the filter cannot tell, or a cost may not be valid. All threads
 // of a block call it, and get the same.
 template <bool frozen, bool packed>
@@ -175,71 +232,54 @@ __device__ bool filter_row(int32 i) {
     ListScratch& scratch = shared().scratch.list;
     const Matrix& matrix = state.matrix;
     const Cost* const row = matrix.costs.row(i);
-    const Dual* const prices = state.v;
     const int32 real = matrix.real_cols();
-    const uint32 exits = matrix.prices != nullptr && matrix.exit_cost(i) < infinity<Dual>();
     if (threadIdx.x == 0) {
         scratch.low_bound = kUnbounded;
         scratch.below = 0;
         scratch.noted[0] = real + i;
-        scratch.noted_count = exits;
+        scratch.noted_count = matrix.prices != nullptr && matrix.exit_cost(i) < infinity<Dual>();
     }
-    bool strictly = false;  // columns below the limit alone are noted
-    uint32 noted = exits;
     float limit = kMostFloat;
     for (int32 begin = 0; begin < real; begin += kHeld<frozen> * kListers<frozen>) {
         const Piece<frozen, packed> piece = {begin, real};
         float low[kHeld<frozen>];
         bool doubtful = false;
-        float least = load_bounds(matrix, row, prices, piece, low, doubtful);
+        float least = load_bounds(state, row, piece, low, doubtful);
         doubtful |= !(least > -key_float(kUnbounded));
         if (piece.col(0) >= real) least = key_float(kUnbounded);
         lower_bound(scratch, least, piece.sharing());
         const uint32 bound = scratch.low_bound;
-        const float x = key_float(bound);
-        limit = bound >= kUnbounded - 1 ? kMostFloat : strictly ? x : next_above(x);
-        if (least <= limit) note(scratch, piece, low, strictly ? next_below(limit) : limit);
-        if (__syncthreads_or(doubtful)) return false;
-        uint32 all = scratch.noted_count;
-        if (all > kNoted && limit < kMostFloat && !strictly) {
-            __syncthreads();
-            if (threadIdx.x == 0) scratch.noted_count = noted;
-            __syncthreads();
-            strictly = true;
-            limit = x;
-            if (least < limit) note(scratch, piece, low, next_below(limit));
-            __syncthreads();
-            all = scratch.noted_count;
-        }
-        noted = all;
-        if (noted > kNoted) return false;
+        limit = bound >= kUnbounded - 1 ? kMostFloat : next_above(key_float(bound));
+        if (least <= limit) note(scratch, piece, low, limit);
+        if (__syncthreads_or(doubtful) || scratch.noted_count > kNoted) return false;
     }
-    const bool bounded = limit < kMostFloat;
-    const Dual bound = bounded ? as_dual(limit, Dual()) : infinity<Dual>();
-    const int32 first = first_tie(matrix, i);
-    for (uint32 k = threadIdx.x; k < noted; k += blockDim.x) {
-        const int32 j = scratch.noted[k];
-        const Dual cost = matrix.at(i, j), x = cost - (frozen ? state.v[j] : __ldcg(state.v + j));
-        if (!(x < infinity<Dual>()) || x > bound || (strictly && x == bound)) continue;
-        const uint32 at = atomicAdd(&scratch.below, 1u);
-        if (at >= kCollected) continue;
-        scratch.value[at] = x;
-        scratch.cost[at] = static_cast<ListCost>(cost);
-        scratch.order[at] = tie_order(first, matrix.cols, j);
+    const uint32 noted = scratch.noted_count;
+    const Dual bound = limit < kMostFloat ? as_dual(limit, Dual()) : infinity<Dual>();
+    if (noted > blockDim.x) {
+        collect_noted(i, noted);
+        return scratch.next_bound <= bound;
+    }
+    if (threadIdx.x < noted) {
+        const int32 j = scratch.noted[threadIdx.x];
+        const Dual cost = matrix.at(i, j), x = cost - __ldcg(state.v + j);
+        if (x <= bound && x < infinity<Dual>()) {
+            const uint32 at = atomicAdd(&scratch.below, 1u);
+            scratch.value[at] = x;
+            scratch.cost[at] = static_cast<ListCost>(cost);
+            scratch.order[at] = tie_order(first_tie(matrix, i), matrix.cols, j);
+        }
     }
     __syncthreads();
-    if (strictly && scratch.below < kWanted) collect_ties(i, bound);
-    const uint32 count = scratch.below;
-    return count <= kCollected && (!bounded || count >= kWanted);
+    return bound == infinity<Dual>() || scratch.below >= kWanted;
 }
-
-#endif
 
 // Rows that are not aligned, apart, so that they cost the others no registers.
 template <bool frozen>
 LAPWING_NOINLINE __device__ bool filter_unaligned_row(int32 i) {
     return filter_row<frozen, false>(i);
 }
+
+#endif
 
 // Lists row i under the present prices; all threads of the block call it, and the list is valid for them after its return.
 // True if a cost of the row is not valid; of a row of the host, if the list is scant.
@@ -259,6 +299,15 @@ __device__ inline bool list_row(int32 i) {
     if (!(packed ? filter_row<frozen, true>(i) : filter_unaligned_row<frozen>(i))) invalid = collect<frozen>(i);
     write_list(state, i, scratch, scratch.below);
     return __syncthreads_or(invalid);
+#endif
+}
+// Before that, whenever prices have moved: what the filter takes from costs.
+__device__ inline void lower_all_prices(const Team& team) {
+#ifndef STORED
+    if constexpr (kNarrowCosts) {
+        team.each(team.state.matrix.cols, [&](uint32 j) { team.state.lowered[j] = lowered(__ldcg(team.state.v + j)); });
+        team.sync();
+    }
 #endif
 }
 // The same while prices move, compiled once.

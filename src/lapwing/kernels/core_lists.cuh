@@ -17,7 +17,7 @@
 #include "core_rows.cuh"
 
 constexpr uint32 kCollected = 512;  // values that fit the block's memory
-constexpr uint32 kNoted = 1024;     // columns that the filter lets pass
+constexpr uint32 kNoted = 4096;     // columns that the filter lets pass
 constexpr uint32 kMostWarps = 32;
 constexpr uint32 kTaken = 0xffffffffu;     // coarser than every number
 constexpr uint32 kWanted = kListSize + 1;  // the list, and tau
@@ -33,10 +33,12 @@ struct ListScratch {
     Dual offers[2 * kListSize];  // to the bound: at least kWanted, and less than as many again as there are warps
     uint32 below, tied;          // collected, and how many values tie with the bound
     Dual next_bound;
+#if !defined(COMPUTED) && !defined(STORED)
     // Of the filter (core_filter.cuh).
     uint32 low_offers[2 * kListSize], low_bound;
     uint32 noted_count;  // may exceed what there is room for
     int32 noted[kNoted];
+#endif
     uint32 ahead[kMostWarps];
 };
 
@@ -266,20 +268,21 @@ __device__ inline bool heed_store(const State& state, int32 i, const ListScratch
 }
 #endif
 
-// Collects the kWanted smallest of row i, and perhaps more, whatever the costs are. True if a cost that this thread has seen is not
-// valid.
-template <bool frozen>
-LAPWING_NOINLINE __device__ bool collect(int32 i) {
+// Collects the kWanted smallest of a part of row i, and perhaps more, whatever the costs are; next_bound is not less than they are.
+// part(state, i, f) calls f(col, cost as minimised, cost - v) for a thread's share; `sharing` threads have one. True if a cost that this
+// thread has seen is not valid.
+template <class Part>
+__device__ inline bool collect_from(int32 i, uint32 sharing, Part part) {
     const State& state = shared().state;
     ListScratch& scratch = shared().scratch.list;
     const int32 first = first_tie(state.matrix, i), cols = state.matrix.cols;
     Dual least = infinity<Dual>();
     bool invalid = false;
-    for_share<frozen>(state, i, [&](int32, Dual cost, Dual x) {
+    part(state, i, [&](int32, Dual cost, Dual x) {
         invalid |= !state.matrix.valid(cost);
         least = x < least ? x : least;
     });
-    Dual bound = list_bound(scratch, least, sharing_threads(state.matrix));
+    Dual bound = list_bound(scratch, least, sharing);
     for (;;) {
         __syncthreads();
         if (threadIdx.x == 0) scratch.below = scratch.tied = 0;
@@ -294,7 +297,7 @@ LAPWING_NOINLINE __device__ bool collect(int32 i) {
                 scratch.order[at] = tie_order(first, cols, j);
             }
         };
-        if (least <= bound) for_share<frozen>(state, i, take);
+        if (least <= bound) part(state, i, take);
         __syncthreads();
         if (scratch.below <= kCollected) break;
         // Too many: the kWanted-th smallest of those that fitted is a lower bound that still has enough at or below it.
@@ -307,6 +310,19 @@ LAPWING_NOINLINE __device__ bool collect(int32 i) {
     }
     if (scratch.tied > 0 && scratch.below < kWanted) collect_ties(i, bound);
     return invalid;
+}
+
+// The same of the whole row.
+template <bool frozen>
+struct WholeRow {
+    template <class F>
+    __device__ void operator()(const State& state, int32 i, F f) const {
+        for_share<frozen>(state, i, f);
+    }
+};
+template <bool frozen>
+LAPWING_NOINLINE __device__ bool collect(int32 i) {
+    return collect_from(i, sharing_threads(shared().state.matrix), WholeRow<frozen>());
 }
 
 #endif
