@@ -41,7 +41,7 @@ from lapwing.gpu.workspace import Workspace
 _THREADS = CORE_START.constants["THREADS"]
 _PACK = 16  # bytes that a thread loads at once
 _LEAST_BAND = 8  # rows that a block is worth
-_BLOCKS_A_PROCESSOR = 4  # at once, of column_minima
+_BLOCKS_A_PROCESSOR = 2  # of column_minima; more of them make DRAM slower
 _ROWS, _COLS = 0, 1  # kRowSalt, kColSalt of kernels/sample.cuh
 _GROWTH = 4  # of the sample, from level to level: a power of two
 LEAST_ROWS = 128  # below, lists are a good part of their rows, and hardly any search is long

@@ -6,6 +6,10 @@
 // minimum exactly. Offers are counted in units of a grid (a power of two), rounded down, so that offer and row fit one
 // word for atomicMax: a row may always offer less.
 //
+// Without epsilon a row may offer nothing: of several nearest columns it asks for a free one or, if there is none, for another in every
+// round, and displaces who held it, who may find a free one. Where costs are small integers, that leaves half as many rows
+// free as if it waited.
+//
 // D. P. Bertsekas, "The auction algorithm: a distributed relaxation method for the assignment problem", Annals of
 // Operations Research 14 (1988): the Jacobi version. Deviations: lists instead of rows (a row whose list does not prove its
 // minimum waits until it is listed again), rounds stop while some rows are free, and zero is an epsilon: the searches do
@@ -56,19 +60,26 @@ __device__ inline int32& target_at(const State& state, uint32 which, uint32 inde
     return shared().scratch.rounds.target[which][index];
 }
 
+// One lane of several: another from row to row and from round to round, as if by chance. All lanes of a warp call it.
+__device__ inline uint32 any_lane(uint32 lanes, int32 i, uint32 round) {
+    const uint32 drawn = (static_cast<uint32>(i) * 0x9e3779b9u ^ round * 0x85ebca6bu) * 0xc2b2ae35u;
+    const uint32 place = __umulhi(drawn, __popc(lanes)), before = __popc(lanes & ((1u << lane_index()) - 1));
+    return __ffs(__ballot_sync(kAllLanes, (lanes >> lane_index() & 1) != 0 && before == place)) - 1;
+}
+
 // One row offers, by its warp.
 template <bool wide>
 __device__ inline void offer_for(const Team& team, const AuctionRun& run, uint32 index, int32 i, int32 col, Dual x,
                                  Dual tau) {
     const State& state = team.state;
     const Nearest nearest = find_nearest(x);
-    uint32 ties = nearest.ties;
+    uint32 nearest_lane = __ffs(nearest.ties) - 1;
     if (run.epsilon == 0) {  // a free one of the nearest
-        const bool tie = (ties >> lane_index() & 1) != 0 && col >= 0;
+        const bool tie = (nearest.ties >> lane_index() & 1) != 0 && col >= 0;
         const uint32 free = __ballot_sync(kAllLanes, tie && settled(state.col_to_row + col) < 0);
-        ties = free != 0 ? free : ties;
+        nearest_lane = any_lane(free != 0 ? free : nearest.ties, i, run.rounds);
     }
-    const int32 j = __shfl_sync(kAllLanes, col, __ffs(ties) - 1);
+    const int32 j = __shfl_sync(kAllLanes, col, nearest_lane);
     if (lane_index() != 0) return;
     const bool proven = nearest.first <= tau, offers = proven && j >= 0;
     target_at<wide>(state, run.present, index) = offers ? j : kNone;
@@ -130,7 +141,7 @@ __device__ inline void settle_offers(const Team& team, const AuctionRun& run) {
         const int32 holder = j >= 0 ? __ldcg(state.col_to_row + j) : kNone;  // of use to the winner alone, as is v
         const Dual v = j >= 0 ? __ldcg(state.v + j) : Dual(0);
         const uint64 units = best >> kRowBits;
-        const bool won = j >= 0 && kRowMask - (best & kRowMask) == static_cast<uint64>(i) && (units > 0 || holder < 0);
+        const bool won = j >= 0 && kRowMask - (best & kRowMask) == static_cast<uint64>(i) && (units > 0 || holder < 0 || run.epsilon == 0);
         if (won) {
             __stcg(state.v + j, v - of_units(units, run.unit));
             __stcg(state.col_to_row + j, i);

@@ -9,6 +9,7 @@ struct Tuning {
     static constexpr uint32 wide_cols = 8 * THREADS;  // columns, of which a thread looks at several at once
     static constexpr uint32 opening_left =
         32;  // if rounds without epsilon leave one row of so many, searches do the rest
+    static constexpr uint32 more_opening = 16;   // rounds without epsilon, where searches are to do the rest anyhow
     static constexpr uint32 phase_left = 512;    // a phase ends when one row of so many is free
     static constexpr uint32 unwanted_share = 8;  // of the free columns, one of so many is not searched for
     static constexpr uint32 singly = 16;         // free rows that are matched one by one, where columns outnumber rows
@@ -201,7 +202,7 @@ class Leader {
     __device__ bool run_auction() {
         choose_unit();
         if (schedule_.opening > 0 && square()) {
-            run_phase(Dual(0), schedule_.opening);
+            run_phase(Dual(0), schedule_.opening, Tuning::more_opening);
             settle_duals();
             if (left_ <= state_.matrix.rows / Tuning::opening_left) return true;
         }
@@ -231,7 +232,8 @@ class Leader {
         left_ = take_free();
     }
 
-    __device__ void run_phase(Dual epsilon, uint32 most_rounds) {
+    // So many rounds, and `more` where searches are to do the rest anyhow.
+    __device__ void run_phase(Dual epsilon, uint32 most_rounds, uint32 more = 0) {
         ++phases_;
         perform(Task::free_all, state_.matrix.cols);
         if (lookout_.stopped) return;
@@ -244,6 +246,8 @@ class Leader {
             if (news_wanted()) tell(kAuction, phases_, state_.matrix.rows - auction_.count, -infinity<double>());
             run(Task::rounds, auction_.count);
             if (auction_.refreshes()) refresh(auction_.waiting);
+            if (auction_.rounds == most_rounds && auction_.count <= state_.matrix.rows / Tuning::opening_left)
+                auction_.most_rounds = most_rounds + more;
         } while (!auction_.ended() && !lookout_.stopped);
         rounds_ += auction_.rounds;
     }
