@@ -1,8 +1,9 @@
 // The core method on one GPU: candidate lists, epsilon phases by auction, shortest augmenting paths; see the files included.
 //
-//   prepare     the state, and prices or room for them           a grid of any size
-//   list_rows   the list of every row under the prices v         256 threads a row
-//   solve       all the rest, in one cooperative launch: u, v, row_to_col, and a Report
+//   prepare       the state, and prices or room for them         a grid of any size
+//   lower_prices  what lists of a matrix take from costs         a grid of any size
+//   list_rows     the list of every row under the prices v       256 threads a row
+//   solve         all the rest, in one cooperative launch: u, v, row_to_col, and a Report
 //
 // All of it is deterministic: lists and prices depend on sets, maxima and minima alone, never on the order of threads.
 //
