@@ -91,9 +91,19 @@ __device__ inline void offer_for(const Team& team, const AuctionRun& run, uint32
     max_in_global(pick(state.offer, run.present) + j, units << kRowBits | (kRowMask - static_cast<uint64>(i)));
 }
 
+// What a warp takes first of the free rows: loaded while it is not yet known how many there are.
+template <bool wide>
+__device__ inline void load_first(const Team& team, uint32 present, int32 (&first)[kWarpRows]) {
+    const uint32 most = wide ? team.state.matrix.rows : kNarrowRows;
+#pragma unroll
+    for (uint32 r = 0; r < kWarpRows; ++r) {
+        const uint32 index = team.warp() + r * team.warps();
+        first[r] = row_at<wide>(team.state, present, index < most ? index : most - 1);
+    }
+}
 // All free rows offer. Rows whose list does not prove their minimum go to refresh_rows instead.
 template <bool wide>
-__device__ inline void offer(const Team& team, const AuctionRun& run) {
+__device__ inline void offer(const Team& team, const AuctionRun& run, const int32 (&first)[kWarpRows]) {
     const State& state = team.state;
     team.each(run.previous, [&](uint32 index) {
         const int32 j = target_at<wide>(state, !run.present, index);
@@ -106,7 +116,10 @@ __device__ inline void offer(const Team& team, const AuctionRun& run) {
         const auto there = [&](uint32 r) { return base + r * team.warps() < run.count; };
 #pragma unroll
         for (uint32 r = 0; r < kWarpRows; ++r) {
-            i[r] = there(r) ? row_at<wide>(state, run.present, base + r * team.warps()) : kNone;
+            if (base == team.warp())
+                i[r] = first[r];
+            else
+                i[r] = there(r) ? row_at<wide>(state, run.present, base + r * team.warps()) : kNone;
         }
 #pragma unroll
         for (uint32 r = 0; r < kWarpRows; ++r) {
@@ -173,12 +186,15 @@ LAPWING_NOINLINE __device__ void run_rounds() {
         run.previous = 0;
         __syncthreads();
     }
+    int32 first[kWarpRows];
+    load_first<wide>(team, run.present, first);
     do {
-        offer<wide>(team, run);
+        offer<wide>(team, run, first);
         team.sync();
         settle_offers<wide>(team, run);
         reset_next_counts<wide>(team, run.rounds);
         team.sync();
+        load_first<wide>(team, run.present ^ 1, first);
         const StepCounts counts = read_counts<wide>(team, run.rounds);
         run.offers += run.count;
         run.previous = run.count;

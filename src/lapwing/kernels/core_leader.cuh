@@ -1,7 +1,7 @@
 // Who decides: the first warp of block 0. All its lanes run this alike; lane 0 writes. Counts and orders are in shared memory,
 // and nobody else touches them while the leader thinks: the rest of the block, and the other blocks, wait for an order.
 #pragma once
-#include "core_tasks.cuh"
+#include "core_workers.cuh"
 
 // Times are flat in all of these, within a few per cent for factors of two.
 struct Tuning {
@@ -21,80 +21,6 @@ struct Tuning {
     static constexpr uint32 few_ahead = 2 * kMiddleRows;  // where the reach brings so few rows, the stride doubles
     static constexpr int unit_bits = 30;  // the grid of offers is so many powers of two finer than a list's width
 };
-
-// From and to global memory, past L1, by one warp.
-template <class T>
-__device__ void copy_words(T* to, const T* from) {
-    const uint32* words = reinterpret_cast<const uint32*>(from);
-    for (uint32 k = lane_index(); k < sizeof(T) / 4; k += kWarp) reinterpret_cast<uint32*>(to)[k] = __ldcg(words + k);
-}
-template <class T>
-__device__ void store_words(T* to, const T& from) {
-    const uint32* words = reinterpret_cast<const uint32*>(&from);
-    for (uint32 k = lane_index(); k < sizeof(T) / 4; k += kWarp) __stcg(reinterpret_cast<uint32*>(to) + k, words[k]);
-}
-
-// The blocks of an order wait for it: the first of them at their own barrier, the others at that of the grid.
-__device__ inline void meet(bool all) {
-    State& state = shared().state;
-    middle_barrier(state.barrier + kLine);
-    if (all) grid_barrier(state.barrier, gridDim.x);
-}
-// The order on the desk, by the threads of block 0 that call it, and the other blocks that it names.
-__device__ inline void execute() {
-    const Order& order = shared().desk.order;
-    const Team team{shared().state, shared().desk.counts, order.wide, order.blocks};
-    const bool wide = order.wide;
-    if (wide) meet(order.blocks == gridDim.x);
-    carry_out();
-    if (wide) team.sync();
-}
-
-// The rest of block 0, one of which keeps an eye on the host.
-__device__ void assist() {
-    for (uint32 orders = 1;; ++orders) {
-        __syncthreads();
-        if (shared().desk.order.task == Task::finish) break;
-        if (threadIdx.x == kWarp && orders % kOrdersBetweenLooks == 0) shared().desk.lookout.look(orders);
-        execute();
-        __syncthreads();
-    }
-    meet(true);
-}
-// The other blocks.
-__device__ void serve() {
-    State& state = shared().state;
-    const Order& order = shared().desk.order;
-    const bool first = blockIdx.x < middle_blocks();
-    for (;;) {
-        if (first)
-            meet(false);
-        else
-            grid_barrier(state.barrier, gridDim.x);
-        if (threadIdx.x < kWarp) copy_words(&shared().desk.order, state.order);
-        __syncthreads();
-        if (first && order.blocks == gridDim.x) grid_barrier(state.barrier, gridDim.x);
-        if (order.task == Task::finish) return;
-        carry_out();
-        Team{state, shared().desk.counts, true, order.blocks}.sync();
-    }
-}
-
-// By the leader's warp: has the order on the desk carried out.
-LAPWING_NOINLINE __device__ void give_out() {
-    State& state = shared().state;
-    Desk& desk = shared().desk;
-    const bool wide = desk.order.wide;
-    if (wide) {
-        store_words(state.counts, desk.counts);
-        store_words(state.order, desk.order);
-    }
-    __syncthreads();
-    execute();
-    __syncthreads();
-    if (wide) copy_words(&desk.counts, state.counts);
-    __syncwarp();
-}
 
 // By the leader's warp, all of whose lanes have seen that news is wanted.
 LAPWING_NOINLINE __device__ void tell(uint32 stage, uint32 phase, uint32 matched, double bound) {

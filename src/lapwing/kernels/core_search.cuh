@@ -91,26 +91,30 @@ __device__ inline void reach(const Team& team, const SearchRun& run, const int32
     }
 }
 
+// What a warp takes of a frontier, from `done` on, in a step: loaded while it is not yet known how long the frontier is.
+template <bool wide>
+__device__ inline void load_reached(const Team& team, uint32 present, uint32 done, Reached (&at)[kWarpRows]) {
+    const State& state = team.state;
+    const uint32 most = wide ? 2 * state.matrix.rows : kNarrowRows;
+#pragma unroll
+    for (uint32 r = 0; r < kWarpRows; ++r) {
+        const uint32 index = done + team.warp() + r * team.warps(), within = index < most ? index : most - 1;
+        if constexpr (wide)
+            at[r] = settled(pick(state.frontier, present) + within);
+        else
+            at[r] = shared().scratch.steps.at[present][within];
+    }
+}
 // One step of as much of the frontier as the team has at work at once, one candidate a lane. What a row's distance is, is
 // settled before any falls.
 template <bool wide>
-__device__ inline void take_step(const Team& team, const SearchRun& run) {
+__device__ inline void take_step(const Team& team, const SearchRun& run, const Reached (&at)[kWarpRows]) {
     const State& state = team.state;
     const uint32 base = run.done + team.warp();
     const auto there = [&](uint32 r) { return base + r * team.warps() < run.count; };
-    Reached at[kWarpRows];
     Candidate mine[kWarpRows];
     Dual u[kWarpRows], v[kWarpRows], x[kWarpRows];
     uint64 own[kWarpRows], known[kWarpRows];  // distances of the row's own column, and of the candidate
-#pragma unroll
-    for (uint32 r = 0; r < kWarpRows; ++r) {
-        const uint32 index = base + r * team.warps();
-        if (!there(r)) continue;
-        if constexpr (wide)
-            at[r] = settled(pick(state.frontier, run.present) + index);
-        else
-            at[r] = shared().scratch.steps.at[run.present][index];
-    }
 #pragma unroll
     for (uint32 r = 0; r < kWarpRows; ++r) {
         if (!there(r)) continue;
@@ -220,14 +224,18 @@ LAPWING_NOINLINE __device__ void run_steps() {
             shared().scratch.steps.at[run.present][k] = settled(pick(state.frontier, run.present) + k);
         __syncthreads();
     }
+    Reached at[kWarpRows];
+    load_reached<wide>(team, run.present, 0, at);
     do {
         ++run.number;
         if (run.done == 0) {
             run.begun = run.number;
             run.scans += run.count;
         }
-        take_step<wide>(team, run);
+        take_step<wide>(team, run, at);
         run.done += kWarpRows * team.warps();
+        const bool ends = run.done >= run.count;
+        load_reached<wide>(team, run.present ^ ends, ends ? 0 : run.done, at);
         conclude_step<wide>(team, run);
     } while (run.done > 0 || (run.count > 0 && suits<wide>(team, run.count)));
     if (blockIdx.x == 0 && threadIdx.x == 0) shared().desk.order.search = run;
