@@ -356,8 +356,8 @@ inline float __ll2float_ru(long long x) {
 inline float __int2float_rd(int x) { return __ll2float_rd(x); }
 inline float __uint2float_rd(unsigned x) { return __ll2float_rd(x); }
 inline float __uint2float_ru(unsigned x) { return __ll2float_ru(x); }
-inline long long __float2ll_rd(float x) {
-    return x >= 0x1p63f ? LLONG_MAX : x < -0x1p63f ? LLONG_MIN : static_cast<long long>(std::floor(x));
+inline long long __float2ll_ru(float x) {
+    return x >= 0x1p63f ? LLONG_MAX : x < -0x1p63f ? LLONG_MIN : static_cast<long long>(std::ceil(x));
 }
 inline float __double2float_rn(double x) { return static_cast<float>(x); }
 template <class A, class B>

@@ -60,8 +60,10 @@ __device__ inline int32& target_at(const State& state, uint32 which, uint32 inde
     return shared().scratch.rounds.target[which][index];
 }
 
-// One lane of several: another from row to row and from round to round, as if by chance. All lanes of a warp call it.
+// One lane of several: at first the first, since ties are listed in another order for each row; then another from row to row and
+// from round to round, as if by chance. All lanes of a warp call it.
 __device__ inline uint32 any_lane(uint32 lanes, int32 i, uint32 round) {
+    if (round == 0) return __ffs(static_cast<int>(lanes)) - 1;
     const uint32 drawn = (static_cast<uint32>(i) * 0x9e3779b9u ^ round * 0x85ebca6bu) * 0xc2b2ae35u;
     const uint32 place = __umulhi(drawn, __popc(lanes)), before = __popc(lanes & ((1u << lane_index()) - 1));
     return __ffs(__ballot_sync(kAllLanes, (lanes >> lane_index() & 1) != 0 && before == place)) - 1;

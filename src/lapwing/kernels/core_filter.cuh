@@ -206,25 +206,37 @@ __device__ inline void note(ListScratch& scratch, Piece<frozen, packed> piece, c
     }
 }
 
-// A limit as a number of the duals' type; of integers, those at or below it are the same.
-__device__ inline double as_dual(float limit, double) { return limit; }
-__device__ inline int64 as_dual(float limit, int64) { return __float2ll_rd(limit); }
+// The least number of the duals' type that is not below x.
+__device__ inline double not_below(float x, double) { return x; }
+__device__ inline int64 not_below(float x, int64) { return __float2ll_ru(x); }
 
 // What is noted, as a part of its row that can be collected.
 struct Noted {
     uint32 count;
     template <class F>
     __device__ void operator()(const State& state, int32 i, F f) const {
-        for (uint32 k = threadIdx.x; k < count; k += blockDim.x) {
-            const int32 j = shared().scratch.list.noted[k];
-            const Dual cost = state.matrix.at(i, j);
-            f(j, cost, cost - __ldcg(state.v + j));
+        constexpr uint32 kAhead = 4;  // on their way at once
+        for (uint32 base = threadIdx.x; base < count; base += kAhead * blockDim.x) {
+            int32 j[kAhead];
+            Dual cost[kAhead], v[kAhead];
+#pragma unroll
+            for (uint32 q = 0; q < kAhead; ++q) {
+                const uint32 k = base + q * blockDim.x;
+                j[q] = shared().scratch.list.noted[k < count ? k : base];
+                cost[q] = state.matrix.at(i, j[q]);
+                v[q] = __ldcg(state.v + j[q]);
+            }
+#pragma unroll
+            for (uint32 q = 0; q < kAhead; ++q) {
+                if (base + q * blockDim.x < count) f(j[q], cost[q], cost[q] - v[q]);
+            }
         }
     }
 };
 LAPWING_NOINLINE __device__ void collect_noted(int32 i, uint32 count) { collect_from(i, count, Noted{count}); }
 
-// Collects what can be in row i's list, for write_list. False if the filter cannot tell, or a cost may not be valid. All threads
+// Collects what can be in row i's list, for write_list: what is not noted has a bound above the limit, and is not below the next
+// float. False if the filter cannot tell, or a cost may not be valid. All threads
 // of a block call it, and get the same.
 template <bool frozen, bool packed>
 __device__ bool filter_row(int32 i) {
@@ -249,20 +261,20 @@ __device__ bool filter_row(int32 i) {
         if (piece.col(0) >= real) least = key_float(kUnbounded);
         lower_bound(scratch, least, piece.sharing());
         const uint32 bound = scratch.low_bound;
-        limit = bound >= kUnbounded - 1 ? kMostFloat : next_above(key_float(bound));
+        limit = bound >= kUnbounded - 1 ? kMostFloat : key_float(bound);
         if (least <= limit) note(scratch, piece, low, limit);
         if (__syncthreads_or(doubtful) || scratch.noted_count > kNoted) return false;
     }
     const uint32 noted = scratch.noted_count;
-    const Dual bound = limit < kMostFloat ? as_dual(limit, Dual()) : infinity<Dual>();
+    const Dual beyond = limit < kMostFloat ? not_below(next_above(limit), Dual()) : infinity<Dual>();
     if (noted > blockDim.x) {
         collect_noted(i, noted);
-        return scratch.next_bound <= bound;
+        return beyond == infinity<Dual>() || scratch.next_bound < beyond;
     }
     if (threadIdx.x < noted) {
         const int32 j = scratch.noted[threadIdx.x];
         const Dual cost = matrix.at(i, j), x = cost - __ldcg(state.v + j);
-        if (x <= bound && x < infinity<Dual>()) {
+        if (x < beyond) {
             const uint32 at = atomicAdd(&scratch.below, 1u);
             scratch.value[at] = x;
             scratch.cost[at] = static_cast<ListCost>(cost);
@@ -270,7 +282,7 @@ __device__ bool filter_row(int32 i) {
         }
     }
     __syncthreads();
-    return bound == infinity<Dual>() || scratch.below >= kWanted;
+    return beyond == infinity<Dual>() || scratch.below >= kWanted;
 }
 
 // Rows that are not aligned, apart, so that they cost the others no registers.
