@@ -1,11 +1,11 @@
 // Which columns of a row can be in its list, by one read of the row: a filter in float.
 //
 // Every thread keeps lower bounds of cost - v of its columns in registers: floats, of two or three instructions each, against prices
-// that were rounded once. (Conversions from and to 64 bits are the slowest instructions here.) Each warp offers the least bounds of
-// a few threads, so that kWanted columns are known at or below the greatest of the kWanted least offers; who holds a bound as low as
-// that notes its column: some 45 of a piece of kHeld columns a thread. What is noted is looked at exactly. Enough values within the
-// limit prove that nothing is missing; otherwise, as when more values than are noted are one to a float, the whole row is looked
-// at exactly (core_lists.cuh).
+// that were rounded once; so no number of 64 bits is needed. Each warp offers the least bounds of a few threads, so that kWanted columns
+// are known at or below the greatest of the kWanted least offers; who holds a bound as low as that notes its column: some 45 of
+// a piece of kHeld columns a thread. What is noted is looked at exactly. Enough values below the next float prove that nothing
+// is missing; otherwise, as when more values than are noted are one to a float, the whole row is looked at exactly
+// (core_lists.cuh).
 //
 // Cost: one read of the row and of the prices, 5 barriers. What is noted is the same on every run.
 #pragma once
