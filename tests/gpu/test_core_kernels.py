@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import emulated_toolkit
 import numpy as np
 import pytest
@@ -84,3 +86,74 @@ def test_the_cap_is_the_distance_of_the_last_column_wanted(gpu, kind, build):
         for wanted in {1, count // 2 + 1, count - count // 8, count}:
             cap.launch(gpu.context, 1, 64, distance.pointer, at.pointer, count, wanted, answer.pointer)
             assert gpu.get(answer).view(np.uint64)[0] == np.sort(keys)[wanted - 1]
+
+
+LISTING = """
+#include "core_filter.cuh"
+extern "C" __global__ void NAME(const Cost* cost, int64 pitch, int64 rows, int64 cols, int64 maximize, Dual* v,
+                                  unsigned char* workspace, int32* list_col, Dual* tau) {
+    State& state = shared().state;
+    if (threadIdx.x == 0) {
+        state.matrix = {{cost, pitch}, static_cast<int32>(rows), static_cast<int32>(cols), maximize != 0, nullptr};
+        state.v = v;
+        state.carve(workspace);
+        state.list_col = list_col;
+        state.tau = tau;
+    }
+    __syncthreads();
+    lower_all_prices(Team{state, shared().desk.counts, false, 1});
+    for (int32 i = 0; i < rows; ++i) LISTING(i);
+}
+"""
+
+
+def draw_rows(kind, shape, dtype, random):
+    """Costs whose lists are hard to tell, each kind in another way."""
+    cost = random.random(shape)
+    if kind == "near ties":
+        cost = random.random(shape[1]) + random.random((shape[0], 1)) + 0.1
+    if kind == "forbidden":
+        cost[random.random(shape) < 0.9] = np.inf
+    if kind == "falling":
+        cost = np.sort(cost, axis=1)[:, ::-1]
+    if np.dtype(dtype).kind == "i":
+        scale = {"ties": 40, "equal": 1, "large": 1e6, "near ties": 9e8}.get(kind, 2e9)
+        return (scale * (cost - (kind == "uniform") / 2) + (kind == "large") * 2e9).astype(dtype)
+    scale, offset = {"ties": (1, 0), "equal": (0, 3), "large": (1, 1e9)}.get(kind, (1, 0))
+    return ((np.floor(40 * cost) if kind == "ties" else scale * cost) + offset).astype(dtype)
+
+
+@pytest.mark.parametrize("again", [False, True], ids=["at first", "again"])
+@pytest.mark.parametrize("dtype", ["float32", "int32", "float64"])
+def test_lists_are_the_nearest_columns_in_order(gpu, dtype, again, build):
+    """With 256 threads a row at first, with the team's again: against NumPy, on rows of more than one piece, too."""
+    name, list_row = ("relisted", "relist_row") if again else ("listed", "list_row<true>")
+    kernel = build(LISTING.replace("NAME", name).replace("LISTING", list_row), dtype, 512 if again else 256)
+    random = np.random.default_rng(3)
+    dual = "int64" if dtype == "int32" else "float64"
+    far = 2**62 - 1 if dtype == "int32" else np.inf
+    kinds = ["uniform", "near ties", "ties", "equal", "large", "falling"] + ["forbidden"] * (dtype != "int32")
+    shapes = (2, 5), (3, 33), (2, 640), (2, 8200), (1, 9001)
+    for kind, (rows, cols), maximize in itertools.product(kinds, shapes, (0, 1)):
+        cost = draw_rows(kind, (rows, cols), dtype, random)
+        cost = -cost if maximize else cost
+        minimised = -cost.astype(dual) if maximize else cost.astype(dual)
+        with np.errstate(invalid="ignore"):
+            v = np.where(minimised.min(axis=0) < far, minimised.min(axis=0), 0).astype(dual)
+        if kind == "uniform":
+            v -= (random.random(cols) / 3).astype(dual)  # not on the costs' grid
+        x = minimised - v
+        given, prices = gpu.put(cost), gpu.put(v)
+        workspace = gpu.put(np.zeros(workspace_bytes(rows, cols, dtype), np.uint8))
+        lists, tau = gpu.put(np.zeros((rows, 32), np.int32)), gpu.put(np.zeros(rows, dual))
+        size = (given.pointer, cols, rows, cols, maximize, prices.pointer)
+        kernel.launch(gpu.context, 1, 512 if again else 256, *size, workspace.pointer, lists.pointer, tau.pointer)
+        for i in range(rows):
+            first = i * cols // rows
+            order = np.lexsort(((np.arange(cols) - first) % cols, x[i]))
+            order = order[x[i][order] < far]
+            expected = np.full(32, -1)
+            expected[: min(32, len(order))] = order[:32]
+            said = gpu.get(lists)[i]
+            assert said[: len(order)].tolist() == expected[: len(order)].tolist() and (said[len(order) :] == -1).all()
+            assert gpu.get(tau)[i] == (x[i][order[32]] if len(order) > 32 else far)

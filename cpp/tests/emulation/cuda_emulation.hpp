@@ -334,12 +334,31 @@ inline float __fadd_ru(float a, float b) {
     const float s = a + b, t = s - a, error = (a - (s - t)) + (b - t);
     return error > 0 ? std::nextafterf(s, HUGE_VALF) : s;
 }
+// The product must be exact.
+inline float __fmaf_rd(float a, float b, float c) {
+    const float product = a * b, sum = -__fadd_ru(-product, -c);
+    return sum > FLT_MAX && product <= FLT_MAX && c <= FLT_MAX ? FLT_MAX : sum;
+}
 inline double __dadd_ru(double a, double b) { return -__dadd_rd(-a, -b); }
 inline float __double2float_rd(double x) {
     const auto f = static_cast<float>(x);
     return f > x ? std::nextafterf(f, -HUGE_VALF) : f;
 }
 inline float __double2float_ru(double x) { return -__double2float_rd(-x); }
+inline float __ll2float_rd(long long x) {
+    const auto f = static_cast<float>(x);  // to nearest; 2^63 is no long long
+    return f >= 0x1p63f || static_cast<long long>(f) > x ? std::nextafterf(f, -HUGE_VALF) : f;
+}
+inline float __ll2float_ru(long long x) {
+    const auto f = static_cast<float>(x);
+    return f < 0x1p63f && static_cast<long long>(f) < x ? std::nextafterf(f, HUGE_VALF) : f;
+}
+inline float __int2float_rd(int x) { return __ll2float_rd(x); }
+inline float __uint2float_rd(unsigned x) { return __ll2float_rd(x); }
+inline float __uint2float_ru(unsigned x) { return __ll2float_ru(x); }
+inline long long __float2ll_ru(float x) {
+    return x >= 0x1p63f ? LLONG_MAX : x < -0x1p63f ? LLONG_MIN : static_cast<long long>(std::ceil(x));
+}
 inline float __double2float_rn(double x) { return static_cast<float>(x); }
 template <class A, class B>
 constexpr auto min(A a, B b) {

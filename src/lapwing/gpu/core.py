@@ -126,7 +126,7 @@ def workspace_bytes(rows: int, cols: int, dtype: str) -> int:
     """Memory that kernels carve up, for `rows` <= `cols`: without the duals."""
     listed = 4 if dtype in ("float16", "bfloat16", "float32") else 8
     by_row = _LIST * (4 + listed) + 5 * 8 + 12 * 4 + 2 * 2 * 8
-    by_col = 5 * 8 + 5 * 4
+    by_col = 5 * 8 + 6 * 4
     groups = cols // GROUP * 8
     return _HEAD_BYTES + rows * by_row + cols * by_col + groups + _ARRAYS * _ALIGNMENT
 
@@ -239,6 +239,7 @@ class CoreSolve:
         self._begin_listing()
         matrix, blocks = self.matrix, self.context.info.processors * _BLOCKS_A_PROCESSOR
         if matrix.recipe is None:
+            self._launch("lower_prices", min(-(-matrix.cols // _SMALL_BLOCK), blocks))
             self._launch("list_rows", min(matrix.rows, blocks))
             return
         for part in matrix.recipe.parts(matrix.rows, matrix.cols):

@@ -41,6 +41,9 @@ from lapwing.gpu.watch import Watch
 from lapwing.gpu.workspace import Workspace
 
 _THREADS = CORE_START.constants["THREADS"]
+_PACK = 16  # bytes that a thread loads at once
+_LEAST_BAND = 8  # rows that a block is worth
+_BLOCKS_A_PROCESSOR = 2  # of column_minima; more of them make DRAM slower
 _ROWS, _COLS = 0, 1  # kRowSalt, kColSalt of kernels/sample.cuh
 _GROWTH = 4  # of the sample, from level to level: a power of two
 LEAST_ROWS = 128  # below, lists are a good part of their rows, and hardly any search is long
@@ -181,7 +184,15 @@ class Start:
 
     def _column_minima(self, matrix: Oriented, run: int, sample: CoreSolve) -> None:
         """Prices of a sample, or the whole."""
-        self._column_bounds(matrix, run, 0, sample)
+        item = ITEM_BYTES[matrix.dtype]
+        width = _PACK // item
+        aligned = matrix.pointer % _PACK == 0 and matrix.row_stride * item % _PACK == 0 and matrix.rows % width == 0
+        if matrix.recipe is not None or run > 1 or not aligned:
+            return self._column_bounds(matrix, run, 0, sample)
+        size = matrix.rows
+        chunks = -(-size // (_THREADS * width))
+        bands = max(1, min(size // _LEAST_BAND, _BLOCKS_A_PROCESSOR * self.context.info.processors // chunks))
+        self._launch(matrix, "column_minima", chunks * bands, size, bands, sample.keys, sample.v)
 
     def _carry_over(self, matrix: Oriented, sample: CoreSolve, run: int, above: CoreSolve, finer: int) -> None:
         """Prices for a larger sample, or the whole, from a smaller one's."""

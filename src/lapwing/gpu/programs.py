@@ -77,7 +77,17 @@ CERTIFICATE = Program(
 CORE = Program(
     "core",
     "core.cu",
-    ("prepare", "list_rows", "solve", "complete_most", "complete", "deliver", "violator", "check_violator"),
+    (
+        "prepare",
+        "lower_prices",
+        "list_rows",
+        "solve",
+        "complete_most",
+        "complete",
+        "deliver",
+        "violator",
+        "check_violator",
+    ),
     _EVERY_COST,
     {"THREADS": 512},
 )
@@ -106,7 +116,7 @@ HOST_CORE = Program(
 CORE_START = Program(
     "core_start",
     "core_start.cu",
-    ("gather", "row_bounds", "column_bounds", "sorting_keys", "price_rises"),
+    ("gather", "row_bounds", "column_bounds", "column_minima", "sorting_keys", "price_rises"),
     _EVERY_COST,
     {"THREADS": 256},
 )
@@ -127,7 +137,12 @@ _COMPUTED = {
 }
 
 COMPUTED_CORE = Program(
-    "computed_core", CORE.source, CORE.kernels, _COMPUTED, {**CORE.constants, "COMPUTED": 1}, any_text=True
+    "computed_core",
+    CORE.source,
+    tuple(name for name in CORE.kernels if name != "lower_prices"),
+    _COMPUTED,
+    {**CORE.constants, "COMPUTED": 1},
+    any_text=True,
 )
 
 COMPUTED_START = Program(

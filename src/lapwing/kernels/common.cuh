@@ -97,6 +97,17 @@ __device__ inline double widened(float16 c) {
 #endif
 }
 
+// The lesser, or NaN if either is.
+__device__ inline float min_or_nan(float a, float b) {
+#if !defined(LAPWING_EMULATION) && __CUDA_ARCH__ >= 800
+    float least;
+    asm("min.NaN.f32 %0, %1, %2;" : "=f"(least) : "f"(a), "f"(b));
+    return least;
+#else
+    return a < b || a != a ? a : b;
+#endif
+}
+
 // A key whose unsigned order is the order of the numbers (-0 before +0; NaN outside), and the number of a key.
 __device__ inline uint64 ordered(double x) {
     const int64 bits = __double_as_longlong(x);

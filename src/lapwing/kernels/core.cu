@@ -1,8 +1,9 @@
 // The core method on one GPU: candidate lists, epsilon phases by auction, shortest augmenting paths; see the files included.
 //
-//   prepare     the state, and prices or room for them           a grid of any size
-//   list_rows   the list of every row under the prices v         256 threads a row
-//   solve       all the rest, in one cooperative launch: u, v, row_to_col, and a Report
+//   prepare       the state, and prices or room for them         a grid of any size
+//   lower_prices  what lists of a matrix take from costs         a grid of any size
+//   list_rows     the list of every row under the prices v       256 threads a row
+//   solve         all the rest, in one cooperative launch: u, v, row_to_col, and a Report
 //
 // All of it is deterministic: lists and prices depend on sets, maxima and minima alone, never on the order of threads.
 //
@@ -72,11 +73,19 @@ __device__ inline void note_listed(const State& state, int64 i, bool invalid) {
 #ifdef STORED
 #include "core_host_rows.cuh"
 #elif !defined(COMPUTED)
-extern "C" __global__ void __launch_bounds__(256) list_rows(LAPWING_PROBLEM) {
+// Before every listing, when prices are set.
+extern "C" __global__ void __launch_bounds__(256) lower_prices(LAPWING_PROBLEM) {
+    const State& state = set_state(LAPWING_MATRIX, u, v, workspace);
+    for (int64 j = static_cast<int64>(blockIdx.x) * blockDim.x + threadIdx.x; j < cols; j += gridDim.x * blockDim.x)
+        state.lowered[j] = lowered(v[j]);
+}
+extern "C" __global__ void __launch_bounds__(256, 4) list_rows(LAPWING_PROBLEM) {
     State& state = set_state(LAPWING_MATRIX, u, v, workspace);
     for (int64 i = blockIdx.x; i < rows; i += gridDim.x) {
         const bool invalid = list_row<true>(static_cast<int32>(i));
-        if (threadIdx.x == 0) note_listed(state, i, invalid);
+        if (threadIdx.x != 0) continue;
+        if (invalid) atomicMin(&state.report->invalid_row, i);
+        if (shared().scratch.list.below == 0) atomicMin(&state.report->empty_row, i);
     }
 }
 #else

@@ -6,12 +6,16 @@
 // minimum exactly. Offers are counted in units of a grid (a power of two), rounded down, so that offer and row fit one
 // word for atomicMax: a row may always offer less.
 //
+// Without epsilon a row may offer nothing: of several nearest columns it asks for a free one or, if there is none, for another in every
+// round, and displaces who held it, who may find a free one. Where costs are small integers, that leaves half as many rows
+// free as if it waited.
+//
 // D. P. Bertsekas, "The auction algorithm: a distributed relaxation method for the assignment problem", Annals of
 // Operations Research 14 (1988): the Jacobi version. Deviations: lists instead of rows (a row whose list does not prove its
 // minimum waits until it is listed again), rounds stop while some rows are free, and zero is an epsilon: the searches do
 // the rest. Cost of a round: lists and v of the free rows, one atomic each, two barriers.
 #pragma once
-#include "core_lists.cuh"
+#include "core_filter.cuh"
 
 constexpr uint32 kRowBits = 24;
 constexpr uint64 kMostUnits = (1ull << (64 - kRowBits - 1)) - 1;
@@ -56,19 +60,28 @@ __device__ inline int32& target_at(const State& state, uint32 which, uint32 inde
     return shared().scratch.rounds.target[which][index];
 }
 
+// One lane of several: at first the first, since ties are listed in another order for each row; then another from row to row and
+// from round to round, as if by chance. All lanes of a warp call it.
+__device__ inline uint32 any_lane(uint32 lanes, int32 i, uint32 round) {
+    if (round == 0) return __ffs(static_cast<int>(lanes)) - 1;
+    const uint32 drawn = (static_cast<uint32>(i) * 0x9e3779b9u ^ round * 0x85ebca6bu) * 0xc2b2ae35u;
+    const uint32 place = __umulhi(drawn, __popc(lanes)), before = __popc(lanes & ((1u << lane_index()) - 1));
+    return __ffs(__ballot_sync(kAllLanes, (lanes >> lane_index() & 1) != 0 && before == place)) - 1;
+}
+
 // One row offers, by its warp.
 template <bool wide>
 __device__ inline void offer_for(const Team& team, const AuctionRun& run, uint32 index, int32 i, int32 col, Dual x,
                                  Dual tau) {
     const State& state = team.state;
     const Nearest nearest = find_nearest(x);
-    uint32 ties = nearest.ties;
+    uint32 nearest_lane = __ffs(nearest.ties) - 1;
     if (run.epsilon == 0) {  // a free one of the nearest
-        const bool tie = (ties >> lane_index() & 1) != 0 && col >= 0;
+        const bool tie = (nearest.ties >> lane_index() & 1) != 0 && col >= 0;
         const uint32 free = __ballot_sync(kAllLanes, tie && settled(state.col_to_row + col) < 0);
-        ties = free != 0 ? free : ties;
+        nearest_lane = any_lane(free != 0 ? free : nearest.ties, i, run.rounds);
     }
-    const int32 j = __shfl_sync(kAllLanes, col, __ffs(ties) - 1);
+    const int32 j = __shfl_sync(kAllLanes, col, nearest_lane);
     if (lane_index() != 0) return;
     const bool proven = nearest.first <= tau, offers = proven && j >= 0;
     target_at<wide>(state, run.present, index) = offers ? j : kNone;
@@ -80,9 +93,19 @@ __device__ inline void offer_for(const Team& team, const AuctionRun& run, uint32
     max_in_global(pick(state.offer, run.present) + j, units << kRowBits | (kRowMask - static_cast<uint64>(i)));
 }
 
+// What a warp takes first of the free rows: loaded while it is not yet known how many there are.
+template <bool wide>
+__device__ inline void load_first(const Team& team, uint32 present, int32 (&first)[kWarpRows]) {
+    const uint32 most = wide ? team.state.matrix.rows : kNarrowRows;
+#pragma unroll
+    for (uint32 r = 0; r < kWarpRows; ++r) {
+        const uint32 index = team.warp() + r * team.warps();
+        first[r] = row_at<wide>(team.state, present, index < most ? index : most - 1);
+    }
+}
 // All free rows offer. Rows whose list does not prove their minimum go to refresh_rows instead.
 template <bool wide>
-__device__ inline void offer(const Team& team, const AuctionRun& run) {
+__device__ inline void offer(const Team& team, const AuctionRun& run, const int32 (&first)[kWarpRows]) {
     const State& state = team.state;
     team.each(run.previous, [&](uint32 index) {
         const int32 j = target_at<wide>(state, !run.present, index);
@@ -95,7 +118,10 @@ __device__ inline void offer(const Team& team, const AuctionRun& run) {
         const auto there = [&](uint32 r) { return base + r * team.warps() < run.count; };
 #pragma unroll
         for (uint32 r = 0; r < kWarpRows; ++r) {
-            i[r] = there(r) ? row_at<wide>(state, run.present, base + r * team.warps()) : kNone;
+            if (base == team.warp())
+                i[r] = first[r];
+            else
+                i[r] = there(r) ? row_at<wide>(state, run.present, base + r * team.warps()) : kNone;
         }
 #pragma unroll
         for (uint32 r = 0; r < kWarpRows; ++r) {
@@ -130,7 +156,7 @@ __device__ inline void settle_offers(const Team& team, const AuctionRun& run) {
         const int32 holder = j >= 0 ? __ldcg(state.col_to_row + j) : kNone;  // of use to the winner alone, as is v
         const Dual v = j >= 0 ? __ldcg(state.v + j) : Dual(0);
         const uint64 units = best >> kRowBits;
-        const bool won = j >= 0 && kRowMask - (best & kRowMask) == static_cast<uint64>(i) && (units > 0 || holder < 0);
+        const bool won = j >= 0 && kRowMask - (best & kRowMask) == static_cast<uint64>(i) && (units > 0 || holder < 0 || run.epsilon == 0);
         if (won) {
             __stcg(state.v + j, v - of_units(units, run.unit));
             __stcg(state.col_to_row + j, i);
@@ -162,12 +188,15 @@ LAPWING_NOINLINE __device__ void run_rounds() {
         run.previous = 0;
         __syncthreads();
     }
+    int32 first[kWarpRows];
+    load_first<wide>(team, run.present, first);
     do {
-        offer<wide>(team, run);
+        offer<wide>(team, run, first);
         team.sync();
         settle_offers<wide>(team, run);
         reset_next_counts<wide>(team, run.rounds);
         team.sync();
+        load_first<wide>(team, run.present ^ 1, first);
         const StepCounts counts = read_counts<wide>(team, run.rounds);
         run.offers += run.count;
         run.previous = run.count;

@@ -153,3 +153,17 @@ __device__ inline void gather_free(const Team& team) {
                    index < cols && settled(state.col_to_row + index) < 0 ? i : kNone);
     });
 }
+
+// When columns have their leaders: new duals and pairs, and where the next search begins; nothing if there is a contradiction.
+__device__ inline void augment(const Team& team, const SearchRun& run) {
+    const uint32 met = present_count(team, &Counts::met);
+    if (met == 0) return;
+    claim_roots(team, run);
+    team.sync();
+    if (present_count(team, &Counts::unsound) != 0) return;
+    update_duals(team, run);
+    team.sync();
+    match_paths(team, met);
+    team.sync();
+    gather_free(team);
+}

@@ -1,7 +1,7 @@
 // Who decides: the first warp of block 0. All its lanes run this alike; lane 0 writes. Counts and orders are in shared memory,
 // and nobody else touches them while the leader thinks: the rest of the block, and the other blocks, wait for an order.
 #pragma once
-#include "core_tasks.cuh"
+#include "core_workers.cuh"
 
 // Times are flat in all of these, within a few per cent for factors of two.
 struct Tuning {
@@ -9,6 +9,7 @@ struct Tuning {
     static constexpr uint32 wide_cols = 8 * THREADS;  // columns, of which a thread looks at several at once
     static constexpr uint32 opening_left =
         32;  // if rounds without epsilon leave one row of so many, searches do the rest
+    static constexpr uint32 more_opening = 16;   // rounds without epsilon, where searches are to do the rest anyhow
     static constexpr uint32 phase_left = 512;    // a phase ends when one row of so many is free
     static constexpr uint32 unwanted_share = 8;  // of the free columns, one of so many is not searched for
     static constexpr uint32 singly = 16;         // free rows that are matched one by one, where columns outnumber rows
@@ -20,80 +21,6 @@ struct Tuning {
     static constexpr uint32 few_ahead = 2 * kMiddleRows;  // where the reach brings so few rows, the stride doubles
     static constexpr int unit_bits = 30;  // the grid of offers is so many powers of two finer than a list's width
 };
-
-// From and to global memory, past L1, by one warp.
-template <class T>
-__device__ void copy_words(T* to, const T* from) {
-    const uint32* words = reinterpret_cast<const uint32*>(from);
-    for (uint32 k = lane_index(); k < sizeof(T) / 4; k += kWarp) reinterpret_cast<uint32*>(to)[k] = __ldcg(words + k);
-}
-template <class T>
-__device__ void store_words(T* to, const T& from) {
-    const uint32* words = reinterpret_cast<const uint32*>(&from);
-    for (uint32 k = lane_index(); k < sizeof(T) / 4; k += kWarp) __stcg(reinterpret_cast<uint32*>(to) + k, words[k]);
-}
-
-// The blocks of an order wait for it: the first of them at their own barrier, the others at that of the grid.
-__device__ inline void meet(bool all) {
-    State& state = shared().state;
-    middle_barrier(state.barrier + kLine);
-    if (all) grid_barrier(state.barrier, gridDim.x);
-}
-// The order on the desk, by the threads of block 0 that call it, and the other blocks that it names.
-__device__ inline void execute() {
-    const Order& order = shared().desk.order;
-    const Team team{shared().state, shared().desk.counts, order.wide, order.blocks};
-    const bool wide = order.wide;
-    if (wide) meet(order.blocks == gridDim.x);
-    carry_out();
-    if (wide) team.sync();
-}
-
-// The rest of block 0, one of which keeps an eye on the host.
-__device__ void assist() {
-    for (uint32 orders = 1;; ++orders) {
-        __syncthreads();
-        if (shared().desk.order.task == Task::finish) break;
-        if (threadIdx.x == kWarp && orders % kOrdersBetweenLooks == 0) shared().desk.lookout.look(orders);
-        execute();
-        __syncthreads();
-    }
-    meet(true);
-}
-// The other blocks.
-__device__ void serve() {
-    State& state = shared().state;
-    const Order& order = shared().desk.order;
-    const bool first = blockIdx.x < middle_blocks();
-    for (;;) {
-        if (first)
-            meet(false);
-        else
-            grid_barrier(state.barrier, gridDim.x);
-        if (threadIdx.x < kWarp) copy_words(&shared().desk.order, state.order);
-        __syncthreads();
-        if (first && order.blocks == gridDim.x) grid_barrier(state.barrier, gridDim.x);
-        if (order.task == Task::finish) return;
-        carry_out();
-        Team{state, shared().desk.counts, true, order.blocks}.sync();
-    }
-}
-
-// By the leader's warp: has the order on the desk carried out.
-LAPWING_NOINLINE __device__ void give_out() {
-    State& state = shared().state;
-    Desk& desk = shared().desk;
-    const bool wide = desk.order.wide;
-    if (wide) {
-        store_words(state.counts, desk.counts);
-        store_words(state.order, desk.order);
-    }
-    __syncthreads();
-    execute();
-    __syncthreads();
-    if (wide) copy_words(&desk.counts, state.counts);
-    __syncwarp();
-}
 
 // By the leader's warp, all of whose lanes have seen that news is wanted.
 LAPWING_NOINLINE __device__ void tell(uint32 stage, uint32 phase, uint32 matched, double bound) {
@@ -201,7 +128,7 @@ class Leader {
     __device__ bool run_auction() {
         choose_unit();
         if (schedule_.opening > 0 && square()) {
-            run_phase(Dual(0), schedule_.opening);
+            run_phase(Dual(0), schedule_.opening, Tuning::more_opening);
             settle_duals();
             if (left_ <= state_.matrix.rows / Tuning::opening_left) return true;
         }
@@ -231,7 +158,8 @@ class Leader {
         left_ = take_free();
     }
 
-    __device__ void run_phase(Dual epsilon, uint32 most_rounds) {
+    // So many rounds, and `more` where searches are to do the rest anyhow.
+    __device__ void run_phase(Dual epsilon, uint32 most_rounds, uint32 more = 0) {
         ++phases_;
         perform(Task::free_all, state_.matrix.cols);
         if (lookout_.stopped) return;
@@ -244,6 +172,8 @@ class Leader {
             if (news_wanted()) tell(kAuction, phases_, state_.matrix.rows - auction_.count, -infinity<double>());
             run(Task::rounds, auction_.count);
             if (auction_.refreshes()) refresh(auction_.waiting);
+            if (auction_.rounds == most_rounds && auction_.count <= state_.matrix.rows / Tuning::opening_left)
+                auction_.most_rounds = most_rounds + more;
         } while (!auction_.ended() && !lookout_.stopped);
         rounds_ += auction_.rounds;
     }
@@ -279,11 +209,11 @@ class Leader {
                 bound_ = ask_bound(Task::bound);
                 tell(kSearch, search_.search, state_.matrix.rows - search_.free_count, bound_);
             }
-            explore();
+            const bool closed = explore();
             if (lookout_.stopped) return Status::stopped;
             if (search_.cap == kFar && square()) search_.cap = ask(Task::farthest, search_.free_count);
             if (search_.cap == kFar) return Status::infeasible;
-            const bool several = !square() && search_.wanted > 1, matched = several ? match_by_rest() : match();
+            const bool several = !square() && search_.wanted > 1, matched = several ? match_by_rest() : match(closed);
             // Sums of rounded numbers backwards and forwards may differ so that nothing leads on within the cap.
             singly_ = several && !matched;
             if (!matched && !several) return Status::contradiction;
@@ -301,17 +231,15 @@ class Leader {
     // reach is far enough to be the cap.
     __device__ bool advances() {
         for (;;) {
-            const uint64 nearest = ask_columns(Task::nearest_waiting, kFar);
             if (search_.cap == kFar && search_.wanted > 1 && !square()) {
+                const uint64 nearest = ask_columns(Task::nearest_waiting, kFar);
                 search_.cap = reached_cap(nearest == kFar ? kFar : search_.reach, nearest == kFar ? 1 : search_.wanted);
                 if (search_.cap != kFar) return false;
             }
-            if (nearest == kFar || nearest > search_.cap) return false;
-            search_.reached = search_.reach;
-            search_.reach = as_key(from_key<Dual>(nearest) + search_.stride);
             if (lane_index() < 2) counts_.step[lane_index()] = {};
-            __syncwarp();
-            perform(Task::advance, state_.matrix.cols, Tuning::wide_cols);
+            const uint64 nearest = ask_columns(Task::advance, kFar);
+            if (nearest == kFar || nearest > search_.cap) return false;
+            search_ = order_.search;
             search_.count = counts_.step[search_.present % 2].next;
             __syncwarp();
             if (search_.count <= Tuning::few_ahead && search_.stride < infinity<Dual>() / 4) search_.stride *= 2;
@@ -338,8 +266,8 @@ class Leader {
         const Dual stride = from_key<Dual>(search_.cap) / static_cast<Dual>(strides_);
         if (stride > Dual(0)) search_.stride = stride;
     }
-    // Distances up to a cap, and the cap.
-    __device__ void explore() {
+    // Distances up to a cap, and the cap. True if the search is closed, too: paths are augmented along.
+    __device__ bool explore() {
         if (lane_index() == 0) counts_.nearest = kFar;
         __syncwarp();
         choose_stride();
@@ -355,14 +283,15 @@ class Leader {
         search_.reach = as_key(search_.stride);
         for (;;) {
             while ((search_.count > 0 || advances()) && !lookout_.stopped) run(Task::steps, search_.count);
-            if (lookout_.stopped) return;
+            if (lookout_.stopped) return false;
             if (square() && search_.free_count > kWarp) {  // which steps know but nearly
                 const uint64 cap = ask(Task::cap, search_.free_count);
                 search_.cap = cap < search_.cap ? cap : search_.cap;
             }
-            perform(Task::doubt, state_.matrix.cols);
+            const bool closes = search_.cap != kFar && counts_.full == 0 && (square() || search_.wanted == 1);
+            perform(closes ? Task::close : Task::doubt, state_.matrix.cols);
             const uint32 doubtful = take(counts_.refresh);
-            if (doubtful == 0) return;
+            if (doubtful == 0) return closes;
             refreshes_ += doubtful;
             resolve(doubtful);
         }
@@ -384,21 +313,25 @@ class Leader {
     }
 
     // Augments along disjoint paths within the cap, and moves the duals. False if there is a contradiction.
-    __device__ bool match() {
+    __device__ bool match(bool closed) {
+        const uint32 before = search_.free_count;
+        if (!closed && !lead_and_augment()) return true;
+        const uint32 met = take(counts_.met);
+        return met > 0 && counts_.unsound == 0 && take_free() < before;
+    }
+    // False if the host wants us to stop.
+    __device__ bool lead_and_augment() {
         perform(Task::lead, state_.matrix.cols);
         const uint32 full = take(counts_.full);
 #ifdef STORED
         with_rows_of_host(Task::lead_full, state_.full_rows, full);
-        if (lookout_.stopped) return true;
+        if (lookout_.stopped) return false;
 #else
         perform(Task::lead_full, full, 2);
 #endif
         full_rows_ += full;
-        const uint32 met = take(counts_.met), before = search_.free_count;
-        perform(Task::claim, met, state_.matrix.cols >= Tuning::wide_count ? 1 : ~0u);
-        if (met == 0 || counts_.unsound != 0) return false;
-        perform(Task::augment, met, state_.matrix.cols >= Tuning::wide_count ? 1 : ~0u);
-        return take_free() < before;
+        perform(Task::augment, state_.matrix.cols);
+        return true;
     }
     // The same where columns outnumber rows. False if nothing was matched.
     __device__ bool match_by_rest() {

@@ -17,6 +17,7 @@
 #include "core_rows.cuh"
 
 constexpr uint32 kCollected = 512;  // values that fit the block's memory
+constexpr uint32 kNoted = 4096;     // columns that the filter lets pass
 constexpr uint32 kMostWarps = 32;
 constexpr uint32 kTaken = 0xffffffffu;     // coarser than every number
 constexpr uint32 kWanted = kListSize + 1;  // the list, and tau
@@ -32,6 +33,12 @@ struct ListScratch {
     Dual offers[2 * kListSize];  // to the bound: at least kWanted, and less than as many again as there are warps
     uint32 below, tied;          // collected, and how many values tie with the bound
     Dual next_bound;
+#if !defined(COMPUTED) && !defined(STORED)
+    // Of the filter (core_filter.cuh).
+    uint32 low_offers[2 * kListSize], low_bound;
+    uint32 noted_count;  // may exceed what there is room for
+    int32 noted[kNoted];
+#endif
     uint32 ahead[kMostWarps];
 };
 
@@ -108,6 +115,7 @@ __device__ inline uint64 sum_in_block(Scratch& scratch, uint64 mine, uint32 turn
 
 // The column at which row i's ties begin, and where column j stands among them.
 __device__ inline int32 first_tie(const Matrix& matrix, int32 i) {
+    if (matrix.rows == matrix.cols) return i;
     return static_cast<int32>(static_cast<int64>(i) * matrix.cols / matrix.rows);
 }
 __device__ inline int32 tie_order(int32 first, int32 cols, int32 j) {
@@ -157,7 +165,9 @@ __device__ inline uint32 place_among(const ListScratch& scratch, uint32 count, u
 
 // Adds ties with `bound` to what was collected until there are kWanted, in tie_order.
 #ifdef STORED
-__device__ inline void collect_ties(const State& state, int32 i, ListScratch& scratch, Dual bound) {
+LAPWING_NOINLINE __device__ void collect_ties(int32 i, Dual bound) {
+    const State& state = shared().state;
+    ListScratch& scratch = shared().scratch.list;
     const int32 first = first_tie(state.matrix, i), cols = state.matrix.cols;
     uint64 least = 0;  // of the orders that are left
     for (uint32 at = scratch.below; at < kWanted; ++at) {
@@ -182,7 +192,9 @@ __device__ inline void collect_ties(const State& state, int32 i, ListScratch& sc
     __syncthreads();
 }
 #else
-__device__ inline void collect_ties(const State& state, int32 i, ListScratch& scratch, Dual bound) {
+LAPWING_NOINLINE __device__ void collect_ties(int32 i, Dual bound) {
+    const State& state = shared().state;
+    ListScratch& scratch = shared().scratch.list;
     const Matrix& matrix = state.matrix;
     const uint32 warp = threadIdx.x / kWarp, warps = blockDim.x / kWarp;
     const int32 first = first_tie(matrix, i);
@@ -214,19 +226,30 @@ __device__ inline void collect_ties(const State& state, int32 i, ListScratch& sc
 }
 #endif
 
-// Puts the smallest of what was collected into row i's list, in order; the first that is left out gives tau.
+// Puts the smallest of what was collected into row i's list, in order; the first that is left out gives tau. Several lanes
+// count for each value how many are smaller.
 __device__ inline void write_list(const State& state, int32 i, const ListScratch& scratch, uint32 count) {
+    constexpr uint32 kTogether = 4;
     const int64 list = static_cast<int64>(i) * kListSize;
     const int32 first = first_tie(state.matrix, i), cols = state.matrix.cols;
-    for (uint32 mine = threadIdx.x / kWarp; mine < count; mine += blockDim.x / kWarp) {
-        const uint32 rank = place_among(scratch, count, mine);
-        if (lane_index() != 0) continue;
+    const uint32 part = threadIdx.x % kTogether;
+    for (uint32 base = 0; base < count; base += blockDim.x / kTogether) {
+        const uint32 place = base + threadIdx.x / kTogether, mine = place < count ? place : 0;
+        const Dual x = scratch.value[mine];
         const int32 order = scratch.order[mine];
+        uint32 rank = 0;
+        for (uint32 k = part; k < count; k += kTogether) {
+            const Dual other = scratch.value[k];
+            rank += other < x || (other == x && scratch.order[k] < order);
+        }
+        rank += __shfl_xor_sync(kAllLanes, rank, 1);
+        rank += __shfl_xor_sync(kAllLanes, rank, 2);
+        if (part != 0 || place >= count) continue;
         if (rank < kListSize) {
             state.list_col[list + rank] = order < cols - first ? order + first : order + first - cols;
             state.list_cost[list + rank] = scratch.cost[mine];
         }
-        if (rank == kListSize) state.tau[i] = scratch.value[mine];
+        if (rank == kListSize) state.tau[i] = x;
     }
     for (uint32 rank = count + threadIdx.x; rank < kListSize; rank += blockDim.x) state.list_col[list + rank] = kNone;
     if (threadIdx.x == 0 && count <= kListSize) state.tau[i] = infinity<Dual>();
@@ -245,20 +268,21 @@ __device__ inline bool heed_store(const State& state, int32 i, const ListScratch
 }
 #endif
 
-// Lists row i under the present prices; all threads of the block call it, and the list is valid for them after its return.
-// True if a cost of the row is not valid; of a row of the host, if the list is scant.
-template <bool frozen>
-LAPWING_NOINLINE __device__ bool list_row(int32 i) {
+// Collects the kWanted smallest of a part of row i, and perhaps more, whatever the costs are; next_bound is not less than they are.
+// part(state, i, f) calls f(col, cost as minimised, cost - v) for a thread's share; `sharing` threads have one. True if a cost that this
+// thread has seen is not valid.
+template <class Part>
+__device__ inline bool collect_from(int32 i, uint32 sharing, Part part) {
     const State& state = shared().state;
     ListScratch& scratch = shared().scratch.list;
     const int32 first = first_tie(state.matrix, i), cols = state.matrix.cols;
     Dual least = infinity<Dual>();
     bool invalid = false;
-    for_share<frozen>(state, i, [&](int32, Dual cost, Dual x) {
+    part(state, i, [&](int32, Dual cost, Dual x) {
         invalid |= !state.matrix.valid(cost);
         least = x < least ? x : least;
     });
-    Dual bound = list_bound(scratch, least, sharing_threads(state.matrix));
+    Dual bound = list_bound(scratch, least, sharing);
     for (;;) {
         __syncthreads();
         if (threadIdx.x == 0) scratch.below = scratch.tied = 0;
@@ -273,7 +297,7 @@ LAPWING_NOINLINE __device__ bool list_row(int32 i) {
                 scratch.order[at] = tie_order(first, cols, j);
             }
         };
-        if (least <= bound) for_share<frozen>(state, i, take);
+        if (least <= bound) part(state, i, take);
         __syncthreads();
         if (scratch.below <= kCollected) break;
         // Too many: the kWanted-th smallest of those that fitted is a lower bound that still has enough at or below it.
@@ -284,14 +308,21 @@ LAPWING_NOINLINE __device__ bool list_row(int32 i) {
         __syncthreads();
         bound = scratch.next_bound;
     }
-    if (scratch.tied > 0 && scratch.below < kWanted) collect_ties(state, i, scratch, bound);
-    write_list(state, i, scratch, scratch.below);
-    __syncthreads();
-#ifdef STORED
-    return heed_store(state, i, scratch);
-#else
-    return __syncthreads_or(invalid);
-#endif
+    if (scratch.tied > 0 && scratch.below < kWanted) collect_ties(i, bound);
+    return invalid;
+}
+
+// The same of the whole row.
+template <bool frozen>
+struct WholeRow {
+    template <class F>
+    __device__ void operator()(const State& state, int32 i, F f) const {
+        for_share<frozen>(state, i, f);
+    }
+};
+template <bool frozen>
+LAPWING_NOINLINE __device__ bool collect(int32 i) {
+    return collect_from(i, sharing_threads(shared().state.matrix), WholeRow<frozen>());
 }
 
 #endif

@@ -57,8 +57,8 @@ enum class Task : uint32 {
     resolve,  // distances
     lead,
     lead_full,
-    claim,
     augment,  // augmentation
+    close,    // doubt, and if there is none lead and augment
     begin_rest,
     rest,
     ways,

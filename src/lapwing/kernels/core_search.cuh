@@ -21,7 +21,7 @@
 //
 // Cost: a step takes the lists and v of the frontier, two atomics for each distance that falls, 2 barriers.
 #pragma once
-#include "core_lists.cuh"
+#include "core_filter.cuh"
 #include "core_tiles.cuh"
 
 __device__ inline Dual reduced(Dual cost, Dual v, Dual u) {
@@ -91,26 +91,30 @@ __device__ inline void reach(const Team& team, const SearchRun& run, const int32
     }
 }
 
+// What a warp takes of a frontier, from `done` on, in a step: loaded while it is not yet known how long the frontier is.
+template <bool wide>
+__device__ inline void load_reached(const Team& team, uint32 present, uint32 done, Reached (&at)[kWarpRows]) {
+    const State& state = team.state;
+    const uint32 most = wide ? 2 * state.matrix.rows : kNarrowRows;
+#pragma unroll
+    for (uint32 r = 0; r < kWarpRows; ++r) {
+        const uint32 index = done + team.warp() + r * team.warps(), within = index < most ? index : most - 1;
+        if constexpr (wide)
+            at[r] = settled(pick(state.frontier, present) + within);
+        else
+            at[r] = shared().scratch.steps.at[present][within];
+    }
+}
 // One step of as much of the frontier as the team has at work at once, one candidate a lane. What a row's distance is, is
 // settled before any falls.
 template <bool wide>
-__device__ inline void take_step(const Team& team, const SearchRun& run) {
+__device__ inline void take_step(const Team& team, const SearchRun& run, const Reached (&at)[kWarpRows]) {
     const State& state = team.state;
     const uint32 base = run.done + team.warp();
     const auto there = [&](uint32 r) { return base + r * team.warps() < run.count; };
-    Reached at[kWarpRows];
     Candidate mine[kWarpRows];
     Dual u[kWarpRows], v[kWarpRows], x[kWarpRows];
     uint64 own[kWarpRows], known[kWarpRows];  // distances of the row's own column, and of the candidate
-#pragma unroll
-    for (uint32 r = 0; r < kWarpRows; ++r) {
-        const uint32 index = base + r * team.warps();
-        if (!there(r)) continue;
-        if constexpr (wide)
-            at[r] = settled(pick(state.frontier, run.present) + index);
-        else
-            at[r] = shared().scratch.steps.at[run.present][index];
-    }
 #pragma unroll
     for (uint32 r = 0; r < kWarpRows; ++r) {
         if (!there(r)) continue;
@@ -220,14 +224,18 @@ LAPWING_NOINLINE __device__ void run_steps() {
             shared().scratch.steps.at[run.present][k] = settled(pick(state.frontier, run.present) + k);
         __syncthreads();
     }
+    Reached at[kWarpRows];
+    load_reached<wide>(team, run.present, 0, at);
     do {
         ++run.number;
         if (run.done == 0) {
             run.begun = run.number;
             run.scans += run.count;
         }
-        take_step<wide>(team, run);
+        take_step<wide>(team, run, at);
         run.done += kWarpRows * team.warps();
+        const bool ends = run.done >= run.count;
+        load_reached<wide>(team, run.present ^ ends, ends ? 0 : run.done, at);
         conclude_step<wide>(team, run);
     } while (run.done > 0 || (run.count > 0 && suits<wide>(team, run.count)));
     if (blockIdx.x == 0 && threadIdx.x == 0) shared().desk.order.search = run;
@@ -272,9 +280,18 @@ __device__ inline void count_reached(const Team& team, Scratch& scratch, const S
     atomicMax(&counts.answer, farthest);
     atomicAdd(&counts.met, static_cast<uint32>(count));
 }
-// Rows between the reach that was and the present one, which are the next frontier.
-__device__ inline void advance(const Team& team, const SearchRun& run) {
+// The reach goes on past the nearest row that waits, if one does within the cap: rows between the reach that was and the new one
+// are the next frontier. The answer is kFar before.
+__device__ inline void advance(const Team& team, Scratch& scratch) {
     const State& state = team.state;
+    SearchRun run = shared().desk.order.search;
+    find_nearest_waiting(team, scratch, run);
+    team.sync();
+    const uint64 nearest = present_count(team, &Counts::answer);
+    if (nearest == kFar || nearest > run.cap) return;
+    run.reached = run.reach;
+    run.reach = as_key(from_key<Dual>(nearest) + run.stride);
+    if (blockIdx.x == 0 && threadIdx.x == 0) shared().desk.order.search = run;
     uint32* count = &(team.wide ? *team.state.counts : team.own).step[run.present % 2].next;
     team.each_converged(state.matrix.cols, [&](uint32 index) {
         const int32 j = static_cast<int32>(index);
@@ -326,7 +343,7 @@ __device__ inline void note_scant(const Team& team, int32 i, bool scant) {
 __device__ inline void relist_doubtful(const Team& team, const SearchRun& run, uint32 count) {
     for (uint32 at = team.block(); at < count; at += team.blocks) {
         const int32 i = settled(team.state.refresh_rows + at);
-        list_row<false>(i);
+        relist_row(i);
         note_scant(team, i, !list_suffices(team.state, run, i));
     }
 }
@@ -338,7 +355,7 @@ template <bool wide>
 __device__ inline void resolve_doubt(const Team& team, const SearchRun& run, int32 i) {
     State& state = team.state;
 #if !defined(COMPUTED) && !defined(STORED)
-    list_row<false>(i);
+    relist_row(i);
 #endif
     const int32 own = settled(state.row_to_col + i);
     const Dual u = settled(state.u + i), distance = settled(state.row_distance + i);
@@ -376,6 +393,8 @@ LAPWING_NOINLINE __device__ void resolve_doubts() {
 #ifdef COMPUTED
     refresh_rows(team, count);
     team.sync();
+#else
+    lower_all_prices(team);
 #endif
     for (uint32 at = team.block(); at < count; at += team.blocks)
         resolve_doubt<wide>(team, run, settled(state.refresh_rows + at));

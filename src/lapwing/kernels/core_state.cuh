@@ -161,6 +161,8 @@ struct State {
     int32* roots;
 #ifdef COMPUTED
     Margin* highest;  // prices of groups of columns (core_groups.cuh)
+#else
+    float* lowered;  // -v of every column, rounded down (core_filter.cuh)
 #endif
     uint32* barrier;  // of the grid; a line later, of the first blocks
     double* partial;  // sums, by block
@@ -211,6 +213,8 @@ struct State {
         take(base, roots, cols);
 #ifdef COMPUTED
         take(base, highest, cols / kPiece + 1);
+#else
+        take(base, lowered, cols);
 #endif
         end = base;
     }

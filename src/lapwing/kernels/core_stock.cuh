@@ -89,7 +89,7 @@ __device__ inline void restock(const Team& team, uint32 count) {
         if (threadIdx.x == 0) data.place[i] = static_cast<int32>(at);
         __syncthreads();
         stock_row(i, data.row + at * data.pitch);
-        list_row<false>(i);
+        relist_row(i);
     }
 }
 

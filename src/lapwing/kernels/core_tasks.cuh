@@ -140,9 +140,10 @@ LAPWING_NOINLINE __device__ void carry_out() {
 #ifdef COMPUTED
             return refresh_rows(team, order.count);
 #else
+            lower_all_prices(team);
             for (uint32 at = team.block(); at < order.count; at += team.blocks) {
                 const int32 i = settled(state.refresh_rows + at);
-                const bool scant = list_row<false>(i);
+                const bool scant = relist_row(i);
 #ifdef STORED
                 note_scant(team, i, scant);
 #endif
@@ -159,18 +160,19 @@ LAPWING_NOINLINE __device__ void carry_out() {
         case Task::steps: return order.wide ? run_steps<true>() : run_steps<false>();
         case Task::nearest_waiting: return find_nearest_waiting(team, scratch, search);
         case Task::reached: return count_reached(team, scratch, search);
-        case Task::advance: return advance(team, search);
+        case Task::advance: return advance(team, scratch);
         case Task::doubt: return find_doubtful(team, search);
         case Task::resolve: return order.wide ? resolve_doubts<true>() : resolve_doubts<false>();
         case Task::lead: return find_leaders(team, search);
         case Task::lead_full: return find_leaders_in_full(team, search, order.count);
-        case Task::claim: return claim_roots(team, search);
-        case Task::augment:
-            update_duals(team, search);
+        case Task::augment: return augment(team, search);
+        case Task::close:
+            find_doubtful(team, search);
             team.sync();
-            match_paths(team, order.count);
+            if (present_count(team, &Counts::refresh) > 0) return;
+            find_leaders(team, search);
             team.sync();
-            return gather_free(team);
+            return augment(team, search);
         case Task::begin_rest: return begin_rest(team, search);
         case Task::rest: return run_rest();
         case Task::ways: return find_ways(team, order.count);

@@ -91,6 +91,11 @@ __device__ inline void append(const Team& team, int32* list, uint32 Counts::* co
     const uint32 place = take_place(team, count, item >= 0);
     if (item >= 0) list[place] = item;
 }
+// A count as it stands after a barrier; every thread of the team gets it.
+template <class T>
+__device__ inline T present_count(const Team& team, T Counts::* count) {
+    return team.wide ? __ldcg(&(team.state.counts->*count)) : team.own.*count;
+}
 // Sets a flag to 1. All lanes of a warp call it.
 __device__ inline void raise(uint32* flag, bool raised) {
     if (__any_sync(kAllLanes, raised) && lane_index() == 0) atomicExch(flag, 1u);

@@ -1,0 +1,328 @@
+// Which columns of a row can be in its list, by one read of the row: a filter in float.
+//
+// Every thread keeps lower bounds of cost - v of its columns in registers: floats, of two or three instructions each, against prices
+// that were rounded once; so no number of 64 bits is needed. Each warp offers the least bounds of a few threads, so that kWanted columns
+// are known at or below the greatest of the kWanted least offers; who holds a bound as low as that notes its column: some 45 of
+// a piece of kHeld columns a thread. What is noted is looked at exactly. Enough values below the next float prove that nothing
+// is missing; otherwise, as when more values than are noted are one to a float, the whole row is looked at exactly
+// (core_lists.cuh).
+//
+// Cost: one read of the row and of the prices, 5 barriers. What is noted is the same on every run.
+#pragma once
+#include "core_lists.cuh"
+
+#ifndef COMPUTED
+#ifndef STORED
+
+// Of a row's listing: threads of the block, and columns that each of them has at work at once.
+template <bool frozen>
+constexpr int32 kListers = frozen ? 256 : kTeamThreads;
+template <bool frozen>
+constexpr int32 kHeld = frozen ? 32 : 16;
+
+// Costs of 8 bytes are subtracted from prices as they are.
+constexpr bool kNarrowCosts = sizeof(Cost) < 8;
+
+constexpr float kMostFloat = 3.4028234663852886e38f;
+
+// What a filter takes from costs.
+template <bool narrow>
+struct FilterPriceOf {
+    using type = float;
+};
+template <>
+struct FilterPriceOf<false> {
+    using type = Dual;
+};
+using FilterPrice = FilterPriceOf<kNarrowCosts>::type;
+
+// -v, rounded down to a float.
+__device__ inline float lowered(double v) { return __double2float_rd(-v); }
+__device__ inline float lowered(int64 v) { return __ll2float_rd(-v); }
+
+// Costs as they are given become lower bounds of cost - v, as minimised; of narrow ones `v` is -v, lowered.
+struct Filter {
+    float factor;     // -1 if negated, else 1
+    int32 as_factor;
+
+    __device__ explicit Filter(bool negated) : factor(negated ? -1.0f : 1.0f), as_factor(negated ? -1 : 1) {}
+    __device__ float below(float c, float v) const { return __fmaf_rd(c, factor, v); }
+    __device__ float below(float16 c, float v) const { return below(static_cast<float>(widened(c)), v); }
+    __device__ float below(bfloat16 c, float v) const { return below(static_cast<float>(widened(c)), v); }
+    __device__ float below(uint32 c, float v) const {
+        return __fmaf_rd(as_factor < 0 ? -__uint2float_ru(c) : __uint2float_rd(c), 1.0f, v);
+    }
+    __device__ float below(int32 c, float v) const {
+        const uint32 turned = static_cast<uint32>(c) * static_cast<uint32>(as_factor);  // -2^31 remains, which is less than 2^31
+        return __fmaf_rd(__int2float_rd(static_cast<int32>(turned)), 1.0f, v);
+    }
+    template <class Small>
+    __device__ float below(Small c, float v) const {
+        return below(static_cast<float>(c), v);
+    }
+    __device__ float below(double c, double v) const { return __double2float_rd((as_factor < 0 ? -c : c) - v); }
+    __device__ float below(int64 c, int64 v) const { return __ll2float_rd((as_factor < 0 ? -c : c) - v); }
+};
+
+// Floats as keys whose unsigned order is theirs.
+__device__ inline uint32 float_key(float x) {
+    const int32 bits = __float_as_int(x);
+    return static_cast<uint32>(bits < 0 ? ~bits : bits ^ (1 << 31));
+}
+__device__ inline float key_float(uint32 key) {
+    const int32 bits = static_cast<int32>(key);
+    return __int_as_float(bits < 0 ? bits ^ (1 << 31) : ~bits);
+}
+constexpr uint32 kUnbounded = 0xff800000u;  // the key of infinity
+
+// The next float above a finite x.
+__device__ inline float next_above(float x) { return x == 0 ? __int_as_float(1) : key_float(float_key(x) + 1); }
+
+// A piece of a row, from column `begin` on: of each thread kHeld columns, `packed` in packs of 16 bytes side by side, else one by one.
+template <bool frozen, bool packed>
+struct Piece {
+    static constexpr int32 size = packed ? Pack<Cost>::size : 1, held = kHeld<frozen>, packs = held / size;
+    int32 begin, cols;
+
+    // The first column of a pack.
+    __device__ int32 col(int32 pack) const {
+        return begin + static_cast<int32>(threadIdx.x) * size + pack * (kListers<frozen> * size);
+    }
+    // How many threads hold something.
+    __device__ uint32 sharing() const {
+        const int32 shares = (cols - begin) / size;
+        return shares < kListers<frozen> ? shares : kListers<frozen>;
+    }
+    // A bit for each column that this thread holds.
+    __device__ uint32 mask() const {
+        constexpr int32 step = kListers<frozen> * size;
+        const int32 left = cols - col(0), there = left <= 0 ? 0 : (left + step - 1) / step * size;
+        return there >= held ? ~0u >> (32 - held) : (1u << there) - 1;
+    }
+};
+
+// What is taken from costs, of one pack: prices, or -v lowered.
+template <bool frozen, bool packed, int32 size>
+__device__ inline void load_filter_prices(const State& state, int32 j, FilterPrice (&to)[size]) {
+    if constexpr (!packed) {
+        if constexpr (kNarrowCosts)
+            to[0] = state.lowered[j];
+        else
+            to[0] = frozen ? state.v[j] : __ldcg(state.v + j);
+    } else if constexpr (kNarrowCosts) {
+#pragma unroll
+        for (int32 k = 0; k < size; k += 4) {
+            const Pack<float> four = *reinterpret_cast<const Pack<float>*>(state.lowered + j + k);
+#pragma unroll
+            for (int32 q = 0; q < 4; ++q) to[k + q] = four.values[q];
+        }
+    } else {
+        load_prices<frozen>(state.v + j, to);
+    }
+}
+
+// Lower bounds of this thread's columns, and the least of them; NaN if a cost is not a number. At the end of a row the last columns
+// are loaded more than once, so that nothing is to be asked.
+template <bool frozen, bool packed>
+__device__ inline float load_bounds(const State& state, const Cost* row, Piece<frozen, packed> piece,
+                                    float (&low)[kHeld<frozen>], bool& doubtful) {
+    using P = Piece<frozen, packed>;
+    constexpr int32 size = P::size, most = packed ? 4 : 8, together = P::packs < most ? P::packs : most;
+    const Filter filter(state.matrix.maximize);
+    const int32 last = piece.cols - size;
+    float least = key_float(kUnbounded);
+#pragma unroll
+    for (int32 first = 0; first < P::packs; first += together) {
+        if (piece.begin + first * kListers<frozen> * size > last) {  // nobody has any more
+#pragma unroll
+            for (int32 k = 0; k < together * size; ++k) low[first * size + k] = key_float(kUnbounded);
+            continue;
+        }
+        Cost cost[together][size];
+        FilterPrice price[together][size];
+#pragma unroll
+        for (int32 a = 0; a < together; ++a) {
+            const int32 j = piece.col(first + a), at = j < last ? j : last;
+            if constexpr (packed) {
+                const Pack<Cost> pack = load_pack(row + at);
+#pragma unroll
+                for (int32 k = 0; k < size; ++k) cost[a][k] = pack.values[k];
+            } else {
+                cost[a][0] = row[at];
+            }
+            load_filter_prices<frozen, packed>(state, at, price[a]);
+        }
+#pragma unroll
+        for (int32 a = 0; a < together; ++a) {
+#pragma unroll
+            for (int32 k = 0; k < size; ++k) {
+                if constexpr (!kNarrowCosts) doubtful |= !state.matrix.valid(state.matrix.minimised(cost[a][k]));
+                float& bound = low[(first + a) * size + k];
+                bound = filter.below(cost[a][k], price[a][k]);
+                least = min_or_nan(least, bound);
+            }
+        }
+    }
+    return least;
+}
+
+// Lowers the block's bound, a key, so far that kWanted of the threads' least are known to be at or below it, if there are as many.
+// The first `sharing` threads have some. All threads of the block call it.
+__device__ inline void lower_bound(ListScratch& scratch, float least, uint32 sharing) {
+    const uint32 warps = blockDim.x / kWarp, warp = threadIdx.x / kWarp, lane = lane_index();
+    const uint32 offering = (sharing + kWarp - 1) / kWarp, turns = (kWanted + offering - 1) / offering;
+    const uint32 offers = turns * offering;
+    uint32 mine = float_key(least);
+    for (uint32 turn = 0; turn < turns && warp < offering; ++turn) {
+        const uint32 smallest = warp_min(mine);
+        const uint32 at = __ffs(__ballot_sync(kAllLanes, mine == smallest)) - 1;
+        if (lane == at) mine = kTaken;
+        if (lane == 0) scratch.low_offers[turn * offering + warp] = smallest;
+    }
+    __syncthreads();
+    const uint32 first = lane < offers ? scratch.low_offers[lane] : kTaken;
+    const uint32 second = lane + kWarp < offers ? scratch.low_offers[lane + kWarp] : kTaken;
+    for (uint32 k = warp; k < offers; k += warps) {
+        const uint32 offer = scratch.low_offers[k];
+        const uint32 within = __popc(__ballot_sync(kAllLanes, first <= offer)) +
+                              __popc(__ballot_sync(kAllLanes, second <= offer));
+        if (within >= kWanted && lane == 0) atomicMin(&scratch.low_bound, offer);
+    }
+    __syncthreads();
+}
+
+// Notes this thread's columns whose bounds are at most `limit`, as far as there is room.
+template <bool frozen, bool packed>
+__device__ inline void note(ListScratch& scratch, Piece<frozen, packed> piece, const float (&low)[kHeld<frozen>],
+                            float limit) {
+    uint32 mask = 0;
+#pragma unroll
+    for (int32 k = 0; k < kHeld<frozen>; ++k) mask |= static_cast<uint32>(low[k] <= limit) << k;
+    mask &= piece.mask();
+    uint32 at = atomicAdd(&scratch.noted_count, static_cast<uint32>(__popc(mask)));
+    for (; mask != 0 && at < kNoted; mask &= mask - 1, ++at) {
+        const int32 place = __ffs(static_cast<int>(mask)) - 1;
+        scratch.noted[at] = piece.col(place / piece.size) + place % piece.size;
+    }
+}
+
+// The least number of the duals' type that is not below x.
+__device__ inline double not_below(float x, double) { return x; }
+__device__ inline int64 not_below(float x, int64) { return __float2ll_ru(x); }
+
+// What is noted, as a part of its row that can be collected.
+struct Noted {
+    uint32 count;
+    template <class F>
+    __device__ void operator()(const State& state, int32 i, F f) const {
+        constexpr uint32 kAhead = 4;  // on their way at once
+        for (uint32 base = threadIdx.x; base < count; base += kAhead * blockDim.x) {
+            int32 j[kAhead];
+            Dual cost[kAhead], v[kAhead];
+#pragma unroll
+            for (uint32 q = 0; q < kAhead; ++q) {
+                const uint32 k = base + q * blockDim.x;
+                j[q] = shared().scratch.list.noted[k < count ? k : base];
+                cost[q] = state.matrix.at(i, j[q]);
+                v[q] = __ldcg(state.v + j[q]);
+            }
+#pragma unroll
+            for (uint32 q = 0; q < kAhead; ++q) {
+                if (base + q * blockDim.x < count) f(j[q], cost[q], cost[q] - v[q]);
+            }
+        }
+    }
+};
+LAPWING_NOINLINE __device__ void collect_noted(int32 i, uint32 count) { collect_from(i, count, Noted{count}); }
+
+// Collects what can be in row i's list, for write_list: what is not noted has a bound above the limit, and is not below the next
+// float. False if the filter cannot tell, or a cost may not be valid. All threads
+// of a block call it, and get the same.
+template <bool frozen, bool packed>
+__device__ bool filter_row(int32 i) {
+    const State& state = shared().state;
+    ListScratch& scratch = shared().scratch.list;
+    const Matrix& matrix = state.matrix;
+    const Cost* const row = matrix.costs.row(i);
+    const int32 real = matrix.real_cols();
+    if (threadIdx.x == 0) {
+        scratch.low_bound = kUnbounded;
+        scratch.below = 0;
+        scratch.noted[0] = real + i;
+        scratch.noted_count = matrix.prices != nullptr && matrix.exit_cost(i) < infinity<Dual>();
+    }
+    float limit = kMostFloat;
+    for (int32 begin = 0; begin < real; begin += kHeld<frozen> * kListers<frozen>) {
+        const Piece<frozen, packed> piece = {begin, real};
+        float low[kHeld<frozen>];
+        bool doubtful = false;
+        float least = load_bounds(state, row, piece, low, doubtful);
+        doubtful |= !(least > -key_float(kUnbounded));
+        if (piece.col(0) >= real) least = key_float(kUnbounded);
+        lower_bound(scratch, least, piece.sharing());
+        const uint32 bound = scratch.low_bound;
+        limit = bound >= kUnbounded - 1 ? kMostFloat : key_float(bound);
+        if (least <= limit) note(scratch, piece, low, limit);
+        if (__syncthreads_or(doubtful) || scratch.noted_count > kNoted) return false;
+    }
+    const uint32 noted = scratch.noted_count;
+    const Dual beyond = limit < kMostFloat ? not_below(next_above(limit), Dual()) : infinity<Dual>();
+    if (noted > blockDim.x) {
+        collect_noted(i, noted);
+        return beyond == infinity<Dual>() || scratch.next_bound < beyond;
+    }
+    if (threadIdx.x < noted) {
+        const int32 j = scratch.noted[threadIdx.x];
+        const Dual cost = matrix.at(i, j), x = cost - __ldcg(state.v + j);
+        if (x < beyond) {
+            const uint32 at = atomicAdd(&scratch.below, 1u);
+            scratch.value[at] = x;
+            scratch.cost[at] = static_cast<ListCost>(cost);
+            scratch.order[at] = tie_order(first_tie(matrix, i), matrix.cols, j);
+        }
+    }
+    __syncthreads();
+    return beyond == infinity<Dual>() || scratch.below >= kWanted;
+}
+
+// Rows that are not aligned, apart, so that they cost the others no registers.
+template <bool frozen>
+LAPWING_NOINLINE __device__ bool filter_unaligned_row(int32 i) {
+    return filter_row<frozen, false>(i);
+}
+
+#endif
+
+// Lists row i under the present prices; all threads of the block call it, and the list is valid for them after its return.
+// True if a cost of the row is not valid; of a row of the host, if the list is scant.
+template <bool frozen>
+__device__ inline bool list_row(int32 i) {
+    const State& state = shared().state;
+    ListScratch& scratch = shared().scratch.list;
+#ifdef STORED
+    collect<frozen>(i);
+    write_list(state, i, scratch, scratch.below);
+    __syncthreads();
+    return heed_store(state, i, scratch);
+#else
+    const Matrix& matrix = state.matrix;
+    const bool packed = matrix.costs.aligned() && matrix.real_cols() % static_cast<int32>(Pack<Cost>::size) == 0;
+    bool invalid = false;
+    if (!(packed ? filter_row<frozen, true>(i) : filter_unaligned_row<frozen>(i))) invalid = collect<frozen>(i);
+    write_list(state, i, scratch, scratch.below);
+    return __syncthreads_or(invalid);
+#endif
+}
+// Before that, whenever prices have moved: what the filter takes from costs.
+__device__ inline void lower_all_prices(const Team& team) {
+#ifndef STORED
+    if constexpr (kNarrowCosts) {
+        team.each(team.state.matrix.cols, [&](uint32 j) { team.state.lowered[j] = lowered(__ldcg(team.state.v + j)); });
+        team.sync();
+    }
+#endif
+}
+// The same while prices move, compiled once.
+LAPWING_NOINLINE __device__ bool relist_row(int32 i) { return list_row<false>(i); }
+
+#endif
