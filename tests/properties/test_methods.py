@@ -27,13 +27,15 @@ pytestmark = pytest.mark.parametrize(
 
 
 def examples(**strategies):
-    """`given`, with 500 examples; 100 on a GPU, and for the Hungarian methods, which share most of their code."""
+    """`given`, with 500 examples; 100 for the Hungarian methods, which share most of their code, and on a GPU; there 30 of
+    papers' methods."""
 
     def decorate(test):
-        many, some = (settings(max_examples=count)(given(**strategies)(test)) for count in (500, 100))
+        many, some, few = (settings(max_examples=count)(given(**strategies)(test)) for count in (500, 100, 30))
 
         def run(method):
-            (some if method in (*HUNGARIAN, *ON_GPU) else many)(method)
+            count = few if method in ON_GPU[1:] else some if method in (*HUNGARIAN, *ON_GPU) else many
+            count(method)
 
         run.__name__, run.__doc__ = test.__name__, test.__doc__
         return run
