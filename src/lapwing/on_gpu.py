@@ -128,11 +128,6 @@ def _solve_streamed(
     context: Context, lines: Lines, transposed: bool, options: Options, deadline: float, keeper: Keeper | None
 ) -> Result:
     plan, layout = plan_of_rows(context, lines, transposed, options)
-    if options.time_limit < math.inf:
-        raise ArgumentError(
-            "time_limit= is not supported for costs that stay on the host while a GPU solves: leave it out, give the "
-            "GPU more memory, or solve on the CPU with device='cpu'"
-        )
     preload(context, [(program, program.variant(COST=plan.dtype)) for program in (HOST_CORE, CERTIFICATE)])
     cost = Streamed(plan.shape, plan.dtype, lines, transposed, layout)
     return _Solve(context, cost, None, options, plan, deadline, keeper).run()

@@ -11,7 +11,7 @@ from functools import partial
 import emulated_toolkit
 import numpy as np
 import pytest
-from test_solve_emulated import draw
+from test_solve_emulated import check_interrupted, draw
 
 import lapwing as lw
 from lapwing import gpu_request
@@ -206,10 +206,30 @@ def test_progress(room_for):
     assert seen and seen[-1].objective == result.objective
 
 
-def test_a_time_limit_is_refused(room_for):
-    room_for(3, 5)
-    with pytest.raises(lw.ArgumentError, match="time_limit= is not supported"):
-        solve(draw((5, 5), "float32"), time_limit=1.0)
+@pytest.mark.parametrize("limit", [0, 0.02, 1e9])
+@pytest.mark.parametrize(
+    ("shape", "kind", "maximize", "price"),
+    [
+        ((30, 30), "uniform", False, None),
+        ((70, 70), "points", True, None),
+        ((20, 40), "ties", False, None),
+        ((40, 20), "uniform", False, 0.3),
+    ],
+)
+def test_a_time_limit(room_for, monkeypatch, shape, kind, maximize, price, limit):
+    room_for(7, 5)
+    monkeypatch.setattr(core_start, "LEAST_ROWS", 8)
+    result = check_interrupted(draw(shape, "float32", kind=kind), maximize, price, repeatable=False, time_limit=limit)
+    assert result.plan.tier == "streamed" and (result.status == "time_limit") >= (limit == 0)
+
+
+def test_what_is_free_after_a_time_limit_is_matched(room_for):
+    room_for(3, 4)
+    cost = draw((25, 25), "int32")
+    cost[3, 2:] = 2**31 - 1
+    result = solve(cost, time_limit=0)
+    assert sorted(result.row_to_col) == list(range(25))
+    assert result.objective == cost[np.arange(25), result.row_to_col].sum()
 
 
 # --- the plan ---------------------------------------------------------------------------------------------------------

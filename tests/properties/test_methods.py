@@ -27,8 +27,8 @@ pytestmark = pytest.mark.parametrize(
 
 
 def examples(**strategies):
-    """`given`, with 500 examples; 100 for the Hungarian methods, which share most of their code, and on a GPU; there 30 of
-    papers' methods."""
+    """`given`, with 500 examples; 100 for the Hungarian methods, which share most of their code, and on a GPU; there 30
+    of papers' methods."""
 
     def decorate(test):
         many, some, few = (settings(max_examples=count)(given(**strategies)(test)) for count in (500, 100, 30))

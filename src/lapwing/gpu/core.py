@@ -59,6 +59,8 @@ OPENING = Schedule(0.0, 0.0, 0.25, 8)
 UNSTRUCTURED = Schedule(1 / 32, 1 / 4096, 0.5, 16, opening=8)
 EXPLORING = replace(UNSTRUCTURED, shortfall=1 / 80)  # uniform and integer costs have 0.005, points 0.015 and more
 STRUCTURED = Schedule(16.0, 1 / 1024, 0.5, 40)
+#: The same with prices of a stratified sample, which are nearly right.
+STRATIFIED = replace(STRUCTURED, first=4.0)
 #: For prices of a random sample, which need not be better than it can tell.
 ROUGH = Schedule(16.0, 1 / 8, 0.5, 30)
 
@@ -231,6 +233,7 @@ class CoreSolve:
 
     def prepare(self, zero_prices: bool = False) -> None:
         """Set back what listing and solving begin with; and `v`, to where it must begin with more columns than rows."""
+        self._solved_since_listing = False
         keys = (0, 0) if zero_prices else (self.keys, self._key_count)
         self._launch("prepare", self.context.info.processors, *keys)
 
@@ -291,18 +294,22 @@ class CoreSolve:
             self.launch(OPENING)
             report = self._read_report()
         if report.status == STOPPED or report.status == UNFINISHED:
-            self._kernels["complete_most"].launch_cooperative(self.context, _CLUSTER, _THREADS, *self._arguments)
-            for first in range(0, self.matrix.rows, _COMPLETED_AT_ONCE):
-                self._kernels["complete"].launch(self.context, 1, _THREADS, *self._arguments, first, _COMPLETED_AT_ONCE)
-                self._watch.wait(self._sample)
+            self._complete()
         return report
+
+    def _complete(self) -> None:
+        """Match rows that are free greedily."""
+        self._kernels["complete_most"].launch_cooperative(self.context, _CLUSTER, _THREADS, *self._arguments)
+        for first in range(0, self.matrix.rows, _COMPLETED_AT_ONCE):
+            self._kernels["complete"].launch(self.context, 1, _THREADS, *self._arguments, first, _COMPLETED_AT_ONCE)
+            self._watch.wait(self._sample)
 
     def improve_duals(self, report: Report) -> bool:
         """After an interruption: the duals with the best bound, unless `report` has it; the matching is lost then."""
         if self._kept is None or report.status == OPTIMAL or report.bound >= self._best_bound:
             return False
         self.prepare()
-        self._copy_prices(self.v, self._kept["best"])
+        self.replace_prices(self._kept["best"])
         self.list_rows()
         self.launch(OPENING)  # which ends before it has begun, with row minima
         self._read_report()
@@ -332,6 +339,10 @@ class CoreSolve:
     def _keep(self, name: str, prices: int) -> None:
         if self._kept is not None:
             self._copy_prices(self._kept[name], prices)
+
+    def replace_prices(self, prices: int) -> None:
+        """Set `v`."""
+        self._copy_prices(self.v, prices)
 
     def _copy_prices(self, to: int, prices: int) -> None:
         copy_bytes(self.context, to, prices, self.matrix.cols * ITEM_BYTES[self.matrix.dual_dtype])

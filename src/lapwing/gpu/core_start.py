@@ -24,6 +24,7 @@ from lapwing.gpu.core import (
     OPENING,
     OPTIMAL,
     ROUGH,
+    STRATIFIED,
     STRUCTURED,
     UNFINISHED,
     UNSTRUCTURED,
@@ -93,7 +94,7 @@ class Start:
             solve.prepare()
         else:
             self._climb(solve)
-        return self.run_from(solve, structured(matrix.rows))
+        return self.run_from(solve, structured(matrix.rows, STRATIFIED if _is_stratified(matrix) else STRUCTURED))
 
     def run_from(self, solve: CoreSolve, schedule: Schedule, most_left: int | None = None) -> Report:
         """List and solve under the prices in `solve.v` (see `CoreSolve.launch`); waits for the end."""
@@ -149,9 +150,8 @@ class Start:
         self._column_minima(solve.matrix, run, sample)
         while True:
             self.levels += 1
-            in_order = solve.matrix.recipe is not None and solve.matrix.recipe.in_order
-            if in_order:
-                report = self.run_from(sample, structured(sample.matrix.rows))
+            if _is_stratified(sample.matrix):
+                report = self.run_from(sample, structured(sample.matrix.rows, STRATIFIED))
             else:
                 report = self.run_from(sample, ROUGH, most_left=0)
             if report.status not in (OPTIMAL, UNFINISHED):
@@ -244,7 +244,11 @@ def _run(rows: int, least: int, growth: int) -> int:
     return run
 
 
-def structured(rows: int) -> Schedule:
+def _is_stratified(matrix: Oriented) -> bool:
+    return matrix.recipe is not None and matrix.recipe.in_order
+
+
+def structured(rows: int, schedule: Schedule = STRUCTURED) -> Schedule:
     """The larger a matrix, the farther what phases leave over would have to be searched. Measured."""
     rows_a_round = 80 if rows < 20_000 else 20
-    return replace(STRUCTURED, rounds=max(rows // rows_a_round, STRUCTURED.rounds))
+    return replace(schedule, rounds=max(rows // rows_a_round, schedule.rounds))

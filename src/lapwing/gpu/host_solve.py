@@ -55,13 +55,19 @@ class HostSolve(CoreSolve):
     def __init__(self, context: Context, matrix: Oriented, watch: Watch, rows: HostRows, lines: Lines) -> None:
         super().__init__(context, matrix, watch)
         self.rows, self._lines = rows, lines
-        self._is_stocked = False
+        self._is_stocked, self._is_complete = False, True
         watch.serve = rows.serve
 
     def _load_kernels(self) -> dict[str, Kernel]:
         return kernels(self.context, HOST_CORE, HOST_CORE.variant(COST=self.matrix.dtype))
 
     # --- lists ---
+
+    def prepare(self, zero_prices: bool = False) -> None:
+        """See `CoreSolve`."""
+        if zero_prices:
+            self._is_stocked = False
+        super().prepare(zero_prices)
 
     def stock_with_minima(self) -> None:
         """Put every row into its store under prices 0, and set `v` to the column minima."""
@@ -73,7 +79,7 @@ class HostSolve(CoreSolve):
             self.replace_prices(minima)
 
     def replace_prices(self, prices: int) -> None:
-        """Set `v`, where stores are of other prices."""
+        """See `CoreSolve`: stores are of other prices."""
         with Workspace(self.context, {"before": (self.matrix.cols, self.matrix.dual_dtype)}) as memory:
             size = 8 * self.matrix.cols
             copy_bytes(self.context, memory["before"], self.v, size)
@@ -129,6 +135,30 @@ class HostSolve(CoreSolve):
         """See `CoreSolve`."""
         self.rows.forget()
         super().launch(schedule, most_left)
+
+    def _complete(self) -> None:
+        self._is_complete = False  # until `deliver`, with the rows on the host
+
+    def deliver(self, outputs: Outputs, always: bool = True) -> None:
+        """See `CoreSolve`."""
+        super().deliver(outputs, always)
+        if self._is_complete:
+            return
+        matrix, context = self.matrix, self.context
+        row_to_col = read(context, outputs.row_to_col.pointer, matrix.rows, "int64")
+        col_to_row = read(context, outputs.col_to_row.pointer, matrix.real_cols, "int64")
+        prices = read(context, matrix.prices, matrix.rows, matrix.dual_dtype) if matrix.prices else None
+        free_cols = np.flatnonzero(col_to_row < 0)
+        for i in np.flatnonzero(row_to_col < 0):
+            costs = self.read_row(int(i))[free_cols].astype(np.float64)
+            costs = -costs if matrix.maximize else costs
+            best = int(np.argmin(costs)) if len(costs) else -1
+            if best >= 0 and costs[best] < (np.inf if prices is None else prices[i]):
+                row_to_col[i] = free_cols[best]
+                col_to_row[free_cols[best]] = i
+                free_cols = np.delete(free_cols, best)
+        write(context, outputs.row_to_col.pointer, row_to_col)
+        write(context, outputs.col_to_row.pointer, col_to_row)
 
     def read_row(self, i: int) -> NDArray[Any]:
         """The costs of row i, as they are given."""

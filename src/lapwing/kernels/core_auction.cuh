@@ -248,5 +248,10 @@ __device__ inline void derive_u(const Team& team, uint32 count, bool refreshed) 
         } else if (!refreshed) {
             state.refresh_rows[atomicAdd(team.wide ? &state.counts->refresh : &team.own.refresh, 1u)] = i;
         }
+#ifdef STORED
+        else {  // the solve was stopped before the row came
+            state.u[i] = settled(state.tau + i);
+        }
+#endif
     });
 }
