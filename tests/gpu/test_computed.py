@@ -377,7 +377,8 @@ def test_what_a_gpu_cannot_compute():
 
 
 def test_groups_leave_nothing_out(monkeypatch):
-    monkeypatch.setattr(core_start, "_FIRST_SAMPLE", 10**6)  # which an order changes
+    monkeypatch.setattr(core_start, "_FIRST_SAMPLE", 10**6)  # samples depend on the order
+    monkeypatch.setattr(core_start, "STRATIFIED", core_start.STRUCTURED)
     source = plane((400, 400), seed=5)
     plain = lw.solve(source, device="cuda")
     monkeypatch.setattr(neighbours, "_LEAST", 300)
@@ -404,3 +405,18 @@ def test_points_in_order(monkeypatch, shape, options):
     monkeypatch.setattr(core_start, "_FIRST_SAMPLE", 30)
     source = plane(shape, seed=5)
     assert_optimal(lw.solve(source, device="cuda", **options), source.read(slice(None)), **options)
+
+
+@pytest.mark.parametrize("kind", ["equal", "duplicates", "line"])
+def test_awkward_points_in_order(monkeypatch, kind):
+    monkeypatch.setattr(neighbours, "_LEAST", 1)
+    monkeypatch.setattr(core_start, "_FIRST_SAMPLE", 30)
+    x, y = points((200, 200))
+    if kind == "equal":
+        x, y = 0 * x, 0 * y
+    elif kind == "duplicates":
+        x, y = np.round(4 * x), np.round(4 * y)
+    else:
+        x[:, 1] = y[:, 1] = 0
+    source = lw.costs.squared_euclidean(x, y)
+    assert_optimal(lw.solve(source, device="cuda"), source.read(slice(None)))

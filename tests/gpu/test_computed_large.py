@@ -72,8 +72,10 @@ def test_dimensions(dims: int) -> None:
     assert lw.solve(source, device="cuda").objective == lw.solve(source).objective
 
 
+@pytest.mark.parametrize("ordered_from", [1000, 1 << 14])
 @pytest.mark.parametrize("kind", ["equal", "duplicates", "line", "sorted"])
-def test_awkward_points(kind: str) -> None:
+def test_awkward_points(monkeypatch: pytest.MonkeyPatch, kind: str, ordered_from: int) -> None:
+    monkeypatch.setattr(neighbours, "_LEAST", ordered_from)
     x, y = points((3000, 3000), 2, "float32")
     if kind == "equal":
         x, y = 0 * x, 0 * y

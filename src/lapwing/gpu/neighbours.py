@@ -40,7 +40,8 @@ def arrays(source: PointCost) -> dict[str, NDArray[Any]]:
     `sorted`: coordinates in that order; `boxes`: for each coordinate the least of every group, then all largest.
     """
     m, n = source.shape
-    orders = {side: _order([getattr(term, side) * (term.weight or 1) for term in source.terms]) for side in "xy"}
+    with np.errstate(over="ignore"):  # any order will do
+        orders = {side: _order([getattr(term, side) * term.weight for term in source.terms]) for side in "xy"}
     side = positions_of(source)
     starts = np.arange(0, max(m, n), GROUP)
     made: dict[str, NDArray[Any]] = {f"order_{name}": order for name, order in orders.items()}
