@@ -177,9 +177,9 @@ double Solver<T>::start_from_sample(CoreState<T>& state) {
         double error = 0;
         if (part.m <= probe_rows_) {
             error = price(part, 0);
-            if (error < StartTuning::kStructured) return 0;
+            if (!sample.stratified && error < StartTuning::kStructured) return 0;
             price(part, error);
-            regret_works_ = regret_error(part) < StartTuning::kRegretError;
+            regret_works_ = !sample.stratified && regret_error(part) < StartTuning::kRegretError;
             if (regret_works_) return 0;
             error = StartTuning::kError;
         } else {

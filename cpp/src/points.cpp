@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "lapwing/neighbours.hpp"
+
 #define LAPWING_TARGET_INCLUDE "lapwing/points.inc.hpp"
 #include "lapwing/simd/foreach_target.hpp"
 
@@ -46,6 +48,26 @@ std::unique_ptr<CostSource<T>> PointCosts<T>::part(std::span<const Index> rows, 
         chosen->add(term, std::move(copy));
     }
     return chosen;
+}
+
+template <class T>
+std::vector<std::int32_t> PointCosts<T>::in_order(bool rows, const std::function<void()>& poll) const {
+    constexpr Index kMostDims = 8;  // of more, no order brings neighbours together
+    Index dims = 0;
+    for (const PointTerm<T>& term : terms_) dims += term.dims;
+    if (dims > kMostDims) return {};
+    const Index count = rows ? rows_ : cols_;
+    std::vector<float> points(std::size_t(count) * dims);
+    Index first = 0;
+    for (const PointTerm<T>& term : terms_) {
+        for (Index i = 0; i < count; ++i)
+            for (Index k = 0; k < term.dims; ++k) {
+                const T c = rows ? term.x[std::ptrdiff_t{i} * term.dims + k] : term.y[k * term.stride + i];
+                points[std::size_t(i) * dims + first + k] = static_cast<float>(c * term.weight);
+            }
+        first += term.dims;
+    }
+    return neighbours(points.data(), count, dims, poll);
 }
 
 template class PointCosts<float>;

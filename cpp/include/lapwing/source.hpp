@@ -5,6 +5,8 @@
 #pragma once
 
 #include <algorithm>
+#include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <vector>
@@ -25,6 +27,11 @@ class CostSource {
     // The problem of some rows and columns, in increasing order, as a source of its own. Null: their costs are to be copied.
     virtual std::unique_ptr<CostSource> part(std::span<const Index>, std::span<const Index>) const { return nullptr; }
     virtual bool has_parts() const { return false; }
+    // All rows, or columns, in an order in which neighbours are alike; empty: none is known. `poll` is called every few
+    // milliseconds, and may throw.
+    virtual std::vector<std::int32_t> in_order(bool /*rows*/, const std::function<void()>& /*poll*/) const {
+        return {};
+    }
     // How many rows are best made together, and that these, no more, are read next.
     virtual Index rows_at_once() const { return 1; }
     virtual void fetch(Index /*begin*/, Index /*end*/) const {}
