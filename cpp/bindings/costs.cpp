@@ -10,7 +10,6 @@
 
 #include "common.hpp"
 #include "lapwing/file_rows.hpp"
-#include "lapwing/neighbours.hpp"
 #include "lapwing/points.hpp"
 
 namespace lapwing::bindings {
@@ -155,12 +154,12 @@ nb::object read_pairs(const Source& source, const Vector<std::int64_t>& rows, co
         source.costs);
 }
 
-nb::object order_of_neighbours(const Points<float>& points) {
+// Rows, or columns, in an order in which neighbours are alike.
+nb::object in_order(const Source& source, bool rows) {
     std::vector<std::int32_t> order;
     {
         const nb::gil_scoped_release no_gil;
-        order = neighbours(points.data(), static_cast<Index>(points.shape(0)), static_cast<Index>(points.shape(1)),
-                           [] { look_for_signals(); });
+        std::visit([&](const auto& costs) { order = costs->in_order(rows, [] { look_for_signals(); }); }, source.costs);
     }
     return to_numpy(std::move(order));
 }
@@ -179,9 +178,9 @@ void bind_costs(nanobind::module_& module) {
                        "Costs that no matrix holds; see cpp/include/lapwing/source.hpp.")
         .def("read", &read_rows, "begin"_a, "end"_a, "The costs of these rows, one after the other.")
         .def("pairs", &read_pairs, "rows"_a, "cols"_a, "The costs of these pairs.")
+        .def("in_order", &in_order, "rows"_a,
+             "All rows, or columns, in an order in which neighbours are alike; empty where none is known.")
         .def("counters", &counters, "What a source of supplied costs has counted; empty for others.");
-    module.def("neighbours", &order_of_neighbours, "points"_a,
-               "Points, (n, d), in an order in which neighbours are near; see cpp/include/lapwing/neighbours.hpp.");
     module.def("point_costs_float32", &point_costs<float>, "terms"_a,
                "Costs computed from points; see cpp/include/lapwing/points.hpp for the contract.");
     module.def("point_costs_float64", &point_costs<double>, "terms"_a, "The same in float64.");

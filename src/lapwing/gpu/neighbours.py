@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lapwing import _core
 from lapwing.costs.points import PointCost
 
 GROUP = 128  # kPiece of kernels/costs_computed.cuh
@@ -40,8 +39,8 @@ def arrays(source: PointCost) -> dict[str, NDArray[Any]]:
     `sorted`: coordinates in that order; `boxes`: for each coordinate the least of every group, then all largest.
     """
     m, n = source.shape
-    with np.errstate(over="ignore"):  # any order will do
-        orders = {side: _order([getattr(term, side) * term.weight for term in source.terms]) for side in "xy"}
+    compiled = source.compiled(transposed=False)
+    orders = {"x": compiled.in_order(rows=True), "y": compiled.in_order(rows=False)}
     side = positions_of(source)
     starts = np.arange(0, max(m, n), GROUP)
     made: dict[str, NDArray[Any]] = {f"order_{name}": order for name, order in orders.items()}
@@ -60,7 +59,3 @@ def positions_of(source: PointCost) -> str:
 def groups_of(count: int) -> int:
     """How many groups so many points make."""
     return -(-count // GROUP)
-
-
-def _order(coordinates: list[NDArray[Any]]) -> NDArray[np.int32]:
-    return _core.neighbours(np.ascontiguousarray(np.hstack(coordinates), np.float32))
