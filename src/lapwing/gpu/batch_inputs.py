@@ -76,6 +76,13 @@ class BatchRequest:
         return BatchForm(count, rows, cols, strides, self.costs.dtype, self.maximize, self.prices is not None, ragged)
 
 
+def check_flags(maximize: Any, duals: Any, certify: Any, check: Any) -> tuple[bool, bool, bool, bool]:
+    """The same, checked; proofs want duals."""
+    certify = inputs.check_flag(certify, "certify")
+    duals = inputs.check_flag(duals, "duals") or certify
+    return inputs.check_flag(maximize, "maximize"), duals, certify, inputs.check_flag(check, "check")
+
+
 def make_request(
     context: Context, costs: GpuArray, maximize: bool, unmatched_cost: Any, row_counts: Any, col_counts: Any
 ) -> BatchRequest:

@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 
-from lapwing import inputs
 from lapwing.certificate import Certificate
 from lapwing.errors import InfeasibleError, InvalidCostError, RangeError
 from lapwing.gpu.arrays import ITEM_BYTES, GpuArray, view_array
@@ -24,7 +23,7 @@ from lapwing.gpu.batch_errors import (
     host_prices,
     raise_for_first,
 )
-from lapwing.gpu.batch_inputs import BatchRequest, check_stack, make_request
+from lapwing.gpu.batch_inputs import BatchRequest, check_flags, check_stack, make_request
 from lapwing.gpu.batch_launch import BatchArrays, outputs_of
 from lapwing.gpu.batch_solve import STATUS, BatchOnGpu, handed_over
 from lapwing.gpu.copies import copy_bytes, fill_bytes, read, write
@@ -50,10 +49,7 @@ def solve_singly(
     """`gpu.batch.solve_batch` for large problems: with its options and errors."""
     stack = view_array(costs)
     check_stack(stack)
-    maximize = inputs.check_flag(maximize, "maximize")
-    certify = inputs.check_flag(certify, "certify")
-    duals = inputs.check_flag(duals, "duals") or certify
-    check = inputs.check_flag(check, "check")
+    maximize, duals, certify, check = check_flags(maximize, duals, certify, check)
     with shared_context(stack.ordinal, stack.stream) as context:
         request = make_request(context, stack, maximize, unmatched_cost, row_counts, col_counts)
         answer = BatchArrays(context, stack, outputs_of(request.form)[duals, certify])

@@ -10,10 +10,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from lapwing import inputs
 from lapwing.gpu.arrays import GpuArray, view_array
 from lapwing.gpu.batch_errors import raise_for_first
-from lapwing.gpu.batch_inputs import check_stack, make_request
+from lapwing.gpu.batch_inputs import check_flags, check_stack, make_request
 from lapwing.gpu.batch_launch import SOLVED, BatchArrays, prepared
 from lapwing.gpu.batch_plan import CROSSOVERS, Crossovers
 from lapwing.gpu.device import Context, shared_context
@@ -104,10 +103,7 @@ def solve_stack(
 ) -> BatchArrays:
     """The same with views in and out, on the context's stream."""
     check_stack(stack)
-    maximize = inputs.check_flag(maximize, "maximize")
-    certify = inputs.check_flag(certify, "certify")
-    duals = inputs.check_flag(duals, "duals") or certify
-    check = inputs.check_flag(check, "check")
+    maximize, duals, certify, check = check_flags(maximize, duals, certify, check)
     request = make_request(context, stack, maximize, unmatched_cost, row_counts, col_counts)
     how = prepared(context, request.form, crossovers)
     answer = how.arrays(context, stack, duals, certify)

@@ -25,7 +25,9 @@ from lapwing.gpu.device import Context
 from lapwing.gpu.programs import points_text
 from lapwing.gpu.workspace import Workspace, workspace_bytes
 
-_MOST_HELD = 8  # coordinates of a point in registers: four rows' are, of each warp
+_MOST_HELD = (
+    8  # coordinates of a point in registers: four rows' are, of each warp; in_order of cpp/src/points.cpp knows as many
+)
 _WORK_OF_A_FUNCTION = 64  # operations, or so
 LINES_OF_WARP = 4  # kLines of kernels/costs_computed.cuh
 _TILE_LINES = 8 * LINES_OF_WARP  # of a block of 256 threads

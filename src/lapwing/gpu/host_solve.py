@@ -159,6 +159,7 @@ class HostSolve(CoreSolve):
                 free_cols = np.delete(free_cols, best)
         write(context, outputs.row_to_col.pointer, row_to_col)
         write(context, outputs.col_to_row.pointer, col_to_row)
+        self._is_complete = True  # duals that are delivered later need no matching
 
     def read_row(self, i: int) -> NDArray[Any]:
         """The costs of row i, as they are given."""

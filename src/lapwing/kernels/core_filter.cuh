@@ -64,11 +64,7 @@ struct Filter {
     __device__ float below(int64 c, int64 v) const { return __ll2float_rd((as_factor < 0 ? -c : c) - v); }
 };
 
-// Floats as keys whose unsigned order is theirs.
-__device__ inline uint32 float_key(float x) {
-    const int32 bits = __float_as_int(x);
-    return static_cast<uint32>(bits < 0 ? ~bits : bits ^ (1 << 31));
-}
+// The float of a key (float_key).
 __device__ inline float key_float(uint32 key) {
     const int32 bits = static_cast<int32>(key);
     return __int_as_float(bits < 0 ? bits ^ (1 << 31) : ~bits);

@@ -124,11 +124,13 @@ __device__ inline int32 tie_order(int32 first, int32 cols, int32 j) {
 
 #ifndef COMPUTED
 
-// An order-preserving, coarser number of 32 bits, for warp reductions.
-__device__ inline uint32 coarse(Dual x) {
-    const int32 bits = __float_as_int(static_cast<float>(x));
+// Floats as keys whose unsigned order is theirs.
+__device__ inline uint32 float_key(float x) {
+    const int32 bits = __float_as_int(x);
     return static_cast<uint32>(bits < 0 ? ~bits : bits ^ (1 << 31));
 }
+// A coarser number of 32 bits in the same order, for warp reductions.
+__device__ inline uint32 coarse(Dual x) { return float_key(static_cast<float>(x)); }
 // A value below which, or at which, there are at least kWanted of the block's `least`, one a thread, of the first `sharing`
 // threads; infinity if they are fewer. Every thread gets it.
 __device__ inline Dual list_bound(ListScratch& scratch, Dual least, uint32 sharing) {
