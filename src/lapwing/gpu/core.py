@@ -214,7 +214,7 @@ class CoreSolve:
         self.u, self.v, self.picked, self.keys = memory["u"], memory["v"], memory["picked"], memory["keys"]
         of_matrix = (matrix.pointer, matrix.row_stride, rows, cols, int(matrix.maximize), matrix.prices)
         self._arguments = (*of_matrix, self.u, self.v, memory["state"])
-        self._mail = watch.mail(0, REPORT_BYTES)
+        self._mail = watch.mail(0, _REPORT.size)
         self._report: Report | None = None
         self.after_launch: Callable[[], None] = nothing
         self.keep: Callable[[], None] | None = None

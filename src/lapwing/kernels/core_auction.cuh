@@ -103,6 +103,26 @@ __device__ inline void load_first(const Team& team, uint32 present, int32 (&firs
         first[r] = row_at<wide>(team.state, present, index < most ? index : most - 1);
     }
 }
+// n rows offer, the first of them at `base`; kNone: there is none. Everything is assigned whether it is needed or not: what is
+// left as it was would be kept in memory.
+template <bool wide, uint32 n>
+__device__ inline void offer_for_rows(const Team& team, const AuctionRun& run, uint32 base, const int32 (&i)[n]) {
+    const State& state = team.state;
+    Candidate mine[n];
+    Dual tau[n], v[n];
+#pragma unroll
+    for (uint32 r = 0; r < n; ++r) {
+        mine[r] = i[r] >= 0 ? load_candidate(state, i[r]) : Candidate{kNone, ListCost(0)};
+        tau[r] = i[r] >= 0 ? settled(state.tau + i[r]) : Dual(0);
+    }
+#pragma unroll
+    for (uint32 r = 0; r < n; ++r) v[r] = mine[r].col >= 0 ? settled(state.v + mine[r].col) : Dual(0);
+#pragma unroll
+    for (uint32 r = 0; r < n; ++r) {
+        if (i[r] < 0) break;
+        offer_for<wide>(team, run, base + r * team.warps(), i[r], mine[r].col, present_cost(mine[r], v[r]), tau[r]);
+    }
+}
 // All free rows offer. Rows whose list does not prove their minimum go to refresh_rows instead.
 template <bool wide>
 __device__ inline void offer(const Team& team, const AuctionRun& run, const int32 (&first)[kWarpRows]) {
@@ -111,34 +131,19 @@ __device__ inline void offer(const Team& team, const AuctionRun& run, const int3
         const int32 j = target_at<wide>(state, !run.present, index);
         if (j >= 0) __stcg(pick(state.offer, !run.present) + j, uint64(0));  // several may
     });
-    for (uint32 base = team.warp(); base < run.count; base += kWarpRows * team.warps()) {
+    uint32 base = team.warp();
+    if (run.count <= team.warps()) {  // mostly, and a third of the instructions
+        const int32 i[1] = {base < run.count ? first[0] : kNone};
+        return offer_for_rows<wide, 1>(team, run, base, i);
+    }
+    for (; base < run.count; base += kWarpRows * team.warps()) {
         int32 i[kWarpRows];
-        Candidate mine[kWarpRows];
-        Dual tau[kWarpRows], v[kWarpRows];
-        const auto there = [&](uint32 r) { return base + r * team.warps() < run.count; };
 #pragma unroll
         for (uint32 r = 0; r < kWarpRows; ++r) {
-            if (base == team.warp())
-                i[r] = first[r];
-            else
-                i[r] = there(r) ? row_at<wide>(state, run.present, base + r * team.warps()) : kNone;
+            const uint32 index = base + r * team.warps();
+            i[r] = index >= run.count ? kNone : base == team.warp() ? first[r] : row_at<wide>(state, run.present, index);
         }
-#pragma unroll
-        for (uint32 r = 0; r < kWarpRows; ++r) {
-            if (!there(r)) continue;
-            mine[r] = load_candidate(state, i[r]);
-            tau[r] = settled(state.tau + i[r]);
-        }
-#pragma unroll
-        for (uint32 r = 0; r < kWarpRows; ++r) {
-            if (there(r) && mine[r].col >= 0) v[r] = settled(state.v + mine[r].col);
-        }
-#pragma unroll
-        for (uint32 r = 0; r < kWarpRows; ++r) {
-            if (there(r))
-                offer_for<wide>(team, run, base + r * team.warps(), i[r], mine[r].col, present_cost(mine[r], v[r]),
-                                tau[r]);
-        }
+        offer_for_rows<wide, kWarpRows>(team, run, base, i);
     }
 }
 

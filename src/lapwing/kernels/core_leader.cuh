@@ -58,7 +58,7 @@ class Leader {
         if (lane_index() == 0) order_ = {Task::finish, true, gridDim.x, 0, auction_, search_};
         __syncwarp();
         store_words(state_.order, order_);
-        __syncthreads();
+        meet_block();
         meet(true);
     }
 

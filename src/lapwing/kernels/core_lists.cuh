@@ -253,7 +253,10 @@ __device__ inline void write_list(const State& state, int32 i, const ListScratch
         }
         if (rank == kListSize) state.tau[i] = x;
     }
-    for (uint32 rank = count + threadIdx.x; rank < kListSize; rank += blockDim.x) state.list_col[list + rank] = kNone;
+    for (uint32 rank = count + threadIdx.x; rank < kListSize; rank += blockDim.x) {
+        state.list_col[list + rank] = kNone;
+        state.list_cost[list + rank] = 0;
+    }
     if (threadIdx.x == 0 && count <= kListSize) state.tau[i] = infinity<Dual>();
 }
 

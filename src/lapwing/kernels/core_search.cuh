@@ -105,62 +105,83 @@ __device__ inline void load_reached(const Team& team, uint32 present, uint32 don
             at[r] = shared().scratch.steps.at[present][within];
     }
 }
-// One step of as much of the frontier as the team has at work at once, one candidate a lane. What a row's distance is, is
-// settled before any falls.
-template <bool wide>
+// One step of as much of the frontier as the team has at work at once, one candidate a lane; n rows of it for each warp. What a row's
+// distance is, is settled before any falls. Everything is assigned whether it is needed or not: what is left as it was
+// would be kept in memory.
+template <bool wide, uint32 n>
 __device__ inline void take_step(const Team& team, const SearchRun& run, const Reached (&at)[kWarpRows]) {
     const State& state = team.state;
     const uint32 base = run.done + team.warp();
-    const auto there = [&](uint32 r) { return base + r * team.warps() < run.count; };
-    Candidate mine[kWarpRows];
-    Dual u[kWarpRows], v[kWarpRows], x[kWarpRows];
-    uint64 own[kWarpRows], known[kWarpRows];  // distances of the row's own column, and of the candidate
+    Candidate mine[n];
+    Dual u[n], v[n], x[n];
+    uint64 own[n], known[n];  // distances of the row's own column, and of the candidate
+    int32 col[n];
 #pragma unroll
-    for (uint32 r = 0; r < kWarpRows; ++r) {
-        if (!there(r)) continue;
-        mine[r] = load_candidate(state, at[r].row);
-        u[r] = settled(state.u + at[r].row);
-        if (at[r].col >= 0) own[r] = __ldcg(state.distance + at[r].col);
-    }
-    int32 col[kWarpRows];
-#pragma unroll
-    for (uint32 r = 0; r < kWarpRows; ++r) {
-        col[r] = there(r) && mine[r].col != at[r].col ? mine[r].col : kNone;
-        if (col[r] < 0) continue;
-        v[r] = settled(state.v + col[r]);
-        known[r] = __ldcg(state.distance + col[r]);
+    for (uint32 r = 0; r < n; ++r) {
+        const bool there = base + r * team.warps() < run.count;
+        mine[r] = there ? load_candidate(state, at[r].row) : Candidate{kNone, ListCost(0)};
+        u[r] = there ? settled(state.u + at[r].row) : Dual(0);
+        own[r] = there && at[r].col >= 0 ? __ldcg(state.distance + at[r].col) : 0;
     }
 #pragma unroll
-    for (uint32 r = 0; r < kWarpRows; ++r) {
-        if (col[r] < 0) continue;
-        x[r] = (at[r].col >= 0 ? from_key<Dual>(own[r]) : Dual(0)) + reduced(Dual(mine[r].cost), v[r], u[r]);
+    for (uint32 r = 0; r < n; ++r) {
+        col[r] = mine[r].col != at[r].col ? mine[r].col : kNone;
+        v[r] = col[r] >= 0 ? settled(state.v + col[r]) : Dual(0);
+        known[r] = col[r] >= 0 ? __ldcg(state.distance + col[r]) : 0;
     }
+#pragma unroll
+    for (uint32 r = 0; r < n; ++r) x[r] = from_key<Dual>(own[r]) + reduced(Dual(mine[r].cost), v[r], u[r]);
     team.sync();
-    if (there(0)) reach<wide>(team, run, col, x, known);
+    if (base < run.count) reach<wide>(team, run, col, x, known);
     reset_next_counts<wide>(team, run.present);
     team.sync();
 }
 
-// The k-th smallest of the keys of a warp's lanes (k from 0), in every lane; lanes that have none bring kFar.
-__device__ inline uint64 nth_in_warp(uint64 mine, uint32 k) {
-    uint32 rank = 0;
+// The distances of this thread's share of the free columns, kFar where one was not reached: the first in registers, what has none beyond.
+constexpr uint32 kKept = 4;
+struct FreeDistances {
+    uint32 count;
+    uint64 kept[kKept];
+
+    __device__ FreeDistances(const State& state, uint32 count) : count(count) {
 #pragma unroll
-    for (uint32 other = 0; other < kWarp; ++other) {
-        const uint64 theirs = __shfl_sync(kAllLanes, mine, other);
-        rank += theirs < mine || (theirs == mine && other < lane_index());
+        for (uint32 q = 0; q < kKept; ++q) {
+            const uint32 k = threadIdx.x + q * blockDim.x;
+            kept[q] = k < count ? __ldcg(state.distance + settled(state.free_cols + k)) : kFar;
+        }
     }
-    return __shfl_sync(kAllLanes, mine, __ffs(__ballot_sync(kAllLanes, rank == k)) - 1);
-}
-// For how many free columns is(distance) holds. All threads of a block call it, and get it.
-template <class Is>
-__device__ inline uint32 count_free_cols(const State& state, uint32 count, Is is) {
-    uint32 all = 0;
-    for (uint32 base = 0; base < count; base += blockDim.x) {
-        const uint32 k = base + threadIdx.x;
-        const uint64 key = k < count ? __ldcg(state.distance + settled(state.free_cols + k)) : kFar;
-        all += __syncthreads_count(k < count && is(key));
+    // f(distance) for each; kFar for those in registers that stand for none.
+    template <class F>
+    __device__ void each(const State& state, F f) const {
+#pragma unroll
+        for (uint32 q = 0; q < kKept; ++q) f(kept[q]);
+        for (uint32 k = threadIdx.x + kKept * blockDim.x; k < count; k += blockDim.x) {
+            f(__ldcg(state.distance + settled(state.free_cols + k)));
+        }
     }
-    return all;
+    // How many columns are at most so far, less than kFar. All threads of a block call it, and get it.
+    __device__ uint32 within(const State& state, uint64 limit) const {
+        uint32 all = 0;
+#pragma unroll
+        for (uint32 q = 0; q < kKept; ++q) {
+            if (q * blockDim.x < count) all += __syncthreads_count(kept[q] <= limit);
+        }
+        for (uint32 base = kKept * blockDim.x; base < count; base += blockDim.x) {
+            const uint32 k = base + threadIdx.x;
+            const uint64 key = k < count ? __ldcg(state.distance + settled(state.free_cols + k)) : kFar;
+            all += __syncthreads_count(key <= limit);
+        }
+        return all;
+    }
+};
+
+// The (k + 1)-th largest of the keys of a warp's lanes, in every lane; k is small.
+__device__ inline uint64 nth_largest(uint64 mine, uint32 k) {
+    for (;; --k) {
+        const uint64 largest = ~warp_min(~mine);
+        if (k == 0) return largest;
+        if (lane_index() == __ffs(__ballot_sync(kAllLanes, mine == largest)) - 1) mine = 0;
+    }
 }
 // A distance at which enough free columns are reached, not far beyond the least; at most the cap that was. Every thread of the
 // block calls it and gets the same, in whichever block.
@@ -176,24 +197,21 @@ __device__ inline uint64 lower_cap(const Team& team, const SearchRun& run) {
     if (shared().state.matrix.rows < shared().state.matrix.cols) return cap;  // which the leader finds
     if (run.free_count <= kWarp) {
         const bool mine = lane_index() < run.free_count;
-        const uint64 key = mine ? __ldcg(state.distance + settled(state.free_cols + lane_index())) : kFar;
-        const uint64 nth = nth_in_warp(key, run.wanted - 1);
+        const uint64 key = mine ? __ldcg(state.distance + settled(state.free_cols + lane_index())) : 0;
+        const uint64 nth = nth_largest(key, run.free_count - run.wanted);
         return nth < cap ? nth : cap;
     }
+    const FreeDistances distances(state, run.free_count);
     if (cap == kFar) {
-        if (count_free_cols(state, run.free_count, [](uint64 key) { return key != kFar; }) < run.wanted) return cap;
+        if (distances.within(state, kFar - 1) < run.wanted) return cap;
         uint64 farthest = 0;
-        for (uint32 k = threadIdx.x; k < run.free_count; k += blockDim.x) {
-            const uint64 key = __ldcg(state.distance + settled(state.free_cols + k));
-            farthest = key != kFar && key > farthest ? key : farthest;
-        }
+        distances.each(state, [&](uint64 key) { farthest = key != kFar && key > farthest ? key : farthest; });
         cap = best_in_block(shared().scratch.keys, farthest, false);
     }
     Dual near = 0, far = from_key<Dual>(cap);
     for (uint32 turn = 0; turn < kHalvings; ++turn) {
         const Dual middle = near + (far - near) / 2;
-        const uint32 within = count_free_cols(state, run.free_count, [&](uint64 key) { return key <= as_key(middle); });
-        if (within >= run.wanted)
+        if (distances.within(state, as_key(middle)) >= run.wanted)
             far = middle;
         else
             near = middle;
@@ -232,7 +250,10 @@ LAPWING_NOINLINE __device__ void run_steps() {
             run.begun = run.number;
             run.scans += run.count;
         }
-        take_step<wide>(team, run, at);
+        if (run.count - run.done <= team.warps())  // mostly, and a third of the instructions
+            take_step<wide, 1>(team, run, at);
+        else
+            take_step<wide, kWarpRows>(team, run, at);
         run.done += kWarpRows * team.warps();
         const bool ends = run.done >= run.count;
         load_reached<wide>(team, run.present ^ ends, ends ? 0 : run.done, at);

@@ -54,25 +54,11 @@ __device__ inline void find_bound(const Team& team, Scratch& scratch, bool from_
     if (lane_index() == 0) (team.wide ? *state.counts : team.own).answer = bits;
 }
 
-// f(distance) for this thread's share of the free columns; kFar if it was not reached.
-template <class F>
-__device__ inline void each_free_col(const State& state, uint32 count, F f) {
-    for (uint32 k = threadIdx.x; k < count; k += kTeamThreads) f(__ldcg(state.distance + settled(state.free_cols + k)));
-}
-// As each_free_col, where the thread's first distances are in registers; kFar for those that are not.
-constexpr uint32 kKept = 4;
-template <class F>
-__device__ inline void each_free_col(const State& state, uint32 count, const uint64 (&kept)[kKept], F f) {
-#pragma unroll
-    for (uint32 q = 0; q < kKept; ++q) f(kept[q]);
-    for (uint32 k = threadIdx.x + kKept * kTeamThreads; k < count; k += kTeamThreads) {
-        f(__ldcg(state.distance + settled(state.free_cols + k)));
-    }
-}
 // The distance of the farthest free column that was reached; kFar if there is none.
 __device__ inline void find_farthest(const Team& team, Scratch& scratch, uint32 count) {
     uint64 farthest = 0;  // and one, kFar becoming 0
-    each_free_col(team.state, count, [&](uint64 key) { farthest = key + 1 > farthest ? key + 1 : farthest; });
+    const FreeDistances distances(team.state, count);
+    distances.each(team.state, [&](uint64 key) { farthest = key + 1 > farthest ? key + 1 : farthest; });
     farthest = best_in_block(scratch.keys, farthest, false);
     if (threadIdx.x == 0) team.own.answer = farthest - 1;
 }
@@ -92,14 +78,9 @@ __device__ inline void find_cap(const Team& team, Scratch& scratch, uint32 count
         if (rank == wanted - 1) team.own.answer = mine;
         return;
     }
-    uint64 kept[kKept];
-#pragma unroll
-    for (uint32 q = 0; q < kKept; ++q) {
-        const uint32 k = threadIdx.x + q * kTeamThreads;
-        kept[q] = k < count ? __ldcg(team.state.distance + settled(team.state.free_cols + k)) : kFar;
-    }
+    const FreeDistances distances(team.state, count);
     uint64 reached = 0, nearest = kFar, farthest = 0;
-    each_free_col(team.state, count, kept, [&](uint64 key) {
+    distances.each(team.state, [&](uint64 key) {
         reached += key < kFar;
         nearest = key < nearest ? key : nearest;
         farthest = key < kFar && key > farthest ? key : farthest;
@@ -111,7 +92,7 @@ __device__ inline void find_cap(const Team& team, Scratch& scratch, uint32 count
     for (uint32 turn = 0; nearest < farthest && farthest < kFar; ++turn) {
         const uint64 middle = nearest + (farthest - nearest) / 2;
         uint64 below = 0;
-        each_free_col(team.state, count, kept, [&](uint64 key) { below += key <= middle; });
+        distances.each(team.state, [&](uint64 key) { below += key <= middle; });
         const uint64 all = sum_in_block(scratch, below, turn);
         if (all >= wanted)
             farthest = middle;
@@ -121,7 +102,7 @@ __device__ inline void find_cap(const Team& team, Scratch& scratch, uint32 count
     }
     // The bound becomes a distance, so that prices stay on the costs' grid.
     uint64 largest = 0;
-    each_free_col(team.state, count, kept, [&](uint64 key) { largest = key <= farthest && key > largest ? key : largest; });
+    distances.each(team.state, [&](uint64 key) { largest = key <= farthest && key > largest ? key : largest; });
     largest = best_in_block(scratch.keys, largest, false);
     if (threadIdx.x == 0) team.own.answer = largest;
 }

@@ -173,7 +173,7 @@ __device__ inline bool write_candidates(const State& state, int32 i, uint32 slot
     const int64 at = static_cast<int64>(i) * kListSize + lane;
     const int32 j = lane < limit.count ? scratch.room[slot][lane] : kNone;
     state.list_col[at] = j;
-    if (j >= 0) state.list_cost[at] = static_cast<ListCost>(state.matrix.at(i, j));
+    state.list_cost[at] = j >= 0 ? static_cast<ListCost>(state.matrix.at(i, j)) : ListCost(0);
     if (lane == 0) state.tau[i] = limit.count < kWanted ? beyond : limit.value;
     return true;
 }

@@ -28,6 +28,8 @@ struct Lookout {
         stopped = false;
         look(0);
     }
+    // By the thread that looks; volatile, so that no other reads it in advance.
+    __device__ bool says_stop() const { return *const_cast<const volatile bool*>(&stopped); }
     // By one thread.
     __device__ void look(uint32 orders) {
         const uint32 stop = __ldcg(&watch->stop);

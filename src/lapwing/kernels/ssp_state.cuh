@@ -284,7 +284,7 @@ class Cluster {
     // In all threads, with a barrier between. Rows that own what is before `next` are fetched while all wait.
     __device__ Found least_of(const Best& best, int32 owner, Dual number, uint32 word, const Message& next) {
         const uint32 turn = turn_++ % 2, warps = blockDim.x / kWarp, count = blocks() * warps;
-        const bool looked = leads() && self().lookout.stopped;
+        const bool looked = leads() && self().lookout.says_stop();
         Message mine = {best.key(), best.col, owner, number, word, __shfl_sync(kAllLanes, looked ? 1u : 0u, 0)};
         reduce(mine);
         if (lane_index() < (in_cluster() ? blocks() : 1))
