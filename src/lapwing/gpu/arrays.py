@@ -136,7 +136,7 @@ def empty_arrays(context: Context, wanted: tuple[Empty, ...], like: GpuArray) ->
     """
     if like.library is TORCH:
         try:
-            tensors = TORCH.empty_tensors(like, wanted)
+            tensors = TORCH.empty_tensors(like.ordinal, wanted)
         except RuntimeError as error:
             raise _no_memory(
                 context, sum(math.prod(shape) * ITEM_BYTES[dtype] for shape, _, dtype in wanted), error
@@ -148,6 +148,8 @@ def empty_arrays(context: Context, wanted: tuple[Empty, ...], like: GpuArray) ->
 
 def row_major(shape: tuple[int, ...]) -> tuple[int, ...]:
     """The strides, in elements, of a C-contiguous array."""
+    if len(shape) == 1:  # mostly
+        return (1,)
     return tuple(math.prod(shape[axis + 1 :]) for axis in range(len(shape)))
 
 
@@ -192,13 +194,12 @@ class Torch:
         )
 
     def empty(self, context: Context, shape: tuple[int, ...], dtype: str) -> GpuArray:
-        torch, ordinal = sys.modules["torch"], context.info.ordinal
-        tensor = torch.empty(shape, dtype=getattr(torch, dtype), device=torch.device("cuda", ordinal))
-        pointer, strides = tensor.data_ptr(), row_major(shape)
-        return GpuArray(tensor, pointer, shape, strides, dtype, ordinal, context.stream_handle, self)
+        ordinal, strides = context.info.ordinal, row_major(shape)
+        (tensor,) = self.empty_tensors(ordinal, ((shape, strides, dtype),))
+        return GpuArray(tensor, tensor.data_ptr(), shape, strides, dtype, ordinal, context.stream_handle, self)
 
-    def empty_tensors(self, like: GpuArray, wanted: tuple[Empty, ...]) -> list[Any]:
-        """Tensors on `like`'s GPU, by the call that PyTorch's own compiled code makes, where it is there."""
+    def empty_tensors(self, ordinal: int, wanted: tuple[Empty, ...]) -> list[Any]:
+        """Tensors on a GPU, by the call that PyTorch's own compiled code makes, where it is there."""
         dtypes = self._dtypes
         if not dtypes:
             torch = sys.modules["torch"]
@@ -207,9 +208,11 @@ class Torch:
             self._allocator = getattr(guards, "_empty_strided_cuda", None)
             dtypes.update({name: getattr(torch, name) for name in ITEM_BYTES})
         empty = self._allocator  # on the current GPU
-        if empty is not None and self._current_device() == like.ordinal:
+        if empty is not None and self._current_device() == ordinal:
             return [empty(shape, strides, dtypes[dtype]) for shape, strides, dtype in wanted]
-        return [like.owner.new_empty(shape, dtype=dtypes[dtype]) for shape, _, dtype in wanted]
+        torch = sys.modules["torch"]
+        device = torch.device("cuda", ordinal)
+        return [torch.empty(shape, dtype=dtypes[dtype], device=device) for shape, _, dtype in wanted]
 
     def handed_over(self, context: Context, array: GpuArray) -> Any:
         return array.owner
