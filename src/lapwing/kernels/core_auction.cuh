@@ -69,28 +69,35 @@ __device__ inline uint32 any_lane(uint32 lanes, int32 i, uint32 round) {
     return __ffs(__ballot_sync(kAllLanes, (lanes >> lane_index() & 1) != 0 && before == place)) - 1;
 }
 
-// One row offers, by its warp.
+// Which of the lanes whose candidates are nearest is asked. Without epsilon a free one, by chance. All lanes of a warp call it.
+__device__ inline uint32 lane_asked(const State& state, const AuctionRun& run, int32 i, int32 col, uint32 ties) {
+    if (run.epsilon != 0) return __ffs(static_cast<int>(ties)) - 1;
+    const bool tie = (ties >> lane_index() & 1) != 0 && col >= 0;
+    const uint32 free = __ballot_sync(kAllLanes, tie && settled(state.col_to_row + col) < 0);
+    return any_lane(free != 0 ? free : ties, i, run.rounds);
+}
+
+// Row i asks for column j; `index` among the rows at work.
+struct Offer {
+    int32 i, j;
+    uint32 index;
+    Nearest nearest;
+    Dual tau;
+};
+// By one lane; nothing if there is no row.
 template <bool wide>
-__device__ inline void offer_for(const Team& team, const AuctionRun& run, uint32 index, int32 i, int32 col, Dual x,
-                                 Dual tau) {
+__device__ inline void make_offer(const Team& team, const AuctionRun& run, const Offer& offer) {
+    if (offer.i < 0) return;
     const State& state = team.state;
-    const Nearest nearest = find_nearest(x);
-    uint32 nearest_lane = __ffs(nearest.ties) - 1;
-    if (run.epsilon == 0) {  // a free one of the nearest
-        const bool tie = (nearest.ties >> lane_index() & 1) != 0 && col >= 0;
-        const uint32 free = __ballot_sync(kAllLanes, tie && settled(state.col_to_row + col) < 0);
-        nearest_lane = any_lane(free != 0 ? free : nearest.ties, i, run.rounds);
-    }
-    const int32 j = __shfl_sync(kAllLanes, col, nearest_lane);
-    if (lane_index() != 0) return;
-    const bool proven = nearest.first <= tau, offers = proven && j >= 0;
-    target_at<wide>(state, run.present, index) = offers ? j : kNone;
-    if (!proven) state.refresh_rows[add_count<wide>(&counts_of<wide>(team, run.rounds).refresh, 1)] = i;
+    const Dual first = offer.nearest.first, tau = offer.tau;
+    const bool proven = first <= tau, offers = proven && offer.j >= 0;
+    target_at<wide>(state, run.present, offer.index) = offers ? offer.j : kNone;
+    if (!proven) state.refresh_rows[add_count<wide>(&counts_of<wide>(team, run.rounds).refresh, 1)] = offer.i;
     if (!offers) return;
-    const Dual second = nearest.second < tau ? nearest.second : tau;
-    const uint64 units =
-        second < infinity<Dual>() ? in_units(second - nearest.first + run.epsilon, run.units_in_one) : kMostUnits;
-    max_in_global(pick(state.offer, run.present) + j, units << kRowBits | (kRowMask - static_cast<uint64>(i)));
+    const Dual second = offer.nearest.second < tau ? offer.nearest.second : tau;
+    const uint64 units = second < infinity<Dual>() ? in_units(second - first + run.epsilon, run.units_in_one) : kMostUnits;
+    max_in_global(pick(state.offer, run.present) + offer.j,
+                  units << kRowBits | (kRowMask - static_cast<uint64>(offer.i)));
 }
 
 // What a warp takes first of the free rows: loaded while it is not yet known how many there are.
@@ -103,8 +110,9 @@ __device__ inline void load_first(const Team& team, uint32 present, int32 (&firs
         first[r] = row_at<wide>(team.state, present, index < most ? index : most - 1);
     }
 }
-// n rows offer, the first of them at `base`; kNone: there is none. Everything is assigned whether it is needed or not: what is
-// left as it was would be kept in memory.
+// n rows of a warp offer, the first of them at `base`; kNone: there is none. What is long is done for all of them at once: their loads,
+// then their minima; in the end a lane offers for each. (Everything is assigned whether it is needed or not: what is left as
+// it was would be kept in memory.)
 template <bool wide, uint32 n>
 __device__ inline void offer_for_rows(const Team& team, const AuctionRun& run, uint32 base, const int32 (&i)[n]) {
     const State& state = team.state;
@@ -117,11 +125,17 @@ __device__ inline void offer_for_rows(const Team& team, const AuctionRun& run, u
     }
 #pragma unroll
     for (uint32 r = 0; r < n; ++r) v[r] = mine[r].col >= 0 ? settled(state.v + mine[r].col) : Dual(0);
+    Nearest nearest[n];
+#pragma unroll
+    for (uint32 r = 0; r < n; ++r) nearest[r] = find_nearest(present_cost(mine[r], v[r]));
+    Offer offer = {kNone, kNone, 0, {}, Dual(0)};
 #pragma unroll
     for (uint32 r = 0; r < n; ++r) {
-        if (i[r] < 0) break;
-        offer_for<wide>(team, run, base + r * team.warps(), i[r], mine[r].col, present_cost(mine[r], v[r]), tau[r]);
+        const int32 j = __shfl_sync(kAllLanes, mine[r].col, lane_asked(state, run, i[r], mine[r].col, nearest[r].ties));
+        const uint32 index = base + r * team.warps();
+        if (lane_index() == r) offer = {i[r], j, index, {nearest[r].first, nearest[r].second, 0}, tau[r]};
     }
+    make_offer<wide>(team, run, offer);
 }
 // All free rows offer. Rows whose list does not prove their minimum go to refresh_rows instead.
 template <bool wide>
