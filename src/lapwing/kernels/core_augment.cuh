@@ -11,37 +11,59 @@
 #pragma once
 #include "core_search.cuh"
 
-// Whether row i leads to column j, which is `cost` away from it; see the top.
-__device__ inline void lead(const State& state, int32 i, int32 j, Dual cost, uint64 cap, uint32 row_step, Dual distance,
-                            Dual u) {
-    const uint64 key = __ldcg(state.distance + j);
-    if (key > cap || key == kFar) return;
-    if (as_key(distance + reduced(cost, settled(state.v + j), u)) != key) return;
-    if (as_key(distance) < key || row_step < step_of(__ldcg(state.stamp + j))) atomicMin(state.leader + j, i);
+// Of a row that may lead somewhere: its distance, and the step in which it fell.
+struct Origin {
+    int32 row;
+    uint32 step;
+    Dual distance, u;
+};
+// Whether a row leads to column j at distance `key`, which is `cost` away from it; see the top.
+__device__ inline void lead(const State& state, const Origin& from, int32 j, uint64 key, Dual cost, Dual v, uint64 cap) {
+    if (key > cap || key == kFar || as_key(from.distance + reduced(cost, v, from.u)) != key) return;
+    if (as_key(from.distance) < key || from.step < step_of(__ldcg(state.stamp + j)))
+        atomicMin(state.leader + j, from.row);
 }
 
-// Leaders among the candidates of the rows of reached columns, and of free rows; and the free columns within the cap.
+// Leaders among the candidates of the rows of reached columns, and of free rows; and the free columns within the cap. A warp takes several
+// at once.
 __device__ inline void find_leaders(const Team& team, const SearchRun& run) {
     State& state = team.state;
-    const uint32 cols = state.matrix.cols;
-    team.each_by_warp(cols + run.free_count, [&](uint32 index) {
-        int32 i = kNone, through = kNone;
-        uint64 key = 0;
-        if (index < cols) {
-            through = static_cast<int32>(index);
-            key = __ldcg(state.distance + index);
-            if (key > run.cap || key == kFar) return;
-            i = settled(state.col_to_row + index);
-        } else {
-            i = settled(state.free_rows + index - cols);
+    const uint32 cols = state.matrix.cols, count = cols + run.free_count;
+    for (uint32 base = team.warp(); base < count; base += kWarpRows * team.warps()) {
+        int32 i[kWarpRows], through[kWarpRows];  // kNone: there is none
+        uint64 key[kWarpRows];
+#pragma unroll
+        for (uint32 r = 0; r < kWarpRows; ++r) {
+            const uint32 index = base + r * team.warps();
+            through[r] = index < cols ? static_cast<int32>(index) : kNone;
+            key[r] = index < cols ? __ldcg(state.distance + index) : index < count ? 0 : kFar;
+            i[r] = index < cols    ? settled(state.col_to_row + index)
+                   : index < count ? settled(state.free_rows + index - cols)
+                                   : kNone;
         }
-        if (i < 0) return append(team, state.met_cols, &Counts::met, lane_index() == 0 ? through : kNone);
-        const Dual distance = from_key<Dual>(key), u = settled(state.u + i);
-        const uint32 row_step = through < 0 ? run.born : step_of(__ldcg(state.stamp + through));
-        const Candidate mine = load_candidate(state, i);
-        if (mine.col >= 0 && mine.col != through)
-            lead(state, i, mine.col, Dual(mine.cost), run.cap, row_step, distance, u);
-    });
+        Candidate mine[kWarpRows];
+        Origin from[kWarpRows];
+#pragma unroll
+        for (uint32 r = 0; r < kWarpRows; ++r) {
+            const bool reached = key[r] <= run.cap && key[r] != kFar;
+            if (reached && i[r] < 0) append(team, state.met_cols, &Counts::met, lane_index() == 0 ? through[r] : kNone);
+            const bool leads = reached && i[r] >= 0;
+            mine[r] = leads ? load_candidate(state, i[r]) : Candidate{kNone, ListCost(0)};
+            const uint32 step = leads && through[r] >= 0 ? step_of(__ldcg(state.stamp + through[r])) : run.born;
+            from[r] = {i[r], step, from_key<Dual>(key[r]), leads ? settled(state.u + i[r]) : Dual(0)};
+        }
+        uint64 known[kWarpRows];
+        Dual v[kWarpRows];
+#pragma unroll
+        for (uint32 r = 0; r < kWarpRows; ++r) {
+            if (mine[r].col == through[r]) mine[r].col = kNone;
+            known[r] = mine[r].col >= 0 ? __ldcg(state.distance + mine[r].col) : kFar;
+            v[r] = mine[r].col >= 0 ? settled(state.v + mine[r].col) : Dual(0);
+        }
+#pragma unroll
+        for (uint32 r = 0; r < kWarpRows; ++r)
+            lead(state, from[r], mine[r].col, known[r], Dual(mine[r].cost), v[r], run.cap);
+    }
 }
 // The same for rows all of whose columns were looked at, a block each; of the host, for those that are here.
 __device__ inline void find_leaders_in_full(const Team& team, const SearchRun& run, uint32 count) {
@@ -55,11 +77,11 @@ __device__ inline void find_leaders_in_full(const Team& team, const SearchRun& r
         const int32 i = settled(state.full_rows + index);
 #endif
         const int32 own = settled(state.row_to_col + i);
-        const Dual distance = own < 0 ? Dual(0) : from_key<Dual>(__ldcg(state.distance + own));
-        const Dual u = settled(state.u + i);
-        const uint32 row_step = own < 0 ? run.born : step_of(__ldcg(state.stamp + own));
+        const Origin from = {i, own < 0 ? run.born : step_of(__ldcg(state.stamp + own)),
+                             own < 0 ? Dual(0) : from_key<Dual>(__ldcg(state.distance + own)), settled(state.u + i)};
         for_every_col(state, i, [&](int32 j, Dual cost, Dual) {
-            if (j != own && cost < infinity<Dual>()) lead(state, i, j, cost, run.cap, row_step, distance, u);
+            if (j != own && cost < infinity<Dual>())
+                lead(state, from, j, __ldcg(state.distance + j), cost, settled(state.v + j), run.cap);
         });
     }
 }
@@ -112,10 +134,12 @@ __device__ inline void update_duals(const Team& team, const SearchRun& run) {
     });
 }
 
-// Matches the roots along the paths to the columns that they took.
+// Matches the roots along the paths to the columns that they took. To walk a path is to wait for one link after the other: block 0 does so
+// alone, when it has all links in its L1.
 __device__ inline void match_paths(const Team& team, uint32 met) {
+    constexpr uint32 kLinksInL1 = 1 << 14;
     State& state = team.state;
-    team.each(met, [&](uint32 index) {
+    const auto match = [&](uint32 index) {
         int32 j = settled(state.met_cols + index);
         if (__ldcg(state.claim + ~settled(state.roots + j)) != j) return;
         while (j >= 0) {
@@ -124,7 +148,13 @@ __device__ inline void match_paths(const Team& team, uint32 met) {
             state.col_to_row[j] = at.row;
             j = at.col;
         }
-    });
+    };
+    if (state.matrix.cols > kLinksInL1) return team.each(met, match);
+    if (team.block() != 0) return;
+    constexpr uint32 kLineLinks = 128 / sizeof(Reached);
+    for (uint32 j = threadIdx.x * kLineLinks; j < state.matrix.cols; j += kTeamThreads * kLineLinks)
+        prefetch(state.link + j);
+    for (uint32 index = threadIdx.x; index < met; index += kTeamThreads) match(index);
 }
 
 // Free rows and columns, and where the next search begins: with free rows, and those of trees that were kept. No other column

@@ -18,7 +18,6 @@ struct Tuning {
     // many rows at work, doubled after those that had few.
     static constexpr uint32 first_strides = 8, most_strides = 64, few_at_work = kNarrowRows / 2,
                             many_at_work = 4 * kNarrowRows;
-    static constexpr uint32 few_ahead = 2 * kMiddleRows;  // where the reach brings so few rows, the stride doubles
     static constexpr int unit_bits = 30;  // the grid of offers is so many powers of two finer than a list's width
 };
 
@@ -230,7 +229,7 @@ class Leader {
     // Rows that waited are at work now: the reach goes on past the nearest of them. False if none waits within the cap, or if the
     // reach is far enough to be the cap.
     __device__ bool advances() {
-        for (;;) {
+        while (!search_.exhausted) {
             if (search_.cap == kFar && search_.wanted > 1 && !square()) {
                 const uint64 nearest = ask_columns(Task::nearest_waiting, kFar);
                 search_.cap = reached_cap(nearest == kFar ? kFar : search_.reach, nearest == kFar ? 1 : search_.wanted);
@@ -242,9 +241,10 @@ class Leader {
             search_ = order_.search;
             search_.count = counts_.step[search_.present % 2].next;
             __syncwarp();
-            if (search_.count <= Tuning::few_ahead && search_.stride < infinity<Dual>() / 4) search_.stride *= 2;
+            lengthen_stride(search_);
             if (search_.count > 0) return true;
         }
+        return false;
     }
     // Where columns outnumber rows: the farthest free column not beyond `limit` if there are enough of them, else kFar.
     __device__ uint64 reached_cap(uint64 limit, uint32 enough) {
@@ -273,6 +273,7 @@ class Leader {
         choose_stride();
         search_.cap = kFar;
         search_.present = 0;
+        search_.exhausted = false;
 #ifdef STORED
         const bool singly = !square();  // core_rest.cuh would look at full rows in every sweep
 #else

@@ -38,6 +38,7 @@ struct SearchRun {
     uint64 reached; // where the reach was before
     Dual stride;    // of the reach
     uint64 scans;   // so far
+    bool exhausted; // no row waits within the cap, as the run found
 };
 
 enum class Task : uint32 {

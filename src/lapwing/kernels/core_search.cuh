@@ -230,12 +230,76 @@ __device__ inline void conclude_step(const Team& team, SearchRun& run) {
     run.present ^= 1;
 }
 
+// f(column, distance), of several columns at once, by whole warps; of columns that there are not, the distance is kFar.
+template <class F>
+__device__ inline void each_distance(const Team& team, F f) {
+    constexpr uint32 kAtOnce = 4;
+    const State& state = team.state;
+    const uint32 cols = state.matrix.cols;
+    for (uint32 base = team.thread(); base - lane_index() < cols; base += kAtOnce * team.threads()) {
+        uint64 key[kAtOnce];
+#pragma unroll
+        for (uint32 k = 0; k < kAtOnce; ++k) {
+            const uint32 j = base + k * team.threads();
+            key[k] = j < cols ? __ldcg(state.distance + j) : kFar;
+        }
+#pragma unroll
+        for (uint32 k = 0; k < kAtOnce; ++k) f(base + k * team.threads(), key[k]);
+    }
+}
+// The distance of the nearest column beyond reach, which has a row that waits, or is free: of a block's share.
+__device__ inline uint64 nearest_waiting(const Team& team, const SearchRun& run) {
+    uint64 nearest = kFar;
+    each_distance(team, [&](uint32, uint64 key) { nearest = key > run.reach && key < nearest ? key : nearest; });
+    return best_in_block(shared().scratch.keys, nearest, true);
+}
+// The reach goes on past it: rows between the reach that was and the new one are the next frontier, counted in `count`.
+template <bool wide>
+__device__ inline void extend_reach(const Team& team, SearchRun& run, uint64 nearest, uint32* count) {
+    const State& state = team.state;
+    run.reached = run.reach;
+    run.reach = as_key(from_key<Dual>(nearest) + run.stride);
+    each_distance(team, [&](uint32 j, uint64 key) {
+        const bool within = key > run.reached && key <= run.reach && key <= run.cap;
+        const int32 i = within ? settled(state.col_to_row + j) : kNone;
+        const uint32 place = take_place<wide>(count, i >= 0);
+        if (i < 0) return;
+        const Reached at = {i, static_cast<int32>(j)};
+        pick(state.frontier, run.present)[place] = at;
+        if (!wide && place < kNarrowRows) shared().scratch.steps.at[run.present][place] = at;
+    });
+}
+// A reach that brings few rows was too short.
+__device__ inline void lengthen_stride(SearchRun& run) {
+    constexpr uint32 few_ahead = 2 * kMiddleRows;
+    if (run.count <= few_ahead && run.stride < infinity<Dual>() / 4) run.stride *= 2;
+}
+// When nothing is at work: the reach goes on past the nearest row that waits, if one does within the cap. Whether there is a frontier now.
+template <bool wide>
+__device__ inline bool go_on(const Team& team, SearchRun& run) {
+    StepCounts& counts = counts_of<wide>(team, run.present + 1);  // of the last step, which left no row at work
+    const uint64 mine = nearest_waiting(team, run);
+    if (threadIdx.x == 0 && mine != kFar) atomicMax(&counts.waiting, ~mine);
+    team.sync();
+    const uint64 nearest = ~(wide ? __ldcg(&counts.waiting) : counts.waiting);
+    run.exhausted = nearest == kFar || nearest > run.cap;
+    if (run.exhausted) return false;
+    extend_reach<wide>(team, run, nearest, &counts.next);
+    team.sync();
+    run.count = wide ? __ldcg(&counts.next) : counts.next;
+    lengthen_stride(run);
+    return run.count > 0;
+}
+
 // Steps, until nothing changes any more, or there are too many rows at work or too few for the team.
 template <bool wide>
 LAPWING_NOINLINE __device__ void run_steps() {
+    constexpr uint32 most_extensions = 32;               // of a run, after which the leader looks at the clock
+    constexpr uint32 narrow_cols = 32 * kTeamThreads;  // of more, one block does not look for who waits
     State state = shared().state;  // its pointers in registers
     const Team team{state, shared().desk.counts, wide, shared().desk.order.blocks};
     SearchRun run = shared().desk.order.search;
+    const bool square = state.matrix.rows == state.matrix.cols;
     run.done = 0;
     if (!wide) {
         for (uint32 k = threadIdx.x; k < run.count; k += kTeamThreads)
@@ -244,7 +308,7 @@ LAPWING_NOINLINE __device__ void run_steps() {
     }
     Reached at[kWarpRows];
     load_reached<wide>(team, run.present, 0, at);
-    do {
+    for (uint32 extensions = 0;;) {
         ++run.number;
         if (run.done == 0) {
             run.begun = run.number;
@@ -258,32 +322,21 @@ LAPWING_NOINLINE __device__ void run_steps() {
         const bool ends = run.done >= run.count;
         load_reached<wide>(team, run.present ^ ends, ends ? 0 : run.done, at);
         conclude_step<wide>(team, run);
-    } while (run.done > 0 || (run.count > 0 && suits<wide>(team, run.count)));
+        if (run.done > 0) continue;
+        if (run.count == 0) {
+            const bool decides = square || run.wanted == 1 || run.cap != kFar;  // else the leader does
+            if (!decides || ++extensions > most_extensions || (!wide && state.matrix.cols > narrow_cols)) break;
+            if (!go_on<wide>(team, run)) break;
+            load_reached<wide>(team, run.present, 0, at);
+        }
+        if (!suits<wide>(team, run.count)) break;
+    }
     if (blockIdx.x == 0 && threadIdx.x == 0) shared().desk.order.search = run;
 }
 
-// f(column, distance), of several columns at once.
-template <class F>
-__device__ inline void each_distance(const Team& team, F f) {
-    constexpr uint32 kAtOnce = 4;
-    const State& state = team.state;
-    const uint32 cols = state.matrix.cols;
-    for (uint32 base = team.thread(); base < cols; base += kAtOnce * team.threads()) {
-        uint64 key[kAtOnce];
-#pragma unroll
-        for (uint32 k = 0; k < kAtOnce; ++k) {
-            const uint32 j = base + k * team.threads();
-            key[k] = j < cols ? __ldcg(state.distance + j) : kFar;
-        }
-#pragma unroll
-        for (uint32 k = 0; k < kAtOnce; ++k) f(base + k * team.threads(), key[k]);
-    }
-}
-// The distance of the nearest column beyond reach, which has a row that waits, or is free. The answer is kFar before.
-__device__ inline void find_nearest_waiting(const Team& team, Scratch& scratch, const SearchRun& run) {
-    uint64 nearest = kFar;
-    each_distance(team, [&](uint32, uint64 key) { nearest = key > run.reach && key < nearest ? key : nearest; });
-    nearest = best_in_block(scratch.keys, nearest, true);
+// The distance of the nearest column beyond reach. The answer is kFar before.
+__device__ inline void find_nearest_waiting(const Team& team, const SearchRun& run) {
+    const uint64 nearest = nearest_waiting(team, run);
     if (threadIdx.x == 0 && nearest != kFar) atomicMin(&(team.wide ? *team.state.counts : team.own).answer, nearest);
 }
 // Where columns outnumber rows: how many free columns are within the cap, and the farthest of them. The answer is 0 before.
@@ -301,27 +354,19 @@ __device__ inline void count_reached(const Team& team, Scratch& scratch, const S
     atomicMax(&counts.answer, farthest);
     atomicAdd(&counts.met, static_cast<uint32>(count));
 }
-// The reach goes on past the nearest row that waits, if one does within the cap: rows between the reach that was and the new one
-// are the next frontier. The answer is kFar before.
-__device__ inline void advance(const Team& team, Scratch& scratch) {
-    const State& state = team.state;
+// As go_on, where the leader decides. The answer is kFar before.
+__device__ inline void advance(const Team& team) {
     SearchRun run = shared().desk.order.search;
-    find_nearest_waiting(team, scratch, run);
+    find_nearest_waiting(team, run);
     team.sync();
     const uint64 nearest = present_count(team, &Counts::answer);
     if (nearest == kFar || nearest > run.cap) return;
-    run.reached = run.reach;
-    run.reach = as_key(from_key<Dual>(nearest) + run.stride);
-    if (blockIdx.x == 0 && threadIdx.x == 0) shared().desk.order.search = run;
     uint32* count = &(team.wide ? *team.state.counts : team.own).step[run.present % 2].next;
-    team.each_converged(state.matrix.cols, [&](uint32 index) {
-        const int32 j = static_cast<int32>(index);
-        const uint64 key = j < state.matrix.cols ? __ldcg(state.distance + j) : kFar;
-        const bool within = key > run.reached && key <= run.reach && key <= run.cap;
-        const int32 i = within ? settled(state.col_to_row + j) : kNone;
-        const uint32 place = team.wide ? take_place<true>(count, i >= 0) : take_place<false>(count, i >= 0);
-        if (i >= 0) pick(state.frontier, run.present)[place] = {i, j};
-    });
+    if (team.wide)
+        extend_reach<true>(team, run, nearest, count);
+    else
+        extend_reach<false>(team, run, nearest, count);
+    if (blockIdx.x == 0 && threadIdx.x == 0) shared().desk.order.search = run;
 }
 
 // Rows whose lists leave columns below the cap in doubt; of reached columns, and free ones.
@@ -411,6 +456,7 @@ LAPWING_NOINLINE __device__ void resolve_doubts() {
     SearchRun run = shared().desk.order.search;
     run.count = run.done = 0;
     run.begun = ++run.number;
+    run.exhausted = false;
 #ifdef COMPUTED
     refresh_rows(team, count);
     team.sync();

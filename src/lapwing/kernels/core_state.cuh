@@ -84,6 +84,7 @@ struct StepCounts {
     uint32 refresh;  // in refresh_rows
     uint32
         event;  // not 0 if, in an auction, a price moved or a row was matched; in a search, a free column came nearer
+    uint64 waiting;  // of a search: all bits of a distance turned, that of the nearest column beyond reach; 0: there is none
 };
 
 // Counts of the lists below. Block 0 keeps them in its shared memory, and in global memory while all blocks add to them.

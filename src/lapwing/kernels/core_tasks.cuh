@@ -139,9 +139,9 @@ LAPWING_NOINLINE __device__ void carry_out() {
         case Task::derive_u_refreshed: return derive_u(team, order.count, true);
         case Task::gather_free: return gather_free(team);
         case Task::steps: return order.wide ? run_steps<true>() : run_steps<false>();
-        case Task::nearest_waiting: return find_nearest_waiting(team, scratch, search);
+        case Task::nearest_waiting: return find_nearest_waiting(team, search);
         case Task::reached: return count_reached(team, scratch, search);
-        case Task::advance: return advance(team, scratch);
+        case Task::advance: return advance(team);
         case Task::doubt: return find_doubtful(team, search);
         case Task::resolve: return order.wide ? resolve_doubts<true>() : resolve_doubts<false>();
         case Task::lead: return find_leaders(team, search);

@@ -108,19 +108,19 @@ __device__ inline StepCounts& counts_of(const Team& team, uint32 step) {
     else
         return team.own.step[step % 2];
 }
-// As they stand after a barrier; every thread gets them.
+// As they stand after a barrier, but for `waiting`; every thread gets them.
 template <bool wide>
 __device__ inline StepCounts read_counts(const Team& team, uint32 step) {
     const StepCounts& counts = counts_of<wide>(team, step);
     if constexpr (!wide) return counts;
-    return {__ldcg(&counts.next), __ldcg(&counts.refresh), __ldcg(&counts.event)};
+    return {__ldcg(&counts.next), __ldcg(&counts.refresh), __ldcg(&counts.event), 0};
 }
 // Between the barriers of a step.
 template <bool wide>
 __device__ inline void reset_next_counts(const Team& team, uint32 step) {
     if (blockIdx.x == 0 && threadIdx.x == 0) {
         StepCounts& counts = counts_of<wide>(team, step + 1);
-        counts.next = counts.refresh = counts.event = 0;
+        counts = {};
     }
 }
 
