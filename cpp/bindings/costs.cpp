@@ -10,6 +10,7 @@
 
 #include "common.hpp"
 #include "lapwing/file_rows.hpp"
+#include "lapwing/neighbours.hpp"
 #include "lapwing/points.hpp"
 
 namespace lapwing::bindings {
@@ -164,6 +165,16 @@ nb::object in_order(const Source& source, bool rows) {
     return to_numpy(std::move(order));
 }
 
+nb::object neighbours_of(const Points<float>& points) {
+    std::vector<std::int32_t> order;
+    {
+        const nb::gil_scoped_release no_gil;
+        order = neighbours(points.data(), static_cast<Index>(points.shape(0)), static_cast<Index>(points.shape(1)),
+                           [] { look_for_signals(); });
+    }
+    return to_numpy(std::move(order));
+}
+
 }  // namespace
 }  // namespace lapwing::bindings
 
@@ -181,6 +192,8 @@ void bind_costs(nanobind::module_& module) {
         .def("in_order", &in_order, "rows"_a,
              "All rows, or columns, in an order in which neighbours are alike; empty where none is known.")
         .def("counters", &counters, "What a source of supplied costs has counted; empty for others.");
+    module.def("neighbours", &neighbours_of, "points"_a,
+               "Points [count, dims], finite, in an order in which neighbours are near each other.");
     module.def("point_costs_float32", &point_costs<float>, "terms"_a,
                "Costs computed from points; see cpp/include/lapwing/points.hpp for the contract.");
     module.def("point_costs_float64", &point_costs<double>, "terms"_a, "The same in float64.");

@@ -6,7 +6,8 @@ than 0.01 against more than 0.015 (0.05 from 2000 rows on). There, if the costs 
 prices (core_sorted.py). Else a sample of rows and columns is solved, and its prices are carried over to four times as
 many rows and columns, and so on (kernels/core_start.cu). A random sample is solved roughly: with more rows than columns
 in one place and fewer in another, its own prices are far from those of the whole (in the plane, twice as far as none at
-all). Stratified samples (neighbours.py) are solved exactly: their prices are off by a seventh.
+all). Stratified samples (neighbours.py for points, strata.py for matrices) are solved exactly: their prices are off by
+a seventh to a quarter of that.
 """
 
 from __future__ import annotations
@@ -38,6 +39,7 @@ from lapwing.gpu.core_sorted import Axis, find_axis, orders, prices_in_order
 from lapwing.gpu.device import Context
 from lapwing.gpu.launch import Kernel
 from lapwing.gpu.programs import COMPUTED_START, CORE_START
+from lapwing.gpu.strata import PIVOTS, Strata, find_strata
 from lapwing.gpu.watch import Watch
 from lapwing.gpu.workspace import Workspace
 
@@ -72,6 +74,7 @@ class Start:
     def __init__(self, context: Context, watch: Watch, like: GpuArray | None) -> None:
         self.context, self.watch, self.like = context, watch, like
         self.levels = 0
+        self._strata: Strata | None = None  # of the matrix whose samples are taken
 
     def run(self, solve: CoreSolve) -> Report:
         """Find prices, list and solve; waits for the end."""
@@ -94,7 +97,7 @@ class Start:
             solve.prepare()
         else:
             self._climb(solve)
-        return self.run_from(solve, structured(matrix.rows, STRATIFIED if _is_stratified(matrix) else STRUCTURED))
+        return self.run_from(solve, structured(matrix.rows, STRATIFIED if self._is_stratified(matrix) else STRUCTURED))
 
     def run_from(self, solve: CoreSolve, schedule: Schedule, most_left: int | None = None) -> Report:
         """List and solve under the prices in `solve.v` (see `CoreSolve.launch`); waits for the end."""
@@ -146,11 +149,12 @@ class Start:
         run = _run(solve.matrix.rows, _FIRST_SAMPLE, _GROWTH)
         if run == 1:
             return
+        self._strata = self._find_strata(solve.matrix)
         sample = self._sample(solve.matrix, run)
         self._column_minima(solve.matrix, run, sample)
         while True:
             self.levels += 1
-            if _is_stratified(sample.matrix):
+            if self._is_stratified(sample.matrix):
                 report = self.run_from(sample, structured(sample.matrix.rows, STRATIFIED))
             else:
                 report = self.run_from(sample, ROUGH, most_left=0)
@@ -162,6 +166,23 @@ class Start:
             if finer == 1:
                 return
             sample, run = above, finer
+
+    def _find_strata(self, matrix: Oriented) -> Strata | None:
+        if matrix.recipe is not None:  # which has its own
+            return None
+        size, run = matrix.rows, _run(matrix.rows, PIVOTS, 2)
+        blocks = -(-size // _THREADS)
+
+        def launch_keys(pivot: int, row_keys: int, col_keys: int) -> None:
+            self._launch(matrix, "sorting_keys", blocks, size, run, pivot, 0, pivot, 0, row_keys, col_keys)
+
+        return find_strata(self.context, size, self.like, launch_keys)
+
+    def _is_stratified(self, matrix: Oriented) -> bool:
+        return self._strata is not None if matrix.recipe is None else matrix.recipe.in_order
+
+    def _orders(self) -> tuple[int, int]:
+        return (0, 0) if self._strata is None else self._strata.addresses
 
     def _sample(self, matrix: Oriented, run: int) -> CoreSolve:
         size = matrix.rows // run
@@ -178,7 +199,8 @@ class Start:
     def _gather(self, matrix: Oriented, run: int) -> GpuArray:
         size = matrix.rows // run
         costs = empty_array(self.context, (size, size), matrix.dtype, self.like)
-        shape = (matrix.row_stride, 1, size, size, run) if matrix.recipe is None else (run, 0, size, size)
+        of_matrix = (matrix.row_stride, 1, size, size, run, *self._orders())
+        shape = of_matrix if matrix.recipe is None else (run, 0, size, size)
         self._kernel(matrix, "gather").launch(self.context, size, _THREADS, matrix.pointer, *shape, costs.pointer)
         return costs
 
@@ -201,7 +223,7 @@ class Start:
             if matrix.recipe is None:
                 blocks = min(size, 64 * self.context.info.processors)
                 shape = (size, finer, sample.matrix.rows, run)
-                self._launch(matrix, "row_bounds", blocks, *shape, sample.v, memory["u"])
+                self._launch(matrix, "row_bounds", blocks, *shape, *self._orders(), sample.v, memory["u"])
             else:
                 self._line_bounds(matrix.pointer, matrix, _ROWS, finer, run, sample.v, memory["u"])
             self._column_bounds(matrix, finer, memory["u"], above)
@@ -212,7 +234,8 @@ class Start:
         size = matrix.rows // run
         chunks = -(-size // _THREADS)
         bands = max(1, min(size, 16 * self.context.info.processors // chunks))
-        self._launch(matrix, "column_bounds", chunks * bands, size, run, bands, u, target.keys, target.v)
+        shape = (size, run, bands, *self._orders())
+        self._launch(matrix, "column_bounds", chunks * bands, *shape, u, target.keys, target.v)
 
     def _line_bounds(
         self, block: int, matrix: Oriented, lines: int, run: int, other_run: int, prices: int, least: int
@@ -242,10 +265,6 @@ def _run(rows: int, least: int, growth: int) -> int:
     while rows // (run * growth) >= least:
         run *= growth
     return run
-
-
-def _is_stratified(matrix: Oriented) -> bool:
-    return matrix.recipe is not None and matrix.recipe.in_order
 
 
 def structured(rows: int, schedule: Schedule = STRUCTURED) -> Schedule:

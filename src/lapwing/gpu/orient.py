@@ -90,5 +90,5 @@ def _gathered(context: Context, cost: GpuArray, shape: tuple[int, int], strides:
     copy = empty_array(context, shape, cost.dtype, cost)
     gather = kernels(context, CORE_START, CORE_START.variant(COST=cost.dtype))["gather"]
     blocks = min(rows, 64 * context.info.processors)
-    gather.launch(context, blocks, _THREADS, cost.pointer, *strides, rows, cols, 1, copy.pointer)
+    gather.launch(context, blocks, _THREADS, cost.pointer, *strides, rows, cols, 1, 0, 0, copy.pointer)
     return copy

@@ -21,6 +21,7 @@
 //
 // Cost: a step takes the lists and v of the frontier, two atomics for each distance that falls, 2 barriers.
 #pragma once
+#include "core_caps.cuh"
 #include "core_filter.cuh"
 #include "core_tiles.cuh"
 
@@ -135,88 +136,6 @@ __device__ inline void take_step(const Team& team, const SearchRun& run, const R
     if (base < run.count) reach<wide>(team, run, col, x, known);
     reset_next_counts<wide>(team, run.present);
     team.sync();
-}
-
-// The distances of this thread's share of the free columns, kFar where one was not reached: the first in registers, what has none beyond.
-constexpr uint32 kKept = 4;
-struct FreeDistances {
-    uint32 count;
-    uint64 kept[kKept];
-
-    __device__ FreeDistances(const State& state, uint32 count) : count(count) {
-#pragma unroll
-        for (uint32 q = 0; q < kKept; ++q) {
-            const uint32 k = threadIdx.x + q * blockDim.x;
-            kept[q] = k < count ? __ldcg(state.distance + settled(state.free_cols + k)) : kFar;
-        }
-    }
-    // f(distance) for each; kFar for those in registers that stand for none.
-    template <class F>
-    __device__ void each(const State& state, F f) const {
-#pragma unroll
-        for (uint32 q = 0; q < kKept; ++q) f(kept[q]);
-        for (uint32 k = threadIdx.x + kKept * blockDim.x; k < count; k += blockDim.x) {
-            f(__ldcg(state.distance + settled(state.free_cols + k)));
-        }
-    }
-    // How many columns are at most so far, less than kFar. All threads of a block call it, and get it.
-    __device__ uint32 within(const State& state, uint64 limit) const {
-        uint32 all = 0;
-#pragma unroll
-        for (uint32 q = 0; q < kKept; ++q) {
-            if (q * blockDim.x < count) all += __syncthreads_count(kept[q] <= limit);
-        }
-        for (uint32 base = kKept * blockDim.x; base < count; base += blockDim.x) {
-            const uint32 k = base + threadIdx.x;
-            const uint64 key = k < count ? __ldcg(state.distance + settled(state.free_cols + k)) : kFar;
-            all += __syncthreads_count(key <= limit);
-        }
-        return all;
-    }
-};
-
-// The (k + 1)-th largest of the keys of a warp's lanes, in every lane; k is small.
-__device__ inline uint64 nth_largest(uint64 mine, uint32 k) {
-    for (;; --k) {
-        const uint64 largest = ~warp_min(~mine);
-        if (k == 0) return largest;
-        if (lane_index() == __ffs(__ballot_sync(kAllLanes, mine == largest)) - 1) mine = 0;
-    }
-}
-// A distance at which enough free columns are reached, not far beyond the least; at most the cap that was. Every thread of the
-// block calls it and gets the same, in whichever block.
-template <bool wide>
-__device__ inline uint64 lower_cap(const Team& team, const SearchRun& run) {
-    constexpr uint32 kHalvings = 8;
-    const State& state = team.state;
-    uint64 cap = run.cap;
-    if (run.wanted == 1) {
-        const uint64 nearest = wide ? __ldcg(&state.counts->nearest) : team.own.nearest;
-        return nearest < cap ? nearest : cap;
-    }
-    if (shared().state.matrix.rows < shared().state.matrix.cols) return cap;  // which the leader finds
-    if (run.free_count <= kWarp) {
-        const bool mine = lane_index() < run.free_count;
-        const uint64 key = mine ? __ldcg(state.distance + settled(state.free_cols + lane_index())) : 0;
-        const uint64 nth = nth_largest(key, run.free_count - run.wanted);
-        return nth < cap ? nth : cap;
-    }
-    const FreeDistances distances(state, run.free_count);
-    if (cap == kFar) {
-        if (distances.within(state, kFar - 1) < run.wanted) return cap;
-        uint64 farthest = 0;
-        distances.each(state, [&](uint64 key) { farthest = key != kFar && key > farthest ? key : farthest; });
-        cap = best_in_block(shared().scratch.keys, farthest, false);
-    }
-    Dual near = 0, far = from_key<Dual>(cap);
-    for (uint32 turn = 0; turn < kHalvings; ++turn) {
-        const Dual middle = near + (far - near) / 2;
-        if (distances.within(state, as_key(middle)) >= run.wanted)
-            far = middle;
-        else
-            near = middle;
-    }
-    return as_key(far);
 }
 
 // After a step: perhaps a lower cap; the next frontier, if this one is done.

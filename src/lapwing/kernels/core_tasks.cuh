@@ -54,59 +54,6 @@ __device__ inline void find_bound(const Team& team, Scratch& scratch, bool from_
     if (lane_index() == 0) (team.wide ? *state.counts : team.own).answer = bits;
 }
 
-// The distance of the farthest free column that was reached; kFar if there is none.
-__device__ inline void find_farthest(const Team& team, Scratch& scratch, uint32 count) {
-    uint64 farthest = 0;  // and one, kFar becoming 0
-    const FreeDistances distances(team.state, count);
-    distances.each(team.state, [&](uint64 key) { farthest = key + 1 > farthest ? key + 1 : farthest; });
-    farthest = best_in_block(scratch.keys, farthest, false);
-    if (threadIdx.x == 0) team.own.answer = farthest - 1;
-}
-// The distance within which `wanted` free columns lie, or kFar.
-__device__ inline void find_cap(const Team& team, Scratch& scratch, uint32 count, uint32 wanted) {
-    if (count <= kSorted) {  // every key counts those before it
-        uint64 mine = 0;
-        if (threadIdx.x < count)
-            mine = scratch.sorted[threadIdx.x] =
-                __ldcg(team.state.distance + settled(team.state.free_cols + threadIdx.x));
-        __syncthreads();
-        if (threadIdx.x >= count) return;
-        uint32 rank = 0;
-#pragma unroll 8
-        for (uint32 k = 0; k < count; ++k)
-            rank += scratch.sorted[k] < mine || (scratch.sorted[k] == mine && k < threadIdx.x);
-        if (rank == wanted - 1) team.own.answer = mine;
-        return;
-    }
-    const FreeDistances distances(team.state, count);
-    uint64 reached = 0, nearest = kFar, farthest = 0;
-    distances.each(team.state, [&](uint64 key) {
-        reached += key < kFar;
-        nearest = key < nearest ? key : nearest;
-        farthest = key < kFar && key > farthest ? key : farthest;
-    });
-    reached = sum_in_block(scratch, reached, 0);
-    nearest = best_in_block(scratch.keys, nearest, true);
-    farthest = reached < wanted ? kFar : best_in_block(scratch.keys, farthest, false);
-    // The smallest key with enough at or below it is in nearest..farthest.
-    for (uint32 turn = 0; nearest < farthest && farthest < kFar; ++turn) {
-        const uint64 middle = nearest + (farthest - nearest) / 2;
-        uint64 below = 0;
-        distances.each(team.state, [&](uint64 key) { below += key <= middle; });
-        const uint64 all = sum_in_block(scratch, below, turn);
-        if (all >= wanted)
-            farthest = middle;
-        else
-            nearest = middle + 1;
-        if (all == wanted) break;
-    }
-    // The bound becomes a distance, so that prices stay on the costs' grid.
-    uint64 largest = 0;
-    distances.each(team.state, [&](uint64 key) { largest = key <= farthest && key > largest ? key : largest; });
-    largest = best_in_block(scratch.keys, largest, false);
-    if (threadIdx.x == 0) team.own.answer = largest;
-}
-
 // Compiled once, though the leader, its block and the others call it.
 LAPWING_NOINLINE __device__ void carry_out() {
     State& state = shared().state;
