@@ -149,7 +149,7 @@ class Start:
         run = _run(solve.matrix.rows, _FIRST_SAMPLE, _GROWTH)
         if run == 1:
             return
-        self._strata = self._find_strata(solve.matrix)
+        self._strata = self._find_strata(solve.matrix, run)
         sample = self._sample(solve.matrix, run)
         self._column_minima(solve.matrix, run, sample)
         while True:
@@ -167,22 +167,26 @@ class Start:
                 return
             sample, run = above, finer
 
-    def _find_strata(self, matrix: Oriented) -> Strata | None:
+    def _find_strata(self, matrix: Oriented, coarsest: int) -> Strata | None:
         if matrix.recipe is not None:  # which has its own
             return None
         size, run = matrix.rows, _run(matrix.rows, PIVOTS, 2)
         blocks = -(-size // _THREADS)
+        runs = [coarsest]
+        while runs[-1] > _GROWTH:
+            runs.append(runs[-1] // _GROWTH)
 
         def launch_keys(pivot: int, row_keys: int, col_keys: int) -> None:
             self._launch(matrix, "sorting_keys", blocks, size, run, pivot, 0, pivot, 0, row_keys, col_keys)
 
-        return find_strata(self.context, size, self.like, launch_keys)
+        return find_strata(self.context, size, runs, self.like, launch_keys)
 
     def _is_stratified(self, matrix: Oriented) -> bool:
         return self._strata is not None if matrix.recipe is None else matrix.recipe.in_order
 
-    def _orders(self) -> tuple[int, int]:
-        return (0, 0) if self._strata is None else self._strata.addresses
+    def _lists(self, run: int) -> tuple[int, int]:
+        """Of the rows and columns of a matrix's sample."""
+        return (0, 0) if self._strata is None else self._strata.lists(run)
 
     def _sample(self, matrix: Oriented, run: int) -> CoreSolve:
         size = matrix.rows // run
@@ -199,7 +203,7 @@ class Start:
     def _gather(self, matrix: Oriented, run: int) -> GpuArray:
         size = matrix.rows // run
         costs = empty_array(self.context, (size, size), matrix.dtype, self.like)
-        of_matrix = (matrix.row_stride, 1, size, size, run, *self._orders())
+        of_matrix = (matrix.row_stride, 1, size, size, run, *self._lists(run))
         shape = of_matrix if matrix.recipe is None else (run, 0, size, size)
         self._kernel(matrix, "gather").launch(self.context, size, _THREADS, matrix.pointer, *shape, costs.pointer)
         return costs
@@ -223,7 +227,8 @@ class Start:
             if matrix.recipe is None:
                 blocks = min(size, 64 * self.context.info.processors)
                 shape = (size, finer, sample.matrix.rows, run)
-                self._launch(matrix, "row_bounds", blocks, *shape, *self._orders(), sample.v, memory["u"])
+                lists = self._lists(finer)[0], self._lists(run)[1]
+                self._launch(matrix, "row_bounds", blocks, *shape, *lists, sample.v, memory["u"])
             else:
                 self._line_bounds(matrix.pointer, matrix, _ROWS, finer, run, sample.v, memory["u"])
             self._column_bounds(matrix, finer, memory["u"], above)
@@ -234,7 +239,7 @@ class Start:
         size = matrix.rows // run
         chunks = -(-size // _THREADS)
         bands = max(1, min(size, 16 * self.context.info.processors // chunks))
-        shape = (size, run, bands, *self._orders())
+        shape = (size, run, bands, *self._lists(run))
         self._launch(matrix, "column_bounds", chunks * bands, *shape, u, target.keys, target.v)
 
     def _line_bounds(

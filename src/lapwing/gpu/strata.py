@@ -1,17 +1,22 @@
-"""Rows and columns of a matrix in an order in which neighbours are alike, by costs alone: so samples can be stratified.
+"""Samples of a matrix's rows and columns that are stratified, by costs alone.
 
 A row is a point: its coordinates are differences of its costs in a few columns, the pivots. What a row adds to all its
 costs does not matter then; of squared distances, or costs of low rank, the coordinates are linear in what is behind
-them. Columns likewise, by pivots among rows. Both come into the order of a k-d tree (cpp/src/neighbours.cpp). In the
-plane, at n = 4000, prices of a sample that is drawn by these orders are off by a fifth to a quarter of what those of a
-random sample are.
+them. Columns likewise, by pivots among rows. Both come into the order of a k-d tree (cpp/src/neighbours.cpp), and of so
+many neighbours a sample has one. In the plane, at n = 4000, prices of such a sample are off by a fifth to a quarter of
+what those of a random sample are.
+
+A sample's own rows and columns are in no order: where the nearest columns of a row lie side by side, one thread would
+have all of them, and its list would take five times as long (kernels/core_filter.cuh).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
+from numpy.typing import NDArray
 
 from lapwing._core import neighbours
 from lapwing.gpu.arrays import GpuArray
@@ -20,28 +25,62 @@ from lapwing.gpu.device import Context
 from lapwing.gpu.workspace import Workspace
 
 PIVOTS = 4  # rows, and columns
+_SEED = 1
+
+_beside = ThreadPoolExecutor(1, "lapwing-strata")  # columns are put in order while rows are
 
 
 class Strata:
-    """The orders, on the GPU.
+    """Samples, as lists on the GPU.
 
-    Attributes
+    Parameters
     ----------
-    addresses : (int, int)
-        Of int32 arrays: rows, and columns, in order.
+    rows, cols : (n,) int32
+        In order.
+    runs : sequence of int
+        How many neighbours one row stands for, of each sample.
     """
 
-    def __init__(self, context: Context, rows: np.ndarray, cols: np.ndarray, like: GpuArray | None) -> None:
-        size = len(rows)
-        self._memory = Workspace(context, {"orders": (2 * size, "int32")}, like)
-        write(context, self._memory["orders"], np.concatenate([rows, cols]))
-        self.addresses = self._memory["orders"], self._memory["orders"] + 4 * size
+    def __init__(
+        self,
+        context: Context,
+        rows: NDArray[np.int32],
+        cols: NDArray[np.int32],
+        runs: Sequence[int],
+        like: GpuArray | None,
+    ) -> None:
+        random = np.random.default_rng(_SEED)
+        lists = [(_sample(rows, run, random), _sample(cols, run, random)) for run in runs]
+        flat = np.concatenate([members for pair in lists for members in pair])
+        self._memory = Workspace(context, {"lists": (len(flat), "int32")}, like)
+        at = self._memory["lists"]
+        write(context, at, flat)
+        self._addresses = {1: (0, 0)}
+        for run, (of_rows, of_cols) in zip(runs, lists, strict=True):
+            self._addresses[run] = at, at + of_rows.nbytes
+            at += of_rows.nbytes + of_cols.nbytes
+
+    def lists(self, run: int) -> tuple[int, int]:
+        """Addresses of the rows and the columns of a sample; 0 of all, where the run is 1."""
+        return self._addresses[run]
+
+
+def _sample(order: NDArray[np.int32], run: int, random: np.random.Generator) -> NDArray[np.int32]:
+    """One of each `run` neighbours, in no order."""
+    size = len(order) // run
+    strata = random.permutation(size)
+    members: NDArray[np.int32] = order[strata * run + random.integers(0, run, size)]
+    return members
 
 
 def find_strata(
-    context: Context, size: int, like: GpuArray | None, launch_keys: Callable[[int, int, int], None]
+    context: Context,
+    size: int,
+    runs: Sequence[int],
+    like: GpuArray | None,
+    launch_keys: Callable[[int, int, int], None],
 ) -> Strata | None:
-    """Of a square matrix; None where differences are not finite, as with forbidden pairs.
+    """Of a square matrix, see `Strata`; None where differences are not finite, as with forbidden pairs.
 
     Parameters
     ----------
@@ -58,4 +97,5 @@ def find_strata(
         points = keys.transpose(1, 2, 0).astype(np.float32, order="C")
     if not np.isfinite(points).all():
         return None
-    return Strata(context, neighbours(points[0]), neighbours(points[1]), like)
+    cols = _beside.submit(neighbours, points[1])
+    return Strata(context, neighbours(points[0]), cols.result(), runs, like)

@@ -2,19 +2,19 @@
 #pragma once
 #include "costs.cuh"
 
-// Row or column `index` of a sample by an order of them, which may be null; a run of 1 means all, as they are.
-__device__ inline int64 member(int64 index, int64 run, uint32 salt, const int32* order) {
-    return run == 1 ? index : sampled(index, run, salt, order);
+// Row or column `index` of a sample: of a list (gpu/strata.py) or, where that is null, as a hash says.
+__device__ inline int64 member(int64 index, int64 run, uint32 salt, const int32* list) {
+    return list == nullptr ? sampled(index, run, salt) : list[index];
 }
 
 // out[r, c] = the cost of row r and column c of the sample. A block for each of `rows`, or several.
 extern "C" __global__ void __launch_bounds__(THREADS)
     gather(const Cost* cost, int64 row_stride, int64 col_stride, int64 rows, int64 cols, int64 run,
-           const int32* row_order, const int32* col_order, Cost* out) {
+           const int32* row_list, const int32* col_list, Cost* out) {
     for (int64 r = blockIdx.x; r < rows; r += gridDim.x) {
-        const Cost* row = cost + member(r, run, kRowSalt, row_order) * row_stride;
+        const Cost* row = cost + member(r, run, kRowSalt, row_list) * row_stride;
         for (int64 c = threadIdx.x; c < cols; c += kThreads)
-            out[r * cols + c] = row[member(c, run, kColSalt, col_order) * col_stride];
+            out[r * cols + c] = row[member(c, run, kColSalt, col_list) * col_stride];
     }
 }
 
@@ -22,15 +22,15 @@ extern "C" __global__ void __launch_bounds__(THREADS)
 // all are forbidden.
 extern "C" __global__ void __launch_bounds__(THREADS)
     row_bounds(const Cost* cost, int64 row_stride, int64 maximize, int64 rows, int64 row_run, int64 cols, int64 col_run,
-               const int32* row_order, const int32* col_order, const Dual* v, Dual* u) {
+               const int32* row_list, const int32* col_list, const Dual* v, Dual* u) {
     const int64 warp = (static_cast<int64>(blockIdx.x) * kThreads + threadIdx.x) / kWarp,
                 warps = static_cast<int64>(gridDim.x) * kThreads / kWarp;
     for (int64 r = warp; r < rows; r += warps) {
-        const Cost* row = cost + member(r, row_run, kRowSalt, row_order) * row_stride;
+        const Cost* row = cost + member(r, row_run, kRowSalt, row_list) * row_stride;
         Dual least = infinity<Dual>();
 #pragma unroll 8
         for (int64 c = lane_index(); c < cols; c += kWarp) {
-            const Dual x = minimised(row[member(c, col_run, kColSalt, col_order)], maximize) - v[c];
+            const Dual x = minimised(row[member(c, col_run, kColSalt, col_list)], maximize) - v[c];
             least = x < least ? x : least;
         }
         least = warp_reduce(least, [](Dual a, Dual b) { return a < b ? a : b; });
@@ -69,15 +69,15 @@ __device__ inline void lower_prices(uint64* keys, int64 c, int64 size, const Dua
 // THREADS columns of every bands-th row.
 extern "C" __global__ void __launch_bounds__(THREADS)
     column_bounds(const Cost* cost, int64 row_stride, int64 maximize, int64 size, int64 run, int64 bands,
-                  const int32* row_order, const int32* col_order, const Dual* u, uint64* keys, Dual* v) {
+                  const int32* row_list, const int32* col_list, const Dual* u, uint64* keys, Dual* v) {
     const int64 chunk = blockIdx.x / bands, band = blockIdx.x % bands;
     const int64 c = chunk * kThreads + threadIdx.x;
-    const Cost* column = cost + member(c < size ? c : size - 1, run, kColSalt, col_order);
+    const Cost* column = cost + member(c < size ? c : size - 1, run, kColSalt, col_list);
     Dual least = infinity<Dual>();
 #pragma unroll 8
     for (int64 r = band; r < size; r += bands) {
         const Dual bound = u ? u[r] : Dual(0);
-        const Dual x = minimised(column[member(r, run, kRowSalt, row_order) * row_stride], maximize) -
+        const Dual x = minimised(column[member(r, run, kRowSalt, row_list) * row_stride], maximize) -
                        (bound < infinity<Dual>() ? bound : Dual(0));
         least = x < least ? x : least;
     }
