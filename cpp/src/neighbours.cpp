@@ -1,8 +1,8 @@
 #include "lapwing/neighbours.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <numeric>
-#include <utility>
 
 namespace lapwing {
 namespace {
@@ -41,12 +41,19 @@ Index widest(const float* points, Index dims, const std::int32_t* order, Index c
     return best;
 }
 
+// A coordinate, and behind it whose it is, in one number: half the time of comparing pairs.
+std::uint64_t key_of(float x, std::int32_t index) {
+    const auto bits = std::bit_cast<std::uint32_t>(x);
+    const std::uint32_t ordered = (bits >> 31) != 0 ? ~bits : bits | 0x80000000u;
+    return std::uint64_t{ordered} << 32 | static_cast<std::uint32_t>(index);
+}
+
 }  // namespace
 
 std::vector<std::int32_t> neighbours(const float* points, Index count, Index dims, const std::function<void()>& poll) {
     std::vector<std::int32_t> order(count);
     std::iota(order.begin(), order.end(), 0);
-    std::vector<std::pair<float, std::int32_t>> keys(count);
+    std::vector<std::uint64_t> keys(count);
     std::vector<Part> parts = {{0, count}};
     Index done = 0;  // since the last poll
     while (!parts.empty()) {
@@ -63,9 +70,9 @@ std::vector<std::int32_t> neighbours(const float* points, Index count, Index dim
             poll();
         }
         const Index k = widest(points, dims, mine, size), split = middle(size);
-        for (Index at = 0; at < size; ++at) keys[at] = {points[mine[at] * std::ptrdiff_t{dims} + k], mine[at]};
+        for (Index at = 0; at < size; ++at) keys[at] = key_of(points[mine[at] * std::ptrdiff_t{dims} + k], mine[at]);
         std::nth_element(keys.begin(), keys.begin() + split, keys.begin() + size);
-        for (Index at = 0; at < size; ++at) mine[at] = keys[at].second;
+        for (Index at = 0; at < size; ++at) mine[at] = static_cast<std::int32_t>(keys[at]);
         parts.push_back({begin + split, end});
         parts.push_back({begin, begin + split});
     }

@@ -116,6 +116,8 @@ def draw_rows(kind, shape, dtype, random):
         cost[random.random(shape) < 0.9] = np.inf
     if kind == "falling":
         cost = np.sort(cost, axis=1)[:, ::-1]
+    if kind == "side by side":
+        cost = abs(np.arange(shape[1]) / shape[1] - random.random((shape[0], 1))) ** 1.5 / 2 + cost / 100
     if np.dtype(dtype).kind == "i":
         scale = {"ties": 40, "equal": 1, "large": 1e6, "near ties": 9e8}.get(kind, 2e9)
         return (scale * (cost - (kind == "uniform") / 2) + (kind == "large") * 2e9).astype(dtype)
@@ -132,7 +134,8 @@ def test_lists_are_the_nearest_columns_in_order(gpu, dtype, again, build):
     random = np.random.default_rng(3)
     dual = "int64" if dtype == "int32" else "float64"
     far = 2**62 - 1 if dtype == "int32" else np.inf
-    kinds = ["uniform", "near ties", "ties", "equal", "large", "falling"] + ["forbidden"] * (dtype != "int32")
+    kinds = ["uniform", "near ties", "ties", "equal", "large", "falling", "side by side"]
+    kinds += ["forbidden"] * (dtype != "int32")
     shapes = (2, 5), (3, 33), (2, 640), (2, 8200), (1, 9001)
     for kind, (rows, cols), maximize in itertools.product(kinds, shapes, (0, 1)):
         cost = draw_rows(kind, (rows, cols), dtype, random)

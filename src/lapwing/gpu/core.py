@@ -59,10 +59,13 @@ OPENING = Schedule(0.0, 0.0, 0.25, 8)
 UNSTRUCTURED = Schedule(1 / 32, 1 / 4096, 0.5, 16, opening=8)
 EXPLORING = replace(UNSTRUCTURED, shortfall=1 / 80)  # uniform and integer costs have 0.005, points 0.015 and more
 STRUCTURED = Schedule(16.0, 1 / 1024, 0.5, 40)
-#: The same with prices of a stratified sample, which are nearly right.
+#: The same with prices of a stratified sample, which are nearly right: of points, and of a matrix.
 STRATIFIED = replace(STRUCTURED, first=4.0)
-#: For prices of a random sample, which need not be better than it can tell.
+STRATIFIED_MATRIX = replace(STRUCTURED, first=2.0, rounds=24)
+#: For samples: the coarsest, or any random one, whose prices need not be better than it can tell; and those that have
+#: prices from a coarser one.
 ROUGH = Schedule(16.0, 1 / 8, 0.5, 30)
+FINER = replace(ROUGH, first=4.0)
 
 
 class Report(NamedTuple):

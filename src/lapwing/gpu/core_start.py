@@ -22,10 +22,12 @@ from lapwing.gpu.computed import tiles
 from lapwing.gpu.copies import read, write
 from lapwing.gpu.core import (
     EXPLORING,
+    FINER,
     OPENING,
     OPTIMAL,
     ROUGH,
     STRATIFIED,
+    STRATIFIED_MATRIX,
     STRUCTURED,
     UNFINISHED,
     UNSTRUCTURED,
@@ -97,7 +99,7 @@ class Start:
             solve.prepare()
         else:
             self._climb(solve)
-        return self.run_from(solve, structured(matrix.rows, STRATIFIED if self._is_stratified(matrix) else STRUCTURED))
+        return self.run_from(solve, structured(matrix.rows, self._schedule(matrix)))
 
     def run_from(self, solve: CoreSolve, schedule: Schedule, most_left: int | None = None) -> Report:
         """List and solve under the prices in `solve.v` (see `CoreSolve.launch`); waits for the end."""
@@ -154,10 +156,7 @@ class Start:
         self._column_minima(solve.matrix, run, sample)
         while True:
             self.levels += 1
-            if self._is_stratified(sample.matrix):
-                report = self.run_from(sample, structured(sample.matrix.rows, STRATIFIED))
-            else:
-                report = self.run_from(sample, ROUGH, most_left=0)
+            report = self._solve_sample(sample, ROUGH if self.levels == 1 else FINER)
             if report.status not in (OPTIMAL, UNFINISHED):
                 return
             finer = run // _GROWTH
@@ -181,8 +180,18 @@ class Start:
 
         return find_strata(self.context, size, runs, self.like, launch_keys)
 
-    def _is_stratified(self, matrix: Oriented) -> bool:
-        return self._strata is not None if matrix.recipe is None else matrix.recipe.in_order
+    def _schedule(self, matrix: Oriented) -> Schedule:
+        """For a structured matrix, or computed costs, when samples were taken."""
+        if matrix.recipe is not None and matrix.recipe.in_order:
+            return STRATIFIED
+        return STRUCTURED if self._strata is None else STRATIFIED_MATRIX
+
+    def _solve_sample(self, sample: CoreSolve, schedule: Schedule) -> Report:
+        if sample.matrix.recipe is not None and sample.matrix.recipe.in_order:
+            return self.run_from(sample, structured(sample.matrix.rows, STRATIFIED))
+        if self._strata is not None:
+            return self.run_from(sample, schedule)
+        return self.run_from(sample, ROUGH, most_left=0)
 
     def _lists(self, run: int) -> tuple[int, int]:
         """Of the rows and columns of a matrix's sample."""
@@ -274,5 +283,5 @@ def _run(rows: int, least: int, growth: int) -> int:
 
 def structured(rows: int, schedule: Schedule = STRUCTURED) -> Schedule:
     """The larger a matrix, the farther what phases leave over would have to be searched. Measured."""
-    rows_a_round = 80 if rows < 20_000 else 20
-    return replace(schedule, rounds=max(rows // rows_a_round, schedule.rounds))
+    enough = STRUCTURED.rounds * (80 if rows < 20_000 else 20)  # rows, for which so many rounds are
+    return replace(schedule, rounds=schedule.rounds * max(rows, enough) // enough)

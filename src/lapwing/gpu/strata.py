@@ -6,8 +6,8 @@ them. Columns likewise, by pivots among rows. Both come into the order of a k-d 
 many neighbours a sample has one. In the plane, at n = 4000, prices of such a sample are off by a fifth to a quarter of
 what those of a random sample are.
 
-A sample's own rows and columns are in no order: where the nearest columns of a row lie side by side, one thread would
-have all of them, and its list would take five times as long (kernels/core_filter.cuh).
+A sample's own rows and columns are in no order: where the nearest columns of a row lie side by side, its list takes
+longer (kernels/core_filter.cuh).
 """
 
 from __future__ import annotations

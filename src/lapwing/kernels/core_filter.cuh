@@ -231,6 +231,51 @@ struct Noted {
 };
 LAPWING_NOINLINE __device__ void collect_noted(int32 i, uint32 count) { collect_from(i, count, Noted{count}); }
 
+// The least value that what has a bound above `limit` can have.
+__device__ inline Dual value_beyond(float limit) {
+    return limit < kMostFloat ? not_below(next_above(limit), Dual()) : infinity<Dual>();
+}
+
+// The bound of a column that was noted; of an exit, which has none, no number.
+template <bool frozen>
+__device__ inline float noted_bound(const State& state, const Cost* row, int32 j) {
+    if (j >= state.matrix.real_cols()) return -key_float(kUnbounded);
+    FilterPrice price[1];
+    load_filter_prices<frozen, false>(state, j, price);
+    return Filter(state.matrix.maximize).below(row[j], price[0]);
+}
+// A limit within which there are kWanted of the columns that were noted, or more, where there are many: as when a row's nearest columns lie
+// side by side, and few warps had them all.
+template <bool frozen>
+__device__ inline float tightened(const State& state, const Cost* row, ListScratch& scratch, uint32 noted) {
+    const uint32 spread = lane_index() * (blockDim.x / kWarp) + threadIdx.x / kWarp;  // what lies side by side goes to different warps
+    float least = key_float(kUnbounded);
+    for (uint32 k = spread; k < noted; k += blockDim.x)
+        least = fminf(least, noted_bound<frozen>(state, row, scratch.noted[k]));
+    lower_bound(scratch, least, blockDim.x);
+    return scratch.low_bound >= kUnbounded - 1 ? kMostFloat : key_float(scratch.low_bound);
+}
+// Collects what was noted within the limit. False if these are too few to be sure, or too many.
+template <bool frozen>
+__device__ inline bool collect_within(const State& state, int32 i, const Cost* row, ListScratch& scratch, uint32 noted,
+                                      float limit) {
+    const Matrix& matrix = state.matrix;
+    const Dual beyond = value_beyond(limit);
+    for (uint32 k = threadIdx.x; k < noted; k += blockDim.x) {
+        const int32 j = scratch.noted[k];
+        if (noted > blockDim.x && noted_bound<frozen>(state, row, j) > limit) continue;
+        const Dual cost = matrix.at(i, j), x = cost - __ldcg(state.v + j);
+        if (!(x < beyond)) continue;
+        const uint32 at = atomicAdd(&scratch.below, 1u);
+        if (at >= kCollected) continue;
+        scratch.value[at] = x;
+        scratch.cost[at] = static_cast<ListCost>(cost);
+        scratch.order[at] = tie_order(first_tie(matrix, i), matrix.cols, j);
+    }
+    __syncthreads();
+    return scratch.below <= kCollected && (beyond == infinity<Dual>() || scratch.below >= kWanted);
+}
+
 // Collects what can be in row i's list, for write_list: what is not noted has a bound above the limit, and is not below the next
 // float. False if the filter cannot tell, or a cost may not be valid. All threads
 // of a block call it, and get the same.
@@ -262,23 +307,13 @@ __device__ bool filter_row(int32 i) {
         if (__syncthreads_or(doubtful) || scratch.noted_count > kNoted) return false;
     }
     const uint32 noted = scratch.noted_count;
-    const Dual beyond = limit < kMostFloat ? not_below(next_above(limit), Dual()) : infinity<Dual>();
-    if (noted > blockDim.x) {
-        collect_noted(i, noted);
-        return beyond == infinity<Dual>() || scratch.next_bound < beyond;
-    }
-    if (threadIdx.x < noted) {
-        const int32 j = scratch.noted[threadIdx.x];
-        const Dual cost = matrix.at(i, j), x = cost - __ldcg(state.v + j);
-        if (x < beyond) {
-            const uint32 at = atomicAdd(&scratch.below, 1u);
-            scratch.value[at] = x;
-            scratch.cost[at] = static_cast<ListCost>(cost);
-            scratch.order[at] = tie_order(first_tie(matrix, i), matrix.cols, j);
-        }
-    }
-    __syncthreads();
-    return beyond == infinity<Dual>() || scratch.below >= kWanted;
+    const float noted_limit = limit;
+    if (noted > blockDim.x) limit = tightened<frozen>(state, row, scratch, noted);
+    if (collect_within<frozen>(state, i, row, scratch, noted, limit)) return true;
+    if (noted <= blockDim.x) return false;
+    const Dual beyond = value_beyond(noted_limit);
+    collect_noted(i, noted);
+    return beyond == infinity<Dual>() || scratch.next_bound < beyond;
 }
 
 // Rows that are not aligned, apart, so that they cost the others no registers.
