@@ -148,9 +148,11 @@ def empty_arrays(context: Context, wanted: tuple[Empty, ...], like: GpuArray) ->
 
 def row_major(shape: tuple[int, ...]) -> tuple[int, ...]:
     """The strides, in elements, of a C-contiguous array."""
-    if len(shape) == 1:  # mostly
-        return (1,)
-    return tuple(math.prod(shape[axis + 1 :]) for axis in range(len(shape)))
+    strides, step = [], 1
+    for size in reversed(shape):
+        strides.append(step)
+        step *= size
+    return tuple(reversed(strides))
 
 
 def _dtype_name(name: str) -> str:
@@ -331,8 +333,18 @@ class Exported:
 TORCH, CUPY, JAX, ANY = Torch(), Cupy(), Jax(), AnyArray()
 
 
+_of_type: dict[type, Library] = {}
+
+
 def _library(array: Any) -> Library:
     """The library of an array, among those that are loaded; `ANY` for any other."""
+    found = _of_type.get(type(array))
+    if found is None:
+        found = _of_type[type(array)] = _find_library(array)
+    return found
+
+
+def _find_library(array: Any) -> Library:
     for name, kind, library in (("torch", "Tensor", TORCH), ("cupy", "ndarray", CUPY), ("jax", "Array", JAX)):
         module = sys.modules.get(name)
         if module is not None and isinstance(array, getattr(module, kind)):

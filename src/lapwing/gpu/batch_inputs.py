@@ -78,6 +78,8 @@ class BatchRequest:
 
 def check_flags(maximize: Any, duals: Any, certify: Any, check: Any) -> tuple[bool, bool, bool, bool]:
     """The same, checked; proofs want duals."""
+    if type(maximize) is type(duals) is type(certify) is type(check) is bool:  # mostly
+        return maximize, duals or certify, certify, check
     certify = inputs.check_flag(certify, "certify")
     duals = inputs.check_flag(duals, "duals") or certify
     return inputs.check_flag(maximize, "maximize"), duals, certify, inputs.check_flag(check, "check")

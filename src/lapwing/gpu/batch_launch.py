@@ -8,7 +8,7 @@ from __future__ import annotations
 from functools import lru_cache
 
 from lapwing.gpu.arrays import ITEM_BYTES, Empty, GpuArray, empty_arrays, row_major
-from lapwing.gpu.batch_inputs import BatchRequest
+from lapwing.gpu.batch_inputs import BatchRequest, Prices
 from lapwing.gpu.batch_plan import STORED, WARP, BatchForm, Crossovers, plan_batch
 from lapwing.gpu.device import Context
 from lapwing.gpu.launch import kernels
@@ -67,7 +67,11 @@ class Prepared:
         self._extra = (0,) if plan.program is BATCH_MEMORY else ()  # no staged matrices
         self._problem_bytes = form.strides[0] * ITEM_BYTES[form.dtype]
         self._number = int if form.dtype in INTEGERS else float
+        # Of BATCH_PARAMETERS (kernels/batch.cuh), what follows the number of problems where rows have no prices and
+        # problems one size.
         self._unpriced = (0, self._number(0), 0, 0, 0)
+        self._of_form = (form.rows, form.cols, int(form.maximize))
+        self._plain = (*self._of_form, *self._unpriced, 0, 0, 0, 0)
         self._outputs = outputs_of(form)
 
     def arrays(self, context: Context, costs: GpuArray, duals: bool, certify: bool) -> BatchArrays:
@@ -111,31 +115,32 @@ class Prepared:
     def _arguments(self, request: BatchRequest, answer: BatchArrays, first: int, count: int) -> tuple[int | float, ...]:
         """BATCH_PARAMETERS of kernels/batch.cuh, for `count` problems from number `first` on."""
         form, prices = self.form, request.prices
-        priced: tuple[int | float, ...] = self._unpriced
-        if prices is not None:
-            per_problem = prices.strides[0]
-            priced = (1, self._number(prices.scalar), _from(prices.array, first * per_problem), *prices.strides)
-        counts: tuple[int, ...] = (0, 0, 0, 0)
-        if form.ragged:
-            both = (request.row_counts, request.col_counts)
-            sizes = (0 if array is None else ITEM_BYTES[array.dtype] for array in both)
-            counts = (_from(both[0], first), _from(both[1], first), *sizes)
+        sizes: tuple[int | float, ...] = self._plain
+        if prices is not None or form.ragged:
+            sizes = (*self._of_form, *self._prices(prices, first), *self._counts(request, first))
         row_to_col, objective, status, u, v = answer.pointers[:SOLVED]
         return (
             request.costs.pointer + first * self._problem_bytes,
             *form.strides,
             count,
-            form.rows,
-            form.cols,
-            int(form.maximize),
-            *priced,
-            *counts,
+            *sizes,
             row_to_col + first * form.rows * 8,
             objective + first * 8,
             u and u + first * form.rows * 8,
             v and v + first * form.cols * 8,
             status + first * 4,
         )
+
+    def _prices(self, prices: Prices | None, first: int) -> tuple[int | float, ...]:
+        if prices is None:
+            return self._unpriced
+        at = _from(prices.array, first * prices.strides[0])
+        return (1, self._number(prices.scalar), at, *prices.strides)
+
+    def _counts(self, request: BatchRequest, first: int) -> tuple[int, ...]:
+        both = (request.row_counts, request.col_counts)
+        sizes = (0 if array is None else ITEM_BYTES[array.dtype] for array in both)
+        return (_from(both[0], first), _from(both[1], first), *sizes)
 
 
 def _from(array: GpuArray | None, item: int) -> int:

@@ -82,7 +82,9 @@ def solve_arrays(costs: Any, **options: Any) -> BatchOnGpu:
 
 def handed_over(context: Context, answer: BatchArrays) -> BatchOnGpu:
     """Arrays of the user's library."""
-    given = [x.library.handed_over(context, x) if isinstance(x, GpuArray) else x for x in answer.arrays]
+    given = answer.arrays
+    if isinstance(given[0], GpuArray):
+        given = [None if x is None else x.library.handed_over(context, x) for x in given]
     certificate = BatchCertificate(*given[SOLVED:]) if len(given) > SOLVED else None
     row_to_col, objective, status, u, v = given[:SOLVED]
     return BatchOnGpu(row_to_col, objective, status, u, v, certificate)
