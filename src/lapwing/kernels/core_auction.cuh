@@ -191,12 +191,30 @@ __device__ inline void settle_offers(const Team& team, const AuctionRun& run) {
     });
 }
 
-// Rounds, until the phase ends, rows are to be listed again, or there are too many of them or too few for the team.
+// All rows are free again; prices stay.
+__device__ inline void free_all(const Team& team) {
+    State& state = team.state;
+    team.each(state.matrix.cols, [&](uint32 j) {
+        state.col_to_row[j] = kNone;
+        state.offer[0][j] = state.offer[1][j] = 0;
+    });
+    team.each(state.matrix.rows, [&](uint32 i) {
+        state.row_to_col[i] = kNone;
+        state.rows_at_work[0][i] = static_cast<int32>(i);
+    });
+}
+
+// Rounds, until the phase ends, rows are to be listed again, or there are too many of them or too few for the team of so many
+// blocks. A phase begins with all rows free.
 template <bool wide>
-LAPWING_NOINLINE __device__ void run_rounds() {
+LAPWING_NOINLINE __device__ void run_rounds(uint32 blocks) {
     State state = shared().state;  // its pointers in registers
-    const Team team{state, shared().desk.counts, wide, shared().desk.order.blocks};
+    const Team team{state, shared().desk.counts, wide, blocks};
     AuctionRun run = shared().desk.order.auction;
+    if (run.rounds == 0) {
+        free_all(team);
+        team.sync();
+    }
     if (!wide) {
         for (uint32 k = threadIdx.x; k < run.count; k += kTeamThreads)
             row_at<wide>(state, run.present, k) = settled(pick(state.rows_at_work, run.present) + k);
@@ -231,20 +249,19 @@ LAPWING_NOINLINE __device__ void run_rounds() {
         for (uint32 k = threadIdx.x; k < run.previous; k += kTeamThreads)
             pick(state.target, !run.present)[k] = target_at<wide>(state, !run.present, k);
     }
-    if (blockIdx.x == 0 && threadIdx.x == 0) shared().desk.order.auction = run;
+    if (threadIdx.x == 0) shared().desk.order.auction = run;
 }
-
-// All rows are free again; prices stay.
-__device__ inline void free_all(const Team& team) {
-    State& state = team.state;
-    team.each(state.matrix.cols, [&](uint32 j) {
-        state.col_to_row[j] = kNone;
-        state.offer[0][j] = state.offer[1][j] = 0;
-    });
-    team.each(state.matrix.rows, [&](uint32 i) {
-        state.row_to_col[i] = kNone;
-        state.rows_at_work[0][i] = static_cast<int32>(i);
-    });
+// The same by ever smaller teams, as rows get fewer, without the leader in between. What is left of a run is on every block's desk.
+__device__ inline void conduct_rounds(bool wide, uint32 blocks) {
+    for (;;) {
+        wide ? run_rounds<true>(blocks) : run_rounds<false>(1);
+        __syncthreads();
+        const AuctionRun& run = shared().desk.order.auction;
+        const uint32 fewer = blocks_for(run.count);
+        if (run.ended() || run.refreshes() || fewer >= blocks || blockIdx.x >= fewer) return;
+        blocks = fewer;
+        wide = run.count > kNarrowRows;
+    }
 }
 
 // u from the lists: who is matched and not at its minimum becomes free, as is who has no column. Of all rows or, the second

@@ -80,10 +80,8 @@ class Leader {
     __device__ void run(Task task, uint32 rows) {
         if (lane_index() < 2) counts_.step[lane_index()] = {};
         __syncwarp();
-        perform(task, rows, rows > kNarrowRows,
-                rows > kMiddleRows   ? gridDim.x
-                : rows > kNarrowRows ? middle_blocks()
-                                     : 1);
+        const uint32 blocks = blocks_for(rows);
+        perform(task, rows, rows > kNarrowRows, blocks);
         auction_ = order_.auction;
         search_ = order_.search;
         __syncwarp();
@@ -160,7 +158,6 @@ class Leader {
     // So many rounds, and `more` where searches are to do the rest anyhow.
     __device__ void run_phase(Dual epsilon, uint32 most_rounds, uint32 more = 0) {
         ++phases_;
-        perform(Task::free_all, state_.matrix.cols);
         if (lookout_.stopped) return;
         auction_.epsilon = epsilon;
         auction_.count = state_.matrix.rows;

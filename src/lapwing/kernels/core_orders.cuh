@@ -42,7 +42,6 @@ struct SearchRun {
 };
 
 enum class Task : uint32 {
-    free_all,
     rounds,
     refresh,
     relist,

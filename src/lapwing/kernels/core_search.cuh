@@ -210,13 +210,13 @@ __device__ inline bool go_on(const Team& team, SearchRun& run) {
     return run.count > 0;
 }
 
-// Steps, until nothing changes any more, or there are too many rows at work or too few for the team.
+// Steps, until nothing changes any more, or there are too many rows at work or too few for the team of so many blocks.
 template <bool wide>
-LAPWING_NOINLINE __device__ void run_steps() {
+LAPWING_NOINLINE __device__ void run_steps(uint32 blocks) {
     constexpr uint32 most_extensions = 32;               // of a run, after which the leader looks at the clock
     constexpr uint32 narrow_cols = 32 * kTeamThreads;  // of more, one block does not look for who waits
     State state = shared().state;  // its pointers in registers
-    const Team team{state, shared().desk.counts, wide, shared().desk.order.blocks};
+    const Team team{state, shared().desk.counts, wide, blocks};
     SearchRun run = shared().desk.order.search;
     const bool square = state.matrix.rows == state.matrix.cols;
     run.done = 0;
@@ -250,7 +250,19 @@ LAPWING_NOINLINE __device__ void run_steps() {
         }
         if (!suits<wide>(team, run.count)) break;
     }
-    if (blockIdx.x == 0 && threadIdx.x == 0) shared().desk.order.search = run;
+    if (threadIdx.x == 0) shared().desk.order.search = run;
+}
+// The same by ever smaller teams, as conduct_rounds.
+__device__ inline void conduct_steps(bool wide, uint32 blocks) {
+    for (;;) {
+        wide ? run_steps<true>(blocks) : run_steps<false>(1);
+        __syncthreads();
+        const SearchRun& run = shared().desk.order.search;
+        const uint32 fewer = blocks_for(run.count);
+        if (run.count == 0 || fewer >= blocks || blockIdx.x >= fewer) return;
+        blocks = fewer;
+        wide = run.count > kNarrowRows;
+    }
 }
 
 // The distance of the nearest column beyond reach. The answer is kFar before.

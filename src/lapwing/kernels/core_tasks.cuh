@@ -62,8 +62,7 @@ LAPWING_NOINLINE __device__ void carry_out() {
     const SearchRun& search = order.search;
     const Team team{state, shared().desk.counts, order.wide, order.blocks};
     switch (order.task) {
-        case Task::free_all: return free_all(team);
-        case Task::rounds: return order.wide ? run_rounds<true>() : run_rounds<false>();
+        case Task::rounds: return conduct_rounds(order.wide, order.blocks);
         case Task::refresh:
 #ifdef COMPUTED
             return refresh_rows(team, order.count);
@@ -85,7 +84,7 @@ LAPWING_NOINLINE __device__ void carry_out() {
         case Task::derive_u: return derive_u(team, order.count, false);
         case Task::derive_u_refreshed: return derive_u(team, order.count, true);
         case Task::gather_free: return gather_free(team);
-        case Task::steps: return order.wide ? run_steps<true>() : run_steps<false>();
+        case Task::steps: return conduct_steps(order.wide, order.blocks);
         case Task::nearest_waiting: return find_nearest_waiting(team, search);
         case Task::reached: return count_reached(team, scratch, search);
         case Task::advance: return advance(team);

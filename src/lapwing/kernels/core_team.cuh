@@ -124,6 +124,10 @@ __device__ inline void reset_next_counts(const Team& team, uint32 step) {
     }
 }
 
+// How many blocks are called for so many rows at work.
+__device__ inline uint32 blocks_for(uint32 rows) {
+    return rows > kMiddleRows ? gridDim.x : rows > kNarrowRows ? middle_blocks() : 1;
+}
 // Whether a team goes on with so many rows at work. It keeps them a while when it would not be called for them.
 template <bool wide>
 __device__ inline bool suits(const Team& team, uint32 rows) {
