@@ -16,8 +16,8 @@ struct Tuning {
     static constexpr double strides = 128;       // of the first search's reach, in a list's width
     // Of another search's reach, in the last one's cap. Short strides save scans and cost steps: they are halved after searches that had
     // many rows at work, doubled after those that had few.
-    static constexpr uint32 first_strides = 8, most_strides = 64, few_at_work = kNarrowRows / 2,
-                            many_at_work = 4 * kNarrowRows;
+    static constexpr uint32 first_strides = 8, most_strides = 64, few_at_work = 2 * kNarrowRows,
+                            many_at_work = 16 * kNarrowRows;
     static constexpr int unit_bits = 30;  // the grid of offers is so many powers of two finer than a list's width
 };
 
