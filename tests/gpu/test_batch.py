@@ -162,6 +162,25 @@ def test_all_costs_equal(gpu, dtype, shape, engine):
         assert_optimal(solved, costs, maximize=maximize)
 
 
+@pytest.mark.parametrize("engine", ["shared", "memory"])
+@pytest.mark.parametrize("dtype", ["float32", "int64"])
+def test_structured_costs(gpu, dtype, engine):
+    """Costs that leave many rows free after the first bids, so that columns bid in phases; integers up to the limit."""
+    n, rng = 44, np.random.default_rng(12)
+    x, y = rng.random((n, 2)), rng.random((n, 2))
+    x[n // 2 :] += 1
+    y += np.where(np.arange(n)[:, None] < n // 2, [0, 1], [1, 0])
+    costs = np.stack([((x[:, None] - y) ** 2).sum(-1), np.outer(x[:, 0], y[:, 1]), -np.outer(x[:, 0], y[:, 0])])
+    if dtype == "int64":
+        top = (2**62 - 1) // (2 * (n + 1)) - 1
+        costs = (costs / np.abs(costs).max((1, 2), keepdims=True) * (top - 100)).astype(dtype)
+    else:
+        costs = np.concatenate([costs, np.where(costs[:1] > 2, 1e30, costs[:1])]).astype(dtype)
+    for maximize in (False, True):
+        solved = solve(gpu, costs, maximize=maximize, duals=True, crossovers=ENGINES[engine])
+        assert_optimal(solved, costs, maximize=maximize)
+
+
 @pytest.mark.parametrize("engine", ENGINES)
 def test_an_invalid_problem_harms_no_other(gpu, engine):
     costs = some_costs("float32", (5, 10, 10), 4)

@@ -155,9 +155,9 @@ def plan_batch(form: BatchForm, block_shared_bytes: int, crossovers: Crossovers 
 def state_bytes(rows: int, cols: int) -> int:
     """Shared memory of a block beside the matrix, for a problem as it is solved (BlockState in batch_block.cuh)."""
     ring = 1 << (max(rows, 2) - 1).bit_length()
-    posts, post, warps = 2 * WARP, 32, 16
+    posts, post, part = 2 * WARP, 32 + 4, 8
     parts = (8 * cols, 8 * rows, 8 * rows, 4 * cols, 4 * rows, 4 * cols, 4 * ring, 4 * rows, 4 * -(-rows // WARP))
-    return posts * post + WARP * warps + 16 + sum(-(-part // 16) * 16 for part in parts)
+    return posts * post + WARP * part + 2 * 16 + sum(-(-part // 16) * 16 for part in parts)
 
 
 def _in_lanes(form: BatchForm, lanes: int) -> BatchPlan:

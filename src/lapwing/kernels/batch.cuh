@@ -123,8 +123,8 @@ struct Problem {
     __device__ bool is_square() const { return rows == cols; }
 };
 
-__device__ inline int32 smaller(int32 a, int32 b) { return a < b ? a : b; }
-__device__ inline int32 larger(int32 a, int32 b) { return a < b ? b : a; }
+__device__ constexpr int32 smaller(int32 a, int32 b) { return a < b ? a : b; }
+__device__ constexpr int32 larger(int32 a, int32 b) { return a < b ? b : a; }
 
 // The largest magnitude that a cost may have, so that no sum overflows (cpp/include/lapwing/range.hpp).
 __device__ inline Dual cost_limit(int32 rows, int32 cols) {
@@ -209,13 +209,6 @@ __device__ inline int32 warp_min(int32 x) {
     return __reduce_min_sync(kAllLanes, x);
 #else
     return warp_reduce(x, [](int32 a, int32 b) { return a < b ? a : b; });
-#endif
-}
-__device__ inline int32 warp_sum(int32 x) {
-#if defined(LAPWING_EMULATION) || __CUDA_ARCH__ >= 800
-    return __reduce_add_sync(kAllLanes, x);
-#else
-    return warp_reduce(x, [](int32 a, int32 b) { return a + b; });
 #endif
 }
 __device__ inline uint32 warp_or(uint32 x) {

@@ -36,7 +36,7 @@ __device__ void write(const Batch& batch, int64 b, const Problem& problem, const
     Dual part = 0;
     for (int32 i = me; solved && i < problem.rows; i += threads) {
         const int32 j = state.column_of[i];
-        part += user_cost(j >= 0 ? Dual(matrix.line(matrix.start(i))[j]) : state.exit[i], maximize);
+        part += user_cost(j >= 0 ? Dual(*matrix.at(matrix.start(i), j)) : state.exit[i], maximize);
     }
     const Dual sum = block_sum(part, state);
     if (me == 0) {
@@ -70,7 +70,7 @@ __device__ void write(const Batch& batch, int64 b, const Problem& problem, const
 template <int32 K, int32 T, class Matrix>
 __device__ void solve_and_write(const Batch& batch, int64 b, const Problem& problem, const BlockState& state,
                                 const Matrix& matrix) {
-    const Team<Matrix, T> team(state, matrix, problem.rows, problem.cols, batch.priced != 0);
+    const Team<Matrix, T> team(state, matrix, problem.rows, problem.cols, batch);
     BlockSolver<Matrix, K, T> solver(team);
     const uint32 faults = solver.reduce_columns(cost_limit(problem.rows, problem.cols));
     int32 status = checked(batch, b, problem, state, faults);

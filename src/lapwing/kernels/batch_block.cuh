@@ -1,29 +1,30 @@
 // One problem, solved by one block: its state in shared memory, its matrix in shared memory or in L1 and L2.
 //
-// Shortest augmenting paths (Jonker-Volgenant, cpp/include/lapwing/jv.inc.hpp), with all that is independent done at once,
-// since what costs time here is the number of dependent steps:
+// Shortest augmenting paths (Jonker-Volgenant, cpp/include/lapwing/jv.inc.hpp), with all that is independent done at once:
 //   1. Column reduction (square problems without prices), a thread a column.
-//   2. Bids, a warp a row (two warps two rows each): augmenting row reduction, for all free rows in turn.
-//   3. Searches, each from all rows that are still free. Every thread owns columns t, t + T, .., whose labels (the shortest
-//      known distance from any free row) are in registers. In a step each warp posts the nearest column of each of its
-//      groups whose row has not been looked at under its present label, and all threads relax their columns by all rows
-//      posted: Bellman-Ford, ordered as Dijkstra's method would (the smallest label of all is always among those posted,
-//      and is final). A step has one barrier.
-//   4. A search of a square problem ends when half of the free rows have reached a free column (so there are about log2 n),
-//      at a level D, below which all labels are final: rows gain D - label where this is positive, columns lose it, free
-//      ones too, and all paths from different roots are flipped, which are disjoint. Otherwise a free column must keep its
-//      price, so D is the first one's label.
-//   5. Where searches prove long (structured costs), auction phases with falling epsilon first (Bertsekas, Annals of
-//      Operations Research 14, 1988; PhaseTuning); their epsilons are powers of two, so that sums stay exact.
+//   2. Bids, as many as there are rows, a warp two rows: augmenting row reduction, for all free rows in turn.
+//   3. Of square problems as many again. If more than one row in six waits before that, costs are structured, and searches
+//      would be long: then phases with falling epsilon (Bertsekas, Annals of Operations Research 14, 1988) make better
+//      duals of rows first, for which columns bid (batch_phases.cuh), and columns are reduced again, under these.
+//   4. Searches, each from all rows that are still free. Every thread owns columns t, t + T, .., whose labels (the shortest
+//      known distance from any free row) are in registers. In a step each warp posts its nearest column whose row has not
+//      been looked at under its present label, or to four that are equally near, and all threads relax their columns by all
+//      rows posted: Bellman-Ford, ordered as Dijkstra's method would (the smallest label of all is always among those
+//      posted, and is final). A step has one barrier.
+//   5. A search of a square problem ends when a fifth of the free rows have reached a free column, at a level D, below
+//      which all labels are final: rows gain D - label where this is positive, columns lose it, free ones too, and all
+//      paths from different roots are flipped, which are disjoint. To wait for half of them makes searches few, but those
+//      of structured costs long: there one root's tree is the first to reach most free columns. Otherwise a free column must
+//      keep its price, so D is the first one's label.
 //
 // Labels never fall below that of the row that they came from, rounding or not, so the tree has no cycles.
 //
-// A step costs instructions, of which a warp on its own issues one every four cycles on an H200, more than it costs
-// latency: about 160 for four posts, of which each has 20; hence as many threads as columns, to 512. Rounds of bids and
-// steps counted on uniform costs: n = 128: 32 and 100, 256: 32 and 160, 512: 32 and 310, 1024: 64 and 670; on geometric
-// costs 32 and 380, 32 and 670, where searches from one row after the other would take 1,000 and 2,500.
+// On an H200 128 x 128 problems, eight to a multiprocessor, take 0.3 us for a step alone and 1 us together, and 12 us for a
+// round of a phase, which reads most of every matrix, more than L2 holds. Uniform costs take 64 steps (125 of the hardest in
+// 200), integers to 13, of which many are equal, 11 (25), geometric ones 120 (270), without phases 320 (810).
 #pragma once
 
+#include "batch_bids.cuh"
 #include "batch_phases.cuh"
 #include "batch_search.cuh"
 
@@ -34,8 +35,32 @@ class BlockSolver {
     __device__ explicit BlockSolver(const Team<Matrix, T>& team) : t_(team) {}
 
     // Step 1 for columns, and what is wrong with the costs, as bits for each thread.
-    __device__ uint32 reduce_columns(Dual limit) {
+    __device__ uint32 reduce_columns(Dual limit) { return reduce<true>(limit); }
+
+    // Whether there is an assignment; then column_of, row_of, price, row_dual hold it and its duals.
+    __device__ bool solve() {
+        Bids<Team<Matrix, T>> bids(t_);
+        bids.start();
+        const int32 waiting = bids.run((t_.is_square() ? 1 : kOnlyBids) * t_.rows);
+        if (t_.is_square() && waiting > 0) {
+            if (t_.rows >= kFew && waiting > t_.rows / kManyFree) {
+                if (!set_row_duals()) return false;
+                Phases<Team<Matrix, T>, K>(t_).run();
+                reduce<false>(0);
+                bids.start();
+            }
+            bids.run(t_.rows);
+        }
+        return set_row_duals() && Searches<Matrix, K, T>(t_).run();
+    }
+
+  private:
+    // Of square problems the price of a column is its least cost, later less the row's dual; a row takes the first of the
+    // columns that it is nearest to.
+    template <bool kFirst>
+    __device__ uint32 reduce(Dual limit) {
         const BlockState& s = t_.s;
+        __syncthreads();
         for (int32 i = t_.me; i < t_.rows; i += T) s.column_of[i] = kNobody;
         __syncthreads();
         uint32 faults = 0;
@@ -48,9 +73,10 @@ class BlockSolver {
                 for (int32 k = 0; k < kUnroll; ++k) costs[k] = t_.cost(smaller(i + k, t_.rows - 1), j);
 #pragma unroll
                 for (int32 k = 0; k < kUnroll; ++k) {
-                    faults |= fault_of(costs[k], limit);
-                    if (t_.is_square() && Dual(costs[k]) < least) {
-                        least = costs[k];
+                    if (kFirst) faults |= fault_of(costs[k], limit);
+                    const Dual x = kFirst ? Dual(costs[k]) : Dual(costs[k]) - s.row_dual[smaller(i + k, t_.rows - 1)];
+                    if (t_.is_square() && x < least) {
+                        least = x;
                         nearest = i + k;
                     }
                 }
@@ -71,21 +97,6 @@ class BlockSolver {
         return faults;
     }
 
-    // Whether there is an assignment; then column_of, row_of, price, row_dual hold it and its duals.
-    __device__ bool solve() {
-        Auction<Team<Matrix, T>> auction(t_);
-        Searches<Matrix, K, T> searches(t_);
-        auction.bid((t_.is_square() ? kFirstBids : kOnlyBids) * t_.rows);
-        for (int32 patience = t_.is_square() ? kPatience * t_.rows + kMinimalPatience : kEndless;;
-             patience = kEndless) {
-            if (!set_row_duals()) return false;
-            const SearchEnd end = searches.run(patience);
-            if (end != SearchEnd::kTooLong) return end == SearchEnd::kAllMatched;
-            auction.run_phases();
-        }
-    }
-
-  private:
     // Of matched rows by their columns; of free rows the smallest that they can have, and whoever prefers to exit does.
     // False if a row can have nothing.
     __device__ bool set_row_duals() {
@@ -95,7 +106,7 @@ class BlockSolver {
             if (j >= 0) s.row_dual[i] = Dual(t_.cost(i, j)) - s.price[j];
             if (j == kExited) s.row_dual[i] = s.exit[i];
         }
-        const int32 waiting = t_.queue_free_rows();
+        const int32 waiting = t_.list_free(s.column_of, t_.rows, s.queue);
         bool hopeless = false;
         for (int32 first = t_.warp * kRows; first < waiting; first += t_.warps * kRows) {
             Dual least[kRows];
@@ -107,7 +118,7 @@ class BlockSolver {
                 for (int32 r = 0; r < kRows; ++r) {
                     const int64 start = t_.matrix.start(s.queue[smaller(first + r, waiting - 1)]);
 #pragma unroll
-                    for (int32 k = 0; k < kColumns; ++k) costs[r][k] = t_.matrix.line(start)[column(begin, k)];
+                    for (int32 k = 0; k < kColumns; ++k) costs[r][k] = *t_.matrix.at(start, column(begin, k));
                 }
                 __syncwarp();  // keeps the compiler from loading later: all are in flight together
 #pragma unroll
@@ -142,13 +153,9 @@ class BlockSolver {
     static constexpr int32 kUnroll = 16;             // loads of a thread in flight
     static constexpr int32 kRows = 4, kColumns = 4;  // the same, of free rows
     static constexpr int32 kNobody = 0x7fffffff;     // of columns, for a minimum
-    static constexpr int32 kFirstBids = 1;           // for each row of square problems: searches are as fast then
     static constexpr int32 kOnlyBids = 4;            // and of others, where a search matches few rows
-    // Steps for each row, and for all, after which phases are tried: they start from nothing, and geometric costs, whose
-    // hardest problems take 6 n steps, are solved faster without.
-    static constexpr int32 kPatience = 8;
-    static constexpr int32 kMinimalPatience = 512;
-    static constexpr int32 kEndless = 0x7fffffff;
+    static constexpr int32 kManyFree = 6;            // one row of so many, after the first bids
+    static constexpr int32 kFew = 32;                // rows; with fewer integers might overflow
 
     const Team<Matrix, T>& t_;
 };

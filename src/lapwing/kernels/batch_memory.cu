@@ -6,8 +6,10 @@
 struct GlobalMatrix {
     const Stored* costs;
     int64 pitch;
-    __device__ int64 start(int32 i) const { return i * pitch; }
-    __device__ const Stored* line(int64 start) const { return costs + start; }
+    __device__ int64 start(int32 i) const { return i * pitch * static_cast<int64>(sizeof(Stored)); }
+    __device__ const Stored* at(int64 start, int32 j) const {
+        return reinterpret_cast<const Stored*>(reinterpret_cast<const char*>(costs + j) + start);
+    }
 };
 
 // `staged`: the problems as solved, batch.rows * batch.cols apart, each with its own number of columns as pitch; or null

@@ -1,64 +1,62 @@
-// Bids, by which problems match many of their rows before any search, and auction phases with falling epsilon, which make
-// good prices for structured costs (steps 2 and 5 of batch_block.cuh).
+// Phases with falling epsilon, in which columns bid for rows: good duals for structured costs (step 3 of batch_block.cuh).
 #pragma once
 
 #include "batch_state.cuh"
 
-struct PhaseTuning {
-    static constexpr int32 kSample = 64;     // bids whose mean raise is the unit of epsilon
-    static constexpr int32 kFirst = 9;       // log2 of the first epsilon, in that unit ...
-    static constexpr int32 kStep = 2;        // ... of the divisor ...
-    static constexpr int32 kLast = -1;       // ... and of the last before 0
-    static constexpr int32 kPhaseBids = 20;  // for each row, in a phase ...
-    static constexpr int32 kLastBids = 4;    // ... and in the last, with epsilon 0
-    static constexpr int32 kRest = 4;        // rows left free at the end of a phase: the next one frees all anyway
-};
-
-// Each warp bids for one row at a time: it raises the price of the row's nearest column until the second nearest is as near,
-// and by epsilon. The best bid for a column wins, the lower row among equals; whoever had it waits again. A row whose bid a
-// tie stops is left to the searches. All threads call the public functions; after them each row that was matched with
-// epsilon 0 has its nearest column.
-template <class Team>
-class Auction {
-    using Tuning = PhaseTuning;
-
+// All free columns bid at once, each for the row with the least cost less the row's dual: it lowers the dual until the
+// second nearest is as near, and by epsilon. The highest raise for a row wins, the first column among equals; whoever had
+// the row is free again. A thread has a column, or several threads share one if few are free, so that neighbours read
+// neighbours, and a round takes as long as a column reduction or less. Any duals are a start, so bids are found in float;
+// what they add is coarse, so that sums in Dual stay exact.
+template <class Team, int32 K>
+class Phases {
   public:
-    __device__ explicit Auction(const Team& team) : t_(team) {}
+    __device__ explicit Phases(const Team& team) : t_(team) {}
 
-    // Without epsilon, by all free rows, until none waits or `most` bids are made.
-    __device__ void bid(int32 most) {
-        t_.queue_free_rows();
-        bid_in_rounds(0, most, 0);
-    }
-
-    // From the beginning, of square problems without prices.
-    __device__ void run_phases() {
-        double unit = 0;
-        for (int32 exponent = Tuning::kFirst + Tuning::kStep;; exponent -= Tuning::kStep) {
-            const bool samples = exponent > Tuning::kFirst;
-            const Dual epsilon = exponent < Tuning::kLast ? Dual(0) : power_of_two(unit, exponent);
-            const bool last = !samples && !(epsilon > 0);
+    // Of square problems: changes the duals of all rows. Whatever was matched is free afterwards.
+    __device__ void run() const {
+        if (t_.me == 0) t_.s.waiting[1] = t_.s.waiting[2] = 0;
+        for (int32 phase = -1; phase < kPhases; ++phase) {
+            const Dual epsilon = phase < 0 ? Dual(0) : epsilon_of(phase);
+            if (phase >= 0 && !(epsilon > 0)) break;
             free_all();
-            const int32 each = last ? Tuning::kLastBids : Tuning::kPhaseBids;
-            bid_in_rounds(epsilon, samples ? Tuning::kSample : each * t_.rows, epsilon > 0 ? Tuning::kRest : 0);
-            if (last) return;
-            if (samples) unit = mean_raise();
+            int32 left = phase < 0 ? 1 : larger(kLeastRounds, t_.rows / kRoundRows);
+            while (left > 0 && round(epsilon, phase < 0)) --left;
         }
     }
 
   private:
-    __device__ void free_all() {
+    static constexpr int32 kPhases = 3;      // the first epsilon is as many raises as there are rows, the next ...
+    static constexpr int32 kStep = 2;        // ... is smaller by so many bits
+    static constexpr int32 kRoundRows = 16;  // rows for each round of a phase
+    static constexpr int32 kLeastRounds = 8;
+    static constexpr int32 kFewFree = 16;  // one column of so many: too few for a round, which reads most of the matrix
+    static constexpr int32 kLoads = 16;    // in flight of a thread
+    static constexpr float kNoise = 0x1p-18f;    // what floats may differ by that are meant to be equal
+    static constexpr uint32 kNumber = 0xfff;     // of a column, in a key
+    static constexpr uint32 kZero = 0x7fffffff;  // of a key, for no raise
+    static constexpr uint32 kNobody = ~0u;
+    static constexpr uint32 kCoarse = 0xffff0000;  // of a float
+
+    // What a column has found: its nearest row, the first of equals, and the two least values.
+    struct Found {
+        float first, second;
+        int32 row;
+    };
+
+    __device__ void free_all() const {
         __syncthreads();
         for (int32 j = t_.me; j < t_.cols; j += Team::threads) t_.s.row_of[j] = kFree;
         for (int32 i = t_.me; i < t_.rows; i += Team::threads) t_.s.column_of[i] = kFree;
         __syncthreads();
-        t_.queue_free_rows();
     }
-    // The power of two next to unit * 2^exponent; 0 if that is nothing to an integer.
-    __device__ static Dual power_of_two(double unit, int32 exponent) {
-        const int32 own = static_cast<int32>(__double_as_longlong(unit * 1.4142135623730951) >> 52) - 1023;
-        const int32 power = own + exponent;
-        if (!(unit > 0)) return 0;
+    // A power of two, so that sums stay exact: of the sampled raises the mean exponent, since a few may be beyond all others,
+    // less what ties there were, and more while many columns are free. 0 if that is nothing to an integer.
+    __device__ Dual epsilon_of(int32 phase) const {
+        const int32 sum = t_.s.waiting[1], raises = t_.s.waiting[2];
+        if (raises == 0) return 0;
+        const int32 mean = (sum - (sum < 0 ? raises - 1 : 0)) / raises, ties = __clz(raises) - __clz(t_.cols);
+        const int32 power = mean - ties + (31 - __clz(t_.rows)) - phase * kStep;
         if constexpr (kFloating) {
             return power <= -1022 || power > 1000 ? 0 : __longlong_as_double(static_cast<int64>(power + 1023) << 52);
         } else {
@@ -66,141 +64,103 @@ class Auction {
         }
     }
 
-    // Rounds of bids by the rows in the queue, until at most `rest` are left or `most` bids are made.
-    __device__ void bid_in_rounds(Dual epsilon, int32 most, int32 rest) {
-        sampled_ = 0;
-        raises_ = 0;
-        int32 head = 0;
-        for (int32 bids = 0; bids < most;) {
-            const int32 count = t_.s.waiting[0];
-            if (count <= rest) break;
-            const int32 active = smaller(Team::warps * kRows, count);
-            if (t_.warp * kRows < active) post_bids(head, active, epsilon, bids < Tuning::kSample);
-            __syncthreads();
-            if (t_.warp == 0) settle(head, count, active);
-            __syncthreads();
-            bids += active;
-            head += active;
-        }
-        __syncthreads();  // everybody has read how many wait
-    }
-    // Of the first bids' raises; in every thread.
-    __device__ double mean_raise() const {
-        __syncthreads();
-        if (t_.lane == 0) {
-            t_.s.bids[t_.warp].row = sampled_;
-            t_.s.parts[t_.warp] = static_cast<Dual>(raises_);
-        }
-        __syncthreads();
-        double sum = 0;
-        int32 count = 0;
-        for (int32 w = 0; w < Team::warps; ++w) {
-            sum += static_cast<double>(t_.s.parts[w]);
-            count += t_.s.bids[w].row;
-        }
-        return count > 0 ? sum / count : 0;
-    }
-
-    // A warp's: bids of its kRows rows of `active` in the queue, for a place each.
-    __device__ void post_bids(int32 head, int32 active, Dual epsilon, bool sample) {
-        Dual first[kRows], second[kRows];
-        int32 row[kRows];
-        uint32 nearest[kRows];  // the column's tag
-#pragma unroll
-        for (int32 r = 0; r < kRows; ++r) {
-            row[r] = t_.s.queue[(head + smaller(t_.warp * kRows + r, active - 1)) & t_.s.queue_mask];
-            first[r] = second[r] = infinity<Dual>();
-            nearest[r] = kNoTag;
-        }
-        for (int32 from = t_.lane; from - t_.lane < t_.cols; from += 32 * kUnroll) {
-            Stored costs[kRows][kUnroll];
-#pragma unroll
-            for (int32 r = 0; r < kRows; ++r) {
-                const Stored* const line = t_.matrix.line(t_.matrix.start(row[r]));
-#pragma unroll
-                for (int32 k = 0; k < kUnroll; ++k) costs[r][k] = line[smaller(from + 32 * k, t_.cols - 1)];
-            }
-            __syncwarp();  // keeps the compiler from loading later: all are in flight together
-#pragma unroll
-            for (int32 k = 0; k < kUnroll; ++k) {
-                const bool present = from + 32 * k < t_.cols;
-                const int32 j = present ? from + 32 * k : 0;
-                const uint32 tag = present ? tag_of(j) : kNoTag;
-                const Dual price = present ? t_.s.price[j] : -infinity<Dual>();
-#pragma unroll
-                for (int32 r = 0; r < kRows; ++r) {
-                    const Dual x = Dual(costs[r][k]) - price;
-                    const bool nearer = (x < first[r]) | ((x == first[r]) & (tag < nearest[r]));
-                    const Dual other = x < second[r] ? x : second[r];
-                    second[r] = nearer ? first[r] : other;
-                    first[r] = nearer ? x : first[r];
-                    nearest[r] = nearer ? tag : nearest[r];
-                }
-            }
-        }
-#pragma unroll
-        for (int32 r = 0; r < kRows; ++r) {
-            const Bid bid = best_bid(row[r], first[r], second[r], nearest[r], epsilon);
-            const int32 place = t_.warp * kRows + r;
-            if (place >= active) continue;
-            if (sample && bid.column >= 0) {
-                raises_ += static_cast<double>(bid.raise);
-                ++sampled_;
-            }
-            if (t_.lane == 0) t_.s.bids[place] = bid;
-        }
-    }
-    // By which an open column comes before a matched one, and then the first.
-    __device__ uint32 tag_of(int32 j) const { return static_cast<uint32>(j) | (t_.s.row_of[j] < 0 ? 0 : kMatched); }
-
-    // A warp's: what row i would pay for its nearest column, of what each lane has found; without branches, so that
-    // several rows are in flight.
-    __device__ Bid best_bid(int32 i, Dual first, Dual second, uint32 own, Dual epsilon) const {
-        const Dual least = warp_least(first);
-        const uint32 nearest = warp_min(first == least ? own : kNoTag);
-        const Dual exit = t_.s.exit[i], next = warp_least(own == nearest ? second : first);
-        const bool exits = exit < infinity<Dual>() && exit <= least, has = least < infinity<Dual>();
-        second = exit < next ? exit : next;
-        const Dual raise = second < infinity<Dual>() ? second - least : Dual(0);
-        const int32 column = has ? static_cast<int32>(nearest & ~kMatched) : 0;
-        const Dual price = t_.s.price[column], lowered = price - raise - epsilon;
-        const bool bids = has && ((nearest & kMatched) == 0 || lowered < price);
-        return {lowered, raise, exits ? kExited : bids ? column : kFree, i};
-    }
-
-    // The first warp's: gives columns to the best bidders. Whoever lost, or lost its column, goes to the end of the queue.
-    __device__ void settle(int32 head, int32 count, int32 active) const {
+    // Whether enough columns are free for one; one that samples only tells how large raises are.
+    __device__ bool round(Dual epsilon, bool samples) const {
         const BlockState& s = t_.s;
-        const Bid none = {0, 0, kFree, kFree};
-        const Bid mine = t_.lane < active ? s.bids[t_.lane] : none;
-        const bool bids = mine.column >= 0;
-        bool wins = bids;
-        for (int32 k = 0; k < active; ++k) {
-            const Bid& other = s.bids[k];
-            const bool better = other.price < mine.price || (other.price == mine.price && other.row < mine.row);
-            if (other.column == mine.column && better) wins = false;
+        uint32* const best = reinterpret_cast<uint32*>(s.ends);  // by row, the key of the column that gets it
+        for (int32 i = t_.me; i < t_.rows; i += Team::threads) {
+            best[i] = kNobody;
+            duals()[i] = static_cast<float>(s.row_dual[i]);
         }
-        __syncwarp();
-        if (mine.column == kExited) s.column_of[mine.row] = kExited;
-        int32 waits = bids && !wins ? mine.row : kFree;  // the row that this lane puts back
-        if (wins) {
-            waits = s.row_of[mine.column];
-            if (waits >= 0) s.column_of[waits] = kFree;
-            s.price[mine.column] = mine.price;
-            s.row_of[mine.column] = mine.row;
-            s.column_of[mine.row] = mine.column;
+        const int32 count = t_.list_free(s.row_of, t_.cols, s.from);
+        if (count <= t_.cols / kFewFree) return false;
+        int32 shift = 0;  // log2 of the threads that share a column
+        while (shift < 5 && count << shift + 1 <= Team::threads) ++shift;
+        uint32 key[K];
+        int32 row[K];
+        float raise[K];
+#pragma unroll
+        for (int32 k = 0; k < K; ++k) {
+            const int32 before = k * (Team::threads >> shift), place = (t_.me >> shift) + before;
+            key[k] = kNobody;
+            if ((t_.me - t_.lane >> shift) + before >= count) continue;
+            const int32 j = s.from[smaller(place, count - 1)];
+            const Found found = find(j, shift);
+            const bool bids =
+                place < count && (t_.me & (1 << shift) - 1) == 0 && fabsf(found.first) < infinity<float>();
+            if (!bids) continue;
+            row[k] = found.row;
+            raise[k] = found.second - found.first;
+            if (!(raise[k] < infinity<float>())) raise[k] = 0;
+            if (!samples) {
+                key[k] = (kZero - __float_as_uint(raise[k])) & ~kNumber | static_cast<uint32>(j);
+                atomicMin(&best[row[k]], key[k]);
+            } else if (raise[k] > kNoise * fmaxf(fabsf(found.first), fabsf(duals()[row[k]]))) {
+                atomicAdd(&s.waiting[1], exponent_of(raise[k]));
+                atomicAdd(&s.waiting[2], 1);
+            }
         }
-        const uint32 all = __ballot_sync(kAllLanes, waits >= 0);
-        const int32 place = head + count + __popc(all & ((1u << t_.lane) - 1));
-        if (waits >= 0) s.queue[place & s.queue_mask] = waits;
-        if (t_.lane == 0) s.waiting[0] = count - active + __popc(all);
+        __syncthreads();
+#pragma unroll
+        for (int32 k = 0; k < K; ++k) {
+            if (key[k] == kNobody || best[row[k]] != key[k]) continue;
+            const int32 j = static_cast<int32>(key[k] & kNumber), i = row[k], before = s.column_of[i];
+            if (before >= 0) s.row_of[before] = kFree;
+            s.column_of[i] = j;
+            s.row_of[j] = i;
+            const Dual coarse = static_cast<Dual>(__uint_as_float(__float_as_uint(raise[k]) & kCoarse));
+            s.row_dual[i] -= (coarse < epsilon / 64 ? 0 : coarse) + epsilon;
+        }
+        __syncthreads();
+        return true;
     }
+    __device__ static int32 exponent_of(float x) { return static_cast<int32>(__float_as_uint(x) >> 23) - 127; }
+    __device__ float* duals() const { return reinterpret_cast<float*>(t_.s.queue); }  // of rows, rounded
 
-    static constexpr uint32 kNoTag = ~0u;
-    static constexpr int32 kRows = Team::warps >= 4 ? 1 : 4 / Team::warps;  // that a warp bids for at once
-    static constexpr int32 kUnroll = Team::threads <= 128 ? 4 : 8;          // loads in flight of a thread
+    // A warp's: what its columns find, 2^shift neighbouring lanes each.
+    __device__ Found find(int32 j, int32 shift) const {
+        Found found = {infinity<float>(), infinity<float>(), 0};
+        const int32 sharing = 1 << shift;
+        int32 first = 0;
+        for (; first + kLoads * sharing <= t_.rows; first += kLoads * sharing) look<true>(found, j, first, sharing);
+        if (first < t_.rows) look<false>(found, j, first, sharing);
+        for (int32 distance = 1; distance < sharing; distance *= 2) {
+            found = of_both(found, {__shfl_xor_sync(kAllLanes, found.first, distance),
+                                    __shfl_xor_sync(kAllLanes, found.second, distance),
+                                    __shfl_xor_sync(kAllLanes, found.row, distance)});
+        }
+        return found;
+    }
+    // At kLoads rows for each lane that shares the column, from the first on, or at those that there are.
+    template <bool kAll>
+    __device__ void look(Found& found, int32 j, int32 first, int32 sharing) const {
+        const int32 mine = first + (t_.lane & sharing - 1);
+        Stored costs[kLoads];
+#pragma unroll
+        for (int32 r = 0; r < kLoads; ++r) {
+            const int32 i = mine + r * sharing;
+            costs[r] = t_.cost(kAll ? i : smaller(i, t_.rows - 1), j);
+        }
+        __syncwarp();  // keeps the compiler from loading later: all are in flight together
+        int32 at = kFree;
+#pragma unroll
+        for (int32 r = 0; r < kLoads; ++r) {
+            const int32 i = mine + r * sharing;
+            const bool present = kAll || i < t_.rows;
+            const float x = present ? static_cast<float>(costs[r]) - duals()[present ? i : 0] : infinity<float>();
+            const bool nearer = x < found.first;
+            const float other = nearer ? found.first : x;
+            found.second = other < found.second ? other : found.second;
+            found.first = nearer ? x : found.first;
+            at = nearer ? r : at;
+        }
+        if (at >= 0) found.row = mine + at * sharing;
+    }
+    __device__ static Found of_both(const Found& a, const Found& b) {
+        const bool other = b.first < a.first || (b.first == a.first && b.row < a.row);
+        const float loser = other ? a.first : b.first, next = other ? b.second : a.second;
+        return {other ? b.first : a.first, loser < next ? loser : next, other ? b.row : a.row};
+    }
 
     const Team& t_;
-    double raises_ = 0;
-    int32 sampled_ = 0;
 };

@@ -15,70 +15,71 @@ __device__ inline void least_label(uint32 key, int64& label) {
 
 constexpr uint32 kNoKey = kFloating ? 0x7ff00000 : 0x43d00000;  // of infinity
 
-enum class SearchEnd { kAllMatched, kTooLong, kNoPath };
-
 template <class Matrix, int32 K, int32 T>
 class Searches {
   public:
     __device__ explicit Searches(const Team<Matrix, T>& team) : t_(team) {}
 
-    // Matches rows until none is free, or more than `most` steps have been taken. row_dual holds the duals of all rows.
-    __device__ SearchEnd run(int32 most) {
-        for (steps_ = 0;;) {
+    // Matches rows until none is free; false if one cannot be. row_dual holds the duals of all rows.
+    __device__ bool run() {
+        for (;;) {
             for (int32 w = t_.me; w < (t_.rows + 31) / 32; w += T) t_.s.reached[w] = 0;
             for (int32 i = t_.me; i < t_.rows; i += T) t_.s.ends[i] = kNobody;
-            const int32 waiting = t_.queue_free_rows();
-            if (waiting == 0) return SearchEnd::kAllMatched;
-            if (steps_ > most) return SearchEnd::kTooLong;
+            for (int32 k = t_.me; k < 2 * kMostPosts; k += T) t_.s.posts[k] = nothing();
+            if (t_.me < 2) t_.s.reached_by[t_.me] = 0;
+            const int32 waiting = t_.list_free(t_.s.column_of, t_.rows, t_.s.queue);
+            if (waiting == 0) return true;
             roots_ = t_.is_square() ? waiting : smaller(waiting, kMostPosts);
-            if (!search()) return SearchEnd::kNoPath;
+            if (!search()) return false;
         }
     }
 
   private:
     static constexpr int32 kWarps = T / 32;
-    static constexpr int32 kGroups = kWarps * K <= 16 ? K : kWarps >= 16 ? 1 : 16 / kWarps;  // posts of a warp
-    static constexpr int32 kPosts = kWarps * kGroups;                                        // of a step
-    static constexpr int32 kAtOnce = 4;           // posts whose costs a thread loads together
-    static constexpr int32 kNobody = 0x7fffffff;  // of columns, for a minimum
-    static constexpr uint32 kLanes = 31;          // where a key makes room for the number of a lane
+    static constexpr int32 kPosts = smaller(4, kMostPosts / kWarps);  // of a warp in a step, at most
+    static constexpr int32 kAtOnce = 4;                               // posts whose costs a thread loads together
+    static constexpr int32 kNobody = 0x7fffffff;                      // of columns, for a minimum
+    static constexpr uint32 kLanes = 31;                              // where a key makes room for the number of a lane
+    static constexpr int32 kShare = 5;  // one root of so many is to reach a free column before a search ends
 
-    static_assert(kPosts % kAtOnce == 0 && kPosts <= kMostPosts);
+    static_assert(kMostPosts == 32 && kMostPosts % kWarps == 0);
 
-    using Costs = Stored[kAtOnce][K];
+    // A place that no key stands for may hold a post of an earlier step: to relax by it again changes nothing.
+    struct Costs {
+        Dual offset[kAtOnce];
+        Stored cost[kAtOnce][K];
+    };
 
     __device__ int32 column(int32 k) const { return t_.me + k * T; }
     __device__ bool present(int32 k) const { return column(k) < t_.cols; }
 
     __device__ bool search() {
         begin();
-        const int32 wanted = t_.is_square() ? (roots_ + 1) / 2 : 1;
-        int32 posted = 0, reached = 0, fresh = 0;
+        const int32 wanted = t_.is_square() ? (roots_ + kShare - 1) / kShare : 1;
+        int32 posted = 0, reached = 0, before = 0;
         Dual level = 0;  // no label below it can change
         for (int32 turn = 0;; turn ^= 1) {
             Post* const posts = t_.s.posts + turn * kMostPosts;
-            int32 count = kPosts;
+            uint32* const keys = t_.s.keys + turn * kMostPosts;
             if (posted < roots_) {
-                const int32 some = smaller(roots_ - posted, kMostPosts);
-                post_roots(posts, posted, some);
-                posted += some;
-                count = (some + kAtOnce - 1) / kAtOnce * kAtOnce;
+                post_roots(posts, keys, posted);
+                posted += kMostPosts;
             } else {
-                post_nearest(posts + t_.warp * kGroups);
+                post_nearest(posts, keys);
             }
-            if (kWarps > 1 && t_.lane == 0) t_.s.counters[turn * kMostWarps + t_.warp] = fresh;
             __syncthreads();
             Costs costs;
             load(costs, posts);
-            const uint32 nearest = warp_min(t_.lane < count ? label_key(posts[t_.lane].label) : kNoKey);
-            reached +=
-                kWarps == 1 ? fresh : warp_sum(t_.lane < kWarps ? t_.s.counters[turn * kMostWarps + t_.lane] : 0);
+            const uint32 key = keys[t_.lane], nearest = warp_min(key);
+            const int32 count = 32 - __clz(static_cast<int32>(__ballot_sync(kAllLanes, key != kNoKey)));
+            const int32 now = t_.s.reached_by[turn];
+            reached = before + now;
+            before = now;
             if (reached >= wanted || nearest == kNoKey) break;
             least_label(nearest & ~kLanes, level);
             relax(costs, posts, count);
-            if (t_.priced && t_.warp == 0) consider_exits(posts, count);
-            fresh = newly_reached(level);
-            ++steps_;
+            if (t_.priced() && t_.warp == 0) consider_exits(posts, count);
+            count_reached(level, t_.s.reached_by[turn ^ 1]);
         }
         if (!t_.is_square() || reached == 0) level = nearest_end();
         if (!(level < infinity<Dual>())) return false;
@@ -109,61 +110,71 @@ class Searches {
         }
     }
 
-    __device__ static Post nothing() { return {infinity<Dual>(), 0, infinity<Dual>(), 0, 0}; }
-    // The roots from number `first` on, a thread each, and nothing up to a multiple of kAtOnce.
-    __device__ void post_roots(Post* posts, int32 first, int32 count) const {
-        if (t_.me >= (count + kAtOnce - 1) / kAtOnce * kAtOnce) return;
-        posts[t_.me] = nothing();
-        if (t_.me >= count) return;
-        const int32 i = t_.s.queue[first + t_.me];
-        posts[t_.me] = {0 - t_.s.row_dual[i], t_.matrix.start(i), 0, i, i};
+    __device__ static Post nothing() { return {infinity<Dual>() + infinity<Dual>() / 2, 0, infinity<Dual>(), 0, 0}; }
+    // The roots from number `first` on, a thread each.
+    __device__ void post_roots(Post* posts, uint32* keys, int32 first) const {
+        if (t_.me >= kMostPosts) return;
+        const bool is_root = first + t_.me < roots_;
+        const int32 i = t_.s.queue[is_root ? first + t_.me : 0];
+        if (is_root) posts[t_.me] = {0 - t_.s.row_dual[i], t_.matrix.start(i), 0, i, i};
+        keys[t_.me] = is_root ? 0 : kNoKey;
     }
-    // A warp's: for each group of slots the pending column with the smallest label, or nothing.
-    __device__ void post_nearest(Post* posts) {
-        uint32 least[kGroups];
-        int32 slot[kGroups];
+    // A warp's: the pending column with the smallest label, and those of other lanes that share it, which are final if it
+    // is. The first place of each warp comes first.
+    __device__ void post_nearest(Post* posts, uint32* keys) {
+        uint32 key = ~0u;
+        int32 slot = kFree;
 #pragma unroll
-        for (int32 g = 0; g < kGroups; ++g) {
-            least[g] = ~0u;
-            slot[g] = kFree;
-#pragma unroll
-            for (int32 k = g; k < K; k += kGroups) {
-                const uint32 key = label_key(label_[k]) & ~kLanes | static_cast<uint32>(t_.lane);
-                if ((pending_ >> k & 1) != 0 && key < least[g]) {
-                    least[g] = key;
-                    slot[g] = k;
-                }
+        for (int32 k = 0; k < K; ++k) {
+            const uint32 other = label_key(label_[k]) & ~kLanes | static_cast<uint32>(t_.lane);
+            if ((pending_ >> k & 1) != 0 && other < key) {
+                key = other;
+                slot = k;
             }
         }
-        uint32 winner[kGroups];
-#pragma unroll
-        for (int32 g = 0; g < kGroups; ++g) winner[g] = warp_min(least[g]);
-        bool is_empty = false;
-#pragma unroll
-        for (int32 g = 0; g < kGroups; ++g) is_empty = is_empty || (t_.lane == g && winner[g] == ~0u);
-        if (is_empty) posts[t_.lane] = nothing();
-#pragma unroll
-        for (int32 g = 0; g < kGroups; ++g) {
-            if (slot[g] < 0 || winner[g] != least[g]) continue;
-#pragma unroll
-            for (int32 k = g; k < K; k += kGroups) {
-                if (slot[g] == k) {
-                    posts[g] = {label_[k] - dual_[k], t_.matrix.start(holder_[k]), label_[k], holder_[k], root_[k]};
-                }
-            }
-            pending_ &= ~(1u << slot[g]);
+        const uint32 least = warp_min(key);
+        const bool ties = slot >= 0 && (key | kLanes) == (least | kLanes);
+        const uint32 equal = __ballot_sync(kAllLanes, ties), others = equal & ~(1u << (least & kLanes));
+        const int32 rank = key == least ? 0 : 1 + __popc(others & ((1u << t_.lane) - 1));
+        if (t_.lane >= smaller(__popc(equal), kPosts) && t_.lane < kMostPosts / kWarps) {
+            keys[t_.lane * kWarps + t_.warp] = kNoKey;
         }
+        if (!ties || rank >= kPosts) return;
+        const int32 place = rank * kWarps + t_.warp;
+#pragma unroll
+        for (int32 k = 0; k < K; ++k) {
+            if (slot != k) continue;
+            posts[place] = {label_[k] - dual_[k], t_.matrix.start(holder_[k]), label_[k], holder_[k], root_[k]};
+            keys[place] = label_key(label_[k]);
+        }
+        pending_ &= ~(1u << slot);
     }
 
     // The thread's costs in the rows of kAtOnce posts.
     __device__ void load(Costs& costs, const Post* posts) const {
 #pragma unroll
         for (int32 q = 0; q < kAtOnce; ++q) {
-            const auto mine = t_.matrix.line(posts[q].start) + t_.me;
+            const Stored* const mine = t_.matrix.at(posts[q].start, t_.me);
+            costs.offset[q] = posts[q].offset;
 #pragma unroll
-            for (int32 k = 0; k < K; ++k) costs[q][k] = present(k) ? mine[k * T] : Stored(0);
+            for (int32 k = 0; k < K; ++k) costs.cost[q][k] = present(k) ? mine[k * T] : Stored(0);
         }
         __syncwarp();  // keeps the compiler from loading later: all are in flight together
+    }
+    struct Label {
+        Dual label;
+        int32 post;
+    };
+    // The least label that column k gets by one of kCount posts from number q on, as a tree.
+    template <int32 kCount>
+    __device__ Label nearest_of(const Costs& costs, int32 k, int32 q) const {
+        if constexpr (kCount == 1) {
+            return {costs.offset[q] + (Dual(costs.cost[q][k]) - price_[k]), q};
+        } else {
+            const Label a = nearest_of<kCount / 2>(costs, k, q);
+            const Label b = nearest_of<kCount / 2>(costs, k, q + kCount / 2);
+            return b.label < a.label ? b : a;
+        }
     }
     // `costs`: those of the first posts.
     __device__ void relax(Costs& costs, const Post* posts, int32 count) {
@@ -178,25 +189,16 @@ class Searches {
             Costs next;
             if (first + kAtOnce < count) load(next, posts + first + kAtOnce);
 #pragma unroll
-            for (int32 q = 0; q < kAtOnce; ++q) {
-                const Dual offset = posts[first + q].offset;
-                const bool is_post = kFloating || posts[first + q].label < infinity<Dual>();
-#pragma unroll
-                for (int32 k = 0; k < K; ++k) {
-                    const Dual x = offset + (Dual(costs[q][k]) - price_[k]);
-                    if (is_post && x < best[k]) {
-                        best[k] = x;
-                        via[k] = first + q;
-                    }
+            for (int32 k = 0; k < K; ++k) {
+                const Label nearest = nearest_of<kAtOnce>(costs, k, 0);
+                if (nearest.label < best[k]) {
+                    best[k] = nearest.label;
+                    via[k] = first + nearest.post;
                 }
             }
             first += kAtOnce;
             if (first >= count) break;
-#pragma unroll
-            for (int32 q = 0; q < kAtOnce; ++q) {
-#pragma unroll
-                for (int32 k = 0; k < K; ++k) costs[q][k] = next[q][k];
-            }
+            costs = next;
         }
 #pragma unroll
         for (int32 k = 0; k < K; ++k) {
@@ -221,19 +223,17 @@ class Searches {
             exit_row_ = post.row;
         }
     }
-    // How many roots, of all that this warp's columns know, have now first reached a free column for certain.
-    __device__ int32 newly_reached(Dual level) {
-        int32 mine = 0;
+    // Counts roots that have now first reached a free column for certain.
+    __device__ void count_reached(Dual level, int32& count) {
 #pragma unroll
         for (int32 k = 0; k < K; ++k) {
             if (((open_ & ~counted_) >> k & 1) != 0 && label_[k] <= level) {
                 counted_ |= 1u << k;
-                const uint32 bit = 1u << root_[k] % 32;
-                if ((atomicOr(&t_.s.reached[root_[k] / 32], bit) & bit) == 0) ++mine;
+                const uint32 root = static_cast<uint32>(root_[k]), bit = 1u << root % 32;
+                if ((atomicOr(&t_.s.reached[root / 32], bit) & bit) == 0) atomicAdd(&count, 1);
             }
         }
-        if (t_.priced && exit_label_ <= level && exit_row_ >= 0) ++mine;
-        return __any_sync(kAllLanes, mine != 0) ? warp_sum(mine) : 0;
+        if (t_.priced() && exit_label_ <= level && exit_row_ >= 0) atomicAdd(&count, 1);
     }
     // The smallest label of a free column or an exit.
     __device__ Dual nearest_end() {
@@ -249,7 +249,7 @@ class Searches {
     __device__ void finish(Dual level) {
         const BlockState& s = t_.s;
         int32 exits = 0;
-        if (t_.priced) {
+        if (t_.priced()) {
             const bool is_end = exit_row_ >= 0 && exit_label_ <= level;
             exits = __syncthreads_or(is_end);
             const uint32 lanes = __ballot_sync(kAllLanes, is_end);
@@ -307,7 +307,6 @@ class Searches {
     }
 
     const Team<Matrix, T>& t_;
-    int32 steps_ = 0;
     int32 roots_ = 0;
     // Of the thread's columns, by bit: labelled, and its row not looked at since; without a row; of these, counted.
     uint32 pending_ = 0, open_ = 0, counted_ = 0;

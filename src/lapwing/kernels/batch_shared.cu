@@ -8,7 +8,7 @@ struct SharedMatrix {
     Stored* costs;
     int32 pitch;  // odd, so that columns are free of bank conflicts
     __device__ int64 start(int32 i) const { return i * pitch; }
-    __device__ const Stored* line(int64 start) const { return costs + static_cast<int32>(start); }
+    __device__ const Stored* at(int64 start, int32 j) const { return costs + static_cast<int32>(start) + j; }
 };
 
 // Every thread copies costs that are blockDim.x apart in the order of memory, so that neighbours read neighbours.

@@ -16,27 +16,28 @@ struct alignas(16) Post {
 };
 // What a row would pay for its nearest column.
 struct Bid {
-    Dual price, raise;
+    Dual price;
     int32 column;  // or kFree: none; or kExited: the row stays free
     int32 row;
 };
 
 // In shared memory; every array by row or column as solved.
 struct BlockState {
-    Dual* price;       // v, by column
-    Dual* row_dual;    // u, by row
-    Dual* exit;        // by row, infinity without prices
-    Dual* parts;       // [kMostWarps], for sums and minima of a block
-    int32* row_of;     // partner of a column, or kFree
-    int32* column_of;  // partner of a row, or kFree, kExited
-    int32* from;       // by column: the row through which a search labelled it
-    int32* queue;      // a ring: the roots of a search; the rows that bid
-    int32* ends;       // by row: of a root, the column where its path ends
-    uint32* reached;   // by row, a bit: a root that has reached a free column
-    int32* counters;   // [2][kMostWarps]
-    int32* waiting;    // [4], the first: how many rows are in the queue
-    Post* posts;       // [2][kMostPosts] of a search ...
-    Bid* bids;         // ... or [kMostWarps], in the same place
+    Dual* price;        // v, by column
+    Dual* row_dual;     // u, by row
+    Dual* exit;         // by row, infinity without prices
+    Dual* parts;        // [kMostWarps], for sums and minima of a block
+    int32* row_of;      // partner of a column, or kFree
+    int32* column_of;   // partner of a row, or kFree, kExited
+    int32* from;        // by column: the row through which a search labelled it
+    int32* queue;       // a ring: the roots of a search; the rows that bid
+    int32* ends;        // by row: of a root, the column where its path ends
+    uint32* reached;    // by row, a bit: a root that has reached a free column
+    int32* reached_by;  // [2], by parity of the step: roots that reached a free column in it
+    int32* waiting;     // [4]: how many are listed; of a sample of raises the exponents' sum, and how many
+    uint32* keys;       // [2][kMostPosts], of their labels
+    Post* posts;        // [2][kMostPosts] of a search ...
+    Bid* bids;          // ... or [kMostWarps], in the same place
     int32 queue_mask;
 
     // The bytes that carve() takes, a multiple of 16.
@@ -46,7 +47,8 @@ struct BlockState {
         bids = reinterpret_cast<Bid*>(memory);
         posts = take<Post>(memory, 2 * kMostPosts);
         parts = take<Dual>(memory, kMostWarps);
-        counters = take<int32>(memory, 2 * kMostWarps);
+        reached_by = take<int32>(memory, 2);
+        keys = take<uint32>(memory, 2 * kMostPosts);
         waiting = take<int32>(memory, 4);
         price = take<Dual>(memory, cols);
         row_dual = take<Dual>(memory, rows);
@@ -70,36 +72,37 @@ struct BlockState {
 };
 
 // The T threads of a block and the problem that they solve. A Matrix has the costs as minimised, Stored: start(i) says where
-// row i begins, line(start) points there.
+// row i begins, at(start, j) is the place of column j.
 template <class Matrix, int32 T>
 struct Team {
     static constexpr int32 threads = T, warps = T / 32;
     const BlockState s;
     const Matrix matrix;
     const int32 rows, cols;
-    const bool priced;
     const int32 me, lane, warp;
 
-    __device__ Team(const BlockState& state, const Matrix& m, int32 row_count, int32 col_count, bool has_prices)
-        : s(state), matrix(m), rows(row_count), cols(col_count), priced(has_prices),
-          me(static_cast<int32>(threadIdx.x)), lane(static_cast<int32>(lane_index())), warp(me / 32) {}
+    __device__ Team(const BlockState& state, const Matrix& m, int32 row_count, int32 col_count, const Batch& whole)
+        : s(state), matrix(m), rows(row_count), cols(col_count), me(static_cast<int32>(threadIdx.x)),
+          lane(static_cast<int32>(lane_index())), warp(static_cast<int32>(threadIdx.x / 32)), batch_(whole) {}
 
-    __device__ Stored cost(int32 i, int32 j) const { return matrix.line(matrix.start(i))[j]; }
+    __device__ Stored cost(int32 i, int32 j) const { return *matrix.at(matrix.start(i), j); }
     // Whether every column must be matched, so that prices of free ones may fall, too.
-    __device__ bool is_square() const { return rows == cols && !priced; }
+    __device__ bool is_square() const { return rows == cols && !priced(); }
+    // Rows may stay free at prices.
+    __device__ bool priced() const { return batch_.priced != 0; }
 
-    // All free rows in order, into the queue; how many. All threads call it between barriers.
-    __device__ int32 queue_free_rows() const {
+    // Who of `count` has no partner, in order, into a list; how many. All threads call it between barriers.
+    __device__ int32 list_free(const int32* partner, int32 count, int32* list) const {
         if (warp == 0) {
-            int32 count = 0;
-            for (int32 first = 0; first < rows; first += 32) {
+            int32 found = 0;
+            for (int32 first = 0; first < count; first += 32) {
                 const int32 i = first + lane;
-                const bool waits = i < rows && s.column_of[i] == kFree;
-                const uint32 all = __ballot_sync(kAllLanes, waits);
-                if (waits) s.queue[count + __popc(all & ((1u << lane) - 1))] = i;
-                count += __popc(all);
+                const bool is_free = i < count && partner[i] == kFree;
+                const uint32 all = __ballot_sync(kAllLanes, is_free);
+                if (is_free) list[found + __popc(all & ((1u << lane) - 1))] = i;
+                found += __popc(all);
             }
-            if (lane == 0) s.waiting[0] = count;
+            if (lane == 0) s.waiting[0] = found;
         }
         __syncthreads();
         return s.waiting[0];
@@ -111,4 +114,7 @@ struct Team {
         __syncthreads();
         return warp_least(lane < warps ? s.parts[lane] : infinity<Dual>());
     }
+
+  private:
+    const Batch& batch_;
 };
