@@ -1,11 +1,12 @@
-// The scheduler: one OS thread takes block after block; in a block, fibers hand over to each other directly.
+// The scheduler: one OS thread takes block after block; in a block, fibers hand over to each other directly. Blocks that
+// may wait for each other have a thread each, all on one processor: where a block spins, it gives that processor to the others.
 //
 // A waiting fiber is in no queue; whoever completes what it waits for puts it into `ready`. So when a fiber must wait
 // and nobody is ready, nobody ever will be: that is a deadlock. Compile this file without -fsanitize=thread (link with
 // it): what the scheduler does is no access of the kernel's.
 #include "cuda_emulation.hpp"
 
-#include <sys/mman.h>
+#include <sched.h>
 
 #include <algorithm>
 #include <cstdlib>
@@ -19,14 +20,13 @@
 #include <thread>
 #include <vector>
 
+#include "rooms.hpp"
 #include "stack_switch.hpp"
 
 #if defined(__SANITIZE_ADDRESS__)
-#include <sanitizer/asan_interface.h>
 #include <sanitizer/common_interface_defs.h>
 #endif
-#if defined(LAPWING_EMULATION_TSAN)  // since this file itself is not compiled with it
-#include <sanitizer/tsan_interface.h>
+#if defined(LAPWING_EMULATION_TSAN)
 extern "C" {
 void AnnotateIgnoreReadsBegin(const char*, int);
 void AnnotateIgnoreReadsEnd(const char*, int);
@@ -44,17 +44,19 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-#if defined(__SANITIZE_ADDRESS__)
-constexpr std::size_t kStackBytes = 256 * 1024 + 192;
-#else
-constexpr std::size_t kStackBytes = 64 * 1024 + 192;  // no power of two: all stack tops would share few cache sets
-#endif
 constexpr std::uint64_t kCanary = 0x5ca1ab1e0ddba115;
 constexpr unsigned kBarriers = 16;
 constexpr std::size_t kSharedAlignment = 128;
 
 unsigned volume(dim3 d) { return d.x * d.y * d.z; }
 bool same_name(const char* a, const char* b) { return a == b || std::strcmp(a, b) == 0; }
+// This OS thread runs on no other processor from now on.
+void stay_on(int processor) {
+    cpu_set_t allowed;
+    CPU_ZERO(&allowed);
+    CPU_SET(processor, &allowed);
+    sched_setaffinity(0, sizeof allowed, &allowed);  // where it may not, it is only slower
+}
 dim3 place(unsigned k, dim3 size) { return {k % size.x, k / size.x % size.y, k / size.x / size.y}; }
 
 }  // namespace
@@ -82,6 +84,7 @@ struct Grid {
     std::vector<unsigned> order;         // of blocks
     std::vector<unsigned char*> shared;  // dynamic shared memory: of each block if cooperative, else of each worker
     std::vector<Cluster> clusters;
+    const int processor = sched_getcpu();
     std::atomic<std::size_t> next = 0;
     std::atomic<std::uint64_t> progress = 0;
     std::atomic<bool> failed = false;
@@ -90,7 +93,7 @@ struct Grid {
 
     Grid(const Launch& launch, const std::function<void()>& body, std::size_t cluster_count)
         : how(launch), kernel(body), clusters(cluster_count) {}
-    void work(unsigned worker, bool all);
+    void work(unsigned worker, Room& room, bool all);
     void fail(std::exception_ptr why) {
         const std::lock_guard lock(mutex);
         if (!failure) failure = std::move(why);
@@ -105,6 +108,7 @@ struct Block {
     };
 
     Grid& grid;
+    Room& room;
     unsigned number = 0, shared_index = 0;
     std::vector<Fiber> fibers;
     std::vector<Warp> warps;
@@ -112,7 +116,6 @@ struct Block {
     std::size_t first_ready = 0, ready_count = 0;
     unsigned alive = 0;
     Barrier barriers[kBarriers];
-    unsigned char* stacks;
     Fiber outside = {};  // the thread's own stack
     const void* outside_bottom = nullptr;
     std::size_t outside_bytes = 0;
@@ -120,29 +123,12 @@ struct Block {
     std::size_t spins = 0;
     Clock::time_point spinning_since = Clock::now();
 
-    explicit Block(Grid& the_grid)
-        : grid(the_grid), fibers(volume(the_grid.how.block)), warps((fibers.size() + 31) / 32),
-          ready(std::bit_ceil(fibers.size())) {
-        void* memory =
-            mmap(nullptr, stack_bytes(), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-        if (memory == MAP_FAILED) throw std::bad_alloc();
-        stacks = static_cast<unsigned char*>(memory);
-    }
+    Block(Grid& the_grid, Room& the_room)
+        : grid(the_grid), room(the_room), fibers(volume(the_grid.how.block)), warps((fibers.size() + 31) / 32),
+          ready(std::bit_ceil(fibers.size())) {}
     Block(const Block&) = delete;
     Block& operator=(const Block&) = delete;
-    ~Block() {
-        unpoison();  // the next mapping here is none of ours
-        munmap(stacks, stack_bytes());
-    }
-    void unpoison() {
-#if defined(__SANITIZE_ADDRESS__)
-        __asan_unpoison_memory_region(stacks, stack_bytes());
-#endif
-    }
-    std::size_t stack_bytes() const { return fibers.size() * kStackBytes; }
-    std::uint64_t& canary(const Fiber& fiber) {
-        return *reinterpret_cast<std::uint64_t*>(stacks + fiber.number * kStackBytes);
-    }
+    std::uint64_t& canary(const Fiber& fiber) { return *reinterpret_cast<std::uint64_t*>(room.stack(fiber.number)); }
 
     void run(unsigned which);
     void prepare(unsigned k);
@@ -195,7 +181,7 @@ void arrive([[maybe_unused]] const void** bottom, [[maybe_unused]] std::size_t* 
         block.outside_bytes = bytes;
     }
     order_memory(&block.grid, false);
-    order_memory(&current_launch, false);  // after the block before it in this thread
+    order_memory(&current_launch, false);  // after what this OS thread did, and the block before it
     try {
         block.grid.kernel();
         if (block.canary(*current) != kCanary) throw std::runtime_error("a thread's stack has overflown");
@@ -211,9 +197,10 @@ void arrive([[maybe_unused]] const void** bottom, [[maybe_unused]] std::size_t* 
 
 }  // namespace
 
-void Grid::work(unsigned worker, bool all) try {
+void Grid::work(unsigned worker, Room& room, bool all) try {
+    if (all && order.size() > 1) stay_on(processor);
     current_launch = &how;
-    Block block(*this);
+    Block block(*this, room);
     for (std::size_t k; (k = next++) < order.size() && !failed;) {
         block.shared_index = all ? order[k] : worker;
         block.run(order[k]);
@@ -230,7 +217,7 @@ void Block::switch_to(Fiber* next, [[maybe_unused]] bool for_ever) {
 #if defined(__SANITIZE_ADDRESS__)
     const bool home = next == &outside;
     __sanitizer_start_switch_fiber(for_ever ? nullptr : &me->sanitizer_state,
-                                   home ? outside_bottom : stacks + next->number * kStackBytes,
+                                   home ? outside_bottom : room.stack(next->number),
                                    home ? outside_bytes : kStackBytes);
 #elif defined(LAPWING_EMULATION_TSAN)
     __tsan_switch_to_fiber(next->sanitizer_state, __tsan_switch_to_fiber_no_sync);
@@ -253,15 +240,13 @@ void Block::prepare(unsigned k) {
     fiber.warp = &warp;
     warp.lanes[fiber.lane] = &fiber;
     warp.alive |= 1u << fiber.lane;
-    const auto top = reinterpret_cast<std::uintptr_t>(stacks + (k + 1) * kStackBytes) / 16 * 16;
+    const auto top = reinterpret_cast<std::uintptr_t>(room.stack(k + 1)) / 16 * 16;
     auto* const frame = reinterpret_cast<void**>(top) - kFrameWords;
     std::fill_n(frame, kFrameWords, nullptr);
     frame[kReturnWord] = reinterpret_cast<void*>(&enter);
     fiber.stack_pointer = frame;
     canary(fiber) = kCanary;
-#if defined(LAPWING_EMULATION_TSAN)
-    fiber.sanitizer_state = __tsan_create_fiber(0);
-#endif
+    fiber.sanitizer_state = room.sanitizer_state(k);
     make_ready(&fiber);
 }
 
@@ -272,7 +257,7 @@ void Block::run(unsigned which) {
         [[maybe_unused]] const Unwatched unwatched;
         std::fill_n(grid.shared[shared_index], grid.how.shared_bytes, 0xa5);
     }
-    unpoison();
+    room.unpoison();
 #if defined(LAPWING_EMULATION_TSAN)
     outside.sanitizer_state = __tsan_get_current_fiber();
 #endif
@@ -280,11 +265,8 @@ void Block::run(unsigned which) {
     for (unsigned k = 0; k < alive; ++k) prepare(k);
     outside.block = this;
     current = &outside;
+    order_memory(&current_launch, true);
     switch_to(pick(), false);
-#if defined(LAPWING_EMULATION_TSAN)
-    for (Fiber& fiber : fibers)
-        if (!grid.failed) __tsan_destroy_fiber(fiber.sanitizer_state);  // it would complain of one that was left behind
-#endif
 }
 
 // The current fiber has ended. Those that waited for it go on without it.
@@ -430,6 +412,7 @@ void pause(bool spinning) {
                                      block.describe());
         }
     }
+    if (!spinning && random_bits() % 64 == 0) std::this_thread::yield();  // to other blocks
     block.make_ready(current);
     block.switch_to(block.pick(), false);
 }
@@ -482,13 +465,16 @@ void launch(const Launch& how, const std::function<void()>& kernel) {
         owned.emplace_back(memory, &std::free);
         grid.shared.push_back(static_cast<unsigned char*>(memory));
     }
+    Rooms rooms(workers, volume(how.block));
     order_memory(&grid, true);
     {
         std::vector<std::jthread> threads;
-        for (unsigned k = 0; k < workers; ++k) threads.emplace_back([&grid, k, all] { grid.work(k, all); });
+        for (unsigned k = 0; k < workers; ++k)
+            threads.emplace_back([&grid, &room = rooms[k], k, all] { grid.work(k, room, all); });
     }
     order_memory(&grid.failure, false);
     if (grid.failure) std::rethrow_exception(grid.failure);
+    rooms.give_back();
 }
 
 }  // namespace lapwing::emulation
