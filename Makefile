@@ -4,6 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/pip --disable-pip-version-check
 NATIVE := CMakeLists.txt pyproject.toml $(shell find cpp/include cpp/src cpp/bindings -type f)
+PYTEST := $(BIN)/python -m pytest --numprocesses=logical --maxprocesses=4 --dist=worksteal
 FUZZ_SECONDS ?= 60
 FUZZ_SEED ?= 0
 .DEFAULT_GOAL := help
@@ -31,7 +32,7 @@ demo: $(VENV)/with-demo  ## match two photographs pixel by pixel, exactly; write
 
 .PHONY: test
 test: $(VENV)/with-test  ## build and run the tests (ARGS="-m slow" for the long ones)
-	$(BIN)/python -m pytest --numprocesses=logical --maxprocesses=4 --dist=worksteal $(ARGS)
+	$(PYTEST) $(ARGS)
 
 .PHONY: lint
 lint: $(VENV)/with-dev  ## formatting, style, types and the order of imports
@@ -61,7 +62,7 @@ endef
 .PHONY: kernels
 kernels: $(VENV)/with-test $(VENV)/with-kernels  ## compile every GPU kernel for every architecture (ARGS=--sample: fewer dtypes); needs no GPU
 	$(BIN)/python tools/check_kernels.py $(ARGS)
-	$(BIN)/python -m pytest tests/gpu/test_compile.py tests/gpu/test_cache.py tests/cli/test_cli_commands.py
+	$(PYTEST) tests/gpu/test_compile.py tests/gpu/test_cache.py tests/cli/test_cli_commands.py
 
 # What it lacks, the oldest compiler's environment takes from .venv.
 .PHONY: kernels-oldest
