@@ -379,7 +379,7 @@ def test_what_a_gpu_cannot_compute():
 def test_groups_leave_nothing_out(monkeypatch):
     monkeypatch.setattr(core_start, "_FIRST_SAMPLE", 10**6)  # samples depend on the order
     monkeypatch.setattr(core_start, "STRATIFIED", core_start.STRUCTURED)
-    source = plane((400, 400), seed=5)
+    source = plane((300, 300), seed=5)
     plain = lw.solve(source, device="cuda")
     monkeypatch.setattr(neighbours, "_LEAST", 300)
     found = lw.solve(source, device="cuda")
@@ -395,7 +395,7 @@ def test_groups_leave_nothing_out(monkeypatch):
         ((330, 330), {}),
         ((129, 128), {}),
         ((150, 260), {}),
-        ((260, 150), {"maximize": True}),
+        ((200, 130), {"maximize": True}),
         ((150, 260), {"unmatched_cost": 0.01}),
         ((260, 150), {"unmatched_cost": 0.01}),
     ],
