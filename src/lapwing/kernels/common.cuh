@@ -275,16 +275,7 @@ __device__ uint32 warp_count(uint32 count, Before before) {
     return all;
 }
 
-// --- block, grid and cluster --------------------------------------------------------------------------------------
-
-// As __syncthreads, for threads that wait at different places of the program.
-__device__ inline void meet_block() {
-#ifdef LAPWING_EMULATION
-    __syncthreads();
-#else
-    asm volatile("barrier.sync 1, %0;" ::"r"(blockDim.x) : "memory");
-#endif
-}
+// --- grid and cluster ---------------------------------------------------------------------------------------------
 
 // Waits for all threads of the first `blocks` blocks of a cooperative launch; what they wrote to global memory before is seen
 // after. Every thread of these blocks calls it. `arrivals` is one word of global memory for this number of blocks, zero before

@@ -57,7 +57,7 @@ class Leader {
         if (lane_index() == 0) order_ = {Task::finish, true, gridDim.x, 0, auction_, search_};
         __syncwarp();
         store_words(state_.order, order_);
-        meet_block();
+        __syncthreads();
         meet(true);
     }
 

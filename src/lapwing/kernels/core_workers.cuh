@@ -15,13 +15,13 @@ __device__ void store_words(T* to, const T& from) {
 }
 
 // The blocks of an order wait for it: the first of them at their own barrier, the others at that of the grid.
-LAPWING_NOINLINE __device__ void meet(bool all) {
+__device__ inline void meet(bool all) {
     State& state = shared().state;
     middle_barrier(state.barrier + kLine);
     if (all) grid_barrier(state.barrier, gridDim.x);
 }
 // The order on the desk, by the threads of block 0 that call it, and the other blocks that it names.
-LAPWING_NOINLINE __device__ void execute() {
+__device__ inline void execute() {
     const Order& order = shared().desk.order;
     const Team team{shared().state, shared().desk.counts, order.wide, order.blocks};
     const bool wide = order.wide;
@@ -33,11 +33,11 @@ LAPWING_NOINLINE __device__ void execute() {
 // The rest of block 0, one of which keeps an eye on the host.
 __device__ void assist() {
     for (uint32 orders = 1;; ++orders) {
-        meet_block();
+        __syncthreads();
         if (shared().desk.order.task == Task::finish) break;
         if (threadIdx.x == kWarp && orders % kOrdersBetweenLooks == 0) shared().desk.lookout.look(orders);
         execute();
-        meet_block();
+        __syncthreads();
     }
     meet(true);
 }
@@ -69,9 +69,9 @@ LAPWING_NOINLINE __device__ void give_out() {
         store_words(state.counts, desk.counts);
         store_words(state.order, desk.order);
     }
-    meet_block();
+    __syncthreads();
     execute();
-    meet_block();
+    __syncthreads();
     if (wide) copy_words(&desk.counts, state.counts);
     __syncwarp();
 }
