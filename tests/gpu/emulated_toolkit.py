@@ -232,9 +232,12 @@ def run_kernel(stream, config, kernel, *arguments):
     BACKGROUND.launch(work)
 
 
+POISON = 0xA5  # what memory holds that nobody has written yet: negative numbers, or others that a test puts here
+
+
 class Buffer:
     def __init__(self, size):
-        self.memory = np.full(size + 256, 0xA5, np.uint8)  # poisoned
+        self.memory = np.full(size + 256, POISON, np.uint8)
         self.handle = -(-self.memory.ctypes.data // 256) * 256
 
 

@@ -194,6 +194,15 @@ def test_no_time_at_all(shape, dtype, maximize, priced):
     assert check_interrupted(cost, maximize, price, time_limit=0).status == "time_limit"
 
 
+@pytest.mark.parametrize("poison", [0, 1])
+@pytest.mark.parametrize("shape", [(30, 30), (20, 50)])
+def test_no_time_in_memory_that_was_used_before(shape, poison, monkeypatch):
+    """Columns that nobody has matched yet must not look as if a row had them."""
+    monkeypatch.setattr(emulated_toolkit, "POISON", poison)
+    result = check_interrupted(draw(shape, "float32", kind="points"), time_limit=0)
+    assert result.status == "time_limit" and result.certificate.complete
+
+
 @pytest.mark.parametrize(("shape", "orders"), [((40, 60), n) for n in (1, 5, 9, 17)] + [((140, 140), 9)])
 def test_stopped_after_some_orders(monkeypatch, shape, orders):
     monkeypatch.setattr(core_start, "LEAST_ROWS", 100)

@@ -49,6 +49,7 @@ extern "C" __global__ void __launch_bounds__(256) prepare(LAPWING_PROBLEM, uint6
     for (int64 j = first; j < cols; j += step) {
         state.distance[j] = kFar;
         state.stamp[j] = 0;
+        state.col_to_row[j] = kNone;
     }
     for (int64 i = first; i < rows; i += step) {
         state.full_search[i] = 0;
