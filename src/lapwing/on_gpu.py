@@ -199,8 +199,9 @@ class _Solve:
         if report.status == INFEASIBLE:
             raise no_assignment(view, solve)
         optimal = report.status == OPTIMAL
+        matched_cost: float | None = None
         if not optimal:
-            outputs, proof = self._interrupted(view, solve, report, exits, watch)
+            outputs, proof, matched_cost = self._interrupted(view, solve, report, exits, watch)
         else:
             if not concluded:
                 conclude()
@@ -218,7 +219,8 @@ class _Solve:
         if certificate is not None:
             objective, bound = certificate.primal, certificate.optimum_bound
         else:
-            objective, bound = self._picked_sum(solve, outputs), -watch.bound if self.maximize else watch.bound
+            objective = self._picked_sum(solve, outputs) if matched_cost is None else matched_cost
+            bound = -watch.bound if self.maximize else watch.bound
         u, v, row_to_col, col_to_row = outputs.oriented(view.transposed)
         timed = {"solve_seconds": solved - began, "certify_seconds": time.perf_counter() - solved}
         return Result(
@@ -309,19 +311,20 @@ class _Solve:
 
     def _interrupted(
         self, view: View, solve: CoreSolve, report: Report, exits: Exits | None, watch: Watch
-    ) -> tuple[Outputs, Proof | None]:
-        """The matching that there is, with the duals of the best bound."""
+    ) -> tuple[Outputs, Proof | None, float]:
+        """The matching that there is, with the duals of the best bound; and what it costs."""
         outputs = self._outputs(view)
         solve.deliver(outputs)
+        matched_cost = self._picked_sum(solve, outputs)  # before another matching is delivered with the duals
         if solve.improve_duals(report):
             better = self._outputs(view)
             solve.deliver(better)
             outputs = replace(outputs, u=better.u, v=better.v)
         if not self.options.certify:
-            return outputs, None
+            return outputs, None, matched_cost
         proof = self._proof(view, outputs, exits, watch)
         proof.start()
-        return outputs, proof
+        return outputs, proof, matched_cost
 
     def _accept(self, certificate: Certificate, optimal: bool, solve: CoreSolve, outputs: Outputs) -> None:
         """An optimal answer must be proven."""
