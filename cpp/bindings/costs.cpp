@@ -169,9 +169,8 @@ nb::object neighbours_of(const Points<float>& points) {
     std::vector<std::int32_t> order;
     {
         const nb::gil_scoped_release no_gil;
-        order = neighbours(
-            points.data(), static_cast<Index>(points.shape(0)), static_cast<Index>(points.shape(1)),
-            [] { look_for_signals(); }, true);
+        order = neighbours(points.data(), static_cast<Index>(points.shape(0)), static_cast<Index>(points.shape(1)),
+                           [] { look_for_signals(); });
     }
     return to_numpy(std::move(order));
 }

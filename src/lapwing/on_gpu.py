@@ -311,11 +311,12 @@ class _Solve:
 
     def _interrupted(
         self, view: View, solve: CoreSolve, report: Report, exits: Exits | None, watch: Watch
-    ) -> tuple[Outputs, Proof | None, float]:
-        """The matching that there is, with the duals of the best bound; and what it costs."""
+    ) -> tuple[Outputs, Proof | None, float | None]:
+        """The matching that there is, with the duals of the best bound; and what it costs, if no proof will say so."""
         outputs = self._outputs(view)
         solve.deliver(outputs)
-        matched_cost = self._picked_sum(solve, outputs)  # before another matching is delivered with the duals
+        # Asked before another matching is delivered with the duals.
+        matched_cost = None if self.options.certify else self._picked_sum(solve, outputs)
         if solve.improve_duals(report):
             better = self._outputs(view)
             solve.deliver(better)

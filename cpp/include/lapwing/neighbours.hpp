@@ -18,9 +18,7 @@ namespace lapwing {
 
 inline constexpr Index kNeighbourGroup = 128;
 
-// points: [count][dims], finite. `poll` is called every few milliseconds, and may throw. With `two_threads` another has the second
-// half of the points to put in order.
-std::vector<std::int32_t> neighbours(const float* points, Index count, Index dims, const std::function<void()>& poll,
-                                     bool two_threads = false);
+// points: [count][dims], finite. `poll` is called every few milliseconds, and may throw.
+std::vector<std::int32_t> neighbours(const float* points, Index count, Index dims, const std::function<void()>& poll);
 
 }  // namespace lapwing

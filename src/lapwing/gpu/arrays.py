@@ -202,9 +202,8 @@ class Torch:
 
     def empty_tensors(self, ordinal: int, wanted: tuple[Empty, ...]) -> list[Any]:
         """Tensors on a GPU, by the call that PyTorch's own compiled code makes, where it is there."""
-        dtypes = self._dtypes
+        torch, dtypes = sys.modules["torch"], self._dtypes
         if not dtypes:
-            torch = sys.modules["torch"]
             guards = getattr(getattr(torch._C, "_dynamo", None), "guards", None)
             self._current_device = getattr(torch._C, "_cuda_getDevice", lambda: -1)
             self._allocator = getattr(guards, "_empty_strided_cuda", None)
@@ -212,7 +211,6 @@ class Torch:
         empty = self._allocator  # on the current GPU
         if empty is not None and self._current_device() == ordinal:
             return [empty(shape, strides, dtypes[dtype]) for shape, strides, dtype in wanted]
-        torch = sys.modules["torch"]
         device = torch.device("cuda", ordinal)
         return [torch.empty(shape, dtype=dtypes[dtype], device=device) for shape, _, dtype in wanted]
 

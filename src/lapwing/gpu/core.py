@@ -118,6 +118,11 @@ class Oriented:
         return kernels(context, computed, computed.variant(COST=self.dtype, TEXT=self.recipe.text))
 
     @property
+    def in_order(self) -> bool:
+        """Whether costs are computed from points in order, so that samples are stratified."""
+        return self.recipe is not None and self.recipe.in_order
+
+    @property
     def real_cols(self) -> int:
         """Columns that are not exits."""
         return self.cols - self.rows if self.prices else self.cols

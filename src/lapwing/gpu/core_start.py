@@ -7,7 +7,7 @@ prices (core_sorted.py). Else a sample of rows and columns is solved, and its pr
 many rows and columns, and so on (kernels/core_start.cu). A random sample is solved roughly: with more rows than columns
 in one place and fewer in another, its own prices are far from those of the whole (in the plane, twice as far as none at
 all). Stratified samples (neighbours.py for points, strata.py for matrices) are solved exactly: their prices are off by
-a seventh to a quarter of that.
+a seventh to a fifth of that.
 """
 
 from __future__ import annotations
@@ -182,12 +182,12 @@ class Start:
 
     def _schedule(self, matrix: Oriented) -> Schedule:
         """For a structured matrix, or computed costs, when samples were taken."""
-        if matrix.recipe is not None and matrix.recipe.in_order:
+        if matrix.in_order:
             return STRATIFIED
         return STRUCTURED if self._strata is None else STRATIFIED_MATRIX
 
     def _solve_sample(self, sample: CoreSolve, schedule: Schedule) -> Report:
-        if sample.matrix.recipe is not None and sample.matrix.recipe.in_order:
+        if sample.matrix.in_order:
             return self.run_from(sample, structured(sample.matrix.rows, STRATIFIED))
         if self._strata is not None:
             return self.run_from(sample, schedule)

@@ -3,8 +3,8 @@
 A row is a point: its coordinates are differences of its costs in a few columns, the pivots. What a row adds to all its
 costs does not matter then; of squared distances, or costs of low rank, the coordinates are linear in what is behind
 them. Columns likewise, by pivots among rows. Both come into the order of a k-d tree (cpp/src/neighbours.cpp), and of so
-many neighbours a sample has one. In the plane, at n = 4000, prices of such a sample are off by a fifth to a quarter of
-what those of a random sample are.
+many neighbours a sample has one. In the plane, at n = 4000, prices of such a sample are off by a fifth of what
+those of a random sample are.
 
 A sample's own rows and columns are in no order: where the nearest columns of a row lie side by side, its list takes
 longer (kernels/core_filter.cuh).
@@ -26,8 +26,6 @@ from lapwing.gpu.workspace import Workspace
 
 PIVOTS = 4  # rows, and columns
 _SEED = 1
-
-_beside = ThreadPoolExecutor(1, "lapwing-strata")  # columns are put in order while rows are
 
 
 class Strata:
@@ -97,5 +95,7 @@ def find_strata(
         points = keys.transpose(1, 2, 0).astype(np.float32, order="C")
     if not np.isfinite(points).all():
         return None
-    cols = _beside.submit(neighbours, points[1])
-    return Strata(context, neighbours(points[0]), cols.result(), runs, like)
+    with ThreadPoolExecutor(1) as beside:
+        cols = beside.submit(neighbours, points[1])
+        rows = neighbours(points[0])
+    return Strata(context, rows, cols.result(), runs, like)

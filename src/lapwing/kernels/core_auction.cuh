@@ -81,21 +81,20 @@ __device__ inline uint32 lane_asked(const State& state, const AuctionRun& run, i
 struct Offer {
     int32 i, j;
     uint32 index;
-    Nearest nearest;
-    Dual tau;
+    Dual first, second, tau;  // of the row's list
 };
 // By one lane; nothing if there is no row.
 template <bool wide>
 __device__ inline void make_offer(const Team& team, const AuctionRun& run, const Offer& offer) {
     if (offer.i < 0) return;
     const State& state = team.state;
-    const Dual first = offer.nearest.first, tau = offer.tau;
-    const bool proven = first <= tau, offers = proven && offer.j >= 0;
+    const bool proven = offer.first <= offer.tau, offers = proven && offer.j >= 0;
     target_at<wide>(state, run.present, offer.index) = offers ? offer.j : kNone;
     if (!proven) state.refresh_rows[add_count<wide>(&counts_of<wide>(team, run.rounds).refresh, 1)] = offer.i;
     if (!offers) return;
-    const Dual second = offer.nearest.second < tau ? offer.nearest.second : tau;
-    const uint64 units = second < infinity<Dual>() ? in_units(second - first + run.epsilon, run.units_in_one) : kMostUnits;
+    const Dual second = offer.second < offer.tau ? offer.second : offer.tau;
+    const uint64 units =
+        second < infinity<Dual>() ? in_units(second - offer.first + run.epsilon, run.units_in_one) : kMostUnits;
     max_in_global(pick(state.offer, run.present) + offer.j,
                   units << kRowBits | (kRowMask - static_cast<uint64>(offer.i)));
 }
@@ -128,12 +127,12 @@ __device__ inline void offer_for_rows(const Team& team, const AuctionRun& run, u
     Nearest nearest[n];
 #pragma unroll
     for (uint32 r = 0; r < n; ++r) nearest[r] = find_nearest(present_cost(mine[r], v[r]));
-    Offer offer = {kNone, kNone, 0, {}, Dual(0)};
+    Offer offer = {kNone, kNone, 0, Dual(0), Dual(0), Dual(0)};
 #pragma unroll
     for (uint32 r = 0; r < n; ++r) {
         const int32 j = __shfl_sync(kAllLanes, mine[r].col, lane_asked(state, run, i[r], mine[r].col, nearest[r].ties));
         const uint32 index = base + r * team.warps();
-        if (lane_index() == r) offer = {i[r], j, index, {nearest[r].first, nearest[r].second, 0}, tau[r]};
+        if (lane_index() == r) offer = {i[r], j, index, nearest[r].first, nearest[r].second, tau[r]};
     }
     make_offer<wide>(team, run, offer);
 }
@@ -251,19 +250,6 @@ LAPWING_NOINLINE __device__ void run_rounds(uint32 blocks) {
     }
     if (threadIdx.x == 0) shared().desk.order.auction = run;
 }
-// The same by ever smaller teams, as rows get fewer, without the leader in between. What is left of a run is on every block's desk.
-__device__ inline void conduct_rounds(bool wide, uint32 blocks) {
-    for (;;) {
-        wide ? run_rounds<true>(blocks) : run_rounds<false>(1);
-        __syncthreads();
-        const AuctionRun& run = shared().desk.order.auction;
-        const uint32 fewer = blocks_for(run.count);
-        if (run.ended() || run.refreshes() || fewer >= blocks || blockIdx.x >= fewer) return;
-        blocks = fewer;
-        wide = run.count > kNarrowRows;
-    }
-}
-
 // u from the lists: who is matched and not at its minimum becomes free, as is who has no column. Of all rows or, the second
 // time, those in refresh_rows; the first time, rows that their list does not prove go there.
 __device__ inline void derive_u(const Team& team, uint32 count, bool refreshed) {

@@ -4,7 +4,12 @@
 #include "core_lists.cuh"
 #include "core_orders.cuh"
 
-// The distances of this thread's share of the free columns, kFar where one was not reached: the first in registers, what has none beyond.
+// The distance of the k-th free column; kFar if there is none, or it was not reached.
+__device__ inline uint64 free_distance(const State& state, uint32 k, uint32 count) {
+    return k < count ? __ldcg(state.distance + settled(state.free_cols + k)) : kFar;
+}
+
+// The distances of this thread's share of the free columns, kFar where one was not reached: the first in registers.
 constexpr uint32 kKept = 4;
 struct FreeDistances {
     uint32 count;
@@ -12,19 +17,14 @@ struct FreeDistances {
 
     __device__ FreeDistances(const State& state, uint32 count) : count(count) {
 #pragma unroll
-        for (uint32 q = 0; q < kKept; ++q) {
-            const uint32 k = threadIdx.x + q * blockDim.x;
-            kept[q] = k < count ? __ldcg(state.distance + settled(state.free_cols + k)) : kFar;
-        }
+        for (uint32 q = 0; q < kKept; ++q) kept[q] = free_distance(state, threadIdx.x + q * blockDim.x, count);
     }
     // f(distance) for each; kFar for those in registers that stand for none.
     template <class F>
     __device__ void each(const State& state, F f) const {
 #pragma unroll
         for (uint32 q = 0; q < kKept; ++q) f(kept[q]);
-        for (uint32 k = threadIdx.x + kKept * blockDim.x; k < count; k += blockDim.x) {
-            f(__ldcg(state.distance + settled(state.free_cols + k)));
-        }
+        for (uint32 k = threadIdx.x + kKept * blockDim.x; k < count; k += blockDim.x) f(free_distance(state, k, count));
     }
     // How many columns are at most so far, less than kFar. All threads of a block call it, and get it.
     __device__ uint32 within(const State& state, uint64 limit) const {
@@ -33,11 +33,8 @@ struct FreeDistances {
         for (uint32 q = 0; q < kKept; ++q) {
             if (q * blockDim.x < count) all += __syncthreads_count(kept[q] <= limit);
         }
-        for (uint32 base = kKept * blockDim.x; base < count; base += blockDim.x) {
-            const uint32 k = base + threadIdx.x;
-            const uint64 key = k < count ? __ldcg(state.distance + settled(state.free_cols + k)) : kFar;
-            all += __syncthreads_count(key <= limit);
-        }
+        for (uint32 base = kKept * blockDim.x; base < count; base += blockDim.x)
+            all += __syncthreads_count(free_distance(state, base + threadIdx.x, count) <= limit);
         return all;
     }
 };
@@ -63,8 +60,8 @@ __device__ inline uint64 lower_cap(const Team& team, const SearchRun& run) {
     }
     if (shared().state.matrix.rows < shared().state.matrix.cols) return cap;  // which the leader finds
     if (run.free_count <= kWarp) {
-        const bool mine = lane_index() < run.free_count;
-        const uint64 key = mine ? __ldcg(state.distance + settled(state.free_cols + lane_index())) : 0;
+        const uint32 lane = lane_index();
+        const uint64 key = lane < run.free_count ? free_distance(state, lane, run.free_count) : 0;
         const uint64 nth = nth_largest(key, run.free_count - run.wanted);
         return nth < cap ? nth : cap;
     }
@@ -98,9 +95,7 @@ __device__ inline void find_farthest(const Team& team, Scratch& scratch, uint32 
 __device__ inline void find_cap(const Team& team, Scratch& scratch, uint32 count, uint32 wanted) {
     if (count <= kSorted) {  // every key counts those before it
         uint64 mine = 0;
-        if (threadIdx.x < count)
-            mine = scratch.sorted[threadIdx.x] =
-                __ldcg(team.state.distance + settled(team.state.free_cols + threadIdx.x));
+        if (threadIdx.x < count) mine = scratch.sorted[threadIdx.x] = free_distance(team.state, threadIdx.x, count);
         __syncthreads();
         if (threadIdx.x >= count) return;
         uint32 rank = 0;

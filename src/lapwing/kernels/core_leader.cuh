@@ -80,8 +80,7 @@ class Leader {
     __device__ void run(Task task, uint32 rows) {
         if (lane_index() < 2) counts_.step[lane_index()] = {};
         __syncwarp();
-        const uint32 blocks = blocks_for(rows);
-        perform(task, rows, rows > kNarrowRows, blocks);
+        perform(task, rows, rows > kNarrowRows, blocks_for(rows));
         auction_ = order_.auction;
         search_ = order_.search;
         __syncwarp();

@@ -252,19 +252,6 @@ LAPWING_NOINLINE __device__ void run_steps(uint32 blocks) {
     }
     if (threadIdx.x == 0) shared().desk.order.search = run;
 }
-// The same by ever smaller teams, as conduct_rounds.
-__device__ inline void conduct_steps(bool wide, uint32 blocks) {
-    for (;;) {
-        wide ? run_steps<true>(blocks) : run_steps<false>(1);
-        __syncthreads();
-        const SearchRun& run = shared().desk.order.search;
-        const uint32 fewer = blocks_for(run.count);
-        if (run.count == 0 || fewer >= blocks || blockIdx.x >= fewer) return;
-        blocks = fewer;
-        wide = run.count > kNarrowRows;
-    }
-}
-
 // The distance of the nearest column beyond reach. The answer is kFar before.
 __device__ inline void find_nearest_waiting(const Team& team, const SearchRun& run) {
     const uint64 nearest = nearest_waiting(team, run);

@@ -62,7 +62,14 @@ LAPWING_NOINLINE __device__ void carry_out() {
     const SearchRun& search = order.search;
     const Team team{state, shared().desk.counts, order.wide, order.blocks};
     switch (order.task) {
-        case Task::rounds: return conduct_rounds(order.wide, order.blocks);
+        case Task::rounds:
+            return run_by_smaller_teams(
+                order.wide, order.blocks,
+                [](bool wide, uint32 blocks) { wide ? run_rounds<true>(blocks) : run_rounds<false>(1); },
+                [] {
+                    const AuctionRun& run = shared().desk.order.auction;
+                    return run.ended() || run.refreshes() ? 0 : run.count;
+                });
         case Task::refresh:
 #ifdef COMPUTED
             return refresh_rows(team, order.count);
@@ -84,7 +91,11 @@ LAPWING_NOINLINE __device__ void carry_out() {
         case Task::derive_u: return derive_u(team, order.count, false);
         case Task::derive_u_refreshed: return derive_u(team, order.count, true);
         case Task::gather_free: return gather_free(team);
-        case Task::steps: return conduct_steps(order.wide, order.blocks);
+        case Task::steps:
+            return run_by_smaller_teams(
+                order.wide, order.blocks,
+                [](bool wide, uint32 blocks) { wide ? run_steps<true>(blocks) : run_steps<false>(1); },
+                [] { return shared().desk.order.search.count; });
         case Task::nearest_waiting: return find_nearest_waiting(team, search);
         case Task::reached: return count_reached(team, scratch, search);
         case Task::advance: return advance(team);
