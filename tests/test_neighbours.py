@@ -32,6 +32,14 @@ def test_neighbours_are_near(size):
     assert np.median(spread) < 2.5 * (size / 5000) ** 0.5
 
 
+@pytest.mark.parametrize("kind", ["rising", "falling", "pipes", "saws", "steps"])
+def test_on_a_line_the_order_is_that_of_the_line(kind):
+    x = np.arange(4000)
+    line = {"rising": x, "falling": -x, "pipes": np.minimum(x, x[::-1]), "saws": x % 100, "steps": x // 500}[kind]
+    leaves = line[in_order(line[:, None].astype(np.float32))].reshape(-1, 4)
+    assert (leaves.max(axis=1)[:-1] <= leaves.min(axis=1)[1:]).all()
+
+
 def test_weights_count():
     near, far = np.random.default_rng(4).random((2, 500, 1)).astype(np.float32)
     source = lw.costs.weighted(lw.costs.squared_euclidean(near, near), 1e-9, lw.costs.squared_euclidean(far, far), 1.0)

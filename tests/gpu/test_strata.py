@@ -7,7 +7,7 @@ import pytest
 
 from lapwing._core import neighbours
 from lapwing.gpu.copies import read, write
-from lapwing.gpu.strata import PIVOTS, find_strata
+from lapwing.gpu.strata import PIVOTS, Strata, pivot_points
 
 SIZE = 200
 
@@ -19,7 +19,8 @@ def strata_of(gpu, rows: np.ndarray, cols: np.ndarray, runs: list[int]):
         write(gpu.context, row_keys, np.ascontiguousarray(rows[:, pivot - 1]))
         write(gpu.context, col_keys, np.ascontiguousarray(cols[:, pivot - 1]))
 
-    return find_strata(gpu.context, SIZE, runs, None, launch_keys)
+    points = pivot_points(gpu.context, SIZE, None, launch_keys)
+    return None if points is None else Strata(gpu.context, *map(neighbours, points), runs, None)
 
 
 def draw() -> tuple[np.ndarray, np.ndarray]:

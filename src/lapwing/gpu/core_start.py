@@ -12,11 +12,13 @@ a seventh to a fifth of that.
 
 from __future__ import annotations
 
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
+from lapwing._core import neighbours
 from lapwing.gpu.arrays import ITEM_BYTES, GpuArray, empty_array
 from lapwing.gpu.computed import tiles
 from lapwing.gpu.copies import read, write
@@ -41,7 +43,7 @@ from lapwing.gpu.core_sorted import Axis, find_axis, orders, prices_in_order
 from lapwing.gpu.device import Context
 from lapwing.gpu.launch import Kernel
 from lapwing.gpu.programs import COMPUTED_START, CORE_START
-from lapwing.gpu.strata import PIVOTS, Strata, find_strata
+from lapwing.gpu.strata import PIVOTS, Strata, pivot_points
 from lapwing.gpu.watch import Watch
 from lapwing.gpu.workspace import Workspace
 
@@ -55,6 +57,9 @@ LEAST_ROWS = 128  # below, lists are a good part of their rows, and hardly any s
 _FIRST_SAMPLE = 400  # rows at least, and less than _GROWTH times as many; matrices with fewer rows do without
 _AXIS_SAMPLE = 128  # rows at least, and less than twice as many
 _SORTED_LEFT = 8  # if prices from orders leave one row of so many after a few rounds, they are good everywhere
+
+
+_Orders = Future[tuple[NDArray[np.int32], NDArray[np.int32]]]  # of rows and of columns
 
 
 def sample_bytes(rows: int, cols: int, dtype: str, computed: bool = False) -> int:
@@ -92,13 +97,16 @@ class Start:
         if report.status != UNFINISHED:
             return report
         solve.prepare()
-        if self._sort(solve):
+        with ThreadPoolExecutor(1) as beside:
+            orders = self._find_orders(matrix, beside)
+            in_order = self._sort(solve)
+        if in_order:
             report = self.run_from(solve, OPENING, matrix.rows // _SORTED_LEFT)
             if report.status != UNFINISHED:
                 return report
             solve.prepare()
         else:
-            self._climb(solve)
+            self._climb(solve, orders)
         return self.run_from(solve, structured(matrix.rows, self._schedule(matrix)))
 
     def run_from(self, solve: CoreSolve, schedule: Schedule, most_left: int | None = None) -> Report:
@@ -146,12 +154,16 @@ class Start:
 
     # --- samples ---
 
-    def _climb(self, solve: CoreSolve) -> None:
+    def _climb(self, solve: CoreSolve, orders: _Orders | None) -> None:
         """From sample to sample, each solved as well as it is worth, up to prices for the whole."""
         run = _run(solve.matrix.rows, _FIRST_SAMPLE, _GROWTH)
         if run == 1:
             return
-        self._strata = self._find_strata(solve.matrix, run)
+        if orders is not None:
+            runs = [run]
+            while runs[-1] > _GROWTH:
+                runs.append(runs[-1] // _GROWTH)
+            self._strata = Strata(self.context, *orders.result(), runs, self.like)
         sample = self._sample(solve.matrix, run)
         self._column_minima(solve.matrix, run, sample)
         while True:
@@ -166,19 +178,18 @@ class Start:
                 return
             sample, run = above, finer
 
-    def _find_strata(self, matrix: Oriented, coarsest: int) -> Strata | None:
-        if matrix.recipe is not None:  # which has its own
+    def _find_orders(self, matrix: Oriented, beside: ThreadPoolExecutor) -> _Orders | None:
+        """Begin to put rows and columns of a matrix in order, for strata, if there will be samples."""
+        if matrix.recipe is not None or _run(matrix.rows, _FIRST_SAMPLE, _GROWTH) == 1:  # a recipe has its own
             return None
         size, run = matrix.rows, _run(matrix.rows, PIVOTS, 2)
         blocks = -(-size // _THREADS)
-        runs = [coarsest]
-        while runs[-1] > _GROWTH:
-            runs.append(runs[-1] // _GROWTH)
 
         def launch_keys(pivot: int, row_keys: int, col_keys: int) -> None:
             self._launch(matrix, "sorting_keys", blocks, size, run, pivot, 0, pivot, 0, row_keys, col_keys)
 
-        return find_strata(self.context, size, runs, self.like, launch_keys)
+        points = pivot_points(self.context, size, self.like, launch_keys)
+        return None if points is None else beside.submit(lambda: (neighbours(points[0]), neighbours(points[1])))
 
     def _schedule(self, matrix: Oriented) -> Schedule:
         """For a structured matrix, or computed costs, when samples were taken."""

@@ -13,12 +13,10 @@ longer (kernels/core_filter.cuh).
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 from numpy.typing import NDArray
 
-from lapwing._core import neighbours
 from lapwing.gpu.arrays import GpuArray
 from lapwing.gpu.copies import read, write
 from lapwing.gpu.device import Context
@@ -71,14 +69,10 @@ def _sample(order: NDArray[np.int32], run: int, random: np.random.Generator) -> 
     return members
 
 
-def find_strata(
-    context: Context,
-    size: int,
-    runs: Sequence[int],
-    like: GpuArray | None,
-    launch_keys: Callable[[int, int, int], None],
-) -> Strata | None:
-    """Of a square matrix, see `Strata`; None where differences are not finite, as with forbidden pairs.
+def pivot_points(
+    context: Context, size: int, like: GpuArray | None, launch_keys: Callable[[int, int, int], None]
+) -> NDArray[np.float32] | None:
+    """Rows and columns of a square matrix as points, (2, n, 3); None if they are not finite, as with forbidden pairs.
 
     Parameters
     ----------
@@ -93,9 +87,4 @@ def find_strata(
         keys = read(context, memory["keys"], 2 * dims * size, "float64").reshape(dims, 2, size)
     with np.errstate(over="ignore"):
         points = keys.transpose(1, 2, 0).astype(np.float32, order="C")
-    if not np.isfinite(points).all():
-        return None
-    with ThreadPoolExecutor(1) as beside:
-        cols = beside.submit(neighbours, points[1])
-        rows = neighbours(points[0])
-    return Strata(context, rows, cols.result(), runs, like)
+    return points if np.isfinite(points).all() else None

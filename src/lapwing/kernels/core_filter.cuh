@@ -3,9 +3,9 @@
 // Every thread keeps lower bounds of cost - v of its columns in registers: floats, of two or three instructions each, against prices
 // that were rounded once; so no number of 64 bits is needed. Each warp offers the least bounds of a few threads, so that kWanted columns
 // are known at or below the greatest of the kWanted least offers; who holds a bound as low as that notes its column: some 45 of
-// a piece of kHeld columns a thread. What is noted is looked at exactly. Enough values below the next float prove that nothing
-// is missing; otherwise, as when more values than are noted are one to a float, the whole row is looked at exactly
-// (core_lists.cuh).
+// a piece of kHeld columns a thread. Where a mass of them ties at that bound, the ties of a window alone are noted (struct Window).
+// What is noted is looked at exactly. Enough values below the next float prove that nothing is missing; otherwise, as when more
+// values than are noted are one to a float, the whole row is looked at exactly (core_lists.cuh).
 //
 // Cost: one read of the row and of the prices, 5 barriers. What is noted is the same on every run.
 #pragma once
@@ -84,6 +84,8 @@ struct Piece {
     __device__ int32 col(int32 pack) const {
         return begin + static_cast<int32>(threadIdx.x) * size + pack * (kListers<frozen> * size);
     }
+    // The column of a bit in a mask.
+    __device__ int32 col_of(int32 bit) const { return col(bit / size) + bit % size; }
     // How many threads hold something.
     __device__ uint32 sharing() const {
         const int32 shares = (cols - begin) / size;
@@ -97,23 +99,33 @@ struct Piece {
     }
 };
 
-// What is taken from costs, of one pack: prices, or -v lowered.
+// What is taken from costs, of one pack: prices, or -v lowered; before all rows are listed it is lowered once.
 template <bool frozen, bool packed, int32 size>
 __device__ inline void load_filter_prices(const State& state, int32 j, FilterPrice (&to)[size]) {
-    if constexpr (!packed) {
-        if constexpr (kNarrowCosts)
+    if constexpr (kNarrowCosts && frozen) {
+        if constexpr (packed) {
+#pragma unroll
+            for (int32 k = 0; k < size; k += 4) {
+                const Pack<float> four = *reinterpret_cast<const Pack<float>*>(state.lowered + j + k);
+#pragma unroll
+                for (int32 q = 0; q < 4; ++q) to[k + q] = four.values[q];
+            }
+        } else {
             to[0] = state.lowered[j];
-        else
-            to[0] = frozen ? state.v[j] : __ldcg(state.v + j);
-    } else if constexpr (kNarrowCosts) {
-#pragma unroll
-        for (int32 k = 0; k < size; k += 4) {
-            const Pack<float> four = *reinterpret_cast<const Pack<float>*>(state.lowered + j + k);
-#pragma unroll
-            for (int32 q = 0; q < 4; ++q) to[k + q] = four.values[q];
         }
     } else {
-        load_prices<frozen>(state.v + j, to);
+        Dual v[size];
+        if constexpr (packed)
+            load_prices<frozen>(state.v + j, v);
+        else
+            v[0] = frozen ? state.v[j] : __ldcg(state.v + j);
+#pragma unroll
+        for (int32 k = 0; k < size; ++k) {
+            if constexpr (kNarrowCosts)
+                to[k] = lowered(v[k]);
+            else
+                to[k] = v[k];
+        }
     }
 }
 
@@ -187,19 +199,56 @@ __device__ inline void lower_bound(ListScratch& scratch, float least, uint32 sha
     __syncthreads();
 }
 
-// Notes this thread's columns whose bounds are at most `limit`, as far as there is room.
-template <bool frozen, bool packed>
-__device__ inline void note(ListScratch& scratch, Piece<frozen, packed> piece, const float (&low)[kHeld<frozen>],
-                            float limit) {
+// A bit for each of this thread's columns whose bound passes.
+template <bool frozen, bool packed, class Passes>
+__device__ inline uint32 mask_of(Piece<frozen, packed> piece, const float (&low)[kHeld<frozen>], Passes passes) {
     uint32 mask = 0;
 #pragma unroll
-    for (int32 k = 0; k < kHeld<frozen>; ++k) mask |= static_cast<uint32>(low[k] <= limit) << k;
-    mask &= piece.mask();
+    for (int32 k = 0; k < kHeld<frozen>; ++k) mask |= static_cast<uint32>(passes(low[k])) << k;
+    return mask & piece.mask();
+}
+// Notes this thread's columns in `mask`, as far as there is room.
+template <bool frozen, bool packed>
+__device__ inline void note(ListScratch& scratch, Piece<frozen, packed> piece, uint32 mask) {
     uint32 at = atomicAdd(&scratch.noted_count, static_cast<uint32>(__popc(mask)));
-    for (; mask != 0 && at < kNoted; mask &= mask - 1, ++at) {
-        const int32 place = __ffs(static_cast<int>(mask)) - 1;
-        scratch.noted[at] = piece.col(place / piece.size) + place % piece.size;
+    for (; mask != 0 && at < kNoted; mask &= mask - 1, ++at)
+        scratch.noted[at] = piece.col_of(__ffs(static_cast<int>(mask)) - 1);
+}
+
+// Instead of a mass of ties at the limit, those of a window by tie_order: so wide that three times the ties that a list needs can be
+// expected there.
+template <bool frozen, bool packed>
+LAPWING_NOINLINE __device__ void note_window(int32 i, int32 begin, float limit) {
+    constexpr uint32 kMeant = 3 * kWanted;
+    const State& state = shared().state;
+    ListScratch& scratch = shared().scratch.list;
+    const Matrix& matrix = state.matrix;
+    const Piece<frozen, packed> piece = {begin, matrix.real_cols()};
+    float low[kHeld<frozen>];
+    bool doubtful = false;
+    load_bounds(state, matrix.costs.row(i), piece, low, doubtful);
+    const uint32 all = scratch.noted_count;
+    __syncthreads();
+    if (threadIdx.x == 0) scratch.noted_count = scratch.noted_before;
+    __syncthreads();
+    note(scratch, piece, mask_of(piece, low, [&](float x) { return x < limit; }));
+    __syncthreads();
+    const uint32 ties = all - scratch.noted_count;
+    const uint32 size = min(matrix.real_cols() - begin, piece.held * kListers<frozen>);
+    const uint32 width = ties > kFewNoted ? static_cast<uint32>(static_cast<uint64>(size) * kMeant / ties) : kTaken;
+    __syncthreads();
+    uint32 mask = mask_of(piece, low, [&](float x) { return x == limit; });
+    const int32 first = first_tie(matrix, i);
+    for (uint32 left = mask; left != 0; left &= left - 1) {
+        const int32 j = piece.col_of(__ffs(static_cast<int>(left)) - 1);
+        if (static_cast<uint32>(tie_order(first, matrix.cols, j)) >= width) mask &= ~(left & -left);
     }
+    note(scratch, piece, mask);
+    if (threadIdx.x == 0 && width < kTaken) {
+        Window& window = scratch.window;
+        window = {limit, window.limit == limit && window.width < width ? window.width : width};
+    }
+    __syncthreads();
 }
 
 // The least number of the duals' type that is not below x.
@@ -255,17 +304,22 @@ __device__ inline float tightened(const State& state, const Cost* row, ListScrat
     lower_bound(scratch, least, blockDim.x);
     return scratch.low_bound >= kUnbounded - 1 ? kMostFloat : key_float(scratch.low_bound);
 }
-// Collects what was noted within the limit. False if these are too few to be sure, or too many.
+// Collects what was noted within the limit; of ties at the limit, those in its window. False if these are too few to be sure, or too
+// many.
 template <bool frozen>
 __device__ inline bool collect_within(const State& state, int32 i, const Cost* row, ListScratch& scratch, uint32 noted,
                                       float limit) {
     const Matrix& matrix = state.matrix;
-    const Dual beyond = value_beyond(limit);
+    const Window window = scratch.window;
+    const bool windowed = window.limit == limit;
+    const Dual beyond = windowed ? not_below(limit, Dual()) : value_beyond(limit);
     for (uint32 k = threadIdx.x; k < noted; k += blockDim.x) {
         const int32 j = scratch.noted[k];
         if (noted > blockDim.x && noted_bound<frozen>(state, row, j) > limit) continue;
         const Dual cost = matrix.at(i, j), x = cost - __ldcg(state.v + j);
-        if (!(x < beyond)) continue;
+        const bool tie = windowed && x == beyond &&
+                         static_cast<uint32>(tie_order(first_tie(matrix, i), matrix.cols, j)) < window.width;
+        if (!(x < beyond) && !tie) continue;
         const uint32 at = atomicAdd(&scratch.below, 1u);
         if (at >= kCollected) continue;
         scratch.value[at] = x;
@@ -290,7 +344,8 @@ __device__ bool filter_row(int32 i) {
         scratch.low_bound = kUnbounded;
         scratch.below = 0;
         scratch.noted[0] = real + i;
-        scratch.noted_count = matrix.prices != nullptr && matrix.exit_cost(i) < infinity<Dual>();
+        scratch.noted_before = scratch.noted_count = matrix.prices != nullptr && matrix.exit_cost(i) < infinity<Dual>();
+        scratch.window.limit = key_float(kUnbounded);
     }
     float limit = kMostFloat;
     for (int32 begin = 0; begin < real; begin += kHeld<frozen> * kListers<frozen>) {
@@ -303,14 +358,21 @@ __device__ bool filter_row(int32 i) {
         lower_bound(scratch, least, piece.sharing());
         const uint32 bound = scratch.low_bound;
         limit = bound >= kUnbounded - 1 ? kMostFloat : key_float(bound);
-        if (least <= limit) note(scratch, piece, low, limit);
-        if (__syncthreads_or(doubtful) || scratch.noted_count > kNoted) return false;
+        if (least <= limit) note(scratch, piece, mask_of(piece, low, [&](float x) { return x <= limit; }));
+        if (__syncthreads_or(doubtful)) return false;
+        if (scratch.noted_count > scratch.noted_before + kFewNoted && limit < kMostFloat)
+            note_window<frozen, packed>(i, begin, limit);
+        if (scratch.noted_count > kNoted) return false;
+        if (begin + kHeld<frozen> * kListers<frozen> < real) {
+            __syncthreads();
+            if (threadIdx.x == 0) scratch.noted_before = scratch.noted_count;
+        }
     }
     const uint32 noted = scratch.noted_count;
     const float noted_limit = limit;
     if (noted > blockDim.x) limit = tightened<frozen>(state, row, scratch, noted);
     if (collect_within<frozen>(state, i, row, scratch, noted, limit)) return true;
-    if (noted <= blockDim.x) return false;
+    if (noted <= blockDim.x || scratch.window.limit == noted_limit) return false;
     const Dual beyond = value_beyond(noted_limit);
     collect_noted(i, noted);
     return beyond == infinity<Dual>() || scratch.next_bound < beyond;
@@ -342,15 +404,6 @@ __device__ inline bool list_row(int32 i) {
     if (!(packed ? filter_row<frozen, true>(i) : filter_unaligned_row<frozen>(i))) invalid = collect<frozen>(i);
     write_list(state, i, scratch, scratch.below);
     return __syncthreads_or(invalid);
-#endif
-}
-// Before that, whenever prices have moved: what the filter takes from costs.
-__device__ inline void lower_all_prices(const Team& team) {
-#ifndef STORED
-    if constexpr (kNarrowCosts) {
-        team.each(team.state.matrix.cols, [&](uint32 j) { team.state.lowered[j] = lowered(__ldcg(team.state.v + j)); });
-        team.sync();
-    }
 #endif
 }
 // The same while prices move, compiled once.

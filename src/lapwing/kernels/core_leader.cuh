@@ -48,8 +48,8 @@ class Leader {
         } else if (__ldcg(&state_.report->empty_row) < state_.matrix.rows) {
             status = Status::infeasible;
         } else {
-            width_ = static_cast<double>(from_key<Dual>(ask(Task::list_width, state_.matrix.rows)));
-            start_bound_ = ask_bound(Task::start_bound);
+            start_bound_ = ask_bound(Task::opening);
+            width_ = static_cast<double>(from_key<Dual>(counts_.width));
             status = run_auction() && left_ <= most_left_ ? run_searches() : Status::unfinished;
             bound_ = ask_bound(Task::bound);
         }
@@ -146,11 +146,12 @@ class Leader {
 
     // u, and who is free, from prices.
     __device__ void settle_duals() {
-        perform(Task::derive_u, state_.matrix.rows);
-        const uint32 refreshed = take(counts_.refresh);
-        refresh(refreshed);
-        perform(Task::derive_u_refreshed, refreshed);
-        perform(Task::gather_free, state_.matrix.cols);
+        perform(Task::settle, state_.matrix.cols);
+        if (const uint32 refreshed = take(counts_.refresh)) {
+            refresh(refreshed);
+            perform(Task::derive_u_refreshed, refreshed);
+            perform(Task::gather_free, state_.matrix.cols);
+        }
         left_ = take_free();
     }
 

@@ -18,12 +18,21 @@
 
 constexpr uint32 kCollected = 512;  // values that fit the block's memory
 constexpr uint32 kNoted = 4096;     // columns that the filter lets pass
+constexpr uint32 kFewNoted = 128;   // of a piece, and more only if few of them tie
 constexpr uint32 kMostWarps = 32;
 constexpr uint32 kTaken = 0xffffffffu;     // coarser than every number
 constexpr uint32 kWanted = kListSize + 1;  // the list, and tau
 constexpr uint32 kWidthSamples = 64;
 constexpr uint32 kRoom = 128;              // candidates of a row while a warp walks (core_tiles.cuh)
 constexpr uint32 kSorted = THREADS < 512 ? THREADS : 512;  // distances that are ranked by comparing all
+
+#if !defined(COMPUTED) && !defined(STORED)
+// Of columns whose bounds tie at `limit`, only those with a tie_order below `width` were noted.
+struct Window {
+    float limit;  // infinity: all were
+    uint32 width;
+};
+#endif
 
 // Of the block's shared memory; free to use before and after.
 struct ListScratch {
@@ -36,7 +45,9 @@ struct ListScratch {
 #if !defined(COMPUTED) && !defined(STORED)
     // Of the filter (core_filter.cuh).
     uint32 low_offers[2 * kListSize], low_bound;
-    uint32 noted_count;  // may exceed what there is room for
+    uint32 noted_count;   // may exceed what there is room for
+    uint32 noted_before;  // of the pieces before
+    Window window;
     int32 noted[kNoted];
 #endif
     uint32 ahead[kMostWarps];

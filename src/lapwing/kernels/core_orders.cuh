@@ -46,7 +46,7 @@ enum class Task : uint32 {
     refresh,
     relist,
     restock,  // of stores
-    derive_u,
+    settle,
     derive_u_refreshed,  // auction
     gather_free,
     steps,
@@ -65,8 +65,7 @@ enum class Task : uint32 {
     full_ways,
     claim_ends,
     augment_ways,  // the same where columns outnumber rows
-    list_width,
-    start_bound,
+    opening,
     bound,
     cap,
     farthest,  // by block 0, for its leader

@@ -100,6 +100,7 @@ struct Counts {
     uint32 unsound;    // not 0 if something contradicts the invariants
     uint64 nearest;    // distance of the nearest free column, in a search for that one alone
     uint64 answer;     // of a task that finds a number
+    uint64 width;      // of a list, as a key, when the opening has found it
 };
 
 // A row at work in a search, and its column (kNone: the row is free).

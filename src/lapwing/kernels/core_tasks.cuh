@@ -4,7 +4,7 @@
 #include "core_rest.cuh"
 #include "core_stock.cuh"
 
-// The median of tau - first over some rows: the scale on which prices still have to move.
+// The median of tau - first over some rows: the scale on which prices still have to move. By a block.
 __device__ inline void find_list_width(const Team& team, Scratch& scratch) {
     const State& state = team.state;
     const uint32 rows = state.matrix.rows, samples = rows < kWidthSamples ? rows : kWidthSamples;
@@ -21,8 +21,9 @@ __device__ inline void find_list_width(const Team& team, Scratch& scratch) {
         const uint32 rank = warp_count(samples, [&](uint32 other) {
             return scratch.widths[other] < mine || (scratch.widths[other] == mine && other < k);
         });
-        if (rank == samples / 2 && lane_index() == 0) team.own.answer = as_key(mine);
+        if (rank == samples / 2 && lane_index() == 0) (team.wide ? *state.counts : team.own).width = as_key(mine);
     }
+    __syncthreads();
 }
 
 // The dual objective: of v, with u as it is, or (where there is none yet) from the lists, which must be fresh. The order of
@@ -74,7 +75,6 @@ LAPWING_NOINLINE __device__ void carry_out() {
 #ifdef COMPUTED
             return refresh_rows(team, order.count);
 #else
-            lower_all_prices(team);
             for (uint32 at = team.block(); at < order.count; at += team.blocks) {
                 const int32 i = settled(state.refresh_rows + at);
                 const bool scant = relist_row(i);
@@ -88,7 +88,11 @@ LAPWING_NOINLINE __device__ void carry_out() {
         case Task::relist: return relist_doubtful(team, search, order.count);
         case Task::restock: return restock(team, order.count);
 #endif
-        case Task::derive_u: return derive_u(team, order.count, false);
+        case Task::settle:
+            derive_u(team, state.matrix.rows, false);
+            team.sync();
+            if (present_count(team, &Counts::refresh) > 0) return;
+            return gather_free(team);
         case Task::derive_u_refreshed: return derive_u(team, order.count, true);
         case Task::gather_free: return gather_free(team);
         case Task::steps:
@@ -122,8 +126,9 @@ LAPWING_NOINLINE __device__ void carry_out() {
             match_ways(team, search.free_count);
             team.sync();
             return gather_free(team);
-        case Task::list_width: return find_list_width(team, scratch);
-        case Task::start_bound: return find_bound(team, scratch, true);
+        case Task::opening:
+            if (team.block() == 0) find_list_width(team, scratch);
+            return find_bound(team, scratch, true);
         case Task::bound: return find_bound(team, scratch, false);
         case Task::cap: return find_cap(team, scratch, search.free_count, search.wanted);
         case Task::farthest: return find_farthest(team, scratch, search.free_count);
