@@ -5,6 +5,7 @@
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
+#include <future>
 #include <stdexcept>
 #include <tuple>
 
@@ -165,15 +166,27 @@ nb::object in_order(const Source& source, bool rows) {
     return to_numpy(std::move(order));
 }
 
-nb::object neighbours_of(const Points<float>& points) {
-    std::vector<std::int32_t> order;
-    {
-        const nb::gil_scoped_release no_gil;
-        order = neighbours(points.data(), static_cast<Index>(points.shape(0)), static_cast<Index>(points.shape(1)),
-                           [] { look_for_signals(); });
+// Points that a thread of its own puts in order.
+class Neighbours {
+  public:
+    explicit Neighbours(Points<float> points)
+        : points_(std::move(points)),
+          order_(
+              std::async(std::launch::async, [at = points_.data(), count = points_.shape(0), dims = points_.shape(1)] {
+                  return neighbours(at, static_cast<Index>(count), static_cast<Index>(dims), [] {});
+              })) {}
+    nb::object order() const {
+        {
+            const nb::gil_scoped_release no_gil;
+            order_.wait();
+        }
+        return to_numpy(std::vector<std::int32_t>(order_.get()));
     }
-    return to_numpy(std::move(order));
-}
+
+  private:
+    Points<float> points_;  // which the thread reads: it ends before they do
+    std::shared_future<std::vector<std::int32_t>> order_;
+};
 
 }  // namespace
 }  // namespace lapwing::bindings
@@ -192,8 +205,11 @@ void bind_costs(nanobind::module_& module) {
         .def("in_order", &in_order, "rows"_a,
              "All rows, or columns, in an order in which neighbours are alike; empty where none is known.")
         .def("counters", &counters, "What a source of supplied costs has counted; empty for others.");
-    module.def("neighbours", &neighbours_of, "points"_a,
-               "Points [count, dims], finite, in an order in which neighbours are near each other.");
+    nb::class_<Neighbours>(
+        module, "Neighbours",
+        "Begins to put points [count, dims], finite, into an order in which neighbours are near each other.")
+        .def(nb::init<Points<float>>(), "points"_a)
+        .def("order", &Neighbours::order, "The indices of the points in order; waits until it is found.");
     module.def("point_costs_float32", &point_costs<float>, "terms"_a,
                "Costs computed from points; see cpp/include/lapwing/points.hpp for the contract.");
     module.def("point_costs_float64", &point_costs<double>, "terms"_a, "The same in float64.");

@@ -101,8 +101,7 @@ extern "C" __global__ void NAME(const Cost* cost, int64 pitch, int64 rows, int64
         state.tau = tau;
     }
     __syncthreads();
-    for (int32 j = threadIdx.x; j < cols; j += blockDim.x) state.lowered[j] = lowered(v[j]);
-    __syncthreads();
+    lower_all_prices(Team{state, shared().desk.counts, false, 1});
     for (int32 i = 0; i < rows; ++i) LISTING(i);
 }
 """

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from lapwing._core import neighbours
+from lapwing._core import Neighbours
 from lapwing.gpu.copies import read, write
 from lapwing.gpu.strata import PIVOTS, Strata, pivot_points
 
@@ -20,7 +20,7 @@ def strata_of(gpu, rows: np.ndarray, cols: np.ndarray, runs: list[int]):
         write(gpu.context, col_keys, np.ascontiguousarray(cols[:, pivot - 1]))
 
     points = pivot_points(gpu.context, SIZE, None, launch_keys)
-    return None if points is None else Strata(gpu.context, *map(neighbours, points), runs, None)
+    return None if points is None else Strata(gpu.context, *(Neighbours(side).order() for side in points), runs, None)
 
 
 def draw() -> tuple[np.ndarray, np.ndarray]:
@@ -36,7 +36,7 @@ def test_a_sample_has_one_of_so_many_neighbours(gpu) -> None:
         for address, side in zip(strata.lists(run), points, strict=True):
             members = read(gpu.context, address, SIZE // run, "int32")
             place = np.empty(SIZE, int)
-            place[neighbours(side.astype(np.float32))] = np.arange(SIZE)
+            place[Neighbours(side.astype(np.float32)).order()] = np.arange(SIZE)
             assert sorted(place[members] // run) == list(range(SIZE // run))
             assert list(place[members]) != sorted(place[members])
 

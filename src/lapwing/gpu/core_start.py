@@ -12,13 +12,12 @@ a seventh to a fifth of that.
 
 from __future__ import annotations
 
-from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from lapwing._core import neighbours
+from lapwing._core import Neighbours
 from lapwing.gpu.arrays import ITEM_BYTES, GpuArray, empty_array
 from lapwing.gpu.computed import tiles
 from lapwing.gpu.copies import read, write
@@ -59,9 +58,6 @@ _AXIS_SAMPLE = 128  # rows at least, and less than twice as many
 _SORTED_LEFT = 8  # if prices from orders leave one row of so many after a few rounds, they are good everywhere
 
 
-_Orders = Future[tuple[NDArray[np.int32], NDArray[np.int32]]]  # of rows and of columns
-
-
 def sample_bytes(rows: int, cols: int, dtype: str, computed: bool = False) -> int:
     """Memory for the largest sample, as far as it is not the solve's own."""
     largest = rows // _GROWTH if rows == cols and rows >= _GROWTH * _FIRST_SAMPLE else 0
@@ -97,16 +93,14 @@ class Start:
         if report.status != UNFINISHED:
             return report
         solve.prepare()
-        with ThreadPoolExecutor(1) as beside:
-            orders = self._find_orders(matrix, beside)
-            in_order = self._sort(solve)
-        if in_order:
+        sides = self._find_orders(matrix)  # while an axis is looked for
+        if self._sort(solve):
             report = self.run_from(solve, OPENING, matrix.rows // _SORTED_LEFT)
             if report.status != UNFINISHED:
                 return report
             solve.prepare()
         else:
-            self._climb(solve, orders)
+            self._climb(solve, sides)
         return self.run_from(solve, structured(matrix.rows, self._schedule(matrix)))
 
     def run_from(self, solve: CoreSolve, schedule: Schedule, most_left: int | None = None) -> Report:
@@ -154,16 +148,17 @@ class Start:
 
     # --- samples ---
 
-    def _climb(self, solve: CoreSolve, orders: _Orders | None) -> None:
+    def _climb(self, solve: CoreSolve, sides: list[Neighbours]) -> None:
         """From sample to sample, each solved as well as it is worth, up to prices for the whole."""
         run = _run(solve.matrix.rows, _FIRST_SAMPLE, _GROWTH)
         if run == 1:
             return
-        if orders is not None:
+        if sides:
             runs = [run]
             while runs[-1] > _GROWTH:
                 runs.append(runs[-1] // _GROWTH)
-            self._strata = Strata(self.context, *orders.result(), runs, self.like)
+            rows, cols = (side.order() for side in sides)
+            self._strata = Strata(self.context, rows, cols, runs, self.like)
         sample = self._sample(solve.matrix, run)
         self._column_minima(solve.matrix, run, sample)
         while True:
@@ -178,10 +173,10 @@ class Start:
                 return
             sample, run = above, finer
 
-    def _find_orders(self, matrix: Oriented, beside: ThreadPoolExecutor) -> _Orders | None:
-        """Begin to put rows and columns of a matrix in order, for strata, if there will be samples."""
+    def _find_orders(self, matrix: Oriented) -> list[Neighbours]:
+        """Begin to put rows and columns of a matrix in order, for strata; nothing if there will be none."""
         if matrix.recipe is not None or _run(matrix.rows, _FIRST_SAMPLE, _GROWTH) == 1:  # a recipe has its own
-            return None
+            return []
         size, run = matrix.rows, _run(matrix.rows, PIVOTS, 2)
         blocks = -(-size // _THREADS)
 
@@ -189,7 +184,7 @@ class Start:
             self._launch(matrix, "sorting_keys", blocks, size, run, pivot, 0, pivot, 0, row_keys, col_keys)
 
         points = pivot_points(self.context, size, self.like, launch_keys)
-        return None if points is None else beside.submit(lambda: (neighbours(points[0]), neighbours(points[1])))
+        return [] if points is None else [Neighbours(side) for side in points]
 
     def _schedule(self, matrix: Oriented) -> Schedule:
         """For a structured matrix, or computed costs, when samples were taken."""

@@ -99,33 +99,23 @@ struct Piece {
     }
 };
 
-// What is taken from costs, of one pack: prices, or -v lowered; before all rows are listed it is lowered once.
+// What is taken from costs, of one pack: prices, or -v lowered.
 template <bool frozen, bool packed, int32 size>
 __device__ inline void load_filter_prices(const State& state, int32 j, FilterPrice (&to)[size]) {
-    if constexpr (kNarrowCosts && frozen) {
-        if constexpr (packed) {
-#pragma unroll
-            for (int32 k = 0; k < size; k += 4) {
-                const Pack<float> four = *reinterpret_cast<const Pack<float>*>(state.lowered + j + k);
-#pragma unroll
-                for (int32 q = 0; q < 4; ++q) to[k + q] = four.values[q];
-            }
-        } else {
+    if constexpr (!packed) {
+        if constexpr (kNarrowCosts)
             to[0] = state.lowered[j];
+        else
+            to[0] = frozen ? state.v[j] : __ldcg(state.v + j);
+    } else if constexpr (kNarrowCosts) {
+#pragma unroll
+        for (int32 k = 0; k < size; k += 4) {
+            const Pack<float> four = *reinterpret_cast<const Pack<float>*>(state.lowered + j + k);
+#pragma unroll
+            for (int32 q = 0; q < 4; ++q) to[k + q] = four.values[q];
         }
     } else {
-        Dual v[size];
-        if constexpr (packed)
-            load_prices<frozen>(state.v + j, v);
-        else
-            v[0] = frozen ? state.v[j] : __ldcg(state.v + j);
-#pragma unroll
-        for (int32 k = 0; k < size; ++k) {
-            if constexpr (kNarrowCosts)
-                to[k] = lowered(v[k]);
-            else
-                to[k] = v[k];
-        }
+        load_prices<frozen>(state.v + j, to);
     }
 }
 
@@ -404,6 +394,15 @@ __device__ inline bool list_row(int32 i) {
     if (!(packed ? filter_row<frozen, true>(i) : filter_unaligned_row<frozen>(i))) invalid = collect<frozen>(i);
     write_list(state, i, scratch, scratch.below);
     return __syncthreads_or(invalid);
+#endif
+}
+// Before that, whenever prices have moved: what the filter takes from costs.
+__device__ inline void lower_all_prices(const Team& team) {
+#ifndef STORED
+    if constexpr (kNarrowCosts) {
+        team.each(team.state.matrix.cols, [&](uint32 j) { team.state.lowered[j] = lowered(__ldcg(team.state.v + j)); });
+        team.sync();
+    }
 #endif
 }
 // The same while prices move, compiled once.

@@ -378,6 +378,8 @@ LAPWING_NOINLINE __device__ void resolve_doubts() {
 #ifdef COMPUTED
     refresh_rows(team, count);
     team.sync();
+#else
+    lower_all_prices(team);
 #endif
     for (uint32 at = team.block(); at < count; at += team.blocks)
         resolve_doubt<wide>(team, run, settled(state.refresh_rows + at));

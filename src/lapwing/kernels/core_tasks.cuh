@@ -75,6 +75,7 @@ LAPWING_NOINLINE __device__ void carry_out() {
 #ifdef COMPUTED
             return refresh_rows(team, order.count);
 #else
+            lower_all_prices(team);
             for (uint32 at = team.block(); at < order.count; at += team.blocks) {
                 const int32 i = settled(state.refresh_rows + at);
                 const bool scant = relist_row(i);
