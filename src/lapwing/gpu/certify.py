@@ -187,6 +187,8 @@ class Proof:
         """The worst violation of all blocks, and the number of the first constraint that has it."""
         amounts = found[::2]
         worst = max(amounts)  # bits of non-negative doubles are in the doubles' order
+        if worst == 0:
+            return 0 if self.integer else 0.0, -1
         place = min(at & _EVERY_BIT for amount, at in zip(amounts, found[1::2], strict=True) if amount == worst)
         return worst if self.integer else float(np.int64(worst).view(np.float64)), place
 
@@ -216,23 +218,28 @@ class Proof:
         complete = matched == self.cols if self.tall else missing == 0
         nearest = _clamped if self.integer else _nearest
         limit: Number = ABSENT if self.integer else math.inf
-        usable = fault[0] == "none" and complete and -limit < nearest(primal) < limit
+        name, *faulty = fault
+        cost, gap, slack = nearest(primal), nearest(primal - dual), primal - dual + excess
+        usable = name == "none" and complete and -limit < cost < limit
         bound = limit
-        if usable and worst < limit and primal - dual + excess >= 0:
-            bound = (_clamped if self.integer else _upward)(primal - dual + excess)
+        if usable and worst < limit and slack >= 0:
+            bound = (_clamped if self.integer else _upward)(slack)
+        row, col = (1, 0) if self.tall else (0, 1)  # places of a pair
         raw: dict[str, Any] = {
-            "fault": fault[0],
+            "fault": name,
+            "fault_row": faulty[row],
+            "fault_col": faulty[col],
             "matched": matched,
             "complete": complete,
-            "primal": nearest(primal),
-            "dual": nearest(dual),
-            "gap": nearest(primal - dual),
+            "primal": cost,
+            "dual": cost if primal == dual else nearest(dual),
+            "gap": gap,
             "violation": worst,
+            "violation_row": at[row],
+            "violation_col": at[col],
             "bound": bound,
+            "exact": usable and gap == 0 and worst == 0,
         }
-        raw["exact"] = usable and raw["gap"] == 0 and worst == 0
-        for name, (row, col) in (("fault", fault[1:]), ("violation", at)):
-            raw[f"{name}_row"], raw[f"{name}_col"] = (col, row) if self.tall else (row, col)
         return assemble(raw, None, (self.rows, self.cols), tall=self.tall, maximize=self.maximize, integer=self.integer)
 
 
@@ -243,7 +250,11 @@ def _first(key: int) -> int:
 
 def _joined(limbs: list[int]) -> int:
     """An exact sum: an integer, in units of 2^-1074 if it is one of doubles."""
-    return sum(limb << 32 * k for k, limb in enumerate(limbs) if limb)
+    total = 0
+    for k, limb in enumerate(limbs):
+        if limb:
+            total += limb << 32 * k
+    return total
 
 
 def _clamped(total: int) -> int:
@@ -252,6 +263,8 @@ def _clamped(total: int) -> int:
 
 def _nearest(total: int) -> float:
     """The double nearest to total / 2^1074, ties to even."""
+    if not total:
+        return 0.0
     try:
         return total / _FINEST
     except OverflowError:
@@ -261,7 +274,7 @@ def _nearest(total: int) -> float:
 def _upward(total: int) -> float:
     """The smallest double not below total / 2^1074."""
     value = _nearest(total)
-    if math.isinf(value):
+    if not total or math.isinf(value):
         return value
     numerator, denominator = value.as_integer_ratio()
     return math.nextafter(value, math.inf) if numerator * (_FINEST // denominator) < total else value
