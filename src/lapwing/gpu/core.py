@@ -61,7 +61,7 @@ EXPLORING = replace(UNSTRUCTURED, shortfall=1 / 80)  # uniform and integer costs
 STRUCTURED = Schedule(16.0, 1 / 1024, 0.5, 40)
 #: The same with prices of a stratified sample, which are nearly right: of points, and of a matrix.
 STRATIFIED = replace(STRUCTURED, first=4.0)
-STRATIFIED_MATRIX = replace(STRUCTURED, first=2.0, rounds=24)
+STRATIFIED_MATRIX = replace(STRUCTURED, first=2.0, rounds=16)
 #: For samples: the coarsest, or any random one, whose prices need not be better than it can tell; and those that have
 #: prices from a coarser one.
 ROUGH = Schedule(16.0, 1 / 8, 0.5, 30)

@@ -12,8 +12,8 @@
 //
 // D. P. Bertsekas, "The auction algorithm: a distributed relaxation method for the assignment problem", Annals of
 // Operations Research 14 (1988): the Jacobi version. Deviations: lists instead of rows (a row whose list does not prove its
-// minimum waits until it is listed again), rounds stop while some rows are free, and zero is an epsilon: the searches do
-// the rest. Cost of a round: lists and v of the free rows, one atomic each, two barriers.
+// minimum, as nearly as epsilon allows, waits until it is listed again), rounds stop while some rows are free, and zero is an
+// epsilon: the searches do the rest. Cost of a round: lists and v of the free rows, one atomic each, two barriers.
 #pragma once
 #include "core_filter.cuh"
 
@@ -83,12 +83,13 @@ struct Offer {
     uint32 index;
     Dual first, second, tau;  // of the row's list
 };
-// By one lane; nothing if there is no row.
+// By one lane; nothing if there is no row. It is near enough if no column outside the list is nearer by more than half of epsilon: so
+// the row stays within epsilon of its minimum, and the price rises by the other half at least.
 template <bool wide>
 __device__ inline void make_offer(const Team& team, const AuctionRun& run, const Offer& offer) {
     if (offer.i < 0) return;
     const State& state = team.state;
-    const bool proven = offer.first <= offer.tau, offers = proven && offer.j >= 0;
+    const bool proven = offer.first - run.epsilon / 2 <= offer.tau, offers = proven && offer.j >= 0;
     target_at<wide>(state, run.present, offer.index) = offers ? offer.j : kNone;
     if (!proven) state.refresh_rows[add_count<wide>(&counts_of<wide>(team, run.rounds).refresh, 1)] = offer.i;
     if (!offers) return;

@@ -18,8 +18,8 @@ struct AuctionRun {
     uint64 offers;  // so far
 
     __device__ bool ended() const { return count <= enough || rounds >= most_rounds || (waiting == 0 && !moved); }
-    // Rows are listed again when every other free row waits for it, or nothing else is left to do.
-    __device__ bool refreshes() const { return waiting > 0 && (!moved || waiting * 2 >= count); }
+    // Rows are listed again when three of four free rows wait for it, or nothing else is left to do.
+    __device__ bool refreshes() const { return waiting > 0 && (!moved || waiting * 4 >= count * 3); }
 };
 
 // Steps of a search; what begins a run, and what came of it.
