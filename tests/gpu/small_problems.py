@@ -27,6 +27,8 @@ def main(largest: int) -> None:
         random.integers(0, 9, (largest, largest)).astype(np.int32),
         np.outer(random.random(largest), random.random(largest)),
         random.random((largest // 2, largest)).astype(np.float32).T,
+        np.minimum(random.random((6, 10 * largest)), 0.1).astype(np.float32),  # of which most are one
+        np.eye(5, 10 * largest, dtype=np.int32),
         np.where(random.random((largest, largest)) < 0.5, np.inf, random.random((largest, largest))),
     ):
         same(cost, lw.solve(torch.from_numpy(cost).cuda()))
