@@ -143,7 +143,7 @@ def prelude():
 def built(name, suffix, text, options):
     """What the C++ compiler makes of `text`, kept in build/ under a name that says of what it was made."""
     headers = [header.read_text() for header in sorted(EMULATION.glob("*.hpp"))]
-    digest = hashlib.sha256("\0".join([text, *headers, *COMMON]).encode()).hexdigest()[:16]
+    digest = hashlib.sha256("\0".join([text, *headers, *COMMON, *map(str, options)]).encode()).hexdigest()[:16]
     path = BUILD / f"{name}-{digest}{suffix}"
     if not path.exists():
         BUILD.mkdir(parents=True, exist_ok=True)

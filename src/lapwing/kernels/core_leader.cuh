@@ -78,7 +78,7 @@ class Leader {
     }
     // Has a run of rounds or steps done, by a team that suits the rows at work; or what begins steps.
     __device__ void run(Task task, uint32 rows) {
-        if (lane_index() < 2) counts_.step[lane_index()] = {};
+        if (lane_index() < 4) counts_.step[lane_index()] = {};
         __syncwarp();
         perform(task, rows, rows > kNarrowRows, blocks_for(rows));
         auction_ = order_.auction;
@@ -232,7 +232,7 @@ class Leader {
                 search_.cap = reached_cap(nearest == kFar ? kFar : search_.reach, nearest == kFar ? 1 : search_.wanted);
                 if (search_.cap != kFar) return false;
             }
-            if (lane_index() < 2) counts_.step[lane_index()] = {};
+            if (lane_index() < 4) counts_.step[lane_index()] = {};
             const uint64 nearest = ask_columns(Task::advance, kFar);
             if (nearest == kFar || nearest > search_.cap) return false;
             search_ = order_.search;
@@ -303,7 +303,7 @@ class Leader {
         with_rows_of_host(Task::restock, costs().scant_rows, take(counts_.scant));
         if (lookout_.stopped) return;
 #endif
-        if (lane_index() < 2) counts_.step[lane_index()] = {};
+        if (lane_index() < 4) counts_.step[lane_index()] = {};
         __syncwarp();
         perform(Task::resolve, doubtful, 2);
         search_ = order_.search;

@@ -89,7 +89,7 @@ struct StepCounts {
 
 // Counts of the lists below. Block 0 keeps them in its shared memory, and in global memory while all blocks add to them.
 struct Counts {
-    StepCounts step[2];
+    StepCounts step[4];  // two for block 0, or for all blocks; two for its cluster: see counts_of
     uint32 refresh;    // in refresh_rows
     uint32 scant;      // in scant_rows (costs_stored.cuh)
     uint32 full;       // in full_rows

@@ -100,11 +100,12 @@ __device__ inline T present_count(const Team& team, T Counts::* count) {
 __device__ inline void raise(uint32* flag, bool raised) {
     if (__any_sync(kAllLanes, raised) && lane_index() == 0) atomicExch(flag, 1u);
 }
-// The counts of the present step of a run, or the next one's.
+// The counts of the present step of a run, or the next one's. A cluster that goes on by itself has others than all blocks had: who drops
+// out may not have read those yet when it is a step ahead.
 template <bool wide>
 __device__ inline StepCounts& counts_of(const Team& team, uint32 step) {
     if constexpr (wide)
-        return team.state.counts->step[step % 2];
+        return team.state.counts->step[step % 2 + (team.blocks < gridDim.x ? 2 : 0)];
     else
         return team.own.step[step % 2];
 }
