@@ -165,7 +165,7 @@ def test_all_costs_equal(gpu, dtype, shape, engine):
 @pytest.mark.parametrize("engine", ["shared", "memory"])
 @pytest.mark.parametrize("dtype", ["float32", "int64"])
 def test_structured_costs(gpu, dtype, engine):
-    """Costs that leave many rows free after the first bids, so that columns bid in phases; integers up to the limit."""
+    """Costs that leave many rows free after the first bids, so that rows bid in phases; integers up to the limit."""
     n, rng = 44, np.random.default_rng(12)
     x, y = rng.random((n, 2)), rng.random((n, 2))
     x[n // 2 :] += 1

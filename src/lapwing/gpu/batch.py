@@ -50,12 +50,11 @@ def solve_batch(
     GpuError
         If there is no compiler, or it fails.
     """
-    options = {"unmatched_cost": unmatched_cost, "row_counts": row_counts, "col_counts": col_counts}
     if is_tracing():
         if certify or check:
             raise ArgumentError("certify and check are not for code that PyTorch compiles: call solve_batch outside it")
-        return BatchOnGpu(*solve_with_operator(costs, maximize=maximize, duals=duals, **options))
+        return BatchOnGpu(*solve_with_operator(costs, maximize, unmatched_cost, row_counts, col_counts, duals))
     try:
-        return solve_arrays(costs, maximize=maximize, duals=duals, certify=certify, check=check, **options)
+        return solve_arrays(costs, maximize, unmatched_cost, row_counts, col_counts, duals, certify, check)
     except TooLargeError:
-        return solve_singly(costs, maximize=maximize, duals=duals, certify=certify, check=check, **options)
+        return solve_singly(costs, maximize, unmatched_cost, row_counts, col_counts, duals, certify, check)

@@ -37,7 +37,6 @@ _STATUS = {InfeasibleError: INFEASIBLE, InvalidCostError: INVALID_COST, RangeErr
 
 def solve_singly(
     costs: Any,
-    *,
     maximize: bool,
     unmatched_cost: Any,
     row_counts: Any,

@@ -44,7 +44,7 @@ class BatchCertificate:
         return (self.fault == 0) & (self.violation == 0) & (self.gap == 0)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False)  # not frozen, which would take four times as long to make
 class BatchOnGpu:
     """The answers to a batch, arrays of the user's library on the costs' GPU.
 
@@ -73,11 +73,21 @@ class BatchOnGpu:
         return int(self.objective.shape[0])
 
 
-def solve_arrays(costs: Any, **options: Any) -> BatchOnGpu:
+def solve_arrays(
+    costs: Any,
+    maximize: bool,
+    unmatched_cost: Any,
+    row_counts: Any,
+    col_counts: Any,
+    duals: bool,
+    certify: bool = False,
+    check: bool = False,
+) -> BatchOnGpu:
     """`gpu.batch.solve_batch`, now: with its options and errors."""
     stack = view_array(costs)
     with shared_context(stack.ordinal, stack.stream) as context:
-        return handed_over(context, solve_stack(context, stack, **options))
+        answer = solve_stack(context, stack, maximize, unmatched_cost, row_counts, col_counts, duals, certify, check)
+        return handed_over(context, answer)
 
 
 def handed_over(context: Context, answer: BatchArrays) -> BatchOnGpu:
@@ -93,7 +103,6 @@ def handed_over(context: Context, answer: BatchArrays) -> BatchOnGpu:
 def solve_stack(
     context: Context,
     stack: GpuArray,
-    *,
     maximize: bool = False,
     unmatched_cost: Any = None,
     row_counts: Any = None,

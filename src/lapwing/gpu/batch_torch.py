@@ -33,14 +33,7 @@ def operator() -> Any:
         col_counts: Any = None,
         duals: bool = False,
     ) -> tuple[Any, ...]:
-        answer = solve_arrays(
-            costs.detach(),
-            maximize=maximize,
-            unmatched_cost=unmatched_cost,
-            row_counts=row_counts,
-            col_counts=col_counts,
-            duals=duals,
-        )
+        answer = solve_arrays(costs.detach(), maximize, unmatched_cost, row_counts, col_counts, duals)
         nothing = (answer.objective.new_empty((0,)), answer.objective.new_empty((0,)))
         return answer.row_to_col, answer.objective, answer.status, *((answer.u, answer.v) if duals else nothing)
 
@@ -76,7 +69,7 @@ def is_tracing() -> bool:
 
 
 def solve_with_operator(
-    costs: Any, *, maximize: bool, unmatched_cost: Any, row_counts: Any, col_counts: Any, duals: bool
+    costs: Any, maximize: bool, unmatched_cost: Any, row_counts: Any, col_counts: Any, duals: bool
 ) -> tuple[Any, ...]:
     """The answer of the operator: row_to_col, objective, status, u and v, or None for these.
 

@@ -220,6 +220,10 @@ __device__ inline uint32 warp_or(uint32 x) {
 }
 
 // The smallest value, in every lane.
+__device__ inline float warp_least(float value) {
+    const int32 bits = static_cast<int32>(__float_as_uint(value)), least = warp_min(bits ^ ((bits >> 31) & 0x7fffffff));
+    return __uint_as_float(static_cast<uint32>(least ^ ((least >> 31) & 0x7fffffff)));
+}
 template <class D>
 __device__ inline D warp_least(D value) {
     const int32 high = high_word(value), least = warp_min(high);

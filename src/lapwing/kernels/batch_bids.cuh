@@ -48,9 +48,11 @@ class Bids {
             Stored costs[kRows][kUnroll];
 #pragma unroll
             for (int32 r = 0; r < kRows; ++r) {
-                const Stored* const line = t_.matrix.at(t_.matrix.start(row[r]), 0);
+                const Stored* const line = t_.matrix.at(t_.matrix.start(row[r]), from);
 #pragma unroll
-                for (int32 k = 0; k < kUnroll; ++k) costs[r][k] = line[smaller(from + 32 * k, t_.cols - 1)];
+                for (int32 k = 0; k < kUnroll; ++k) {
+                    costs[r][k] = from + 32 * k < t_.cols ? line[32 * k] : Stored(0);
+                }
             }
             __syncwarp();  // keeps the compiler from loading later: all are in flight together
 #pragma unroll

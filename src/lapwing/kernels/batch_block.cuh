@@ -3,9 +3,9 @@
 // Shortest augmenting paths (Jonker-Volgenant, cpp/include/lapwing/jv.inc.hpp), with all that is independent done at once:
 //   1. Column reduction (square problems without prices), a thread a column.
 //   2. Bids, as many as there are rows, a warp two rows: augmenting row reduction, for all free rows in turn.
-//   3. Of square problems as many again. If more than one row in six waits before that, costs are structured, and searches
+//   3. Of square problems as many again. If more than one row in seven waits before that, costs are structured, and searches
 //      would be long: then phases with falling epsilon (Bertsekas, Annals of Operations Research 14, 1988) make better
-//      duals of rows first, for which columns bid (batch_phases.cuh), and columns are reduced again, under these.
+//      prices first (batch_phases.cuh), from them the duals of rows, and columns are reduced again, under these.
 //   4. Searches, each from all rows that are still free. Every thread owns columns t, t + T, .., whose labels (the shortest
 //      known distance from any free row) are in registers. In a step each warp posts its nearest column whose row has not
 //      been looked at under its present label, or to four that are equally near, and all threads relax their columns by all
@@ -19,9 +19,10 @@
 //
 // Labels never fall below that of the row that they came from, rounding or not, so the tree has no cycles.
 //
-// On an H200 128 x 128 problems, eight to a multiprocessor, take 0.3 us for a step alone and 1 us together, and 12 us for a
-// round of a phase, which reads most of every matrix, more than L2 holds. Uniform costs take 64 steps (125 of the hardest in
-// 200), integers to 13, of which many are equal, 11 (25), geometric ones 120 (270), without phases 320 (810).
+// On an H200 128 x 128 problems take 0.7 us for a step alone and 1.3 us eight to a multiprocessor, and a round of a phase
+// with these 14 us where all rows bid, 5 us where a third of them do, 2 us where ten do. Uniform costs take 68 steps (143 of
+// the hardest in 1000), integers to 13, of which many are equal, 13 (27), geometric ones 114 (270) after 31 rounds, without
+// phases 280 (580).
 #pragma once
 
 #include "batch_bids.cuh"
@@ -44,8 +45,8 @@ class BlockSolver {
         const int32 waiting = bids.run((t_.is_square() ? 1 : kOnlyBids) * t_.rows);
         if (t_.is_square() && waiting > 0) {
             if (t_.rows >= kFew && waiting > t_.rows / kManyFree) {
+                Phases<Team<Matrix, T>>(t_).run();
                 if (!set_row_duals()) return false;
-                Phases<Team<Matrix, T>, K>(t_).run();
                 reduce<false>(0);
                 bids.start();
             }
@@ -154,7 +155,7 @@ class BlockSolver {
     static constexpr int32 kRows = 4, kColumns = 4;  // the same, of free rows
     static constexpr int32 kNobody = 0x7fffffff;     // of columns, for a minimum
     static constexpr int32 kOnlyBids = 4;            // and of others, where a search matches few rows
-    static constexpr int32 kManyFree = 6;            // one row of so many, after the first bids
+    static constexpr int32 kManyFree = 7;            // one row of so many, after the first bids
     static constexpr int32 kFew = 32;                // rows; with fewer integers might overflow
 
     const Team<Matrix, T>& t_;
