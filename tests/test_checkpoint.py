@@ -21,10 +21,10 @@ import lapwing as lw
 from lapwing.checkpoint import read_checkpoint
 from support import assert_optimal, hard_cost
 
-HARD = 2000  # rows; a second or so
+HARD = 4000  # rows; a second or so
 
 
-def hard_points(n=4000):
+def hard_points(n=16000):
     rng = np.random.default_rng(3)
     return rng.random((n, 2), dtype=np.float32), 1 + rng.random((n, 2), dtype=np.float32)
 
@@ -134,12 +134,15 @@ def start_run(path):
 @pytest.mark.skipif(sys.platform == "win32", reason="needs SIGKILL")
 def test_killed_at_random_moments(tmp_path):
     path = tmp_path / "run.npz"
+    began = time.perf_counter()
+    expected = lw.solve(lw.costs.squared_euclidean(*hard_points()))
+    seconds = time.perf_counter() - began
     killed = 0
     moments = random.Random(os.getpid())
     for _ in range(4):
         run = start_run(path)
         assert run.stdout.readline() == "ready\n"
-        time.sleep(moments.uniform(0, 0.5))
+        time.sleep(moments.uniform(0, 0.8 * seconds))
         run.send_signal(signal.SIGKILL)
         killed += run.wait() == -signal.SIGKILL
         run.stdout.close()
@@ -149,7 +152,6 @@ def test_killed_at_random_moments(tmp_path):
     run = start_run(path)
     assert run.stdout.readline() == "ready\n"
     objective, exact = run.communicate()[0].split()
-    expected = lw.solve(lw.costs.squared_euclidean(*hard_points()))
     assert float(objective) == expected.objective and exact == "True"
 
 
