@@ -104,6 +104,7 @@ __device__ inline void make_offer(const Team& team, const AuctionRun& run, const
 template <bool wide>
 __device__ inline void load_first(const Team& team, uint32 present, int32 (&first)[kWarpRows]) {
     const uint32 most = wide ? team.state.matrix.rows : kNarrowRows;
+    const Unsettled unsettled;  // by now, for a block that drops out
 #pragma unroll
     for (uint32 r = 0; r < kWarpRows; ++r) {
         const uint32 index = team.warp() + r * team.warps();

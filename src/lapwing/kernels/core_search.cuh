@@ -97,6 +97,7 @@ template <bool wide>
 __device__ inline void load_reached(const Team& team, uint32 present, uint32 done, Reached (&at)[kWarpRows]) {
     const State& state = team.state;
     const uint32 most = wide ? 2 * state.matrix.rows : kNarrowRows;
+    const Unsettled unsettled;  // by now, for a block that drops out
 #pragma unroll
     for (uint32 r = 0; r < kWarpRows; ++r) {
         const uint32 index = done + team.warp() + r * team.warps(), within = index < most ? index : most - 1;

@@ -249,6 +249,14 @@ __device__ inline Reached settled(const Reached* from) {
     const uint64 word = __ldca(reinterpret_cast<const uint64*>(from));
     return {static_cast<int32>(word), static_cast<int32>(word >> 32)};
 }
+// While one lives, values are loaded before it is known whether they are needed: those that are not may be changing.
+#ifdef LAPWING_EMULATION
+using lapwing::emulation::Unsettled;
+#else
+struct Unsettled {
+    __device__ Unsettled() {}
+};
+#endif
 // One of a pair, where an index would put the pair into local memory.
 template <class T>
 __device__ inline T* pick(T* const (&pair)[2], uint32 which) {
