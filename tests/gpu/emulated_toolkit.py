@@ -16,6 +16,7 @@ import shutil
 import struct
 import subprocess
 import sys
+import threading
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
@@ -134,10 +135,15 @@ def prelude():
     compiled = built("prelude", ".hpp.gch", _PRELUDE, ["-x", "c++-header"])
     header = compiled.with_suffix("")
     if not header.exists():
-        unfinished = header.with_suffix(f".{os.getpid()}.tmp")
+        unfinished = header.with_suffix(f".{by_whom()}.tmp")
         unfinished.write_text(_PRELUDE)
         unfinished.replace(header)
     return compiled
+
+
+def by_whom():
+    """A part of the names of unfinished files: programs are loaded by several threads of several processes."""
+    return f"{os.getpid()}.{threading.get_ident()}"
 
 
 def built(name, suffix, text, options):
@@ -147,7 +153,7 @@ def built(name, suffix, text, options):
     path = BUILD / f"{name}-{digest}{suffix}"
     if not path.exists():
         BUILD.mkdir(parents=True, exist_ok=True)
-        source = BUILD / f"{path.stem}.{os.getpid()}.cpp"
+        source = BUILD / f"{path.stem}.{by_whom()}.cpp"
         unfinished = source.with_suffix(".tmp")
         source.write_text(text)
         folders = [f"-I{EMULATION}", f"-I{compiler.KERNELS}"]
