@@ -46,15 +46,7 @@ class Bids {
         }
         for (int32 from = t_.lane; from - t_.lane < t_.cols; from += 32 * kUnroll) {
             Stored costs[kRows][kUnroll];
-#pragma unroll
-            for (int32 r = 0; r < kRows; ++r) {
-                const Stored* const line = t_.matrix.at(t_.matrix.start(row[r]), from);
-#pragma unroll
-                for (int32 k = 0; k < kUnroll; ++k) {
-                    costs[r][k] = from + 32 * k < t_.cols ? line[32 * k] : Stored(0);
-                }
-            }
-            __syncwarp();  // keeps the compiler from loading later: all are in flight together
+            t_.load(row, from, costs);
 #pragma unroll
             for (int32 k = 0; k < kUnroll; ++k) {
                 const bool present = from + 32 * k < t_.cols;

@@ -93,15 +93,7 @@ class Phases {
         }
         for (int32 begin = t_.lane; begin - t_.lane < t_.cols; begin += 32 * kColumns) {
             Stored costs[kRows][kColumns];
-#pragma unroll
-            for (int32 r = 0; r < kRows; ++r) {
-                const Stored* const line = t_.matrix.at(t_.matrix.start(row[r]), begin);
-#pragma unroll
-                for (int32 k = 0; k < kColumns; ++k) {
-                    costs[r][k] = begin + 32 * k < t_.cols ? line[32 * k] : Stored(0);
-                }
-            }
-            __syncwarp();  // keeps the compiler from loading later: all are in flight together
+            t_.load(row, begin, costs);
 #pragma unroll
             for (int32 k = 0; k < kColumns; ++k) {
                 const int32 j = begin + 32 * k;

@@ -86,6 +86,17 @@ struct Team {
           lane(static_cast<int32>(lane_index())), warp(static_cast<int32>(threadIdx.x / 32)), batch_(whole) {}
 
     __device__ Stored cost(int32 i, int32 j) const { return *matrix.at(matrix.start(i), j); }
+    // By a warp: of so many rows this lane's columns from j on, every 32nd; anything beyond the last.
+    template <int32 row_count, int32 col_count>
+    __device__ void load(const int32 (&row)[row_count], int32 j, Stored (&costs)[row_count][col_count]) const {
+#pragma unroll
+        for (int32 r = 0; r < row_count; ++r) {
+            const Stored* const line = matrix.at(matrix.start(row[r]), j);
+#pragma unroll
+            for (int32 k = 0; k < col_count; ++k) costs[r][k] = j + 32 * k < cols ? line[32 * k] : Stored(0);
+        }
+        __syncwarp();  // keeps the compiler from loading later: all are in flight together
+    }
     // Whether every column must be matched, so that prices of free ones may fall, too.
     __device__ bool is_square() const { return rows == cols && !priced(); }
     // Rows may stay free at prices.
