@@ -101,6 +101,12 @@ def view_array(array: Any) -> GpuArray:
     return _library(array).view(array)
 
 
+def view_if_on_gpu(array: Any) -> GpuArray | None:
+    """`view_array` of an array that may be anywhere; None for what is on the host."""
+    library = _library(array)
+    return library.view(array) if library.is_on_gpu(array) else None
+
+
 def empty_array(context: Context, shape: tuple[int, ...], dtype: str, like: GpuArray | None = None) -> GpuArray:
     """An array of `like`'s library, or memory of the driver's pool, in the order of the context's stream.
 

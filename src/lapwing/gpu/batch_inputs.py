@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from lapwing import inputs
 from lapwing._core import ABSENT
 from lapwing.errors import ArgumentError, DtypeError
-from lapwing.gpu.arrays import TORCH, GpuArray, empty_array, is_gpu_array, row_major, view_array
+from lapwing.gpu.arrays import TORCH, GpuArray, empty_array, row_major, view_array, view_if_on_gpu
 from lapwing.gpu.batch_plan import BatchForm
 from lapwing.gpu.copies import write
 from lapwing.gpu.device import Context
@@ -124,12 +124,12 @@ def _counts(context: Context, given: Any, costs: GpuArray, axis: int, name: str)
     size = costs.shape[0]
     view = _view(given, costs, name)
     if view is not None:
+        if view.strides == (1,) and view.dtype in _COUNT_TYPES and view.shape == (size,):  # mostly
+            return view
         if view.shape != (size,):
             raise ArgumentError(f"{name} must be of shape ({size},), one for each problem, got {view.shape}")
         if view.dtype not in INTEGERS:
             raise DtypeError(f"{name} must be integers, got dtype {view.dtype}")
-        if view.dtype in _COUNT_TYPES and view.strides == (1,):
-            return view
         return _converted(view, "int64", name)
     return _sent(context, inputs.check_counts(given, size, costs.shape[axis], name), costs)
 
@@ -189,9 +189,9 @@ def _checked_prices(values: NDArray[Any], integer: bool, maximize: bool) -> NDAr
 
 def _view(given: Any, costs: GpuArray, name: str) -> GpuArray | None:
     """A view of what is on the GPU of the costs; None for what is on the host."""
-    if not isinstance(given, GpuArray) and not is_gpu_array(given):
+    view = given if isinstance(given, GpuArray) else view_if_on_gpu(given)
+    if view is None:
         return None
-    view = given if isinstance(given, GpuArray) else view_array(given)
     if view.ordinal != costs.ordinal:
         raise ArgumentError(f"{name} is on GPU {view.ordinal}, but costs on GPU {costs.ordinal}; move one to the other")
     return view

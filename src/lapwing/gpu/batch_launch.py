@@ -138,9 +138,12 @@ class Prepared:
         return (1, self._number(prices.scalar), at, *prices.strides)
 
     def _counts(self, request: BatchRequest, first: int) -> tuple[int, ...]:
-        both = (request.row_counts, request.col_counts)
-        sizes = (0 if array is None else ITEM_BYTES[array.dtype] for array in both)
-        return (_from(both[0], first), _from(both[1], first), *sizes)
+        rows, cols = request.row_counts, request.col_counts
+        return (_from(rows, first), _from(cols, first), _item_bytes(rows), _item_bytes(cols))
+
+
+def _item_bytes(array: GpuArray | None) -> int:
+    return 0 if array is None else ITEM_BYTES[array.dtype]
 
 
 def _from(array: GpuArray | None, item: int) -> int:

@@ -26,7 +26,7 @@ STORED = {
 }  # fmt: skip
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)  # a key of caches, by identity
 class Crossovers:
     """Sizes up to which an engine is used, both sides of a problem counted.
 

@@ -31,6 +31,7 @@ _SMALL_BLOCK = 256  # threads, of all kernels but the persistent one
 _LIST = 32  # kListSize of core_state.cuh
 _ARRAYS, _ALIGNMENT, _HEAD_BYTES = 37, 256, 16384  # at most so many arrays, each aligned, and what stands before them
 _BLOCKS_A_PROCESSOR = 8  # of grids that walk over rows
+_LISTERS_A_PROCESSOR = 4  # blocks of list_rows, which take rows as they get done: as many as run side by side
 _COMPLETED_AT_ONCE = 4096  # rows of an interrupted solve, so that it can be interrupted, too
 _COLS_COUNTED = CORE_START.constants["THREADS"]  # columns for which blocks are counted, beside the columns' keys
 OPTIMAL, INFEASIBLE, INVALID, CONTRADICTION, UNFINISHED, STOPPED = range(6)
@@ -251,7 +252,7 @@ class CoreSolve:
         matrix, blocks = self.matrix, self.context.info.processors * _BLOCKS_A_PROCESSOR
         if matrix.recipe is None:
             self._launch("lower_prices", min(-(-matrix.cols // _SMALL_BLOCK), blocks))
-            self._launch("list_rows", min(matrix.rows, blocks))
+            self._launch("list_rows", min(matrix.rows, self.context.info.processors * _LISTERS_A_PROCESSOR))
             return
         for part in matrix.recipe.parts(matrix.rows, matrix.cols):
             if part.start:

@@ -150,7 +150,8 @@ class Context:
 
     def __enter__(self) -> Context:
         driver = toolkit.driver()
-        foreign = int(checked(driver.cuCtxGetCurrent())) != self._primary_handle
+        status, current = driver.cuCtxGetCurrent()
+        foreign = int(status) != 0 or int(current) != self._primary_handle
         if foreign:
             checked(driver.cuCtxPushCurrent(self._primary))
         self._pushed.entries.append(foreign)

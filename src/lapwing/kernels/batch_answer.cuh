@@ -10,10 +10,10 @@ __device__ inline int32 checked(const Batch& batch, int64 b, const Problem& prob
     for (int32 i = static_cast<int32>(threadIdx.x); i < problem.rows; i += static_cast<int32>(blockDim.x)) {
         state.exit[i] = price_of(batch, b, i, limit, faults);
     }
-    const int32 invalid = __syncthreads_or((faults & kFaultInvalid) != 0);
-    const int32 too_large = __syncthreads_or(faults != 0);
+    const int32 any = __syncthreads_or(faults != 0);
     if (problem.bad_counts) return kBadCounts;
-    return status_of(invalid != 0 ? kFaultInvalid : too_large != 0 ? kFaultTooLarge : 0);
+    if (any == 0) return kSolved;
+    return status_of(__syncthreads_or((faults & kFaultInvalid) != 0) != 0 ? kFaultInvalid : kFaultTooLarge);
 }
 
 // The sum over all threads, the same in every run; in every thread.
@@ -66,13 +66,13 @@ __device__ void write(const Batch& batch, int64 b, const Problem& problem, const
     }
 }
 
-// Solves and writes problem b, whose costs are in `matrix`. K T >= cols.
+// Solves and writes problem b, whose costs are in `matrix`; `faults`: what is known to be wrong with them. K T >= cols.
 template <int32 K, int32 T, class Matrix>
 __device__ void solve_and_write(const Batch& batch, int64 b, const Problem& problem, const BlockState& state,
-                                const Matrix& matrix) {
+                                const Matrix& matrix, uint32 faults) {
     const Team<Matrix, T> team(state, matrix, problem.rows, problem.cols, batch);
     BlockSolver<Matrix, K, T> solver(team);
-    const uint32 faults = solver.reduce_columns(cost_limit(problem.rows, problem.cols));
+    faults |= solver.reduce_columns(cost_limit(problem.rows, problem.cols));
     int32 status = checked(batch, b, problem, state, faults);
     if (status == kSolved && !solver.solve()) status = kInfeasible;
     write(batch, b, problem, state, matrix, status);
@@ -84,5 +84,6 @@ struct BlockForm {
     static constexpr int32 threads = kColumns / COLUMNS_A_THREAD < 512 ? kColumns / COLUMNS_A_THREAD : 512;
     static constexpr int32 columns_a_thread = kColumns / threads;
     // For which a multiprocessor should have registers.
-    static constexpr int32 blocks = (columns_a_thread == 1 ? 1024 : 512) / threads;
+    static constexpr int32 blocks =
+        (columns_a_thread == 1 ? 1024 : columns_a_thread == 2 && sizeof(Stored) == 4 ? 768 : 512) / threads;
 };

@@ -35,7 +35,7 @@ class BlockSolver {
   public:
     __device__ explicit BlockSolver(const Team<Matrix, T>& team) : t_(team) {}
 
-    // Step 1 for columns, and what is wrong with the costs, as bits for each thread.
+    // Step 1 for columns, and what is wrong with the costs, as bits for each thread, if that is not known.
     __device__ uint32 reduce_columns(Dual limit) { return reduce<true>(limit); }
 
     // Whether there is an assignment; then column_of, row_of, price, row_dual hold it and its duals.
@@ -60,7 +60,14 @@ class BlockSolver {
     // columns that it is nearest to.
     template <bool kFirst>
     __device__ uint32 reduce(Dual limit) {
+        constexpr bool kChecks = kFirst && !Matrix::kChecked;
         const BlockState& s = t_.s;
+        if (!kChecks && !t_.is_square()) {
+            for (int32 j = t_.me; j < t_.cols; j += T) s.price[j] = 0, s.row_of[j] = kFree;
+            for (int32 i = t_.me; i < t_.rows; i += T) s.column_of[i] = kFree;
+            __syncthreads();
+            return 0;
+        }
         __syncthreads();
         for (int32 i = t_.me; i < t_.rows; i += T) s.column_of[i] = kNobody;
         __syncthreads();
@@ -74,7 +81,7 @@ class BlockSolver {
                 for (int32 k = 0; k < kUnroll; ++k) costs[k] = t_.cost(smaller(i + k, t_.rows - 1), j);
 #pragma unroll
                 for (int32 k = 0; k < kUnroll; ++k) {
-                    if (kFirst) faults |= fault_of(costs[k], limit);
+                    if (kChecks) faults |= fault_of(costs[k], limit);
                     const Dual x = kFirst ? Dual(costs[k]) : Dual(costs[k]) - s.row_dual[smaller(i + k, t_.rows - 1)];
                     if (t_.is_square() && x < least) {
                         least = x;

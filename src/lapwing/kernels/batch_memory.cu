@@ -4,6 +4,7 @@
 #include "batch_answer.cuh"
 
 struct GlobalMatrix {
+    static constexpr bool kChecked = false;
     const Stored* costs;
     int64 pitch;
     __device__ int64 start(int32 i) const { return i * pitch * static_cast<int64>(sizeof(Stored)); }
@@ -25,7 +26,7 @@ __device__ void solve_block_in_memory(const Batch& batch, const Stored* staged) 
                                     ? GlobalMatrix{staged + b * batch.rows * batch.cols, problem.cols}
                                     : GlobalMatrix{reinterpret_cast<const Stored*>(problem.costs), problem.row_stride};
     solve_and_write<BlockForm<kColumns>::columns_a_thread, BlockForm<kColumns>::threads>(batch, b, problem, state,
-                                                                                         matrix);
+                                                                                         matrix, 0);
 }
 
 extern "C" __global__ void __launch_bounds__(BlockForm<COLUMNS>::threads, BlockForm<COLUMNS>::blocks)

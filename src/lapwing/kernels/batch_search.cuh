@@ -23,12 +23,13 @@ class Searches {
     // Matches rows until none is free; false if one cannot be. row_dual holds the duals of all rows.
     __device__ bool run() {
         for (;;) {
+            const int32 waiting = t_.list_free(t_.s.column_of, t_.rows, t_.s.queue);
+            if (waiting == 0) return true;
             for (int32 w = t_.me; w < (t_.rows + 31) / 32; w += T) t_.s.reached[w] = 0;
             for (int32 i = t_.me; i < t_.rows; i += T) t_.s.ends[i] = kNobody;
             for (int32 k = t_.me; k < 2 * kMostPosts; k += T) t_.s.posts[k] = nothing();
             if (t_.me < 2) t_.s.reached_by[t_.me] = 0;
-            const int32 waiting = t_.list_free(t_.s.column_of, t_.rows, t_.s.queue);
-            if (waiting == 0) return true;
+            __syncthreads();
             roots_ = t_.is_square() ? waiting : smaller(waiting, kMostPosts);
             if (!search()) return false;
         }

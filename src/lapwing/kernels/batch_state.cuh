@@ -72,7 +72,7 @@ struct BlockState {
 };
 
 // The T threads of a block and the problem that they solve. A Matrix has the costs as minimised, Stored: start(i) says where
-// row i begins, at(start, j) is the place of column j.
+// row i begins, at(start, j) is the place of column j, and kChecked, whether it is known what is wrong with the costs.
 template <class Matrix, int32 T>
 struct Team {
     static constexpr int32 threads = T, warps = T / 32;

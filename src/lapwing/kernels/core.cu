@@ -80,13 +80,19 @@ extern "C" __global__ void __launch_bounds__(256) lower_prices(LAPWING_PROBLEM) 
     for (int64 j = static_cast<int64>(blockIdx.x) * blockDim.x + threadIdx.x; j < cols; j += gridDim.x * blockDim.x)
         state.lowered[j] = lowered(v[j]);
 }
+// Blocks take rows as they get done with others.
 extern "C" __global__ void __launch_bounds__(256, 4) list_rows(LAPWING_PROBLEM) {
     State& state = set_state(LAPWING_MATRIX, u, v, workspace);
-    for (int64 i = blockIdx.x; i < rows; i += gridDim.x) {
-        const bool invalid = list_row<true>(static_cast<int32>(i));
-        if (threadIdx.x != 0) continue;
-        if (invalid) atomicMin(&state.report->invalid_row, i);
-        if (shared().scratch.list.below == 0) atomicMin(&state.report->empty_row, i);
+    int32& next = shared().scratch.list.next_row;
+    for (int32 i = static_cast<int32>(blockIdx.x); i < rows; i = next) {
+        const uint32 taken = threadIdx.x == 0 ? atomicAdd(&state.counts->listed, 1u) : 0;
+        const bool invalid = list_row<true>(i);
+        if (threadIdx.x == 0) {
+            if (invalid) atomicMin(&state.report->invalid_row, static_cast<int64>(i));
+            if (shared().scratch.list.below == 0) atomicMin(&state.report->empty_row, static_cast<int64>(i));
+            next = static_cast<int32>(gridDim.x + taken);
+        }
+        __syncthreads();
     }
 }
 #else

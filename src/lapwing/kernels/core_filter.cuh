@@ -23,6 +23,8 @@ constexpr int32 kHeld = frozen ? 32 : 16;
 // Costs of 8 bytes are subtracted from prices as they are.
 constexpr bool kNarrowCosts = sizeof(Cost) < 8;
 
+constexpr int32 kFewPassing = 2;  // of a thread's columns
+
 constexpr float kMostFloat = 3.4028234663852886e38f;
 
 // What a filter takes from costs.
@@ -166,9 +168,12 @@ __device__ inline float load_bounds(const State& state, const Cost* row, Piece<f
 
 // Lowers the block's bound, a key, so far that kWanted of the threads' least are known to be at or below it, if there are as many.
 // The first `sharing` threads have some. All threads of the block call it.
+template <bool frozen>
 __device__ inline void lower_bound(ListScratch& scratch, float least, uint32 sharing) {
-    const uint32 warps = blockDim.x / kWarp, warp = threadIdx.x / kWarp, lane = lane_index();
-    const uint32 offering = (sharing + kWarp - 1) / kWarp, turns = (kWanted + offering - 1) / offering;
+    constexpr uint32 warps = kListers<frozen> / kWarp, each = (kWanted + warps - 1) / warps;
+    const uint32 warp = threadIdx.x / kWarp, lane = lane_index();
+    const uint32 offering = (sharing + kWarp - 1) / kWarp;
+    const uint32 turns = offering == warps ? each : (kWanted + offering - 1) / offering;
     const uint32 offers = turns * offering;
     uint32 mine = float_key(least);
     for (uint32 turn = 0; turn < turns && warp < offering; ++turn) {
@@ -180,12 +185,14 @@ __device__ inline void lower_bound(ListScratch& scratch, float least, uint32 sha
     __syncthreads();
     const uint32 first = lane < offers ? scratch.low_offers[lane] : kTaken;
     const uint32 second = lane + kWarp < offers ? scratch.low_offers[lane + kWarp] : kTaken;
+    uint32 bound = kUnbounded;
     for (uint32 k = warp; k < offers; k += warps) {
         const uint32 offer = scratch.low_offers[k];
         const uint32 within = __popc(__ballot_sync(kAllLanes, first <= offer)) +
                               __popc(__ballot_sync(kAllLanes, second <= offer));
-        if (within >= kWanted && lane == 0) atomicMin(&scratch.low_bound, offer);
+        if (within >= kWanted && offer < bound) bound = offer;
     }
+    if (lane == 0 && bound < kUnbounded) atomicMin(&scratch.low_bound, bound);
     __syncthreads();
 }
 
@@ -197,48 +204,35 @@ __device__ inline uint32 mask_of(Piece<frozen, packed> piece, const float (&low)
     for (int32 k = 0; k < kHeld<frozen>; ++k) mask |= static_cast<uint32>(passes(low[k])) << k;
     return mask & piece.mask();
 }
-// Notes this thread's columns in `mask`, as far as there is room.
+// Notes this thread's columns in `mask`, as far as there is room for `most`.
 template <bool frozen, bool packed>
-__device__ inline void note(ListScratch& scratch, Piece<frozen, packed> piece, uint32 mask) {
+__device__ inline void note(ListScratch& scratch, Piece<frozen, packed> piece, uint32 mask, uint32 most = kNoted) {
+    if (mask == 0) return;
     uint32 at = atomicAdd(&scratch.noted_count, static_cast<uint32>(__popc(mask)));
-    for (; mask != 0 && at < kNoted; mask &= mask - 1, ++at)
+    for (; mask != 0 && at < most; mask &= mask - 1, ++at)
         scratch.noted[at] = piece.col_of(__ffs(static_cast<int>(mask)) - 1);
 }
 
-// Instead of a mass of ties at the limit, those of a window by tie_order: so wide that three times the ties that a list needs can be
-// expected there.
-template <bool frozen, bool packed>
-LAPWING_NOINLINE __device__ void note_window(int32 i, int32 begin, float limit) {
-    constexpr uint32 kMeant = 3 * kWanted;
-    const State& state = shared().state;
-    ListScratch& scratch = shared().scratch.list;
-    const Matrix& matrix = state.matrix;
-    const Piece<frozen, packed> piece = {begin, matrix.real_cols()};
-    float low[kHeld<frozen>];
-    bool doubtful = false;
-    load_bounds(state, matrix.costs.row(i), piece, low, doubtful);
-    const uint32 all = scratch.noted_count;
-    __syncthreads();
-    if (threadIdx.x == 0) scratch.noted_count = scratch.noted_before;
-    __syncthreads();
-    note(scratch, piece, mask_of(piece, low, [&](float x) { return x < limit; }));
-    __syncthreads();
-    const uint32 ties = all - scratch.noted_count;
-    const uint32 size = min(matrix.real_cols() - begin, piece.held * kListers<frozen>);
-    const uint32 width = ties > kFewNoted ? static_cast<uint32>(static_cast<uint64>(size) * kMeant / ties) : kTaken;
-    __syncthreads();
-    uint32 mask = mask_of(piece, low, [&](float x) { return x == limit; });
-    const int32 first = first_tie(matrix, i);
+// What is left of `mask` for the columns for which f holds.
+template <bool frozen, bool packed, class F>
+__device__ inline uint32 mask_where(Piece<frozen, packed> piece, uint32 mask, F f) {
     for (uint32 left = mask; left != 0; left &= left - 1) {
-        const int32 j = piece.col_of(__ffs(static_cast<int>(left)) - 1);
-        if (static_cast<uint32>(tie_order(first, matrix.cols, j)) >= width) mask &= ~(left & -left);
+        if (!f(piece.col_of(__ffs(static_cast<int>(left)) - 1))) mask &= ~(left & -left);
     }
-    note(scratch, piece, mask);
-    if (threadIdx.x == 0 && width < kTaken) {
-        Window& window = scratch.window;
-        window = {limit, window.limit == limit && window.width < width ? window.width : width};
+    return mask;
+}
+// A bit for each of this thread's columns of which the tie_order may be below `width`, by whole packs.
+template <bool frozen, bool packed>
+__device__ inline uint32 mask_of_window(Piece<frozen, packed> piece, int32 first, int32 cols, uint32 width) {
+    using P = Piece<frozen, packed>;
+    uint32 mask = 0;
+#pragma unroll
+    for (int32 pack = 0; pack < P::packs; ++pack) {
+        const int32 j = piece.col(pack);
+        const bool meets = static_cast<uint32>(tie_order(first, cols, j)) < width || (first > j && first < j + P::size);
+        mask |= meets ? ~0u >> (32 - P::size) << (pack * P::size) : 0u;
     }
-    __syncthreads();
+    return mask;
 }
 
 // The least number of the duals' type that is not below x.
@@ -283,6 +277,40 @@ __device__ inline float noted_bound(const State& state, const Cost* row, int32 j
     load_filter_prices<frozen, false>(state, j, price);
     return Filter(state.matrix.maximize).below(row[j], price[0]);
 }
+// Instead of a mass of ties at the limit, which was counted, those of a window by tie_order: so wide that twice the ties that a list
+// needs can be expected there. `passing`: the thread's columns within the limit; `below`: those of them below it, if they are many.
+template <bool frozen, bool packed>
+LAPWING_NOINLINE __device__ void note_window(int32 i, int32 begin, float limit, float least, uint32 passing,
+                                               uint32 below) {
+    constexpr uint32 kMeant = 2 * kWanted;
+    const State& state = shared().state;
+    ListScratch& scratch = shared().scratch.list;
+    const Matrix& matrix = state.matrix;
+    const Piece<frozen, packed> piece = {begin, matrix.real_cols()};
+    const Cost* const row = matrix.costs.row(i);
+    if (__popc(passing) <= kFewPassing && least < limit)
+        below = mask_where(piece, passing, [&](int32 j) { return noted_bound<frozen>(state, row, j) < limit; });
+    const uint32 all = scratch.noted_count;
+    __syncthreads();
+    if (threadIdx.x == 0) scratch.noted_count = scratch.noted_before;
+    __syncthreads();
+    note(scratch, piece, below);
+    __syncthreads();
+    const uint32 ties = all - scratch.noted_count;
+    const uint32 size = min(piece.cols - begin, piece.held * kListers<frozen>);
+    const uint32 width = ties > kFewNoted ? size * kMeant / ties : kTaken;
+    __syncthreads();
+    const int32 first = first_tie(matrix, i);
+    const uint32 near = (passing & ~below) & mask_of_window(piece, first, matrix.cols, width);
+    const auto within = [&](int32 j) { return static_cast<uint32>(tie_order(first, matrix.cols, j)) < width; };
+    note(scratch, piece, mask_where(piece, near, within));
+    if (threadIdx.x == 0 && width < kTaken) {
+        Window& window = scratch.window;
+        window = {limit, window.limit == limit && window.width < width ? window.width : width};
+    }
+    __syncthreads();
+}
+
 // A limit within which there are kWanted of the columns that were noted, or more, where there are many: as when a row's nearest columns lie
 // side by side, and few warps had them all.
 template <bool frozen>
@@ -291,7 +319,7 @@ __device__ inline float tightened(const State& state, const Cost* row, ListScrat
     float least = key_float(kUnbounded);
     for (uint32 k = spread; k < noted; k += blockDim.x)
         least = fminf(least, noted_bound<frozen>(state, row, scratch.noted[k]));
-    lower_bound(scratch, least, blockDim.x);
+    lower_bound<frozen>(scratch, least, kListers<frozen>);
     return scratch.low_bound >= kUnbounded - 1 ? kMostFloat : key_float(scratch.low_bound);
 }
 // Collects what was noted within the limit; of ties at the limit, those in its window. False if these are too few to be sure, or too
@@ -345,13 +373,19 @@ __device__ bool filter_row(int32 i) {
         float least = load_bounds(state, row, piece, low, doubtful);
         doubtful |= !(least > -key_float(kUnbounded));
         if (piece.col(0) >= real) least = key_float(kUnbounded);
-        lower_bound(scratch, least, piece.sharing());
+        lower_bound<frozen>(scratch, least, piece.sharing());
         const uint32 bound = scratch.low_bound;
         limit = bound >= kUnbounded - 1 ? kMostFloat : key_float(bound);
-        if (least <= limit) note(scratch, piece, mask_of(piece, low, [&](float x) { return x <= limit; }));
+        const uint32 most = limit < kMostFloat ? scratch.noted_before + kFewNoted : kNoted;
+        uint32 passing = 0, below = 0;
+        if (least <= limit) {
+            passing = mask_of(piece, low, [&](float x) { return x <= limit; });
+            if (__popc(passing) > kFewPassing) below = mask_of(piece, low, [&](float x) { return x < limit; });
+            note(scratch, piece, passing, most);
+        }
         if (__syncthreads_or(doubtful)) return false;
-        if (scratch.noted_count > scratch.noted_before + kFewNoted && limit < kMostFloat)
-            note_window<frozen, packed>(i, begin, limit);
+        if (scratch.noted_count > most && limit < kMostFloat)
+            note_window<frozen, packed>(i, begin, limit, least, passing, below);
         if (scratch.noted_count > kNoted) return false;
         if (begin + kHeld<frozen> * kListers<frozen> < real) {
             __syncthreads();

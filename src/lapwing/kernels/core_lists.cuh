@@ -49,6 +49,7 @@ struct ListScratch {
     uint32 noted_before;  // of the pieces before
     Window window;
     int32 noted[kNoted];
+    int32 next_row;  // to list
 #endif
     uint32 ahead[kMostWarps];
 };
@@ -242,18 +243,27 @@ LAPWING_NOINLINE __device__ void collect_ties(int32 i, Dual bound) {
 // Puts the smallest of what was collected into row i's list, in order; the first that is left out gives tau. Several lanes
 // count for each value how many are smaller.
 __device__ inline void write_list(const State& state, int32 i, const ListScratch& scratch, uint32 count) {
-    constexpr uint32 kTogether = 4;
+    constexpr uint32 kTogether = 4, kAtOnce = 4;
     const int64 list = static_cast<int64>(i) * kListSize;
     const int32 first = first_tie(state.matrix, i), cols = state.matrix.cols;
-    const uint32 part = threadIdx.x % kTogether;
-    for (uint32 base = 0; base < count; base += blockDim.x / kTogether) {
-        const uint32 place = base + threadIdx.x / kTogether, mine = place < count ? place : 0;
+    const uint32 part = threadIdx.x % kTogether, step = blockDim.x / kTogether;
+    for (uint32 base = threadIdx.x / kWarp * (kWarp / kTogether); base < count; base += step) {
+        const uint32 place = base + lane_index() / kTogether, mine = place < count ? place : 0;
         const Dual x = scratch.value[mine];
         const int32 order = scratch.order[mine];
         uint32 rank = 0;
-        for (uint32 k = part; k < count; k += kTogether) {
-            const Dual other = scratch.value[k];
-            rank += other < x || (other == x && scratch.order[k] < order);
+#pragma unroll 1
+        for (uint32 begin = part; begin - part < count; begin += kTogether * kAtOnce) {
+            Dual other[kAtOnce];
+            int32 its_order[kAtOnce];
+#pragma unroll
+            for (uint32 q = 0; q < kAtOnce; ++q) {
+                const uint32 k = begin + q * kTogether, at = k < count ? k : mine;  // which is not before itself
+                other[q] = scratch.value[at];
+                its_order[q] = scratch.order[at];
+            }
+#pragma unroll
+            for (uint32 q = 0; q < kAtOnce; ++q) rank += (other[q] < x) | ((other[q] == x) & (its_order[q] < order));
         }
         rank += __shfl_xor_sync(kAllLanes, rank, 1);
         rank += __shfl_xor_sync(kAllLanes, rank, 2);

@@ -101,6 +101,7 @@ struct Counts {
     uint64 nearest;    // distance of the nearest free column, in a search for that one alone
     uint64 answer;     // of a task that finds a number
     uint64 width;      // of a list, as a key, when the opening has found it
+    uint32 listed;     // rows that a block has taken to list, beside the first of each
 };
 
 // A row at work in a search, and its column (kNone: the row is free).
