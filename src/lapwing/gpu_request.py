@@ -30,7 +30,7 @@ from lapwing.problem import Problem
 from lapwing.result import duals_of
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False)  # not frozen, which would take four times as long to make
 class Options:
     """What `lapwing.solve` takes beside the costs and the device, checked as far as that needs no costs.
 

@@ -11,8 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,7 +22,7 @@ from lapwing.errors import InvalidCostError
 from lapwing.gpu.arrays import GpuArray
 from lapwing.gpu.certify_costs import ComputedPass, CostPass, HostPass, MatrixPass, Vectors
 from lapwing.gpu.computed import Computed
-from lapwing.gpu.copies import fetch, read
+from lapwing.gpu.copies import Mail, read
 from lapwing.gpu.device import Context
 from lapwing.gpu.host_rows import HostRows, Streamed
 from lapwing.gpu.programs import CERTIFICATE, INTEGERS
@@ -35,14 +34,13 @@ _FINEST = 1 << 1074  # 1 over the smallest double
 SUMMARY_BYTES = 4096  # room for the words of the longest summary
 
 # The words of the summary, and the names of faults by stage and kind (kernels/certificate.cu).
-_FAULT, _INVALID_COST, _PLACE, _TOTALS = range(4)
+_FAULT, _INVALID_COST, _PLACE, _, _TOTALS = range(5)
 _SCRATCH = ("violations", "summary", "owners")  # the last of Vectors
 _MATCHING_FAULTS = ("column_range", "column_twice", "forbidden_pair")
 _EVERY_BIT = (1 << 64) - 1
 
 
-@dataclass(frozen=True)
-class Answer:
+class Answer(NamedTuple):
     """What is to be certified: addresses of contiguous arrays on the costs' GPU, in the user's sense.
 
     Attributes
@@ -80,7 +78,7 @@ def prove_on_gpu(context: Context, cost: GpuArray, answer: Answer, maximize: boo
 
 
 def proof_of_matrix(
-    context: Context, cost: GpuArray, answer: Answer, maximize: bool, mail: NDArray[np.uint8] | None = None
+    context: Context, cost: GpuArray, answer: Answer, maximize: bool, mail: Mail | None = None
 ) -> Proof:
     """See `prove_on_gpu`."""
     tall = not answer.prices and cost.shape[0] > cost.shape[1]
@@ -94,7 +92,7 @@ def proof_of_computed(
     maximize: bool,
     like: GpuArray | None,
     wait: Callable[[], None],
-    mail: NDArray[np.uint8] | None = None,
+    mail: Mail | None = None,
 ) -> Proof:
     """The same for computed costs, whose pass comes in parts; `wait` is called between them."""
     return Proof(ComputedPass(context, cost, maximize, like, wait), cost.dtype, answer, mail)
@@ -107,7 +105,7 @@ def proof_of_host_rows(
     answer: Answer,
     maximize: bool,
     wait: Callable[[], None],
-    mail: NDArray[np.uint8] | None = None,
+    mail: Mail | None = None,
 ) -> Proof:
     """The same for a matrix on the host, which comes in parts."""
     return Proof(HostPass(context, cost, rows, maximize, wait), cost.dtype, answer, mail)
@@ -116,7 +114,7 @@ def proof_of_host_rows(
 class Proof:
     """One certificate in the making.
 
-    What the kernels find comes to `mail`, SUMMARY_BYTES of pinned host memory, so that `start` need not wait.
+    What the kernels find they write to `mail`, of SUMMARY_BYTES; without it `finish` copies it.
 
     Parameters
     ----------
@@ -126,7 +124,7 @@ class Proof:
     answer : Answer
     """
 
-    def __init__(self, costs: CostPass, dtype: str, answer: Answer, mail: NDArray[np.uint8] | None) -> None:
+    def __init__(self, costs: CostPass, dtype: str, answer: Answer, mail: Mail | None) -> None:
         self.context, self.costs, self.answer, self.maximize = costs.context, costs, answer, costs.maximize
         self.rows, self.cols = costs.rows, costs.cols
         self.tall = not answer.prices and self.rows > self.cols
@@ -141,8 +139,7 @@ class Proof:
         }
         self.memory = Workspace(self.context, sizes, costs.like)
         self.at = Vectors(answer.row_to_col, answer.u, answer.v, *(self.memory[name] for name in _SCRATCH))
-        mail = np.empty(SUMMARY_BYTES, np.uint8) if mail is None else mail
-        self.summary = mail[: 8 * self.words].view(np.int64)
+        self._mail = mail
 
     def start(self) -> None:
         """Launch all that it takes, in the order of the stream; may be called again."""
@@ -151,18 +148,22 @@ class Proof:
         self.costs.kernels["certify_vectors"].launch(
             self.context, self.blocks, _THREADS,
             *self.costs.of_vectors, self.at.row_to_col, self.at.u, self.at.v, self.answer.prices, self.at.owners,
-            self.at.violations, self.costs.lines, self.at.summary,
+            self.at.violations, self.costs.lines, self.at.summary, 0 if self._mail is None else self._mail.address,
         )  # fmt: skip
-        fetch(self.context, self.at.summary, self.summary)
 
     def finish(self) -> Certificate:
         """Wait for it."""
-        self.context.synchronize()
-        summary = self.summary.tolist()
-        fault = self._fault(summary)
+        summary = self._summary()
+        fault = self._fault(summary[:_TOTALS].tolist())
         worst, place = self._worst(summary[-2 * self.blocks :])
         at = self._violation_at(place) if worst else (-1, -1)
-        return self._assemble(summary, fault, worst, at)
+        return self._assemble(summary[_TOTALS : -2 * self.blocks], fault, worst, at)
+
+    def _summary(self) -> NDArray[np.int64]:
+        if self._mail is None:
+            return read(self.context, self.at.summary, self.words, "int64")
+        self.context.synchronize()
+        return self._mail.memory[: 8 * self.words].view(np.int64)
 
     # --- what was found -----------------------------------------------------------------------------------------------
 
@@ -183,13 +184,13 @@ class Proof:
     def _invalid_cost(self, row: int, col: int) -> InvalidCostError:
         return InvalidCostError(row, col, self.costs.cost_at(row, col), self.maximize)
 
-    def _worst(self, found: list[int]) -> tuple[Number, int]:
+    def _worst(self, found: NDArray[np.int64]) -> tuple[Number, int]:
         """The worst violation of all blocks, and the number of the first constraint that has it."""
         amounts = found[::2]
-        worst = max(amounts)  # bits of non-negative doubles are in the doubles' order
+        worst = int(amounts.max())  # bits of non-negative doubles are in the doubles' order
         if worst == 0:
             return 0 if self.integer else 0.0, -1
-        place = min(at & _EVERY_BIT for amount, at in zip(amounts, found[1::2], strict=True) if amount == worst)
+        place = min(at & _EVERY_BIT for at in found[1::2][amounts == worst].tolist())
         return worst if self.integer else float(np.int64(worst).view(np.float64)), place
 
     def _violation_at(self, place: int) -> tuple[int, int]:
@@ -209,12 +210,10 @@ class Proof:
     # --- the certificate ----------------------------------------------------------------------------------------------
 
     def _assemble(
-        self, summary: list[int], fault: tuple[str, int, int], worst: Number, at: tuple[int, int]
+        self, found: NDArray[np.int64], fault: tuple[str, int, int], worst: Number, at: tuple[int, int]
     ) -> Certificate:
-        primal, dual, excess = (
-            _joined(summary[_TOTALS + k * self.limbs : _TOTALS + (k + 1) * self.limbs]) for k in range(3)
-        )
-        matched, missing = summary[_TOTALS + 3 * self.limbs :][:2]
+        primal, dual, excess = _joined(found[:-2], self.limbs)
+        matched, missing = found[-2:].tolist()
         complete = matched == self.cols if self.tall else missing == 0
         nearest = _clamped if self.integer else _nearest
         limit: Number = ABSENT if self.integer else math.inf
@@ -248,13 +247,14 @@ def _first(key: int) -> int:
     return ~key & _EVERY_BIT
 
 
-def _joined(limbs: list[int]) -> int:
-    """An exact sum: an integer, in units of 2^-1074 if it is one of doubles."""
-    total = 0
-    for k, limb in enumerate(limbs):
-        if limb:
-            total += limb << 32 * k
-    return total
+def _joined(limbs: NDArray[np.int64], each: int) -> list[int]:
+    """Exact sums of so many limbs each: integers, in units of 2^-1074 if they are of doubles."""
+    sums = [0] * (len(limbs) // each)
+    (places,) = limbs.nonzero()  # mostly few
+    for place, limb in zip(places.tolist(), limbs[places].tolist(), strict=True):
+        which, k = divmod(place, each)
+        sums[which] += limb << 32 * k
+    return sums
 
 
 def _clamped(total: int) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -28,8 +28,7 @@ _INVALID_COST = 1  # a word of the summary: ~(line << 32 | position)
 _HALF = 0xFFFFFFFF
 
 
-@dataclass(frozen=True)
-class Vectors:
+class Vectors(NamedTuple):
     """Addresses of what is certified, and of what is found (kernels/certificate.cu)."""
 
     row_to_col: int
@@ -93,7 +92,7 @@ class MatrixPass(CostPass):
         super().__init__(context, (cost.shape[0], cost.shape[1]), maximize, cost)
         self.cost, self.dtype = cost, cost.dtype
         self.line_stride, self.position_stride = cost.strides[::-1] if self.by_columns else cost.strides
-        self.kernels = kernels(context, CERTIFICATE, CERTIFICATE.variant(COST=cost.dtype))
+        self.kernels = kernels(context, CERTIFICATE, CERTIFICATE.of_cost(cost.dtype))
 
     def launch_lines(self, at: Vectors) -> None:
         self._launch_part(at, self.cost.pointer, 0, self.lines)
@@ -150,7 +149,7 @@ class HostPass(MatrixPass):
         CostPass.__init__(self, context, cost.shape, maximize, None)
         self.source, self.host_rows, self.wait, self.dtype = cost.lines, rows, wait, cost.dtype
         self.line_stride, self.position_stride = cost.layout.pitch, 1
-        self.kernels = kernels(context, CERTIFICATE, CERTIFICATE.variant(COST=cost.dtype))
+        self.kernels = kernels(context, CERTIFICATE, CERTIFICATE.of_cost(cost.dtype))
         self.picked = Workspace(context, {"costs": (self.rows * ITEM_BYTES[cost.dtype], "uint8")})
 
     def launch_lines(self, at: Vectors) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import math
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -52,6 +52,22 @@ def pinned(size: int) -> NDArray[np.uint8]:
     """Host memory that GPUs read and write by themselves; never given back, so whoever has it keeps it for the next."""
     address = int(checked(toolkit.driver().cuMemHostAlloc(size, _PORTABLE)))
     return np.ctypeslib.as_array((ctypes.c_uint8 * size).from_address(address))
+
+
+class Mail(NamedTuple):
+    """Pinned memory of the host, which kernels write themselves: a copy of a few words would take the GPU 8 us."""
+
+    address: int
+    memory: NDArray[np.uint8]
+
+    @staticmethod
+    def of(memory: NDArray[np.uint8]) -> Mail:
+        """Memory of `pinned`."""
+        return Mail(memory.ctypes.data, memory)
+
+    def part(self, first: int, size: int) -> Mail:
+        """Some of its bytes."""
+        return Mail(self.address + first, self.memory[first : first + size])
 
 
 def write(context: Context, pointer: int, values: NDArray[Any]) -> None:

@@ -9,6 +9,7 @@ import math
 import struct
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,13 +18,13 @@ from numpy.typing import NDArray
 from lapwing.errors import InternalError
 from lapwing.gpu.arrays import ITEM_BYTES, GpuArray
 from lapwing.gpu.computed import LINES_OF_WARP, Recipe
-from lapwing.gpu.copies import copy_bytes, fetch, read
+from lapwing.gpu.copies import copy_bytes, read
 from lapwing.gpu.device import Context
 from lapwing.gpu.launch import Kernel, kernels
 from lapwing.gpu.neighbours import GROUP
 from lapwing.gpu.programs import COMPUTED_CORE, COMPUTED_START, CORE, CORE_START, INTEGERS, Program
 from lapwing.gpu.watch import TimeIsUpError, Watch
-from lapwing.gpu.workspace import Workspace
+from lapwing.gpu.workspace import Layout, Workspace, lay_out
 
 _THREADS = CORE.constants["THREADS"]
 _CLUSTER = 8  # kMiddleBlocks of core_state.cuh
@@ -95,7 +96,7 @@ _REPORT = struct.Struct("@13q3d")
 REPORT_BYTES = 256  # room for it
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False)  # not frozen, which would take four times as long to make
 class Oriented:
     """The costs as the kernels see them: at most as many rows as columns; of a matrix, a row's elements side by side.
 
@@ -115,7 +116,7 @@ class Oriented:
     def kernels(self, context: Context, of_matrix: Program, computed: Program) -> dict[str, Kernel]:
         """Of one of two programs, loaded."""
         if self.recipe is None:
-            return kernels(context, of_matrix, of_matrix.variant(COST=self.dtype))
+            return kernels(context, of_matrix, of_matrix.of_cost(self.dtype))
         return kernels(context, computed, computed.variant(COST=self.dtype, TEXT=self.recipe.text))
 
     @property
@@ -142,7 +143,22 @@ def workspace_bytes(rows: int, cols: int, dtype: str) -> int:
     return _HEAD_BYTES + rows * by_row + cols * by_col + groups + _ARRAYS * _ALIGNMENT
 
 
-@dataclass(frozen=True)
+@lru_cache(maxsize=256)
+def _layout(rows: int, cols: int, dtype: str, dual: str) -> Layout:
+    """Of a solve's memory."""
+    sizes = {
+        "state": (workspace_bytes(rows, cols, dtype), "uint8"),
+        "u": (rows, dual), "v": (cols, dual), "picked": (rows, dual), "keys": (_key_count(cols), "int64"),
+    }  # fmt: skip
+    return lay_out(sizes)
+
+
+def _key_count(cols: int) -> int:
+    """Words for column minima."""
+    return cols + -(-cols // _COLS_COUNTED)
+
+
+@dataclass(eq=False)  # not frozen, which would take four times as long to make
 class Outputs:
     """What a solve delivers, of the matrix as oriented: arrays on the GPU, in the user's sense.
 
@@ -214,12 +230,8 @@ class CoreSolve:
         self._watch, self._sample, self._owner = watch, is_sample, owner
         self._kernels = self._load_kernels()
         rows, cols, dual = matrix.rows, matrix.cols, matrix.dual_dtype
-        self._key_count = cols + -(-cols // _COLS_COUNTED)
-        sizes = {
-            "state": (workspace_bytes(rows, cols, matrix.dtype), "uint8"),
-            "u": (rows, dual), "v": (cols, dual), "picked": (rows, dual), "keys": (self._key_count, "int64"),
-        }  # fmt: skip
-        self._memory = memory = Workspace(context, sizes, like)
+        self._key_count = _key_count(cols)
+        self._memory = memory = Workspace(context, _layout(rows, cols, matrix.dtype, dual), like)
         self.u, self.v, self.picked, self.keys = memory["u"], memory["v"], memory["picked"], memory["keys"]
         of_matrix = (matrix.pointer, matrix.row_stride, rows, cols, int(matrix.maximize), matrix.prices)
         self._arguments = (*of_matrix, self.u, self.v, memory["state"])
@@ -273,11 +285,10 @@ class CoreSolve:
         rounds = (schedule.rounds, schedule.opening, float(schedule.shortfall))
         self._watch.look_at_the_clock()
         watch = self._watch.pointer(self._sample)
-        arguments = (*self._arguments, *epsilons, *rounds, most, watch)
+        arguments = (*self._arguments, *epsilons, *rounds, most, watch, self._mail.address)
         solver.launch_cooperative(self.context, _CLUSTER, _THREADS, *arguments)
         self._solved_since_listing = True
         self.after_launch()
-        fetch(self.context, self._memory["state"], self._mail)  # behind all, so that one wait is enough
 
     def report(self) -> Report:
         """What the kernel says; waits for its end.
@@ -326,7 +337,7 @@ class CoreSolve:
 
     def _read_report(self) -> Report:
         self._watch.wait(self._sample, self.keep)
-        self._report = report = Report._make(_REPORT.unpack_from(self._mail.data))
+        self._report = report = Report._make(_REPORT.unpack_from(self._mail.memory.data))
         if report.status == CONTRADICTION:
             raise InternalError(f"the searches contradict each other; please report it with the matrix ({report})")
         if not self._sample and report.status in (OPTIMAL, UNFINISHED, STOPPED):

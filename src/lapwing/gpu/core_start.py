@@ -77,6 +77,7 @@ class Start:
     def __init__(self, context: Context, watch: Watch, like: GpuArray | None) -> None:
         self.context, self.watch, self.like = context, watch, like
         self.levels = 0
+        self._kernels: dict[str, Kernel] = {}
         self._strata: Strata | None = None  # of the matrix whose samples are taken
 
     def run(self, solve: CoreSolve) -> Report:
@@ -85,6 +86,7 @@ class Start:
         if matrix.rows != matrix.cols:
             solve.prepare(zero_prices=True)
             return self.run_from(solve, UNSTRUCTURED)
+        self._kernel(matrix, "gather")  # all are loaded, before launches that are to be close
         solve.prepare()
         self._column_minima(matrix, 1, solve)
         if matrix.rows < LEAST_ROWS:
@@ -276,7 +278,9 @@ class Start:
         self._kernel(matrix, name).launch(self.context, grid, _THREADS, *of_matrix, *arguments)
 
     def _kernel(self, matrix: Oriented, name: str) -> Kernel:
-        return matrix.kernels(self.context, CORE_START, COMPUTED_START)[name]
+        if not self._kernels:
+            self._kernels = matrix.kernels(self.context, CORE_START, COMPUTED_START)
+        return self._kernels[name]
 
 
 def _run(rows: int, least: int, growth: int) -> int:

@@ -16,7 +16,7 @@ from lapwing.gpu.programs import CORE_START
 _THREADS = CORE_START.constants["THREADS"]
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False)  # not frozen, which would take four times as long to make
 class View:
     """The oriented matrix, whether it is the transpose of what was given, and what keeps its memory alive."""
 

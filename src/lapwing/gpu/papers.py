@@ -225,7 +225,7 @@ class PaperSolve(CoreSolve):
     def _follow(self) -> None:
         """As after the core method's launch."""
         self.after_launch()
-        fetch(self.context, self._memory["state"], self._mail)
+        fetch(self.context, self._memory["state"], self._mail.memory)
 
     @property
     def _own_arguments(self) -> tuple[int, ...]:

@@ -50,6 +50,7 @@ class Program:
     least_architecture: int = ARCHITECTURES[0]
     any_text: bool = False
     thinly_sampled: bool = False
+    _of_cost: dict[str, Variant] = field(default_factory=dict, repr=False, compare=False)
 
     def variant(self, **choice: str) -> Variant:
         """One combination, such as ``variant(COST="float32")``."""
@@ -57,6 +58,13 @@ class Program:
         if choice.keys() != self.choices.keys() or unknown:
             raise ValueError(f"program {self.name} has no variant {choice}; its choices are {dict(self.choices)}")
         return tuple(sorted(choice.items()))
+
+    def of_cost(self, dtype: str) -> Variant:
+        """The variant for costs of one type, where nothing else is to be chosen; kept, since every solve asks for it."""
+        found = self._of_cost.get(dtype)
+        if found is None:
+            found = self._of_cost[dtype] = self.variant(COST=dtype)
+        return found
 
     def variants(self) -> list[Variant]:
         """All combinations."""

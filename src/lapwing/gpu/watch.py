@@ -16,10 +16,9 @@ from collections.abc import Callable
 from types import TracebackType
 
 import numpy as np
-from numpy.typing import NDArray
 
 from lapwing.gpu import toolkit
-from lapwing.gpu.copies import OwnStream, pinned
+from lapwing.gpu.copies import Mail, OwnStream, pinned
 from lapwing.gpu.device import Context, checked
 
 Hook = Callable[..., object]  # stage, phase, matched rows, bound, best objective; of the problem as minimised
@@ -44,7 +43,7 @@ class _Words:
 
     def __init__(self) -> None:
         self.pointer = int(checked(toolkit.driver().cuMemAlloc(_BYTES)))
-        self.mail = pinned(_MAIL_BYTES)
+        self.mail = Mail.of(pinned(_MAIL_BYTES))
         self.stream = OwnStream()
         self.write(0, b"\0" * _BYTES)
 
@@ -124,10 +123,10 @@ class Watch:
             _idle[self._context.info.ordinal].append(self._words)
         self._words = None
 
-    def mail(self, first: int, size: int) -> NDArray[np.uint8]:
-        """Pinned memory for what is to be known of a solve when the stream is done (`copies.fetch`)."""
+    def mail(self, first: int, size: int) -> Mail:
+        """Memory for what is to be known of a solve when the stream is done."""
         assert self._words is not None
-        return self._words.mail[first : first + size]
+        return self._words.mail.part(first, size)
 
     @property
     def stream(self) -> OwnStream:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from types import TracebackType
+from typing import NamedTuple
 
 from lapwing.gpu import toolkit
 from lapwing.gpu.arrays import ITEM_BYTES, GpuArray, empty_array
@@ -19,30 +20,42 @@ _ALIGNMENT = 256  # bytes; every array starts at a multiple
 Sizes = Mapping[str, tuple[int, str]]  # name -> number of items and their dtype
 
 
+class Layout(NamedTuple):
+    """Where arrays begin in a block of so many bytes."""
+
+    nbytes: int
+    offsets: Mapping[str, int]
+
+
+def lay_out(sizes: Sizes) -> Layout:
+    """One array behind the other."""
+    offsets, end = {}, 0
+    for name, (count, dtype) in sizes.items():
+        offsets[name] = end
+        end += -(-count * ITEM_BYTES[dtype] // _ALIGNMENT) * _ALIGNMENT
+    return Layout(end, offsets)
+
+
 class Workspace:
     """Arrays by name, in one block; values are whatever was there.
 
     Parameters
     ----------
     context : Context, entered
-    sizes : name -> (count, dtype)
+    layout : name -> (count, dtype), or a Layout that was made of such sizes
     like : GpuArray, optional
         An array of the library whose allocator is to be used.
     """
 
-    def __init__(self, context: Context, sizes: Sizes, like: GpuArray | None = None) -> None:
-        self.nbytes = workspace_bytes(sizes)
+    def __init__(self, context: Context, layout: Layout | Sizes, like: GpuArray | None = None) -> None:
+        self.nbytes, self._offsets = layout if isinstance(layout, Layout) else lay_out(layout)
         self._context = context
         self._block: GpuArray | None = empty_array(context, (max(self.nbytes, 1),), "uint8", like)
-        self._pointers: dict[str, int] = {}
-        pointer = self._block.pointer
-        for name, (count, dtype) in sizes.items():
-            self._pointers[name] = pointer
-            pointer += _aligned(count * ITEM_BYTES[dtype])
+        self._begin = self._block.pointer
 
     def __getitem__(self, name: str) -> int:
         """The address of an array."""
-        return self._pointers[name]
+        return self._begin + self._offsets[name]
 
     def clear(self) -> None:
         """Set every byte to 0, in the order of the stream."""
@@ -56,14 +69,9 @@ class Workspace:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._block = None
-        self._pointers.clear()
+        self._block, self._offsets = None, {}
 
 
 def workspace_bytes(sizes: Sizes) -> int:
     """The size of the block, for planning."""
-    return sum(_aligned(count * ITEM_BYTES[dtype]) for count, dtype in sizes.values())
-
-
-def _aligned(size: int) -> int:
-    return -(-size // _ALIGNMENT) * _ALIGNMENT
+    return lay_out(sizes).nbytes

@@ -7,7 +7,8 @@
 //                      (16 bytes a lane where they are aligned and contiguous), four loads in flight; one block keeps the
 //                      cross duals of its tile in registers for up to 32 lines. No barrier.
 //   certify_lines      the pass over computed costs (certificate_computed.cuh)
-//   certify_vectors    O(rows + cols): is it a matching, are the duals numbers, primal and dual sums
+//   certify_vectors    O(rows + cols): is it a matching, are the duals numbers, primal and dual sums; it may write the summary to
+//                      pinned memory of the host, which spares a copy
 //   certify_pick       matched costs, of a matrix that comes in parts
 //   certify_place      where in one line its worst violation stands; only launched if there is one
 //
@@ -15,8 +16,9 @@
 // non-negative double, or an int64), `owners` [cols] and `summary` are zero before the first kernel.
 #include "certificate_pair.cuh"
 
-// The words of `summary`; after kTotals come the parts of Totals but the last two, then those two of every block.
-enum SummaryWord { kFault = 0, kInvalidCost = 1, kPlace = 2, kTotals = 3 };
+// The words of `summary`; kDone counts blocks of certify_vectors; after kTotals come the parts of Totals but the last two, then those two
+// of every block.
+enum SummaryWord { kFault = 0, kInvalidCost = 1, kPlace = 2, kDone = 3, kTotals = 4 };
 // kFault holds stage << 40 | row or column << 2 | one of these; stages in the order in which faults are named.
 enum FaultKind { kColumnRange = 0, kColumnTwice = 1, kForbiddenPair = 2, kInvalidRowDual = 0, kInvalidColDual = 1 };
 
@@ -142,10 +144,23 @@ __device__ inline void check_duals(const Vectors& in, const Dual* duals, int64 c
     });
 }
 
+// The last block to come here has all words before it, and writes them to memory of the host.
+__device__ inline void send(uint64* summary, uint32 words, uint64* mail) {
+    __shared__ bool last;
+    __threadfence();
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        last = atomicAdd(summary + kDone, 1ull) + 1 == gridDim.x;
+        __threadfence();
+    }
+    __syncthreads();
+    for (uint32 k = threadIdx.x; last && k < words; k += THREADS) mail[k] = __ldcg(summary + k);
+}
+
 extern "C" __global__ void __launch_bounds__(THREADS)
     certify_vectors(const Costs::Data* cost, int64 rows, int64 cols, int64 row_stride, int64 col_stride, int64 maximize,
                     const int64* row_to_col, const Dual* u, const Dual* v, const Dual* prices, const uint32* owners,
-                    const uint64* violations, int64 lines, uint64* summary) {
+                    const uint64* violations, int64 lines, uint64* summary, uint64* mail) {
     const Vectors in{cost, rows, cols,   row_stride, col_stride, maximize != 0, row_to_col,
                      u,    v,    prices, owners,     violations, summary};
     __shared__ Totals totals;
@@ -177,4 +192,5 @@ extern "C" __global__ void __launch_bounds__(THREADS)
         mine[0] = totals.worst;
         mine[1] = totals.place;
     }
+    if (mail != nullptr) send(summary, kTotals + (sizeof totals - 16) / 8 + 2 * gridDim.x, mail);
 }

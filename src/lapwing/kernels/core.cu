@@ -3,7 +3,8 @@
 //   prepare       the state, and prices or room for them         a grid of any size
 //   lower_prices  what lists of a matrix take from costs         a grid of any size
 //   list_rows     the list of every row under the prices v       256 threads a row
-//   solve         all the rest, in one cooperative launch: u, v, row_to_col, and a Report
+//   solve         all the rest, in one cooperative launch: u, v, row_to_col, and a Report, also to pinned memory of the host, which
+//                 spares a copy
 //
 // All of it is deterministic: lists and prices depend on sets, maxima and minima alone, never on the order of threads.
 //
@@ -112,7 +113,7 @@ extern "C" __global__ void __launch_bounds__(256) list_rows(LAPWING_PROBLEM, int
 
 extern "C" __global__ void __launch_bounds__(THREADS, 1)
     solve(LAPWING_PROBLEM, double first_epsilon, double last_epsilon, double epsilon_factor, int64 rounds,
-          int64 opening, double shortfall, int64 most_left, Watch* watch) {
+          int64 opening, double shortfall, int64 most_left, Watch* watch, Report* mail) {
     set_state(LAPWING_MATRIX, u, v, workspace);
     if (threadIdx.x == 0) {
         shared().desk.counts = Counts{};
@@ -127,7 +128,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
         const Schedule schedule = {
             first_epsilon, last_epsilon, epsilon_factor, static_cast<uint32>(rounds), static_cast<uint32>(opening),
             shortfall};
-        Leader(schedule, static_cast<uint32>(most_left)).solve();
+        Leader(schedule, static_cast<uint32>(most_left), mail).solve();
     }
 }
 

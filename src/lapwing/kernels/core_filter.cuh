@@ -277,28 +277,35 @@ __device__ inline float noted_bound(const State& state, const Cost* row, int32 j
     load_filter_prices<frozen, false>(state, j, price);
     return Filter(state.matrix.maximize).below(row[j], price[0]);
 }
-// Instead of a mass of ties at the limit, which was counted, those of a window by tie_order: so wide that twice the ties that a list
-// needs can be expected there. `passing`: the thread's columns within the limit; `below`: those of them below it, if they are many.
+// Instead of a mass of ties at the limit, which was counted, those of a window by tie_order: so wide that twice the ties that are still
+// wanted can be expected there, and some more. Of this thread's columns `passing` are within the limit, the least of them `least`;
+// `below` are those below it, if they are many.
 template <bool frozen, bool packed>
 LAPWING_NOINLINE __device__ void note_window(int32 i, int32 begin, float limit, float least, uint32 passing,
                                                uint32 below) {
-    constexpr uint32 kMeant = 2 * kWanted;
+    constexpr uint32 kMore = 16;
     const State& state = shared().state;
     ListScratch& scratch = shared().scratch.list;
     const Matrix& matrix = state.matrix;
     const Piece<frozen, packed> piece = {begin, matrix.real_cols()};
-    const Cost* const row = matrix.costs.row(i);
-    if (__popc(passing) <= kFewPassing && least < limit)
-        below = mask_where(piece, passing, [&](int32 j) { return noted_bound<frozen>(state, row, j) < limit; });
+    if (__popc(passing) <= kFewPassing && least < limit) {
+        static_assert(kFewPassing == 2);
+        const uint32 low = passing & -passing, high = passing & ~low;
+        const Cost* const row = matrix.costs.row(i);
+        const float first = noted_bound<frozen>(state, row, piece.col_of(31 - __clz(static_cast<int>(low)))),
+                    second = noted_bound<frozen>(state, row, piece.col_of(31 - __clz(static_cast<int>(passing))));
+        below = (first < limit ? low : 0) | (second < limit ? high : 0);
+    }
     const uint32 all = scratch.noted_count;
     __syncthreads();
     if (threadIdx.x == 0) scratch.noted_count = scratch.noted_before;
     __syncthreads();
     note(scratch, piece, below);
     __syncthreads();
-    const uint32 ties = all - scratch.noted_count;
+    const uint32 ties = all - scratch.noted_count, found = scratch.noted_count - scratch.noted_before;
+    const uint32 wanted = found < kWanted ? kWanted - found : 0, meant = wanted + (wanted > kMore ? wanted : kMore);
     const uint32 size = min(piece.cols - begin, piece.held * kListers<frozen>);
-    const uint32 width = ties > kFewNoted ? size * kMeant / ties : kTaken;
+    const uint32 width = ties > meant ? size * meant / ties : kTaken;
     __syncthreads();
     const int32 first = first_tie(matrix, i);
     const uint32 near = (passing & ~below) & mask_of_window(piece, first, matrix.cols, width);

@@ -37,8 +37,8 @@ struct Schedule {
 
 class Leader {
   public:
-    __device__ Leader(Schedule schedule, uint32 most_left)
-        : state_(shared().state), counts_(shared().desk.counts), lookout_(shared().desk.lookout),
+    __device__ Leader(Schedule schedule, uint32 most_left, Report* mail)
+        : mail_(mail), state_(shared().state), counts_(shared().desk.counts), lookout_(shared().desk.lookout),
           order_(shared().desk.order), schedule_(schedule), most_left_(most_left) {}
 
     __device__ void solve() {
@@ -362,10 +362,12 @@ class Leader {
         report.width = width_;
         report.start_bound = start_bound_;
         report.bound = bound_;
+        *mail_ = report;
     }
 
     static constexpr uint32 kAuction = 1, kSearch = 2;  // stages that the host is told of
 
+    Report* mail_;  // the host's memory
     State& state_;
     Counts& counts_;
     Lookout& lookout_;
