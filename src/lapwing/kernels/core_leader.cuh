@@ -226,7 +226,7 @@ class Leader {
     // Rows that waited are at work now: the reach goes on past the nearest of them. False if none waits within the cap, or if the
     // reach is far enough to be the cap.
     __device__ bool advances() {
-        while (!search_.exhausted) {
+        while (!search_.exhausted && search_.reach < search_.cap) {
             if (search_.cap == kFar && search_.wanted > 1 && !square()) {
                 const uint64 nearest = ask_columns(Task::nearest_waiting, kFar);
                 search_.cap = reached_cap(nearest == kFar ? kFar : search_.reach, nearest == kFar ? 1 : search_.wanted);
@@ -234,7 +234,7 @@ class Leader {
             }
             if (lane_index() < 4) counts_.step[lane_index()] = {};
             const uint64 nearest = ask_columns(Task::advance, kFar);
-            if (nearest == kFar || nearest > search_.cap) return false;
+            if (nearest == kFar || nearest >= search_.cap) return false;
             search_ = order_.search;
             search_.count = counts_.step[search_.present % 2].next;
             __syncwarp();

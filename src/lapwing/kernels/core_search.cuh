@@ -4,7 +4,8 @@
 // step looks at the candidates of all rows whose distance fell (the frontier): atomicMin on the columns' distances. It takes
 // the distances from which it looks before any of them falls again, so that what a step does is the same on every run.
 // Distances beyond `cap` are of no interest: the cap falls to where nearly as many free columns are reached as rows are
-// free. Rows beyond `reach` wait, as in delta-stepping (U. Meyer and P. Sanders, Journal of Algorithms 49, 2003): when nothing
+// free; nor is where rows at the cap itself lead, which is no nearer: of small integers, where most distances are equal, that
+// ends a search when enough free columns are reached. Rows beyond `reach` wait, as in delta-stepping (U. Meyer and P. Sanders, Journal of Algorithms 49, 2003): when nothing
 // else changes, the reach goes on past the nearest of them. So most rows are looked from once, and those beyond the cap
 // never. When nothing changes at all, a row whose list does not reach as far as the cap (its distance + tau - u) is listed
 // again under today's prices; if that is not enough, all its columns are looked at. Then (core_augment.cuh), with D the cap:
@@ -30,9 +31,12 @@ __device__ inline Dual reduced(Dual cost, Dual v, Dual u) {
     return x > Dual(0) ? x : Dual(0);
 }
 
-// When a distance fell: the step, and whether to within reach.
-__device__ inline uint32 stamp(uint32 step, bool within) { return step * 2 + within; }
+// When a distance fell: the step, and whether the column's row is to be looked from then.
+__device__ inline uint32 stamp(uint32 step, bool at_work) { return step * 2 + at_work; }
 __device__ inline uint32 step_of(uint32 stamp) { return stamp / 2; }
+
+// Whether to look from a row at this distance, now.
+__device__ inline bool is_at_work(const SearchRun& run, uint64 key) { return key <= run.reach && key < run.cap; }
 
 // Columns col[k] are at distance x[k] or nearer, where they were at known[k]; those of kNone are not meant. All lanes of a warp
 // call it. What takes long is on its way at once, and the frontier grows once.
@@ -49,14 +53,14 @@ __device__ inline void reach(const Team& team, const SearchRun& run, const int32
         last[k] = 0;
         if (col[k] < 0 || key > run.cap || key >= known[k]) continue;
         min_in_global(state.distance + col[k], key);  // it falls, perhaps not through us, but in this step
-        last[k] = max_in_global(state.stamp + col[k], stamp(run.number, key <= run.reach));
+        last[k] = max_in_global(state.stamp + col[k], stamp(run.number, is_at_work(run, key)));
         holder[k] = settled(state.col_to_row + col[k]);
     }
     bool adds[n];
 #pragma unroll
     for (uint32 k = 0; k < n; ++k) {
         const uint64 key = as_key(x[k]);
-        adds[k] = holder[k] != kNoRow && key <= run.reach && holder[k] >= 0 &&
+        adds[k] = holder[k] != kNoRow && is_at_work(run, key) && holder[k] >= 0 &&
                   (step_of(last[k]) < run.begun || last[k] % 2 == 0);
         if (run.wanted > 1 || holder[k] >= 0) continue;
         if constexpr (wide)
@@ -127,7 +131,7 @@ __device__ inline void take_step(const Team& team, const SearchRun& run, const R
     }
 #pragma unroll
     for (uint32 r = 0; r < n; ++r) {
-        col[r] = mine[r].col != at[r].col ? mine[r].col : kNone;
+        col[r] = mine[r].col != at[r].col && own[r] < run.cap ? mine[r].col : kNone;
         v[r] = col[r] >= 0 ? settled(state.v + col[r]) : Dual(0);
         known[r] = col[r] >= 0 ? __ldcg(state.distance + col[r]) : 0;
     }
@@ -144,9 +148,10 @@ template <bool wide>
 __device__ inline void conclude_step(const Team& team, SearchRun& run) {
     const StepCounts counts = read_counts<wide>(team, run.present);
     if (counts.event != 0) run.cap = lower_cap<wide>(team, run);
-    if (run.done < run.count) return;
+    const bool ends = run.cap == as_key(Dual(0));  // nobody is nearer
+    if (run.done < run.count && !ends) return;
     run.done = 0;
-    run.count = counts.next;
+    run.count = ends ? 0 : counts.next;
     run.present ^= 1;
 }
 
@@ -180,7 +185,7 @@ __device__ inline void extend_reach(const Team& team, SearchRun& run, uint64 nea
     run.reached = run.reach;
     run.reach = as_key(from_key<Dual>(nearest) + run.stride);
     each_distance(team, [&](uint32 j, uint64 key) {
-        const bool within = key > run.reached && key <= run.reach && key <= run.cap;
+        const bool within = key > run.reached && is_at_work(run, key);
         const int32 i = within ? settled(state.col_to_row + j) : kNone;
         const uint32 place = take_place<wide>(count, i >= 0);
         if (i < 0) return;
@@ -197,12 +202,14 @@ __device__ inline void lengthen_stride(SearchRun& run) {
 // When nothing is at work: the reach goes on past the nearest row that waits, if one does within the cap. Whether there is a frontier now.
 template <bool wide>
 __device__ inline bool go_on(const Team& team, SearchRun& run) {
+    run.exhausted = run.reach >= run.cap;
+    if (run.exhausted) return false;
     StepCounts& counts = counts_of<wide>(team, run.present + 1);  // of the last step, which left no row at work
     const uint64 mine = nearest_waiting(team, run);
     if (threadIdx.x == 0 && mine != kFar) atomicMax(&counts.waiting, ~mine);
     team.sync();
     const uint64 nearest = ~(wide ? __ldcg(&counts.waiting) : counts.waiting);
-    run.exhausted = nearest == kFar || nearest > run.cap;
+    run.exhausted = nearest == kFar || nearest >= run.cap;
     if (run.exhausted) return false;
     extend_reach<wide>(team, run, nearest, &counts.next);
     team.sync();
@@ -279,7 +286,7 @@ __device__ inline void advance(const Team& team) {
     find_nearest_waiting(team, run);
     team.sync();
     const uint64 nearest = present_count(team, &Counts::answer);
-    if (nearest == kFar || nearest > run.cap) return;
+    if (nearest == kFar || nearest >= run.cap) return;
     uint32* count = &(team.wide ? *team.state.counts : team.own).step[run.present % 2].next;
     if (team.wide)
         extend_reach<true>(team, run, nearest, count);
