@@ -110,9 +110,11 @@ LAPWING_NOINLINE __device__ void carry_out() {
         case Task::lead_full: return find_leaders_in_full(team, search, order.count);
         case Task::augment: return augment(team, search);
         case Task::close:
-            find_doubtful(team, search);
-            team.sync();
-            if (present_count(team, &Counts::refresh) > 0) return;
+            if (search.cap != as_key(Dual(0))) {
+                find_doubtful(team, search);
+                team.sync();
+                if (present_count(team, &Counts::refresh) > 0) return;
+            }
             find_leaders(team, search);
             team.sync();
             return augment(team, search);
