@@ -46,13 +46,14 @@ class BlockSolver {
         if (t_.is_square() && waiting > 0) {
             if (t_.rows >= kFew && waiting > t_.rows / kManyFree) {
                 Phases<Team<Matrix, T>>(t_).run();
-                if (!set_row_duals()) return false;
+                if (set_row_duals() == kHopeless) return false;
                 reduce<false>(0);
                 bids.start();
             }
             bids.run(t_.rows);
         }
-        return set_row_duals() && Searches<Matrix, K, T>(t_).run();
+        const int32 left = set_row_duals();
+        return left == 0 || (left > 0 && Searches<Matrix, K, T>(t_).run());
     }
 
   private:
@@ -105,9 +106,9 @@ class BlockSolver {
         return faults;
     }
 
-    // Of matched rows by their columns; of free rows the smallest that they can have, and whoever prefers to exit does.
-    // False if a row can have nothing.
-    __device__ bool set_row_duals() {
+    // Of matched rows by their columns; of free rows the smallest that they can have, and whoever prefers to exit does. How many were
+    // free, or kHopeless if one can have nothing; if none was, the duals are seen by all after the next barrier.
+    __device__ int32 set_row_duals() {
         const BlockState& s = t_.s;
         for (int32 i = t_.me; i < t_.rows; i += T) {
             const int32 j = s.column_of[i];
@@ -115,6 +116,7 @@ class BlockSolver {
             if (j == kExited) s.row_dual[i] = s.exit[i];
         }
         const int32 waiting = t_.list_free(s.column_of, t_.rows, s.queue);
+        if (waiting == 0) return 0;
         bool hopeless = false;
         for (int32 first = t_.warp * kRows; first < waiting; first += t_.warps * kRows) {
             Dual least[kRows];
@@ -153,7 +155,7 @@ class BlockSolver {
                 if (exits) s.column_of[i] = kExited;
             }
         }
-        return __syncthreads_or(hopeless) == 0;
+        return __syncthreads_or(hopeless) != 0 ? kHopeless : waiting;
     }
 
     __device__ int32 column(int32 first, int32 k) const { return smaller(first + t_.lane + 32 * k, t_.cols - 1); }
@@ -161,6 +163,7 @@ class BlockSolver {
     static constexpr int32 kUnroll = 16;             // loads of a thread in flight
     static constexpr int32 kRows = 4, kColumns = 4;  // the same, of free rows
     static constexpr int32 kNobody = 0x7fffffff;     // of columns, for a minimum
+    static constexpr int32 kHopeless = -1;
     static constexpr int32 kOnlyBids = 4;            // and of others, where a search matches few rows
     static constexpr int32 kManyFree = 7;            // one row of so many, after the first bids
     static constexpr int32 kFew = 32;                // rows; with fewer integers might overflow
