@@ -220,7 +220,8 @@ class _Solve:
             objective, bound = certificate.primal, certificate.optimum_bound
         else:
             objective = self._picked_sum(solve, outputs) if matched_cost is None else matched_cost
-            bound = -watch.bound if self.maximize else watch.bound
+            known = -watch.bound if self.maximize else watch.bound
+            bound = objective if optimal else known
         u, v, row_to_col, col_to_row = outputs.oriented(view.transposed)
         timed = {"solve_seconds": solved - began, "certify_seconds": time.perf_counter() - solved}
         return Result(

@@ -188,7 +188,7 @@ class Watch:
         """Pass on the objective, as minimised, which is asked for only if somebody watches."""
         if self._hook is not None:
             reached = objective()
-            self._hook(_STAGES[-1], 0, matched, min(self.bound, reached), reached)
+            self._hook(_STAGES[-1], 0, matched, reached, reached)
 
     def _is_done(self) -> bool:
         answer = toolkit.driver().cuStreamQuery(self._context.stream.handle)

@@ -48,10 +48,10 @@ class Leader {
         } else if (__ldcg(&state_.report->empty_row) < state_.matrix.rows) {
             status = Status::infeasible;
         } else {
-            start_bound_ = ask_bound(Task::opening);
+            bound_ = start_bound_ = ask_bound(Task::opening);
             width_ = static_cast<double>(from_key<Dual>(counts_.width));
             status = run_auction() && left_ <= most_left_ ? run_searches() : Status::unfinished;
-            bound_ = ask_bound(Task::bound);
+            if (status != Status::optimal) bound_ = ask_bound(Task::bound);
         }
         conclude(status);
         if (lane_index() == 0) order_ = {Task::finish, true, gridDim.x, 0, auction_, search_};

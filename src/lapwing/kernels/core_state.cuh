@@ -120,7 +120,7 @@ struct Report {
     int64 left;                    // free rows after the auction
     int64 empty_row;               // the first that has no column at all; no such row: at least `rows`
     double width;                  // of a list, tau - first: the median of some rows
-    double start_bound, bound;     // the dual objective at the start and at the end, up to rounding
+    double start_bound, bound;     // the dual objective at the start and, unless optimal, at the end, up to rounding
 };
 
 struct State {
