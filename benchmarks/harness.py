@@ -83,8 +83,8 @@ def _pin() -> None:
 def keep_to_quick_processors() -> None:
     """Let this thread and those that it starts run where nobody else disturbs them.
 
-    On a host that is shared with other machines some processors take 1.6 times as long as others for the same Python, at one
-    moment these, at another those; whoever times what the host does for a GPU asks before every case.
+    On a host that is shared with other machines some processors take 1.6 times as long as others for the same Python,
+    at one moment these, at another those; whoever times what the host does for a GPU asks before every case.
     """
     if not _PROCESSORS:
         return

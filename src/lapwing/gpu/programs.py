@@ -60,7 +60,7 @@ class Program:
         return tuple(sorted(choice.items()))
 
     def of_cost(self, dtype: str) -> Variant:
-        """The variant for costs of one type, where nothing else is to be chosen; kept, since every solve asks for it."""
+        """The variant for costs of one type, where nothing else is to be chosen; every solve asks for it."""
         found = self._of_cost.get(dtype)
         if found is None:
             found = self._of_cost[dtype] = self.variant(COST=dtype)

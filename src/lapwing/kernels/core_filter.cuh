@@ -329,8 +329,8 @@ __device__ inline float tightened(const State& state, const Cost* row, ListScrat
     lower_bound<frozen>(scratch, least, kListers<frozen>);
     return scratch.low_bound >= kUnbounded - 1 ? kMostFloat : key_float(scratch.low_bound);
 }
-// Collects what was noted within the limit; of ties at the limit, those in its window. False if these are too few to be sure, or too
-// many.
+// Collects what was noted within the limit; of ties at the limit, those in its window. False if these are too few, or too many. Numbers
+// that tie as floats may be no ties, and greater than what is beyond the window: then the list is shorter.
 template <bool frozen>
 __device__ inline bool collect_within(const State& state, int32 i, const Cost* row, ListScratch& scratch, uint32 noted,
                                       float limit) {
@@ -338,6 +338,8 @@ __device__ inline bool collect_within(const State& state, int32 i, const Cost* r
     const Window window = scratch.window;
     const bool windowed = window.limit == limit;
     const Dual beyond = windowed ? not_below(limit, Dual()) : value_beyond(limit);
+    constexpr uint32 kFewest = kWanted / 8;
+    if (threadIdx.x == 0) scratch.rest = windowed ? beyond : infinity<Dual>();
     for (uint32 k = threadIdx.x; k < noted; k += blockDim.x) {
         const int32 j = scratch.noted[k];
         if (noted > blockDim.x && noted_bound<frozen>(state, row, j) > limit) continue;
@@ -352,7 +354,8 @@ __device__ inline bool collect_within(const State& state, int32 i, const Cost* r
         scratch.order[at] = tie_order(first_tie(matrix, i), matrix.cols, j);
     }
     __syncthreads();
-    return scratch.below <= kCollected && (beyond == infinity<Dual>() || scratch.below >= kWanted);
+    return scratch.below <= kCollected &&
+           (beyond == infinity<Dual>() || scratch.below >= (windowed ? kFewest : kWanted));
 }
 
 // Collects what can be in row i's list, for write_list: what is not noted has a bound above the limit, and is not below the next
@@ -425,15 +428,19 @@ __device__ inline bool list_row(int32 i) {
     ListScratch& scratch = shared().scratch.list;
 #ifdef STORED
     collect<frozen>(i);
-    write_list(state, i, scratch, scratch.below);
+    write_list(state, i, scratch, scratch.below, infinity<Dual>());
     __syncthreads();
     return heed_store(state, i, scratch);
 #else
     const Matrix& matrix = state.matrix;
     const bool packed = matrix.costs.aligned() && matrix.real_cols() % static_cast<int32>(Pack<Cost>::size) == 0;
     bool invalid = false;
-    if (!(packed ? filter_row<frozen, true>(i) : filter_unaligned_row<frozen>(i))) invalid = collect<frozen>(i);
-    write_list(state, i, scratch, scratch.below);
+    Dual rest = infinity<Dual>();
+    if (packed ? filter_row<frozen, true>(i) : filter_unaligned_row<frozen>(i))
+        rest = scratch.rest;
+    else
+        invalid = collect<frozen>(i);
+    write_list(state, i, scratch, scratch.below, rest);
     return __syncthreads_or(invalid);
 #endif
 }

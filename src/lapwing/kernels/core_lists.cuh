@@ -48,6 +48,7 @@ struct ListScratch {
     uint32 noted_count;   // may exceed what there is room for
     uint32 noted_before;  // of the pieces before
     Window window;
+    Dual rest;  // what was not collected is not less
     int32 noted[kNoted];
     int32 next_row;  // to list
 #endif
@@ -240,9 +241,9 @@ LAPWING_NOINLINE __device__ void collect_ties(int32 i, Dual bound) {
 }
 #endif
 
-// Puts the smallest of what was collected into row i's list, in order; the first that is left out gives tau. Several lanes
-// count for each value how many are smaller.
-__device__ inline void write_list(const State& state, int32 i, const ListScratch& scratch, uint32 count) {
+// Puts the smallest of what was collected into row i's list, in order; the first that is left out gives tau, or `rest` does. Several
+// lanes count for each value how many are smaller.
+__device__ inline void write_list(const State& state, int32 i, const ListScratch& scratch, uint32 count, Dual rest) {
     constexpr uint32 kTogether = 4, kAtOnce = 4;
     const int64 list = static_cast<int64>(i) * kListSize;
     const int32 first = first_tie(state.matrix, i), cols = state.matrix.cols;
@@ -278,7 +279,7 @@ __device__ inline void write_list(const State& state, int32 i, const ListScratch
         state.list_col[list + rank] = kNone;
         state.list_cost[list + rank] = 0;
     }
-    if (threadIdx.x == 0 && count <= kListSize) state.tau[i] = infinity<Dual>();
+    if (threadIdx.x == 0 && count <= kListSize) state.tau[i] = rest;
 }
 
 #ifdef STORED
