@@ -6,6 +6,9 @@
 #ifndef COLUMNS_A_THREAD
 #define COLUMNS_A_THREAD 2
 #endif
+#ifndef RECTANGULAR
+#define RECTANGULAR 0
+#endif
 #include "batch_memory.cu"
 #include "batch_shared.cu"
 #include "batch_stage.cu"

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from lapwing.errors import ArgumentError
 from lapwing.gpu.arrays import ITEM_BYTES
-from lapwing.gpu.programs import BATCH_LANES, BATCH_MEMORY, BATCH_SHARED, BATCH_STAGE, FLOATS, Program, Variant
+from lapwing.gpu.programs import BATCH_LANES, BATCH_MEMORY, BATCH_SHARED, BATCH_STAGE, BATCH_THIN, FLOATS, Program, Variant
 
 WARP = 32
 _MOST_THREADS = 512  # of a block
@@ -135,11 +135,11 @@ def plan_batch(form: BatchForm, block_shared_bytes: int, crossovers: Crossovers 
     shared = state + rows * (cols | 1) * ITEM_BYTES[STORED[form.dtype]]
     fits = cols <= int(BATCH_SHARED.choices["COLUMNS"][-1]) and shared <= block_shared_bytes
     if fits and (shared <= crossovers.shared_bytes or not _is_ready(form)):
-        columns = _columns(BATCH_SHARED, cols)
-        variant = BATCH_SHARED.variant(COST=form.dtype, COLUMNS=columns)
-        return BatchPlan(
-            BATCH_SHARED, variant, "solve_in_shared", form.problems, _threads(BATCH_SHARED, columns), shared
-        )
+        thin = cols >= 2 * rows and cols <= int(BATCH_THIN.choices["COLUMNS"][-1])
+        program = BATCH_THIN if thin else BATCH_SHARED
+        columns = _columns(program, cols)
+        variant = program.variant(COST=form.dtype, COLUMNS=columns)
+        return BatchPlan(program, variant, "solve_in_shared", form.problems, _threads(program, columns), shared)
     if longest > MOST_COLUMNS or state > block_shared_bytes:
         raise TooLargeError(
             f"costs has problems of {form.rows} x {form.cols}; batches on a GPU take at most {MOST_COLUMNS} rows and "

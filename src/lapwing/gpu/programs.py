@@ -185,7 +185,15 @@ BATCH_SHARED = Program(
     "batch_shared.cu",
     ("solve_in_shared",),
     {"COST": FLOATS + INTEGERS, "COLUMNS": ("128", "256")},
-    {"COLUMNS_A_THREAD": 2},
+    {"COLUMNS_A_THREAD": 2, "RECTANGULAR": 0},
+)
+# The same for problems with far more columns than rows.
+BATCH_THIN = Program(
+    "batch_thin",
+    "batch_shared.cu",
+    ("solve_in_shared",),
+    {"COST": FLOATS + INTEGERS, "COLUMNS": ("128",)},
+    {"COLUMNS_A_THREAD": 2, "RECTANGULAR": 1},
 )
 
 BATCH_MEMORY = Program(
@@ -193,7 +201,7 @@ BATCH_MEMORY = Program(
     "batch_memory.cu",
     ("solve_in_memory",),
     {"COST": ("float32", "float64", "int32", "int64"), "COLUMNS": ("128", "256", "512", "1024", "2048", "4096")},
-    {"COLUMNS_A_THREAD": 1},
+    {"COLUMNS_A_THREAD": 1, "RECTANGULAR": 0},
 )
 
 BATCH_STAGE = Program("batch_stage", "batch_stage.cu", ("stage",), _EVERY_COST, {"THREADS": 256})
@@ -240,6 +248,7 @@ PROGRAMS = (
     COMPUTED_CERTIFICATE,
     BATCH_LANES,
     BATCH_SHARED,
+    BATCH_THIN,
     BATCH_MEMORY,
     BATCH_STAGE,
     BATCH_CERTIFY,

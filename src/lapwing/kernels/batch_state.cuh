@@ -97,8 +97,9 @@ struct Team {
         }
         __syncwarp();  // keeps the compiler from loading later: all are in flight together
     }
-    // Whether every column must be matched, so that prices of free ones may fall, too.
-    __device__ bool is_square() const { return rows == cols && !priced(); }
+    // Whether every column must be matched, so that prices of free ones may fall, too. What that makes possible is half of the code: where
+    // hardly any problem is square, those that are do without.
+    __device__ bool is_square() const { return !RECTANGULAR && rows == cols && !priced(); }
     // Rows may stay free at prices.
     __device__ bool priced() const { return batch_.priced != 0; }
 
