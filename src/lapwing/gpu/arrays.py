@@ -178,13 +178,18 @@ class Torch:
         self._dtypes: dict[str, Any] = {}
         self._allocator: Any = None
         self._current_device: Any = None
+        self._strided: Any = None  # PyTorch's layout
+        self._stream_of: Any = None
 
     def is_on_gpu(self, tensor: Any) -> bool:
         return bool(tensor.is_cuda)
 
     def view(self, tensor: Any) -> GpuArray:
-        torch = sys.modules["torch"]
-        if tensor.layout is not torch.strided:
+        if self._stream_of is None:
+            torch = sys.modules["torch"]
+            self._strided = torch.strided
+            self._stream_of = torch._C._cuda_getCurrentRawStream  # as its own compiled code does
+        if tensor.layout is not self._strided:
             raise ArgumentError(f"cost is a {tensor.layout} tensor on a GPU; pass cost.to_dense()")
         ordinal = tensor.get_device()
         name = self._names.get(tensor.dtype)
@@ -197,7 +202,7 @@ class Torch:
             tensor.stride(),
             name,
             ordinal,
-            torch._C._cuda_getCurrentRawStream(ordinal),  # as PyTorch's own compiled code does: no object is made
+            self._stream_of(ordinal),
             self,
         )
 

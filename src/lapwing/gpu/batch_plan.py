@@ -13,7 +13,16 @@ from typing import NamedTuple
 
 from lapwing.errors import ArgumentError
 from lapwing.gpu.arrays import ITEM_BYTES
-from lapwing.gpu.programs import BATCH_LANES, BATCH_MEMORY, BATCH_SHARED, BATCH_STAGE, BATCH_THIN, FLOATS, Program, Variant
+from lapwing.gpu.programs import (
+    BATCH_LANES,
+    BATCH_MEMORY,
+    BATCH_SHARED,
+    BATCH_STAGE,
+    BATCH_THIN,
+    FLOATS,
+    Program,
+    Variant,
+)
 
 WARP = 32
 _MOST_THREADS = 512  # of a block
