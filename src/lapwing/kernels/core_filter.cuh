@@ -354,8 +354,8 @@ __device__ inline bool collect_within(const State& state, int32 i, const Cost* r
         scratch.order[at] = tie_order(first_tie(matrix, i), matrix.cols, j);
     }
     __syncthreads();
-    return scratch.below <= kCollected &&
-           (beyond == infinity<Dual>() || scratch.below >= (windowed ? kFewest : kWanted));
+    const uint32 fewest = windowed && noted >= kWanted ? kFewest : kWanted;
+    return scratch.below <= kCollected && (beyond == infinity<Dual>() || scratch.below >= fewest);
 }
 
 // Collects what can be in row i's list, for write_list: what is not noted has a bound above the limit, and is not below the next
