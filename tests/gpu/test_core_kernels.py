@@ -90,8 +90,9 @@ def test_the_cap_is_the_distance_of_the_last_column_wanted(gpu, kind, build):
 
 LISTING = """
 #include "core_filter.cuh"
-extern "C" __global__ __launch_bounds__(THREADS) void NAME(const Cost* cost, int64 pitch, int64 rows, int64 cols, int64 maximize, Dual* v,
-                                  unsigned char* workspace, int32* list_col, Dual* tau) {
+extern "C" __global__ __launch_bounds__(THREADS)
+    void NAME(const Cost* cost, int64 pitch, int64 rows, int64 cols, int64 maximize, Dual* v, unsigned char* workspace,
+              int32* list_col, Dual* tau) {
     State& state = shared().state;
     if (threadIdx.x == 0) {
         state.matrix = {{cost, pitch}, static_cast<int32>(rows), static_cast<int32>(cols), maximize != 0, nullptr};
