@@ -167,3 +167,21 @@ def test_lists_are_the_nearest_columns_in_order(gpu, dtype, again, build):
                 assert length == min(32, len(order))
                 assert bound == (x[i][order[32]] if len(order) > 32 else far)
             assert said[:length].tolist() == order[:length].tolist()
+
+
+@pytest.mark.parametrize("again", [False, True], ids=["at first", "again"])
+def test_a_row_of_many_pieces_that_are_all_nearer_than_the_last(gpu, again, build):
+    """More columns pass, 128 of each piece, than there is room to note."""
+    name, list_row = ("relisted", "relist_row") if again else ("listed", "list_row<true>")
+    kernel = build(LISTING.replace("NAME", name).replace("LISTING", list_row), "float32", 512 if again else 256)
+    pieces, piece = 36, 8192
+    cost = np.zeros((pieces, piece), np.float32)
+    cost[:, ::64] = -1 - np.arange(pieces)[:, None]
+    cols = cost.size
+    given, prices = gpu.put(cost), gpu.put(np.zeros(cols))
+    workspace = gpu.put(np.zeros(workspace_bytes(1, cols, "float32"), np.uint8))
+    lists, tau = gpu.put(np.zeros((1, 32), np.int32)), gpu.put(np.zeros(1))
+    size = (given.pointer, cols, 1, cols, 0, prices.pointer)
+    kernel.launch(gpu.context, 1, 512 if again else 256, *size, workspace.pointer, lists.pointer, tau.pointer)
+    assert gpu.get(tau)[0] == -pieces
+    assert gpu.get(lists)[0].tolist() == ((pieces - 1) * piece + 64 * np.arange(32)).tolist()

@@ -23,7 +23,8 @@ constexpr int32 kHeld = frozen ? 32 : 16;
 // Costs of 8 bytes are subtracted from prices as they are.
 constexpr bool kNarrowCosts = sizeof(Cost) < 8;
 
-constexpr int32 kFewPassing = 2;  // of a thread's columns
+// Of a thread's columns that pass where a mass ties, so many are looked at singly.
+constexpr int32 kFewPassing = 2;
 
 constexpr float kMostFloat = 3.4028234663852886e38f;
 
@@ -386,7 +387,7 @@ __device__ bool filter_row(int32 i) {
         lower_bound<frozen>(scratch, least, piece.sharing());
         const uint32 bound = scratch.low_bound;
         limit = bound >= kUnbounded - 1 ? kMostFloat : key_float(bound);
-        const uint32 most = limit < kMostFloat ? scratch.noted_before + kFewNoted : kNoted;
+        const uint32 most = limit < kMostFloat ? min(scratch.noted_before + kFewNoted, kNoted) : kNoted;
         uint32 passing = 0, below = 0;
         if (least <= limit) {
             passing = mask_of(piece, low, [&](float x) { return x <= limit; });

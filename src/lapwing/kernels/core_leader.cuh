@@ -9,7 +9,7 @@ struct Tuning {
     static constexpr uint32 wide_cols = 8 * THREADS;  // columns, of which a thread looks at several at once
     static constexpr uint32 opening_left =
         32;  // if rounds without epsilon leave one row of so many, searches do the rest
-    static constexpr uint32 more_opening = 8;   // rounds without epsilon, where searches are to do the rest anyhow
+    static constexpr uint32 more_opening = 8;    // rounds without epsilon, where searches are to do the rest anyhow
     static constexpr uint32 phase_left = 512;    // a phase ends when one row of so many is free
     static constexpr uint32 unwanted_share = 8;  // of the free columns, one of so many is not searched for
     static constexpr uint32 singly = 16;         // free rows that are matched one by one, where columns outnumber rows

@@ -5,10 +5,11 @@
 // the distances from which it looks before any of them falls again, so that what a step does is the same on every run.
 // Distances beyond `cap` are of no interest: the cap falls to where nearly as many free columns are reached as rows are
 // free; nor is where rows at the cap itself lead, which is no nearer: of small integers, where most distances are equal, that
-// ends a search when enough free columns are reached. Rows beyond `reach` wait, as in delta-stepping (U. Meyer and P. Sanders, Journal of Algorithms 49, 2003): when nothing
-// else changes, the reach goes on past the nearest of them. So most rows are looked from once, and those beyond the cap
-// never. When nothing changes at all, a row whose list does not reach as far as the cap (its distance + tau - u) is listed
-// again under today's prices; if that is not enough, all its columns are looked at. Then (core_augment.cuh), with D the cap:
+// ends a search when enough free columns are reached. Rows beyond `reach` wait, as in delta-stepping (U. Meyer and P. Sanders,
+// Journal of Algorithms 49, 2003): when nothing else changes, the reach goes on past the nearest of them. So most rows are
+// looked from once, and those at the cap or beyond never. When nothing changes at all, a row whose list does not reach as far
+// as the cap (its distance + tau - u) is listed again under today's prices; if that is not enough, all its columns are looked
+// at. Then (core_augment.cuh), with D the cap:
 //
 //   u[i] += max(0, D - distance of i),  v[j] -= max(0, D - distance of j)
 //
