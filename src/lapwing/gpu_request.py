@@ -15,7 +15,7 @@ from lapwing import inputs
 from lapwing.costs.base import CostSource
 from lapwing.costs.on_device import DeviceCost
 from lapwing.errors import ArgumentError, DtypeError
-from lapwing.gpu.arrays import GpuArray, is_gpu_array, row_major, view_array
+from lapwing.gpu.arrays import GpuArray, row_major, view_if_on_gpu
 from lapwing.gpu.computed import placed as placed_source
 from lapwing.gpu.copies import read
 from lapwing.gpu.device import Context, shared_context
@@ -108,8 +108,8 @@ def plan_of_source(context: Context, source: CostSource, options: Options) -> Pl
 @contextmanager
 def placed_costs(cost: Any, device: str, options: Options) -> Iterator[tuple[Context, GpuArray, NDArray[Any] | None]]:
     """The GPU, the costs as they lie there or will, and where they lie on the host now."""
-    if is_gpu_array(cost):
-        given = view_array(cost)
+    given = view_if_on_gpu(cost)
+    if given is not None:
         if device not in ("cuda", f"cuda:{given.ordinal}"):
             raise ArgumentError(f"device={device!r}, but cost is on GPU {given.ordinal}: move it, or leave device out")
         if len(given.shape) != 2:
@@ -182,9 +182,9 @@ def checked_start(start: Any, shape: tuple[int, ...]) -> tuple[NDArray[Any], NDA
 
 def problem_of(cost: Any, options: Options) -> Problem:
     """What a checkpoint is of: the same as on a CPU."""
-    if not is_gpu_array(cost):
+    matrix = view_if_on_gpu(cost)
+    if matrix is None:
         return inputs.make_problem(cost, options.maximize, to_host(options.unmatched_cost))
-    matrix = view_array(cost)
     if matrix.strides[1] != 1 and matrix.shape[1] > 1:
         raise ArgumentError(
             "checkpoint= takes a matrix on a GPU if its rows are contiguous, as some of them tell it from others: copy "
@@ -199,9 +199,11 @@ def problem_of(cost: Any, options: Options) -> Problem:
 
 def to_host(values: Any) -> Any:
     """A vector that may be on a GPU, as NumPy's; anything else as it is."""
-    if values is None or isinstance(values, (int, float, list, tuple, np.ndarray)) or not is_gpu_array(values):
+    if values is None or isinstance(values, (int, float, list, tuple, np.ndarray)):
         return values
-    array = view_array(values)
+    array = view_if_on_gpu(values)
+    if array is None:
+        return values
     if array.strides != row_major(array.shape):
         raise ArgumentError("start and unmatched_cost must be contiguous where they are on a GPU")
     with Context(array.ordinal, array.stream) as context:

@@ -198,7 +198,7 @@ class _Solve:
             raise invalid_cost(view, solve, report.invalid_row)
         if report.status == INFEASIBLE:
             raise no_assignment(view, solve)
-        optimal = report.status == OPTIMAL
+        optimal, sign = report.status == OPTIMAL, -1 if self.maximize else 1
         matched_cost: float | None = None
         if not optimal:
             outputs, proof, matched_cost = self._interrupted(view, solve, report, exits, watch)
@@ -210,7 +210,7 @@ class _Solve:
             self._keep_outputs(self.keeper, view, outputs, "optimal" if optimal else "time_limit")
         solved = time.perf_counter()
         if optimal:
-            watch.finish(view.matrix.rows, lambda: self._picked_sum(solve, outputs) * (-1 if self.maximize else 1))
+            watch.finish(view.matrix.rows, lambda: sign * self._picked_sum(solve, outputs))
         certificate = None
         if proof is not None:
             certificate = proof.finish()
@@ -220,8 +220,7 @@ class _Solve:
             objective, bound = certificate.primal, certificate.optimum_bound
         else:
             objective = self._picked_sum(solve, outputs) if matched_cost is None else matched_cost
-            known = -watch.bound if self.maximize else watch.bound
-            bound = objective if optimal else known
+            bound = objective if optimal else sign * watch.bound
         u, v, row_to_col, col_to_row = outputs.oriented(view.transposed)
         timed = {"solve_seconds": solved - began, "certify_seconds": time.perf_counter() - solved}
         return Result(

@@ -108,8 +108,7 @@ def test_other_costs(tmp_path, emulated_gpu, room_for):  # noqa: F811
 
 
 def test_a_matrix_by_columns_is_refused(emulated_gpu, monkeypatch):
-    monkeypatch.setattr(gpu_request, "is_gpu_array", lambda cost: True)
-    monkeypatch.setattr(gpu_request, "view_array", Gpu(emulated_gpu).put)
+    monkeypatch.setattr(gpu_request, "view_if_on_gpu", Gpu(emulated_gpu).put)
     with pytest.raises(lw.ArgumentError, match="rows are contiguous"):
         gpu_request.problem_of(np.zeros((5, 6), np.float32, order="F"), gpu_request.Options())
     assert gpu_request.problem_of(np.zeros((5, 6), np.float16), gpu_request.Options()).cost.dtype == np.float32

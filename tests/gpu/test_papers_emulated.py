@@ -165,8 +165,7 @@ def test_the_plan():
 
 
 def test_dtypes_on_a_gpu(gpu, monkeypatch):
-    monkeypatch.setattr(gpu_request, "is_gpu_array", lambda cost: True)
-    monkeypatch.setattr(gpu_request, "view_array", lambda cost: cost)
+    monkeypatch.setattr(gpu_request, "view_if_on_gpu", lambda cost: cost)
     for dtype in PAPERS["munkres"].dtypes:
         made = on_gpu.plan_on_gpu(gpu.put(np.zeros((3, 3), dtype)), "cuda", gpu_request.Options(method="munkres"))
         assert made.dtype == dtype

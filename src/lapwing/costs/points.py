@@ -21,7 +21,7 @@ from lapwing import _core
 from lapwing.costs.base import DENSE_LIMIT_BYTES, MAX_LINES, CostArray, CostSource, Tier
 from lapwing.costs.sparse import EXACT_FLOAT64
 from lapwing.errors import ArgumentError, DtypeError, RangeError
-from lapwing.gpu.arrays import GpuArray, is_gpu_array, view_array
+from lapwing.gpu.arrays import GpuArray, view_if_on_gpu
 from lapwing.gpu.copies import read_array
 
 _SMALL_FLOATS = ("float16", "float32", "bfloat16")  # exact in float32
@@ -298,7 +298,7 @@ def _points(given_x: Any, given_y: Any) -> tuple[CostArray, CostArray, GpuArray 
 
 def home_of(given_x: Any, given_y: Any) -> GpuArray | None:
     """Where points on a GPU are."""
-    arrays = [view_array(given) for given in (given_x, given_y) if is_gpu_array(given)]
+    arrays = [view for view in map(view_if_on_gpu, (given_x, given_y)) if view is not None]
     if len({array.ordinal for array in arrays}) > 1:
         raise ArgumentError("X and Y are on different GPUs: move them to one")
     return replace(arrays[0], owner=None, pointer=0) if arrays else None
@@ -311,8 +311,9 @@ def is_small(points: CostArray) -> bool:
 
 def as_points(given: Any, name: str) -> CostArray:
     """Finite points (k, d) of a real dtype, which is exact in float64."""
-    if is_gpu_array(given):
-        given = read_array(view_array(given))
+    view = view_if_on_gpu(given)
+    if view is not None:
+        given = read_array(view)
     try:
         points = np.asarray(given)
     except (TypeError, ValueError) as error:

@@ -91,7 +91,7 @@ class Prepared:
         """Fill in the certificate."""
         count = self.form.problems
         if count:
-            kernel = kernels(context, BATCH_CERTIFY, BATCH_CERTIFY.variant(COST=self.form.dtype))["certify_batch"]
+            kernel = kernels(context, BATCH_CERTIFY, BATCH_CERTIFY.of_cost(self.form.dtype))["certify_batch"]
             arguments = self._arguments(request, answer, 0, count)
             kernel.launch(context, count, BATCH_CERTIFY.constants["THREADS"], *arguments, *answer.pointers[SOLVED:])
 

@@ -230,7 +230,6 @@ class CoreSolve:
         self._watch, self._sample, self._owner = watch, is_sample, owner
         self._kernels = self._load_kernels()
         rows, cols, dual = matrix.rows, matrix.cols, matrix.dual_dtype
-        self._key_count = _key_count(cols)
         self._memory = memory = Workspace(context, _layout(rows, cols, matrix.dtype, dual), like)
         self.u, self.v, self.picked, self.keys = memory["u"], memory["v"], memory["picked"], memory["keys"]
         of_matrix = (matrix.pointer, matrix.row_stride, rows, cols, int(matrix.maximize), matrix.prices)
@@ -255,7 +254,7 @@ class CoreSolve:
     def prepare(self, zero_prices: bool = False) -> None:
         """Set back what listing and solving begin with; and `v`, to where it must begin with more columns than rows."""
         self._solved_since_listing = False
-        keys = (0, 0) if zero_prices else (self.keys, self._key_count)
+        keys = (0, 0) if zero_prices else (self.keys, _key_count(self.matrix.cols))
         self._launch("prepare", self.context.info.processors, *keys)
 
     def list_rows(self) -> None:

@@ -59,7 +59,7 @@ class HostSolve(CoreSolve):
         watch.serve = rows.serve
 
     def _load_kernels(self) -> dict[str, Kernel]:
-        return kernels(self.context, HOST_CORE, HOST_CORE.variant(COST=self.matrix.dtype))
+        return kernels(self.context, HOST_CORE, HOST_CORE.of_cost(self.matrix.dtype))
 
     # --- lists ---
 

@@ -88,7 +88,7 @@ def is_copied(shape: tuple[int, ...], strides: tuple[int, ...], priced: bool) ->
 def _gathered(context: Context, cost: GpuArray, shape: tuple[int, int], strides: tuple[int, int]) -> GpuArray:
     rows, cols = shape
     copy = empty_array(context, shape, cost.dtype, cost)
-    gather = kernels(context, CORE_START, CORE_START.variant(COST=cost.dtype))["gather"]
+    gather = kernels(context, CORE_START, CORE_START.of_cost(cost.dtype))["gather"]
     blocks = min(rows, 64 * context.info.processors)
     gather.launch(context, blocks, _THREADS, cost.pointer, *strides, rows, cols, 1, 0, 0, copy.pointer)
     return copy

@@ -151,7 +151,7 @@ __device__ inline bool collect_within(const State& state, int32 i, const Cost* r
     const Window window = scratch.window;
     const bool windowed = window.limit == limit;
     const Dual beyond = windowed ? not_below(limit, Dual()) : value_beyond(limit);
-    constexpr uint32 kFewest = kWanted / 8;
+    constexpr uint32 kFewest = kWanted / 2;
     if (threadIdx.x == 0) scratch.rest = windowed ? beyond : infinity<Dual>();
     for (uint32 k = threadIdx.x; k < noted; k += blockDim.x) {
         const int32 j = scratch.noted[k];
