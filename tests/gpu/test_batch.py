@@ -175,10 +175,27 @@ def test_structured_costs(gpu, dtype, engine):
         top = (2**62 - 1) // (2 * (n + 1)) - 1
         costs = (costs / np.abs(costs).max((1, 2), keepdims=True) * (top - 100)).astype(dtype)
     else:
-        costs = np.concatenate([costs, np.where(costs[:1] > 2, 1e30, costs[:1])]).astype(dtype)
+        costs = np.concatenate([costs, np.where(costs[:1] > 2, 1e30, costs[:1]), 1e37 * costs]).astype(dtype)
     for maximize in (False, True):
         solved = solve(gpu, costs, maximize=maximize, duals=True, crossovers=ENGINES[engine])
         assert_optimal(solved, costs, maximize=maximize)
+
+
+@pytest.mark.parametrize("engine", ["shared", "memory"])
+@pytest.mark.parametrize("maximize", [False, True])
+def test_structured_costs_with_forbidden_pairs(gpu, maximize, engine):
+    n, rng = 70, np.random.default_rng(13)
+    x, y = rng.random((n, 2)), rng.random((n, 2)) ** 2
+    costs = np.repeat(((x[:, None] - y) ** 2).sum(-1, dtype=np.float32)[None], 5, 0).astype(np.float32)
+    absent = -np.inf if maximize else np.inf
+    matching = rng.permutation(n)
+    for b, share in enumerate((0.1, 0.5, 0.8, 0.95, 1.0)):  # at last a row has one column
+        allowed = rng.random((n, n)) >= share
+        allowed[np.arange(n), matching] = True
+        costs[b][~allowed] = absent
+    solved = solve(gpu, costs, maximize=maximize, duals=True, crossovers=ENGINES[engine])
+    assert (solved.status == 0).all()
+    assert_optimal(solved, costs, maximize=maximize)
 
 
 @pytest.mark.parametrize("engine", ENGINES)

@@ -219,11 +219,16 @@ __device__ inline uint32 warp_or(uint32 x) {
 #endif
 }
 
-// The smallest value, in every lane.
-__device__ inline float warp_least(float value) {
-    const int32 bits = static_cast<int32>(__float_as_uint(value)), least = warp_min(bits ^ ((bits >> 31) & 0x7fffffff));
-    return __uint_as_float(static_cast<uint32>(least ^ ((least >> 31) & 0x7fffffff)));
+// Integers in the order of floats, and back.
+__device__ inline int32 order_of(float x) {
+    const int32 bits = static_cast<int32>(__float_as_uint(x));
+    return bits ^ ((bits >> 31) & 0x7fffffff);
 }
+__device__ inline float of_order(int32 order) {
+    return __uint_as_float(static_cast<uint32>(order ^ ((order >> 31) & 0x7fffffff)));
+}
+
+// The smallest value, in every lane.
 template <class D>
 __device__ inline D warp_least(D value) {
     const int32 high = high_word(value), least = warp_min(high);

@@ -13,14 +13,15 @@ class Bids {
 
     // All threads call both. All free rows wait.
     __device__ void start() {
+        for (int32 j = t_.me; j < t_.cols; j += Team::threads) best()[j] = kNobody;
         waiting_ = t_.list_free(t_.s.column_of, t_.rows, t_.s.queue);
         head_ = 0;
     }
     // Until no row waits or `most` bids are made; how many wait.
     __device__ int32 run(int32 most) {
         for (int32 bids = 0; bids < most && waiting_ > 0;) {
-            const int32 active = smaller(Team::warps * kRows, waiting_);
-            if (t_.warp * kRows < active) post(active);
+            const int32 active = smaller(kTurns * Team::warps * kRows, waiting_);
+            for (int32 first = t_.warp * kRows; first < active; first += Team::warps * kRows) post(first, active);
             __syncthreads();
             if (t_.warp == 0) settle(active);
             __syncthreads();
@@ -33,14 +34,16 @@ class Bids {
     }
 
   private:
-    // A warp's: bids of its kRows rows of `active` in the queue, for a place each.
-    __device__ void post(int32 active) const {
+    __device__ uint32* best() const { return reinterpret_cast<uint32*>(t_.s.from); }  // by column, the best bid's key
+
+    // A warp's: bids of kRows rows, from number `first` on, of `active` in the queue, for a place each.
+    __device__ void post(int32 first_place, int32 active) const {
         Dual first[kRows], second[kRows];
         int32 row[kRows];
         uint32 nearest[kRows];  // the column's tag
 #pragma unroll
         for (int32 r = 0; r < kRows; ++r) {
-            row[r] = t_.s.queue[(head_ + smaller(t_.warp * kRows + r, active - 1)) & t_.s.queue_mask];
+            row[r] = t_.s.queue[(head_ + smaller(first_place + r, active - 1)) & t_.s.queue_mask];
             first[r] = second[r] = infinity<Dual>();
             nearest[r] = kNoTag;
         }
@@ -67,7 +70,7 @@ class Bids {
 #pragma unroll
         for (int32 r = 0; r < kRows; ++r) {
             const Bid bid = best_bid(row[r], first[r], second[r], nearest[r]);
-            const int32 place = t_.warp * kRows + r;
+            const int32 place = first_place + r;
             if (t_.lane == 0 && place < active) t_.s.bids[place] = bid;
         }
     }
@@ -95,13 +98,14 @@ class Bids {
         const Bid none = {0, kFree, kFree};
         const Bid mine = t_.lane < active ? s.bids[t_.lane] : none;
         const bool bids = mine.column >= 0;
-        bool wins = bids;
-        for (int32 k = 0; k < active; ++k) {
-            const Bid& other = s.bids[k];
-            const bool better = other.price < mine.price || (other.price == mine.price && other.row < mine.row);
-            if (other.column == mine.column && better) wins = false;
-        }
+        // How much a float tells of the raise, then the row.
+        const float raise = bids ? static_cast<float>(s.price[mine.column] - mine.price) : 0;
+        const uint32 key = (kNobody - __float_as_uint(raise)) & ~kNumber | static_cast<uint32>(mine.row);
+        if (bids) atomicMin(&best()[mine.column], key);
         __syncwarp();
+        const bool wins = bids && best()[mine.column] == key;
+        __syncwarp();
+        if (wins) best()[mine.column] = kNobody;
         if (mine.column == kExited) s.column_of[mine.row] = kExited;
         int32 waits = bids && !wins ? mine.row : kFree;  // the row that this lane puts back
         if (wins) {
@@ -117,8 +121,10 @@ class Bids {
         if (t_.lane == 0) s.waiting[0] = waiting_ - active + __popc(all);
     }
 
-    static constexpr uint32 kNoTag = ~0u;
+    static constexpr uint32 kNoTag = ~0u, kNobody = ~0u;
+    static constexpr uint32 kNumber = 0xfff;  // of a row, in a key
     static constexpr int32 kRows = Team::warps >= 2 ? 2 : 4;        // that a warp bids for at once
+    static constexpr int32 kTurns = smaller(2, 32 / (Team::warps * kRows));  // before bids are settled, by one warp
     static constexpr int32 kUnroll = Team::threads <= 128 ? 4 : 8;  // loads in flight of a thread
 
     const Team& t_;

@@ -19,10 +19,10 @@
 //
 // Labels never fall below that of the row that they came from, rounding or not, so the tree has no cycles.
 //
-// On an H200 128 x 128 problems take 0.7 us for a step alone and 1.3 us eight to a multiprocessor, and a round of a phase
-// with these 14 us where all rows bid, 5 us where a third of them do, 2 us where ten do. Uniform costs take 68 steps (143 of
-// the hardest in 1000), integers to 13, of which many are equal, 13 (27), geometric ones 114 (270) after 31 rounds, without
-// phases 280 (580).
+// On an H200 128 x 128 problems take 0.7 us for a step alone and 1.3 us eight to a multiprocessor. Uniform costs take 68 steps
+// (143 of the hardest in 1000), integers to 13, of which many are equal, 13 (27), geometric ones 114 (270). Of 1024 geometric
+// problems at once each takes 15 us for columns, 40 for bids, 120 for phases, 17 for duals and columns, 27 for bids and 146 for
+// searches; together they take 510 us, since some take so long. Registers are few, and code is much: what looks simpler may spill.
 #pragma once
 
 #include "batch_bids.cuh"

@@ -1,7 +1,7 @@
 // Phases with falling epsilon, in which rows bid for columns: good prices for structured costs (step 3 of batch_block.cuh).
 #pragma once
 
-#include "batch_state.cuh"
+#include "batch_nearest.cuh"
 
 // All free rows bid at once, each for the column with the least cost less the column's price: it lowers the price until the
 // second nearest is as near, and by epsilon. The highest raise for a column wins, the first row among equals; whoever had
@@ -15,36 +15,33 @@ class Phases {
     // Of square problems: changes the prices. Nobody is matched afterwards, and row duals are undefined.
     __device__ void run() {
         Dual epsilon = 0;
-        int32 left = 0;  // rounds of the phase
-        for (int32 phase = 0; phase < kPhases;) {
-            const bool begins = left == 0;
-            if (begins) free_all();
-            const bool many = look();
-            if (begins) {
-                if (phase == 0) sample();
-                epsilon = epsilon_of(phase);
-                if (!(epsilon > 0)) break;
-                left = larger(kLeastRounds, t_.rows / kRoundRows);
+        for (int32 phase = 0; phase < kPhases; ++phase) {
+            free_all();
+            for (int32 left = larger(kLeastRounds, t_.rows / kRoundRows); left > 0 && count_ > few(); --left) {
+                bid();
+                if (count_ == t_.rows) {
+                    if (phase == 0) sample();
+                    epsilon = epsilon_of(phase);
+                    if (!(epsilon > 0)) return finish();
+                }
+                settle(epsilon);
             }
-            if (many) settle(epsilon);
-            left = many ? left - 1 : 0;
-            if (left == 0) ++phase;
         }
-        free_all();
+        finish();
     }
 
   private:
     static constexpr int32 kPhases = 3;     // the first epsilon is as many raises as there are columns, the next ...
     static constexpr int32 kStep = 2;       // ... is smaller by so many bits
-    static constexpr int32 kRoundRows = 8;  // rows for each round of a phase
+    static constexpr int32 kRoundRows = 4;  // rows for each round of a phase
     static constexpr int32 kLeastRounds = 8;
     static constexpr int32 kColumns = Team::threads <= 64 ? 2 : 4;  // that a lane looks at together ...
     static constexpr int32 kRows = 16 / kColumns;                   // ... of so many rows, whose warp bids for them
-    static constexpr float kNoise = 0x1p-18f;      // what floats may differ by that are meant to be equal
+    static constexpr float kNoise = kRoughly > 0x1p-18f ? kRoughly : 0x1p-18f;  // by which what is meant to be equal may differ
     static constexpr uint32 kNumber = 0xfff;      // of a row, in a key
+    static constexpr uint32 kCoarse = 0xffff0000;  // of a float
     static constexpr uint32 kZero = 0x7fffffff;   // of a key, for no raise
     static constexpr uint32 kNobody = ~0u;
-    static constexpr uint32 kCoarse = 0xffff0000;  // of a float
 
     // What a row would add for its nearest column, or kFree: it has none.
     struct Offer {
@@ -52,78 +49,60 @@ class Phases {
         int32 column;
     };
 
+    // In arrays that are of no use until the phases are over.
     __device__ Offer* offers() const { return reinterpret_cast<Offer*>(t_.s.row_dual); }  // by row
     __device__ float* prices() const { return reinterpret_cast<float*>(t_.s.queue); }     // by column, rounded
-    __device__ uint32* best() const { return reinterpret_cast<uint32*>(t_.s.ends); }      // by column, the best bid's key
+    // By round, odd or even: the rows that bid, in any order, and how many; by column, the best bid's key.
+    __device__ uint16* listed(uint32 odd) const { return reinterpret_cast<uint16*>(t_.s.from) + odd * t_.cols; }
+    __device__ int32& listed_count(uint32 odd) const { return t_.s.waiting[odd ? 3 : 0]; }
+    __device__ uint32* best(uint32 odd) const { return reinterpret_cast<uint32*>(t_.s.exit) + odd * t_.cols; }
     __device__ static uint32 key_of(const Offer& offer, int32 row) {
         return (kZero - __float_as_uint(offer.raise)) & ~kNumber | static_cast<uint32>(row);
     }
 
-    __device__ void free_all() const {
+    // All rows are to bid.
+    __device__ void free_all() {
         __syncthreads();
-        for (int32 j = t_.me; j < t_.cols; j += Team::threads) t_.s.row_of[j] = kFree;
-        for (int32 i = t_.me; i < t_.rows; i += Team::threads) t_.s.column_of[i] = kFree;
+        for (int32 j = t_.me; j < t_.cols; j += Team::threads) {
+            t_.s.row_of[j] = t_.s.column_of[j] = kFree;
+            listed(0)[j] = static_cast<uint16>(j);
+            best(0)[j] = kNobody;
+            prices()[j] = static_cast<float>(t_.s.price[j]);
+        }
+        odd_ = 0;
+        count_ = t_.rows;
+        __syncthreads();
+    }
+    // As it should be: nobody is matched, and no row may stay free.
+    __device__ void finish() {
+        free_all();
+        for (int32 i = t_.me; i < t_.rows; i += Team::threads) t_.s.exit[i] = infinity<Dual>();
         __syncthreads();
     }
 
     // Rows that are too few for a round: so many of few, so many of many.
     __device__ int32 few() const { return larger(smaller(t_.rows / 16, 8), t_.rows / 32); }
 
-    // All free rows, if they are not too few: lists them, and finds their offers.
-    __device__ bool look() {
-        for (int32 j = t_.me; j < t_.cols; j += Team::threads) {
-            best()[j] = kNobody;
-            prices()[j] = static_cast<float>(t_.s.price[j]);
-        }
-        count_ = t_.list_free(t_.s.column_of, t_.rows, t_.s.from);
-        if (count_ <= few()) return false;
-        for (int32 first = t_.warp * kRows; first < count_; first += Team::warps * kRows) find(first);
+    // The bids of all rows listed.
+    __device__ void bid() const {
+        for (int32 j = t_.me; j < t_.cols; j += Team::threads) best(odd_ ^ 1)[j] = kNobody;
+        if (t_.me == 0) listed_count(odd_ ^ 1) = 0;
+        for (int32 first = t_.warp * kRows; first < count_; first += Team::warps * kRows) bid(first);
         __syncthreads();
-        return true;
     }
-    // A warp's: the offers of kRows listed rows.
-    __device__ void find(int32 first) const {
-        float least[kRows], second[kRows];
-        int32 row[kRows], nearest[kRows];
+    // A warp's: of kRows of them.
+    __device__ void bid(int32 first) const {
+        int32 row[kRows];
 #pragma unroll
-        for (int32 r = 0; r < kRows; ++r) {
-            row[r] = t_.s.from[smaller(first + r, count_ - 1)];
-            least[r] = second[r] = infinity<float>();
-            nearest[r] = kFree;
-        }
-        for (int32 begin = t_.lane; begin - t_.lane < t_.cols; begin += 32 * kColumns) {
-            Stored costs[kRows][kColumns];
-            t_.load(row, begin, costs);
-#pragma unroll
-            for (int32 k = 0; k < kColumns; ++k) {
-                const int32 j = begin + 32 * k;
-                const float price = j < t_.cols ? prices()[j] : -infinity<float>();
-#pragma unroll
-                for (int32 r = 0; r < kRows; ++r) {
-                    const float x = static_cast<float>(costs[r][k]) - price;
-                    second[r] = fminf(second[r], fmaxf(least[r], x));
-                    nearest[r] = x < least[r] ? j : nearest[r];
-                    least[r] = fminf(least[r], x);
-                }
-            }
-        }
-        // Without branches, so that several rows are in flight; of row r in lane r.
-        float low = 0, next = 0;
-        int32 column = kFree;
-#pragma unroll
-        for (int32 r = 0; r < kRows; ++r) {
-            const float all = warp_least(least[r]);
-            const int32 holder = __ffs(static_cast<int32>(__ballot_sync(kAllLanes, least[r] == all))) - 1;
-            const float other = warp_least(t_.lane == holder ? second[r] : least[r]);
-            const int32 j = __shfl_sync(kAllLanes, nearest[r], holder);
-            low = t_.lane == r ? all : low;
-            next = t_.lane == r ? other : next;
-            column = t_.lane == r ? j : column;
-        }
+        for (int32 r = 0; r < kRows; ++r) row[r] = listed(odd_)[smaller(first + r, count_ - 1)];
+        const Nearest found = find_nearest<kColumns>(t_, row, prices());
         if (t_.lane >= smaller(kRows, count_ - first)) return;
-        const float raise = next - low, size = fmaxf(fabsf(low), fabsf(prices()[larger(column, 0)]));
-        offers()[t_.s.from[first + t_.lane]] = {raise > kNoise * size && raise < infinity<float>() ? raise : 0,
-                                                fabsf(low) < infinity<float>() ? column : kFree};
+        const float raise = found.second - found.least,
+                    size = fmaxf(fabsf(found.least), fabsf(prices()[larger(found.column, 0)]));
+        const Offer offer = {raise > kNoise * size && raise < infinity<float>() ? raise : 0, found.column};
+        const int32 i = listed(odd_)[first + t_.lane];
+        offers()[i] = offer;
+        if (offer.column >= 0) atomicMin(&best(odd_)[offer.column], key_of(offer, i));
     }
 
     // How large the offers of all rows are: the exponents' sum, and how many.
@@ -153,29 +132,36 @@ class Phases {
         }
     }
 
-    // Gives columns to the best bidders among the listed rows.
-    __device__ void settle(Dual epsilon) const {
+    // Gives columns to the best bidders. Whoever lost, or lost its column, bids in the next round.
+    __device__ void settle(Dual epsilon) {
         const BlockState& s = t_.s;
-        for (int32 p = t_.me; p < count_; p += Team::threads) {
-            const int32 i = s.from[p];
+        for (int32 first = t_.warp * 32; first < count_; first += Team::threads) {
+            const bool there = first + t_.lane < count_;
+            const int32 i = listed(odd_)[there ? first + t_.lane : 0];
             const Offer offer = offers()[i];
-            if (offer.column >= 0) atomicMin(&best()[offer.column], key_of(offer, i));
+            const bool bids = there && offer.column >= 0;
+            const bool wins = bids && best(odd_)[offer.column] == key_of(offer, i);
+            int32 next = bids && !wins ? i : kFree;
+            if (wins) {
+                next = s.row_of[offer.column];
+                s.row_of[offer.column] = i;
+                const Dual coarse = static_cast<Dual>(__uint_as_float(__float_as_uint(offer.raise) & kCoarse));
+                const Dual price = s.price[offer.column] - (coarse < epsilon / 64 ? 0 : coarse) - epsilon;
+                s.price[offer.column] = price;
+                prices()[offer.column] = static_cast<float>(price);
+            }
+            const uint32 nexts = __ballot_sync(kAllLanes, next >= 0);
+            int32 place = 0;
+            if (t_.lane == 0) place = atomicAdd(&listed_count(odd_ ^ 1), __popc(nexts));
+            place = __shfl_sync(kAllLanes, place, 0) + __popc(nexts & ((1u << t_.lane) - 1));
+            if (next >= 0) listed(odd_ ^ 1)[place] = static_cast<uint16>(next);
         }
         __syncthreads();
-        for (int32 p = t_.me; p < count_; p += Team::threads) {
-            const int32 i = s.from[p];
-            const Offer offer = offers()[i];
-            if (offer.column < 0 || best()[offer.column] != key_of(offer, i)) continue;
-            const int32 before = s.row_of[offer.column];
-            if (before >= 0) s.column_of[before] = kFree;
-            s.row_of[offer.column] = i;
-            s.column_of[i] = offer.column;
-            const Dual coarse = static_cast<Dual>(__uint_as_float(__float_as_uint(offer.raise) & kCoarse));
-            s.price[offer.column] -= (coarse < epsilon / 64 ? 0 : coarse) + epsilon;
-        }
-        __syncthreads();
+        odd_ ^= 1;
+        count_ = listed_count(odd_);
     }
 
     const Team& t_;
+    uint32 odd_ = 0;
     int32 count_ = 0;  // rows listed
 };
