@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, TypeGuard
+from typing import Any, NamedTuple, TypeGuard
 
 import numpy as np
 from numpy.typing import NDArray
@@ -105,27 +104,41 @@ def plan_of_source(context: Context, source: CostSource, options: Options) -> Pl
     )
 
 
-@contextmanager
-def placed_costs(cost: Any, device: str, options: Options) -> Iterator[tuple[Context, GpuArray, NDArray[Any] | None]]:
-    """The GPU, the costs as they lie there or will, and where they lie on the host now."""
+class Placed(NamedTuple):
+    """Costs on a GPU, or that will be: the context is yet to be entered.
+
+    Attributes
+    ----------
+    context : Context
+    given : GpuArray
+        As they lie there, or will.
+    host : array or None
+        As they lie on the host now.
+    """
+
+    context: Context
+    given: GpuArray
+    host: NDArray[Any] | None
+
+
+def placed_costs(cost: Any, device: str, options: Options) -> Placed:
+    """A matrix, where it is or will be."""
     given = view_if_on_gpu(cost)
-    if given is not None:
-        if device not in ("cuda", f"cuda:{given.ordinal}"):
-            raise ArgumentError(f"device={device!r}, but cost is on GPU {given.ordinal}: move it, or leave device out")
-        if len(given.shape) != 2:
-            raise ArgumentError(f"cost must be a matrix (2-D), got {len(given.shape)}-D of shape {given.shape}")
-        if given.dtype not in options.dtypes:
-            raise DtypeError(
-                f"method={options.method!r} takes costs of {', '.join(options.dtypes)} on a GPU, got {given.dtype}: "
-                "convert them, or use method='core'"
-            )
-        with shared_context(given.ordinal, given.stream) as context:
-            yield context, given, None
-        return
-    prices = to_host(options.unmatched_cost)
-    matrix = inputs.as_matrix_of(cost, options.maximize, prices, options.dtypes)
-    with Context(ordinal_of(device)) as context:
-        yield context, placed(context, matrix), matrix
+    if given is None:
+        prices = to_host(options.unmatched_cost)
+        matrix = inputs.as_matrix_of(cost, options.maximize, prices, options.dtypes)
+        context = Context(ordinal_of(device))
+        return Placed(context, placed(context, matrix), matrix)
+    if device not in ("cuda", f"cuda:{given.ordinal}"):
+        raise ArgumentError(f"device={device!r}, but cost is on GPU {given.ordinal}: move it, or leave device out")
+    if len(given.shape) != 2:
+        raise ArgumentError(f"cost must be a matrix (2-D), got {len(given.shape)}-D of shape {given.shape}")
+    if given.dtype not in options.dtypes:
+        raise DtypeError(
+            f"method={options.method!r} takes costs of {', '.join(options.dtypes)} on a GPU, got {given.dtype}: "
+            "convert them, or use method='core'"
+        )
+    return Placed(shared_context(given.ordinal, given.stream), given, None)
 
 
 def ordinal_of(device: str) -> int:

@@ -90,7 +90,8 @@ def solve_on_gpu(cost: Any, device: str, options: Options, checkpoint: Checkpoin
             programs = (COMPUTED_CORE, COMPUTED_START, COMPUTED_CERTIFICATE)
             preload(context, [(program, program.variant(**choice)) for program in programs])
             return _Solve(context, computed, cost.home, options, plan, deadline, keeper).run()
-    with placed_costs(cost, device, options) as (context, given, host):
+    context, given, host = placed_costs(cost, device, options)
+    with context:
         if is_streamed(host, context, given, options):
             return _solve_streamed(context, *lines_of(host, options.priced), options, deadline, keeper)
         plan = plan_of_matrix(context, given, host, options)
@@ -116,7 +117,8 @@ def plan_on_gpu(cost: Any, device: str, options: Options) -> Plan:
             checked_start(options.start, cost.shape)
         with context_of(cost, device) as context:
             return plan_of_source(context, cost, options)
-    with placed_costs(cost, device, options) as (context, given, host):
+    context, given, host = placed_costs(cost, device, options)
+    with context:
         if options.start is not None:
             checked_start(options.start, given.shape)
         if is_streamed(host, context, given, options):
@@ -211,6 +213,8 @@ class _Solve:
         solved = time.perf_counter()
         if optimal:
             watch.finish(view.matrix.rows, lambda: sign * self._picked_sum(solve, outputs))
+        counted = statistics(report)  # this, too, while the GPU proves
+        u, v, row_to_col, col_to_row = map(self._given_back, outputs.oriented(view.transposed))
         certificate = None
         if proof is not None:
             certificate = proof.finish()
@@ -221,19 +225,18 @@ class _Solve:
         else:
             objective = self._picked_sum(solve, outputs) if matched_cost is None else matched_cost
             bound = objective if optimal else sign * watch.bound
-        u, v, row_to_col, col_to_row = outputs.oriented(view.transposed)
         timed = {"solve_seconds": solved - began, "certify_seconds": time.perf_counter() - solved}
         return Result(
-            row_to_col=self._given_back(row_to_col),
+            row_to_col=row_to_col,
             objective=objective,
-            u=self._given_back(u),
-            v=self._given_back(v),
+            u=u,
+            v=v,
             certificate=certificate,
-            statistics=statistics(report) | timed,
+            statistics=counted | timed,
             status="optimal" if optimal else "time_limit",
             plan=self.plan,
             lower_bound=bound,
-            _col_to_row=self._given_back(col_to_row),
+            _col_to_row=col_to_row,
         )
 
     def _keep(self, keeper: Keeper, view: View, solve: CoreSolve) -> None:

@@ -372,6 +372,17 @@ class Driver:
     def cuStreamQuery(self, stream):  # noqa: N802
         return (0 if BACKGROUND.is_done() else 600,)
 
+    def cuEventCreate(self, flags):  # noqa: N802
+        return 0, SimpleNamespace(reached=True)
+
+    def cuEventRecord(self, event, stream):  # noqa: N802
+        event.reached = False
+        BACKGROUND.launch(lambda: setattr(event, "reached", True), stream)
+        return (0,)
+
+    def cuEventQuery(self, event):  # noqa: N802
+        return (0 if event.reached else 600,)
+
     def cuMemsetD8Async(self, pointer, value, size, stream):  # noqa: N802
         COUNTS["fills"] += 1
         BACKGROUND.launch(lambda: ctypes.memset(pointer, value, size), stream)

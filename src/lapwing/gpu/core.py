@@ -286,11 +286,12 @@ class CoreSolve:
         watch = self._watch.pointer(self._sample)
         arguments = (*self._arguments, *epsilons, *rounds, most, watch, self._mail.address)
         solver.launch_cooperative(self.context, _CLUSTER, _THREADS, *arguments)
+        self._watch.mark()
         self._solved_since_listing = True
         self.after_launch()
 
     def report(self) -> Report:
-        """What the kernel says; waits for its end.
+        """What the kernel says; waits for its end, not for what follows.
 
         Raises
         ------
@@ -335,7 +336,7 @@ class CoreSolve:
         return True
 
     def _read_report(self) -> Report:
-        self._watch.wait(self._sample, self.keep)
+        self._watch.wait(self._sample, self.keep, marked=True)
         self._report = report = Report._make(_REPORT.unpack_from(self._mail.memory.data))
         if report.status == CONTRADICTION:
             raise InternalError(f"the searches contradict each other; please report it with the matrix ({report})")

@@ -23,7 +23,7 @@ _PER_THREAD_STREAM = 2
 _MOST_CONTEXTS = 256  # that are kept
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)  # each GPU has one
 class DeviceInfo:
     """What planning needs to know of a GPU.
 

@@ -14,6 +14,7 @@ import time
 from collections import defaultdict
 from collections.abc import Callable
 from types import TracebackType
+from typing import Any
 
 import numpy as np
 
@@ -29,6 +30,7 @@ _MAIL_BYTES = 8192
 _NEWS = struct.Struct("@6Id")  # stop, wanted, stage, phase, matched, told; bound
 _STAGES = ("list", "auction", "search")
 _NOT_READY = 600  # CUDA_ERROR_NOT_READY
+_NO_TIMING = 2  # CU_EVENT_DISABLE_TIMING
 _SECONDS_BETWEEN_NEWS = 0.05
 _BUSY_SECONDS = 0.005  # of waiting without sleep, for problems that take no longer
 _NAP = 1e-4  # seconds
@@ -45,6 +47,7 @@ class _Words:
         self.pointer = int(checked(toolkit.driver().cuMemAlloc(_BYTES)))
         self.mail = Mail.of(pinned(_MAIL_BYTES))
         self.stream = OwnStream()
+        self.mark = checked(toolkit.driver().cuEventCreate(_NO_TIMING))
         self.write(0, b"\0" * _BYTES)
 
     def write(self, offset: int, values: bytes) -> None:
@@ -155,11 +158,19 @@ class Watch:
         """A bound of the whole problem, from the kernel."""
         self.bound = max(self.bound, bound + self.bound_shift)
 
-    def wait(self, sample: bool = False, keep: Callable[[], None] | None = None) -> None:
-        """Wait for the stream; see `pointer`. Every `keep_interval` seconds, and when interrupted, `keep` is called."""
+    def mark(self) -> None:
+        """Note how far the stream's work has come, for `wait`."""
+        assert self._words is not None
+        checked(toolkit.driver().cuEventRecord(self._words.mark, self._context.stream.handle))
+
+    def wait(self, sample: bool = False, keep: Callable[[], None] | None = None, marked: bool = False) -> None:
+        """Wait for the stream, or for what came before the last `mark`; see `pointer`.
+
+        Every `keep_interval` seconds, and when interrupted, `keep` is called.
+        """
         began = time.perf_counter()
         try:
-            while not self._is_done():
+            while not (self._is_at_mark() if marked else self._is_done()):
                 now = time.perf_counter()
                 self.look_at_the_clock()
                 if self.serve is not None:
@@ -191,11 +202,11 @@ class Watch:
             self._hook(_STAGES[-1], 0, matched, reached, reached)
 
     def _is_done(self) -> bool:
-        answer = toolkit.driver().cuStreamQuery(self._context.stream.handle)
-        if int(answer[0]) == _NOT_READY:
-            return False
-        checked(answer)
-        return True
+        return _is_ready(toolkit.driver().cuStreamQuery(self._context.stream.handle))
+
+    def _is_at_mark(self) -> bool:
+        assert self._words is not None
+        return _is_ready(toolkit.driver().cuEventQuery(self._words.mark))
 
     def _report(self, hook: Hook, sample: bool) -> None:
         """Pass on the news that was asked for the last time, and ask for more."""
@@ -210,3 +221,11 @@ class Watch:
         else:
             self.learn(bound)
             hook(_STAGES[stage], phase, matched, self.bound)
+
+
+def _is_ready(answer: tuple[Any, ...]) -> bool:
+    """What the driver says of a stream or an event."""
+    if int(answer[0]) == _NOT_READY:
+        return False
+    checked(answer)
+    return True

@@ -24,45 +24,50 @@ __device__ inline void lead(const State& state, const Origin& from, int32 j, uin
         atomicMin(state.leader + j, from.row);
 }
 
-// Leaders among the candidates of the rows of reached columns, and of free rows; and the free columns within the cap. A warp takes several
-// at once.
+// Leaders among the candidates of the rows of reached columns, and of free rows; and the free columns within the cap. A lane
+// looks whether a column was reached; of those that were the warp takes two at once (more are more code, which takes longer to load than it saves).
 __device__ inline void find_leaders(const Team& team, const SearchRun& run) {
+    constexpr uint32 kAtOnce = 2;
     State& state = team.state;
-    const uint32 cols = state.matrix.cols, count = cols + run.free_count;
-    for (uint32 base = team.warp(); base < count; base += kWarpRows * team.warps()) {
-        int32 i[kWarpRows], through[kWarpRows];  // kNone: there is none
-        uint64 key[kWarpRows];
+    const uint32 cols = state.matrix.cols, count = cols + run.free_count, lane = lane_index();
+    for (uint32 base = team.warp(); base < count; base += kWarp * team.warps()) {
+        const uint32 index = base + lane * team.warps();
+        const bool col = index < cols, there = index < count;
+        const uint64 seen = col ? __ldcg(state.distance + index) : there ? 0 : kFar;
+        const int32 row = col     ? settled(state.col_to_row + index)
+                          : there ? settled(state.free_rows + index - cols)
+                                  : kNone;
+        const bool reached = seen <= run.cap && seen != kFar;
+        append(team, state.met_cols, &Counts::met, reached && row < 0 ? static_cast<int32>(index) : kNone);
+        for (uint32 left = __ballot_sync(kAllLanes, reached && row >= 0); left != 0;) {
+            Candidate mine[kAtOnce];
+            Origin from[kAtOnce];
+            int32 through[kAtOnce];
 #pragma unroll
-        for (uint32 r = 0; r < kWarpRows; ++r) {
-            const uint32 index = base + r * team.warps();
-            through[r] = index < cols ? static_cast<int32>(index) : kNone;
-            key[r] = index < cols ? __ldcg(state.distance + index) : index < count ? 0 : kFar;
-            i[r] = index < cols    ? settled(state.col_to_row + index)
-                   : index < count ? settled(state.free_rows + index - cols)
-                                   : kNone;
+            for (uint32 r = 0; r < kAtOnce; ++r) {
+                const int32 source = left != 0 ? __ffs(static_cast<int32>(left)) - 1 : kNone;
+                left &= left - 1;
+                const uint32 at = base + static_cast<uint32>(source) * team.warps();
+                const uint64 key = __shfl_sync(kAllLanes, seen, source & 31);
+                const int32 i = __shfl_sync(kAllLanes, row, source & 31);
+                const bool leads = source >= 0;
+                through[r] = leads && at < cols ? static_cast<int32>(at) : kNone;
+                mine[r] = leads ? load_candidate(state, i) : Candidate{kNone, ListCost(0)};
+                const uint32 step = through[r] >= 0 ? step_of(__ldcg(state.stamp + through[r])) : run.born;
+                from[r] = {i, step, from_key<Dual>(key), leads ? settled(state.u + i) : Dual(0)};
+            }
+            uint64 known[kAtOnce];
+            Dual v[kAtOnce];
+#pragma unroll
+            for (uint32 r = 0; r < kAtOnce; ++r) {
+                if (mine[r].col == through[r]) mine[r].col = kNone;
+                known[r] = mine[r].col >= 0 ? __ldcg(state.distance + mine[r].col) : kFar;
+                v[r] = mine[r].col >= 0 ? settled(state.v + mine[r].col) : Dual(0);
+            }
+#pragma unroll
+            for (uint32 r = 0; r < kAtOnce; ++r)
+                lead(state, from[r], mine[r].col, known[r], Dual(mine[r].cost), v[r], run.cap);
         }
-        Candidate mine[kWarpRows];
-        Origin from[kWarpRows];
-#pragma unroll
-        for (uint32 r = 0; r < kWarpRows; ++r) {
-            const bool reached = key[r] <= run.cap && key[r] != kFar;
-            if (reached && i[r] < 0) append(team, state.met_cols, &Counts::met, lane_index() == 0 ? through[r] : kNone);
-            const bool leads = reached && i[r] >= 0;
-            mine[r] = leads ? load_candidate(state, i[r]) : Candidate{kNone, ListCost(0)};
-            const uint32 step = leads && through[r] >= 0 ? step_of(__ldcg(state.stamp + through[r])) : run.born;
-            from[r] = {i[r], step, from_key<Dual>(key[r]), leads ? settled(state.u + i[r]) : Dual(0)};
-        }
-        uint64 known[kWarpRows];
-        Dual v[kWarpRows];
-#pragma unroll
-        for (uint32 r = 0; r < kWarpRows; ++r) {
-            if (mine[r].col == through[r]) mine[r].col = kNone;
-            known[r] = mine[r].col >= 0 ? __ldcg(state.distance + mine[r].col) : kFar;
-            v[r] = mine[r].col >= 0 ? settled(state.v + mine[r].col) : Dual(0);
-        }
-#pragma unroll
-        for (uint32 r = 0; r < kWarpRows; ++r)
-            lead(state, from[r], mine[r].col, known[r], Dual(mine[r].cost), v[r], run.cap);
     }
 }
 // The same for rows all of whose columns were looked at, a block each; of the host, for those that are here.
@@ -111,26 +116,67 @@ __device__ inline void claim_roots(const Team& team, const SearchRun& run) {
     });
 }
 
-// New duals; distances are forgotten, or zero where the tree is kept.
+// Of row and column number `index`, when a search has ended: whether they are free, and who holds the column if its tree is kept.
+struct After {
+    bool free_row, free_col;
+    int32 kept;  // or kNone
+};
+// Lists them, and where the next search begins: with free rows, and those of trees that are kept. All lanes of a warp call it.
+__device__ inline void list_after(const Team& team, uint32 index, After after) {
+    State& state = team.state;
+    const uint32 rows = __ballot_sync(kAllLanes, after.free_row), cols = __ballot_sync(kAllLanes, after.free_col),
+                 kept = __ballot_sync(kAllLanes, after.kept >= 0);
+    if ((rows | cols | kept) == 0) return;
+    const uint32 lane = lane_index(), before = (1u << lane) - 1;
+    // A lane a list, so that none waits for another.
+    Counts& counts = team.wide ? *state.counts : team.own;
+    uint32* const count = lane == 0 ? &counts.free_rows : lane == 1 ? &counts.free_cols : &counts.at_start;
+    const uint32 more = lane == 0   ? __popc(rows)
+                        : lane == 1 ? __popc(cols)
+                        : lane == 2 ? __popc(rows) + __popc(kept)
+                                    : 0;
+    uint32 first = 0;
+    if (more > 0) first = team.wide ? add_count<true>(count, more) : add_count<false>(count, more);
+    const uint32 row_place = __shfl_sync(kAllLanes, first, 0) + __popc(rows & before),
+                 col_place = __shfl_sync(kAllLanes, first, 1) + __popc(cols & before),
+                 start = __shfl_sync(kAllLanes, first, 2);
+    const int32 own = static_cast<int32>(index);
+    if (after.free_row) {
+        state.free_rows[row_place] = own;
+        state.claim[index] = kNoRow;
+        state.frontier[0][start + __popc(rows & before)] = {own, kNone};
+    }
+    if (after.free_col) state.free_cols[col_place] = own;
+    if (after.kept >= 0) state.frontier[0][start + __popc(rows) + __popc(kept & before)] = {after.kept, own};
+}
+
+// New duals; distances are forgotten, or zero where the tree is kept. And what will be when paths are matched: who is free,
+// where the next search begins; no other column has a leader.
 __device__ inline void update_duals(const Team& team, const SearchRun& run) {
     State& state = team.state;
-    const bool keeps = state.matrix.rows == state.matrix.cols;
+    const uint32 rows = state.matrix.rows, cols = state.matrix.cols;
+    const bool keeps = rows == cols;
     const Dual cap = from_key<Dual>(run.cap);
-    team.each(state.matrix.cols, [&](uint32 j) {
-        const uint64 key = __ldcg(state.distance + j);
-        if (key == kFar) return;
-        const bool kept = keeps && key <= run.cap && __ldcg(state.claim + ~settled(state.roots + j)) == kNoRow;
-        __stcg(state.distance + j, kept ? uint64(0) : kFar);
-        if (kept) __stcg(state.stamp + j, stamp(run.number, true));
-        if (key >= run.cap) return;
-        const Dual change = cap - from_key<Dual>(key);
-        const int32 i = settled(state.col_to_row + j);
-        state.v[j] = settled(state.v + j) - change;
-        if (i >= 0) state.u[i] = settled(state.u + i) + change;
-    });
-    team.each(run.free_count, [&](uint32 index) {
-        const int32 i = settled(state.free_rows + index);
-        state.u[i] = settled(state.u + i) + cap;
+    team.each_converged(cols, [&](uint32 index) {
+        After after = {false, false, kNone};
+        if (index < cols) {
+            const int32 j = static_cast<int32>(index), i = settled(state.col_to_row + j);
+            const uint64 key = __ldcg(state.distance + j);
+            const bool row = index < rows && settled(state.row_to_col + index) < 0, within = key <= run.cap;
+            const int32 taken = within ? __ldcg(state.claim + ~settled(state.roots + j)) : kNone;  // by its tree's free row
+            const bool kept = keeps && taken == kNoRow;
+            after = {row && __ldcg(state.claim + index) == kNoRow, keeps && i < 0 && taken != j, kept ? i : kNone};
+            if (key != kFar) __stcg(state.distance + j, kept ? uint64(0) : kFar);
+            if (kept) __stcg(state.stamp + j, stamp(run.number, true));
+            if (!kept) state.leader[j] = kNoRow;
+            if (row) state.u[index] = settled(state.u + index) + cap;
+            if (key < run.cap) {
+                const Dual change = cap - from_key<Dual>(key);
+                state.v[j] = settled(state.v + j) - change;
+                if (i >= 0) state.u[i] = settled(state.u + i) + change;
+            }
+        }
+        list_after(team, index, after);
     });
 }
 
@@ -152,35 +198,26 @@ __device__ inline void match_paths(const Team& team, uint32 met) {
     if (state.matrix.cols > kLinksInL1) return team.each(met, match);
     if (team.block() != 0) return;
     constexpr uint32 kLineLinks = 128 / sizeof(Reached);
+    int32 any = 0;
     for (uint32 j = threadIdx.x * kLineLinks; j < state.matrix.cols; j += kTeamThreads * kLineLinks)
-        prefetch(state.link + j);
+        any |= settled(state.link + j).row;
+    __syncthreads_or(any);  // for the loads' sake: to prefetch into L1 does nothing
     for (uint32 index = threadIdx.x; index < met; index += kTeamThreads) match(index);
 }
 
-// Free rows and columns, and where the next search begins: with free rows, and those of trees that were kept. No other column
-// has a leader.
+// Free rows and columns, and where the next search begins, if no search was before. No other column has a leader.
 __device__ inline void gather_free(const Team& team) {
     State& state = team.state;
     const uint32 rows = state.matrix.rows, cols = state.matrix.cols;
-    const auto begin_at = [&](Reached at) {
-        const uint32 place = take_place(team, &Counts::at_start, at.row >= 0);
-        if (at.row >= 0) state.frontier[0][place] = at;
-    };
     team.each_converged(cols, [&](uint32 index) {
-        const int32 i = static_cast<int32>(index);
-        const bool row = index < rows && settled(state.row_to_col + index) < 0;
-        const bool kept = index < cols && __ldcg(state.distance + index) != kFar;
-        const uint32 place = take_place(team, &Counts::free_rows, row);
-        if (row) {
-            state.free_rows[place] = i;
-            state.claim[i] = kNoRow;
+        After after = {false, false, kNone};
+        if (index < cols) {
+            const int32 i = settled(state.col_to_row + index);
+            const bool kept = __ldcg(state.distance + index) != kFar;
+            after = {index < rows && settled(state.row_to_col + index) < 0, rows == cols && i < 0, kept ? i : kNone};
+            if (!kept) state.leader[index] = kNoRow;
         }
-        begin_at({row ? i : kNone, kNone});
-        begin_at({kept ? settled(state.col_to_row + index) : kNone, i});
-        if (index < cols && !kept) state.leader[index] = kNoRow;
-        if (rows == cols)
-            append(team, state.free_cols, &Counts::free_cols,
-                   index < cols && settled(state.col_to_row + index) < 0 ? i : kNone);
+        list_after(team, index, after);
     });
 }
 
@@ -194,6 +231,4 @@ __device__ inline void augment(const Team& team, const SearchRun& run) {
     update_duals(team, run);
     team.sync();
     match_paths(team, met);
-    team.sync();
-    gather_free(team);
 }
