@@ -135,9 +135,14 @@ def test_instances_with_samples(cls: str) -> None:
     assert result.plan.device.startswith("cuda:")
 
 
-def test_the_same_answer_every_time() -> None:
-    cost = on_gpu(np.random.default_rng(2).integers(0, 40, (1500, 1500)).astype(np.int32))
+@pytest.mark.parametrize(
+    ("shape", "most"), [((1500, 1500), 40), ((8192, 8192), 820), ((20000, 20000), 2000), ((8000, 8010), 800)]
+)
+def test_the_same_answer_every_time(shape: tuple[int, int], most: int) -> None:
+    """Where many are optimal; searches look from more rows at once than there are warps."""
+    cost = on_gpu(np.random.default_rng(2).integers(0, most, shape, np.int32))
     first = lw.solve(cost)
+    assert first.certificate is not None and first.certificate.exact
     for _ in range(5):
         again = lw.solve(cost)
         assert (again.row_to_col == first.row_to_col).all()

@@ -197,11 +197,11 @@ __device__ inline void match_paths(const Team& team, uint32 met) {
     };
     if (state.matrix.cols > kLinksInL1) return team.each(met, match);
     if (team.block() != 0) return;
-    constexpr uint32 kLineLinks = 128 / sizeof(Reached);
+    constexpr uint32 kSectorLinks = 32 / sizeof(Reached);
     int32 any = 0;
-    for (uint32 j = threadIdx.x * kLineLinks; j < state.matrix.cols; j += kTeamThreads * kLineLinks)
+    for (uint32 j = threadIdx.x * kSectorLinks; j < state.matrix.cols; j += kTeamThreads * kSectorLinks)
         any |= settled(state.link + j).row;
-    __syncthreads_or(any);  // for the loads' sake: to prefetch into L1 does nothing
+    __syncthreads_or(any);  // so that the loads are not left out
     for (uint32 index = threadIdx.x; index < met; index += kTeamThreads) match(index);
 }
 

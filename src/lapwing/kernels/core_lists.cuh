@@ -63,6 +63,7 @@ struct RoundScratch {
 // A step's rows, and those of the next, as far as there is room.
 struct StepScratch {
     Reached at[2][kNarrowRows];
+    uint64 aside[kNarrowRows];
 };
 
 // Of a block that puts a row into its store.

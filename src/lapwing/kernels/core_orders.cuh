@@ -26,8 +26,6 @@ struct AuctionRun {
 struct SearchRun {
     uint32 number;  // of the step; counts on from search to search
     uint32 count;   // of the frontier, frontier[present]
-    uint32 done;    // so many of it are
-    uint32 begun;   // number of the first step over it
     uint32 born;    // number before the search's first step
     uint32 present;
     uint32 search;  // number of the search

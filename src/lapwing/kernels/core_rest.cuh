@@ -64,48 +64,51 @@ __device__ inline StepCounts& sweep_counts(const Team& team, uint32 sweep) {
     return team.wide ? counts_of<true>(team, sweep) : counts_of<false>(team, sweep);
 }
 
-// One step of a sweep: as many rows as the team has at work at once, one candidate a lane.
+// The step of a sweep for all rows, one candidate a lane: every row's rest is found before any falls, so that their order does not
+// matter.
 __device__ inline void pull_rests(const Team& team, const SearchRun& run) {
     const State& state = team.state;
-    const uint32 base = run.done + team.warp();
-    const auto there = [&](uint32 r) { return base + r * team.warps() < run.count; };
-    Reached at[kWarpRows];
-    Candidate mine[kWarpRows];
-    Dual u[kWarpRows], v[kWarpRows];
-    uint64 distance[kWarpRows], rest[kWarpRows], onward[kWarpRows];
+    uint64* const found = state.offer[0];  // by place in the frontier; the auction is over
+    for (uint32 base = team.warp(); base < run.count; base += kWarpRows * team.warps()) {
+        const auto there = [&](uint32 r) { return base + r * team.warps() < run.count; };
+        Reached at[kWarpRows];
+        Candidate mine[kWarpRows];
+        Dual u[kWarpRows], v[kWarpRows];
+        uint64 distance[kWarpRows], onward[kWarpRows];
 #pragma unroll
-    for (uint32 r = 0; r < kWarpRows; ++r) {
-        if (there(r)) at[r] = settled(state.frontier[0] + base + r * team.warps());
-    }
+        for (uint32 r = 0; r < kWarpRows; ++r) {
+            if (there(r)) at[r] = settled(state.frontier[0] + base + r * team.warps());
+        }
 #pragma unroll
-    for (uint32 r = 0; r < kWarpRows; ++r) {
-        if (!there(r)) continue;
-        mine[r] = load_candidate(state, at[r].row);
-        u[r] = settled(state.u + at[r].row);
-        distance[r] = at[r].col >= 0 ? __ldcg(state.distance + at[r].col) : 0;
-        rest[r] = __ldcg(state.rest + rest_place(state, at[r].row, at[r].col));
-    }
+        for (uint32 r = 0; r < kWarpRows; ++r) {
+            if (!there(r)) continue;
+            mine[r] = load_candidate(state, at[r].row);
+            u[r] = settled(state.u + at[r].row);
+            distance[r] = at[r].col >= 0 ? __ldcg(state.distance + at[r].col) : 0;
+        }
 #pragma unroll
-    for (uint32 r = 0; r < kWarpRows; ++r) {
-        onward[r] = kFar;
-        if (!there(r) || mine[r].col < 0 || mine[r].col == at[r].col) continue;
-        v[r] = settled(state.v + mine[r].col);
-        onward[r] = __ldcg(state.rest + mine[r].col);
-    }
-    bool falls = false;
+        for (uint32 r = 0; r < kWarpRows; ++r) {
+            onward[r] = kFar;
+            if (!there(r) || mine[r].col < 0 || mine[r].col == at[r].col) continue;
+            v[r] = settled(state.v + mine[r].col);
+            onward[r] = __ldcg(state.rest + mine[r].col);
+        }
 #pragma unroll
-    for (uint32 r = 0; r < kWarpRows; ++r) {
-        if (!there(r)) break;
-        const uint64 way = onward[r] == kFar ? kFar : way_by(Dual(mine[r].cost), v[r], u[r], onward[r]);
-        onward[r] = warp_min(within(way, from_key<Dual>(distance[r]), run.cap));
-        falls |= onward[r] < rest[r];
+        for (uint32 r = 0; r < kWarpRows; ++r) {
+            if (!there(r)) break;
+            const uint64 way = onward[r] == kFar ? kFar : way_by(Dual(mine[r].cost), v[r], u[r], onward[r]);
+            onward[r] = warp_min(within(way, from_key<Dual>(distance[r]), run.cap));
+            if (lane_index() == 0) __stcg(found + base + r * team.warps(), onward[r]);
+        }
     }
     team.sync();
-#pragma unroll
-    for (uint32 r = 0; r < kWarpRows; ++r) {
-        if (there(r) && lane_index() == 0 && onward[r] < rest[r]) shorten(state, run, at[r], onward[r]);
-    }
-    raise(&sweep_counts(team, run.present).event, falls);
+    team.each_converged(run.count, [&](uint32 index) {
+        const Reached at = settled(state.frontier[0] + (index < run.count ? index : 0));
+        const uint64 way = index < run.count ? __ldcg(found + index) : kFar;
+        const bool falls = way < __ldcg(state.rest + rest_place(state, at.row, at.col));
+        if (falls) shorten(state, run, at, way);
+        raise(&sweep_counts(team, run.present).event, falls);
+    });
     if (blockIdx.x == 0 && threadIdx.x == 0) sweep_counts(team, run.present + 1).event = 0;
     team.sync();
 }
@@ -146,17 +149,15 @@ LAPWING_NOINLINE __device__ void run_rest() {
     SearchRun run = shared().desk.order.search;
     const uint32 full = team.wide ? __ldcg(&state.counts->full) : team.own.full;
     for (bool changed = true; changed; run.present ^= 1) {
-        for (run.done = 0; run.done < run.count; run.done += kWarpRows * team.warps()) {
-            ++run.number;
-            pull_rests(team, run);
-        }
+        ++run.number;
+        pull_rests(team, run);
         if (full > 0) {
             ++run.number;
             pull_full_rests(team, run, full);
         }
         changed = (team.wide ? read_counts<true>(team, run.present) : read_counts<false>(team, run.present)).event != 0;
     }
-    run.count = run.done = 0;
+    run.count = 0;
     if (blockIdx.x == 0 && threadIdx.x == 0) shared().desk.order.search = run;
 }
 

@@ -2,7 +2,8 @@
 //
 // One search: distances of columns (reduced costs along alternating paths) from the nearest free row, by label correction. A
 // step looks at the candidates of all rows whose distance fell (the frontier): atomicMin on the columns' distances. It takes
-// the distances from which it looks before any of them falls again, so that what a step does is the same on every run.
+// the distances from which it looks before any of them falls again, so that what a step does is the same on every run, in
+// whatever order the frontier is.
 // Distances beyond `cap` are of no interest: the cap falls to where nearly as many free columns are reached as rows are
 // free; nor is where rows at the cap itself lead, which is no nearer: of small integers, where most distances are equal, that
 // ends a search when enough free columns are reached. Rows beyond `reach` wait, as in delta-stepping (U. Meyer and P. Sanders,
@@ -62,7 +63,7 @@ __device__ inline void reach(const Team& team, const SearchRun& run, const int32
     for (uint32 k = 0; k < n; ++k) {
         const uint64 key = as_key(x[k]);
         adds[k] = holder[k] != kNoRow && is_at_work(run, key) && holder[k] >= 0 &&
-                  (step_of(last[k]) < run.begun || last[k] % 2 == 0);
+                  (step_of(last[k]) < run.number || last[k] % 2 == 0);
         if (run.wanted > 1 || holder[k] >= 0) continue;
         if constexpr (wide)
             min_in_global(&state.counts->nearest, key);
@@ -97,62 +98,97 @@ __device__ inline void reach(const Team& team, const SearchRun& run, const int32
     }
 }
 
-// What a warp takes of a frontier, from `done` on, in a step: loaded while it is not yet known how long the frontier is.
 template <bool wide>
-__device__ inline void load_reached(const Team& team, uint32 present, uint32 done, Reached (&at)[kWarpRows]) {
-    const State& state = team.state;
-    const uint32 most = wide ? 2 * state.matrix.rows : kNarrowRows;
-    const Unsettled unsettled;  // by now, for a block that drops out
-#pragma unroll
-    for (uint32 r = 0; r < kWarpRows; ++r) {
-        const uint32 index = done + team.warp() + r * team.warps(), within = index < most ? index : most - 1;
-        if constexpr (wide)
-            at[r] = settled(pick(state.frontier, present) + within);
-        else
-            at[r] = shared().scratch.steps.at[present][within];
-    }
+__device__ inline Reached reached_at(const Team& team, uint32 present, uint32 index) {
+    if constexpr (wide) return settled(pick(team.state.frontier, present) + index);
+    return shared().scratch.steps.at[present][index];
 }
-// One step of as much of the frontier as the team has at work at once, one candidate a lane; n rows of it for each warp. What a row's
-// distance is, is settled before any falls. Everything is assigned whether it is needed or not: what is left as it was
-// would be kept in memory.
-template <bool wide, uint32 n>
-__device__ inline void take_step(const Team& team, const SearchRun& run, const Reached (&at)[kWarpRows]) {
-    const State& state = team.state;
-    const uint32 base = run.done + team.warp();
-    Candidate mine[n];
-    Dual u[n], v[n], x[n];
-    uint64 own[n], known[n];  // distances of the row's own column, and of the candidate
+// What a warp takes first of a frontier: loaded while it is not yet known how long the frontier is.
+template <bool wide>
+__device__ inline Reached load_reached(const Team& team, uint32 present) {
+    const uint32 most = wide ? 2 * team.state.matrix.rows : kNarrowRows, index = team.warp();
+    const Unsettled unsettled;  // by now, for a block that drops out
+    return reached_at<wide>(team, present, index < most ? index : most - 1);
+}
+
+// Where n rows of a frontier lead, one candidate a lane, and what is known of that. (Everything is assigned whether it is needed
+// or not: what is left as it was would be kept in memory.)
+template <uint32 n>
+struct Ways {
     int32 col[n];
+    Dual x[n];
+    uint64 known[n];
+};
+// Of rows at these distances; a row of kNone is none.
+template <uint32 n>
+__device__ inline Ways<n> find_ways_on(const State& state, const SearchRun& run, const Reached (&at)[n],
+                                       const uint64 (&own)[n]) {
+    Ways<n> ways;
+    Candidate mine[n];
+    Dual u[n], v[n];
 #pragma unroll
     for (uint32 r = 0; r < n; ++r) {
-        const bool there = base + r * team.warps() < run.count;
-        mine[r] = there ? load_candidate(state, at[r].row) : Candidate{kNone, ListCost(0)};
-        u[r] = there ? settled(state.u + at[r].row) : Dual(0);
-        own[r] = there && at[r].col >= 0 ? __ldcg(state.distance + at[r].col) : 0;
+        mine[r] = at[r].row >= 0 ? load_candidate(state, at[r].row) : Candidate{kNone, ListCost(0)};
+        u[r] = at[r].row >= 0 ? settled(state.u + at[r].row) : Dual(0);
     }
 #pragma unroll
     for (uint32 r = 0; r < n; ++r) {
-        col[r] = mine[r].col != at[r].col && own[r] < run.cap ? mine[r].col : kNone;
-        v[r] = col[r] >= 0 ? settled(state.v + col[r]) : Dual(0);
-        known[r] = col[r] >= 0 ? __ldcg(state.distance + col[r]) : 0;
+        ways.col[r] = mine[r].col != at[r].col && own[r] < run.cap ? mine[r].col : kNone;
+        v[r] = ways.col[r] >= 0 ? settled(state.v + ways.col[r]) : Dual(0);
+        ways.known[r] = ways.col[r] >= 0 ? __ldcg(state.distance + ways.col[r]) : 0;
     }
 #pragma unroll
-    for (uint32 r = 0; r < n; ++r) x[r] = from_key<Dual>(own[r]) + reduced(Dual(mine[r].cost), v[r], u[r]);
+    for (uint32 r = 0; r < n; ++r) ways.x[r] = from_key<Dual>(own[r]) + reduced(Dual(mine[r].cost), v[r], u[r]);
+    return ways;
+}
+__device__ inline uint64 own_distance(const State& state, Reached at) {
+    return at.row >= 0 && at.col >= 0 ? __ldcg(state.distance + at.col) : 0;
+}
+// One step: all rows of the frontier are looked from, at the distances that they had before any falls. A row a warp, `first`.
+template <bool wide>
+__device__ inline void take_step(const Team& team, const SearchRun& run, Reached first) {
+    const Reached at[1] = {team.warp() < run.count ? first : Reached{kNone, kNone}};
+    const uint64 own[1] = {own_distance(team.state, at[0])};
+    const Ways<1> ways = find_ways_on(team.state, run, at, own);
     team.sync();
-    if (base < run.count) reach<wide>(team, run, col, x, known);
+    if (team.warp() < run.count) reach<wide>(team, run, ways.col, ways.x, ways.known);
+    reset_next_counts<wide>(team, run.present);
+    team.sync();
+}
+// The same for frontiers of more rows than the team has warps: distances are put aside.
+template <bool wide>
+__device__ inline void take_long_step(const Team& team, const SearchRun& run) {
+    const State& state = team.state;
+    team.each(run.count, [&](uint32 index) {
+        const uint64 own = own_distance(state, reached_at<wide>(team, run.present, index));
+        if constexpr (wide)
+            __stcg(state.rest + index, own);  // of no use before a search has ended
+        else
+            shared().scratch.steps.aside[index] = own;
+    });
+    team.sync();
+    for (uint32 base = team.warp(); base < run.count; base += kWarpRows * team.warps()) {
+        Reached at[kWarpRows];
+        uint64 own[kWarpRows];
+#pragma unroll
+        for (uint32 r = 0; r < kWarpRows; ++r) {
+            const uint32 index = base + r * team.warps();
+            at[r] = index < run.count ? reached_at<wide>(team, run.present, index) : Reached{kNone, kNone};
+            own[r] = index >= run.count ? 0 : wide ? __ldcg(state.rest + index) : shared().scratch.steps.aside[index];
+        }
+        const Ways<kWarpRows> ways = find_ways_on(state, run, at, own);
+        reach<wide>(team, run, ways.col, ways.x, ways.known);
+    }
     reset_next_counts<wide>(team, run.present);
     team.sync();
 }
 
-// After a step: perhaps a lower cap; the next frontier, if this one is done.
+// After a step: perhaps a lower cap; the next frontier.
 template <bool wide>
 __device__ inline void conclude_step(const Team& team, SearchRun& run) {
     const StepCounts counts = read_counts<wide>(team, run.present);
     if (counts.event != 0) run.cap = lower_cap<wide>(team, run);
-    const bool ends = run.cap == as_key(Dual(0));  // nobody is nearer
-    if (run.done < run.count && !ends) return;
-    run.done = 0;
-    run.count = ends ? 0 : counts.next;
+    run.count = run.cap == as_key(Dual(0)) ? 0 : counts.next;  // at zero: nobody is nearer
     run.present ^= 1;
 }
 
@@ -228,34 +264,26 @@ LAPWING_NOINLINE __device__ void run_steps(uint32 blocks) {
     const Team team{state, shared().desk.counts, wide, blocks};
     SearchRun run = shared().desk.order.search;
     const bool square = state.matrix.rows == state.matrix.cols;
-    run.done = 0;
     if (!wide) {
         for (uint32 k = threadIdx.x; k < run.count; k += kTeamThreads)
             shared().scratch.steps.at[run.present][k] = settled(pick(state.frontier, run.present) + k);
         __syncthreads();
     }
-    Reached at[kWarpRows];
-    load_reached<wide>(team, run.present, 0, at);
+    Reached first = load_reached<wide>(team, run.present);
     for (uint32 extensions = 0;;) {
         ++run.number;
-        if (run.done == 0) {
-            run.begun = run.number;
-            run.scans += run.count;
-        }
-        if (run.count - run.done <= team.warps())  // mostly, and a third of the instructions
-            take_step<wide, 1>(team, run, at);
+        run.scans += run.count;
+        if (run.count <= team.warps())  // mostly
+            take_step<wide>(team, run, first);
         else
-            take_step<wide, kWarpRows>(team, run, at);
-        run.done += kWarpRows * team.warps();
-        const bool ends = run.done >= run.count;
-        load_reached<wide>(team, run.present ^ ends, ends ? 0 : run.done, at);
+            take_long_step<wide>(team, run);
+        first = load_reached<wide>(team, run.present ^ 1);
         conclude_step<wide>(team, run);
-        if (run.done > 0) continue;
         if (run.count == 0) {
             const bool decides = square || run.wanted == 1 || run.cap != kFar;  // else the leader does
             if (!decides || ++extensions > most_extensions || (!wide && state.matrix.cols > narrow_cols)) break;
             if (!go_on<wide>(team, run)) break;
-            load_reached<wide>(team, run.present, 0, at);
+            first = load_reached<wide>(team, run.present);
         }
         if (!suits<wide>(team, run.count)) break;
     }
@@ -381,8 +409,8 @@ LAPWING_NOINLINE __device__ void resolve_doubts() {
     const Team team{state, shared().desk.counts, wide, shared().desk.order.blocks};
     const uint32 count = shared().desk.order.count;
     SearchRun run = shared().desk.order.search;
-    run.count = run.done = 0;
-    run.begun = ++run.number;
+    run.count = 0;
+    ++run.number;
     run.exhausted = false;
 #ifdef COMPUTED
     refresh_rows(team, count);

@@ -6,8 +6,8 @@ constexpr uint32 kListSize = 32;          // candidates of a row: one for each l
 constexpr uint32 kTeamThreads = THREADS;  // of each block of the persistent kernel
 constexpr uint32 kTeamWarps = THREADS / kWarp;
 constexpr uint32 kMiddleBlocks = THREADS < 256 ? 2 : 8;      // a cluster, where there are clusters
-constexpr uint32 kWarpRows = 4;                              // rows that a warp has at work at once
-constexpr uint32 kNarrowRows = kWarpRows * kTeamWarps;       // most rows at work in a run of block 0 alone
+constexpr uint32 kWarpRows = 2;  // rows that a warp has at work at once; more are more code, which takes longer to load
+constexpr uint32 kNarrowRows = 4 * kTeamWarps;               // most rows at work in a run of block 0 alone
 constexpr uint32 kMiddleRows = kMiddleBlocks * kNarrowRows;  // of its cluster
 constexpr uint32 kMostBlocks = 1024;                         // of a grid
 constexpr uint32 kLine = 32;                                 // words of a line of the cache
@@ -240,14 +240,30 @@ __device__ D from_key(uint64 key) {
     }
 }
 
-// A value that no one writes before the next barrier of the team: L1 may have it, since barriers of the grid empty L1, and
-// stores of the block pass through it. What atomics change, and what others may write, is read past L1 (__ldcg).
+// A value that no one writes before the next barrier of the team: L1 may have it, since barriers of the grid and of clusters empty
+// L1, and stores of the block pass through it. (A plain load of global memory, which __ldca is not: that passes L1 by, and no
+// address in shared memory outlives it.) What atomics change, and what others may write, is read past L1 (__ldcg).
 template <class T>
 __device__ inline T settled(const T* from) {
+#ifdef LAPWING_EMULATION
     return __ldca(from);
+#else
+    static_assert(sizeof(T) == 4 || sizeof(T) == 8);
+    T value;
+    if constexpr (sizeof(T) == 4) {
+        uint32 word;
+        asm volatile("ld.global.u32 %0, [%1];" : "=r"(word) : "l"(__cvta_generic_to_global(from)));
+        memcpy(&value, &word, sizeof(T));
+    } else {
+        uint64 word;
+        asm volatile("ld.global.u64 %0, [%1];" : "=l"(word) : "l"(__cvta_generic_to_global(from)));
+        memcpy(&value, &word, sizeof(T));
+    }
+    return value;
+#endif
 }
 __device__ inline Reached settled(const Reached* from) {
-    const uint64 word = __ldca(reinterpret_cast<const uint64*>(from));
+    const uint64 word = settled(reinterpret_cast<const uint64*>(from));
     return {static_cast<int32>(word), static_cast<int32>(word >> 32)};
 }
 // While one lives, values are loaded before it is known whether they are needed: those that are not may be changing.
