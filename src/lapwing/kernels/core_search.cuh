@@ -114,16 +114,16 @@ __device__ inline Reached load_reached(const Team& team, uint32 present) {
 // Where n rows of a frontier lead, one candidate a lane, and what is known of that. (Everything is assigned whether it is needed
 // or not: what is left as it was would be kept in memory.)
 template <uint32 n>
-struct Ways {
+struct Leads {
     int32 col[n];
     Dual x[n];
     uint64 known[n];
 };
 // Of rows at these distances; a row of kNone is none.
 template <uint32 n>
-__device__ inline Ways<n> find_ways_on(const State& state, const SearchRun& run, const Reached (&at)[n],
-                                       const uint64 (&own)[n]) {
-    Ways<n> ways;
+__device__ inline Leads<n> find_leads(const State& state, const SearchRun& run, const Reached (&at)[n],
+                                      const uint64 (&own)[n]) {
+    Leads<n> leads;
     Candidate mine[n];
     Dual u[n], v[n];
 #pragma unroll
@@ -133,13 +133,13 @@ __device__ inline Ways<n> find_ways_on(const State& state, const SearchRun& run,
     }
 #pragma unroll
     for (uint32 r = 0; r < n; ++r) {
-        ways.col[r] = mine[r].col != at[r].col && own[r] < run.cap ? mine[r].col : kNone;
-        v[r] = ways.col[r] >= 0 ? settled(state.v + ways.col[r]) : Dual(0);
-        ways.known[r] = ways.col[r] >= 0 ? __ldcg(state.distance + ways.col[r]) : 0;
+        leads.col[r] = mine[r].col != at[r].col && own[r] < run.cap ? mine[r].col : kNone;
+        v[r] = leads.col[r] >= 0 ? settled(state.v + leads.col[r]) : Dual(0);
+        leads.known[r] = leads.col[r] >= 0 ? __ldcg(state.distance + leads.col[r]) : 0;
     }
 #pragma unroll
-    for (uint32 r = 0; r < n; ++r) ways.x[r] = from_key<Dual>(own[r]) + reduced(Dual(mine[r].cost), v[r], u[r]);
-    return ways;
+    for (uint32 r = 0; r < n; ++r) leads.x[r] = from_key<Dual>(own[r]) + reduced(Dual(mine[r].cost), v[r], u[r]);
+    return leads;
 }
 __device__ inline uint64 own_distance(const State& state, Reached at) {
     return at.row >= 0 && at.col >= 0 ? __ldcg(state.distance + at.col) : 0;
@@ -149,9 +149,9 @@ template <bool wide>
 __device__ inline void take_step(const Team& team, const SearchRun& run, Reached first) {
     const Reached at[1] = {team.warp() < run.count ? first : Reached{kNone, kNone}};
     const uint64 own[1] = {own_distance(team.state, at[0])};
-    const Ways<1> ways = find_ways_on(team.state, run, at, own);
+    const Leads<1> leads = find_leads(team.state, run, at, own);
     team.sync();
-    if (team.warp() < run.count) reach<wide>(team, run, ways.col, ways.x, ways.known);
+    if (team.warp() < run.count) reach<wide>(team, run, leads.col, leads.x, leads.known);
     reset_next_counts<wide>(team, run.present);
     team.sync();
 }
@@ -176,8 +176,8 @@ __device__ inline void take_long_step(const Team& team, const SearchRun& run) {
             at[r] = index < run.count ? reached_at<wide>(team, run.present, index) : Reached{kNone, kNone};
             own[r] = index >= run.count ? 0 : wide ? __ldcg(state.rest + index) : shared().scratch.steps.aside[index];
         }
-        const Ways<kWarpRows> ways = find_ways_on(state, run, at, own);
-        reach<wide>(team, run, ways.col, ways.x, ways.known);
+        const Leads<kWarpRows> leads = find_leads(state, run, at, own);
+        reach<wide>(team, run, leads.col, leads.x, leads.known);
     }
     reset_next_counts<wide>(team, run.present);
     team.sync();

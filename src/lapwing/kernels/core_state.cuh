@@ -241,8 +241,8 @@ __device__ D from_key(uint64 key) {
 }
 
 // A value that no one writes before the next barrier of the team: L1 may have it, since barriers of the grid and of clusters empty
-// L1, and stores of the block pass through it. (A plain load of global memory, which __ldca is not: that passes L1 by, and no
-// address in shared memory outlives it.) What atomics change, and what others may write, is read past L1 (__ldcg).
+// L1, and stores of the block pass through it. (So it is a plain load, not __ldca, which on a GPU of 2022 asks L2 each time.)
+// What atomics change, and what others may write, is read past L1 (__ldcg).
 template <class T>
 __device__ inline T settled(const T* from) {
 #ifdef LAPWING_EMULATION
