@@ -35,7 +35,7 @@ from lapwing.instances import generate
 SQUARES = [(1024, 32), (1024, 128), (256, 256), (64, 512), (16, 1024)]
 PEER = "torch-linear-assignment"
 REPEATS = 5
-HOST_REPEATS = 40
+HOST_REPEATS = 20
 WARM_SECONDS = 0.2  # of calls before those that count: then clocks are up, and Python runs what it has specialised
 SAMPLE = 64  # problems whose objectives are compared
 PEER_SECONDS = 4.0  # a peer whose first call takes longer is not called again
