@@ -336,7 +336,7 @@ class CoreSolve:
         return True
 
     def _read_report(self) -> Report:
-        self._watch.wait(self._sample, self.keep, marked=True)
+        self._watch.wait(self._sample, self.keep)
         self._report = report = Report._make(_REPORT.unpack_from(self._mail.memory.data))
         if report.status == CONTRADICTION:
             raise InternalError(f"the searches contradict each other; please report it with the matrix ({report})")

@@ -224,8 +224,9 @@ class PaperSolve(CoreSolve):
 
     def _follow(self) -> None:
         """As after the core method's launch."""
-        self.after_launch()
         fetch(self.context, self._memory["state"], self._mail.memory)
+        self._watch.mark()
+        self.after_launch()
 
     @property
     def _own_arguments(self) -> tuple[int, ...]:

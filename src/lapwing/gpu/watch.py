@@ -104,6 +104,7 @@ class Watch:
         self.limited = deadline < math.inf
         self.bound, self.bound_shift = -math.inf, 0.0
         self.serve: Callable[[], None] | None = None
+        self._marked = False
 
     def __enter__(self) -> Watch:
         ordinal = self._context.info.ordinal
@@ -127,7 +128,7 @@ class Watch:
         self._words = None
 
     def mail(self, first: int, size: int) -> Mail:
-        """Memory for what is to be known of a solve when the stream is done."""
+        """Memory for what kernels say of a solve; it is there when they have been waited for."""
         assert self._words is not None
         return self._words.mail.part(first, size)
 
@@ -159,18 +160,21 @@ class Watch:
         self.bound = max(self.bound, bound + self.bound_shift)
 
     def mark(self) -> None:
-        """Note how far the stream's work has come, for `wait`."""
+        """Note how far the stream's work has come, for the next `wait`."""
         assert self._words is not None
+        self._marked = True
         checked(toolkit.driver().cuEventRecord(self._words.mark, self._context.stream.handle))
 
-    def wait(self, sample: bool = False, keep: Callable[[], None] | None = None, marked: bool = False) -> None:
-        """Wait for the stream, or for what came before the last `mark`; see `pointer`.
+    def wait(self, sample: bool = False, keep: Callable[[], None] | None = None) -> None:
+        """Wait for the stream, or if there was a `mark` since the last time, for what came before it; see `pointer`.
 
         Every `keep_interval` seconds, and when interrupted, `keep` is called.
         """
         began = time.perf_counter()
+        is_done = self._is_at_mark if self._marked else self._is_done
+        self._marked = False
         try:
-            while not (self._is_at_mark() if marked else self._is_done()):
+            while not is_done():
                 now = time.perf_counter()
                 self.look_at_the_clock()
                 if self.serve is not None:

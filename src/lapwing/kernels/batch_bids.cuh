@@ -4,8 +4,8 @@
 #include "batch_state.cuh"
 
 // Each warp bids for a few rows at a time: for each it raises the price of the nearest column until the second nearest is as
-// near. The best bid for a column wins, the lower row among equals; whoever had it waits again. A row whose bid a tie stops
-// is left to the searches. After it each matched row has its nearest column.
+// near. The best bid for a column wins (as far as the first bits of a float tell; then the lower row), whoever had it waits
+// again. A row whose bid a tie stops is left to the searches. After it each matched row has its nearest column.
 template <class Team>
 class Bids {
   public:

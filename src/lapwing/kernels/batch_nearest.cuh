@@ -2,7 +2,7 @@
 // enough for phases (batch_phases.cuh).
 //
 // A float's last bits say which of its lane's columns it is of, so that least and second least take four instructions a pair. An
-// infinite one becomes NaN by that, which minima pass over.
+// infinite one becomes NaN by that, or stays; minima pass over both.
 #pragma once
 
 #include "batch_state.cuh"
@@ -14,17 +14,6 @@ constexpr float kRoughly = 0x1p-22f * (kPlace + 1);  // of a float, what it may 
 __device__ inline float marked(float x, uint32 place) {
     return __uint_as_float(__float_as_uint(x) & ~kPlace | place);
 }
-// NaN if x is, else the larger.
-__device__ inline float larger_or_nan(float a, float x) {
-#if !defined(LAPWING_EMULATION) && __CUDA_ARCH__ >= 800
-    float result;
-    asm("max.NaN.f32 %0, %1, %2;" : "=f"(result) : "f"(a), "f"(x));
-    return result;
-#else
-    return x < a ? a : x;
-#endif
-}
-
 // Of a row: cost - price of its nearest column and of its second nearest, infinity if there is none; kFree: it has no column.
 struct Nearest {
     float least, second;
@@ -47,8 +36,8 @@ __device__ inline Nearest find_nearest(const Team& team, const int32 (&row)[kRow
 #pragma unroll
             for (int32 r = 0; r < kRows; ++r) {
                 const float x = marked(static_cast<float>(costs[r][k]) - price, static_cast<uint32>(j) / 32);
-                second[r] = fminf(second[r], larger_or_nan(least[r], x));
-                least[r] = fminf(least[r], x);
+                second[r] = lesser_number(second[r], larger_or_nan(least[r], x));
+                least[r] = lesser_number(least[r], x);
             }
         }
     }

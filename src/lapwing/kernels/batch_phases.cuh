@@ -60,9 +60,8 @@ class Phases {
         return (kZero - __float_as_uint(offer.raise)) & ~kNumber | static_cast<uint32>(row);
     }
 
-    // All rows are to bid.
+    // All rows are to bid. After a barrier.
     __device__ void free_all() {
-        __syncthreads();
         for (int32 j = t_.me; j < t_.cols; j += Team::threads) {
             t_.s.row_of[j] = t_.s.column_of[j] = kFree;
             listed(0)[j] = static_cast<uint16>(j);

@@ -108,6 +108,24 @@ __device__ inline float min_or_nan(float a, float b) {
 #endif
 }
 
+// NaN if x is, else the larger; and the lesser, or a if x is NaN.
+__device__ inline float larger_or_nan(float a, float x) {
+#if !defined(LAPWING_EMULATION) && __CUDA_ARCH__ >= 800
+    float larger;
+    asm("max.NaN.f32 %0, %1, %2;" : "=f"(larger) : "f"(a), "f"(x));
+    return larger;
+#else
+    return x < a ? a : x;
+#endif
+}
+__device__ inline float lesser_number(float a, float x) {
+#ifndef LAPWING_EMULATION
+    return fminf(a, x);
+#else
+    return x < a ? x : a;  // a processor's fminf makes NaN of a signalling one
+#endif
+}
+
 // A key whose unsigned order is the order of the numbers (-0 before +0; NaN outside), and the number of a key.
 __device__ inline uint64 ordered(double x) {
     const int64 bits = __double_as_longlong(x);
@@ -213,6 +231,26 @@ __device__ inline void prefetch(const void* from) {
 __device__ inline void prefetch_far(const void* from) {
 #ifndef LAPWING_EMULATION
     asm volatile("prefetch.global.L2 [%0];" ::"l"(from));
+#endif
+}
+
+// Plain loads of global memory, which L1 may have. (__ldca is another on a GPU: it asks L2 each time.)
+__device__ inline uint32 load_plain(const uint32* from) {
+#ifdef LAPWING_EMULATION
+    return __ldca(from);
+#else
+    uint32 word;
+    asm volatile("ld.global.u32 %0, [%1];" : "=r"(word) : "l"(__cvta_generic_to_global(from)));
+    return word;
+#endif
+}
+__device__ inline uint64 load_plain(const uint64* from) {
+#ifdef LAPWING_EMULATION
+    return __ldca(from);
+#else
+    uint64 word;
+    asm volatile("ld.global.u64 %0, [%1];" : "=l"(word) : "l"(__cvta_generic_to_global(from)));
+    return word;
 #endif
 }
 

@@ -143,7 +143,6 @@ __device__ inline void list_after(const Team& team, uint32 index, After after) {
     const int32 own = static_cast<int32>(index);
     if (after.free_row) {
         state.free_rows[row_place] = own;
-        state.claim[index] = kNoRow;
         state.frontier[0][start + __popc(rows & before)] = {own, kNone};
     }
     if (after.free_col) state.free_cols[col_place] = own;
@@ -205,17 +204,17 @@ __device__ inline void match_paths(const Team& team, uint32 met) {
     for (uint32 index = threadIdx.x; index < met; index += kTeamThreads) match(index);
 }
 
-// Free rows and columns, and where the next search begins, if no search was before. No other column has a leader.
+// Free rows and columns, where no tree is kept: the next search begins with free rows alone. No claim, no leader.
 __device__ inline void gather_free(const Team& team) {
     State& state = team.state;
     const uint32 rows = state.matrix.rows, cols = state.matrix.cols;
     team.each_converged(cols, [&](uint32 index) {
         After after = {false, false, kNone};
         if (index < cols) {
-            const int32 i = settled(state.col_to_row + index);
-            const bool kept = __ldcg(state.distance + index) != kFar;
-            after = {index < rows && settled(state.row_to_col + index) < 0, rows == cols && i < 0, kept ? i : kNone};
-            if (!kept) state.leader[index] = kNoRow;
+            after.free_row = index < rows && settled(state.row_to_col + index) < 0;
+            after.free_col = rows == cols && settled(state.col_to_row + index) < 0;
+            state.leader[index] = kNoRow;
+            if (after.free_row) state.claim[index] = kNoRow;
         }
         list_after(team, index, after);
     });

@@ -22,7 +22,8 @@
 // (core_rest.cuh), and the cap is where the reach has come to when enough free columns are reached. When few rows are
 // left, the cap is the nearest free column's, and a search matches one.
 //
-// Cost: a step takes the lists and v of the frontier, two atomics for each distance that falls, 2 barriers.
+// Cost: a step takes the lists and v of the frontier, two atomics for each distance that falls, 2 barriers; a long frontier's
+// distances are written and read once more.
 #pragma once
 #include "core_caps.cuh"
 #include "core_filter.cuh"

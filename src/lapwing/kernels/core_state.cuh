@@ -141,7 +141,8 @@ struct State {
     int32* free_cols;  // if the problem is square
     int32* met_cols;   // free ones within the cap
     int32* full_rows;
-    // Auction: the best offer for a column, and for which column a row offered; of this round and the one before.
+    // Auction: the best offer for a column, and for which column a row offered; of this round and the one before. offer[0] is also
+    // what rows find in a sweep (core_rest.cuh).
     uint64* offer[2];
     int32* target[2];
     // Search: distances from the free rows (orders as unsigned; kFar), when they last fell (stamp in core_search.cuh), and what leads there:
@@ -151,7 +152,7 @@ struct State {
     int32* leader;
     Reached* link;
     // Where columns outnumber rows (core_rest.cuh): the least ways to free columns, by column, then by free row; by what column
-    // a row goes on; and what rows in full_rows found.
+    // a row goes on; and what rows in full_rows found. Before that, `rest` is put aside for long steps of any search.
     uint64* rest;
     int32* way;
     uint64* full_rest;
@@ -241,30 +242,19 @@ __device__ D from_key(uint64 key) {
 }
 
 // A value that no one writes before the next barrier of the team: L1 may have it, since barriers of the grid and of clusters empty
-// L1, and stores of the block pass through it. (So it is a plain load, not __ldca, which on a GPU of 2022 asks L2 each time.)
-// What atomics change, and what others may write, is read past L1 (__ldcg).
+// L1, and stores of the block pass through it. What atomics change, and what others may write, is read past L1 (__ldcg).
 template <class T>
 __device__ inline T settled(const T* from) {
-#ifdef LAPWING_EMULATION
-    return __ldca(from);
-#else
     static_assert(sizeof(T) == 4 || sizeof(T) == 8);
     T value;
     if constexpr (sizeof(T) == 4) {
-        uint32 word;
-        asm volatile("ld.global.u32 %0, [%1];" : "=r"(word) : "l"(__cvta_generic_to_global(from)));
+        const uint32 word = load_plain(reinterpret_cast<const uint32*>(from));
         memcpy(&value, &word, sizeof(T));
     } else {
-        uint64 word;
-        asm volatile("ld.global.u64 %0, [%1];" : "=l"(word) : "l"(__cvta_generic_to_global(from)));
+        const uint64 word = load_plain(reinterpret_cast<const uint64*>(from));
         memcpy(&value, &word, sizeof(T));
     }
     return value;
-#endif
-}
-__device__ inline Reached settled(const Reached* from) {
-    const uint64 word = settled(reinterpret_cast<const uint64*>(from));
-    return {static_cast<int32>(word), static_cast<int32>(word >> 32)};
 }
 // While one lives, values are loaded before it is known whether they are needed: those that are not may be changing.
 #ifdef LAPWING_EMULATION
