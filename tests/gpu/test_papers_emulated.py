@@ -79,6 +79,19 @@ def test_what_the_callable_raises_stops_the_solve(method, monkeypatch):
     assert_optimal(lw.solve(cost, device="cuda", method=method), cost)
 
 
+@pytest.mark.parametrize("method", PAPERS)
+def test_the_report_is_waited_for(method, monkeypatch):
+    """Not what an earlier solve left in the same memory."""
+    monkeypatch.setattr(emulated_toolkit.BACKGROUND, "meanwhile", True)
+    cost, impossible = draw((30, 30), "float32", kind="points"), np.full((30, 30), np.inf, np.float32)
+    for _ in range(2):
+        assert_optimal(lw.solve(cost, device="cuda"), cost)
+        with pytest.raises(lw.InfeasibleError):
+            lw.solve(impossible, device="cuda", method=method)
+        assert_optimal(lw.solve(cost, device="cuda", method=method), cost)
+    emulated_toolkit.BACKGROUND.wait()
+
+
 @pytest.mark.parametrize("stage", [None, *STAGES])
 def test_every_stage_alone(stage):
     method = lw.Munkres(stages=[stage] if stage else [])
