@@ -35,7 +35,7 @@ from lapwing.instances import generate
 SQUARES = [(1024, 32), (1024, 128), (256, 256), (64, 512), (16, 1024)]
 PEER = "torch-linear-assignment"
 REPEATS = 5
-HOST_REPEATS = 20
+HOST_CALLS, HOST_REPEATS = 20, 20
 WARM_SECONDS = 0.2  # of calls before those that count: then clocks are up, and Python runs what it has specialised
 SAMPLE = 64  # problems whose objectives are compared
 PEER_SECONDS = 4.0  # a peer whose first call takes longer is not called again
@@ -120,16 +120,16 @@ def replayed(call: Callable[[], object]) -> float:
     return fastest(graph.replay)
 
 
-def host_microseconds(call: Callable[[], object], count: int = 20) -> dict[str, float]:
-    """Of the host for a call that it does not wait for: the least and the median of many times `count` calls."""
+def host_microseconds(call: Callable[[], object]) -> dict[str, float]:
+    """Of the host for a call that it does not wait for: the least and the median of many times HOST_CALLS calls."""
     keep_to_quick_processors()
     times = []
     for _ in range(HOST_REPEATS):
         torch.cuda.synchronize()
         began = time.perf_counter()
-        for _ in range(count):
+        for _ in range(HOST_CALLS):
             call()
-        times.append((time.perf_counter() - began) / count * 1e6)
+        times.append((time.perf_counter() - began) / HOST_CALLS * 1e6)
     torch.cuda.synchronize()
     return {"host_us": min(times), "host_median_us": median(times)}
 

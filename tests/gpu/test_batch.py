@@ -186,7 +186,7 @@ def test_structured_costs(gpu, dtype, engine):
 def test_structured_costs_with_forbidden_pairs(gpu, maximize, engine):
     n, rng = 70, np.random.default_rng(13)
     x, y = rng.random((n, 2)), rng.random((n, 2)) ** 2
-    costs = np.repeat(((x[:, None] - y) ** 2).sum(-1, dtype=np.float32)[None], 5, 0).astype(np.float32)
+    costs = np.repeat(((x[:, None] - y) ** 2).sum(-1)[None], 5, 0).astype(np.float32)
     absent = -np.inf if maximize else np.inf
     matching = rng.permutation(n)
     for b, share in enumerate((0.1, 0.5, 0.8, 0.95, 1.0)):  # at last a row has one column

@@ -13,7 +13,7 @@ class Bids {
 
     // All threads call both. All free rows wait.
     __device__ void start() {
-        for (int32 j = t_.me; j < t_.cols; j += Team::threads) best()[j] = kNobody;
+        for (int32 j = t_.me; j < t_.cols; j += Team::threads) best()[j] = kNoBid;
         waiting_ = t_.list_free(t_.s.column_of, t_.rows, t_.s.queue);
         head_ = 0;
     }
@@ -98,14 +98,13 @@ class Bids {
         const Bid none = {0, kFree, kFree};
         const Bid mine = t_.lane < active ? s.bids[t_.lane] : none;
         const bool bids = mine.column >= 0;
-        // How much a float tells of the raise, then the row.
         const float raise = bids ? static_cast<float>(s.price[mine.column] - mine.price) : 0;
-        const uint32 key = (kNobody - __float_as_uint(raise)) & ~kNumber | static_cast<uint32>(mine.row);
+        const uint32 key = bid_key(raise, mine.row);
         if (bids) atomicMin(&best()[mine.column], key);
         __syncwarp();
         const bool wins = bids && best()[mine.column] == key;
         __syncwarp();
-        if (wins) best()[mine.column] = kNobody;
+        if (wins) best()[mine.column] = kNoBid;
         if (mine.column == kExited) s.column_of[mine.row] = kExited;
         int32 waits = bids && !wins ? mine.row : kFree;  // the row that this lane puts back
         if (wins) {
@@ -121,8 +120,7 @@ class Bids {
         if (t_.lane == 0) s.waiting[0] = waiting_ - active + __popc(all);
     }
 
-    static constexpr uint32 kNoTag = ~0u, kNobody = ~0u;
-    static constexpr uint32 kNumber = 0xfff;  // of a row, in a key
+    static constexpr uint32 kNoTag = ~0u;
     static constexpr int32 kRows = Team::warps >= 2 ? 2 : 4;        // that a warp bids for at once
     static constexpr int32 kTurns = smaller(2, 32 / (Team::warps * kRows));  // before bids are settled, by one warp
     static constexpr int32 kUnroll = Team::threads <= 128 ? 4 : 8;  // loads in flight of a thread

@@ -19,7 +19,7 @@ class Phases {
             free_all();
             for (int32 left = larger(kLeastRounds, t_.rows / kRoundRows); left > 0 && count_ > few(); --left) {
                 bid();
-                if (count_ == t_.rows) {
+                if (count_ == t_.rows) {  // in its first round alone
                     if (phase == 0) sample();
                     epsilon = epsilon_of(phase);
                     if (!(epsilon > 0)) return finish();
@@ -38,10 +38,8 @@ class Phases {
     static constexpr int32 kColumns = Team::threads <= 64 ? 2 : 4;  // that a lane looks at together ...
     static constexpr int32 kRows = 16 / kColumns;                   // ... of so many rows, whose warp bids for them
     static constexpr float kNoise = kRoughly > 0x1p-18f ? kRoughly : 0x1p-18f;  // by which what is meant to be equal may differ
-    static constexpr uint32 kNumber = 0xfff;      // of a row, in a key
     static constexpr uint32 kCoarse = 0xffff0000;  // of a float
-    static constexpr uint32 kZero = 0x7fffffff;   // of a key, for no raise
-    static constexpr uint32 kNobody = ~0u;
+    static constexpr uint32 kZero = 0x7fffffff;    // the key of no raise
 
     // What a row would add for its nearest column, or kFree: it has none.
     struct Offer {
@@ -57,7 +55,7 @@ class Phases {
     __device__ int32& listed_count(uint32 odd) const { return t_.s.waiting[odd ? 3 : 0]; }
     __device__ uint32* best(uint32 odd) const { return reinterpret_cast<uint32*>(t_.s.exit) + odd * t_.cols; }
     __device__ static uint32 key_of(const Offer& offer, int32 row) {
-        return (kZero - __float_as_uint(offer.raise)) & ~kNumber | static_cast<uint32>(row);
+        return bid_key(offer.raise, row, kZero);
     }
 
     // All rows are to bid. After a barrier.
@@ -65,7 +63,7 @@ class Phases {
         for (int32 j = t_.me; j < t_.cols; j += Team::threads) {
             t_.s.row_of[j] = t_.s.column_of[j] = kFree;
             listed(0)[j] = static_cast<uint16>(j);
-            best(0)[j] = kNobody;
+            best(0)[j] = kNoBid;
             prices()[j] = static_cast<float>(t_.s.price[j]);
         }
         odd_ = 0;
@@ -84,7 +82,7 @@ class Phases {
 
     // The bids of all rows listed.
     __device__ void bid() const {
-        for (int32 j = t_.me; j < t_.cols; j += Team::threads) best(odd_ ^ 1)[j] = kNobody;
+        for (int32 j = t_.me; j < t_.cols; j += Team::threads) best(odd_ ^ 1)[j] = kNoBid;
         if (t_.me == 0) listed_count(odd_ ^ 1) = 0;
         for (int32 first = t_.warp * kRows; first < count_; first += Team::warps * kRows) bid(first);
         __syncthreads();

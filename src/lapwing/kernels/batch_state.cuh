@@ -21,6 +21,13 @@ struct Bid {
     int32 row;
 };
 
+constexpr uint32 kNoBid = ~0u;  // a key
+// Of a bid, for a minimum: the highest raise, as far as the first bits of a float tell, then the lowest row. `none`: of no raise.
+__device__ inline uint32 bid_key(float raise, int32 row, uint32 none = kNoBid) {
+    constexpr uint32 kNumber = 0xfff;  // of a row
+    return (none - __float_as_uint(raise)) & ~kNumber | static_cast<uint32>(row);
+}
+
 // In shared memory; every array by row or column as solved.
 struct BlockState {
     Dual* price;        // v, by column

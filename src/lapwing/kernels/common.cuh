@@ -234,24 +234,29 @@ __device__ inline void prefetch_far(const void* from) {
 #endif
 }
 
-// Plain loads of global memory, which L1 may have. (__ldca is another on a GPU: it asks L2 each time.)
-__device__ inline uint32 load_plain(const uint32* from) {
+// A plain load of 4 or 8 bytes of global memory, which L1 may have. (__ldca is another on a GPU: it asks L2 each time.)
+template <class T>
+__device__ inline T load_plain(const T* from) {
+    static_assert(sizeof(T) == 4 || sizeof(T) == 8);
+    T value;
+    if constexpr (sizeof(T) == 4) {
+        uint32 word;
 #ifdef LAPWING_EMULATION
-    return __ldca(from);
+        word = __ldca(reinterpret_cast<const uint32*>(from));
 #else
-    uint32 word;
-    asm volatile("ld.global.u32 %0, [%1];" : "=r"(word) : "l"(__cvta_generic_to_global(from)));
-    return word;
+        asm volatile("ld.global.u32 %0, [%1];" : "=r"(word) : "l"(__cvta_generic_to_global(from)));
 #endif
-}
-__device__ inline uint64 load_plain(const uint64* from) {
+        memcpy(&value, &word, sizeof(T));
+    } else {
+        uint64 word;
 #ifdef LAPWING_EMULATION
-    return __ldca(from);
+        word = __ldca(reinterpret_cast<const uint64*>(from));
 #else
-    uint64 word;
-    asm volatile("ld.global.u64 %0, [%1];" : "=l"(word) : "l"(__cvta_generic_to_global(from)));
-    return word;
+        asm volatile("ld.global.u64 %0, [%1];" : "=l"(word) : "l"(__cvta_generic_to_global(from)));
 #endif
+        memcpy(&value, &word, sizeof(T));
+    }
+    return value;
 }
 
 // Of global memory, with the ordering that barriers between blocks need.

@@ -25,7 +25,7 @@ __device__ inline void lead(const State& state, const Origin& from, int32 j, uin
 }
 
 // Leaders among the candidates of the rows of reached columns, and of free rows; and the free columns within the cap. A lane
-// looks whether a column was reached; of those that were the warp takes two at once (more are more code, which takes longer to load than it saves).
+// looks whether a column was reached; of those that were the warp takes two at once (more are more code, and that takes time).
 __device__ inline void find_leaders(const Team& team, const SearchRun& run) {
     constexpr uint32 kAtOnce = 2;
     State& state = team.state;

@@ -6,7 +6,7 @@ constexpr uint32 kListSize = 32;          // candidates of a row: one for each l
 constexpr uint32 kTeamThreads = THREADS;  // of each block of the persistent kernel
 constexpr uint32 kTeamWarps = THREADS / kWarp;
 constexpr uint32 kMiddleBlocks = THREADS < 256 ? 2 : 8;      // a cluster, where there are clusters
-constexpr uint32 kWarpRows = 2;  // rows that a warp has at work at once; more are more code, which takes longer to load
+constexpr uint32 kWarpRows = 2;                              // rows that a warp has at work at once (more: more code)
 constexpr uint32 kNarrowRows = 4 * kTeamWarps;               // most rows at work in a run of block 0 alone
 constexpr uint32 kMiddleRows = kMiddleBlocks * kNarrowRows;  // of its cluster
 constexpr uint32 kMostBlocks = 1024;                         // of a grid
@@ -152,7 +152,7 @@ struct State {
     int32* leader;
     Reached* link;
     // Where columns outnumber rows (core_rest.cuh): the least ways to free columns, by column, then by free row; by what column
-    // a row goes on; and what rows in full_rows found. Before that, `rest` is put aside for long steps of any search.
+    // a row goes on; and what rows in full_rows found. Until a search has ended, `rest` holds what long steps put aside.
     uint64* rest;
     int32* way;
     uint64* full_rest;
@@ -245,16 +245,7 @@ __device__ D from_key(uint64 key) {
 // L1, and stores of the block pass through it. What atomics change, and what others may write, is read past L1 (__ldcg).
 template <class T>
 __device__ inline T settled(const T* from) {
-    static_assert(sizeof(T) == 4 || sizeof(T) == 8);
-    T value;
-    if constexpr (sizeof(T) == 4) {
-        const uint32 word = load_plain(reinterpret_cast<const uint32*>(from));
-        memcpy(&value, &word, sizeof(T));
-    } else {
-        const uint64 word = load_plain(reinterpret_cast<const uint64*>(from));
-        memcpy(&value, &word, sizeof(T));
-    }
-    return value;
+    return load_plain(from);
 }
 // While one lives, values are loaded before it is known whether they are needed: those that are not may be changing.
 #ifdef LAPWING_EMULATION
