@@ -29,9 +29,9 @@ def draw(shape):
 @pytest.mark.parametrize(
     ("shape", "options", "launches"),
     [
-        ((60, 60), {}, 8),  # prepare, column minima, lowered prices, list, solve, deliver, two of the certificate
-        ((60, 60), {"certify": False}, 6),
-        ((140, 140), {}, 8),  # with a look for structure
+        ((60, 60), {}, 7),  # prepare, column minima, list, solve, deliver, two of the certificate
+        ((60, 60), {"certify": False}, 5),
+        ((140, 140), {}, 7),  # with a look for structure
         ((40, 60), {}, 7),  # no column minima
     ],
 )

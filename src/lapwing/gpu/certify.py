@@ -186,11 +186,12 @@ class Proof:
 
     def _worst(self, found: NDArray[np.int64]) -> tuple[Number, int]:
         """The worst violation of all blocks, and the number of the first constraint that has it."""
-        amounts = found[::2]
-        worst = int(amounts.max())  # bits of non-negative doubles are in the doubles' order
+        amounts = found[::2].tolist()
+        worst = max(amounts)  # bits of non-negative doubles are in the doubles' order
         if worst == 0:
             return 0 if self.integer else 0.0, -1
-        place = min(at & _EVERY_BIT for at in found[1::2][amounts == worst].tolist())
+        places = found[1::2].tolist()
+        place = min(at & _EVERY_BIT for at, amount in zip(places, amounts, strict=True) if amount == worst)
         return worst if self.integer else float(np.int64(worst).view(np.float64)), place
 
     def _violation_at(self, place: int) -> tuple[int, int]:

@@ -33,6 +33,10 @@ _LIST = 32  # kListSize of core_state.cuh
 _ARRAYS, _ALIGNMENT, _HEAD_BYTES = 37, 256, 16384  # at most so many arrays, each aligned, and what stands before them
 _BLOCKS_A_PROCESSOR = 8  # of grids that walk over rows
 _LISTERS_A_PROCESSOR = 4  # blocks of list_rows, which take rows as they get done: as many as run side by side
+_PACK = 16  # bytes that a thread of column_minima loads at once
+_LEAST_BAND = 8  # rows that a block of it is worth
+_MINIMA_BLOCKS = 2  # blocks of it on a processor; more of them make DRAM slower
+_SAMPLED_BYTES = 1 << 27  # of a matrix of which a sample may spare a read (kernels/core_minima.cuh)
 _COMPLETED_AT_ONCE = 4096  # rows of an interrupted solve, so that it can be interrupted, too
 _COLS_COUNTED = CORE_START.constants["THREADS"]  # columns for which blocks are counted, beside the columns' keys
 OPTIMAL, INFEASIBLE, INVALID, CONTRADICTION, UNFINISHED, STOPPED = range(6)
@@ -206,7 +210,7 @@ class CoreSolve:
         Addresses of the duals of the problem as minimised. Before every `list_rows` comes `prepare`, and after that, if
         rows == cols, any prices may be written to `v`.
     keys : int
-        For column minima (kernels/core_start.cu).
+        For column minima (kernels/column_keys.cuh).
     picked : int
         Where `deliver` says, in the dual dtype, what every row costs: its matched cost, or its price.
     listings : int
@@ -247,22 +251,40 @@ class CoreSolve:
             self._kept = Workspace(context, dict.fromkeys(("best", "listed"), (cols, dual)), like)
         self._best_bound = -math.inf
         self._lists_are_fresh = False
+        self._prices_are_lowered = False  # as lists of a matrix need them
 
     def _load_kernels(self) -> dict[str, Kernel]:
         return self.matrix.kernels(self.context, CORE, COMPUTED_CORE)
 
     def prepare(self, zero_prices: bool = False) -> None:
         """Set back what listing and solving begin with; and `v`, to where it must begin with more columns than rows."""
-        self._solved_since_listing = False
-        keys = (0, 0) if zero_prices else (self.keys, _key_count(self.matrix.cols))
-        self._launch("prepare", self.context.info.processors, *keys)
+        self._prepare(*((0, 0) if zero_prices else (self.keys, _key_count(self.matrix.cols))))
+
+    def _prepare(self, keys: int, key_count: int, sampled: bool = False) -> None:
+        self._solved_since_listing = self._prices_are_lowered = False
+        self._launch("prepare", self.context.info.processors * _MINIMA_BLOCKS, keys, key_count, int(sampled))
+
+    def start_at_column_minima(self) -> bool:
+        """`prepare`, and set `v` to the column minima of a square matrix; False if its rows are not whole packs."""
+        matrix, item = self.matrix, ITEM_BYTES[self.matrix.dtype]
+        if matrix.recipe is not None or (matrix.pointer | matrix.row_stride * item | matrix.cols * item) % _PACK != 0:
+            return False
+        size, processors = matrix.rows, self.context.info.processors
+        sampled = size * size * item >= _SAMPLED_BYTES
+        self._prepare(self.keys, _key_count(size), sampled)
+        chunks = -(-size * item // (_SMALL_BLOCK * _PACK))
+        bands = max(1, min(size // _LEAST_BAND, _MINIMA_BLOCKS * processors // chunks))
+        self._launch("column_minima", chunks * bands, self.keys, int(sampled), bands)
+        self._prices_are_lowered = True
+        return True
 
     def list_rows(self) -> None:
         """List every row under the prices in `v`, in the order of the stream."""
         self._begin_listing()
         matrix, blocks = self.matrix, self.context.info.processors * _BLOCKS_A_PROCESSOR
         if matrix.recipe is None:
-            self._launch("lower_prices", min(-(-matrix.cols // _SMALL_BLOCK), blocks))
+            if not self._prices_are_lowered:
+                self._launch("lower_prices", min(-(-matrix.cols // _SMALL_BLOCK), blocks))
             self._launch("list_rows", min(matrix.rows, self.context.info.processors * _LISTERS_A_PROCESSOR))
             return
         for part in matrix.recipe.parts(matrix.rows, matrix.cols):

@@ -1,6 +1,7 @@
 """Where a solve on the GPU starts: prices from column minima, from two orders, or from samples, level by level.
 
-Unstructured costs (uniform, integers) need no more than column minima. For structured ones (points, low rank) these are
+Unstructured costs (uniform, integers) need no more than column minima, and some not even these of all rows
+(kernels/core_minima.cuh). For structured ones (points, low rank) these are
 far off; a phase of the auction tells which, by how much it raises the bound, in widths of a candidate list, a row: less
 than 0.01 against more than 0.015 (0.05 from 2000 rows on). There, if the costs are nearly of rank one, two orders give
 prices (core_sorted.py). Else a sample of rows and columns is solved, and its prices are carried over to four times as
@@ -47,9 +48,6 @@ from lapwing.gpu.watch import Watch
 from lapwing.gpu.workspace import Workspace
 
 _THREADS = CORE_START.constants["THREADS"]
-_PACK = 16  # bytes that a thread loads at once
-_LEAST_BAND = 8  # rows that a block is worth
-_BLOCKS_A_PROCESSOR = 2  # of column_minima; more of them make DRAM slower
 _ROWS, _COLS = 0, 1  # kRowSalt, kColSalt of kernels/sample.cuh
 _GROWTH = 4  # of the sample, from level to level: a power of two
 LEAST_ROWS = 128  # below, lists are a good part of their rows, and hardly any search is long
@@ -87,8 +85,9 @@ class Start:
             solve.prepare(zero_prices=True)
             return self.run_from(solve, UNSTRUCTURED)
         self._kernel(matrix, "gather")  # all are loaded, before launches that are to be close
-        solve.prepare()
-        self._column_minima(matrix, 1, solve)
+        if not solve.start_at_column_minima():
+            solve.prepare()
+            self._column_bounds(matrix, 1, 0, solve)
         if matrix.rows < LEAST_ROWS:
             return self.run_from(solve, UNSTRUCTURED)
         report = self.run_from(solve, EXPLORING)
@@ -162,7 +161,7 @@ class Start:
             rows, cols = (side.order() for side in sides)
             self._strata = Strata(self.context, rows, cols, runs, self.like)
         sample = self._sample(solve.matrix, run)
-        self._column_minima(solve.matrix, run, sample)
+        self._column_bounds(solve.matrix, run, 0, sample)
         while True:
             self.levels += 1
             report = self._solve_sample(sample, ROUGH if self.levels == 1 else FINER)
@@ -224,18 +223,6 @@ class Start:
         shape = of_matrix if matrix.recipe is None else (run, 0, size, size)
         self._kernel(matrix, "gather").launch(self.context, size, _THREADS, matrix.pointer, *shape, costs.pointer)
         return costs
-
-    def _column_minima(self, matrix: Oriented, run: int, sample: CoreSolve) -> None:
-        """Prices of a sample, or the whole."""
-        item = ITEM_BYTES[matrix.dtype]
-        width = _PACK // item
-        aligned = matrix.pointer % _PACK == 0 and matrix.row_stride * item % _PACK == 0 and matrix.rows % width == 0
-        if matrix.recipe is not None or run > 1 or not aligned:
-            return self._column_bounds(matrix, run, 0, sample)
-        size = matrix.rows
-        chunks = -(-size // (_THREADS * width))
-        bands = max(1, min(size // _LEAST_BAND, _BLOCKS_A_PROCESSOR * self.context.info.processors // chunks))
-        self._launch(matrix, "column_minima", chunks * bands, size, bands, sample.keys, sample.v)
 
     def _carry_over(self, matrix: Oriented, sample: CoreSolve, run: int, above: CoreSolve, finer: int) -> None:
         """Prices for a larger sample, or the whole, from a smaller one's."""

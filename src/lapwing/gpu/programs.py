@@ -87,6 +87,7 @@ CORE = Program(
     "core.cu",
     (
         "prepare",
+        "column_minima",
         "lower_prices",
         "list_rows",
         "solve",
@@ -124,7 +125,7 @@ HOST_CORE = Program(
 CORE_START = Program(
     "core_start",
     "core_start.cu",
-    ("gather", "row_bounds", "column_bounds", "column_minima", "sorting_keys", "price_rises"),
+    ("gather", "row_bounds", "column_bounds", "sorting_keys", "price_rises"),
     _EVERY_COST,
     {"THREADS": 256},
 )
@@ -147,7 +148,7 @@ _COMPUTED = {
 COMPUTED_CORE = Program(
     "computed_core",
     CORE.source,
-    tuple(name for name in CORE.kernels if name != "lower_prices"),
+    tuple(name for name in CORE.kernels if name not in ("column_minima", "lower_prices")),
     _COMPUTED,
     {**CORE.constants, "COMPUTED": 1},
     any_text=True,

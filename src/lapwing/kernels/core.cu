@@ -1,6 +1,7 @@
 // The core method on one GPU: candidate lists, epsilon phases by auction, shortest augmenting paths; see the files included.
 //
 //   prepare       the state, and prices or room for them         a grid of any size
+//   column_minima prices of a square matrix (core_minima.cuh)    256 threads a block
 //   lower_prices  what lists of a matrix take from costs         a grid of any size
 //   list_rows     the list of every row under the prices v       256 threads a row
 //   solve         all the rest, in one cooperative launch: u, v, row_to_col, and a Report, also to pinned memory of the host, which
@@ -35,14 +36,18 @@ __device__ inline State& set_state(Matrix matrix, Dual* u, Dual* v, unsigned cha
         unsigned char *workspace
 #define LAPWING_MATRIX make_matrix(costs, pitch, rows, cols, maximize, prices)
 
-// Before every listing, and before prices are set: `keys`, for column minima (core_start.cu), begin as all ones. Without keys v
-// is set to where it must begin when there are more columns than rows.
-extern "C" __global__ void __launch_bounds__(256) prepare(LAPWING_PROBLEM, uint64* keys, int64 key_count) {
+#if !defined(COMPUTED) && !defined(STORED)
+#include "core_minima.cuh"
+#endif
+
+// Before every listing, and before prices are set: `keys`, for column minima (column_keys.cuh), begin as all ones; if `sampled`,
+// a sample is taken for them. Without keys v is set to where it must begin when there are more columns than rows.
+extern "C" __global__ void __launch_bounds__(256) prepare(LAPWING_PROBLEM, uint64* keys, int64 key_count, int64 sampled) {
     State& state = set_state(LAPWING_MATRIX, u, v, workspace);
     const int64 first = static_cast<int64>(blockIdx.x) * blockDim.x + threadIdx.x,
                 step = static_cast<int64>(gridDim.x) * blockDim.x;
     if (first == 0) {
-        state.barrier[0] = state.barrier[kLine] = 0;
+        state.barrier[0] = state.barrier[kLine] = state.barrier[2 * kLine] = 0;
         *state.counts = Counts{};
         *state.report = Report{};
         state.report->invalid_row = state.report->empty_row = rows;
@@ -59,6 +64,9 @@ extern "C" __global__ void __launch_bounds__(256) prepare(LAPWING_PROBLEM, uint6
     }
     if (keys != nullptr) {
         for (int64 k = first; k < key_count; k += step) keys[k] = ~0ull;
+#if !defined(COMPUTED) && !defined(STORED)
+        if (sampled != 0) take_sample(state);
+#endif
         return;
     }
     const int32 real = state.matrix.real_cols();
@@ -75,7 +83,7 @@ __device__ inline void note_listed(const State& state, int64 i, bool invalid) {
 #ifdef STORED
 #include "core_host_rows.cuh"
 #elif !defined(COMPUTED)
-// Before every listing, when prices are set.
+// Before every listing, when prices are set; column_minima has done it.
 extern "C" __global__ void __launch_bounds__(256) lower_prices(LAPWING_PROBLEM) {
     const State& state = set_state(LAPWING_MATRIX, u, v, workspace);
     for (int64 j = static_cast<int64>(blockIdx.x) * blockDim.x + threadIdx.x; j < cols; j += gridDim.x * blockDim.x)

@@ -16,12 +16,15 @@
 
 // Of a thread's columns that pass where a mass ties, so many are looked at singly.
 constexpr int32 kFewPassing = 2;
+// A thread with more of them does not note them before all are counted: where a mass ties, that would take as long as the rest.
+constexpr int32 kManyPassing = 4;
 
-// Notes this thread's columns in `mask`, as far as there is room for `most`.
+// Notes this thread's columns in `mask` behind `begin`, counted in `count`, as far as there is room for `most`.
 template <bool frozen, bool packed>
-__device__ inline void note(ListScratch& scratch, Piece<frozen, packed> piece, uint32 mask, uint32 most = kNoted) {
+__device__ inline void note(ListScratch& scratch, Piece<frozen, packed> piece, uint32 mask, uint32 begin, uint32& count,
+                            uint32 most) {
     if (mask == 0) return;
-    uint32 at = atomicAdd(&scratch.noted_count, static_cast<uint32>(__popc(mask)));
+    uint32 at = begin + atomicAdd(&count, static_cast<uint32>(__popc(mask)));
     for (; mask != 0 && at < most; mask &= mask - 1, ++at)
         scratch.noted[at] = piece.col_of(__ffs(static_cast<int>(mask)) - 1);
 }
@@ -90,13 +93,13 @@ __device__ inline float noted_bound(const State& state, const Cost* row, int32 j
     load_filter_prices<frozen, false>(state, j, price);
     return Filter(state.matrix.maximize).below(row[j], price[0]);
 }
-// Instead of a mass of ties at the limit, which was counted, those of a window by tie_order: so wide that twice the ties that are still
-// wanted can be expected there, and some more. Of this thread's columns `passing` are within the limit, the least of them `least`;
+// Instead of a mass of ties at the limit, which was counted, those of a window by tie_order: so wide that some more ties than
+// are still wanted can be expected there. Of this thread's columns `passing` are within the limit, the least of them `least`;
 // `below` are those below it, if they are many.
 template <bool frozen, bool packed>
 LAPWING_NOINLINE __device__ void note_window(int32 i, int32 begin, float limit, float least, uint32 passing,
                                                uint32 below) {
-    constexpr uint32 kMore = 16;
+    constexpr uint32 kMore = 24;
     const State& state = shared().state;
     ListScratch& scratch = shared().scratch.list;
     const Matrix& matrix = state.matrix;
@@ -109,24 +112,22 @@ LAPWING_NOINLINE __device__ void note_window(int32 i, int32 begin, float limit, 
                     second = noted_bound<frozen>(state, row, piece.col_of(31 - __clz(static_cast<int>(passing))));
         below = (first < limit ? low : 0) | (second < limit ? high : 0);
     }
-    const uint32 all = scratch.noted_count;
+    note(scratch, piece, below, scratch.noted_before, scratch.noted_below, kNoted);
     __syncthreads();
-    if (threadIdx.x == 0) scratch.noted_count = scratch.noted_before;
-    __syncthreads();
-    note(scratch, piece, below);
-    __syncthreads();
-    const uint32 ties = all - scratch.noted_count, found = scratch.noted_count - scratch.noted_before;
-    const uint32 wanted = found < kWanted ? kWanted - found : 0, meant = wanted + (wanted > kMore ? wanted : kMore);
+    const uint32 found = scratch.noted_below, before = scratch.noted_before + found,
+                 ties = scratch.noted_count + scratch.unnoted - before;
+    const uint32 meant = (found < kWanted ? kWanted - found : 0) + kMore;
     const uint32 size = min(piece.cols - begin, piece.held * kListers<frozen>);
     const uint32 width = ties > meant ? size * meant / ties : kTaken;
-    __syncthreads();
     const int32 first = first_tie(matrix, i);
     const uint32 near = (passing & ~below) & mask_of_window(piece, first, matrix.cols, width);
     const auto within = [&](int32 j) { return static_cast<uint32>(tie_order(first, matrix.cols, j)) < width; };
-    note(scratch, piece, mask_where(piece, near, within));
-    if (threadIdx.x == 0 && width < kTaken) {
+    note(scratch, piece, mask_where(piece, near, within), before, scratch.noted_ties, kNoted);
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        scratch.noted_count = before + scratch.noted_ties;
         Window& window = scratch.window;
-        window = {limit, window.limit == limit && window.width < width ? window.width : width};
+        if (width < kTaken) window = {limit, window.limit == limit && window.width < width ? window.width : width};
     }
     __syncthreads();
 }
@@ -186,6 +187,7 @@ __device__ bool filter_row(int32 i) {
         scratch.below = 0;
         scratch.noted[0] = real + i;
         scratch.noted_before = scratch.noted_count = matrix.prices != nullptr && matrix.exit_cost(i) < infinity<Dual>();
+        scratch.noted_below = scratch.noted_ties = scratch.unnoted = 0;
         scratch.window.limit = key_float(kUnbounded);
     }
     float limit = kMostFloat;
@@ -204,15 +206,29 @@ __device__ bool filter_row(int32 i) {
         if (least <= limit) {
             passing = mask_of(piece, low, [&](float x) { return x <= limit; });
             if (__popc(passing) > kFewPassing) below = mask_of(piece, low, [&](float x) { return x < limit; });
-            note(scratch, piece, passing, most);
+        }
+        const bool many = __popc(passing) > kManyPassing;
+        if (!many) note(scratch, piece, passing, 0, scratch.noted_count, most);
+        if (__any_sync(kAllLanes, many)) {
+            const uint32 unnoted = warp_reduce(many ? __popc(passing) : 0, [](uint32 a, uint32 b) { return a + b; });
+            if (lane_index() == 0) atomicAdd(&scratch.unnoted, unnoted);
         }
         if (__syncthreads_or(doubtful)) return false;
-        if (scratch.noted_count > most && limit < kMostFloat)
+        if (scratch.noted_count + scratch.unnoted > most && limit < kMostFloat) {
             note_window<frozen, packed>(i, begin, limit, least, passing, below);
+        } else if (scratch.unnoted > 0) {
+            if (many) note(scratch, piece, passing, scratch.noted_count, scratch.noted_below, most);
+            __syncthreads();
+            if (threadIdx.x == 0) scratch.noted_count += scratch.noted_below;
+            __syncthreads();
+        }
         if (scratch.noted_count > kNoted) return false;
         if (begin + kHeld<frozen> * kListers<frozen> < real) {
             __syncthreads();
-            if (threadIdx.x == 0) scratch.noted_before = scratch.noted_count;
+            if (threadIdx.x == 0) {
+                scratch.noted_before = scratch.noted_count;
+                scratch.noted_below = scratch.noted_ties = scratch.unnoted = 0;
+            }
         }
     }
     const uint32 noted = scratch.noted_count;

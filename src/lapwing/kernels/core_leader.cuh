@@ -9,7 +9,6 @@ struct Tuning {
     static constexpr uint32 wide_cols = 8 * THREADS;  // columns, of which a thread looks at several at once
     static constexpr uint32 opening_left =
         32;  // if rounds without epsilon leave one row of so many, searches do the rest
-    static constexpr uint32 more_opening = 8;    // rounds without epsilon, where searches are to do the rest anyhow
     static constexpr uint32 phase_left = 512;    // a phase ends when one row of so many is free
     static constexpr uint32 unwanted_share = 8;  // of the free columns, one of so many is not searched for
     static constexpr uint32 singly = 16;         // free rows that are matched one by one, where columns outnumber rows
@@ -18,7 +17,6 @@ struct Tuning {
     // many rows at work, doubled after those that had few.
     static constexpr uint32 first_strides = 8, most_strides = 64, few_at_work = 2 * kNarrowRows,
                             many_at_work = 16 * kNarrowRows;
-    static constexpr int unit_bits = 30;  // the grid of offers is so many powers of two finer than a list's width
 };
 
 // By the leader's warp, all of whose lanes have seen that news is wanted.
@@ -48,8 +46,6 @@ class Leader {
         } else if (__ldcg(&state_.report->empty_row) < state_.matrix.rows) {
             status = Status::infeasible;
         } else {
-            bound_ = start_bound_ = ask_bound(Task::opening);
-            width_ = static_cast<double>(from_key<Dual>(counts_.width));
             status = run_auction() && left_ <= most_left_ ? run_searches() : Status::unfinished;
             if (status != Status::optimal) bound_ = ask_bound(Task::bound);
         }
@@ -57,8 +53,9 @@ class Leader {
         if (lane_index() == 0) order_ = {Task::finish, true, gridDim.x, 0, auction_, search_};
         __syncwarp();
         store_words(state_.order, order_);
+        call_all();
         __syncthreads();
-        meet(true);
+        middle_barrier(state_.barrier + kLine);
     }
 
   private:
@@ -111,20 +108,15 @@ class Leader {
         // Where columns outnumber rows, prices must rise no further than they have to.
         return square() ? static_cast<Dual>(epsilon) : Dual(0);
     }
-    __device__ void choose_unit() {
-        int exponent = 0;
-        frexp(width_, &exponent);
-        const bool whole = Dual(0.5) == Dual(0);
-        // Without a width (one column, or ties alone) there is no scale for offers, and nothing to be gained by them.
-        auction_.unit = whole ? 1.0 : width_ > 0 ? ldexp(1.0, exponent - Tuning::unit_bits) : 0.0;
-        auction_.units_in_one = auction_.unit > 0 ? 1 / auction_.unit : 0.0;
-    }
-
     // False if prices are so far off that it is better to start elsewhere.
     __device__ bool run_auction() {
-        choose_unit();
-        if (schedule_.opening > 0 && square()) {
-            run_phase(Dual(0), schedule_.opening, Tuning::more_opening);
+        const bool has_opening = schedule_.opening > 0 && square(), opens = has_opening && !lookout_.stopped;
+        if (!opens) {
+            perform(Task::opening, state_.matrix.rows);
+            learn_opening();
+        }
+        if (has_opening) {
+            run_phase(Dual(0), schedule_.opening, opens);
             settle_duals();
             if (left_ <= state_.matrix.rows / Tuning::opening_left) return true;
         }
@@ -155,8 +147,16 @@ class Leader {
         left_ = take_free();
     }
 
-    // So many rounds, and `more` where searches are to do the rest anyhow.
-    __device__ void run_phase(Dual epsilon, uint32 most_rounds, uint32 more = 0) {
+    // What the opening found.
+    __device__ void learn_opening() {
+        bound_ = start_bound_ = __longlong_as_double(static_cast<int64>(counts_.answer));
+        width_ = static_cast<double>(from_key<Dual>(counts_.width));
+        auction_ = order_.auction;
+        __syncwarp();
+    }
+
+    // `opens`: behind the opening.
+    __device__ void run_phase(Dual epsilon, uint32 most_rounds, bool opens = false) {
         ++phases_;
         if (lookout_.stopped) return;
         auction_.epsilon = epsilon;
@@ -166,10 +166,10 @@ class Leader {
         auction_.enough = state_.matrix.rows / Tuning::phase_left;
         do {
             if (news_wanted()) tell(kAuction, phases_, state_.matrix.rows - auction_.count, -infinity<double>());
-            run(Task::rounds, auction_.count);
+            run(opens ? Task::open_rounds : Task::rounds, auction_.count);
+            if (opens) learn_opening();
+            opens = false;
             if (auction_.refreshes()) refresh(auction_.waiting);
-            if (auction_.rounds == most_rounds && auction_.count <= state_.matrix.rows / Tuning::opening_left)
-                auction_.most_rounds = most_rounds + more;
         } while (!auction_.ended() && !lookout_.stopped);
         rounds_ += auction_.rounds;
     }
@@ -270,7 +270,7 @@ class Leader {
         choose_stride();
         search_.cap = kFar;
         search_.present = 0;
-        search_.exhausted = false;
+        search_.exhausted = search_.closed = false;
 #ifdef STORED
         const bool singly = !square();  // core_rest.cuh would look at full rows in every sweep
 #else
@@ -282,17 +282,23 @@ class Leader {
         for (;;) {
             while ((search_.count > 0 || advances()) && !lookout_.stopped) run(Task::steps, search_.count);
             if (lookout_.stopped) return false;
-            if (square() && search_.free_count > kWarp && search_.cap != as_key(Dual(0))) {  // which steps know but nearly
-                const uint64 cap = ask(Task::cap, search_.free_count);
-                search_.cap = cap < search_.cap ? cap : search_.cap;
-            }
-            const bool closes = search_.cap != kFar && counts_.full == 0 && (square() || search_.wanted == 1);
-            perform(closes ? Task::close : Task::doubt, state_.matrix.cols);
+            if (!search_.closed) close_search();
             const uint32 doubtful = take(counts_.refresh);
-            if (doubtful == 0) return closes;
+            if (doubtful == 0) return search_.closed;
+            search_.closed = false;
             refreshes_ += doubtful;
             resolve(doubtful);
         }
+    }
+
+    // Asks for what is in doubt and, where it can, closes the search if nothing is.
+    __device__ void close_search() {
+        if (square() && search_.free_count > kWarp && search_.cap != as_key(Dual(0))) {  // which steps know but nearly
+            const uint64 cap = ask(Task::cap, search_.free_count);
+            search_.cap = cap < search_.cap ? cap : search_.cap;
+        }
+        search_.closed = search_.cap != kFar && counts_.full == 0 && (square() || search_.wanted == 1);
+        perform(search_.closed ? Task::close : Task::doubt, state_.matrix.cols);
     }
 
     __device__ void resolve(uint32 doubtful) {
@@ -315,6 +321,7 @@ class Leader {
         const uint32 before = search_.free_count;
         if (!closed && !lead_and_augment()) return true;
         const uint32 met = take(counts_.met);
+        take(counts_.ends);
         return met > 0 && counts_.unsound == 0 && take_free() < before;
     }
     // False if the host wants us to stop.

@@ -47,6 +47,7 @@ struct ListScratch {
     uint32 low_offers[2 * kListSize], low_bound;
     uint32 noted_count;   // may exceed what there is room for
     uint32 noted_before;  // of the pieces before
+    uint32 noted_below, noted_ties, unnoted;  // of a piece: where a mass ties, below and within its window; not noted yet
     Window window;
     Dual rest;  // what was not collected is not less
     int32 noted[kNoted];
@@ -64,6 +65,16 @@ struct RoundScratch {
 struct StepScratch {
     Reached at[2][kNarrowRows];
     uint64 aside[kNarrowRows];
+};
+
+// Pairs of a tree and a free column that could be matched (core_augment.cuh): which tree and which column, of those that there are; what
+// a column picked, and what column a tree took; in how many pairs each is that are without both.
+constexpr uint32 kMostEnds = 2048, kMostTrees = 1024;
+struct EndScratch {
+    uint16 col[kMostEnds], tree[kMostEnds];
+    uint32 picked[kMostTrees];
+    int32 taken[kMostTrees];
+    uint32 col_degree[kMostTrees], tree_degree[kMostTrees];
 };
 
 // Of a block that puts a row into its store.
@@ -88,6 +99,7 @@ struct Scratch {
 #endif
         RoundScratch rounds;
         StepScratch steps;
+        EndScratch ends;
         uint64 sorted[kSorted];
         Dual widths[kWidthSamples];
         double sums[kMostWarps];

@@ -37,6 +37,7 @@ struct SearchRun {
     Dual stride;    // of the reach
     uint64 scans;   // so far
     bool exhausted; // no row waits within the cap, as the run found
+    bool closed;    // and the search was closed behind it
 };
 
 enum class Task : uint32 {
@@ -64,6 +65,7 @@ enum class Task : uint32 {
     claim_ends,
     augment_ways,  // the same where columns outnumber rows
     opening,
+    open_rounds,  // opening, then rounds
     bound,
     cap,
     farthest,  // by block 0, for its leader

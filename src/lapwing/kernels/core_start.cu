@@ -1,4 +1,4 @@
-// Prices to start from: column minima, or a sample's duals carried over to all rows and columns.
+// Prices to start from: a sample's duals carried over to all rows and columns (column minima: core_minima.cuh).
 //
 //   u[i] = min over sampled j (c[i,j] - v[j]),   v[j] = min over all i (c[i,j] - u[i])
 //
@@ -6,7 +6,7 @@
 // cost), one of the matrix. All arithmetic is as in the method itself. For costs that two orders explain, gpu/core_sorted.py
 // finds prices from differences of costs.
 //
-// Of a matrix: gather, row_bounds, column_bounds, column_minima (start_matrix.cuh); of computed costs: gather, line_bounds
+// Of a matrix: gather, row_bounds, column_bounds (start_matrix.cuh); of computed costs: gather, line_bounds
 // (start_computed.cuh); of both: sorting_keys, price_rises.
 #include "costs.cuh"
 

@@ -94,6 +94,7 @@ struct Counts {
     uint32 scant;      // in scant_rows (costs_stored.cuh)
     uint32 full;       // in full_rows
     uint32 met;        // in met_cols
+    uint32 ends;       // pairs of a row and a free column to which it leads (core_augment.cuh)
     uint32 free_rows;  // in free_rows
     uint32 free_cols;  // in free_cols
     uint32 at_start;   // in frontier[0], where a search begins
@@ -152,7 +153,8 @@ struct State {
     int32* leader;
     Reached* link;
     // Where columns outnumber rows (core_rest.cuh): the least ways to free columns, by column, then by free row; by what column
-    // a row goes on; and what rows in full_rows found. Until a search has ended, `rest` holds what long steps put aside.
+    // a row goes on; and what rows in full_rows found. Else `rest` holds what long steps put aside, then the places of free columns and
+    // rows in their lists.
     uint64* rest;
     int32* way;
     uint64* full_rest;
@@ -168,7 +170,7 @@ struct State {
 #else
     float* lowered;  // -v of every column, rounded down (core_filter.cuh)
 #endif
-    uint32* barrier;  // of the grid; a line later, of the first blocks
+    uint32* barrier;  // of the grid; a line later, of the first blocks; another line later, orders to all blocks so far
     double* partial;  // sums, by block
     Counts* counts;
     struct Order* order;
@@ -183,7 +185,7 @@ struct State {
         unsigned char* bytes;
         take(base, bytes, kOrderBytes);
         order = reinterpret_cast<struct Order*>(bytes);
-        take(base, barrier, 2 * kLine);
+        take(base, barrier, 3 * kLine);
         take(base, partial, kMostBlocks);
         take(base, counts, 1);
         take(base, list_col, rows * kListSize);

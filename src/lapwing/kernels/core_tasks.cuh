@@ -26,6 +26,17 @@ __device__ inline void find_list_width(const Team& team, Scratch& scratch) {
     __syncthreads();
 }
 
+// The grid of offers, so many powers of two finer than a list's width; whole numbers for integers.
+__device__ inline void choose_unit(AuctionRun& run, double width) {
+    constexpr int unit_bits = 30;
+    constexpr bool whole = Dual(0.5) == Dual(0);
+    int exponent = 0;
+    frexp(width, &exponent);
+    // Without a width (one column, or ties alone) there is no scale for offers, and nothing to be gained by them.
+    run.unit = whole ? 1.0 : width > 0 ? ldexp(1.0, exponent - unit_bits) : 0.0;
+    run.units_in_one = run.unit > 0 ? 1 / run.unit : 0.0;
+}
+
 // The dual objective: of v, with u as it is, or (where there is none yet) from the lists, which must be fresh. The order of
 // additions depends on the number of blocks alone.
 __device__ inline void find_bound(const Team& team, Scratch& scratch, bool from_lists) {
@@ -55,6 +66,32 @@ __device__ inline void find_bound(const Team& team, Scratch& scratch, bool from_
     if (lane_index() == 0) (team.wide ? *state.counts : team.own).answer = bits;
 }
 
+// What there is before the first round: a list's width, the grid of offers, and the bound.
+__device__ inline void open(const Team& team, Scratch& scratch) {
+    if (team.block() == 0) find_list_width(team, scratch);
+    find_bound(team, scratch, true);  // behind a barrier of the team
+    if (threadIdx.x == 0)
+        choose_unit(shared().desk.order.auction, static_cast<double>(from_key<Dual>(present_count(team, &Counts::width))));
+    __syncthreads();
+}
+
+// When a search has reached enough: whether a list may not tell all that matters (refresh_rows), and if none, paths are augmented along.
+__device__ inline void close_search(const Team& team, const SearchRun& search) {
+    if (search.cap != as_key(Dual(0))) {
+        find_doubtful(team, search);
+        team.sync();
+        if (present_count(team, &Counts::refresh) > 0) return;
+    }
+    find_leaders(team, search);
+    team.sync();
+    augment(team, search);
+}
+// Whether all blocks, which end a run of steps together, may close the search at once: the cap is known, and no row was looked at in full.
+__device__ inline bool closes_at_once(const State& state, const SearchRun& search) {
+    return search.exhausted && search.cap != kFar && state.matrix.rows == state.matrix.cols &&
+           (search.free_count <= kWarp || search.cap == as_key(Dual(0))) && __ldcg(&state.counts->full) == 0;
+}
+
 // Compiled once, though the leader, its block and the others call it.
 LAPWING_NOINLINE __device__ void carry_out() {
     State& state = shared().state;
@@ -63,14 +100,18 @@ LAPWING_NOINLINE __device__ void carry_out() {
     const SearchRun& search = order.search;
     const Team team{state, shared().desk.counts, order.wide, order.blocks};
     switch (order.task) {
+        case Task::open_rounds:
+            open(team, scratch);
+            [[fallthrough]];
         case Task::rounds:
-            return run_by_smaller_teams(
+            run_by_smaller_teams(
                 order.wide, order.blocks,
                 [](bool wide, uint32 blocks) { wide ? run_rounds<true>(blocks) : run_rounds<false>(1); },
                 [] {
                     const AuctionRun& run = shared().desk.order.auction;
                     return run.ended() || run.refreshes() ? 0 : run.count;
                 });
+            return;
         case Task::refresh:
 #ifdef COMPUTED
             return refresh_rows(team, order.count);
@@ -97,10 +138,14 @@ LAPWING_NOINLINE __device__ void carry_out() {
         case Task::derive_u_refreshed: return derive_u(team, order.count, true);
         case Task::gather_free: return gather_free(team);
         case Task::steps:
-            return run_by_smaller_teams(
-                order.wide, order.blocks,
-                [](bool wide, uint32 blocks) { wide ? run_steps<true>(blocks) : run_steps<false>(1); },
-                [] { return shared().desk.order.search.count; });
+            if (!run_by_smaller_teams(
+                    order.wide, order.blocks,
+                    [](bool wide, uint32 blocks) { wide ? run_steps<true>(blocks) : run_steps<false>(1); },
+                    [] { return shared().desk.order.search.count; }) ||
+                !order.wide || !closes_at_once(state, search))
+                return;
+            if (threadIdx.x == 0) shared().desk.order.search.closed = true;
+            return close_search(team, search);
         case Task::nearest_waiting: return find_nearest_waiting(team, search);
         case Task::reached: return count_reached(team, scratch, search);
         case Task::advance: return advance(team);
@@ -109,15 +154,7 @@ LAPWING_NOINLINE __device__ void carry_out() {
         case Task::lead: return find_leaders(team, search);
         case Task::lead_full: return find_leaders_in_full(team, search, order.count);
         case Task::augment: return augment(team, search);
-        case Task::close:
-            if (search.cap != as_key(Dual(0))) {
-                find_doubtful(team, search);
-                team.sync();
-                if (present_count(team, &Counts::refresh) > 0) return;
-            }
-            find_leaders(team, search);
-            team.sync();
-            return augment(team, search);
+        case Task::close: return close_search(team, search);
         case Task::begin_rest: return begin_rest(team, search);
         case Task::rest: return run_rest();
         case Task::ways: return find_ways(team, order.count);
@@ -129,9 +166,7 @@ LAPWING_NOINLINE __device__ void carry_out() {
             match_ways(team, search.free_count);
             team.sync();
             return gather_free(team);
-        case Task::opening:
-            if (team.block() == 0) find_list_width(team, scratch);
-            return find_bound(team, scratch, true);
+        case Task::opening: return open(team, scratch);
         case Task::bound: return find_bound(team, scratch, false);
         case Task::cap: return find_cap(team, scratch, search.free_count, search.wanted);
         case Task::farthest: return find_farthest(team, scratch, search.free_count);

@@ -14,18 +14,31 @@ __device__ void store_words(T* to, const T& from) {
     for (uint32 k = lane_index(); k < sizeof(T) / 4; k += kWarp) __stcg(reinterpret_cast<uint32*>(to) + k, words[k]);
 }
 
-// The blocks of an order wait for it: the first of them at their own barrier, the others at that of the grid.
-__device__ inline void meet(bool all) {
-    State& state = shared().state;
-    middle_barrier(state.barrier + kLine);
-    if (all) grid_barrier(state.barrier, gridDim.x);
+// The blocks of an order wait for it: the first of them at their own barrier, which takes little, the others for the count of orders to all
+// blocks. Nobody who waits is waited for.
+__device__ inline uint32* call_count() { return shared().state.barrier + 2 * kLine; }
+// By the leader's warp: calls the others, if the order on the desk is to all.
+__device__ inline void call_all() {
+    __syncwarp();
+    if (lane_index() == 0 && shared().desk.order.blocks == gridDim.x) add_release(call_count(), 1);
+    __syncwarp();
 }
+// All threads of a block call it; `answered` calls came before.
+__device__ inline void wait_for_call(uint32 answered) {
+    if (threadIdx.x == 0) {
+        while (load_acquire(call_count()) == answered) {
+        }
+    }
+    __syncthreads();
+}
+
 // The order on the desk, by the threads of block 0 that call it, and the other blocks that it names.
 __device__ inline void execute() {
+    State& state = shared().state;
     const Order& order = shared().desk.order;
-    const Team team{shared().state, shared().desk.counts, order.wide, order.blocks};
+    const Team team{state, shared().desk.counts, order.wide, order.blocks};
     const bool wide = order.wide;
-    if (wide) meet(order.blocks == gridDim.x);
+    if (wide) middle_barrier(state.barrier + kLine);
     carry_out();
     if (wide) team.sync();
 }
@@ -39,21 +52,20 @@ __device__ void assist() {
         execute();
         __syncthreads();
     }
-    meet(true);
+    middle_barrier(shared().state.barrier + kLine);
 }
 // The other blocks.
 __device__ void serve() {
     State& state = shared().state;
     const Order& order = shared().desk.order;
     const bool first = blockIdx.x < middle_blocks();
-    for (;;) {
+    for (uint32 answered = 0;; ++answered) {
         if (first)
-            meet(false);
+            middle_barrier(state.barrier + kLine);
         else
-            grid_barrier(state.barrier, gridDim.x);
+            wait_for_call(answered);
         if (threadIdx.x < kWarp) copy_words(&shared().desk.order, state.order);
         __syncthreads();
-        if (first && order.blocks == gridDim.x) grid_barrier(state.barrier, gridDim.x);
         if (order.task == Task::finish) return;
         carry_out();
         Team{state, shared().desk.counts, true, order.blocks}.sync();
@@ -68,6 +80,7 @@ LAPWING_NOINLINE __device__ void give_out() {
     if (wide) {
         store_words(state.counts, desk.counts);
         store_words(state.order, desk.order);
+        call_all();
     }
     __syncthreads();
     execute();
