@@ -71,12 +71,14 @@ struct Piece {
     static constexpr int32 size = packed ? Pack<Cost>::size : 1, held = kHeld<frozen>, packs = held / size;
     int32 begin, cols;
 
-    // The first column of a pack.
-    __device__ int32 col(int32 pack) const {
-        return begin + static_cast<int32>(threadIdx.x) * size + pack * (kListers<frozen> * size);
+    // The first column of a pack, of this thread or another one of the block.
+    __device__ int32 col(int32 pack, uint32 thread) const {
+        return begin + static_cast<int32>(thread) * size + pack * (kListers<frozen> * size);
     }
+    __device__ int32 col(int32 pack) const { return col(pack, threadIdx.x); }
     // The column of a bit in a mask.
-    __device__ int32 col_of(int32 bit) const { return col(bit / size) + bit % size; }
+    __device__ int32 col_of(int32 bit, uint32 thread) const { return col(bit / size, thread) + bit % size; }
+    __device__ int32 col_of(int32 bit) const { return col_of(bit, threadIdx.x); }
     // How many threads hold something.
     __device__ uint32 sharing() const {
         const int32 shares = (cols - begin) / size;
@@ -92,7 +94,7 @@ struct Piece {
 
 // What is taken from costs, of one pack: prices, or -v lowered.
 template <bool frozen, bool packed, int32 size>
-__device__ inline void load_filter_prices(const State& state, int32 j, FilterPrice (&to)[size]) {
+__device__ inline void load_filter_prices(const State& state, int64 j, FilterPrice (&to)[size]) {
     if constexpr (!packed) {
         if constexpr (kNarrowCosts)
             to[0] = state.lowered[j];
@@ -101,7 +103,7 @@ __device__ inline void load_filter_prices(const State& state, int32 j, FilterPri
     } else if constexpr (kNarrowCosts) {
 #pragma unroll
         for (int32 k = 0; k < size; k += 4) {
-            const Pack<float> four = *reinterpret_cast<const Pack<float>*>(state.lowered + j + k);
+            const Pack<float> four = load_plain_pack(state.lowered + j + k);
 #pragma unroll
             for (int32 q = 0; q < 4; ++q) to[k + q] = four.values[q];
         }
@@ -129,9 +131,7 @@ __device__ inline float load_bounds(const State& state, const Cost* row, Piece<f
         }
         Cost cost[together][size];
         FilterPrice price[together][size];
-#pragma unroll
-        for (int32 a = 0; a < together; ++a) {
-            const int32 j = piece.col(first + a), at = j < last ? j : last;
+        const auto load = [&](int32 a, int64 at) {
             if constexpr (packed) {
                 const Pack<Cost> pack = load_pack(row + at);
 #pragma unroll
@@ -140,6 +140,14 @@ __device__ inline float load_bounds(const State& state, const Cost* row, Piece<f
                 cost[a][0] = row[at];
             }
             load_filter_prices<frozen, packed>(state, at, price[a]);
+        };
+        if (piece.col(first + together, 0) <= piece.cols) {  // addresses that differ by constants
+            const int64 begin = piece.col(first);
+#pragma unroll
+            for (int32 a = 0; a < together; ++a) load(a, begin + a * kListers<frozen> * size);
+        } else {
+#pragma unroll
+            for (int32 a = 0; a < together; ++a) load(a, min(piece.col(first + a), last));
         }
 #pragma unroll
         for (int32 a = 0; a < together; ++a) {
@@ -185,13 +193,14 @@ __device__ inline void lower_bound(ListScratch& scratch, float least, uint32 sha
     __syncthreads();
 }
 
-// A bit for each of this thread's columns whose bound passes.
-template <bool frozen, bool packed, class Passes>
-__device__ inline uint32 mask_of(Piece<frozen, packed> piece, const float (&low)[kHeld<frozen>], Passes passes) {
-    uint32 mask = 0;
+// A bit for each of this thread's columns whose bound is at most `limit`, a number: the sign of their difference.
+template <bool frozen, bool packed>
+__device__ inline uint32 mask_within(Piece<frozen, packed> piece, const float (&low)[kHeld<frozen>], float limit) {
+    const float most = limit + 0.0f;  // not -0, from which 0 would differ
+    uint32 above = 0;
 #pragma unroll
-    for (int32 k = 0; k < kHeld<frozen>; ++k) mask |= static_cast<uint32>(passes(low[k])) << k;
-    return mask & piece.mask();
+    for (int32 k = kHeld<frozen> - 1; k >= 0; --k) above = above << 1 | __float_as_uint(most - low[k]) >> 31;
+    return ~above & piece.mask();
 }
 
 #endif

@@ -14,8 +14,6 @@
 #ifndef COMPUTED
 #ifndef STORED
 
-// Of a thread's columns that pass where a mass ties, so many are looked at singly.
-constexpr int32 kFewPassing = 2;
 // A thread with more of them does not note them before all are counted: where a mass ties, that would take as long as the rest.
 constexpr int32 kManyPassing = 4;
 
@@ -41,12 +39,14 @@ __device__ inline uint32 mask_where(Piece<frozen, packed> piece, uint32 mask, F 
 template <bool frozen, bool packed>
 __device__ inline uint32 mask_of_window(Piece<frozen, packed> piece, int32 first, int32 cols, uint32 width) {
     using P = Piece<frozen, packed>;
+    constexpr int32 step = kListers<frozen> * P::size;
     uint32 mask = 0;
+    int32 order = tie_order(first, cols, piece.col(0));
 #pragma unroll
     for (int32 pack = 0; pack < P::packs; ++pack) {
-        const int32 j = piece.col(pack);
-        const bool meets = static_cast<uint32>(tie_order(first, cols, j)) < width || (first > j && first < j + P::size);
+        const bool meets = static_cast<uint32>(order) < width || order + P::size > cols;
         mask |= meets ? ~0u >> (32 - P::size) << (pack * P::size) : 0u;
+        order += order + step < cols ? step : step - cols;
     }
     return mask;
 }
@@ -93,25 +93,33 @@ __device__ inline float noted_bound(const State& state, const Cost* row, int32 j
     load_filter_prices<frozen, false>(state, j, price);
     return Filter(state.matrix.maximize).below(row[j], price[0]);
 }
-// Instead of a mass of ties at the limit, which was counted, those of a window by tie_order: so wide that some more ties than
-// are still wanted can be expected there. Of this thread's columns `passing` are within the limit, the least of them `least`;
-// `below` are those below it, if they are many.
+// What is left of each lane's `mask` for columns whose bound is below the limit: few lanes have any, and for each of them all look at one
+// column. All lanes of a warp call it.
 template <bool frozen, bool packed>
-LAPWING_NOINLINE __device__ void note_window(int32 i, int32 begin, float limit, float least, uint32 passing,
-                                               uint32 below) {
+__device__ inline uint32 mask_below(const State& state, Piece<frozen, packed> piece, int32 i, float limit, uint32 mask) {
+    const Cost* const row = state.matrix.costs.row(i);
+    const uint32 lane = lane_index();
+    uint32 below = 0;
+    for (uint32 left = __ballot_sync(kAllLanes, mask != 0); left != 0; left &= left - 1) {
+        const int32 source = __ffs(static_cast<int>(left)) - 1;
+        const uint32 its_mask = __shfl_sync(kAllLanes, mask, source);
+        const bool mine = (its_mask >> lane & 1) != 0;
+        const int32 j = mine ? piece.col_of(static_cast<int32>(lane), threadIdx.x - lane + source) : 0;
+        const uint32 its_below = __ballot_sync(kAllLanes, mine && noted_bound<frozen>(state, row, j) < limit);
+        if (static_cast<int32>(lane) == source) below = its_below;
+    }
+    return below;
+}
+// Instead of a mass of ties at the limit, which was counted, those of a window by tie_order: so wide that some more ties than
+// are still wanted can be expected there. Of this thread's columns `passing` are within the limit, the least of them `least`.
+template <bool frozen, bool packed>
+LAPWING_NOINLINE __device__ void note_window(int32 i, int32 begin, float limit, float least, uint32 passing) {
     constexpr uint32 kMore = 24;
     const State& state = shared().state;
     ListScratch& scratch = shared().scratch.list;
     const Matrix& matrix = state.matrix;
     const Piece<frozen, packed> piece = {begin, matrix.real_cols()};
-    if (__popc(passing) <= kFewPassing && least < limit) {
-        static_assert(kFewPassing == 2);
-        const uint32 low = passing & -passing, high = passing & ~low;
-        const Cost* const row = matrix.costs.row(i);
-        const float first = noted_bound<frozen>(state, row, piece.col_of(31 - __clz(static_cast<int>(low)))),
-                    second = noted_bound<frozen>(state, row, piece.col_of(31 - __clz(static_cast<int>(passing))));
-        below = (first < limit ? low : 0) | (second < limit ? high : 0);
-    }
+    const uint32 below = mask_below(state, piece, i, limit, least < limit ? passing : 0);
     note(scratch, piece, below, scratch.noted_before, scratch.noted_below, kNoted);
     __syncthreads();
     const uint32 found = scratch.noted_below, before = scratch.noted_before + found,
@@ -202,11 +210,7 @@ __device__ bool filter_row(int32 i) {
         const uint32 bound = scratch.low_bound;
         limit = bound >= kUnbounded - 1 ? kMostFloat : key_float(bound);
         const uint32 most = limit < kMostFloat ? min(scratch.noted_before + kFewNoted, kNoted) : kNoted;
-        uint32 passing = 0, below = 0;
-        if (least <= limit) {
-            passing = mask_of(piece, low, [&](float x) { return x <= limit; });
-            if (__popc(passing) > kFewPassing) below = mask_of(piece, low, [&](float x) { return x < limit; });
-        }
+        const uint32 passing = least <= limit ? mask_within(piece, low, limit) : 0;
         const bool many = __popc(passing) > kManyPassing;
         if (!many) note(scratch, piece, passing, 0, scratch.noted_count, most);
         if (__any_sync(kAllLanes, many)) {
@@ -215,7 +219,7 @@ __device__ bool filter_row(int32 i) {
         }
         if (__syncthreads_or(doubtful)) return false;
         if (scratch.noted_count + scratch.unnoted > most && limit < kMostFloat) {
-            note_window<frozen, packed>(i, begin, limit, least, passing, below);
+            note_window<frozen, packed>(i, begin, limit, least, passing);
         } else if (scratch.unnoted > 0) {
             if (many) note(scratch, piece, passing, scratch.noted_count, scratch.noted_below, most);
             __syncthreads();

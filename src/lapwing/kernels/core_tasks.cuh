@@ -75,16 +75,23 @@ __device__ inline void open(const Team& team, Scratch& scratch) {
     __syncthreads();
 }
 
+// The parts of a search's end, compiled once.
+__device__ inline Team team_of_order() {
+    return {shared().state, shared().desk.counts, shared().desk.order.wide, shared().desk.order.blocks};
+}
+LAPWING_NOINLINE __device__ void look_for_doubt() { find_doubtful(team_of_order(), shared().desk.order.search); }
+LAPWING_NOINLINE __device__ void look_for_leaders() { find_leaders(team_of_order(), shared().desk.order.search); }
+LAPWING_NOINLINE __device__ void augment_all() { augment(team_of_order(), shared().desk.order.search); }
 // When a search has reached enough: whether a list may not tell all that matters (refresh_rows), and if none, paths are augmented along.
 __device__ inline void close_search(const Team& team, const SearchRun& search) {
     if (search.cap != as_key(Dual(0))) {
-        find_doubtful(team, search);
+        look_for_doubt();
         team.sync();
         if (present_count(team, &Counts::refresh) > 0) return;
     }
-    find_leaders(team, search);
+    look_for_leaders();
     team.sync();
-    augment(team, search);
+    augment_all();
 }
 // Whether all blocks, which end a run of steps together, may close the search at once: the cap is known, and no row was looked at in full.
 __device__ inline bool closes_at_once(const State& state, const SearchRun& search) {
@@ -145,16 +152,16 @@ LAPWING_NOINLINE __device__ void carry_out() {
                 !order.wide || !closes_at_once(state, search))
                 return;
             if (threadIdx.x == 0) shared().desk.order.search.closed = true;
-            return close_search(team, search);
+            [[fallthrough]];
+        case Task::close: return close_search(team, search);
         case Task::nearest_waiting: return find_nearest_waiting(team, search);
         case Task::reached: return count_reached(team, scratch, search);
         case Task::advance: return advance(team);
-        case Task::doubt: return find_doubtful(team, search);
+        case Task::doubt: return look_for_doubt();
         case Task::resolve: return order.wide ? resolve_doubts<true>() : resolve_doubts<false>();
-        case Task::lead: return find_leaders(team, search);
+        case Task::lead: return look_for_leaders();
         case Task::lead_full: return find_leaders_in_full(team, search, order.count);
-        case Task::augment: return augment(team, search);
-        case Task::close: return close_search(team, search);
+        case Task::augment: return augment_all();
         case Task::begin_rest: return begin_rest(team, search);
         case Task::rest: return run_rest();
         case Task::ways: return find_ways(team, order.count);
