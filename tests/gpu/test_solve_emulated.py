@@ -375,6 +375,15 @@ def test_devices_that_do_not_exist():
         lw.plan(np.eye(3), device=0)
 
 
+@pytest.mark.parametrize(("size", "most", "searches"), [(1200, 120, 2), (1500, 150, 3)])
+def test_trees_share_free_columns_where_costs_tie(size, most, searches):
+    """If a free column went to the lowest row that leads to it, it would take 4 and 6 searches."""
+    cost = np.random.default_rng(size).integers(0, most, (size, size)).astype(np.int32)
+    result = lw.solve(cost, device="cuda")
+    assert_optimal(result, cost)
+    assert result.statistics["searches"] <= searches
+
+
 @pytest.mark.parametrize(("shape", "most"), [((5000, 5000), 500), ((2000, 2010), 200)])
 def test_the_same_answer_though_a_step_is_long(shape, most):
     """A search ended after a part of a step, which was another in every run; int:0.1 of 8192 rows had 25 answers."""

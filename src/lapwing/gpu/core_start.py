@@ -84,7 +84,6 @@ class Start:
         if matrix.rows != matrix.cols:
             solve.prepare(zero_prices=True)
             return self.run_from(solve, UNSTRUCTURED)
-        self._kernel(matrix, "gather")  # all are loaded, before launches that are to be close
         if not solve.start_at_column_minima():
             solve.prepare()
             self._column_bounds(matrix, 1, 0, solve)

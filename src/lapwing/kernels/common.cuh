@@ -150,7 +150,22 @@ struct alignas(16) Pack {
     T values[size];
 };
 
-// 16 aligned bytes of memory that no one writes while the kernel runs and that is read once: kept out of L1.
+// 16 aligned bytes of global memory that no one writes while the kernel runs; of what is read once, kept out of L1.
+template <class T>
+__device__ Pack<T> load_pack_again(const T* from) {
+#ifdef LAPWING_EMULATION
+    return *reinterpret_cast<const Pack<T>*>(from);
+#else
+    union {
+        uint32 words[4];
+        Pack<T> pack;
+    };
+    asm("ld.global.nc.v4.u32 {%0, %1, %2, %3}, [%4];"
+        : "=r"(words[0]), "=r"(words[1]), "=r"(words[2]), "=r"(words[3])
+        : "l"(from));
+    return pack;
+#endif
+}
 template <class T>
 __device__ Pack<T> load_pack(const T* from) {
 #ifdef LAPWING_EMULATION
@@ -234,23 +249,7 @@ __device__ inline void prefetch_far(const void* from) {
 #endif
 }
 
-// A plain load of 16 aligned bytes of global memory, which L1 may have.
-template <class T>
-__device__ inline Pack<T> load_plain_pack(const T* from) {
-#ifdef LAPWING_EMULATION
-    return *reinterpret_cast<const Pack<T>*>(from);
-#else
-    union {
-        uint32 words[4];
-        Pack<T> pack;
-    };
-    asm volatile("ld.global.v4.u32 {%0, %1, %2, %3}, [%4];"
-                 : "=r"(words[0]), "=r"(words[1]), "=r"(words[2]), "=r"(words[3])
-                 : "l"(__cvta_generic_to_global(from)));
-    return pack;
-#endif
-}
-// The same of 4 or 8 bytes. (__ldca is another on a GPU: it asks L2 each time.)
+// A plain load of 4 or 8 bytes of global memory, which L1 may have. (__ldca is another on a GPU: it asks L2 each time.)
 template <class T>
 __device__ inline T load_plain(const T* from) {
     static_assert(sizeof(T) == 4 || sizeof(T) == 8);

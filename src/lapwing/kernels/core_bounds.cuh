@@ -103,7 +103,8 @@ __device__ inline void load_filter_prices(const State& state, int64 j, FilterPri
     } else if constexpr (kNarrowCosts) {
 #pragma unroll
         for (int32 k = 0; k < size; k += 4) {
-            const Pack<float> four = load_plain_pack(state.lowered + j + k);
+            const float* const from = state.lowered + j + k;
+            const Pack<float> four = frozen ? load_pack_again(from) : *reinterpret_cast<const Pack<float>*>(from);
 #pragma unroll
             for (int32 q = 0; q < 4; ++q) to[k + q] = four.values[q];
         }

@@ -101,39 +101,39 @@ constexpr int kFractionBits<float16> = 10;
 template <>
 constexpr int kFractionBits<bfloat16> = 7;
 
-// a - b; integers that are no valid costs may wrap.
-__device__ inline double difference(double a, double b) { return a - b; }
-__device__ inline int64 difference(int64 a, int64 b) { return static_cast<int64>(static_cast<uint64>(a) - static_cast<uint64>(b)); }
-// Whether cost - x is `more`, up to rounding of costs.
-__device__ inline bool differ_by(double cost, double x, double more) {
-    const double scale = fabs(cost) + fabs(x);
-    return fabs(cost - x - more) <= scale * (4.0 / (1ll << kFractionBits<Cost>)) && scale < infinity<double>();
+// Whether a - b is c - d, up to rounding of costs; integers that are no valid costs may wrap.
+__device__ inline bool differ_alike(double a, double b, double c, double d) {
+    const double scale = fabs(a) + fabs(b) + fabs(c) + fabs(d);
+    return fabs(a - b - (c - d)) <= scale * (4.0 / (1ll << kFractionBits<Cost>)) && scale < infinity<double>();
 }
-__device__ inline bool differ_by(int64 cost, int64 x, int64 more) { return difference(cost, x) == more; }
+__device__ inline bool differ_alike(int64 a, int64 b, int64 c, int64 d) {
+    return static_cast<uint64>(a) - static_cast<uint64>(b) == static_cast<uint64>(c) - static_cast<uint64>(d);
+}
 
 // What the sample's minima say of the other rows; see the top. Of a part of the columns, by every block for itself.
 enum class Verdict : uint32 { unknown, constant, zero };
 LAPWING_NOINLINE __device__ Verdict judge(const State& state) {
     const Matrix& matrix = state.matrix;
     constexpr int32 warps = kMinimaThreads / kWarp, kJudged = 8;  // columns of a thread
-    __shared__ Dual lows[warps], more;
+    __shared__ Dual lows[warps], any_cost, any_least;
     __shared__ uint32 lowest, alike;
     const int32 size = matrix.cols, step = size / (kJudged * static_cast<int32>(kMinimaThreads)) + 1;
     const uint32 judged = static_cast<uint32>((size + step - 1) / step);
-    Dual x[kJudged], cost[kJudged], least = infinity<Dual>();
+    Dual cost[kJudged], lowest_cost[kJudged], least = infinity<Dual>();
 #pragma unroll
     for (int32 q = 0; q < kJudged; ++q) {
         const int32 c = (q * static_cast<int32>(kMinimaThreads) + static_cast<int32>(threadIdx.x)) * step;
-        x[q] = c < size ? sampled_minima(state)[c] : infinity<Dual>();
+        lowest_cost[q] = c < size ? sampled_minima(state)[c] : infinity<Dual>();
         cost[q] = c < size ? matrix.at(1, c) : infinity<Dual>();
     }
 #pragma unroll
-    for (int32 q = 0; q < kJudged; ++q) least = x[q] < least ? x[q] : least;
+    for (int32 q = 0; q < kJudged; ++q) least = lowest_cost[q] < least ? lowest_cost[q] : least;
     const auto less = [](Dual a, Dual b) { return a < b ? a : b; };
     least = warp_reduce(least, less);
     if (lane_index() == 0) lows[threadIdx.x / kWarp] = least;
     if (threadIdx.x == 0) {
-        more = difference(cost[0], x[0]);
+        any_cost = cost[0];
+        any_least = lowest_cost[0];
         lowest = alike = 0;
     }
     __syncthreads();
@@ -141,9 +141,9 @@ LAPWING_NOINLINE __device__ Verdict judge(const State& state) {
     uint32 at_least = 0, by_as_much = 0;
 #pragma unroll
     for (int32 q = 0; q < kJudged; ++q) {
-        const bool there = x[q] < infinity<Dual>();
-        at_least += there && x[q] == least;
-        by_as_much += there && differ_by(cost[q], x[q], more);
+        const bool there = lowest_cost[q] < infinity<Dual>();
+        at_least += there && lowest_cost[q] == least;
+        by_as_much += there && differ_alike(cost[q], lowest_cost[q], any_cost, any_least);
     }
     const auto sum = [](uint32 a, uint32 b) { return a + b; };
     at_least = warp_reduce(at_least, sum);
