@@ -39,7 +39,10 @@ class Searches {
     static constexpr int32 kWarps = T / 32;
     static constexpr int32 kPosts = smaller(4, kMostPosts / kWarps);  // of a warp in a step, at most
     static constexpr int32 kAtOnce = 4;                               // posts whose costs a thread loads together
-    static constexpr int32 kNobody = 0x7fffffff;                      // of columns, for a minimum
+    // Whether posts beyond these are loaded while they are looked at. That copies registers in every step, of which most have no
+    // more; but a block that has its multiprocessor alone would wait.
+    static constexpr bool kAhead = T >= 512 && K > 1;
+    static constexpr int32 kNobody = 0x7fffffff;  // of columns, for a minimum
     static constexpr uint32 kLanes = 31;                              // where a key makes room for the number of a lane
     static constexpr int32 kShare = 5;  // one root of so many is to reach a free column before a search ends
 
@@ -188,7 +191,7 @@ class Searches {
         }
         for (int32 first = 0;;) {
             Costs next;
-            if (first + kAtOnce < count) load(next, posts + first + kAtOnce);
+            if (kAhead && first + kAtOnce < count) load(next, posts + first + kAtOnce);
 #pragma unroll
             for (int32 k = 0; k < K; ++k) {
                 const Label nearest = nearest_of<kAtOnce>(costs, k, 0);
@@ -199,7 +202,10 @@ class Searches {
             }
             first += kAtOnce;
             if (first >= count) break;
-            costs = next;
+            if constexpr (kAhead)
+                costs = next;
+            else
+                load(costs, posts + first);
         }
 #pragma unroll
         for (int32 k = 0; k < K; ++k) {

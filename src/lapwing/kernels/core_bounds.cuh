@@ -142,7 +142,8 @@ __device__ inline float load_bounds(const State& state, const Cost* row, Piece<f
             }
             load_filter_prices<frozen, packed>(state, at, price[a]);
         };
-        if (piece.col(first + together, 0) <= piece.cols) {  // addresses that differ by constants
+        // Addresses that differ by constants; where a pack has many columns, and registers are short, that is no gain.
+        if (sizeof(Cost) >= 4 && piece.col(first + together, 0) <= piece.cols) {
             const int64 begin = piece.col(first);
 #pragma unroll
             for (int32 a = 0; a < together; ++a) load(a, begin + a * kListers<frozen> * size);
