@@ -145,7 +145,7 @@ __device__ inline uint32 scrambled(uint32 x, uint32 round) {
 // Matches trees and free columns, by pairs of a row of the one and the other, until no pair is without both or rounds are many. By block 0.
 __device__ inline void match_ends(const Team& team, const SearchRun& run, uint32 count, uint32 met) {
     if (team.block() != 0) return;
-    constexpr uint32 kDegreeBits = 3, kMostRounds = (1 << (32 - kRowBits - kDegreeBits)) - 1, kMatched = 0;
+    constexpr uint32 kDegreeBits = 3, kMostRounds = (1 << (32 - kRowBits - kDegreeBits)) - 1;
     State& state = team.state;
     EndScratch& scratch = shared().scratch.ends;
     uint64 *const place_of_col = state.rest, *const place_of_tree = state.rest + state.matrix.cols;
@@ -153,6 +153,7 @@ __device__ inline void match_ends(const Team& team, const SearchRun& run, uint32
         place_of_col[settled(state.met_cols + k)] = k;
         scratch.picked[k] = ~0u;
         scratch.col_degree[k] = 0;
+        scratch.matched[k] = false;
     }
     for (uint32 k = threadIdx.x; k < run.free_count; k += kTeamThreads) {
         place_of_tree[settled(state.free_rows + k)] = k;
@@ -169,7 +170,7 @@ __device__ inline void match_ends(const Team& team, const SearchRun& run, uint32
     int32 wanting = 1;
     for (uint32 round = kMostRounds; round > 0 && __syncthreads_or(wanting); --round) {
         const auto is_live = [&](uint32 k) {
-            return scratch.taken[scratch.tree[k]] == kNoRow && scratch.picked[scratch.col[k]] != kMatched;
+            return scratch.taken[scratch.tree[k]] == kNoRow && !scratch.matched[scratch.col[k]];
         };
         wanting = 0;
         for (uint32 k = threadIdx.x; k < count; k += kTeamThreads) {
@@ -197,7 +198,7 @@ __device__ inline void match_ends(const Team& team, const SearchRun& run, uint32
         __syncthreads();
         for (uint32 k = threadIdx.x; k < count; k += kTeamThreads) {
             if (scratch.picked[scratch.col[k]] != key(k) || scratch.taken[scratch.tree[k]] != wish(k)) continue;
-            scratch.picked[scratch.col[k]] = kMatched;
+            scratch.matched[scratch.col[k]] = true;
             const Reached end = settled(ends_of(state) + k);
             const int32 root = settled(state.free_rows + scratch.tree[k]);
             state.claim[root] = end.col;

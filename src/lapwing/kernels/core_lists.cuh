@@ -68,13 +68,14 @@ struct StepScratch {
 };
 
 // Pairs of a tree and a free column that could be matched (core_augment.cuh): which tree and which column, of those that there are; what
-// a column picked, and what column a tree took; in how many pairs each is that are without both.
+// a column picked, and what column a tree took; in how many pairs each is that are without both; which columns are matched.
 constexpr uint32 kMostEnds = 2048, kMostTrees = 1024;
 struct EndScratch {
     uint16 col[kMostEnds], tree[kMostEnds];
     uint32 picked[kMostTrees];
     int32 taken[kMostTrees];
     uint32 col_degree[kMostTrees], tree_degree[kMostTrees];
+    bool matched[kMostTrees];
 };
 
 // Of a block that puts a row into its store.
