@@ -22,7 +22,7 @@
 // On an H200 128 x 128 problems take 0.7 us for a step alone and 1.3 us eight to a multiprocessor. Uniform costs take 68 steps
 // (143 of the hardest in 1000), integers to 13, of which many are equal, 13 (27), geometric ones 114 (270). Of 1024 geometric
 // problems at once each takes 15 us for columns, 40 for bids, 120 for phases, 17 for duals and columns, 27 for bids and 146 for
-// searches; together they take 510 us, since some take so long. Registers are few, and code is much: what looks simpler may spill.
+// searches; together they take 490 us, since some take so long. Registers are few, and code is much: what looks simpler may spill.
 #pragma once
 
 #include "batch_bids.cuh"
