@@ -270,7 +270,7 @@ class Leader {
         choose_stride();
         search_.cap = kFar;
         search_.present = 0;
-        search_.exhausted = search_.closed = false;
+        search_.exhausted = false;
 #ifdef STORED
         const bool singly = !square();  // core_rest.cuh would look at full rows in every sweep
 #else
@@ -282,23 +282,17 @@ class Leader {
         for (;;) {
             while ((search_.count > 0 || advances()) && !lookout_.stopped) run(Task::steps, search_.count);
             if (lookout_.stopped) return false;
-            if (!search_.closed) close_search();
+            if (square() && search_.free_count > kWarp && search_.cap != as_key(Dual(0))) {  // which steps know but nearly
+                const uint64 cap = ask(Task::cap, search_.free_count);
+                search_.cap = cap < search_.cap ? cap : search_.cap;
+            }
+            const bool closes = search_.cap != kFar && counts_.full == 0 && (square() || search_.wanted == 1);
+            perform(closes ? Task::close : Task::doubt, state_.matrix.cols);
             const uint32 doubtful = take(counts_.refresh);
-            if (doubtful == 0) return search_.closed;
-            search_.closed = false;
+            if (doubtful == 0) return closes;
             refreshes_ += doubtful;
             resolve(doubtful);
         }
-    }
-
-    // Asks for what is in doubt and, where it can, closes the search if nothing is.
-    __device__ void close_search() {
-        if (square() && search_.free_count > kWarp && search_.cap != as_key(Dual(0))) {  // which steps know but nearly
-            const uint64 cap = ask(Task::cap, search_.free_count);
-            search_.cap = cap < search_.cap ? cap : search_.cap;
-        }
-        search_.closed = search_.cap != kFar && counts_.full == 0 && (square() || search_.wanted == 1);
-        perform(search_.closed ? Task::close : Task::doubt, state_.matrix.cols);
     }
 
     __device__ void resolve(uint32 doubtful) {

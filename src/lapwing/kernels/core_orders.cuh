@@ -37,7 +37,6 @@ struct SearchRun {
     Dual stride;    // of the reach
     uint64 scans;   // so far
     bool exhausted; // no row waits within the cap, as the run found
-    bool closed;    // and the search was closed behind it
 };
 
 enum class Task : uint32 {

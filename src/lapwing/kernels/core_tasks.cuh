@@ -93,12 +93,6 @@ __device__ inline void close_search(const Team& team, const SearchRun& search) {
     team.sync();
     augment_all();
 }
-// Whether all blocks, which end a run of steps together, may close the search at once: the cap is known, and no row was looked at in full.
-__device__ inline bool closes_at_once(const State& state, const SearchRun& search) {
-    return search.exhausted && search.cap != kFar && state.matrix.rows == state.matrix.cols &&
-           (search.free_count <= kWarp || search.cap == as_key(Dual(0))) && __ldcg(&state.counts->full) == 0;
-}
-
 // Compiled once, though the leader, its block and the others call it.
 LAPWING_NOINLINE __device__ void carry_out() {
     State& state = shared().state;
@@ -111,14 +105,13 @@ LAPWING_NOINLINE __device__ void carry_out() {
             open(team, scratch);
             [[fallthrough]];
         case Task::rounds:
-            run_by_smaller_teams(
+            return run_by_smaller_teams(
                 order.wide, order.blocks,
                 [](bool wide, uint32 blocks) { wide ? run_rounds<true>(blocks) : run_rounds<false>(1); },
                 [] {
                     const AuctionRun& run = shared().desk.order.auction;
                     return run.ended() || run.refreshes() ? 0 : run.count;
                 });
-            return;
         case Task::refresh:
 #ifdef COMPUTED
             return refresh_rows(team, order.count);
@@ -145,14 +138,10 @@ LAPWING_NOINLINE __device__ void carry_out() {
         case Task::derive_u_refreshed: return derive_u(team, order.count, true);
         case Task::gather_free: return gather_free(team);
         case Task::steps:
-            if (!run_by_smaller_teams(
-                    order.wide, order.blocks,
-                    [](bool wide, uint32 blocks) { wide ? run_steps<true>(blocks) : run_steps<false>(1); },
-                    [] { return shared().desk.order.search.count; }) ||
-                !order.wide || !closes_at_once(state, search))
-                return;
-            if (threadIdx.x == 0) shared().desk.order.search.closed = true;
-            [[fallthrough]];
+            return run_by_smaller_teams(
+                order.wide, order.blocks,
+                [](bool wide, uint32 blocks) { wide ? run_steps<true>(blocks) : run_steps<false>(1); },
+                [] { return shared().desk.order.search.count; });
         case Task::close: return close_search(team, search);
         case Task::nearest_waiting: return find_nearest_waiting(team, search);
         case Task::reached: return count_reached(team, scratch, search);

@@ -130,16 +130,15 @@ __device__ inline uint32 blocks_for(uint32 rows) {
     return rows > kMiddleRows ? gridDim.x : rows > kNarrowRows ? middle_blocks() : 1;
 }
 // run(wide, blocks) by a team, then by ever smaller ones, as rows at work get fewer, without the leader in between: while left(), how many
-// there are then, calls for fewer blocks; 0 if the leader is to decide. What is left of a run is on every block's desk. True if it ended with
-// all blocks.
+// there are then, calls for fewer blocks; 0 if the leader is to decide. What is left of a run is on every block's desk; on that of one that
+// dropped out perhaps not what the others know, who went on meanwhile.
 template <class Run, class Left>
-__device__ inline bool run_by_smaller_teams(bool wide, uint32 blocks, Run run, Left left) {
+__device__ inline void run_by_smaller_teams(bool wide, uint32 blocks, Run run, Left left) {
     for (;;) {
         run(wide, blocks);
         __syncthreads();
         const uint32 rows = left(), fewer = blocks_for(rows);
-        if (rows == 0 || fewer >= blocks) return blocks == gridDim.x;
-        if (blockIdx.x >= fewer) return false;
+        if (rows == 0 || fewer >= blocks || blockIdx.x >= fewer) return;
         blocks = fewer;
         wide = rows > kNarrowRows;
     }
