@@ -35,7 +35,7 @@ Answer solve_emulated(const Case& c) {
             kernel(c.cost.data(), c.cols, c.rows, all_cols, int64(c.maximize), prices, u, v, workspace, more...);
         });
     };
-    run(2, 256, false, prepare, static_cast<uint64*>(nullptr), int64(0));
+    run(2, 256, false, prepare, static_cast<uint64*>(nullptr), int64(0), int64(0));
     run(2, 256, false, lower_prices);
     run(2, 256, false, list_rows);
     run(c.blocks, THREADS, true, solve, 1.0, 1.0 / 1024, 0.25, int64(64), int64(c.seed % 3 == 0 ? 8 : 0),

@@ -82,7 +82,7 @@ Answer solve_by(Method method, const Case& c) {
         run(c.blocks, THREADS, true, kernel, more.get(), &watch, last...);
     };
 
-    run(2, 256, false, prepare, static_cast<uint64*>(nullptr), int64(0));
+    run(2, 256, false, prepare, static_cast<uint64*>(nullptr), int64(0), int64(0));
     if (method == Method::bfs) {
         Memory chunk_least(c.rows * costs::chunks_of(state.matrix) * sizeof(Dual));
         solve(solve_hungarian_bfs, chunk_least.get<Dual>());
