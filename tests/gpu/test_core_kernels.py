@@ -176,6 +176,33 @@ def test_lists_are_the_nearest_columns_in_order(gpu, dtype, again, build):
 
 
 @pytest.mark.parametrize("again", [False, True], ids=["at first", "again"])
+def test_lists_of_sums_that_differ_by_rounding_alone(gpu, again, build):
+    """More columns than a list has room for cost a row nearly the same: what tau promises holds."""
+    kernel, threads = build_listing(build, "float32", again)
+    random = np.random.default_rng(4)
+    for rows, cols in (40, 2000), (4, 8200), (2, 9001):
+        of_rows, of_cols = random.random((rows, 1)), random.random(cols)
+        cost = (of_rows + of_cols + 0.1).astype(np.float32)
+        v = (of_cols + random.random(cols) / 2**26).astype(np.float32).astype(np.float64)
+        x = cost.astype(np.float64) - v
+        given, prices = gpu.put(cost), gpu.put(v)
+        workspace = gpu.put(np.zeros(workspace_bytes(rows, cols, "float32"), np.uint8))
+        lists, tau = gpu.put(np.zeros((rows, 32), np.int32)), gpu.put(np.zeros(rows, np.float64))
+        size = (given.pointer, cols, rows, cols, 0, prices.pointer)
+        kernel.launch(gpu.context, 1, threads, *size, workspace.pointer, lists.pointer, tau.pointer)
+        for i in range(rows):
+            said, bound = gpu.get(lists)[i], gpu.get(tau)[i]
+            listed = said[said >= 0]
+            order = (listed - i * cols // rows) % cols
+            assert len(set(listed)) == len(listed) >= 16
+            assert (np.lexsort((order, x[i][listed])) == np.arange(len(listed))).all()
+            assert (np.delete(x[i], listed) >= bound).all()
+            assert x[i][listed[0]] == x[i].min() <= bound
+            if again:
+                assert (x[i][listed] <= bound).all()
+
+
+@pytest.mark.parametrize("again", [False, True], ids=["at first", "again"])
 def test_a_row_of_many_pieces_that_are_all_nearer_than_the_last(gpu, again, build):
     """More columns pass, 128 of each piece, than there is room to note."""
     kernel, threads = build_listing(build, "float32", again)

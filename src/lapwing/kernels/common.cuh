@@ -309,7 +309,7 @@ __device__ T warp_reduce(T value, Combine combine) {
     return value;
 }
 
-// The least of all lanes' values, in every lane.
+// The least of all lanes' values, or their sum, in every lane.
 __device__ inline uint32 warp_min(uint32 x) {
 #if defined(LAPWING_EMULATION) || __CUDA_ARCH__ >= 800
     return __reduce_min_sync(kAllLanes, x);
@@ -321,6 +321,13 @@ __device__ inline uint64 warp_min(uint64 x) {
     const uint32 high = static_cast<uint32>(x >> 32), least = warp_min(high);
     const uint32 low = warp_min(high == least ? static_cast<uint32>(x) : ~0u);
     return static_cast<uint64>(least) << 32 | low;
+}
+__device__ inline uint32 warp_sum(uint32 x) {
+#if defined(LAPWING_EMULATION) || __CUDA_ARCH__ >= 800
+    return __reduce_add_sync(kAllLanes, x);
+#else
+    return warp_reduce(x, [](uint32 a, uint32 b) { return a + b; });
+#endif
 }
 // How many of `count` things before(k) holds for. All lanes call it, and get it.
 template <class Before>

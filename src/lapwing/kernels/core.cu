@@ -92,16 +92,17 @@ extern "C" __global__ void __launch_bounds__(256) lower_prices(LAPWING_PROBLEM) 
 // Blocks take rows as they get done with others.
 extern "C" __global__ void __launch_bounds__(256, 4) list_rows(LAPWING_PROBLEM) {
     State& state = set_state(LAPWING_MATRIX, u, v, workspace);
-    int32& next = shared().scratch.list.next_row;
-    for (int32 i = static_cast<int32>(blockIdx.x); i < rows; i = next) {
+    const Matrix matrix = LAPWING_MATRIX;
+    ListScratch& scratch = shared().scratch.list;
+    for (int32 i = static_cast<int32>(blockIdx.x); i < rows; i = scratch.next_row) {
         const uint32 taken = threadIdx.x == 0 ? atomicAdd(&state.counts->listed, 1u) : 0;
-        const bool invalid = list_row<true>(i);
+        bool invalid = make_list<true>(matrix, i);
+        if (threadIdx.x == 0) scratch.next_row = static_cast<int32>(gridDim.x + taken);
+        invalid = __syncthreads_or(invalid);
         if (threadIdx.x == 0) {
             if (invalid) atomicMin(&state.report->invalid_row, static_cast<int64>(i));
-            if (shared().scratch.list.below == 0) atomicMin(&state.report->empty_row, static_cast<int64>(i));
-            next = static_cast<int32>(gridDim.x + taken);
+            if (scratch.below == 0) atomicMin(&state.report->empty_row, static_cast<int64>(i));
         }
-        __syncthreads();
     }
 }
 #else

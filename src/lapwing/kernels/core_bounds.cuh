@@ -116,11 +116,11 @@ __device__ inline void load_filter_prices(const State& state, int64 j, FilterPri
 // Lower bounds of this thread's columns, and the least of them; NaN if a cost is not a number. At the end of a row the last columns
 // are loaded more than once, so that nothing is to be asked.
 template <bool frozen, bool packed>
-__device__ inline float load_bounds(const State& state, const Cost* row, Piece<frozen, packed> piece,
+__device__ inline float load_bounds(const State& state, const Matrix& matrix, const Cost* row, Piece<frozen, packed> piece,
                                     float (&low)[kHeld<frozen>], bool& doubtful) {
     using P = Piece<frozen, packed>;
     constexpr int32 size = P::size, most = packed ? 4 : 8, together = P::packs < most ? P::packs : most;
-    const Filter filter(state.matrix.maximize);
+    const Filter filter(matrix.maximize);
     const int32 last = piece.cols - size;
     float least = key_float(kUnbounded);
 #pragma unroll
@@ -155,7 +155,7 @@ __device__ inline float load_bounds(const State& state, const Cost* row, Piece<f
         for (int32 a = 0; a < together; ++a) {
 #pragma unroll
             for (int32 k = 0; k < size; ++k) {
-                if constexpr (!kNarrowCosts) doubtful |= !state.matrix.valid(state.matrix.minimised(cost[a][k]));
+                if constexpr (!kNarrowCosts) doubtful |= !matrix.valid(matrix.minimised(cost[a][k]));
                 float& bound = low[(first + a) * size + k];
                 bound = filter.below(cost[a][k], price[a][k]);
                 least = min_or_nan(least, bound);
@@ -203,6 +203,14 @@ __device__ inline uint32 mask_within(Piece<frozen, packed> piece, const float (&
 #pragma unroll
     for (int32 k = kHeld<frozen> - 1; k >= 0; --k) above = above << 1 | __float_as_uint(most - low[k]) >> 31;
     return ~above & piece.mask();
+}
+// The same of those below a limit, without a look at whether there are such columns.
+template <int32 held>
+__device__ inline uint32 mask_below(const float (&low)[held], float limit) {
+    uint32 below = 0;
+#pragma unroll
+    for (int32 k = held - 1; k >= 0; --k) below = below << 1 | __float_as_uint(low[k] - limit) >> 31;
+    return below;
 }
 
 #endif

@@ -20,7 +20,7 @@ constexpr uint32 kCollected = 512;  // values that fit the block's memory
 constexpr uint32 kNoted = 4096;     // columns that the filter lets pass
 constexpr uint32 kFewNoted = 128;   // of a piece, and more only if few of them tie
 constexpr uint32 kMostWarps = 32;
-constexpr uint32 kTaken = 0xffffffffu;     // coarser than every number
+constexpr uint32 kTaken = 0xffffffffu;     // more than every key of a float
 constexpr uint32 kWanted = kListSize + 1;  // the list, and tau
 constexpr uint32 kWidthSamples = 64;
 constexpr uint32 kRoom = 128;              // candidates of a row while a warp walks (core_tiles.cuh)
@@ -34,20 +34,30 @@ struct Window {
 };
 #endif
 
+// A column that may be in the list.
+struct alignas(sizeof(ListCost) == 4 ? 16 : 8) Collected {
+    Dual value;     // infinity: there is none
+    int32 order;    // tie_order of the column
+    ListCost cost;
+
+    __device__ bool before(const Collected& other) const {
+        return (value < other.value) | ((value == other.value) & (order < other.order));
+    }
+};
+
 // Of the block's shared memory; free to use before and after.
 struct ListScratch {
-    Dual value[kCollected];
-    ListCost cost[kCollected];
-    int32 order[kCollected];     // tie_order of its column
+    Collected collected[kCollected];
     Dual offers[2 * kListSize];  // to the bound: at least kWanted, and less than as many again as there are warps
-    uint32 below, tied;          // collected, and how many values tie with the bound
+    uint32 below, tied;          // how many were collected (if more than there is room for, not all), and ties with the bound that were not
     Dual next_bound;
 #if !defined(COMPUTED) && !defined(STORED)
     // Of the filter (core_filter.cuh).
     uint32 low_offers[2 * kListSize], low_bound;
     uint32 noted_count;   // may exceed what there is room for
     uint32 noted_before;  // of the pieces before
-    uint32 noted_below, noted_ties, unnoted;  // of a piece: where a mass ties, below and within its window; not noted yet
+    uint32 many_passing, many_below;  // of a piece, in warps that have many: within the limit, and below it
+    uint32 noted_late;                // of these
     Window window;
     Dual rest;  // what was not collected is not less
     int32 noted[kNoted];
@@ -156,20 +166,18 @@ __device__ inline uint32 float_key(float x) {
     const int32 bits = __float_as_int(x);
     return static_cast<uint32>(bits < 0 ? ~bits : bits ^ (1 << 31));
 }
-// A coarser number of 32 bits in the same order, for warp reductions.
-__device__ inline uint32 coarse(Dual x) { return float_key(static_cast<float>(x)); }
 // A value below which, or at which, there are at least kWanted of the block's `least`, one a thread, of the first `sharing`
 // threads; infinity if they are fewer. Every thread gets it.
 __device__ inline Dual list_bound(ListScratch& scratch, Dual least, uint32 sharing) {
     const uint32 warps = blockDim.x / kWarp, warp = threadIdx.x / kWarp, lane = lane_index();
     const uint32 share = (sharing + kWarp - 1) / kWarp, offering = share < warps ? share : warps;
     const uint32 turns = (kWanted + offering - 1) / offering, offers = turns * offering;
-    uint32 mine = coarse(least);
+    uint64 mine = ordered(least);  // exactly: where numbers are hardly different, many would hide below a coarser bound
     for (uint32 turn = 0; turn < turns && warp < offering; ++turn) {
-        const uint32 smallest = warp_min(mine);
+        const uint64 smallest = warp_min(mine);
         const uint32 at = __ffs(__ballot_sync(kAllLanes, mine == smallest)) - 1;
-        const Dual value = smallest == kTaken ? infinity<Dual>() : __shfl_sync(kAllLanes, least, at);
-        if (lane == at) mine = kTaken;
+        const Dual value = smallest == kFar ? infinity<Dual>() : __shfl_sync(kAllLanes, least, at);
+        if (lane == at) mine = kFar;
         if (lane == 0) scratch.offers[turn * offering + warp] = value;
     }
     __syncthreads();
@@ -184,12 +192,13 @@ __device__ inline Dual list_bound(ListScratch& scratch, Dual least, uint32 shari
     return scratch.next_bound;
 }
 
-// The place of a collected value among `count`. All lanes of a warp call it for the same.
-__device__ inline uint32 place_among(const ListScratch& scratch, uint32 count, uint32 mine) {
-    const Dual x = scratch.value[mine];
-    const int32 order = scratch.order[mine];
-    return warp_count(
-        count, [&](uint32 k) { return scratch.value[k] < x || (scratch.value[k] == x && scratch.order[k] < order); });
+// Before candidates are collected; by all threads of the block, with barriers before and after.
+__device__ inline void clear_collected(ListScratch& scratch) {
+    for (uint32 k = threadIdx.x; k < kCollected; k += blockDim.x) scratch.collected[k] = {infinity<Dual>(), 0, 0};
+    if (threadIdx.x == 0) scratch.below = scratch.tied = 0;
+}
+__device__ inline void collect_at(ListScratch& scratch, uint32 at, Dual value, int32 order, Dual cost) {
+    if (at < kCollected) scratch.collected[at] = {value, order, static_cast<ListCost>(cost)};
 }
 
 // Adds ties with `bound` to what was collected until there are kWanted, in tie_order.
@@ -211,9 +220,7 @@ LAPWING_NOINLINE __device__ void collect_ties(int32 i, Dual bound) {
         const uint64 next = best_in_block(shared().scratch.keys, mine, true);
         if (next == kFar) break;
         if (mine == next) {
-            scratch.value[at] = bound;
-            scratch.cost[at] = its_cost;
-            scratch.order[at] = static_cast<int32>(next);
+            scratch.collected[at] = {bound, static_cast<int32>(next), its_cost};
             scratch.below = at + 1;
         }
         least = next + 1;
@@ -222,72 +229,75 @@ LAPWING_NOINLINE __device__ void collect_ties(int32 i, Dual bound) {
 }
 #else
 LAPWING_NOINLINE __device__ void collect_ties(int32 i, Dual bound) {
+    constexpr uint32 kAtOnce = 4;  // columns of a thread, side by side
     const State& state = shared().state;
     ListScratch& scratch = shared().scratch.list;
     const Matrix& matrix = state.matrix;
-    const uint32 warp = threadIdx.x / kWarp, warps = blockDim.x / kWarp;
+    const uint32 warp = threadIdx.x / kWarp, warps = blockDim.x / kWarp, lanes_before = (1u << lane_index()) - 1;
     const int32 first = first_tie(matrix, i);
-    for (int32 base = 0; base < matrix.cols; base += blockDim.x) {
+    for (int32 base = 0; base < matrix.cols; base += kAtOnce * blockDim.x) {
         __syncthreads();
         const uint32 begin = scratch.below;
         if (begin >= kWanted) return;
-        const int32 order = base + static_cast<int32>(threadIdx.x);
-        const int32 j = order < matrix.cols - first ? order + first : order + first - matrix.cols;
-        const Dual cost = order < matrix.cols ? matrix.at(i, j) : infinity<Dual>();
-        const bool tie = order < matrix.cols && cost - __ldcg(state.v + j) == bound;
-        const uint32 ties = __ballot_sync(kAllLanes, tie);
-        if (lane_index() == 0) scratch.ahead[warp] = __popc(ties);
+        const int32 order = base + static_cast<int32>(kAtOnce * threadIdx.x);
+        Dual cost[kAtOnce], v[kAtOnce];
+#pragma unroll
+        for (uint32 q = 0; q < kAtOnce; ++q) {
+            const int32 its = order + q, j = its < matrix.cols - first ? its + first : its + first - matrix.cols;
+            cost[q] = its < matrix.cols ? matrix.at(i, j) : infinity<Dual>();
+            v[q] = its < matrix.cols ? __ldcg(state.v + j) : Dual(0);
+        }
+        uint32 at = begin, of_warp = 0;
+#pragma unroll
+        for (uint32 q = 0; q < kAtOnce; ++q) {
+            const uint32 ties = __ballot_sync(kAllLanes, cost[q] - v[q] == bound);
+            at += __popc(ties & lanes_before);
+            of_warp += __popc(ties);
+        }
+        if (lane_index() == 0) scratch.ahead[warp] = of_warp;
         __syncthreads();
-        uint32 at = begin + __popc(ties & ((1u << lane_index()) - 1)), all = begin;
+        uint32 all = begin;
         for (uint32 w = 0; w < warps; ++w) {
             if (w < warp) at += scratch.ahead[w];
             all += scratch.ahead[w];
         }
-        if (tie && at < kCollected) {
-            scratch.value[at] = bound;
-            scratch.cost[at] = static_cast<ListCost>(cost);
-            scratch.order[at] = order;
+#pragma unroll
+        for (uint32 q = 0; q < kAtOnce; ++q) {
+            if (cost[q] - v[q] == bound && at < kWanted) collect_at(scratch, at++, bound, order + q, cost[q]);
         }
         __syncthreads();
-        if (threadIdx.x == 0) scratch.below = all < kCollected ? all : kCollected;
+        if (threadIdx.x == 0) scratch.below = all < kWanted ? all : kWanted;
     }
     __syncthreads();
 }
 #endif
 
-// Puts the smallest of what was collected into row i's list, in order; the first that is left out gives tau, or `rest` does. Several
-// lanes count for each value how many are smaller.
-__device__ inline void write_list(const State& state, int32 i, const ListScratch& scratch, uint32 count, Dual rest) {
-    constexpr uint32 kTogether = 4, kAtOnce = 4;
+// Puts the smallest of what was collected into row i's list, in order; the first that is left out gives tau, or `rest`, which all that was
+// not collected is not less than. Several lanes count for two candidates together how many are before them.
+LAPWING_NOINLINE __device__ void write_list(int32 i, Dual rest) {
+    constexpr uint32 kTogether = 8, kHere = kWarp / kTogether;  // lanes for two candidates; candidates of a warp, and as many again
+    static_assert(kCollected % kTogether == 0);
+    const State& state = shared().state;
+    const ListScratch& scratch = shared().scratch.list;
+    const uint32 count = scratch.below;
     const int64 list = static_cast<int64>(i) * kListSize;
     const int32 first = first_tie(state.matrix, i), cols = state.matrix.cols;
-    const uint32 part = threadIdx.x % kTogether, step = blockDim.x / kTogether;
-    for (uint32 base = threadIdx.x / kWarp * (kWarp / kTogether); base < count; base += step) {
-        const uint32 place = base + lane_index() / kTogether, mine = place < count ? place : 0;
-        const Dual x = scratch.value[mine];
-        const int32 order = scratch.order[mine];
-        uint32 rank = 0;
-#pragma unroll 1
-        for (uint32 begin = part; begin - part < count; begin += kTogether * kAtOnce) {
-            Dual other[kAtOnce];
-            int32 its_order[kAtOnce];
-#pragma unroll
-            for (uint32 q = 0; q < kAtOnce; ++q) {
-                const uint32 k = begin + q * kTogether, at = k < count ? k : mine;  // which is not before itself
-                other[q] = scratch.value[at];
-                its_order[q] = scratch.order[at];
-            }
-#pragma unroll
-            for (uint32 q = 0; q < kAtOnce; ++q) rank += (other[q] < x) | ((other[q] == x) & (its_order[q] < order));
-        }
-        rank += __shfl_xor_sync(kAllLanes, rank, 1);
-        rank += __shfl_xor_sync(kAllLanes, rank, 2);
-        if (part != 0 || place >= count) continue;
+    const uint32 part = threadIdx.x % kTogether, step = 2 * blockDim.x / kTogether;
+    for (uint32 base = threadIdx.x / kWarp * (2 * kHere); base < count; base += step) {
+        const uint32 place = base + lane_index() / kTogether;
+        const Collected one = scratch.collected[place], other = scratch.collected[place + kHere];
+        uint32 ranks = 0;  // of one; of the other, 16 bits up
+        for (const Collected* at = scratch.collected; at < scratch.collected + count; at += kTogether)
+            ranks += (at[part].before(one) ? 1u : 0u) + (at[part].before(other) ? 1u << 16 : 0u);
+        for (uint32 distance = 1; distance < kTogether; distance *= 2) ranks += __shfl_xor_sync(kAllLanes, ranks, distance);
+        if (part > 1 || place + part * kHere >= count) continue;
+        const Collected mine = part == 0 ? one : other;
+        const uint32 rank = part == 0 ? ranks & 0xffff : ranks >> 16;
         if (rank < kListSize) {
-            state.list_col[list + rank] = order < cols - first ? order + first : order + first - cols;
-            state.list_cost[list + rank] = scratch.cost[mine];
+            state.list_col[list + rank] = mine.order < cols - first ? mine.order + first : mine.order + first - cols;
+            state.list_cost[list + rank] = mine.cost;
         }
-        if (rank == kListSize) state.tau[i] = x;
+        if (rank == kListSize) state.tau[i] = mine.value < rest ? mine.value : rest;
     }
     for (uint32 rank = count + threadIdx.x; rank < kListSize; rank += blockDim.x) {
         state.list_col[list + rank] = kNone;
@@ -301,7 +311,7 @@ __device__ inline void write_list(const State& state, int32 i, const ListScratch
 __device__ inline bool heed_store(const State& state, int32 i, const ListScratch& scratch) {
     constexpr int kEnough = 4;
     const Dual bound = state.matrix.costs.data->store_bound[i];
-    const bool mine = threadIdx.x < scratch.below && scratch.value[threadIdx.x] <= bound;
+    const bool mine = threadIdx.x < scratch.below && scratch.collected[threadIdx.x].value <= bound;
     const int within = __syncthreads_count(mine);
     if (threadIdx.x == 0 && bound < state.tau[i]) state.tau[i] = bound;
     __syncthreads();
@@ -324,27 +334,26 @@ __device__ inline bool collect_from(int32 i, uint32 sharing, Part part) {
         least = x < least ? x : least;
     });
     Dual bound = list_bound(scratch, least, sharing);
-    for (;;) {
+    for (bool with_ties = true;; with_ties = false) {  // unless a mass of them ties
         __syncthreads();
-        if (threadIdx.x == 0) scratch.below = scratch.tied = 0;
+        clear_collected(scratch);
         __syncthreads();
         const auto take = [&](int32 j, Dual cost, Dual x) {
             if (!(x <= bound) || !(x < infinity<Dual>())) return;
-            if (x == bound) {
+            if (x == bound && !with_ties)
                 atomicAdd(&scratch.tied, 1u);
-            } else if (const uint32 at = atomicAdd(&scratch.below, 1u); at < kCollected) {
-                scratch.value[at] = x;
-                scratch.cost[at] = static_cast<ListCost>(cost);
-                scratch.order[at] = tie_order(first, cols, j);
-            }
+            else
+                collect_at(scratch, atomicAdd(&scratch.below, 1u), x, tie_order(first, cols, j), cost);
         };
         if (least <= bound) part(state, i, take);
         __syncthreads();
-        if (scratch.below <= kCollected) break;
+        if (scratch.below <= (with_ties ? kFewNoted : kCollected)) break;
+        if (with_ties) continue;
         // Too many: the kWanted-th smallest of those that fitted is a lower bound that still has enough at or below it.
         for (uint32 mine = threadIdx.x / kWarp; mine < kCollected; mine += blockDim.x / kWarp) {
-            if (place_among(scratch, kCollected, mine) == kWanted - 1 && lane_index() == 0)
-                scratch.next_bound = scratch.value[mine];
+            const Collected its = scratch.collected[mine];
+            const uint32 before = warp_count(kCollected, [&](uint32 k) { return scratch.collected[k].before(its); });
+            if (before == kWanted - 1 && lane_index() == 0) scratch.next_bound = its.value;
         }
         __syncthreads();
         bound = scratch.next_bound;

@@ -145,9 +145,8 @@ LAPWING_NOINLINE __device__ Verdict judge(const State& state) {
         at_least += there && lowest_cost[q] == least;
         by_as_much += there && differ_alike(cost[q], lowest_cost[q], any_cost, any_least);
     }
-    const auto sum = [](uint32 a, uint32 b) { return a + b; };
-    at_least = warp_reduce(at_least, sum);
-    by_as_much = warp_reduce(by_as_much, sum);
+    at_least = warp_sum(at_least);
+    by_as_much = warp_sum(by_as_much);
     if (lane_index() == 0) {
         atomicAdd(&lowest, at_least);
         atomicAdd(&alike, by_as_much);
