@@ -89,15 +89,17 @@ extern "C" __global__ void __launch_bounds__(256) lower_prices(LAPWING_PROBLEM) 
     for (int64 j = static_cast<int64>(blockIdx.x) * blockDim.x + threadIdx.x; j < cols; j += gridDim.x * blockDim.x)
         state.lowered[j] = lowered(v[j]);
 }
-// Blocks take rows as they get done with others.
+// Blocks take rows as they get done with others. The last come first: column_minima ended with them, and the certificate begins with the
+// first, so that L2 has a part of the matrix either time.
 extern "C" __global__ void __launch_bounds__(256, 4) list_rows(LAPWING_PROBLEM) {
     State& state = set_state(LAPWING_MATRIX, u, v, workspace);
     const Matrix matrix = LAPWING_MATRIX;
     ListScratch& scratch = shared().scratch.list;
-    for (int32 i = static_cast<int32>(blockIdx.x); i < rows; i = scratch.next_row) {
+    for (int32 turn = static_cast<int32>(blockIdx.x); turn < rows; turn = scratch.next_turn) {
         const uint32 taken = threadIdx.x == 0 ? atomicAdd(&state.counts->listed, 1u) : 0;
+        const int32 i = matrix.rows - 1 - turn;
         bool invalid = make_list<true>(matrix, i);
-        if (threadIdx.x == 0) scratch.next_row = static_cast<int32>(gridDim.x + taken);
+        if (threadIdx.x == 0) scratch.next_turn = static_cast<int32>(gridDim.x + taken);
         invalid = __syncthreads_or(invalid);
         if (threadIdx.x == 0) {
             if (invalid) atomicMin(&state.report->invalid_row, static_cast<int64>(i));

@@ -61,7 +61,7 @@ struct ListScratch {
     Window window;
     Dual rest;  // what was not collected is not less
     int32 noted[kNoted];
-    int32 next_row;  // to list
+    int32 next_turn;  // of listing all rows
 #endif
     uint32 ahead[kMostWarps];
 };
