@@ -5,7 +5,7 @@
 // are known at or below the greatest of the kWanted least offers; who holds a bound as low as that notes its column: some 45 of
 // a piece of kHeld columns a thread. Where a mass of them ties at that bound, the ties of a window alone are noted (struct Window).
 // What is noted is looked at exactly. Enough values below the next float prove that nothing is missing; otherwise, as when more
-// values than are noted are one to a float, the whole row is looked at exactly (core_lists.cuh), for twice as long.
+// values than are noted are one to a float, the whole row is looked at exactly (core_lists.cuh).
 //
 // Cost: one read of the row and of the prices, 4 barriers, one more where a mass ties. What is noted is the same on every run.
 #pragma once

@@ -49,7 +49,7 @@ struct alignas(sizeof(ListCost) == 4 ? 16 : 8) Collected {
 struct ListScratch {
     Collected collected[kCollected];
     Dual offers[2 * kListSize];  // to the bound: at least kWanted, and less than as many again as there are warps
-    uint32 below, tied;          // how many were collected (if more than there is room for, not all), and ties with the bound that were not
+    uint32 below, tied;          // collected (more than there is room for: not all); ties with the bound that were not
     Dual next_bound;
 #if !defined(COMPUTED) && !defined(STORED)
     // Of the filter (core_filter.cuh).
