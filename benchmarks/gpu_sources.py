@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 from benchmarks.growth import power
 from benchmarks.harness import RESULTS, ROOT, Report
 from lapwing import costs, instances, solve
+from lapwing.gpu.launch import finish_builds
 
 CASES = (
     *(f"geometric@{n}" for n in (100_000, 250_000, 1_000_000)),
@@ -134,6 +135,7 @@ def warm_up(torch: Any, case: str) -> None:
         solve(costs.squared_euclidean(x, x.flip(0)))
     else:
         solve(source(torch, f"{case.split('@')[0]}@5000"), device="cuda")
+    finish_builds()
 
 
 def draw(report: dict[str, Any], exponent: float, path: Path) -> None:

@@ -44,6 +44,7 @@ from lapwing.gpu.programs import (
     COMPUTED_CERTIFICATE,
     COMPUTED_CORE,
     COMPUTED_START,
+    CORE,
     HOST_CORE,
     INTEGERS,
     TEXT,
@@ -269,6 +270,9 @@ class _Solve:
             solve = HostSolve(self.context, view.matrix, watch, view.owner, self.cost.lines)
             starter: Start = HostStart(self.context, watch, None)
         else:
+            if isinstance(self.cost, GpuArray) and self.options.certify:  # compiled side by side at their first use
+                dtype = self.cost.dtype
+                preload(self.context, [(CORE, CORE.of_cost(dtype)), (CERTIFICATE, CERTIFICATE.of_cost(dtype))])
             solve = CoreSolve(self.context, view.matrix, watch, self.like)
             starter = Start(self.context, watch, self.like)
         watch.bound_shift = 0.0 if exits is None else exits.bound_shift

@@ -91,6 +91,11 @@ extern "C" const char* emulate(const char* name, unsigned grid, unsigned block, 
 """
 
 
+def coded(program, variant):
+    """What stands for a program's code: its name."""
+    return repr((program.name, variant)).encode()
+
+
 def install(monkeypatch):
     """Put the stand-in in place of the toolkit, for one test."""
     monkeypatch.setattr(toolkit, "core", lambda: CORE)
@@ -100,7 +105,7 @@ def install(monkeypatch):
         monkeypatch.setattr(sys.modules[kept.__module__], kept.__name__, cache(kept.__wrapped__))
     monkeypatch.setattr(device, "_contexts", {})
     monkeypatch.setattr(launch, "_loaded", {})
-    monkeypatch.setattr(launch, "cached_program", lambda program, variant, _: repr((program.name, variant)).encode())
+    monkeypatch.setattr(launch, "first_build", lambda program, variant, _: (coded(program, variant), None))
 
 
 @cache

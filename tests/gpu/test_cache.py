@@ -31,9 +31,9 @@ def compiled(monkeypatch):
     """Notes every program that is compiled."""
     seen = []
 
-    def noting(program, variant, architecture, log=None):
+    def noting(program, variant, architecture, quick):
         seen.append((program.name, variant, architecture))
-        return compiler.compile_program(program, variant, architecture, log)
+        return compiler.compile_program(program, variant, architecture, quick=quick)
 
     monkeypatch.setattr(cache, "compile_program", noting)
     return seen

@@ -40,7 +40,7 @@ def cache_size() -> tuple[int, int]:
     return len(sizes), sum(sizes)
 
 
-def cached_program(program: Program, variant: Variant, architecture: int) -> bytes:
+def cached_program(program: Program, variant: Variant, architecture: int, quick: bool = False) -> bytes:
     """As `compile_program`, from the cache if it is there.
 
     Raises
@@ -48,25 +48,38 @@ def cached_program(program: Program, variant: Variant, architecture: int) -> byt
     GpuError
         If cuda-core is missing or the compiler refuses.
     """
-    utils = toolkit.core().utils
-    key = utils.make_program_cache_key(
-        code=program_text(program, variant),
-        code_type="c++",
-        options=program_options(program, variant, architecture),
-        target_type="cubin",
-    )
-    store = _open_store(utils)
+    key, store = _key(program, variant, architecture, quick), _open_store()
     code = _read(store, key)
     if code is None:
-        code = compile_program(program, variant, architecture)
+        code = compile_program(program, variant, architecture, quick=quick)
         _write(store, key, code)
     return code
 
 
-def _open_store(utils: Any) -> Any:
+def find_program(program: Program, variant: Variant, architecture: int) -> bytes | None:
+    """What `cached_program` would give without compiling; None if it is not there."""
+    return _read(_open_store(), _key(program, variant, architecture, quick=False))
+
+
+def _key(program: Program, variant: Variant, architecture: int, quick: bool) -> bytes:
+    key: bytes = toolkit.core().utils.make_program_cache_key(
+        code=program_text(program, variant),
+        code_type="c++",
+        options=program_options(program, variant, architecture, quick=quick),
+        target_type="cubin",
+    )
+    return key
+
+
+def can_keep() -> bool:
+    """Whether there is a store."""
+    return _open_store() is not None
+
+
+def _open_store() -> Any:
     """The store, or None where there can be none."""
     try:
-        return utils.FileStreamProgramCache(cache_folder(), max_size_bytes=_MOST_BYTES)
+        return toolkit.core().utils.FileStreamProgramCache(cache_folder(), max_size_bytes=_MOST_BYTES)
     except OSError:
         return None
 

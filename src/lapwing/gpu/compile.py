@@ -19,11 +19,14 @@ from lapwing.gpu.programs import TEXT, Program, Variant
 KERNELS = Path(__file__).resolve().parent.parent / "kernels"
 
 USER_FILE = "cuda_source"  # the name of a user's text in the compiler's messages
+_QUICK_FROM = 12, 9  # NVRTC that has such levels
 _TEXT_FILE = "source"  # in whose place a variant's text stands
 _INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"\s*$')
 
 
-def compile_program(program: Program, variant: Variant, architecture: int, log: Any = None) -> bytes:
+def compile_program(
+    program: Program, variant: Variant, architecture: int, log: Any = None, quick: bool = False
+) -> bytes:
     """Machine code (a cubin) of all of the program's kernels.
 
     Parameters
@@ -34,6 +37,8 @@ def compile_program(program: Program, variant: Variant, architecture: int, log: 
         Ten times the compute capability.
     log : object with `write`, optional
         Gets the assembler's report on registers, spills and shared memory.
+    quick : bool
+        Whether to optimise less: see `can_be_quick`.
 
     Raises
     ------
@@ -43,7 +48,7 @@ def compile_program(program: Program, variant: Variant, architecture: int, log: 
         If it refuses what a user wrote.
     """
     core = toolkit.core()
-    options = program_options(program, variant, architecture, report=log is not None)
+    options = program_options(program, variant, architecture, report=log is not None, quick=quick)
     try:
         compiled = core.Program(program_text(program, variant), "c++", options).compile("cubin", logs=log)
     except Exception as error:  # cuda.core's own errors have no common base class
@@ -59,7 +64,14 @@ def compile_program(program: Program, variant: Variant, architecture: int, log: 
     return bytes(compiled.code)
 
 
-def program_options(program: Program, variant: Variant, architecture: int, report: bool = False) -> Any:
+def can_be_quick() -> bool:
+    """Whether the compiler has a level that takes it a third of the time, and makes code of a good half the speed."""
+    return toolkit.nvrtc_version() >= _QUICK_FROM
+
+
+def program_options(
+    program: Program, variant: Variant, architecture: int, report: bool = False, quick: bool = False
+) -> Any:
     """The options of `cuda.core`. No contraction to fused multiply-add: one expression gives one result everywhere."""
     chosen = [(name, value) for name, value in variant if name != TEXT]
     macros = [*chosen, *((name, str(value)) for name, value in program.constants.items())]
@@ -71,6 +83,7 @@ def program_options(program: Program, variant: Variant, architecture: int, repor
         device_int128=True,
         define_macro=macros or None,
         ptxas_options=["-v"] if report else None,
+        ofast_compile="mid" if quick else None,
     )
 
 

@@ -14,8 +14,8 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from lapwing.gpu import toolkit
-from lapwing.gpu.cache import cached_program
 from lapwing.gpu.device import Context, DeviceInfo, checked
+from lapwing.gpu.first_build import Making, first_build
 from lapwing.gpu.programs import Program, Variant
 
 _PORTABLE_CLUSTER = 8  # blocks; more must be opted in
@@ -117,6 +117,8 @@ class Kernel:
 _Key = tuple[int, str, Variant]
 _loaded: dict[_Key, dict[str, Kernel]] = {}
 _loading: defaultdict[_Key, threading.Lock] = defaultdict(threading.Lock)
+_in_the_making: dict[_Key, Making] = {}  # of what is loaded as a quick build
+_replaced: list[dict[str, Kernel]] = []  # quick builds; solves may still use them
 
 
 def kernels(context: Context, program: Program, variant: Variant = ()) -> dict[str, Kernel]:
@@ -129,10 +131,37 @@ def kernels(context: Context, program: Program, variant: Variant = ()) -> dict[s
     """
     key = (context.info.ordinal, program.name, variant)
     found = _loaded.get(key)
-    if found is None:
+    if found is None or key in _in_the_making:
         with _loading[key]:
-            found = _loaded.get(key) or _loaded.setdefault(key, _load(context.info, program, variant))
+            found = _newest(context.info, key, program)
     return found
+
+
+def _newest(info: DeviceInfo, key: _Key, program: Program) -> dict[str, Kernel]:
+    """What is loaded, or a quick build in its place, or what was in the making meanwhile."""
+    found, making = _loaded.get(key), _in_the_making.get(key)
+    if found is None:
+        code, making = first_build(program, key[2], info.architecture)
+        if making is not None:
+            _in_the_making[key] = making
+    else:
+        if making is None or not making.is_over():
+            return found
+        del _in_the_making[key]
+        made = making.result()
+        if made is None:
+            return found
+        code = made
+        _replaced.append(found)
+    library = toolkit.core().ObjectCode.from_cubin(code, name=program.name)
+    _loaded[key] = {name: Kernel(library.get_kernel(name), info) for name in program.kernels}
+    return _loaded[key]
+
+
+def finish_builds() -> None:
+    """Wait for all that is in the making; for who measures, after a first use."""
+    for making in list(_in_the_making.values()):
+        making.wait()
 
 
 def preload(context: Context, programs: Sequence[tuple[Program, Variant]]) -> None:
@@ -152,9 +181,3 @@ def preload(context: Context, programs: Sequence[tuple[Program, Variant]]) -> No
     if missing:
         with ThreadPoolExecutor(len(missing)) as pool:
             list(pool.map(load, missing))
-
-
-def _load(info: DeviceInfo, program: Program, variant: Variant) -> dict[str, Kernel]:
-    code = cached_program(program, variant, info.architecture)
-    library = toolkit.core().ObjectCode.from_cubin(code, name=program.name)
-    return {name: Kernel(library.get_kernel(name), info) for name in program.kernels}

@@ -40,6 +40,8 @@ class Program:
         Whether there is a variant for every text, and all dtypes that suit it; the choices are examples.
     thinly_sampled : bool
         Whether a sample of all builds (tools/check_kernels.py) takes few of it: references, which change seldom.
+    is_slow_to_compile : bool
+        Whether its first use begins with a quick build (gpu/first_build.py).
     """
 
     name: str
@@ -50,6 +52,7 @@ class Program:
     least_architecture: int = ARCHITECTURES[0]
     any_text: bool = False
     thinly_sampled: bool = False
+    is_slow_to_compile: bool = False
     _of_cost: dict[str, Variant] = field(default_factory=dict, repr=False, compare=False)
 
     def variant(self, **choice: str) -> Variant:
@@ -99,6 +102,7 @@ CORE = Program(
     ),
     _EVERY_COST,
     {"THREADS": 512},
+    is_slow_to_compile=True,
 )
 
 # The same for a matrix that stays on the host.
@@ -120,6 +124,7 @@ HOST_CORE = Program(
     _EVERY_COST,
     {**CORE.constants, "STORED": 1},
     thinly_sampled=True,
+    is_slow_to_compile=True,
 )
 
 CORE_START = Program(
@@ -152,6 +157,7 @@ COMPUTED_CORE = Program(
     _COMPUTED,
     {**CORE.constants, "COMPUTED": 1},
     any_text=True,
+    is_slow_to_compile=True,
 )
 
 COMPUTED_START = Program(
