@@ -9,6 +9,7 @@ does so even if the one that started it ends before. Whoever solves again gets t
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import subprocess
@@ -75,22 +76,23 @@ def first_build(program: Program, variant: Variant, architecture: int) -> tuple[
 def _make(program: Program, variant: Variant, architecture: int) -> Making | None:
     """Start a process for it; None where that cannot be."""
     python = Path(sys.executable or "")
+    script = f"import sys; sys.path[:] = {sys.path!r}; from {__name__} import main; main()"  # as it is found here
     if not python.name.startswith("python") or not can_keep():  # an application that has Python in it, for one
         return None
     try:
         process = subprocess.Popen(
-            [python, "-P", "-m", __name__],
+            [python, "-P", "-c", script],
             stdin=subprocess.PIPE,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
             text=True,
             start_new_session=True,  # Ctrl-C is not for it
         )
-        assert process.stdin is not None
-        with process.stdin as stdin:
-            stdin.write(order(program, variant, architecture))
     except OSError:
         return None
+    assert process.stdin is not None
+    with contextlib.suppress(OSError), process.stdin as stdin:  # if it is over already, it failed
+        stdin.write(order(program, variant, architecture))
     return Making(program, variant, architecture, process)
 
 
@@ -106,7 +108,3 @@ def main() -> None:
         os.nice(_NICENESS)
     (program,) = (program for program in PROGRAMS if program.name == name)
     cached_program(program, tuple((macro, value) for macro, value in variant), architecture)
-
-
-if __name__ == "__main__":
-    main()
