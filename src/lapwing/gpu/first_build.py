@@ -1,7 +1,7 @@
 """Programs that take long to compile: usable after some seconds, and fast when another process has compiled them well.
 
 The core's persistent kernel takes the compiler 10 to 20 s. Optimised less it takes a third of that, and solves take 1.2
-to 2.7 times as long; the answers are the same, since nothing is contracted or reordered either way. So the first use
+to 2.8 times as long; the answers are the same, since nothing is contracted or reordered either way. So the first use
 on a machine begins with a quick build, while a process of its own compiles the program in full, into the cache; it
 does so even if the one that started it ends before. Whoever solves again gets the full build as soon as it is there
 (`launch.kernels`). Where no process can be started, or nothing kept, the first use waits for the compiler.
