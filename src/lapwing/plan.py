@@ -14,8 +14,8 @@ from lapwing.problem import Form
 # Below this many pairs a second thread costs more than it saves.
 _PAIRS_PER_THREAD = 1_000_000
 
-# From this many rows (of the smaller side) on a GPU is faster for costs on the host, copying and certificate included, or
-# as fast, in every class of benchmarks/gpu_crossover.py: an H200 beside 16 processors of its host (benchmarks/results).
+# From this many rows (of the smaller side) on a GPU is as fast or faster for costs on the host, certificate and copying
+# included, in every class of benchmarks/gpu_crossover.py: an H200 and 16 processors of its host (benchmarks/results).
 GPU_FROM_ROWS = 1000
 
 # Computed costs are written out for a small problem up to this size: then the method for small matrices is the fastest.

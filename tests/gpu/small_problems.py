@@ -30,6 +30,7 @@ def main(largest: int) -> None:
         np.minimum(random.random((6, 10 * largest)), 0.1).astype(np.float32),  # of which most are one
         np.eye(5, 10 * largest, dtype=np.int32),
         np.where(random.random((largest, largest)) < 0.5, np.inf, random.random((largest, largest))),
+        np.round(4 * (random.random((largest, 1)) + random.random((1, largest)))),  # rows of which all is looked at
     ):
         same(cost, lw.solve(torch.from_numpy(cost).cuda()))
         price = 1 if cost.dtype.kind == "i" else 0.05

@@ -50,6 +50,18 @@ def test_a_matrix_of_the_same_costs_has_the_same_answer(metric: str, dtype: str,
             assert np.array_equal(getattr(found, name), getattr(expected, name)), name
 
 
+@pytest.mark.parametrize("shape", [(3000, 3000), (1000, 1700)])
+@pytest.mark.parametrize("dims, steps", [(2, 6), (5, 2)])
+def test_points_on_a_grid(shape: tuple[int, int], dims: int, steps: int) -> None:
+    """Where many are the same, or equally far away, lists cannot tell all: all columns of a row are looked at."""
+    x, y = (np.round(steps * side) / steps for side in points(shape, dims, "float32"))
+    source = lw.costs.squared_euclidean(x, y)
+    found = lw.solve(source, device="cuda")
+    assert found.certificate is not None and found.certificate.complete
+    assert found.objective == pytest.approx(lw.solve(source.read(slice(None))).objective, rel=1e-12)
+    assert shape[0] != shape[1] or found.statistics["full_rows"] > 0
+
+
 @pytest.mark.parametrize("shape", [(3000, 3000), (1500, 5000), (5000, 1500)])
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("metric", METRICS)

@@ -56,6 +56,19 @@ def draw(random: np.random.Generator, rows: int, cols: int, kind: str) -> np.nda
     return ((x[:, None] - y[None]) ** 2).sum(-1)
 
 
+@pytest.mark.parametrize("shape", [(33, 33), (511, 511), (513, 2047), (1023, 1023), (1100, 1001), (2051, 2051)])
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int32"])
+def test_rows_whose_columns_tie_beyond_their_lists(shape: tuple[int, int], dtype: str) -> None:
+    random = np.random.default_rng(shape)
+    sums = random.random((shape[0], 1)) + random.random((1, shape[1])) + 0.02 * random.random(shape)
+    cost = np.round(32 * sums).astype(dtype)
+    if dtype != "int32":
+        cost /= 32
+        cost[random.random(shape) < 0.05] = np.inf
+    result = check(cost)
+    assert min(shape) < 100 or result.statistics["full_rows"] > 0
+
+
 KINDS = ("uniform", "ties", "equal", "rank one", "negative", "points")
 
 

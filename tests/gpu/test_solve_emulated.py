@@ -78,6 +78,19 @@ def test_an_instance_without_structure_needs_no_sample():
     assert result.statistics["levels"] == 0
 
 
+@pytest.mark.parametrize("shape, steps, price", [((120, 120), 16, None), ((80, 90), 16, None), ((80, 80), 16, 1.0)])
+@pytest.mark.parametrize("maximize", [False, True])
+def test_rows_whose_columns_tie_beyond_their_lists(shape, steps, price, maximize):
+    """Sums, rounded: a list cannot tell all that ties, so all columns of a row are looked at."""
+    random = np.random.default_rng(7)
+    sums = random.random((shape[0], 1)) + random.random((1, shape[1])) + 0.02 * random.random(shape)
+    cost = (np.round(steps * sums) / steps).astype(np.float32)
+    cost, prices = (-cost, None if price is None else -price) if maximize else (cost, price)
+    result = lw.solve(cost, device="cuda", maximize=maximize, unmatched_cost=prices)
+    assert result.statistics["full_rows"] > 0
+    assert_optimal(result, cost, maximize=maximize, unmatched_cost=prices)
+
+
 @pytest.mark.parametrize("shape", [(20, 20), (12, 30), (30, 12)])
 @pytest.mark.parametrize("maximize", [False, True])
 def test_forbidden_pairs(shape, maximize):

@@ -101,12 +101,16 @@ __device__ inline void find_leaders_in_full(const Team& team, const SearchRun& r
         const int32 own = settled(state.row_to_col + i);
         const Origin from = {i, own < 0 ? run.born : step_of(__ldcg(state.stamp + own)),
                              own < 0 ? Dual(0) : from_key<Dual>(__ldcg(state.distance + own)), settled(state.u + i)};
-        for_every_col(state, i, [&](int32 j, Dual cost, Dual) {
-            if (j == own || !(cost < infinity<Dual>()) ||
-                !lead(state, from, j, __ldcg(state.distance + j), cost, settled(state.v + j), run.cap))
-                return;
-            const uint32 place = atomicAdd(team.wide ? &state.counts->ends : &team.own.ends, 1u);
-            if (place < room_for_ends(state)) ends_of(state)[place] = {i, j};
+        FullRow(state.matrix, i).each_part(state, own, [&](const FullRow::Part& part) {
+#pragma unroll
+            for (uint32 k = 0; k < FullRow::kAtOnce; ++k) {
+                const int32 j = part.col[k];
+                if (j < 0 || !(part.cost[k] < infinity<Dual>()) ||
+                    !lead(state, from, j, part.known[k], part.cost[k], part.v[k], run.cap))
+                    continue;
+                const uint32 place = atomicAdd(team.wide ? &state.counts->ends : &team.own.ends, 1u);
+                if (place < room_for_ends(state)) ends_of(state)[place] = {i, j};
+            }
         });
     }
 }

@@ -116,16 +116,86 @@ __device__ void for_share(const State& state, int32 i, F f) {
 
 #endif
 
-// The same for all columns of a row; where only a store is read for lists, the row must be here.
-template <class F>
-__device__ void for_every_col(const State& state, int32 i, F f) {
-#ifdef STORED
-    const Matrix& matrix = state.matrix;
-    for (int32 j = threadIdx.x; j < matrix.cols; j += blockDim.x) {
-        const Dual cost = matrix.at(i, j);
-        f(j, cost, cost - __ldcg(state.v + j));
+// All columns of a row, of which a thread has several on their way at once; where only a store is read for lists, the row must be here.
+class FullRow {
+public:
+#ifdef COMPUTED
+    static constexpr uint32 kAtOnce = kAhead;
+
+    __device__ FullRow(const Matrix& matrix, int32 i) : matrix_(matrix), row_(i), exit_(exit_of(i)), source_(matrix.costs.data) {
+        const int64 index[1] = {matrix.costs.row(i)};
+        source_.load(index, line_);
     }
 #else
-    for_share<false>(state, i, f);
+    static constexpr uint32 kAtOnce = 4;
+
+    __device__ FullRow(const Matrix& matrix, int32 i) : matrix_(matrix), row_(i), exit_(exit_of(i)) {}
 #endif
-}
+
+    // Of some columns, and how far each was reached.
+    struct Part {
+        int32 col[kAtOnce];  // kNone: there is none, or it is `own`
+        Dual cost[kAtOnce], v[kAtOnce];
+        uint64 known[kAtOnce];
+    };
+    // f(part), for this thread's share of the columns but `own`. Every thread of the block calls it as often as the others.
+    template <class F>
+    __device__ void each_part(const State& state, int32 own, F f) const {
+        const int32 cols = matrix_.cols, at_once = static_cast<int32>(kAtOnce * blockDim.x);
+        for (int32 base = static_cast<int32>(threadIdx.x); base - static_cast<int32>(threadIdx.x) < cols; base += at_once) {
+            Part part;
+            int32 at[kAtOnce];
+#pragma unroll
+            for (uint32 k = 0; k < kAtOnce; ++k) {
+                const int32 j = base + static_cast<int32>(k * blockDim.x);
+                at[k] = j < cols ? j : cols - 1;
+                part.col[k] = j < cols && j != own ? j : kNone;
+                part.v[k] = settled(state.v + at[k]);
+                part.known[k] = __ldcg(state.distance + at[k]);
+            }
+            load_costs(at, part.cost);
+            f(part);
+        }
+    }
+
+private:
+    const Matrix& matrix_;
+    int32 row_;
+    Dual exit_;  // what its exit costs, if it has one
+
+    __device__ Dual exit_of(int32 i) const { return matrix_.prices == nullptr ? infinity<Dual>() : matrix_.exit_cost(i); }
+    // As minimised; infinity for what the row must not have. There are real columns.
+    __device__ void load_costs(const int32 (&col)[kAtOnce], Dual (&cost)[kAtOnce]) const {
+        const int32 last = matrix_.real_cols() - 1;
+        Cost given[kAtOnce];
+        load_given(col, last, given);
+#pragma unroll
+        for (uint32 k = 0; k < kAtOnce; ++k) {
+            cost[k] = col[k] <= last             ? matrix_.minimised(given[k])
+                      : col[k] - last - 1 == row_ ? exit_
+                                                  : infinity<Dual>();
+        }
+    }
+#ifdef COMPUTED
+    const Source source_;
+    Source::Lines<1> line_;
+
+    __device__ void load_given(const int32 (&col)[kAtOnce], int32 last, Cost (&given)[kAtOnce]) const {
+        Source::Position position[kAtOnce];
+#pragma unroll
+        for (uint32 k = 0; k < kAtOnce; ++k)
+            source_.load_position(matrix_.costs.col(col[k] < last ? col[k] : last), position[k]);
+#pragma unroll
+        for (uint32 k = 0; k < kAtOnce; ++k) {
+            Cost made[1];
+            source_.costs(line_, position[k], made);
+            given[k] = made[0];
+        }
+    }
+#else
+    __device__ void load_given(const int32 (&col)[kAtOnce], int32 last, Cost (&given)[kAtOnce]) const {
+#pragma unroll
+        for (uint32 k = 0; k < kAtOnce; ++k) given[k] = matrix_.costs.at(row_, col[k] < last ? col[k] : last);
+    }
+#endif
+};

@@ -394,15 +394,15 @@ __device__ inline void resolve_doubt(const Team& team, const SearchRun& run, int
         state.full_search[i] = run.search;
         state.full_distance[i] = distance;
     }
-    for (int32 base = 0; base < state.matrix.cols; base += blockDim.x) {
-        const int32 j = base + static_cast<int32>(threadIdx.x);
-        const bool there = j < state.matrix.cols && j != own;
-        const Dual cost = there ? state.matrix.at(i, j) : infinity<Dual>();
-        const int32 col[] = {cost < infinity<Dual>() ? j : kNone};
-        const Dual x[] = {distance + reduced(cost, there ? settled(state.v + j) : Dual(0), u)};
-        const uint64 known[] = {there ? __ldcg(state.distance + j) : 0};
-        reach<wide>(team, run, col, x, known);
-    }
+    FullRow(state.matrix, i).each_part(state, own, [&](FullRow::Part& part) {
+        Dual x[FullRow::kAtOnce];
+#pragma unroll
+        for (uint32 k = 0; k < FullRow::kAtOnce; ++k) {
+            if (!(part.cost[k] < infinity<Dual>())) part.col[k] = kNone;
+            x[k] = distance + reduced(part.cost[k], part.v[k], u);
+        }
+        reach<wide>(team, run, part.col, x, part.known);
+    });
 }
 template <bool wide>
 LAPWING_NOINLINE __device__ void resolve_doubts() {
