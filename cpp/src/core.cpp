@@ -26,7 +26,6 @@ void finish_early(CoreState<T>& state, Solution<Dual<T>>& solution) {
 // From the state's conventions to the contract of solution.hpp.
 template <class T>
 void finish(CoreState<T>& state, Solution<Dual<T>>& solution) {
-    using D = Dual<T>;
     to_contract(state, state.u, state.v);
     if (solution.status == Status::optimal)
         for (Index i = 0; i < state.m; ++i) {

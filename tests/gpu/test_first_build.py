@@ -6,6 +6,7 @@ import subprocess
 import sys
 import time
 from dataclasses import replace
+from functools import cache
 from types import SimpleNamespace
 
 import emulated_toolkit
@@ -32,6 +33,7 @@ def folder(tmp_path, monkeypatch):
     return tmp_path / "cache"
 
 
+@cache
 def full_build():
     return compiler.compile_program(CERTIFICATE, FLOAT32, 90)
 

@@ -78,13 +78,14 @@ def test_an_instance_without_structure_needs_no_sample():
     assert result.statistics["levels"] == 0
 
 
-@pytest.mark.parametrize("shape, steps, price", [((120, 120), 16, None), ((80, 90), 16, None), ((80, 80), 16, 1.0)])
-@pytest.mark.parametrize("maximize", [False, True])
-def test_rows_whose_columns_tie_beyond_their_lists(shape, steps, price, maximize):
+@pytest.mark.parametrize(
+    "shape, price, maximize", [((120, 120), None, False), ((80, 90), None, True), ((80, 80), 1.0, False)]
+)
+def test_rows_whose_columns_tie_beyond_their_lists(shape, price, maximize):
     """Sums, rounded: a list cannot tell all that ties, so all columns of a row are looked at."""
     random = np.random.default_rng(7)
     sums = random.random((shape[0], 1)) + random.random((1, shape[1])) + 0.02 * random.random(shape)
-    cost = (np.round(steps * sums) / steps).astype(np.float32)
+    cost = (np.round(16 * sums) / 16).astype(np.float32)
     cost, prices = (-cost, None if price is None else -price) if maximize else (cost, price)
     result = lw.solve(cost, device="cuda", maximize=maximize, unmatched_cost=prices)
     assert result.statistics["full_rows"] > 0
