@@ -17,6 +17,7 @@ from typing import Any
 
 from benchmarks.harness import RESULTS, Report
 from lapwing import instances, solve
+from lapwing.gpu.device import device_info
 from lapwing.gpu.launch import finish_builds
 from lapwing.plan import GPU_FROM_ROWS
 
@@ -48,7 +49,7 @@ def main() -> None:
         sure = [n for k, n in enumerate(options.sizes) if all(won[k:])]
         crossovers.append(min(sure, default=max(options.sizes) + 1))
         print(f"{line}  {crossovers[-1]}", flush=True)
-    report.write(crossover=max(crossovers), processors=len(os.sched_getaffinity(0)))
+    report.write(crossover=max(crossovers), processors=len(os.sched_getaffinity(0)), gpu=device_info(0).name)
     print(f"GPU_FROM_ROWS = {max(crossovers)} (now {GPU_FROM_ROWS})")
 
 

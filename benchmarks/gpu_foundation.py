@@ -178,6 +178,7 @@ def main() -> None:
     report = Report(options.output or output_path("gpu_foundation", short=False), "loading, launching and certifying")
     loading(report)
     with Context() as context:
+        report.write(gpu=context.info.name)
         launching(report, context)
         certifying(report, context)
 

@@ -30,6 +30,7 @@ def main() -> None:
     parser.add_argument("--output", type=Path, default=RESULTS / "gpu_host.json")
     options = parser.parse_args()
     report = Report(options.output, "seconds of lapwing.solve for a matrix on the host, and of copying it to the GPU")
+    report.write(gpu=torch.cuda.get_device_name())
     cost = uniform(options.rows)
     shared = torch.from_numpy(cost)
     there = shared.cuda()

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 import lapwing as lw
 from benchmarks.harness import RESULTS, Report
-from lapwing.gpu.device import Context
+from lapwing.gpu.device import Context, device_info
 from lapwing.gpu.launch import finish_builds
 from lapwing.gpu.upload import upload
 
@@ -37,6 +37,7 @@ def main() -> None:
     parser.add_argument("--output", type=Path, default=RESULTS / "gpu_streamed.json")
     options = parser.parse_args()
     report = Report(options.output, "seconds of lapwing.solve for a matrix on the host, and of copying it to the GPU")
+    report.write(gpu=device_info(0).name)
     small = uniform(_SMALL)
     assert lw.solve(small, device="cuda", memory_limit=small.nbytes * 4 // 5).plan.tier == "streamed"
     finish_builds()

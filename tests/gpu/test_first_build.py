@@ -30,7 +30,6 @@ needs_compiler = pytest.mark.usefixtures("compiler")
 @pytest.fixture(autouse=True)
 def folder(tmp_path, monkeypatch):
     monkeypatch.setenv("LAPWING_CACHE_DIR", str(tmp_path / "cache"))
-    return tmp_path / "cache"
 
 
 @cache
@@ -49,7 +48,7 @@ def test_a_quick_build_and_then_the_full_one():
 
 
 @needs_compiler
-def test_the_other_process_survives(folder):
+def test_the_other_process_survives():
     """The one that started it ends at once."""
     script = (
         "from dataclasses import replace; from lapwing.gpu.first_build import first_build\n"
@@ -63,6 +62,7 @@ def test_the_other_process_survives(folder):
     deadline = time.monotonic() + 60
     while find_program(CERTIFICATE, FLOAT32, 90) is None:
         assert time.monotonic() < deadline
+        time.sleep(0.1)  # it has the lower priority
 
 
 @needs_compiler
