@@ -49,7 +49,7 @@ from lapwing.gpu.programs import (
     INTEGERS,
     TEXT,
 )
-from lapwing.gpu.upload import upload
+from lapwing.gpu.upload import Copier, upload
 from lapwing.gpu.watch import TimeIsUpError, Watch
 from lapwing.gpu_request import (
     Options,
@@ -96,9 +96,11 @@ def solve_on_gpu(cost: Any, device: str, options: Options, checkpoint: Checkpoin
         if is_streamed(host, context, given, options):
             return _solve_streamed(context, *lines_of(host, options.priced), options, deadline, keeper)
         plan = plan_of_matrix(context, given, host, options)
-        if host is not None:
-            given = upload(context, host)
-        return _Solve(context, given, given if host is None else None, options, plan, deadline, keeper).run()
+        if host is None:
+            return _Solve(context, given, given, options, plan, deadline, keeper).run()
+        given, copier = upload(context, host)
+        with copier:
+            return _Solve(context, given, None, options, plan, deadline, keeper, copier).run()
 
 
 def solve_view(context: Context, cost: GpuArray, options: Options) -> Result:
@@ -148,8 +150,10 @@ class _Solve:
         plan: Plan,
         deadline: float,
         keeper: Keeper | None,
+        copier: Copier | None = None,
     ) -> None:
         self.context, self.cost, self.like = context, cost, like  # like: in whose library the answer is given
+        self.copier = copier  # which brings the matrix
         self.options, self.plan, self.deadline = options, plan, deadline
         self.maximize, self.keeper = options.maximize, keeper
         self.as_views = False  # whether the answer's arrays stay views
@@ -173,6 +177,7 @@ class _Solve:
 
     def _run(self, exits: Exits | None, watch: Watch) -> Result:
         began = time.perf_counter()
+        self._wait_for_costs()
         view = self._oriented(exits, watch)
         solve, find, statistics = self._method(view, watch, exits)
         if self.keeper is not None:
@@ -240,6 +245,13 @@ class _Solve:
             _col_to_row=col_to_row,
         )
 
+    def _wait_for_costs(self) -> None:
+        """Unless the solve can begin with the rows that come first."""
+        rows, cols = self.cost.shape
+        by_minima = rows == cols and self.plan.method not in PAPERS
+        if self.copier is not None and (not by_minima or self.options.priced or self.options.start is not None):
+            self.copier.finish()
+
     def _keep(self, keeper: Keeper, view: View, solve: CoreSolve) -> None:
         """Write what there is while the kernel runs."""
         u, v, row_to_col = solve.snapshot()
@@ -268,13 +280,13 @@ class _Solve:
         if isinstance(self.cost, Streamed):
             assert isinstance(view.owner, HostRows)
             solve = HostSolve(self.context, view.matrix, watch, view.owner, self.cost.lines)
-            starter: Start = HostStart(self.context, watch, None)
+            starter: Start = HostStart(self.context, watch)
         else:
             if isinstance(self.cost, GpuArray) and self.options.certify:  # compiled side by side at their first use
                 dtype = self.cost.dtype
                 preload(self.context, [(CORE, CORE.of_cost(dtype)), (CERTIFICATE, CERTIFICATE.of_cost(dtype))])
             solve = CoreSolve(self.context, view.matrix, watch, self.like)
-            starter = Start(self.context, watch, self.like)
+            starter = Start(self.context, watch, self.like, self.copier)
         watch.bound_shift = 0.0 if exits is None else exits.bound_shift
 
         def find() -> Report:

@@ -12,7 +12,7 @@ import numpy as np
 import torch
 
 import lapwing as lw
-from lapwing.gpu import neighbours
+from lapwing.gpu import neighbours, upload
 from lapwing.gpu.papers import PAPERS
 
 
@@ -21,6 +21,7 @@ def main(largest: int) -> None:
     random = np.random.default_rng(20)
     points = random.random((2, largest, 2))
     neighbours._LEAST = 1  # points in order, though they are few
+    upload._BUFFER_BYTES, upload._LEAST_PART = 512, 1024  # a host's matrix in parts, though it is small
     for cost in (
         random.random((largest, largest)).astype(np.float32),
         ((points[0][:, None] - points[1]) ** 2).sum(-1).astype(np.float32),
@@ -33,6 +34,7 @@ def main(largest: int) -> None:
         np.round(4 * (random.random((largest, 1)) + random.random((1, largest)))),  # rows of which all is looked at
     ):
         same(cost, lw.solve(torch.from_numpy(cost).cuda()))
+        same(cost, lw.solve(cost, device="cuda"))
         price = 1 if cost.dtype.kind == "i" else 0.05
         same(cost, lw.solve(torch.from_numpy(cost).cuda(), unmatched_cost=price), unmatched_cost=price)
     for method in (*PAPERS, lw.Auction("plain"), lw.Munkres(stages=())):

@@ -7,7 +7,6 @@ import itertools
 import signal
 import sys
 import threading
-from collections import defaultdict
 from dataclasses import replace
 
 import emulated_toolkit
@@ -16,10 +15,9 @@ import pytest
 
 import lapwing as lw
 from lapwing import instances, on_gpu
-from lapwing.gpu import core_start, upload, watch
+from lapwing.gpu import core_start, watch
 from lapwing.gpu import plan as gpu_plan
 from lapwing.gpu.arrays import ANY, GpuArray
-from lapwing.gpu.copies import read
 from lapwing.gpu.core import EXPLORING
 from lapwing.gpu.device import device_info
 from lapwing.gpu.watch import Watch
@@ -408,24 +406,6 @@ def test_the_same_answer_though_a_step_is_long(shape, most):
 
 
 # --- the way to the GPU -----------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("buffer_bytes", [64, 1000, 8 << 20])
-@pytest.mark.parametrize("dtype", ["int8", "float16", "float32", "int64"])
-def test_uploads(emulated_gpu, monkeypatch, buffer_bytes, dtype):
-    monkeypatch.setattr(upload, "_BUFFER_BYTES", buffer_bytes)
-    monkeypatch.setattr(upload, "_idle", defaultdict(list))
-    random = np.random.default_rng(0)
-    block = random.integers(0, 100, (60, 74)).astype(dtype)
-    for matrix in (block, block.T, block[::-2, 3:], block[:, ::-1].T, block[:1], block[:, :1], block[:0], block[:, :0]):
-        if matrix.itemsize not in matrix.strides:
-            continue
-        array = upload.upload(emulated_gpu, matrix)
-        assert array.shape == matrix.shape and 1 in array.strides
-        count = sum((n - 1) * s for n, s in zip(array.shape, array.strides, strict=True)) + 1
-        held = read(emulated_gpu, array.pointer, count if matrix.size else 0, dtype)
-        for i, j in np.ndindex(*matrix.shape):
-            assert held[i * array.strides[0] + j * array.strides[1]] == matrix[i, j]
 
 
 @pytest.mark.parametrize("dtype", ["bool", "uint64", "float64", ">f4", "int16"])

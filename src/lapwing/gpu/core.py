@@ -23,6 +23,7 @@ from lapwing.gpu.device import Context
 from lapwing.gpu.launch import Kernel, kernels
 from lapwing.gpu.neighbours import GROUP
 from lapwing.gpu.programs import COMPUTED_CORE, COMPUTED_START, CORE, CORE_START, INTEGERS, Program
+from lapwing.gpu.upload import Copier
 from lapwing.gpu.watch import TimeIsUpError, Watch
 from lapwing.gpu.workspace import Layout, Workspace, lay_out
 
@@ -36,7 +37,8 @@ _LISTERS_A_PROCESSOR = 4  # blocks of list_rows, which take rows as they get don
 _PACK = 16  # bytes that a thread of column_minima loads at once
 _LEAST_BAND = 8  # rows that a block of it is worth
 _MINIMA_BLOCKS = 2  # blocks of it on a processor; more of them make DRAM slower
-_SAMPLED_BYTES = 1 << 27  # of a matrix of which a sample may spare a read (kernels/core_minima.cuh)
+_SAMPLED_BYTES = 1 << 27  # of a matrix of which a sample may spare a read (kernels/core_minima.cuh),
+_SAMPLE_STEP = 16  # of so many rows one: kStep there
 _COMPLETED_AT_ONCE = 4096  # rows of an interrupted solve, so that it can be interrupted, too
 _COLS_COUNTED = CORE_START.constants["THREADS"]  # columns for which blocks are counted, beside the columns' keys
 OPTIMAL, INFEASIBLE, INVALID, CONTRADICTION, UNFINISHED, STOPPED = range(6)
@@ -264,17 +266,26 @@ class CoreSolve:
         self._solved_since_listing = self._prices_are_lowered = False
         self._launch("prepare", self.context.info.processors * _MINIMA_BLOCKS, keys, key_count, int(sampled))
 
-    def start_at_column_minima(self) -> bool:
-        """`prepare`, and set `v` to the column minima of a square matrix; False if its rows are not whole packs."""
+    def start_at_column_minima(self, copier: Copier | None = None) -> bool:
+        """`prepare`, and set `v` to the column minima of a square matrix; False if its rows are not whole packs.
+
+        The matrix may be on its way; what has come is read while the rest comes.
+        """
         matrix, item = self.matrix, ITEM_BYTES[self.matrix.dtype]
         if matrix.recipe is not None or (matrix.pointer | matrix.row_stride * item | matrix.cols * item) % _PACK != 0:
             return False
         size, processors = matrix.rows, self.context.info.processors
-        sampled = size * size * item >= _SAMPLED_BYTES
+        sampled = copier is None and size * size * item >= _SAMPLED_BYTES
         self._prepare(self.keys, _key_count(size), sampled)
+        read = size - -(-size // _SAMPLE_STEP) if sampled else size
+        parts = [range(read)] if copier is None else copier.parts
         chunks = -(-size * item // (_SMALL_BLOCK * _PACK))
-        bands = max(1, min(size // _LEAST_BAND, _MINIMA_BLOCKS * processors // chunks))
-        self._launch("column_minima", chunks * bands, self.keys, int(sampled), bands)
+        bands = max(1, min(len(parts[0]) // _LEAST_BAND, _MINIMA_BLOCKS * processors // chunks))
+        for part in parts:
+            if copier is not None:
+                copier.wait_for(part)
+            ends = part.start, part.stop
+            self._launch("column_minima", chunks * bands, self.keys, int(sampled), *ends, bands, len(parts))
         self._prices_are_lowered = True
         return True
 

@@ -44,6 +44,7 @@ from lapwing.gpu.device import Context
 from lapwing.gpu.launch import Kernel
 from lapwing.gpu.programs import COMPUTED_START, CORE_START
 from lapwing.gpu.strata import PIVOTS, Strata, pivot_points
+from lapwing.gpu.upload import Copier
 from lapwing.gpu.watch import Watch
 from lapwing.gpu.workspace import Workspace
 
@@ -66,14 +67,25 @@ def sample_bytes(rows: int, cols: int, dtype: str, computed: bool = False) -> in
 class Start:
     """Finds prices for a solve, and the epsilons that suit them; runs it.
 
+    Parameters
+    ----------
+    context : Context, entered
+    watch : Watch, entered
+    like : GpuArray, optional
+        Of the library whose allocator is to be used.
+    copier : Copier, entered, optional
+        If the matrix, which is square, is on its way.
+
     Attributes
     ----------
     levels : int
         How many samples were solved.
     """
 
-    def __init__(self, context: Context, watch: Watch, like: GpuArray | None) -> None:
-        self.context, self.watch, self.like = context, watch, like
+    def __init__(
+        self, context: Context, watch: Watch, like: GpuArray | None = None, copier: Copier | None = None
+    ) -> None:
+        self.context, self.watch, self.like, self._copier = context, watch, like, copier
         self.levels = 0
         self._kernels: dict[str, Kernel] = {}
         self._strata: Strata | None = None  # of the matrix whose samples are taken
@@ -84,7 +96,9 @@ class Start:
         if matrix.rows != matrix.cols:
             solve.prepare(zero_prices=True)
             return self.run_from(solve, UNSTRUCTURED)
-        if not solve.start_at_column_minima():
+        if not solve.start_at_column_minima(self._copier):
+            if self._copier is not None:
+                self._copier.finish()
             solve.prepare()
             self._column_bounds(matrix, 1, 0, solve)
         if matrix.rows < LEAST_ROWS:

@@ -310,4 +310,6 @@ class HostRows:
     def _fill(self, rows: int, ids: Ids) -> None:
         self.rows_read += len(ids)
         threads = min(self._lines.threads, -(-len(ids) * self._pitch_bytes // _THREAD_BYTES))
-        Copier(self.context, _Part(self._lines, ids), rows, self._pitch_bytes).run(threads, self._pool)
+        part = _Part(self._lines, ids)
+        with Copier(self.context, part, rows, self._pitch_bytes, threads, self._pool) as copier:
+            copier.finish()

@@ -235,7 +235,7 @@ class HostStart(Start):
     def _solved_sample(self, matrix: Oriented, costs: GpuArray, size: int) -> CoreSolve | None:
         part = Oriented(costs.pointer, size, size, size, matrix.dtype, matrix.maximize)
         sample = CoreSolve(self.context, part, self.watch, is_sample=True, owner=costs)
-        starter = Start(self.context, self.watch, None)
+        starter = Start(self.context, self.watch)
         report = starter.run(sample)
         self.levels += 1 + starter.levels
         return sample if report.status in (OPTIMAL, UNFINISHED) else None

@@ -164,10 +164,11 @@ __device__ inline void set_price(const State& state, int64 c, Dual bound) {
 // Of a row number among those that are read: which row it is.
 __device__ inline int32 row_behind(int32 k, bool sampled) { return sampled ? k + k / (kStep - 1) + 1 : k; }
 
-// v[c] = the least cost[r, c] over all rows, or what is as good if a sample says so (prepare was told to take one). Rows are aligned and whole
+// v[c] = the least cost[r, c] over all rows, or what is as good if a sample says so (prepare was told to take one). Rows may come in parts,
+// a launch for each: those from `begin` to `end` of the ones that are read; the last launch to end sets prices. Rows are aligned and whole
 // packs: a thread takes the columns of a pack, a block those of its threads' packs, of every bands-th row. See column_keys.cuh.
 extern "C" __global__ void __launch_bounds__(256, 4)
-    column_minima(LAPWING_PROBLEM, uint64* keys, int64 sampled, int64 bands) {
+    column_minima(LAPWING_PROBLEM, uint64* keys, int64 sampled, int64 begin, int64 end, int64 bands, int64 parts) {
     constexpr int32 width = Pack<Cost>::size, ahead = width <= 4 ? 8 : 4;
     const State& state = set_state(LAPWING_MATRIX, u, v, workspace);
     const Matrix& matrix = state.matrix;
@@ -179,19 +180,18 @@ extern "C" __global__ void __launch_bounds__(256, 4)
         return;
     }
     const int64 chunk = blockIdx.x / bands, c = (chunk * kMinimaThreads + threadIdx.x) * width;
-    const int32 band = static_cast<int32>(blockIdx.x % bands), step = static_cast<int32>(bands),
-                count = matrix.rows - (behind ? (matrix.rows + kStep - 1) / kStep : 0);
+    const int32 band = static_cast<int32>(begin + blockIdx.x % bands), step = static_cast<int32>(bands), last = static_cast<int32>(end);
     const Cost* column = costs + (c < cols ? c : cols - width);
     Narrow least[width];
     const Pack<Cost> begun = load_pack(column + row_behind(band, behind) * pitch);
 #pragma unroll
     for (int32 k = 0; k < width; ++k) least[k] = turned(static_cast<Narrow>(widened(begun.values[k])), negated);
-    for (int32 first = band; first < count; first += ahead * step) {
+    for (int32 first = band; first < last; first += ahead * step) {
         Pack<Cost> pack[ahead];
 #pragma unroll
         for (int32 a = 0; a < ahead; ++a) {
             const int32 k = first + a * step;
-            pack[a] = load_pack(column + row_behind(k < count ? k : band, behind) * pitch);
+            pack[a] = load_pack(column + row_behind(k < last ? k : band, behind) * pitch);
         }
 #pragma unroll
         for (int32 a = 0; a < ahead; ++a) {
@@ -206,7 +206,7 @@ extern "C" __global__ void __launch_bounds__(256, 4)
 #pragma unroll
     for (int32 k = 0; k < width; ++k) {
         bounds[k] = as_minimised(Dual(least[k]), negated);
-        if (behind && band == 0 && c < cols) bounds[k] = lesser(sampled_minima(state)[c + k], bounds[k]);
+        if (behind && band == begin && c < cols) bounds[k] = lesser(sampled_minima(state)[c + k], bounds[k]);
     }
-    lower_keys<width, kMinimaThreads>(keys, c, cols, bounds, chunk, bands, [&](int64 at, Dual bound) { set_price(state, at, bound); });
+    lower_keys<width, kMinimaThreads>(keys, c, cols, bounds, chunk, bands * parts, [&](int64 at, Dual bound) { set_price(state, at, bound); });
 }
