@@ -69,6 +69,16 @@ def test_rows_whose_columns_tie_beyond_their_lists(shape: tuple[int, int], dtype
     assert min(shape) < 100 or result.statistics["full_rows"] > 0
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int32"])
+@pytest.mark.parametrize("scale", [4, 100])
+def test_trees_share_columns_where_a_mass_ties(dtype: str, scale: int) -> None:
+    """If every column went to the lowest row that leads to it, one tree would have nearly all of them."""
+    random = np.random.default_rng(1)
+    cost = np.round(scale * (random.random((2048, 1)) + random.random((1, 2048)))).astype(dtype)
+    statistics = check(cost).statistics
+    assert statistics["searches"] < statistics["left"] / 2
+
+
 KINDS = ("uniform", "ties", "equal", "rank one", "negative", "points")
 
 

@@ -396,6 +396,17 @@ def test_trees_share_free_columns_where_costs_tie(size, most, searches):
     assert result.statistics["searches"] <= searches
 
 
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_trees_share_columns_where_a_mass_ties(dtype):
+    """If every column went to the lowest row that leads to it, one tree would have nearly all: 33 searches for 57 rows."""
+    random = np.random.default_rng(0)
+    cost = np.round(4 * (random.random((300, 1)) + random.random((1, 300)))).astype(dtype)
+    result = lw.solve(cost, device="cuda")
+    assert_optimal(result, cost)
+    assert result.statistics["full_rows"] > 1000
+    assert result.statistics["searches"] < result.statistics["left"] / 2
+
+
 @pytest.mark.parametrize(("shape", "most"), [((5000, 5000), 500), ((2000, 2010), 200)])
 def test_the_same_answer_though_a_step_is_long(shape, most):
     """A search ended after a part of a step, which was another in every run; int:0.1 of 8192 rows had 25 answers."""

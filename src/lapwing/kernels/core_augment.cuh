@@ -2,7 +2,8 @@
 //
 // Who leads to a column is found after the search: a row i at whose distance + reduced cost the column lies, with a smaller distance,
 // or the same and fallen in an earlier step. That order makes cycles impossible; the lowest such row leads, so
-// nothing depends on the order of threads.
+// nothing depends on the order of threads. Where so many costs tie that whole rows were looked at, one tree would have nearly all columns then,
+// and a search would match one row: there every column has an order of its own.
 //
 // A tree matches one of the free columns that it reached, and where costs tie, rows of several trees lead to a free column: if it went
 // to the lowest, two trees in five would have none. So free columns and trees are matched to each other, in rounds: a column picks
@@ -23,12 +24,18 @@ struct Origin {
     uint32 step;
     Dual distance, u;
 };
+// The place of row i in an order of column j's own, behind all rows; and the row at such a place.
+constexpr int32 kPlaces = 1 << 30;
+__device__ inline int32 place_of_row(const Matrix& matrix, int32 i, int32 j) {
+    const uint32 hash = static_cast<uint32>(j) * 0x9e3779b1u;
+    return i ^ static_cast<int32>(hash >> __clz(matrix.rows)) ^ kPlaces;
+}
 // If a row leads to column j at distance `key`, which is `cost` away from it (see the top), it is noted. True if the column is free.
-__device__ inline bool lead(const State& state, const Origin& from, int32 j, uint64 key, Dual cost, Dual v, uint64 cap) {
-    if (key > cap || key == kFar || as_key(from.distance + reduced(cost, v, from.u)) != key) return false;
+__device__ inline bool lead(const State& state, const SearchRun& run, const Origin& from, int32 j, uint64 key, Dual cost, Dual v) {
+    if (key > run.cap || key == kFar || as_key(from.distance + reduced(cost, v, from.u)) != key) return false;
     const bool free = settled(state.col_to_row + j) < 0;  // from it, nothing leads on
     if (!free && as_key(from.distance) >= key && from.step >= step_of(__ldcg(state.stamp + j))) return false;
-    atomicMin(state.leader + j, from.row);
+    atomicMin(state.leader + j, run.mixes ? place_of_row(state.matrix, from.row, j) : from.row);
     return free;
 }
 // Pairs of a row and a free column to which it leads: as many as can be matched are noted, where a step's frontier was.
@@ -80,7 +87,7 @@ __device__ inline void find_leaders(const Team& team, const SearchRun& run) {
             }
 #pragma unroll
             for (uint32 r = 0; r < kAtOnce; ++r) {
-                const bool ends = lead(state, from[r], mine[r].col, known[r], Dual(mine[r].cost), v[r], run.cap);
+                const bool ends = lead(state, run, from[r], mine[r].col, known[r], Dual(mine[r].cost), v[r]);
                 const uint32 place = take_place(team, &Counts::ends, ends);
                 if (ends && place < room_for_ends(state)) ends_of(state)[place] = {from[r].row, mine[r].col};
             }
@@ -106,7 +113,7 @@ __device__ inline void find_leaders_in_full(const Team& team, const SearchRun& r
             for (uint32 k = 0; k < FullRow::kAtOnce; ++k) {
                 const int32 j = part.col[k];
                 if (j < 0 || !(part.cost[k] < infinity<Dual>()) ||
-                    !lead(state, from, j, part.known[k], part.cost[k], part.v[k], run.cap))
+                    !lead(state, run, from, j, part.known[k], part.cost[k], part.v[k]))
                     continue;
                 const uint32 place = atomicAdd(team.wide ? &state.counts->ends : &team.own.ends, 1u);
                 if (place < room_for_ends(state)) ends_of(state)[place] = {i, j};
@@ -122,7 +129,9 @@ __device__ inline void claim_roots(const Team& team, const SearchRun& run, bool 
     const uint32 cols = state.matrix.cols;
     team.each(cols, [&](uint32 j) {
         if (__ldcg(state.distance + j) > run.cap) return;
-        const int32 i = __ldcg(state.leader + j), above = i == kNoRow ? kNone : settled(state.row_to_col + i);
+        const int32 led = __ldcg(state.leader + j);
+        const int32 i = led < kPlaces || led == kNoRow ? led : place_of_row(state.matrix, led, static_cast<int32>(j));
+        const int32 above = i == kNoRow ? kNone : settled(state.row_to_col + i);
         state.link[j] = {i, above};
         __stcg(state.roots + j, above >= 0 ? above : ~i);
     });

@@ -320,8 +320,9 @@ class Leader {
     }
     // False if the host wants us to stop.
     __device__ bool lead_and_augment() {
-        perform(Task::lead, state_.matrix.cols);
         const uint32 full = take(counts_.full);
+        search_.mixes = full > 0;
+        perform(Task::lead, state_.matrix.cols);
 #ifdef STORED
         with_rows_of_host(Task::lead_full, state_.full_rows, full);
         if (lookout_.stopped) return false;

@@ -371,13 +371,24 @@ __device__ inline void relist_doubtful(const Team& team, const SearchRun& run, u
 }
 #endif
 
+#if !defined(COMPUTED) && !defined(STORED)
+// Whether another list of a row were no better: it holds nothing but ties at the row's least cost, there are more of them, and that was not
+// enough in this search or the one before. All lanes of a warp call it.
+__device__ inline bool list_is_ties(const State& state, const SearchRun& run, int32 i) {
+    const uint32 looked = settled(state.full_search + i);
+    if (looked == 0 || looked + 1 < run.search) return false;
+    const Candidate mine = load_candidate(state, i);
+    const Dual u = settled(state.u + i), least = mine.col >= 0 ? Dual(mine.cost) - settled(state.v + mine.col) : infinity<Dual>();
+    return __all_sync(kAllLanes, !(least > u)) && !(settled(state.tau + i) > u);
+}
+#endif
 // Lists a doubtful row again (unless the whole list of them is), and looks at all its columns if that does not help. All threads
 // of a block call it.
 template <bool wide>
 __device__ inline void resolve_doubt(const Team& team, const SearchRun& run, int32 i) {
     State& state = team.state;
 #if !defined(COMPUTED) && !defined(STORED)
-    relist_row(i);
+    if (!list_is_ties(state, run, i)) relist_row(i);
 #endif
     const int32 own = settled(state.row_to_col + i);
     const Dual u = settled(state.u + i), distance = settled(state.row_distance + i);
