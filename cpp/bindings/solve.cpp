@@ -90,6 +90,7 @@ Solution<Dual<T>> dispatch(const std::string& method, const Options& options, co
     if (problem.source != nullptr) throw std::invalid_argument("method " + method + " takes a matrix only");
     if (method == "jv") return solve_jv(problem, control);
     if (method == "jv or core") return solve_jv_or_core(problem, threads, control);
+    if (method == "core or jv") return solve_core_or_jv(problem, threads, control);
     if (method == "hungarian-bfs") return solve_hungarian_bfs(problem, threads, control);
     if (method == "hungarian-tree") return solve_hungarian_tree(problem, threads, control);
     if (method == "munkres") return solve_munkres(problem, options.munkres, threads, control);

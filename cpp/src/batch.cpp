@@ -95,7 +95,7 @@ class Batch {
                         [&](const Progress&) { return !stop_ && (!is_caller || !keep_going_ || keep_going_()); });
         const auto solution = std::min(problem.cost.rows, problem.cost.cols) <= kJvOrCoreMaxRows
                                   ? solve_jv_or_core<T>(problem, 1, control)
-                                  : solve_core<T>(problem, nullptr, 1, control);
+                                  : solve_core_or_jv<T>(problem, 1, control);
         if (solution.status == Status::infeasible) {
             return report({b, BatchFault::infeasible, static_cast<Index>(solution.hall_rows.size()),
                            static_cast<Index>(solution.hall_cols.size())},

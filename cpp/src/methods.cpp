@@ -1,6 +1,7 @@
 // What stands between the methods: one that hands over to another, and the completion of interrupted answers.
 #include "lapwing/methods.hpp"
 
+#include "lapwing/indifferent.hpp"
 #include "lapwing/source.hpp"
 
 namespace lapwing {
@@ -9,9 +10,17 @@ template <class T>
 Solution<Dual<T>> solve_jv_or_core(const Problem<T>& problem, int threads, Control& control) {
     // Searches of jv a row: 4 to 10 on uniform and integer costs at n = 1000, 33 on points, 140 to 500 on other structures.
     constexpr std::uint64_t kPollsPerRow = 16;
+    if (many_are_indifferent(problem)) return solve_jv(problem, control);
     control.set_budget(kPollsPerRow * static_cast<std::uint64_t>(problem.cost.rows));
     Solution<Dual<T>> solution = solve_jv(problem, control);
     if (!control.lift_budget() || solution.status != Status::time_limit) return solution;
+    return solve_core<T>(problem, nullptr, threads, control);
+}
+
+template <class T>
+Solution<Dual<T>> solve_core_or_jv(const Problem<T>& problem, int threads, Control& control) {
+    const bool as_it_is = problem.source == nullptr && !problem.maximize && problem.cost.col_stride == 1;
+    if (as_it_is && many_are_indifferent(problem)) return solve_jv(problem, control);
     return solve_core<T>(problem, nullptr, threads, control);
 }
 
@@ -59,6 +68,7 @@ Dual<T> total_cost(const Problem<T>& problem, const std::vector<Index>& row_to_c
 
 #define LAPWING_INSTANTIATE(T)                                                            \
     template Solution<Dual<T>> solve_jv_or_core<T>(const Problem<T>&, int, Control&);     \
+    template Solution<Dual<T>> solve_core_or_jv<T>(const Problem<T>&, int, Control&);     \
     template void complete_greedily<T>(const Problem<T>&, std::vector<Index>&, Control&); \
     template Dual<T> total_cost<T>(const Problem<T>&, const std::vector<Index>&);
 LAPWING_INSTANTIATE(float)

@@ -64,7 +64,8 @@ class Plan:
     method : str
         A name from the table of methods, or "none" for an empty problem.
     fallback : str or None
-        The method that takes over if the searches of the first prove hard.
+        The method that takes over where the first proves slow: core, if the searches of jv are hard; jv, if many rows
+        are indifferent.
     threads : int
     transposed : bool
         Whether the method sees the transposed view of the matrix.
@@ -175,7 +176,7 @@ def make_plan(
     if method == "auto":
         method, fallback, why = _choose(form, warm_start)
         reasons.append(why)
-    traits = methods[fallback or method]
+    traits = methods["core" if fallback else method]
     if warm_start and not traits.warm_start:
         usable = " or ".join(repr(name) for name, other in methods.items() if other.warm_start)
         raise ArgumentError(f"method {method!r} cannot use start= or checkpoint=; use method={usable}, or leave it out")
@@ -230,7 +231,10 @@ def _choose(form: Form, warm_start: bool) -> tuple[str, str | None, str]:
             "searches prove hard"
         )
         return "jv", "core", why
-    return "core", None, f"more than {JV_OR_CORE_MAX_ROWS} rows and columns: short lists save most of the work"
+    why = f"more than {JV_OR_CORE_MAX_ROWS} rows and columns: short lists save most of the work"
+    if form.tier != "dense":
+        return "core", None, why
+    return "core", "jv", why + "; jv takes over where many rows have many columns at the same least cost"
 
 
 def _written_out(form: Form, traits: MethodTraits) -> tuple[int, str]:
