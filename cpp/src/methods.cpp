@@ -10,10 +10,10 @@ template <class T>
 Solution<Dual<T>> solve_jv_or_core(const Problem<T>& problem, int threads, Control& control) {
     // Searches of jv a row: 4 to 10 on uniform and integer costs at n = 1000, 33 on points, 140 to 500 on other structures.
     constexpr std::uint64_t kPollsPerRow = 16;
-    if (many_are_indifferent(problem)) return solve_jv(problem, control);
     control.set_budget(kPollsPerRow * static_cast<std::uint64_t>(problem.cost.rows));
     Solution<Dual<T>> solution = solve_jv(problem, control);
     if (!control.lift_budget() || solution.status != Status::time_limit) return solution;
+    if (many_are_indifferent(problem)) return solve_jv(problem, control);
     return solve_core<T>(problem, nullptr, threads, control);
 }
 

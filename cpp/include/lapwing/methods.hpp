@@ -21,15 +21,16 @@ Solution<Dual<T>> solve_core(const Problem<T>& problem, const Dual<T>* start_v, 
 template <class T>
 Solution<Dual<T>> solve_jv(const Problem<T>& problem, Control& control);
 
-// solve_jv, and solve_core from the beginning if its searches prove hard, unless many rows are indifferent: for sizes at which a matrix stays in the cache,
-// jv is up to twice as fast on costs without structure, and core ten times on others.
+// solve_jv, and if its searches prove hard, solve_core from the beginning; or, where many rows are indifferent (indifferent.hpp),
+// solve_jv once more without a budget. For sizes at which a matrix stays in the cache, jv is up to twice as fast on costs without
+// structure, and core ten times on others.
 template <class T>
 Solution<Dual<T>> solve_jv_or_core(const Problem<T>& problem, int threads, Control& control);
 
 // The largest smaller side for which that pays. Measured at n = 500 to 2000, where the two take the same time.
 inline constexpr Index kJvOrCoreMaxRows = 1024;
 
-// For larger ones: solve_core, or solve_jv where many rows are indifferent (indifferent.hpp) and jv needs no copy of the matrix.
+// For larger ones: solve_core, or solve_jv where many rows are indifferent and jv needs no copy of the matrix.
 template <class T>
 Solution<Dual<T>> solve_core_or_jv(const Problem<T>& problem, int threads, Control& control);
 
