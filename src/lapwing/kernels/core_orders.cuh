@@ -37,7 +37,7 @@ struct SearchRun {
     Dual stride;    // of the reach
     uint64 scans;   // so far
     bool exhausted; // no row waits within the cap, as the run found
-    bool mixes;     // whole rows were looked at lately, as many costs tie: every column prefers others
+    bool mixes;     // whole rows were looked at, as many costs tie
 };
 
 enum class Task : uint32 {
