@@ -25,6 +25,7 @@ STAGES = (
     ("plan",),
     ("methods", "gpu"),
     ("certificate", "gpu.certify"),
+    ("exact",),
     ("result",),
     ("files",),
     ("on_gpu", "gpu_request", "checkpoint"),

@@ -33,6 +33,7 @@ const char* kind_name(BatchFault::Kind kind) {
     switch (kind) {
         case BatchFault::invalid: return "invalid";
         case BatchFault::infeasible: return "infeasible";
+        case BatchFault::doubtful: return "doubtful";
         default: return "range";
     }
 }

@@ -40,14 +40,17 @@ nb::dict to_dict(const Certificate<D>& certificate) {
 
 template <class T>
 nb::dict certify_as(CertificateInput<T> input, const nb::object& unmatched_cost, const nb::object& row_to_col,
-                    const nb::object& u, const nb::object& v, int threads) {
+                    const nb::object& u, const nb::object& v, int parts, int threads) {
+    if (parts < 1 || parts > kMostDualParts || (parts > 1 && !std::is_floating_point_v<T>))
+        throw nb::value_error("duals of so many parts cannot be read");
     Vector<Dual<T>> unmatched_holder, u_holder, v_holder;
     Vector<std::int64_t> match_holder;
     const auto rows = static_cast<std::size_t>(input.cost.rows), cols = static_cast<std::size_t>(input.cost.cols);
     input.unmatched_cost = optional_vector(unmatched_cost, rows, unmatched_holder, "unmatched_cost");
     input.row_to_col = optional_vector(row_to_col, rows, match_holder, "row_to_col");
-    input.u = optional_vector(u, rows, u_holder, "u");
-    input.v = optional_vector(v, cols, v_holder, "v");
+    input.parts = parts;
+    input.u = optional_vector(u, parts * rows, u_holder, "u");
+    input.v = optional_vector(v, parts * cols, v_holder, "v");
     Certificate<Dual<T>> certificate;
     {
         const nb::gil_scoped_release no_gil;
@@ -57,13 +60,13 @@ nb::dict certify_as(CertificateInput<T> input, const nb::object& unmatched_cost,
 }
 
 nb::dict certify_any(const nb::object& cost, bool maximize, const nb::object& unmatched_cost,
-                     const nb::object& row_to_col, const nb::object& u, const nb::object& v, int threads) {
+                     const nb::object& row_to_col, const nb::object& u, const nb::object& v, int parts, int threads) {
     return with_costs(cost, [&]<class T>(const MatrixView<T>& matrix, const CostSource<T>* source) {
         CertificateInput<T> input;
         input.cost = matrix;
         input.source = source;
         input.maximize = maximize;
-        return certify_as(input, unmatched_cost, row_to_col, u, v, threads);
+        return certify_as(input, unmatched_cost, row_to_col, u, v, parts, threads);
     });
 }
 
@@ -74,6 +77,6 @@ void bind_certify(nanobind::module_& module) {
     namespace nb = nanobind;
     using namespace nb::literals;
     module.def("certify", &lapwing::bindings::certify_any, "cost"_a, "maximize"_a, "unmatched_cost"_a.none(),
-               "row_to_col"_a, "u"_a, "v"_a, "threads"_a,
+               "row_to_col"_a, "u"_a, "v"_a, "parts"_a, "threads"_a,
                "Prove an assignment; see cpp/include/lapwing/certificate.hpp for the contract.");
 }

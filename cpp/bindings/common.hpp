@@ -13,6 +13,7 @@
 
 #include "lapwing/control.hpp"
 #include "lapwing/rows.hpp"
+#include "lapwing/solution.hpp"
 #include "lapwing/source.hpp"
 #include "lapwing/types.hpp"
 
@@ -105,6 +106,32 @@ inline bool look_for_signals() {
     const nb::gil_scoped_acquire gil;
     if (PyErr_CheckSignals() != 0) throw nb::python_error();
     return true;
+}
+
+inline const char* status_name(Status status) {
+    switch (status) {
+        case Status::optimal: return "optimal";
+        case Status::time_limit: return "time_limit";
+        default: return "infeasible";
+    }
+}
+
+inline nb::dict counted(const Statistics& statistics) {
+    nb::dict answer;
+    for (const auto& [name, value] : statistics.values) answer[name.c_str()] = value;
+    return answer;
+}
+
+// Runs on the solving thread, every 50 ms or so. Signals are looked at even without a Python hook. What the hook raises
+// travels through the method to Python.
+inline Control::Hook make_hook(const nb::object& callable) {
+    return [&callable](const Progress& progress) {
+        const nb::gil_scoped_acquire gil;
+        look_for_signals();
+        if (!callable.is_none())
+            callable(progress.stage, progress.phase, progress.matched, progress.bound, progress.objective);
+        return true;
+    };
 }
 
 // lapwing._core.InvalidCost, whose args are (row, col).

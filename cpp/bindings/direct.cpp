@@ -13,6 +13,7 @@
 #include <optional>
 
 #include "lapwing/jv.hpp"
+#include "lapwing/trust.hpp"
 
 namespace lapwing::bindings {
 namespace {
@@ -56,7 +57,7 @@ template <class T>
 bool solve_small(const Problem<T>& problem, std::byte* workspace, DirectAnswer<Dual<T>>& answer) {
     try {
         answer = solve_direct(problem, workspace, false, nullptr);
-        return answer.status == Status::optimal;
+        return answer.status == Status::optimal && !is_doubtful(problem, answer.row_to_col, answer.v);
     } catch (const InvalidCost&) {
         return false;
     } catch (const CostTooLarge&) {

@@ -14,6 +14,7 @@ void bind_certify(nb::module_& module);
 void bind_direct(nb::module_& module);
 void bind_batch(nb::module_& module);
 void bind_costs(nb::module_& module);
+void bind_exact(nb::module_& module);
 
 namespace {
 
@@ -57,4 +58,5 @@ NB_MODULE(_core, module) {
     bind_direct(module);
     bind_batch(module);
     bind_costs(module);
+    bind_exact(module);
 }

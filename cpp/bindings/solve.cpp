@@ -15,18 +15,8 @@
 namespace lapwing::bindings {
 namespace {
 
-const char* status_name(Status status) {
-    switch (status) {
-        case Status::optimal: return "optimal";
-        case Status::time_limit: return "time_limit";
-        default: return "infeasible";
-    }
-}
-
 template <class D>
 nb::dict to_dict(Solution<D>&& solution) {
-    nb::dict statistics;
-    for (const auto& [name, value] : solution.statistics.values) statistics[name.c_str()] = value;
     nb::dict answer;
     answer["status"] = status_name(solution.status);
     answer["row_to_col"] = indices_to_numpy(solution.row_to_col);
@@ -34,20 +24,8 @@ nb::dict to_dict(Solution<D>&& solution) {
     answer["v"] = to_numpy(std::move(solution.v));
     answer["hall_rows"] = indices_to_numpy(solution.hall_rows);
     answer["hall_cols"] = indices_to_numpy(solution.hall_cols);
-    answer["statistics"] = statistics;
+    answer["statistics"] = counted(solution.statistics);
     return answer;
-}
-
-// Runs on the solving thread, every 50 ms or so. Signals are looked at even without a Python hook. What the hook raises
-// travels through the method to Python.
-Control::Hook make_hook(const nb::object& callable) {
-    return [&callable](const Progress& progress) {
-        const nb::gil_scoped_acquire gil;
-        look_for_signals();
-        if (!callable.is_none())
-            callable(progress.stage, progress.phase, progress.matched, progress.bound, progress.objective);
-        return true;
-    };
 }
 
 // What methods take beside a problem: the fields of lapwing.options, checked there.

@@ -8,6 +8,7 @@
 #include "lapwing/jv.hpp"
 #include "lapwing/methods.hpp"
 #include "lapwing/range.hpp"
+#include "lapwing/trust.hpp"
 
 namespace lapwing {
 namespace {
@@ -106,6 +107,7 @@ class Batch {
 
     // `problem` is transposed if the given one is tall; the outputs are of the given one.
     void write(std::size_t b, const Problem<T>& problem, const Solved<D>& solved) {
+        if (is_doubtful(problem, solved.row_to_col, solved.v)) report({b, BatchFault::doubtful, -1, -1}, false);
         const Index rows = problem.cost.rows, cols = problem.cost.cols;
         const std::size_t first_row = problems_.row_start(b), first_col = problems_.col_start(b);
         std::int64_t* row_to_col = output_.row_to_col + first_row;

@@ -42,6 +42,36 @@ std::int64_t excess(std::int64_t c, std::int64_t a, std::int64_t b) {
     return std::max(std::int64_t{0}, ExactSum<std::int64_t>::clamp(Int128{a} + b - c));
 }
 
+// The same of the sums of `parts` doubles at a and b, a stride apart each; exact, rounded up once. Allocates nothing.
+double excess_of_parts(double c, const double* a, std::size_t a_stride, const double* b, std::size_t b_stride,
+                       int parts) {
+    double kept[2 * kMostDualParts + 2];  // non-overlapping, of increasing magnitude, as in ExactSum
+    int count = 0;
+    const auto add = [&](double x) {
+        int last = 0;
+        for (int k = 0; k < count; ++k) {
+            const TwoSum s(x, kept[k]);
+            if (s.error != 0) kept[last++] = s.error;
+            x = s.sum;
+        }
+        kept[last++] = x;
+        count = last;
+    };
+    add(-c);
+    for (int k = 0; k < parts; ++k) {
+        add(a[static_cast<std::size_t>(k) * a_stride]);
+        add(b[static_cast<std::size_t>(k) * b_stride]);
+    }
+    double sum = 0, rest = 0;
+    for (int k = count - 1; k >= 0 && rest == 0; --k) {
+        const TwoSum s(sum, kept[k]);
+        sum = s.sum;
+        rest = s.error;
+    }
+    if (!std::isfinite(sum)) return sum == -kInfinity<double> ? 0 : kInfinity<double>;
+    return std::max(0.0, rest > 0 ? std::nextafter(sum, kInfinity<double>) : sum);
+}
+
 // Whether excess(c, a, b) > known is impossible; cheap. The margin is four times what the two additions can round off.
 bool is_no_worse(double c, double a, double b, double known) {
     const double d = a - c;
@@ -90,9 +120,12 @@ class LineScan {
     explicit LineScan(const CertificateInput<T>& in)
         : by_columns_(in.source == nullptr && lies_by_columns(in.cost)),
           lines_(by_columns_ ? in.cost.transposed() : in.cost), source_(in.source), row_to_col_(in.row_to_col),
-          maximize_(in.maximize), line_duals_(by_columns_ ? in.v : in.u), cross_duals_(by_columns_ ? in.u : in.v),
-          result_(static_cast<std::size_t>(lines_.rows)), matched_(source_ != nullptr ? result_.size() : 0) {
+          maximize_(in.maximize), parts_(in.parts), line_duals_(by_columns_ ? in.v : in.u),
+          cross_duals_(by_columns_ ? in.u : in.v), result_(static_cast<std::size_t>(lines_.rows)),
+          matched_(source_ != nullptr ? result_.size() : 0) {
         for (Index j = 0; j < lines_.cols; ++j) fast_ = fast_ && is_fast(cross_duals_[j]);
+        if (parts_ > 1)
+            for (Index j = 0; j < lines_.cols; ++j) cross_rest_.push_back(rest_of(cross_duals_ + j, lines_.cols));
     }
     bool by_columns() const { return by_columns_; }
     const std::vector<Line>& lines() const { return result_; }
@@ -118,12 +151,21 @@ class LineScan {
     const CostSource<T>* source_;  // of the lines, where there is no matrix
     const std::int64_t* row_to_col_;
     bool maximize_;
-    const D* line_duals_;
-    const D* cross_duals_;
-    bool fast_ = true;          // no cross dual can overflow the fast test
-    std::vector<Line> result_;  // [lines]; each written by one thread
-    std::vector<T> matched_;    // [lines] of a source: costs of matched pairs, picked up as they pass
+    int parts_;                       // of every dual
+    const D* line_duals_;             // [parts, lines]
+    const D* cross_duals_;            // [parts, positions]
+    std::vector<double> cross_rest_;  // [positions] the magnitudes of all parts but the first, if there are more
+    bool fast_ = true;                // no cross dual can overflow the fast test
+    std::vector<Line> result_;        // [lines]; each written by one thread
+    std::vector<T> matched_;          // [lines] of a source: costs of matched pairs, picked up as they pass
 
+    // Of a dual's parts beyond the first, the sum of magnitudes, rounded up.
+    double rest_of(const D* dual, Index count) const {
+        double rest = 0;
+        for (int k = 1; k < parts_; ++k)
+            rest += std::fabs(static_cast<double>(dual[static_cast<std::size_t>(k) * static_cast<std::size_t>(count)]));
+        return rest * (1 + 0x1p-46);
+    }
     void scan(Index i) {
         if (source_ == nullptr && lines_.col_stride == 1) return scan(i, lines_.row(i), 0, lines_.cols);
         T buffer[kBuffer];
@@ -145,6 +187,8 @@ class LineScan {
     void scan(Index i, const T* cost, Index first, Index n) {
         const D a = line_duals_[i];
         const D* b = cross_duals_ + first;
+        if constexpr (std::is_floating_point_v<D>)
+            if (parts_ > 1) return scan_parts(i, cost, first, n);
         Index k = 0;
         while (k < n) {
             if (fast_ && is_fast(a)) {
@@ -153,12 +197,27 @@ class LineScan {
             for (const Index end = std::min(k + kBlock, n); k < end; ++k) examine(i, cost[k], a, b[k], first + k);
         }
     }
+    void scan_parts(Index i, const T* cost, Index first, Index n) {
+        const double rest = rest_of(line_duals_ + i, lines_.rows);
+        for (Index k = 0; k < n;) {
+            k = LAPWING_DISPATCH(certificate_next_doubtful_parts, cost, k, n, maximize_, line_duals_[i],
+                                 cross_duals_ + first, rest, cross_rest_.data() + first);
+            for (const Index end = std::min(k + kBlock, n); k < end; ++k) {
+                const D c = minimised(cost[k], maximize_);
+                note(i, c, first + k,
+                     excess_of_parts(c, line_duals_ + i, static_cast<std::size_t>(lines_.rows),
+                                     cross_duals_ + first + k, static_cast<std::size_t>(lines_.cols), parts_));
+            }
+        }
+    }
     void examine(Index i, T cost, D a, D b, Index position) {
-        Line& line = result_[static_cast<std::size_t>(i)];
         const D c = minimised(cost, maximize_);
-        if (is_no_worse(c, a, b, line.violation)) return;
+        if (!is_no_worse(c, a, b, result_[static_cast<std::size_t>(i)].violation))
+            note(i, c, position, excess(c, a, b));
+    }
+    void note(Index i, D c, Index position, D amount) {
+        Line& line = result_[static_cast<std::size_t>(i)];
         if (!is_valid_cost(c) && line.invalid < 0) line.invalid = position;
-        const D amount = excess(c, a, b);
         if (amount > line.violation) {
             line.violation = amount;
             line.position = position;
@@ -198,36 +257,57 @@ void check_matching(const CertificateInput<T>& in, const LineScan<T>& scan, Cert
     }
 }
 
+template <class D>
+D part_of(const D* duals, Index count, Index i, int part) {
+    return duals[static_cast<std::size_t>(part) * static_cast<std::size_t>(count) + static_cast<std::size_t>(i)];
+}
+
+// By how much dual i, the sum of its parts, is above c.
+template <class D>
+D excess_of_dual(D c, const D* duals, Index count, Index i, int parts) {
+    if constexpr (std::is_floating_point_v<D>) {
+        const double zero[kMostDualParts] = {};
+        if (parts > 1) return excess_of_parts(c, duals + i, static_cast<std::size_t>(count), zero, 1, parts);
+    }
+    return excess(c, duals[i], D{0});
+}
+
 // Duals that are no numbers, their sum, and the constraints on single duals. Adds to `excesses` what these can cost.
 template <class T>
 void check_duals(const CertificateInput<T>& in, Certificate<Dual<T>>& result, ExactSum<Dual<T>>& dual,
                  ExactSum<Dual<T>>& excesses) {
     using D = Dual<T>;
     const bool v_is_signed = in.unmatched_cost != nullptr || in.cost.rows != in.cost.cols;
+    // Adds a dual to the sum; false if a part is no number.
+    const auto add = [&](const D* parts, Index count, Index i) {
+        bool valid = true;
+        for (int k = 0; k < in.parts; ++k) valid = valid && is_valid_dual(part_of(parts, count, i, k));
+        for (int k = 0; k < in.parts && valid; ++k) dual.add(part_of(parts, count, i, k));
+        return valid;
+    };
     for (Index i = 0; i < in.cost.rows; ++i) {
-        if (!is_valid_dual(in.u[i])) {
+        if (!add(in.u, in.cost.rows, i)) {
             report(result, Fault::invalid_dual, i, -1);
             continue;
         }
-        dual.add(in.u[i]);
         if (in.unmatched_cost == nullptr || in.unmatched_cost[i] == kInfinity<D>) continue;
         if (!is_valid_cost(in.unmatched_cost[i])) {
             report(result, Fault::invalid_cost, i, -1);
             continue;
         }
-        const D amount = excess(in.unmatched_cost[i], in.u[i], D{0});
+        const D amount = excess_of_dual(in.unmatched_cost[i], in.u, in.cost.rows, i, in.parts);
         excesses.add(amount);
         violate(result, amount, i, Index{-1});
     }
     for (Index j = 0; j < in.cost.cols; ++j) {
-        if (!is_valid_dual(in.v[j])) {
+        if (!add(in.v, in.cost.cols, j)) {
             report(result, Fault::invalid_dual, -1, j);
             continue;
         }
-        dual.add(in.v[j]);
-        if (!v_is_signed || in.v[j] <= 0) continue;
-        excesses.add(in.v[j]);
-        violate(result, in.v[j], Index{-1}, j);
+        if (!v_is_signed) continue;
+        const D amount = excess_of_dual(D{0}, in.v, in.cost.cols, j, in.parts);
+        excesses.add(amount);
+        violate(result, amount, Index{-1}, j);
     }
 }
 

@@ -1,6 +1,7 @@
 // solve_core: see core/solve.hpp for the method.
 #include "lapwing/core/regret.hpp"
 #include "lapwing/core/solve.hpp"
+#include "lapwing/exact/wide.hpp"
 #include "lapwing/methods.hpp"
 #include "lapwing/range.hpp"
 
@@ -201,7 +202,7 @@ double Solver<T>::start_from_sample(CoreState<T>& state) {
 template <class T>
 Solution<Dual<T>> solve_core(const Problem<T>& problem, const Dual<T>* start_v, int threads, Control& control,
                              const Keep<Dual<T>>& keep) {
-    require_range(problem, &control);
+    if constexpr (!kIsWide<T>) require_range(problem, &control);
     if (problem.source != nullptr && !problem.source->has_parts()) control.look_at_every_poll();
     CoreState<T> state(problem, control);
     Incumbent<T> incumbent(keep);
@@ -225,5 +226,7 @@ template Solution<std::int64_t> solve_core(const Problem<std::int32_t>&, const s
                                            const Keep<std::int64_t>&);
 template Solution<std::int64_t> solve_core(const Problem<std::int64_t>&, const std::int64_t*, int, Control&,
                                            const Keep<std::int64_t>&);
+template Solution<Int128> solve_core(const Problem<Int128>&, const Int128*, int, Control&, const Keep<Int128>&);
+template Solution<Wide> solve_core(const Problem<Wide>&, const Wide*, int, Control&, const Keep<Wide>&);
 
 }  // namespace lapwing

@@ -1,6 +1,7 @@
 // What stands between the methods: one that hands over to another, and the completion of interrupted answers.
 #include "lapwing/methods.hpp"
 
+#include "lapwing/exact/wide.hpp"
 #include "lapwing/indifferent.hpp"
 #include "lapwing/source.hpp"
 
@@ -76,5 +77,12 @@ LAPWING_INSTANTIATE(double)
 LAPWING_INSTANTIATE(std::int32_t)
 LAPWING_INSTANTIATE(std::int64_t)
 #undef LAPWING_INSTANTIATE
+
+#define LAPWING_INSTANTIATE_WIDE(T)                                                       \
+    template void complete_greedily<T>(const Problem<T>&, std::vector<Index>&, Control&); \
+    template Dual<T> total_cost<T>(const Problem<T>&, const std::vector<Index>&);
+LAPWING_INSTANTIATE_WIDE(Int128)
+LAPWING_INSTANTIATE_WIDE(Wide)
+#undef LAPWING_INSTANTIATE_WIDE
 
 }  // namespace lapwing

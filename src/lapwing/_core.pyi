@@ -12,6 +12,7 @@ SSP_COLUMNS_PER_THREAD: int
 DIRECT_MAX_ROWS: int
 JV_OR_CORE_MAX_ROWS: int
 ABSENT: int
+TRUSTED_RATIO: float
 
 class InvalidCost(ValueError): ...
 
@@ -68,7 +69,23 @@ def certify(
     row_to_col: NDArray[np.int64],
     u: NDArray[Any],
     v: NDArray[Any],
+    parts: int,
     threads: int,
+) -> dict[str, Any]: ...
+def find_large_costs(
+    cost: NDArray[Any] | CostSource, maximize: bool, unmatched_cost: NDArray[Any] | None, rows: int
+) -> tuple[float, float] | None: ...
+def small_costs(cost: NDArray[Any] | CostSource, maximize: bool, above: float) -> CostSource: ...
+def solve_exact(
+    cost: NDArray[Any] | CostSource,
+    maximize: bool,
+    unmatched_cost: NDArray[Any] | None,
+    start_v: NDArray[np.float64] | None,
+    most: float,
+    precision: float,
+    threads: int,
+    time_limit: float,
+    hook: Callable[..., object] | None,
 ) -> dict[str, Any]: ...
 def make_linear_sum_assignment(full: _Function) -> _Function: ...
 def solve_batch(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import os
-import time
 from collections.abc import Callable
 from dataclasses import replace
 from functools import lru_cache
@@ -12,18 +11,16 @@ from typing import Any, SupportsIndex, cast
 
 import numpy as np
 
-from lapwing import _core, gpu_request, inputs, on_gpu
-from lapwing.certificate import Certificate, prove, require_matching, require_proof
+from lapwing import _core, exact, gpu_request, inputs, on_gpu
+from lapwing.certificate import Certificate, prove
 from lapwing.checkpoint import Checkpoint, Keeper, as_checkpoint
 from lapwing.costs.base import CostSource
-from lapwing.costs.dense import row_blocks
 from lapwing.costs.function import ON_GPU_ONLY, FunctionCost
 from lapwing.errors import (
     ArgumentError,
     DtypeError,
     GpuError,
     InfeasibleError,
-    InternalError,
     InvalidCostError,
     LapwingError,
 )
@@ -32,7 +29,7 @@ from lapwing.gpu.batch import solve_batch as solve_batch_on_gpu
 from lapwing.gpu.computed import is_computable
 from lapwing.gpu.device import device_count
 from lapwing.gpu.papers import PAPERS
-from lapwing.methods import METHODS, Answer, Hook, Start, run, solve_list, solve_stack
+from lapwing.methods import METHODS, Hook, Start, run, solve_list, solve_stack
 from lapwing.options import MethodOptions, name_and_options
 from lapwing.plan import Plan, choose_device, make_plan
 from lapwing.problem import Form, Problem, Stack
@@ -191,18 +188,12 @@ def _solved(
     keeper: Keeper | None,
 ) -> Result:
     counted = problem.cost.counters()
-    began = time.perf_counter()
-    if keeper is None:
-        answer = run(problem, chosen, duals, limit, hook)
-    else:
-        answer = run(problem, chosen, duals, limit, hook, keeper.keep, keeper.interval)
+    request = exact.Request(duals, limit, hook, certify=certify)
+    if keeper is not None:
+        request = replace(request, keep=keeper.keep, keep_every=keeper.interval)
+    answer, certificate = exact.solve_proven(problem, chosen, request)
+    if keeper is not None:
         keeper.keep(answer)
-    solved = time.perf_counter()
-    answer.statistics["solve_seconds"] = solved - began
-    certificate = None
-    if certify:
-        certificate = _proof(problem, answer, chosen.threads)
-        answer.statistics["certify_seconds"] = time.perf_counter() - solved
     if counted:
         answer.statistics.update(_counted_since(counted, problem.cost.counters()))
     return make_result(problem, chosen, answer, certificate)
@@ -295,10 +286,12 @@ def solve_batch(
 
     solver: Any = solve_stack if isinstance(problems, Stack) else solve_list
     answer = solver(problems, count, duals, refuse if check else None)
-    certificates = None
-    if certify:
-        solved = answer.status == 0
-        certificates = [_proof(problems[b], answer[b], count) if solved[b] else None for b in range(len(problems))]
+    certificates: list[Certificate | None] | None = [None] * len(problems) if certify else None
+    for b in range(len(problems)) if certify else sorted(answer.doubtful):
+        if answer.status[b] == 0:
+            proof = exact.prove_in_batch(answer, b, problems[b], _plan(problems[b], "auto", count, False), certify)
+            if certificates is not None:
+                certificates[b] = proof
     return BatchResult(answer.row_to_col, answer.objective, answer.u, answer.v, answer.status, certificates)
 
 
@@ -373,7 +366,8 @@ def linear_sum_assignment(cost_matrix: Any, maximize: bool = False) -> tuple[Ind
         raise ValueError(f"expected a matrix (2-D array), got a {dimensions} array")
     try:
         problem = inputs.make_problem(cost_matrix, bool(maximize), None)
-        answer = run(problem, _plan(problem, "auto", None, warm_start=False), None, math.inf, None)
+        chosen = _plan(problem, "auto", None, warm_start=False)
+        answer, _ = exact.solve_proven(problem, chosen, exact.Request(certify=False))
     except DtypeError as error:
         # what is no array yet fails in this conversion, with NumPy's words
         given = np.asarray(cost_matrix, dtype=None if hasattr(cost_matrix, "dtype") else np.float64).dtype
@@ -416,31 +410,3 @@ def _processors() -> int:
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
-
-
-def _proof(problem: Problem, answer: Answer, threads: int) -> Certificate:
-    """The certificate; an optimal answer must be proven."""
-    certificate = prove(problem, answer.row_to_col, answer.u, answer.v, threads)
-    if answer.status != "optimal":
-        require_matching(certificate)
-        return certificate
-
-    def duals() -> float:
-        return float(np.abs(answer.u).sum() + np.abs(answer.v).sum())
-
-    try:
-        require_proof(certificate, problem.is_integer, duals, lambda: _largest(problem))
-    except InternalError:
-        if problem.cost.tier in ("rows", "streamed"):
-            raise ArgumentError(
-                f"the certificate refuses the answer: {certificate}; does the callback, or the file, give the same "
-                "costs for a row each time, as it must?"
-            ) from None
-        raise
-    return certificate
-
-
-def _largest(problem: Problem) -> float:
-    """The largest magnitude of a cost that is not forbidden: a pass over the matrix, which is seldom needed."""
-    blocks = map(problem.cost.read, row_blocks(problem.cost))
-    return float(max(np.abs(block[np.isfinite(block)]).max(initial=0.0) for block in blocks))

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lapwing import inputs
-from lapwing.certificate import Certificate, prove, require_matching, require_proof
+from lapwing.certificate import Certificate, prove, require_matching
 from lapwing.checkpoint import Checkpoint, Keeper
 from lapwing.costs.base import CostSource
 from lapwing.errors import ArgumentError

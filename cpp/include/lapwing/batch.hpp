@@ -13,7 +13,8 @@
 //      objective    [B], float64 or int64, in the user's sense, with the price of free rows where there is unmatched_cost
 //      faults       list of (problem, kind, row, col) in the order of problems; kind is "invalid" (cost at row, col),
 //                   "infeasible" (row, col: how many rows share how many fewer columns) or "range" (the magnitude of
-//                   row, col's cost is too large). The other outputs of such a problem are undefined.
+//                   row, col's cost is too large), or "doubtful": the answer is there, but rounding may have spoiled it
+//                   (trust.hpp). The other outputs of other such problems are undefined.
 // Releases the GIL; Ctrl-C raises KeyboardInterrupt.
 #pragma once
 
@@ -69,7 +70,7 @@ class Problems {
 };
 
 struct BatchFault {
-    enum Kind { invalid, infeasible, range };
+    enum Kind { invalid, infeasible, range, doubtful };
     std::size_t problem;
     Kind kind;
     Index row, col;

@@ -9,6 +9,7 @@
 //     one's rounding error of zero; then error-free transformations (Knuth's TwoSum) give the exact value;
 //   - sums are exact (Shewchuk, "Adaptive precision floating-point arithmetic", 1997; 128-bit integers) and rounded
 //     once: primal, dual and gap to nearest, violation and bound upwards.
+// Duals may be sums of several doubles, where one has too few digits for an exact proof; then the same holds of the sums.
 // Hence gap == 0 and violation == 0 mean: optimal, with no rounding in the argument (`exact`).
 //
 // One pass over the matrix, at memory speed, threads over lines (rows, or columns where those are contiguous).
@@ -50,14 +51,18 @@ struct Certificate {
     D bound = kInfinity<D>;    // objective - optimum is at most this; kInfinity if nothing is proven
 };
 
+// A sum of so many doubles holds every sum of a few doubles of any magnitude.
+inline constexpr int kMostDualParts = 48;
+
 template <class T>
 struct CertificateInput {
     MatrixView<T> cost;  // rows <= cols unless unmatched_cost is given; without data if there is a source
     bool maximize = false;
     const Dual<T>* unmatched_cost = nullptr;   // [rows] as minimised, or nullptr
     const std::int64_t* row_to_col = nullptr;  // [rows], -1 where a row is free; any values are accepted
-    const Dual<T>* u = nullptr;                // [rows] as minimised; any values are accepted
-    const Dual<T>* v = nullptr;                // [cols] as minimised; any values are accepted
+    const Dual<T>* u = nullptr;                // [parts, rows] as minimised, sums of parts; any values are accepted
+    const Dual<T>* v = nullptr;                // [parts, cols] as minimised, sums of parts; any values are accepted
+    int parts = 1;                             // at most kMostDualParts; 1 for integers
     const CostSource<T>* source = nullptr;     // where the costs come from, if no matrix holds them
 };
 

@@ -59,5 +59,28 @@ Index certificate_next_doubtful_block(const T* cost, Index from, Index n, bool m
     return n;
 }
 
+// The same for duals of several parts: a and b are the first ones; a_rest and b_rest[k] bound the magnitude of the others' sum.
+template <class T>
+bool certificate_parts_are_feasible(const T* cost, Index n, double sign, double a, const double* b, double a_rest,
+                                    const double* b_rest) {
+    std::int64_t doubtful = 0;
+    for (Index k = 0; k < n; ++k) {
+        const double d = sign * static_cast<double>(cost[k]) - a;
+        const double slack = d - b[k];
+        doubtful |= slack >= __builtin_fabs(d) * 0x1p-51 + (a_rest + b_rest[k]) * (1 + 0x1p-50) ? 0 : 1;
+    }
+    return doubtful == 0;
+}
+template <class T>
+Index certificate_next_doubtful_parts(const T* cost, Index from, Index n, bool maximize, double a, const double* b,
+                                      double a_rest, const double* b_rest) {
+    const double sign = maximize ? -1 : 1;
+    for (; from < n; from += kCertificateBlock) {
+        const Index size = n - from < kCertificateBlock ? n - from : kCertificateBlock;
+        if (!certificate_parts_are_feasible(cost + from, size, sign, a, b + from, a_rest, b_rest + from)) return from;
+    }
+    return n;
+}
+
 }  // namespace LAPWING_TARGET
 }  // namespace lapwing

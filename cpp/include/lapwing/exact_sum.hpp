@@ -9,8 +9,6 @@
 
 namespace lapwing {
 
-__extension__ typedef __int128 Int128;
-
 // sum + error == a + b exactly, unless it overflows (Knuth, TAOCP volume 2, 4.2.2).
 struct TwoSum {
     double sum, error;

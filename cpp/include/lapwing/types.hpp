@@ -2,7 +2,8 @@
 //
 // Costs are read as T, one of float, double, int32_t and int64_t. All sums and duals are of Dual<T>: double for
 // floating-point costs, int64_t for integers. float and int32_t sums are exact in practice (see certificate.hpp, which
-// proves it answer by answer); int64_t costs are checked for overflow before a solve begins (range.hpp).
+// proves it answer by answer); int64_t costs are checked for overflow before a solve begins (range.hpp). Wide integers, which
+// are their own duals, serve the exact solve of floating-point costs (exact.hpp).
 #pragma once
 
 #include <cstddef>
@@ -15,7 +16,13 @@ namespace lapwing {
 using Index = std::int32_t;  // a row or a column; -1 means "none"
 
 template <class T>
-using Dual = std::conditional_t<std::is_floating_point_v<T>, double, std::int64_t>;
+struct DualOf {
+    using type = std::conditional_t<std::is_floating_point_v<T>, double, std::int64_t>;
+};
+template <class T>
+using Dual = typename DualOf<T>::type;
+
+__extension__ typedef __int128 Int128;
 
 // Larger than every distance and dual; an absent bound. For integers it leaves room to add any valid cost.
 template <class D>

@@ -19,6 +19,7 @@ from lapwing.costs.base import CostSource
 from lapwing.costs.dense import DenseCost
 from lapwing.errors import InfeasibleError, InternalError, RangeError, infeasible
 from lapwing.inputs import invalid_cost
+from lapwing.methods.large_costs import solve_without_large
 from lapwing.plan import MethodTraits, Plan
 from lapwing.problem import Problem
 
@@ -32,6 +33,11 @@ class Answer:
     """What a method found, in the user's orientation and sense.
 
     Invariants: those of a `lapwing.Result`, which is made from it.
+
+    Attributes
+    ----------
+    parts : ((k, m), (k, n)) float64, or None
+        Numbers whose sums are the duals, where one float64 has too few digits for them; u and v are the sums, rounded.
     """
 
     status: str
@@ -39,6 +45,12 @@ class Answer:
     u: NDArray[Any]
     v: NDArray[Any]
     statistics: dict[str, float]
+    parts: tuple[NDArray[Any], NDArray[Any]] | None = None
+
+    @property
+    def proving_duals(self) -> tuple[NDArray[Any], NDArray[Any]]:
+        """U and v with all their digits."""
+        return (self.u, self.v) if self.parts is None else self.parts
 
 
 @dataclass(frozen=True)
@@ -64,17 +76,28 @@ class Method:
         InvalidCostError, RangeError, InfeasibleError
         """
         cost = self._readable(problem.cost).compiled(plan.transposed)
-        prices = _as_minimised(problem, problem.unmatched_cost)
-        if not self.traits.checks_range:
-            _check_range(problem, plan, cost, prices)
-        start_v = None if start is None else _as_minimised(problem, start[0] if plan.transposed else start[1])
-        try:
-            name = f"{plan.method} or {plan.fallback}" if plan.fallback else plan.method
-            options = plan.options.compiled() if plan.options else {}
-            kept = None if keep is None else _kept(problem, plan, keep)
-            raw = _core.solve(
+        prices = as_minimised(problem, problem.unmatched_cost)
+        start_v = None if start is None else as_minimised(problem, start[0] if plan.transposed else start[1])
+        options = plan.options.compiled() if plan.options else {}
+        kept = None if keep is None else _kept(problem, plan, keep)
+        with_fallback = f"{plan.method} or {plan.fallback}" if plan.fallback else plan.method
+
+        def solver(cost: Any, prices: NDArray[Any] | None) -> dict[str, Any]:
+            name = with_fallback if isinstance(cost, np.ndarray) else plan.method
+            return _core.solve(
                 name, options, cost, problem.maximize, prices, start_v, plan.threads, time_limit, hook, kept, keep_every
             )
+
+        try:
+            raw = None
+            if not problem.is_integer and problem.cost.tier in ("dense", "computed"):
+                rows = problem.shape[1] if plan.transposed else problem.shape[0]
+                as_matrix = not self.traits.reads_sources
+                raw = solve_without_large(cost, rows, problem.maximize, prices, solver, as_matrix)
+            if raw is None:
+                if not self.traits.checks_range:
+                    _check_range(problem, plan, cost, prices)
+                raw = solver(cost, prices)
         except _core.InvalidCost as error:
             row, col = error.args
             raise invalid_cost(problem, *((col, row) if plan.transposed else (row, col))) from None
@@ -85,7 +108,7 @@ class Method:
             violators, reach = np.sort(raw["hall_rows"].view(np.int64)), np.sort(raw["hall_cols"].view(np.int64))
             _check_violator(problem, cost, prices, violators, reach)
             raise infeasible(problem.shape, plan.transposed, violators, reach)
-        return _answer(problem, plan, raw)
+        return given_back(problem, plan, raw)
 
     def _readable(self, cost: CostSource) -> CostSource:
         if cost.tier == "dense" or self.traits.reads_sources:
@@ -106,7 +129,8 @@ def answer_empty(problem: Problem) -> Answer:
     return Answer("optimal", np.full(rows, -1, np.int64), u, np.zeros(cols, problem.dual_dtype), {})
 
 
-def _as_minimised(problem: Problem, values: NDArray[Any] | None) -> NDArray[Any] | None:
+def as_minimised(problem: Problem, values: NDArray[Any] | None) -> NDArray[Any] | None:
+    """Prices or duals in the sense in which all methods solve."""
     return -values if problem.maximize and values is not None else values
 
 
@@ -157,12 +181,13 @@ def _kept(problem: Problem, plan: Plan, keep: Keep) -> Callable[..., None]:
 
     def kept(u: NDArray[Any], v: NDArray[Any], row_to_col: NDArray[np.int64]) -> None:
         raw = {"status": "running", "u": u, "v": v, "row_to_col": row_to_col, "statistics": {}}
-        keep(_answer(problem, plan, raw))
+        keep(given_back(problem, plan, raw))
 
     return kept
 
 
-def _answer(problem: Problem, plan: Plan, raw: dict[str, Any]) -> Answer:
+def given_back(problem: Problem, plan: Plan, raw: dict[str, Any]) -> Answer:
+    """A compiled answer in the user's orientation and sense; duals of two dimensions are sums of parts."""
     dtype = problem.dual_dtype
     row_to_col, u, v = raw["row_to_col"].view(np.int64), raw["u"].view(dtype), raw["v"].view(dtype)
     if plan.transposed:
@@ -170,7 +195,25 @@ def _answer(problem: Problem, plan: Plan, raw: dict[str, Any]) -> Answer:
     if problem.maximize:
         np.negative(u, out=u)
         np.negative(v, out=v)
-    return Answer(raw["status"], row_to_col, u, v, dict(raw["statistics"]))
+    if u.ndim == 1:
+        return Answer(raw["status"], row_to_col, u, v, dict(raw["statistics"]))
+    parts = _of_one_length(u, v)
+    return Answer(raw["status"], row_to_col, _rounded(u), _rounded(v), dict(raw["statistics"]), parts)
+
+
+def _of_one_length(u: NDArray[Any], v: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Sums of as many parts on either side."""
+    count = max(len(u), len(v))
+    padded = [np.concatenate([x, np.zeros((count - len(x), x.shape[1]))]) for x in (u, v)]
+    return padded[0], padded[1]
+
+
+def _rounded(parts: NDArray[Any]) -> NDArray[Any]:
+    """The sums of parts, from the last to the first, which are the largest."""
+    total: NDArray[Any] = np.zeros(parts.shape[1])
+    for part in parts[::-1]:
+        total = total + part
+    return total
 
 
 def inverse(partner: NDArray[np.int64], size: int) -> NDArray[np.int64]:

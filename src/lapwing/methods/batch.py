@@ -35,6 +35,7 @@ class BatchAnswer:
     status: NDArray[np.int32]
     row_counts: NDArray[np.int64] | None = None  # what counts of each row of row_to_col and u ...
     col_counts: NDArray[np.int64] | None = None  # ... and v
+    doubtful: frozenset[int] = frozenset()  # problems whose answers rounding may have spoiled
 
     def __getitem__(self, b: int) -> Answer:
         """The answer to problem b, if there are duals."""
@@ -43,6 +44,13 @@ class BatchAnswer:
         rows = None if self.row_counts is None else self.row_counts[b]
         cols = None if self.col_counts is None else self.col_counts[b]
         return Answer("optimal", self.row_to_col[b][:rows], self.u[b][:rows], self.v[b][:cols], {})
+
+    def replace(self, b: int, answer: Answer, objective: Any) -> None:
+        """Put another answer in the place of problem b's."""
+        self.objective[b] = objective
+        self.row_to_col[b][: len(answer.row_to_col)] = answer.row_to_col
+        if self.u is not None and self.v is not None:
+            self.u[b][: len(answer.u)], self.v[b][: len(answer.v)] = answer.u, answer.v
 
 
 def solve_stack(stack: Stack, threads: int, duals: bool, refuse: Refuse) -> BatchAnswer:
@@ -63,7 +71,7 @@ def solve_stack(stack: Stack, threads: int, duals: bool, refuse: Refuse) -> Batc
         for part in (u, v):
             if part is not None:
                 part[status != 0] = 0
-    return BatchAnswer(row_to_col, objective, u, v, status)
+    return BatchAnswer(row_to_col, objective, u, v, status, doubtful=frozenset(raw["doubtful"]))
 
 
 def _solve_ragged(stack: Stack, threads: int, duals: bool, refuse: Refuse) -> BatchAnswer:
@@ -86,6 +94,7 @@ def _solve_ragged(stack: Stack, threads: int, duals: bool, refuse: Refuse) -> Ba
         status=listed.status,
         row_counts=stack.row_counts,
         col_counts=stack.col_counts,
+        doubtful=listed.doubtful,
     )
 
 
@@ -134,18 +143,22 @@ def solve_list(problems: Sequence[Problem], threads: int, duals: bool, refuse: R
             u[b], objective[b], status[b] = _solve_empty(problem, b, refuse)
         else:
             groups.setdefault(problem.cost.dtype, []).append(b)
+    doubtful: set[int] = set()
     for members in groups.values():
-        for b, solved in zip(members, _solve_group(problems, members, threads, duals, refuse), strict=True):
+        answers, in_doubt = _solve_group(problems, members, threads, duals, refuse)
+        doubtful.update(members[b] for b in in_doubt)
+        for b, solved in zip(members, answers, strict=True):
             row_to_col[b], u[b], v[b], objective[b], status[b] = solved
             if status[b]:
                 row_to_col[b][:], u[b][:], v[b][:], objective[b] = -1, 0, 0, _no_objective(problems[b].dual_dtype)
-    return BatchAnswer(row_to_col, np.asarray(objective), u if duals else None, v if duals else None, status)
+    u, v = u if duals else None, v if duals else None
+    return BatchAnswer(row_to_col, np.asarray(objective), u, v, status, doubtful=frozenset(doubtful))
 
 
 def _solve_group(
     problems: Sequence[Problem], members: list[int], threads: int, duals: bool, refuse: Refuse
-) -> list[tuple[Any, ...]]:
-    """Solve the non-empty problems of one dtype and sense."""
+) -> tuple[list[tuple[Any, ...]], list[int]]:
+    """Solve the non-empty problems of one dtype and sense; also which of them are in doubt."""
     chosen = [problems[b] for b in members]
     dtype = chosen[0].dual_dtype
     prices = None
@@ -157,16 +170,15 @@ def _solve_group(
     row_ends = np.cumsum([problem.shape[0] for problem in chosen])[:-1]
     col_ends = np.cumsum([problem.shape[1] for problem in chosen])[:-1]
     nothing = [np.zeros(0, dtype)] * len(chosen)
-    return list(
-        zip(
-            np.split(raw["row_to_col"].view(np.int64), row_ends),
-            np.split(raw["u"].view(dtype), row_ends) if duals else nothing,
-            np.split(raw["v"].view(dtype), col_ends) if duals else nothing,
-            raw["objective"].view(dtype),
-            raw["status"],
-            strict=True,
-        )
+    answers = zip(
+        np.split(raw["row_to_col"].view(np.int64), row_ends),
+        np.split(raw["u"].view(dtype), row_ends) if duals else nothing,
+        np.split(raw["v"].view(dtype), col_ends) if duals else nothing,
+        raw["objective"].view(dtype),
+        raw["status"],
+        strict=True,
     )
+    return list(answers), raw["doubtful"]
 
 
 def _call(
@@ -175,7 +187,10 @@ def _call(
     minimised = -prices if maximize and prices is not None else prices
     raw = _core.solve_batch(costs, maximize, minimised, threads, duals)
     status = raw["status"] = np.zeros(len(raw["objective"]), np.int32)
+    raw["doubtful"] = [problem for problem, kind, _, _ in raw["faults"] if kind == "doubtful"]
     for problem, kind, _, _ in raw["faults"]:
+        if kind == "doubtful":
+            continue
         if refuse is not None:
             refuse(problem)
             raise InternalError(f"problem {problem} of the batch was found {kind}, but solves on its own")

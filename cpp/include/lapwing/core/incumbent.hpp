@@ -16,9 +16,9 @@ namespace lapwing {
 template <class T>
 double dual_objective(const CoreState<T>& state, const std::vector<Dual<T>>& u) {
     double sum = 0;
-    for (const auto x : u)
+    for (const auto& x : u)
         if (x < kInfinity<Dual<T>>) sum += static_cast<double>(x);
-    for (const auto x : state.v) sum += static_cast<double>(x);
+    for (const auto& x : state.v) sum += static_cast<double>(x);
     if (state.has_hub()) sum -= static_cast<double>(state.highest_price()) * state.spare();
     if (std::is_integral_v<T> && state.problem.maximize) sum += state.m;  // signed_cost
     return sum;

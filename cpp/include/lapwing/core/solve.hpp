@@ -104,8 +104,8 @@ template <class D>
 D as_epsilon(double wanted) {
     if (!(wanted > 0)) return 0;
     const double power = std::exp2(std::round(std::log2(wanted)));
-    if constexpr (std::is_integral_v<D>) return power < 1 ? 0 : static_cast<D>(power);
-    return power;
+    if constexpr (!std::is_floating_point_v<D>) return power < 1 ? D{0} : static_cast<D>(power);
+    if constexpr (std::is_floating_point_v<D>) return power;
 }
 
 template <class T>

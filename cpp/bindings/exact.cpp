@@ -1,0 +1,116 @@
+// lapwing._core.find_large_costs, small_costs and solve_exact: what keeps answers exact where costs span many magnitudes.
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/vector.h>
+
+#include "common.hpp"
+#include "lapwing/exact/solve.hpp"
+#include "lapwing/large_costs.hpp"
+#include "lapwing/trust.hpp"
+
+namespace lapwing::bindings {
+namespace {
+
+// Calls body.operator()<T>(view, source) with costs of float or double; others have no use for it.
+template <class Body>
+decltype(auto) with_float_costs(const nb::object& given, Body&& body) {
+    return with_costs(given, [&]<class T>(const MatrixView<T>& matrix, const CostSource<T>* source) -> nb::object {
+        if constexpr (std::is_floating_point_v<T>) return body.template operator()<T>(matrix, source);
+        throw nb::type_error("costs must be float32 or float64");
+    });
+}
+
+// None, or (above, least).
+nb::object large_costs_of(const nb::object& cost, bool maximize, const nb::object& unmatched_cost, int rows) {
+    return with_float_costs(cost, [&]<class T>(const MatrixView<T>& matrix, const CostSource<T>* source) -> nb::object {
+        Vector<double> holder;
+        Problem<T> problem{matrix, maximize, nullptr, source};
+        problem.unmatched_cost =
+            optional_vector(unmatched_cost, static_cast<std::size_t>(matrix.rows), holder, "unmatched_cost");
+        std::optional<LargeCosts> large;
+        {
+            const nb::gil_scoped_release no_gil;
+            large = find_large_costs(problem, rows);
+        }
+        return large ? nb::object(nb::make_tuple(large->above, large->least)) : nb::none();
+    });
+}
+
+Source small_costs(const nb::object& cost, bool maximize, double above) {
+    return with_costs(cost, [&]<class T>(const MatrixView<T>& matrix, const CostSource<T>* source) -> Source {
+        if constexpr (std::is_floating_point_v<T>)
+            return {matrix.rows, matrix.cols, std::make_shared<SmallCostsSource<T>>(matrix, source, maximize, above), {},
+                    cost};
+        throw nb::type_error("costs must be float32 or float64");
+    });
+}
+
+// A NumPy array (parts, size).
+nb::object parts_to_numpy(const std::vector<std::vector<double>>& parts, std::size_t size) {
+    auto all = std::make_unique<std::vector<double>>();
+    for (const auto& part : parts) all->insert(all->end(), part.begin(), part.end());
+    double* data = all->data();
+    nb::capsule owner(all.get(), [](void* p) noexcept {
+        std::unique_ptr<std::vector<double>>(static_cast<std::vector<double>*>(p));
+    });
+    all.release();
+    return nb::cast(nb::ndarray<nb::numpy, double, nb::ndim<2>>(data, {parts.size(), size}, owner));
+}
+
+using Parts = nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+
+nb::object solve_exactly(const nb::object& cost, bool maximize, const nb::object& unmatched_cost,
+                         const nb::object& start_v, double most, double precision, int threads, double time_limit,
+                         const nb::object& hook) {
+    return with_float_costs(cost, [&]<class T>(const MatrixView<T>& matrix, const CostSource<T>* source) -> nb::object {
+        Vector<double> holder;
+        Problem<T> problem{matrix, maximize, nullptr, source};
+        const auto rows = static_cast<std::size_t>(matrix.rows), cols = static_cast<std::size_t>(matrix.cols);
+        problem.unmatched_cost = optional_vector(unmatched_cost, rows, holder, "unmatched_cost");
+        ExactRequest request;
+        Parts start;
+        if (!start_v.is_none()) {
+            start = nb::cast<Parts>(start_v);
+            if (start.shape(1) != cols) throw nb::value_error("start_v must have a price for every column");
+            request.start_v = start.data();
+            request.start_parts = static_cast<int>(start.shape(0));
+        }
+        request.most = most;
+        request.precision = precision;
+        request.threads = threads;
+        Control control(time_limit, make_hook(hook), !hook.is_none());
+        ExactSolution solution;
+        try {
+            const nb::gil_scoped_release no_gil;
+            solution = solve_exact(problem, request, control);
+        } catch (const InvalidCost& invalid) {
+            raise(invalid);
+        }
+        nb::dict answer;
+        answer["status"] = status_name(solution.status);
+        answer["rounded"] = solution.rounded;
+        answer["row_to_col"] = indices_to_numpy(solution.row_to_col);
+        answer["u"] = parts_to_numpy(solution.u, rows);
+        answer["v"] = parts_to_numpy(solution.v, cols);
+        answer["hall_rows"] = indices_to_numpy(solution.hall_rows);
+        answer["hall_cols"] = indices_to_numpy(solution.hall_cols);
+        answer["statistics"] = counted(solution.statistics);
+        return answer;
+    });
+}
+
+}  // namespace
+}  // namespace lapwing::bindings
+
+void bind_exact(nanobind::module_& module) {
+    namespace nb = nanobind;
+    using namespace nb::literals;
+    module.def("find_large_costs", &lapwing::bindings::large_costs_of, "cost"_a, "maximize"_a, "unmatched_cost"_a.none(),
+               "rows"_a, "Costs far above all others; see cpp/include/lapwing/large_costs.hpp for the contract.");
+    module.def("small_costs", &lapwing::bindings::small_costs, "cost"_a, "maximize"_a, "above"_a,
+               "The costs without the large ones, which are forbidden.");
+    module.def("solve_exact", &lapwing::bindings::solve_exactly, "cost"_a, "maximize"_a, "unmatched_cost"_a.none(),
+               "start_v"_a.none(), "most"_a, "precision"_a, "threads"_a, "time_limit"_a, "hook"_a.none(),
+               "Solve without rounding; see cpp/include/lapwing/exact/solve.hpp for the contract.");
+    module.attr("TRUSTED_RATIO") = lapwing::kTrustedRatio;
+}

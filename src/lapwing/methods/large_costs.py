@@ -1,0 +1,91 @@
+"""Costs far above all others (cpp/include/lapwing/large_costs.hpp): a solve without them, and with as few as are needed.
+
+First they are forbidden. If that leaves no assignment, rows may stay free at a price above all that small costs can add up to;
+rows and columns that are left free are then matched among themselves at what they cost. Where all large costs are one
+number M, that is optimal, and duals that lie a price higher are M higher: as sums of M and the rest they keep all digits.
+Otherwise the certificate tells how far it is from the optimum, and the exact solve goes on from there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lapwing import _core
+
+_SAMPLED_ROWS = 16
+
+# Solves costs with unmatched costs, as a compiled method sees them: the compiled answer.
+Solver = Callable[[Any, NDArray[Any] | None], dict[str, Any]]
+
+
+def solve_without_large(
+    cost: Any, rows: int, maximize: bool, prices: NDArray[Any] | None, solver: Solver, as_matrix: bool
+) -> dict[str, Any] | None:
+    """A compiled answer whose duals are a sum of two parts if large costs are needed; None if there are no large costs.
+
+    Parameters
+    ----------
+    cost : float array or `_core.CostSource`
+    prices : (rows,) float64 or None
+        Unmatched costs, as minimised.
+    solver : Solver
+    as_matrix : bool
+        Whether the solver reads nothing but a matrix.
+    """
+    found = _core.find_large_costs(cost, maximize, prices, _SAMPLED_ROWS)
+    if found is None:
+        return None
+    above, least = found
+    source = _core.small_costs(cost, maximize, above)
+    small = source.read(0, rows).reshape(rows, -1) if as_matrix else source
+    small_prices = None if prices is None else np.where(prices > above, np.inf, prices)
+    raw = solver(small, small_prices)
+    if raw["status"] != "infeasible":
+        return raw
+    ways_out = np.full(rows, above) if small_prices is None else np.minimum(small_prices, above)
+    raw = solver(small, ways_out)
+    if raw["status"] != "optimal":
+        return None
+    matched = _completed(raw["row_to_col"], len(raw["v"]), ways_out == above, cost, maximize, prices)
+    if matched is None:
+        return None
+    raw["row_to_col"] = matched
+    for name in ("u", "v"):
+        steps = np.rint(raw[name] / above)
+        raw[name] = np.stack([steps * least, raw[name] - steps * above])
+    return raw
+
+
+def _completed(
+    row_to_col: NDArray[np.int64],
+    cols: int,
+    leaves: NDArray[np.bool_],
+    cost: Any,
+    maximize: bool,
+    prices: NDArray[Any] | None,
+) -> NDArray[np.int64] | None:
+    """The assignment with free rows that `leaves` marks matched to free columns; None if that cannot be."""
+    rows = np.flatnonzero((row_to_col < 0) & leaves)
+    is_free = np.ones(cols, bool)
+    is_free[row_to_col[row_to_col >= 0]] = False
+    free = np.flatnonzero(is_free)
+    if prices is None and len(free) < len(rows):
+        return None
+    if not len(free) or not len(rows):
+        return row_to_col
+    if isinstance(cost, np.ndarray):
+        costs = cost[np.ix_(rows, free)]
+    else:
+        costs = np.concatenate([cost.read(int(i), int(i) + 1)[None, free] for i in rows])
+    of_rows = None if prices is None else np.ascontiguousarray(prices[rows])
+    raw = _core.solve("jv", {}, np.ascontiguousarray(costs), maximize, of_rows, None, 1, np.inf, None)
+    if raw["status"] != "optimal":
+        return None
+    answer = row_to_col.copy()
+    chosen = raw["row_to_col"].view(np.int64)
+    answer[rows] = np.where(chosen >= 0, free[chosen], -1)
+    return answer
