@@ -60,7 +60,7 @@ nb::object parts_to_numpy(const std::vector<std::vector<double>>& parts, std::si
 using Parts = nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 
 nb::object solve_exactly(const nb::object& cost, bool maximize, const nb::object& unmatched_cost,
-                         const nb::object& start_v, double most, double precision, int threads, double time_limit,
+                         const nb::object& start_v, const nb::object& start_rows, double most, double precision, int threads, double time_limit,
                          const nb::object& hook) {
     return with_float_costs(cost, [&]<class T>(const MatrixView<T>& matrix, const CostSource<T>* source) -> nb::object {
         Vector<double> holder;
@@ -74,6 +74,12 @@ nb::object solve_exactly(const nb::object& cost, bool maximize, const nb::object
             if (start.shape(1) != cols) throw nb::value_error("start_v must have a price for every column");
             request.start_v = start.data();
             request.start_parts = static_cast<int>(start.shape(0));
+        }
+        Vector<std::int64_t> rows_holder;
+        std::vector<Index> start_match;
+        if (const std::int64_t* given = optional_vector(start_rows, rows, rows_holder, "start_rows")) {
+            start_match.assign(given, given + rows);
+            request.start_rows = start_match.data();
         }
         request.most = most;
         request.precision = precision;
@@ -110,7 +116,7 @@ void bind_exact(nanobind::module_& module) {
     module.def("small_costs", &lapwing::bindings::small_costs, "cost"_a, "maximize"_a, "above"_a,
                "The costs without the large ones, which are forbidden.");
     module.def("solve_exact", &lapwing::bindings::solve_exactly, "cost"_a, "maximize"_a, "unmatched_cost"_a.none(),
-               "start_v"_a.none(), "most"_a, "precision"_a, "threads"_a, "time_limit"_a, "hook"_a.none(),
+               "start_v"_a.none(), "start_rows"_a.none(), "most"_a, "precision"_a, "threads"_a, "time_limit"_a, "hook"_a.none(),
                "Solve without rounding; see cpp/include/lapwing/exact/solve.hpp for the contract.");
     module.attr("TRUSTED_RATIO") = lapwing::kTrustedRatio;
 }

@@ -41,6 +41,21 @@ void finish(CoreState<T>& state, Solution<Dual<T>>& solution) {
     solution.v = std::move(state.v);
 }
 
+// Gives rows the columns that an earlier solve gave them, where these are their nearest under today's prices. -1: a row's exit.
+template <class T>
+void keep_tight_pairs(CoreState<T>& state, const Index* row_to_col) {
+    for (Index i = 0; i < state.m; ++i) {
+        const BestTwo<Dual<T>> best = best_two(state, i);
+        const bool is_exit = row_to_col[i] < 0;
+        if (best.column < 0 || (is_exit && !state.has_exits())) continue;
+        const Index j = is_exit ? state.exit_of(i) : row_to_col[i];
+        const Dual<T> cost = is_exit ? state.exit_cost(i) : state.cost(i, j);
+        if (state.col_to_row[j] >= 0 || !(cost - state.v[j] == best.first)) continue;
+        state.u[i] = best.first;
+        state.assign(i, j);
+    }
+}
+
 template <class T>
 void count(const CoreState<T>& state, Statistics& statistics) {
     statistics.values = state.stages.values;
@@ -62,7 +77,8 @@ class Solver {
     //
     // Problems with virtual rows begin at zero prices and with epsilon = 0: no column that a phase has priced may stay
     // unassigned for free, and putting that right takes longer than the phases save, unless the searches prove hard.
-    void solve(CoreState<T>& state, const Dual<T>* start_v, Solution<Dual<T>>& solution);
+    // With an assignment beside given prices, rows whose pair is tight under them keep it.
+    void solve(CoreState<T>& state, const Dual<T>* start_v, const Index* start_rows, Solution<Dual<T>>& solution);
 
   private:
     // Lists and auctions, and searches within a budget, for the duals of a sample; returns the error of the prices given.
@@ -80,7 +96,8 @@ class Solver {
 };
 
 template <class T>
-void Solver<T>::solve(CoreState<T>& state, const Dual<T>* start_v, Solution<Dual<T>>& solution) {
+void Solver<T>::solve(CoreState<T>& state, const Dual<T>* start_v, const Index* start_rows,
+                      Solution<Dual<T>>& solution) {
     double from = control_.seconds();
     long read = state.scratch.dense_rows_read;
     const auto lap = [&](const std::string& stage) {
@@ -113,7 +130,9 @@ void Solver<T>::solve(CoreState<T>& state, const Dual<T>* start_v, Solution<Dual
             list_rows(state, threads_);
         lap("list");
         state.preview();
-        if (distinct)
+        const bool kept = attempt == 0 && start_rows != nullptr;
+        if (kept) keep_tight_pairs(state, start_rows);
+        if (distinct || kept)
             auction(state, free_rows(state), Dual<T>{0}, PhaseTuning::kFinalBidsPerRow * state.m);
         else
             auction_phases(state, error, attempt == 0 && start_v);
@@ -201,7 +220,7 @@ double Solver<T>::start_from_sample(CoreState<T>& state) {
 
 template <class T>
 Solution<Dual<T>> solve_core(const Problem<T>& problem, const Dual<T>* start_v, int threads, Control& control,
-                             const Keep<Dual<T>>& keep) {
+                             const Keep<Dual<T>>& keep, const Index* start_rows) {
     if constexpr (!kIsWide<T>) require_range(problem, &control);
     if (problem.source != nullptr && !problem.source->has_parts()) control.look_at_every_poll();
     CoreState<T> state(problem, control);
@@ -209,7 +228,7 @@ Solution<Dual<T>> solve_core(const Problem<T>& problem, const Dual<T>* start_v, 
     if (control.wants_previews()) state.incumbent = &incumbent;
     Solution<Dual<T>> solution;
     try {
-        Solver<T>(control, threads).solve(state, start_v, solution);
+        Solver<T>(control, threads).solve(state, start_v, start_rows, solution);
     } catch (...) {
         if (control.keeps()) incumbent.keep_at_exit(state);
         throw;
@@ -220,13 +239,15 @@ Solution<Dual<T>> solve_core(const Problem<T>& problem, const Dual<T>* start_v, 
     return solution;
 }
 
-template Solution<double> solve_core(const Problem<float>&, const double*, int, Control&, const Keep<double>&);
-template Solution<double> solve_core(const Problem<double>&, const double*, int, Control&, const Keep<double>&);
+template Solution<double> solve_core(const Problem<float>&, const double*, int, Control&, const Keep<double>&,
+                                     const Index*);
+template Solution<double> solve_core(const Problem<double>&, const double*, int, Control&, const Keep<double>&,
+                                     const Index*);
 template Solution<std::int64_t> solve_core(const Problem<std::int32_t>&, const std::int64_t*, int, Control&,
-                                           const Keep<std::int64_t>&);
+                                           const Keep<std::int64_t>&, const Index*);
 template Solution<std::int64_t> solve_core(const Problem<std::int64_t>&, const std::int64_t*, int, Control&,
-                                           const Keep<std::int64_t>&);
-template Solution<Int128> solve_core(const Problem<Int128>&, const Int128*, int, Control&, const Keep<Int128>&);
-template Solution<Wide> solve_core(const Problem<Wide>&, const Wide*, int, Control&, const Keep<Wide>&);
+                                           const Keep<std::int64_t>&, const Index*);
+template Solution<Int128> solve_core(const Problem<Int128>&, const Int128*, int, Control&, const Keep<Int128>&, const Index*);
+template Solution<Wide> solve_core(const Problem<Wide>&, const Wide*, int, Control&, const Keep<Wide>&, const Index*);
 
 }  // namespace lapwing

@@ -46,19 +46,20 @@ ExactSolution solve_in(const Problem<T>& problem, const ExactRequest& request, i
         for (std::size_t i = 0; i < rows; ++i) prices.push_back(source.fixed(problem.unmatched_cost[i]));
     if (request.start_parts > 0) {
         // Farther from zero than the sum of all costs of a path no price need be.
-        const double farthest = from_fixed(kInfinity<F> / 8 / request.start_parts, unit);
+        const double farthest = from_fixed(kInfinity<F> / 16 / request.start_parts, unit);
         start.resize(cols);
         for (int part = 0; part < request.start_parts; ++part)
             for (std::size_t j = 0; j < cols; ++j) {
                 const double price = request.start_v[static_cast<std::size_t>(part) * cols + j];
-                start[j] += to_fixed<F>(std::clamp(price, -farthest, farthest), unit);
+                start[j] += to_nearest_fixed<F>(std::clamp(price, -farthest, farthest), unit);
             }
     }
     const Problem<F> exact{{nullptr, problem.cost.rows, problem.cost.cols, problem.cost.cols, 1},
                            false,
                            prices.empty() ? nullptr : prices.data(),
                            &source};
-    auto solved = solve_core<F>(exact, start.empty() ? nullptr : start.data(), request.threads, control);
+    auto solved = solve_core<F>(exact, start.empty() ? nullptr : start.data(), request.threads, control, {},
+                                start.empty() ? nullptr : request.start_rows);
     ExactSolution solution;
     solution.status = solved.status;
     solution.row_to_col = std::move(solved.row_to_col);

@@ -81,6 +81,7 @@ def solve_exact(
     maximize: bool,
     unmatched_cost: NDArray[Any] | None,
     start_v: NDArray[np.float64] | None,
+    start_rows: NDArray[np.int64] | None,
     most: float,
     precision: float,
     threads: int,

@@ -1,14 +1,16 @@
 """Answers that are optimal to the last digit: solve, prove, and solve without rounding where the proof says so.
 
 A method computes with float64 duals. Where they are large beside the costs that matter, rounding hides these costs, and
-the certificate's bound shows it. Then the exact solve (cpp/include/lapwing/exact/solve.hpp) takes over from the method's
-prices, with integer duals in which no sum is rounded. All methods, on all devices, are held to the same bound here.
+the certificate's bound shows it. Then the exact solve (cpp/include/lapwing/exact/solve.hpp) takes over from the prices
+of the method, with integer duals in which no sum is rounded. All methods, on all devices, are held to one bound here.
 """
 
 from __future__ import annotations
 
 import math
+import os
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -18,12 +20,14 @@ from numpy.typing import NDArray
 from lapwing import _core
 from lapwing.certificate import Certificate, prove, require_matching
 from lapwing.errors import InternalError, RangeError
-from lapwing.methods import Answer, BatchAnswer, Hook, Keep, Start, run
-from lapwing.methods.base import as_minimised, given_back
-from lapwing.plan import Plan
+from lapwing.methods import METHODS, Answer, BatchAnswer, Hook, Keep, Start, run
+from lapwing.methods.base import as_minimised, given_back, inverse
+from lapwing.plan import Plan, make_plan
 from lapwing.problem import Problem
 
 _ULP = 2.0**-52
+_NEAR = 2.0**-20  # a bound over the objective, up to which the exact solve has little to mend
+_MUCH_BETTER = 2.0**-10  # an objective over the one before: then digits that were rounded away may matter
 
 
 @dataclass(frozen=True)
@@ -81,35 +85,68 @@ def prove_in_batch(answer: BatchAnswer, b: int, problem: Problem, plan: Plan, ce
 
 
 def is_trusted(problem: Problem, answer: Answer) -> bool:
-    """Whether the duals are so small beside the objective that rounding cannot matter: then nobody need look at all pairs."""
+    """Whether the duals are so small beside the objective that their rounding cannot matter."""
     if problem.is_integer:
         return True
-    objective = float(problem.cost.picked(answer.row_to_col).sum(dtype=np.float64))
-    if problem.unmatched_cost is not None:
-        objective += float(problem.unmatched_cost[answer.row_to_col < 0].sum())
-    return max(_largest(answer.u), _largest(answer.v)) <= _core.TRUSTED_RATIO * abs(objective)
+    objective = abs(float(_costs(problem, answer).sum(dtype=np.float64)))
+    return are_small(max(_largest(answer.u), _largest(answer.v)), objective)
+
+
+def are_small(largest_dual: float, objective: float) -> bool:
+    """Whether duals of this magnitude are as small as `is_trusted` wants."""
+    return largest_dual <= _core.TRUSTED_RATIO * objective
 
 
 def is_proven(problem: Problem, answer: Answer, certificate: Certificate) -> bool:
-    """Whether the answer is optimal up to the rounding of the objective itself.
-
-    The bound must be at most n ulps of the objective, n pairs. If small costs are summed with much larger ones (some
-    pairs at a large number M were needed), it must be small beside the sum of the small ones, too, unless it is at most
-    one ulp.
-    """
+    """Whether the answer is optimal up to the rounding of the objective itself: see `is_tight`."""
     require_matching(certificate)
+    return is_tight(certificate, problem.is_integer, problem.rows_to_match, lambda: _costs(problem, answer))
+
+
+def is_tight(certificate: Certificate, integer: bool, pairs: int, matched: Callable[[], NDArray[Any]]) -> bool:
+    """Whether a bound is as small as the rounding of the objective.
+
+    Exact for integers. For floats at most as many ulps of the objective as there are pairs. If small costs are summed
+    with much larger ones (some pairs at a large number M were needed), the bound must be small beside the sum of the
+    small ones, too, unless it is at most one ulp.
+
+    Parameters
+    ----------
+    certificate : Certificate
+    integer : bool
+        Whether costs are integers.
+    pairs : int
+        How many an assignment has.
+    matched : function
+        What each row costs; seldom asked for.
+    """
     if certificate.exact:
         return True
-    if problem.is_integer or not certificate.complete:
+    if integer or not certificate.complete:
         return False
     ulp = _ULP * abs(certificate.primal)
     if certificate.bound <= ulp:
         return True
-    if certificate.bound > problem.rows_to_match * ulp:
+    if certificate.bound > pairs * ulp:
         return False
-    matched = np.abs(problem.cost.picked(answer.row_to_col).astype(np.float64))
-    small = float(matched[matched < 2.0**-20 * matched.max(initial=0.0)].sum())
+    costs = np.abs(matched().astype(np.float64))
+    small = float(costs[costs < 2.0**-20 * costs.max(initial=0.0)].sum())
     return small == 0 or certificate.bound <= 2.0**-10 * small
+
+
+def proven_on_cpu(problem: Problem, answer: Answer, time_limit: float, hook: Hook | None) -> tuple[Answer, Certificate]:
+    """Solve here what another device answered and could not prove: from its duals, or from nothing if they are far off."""
+    processors = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    traits = {name: method.traits for name, method in METHODS.items()}
+    plan = make_plan(problem.form, traits, method="core", threads=None, warm_start=True, processors=processors)
+    certificate = prove(problem, answer.row_to_col, answer.u, answer.v, plan.threads)
+    if is_proven(problem, answer, certificate):
+        return answer, certificate
+    if certificate.bound <= _NEAR * abs(certificate.primal) or problem.is_integer:
+        return repaired(problem, plan, answer, certificate, time_limit, hook)
+    again, proof = solve_proven(problem, plan, Request(time_limit=time_limit, hook=hook))
+    assert proof is not None
+    return again, proof
 
 
 def repaired(
@@ -118,8 +155,9 @@ def repaired(
     """The exact solve from the duals of an answer whose proof leaves a doubt.
 
     First without the pairs that cost more than all others together can make up for, and with costs rounded down where
-    that is certain to be finer than the last digit of the objective; then, if the proof still leaves a doubt, with all
-    digits. A time limit keeps the answer, with its proof and that status.
+    that is certainly finer than the last digit of the objective; again where a much better answer moves both limits; and
+    if the proof still leaves a doubt, with all pairs, then with all digits. A time limit keeps the best answer, with its
+    proof and that status.
 
     Raises
     ------
@@ -129,21 +167,34 @@ def repaired(
     if problem.is_integer:
         raise InternalError(f"the certificate refuses the method's answer: {certificate}")
     deadline = time.perf_counter() + time_limit
-    matched = np.abs(problem.cost.picked(answer.row_to_col).astype(np.float64))
-    prices = 0.0 if problem.unmatched_cost is None else _largest(problem.unmatched_cost[answer.row_to_col < 0])
-    largest = max(float(matched.max(initial=0.0)), prices)
-    most = 8.0 * problem.rows_to_match * largest
-    precision = problem.rows_to_match * _ULP / 4 * abs(certificate.primal)
-    start = answer.proving_duals
-    for limit, rounding in ((most, precision), (math.inf, precision), (math.inf, 0.0)):
-        found = _solved(problem, plan, start, limit, rounding, deadline - time.perf_counter(), hook)
+    best, counted, solves = answer, answer.statistics, 0
+    all_pairs = all_digits = False
+    while True:
+        precision = problem.rows_to_match * _ULP / 4 * abs(certificate.primal)
+        limit = math.inf if all_pairs else 8.0 * problem.rows_to_match * _largest(_costs(problem, best))
+        found = _solved(
+            problem, plan, best, limit, 0.0 if all_digits else precision, deadline - time.perf_counter(), hook
+        )
         if found is None:
-            return replace(answer, status="time_limit"), certificate
-        proof = prove(problem, found.row_to_col, *found.proving_duals, plan.threads)
-        if is_proven(problem, found, proof):
-            found.statistics.update(answer.statistics | {"exact_solves": found.statistics["exact_solves"]})
-            return found, proof
-    raise InternalError(f"the certificate refuses the exact answer: {proof}")
+            return replace(best, status="time_limit", statistics=counted), certificate
+        solves += 1
+        counted = counted | {"exact_solves": float(solves)}
+        before = certificate.primal
+        best, certificate = found, prove(problem, found.row_to_col, *found.proving_duals, plan.threads)
+        if is_proven(problem, found, certificate):
+            return replace(found, statistics=counted), certificate
+        if abs(certificate.primal) > _MUCH_BETTER * abs(before):
+            if all_digits and all_pairs:
+                raise InternalError(f"the certificate refuses the exact answer: {certificate}")
+            all_pairs, all_digits = True, all_pairs
+
+
+def _costs(problem: Problem, answer: Answer) -> NDArray[Any]:
+    """What the rows of an answer cost, with a column or without."""
+    matched = problem.cost.picked(answer.row_to_col)
+    if problem.unmatched_cost is None:
+        return matched
+    return np.append(matched, problem.unmatched_cost[answer.row_to_col < 0])
 
 
 def _solved_wide(problem: Problem, plan: Plan, request: Request) -> tuple[Answer, Certificate]:
@@ -157,27 +208,27 @@ def _solved_wide(problem: Problem, plan: Plan, request: Request) -> tuple[Answer
 def _solved(
     problem: Problem,
     plan: Plan,
-    start: tuple[NDArray[Any], NDArray[Any]] | None,
+    start: Answer | None,
     most: float,
     precision: float,
     time_limit: float,
     hook: Hook | None,
 ) -> Answer | None:
     """One exact solve; None at the time limit."""
-    start_v = None
+    start_v = start_rows = None
     if start is not None:
-        side = np.atleast_2d(start[0] if plan.transposed else start[1])
+        side = np.atleast_2d(start.proving_duals[0 if plan.transposed else 1])
         start_v = np.ascontiguousarray(-side if problem.maximize else side)
+        start_rows = inverse(start.row_to_col, problem.shape[1]) if plan.transposed else start.row_to_col
     cost = problem.cost.compiled(plan.transposed)
     prices = as_minimised(problem, problem.unmatched_cost)
     raw = _core.solve_exact(
-        cost, problem.maximize, prices, start_v, most, precision, plan.threads, max(0.0, time_limit), hook
+        cost, problem.maximize, prices, start_v, start_rows, most, precision, plan.threads, max(0.0, time_limit), hook
     )
     if raw["status"] == "time_limit":
         return None
     if raw["status"] == "infeasible":
         raise InternalError("the exact solve found a problem infeasible that has an answer")
-    raw["statistics"]["exact_solves"] = 1.0
     return given_back(problem, plan, raw)
 
 

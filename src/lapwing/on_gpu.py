@@ -12,10 +12,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lapwing import inputs
+from lapwing import exact, inputs
 from lapwing.certificate import Certificate, prove, require_matching
 from lapwing.checkpoint import Checkpoint, Keeper
 from lapwing.costs.base import CostSource
+from lapwing.costs.function import FunctionCost
 from lapwing.errors import ArgumentError
 from lapwing.gpu.arrays import GpuArray, empty_array
 from lapwing.gpu.certify import (
@@ -28,7 +29,7 @@ from lapwing.gpu.certify import (
 )
 from lapwing.gpu.computed import Computed, is_computable
 from lapwing.gpu.computed import upload as upload_computed
-from lapwing.gpu.copies import read, write
+from lapwing.gpu.copies import read, read_array, write
 from lapwing.gpu.core import INFEASIBLE, INVALID, OPENING, OPTIMAL, REPORT_BYTES, CoreSolve, Outputs, Report, nothing
 from lapwing.gpu.core_errors import invalid_cost, no_assignment
 from lapwing.gpu.core_start import Start
@@ -67,6 +68,7 @@ from lapwing.gpu_request import (
 from lapwing.methods.base import Answer as MethodAnswer
 from lapwing.methods.base import answer_empty, inverse
 from lapwing.plan import Plan
+from lapwing.problem import Problem
 from lapwing.progress import Reporter
 from lapwing.result import Result, make_result
 
@@ -82,7 +84,7 @@ def solve_on_gpu(cost: Any, device: str, options: Options, checkpoint: Checkpoin
         options = replace(options, start=keeper.start)
     if isinstance(cost, CostSource) and not is_computable(cost):
         with Context(ordinal_of(device)) as context:
-            return _solve_streamed(context, *lines_of_source(cost, options.priced), options, deadline, keeper)
+            return _solve_streamed(context, cost, *lines_of_source(cost, options.priced), options, deadline, keeper)
     if isinstance(cost, CostSource):
         with context_of(cost, device) as context:
             plan = plan_of_source(context, cost, options)
@@ -90,11 +92,11 @@ def solve_on_gpu(cost: Any, device: str, options: Options, checkpoint: Checkpoin
             choice = {"COST": computed.dtype, TEXT: computed.recipe.text}
             programs = (COMPUTED_CORE, COMPUTED_START, COMPUTED_CERTIFICATE)
             preload(context, [(program, program.variant(**choice)) for program in programs])
-            return _Solve(context, computed, cost.home, options, plan, deadline, keeper).run()
+            return _Solve(context, computed, cost.home, options, plan, deadline, keeper, given=cost).run()
     context, given, host = placed_costs(cost, device, options)
     with context:
         if is_streamed(host, context, given, options):
-            return _solve_streamed(context, *lines_of(host, options.priced), options, deadline, keeper)
+            return _solve_streamed(context, host, *lines_of(host, options.priced), options, deadline, keeper)
         plan = plan_of_matrix(context, given, host, options)
         if host is None:
             return _Solve(context, given, given, options, plan, deadline, keeper).run()
@@ -130,12 +132,18 @@ def plan_on_gpu(cost: Any, device: str, options: Options) -> Plan:
 
 
 def _solve_streamed(
-    context: Context, lines: Lines, transposed: bool, options: Options, deadline: float, keeper: Keeper | None
+    context: Context,
+    given: Any,
+    lines: Lines,
+    transposed: bool,
+    options: Options,
+    deadline: float,
+    keeper: Keeper | None,
 ) -> Result:
     plan, layout = plan_of_rows(context, lines, transposed, options)
     preload(context, [(program, program.variant(COST=plan.dtype)) for program in (HOST_CORE, CERTIFICATE)])
     cost = Streamed(plan.shape, plan.dtype, lines, transposed, layout)
-    return _Solve(context, cost, None, options, plan, deadline, keeper).run()
+    return _Solve(context, cost, None, options, plan, deadline, keeper, given=given).run()
 
 
 class _Solve:
@@ -151,7 +159,9 @@ class _Solve:
         deadline: float,
         keeper: Keeper | None,
         copier: Copier | None = None,
+        given: Any = None,
     ) -> None:
+        self.given = given  # the costs as the user gave them, if they are no array on a GPU
         self.context, self.cost, self.like = context, cost, like  # like: in whose library the answer is given
         self.copier = copier  # which brings the matrix
         self.options, self.plan, self.deadline = options, plan, deadline
@@ -224,7 +234,9 @@ class _Solve:
         certificate = None
         if proof is not None:
             certificate = proof.finish()
-            self._accept(certificate, optimal, solve, outputs)
+            require_matching(certificate)
+        if optimal and not self._is_proven(certificate, solve, outputs):
+            return self._proven_on_cpu(view, solve, outputs, counted, solved - began, watch)
         bound: float
         if certificate is not None:
             objective, bound = certificate.primal, certificate.optimum_bound
@@ -346,18 +358,44 @@ class _Solve:
         proof.start()
         return outputs, proof, matched_cost
 
-    def _accept(self, certificate: Certificate, optimal: bool, solve: CoreSolve, outputs: Outputs) -> None:
-        """An optimal answer must be proven."""
-        if not optimal:
-            return require_matching(certificate)
+    def _is_proven(self, certificate: Certificate | None, solve: CoreSolve, outputs: Outputs) -> bool:
+        """Whether the answer is optimal to the last digits; without a certificate, whether rounding cannot matter."""
+        pairs = min(self.cost.shape) if self.options.unmatched_cost is None else self.cost.shape[0]
+        if certificate is not None:
+            return exact.is_tight(certificate, self.integer, pairs, lambda: solve.picked_values(outputs))
+        if self.integer:
+            return True
+        duals = max(float(np.abs(self._host(array)).max(initial=0.0)) for array in (outputs.u, outputs.v))
+        return exact.are_small(duals, abs(float(self._picked_sum(solve, outputs))))
 
-        def duals() -> float:
-            return sum(float(np.abs(self._host(array)).sum()) for array in (outputs.u, outputs.v))
+    def _proven_on_cpu(
+        self,
+        view: View,
+        solve: CoreSolve,
+        outputs: Outputs,
+        counted: dict[str, float],
+        seconds: float,
+        watch: Watch,
+    ) -> Result:
+        """The answer of the exact solve on the host, for costs whose digits float64 duals cannot hold."""
+        u, v, row_to_col, _ = (self._host(array) for array in outputs.oriented(view.transposed))
+        problem = self._host_problem(view, solve)
+        answer = MethodAnswer("optimal", row_to_col, u, v, counted | {"solve_seconds": seconds})
+        answer, certificate = exact.proven_on_cpu(problem, answer, self.deadline - time.perf_counter(), None)
+        watch.finish(problem.rows_to_match, lambda: float(certificate.primal))
+        if self.keeper is not None:
+            self.keeper.keep(answer)
+        return self._as_result(make_result(problem, self.plan, answer, certificate), self.options.certify)
 
-        def largest() -> float:
-            return float(max(inputs.largest_magnitude(solve.read_row(i)) for i in range(solve.matrix.rows)))
-
-        return require_proof(certificate, self.integer, duals, largest)
+    def _host_problem(self, view: View, solve: CoreSolve) -> Problem:
+        """The problem with its costs in the host's memory, or computed there."""
+        costs = self.given
+        if isinstance(self.cost, GpuArray):
+            costs = read_array(self.cost)
+        elif isinstance(costs, FunctionCost):  # which only a GPU computes
+            rows = np.stack([solve.read_row(i) for i in range(view.matrix.rows)])
+            costs = rows.T if view.transposed else rows
+        return inputs.make_problem(costs, self.maximize, to_host(self.options.unmatched_cost))
 
     def _empty(self) -> Result:
         """Nothing to match: as the CPU says."""
@@ -367,18 +405,18 @@ class _Solve:
         answer = answer_empty(problem)
         certificate = prove(problem, answer.row_to_col, answer.u, answer.v, 1) if options.certify else None
         result = make_result(problem, self.plan, answer, certificate)
+        return self._as_result(result, options.certify)
+
+    def _as_result(self, result: Result, certify: bool) -> Result:
+        """A result of the host with its arrays where the costs are."""
+        result = replace(result, certificate=result.certificate if certify else None)
         if self.like is None:
             return result
-        return Result(
+        return replace(
+            result,
             row_to_col=self._uploaded(result.row_to_col),
-            objective=result.objective,
             u=self._uploaded(result.u),
             v=self._uploaded(result.v),
-            certificate=certificate,
-            statistics={},
-            status=result.status,
-            plan=self.plan,
-            lower_bound=result.lower_bound,
             _col_to_row=self._uploaded(inverse(result.row_to_col, self.cost.shape[1])),
         )
 

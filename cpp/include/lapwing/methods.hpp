@@ -12,10 +12,11 @@
 namespace lapwing {
 
 // Candidate lists that prove themselves (core/). `start_v`: nullptr or [cols] prices to start from, any finite values.
+// `start_rows`: nullptr or, beside start_v, [rows] the columns of an assignment, -1 for a free row: where it is tight, it is kept.
 // `keep` is called when the control says so (keep_every), and when an exception ends the solve.
 template <class T>
 Solution<Dual<T>> solve_core(const Problem<T>& problem, const Dual<T>* start_v, int threads, Control& control,
-                             const Keep<Dual<T>>& keep = {});
+                             const Keep<Dual<T>>& keep = {}, const Index* start_rows = nullptr);
 
 // Jonker-Volgenant on full rows; also the direct path of small problems (jv.inc.hpp).
 template <class T>

@@ -57,6 +57,13 @@ F to_fixed(double x, int unit) {
     if constexpr (!std::is_same_v<F, Wide>) return F{number.digits} << shift;
 }
 
+// The same, rounded to the nearest.
+template <class F>
+F to_nearest_fixed(double x, int unit) {
+    const F down = to_fixed<F>(x, unit);
+    return to_fixed<F>(x, unit - 1) - down - down > F{0} ? down + F{1} : down;
+}
+
 inline double from_fixed(Int128 x, int unit) { return std::ldexp(static_cast<double>(x), unit); }
 inline double from_fixed(const Wide& x, int unit) { return x.scaled_to_double(unit); }
 
