@@ -79,4 +79,5 @@ void bind_certify(nanobind::module_& module) {
     module.def("certify", &lapwing::bindings::certify_any, "cost"_a, "maximize"_a, "unmatched_cost"_a.none(),
                "row_to_col"_a, "u"_a, "v"_a, "parts"_a, "threads"_a,
                "Prove an assignment; see cpp/include/lapwing/certificate.hpp for the contract.");
+    module.attr("MOST_DUAL_PARTS") = lapwing::kMostDualParts;
 }

@@ -45,6 +45,7 @@ std::int64_t excess(std::int64_t c, std::int64_t a, std::int64_t b) {
 // The same of the sums of `parts` doubles at a and b, a stride apart each; exact, rounded up once. Allocates nothing.
 double excess_of_parts(double c, const double* a, std::size_t a_stride, const double* b, std::size_t b_stride,
                        int parts) {
+    if (c == kInfinity<double>) return 0;
     double kept[2 * kMostDualParts + 2];  // non-overlapping, of increasing magnitude, as in ExactSum
     int count = 0;
     const auto add = [&](double x) {

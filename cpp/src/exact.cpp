@@ -27,13 +27,13 @@ DigitRange digits_of_costs(const Problem<T>& problem, double most, Control& cont
         for (Index j = 0; j < problem.cost.cols; ++j) {
             const double c = problem.minimised(row[j]);
             if (!(c > -kInfinity<double>)) throw InvalidCost{i, j};
-            if (std::fabs(c) <= most) digits.add(c);
+            if (c <= most) digits.add(c);
         }
         control.poll({"exact"});
     }
     if (problem.unmatched_cost != nullptr)
         for (Index i = 0; i < problem.cost.rows; ++i)
-            if (std::fabs(problem.unmatched_cost[i]) <= most) digits.add(problem.unmatched_cost[i]);
+            if (problem.unmatched_cost[i] <= most) digits.add(problem.unmatched_cost[i]);
     return digits;
 }
 
@@ -76,7 +76,9 @@ ExactSolution solve_in(const Problem<T>& problem, const ExactRequest& request, i
 }  // namespace
 
 template <class T>
-ExactSolution solve_exact(const Problem<T>& problem, const ExactRequest& request, Control& control) {
+ExactSolution solve_exact(const Problem<T>& problem, const ExactRequest& asked, Control& control) {
+    ExactRequest request = asked;
+    request.most = std::min(asked.most, std::numeric_limits<double>::max());
     const DigitRange digits = digits_of_costs(problem, request.most, control);
     if (digits.empty()) return solve_in<Int128>(problem, request, 0, control);  // all are 0 or forbidden
     const Index terms = terms_of(problem);

@@ -13,6 +13,7 @@ DIRECT_MAX_ROWS: int
 JV_OR_CORE_MAX_ROWS: int
 ABSENT: int
 TRUSTED_RATIO: float
+MOST_DUAL_PARTS: int
 
 class InvalidCost(ValueError): ...
 

@@ -345,6 +345,7 @@ def certify(
         As for `solve`.
     row_to_col : (m,) integers, -1 where a row is free
     u, v : (m,) and (n,) finite real numbers
+        Or (k, m) and (k, n), whose sums over k, taken without rounding, are the duals: as `Certificate.duals` has them.
 
     Raises
     ------
@@ -352,7 +353,7 @@ def certify(
     """
     problem = inputs.make_problem(cost, maximize, unmatched_cost, memory_limit)
     assignment = inputs.check_row_to_col(row_to_col, problem.shape[0])
-    duals = inputs.check_duals(u, v, problem.shape, "certify")
+    duals = inputs.check_parts(u, v, problem.shape, "certify")
     count = inputs.check_threads(threads)
     return prove(problem, assignment, *duals, _processors() if count is None else count)
 

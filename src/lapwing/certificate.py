@@ -8,7 +8,7 @@ turns both into a rigorous bound on how far the assignment is from the optimum.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -49,6 +49,8 @@ class Certificate:
         What the duals prove of the optimum: not below it (not above it when maximising), rounding included.
     fault : str or None
         What is wrong with the assignment, if it is none.
+    duals : ((k, m), (k, n)) float64, or None
+        Numbers whose sums, taken without rounding, are the duals of the proof, where u and v lack the digits.
     """
 
     primal: Number
@@ -61,6 +63,7 @@ class Certificate:
     bound: Number
     optimum_bound: Number
     fault: str | None
+    duals: tuple[NDArray[Any], NDArray[Any]] | None = field(default=None, repr=False, compare=False)
 
     def __str__(self) -> str:
         if self.fault is not None:
@@ -93,9 +96,12 @@ def prove(
     InvalidCostError
         If a cost is NaN or infinite with the wrong sign.
     """
+    if problem.is_integer and u.ndim == 2:
+        problem = with_float_costs(problem)
     if problem.is_integer and "f" in (u.dtype.kind, v.dtype.kind):
         problem = with_float_costs(problem)
     u, v = u.astype(problem.dual_dtype, copy=False), v.astype(problem.dual_dtype, copy=False)
+    duals = (u, v) if u.ndim == 2 else None
     prices = problem.unmatched_cost
     if problem.maximize:
         u, v, prices = -u, -v, None if prices is None else -prices
@@ -109,9 +115,10 @@ def prove(
     if raw["fault"] == "invalid_cost":
         at = raw["fault_row"], raw["fault_col"]
         raise invalid_cost(problem, *(at[::-1] if problem.is_tall else at))
-    return assemble(
+    certificate = assemble(
         raw, fault, problem.shape, tall=problem.is_tall, maximize=problem.maximize, integer=problem.is_integer
     )
+    return certificate if duals is None else replace(certificate, duals=duals)
 
 
 def require_matching(certificate: Certificate) -> None:

@@ -12,20 +12,22 @@ import os
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
 
 from lapwing import _core
 from lapwing.certificate import Certificate, prove, require_matching
-from lapwing.errors import InternalError, RangeError
+from lapwing.costs.dense import row_blocks
+from lapwing.errors import ArgumentError, InternalError, RangeError
 from lapwing.methods import METHODS, Answer, BatchAnswer, Hook, Keep, Start, run
 from lapwing.methods.base import as_minimised, given_back, inverse
 from lapwing.plan import Plan, make_plan
 from lapwing.problem import Problem
 
 _ULP = 2.0**-52
+_ROUNDING = 1e-9  # errors of a method over the magnitudes of all duals and of the largest cost; more is a bug
 _NEAR = 2.0**-20  # a bound over the objective, up to which the exact solve has little to mend
 _MUCH_BETTER = 2.0**-10  # an objective over the one before: then digits that were rounded away may matter
 
@@ -65,6 +67,7 @@ def solve_proven(problem: Problem, plan: Plan, request: Request) -> tuple[Answer
     certificate = prove(problem, answer.row_to_col, *answer.proving_duals, plan.threads)
     require_matching(certificate)
     if answer.status == "optimal" and not is_proven(problem, answer, certificate):
+        refuse_errors(problem, answer, certificate)
         remaining = request.time_limit - (time.perf_counter() - began)
         answer, certificate = repaired(problem, plan, answer, certificate, remaining, request.hook)
     answer.statistics["certify_seconds"] = time.perf_counter() - began - solved
@@ -89,12 +92,12 @@ def is_trusted(problem: Problem, answer: Answer) -> bool:
     if problem.is_integer:
         return True
     objective = abs(float(_costs(problem, answer).sum(dtype=np.float64)))
-    return are_small(max(_largest(answer.u), _largest(answer.v)), objective)
+    return are_small(_largest(answer.v), objective)
 
 
-def are_small(largest_dual: float, objective: float) -> bool:
-    """Whether duals of this magnitude are as small as `is_trusted` wants."""
-    return largest_dual <= _core.TRUSTED_RATIO * objective
+def are_small(largest_price: float, objective: float) -> bool:
+    """Whether prices of this magnitude are as small as `is_trusted` wants: u is a matched cost minus one of them."""
+    return largest_price <= _core.TRUSTED_RATIO * objective
 
 
 def is_proven(problem: Problem, answer: Answer, certificate: Certificate) -> bool:
@@ -124,29 +127,66 @@ def is_tight(certificate: Certificate, integer: bool, pairs: int, matched: Calla
         return True
     if integer or not certificate.complete:
         return False
+    error = max(certificate.bound, certificate.violation)
     ulp = _ULP * abs(certificate.primal)
-    if certificate.bound <= ulp:
+    if error <= ulp:
         return True
-    if certificate.bound > pairs * ulp:
+    if error > pairs * ulp:
         return False
     costs = np.abs(matched().astype(np.float64))
     small = float(costs[costs < 2.0**-20 * costs.max(initial=0.0)].sum())
-    return small == 0 or certificate.bound <= 2.0**-10 * small
+    return small == 0 or error <= 2.0**-10 * small
 
 
-def proven_on_cpu(problem: Problem, answer: Answer, time_limit: float, hook: Hook | None) -> tuple[Answer, Certificate]:
-    """Solve here what another device answered and could not prove: from its duals, or from nothing if they are far off."""
+def proven_on_cpu(
+    problem: Problem, answer: Answer, time_limit: float, hook: Hook | None = None
+) -> tuple[Answer, Certificate]:
+    """Solve here what another device answered but could not prove: from its duals, unless they are far off."""
     processors = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     traits = {name: method.traits for name, method in METHODS.items()}
     plan = make_plan(problem.form, traits, method="core", threads=None, warm_start=True, processors=processors)
     certificate = prove(problem, answer.row_to_col, answer.u, answer.v, plan.threads)
     if is_proven(problem, answer, certificate):
         return answer, certificate
-    if certificate.bound <= _NEAR * abs(certificate.primal) or problem.is_integer:
+    refuse_errors(problem, answer, certificate)
+    if certificate.bound <= _NEAR * abs(certificate.primal):
         return repaired(problem, plan, answer, certificate, time_limit, hook)
     again, proof = solve_proven(problem, plan, Request(time_limit=time_limit, hook=hook))
     assert proof is not None
     return again, proof
+
+
+def refuse_errors(problem: Problem, answer: Answer, certificate: Certificate) -> None:
+    """Refuse an answer that is farther from its proof than rounding can explain.
+
+    Raises
+    ------
+    InternalError
+    ArgumentError
+        If the costs come from a callback or a file, which may not give the same costs each time.
+    """
+    if answer.provisional and certificate.complete:
+        return
+    error = max(certificate.bound, certificate.violation)
+    if certificate.complete and not problem.is_integer:
+        scale = float(np.abs(answer.u).sum() + np.abs(answer.v).sum())
+        if error <= _ROUNDING * scale or error <= _ROUNDING * (scale + _largest_cost(problem)):
+            return
+    _refuse(problem, certificate)
+
+
+def _refuse(problem: Problem, certificate: Certificate) -> NoReturn:
+    if problem.cost.tier in ("rows", "streamed"):
+        raise ArgumentError(
+            f"the certificate refuses the answer: {certificate}; does the callback, or the file, give the same "
+            "costs for a row each time, as it must?"
+        )
+    raise InternalError(f"the certificate refuses the method's answer: {certificate}")
+
+
+def _largest_cost(problem: Problem) -> float:
+    """The largest magnitude of a cost that is not forbidden: a pass over the costs, which is seldom needed."""
+    return max((_largest(problem.cost.read(rows)) for rows in row_blocks(problem.cost)), default=0.0)
 
 
 def repaired(
@@ -155,17 +195,10 @@ def repaired(
     """The exact solve from the duals of an answer whose proof leaves a doubt.
 
     First without the pairs that cost more than all others together can make up for, and with costs rounded down where
-    that is certainly finer than the last digit of the objective; again where a much better answer moves both limits; and
-    if the proof still leaves a doubt, with all pairs, then with all digits. A time limit keeps the best answer, with its
-    proof and that status.
-
-    Raises
-    ------
-    InternalError
-        If integers are in doubt: they have no rounding, so that is a bug.
+    that is certainly finer than the last digit of the objective; again where a much better answer moves both limits.
+    If the proof still leaves a doubt, with all pairs, then with all digits. A time limit keeps the best answer, with
+    its proof and that status.
     """
-    if problem.is_integer:
-        raise InternalError(f"the certificate refuses the method's answer: {certificate}")
     deadline = time.perf_counter() + time_limit
     best, counted, solves = answer, answer.statistics, 0
     all_pairs = all_digits = False
@@ -185,7 +218,7 @@ def repaired(
             return replace(found, statistics=counted), certificate
         if abs(certificate.primal) > _MUCH_BETTER * abs(before):
             if all_digits and all_pairs:
-                raise InternalError(f"the certificate refuses the exact answer: {certificate}")
+                _refuse(problem, certificate)
             all_pairs, all_digits = True, all_pairs
 
 
@@ -228,6 +261,8 @@ def _solved(
     if raw["status"] == "time_limit":
         return None
     if raw["status"] == "infeasible":
+        if problem.cost.tier in ("rows", "streamed"):
+            raise ArgumentError("a row has no allowed pair any more: a callback must give the same costs each time")
         raise InternalError("the exact solve found a problem infeasible that has an answer")
     return given_back(problem, plan, raw)
 

@@ -14,7 +14,7 @@ from typing import Any, SupportsIndex
 import numpy as np
 from numpy.typing import NDArray
 
-from lapwing._core import ABSENT
+from lapwing._core import ABSENT, MOST_DUAL_PARTS
 from lapwing.costs.base import MAX_LINES, CostArray, CostSource
 from lapwing.costs.dense import DenseCost, is_readable, row_blocks
 from lapwing.costs.dtypes import check_kind, in_native_order, with_core_dtype
@@ -350,6 +350,19 @@ def check_progress(progress: Any) -> bool | Callable[..., object]:
         checked: Callable[..., object] = progress
         return checked
     raise DtypeError(f"progress must be True, False or a callable that takes a lapwing.Progress, got {progress!r}")
+
+
+def check_parts(u: Any, v: Any, shape: tuple[int, int], name: str) -> tuple[NDArray[Any], NDArray[Any]]:
+    """A pair of finite dual vectors, or of matrices (k, m) and (k, n), whose sums over k are the duals."""
+    if np.ndim(u) != 2 or np.ndim(v) != 2:
+        return check_duals(u, v, shape, name)
+    if len(u) != len(v) or not 1 <= len(u) <= MOST_DUAL_PARTS:
+        raise ArgumentError(
+            f"{name}: u and v must have equally many parts, at most {MOST_DUAL_PARTS}, got {len(u)} and {len(v)}"
+        )
+    pairs = [check_duals(part_of_u, part_of_v, shape, name) for part_of_u, part_of_v in zip(u, v, strict=True)]
+    parts_of_u, parts_of_v = zip(*pairs, strict=True)
+    return np.array(parts_of_u, np.float64), np.array(parts_of_v, np.float64)
 
 
 def check_duals(u: Any, v: Any, shape: tuple[int, int], name: str) -> tuple[NDArray[Any], NDArray[Any]]:

@@ -235,14 +235,14 @@ class _Solve:
         if proof is not None:
             certificate = proof.finish()
             require_matching(certificate)
-        if optimal and not self._is_proven(certificate, solve, outputs):
-            return self._proven_on_cpu(view, solve, outputs, counted, solved - began, watch)
         bound: float
         if certificate is not None:
             objective, bound = certificate.primal, certificate.optimum_bound
         else:
             objective = self._picked_sum(solve, outputs) if matched_cost is None else matched_cost
             bound = objective if optimal else sign * watch.bound
+        if optimal and not self._is_proven(certificate, objective, solve, outputs):
+            return self._proven_on_cpu(view, solve, outputs, counted, solved - began, watch)
         timed = {"solve_seconds": solved - began, "certify_seconds": time.perf_counter() - solved}
         return Result(
             row_to_col=row_to_col,
@@ -358,15 +358,15 @@ class _Solve:
         proof.start()
         return outputs, proof, matched_cost
 
-    def _is_proven(self, certificate: Certificate | None, solve: CoreSolve, outputs: Outputs) -> bool:
+    def _is_proven(self, certificate: Certificate | None, objective: float, solve: CoreSolve, outputs: Outputs) -> bool:
         """Whether the answer is optimal to the last digits; without a certificate, whether rounding cannot matter."""
         pairs = min(self.cost.shape) if self.options.unmatched_cost is None else self.cost.shape[0]
         if certificate is not None:
             return exact.is_tight(certificate, self.integer, pairs, lambda: solve.picked_values(outputs))
         if self.integer:
             return True
-        duals = max(float(np.abs(self._host(array)).max(initial=0.0)) for array in (outputs.u, outputs.v))
-        return exact.are_small(duals, abs(float(self._picked_sum(solve, outputs))))
+        largest = float(np.abs(self._host(outputs.v)).max(initial=0.0))
+        return exact.are_small(largest, abs(objective))
 
     def _proven_on_cpu(
         self,
@@ -381,7 +381,7 @@ class _Solve:
         u, v, row_to_col, _ = (self._host(array) for array in outputs.oriented(view.transposed))
         problem = self._host_problem(view, solve)
         answer = MethodAnswer("optimal", row_to_col, u, v, counted | {"solve_seconds": seconds})
-        answer, certificate = exact.proven_on_cpu(problem, answer, self.deadline - time.perf_counter(), None)
+        answer, certificate = exact.proven_on_cpu(problem, answer, self.deadline - time.perf_counter())
         watch.finish(problem.rows_to_match, lambda: float(certificate.primal))
         if self.keeper is not None:
             self.keeper.keep(answer)

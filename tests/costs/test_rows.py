@@ -201,8 +201,11 @@ def test_invalid_costs_are_named(method, value, row):
 
 def test_costs_too_large_for_sums_are_named():
     cost = np.random.default_rng(0).random((1100, 1100))
-    cost[1000, 3] = 1e306
-    with pytest.raises(lw.RangeError, match=r"cost\[1000, 3\] is 1e\+306"):
+    cost[1000, 3] = 1e306  # which no assignment needs
+    assert lw.solve(supplied(cost), method="core").objective == lw.solve(cost).objective
+    cost[1000] = 1e308
+    cost[1001] = 1e308
+    with pytest.raises(lw.RangeError, match=r"cost\[1000, 0\] is 1e\+308"):
         lw.solve(supplied(cost), method="core")
     whole = np.ones((1100, 1100), np.int64)
     whole[3, 1000] = -(2**60)

@@ -38,6 +38,8 @@ class Answer:
     ----------
     parts : ((k, m), (k, n)) float64, or None
         Numbers whose sums are the duals, where one float64 has too few digits for them; u and v are the sums, rounded.
+    provisional : bool
+        Whether an "optimal" answer may be far from the optimum: large costs were needed, and are not all the same.
     """
 
     status: str
@@ -46,6 +48,7 @@ class Answer:
     v: NDArray[Any]
     statistics: dict[str, float]
     parts: tuple[NDArray[Any], NDArray[Any]] | None = None
+    provisional: bool = False
 
     @property
     def proving_duals(self) -> tuple[NDArray[Any], NDArray[Any]]:
@@ -198,7 +201,8 @@ def given_back(problem: Problem, plan: Plan, raw: dict[str, Any]) -> Answer:
     if u.ndim == 1:
         return Answer(raw["status"], row_to_col, u, v, dict(raw["statistics"]))
     parts = _of_one_length(u, v)
-    return Answer(raw["status"], row_to_col, _rounded(u), _rounded(v), dict(raw["statistics"]), parts)
+    provisional = bool(raw.get("provisional"))
+    return Answer(raw["status"], row_to_col, _rounded(u), _rounded(v), dict(raw["statistics"]), parts, provisional)
 
 
 def _of_one_length(u: NDArray[Any], v: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:

@@ -151,8 +151,10 @@ def solve_list(problems: Sequence[Problem], threads: int, duals: bool, refuse: R
             row_to_col[b], u[b], v[b], objective[b], status[b] = solved
             if status[b]:
                 row_to_col[b][:], u[b][:], v[b][:], objective[b] = -1, 0, 0, _no_objective(problems[b].dual_dtype)
-    duals_of = (u, v) if duals else (None, None)
-    return BatchAnswer(row_to_col, np.asarray(objective), *duals_of, status, doubtful=frozenset(doubtful))
+    of_duals: tuple[Any, Any] = (u, v) if duals else (None, None)
+    return BatchAnswer(
+        row_to_col, np.asarray(objective), of_duals[0], of_duals[1], status, doubtful=frozenset(doubtful)
+    )
 
 
 def _solve_group(

@@ -54,7 +54,7 @@ def solve_without_large(
     matched = _completed(raw["row_to_col"], len(raw["v"]), ways_out == above, cost, maximize, prices)
     if matched is None:
         return None
-    raw["row_to_col"] = matched
+    raw["row_to_col"], raw["provisional"] = matched, True
     for name in ("u", "v"):
         steps = np.rint(raw[name] / above)
         raw[name] = np.stack([steps * least, raw[name] - steps * above])
@@ -74,7 +74,8 @@ def _completed(
     is_free = np.ones(cols, bool)
     is_free[row_to_col[row_to_col >= 0]] = False
     free = np.flatnonzero(is_free)
-    if prices is None and len(free) < len(rows):
+    must_match = len(rows) if prices is None else np.isinf(prices[rows]).sum()
+    if len(free) < must_match:
         return None
     if not len(free) or not len(rows):
         return row_to_col

@@ -30,7 +30,7 @@ struct ExactRequest {
     const double* start_v = nullptr;
     int start_parts = 0;
     const Index* start_rows = nullptr;  // beside prices: [rows] the columns of an assignment, or nullptr
-    double most = std::numeric_limits<double>::max();  // pairs that cost more in magnitude are taken for forbidden
+    double most = std::numeric_limits<double>::max();  // pairs that cost more are taken for forbidden
     double precision = 0;
     int threads = 1;
 };
