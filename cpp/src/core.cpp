@@ -247,7 +247,8 @@ template Solution<std::int64_t> solve_core(const Problem<std::int32_t>&, const s
                                            const Keep<std::int64_t>&, const Index*);
 template Solution<std::int64_t> solve_core(const Problem<std::int64_t>&, const std::int64_t*, int, Control&,
                                            const Keep<std::int64_t>&, const Index*);
-template Solution<Int128> solve_core(const Problem<Int128>&, const Int128*, int, Control&, const Keep<Int128>&, const Index*);
+template Solution<Int128> solve_core(const Problem<Int128>&, const Int128*, int, Control&, const Keep<Int128>&,
+                                     const Index*);
 template Solution<Wide> solve_core(const Problem<Wide>&, const Wide*, int, Control&, const Keep<Wide>&, const Index*);
 
 }  // namespace lapwing

@@ -190,7 +190,7 @@ def _solved(
     counted = problem.cost.counters()
     request = exact.Request(duals, limit, hook, certify=certify)
     if keeper is not None:
-        request = replace(request, keep=keeper.keep, keep_every=keeper.interval)
+        request = request._replace(keep=keeper.keep, keep_every=keeper.interval)
     answer, certificate = exact.solve_proven(problem, chosen, request)
     if keeper is not None:
         keeper.keep(answer)

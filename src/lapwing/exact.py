@@ -10,9 +10,8 @@ from __future__ import annotations
 import math
 import os
 import time
-from collections.abc import Callable
-from dataclasses import dataclass, replace
-from typing import Any, NoReturn
+from dataclasses import replace
+from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,8 +31,7 @@ _NEAR = 2.0**-20  # a bound over the objective, up to which the exact solve has 
 _MUCH_BETTER = 2.0**-10  # an objective over the one before: then digits that were rounded away may matter
 
 
-@dataclass(frozen=True)
-class Request:
+class Request(NamedTuple):
     """What a solve is asked for beside its problem and plan."""
 
     start: Start | None = None
@@ -92,7 +90,7 @@ def is_trusted(problem: Problem, answer: Answer) -> bool:
     if problem.is_integer:
         return True
     objective = abs(float(_costs(problem, answer).sum(dtype=np.float64)))
-    return are_small(_largest(answer.v), objective)
+    return not answer.provisional and are_small(_largest(answer.v), objective)
 
 
 def are_small(largest_price: float, objective: float) -> bool:
@@ -103,39 +101,30 @@ def are_small(largest_price: float, objective: float) -> bool:
 def is_proven(problem: Problem, answer: Answer, certificate: Certificate) -> bool:
     """Whether the answer is optimal up to the rounding of the objective itself: see `is_tight`."""
     require_matching(certificate)
-    return is_tight(certificate, problem.is_integer, problem.rows_to_match, lambda: _costs(problem, answer))
+    if not is_tight(certificate, problem.is_integer, problem.rows_to_match):
+        return False
+    return not answer.provisional or tells_small_costs(certificate, _costs(problem, answer))
 
 
-def is_tight(certificate: Certificate, integer: bool, pairs: int, matched: Callable[[], NDArray[Any]]) -> bool:
-    """Whether a bound is as small as the rounding of the objective.
-
-    Exact for integers. For floats at most as many ulps of the objective as there are pairs. If small costs are summed
-    with much larger ones (some pairs at a large number M were needed), the bound must be small beside the sum of the
-    small ones, too, unless it is at most one ulp.
-
-    Parameters
-    ----------
-    certificate : Certificate
-    integer : bool
-        Whether costs are integers.
-    pairs : int
-        How many an assignment has.
-    matched : function
-        What each row costs; seldom asked for.
-    """
+def is_tight(certificate: Certificate, integer: bool, pairs: int) -> bool:
+    """Whether integers are proven exactly, floats up to as many ulps of the objective as an assignment has pairs."""
     if certificate.exact:
         return True
     if integer or not certificate.complete:
         return False
+    return max(certificate.bound, certificate.violation) <= pairs * _ULP * abs(certificate.primal)
+
+
+def tells_small_costs(certificate: Certificate, matched: NDArray[Any]) -> bool:
+    """Whether a tight bound is small beside the sum of the small costs, too, where there are much larger ones.
+
+    Where some pairs at a large number M are needed, an ulp of the objective is an ulp of M, and n of them may be as
+    much as all other costs.
+    """
     error = max(certificate.bound, certificate.violation)
-    ulp = _ULP * abs(certificate.primal)
-    if error <= ulp:
-        return True
-    if error > pairs * ulp:
-        return False
-    costs = np.abs(matched().astype(np.float64))
+    costs = np.abs(matched.astype(np.float64))
     small = float(costs[costs < 2.0**-20 * costs.max(initial=0.0)].sum())
-    return small == 0 or error <= 2.0**-10 * small
+    return small == 0 or error <= max(2.0**-10 * small, _ULP * abs(certificate.primal))
 
 
 def proven_on_cpu(

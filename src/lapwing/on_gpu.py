@@ -362,7 +362,9 @@ class _Solve:
         """Whether the answer is optimal to the last digits; without a certificate, whether rounding cannot matter."""
         pairs = min(self.cost.shape) if self.options.unmatched_cost is None else self.cost.shape[0]
         if certificate is not None:
-            return exact.is_tight(certificate, self.integer, pairs, lambda: solve.picked_values(outputs))
+            if certificate.exact or not exact.is_tight(certificate, self.integer, pairs):
+                return certificate.exact
+            return exact.tells_small_costs(certificate, solve.picked_values(outputs))
         if self.integer:
             return True
         largest = float(np.abs(self._host(outputs.v)).max(initial=0.0))

@@ -334,3 +334,23 @@ def test_ctrl_c_on_the_way_to_the_gpu() -> None:
         while True:
             lw.solve(cost, device="cuda")
     assert lw.solve(np.eye(50), device="cuda").objective == 0
+
+
+@pytest.mark.parametrize("n", [100, 400, 1500])
+@pytest.mark.parametrize("large", [1e9, 1e12, 1e18])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_a_large_number_in_place_of_infinity(n: int, large: float, dtype: str) -> None:
+    random = np.random.default_rng(n)
+    cost = random.random((n, n)).astype(dtype)
+    cost[random.random((n, n)) < 0.97] = large
+    cost[np.arange(n), random.permutation(n)] = random.random(n)
+    result = check(cost)
+    assert result.certificate is not None
+    assert result.certificate.bound <= n * 2.0**-52 * result.objective
+
+
+def test_a_heavy_tail() -> None:
+    cost = np.random.default_rng(8).random((2000, 2000)) ** 8
+    result = check(cost)
+    assert result.certificate is not None
+    assert result.certificate.bound <= 2000 * 2.0**-52 * result.objective

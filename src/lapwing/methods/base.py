@@ -19,7 +19,7 @@ from lapwing.costs.base import CostSource
 from lapwing.costs.dense import DenseCost
 from lapwing.errors import InfeasibleError, InternalError, RangeError, infeasible
 from lapwing.inputs import invalid_cost
-from lapwing.methods.large_costs import solve_without_large
+from lapwing.methods.large_costs import find_large, solve_without_large
 from lapwing.plan import MethodTraits, Plan
 from lapwing.problem import Problem
 
@@ -92,11 +92,13 @@ class Method:
             )
 
         try:
-            raw = None
+            raw = large = None
             if not problem.is_integer and problem.cost.tier in ("dense", "computed"):
+                large = find_large(cost, problem.maximize, prices)
+            if large is not None:
                 rows = problem.shape[1] if plan.transposed else problem.shape[0]
                 as_matrix = not self.traits.reads_sources
-                raw = solve_without_large(cost, rows, problem.maximize, prices, solver, as_matrix)
+                raw = solve_without_large(large, cost, rows, problem.maximize, prices, solver, as_matrix)
             if raw is None:
                 if not self.traits.checks_range:
                     _check_range(problem, plan, cost, prices)

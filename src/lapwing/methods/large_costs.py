@@ -23,13 +23,26 @@ _SAMPLED_ROWS = 16
 Solver = Callable[[Any, NDArray[Any] | None], dict[str, Any]]
 
 
+def find_large(cost: Any, maximize: bool, prices: NDArray[Any] | None) -> tuple[float, float] | None:
+    """The limit above which costs, as minimised, are large, and the least of them; None if none of some rows is."""
+    return _core.find_large_costs(cost, maximize, prices, _SAMPLED_ROWS)
+
+
 def solve_without_large(
-    cost: Any, rows: int, maximize: bool, prices: NDArray[Any] | None, solver: Solver, as_matrix: bool
+    large: tuple[float, float],
+    cost: Any,
+    rows: int,
+    maximize: bool,
+    prices: NDArray[Any] | None,
+    solver: Solver,
+    as_matrix: bool,
 ) -> dict[str, Any] | None:
-    """A compiled answer whose duals are a sum of two parts if large costs are needed; None if there are no large costs.
+    """A compiled answer, with duals that are sums of two parts if large costs are needed; None if they hide too much.
 
     Parameters
     ----------
+    large : (above, least)
+        What `find_large` says.
     cost : float array or `_core.CostSource`
     prices : (rows,) float64 or None
         Unmatched costs, as minimised.
@@ -37,10 +50,7 @@ def solve_without_large(
     as_matrix : bool
         Whether the solver reads nothing but a matrix.
     """
-    found = _core.find_large_costs(cost, maximize, prices, _SAMPLED_ROWS)
-    if found is None:
-        return None
-    above, least = found
+    above, least = large
     source = _core.small_costs(cost, maximize, above)
     small = source.read(0, rows).reshape(rows, -1) if as_matrix else source
     small_prices = None if prices is None else np.where(prices > above, np.inf, prices)

@@ -1,0 +1,85 @@
+"""Costs of many magnitudes on the emulated GPU: what its duals cannot prove is solved without rounding."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from gpu_memory import Gpu, OnGpu
+from scipy.optimize import linear_sum_assignment
+
+import lapwing as lw
+
+pytestmark = pytest.mark.usefixtures("emulated_gpu")
+
+
+def with_large(n, large, dtype="float32"):
+    rng = np.random.default_rng(n)
+    cost = rng.random((n, n)).astype(dtype)
+    cost[rng.random((n, n)) < 0.9] = large
+    cost[np.arange(n), rng.permutation(n)] = rng.random(n)
+    return cost
+
+
+def best(cost, maximize=False):
+    return math.fsum(cost[linear_sum_assignment(cost, maximize)].astype(float))
+
+
+@pytest.mark.parametrize("certify", [True, False])
+@pytest.mark.parametrize("large", [1e9, 1e18, 1e30])
+def test_a_large_number_in_place_of_infinity(large, certify):
+    cost = with_large(70, large)
+    result = lw.solve(cost, device="cuda", certify=certify)
+    assert result.status == "optimal" and result.plan.device == "cuda:0"
+    assert result.objective == pytest.approx(best(cost), rel=1e-15)
+    negative = lw.solve(-cost, device="cuda", maximize=True, certify=certify)
+    assert negative.objective == -result.objective
+    if certify:
+        assert result.certificate.bound <= 70 * 2.0**-52 * result.objective
+
+
+def test_answers_stay_on_the_gpu(emulated_gpu):
+    cost = with_large(60, 1e18)
+    gpu = Gpu(emulated_gpu)
+    result = lw.solve(OnGpu(gpu, cost))
+    assert result.objective == pytest.approx(best(cost), rel=1e-15)
+    assert result.certificate.bound <= 60 * 2.0**-52 * result.objective
+    assert not isinstance(result.u, np.ndarray) and not isinstance(result.row_to_col, np.ndarray)
+
+
+@pytest.mark.parametrize("shape", [(40, 60), (60, 40)])
+def test_rectangles_and_unmatched_costs(shape):
+    rng = np.random.default_rng(1)
+    cost = np.where(rng.random(shape) < 0.9, 1e18, rng.random(shape)).astype(np.float32)
+    assert lw.solve(cost, device="cuda").objective == lw.solve(cost).objective
+    free = lw.solve(cost, device="cuda", unmatched_cost=1e3)
+    assert free.objective == lw.solve(cost, unmatched_cost=1e3).objective
+
+
+def test_a_heavy_tail():
+    cost = np.random.default_rng(2).random((80, 80)) ** 40
+    result = lw.solve(cost.astype(np.float32), device="cuda")
+    assert result.certificate.bound <= 80 * 2.0**-52 * result.objective
+
+
+def test_points_that_are_computed():
+    rng = np.random.default_rng(3)
+    x, y = (np.concatenate([rng.random((30, 2)), 1e12 + rng.random((30, 2)) * 1e6]) for _ in range(2))
+    source = lw.costs.squared_euclidean(x, y)
+    result = lw.solve(source, device="cuda")
+    assert result.objective == pytest.approx(best(source.read(slice(None))), rel=1e-15)
+    assert result.certificate.bound <= 60 * 2.0**-52 * result.objective
+
+
+def test_a_function_that_only_a_gpu_computes():
+    source = lw.costs.cuda_source(
+        "__device__ double cost(const Arrays& in, long long i, long long j) "
+        "{ return (i * 7 + j * 3) % 10 == 0 ? 1.0 / (1 + i + j) : 1e18; }",
+        shape=(50, 50),
+        dtype=np.float64,
+    )
+    i, j = np.indices((50, 50))
+    cost = np.where((i * 7 + j * 3) % 10 == 0, 1.0 / (1 + i + j), 1e18)
+    result = lw.solve(source, device="cuda")
+    assert result.objective == pytest.approx(best(cost), rel=1e-15)
