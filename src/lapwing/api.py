@@ -79,7 +79,8 @@ def solve(
     progress : bool or callable
         True shows a live line on standard error; a callable gets a `lapwing.Progress` about every 50 ms.
     certify : bool
-        Whether to prove the answer against the whole matrix, in one more pass over it.
+        Whether to give the proof of the answer, which takes one more pass over the costs. Without it the answer is still
+        the optimum: where rounding might have spoiled it, it is proven all the same.
     device : None, "cpu", "cuda", "cuda:N" or "auto"
         Where to solve. Default: where the costs are. An array on a GPU (PyTorch, CuPy, JAX, anything with DLPack or
         `__cuda_array_interface__`) is read in place, on its library's current stream, and answered in its library; a
@@ -109,7 +110,7 @@ def solve(
     InvalidCostError
         If a cost is NaN or infinite with the wrong sign.
     RangeError
-        If the costs are too large for exact sums.
+        If integer costs are too large for sums in 64 bits, or the optimum of floats is out of the range of float64.
     ArgumentError, DtypeError
         For any other argument that cannot be used.
     KeyboardInterrupt

@@ -62,8 +62,8 @@ struct CertificateInput {
     const std::int64_t* row_to_col = nullptr;  // [rows], -1 where a row is free; any values are accepted
     const Dual<T>* u = nullptr;                // [parts, rows] as minimised, sums of parts; any values are accepted
     const Dual<T>* v = nullptr;                // [parts, cols] as minimised, sums of parts; any values are accepted
-    int parts = 1;                             // at most kMostDualParts; 1 for integers
     const CostSource<T>* source = nullptr;     // where the costs come from, if no matrix holds them
+    int parts = 1;                             // of every dual, at most kMostDualParts; 1 for integers
 };
 
 // `threads` is an upper limit; the answer does not depend on it. Throws Interrupted. T: float, double, int32_t, int64_t.
