@@ -79,8 +79,8 @@ def solve(
     progress : bool or callable
         True shows a live line on standard error; a callable gets a `lapwing.Progress` about every 50 ms.
     certify : bool
-        Whether to give the proof of the answer, which takes one more pass over the costs. Without it the answer is still
-        the optimum: where rounding might have spoiled it, it is proven all the same.
+        Whether to give the proof of the answer, which takes one more pass over the costs. Without it the answer is
+        the optimum all the same: it is proven where rounding might have spoiled it.
     device : None, "cpu", "cuda", "cuda:N" or "auto"
         Where to solve. Default: where the costs are. An array on a GPU (PyTorch, CuPy, JAX, anything with DLPack or
         `__cuda_array_interface__`) is read in place, on its library's current stream, and answered in its library; a
