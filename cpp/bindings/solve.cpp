@@ -42,10 +42,12 @@ nb::dict to_dict(Solution<D>&& solution) {
 // travels through the method to Python.
 Control::Hook make_hook(const nb::object& callable) {
     return [&callable](const Progress& progress) {
-        const nb::gil_scoped_acquire gil;
+        const GilAcquire gil;
         look_for_signals();
         if (!callable.is_none())
-            callable(progress.stage, progress.phase, progress.matched, progress.bound, progress.objective);
+            in_python([&] {
+                return callable(progress.stage, progress.phase, progress.matched, progress.bound, progress.objective);
+            });
         return true;
     };
 }
@@ -76,8 +78,9 @@ struct Options {
 template <class D>
 Keep<D> make_keep(const nb::object& callable) {
     return [&callable](std::vector<D>&& u, std::vector<D>&& v, std::vector<Index>&& row_to_col) {
-        const nb::gil_scoped_acquire gil;
-        callable(to_numpy(std::move(u)), to_numpy(std::move(v)), indices_to_numpy(row_to_col));
+        const GilAcquire gil;
+        in_python(
+            [&] { return callable(to_numpy(std::move(u)), to_numpy(std::move(v)), indices_to_numpy(row_to_col)); });
     };
 }
 
@@ -109,7 +112,7 @@ nb::dict solve_as(const std::string& method, const Options& options, Problem<T> 
     if (!keep.is_none()) control.keep_every(keep_every);
     Solution<Dual<T>> solution;
     try {
-        const nb::gil_scoped_release no_gil;
+        const Computing computing;
         solution = dispatch(method, options, problem, start, threads, control, make_keep<Dual<T>>(keep));
         if (solution.status == Status::time_limit) complete_greedily(problem, solution.row_to_col, control);
     } catch (const InvalidCost& invalid) {
@@ -141,7 +144,7 @@ nb::object range_excess(const nb::object& cost, bool maximize, const nb::object&
         problem.unmatched_cost = optional_vector(unmatched_cost, rows, holder, "unmatched_cost");
         CostRange<Dual<T>> range;
         {
-            const nb::gil_scoped_release no_gil;
+            const Computing computing;
             range = check_range(problem, threads, look_for_signals);
         }
         if (range.fits) return nb::none();

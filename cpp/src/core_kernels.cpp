@@ -4,6 +4,8 @@
 #include <limits>
 #include <utility>
 
+#include "lapwing/control.hpp"
+
 #define LAPWING_TARGET_INCLUDE "lapwing/core/kernels.inc.hpp"
 #include "lapwing/simd/foreach_target.hpp"
 

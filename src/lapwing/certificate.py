@@ -196,8 +196,11 @@ def _lower_bound(raw: dict[str, Any], shape: tuple[int, int], integer: bool) -> 
     dual: Number = raw["dual"]
     if raw["violation"] > 0:
         dual -= raw["violation"] * (2 * max(shape) + min(shape))
-    if integer or raw["exact"]:
+    if integer:
         return dual
+    if raw["exact"]:
+        below: Number = raw.get("dual_below", dual)  # a GPU's pass knows the nearest number alone
+        return below
     return math.nextafter(math.nextafter(dual, -math.inf), -math.inf)
 
 
