@@ -246,7 +246,13 @@ def test_rows_without_columns_are_let_pass_if_asked():
 
 def test_a_list_with_prices_for_some():
     square, tall = np.array([[5.0, 9.0], [9.0, 5.0]]), np.array([[5.0], [9.0]])
-    for costs in ([square, square], [square, tall], [tall, square], [square.astype(int), tall], [square, square[:, :0]]):
+    for costs in (
+        [square, square],
+        [square, tall],
+        [tall, square],
+        [square.astype(int), tall],
+        [square, square[:, :0]],
+    ):
         for prices in ([None, 1.0], [1.0, None], [np.array([1.0, np.inf]), None]):
             batch = lw.solve_batch(costs, unmatched_cost=prices, certify=True)
             for b, (cost, price) in enumerate(zip(costs, prices, strict=True)):

@@ -175,18 +175,21 @@ def assemble(
 
     if fault is None and raw["fault"] != "none":
         fault = _worded(raw["fault"], *oriented(raw["fault_row"], raw["fault_col"]))
-    sign = -1 if maximize else 1
+
+    def signed(value: Number) -> Number:  # exact, whatever the processor does with subnormal numbers
+        return -value if maximize else value
+
     violated = raw["violation"] > 0
     return Certificate(
-        primal=sign * raw["primal"],
-        dual=sign * raw["dual"],
+        primal=signed(raw["primal"]),
+        dual=signed(raw["dual"]),
         gap=raw["gap"],
         violation=raw["violation"],
         violation_at=oriented(raw["violation_row"], raw["violation_col"]) if violated else None,
         complete=raw["complete"],
         exact=raw["exact"] and fault is None,
         bound=math.inf if fault is not None or raw["bound"] == ABSENT else raw["bound"],
-        optimum_bound=sign * _lower_bound(raw, shape, integer),
+        optimum_bound=signed(_lower_bound(raw, shape, integer)),
         fault=fault,
     )
 

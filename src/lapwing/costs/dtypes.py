@@ -63,7 +63,8 @@ def as_array(given: Any, name: str) -> CostArray:
     doubtful = (magnitudes >= EXACT_FLOAT64) & (magnitudes < np.inf)
     if not doubtful.any():
         return array
-    exact = np.asarray(given, dtype=object)
+    # A pandas frame asked by NumPy makes float64 first.
+    exact = given.to_numpy(dtype=object) if hasattr(given, "dtypes") else np.asarray(given, dtype=object)
     whole = [value for value in exact[doubtful] if isinstance(value, (int, np.integer))]
     rounded = next((value for value in whole if int(float(value)) != value), None)
     if rounded is None:
