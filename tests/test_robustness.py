@@ -258,6 +258,23 @@ def test_the_interpreter_ends_while_a_daemon_thread_solves(job):
         assert out == "end\n" and process.returncode == 0, err
 
 
+def test_a_solve_while_the_interpreter_ends():
+    code = """
+        import numpy as np, lapwing as lw
+
+        some = np.random.default_rng(0).random((90, 90))
+
+        class Last:
+            def __del__(self, solve=lw.solve, assign=lw.linear_sum_assignment, cost=some):
+                print(solve(cost).status, len(assign(cost)[0]), flush=True)
+
+        last = Last()
+        last.itself = last
+    """
+    process = start_python(code)
+    assert process.communicate(timeout=60)[0] == "optimal 90\n"
+
+
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 @pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")
 def test_a_fork_while_a_thread_reads_a_source():

@@ -27,19 +27,19 @@ namespace lapwing::bindings {
 
 namespace nb = nanobind;
 
+[[noreturn]] inline void sleep_until_the_process_ends() {
+    for (;;) std::this_thread::sleep_for(std::chrono::hours(1));
+}
+
 // Runs Python code, or waits for the GIL. At its end the interpreter stops daemon threads that do either by unwinding them (before
-// Python 3.14), which no destructor of C++ survives: such a thread sleeps instead until the process ends.
+// Python 3.14), which destructors of C++ do not survive: such a thread sleeps instead until the process ends.
 template <class Call>
 decltype(auto) in_python(const Call& call) {
-    const auto sleep = [] {
-        for (;;) std::this_thread::sleep_for(std::chrono::hours(1));
-    };
-    if (!Py_IsInitialized()) sleep();
 #if defined(__GLIBCXX__)
     try {
         return call();
     } catch (const abi::__forced_unwind&) {
-        for (;;) sleep();
+        sleep_until_the_process_ends();
     }
 #else
     return call();
@@ -61,7 +61,12 @@ class GilRelease {
 
 class GilAcquire {
   public:
-    GilAcquire() : state_(in_python([] { return PyGILState_Ensure(); })) {}
+    GilAcquire()
+        : state_(in_python([] {
+              // a thread of ours, that Python does not know and could not make known any more
+              if (!Py_IsInitialized() && PyGILState_GetThisThreadState() == nullptr) sleep_until_the_process_ends();
+              return PyGILState_Ensure();
+          })) {}
     ~GilAcquire() { PyGILState_Release(state_); }
     GilAcquire(const GilAcquire&) = delete;
     GilAcquire& operator=(const GilAcquire&) = delete;
