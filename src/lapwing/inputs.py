@@ -23,6 +23,7 @@ from lapwing.costs.rows import as_bytes
 from lapwing.costs.sparse import as_floating, densify, exact_floats, is_sparse
 from lapwing.costs.streamed import check_mapped, physical_limit, streamed
 from lapwing.errors import ArgumentError, DtypeError, InvalidCostError, LapwingError, RangeError
+from lapwing.prices import as_prices, prices_in_kind, with_prices, without_masked_prices
 from lapwing.problem import Problem, Stack
 
 _DLPACK_HOST = (1, 3, 11)  # kDLCPU, kDLCUDAHost, kDLROCMHost
@@ -69,7 +70,7 @@ def make_problem(
         return problem
     matrix = as_matrix(cost, maximize)
     if unmatched_cost is not None:
-        matrix, prices = _with_prices(matrix, _as_prices(unmatched_cost, matrix.shape[0], maximize))
+        matrix, prices = with_prices(matrix, as_prices(unmatched_cost, matrix.shape[0], maximize))
     return Problem(DenseCost(matrix), maximize, prices)
 
 
@@ -98,7 +99,7 @@ def as_matrix_of(cost: Any, maximize: bool, unmatched_cost: Any, dtypes: Collect
     readable = array.dtype.name in dtypes and array.dtype.isnative and array.flags.aligned and unit
     matrix = array if array.ndim == 2 and readable else as_matrix(array, maximize)
     if unmatched_cost is not None and matrix.dtype.kind in "iu":
-        matrix, _ = _with_prices(matrix, _as_prices(unmatched_cost, matrix.shape[0], maximize))
+        matrix, _ = with_prices(matrix, as_prices(unmatched_cost, matrix.shape[0], maximize))
     return matrix
 
 
@@ -142,13 +143,13 @@ def make_stack(
     cols = None if col_counts is None else check_counts(col_counts, len(array), array.shape[2], "col_counts")
     if unmatched_cost is None:
         return Stack(array, maximize, None, rows, cols)
-    prices = _without_masked_prices(unmatched_cost, maximize)
+    prices = without_masked_prices(unmatched_cost, maximize)
     if prices.shape not in ((), (array.shape[1],), array.shape[:2]):
         raise ArgumentError(
             f"unmatched_cost must be a scalar, or of shape ({array.shape[1]},) or {array.shape[:2]}, got {prices.shape}"
         )
-    prices = _as_prices(np.broadcast_to(prices, array.shape[:2]).ravel(), array.shape[0] * array.shape[1], maximize)
-    array, prices = _with_prices(array, prices)
+    prices = as_prices(np.broadcast_to(prices, array.shape[:2]).ravel(), array.shape[0] * array.shape[1], maximize)
+    array, prices = with_prices(array, prices)
     return Stack(array, maximize, prices.reshape(array.shape[:2]), rows, cols)
 
 
@@ -249,86 +250,6 @@ def _unmask(cost: np.ma.MaskedArray[Any, Any], forbidden: float) -> CostArray:
         floats[rows] = exact_floats(np.where(mask[rows], data.dtype.type(0), data[rows]), floats.dtype)
         floats[rows][mask[rows]] = forbidden
     return floats
-
-
-# --- the cost of staying free ---------------------------------------------------------------------
-
-
-def _as_prices(given: Any, rows: int, maximize: bool) -> NDArray[Any]:
-    """One int64 or float64 price a row, in the user's sense; never NaN, infinite only if that forbids staying free."""
-    prices = _without_masked_prices(given, maximize)
-    if prices.dtype.kind not in "biuf" or (prices.dtype.kind == "f" and prices.dtype.itemsize > 8):
-        raise DtypeError(f"unmatched_cost must be real numbers, got dtype {prices.dtype}; convert it with float()")
-    if prices.ndim > 1 or (prices.ndim == 1 and prices.size != rows):
-        raise ArgumentError(
-            f"unmatched_cost must be a scalar or one value for each of the {rows} rows, got shape {prices.shape}"
-        )
-    if prices.dtype.kind == "u" and prices.size and prices.max() > np.iinfo(np.int64).max:
-        raise RangeError(
-            f"unmatched_cost {prices.max()} is above the largest int64; subtract a constant from all costs"
-        )
-    prices = np.full(rows, prices, np.float64 if prices.dtype.kind == "f" else np.int64)
-    right = prices < math.inf if maximize else prices > -math.inf
-    if not right.all():
-        row = int(right.argmin())
-        raise ArgumentError(
-            f"unmatched_cost[{row}] is {prices[row]}: use a finite number, or "
-            f"{'-inf' if maximize else '+inf'} if the row must be matched"
-        )
-    return prices
-
-
-def _without_masked_prices(given: Any, maximize: bool) -> NDArray[Any]:
-    """An array of prices; a masked one is absent, as the price of a row that must be matched."""
-    if not (isinstance(given, np.ma.MaskedArray) and np.ma.is_masked(given)) or given.dtype.kind not in "biuf":
-        return as_array(given, "unmatched_cost")
-    mask, data = np.ma.getmaskarray(given), np.asarray(given.data)
-    shown = exact_floats(np.where(mask, data.dtype.type(0), data), np.dtype(np.float64))
-    return np.where(mask, -math.inf if maximize else math.inf, shown)
-
-
-def _with_prices(costs: CostArray, prices: NDArray[Any]) -> tuple[CostArray, NDArray[Any]]:
-    """Costs and prices in one arithmetic: integer if all are whole, else float64 if integer costs are exact there."""
-    if costs.dtype.kind == "f":
-        return costs, prices.astype(np.float64, copy=False)
-    whole = _whole_prices(prices)
-    return (exact_floats(costs, np.dtype(np.float64)), prices) if whole is None else (costs, whole)
-
-
-def _whole_prices(prices: NDArray[Any]) -> NDArray[Any] | None:
-    """Prices as int64, +-`ABSENT` for infinities; None if there are fractions among them."""
-    if prices.dtype.kind == "i":
-        if prices.size and max(-int(prices.min()), int(prices.max())) >= ABSENT:
-            worst = int(prices[np.abs(prices // 2).argmax()])
-            raise RangeError(
-                f"unmatched_cost {worst} leaves no room for exact int64 sums; use +-inf to forbid staying free"
-            )
-        return prices
-    finite = np.isfinite(prices)
-    whole = finite & (prices == np.rint(prices)) & (np.abs(prices) < ABSENT)
-    if not (whole | ~finite).all():
-        return None
-    absent = np.where(prices > 0, ABSENT, -ABSENT)
-    return np.where(finite, np.where(finite, prices, 0).astype(np.int64), absent)
-
-
-def prices_in_kind(given: Any, rows: int, maximize: bool, integer: bool) -> NDArray[Any]:
-    """One price a row for costs that cannot be converted: int64 for integers, which must be whole, else float64.
-
-    Raises
-    ------
-    ArgumentError, DtypeError, RangeError
-    """
-    prices = _as_prices(given, rows, maximize)
-    if not integer:
-        return prices.astype(np.float64, copy=False)
-    whole = _whole_prices(prices)
-    if whole is None:
-        raise DtypeError(
-            f"unmatched_cost {prices[np.isfinite(prices) & (prices != np.rint(prices))][0]} is not whole, but costs "
-            "are integers: pass costs as float64, or whole prices"
-        )
-    return whole
 
 
 # --- other options --------------------------------------------------------------------------------
