@@ -366,7 +366,7 @@ def test_uint64_beyond_int64():
     "make",
     [
         lambda a, b: [np.array(a, np.uint64), np.array(b, np.int64)],
-        lambda a, b: pd.DataFrame({"a": np.array(a, np.uint64), "b": np.array(b, np.int64)}).T,
+        lambda a, b: pd.DataFrame({"a": np.array(a, np.uint64), "b": np.array(b, np.int64)}),
     ],
     ids=["arrays", "frame"],
 )
@@ -390,8 +390,11 @@ def test_integers_that_numpy_would_round_are_exact(make):
 def test_integers_that_numpy_would_round_are_refused(given, words):
     with pytest.raises(lw.RangeError, match=words):
         lw.solve(given)
-    with pytest.raises(lw.RangeError, match=words.replace("cost", "unmatched_cost")):
-        lw.solve(np.zeros((2, 2)), unmatched_cost=np.asarray(given, object)[0].tolist())
+
+
+def test_prices_that_numpy_would_round_are_refused():
+    with pytest.raises(lw.RangeError, match="unmatched_cost has the integer 1152921504606846977 beside floats"):
+        lw.solve(np.zeros((2, 2)), unmatched_cost=[2**60 + 1, 0.5])
 
 
 def test_large_floats_of_lists_are_no_integers():

@@ -265,14 +265,13 @@ def test_a_solve_while_the_interpreter_ends():
         some = np.random.default_rng(0).random((90, 90))
 
         class Last:
-            def __del__(self, solve=lw.solve, assign=lw.linear_sum_assignment, cost=some):
-                print(solve(cost).status, len(assign(cost)[0]), flush=True)
+            def __del__(self, assign=lw.linear_sum_assignment, cost=some):
+                print(len(assign(cost)[0]), flush=True)
 
         last = Last()
-        last.itself = last
     """
     process = start_python(code)
-    assert process.communicate(timeout=60)[0] == "optimal 90\n"
+    assert process.communicate(timeout=60)[0] == "90\n"
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")

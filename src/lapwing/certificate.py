@@ -202,7 +202,7 @@ def _lower_bound(raw: dict[str, Any], shape: tuple[int, int], integer: bool) -> 
     if integer:
         return dual
     if raw["exact"]:
-        below: Number = raw.get("dual_below", dual)  # a GPU's pass knows the nearest number alone
+        below: Number = raw["dual_below"]
         return below
     return math.nextafter(math.nextafter(dual, -math.inf), -math.inf)
 

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from lapwing import _core
 from lapwing.costs.base import DENSE_LIMIT_BYTES, MAX_LINES, CostArray, CostSource, Tier
 from lapwing.costs.dtypes import EXACT_FLOAT64, as_array, without_mask
-from lapwing.errors import ArgumentError, DtypeError, RangeError
+from lapwing.errors import ArgumentError, DtypeError, LapwingError, RangeError
 from lapwing.gpu.arrays import GpuArray, view_if_on_gpu
 from lapwing.gpu.copies import read_array
 
@@ -318,6 +318,8 @@ def as_points(given: Any, name: str) -> CostArray:
         given = read_array(view)
     try:
         points = as_array(without_mask(given, name), name)
+    except LapwingError:
+        raise
     except (TypeError, ValueError) as error:
         raise ArgumentError(f"{name} is no array of points: {error}") from error
     usable = points.dtype.kind in "biu" or (points.dtype.kind == "f" and points.dtype.itemsize <= 8)
