@@ -242,3 +242,28 @@ def test_rows_without_columns_are_let_pass_if_asked():
         assert batch.status.tolist() == [0, 1] and batch.objective[0] == 3 and np.isnan(batch.objective[1])
     with pytest.raises(lw.DtypeError, match="check must be True or False"):
         lw.solve_batch(np.zeros((2, 2, 2)), check=1)
+
+
+def test_a_list_with_prices_for_some():
+    square, tall = np.array([[5.0, 9.0], [9.0, 5.0]]), np.array([[5.0], [9.0]])
+    for costs in (
+        [square, square],
+        [square, tall],
+        [tall, square],
+        [square.astype(int), tall],
+        [square, square[:, :0]],
+    ):
+        for prices in ([None, 1.0], [1.0, None], [np.array([1.0, np.inf]), None]):
+            batch = lw.solve_batch(costs, unmatched_cost=prices, certify=True)
+            for b, (cost, price) in enumerate(zip(costs, prices, strict=True)):
+                single = lw.solve(cost, unmatched_cost=price)
+                assert batch.objective[b] == single.objective
+                assert np.array_equal(batch.row_to_col[b], single.row_to_col)
+
+
+def test_prices_of_problems_without_columns_have_a_range():
+    for dtype, price in ((np.int64, 2**60), (np.float64, 1e308)):
+        costs = np.zeros((2, 10, 0), dtype)
+        with pytest.raises(lw.RangeError, match=r"unmatched_cost\[0\] is"):
+            lw.solve_batch(costs, unmatched_cost=price)
+        assert lw.solve_batch(list(costs), unmatched_cost=price, check=False).status.tolist() == [3, 3]

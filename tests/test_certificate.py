@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -217,3 +218,25 @@ def test_the_objective_is_the_certificates(monkeypatch):
     cost = np.random.default_rng(5).random((12, 12))
     expected = math.fsum(cost[np.arange(12), lw.solve(cost).row_to_col])
     assert lw.solve(cost).objective == lw.solve(cost, certify=False).objective == expected
+
+
+def test_unsigned_claims_are_no_negative_numbers():
+    with pytest.raises(lw.RangeError, match=r"certify: u\[0\] is 18446744073709551615, above the largest int64"):
+        lw.certify([[2**59]], [0], np.array([2**64 - 1], np.uint64), [0])
+    certificate = lw.certify([[1]], np.array([2**64 - 1], np.uint64), [0], [0], unmatched_cost=0)
+    assert certificate.fault == "row 0 is assigned to a column that does not exist" and not certificate.exact
+    masked = np.ma.masked_array([1.0, 2.0], [0, 1])
+    with pytest.raises(lw.ArgumentError, match=r"certify: v is masked at \(1,\)"):
+        lw.certify(np.eye(2), [0, 1], [0.0, 0.0], masked)
+
+
+@pytest.mark.parametrize("maximize", [False, True])
+def test_what_the_duals_prove_is_rounded_in_the_safe_direction(maximize):
+    """0.1 + 0.2 is no float64 number; what the certificate calls exact is their exact sum."""
+    cost = np.array([[0.1, 9.0], [9.0, 0.2]]) * (-1 if maximize else 1)
+    result = lw.solve(cost, maximize=maximize)
+    optimum = Fraction(cost[0, 0]) + Fraction(cost[1, 1])
+    assert result.certificate.exact and abs(result.lower_bound) < 0.1 + 0.2
+    assert (Fraction(result.lower_bound) - optimum) * (-1 if maximize else 1) <= 0
+    assert lw.solve(cost * 8, maximize=maximize).lower_bound == result.lower_bound * 8
+    assert lw.solve([[1.5, 9.0], [9.0, 2.5]]).lower_bound == 4.0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import tracemalloc
 
 import numpy as np
@@ -100,7 +101,7 @@ def test_torch_tensors():
 
 
 @pytest.mark.parametrize("shape", [(0, 0), (0, 3), (3, 0)])
-@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("dtype", [*DTYPES, ">f8", ">i4"])
 def test_nothing_to_match(shape, dtype):
     result = lw.solve(np.zeros(shape, dtype))
     assert result.row_to_col.tolist() == [-1] * shape[0] and result.col_to_row.tolist() == [-1] * shape[1]
@@ -228,6 +229,38 @@ def test_sparse_zeros_and_duplicates():
     assert result.row_to_col.tolist() == [0, 1] and result.objective == 3.0
 
 
+def test_sparse_duplicates_are_summed_without_wrapping_around():
+    matrix = sparse.coo_matrix((np.array([100, 100, 1], np.int8), ([0, 0, 1], [0, 0, 1])), (2, 2))
+    assert lw.solve(matrix).objective == 201
+    assert lw.solve(sparse.bsr_matrix(np.array([[100, 2], [3, 100]], np.int8))).objective == 5
+
+
+def damaged(form, **changes):
+    """A sparse matrix in whose arrays somebody wrote."""
+    matrix = sparse.coo_matrix(([1.0, 2.0, 3.0], ([0, 1, 1], [0, 1, 0])), (2, 2)).asformat(form)
+    for name, (at, value) in changes.items():
+        getattr(matrix, name)[at] = value
+    return matrix
+
+
+@pytest.mark.parametrize(
+    ("matrix", "words"),
+    [
+        (damaged("coo", row=(0, 10**8)), "entry in row 100000000 of 2"),
+        (damaged("coo", col=(1, -1)), "entry in column -1 of 2"),
+        (damaged("csr", indices=(0, 7)), "entry in column 7 of 2"),
+        (damaged("csc", indices=(0, 7)), "entry in row 7 of 2"),
+        (damaged("csr", indptr=(1, 50_000)), "damaged indptr: it must rise from 0 to the number of entries, 3"),
+        (damaged("csr", indptr=(2, 4)), "damaged indptr"),
+        (damaged("csc", indptr=(0, -1)), "damaged indptr"),
+        (damaged("bsr", indices=(0, 9)), "entry in column 9"),
+    ],
+)
+def test_sparse_indices_that_lead_out_of_the_matrix(matrix, words):
+    with pytest.raises(lw.ArgumentError, match=words):
+        lw.solve(matrix)
+
+
 def test_sparse_matrices_beyond_memory():
     with pytest.raises(lw.ArgumentError, match=r"74505.8 GiB.*memmap"):
         lw.solve(sparse.coo_array((100_000_000, 100_000)))
@@ -255,6 +288,21 @@ def test_dtypes_without_an_exact_place(given, words):
         lw.solve(given)
     with pytest.raises(TypeError):
         lw.solve(given)
+
+
+@pytest.mark.parametrize(
+    "given",
+    [np.ma.masked, np.ma.masked_all((2, 2), "f8,i4"), np.broadcast_to(np.int8(0), (2**31 - 1, 2**31 - 1))],
+    ids=type,
+)
+def test_odd_arrays_are_refused_in_words(given):
+    with pytest.raises(lw.LapwingError):
+        lw.solve(given)
+
+
+def test_what_is_no_matrix_on_any_device():
+    with pytest.raises(lw.ArgumentError, match="cost is not a matrix"):
+        lw.solve([[1, 2], [3]], device="auto")
 
 
 @pytest.mark.skipif(np.dtype(np.longdouble).itemsize == 8, reason="long double is double here")
@@ -312,6 +360,56 @@ def test_uint64_beyond_int64():
     cost[1, 2] = 2**63
     with pytest.raises(lw.RangeError, match=r"cost\[1, 2\] is 9223372036854775808"):
         lw.solve(cost)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda a, b: [np.array(a, np.uint64), np.array(b, np.int64)],
+        lambda a, b: pd.DataFrame({"a": np.array(a, np.uint64), "b": np.array(b, np.int64)}),
+    ],
+    ids=["arrays", "frame"],
+)
+def test_integers_that_numpy_would_round_are_exact(make):
+    result = lw.solve(make([2**58 + 1, 2**58], [2**58, 2**58 - 2]))
+    assert result.objective == 2**59 - 1 and isinstance(result.objective, int) and result.certificate.exact
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ([[2**63, 2**62 + 1], [2**62 + 1, 0]], "cost has integers up to 9223372036854775808"),
+        ([[2**53 + 1, 0.5], [1, 1]], "cost has the integer 9007199254740993 beside floats"),
+        (
+            pd.DataFrame({"a": [2**60 + 1, 1], "b": [0.5, 1.0]}),
+            "cost has the integer 1152921504606846977 beside floats",
+        ),
+    ],
+    ids=["beyond int64", "floats", "frame"],
+)
+def test_integers_that_numpy_would_round_are_refused(given, words):
+    with pytest.raises(lw.RangeError, match=words):
+        lw.solve(given)
+
+
+def test_prices_that_numpy_would_round_are_refused():
+    with pytest.raises(lw.RangeError, match="unmatched_cost has the integer 1152921504606846977 beside floats"):
+        lw.solve(np.zeros((2, 2)), unmatched_cost=[2**60 + 1, 0.5])
+
+
+def test_large_floats_of_lists_are_no_integers():
+    assert lw.solve([[1e300, np.inf], [2**60, 1e18]], unmatched_cost=None).objective == 1e300 + 1e18
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.int64])
+@pytest.mark.parametrize("cols", [0, 1, 3])
+def test_prices_of_all_rows_must_have_a_sum(dtype, cols):
+    price = {np.float64: 1e307, np.int64: 2**59}[dtype]
+    with pytest.raises(lw.RangeError, match=r"unmatched_cost\[0\] is"):
+        lw.solve(np.zeros((40, cols), dtype), unmatched_cost=price, certify=False)
+    assert lw.solve(np.zeros((40, cols), dtype), unmatched_cost=price // 2**20).objective == (40 - cols) * (
+        price // 2**20
+    )
 
 
 @pytest.mark.parametrize("method", ["core", "jv", "ssp", "hungarian-tree", "munkres"])
@@ -374,6 +472,17 @@ def test_negative_prices_and_values():
     assert kept.row_to_col.tolist() == [0, -1] and kept.objective == 8.0
 
 
+def test_a_masked_price_is_absent():
+    masked = np.ma.masked_array([1.0, 1e-9, 3.0], [0, 1, 0])
+    cost = np.random.default_rng(0).random((3, 4))
+    assert lw.solve(cost, unmatched_cost=masked).row_to_col[1] >= 0
+    assert lw.solve(-cost, unmatched_cost=-masked, maximize=True).row_to_col[1] >= 0
+    batch = lw.solve_batch(cost[None], unmatched_cost=masked)
+    assert batch.objective[0] == lw.solve(cost, unmatched_cost=[1.0, np.inf, 3.0]).objective
+    whole = np.ma.masked_array([0, 1], [0, 1])
+    assert lw.solve(np.ones((2, 3), int), unmatched_cost=whole).u.dtype == np.int64
+
+
 # --- other options --------------------------------------------------------------------------------
 
 
@@ -388,6 +497,7 @@ def test_negative_prices_and_values():
         ({"time_limit": -1}, lw.ArgumentError, "time_limit must be at least 0 seconds, got -1"),
         ({"time_limit": float("nan")}, lw.ArgumentError, "time_limit"),
         ({"time_limit": "soon"}, lw.DtypeError, "time_limit must be a number of seconds"),
+        ({"time_limit": 10**400}, lw.ArgumentError, "time_limit is beyond float64"),
         ({"progress": 3}, lw.DtypeError, "progress must be True, False or a callable"),
         ({"start": 3}, lw.DtypeError, r"start must be a Result or a pair \(u, v\)"),
         ({"start": ([0, 0], [0, 0, 0])}, lw.ArgumentError, r"start: u must have shape \(3,\).*got \(2,\)"),
@@ -405,3 +515,4 @@ def test_options_that_cannot_be_used(options, error, words):
 def test_any_number_of_threads_will_do():
     for threads in (1, np.int64(2), True, 10**30):
         assert lw.solve(SQUARE, threads=threads).objective == 5
+    assert lw.plan(np.zeros((5000, 5000)), threads=10**9).threads <= max(16, 2 * os.cpu_count())

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import os
+import platform
 import signal
 import subprocess
 import sys
@@ -161,6 +163,207 @@ def test_the_answer_does_not_depend_on_threads(method, cls, threads):
     result = lw.solve(cost, method=method, threads=threads)
     assert_optimal(result, cost)
     assert np.array_equal(result.row_to_col, lw.solve(cost, method=method, threads=1).row_to_col)
+
+
+# --- costs that change ----------------------------------------------------------------------------
+
+ODD = [np.nan, np.inf, -np.inf, 1.0]
+CHANGING = {
+    "linear_sum_assignment": (100, np.float64, lw.linear_sum_assignment),
+    "batch": (100, np.float64, lambda cost: lw.solve_batch(cost.reshape(25, 20, 20), certify=True)),
+    "batch of integers": (100, np.int64, lambda cost: lw.solve_batch(cost.reshape(25, 20, 20), certify=True)),
+    **{
+        f"{method}, {dtype.__name__}": (
+            400,
+            dtype,
+            lambda cost, method=method: lw.solve(cost, method=method, time_limit=0.5, threads=2),
+        )
+        for method in ALL_METHODS
+        for dtype in (np.float64, np.int64)
+    },
+}
+
+
+@pytest.mark.parametrize("job", CHANGING)
+def test_another_thread_writes_to_the_matrix(job):
+    """Any answer will do, and any error of Lapwing's, but the process lives and the solve ends."""
+    size, dtype, solve = CHANGING[job]
+    cost = (np.random.default_rng(1).random((size, size)) * 1000).astype(dtype)
+    before = cost.copy()
+    over = threading.Event()
+
+    def scribble():
+        rng = np.random.default_rng(2)
+        while not over.is_set():
+            values = rng.choice(ODD, 5000) if dtype == np.float64 else rng.integers(-(2**62), 2**62, 5000)
+            cost.reshape(-1)[rng.integers(0, cost.size, 5000)] = values
+
+    thread = threading.Thread(target=scribble)
+    thread.start()
+    end = time.monotonic() + 1
+    try:
+        while time.monotonic() < end:
+            cost[:] = before
+            with contextlib.suppress(lw.LapwingError, ValueError):
+                solve(cost)
+    finally:
+        over.set()
+        thread.join()
+
+
+@pytest.mark.parametrize("kind", ["geometric", "disjoint"])
+def test_a_progress_callback_writes_to_the_matrix(kind):
+    cost = lw.instances.generate(kind, 1500, 1)
+    with contextlib.suppress(lw.LapwingError):
+        lw.solve(cost, method="jv", progress=lambda progress: cost.fill(np.nan), time_limit=5)
+
+
+# --- the host process -----------------------------------------------------------------------------
+
+ENDING = """
+    import sys, threading, time
+    import numpy as np
+    import lapwing as lw
+
+    cost = np.random.default_rng(0).random((1200, 1200))
+    batch = cost[:1000, :1000].reshape(-1, 50, 50)
+    rows = lw.costs.rows(lambda begin, end: cost[begin:end], cost.shape)
+    slow = lw.costs.rows(lambda begin, end: (time.sleep(0.002), cost[begin:end])[1], cost.shape)
+    result = lw.solve(cost)
+    jobs = {
+        "solve": lambda: lw.solve(cost, threads=2),
+        "watched": lambda: lw.solve(cost, method="hungarian-tree", progress=lambda progress: None),
+        "linear_sum_assignment": lambda: lw.linear_sum_assignment(cost[:300, :300]),
+        "batch": lambda: lw.solve_batch(batch),
+        "certify": lambda: lw.certify(cost, result.row_to_col, result.u, result.v),
+        "rows": lambda: lw.solve(rows),
+        "slow rows": lambda: lw.solve(slow, threads=2),
+    }
+
+    def work():
+        while True:
+            jobs[sys.argv[1]]()
+
+    threading.Thread(target=work, daemon=True).start()
+    time.sleep(float(sys.argv[2]))
+    print("end")
+"""
+
+
+@pytest.mark.parametrize("job", ["solve", "watched", "linear_sum_assignment", "batch", "certify", "rows", "slow rows"])
+def test_the_interpreter_ends_while_a_daemon_thread_solves(job):
+    for delay in ("0.1", "0.23"):
+        process = start_python(ENDING, job, delay)
+        out, err = process.communicate(timeout=60)
+        assert out == "end\n" and process.returncode == 0, err
+
+
+def test_a_solve_while_the_interpreter_ends():
+    code = """
+        import numpy as np, lapwing as lw
+
+        some = np.random.default_rng(0).random((90, 90))
+
+        class Last:
+            def __del__(self, assign=lw.linear_sum_assignment, cost=some):
+                print(len(assign(cost)[0]), flush=True)
+
+        last = Last()
+    """
+    process = start_python(code)
+    assert process.communicate(timeout=60)[0] == "90\n"
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+@pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")
+def test_a_fork_while_a_thread_reads_a_source():
+    cost = np.random.default_rng(0).random((600, 600))
+    reading, over = threading.Event(), threading.Event()
+
+    def supply(begin, end):
+        reading.set()
+        over.wait(0.05)
+        return cost[begin:end]
+
+    source = lw.costs.rows(supply, cost.shape)
+    thread = threading.Thread(target=lw.solve, args=(source,))
+    thread.start()
+    reading.wait()
+    child = os.fork()
+    if child == 0:
+        signal.alarm(20)
+        try:
+            lw.solve(source)
+        except lw.ArgumentError as error:
+            os._exit(0 if "make the source anew in the child process" in str(error) else 1)
+        os._exit(2)
+    assert os.waitpid(child, 0)[1] == 0
+    over.set()
+    thread.join()
+    assert lw.solve(source).certificate.bound < 1e-9
+
+
+ARITHMETIC = """
+    import ctypes, math, mmap, sys
+    from fractions import Fraction
+    from itertools import permutations
+    import numpy as np
+    import lapwing as lw
+
+    def set_mxcsr(word):
+        # mov dword [rsp - 8], word; ldmxcsr [rsp - 8]; ret
+        code = bytes.fromhex("c74424f8") + word.to_bytes(4, "little") + bytes.fromhex("0fae5424f8c3")
+        memory = mmap.mmap(-1, 4096, prot=mmap.PROT_READ | mmap.PROT_WRITE | mmap.PROT_EXEC)
+        memory.write(code)
+        function = ctypes.CFUNCTYPE(None)(ctypes.addressof(ctypes.c_char.from_buffer(memory)))
+        function()
+
+    rng = np.random.default_rng(0)
+    tiny, points = rng.random((20, 5, 5)) * 1e-309, rng.random((2, 40, 2)) * 1e-155
+    large = rng.random((700, 700)) * 1e-309
+    def answers():
+        batch = lw.solve_batch(tiny, certify=True)
+        first = lw.solve(large, method="core", threads=2), lw.solve(large, method="hungarian-tree", threads=2)
+        source = lw.costs.squared_euclidean(*points)
+        return (
+            [lw.linear_sum_assignment(cost)[1].tolist() for cost in tiny],
+            batch.row_to_col.tobytes(), batch.objective.tobytes(), batch.certificates,
+            [(result.objective, result.row_to_col.tobytes()) for result in first],
+            source.read(slice(None)).tobytes(), lw.solve(source).objective,
+        )
+
+    expected = answers()
+    for word in (0x9FC0, 0x1F80 | 0x2000, 0x1F80 | 0x4000, 0x1F80 | 0x6000):
+        set_mxcsr(word)
+        found = answers()
+        kept = tiny[0, 0, 0] * 1.0 == 0  # the host's own arithmetic is as before
+        set_mxcsr(0x1F80)
+        assert found == expected and kept == (word == 0x9FC0), hex(word)
+    for cost, objective in zip(tiny, np.frombuffer(expected[2])):
+        best = min(sum(Fraction(cost[i, j]) for i, j in enumerate(p)) for p in permutations(range(5)))
+        assert objective == float(best)
+    print("done")
+"""
+
+
+@pytest.mark.skipif(platform.machine() != "x86_64" or os.name == "nt", reason="sets the MXCSR register")
+def test_the_hosts_rounding_and_subnormal_numbers():
+    """Libraries built with -ffast-math set the processor to flush subnormal numbers to zero."""
+    process = start_python(ARITHMETIC)
+    out, err = process.communicate(timeout=60)
+    assert out == "done\n", err
+
+
+def test_the_package_is_imported_again():
+    code = """
+        import sys, lapwing
+        for name in [name for name in sys.modules if name.startswith("lapwing")]:
+            del sys.modules[name]
+        import lapwing
+        print(lapwing.solve([[1.0]]).objective, lapwing.costs.euclidean([[1.0]], [[2.0]]).read(slice(None))[0, 0])
+    """
+    process = start_python(code)
+    assert process.communicate(timeout=60)[0] == "1.0 1.0\n"
 
 
 # --- memory ---------------------------------------------------------------------------------------

@@ -20,7 +20,7 @@ STAGES = (
     ("errors", "_core"),
     ("gpu.toolkit", "gpu.programs", "gpu.device", "gpu.arrays", "gpu.copies"),
     ("costs", "images", "instances", "progress"),
-    ("problem", "options"),
+    ("problem", "options", "prices"),
     ("inputs",),
     ("plan",),
     ("methods", "gpu"),

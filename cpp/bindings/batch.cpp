@@ -72,7 +72,7 @@ nb::dict solve_problems(Problems<T> problems, bool maximize, const nb::object& u
                                 objective.data()};
     std::vector<BatchFault> faults;
     {
-        const nb::gil_scoped_release no_gil;
+        const Computing computing;
         faults = solve_batch<T>(problems, output, threads, look_for_signals);
     }
     nb::dict answer;

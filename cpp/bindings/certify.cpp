@@ -30,6 +30,7 @@ nb::dict to_dict(const Certificate<D>& certificate) {
     answer["exact"] = certificate.exact;
     answer["primal"] = certificate.primal;
     answer["dual"] = certificate.dual;
+    answer["dual_below"] = certificate.dual_below;
     answer["gap"] = certificate.gap;
     answer["violation"] = certificate.violation;
     answer["violation_row"] = certificate.violation_row;
@@ -53,7 +54,7 @@ nb::dict certify_as(CertificateInput<T> input, const nb::object& unmatched_cost,
     input.v = optional_vector(v, parts * cols, v_holder, "v");
     Certificate<Dual<T>> certificate;
     {
-        const nb::gil_scoped_release no_gil;
+        const Computing computing;
         certificate = certify(input, threads, look_for_signals);
     }
     return to_dict(certificate);

@@ -4,14 +4,21 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 
+#include <chrono>
 #include <functional>
 #include <memory>
 #include <string>
+#include <thread>
 #include <utility>
 #include <variant>
 #include <vector>
 
+#if defined(__GLIBCXX__)
+#include <cxxabi.h>
+#endif
+
 #include "lapwing/control.hpp"
+#include "lapwing/float_environment.hpp"
 #include "lapwing/rows.hpp"
 #include "lapwing/solution.hpp"
 #include "lapwing/source.hpp"
@@ -20,6 +27,60 @@
 namespace lapwing::bindings {
 
 namespace nb = nanobind;
+
+[[noreturn]] inline void sleep_until_the_process_ends() {
+    for (;;) std::this_thread::sleep_for(std::chrono::hours(1));
+}
+
+// Runs Python code, or waits for the GIL. At its end the interpreter stops daemon threads that do either by unwinding them (before
+// Python 3.14), which destructors of C++ do not survive: such a thread sleeps instead until the process ends.
+template <class Call>
+decltype(auto) in_python(const Call& call) {
+#if defined(__GLIBCXX__)
+    try {
+        return call();
+    } catch (const abi::__forced_unwind&) {
+        sleep_until_the_process_ends();
+    }
+#else
+    return call();
+#endif
+}
+
+class GilRelease {
+  public:
+    GilRelease() : thread_(PyEval_SaveThread()) {}
+    ~GilRelease() {
+        in_python([this] { PyEval_RestoreThread(thread_); });
+    }
+    GilRelease(const GilRelease&) = delete;
+    GilRelease& operator=(const GilRelease&) = delete;
+
+  private:
+    PyThreadState* const thread_;
+};
+
+class GilAcquire {
+  public:
+    GilAcquire()
+        : state_(in_python([] {
+              // a thread of ours, that Python does not know and could not make known any more
+              if (!Py_IsInitialized() && PyGILState_GetThisThreadState() == nullptr) sleep_until_the_process_ends();
+              return PyGILState_Ensure();
+          })) {}
+    ~GilAcquire() { PyGILState_Release(state_); }
+    GilAcquire(const GilAcquire&) = delete;
+    GilAcquire& operator=(const GilAcquire&) = delete;
+
+  private:
+    const PyGILState_STATE state_;
+};
+
+// While the core computes: without the GIL, and in its own arithmetic.
+class Computing {
+    const GilRelease no_gil_;
+    const DefaultFloatEnvironment arithmetic_;
+};
 
 // float32, float64, int32 or int64; lapwing.inputs guarantees it, and `with_dtype` checks it.
 using Matrix = nb::ndarray<nb::ro, nb::ndim<2>, nb::device::cpu>;
@@ -103,7 +164,7 @@ inline nb::object indices_to_numpy(const std::vector<Index>& indices) {
 
 // What long work asks every 50 ms or so (KeepGoing); raises KeyboardInterrupt. A no-op on other threads than the main one.
 inline bool look_for_signals() {
-    const nb::gil_scoped_acquire gil;
+    const GilAcquire gil;
     if (PyErr_CheckSignals() != 0) throw nb::python_error();
     return true;
 }
@@ -126,12 +187,20 @@ inline nb::dict counted(const Statistics& statistics) {
 // travels through the method to Python.
 inline Control::Hook make_hook(const nb::object& callable) {
     return [&callable](const Progress& progress) {
-        const nb::gil_scoped_acquire gil;
+        const GilAcquire gil;
         look_for_signals();
         if (!callable.is_none())
-            callable(progress.stage, progress.phase, progress.matched, progress.bound, progress.objective);
+            in_python([&] {
+                return callable(progress.stage, progress.phase, progress.matched, progress.bound, progress.objective);
+            });
         return true;
     };
+}
+
+// lapwing.errors.ArgumentError with these words.
+inline void raise(const Refused& refused) {
+    const nb::object type = nb::module_::import_("lapwing.errors").attr("ArgumentError");
+    PyErr_SetString(type.ptr(), refused.what());
 }
 
 // lapwing._core.InvalidCost, whose args are (row, col).

@@ -38,6 +38,7 @@ using Term = std::tuple<std::string, Points<T>, Points<T>, double, double>;
 // All terms are of the same number of rows and columns, at least one.
 template <class T>
 Source point_costs(const std::vector<Term<T>>& terms) {
+    const DefaultFloatEnvironment arithmetic;
     const auto rows = std::get<1>(terms.at(0)).shape(0), cols = std::get<2>(terms.at(0)).shape(0);
     auto costs = std::make_shared<PointCosts<T>>(static_cast<Index>(rows), static_cast<Index>(cols));
     for (const auto& [metric, x, y, weight, power] : terms) {
@@ -53,11 +54,12 @@ Source point_costs(const std::vector<Term<T>>& terms) {
 template <class T>
 typename RowsSource<T>::Supply copied_from(nb::handle callable, Index cols) {
     return [callable, cols](Index begin, Index end, T* const* to) {
-        const nb::gil_scoped_acquire gil;
-        const auto block = nb::cast<nb::ndarray<nb::ro, const T, nb::ndim<2>, nb::device::cpu>>(callable(begin, end));
+        const GilAcquire gil;
+        const nb::object rows = in_python([&] { return callable(begin, end); });
+        const auto block = nb::cast<nb::ndarray<nb::ro, const T, nb::ndim<2>, nb::device::cpu>>(rows);
         if (block.shape(0) != static_cast<std::size_t>(end - begin) || block.shape(1) != static_cast<std::size_t>(cols))
             throw std::invalid_argument("a block of rows of another shape");
-        const nb::gil_scoped_release no_gil;
+        const Computing computing;
         const T* from = block.data();
         for (Index i = 0; i < end - begin; ++i, from += block.stride(0)) {
             if (block.stride(1) == 1)
@@ -111,7 +113,7 @@ nb::dict counters(const Source& source) {
     if (!source.counters) return counted;
     RowCounters counts;
     {
-        const nb::gil_scoped_release no_gil;
+        const Computing computing;
         counts = source.counters();
     }
     counted["cache_hits"] = counts.hits;
@@ -128,7 +130,7 @@ nb::object read_rows(const Source& source, Index begin, Index end) {
         [&]<class T>(const std::shared_ptr<const CostSource<T>>& costs) {
             std::vector<T> values(static_cast<std::size_t>(end - begin) * source.cols);
             {
-                const nb::gil_scoped_release no_gil;
+                const Computing computing;
                 T* out = values.data();
                 RowReader<T> reader({nullptr, source.rows, source.cols, source.cols, 1}, costs.get());
                 reader.expect(begin, end);
@@ -144,7 +146,7 @@ nb::object read_pairs(const Source& source, const Vector<std::int64_t>& rows, co
         [&]<class T>(const std::shared_ptr<const CostSource<T>>& costs) {
             std::vector<T> values(std::min(rows.size(), cols.size()));
             {
-                const nb::gil_scoped_release no_gil;
+                const Computing computing;
                 for (std::size_t t = 0; t < values.size(); ++t) {
                     const auto i = rows.data()[t], j = cols.data()[t];
                     if (i < 0 || i >= source.rows || j < 0 || j >= source.cols) throw std::out_of_range("no such pair");
@@ -160,7 +162,7 @@ nb::object read_pairs(const Source& source, const Vector<std::int64_t>& rows, co
 nb::object in_order(const Source& source, bool rows) {
     std::vector<std::int32_t> order;
     {
-        const nb::gil_scoped_release no_gil;
+        const Computing computing;
         std::visit([&](const auto& costs) { order = costs->in_order(rows, [] { look_for_signals(); }); }, source.costs);
     }
     return to_numpy(std::move(order));
@@ -173,11 +175,12 @@ class Neighbours {
         : points_(std::move(points)),
           order_(
               std::async(std::launch::async, [at = points_.data(), count = points_.shape(0), dims = points_.shape(1)] {
+                  const DefaultFloatEnvironment arithmetic;
                   return neighbours(at, static_cast<Index>(count), static_cast<Index>(dims), [] {});
               })) {}
     nb::object order() const {
         {
-            const nb::gil_scoped_release no_gil;
+            const Computing computing;
             order_.wait();
         }
         return to_numpy(std::vector<std::int32_t>(order_.get()));
@@ -198,18 +201,21 @@ void bind_costs(nanobind::module_& module) {
     static PyType_Slot slots[] = {{Py_tp_traverse, reinterpret_cast<void*>(&traverse)},
                                   {Py_tp_clear, reinterpret_cast<void*>(&clear)},
                                   {0, nullptr}};
-    nb::class_<Source>(module, "CostSource", nb::type_slots(slots),
-                       "Costs that no matrix holds; see cpp/include/lapwing/source.hpp.")
-        .def("read", &read_rows, "begin"_a, "end"_a, "The costs of these rows, one after the other.")
-        .def("pairs", &read_pairs, "rows"_a, "cols"_a, "The costs of these pairs.")
-        .def("in_order", &in_order, "rows"_a,
-             "All rows, or columns, in an order in which neighbours are alike; empty where none is known.")
-        .def("counters", &counters, "What a source of supplied costs has counted; empty for others.");
-    nb::class_<Neighbours>(
-        module, "Neighbours",
-        "Begins to put points [count, dims], finite, into an order in which neighbours are near each other.")
-        .def(nb::init<Points<float>>(), "points"_a)
-        .def("order", &Neighbours::order, "The indices of the points in order; waits until it is found.");
+    // Named once more: when the module is imported again, nanobind knows the types, and does not add them to it.
+    module.attr("CostSource") =
+        nb::class_<Source>(module, "CostSource", nb::type_slots(slots),
+                           "Costs that no matrix holds; see cpp/include/lapwing/source.hpp.")
+            .def("read", &read_rows, "begin"_a, "end"_a, "The costs of these rows, one after the other.")
+            .def("pairs", &read_pairs, "rows"_a, "cols"_a, "The costs of these pairs.")
+            .def("in_order", &in_order, "rows"_a,
+                 "All rows, or columns, in an order in which neighbours are alike; empty where none is known.")
+            .def("counters", &counters, "What a source of supplied costs has counted; empty for others.");
+    module.attr("Neighbours") =
+        nb::class_<Neighbours>(
+            module, "Neighbours",
+            "Begins to put points [count, dims], finite, into an order in which neighbours are near each other.")
+            .def(nb::init<Points<float>>(), "points"_a)
+            .def("order", &Neighbours::order, "The indices of the points in order; waits until it is found.");
     module.def("point_costs_float32", &point_costs<float>, "terms"_a,
                "Costs computed from points; see cpp/include/lapwing/points.hpp for the contract.");
     module.def("point_costs_float64", &point_costs<double>, "terms"_a, "The same in float64.");

@@ -12,13 +12,12 @@
 #include <new>
 #include <optional>
 
+#include "common.hpp"
 #include "lapwing/jv.hpp"
 #include "lapwing/trust.hpp"
 
 namespace lapwing::bindings {
 namespace {
-
-namespace nb = nanobind;
 
 constexpr std::size_t kStackBytes = 32 << 10;  // enough for 200 x 200 costs that need no copy
 constexpr npy_intp kLongestSide = 1024;
@@ -46,8 +45,16 @@ bool read_arguments(PyObject* const* args, Py_ssize_t positional, PyObject* keyw
            read_maximize(args[1], request);
 }
 
+// Not of a subclass's memory: that of a map may have lost its file (lapwing.costs.streamed).
+bool has_plain_memory(PyArrayObject* array) {
+    for (PyObject* base = PyArray_BASE(array); base != nullptr && PyArray_Check(base);
+         base = PyArray_BASE(reinterpret_cast<PyArrayObject*>(base)))
+        if (!PyArray_CheckExact(base)) return false;
+    return true;
+}
+
 bool is_plain(PyArrayObject* cost) {
-    if (PyArray_NDIM(cost) != 2 || !PyArray_ISBEHAVED_RO(cost)) return false;
+    if (PyArray_NDIM(cost) != 2 || !PyArray_ISBEHAVED_RO(cost) || !has_plain_memory(cost)) return false;
     const npy_intp rows = PyArray_DIM(cost, 0), cols = PyArray_DIM(cost, 1), item = PyArray_ITEMSIZE(cost);
     return rows > 0 && cols > 0 && std::min(rows, cols) <= kDirectMaxRows && std::max(rows, cols) <= kLongestSide &&
            PyArray_STRIDE(cost, 0) % item == 0 && PyArray_STRIDE(cost, 1) % item == 0;
@@ -61,6 +68,8 @@ bool solve_small(const Problem<T>& problem, std::byte* workspace, DirectAnswer<D
     } catch (const InvalidCost&) {
         return false;
     } catch (const CostTooLarge&) {
+        return false;
+    } catch (const CostsChanged&) {
         return false;
     }
 }
@@ -107,7 +116,8 @@ PyObject* solve_plain(const Request& request) {
     DirectAnswer<Dual<T>> answer;
     bool solved = false;
     {
-        std::optional<nb::gil_scoped_release> no_gil;
+        const DefaultFloatEnvironment arithmetic;
+        std::optional<GilRelease> no_gil;
         if (cost.cols > kKeepGilCols) no_gil.emplace();
         solved = solve_small(problem, workspace, answer);
     }

@@ -29,7 +29,7 @@ nb::object large_costs_of(const nb::object& cost, bool maximize, const nb::objec
             optional_vector(unmatched_cost, static_cast<std::size_t>(matrix.rows), holder, "unmatched_cost");
         std::optional<LargeCosts> large;
         {
-            const nb::gil_scoped_release no_gil;
+            const Computing computing;
             large = find_large_costs(problem, rows);
         }
         return large ? nb::object(nb::make_tuple(large->above, large->least)) : nb::none();
@@ -39,7 +39,10 @@ nb::object large_costs_of(const nb::object& cost, bool maximize, const nb::objec
 Source small_costs(const nb::object& cost, bool maximize, double above) {
     return with_costs(cost, [&]<class T>(const MatrixView<T>& matrix, const CostSource<T>* source) -> Source {
         if constexpr (std::is_floating_point_v<T>)
-            return {matrix.rows, matrix.cols, std::make_shared<SmallCostsSource<T>>(matrix, source, maximize, above), {},
+            return {matrix.rows,
+                    matrix.cols,
+                    std::make_shared<SmallCostsSource<T>>(matrix, source, maximize, above),
+                    {},
                     cost};
         throw nb::type_error("costs must be float32 or float64");
     });
@@ -60,8 +63,8 @@ nb::object parts_to_numpy(const std::vector<std::vector<double>>& parts, std::si
 using Parts = nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 
 nb::object solve_exactly(const nb::object& cost, bool maximize, const nb::object& unmatched_cost,
-                         const nb::object& start_v, const nb::object& start_rows, double most, double precision, int threads, double time_limit,
-                         const nb::object& hook) {
+                         const nb::object& start_v, const nb::object& start_rows, double most, double precision,
+                         int threads, double time_limit, const nb::object& hook) {
     return with_float_costs(cost, [&]<class T>(const MatrixView<T>& matrix, const CostSource<T>* source) -> nb::object {
         Vector<double> holder;
         Problem<T> problem{matrix, maximize, nullptr, source};
@@ -87,7 +90,7 @@ nb::object solve_exactly(const nb::object& cost, bool maximize, const nb::object
         Control control(time_limit, make_hook(hook), !hook.is_none());
         ExactSolution solution;
         try {
-            const nb::gil_scoped_release no_gil;
+            const Computing computing;
             solution = solve_exact(problem, request, control);
         } catch (const InvalidCost& invalid) {
             raise(invalid);
@@ -111,12 +114,13 @@ nb::object solve_exactly(const nb::object& cost, bool maximize, const nb::object
 void bind_exact(nanobind::module_& module) {
     namespace nb = nanobind;
     using namespace nb::literals;
-    module.def("find_large_costs", &lapwing::bindings::large_costs_of, "cost"_a, "maximize"_a, "unmatched_cost"_a.none(),
-               "rows"_a, "Costs far above all others; see cpp/include/lapwing/large_costs.hpp for the contract.");
+    module.def("find_large_costs", &lapwing::bindings::large_costs_of, "cost"_a, "maximize"_a,
+               "unmatched_cost"_a.none(), "rows"_a,
+               "Costs far above all others; see cpp/include/lapwing/large_costs.hpp for the contract.");
     module.def("small_costs", &lapwing::bindings::small_costs, "cost"_a, "maximize"_a, "above"_a,
                "The costs without the large ones, which are forbidden.");
     module.def("solve_exact", &lapwing::bindings::solve_exactly, "cost"_a, "maximize"_a, "unmatched_cost"_a.none(),
-               "start_v"_a.none(), "start_rows"_a.none(), "most"_a, "precision"_a, "threads"_a, "time_limit"_a, "hook"_a.none(),
-               "Solve without rounding; see cpp/include/lapwing/exact/solve.hpp for the contract.");
+               "start_v"_a.none(), "start_rows"_a.none(), "most"_a, "precision"_a, "threads"_a, "time_limit"_a,
+               "hook"_a.none(), "Solve without rounding; see cpp/include/lapwing/exact/solve.hpp for the contract.");
     module.attr("TRUSTED_RATIO") = lapwing::kTrustedRatio;
 }

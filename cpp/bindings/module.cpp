@@ -5,6 +5,7 @@
 #include <string>
 #include <thread>
 
+#include "common.hpp"
 #include "lapwing/simd/cpu.hpp"
 
 namespace nb = nanobind;
@@ -52,6 +53,13 @@ NB_MODULE(_core, module) {
     const nb::object invalid_cost =
         nb::steal(PyErr_NewException("lapwing._core.InvalidCost", PyExc_ValueError, nullptr));
     module.attr("InvalidCost") = invalid_cost;
+    nb::register_exception_translator([](const std::exception_ptr& thrown, void*) {
+        try {
+            std::rethrow_exception(thrown);
+        } catch (const lapwing::Refused& refused) {
+            lapwing::bindings::raise(refused);
+        }
+    });
     module.def("features", &features, "What this build was compiled for and runs on.");
     bind_solve(module);
     bind_certify(module);

@@ -54,8 +54,9 @@ struct Options {
 template <class D>
 Keep<D> make_keep(const nb::object& callable) {
     return [&callable](std::vector<D>&& u, std::vector<D>&& v, std::vector<Index>&& row_to_col) {
-        const nb::gil_scoped_acquire gil;
-        callable(to_numpy(std::move(u)), to_numpy(std::move(v)), indices_to_numpy(row_to_col));
+        const GilAcquire gil;
+        in_python(
+            [&] { return callable(to_numpy(std::move(u)), to_numpy(std::move(v)), indices_to_numpy(row_to_col)); });
     };
 }
 
@@ -87,7 +88,7 @@ nb::dict solve_as(const std::string& method, const Options& options, Problem<T> 
     if (!keep.is_none()) control.keep_every(keep_every);
     Solution<Dual<T>> solution;
     try {
-        const nb::gil_scoped_release no_gil;
+        const Computing computing;
         solution = dispatch(method, options, problem, start, threads, control, make_keep<Dual<T>>(keep));
         if (solution.status == Status::time_limit) complete_greedily(problem, solution.row_to_col, control);
     } catch (const InvalidCost& invalid) {
@@ -119,7 +120,7 @@ nb::object range_excess(const nb::object& cost, bool maximize, const nb::object&
         problem.unmatched_cost = optional_vector(unmatched_cost, rows, holder, "unmatched_cost");
         CostRange<Dual<T>> range;
         {
-            const nb::gil_scoped_release no_gil;
+            const Computing computing;
             range = check_range(problem, threads, look_for_signals);
         }
         if (range.fits) return nb::none();

@@ -161,7 +161,7 @@ class Auction {
             for (Index i = first; i >= 0;) {
                 if (poll("auction") || ++bids_ > limit) return false;
                 const SspTwoLeast<D> choice = listed_ ? choose_from_list(i) : choose(i);
-                if (choice.column < 0) return false;
+                if (choice.column < 0 || choice.column >= n_) return false;  // past the end: costs have changed
                 D& price = start_.v[index(choice.column)];
                 price -= std::min(choice.second - choice.least, range_) + epsilon;
                 if (price < deepest_) return false;

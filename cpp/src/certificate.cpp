@@ -344,6 +344,7 @@ Certificate<Dual<T>> certify(const CertificateInput<T>& input, int threads, cons
     bound.add(gap, 1);
     result.primal = primal.nearest();
     result.dual = dual.nearest();
+    result.dual_below = dual.downward();
     result.gap = gap.nearest();
     constexpr D limit = kInfinity<D>;
     const bool is_in_range = -limit < result.primal && result.primal < limit;

@@ -4,6 +4,7 @@
 #include <limits>
 #include <utility>
 
+#include "lapwing/control.hpp"
 #include "lapwing/exact/row_kernels.hpp"
 #include "lapwing/exact/wide.hpp"
 

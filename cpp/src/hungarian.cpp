@@ -1,5 +1,4 @@
 // The Hungarian methods of methods.hpp: costs of any type and layout become rows behind kernels.
-#include <stdexcept>
 #include <utility>
 #include <vector>
 
@@ -33,8 +32,7 @@ Solution<Dual<T>> solve_hungarian(const Problem<T>& problem, Control& control, c
         (copy.empty() ? cost.row_stride : cost.cols) * item, item});
     if (solution.status == Status::infeasible) {
         auto found = find_hall_violator(problem, solution.row_to_col, solution.hall_rows.front());
-        if (!found)
-            throw std::logic_error("hungarian: no path was found where there is one; please report the problem");
+        if (!found) throw CostsChanged{};
         solution.hall_rows = std::move(found->rows);
         solution.hall_cols = std::move(found->cols);
     }

@@ -16,6 +16,14 @@ namespace {
 double magnitude(double x) { return std::isfinite(x) ? std::fabs(x) : 0; }
 std::int64_t magnitude(std::int64_t x) { return x ^ (x >> 63); }
 
+// The first of n positions where this holds.
+template <class Holds>
+Index find(Index n, const Holds& holds) {
+    for (Index j = 0; j < n; ++j)
+        if (holds(j)) return j;
+    throw CostsChanged{};
+}
+
 // Of every line.
 template <class D>
 std::vector<D> largest_magnitudes(const MatrixView<D>& lines, int threads, const KeepGoing& keep_going) {
@@ -40,8 +48,7 @@ void find_extreme_cost(const Problem<D>& problem, int threads, const KeepGoing& 
     const auto worst = std::max_element(largest.begin(), largest.end());
     if (worst == largest.end() || *worst <= magnitude(range.extreme)) return;
     const auto line = static_cast<Index>(worst - largest.begin());
-    Index position = 0;
-    while (magnitude(lines.at(line, position)) != *worst) ++position;
+    const Index position = find(lines.cols, [&](Index j) { return magnitude(lines.at(line, j)) == *worst; });
     range.row = by_columns ? position : line;
     range.col = by_columns ? line : position;
     range.extreme = cost.at(range.row, range.col);
@@ -58,8 +65,7 @@ void find_extreme_supplied(const Problem<D>& problem, const KeepGoing& keep_goin
         const D most = LAPWING_DISPATCH(range_largest_magnitude, row, problem.cost.cols);
         if (most > magnitude(range.extreme)) {
             range.row = i;
-            range.col = 0;
-            while (magnitude(row[range.col]) != most) ++range.col;
+            range.col = find(problem.cost.cols, [&](Index j) { return magnitude(row[j]) == most; });
             range.extreme = row[range.col];
         }
         watch.look();
@@ -74,11 +80,17 @@ CostRange<Dual<T>> check_range(const Problem<T>& problem, int threads, const Kee
     CostRange<D> range;
     range.limit = cost_limit<D>(std::min(problem.cost.rows, problem.cost.cols));
     if (problem.unmatched_cost != nullptr) {
+        const D limit = cost_limit<D>(problem.cost.rows);
         for (Index i = 0; i < problem.cost.rows; ++i) {
-            const D cost = problem.unmatched_cost[i];
-            if (cost == kInfinity<D> || magnitude(cost) <= magnitude(range.extreme)) continue;
-            range.extreme = cost;
+            const D price = problem.unmatched_cost[i];
+            if (price == kInfinity<D> || magnitude(price) <= magnitude(range.extreme)) continue;
+            range.extreme = price;
             range.row = i;
+        }
+        range.fits = magnitude(range.extreme) <= limit;
+        if (!range.fits) {
+            range.limit = limit;
+            return range;
         }
     }
     if constexpr (std::is_same_v<T, D>) {
@@ -99,7 +111,7 @@ void require_range(const Problem<T>& problem, Control* control) {
         const auto range = check_range(problem, 1, keep_going);
         if (!range.fits) throw CostTooLarge{range.row, range.col};
     } else if (problem.unmatched_cost != nullptr) {
-        const auto limit = cost_limit<Dual<T>>(std::min(problem.cost.rows, problem.cost.cols));
+        const auto limit = cost_limit<Dual<T>>(problem.cost.rows);
         for (Index i = 0; i < problem.cost.rows; ++i) {
             const auto price = std::max(problem.unmatched_cost[i], -problem.unmatched_cost[i]);
             if (price > limit && price < kInfinity<Dual<T>>) throw CostTooLarge{i, -1};

@@ -33,7 +33,6 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
-#include <stdexcept>
 #include <string>
 
 #include "lapwing/hall.hpp"
@@ -322,7 +321,7 @@ class Ssp {
         std::vector<Index> matching(row_to_col_);
         for (Index& j : matching) j = std::max(j, Index{-1});
         auto found = find_hall_violator(problem_, matching, f);
-        if (!found) throw std::logic_error("ssp: a search found no path where there is one; please report the problem");
+        if (!found) throw CostsChanged{};
         solution_.hall_rows = std::move(found->rows);
         solution_.hall_cols = std::move(found->cols);
         return Status::infeasible;

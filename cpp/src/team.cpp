@@ -4,6 +4,8 @@
 #include <system_error>
 #include <utility>
 
+#include "lapwing/float_environment.hpp"
+
 namespace lapwing {
 
 void Team::share(Index count, Index piece, const std::function<void()>& look,
@@ -67,6 +69,7 @@ void prepare_exceptions() {
 }  // namespace
 
 void Team::help(std::uint32_t seen) {
+    const DefaultFloatEnvironment arithmetic;
     prepare_exceptions();
     for (;; ++seen) {
         round_.wait(seen, std::memory_order_acquire);

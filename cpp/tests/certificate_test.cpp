@@ -185,6 +185,9 @@ void test_rounding() {
     const auto cancelled = single(0.1, 0.3, -0.2);  // 0.1 - (0.3 - 0.2), not 0
     CHECK(!cancelled.exact && (cancelled.gap != 0));
     CHECK(single(0x1p-1074, 0x1p-1074, 0.0).exact);
+    const auto rounded_up = single(1.0, 0.1, 0.2);
+    CHECK(rounded_up.dual == 0.1 + 0.2 && rounded_up.dual_below == std::nextafter(0.1 + 0.2, 0.0));
+    CHECK(single(1.0, 0.25, 0.5).dual_below == 0.75 && single(1.0, 0x1p-80, 1.0).dual_below == 1.0);
     CHECK(single(0.0, 0x1p-1074, 0.0).violation == 0x1p-1074);
     CHECK(single(1e300, 1e300, 1e-300).violation == 1e-300);
     CHECK(single(1e308, -1e308, 1e308).violation == 0);     // the slack, 1e308, fits though c - u does not

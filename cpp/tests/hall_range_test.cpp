@@ -75,6 +75,10 @@ void test_range_of_unmatched_costs() {
     prices[2] = std::int64_t{1} << 61;
     range = check_range(problem, 1);
     CHECK(!range.fits && range.extreme == prices[2] && range.row == 2 && range.col == -1);
+    for (const std::int64_t more : {0, 1}) {  // all three rows may stay free
+        prices[2] = cost_limit<std::int64_t>(3) + more;
+        CHECK(prices[2] < cost_limit<std::int64_t>(2) && check_range(problem, 1).fits == (more == 0));
+    }
     const Problem<float> floats{{nullptr, 2, 2, 2, 1}};
     CHECK(check_range(floats, 1).fits && check_range(floats, 1).row == -1);
 }

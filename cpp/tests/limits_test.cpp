@@ -1,6 +1,7 @@
 // What can go wrong or be cut short: time limits, interruption, invalid costs. For every method.
 //
 // Usage: limits_test METHOD (the table in verify.hpp)
+#include <atomic>
 #include <thread>
 
 #include "verify.hpp"
@@ -107,12 +108,52 @@ void test_invalid_costs(const Method<T>& method) {
     }
 }
 
+// Whatever another thread writes to the matrix, a method ends with an assignment or an error, and touches no memory but its own.
+template <class T>
+void test_changing_costs(const Method<T>& method) {
+    constexpr T kWritten[] = {std::numeric_limits<T>::quiet_NaN(), std::numeric_limits<T>::infinity(),
+                              -std::numeric_limits<T>::infinity(), 1};
+    constexpr int kRounds = 12;
+    for (const auto& [rows, cols] : {std::pair<Index, Index>{6, 6}, {30, 30}, {90, 120}, {150, 150}}) {
+        tally().where = std::string(method.name) + ": changing costs";
+        Case<T> the_case;
+        fill_geometric(the_case, rows, cols, Layout::rows);
+        std::vector<Dual<T>> prices(static_cast<std::size_t>(rows), Dual<T>{30000});
+        std::atomic<bool> over = false;
+        std::thread writer([&, last_row = rows, last_col = cols] {
+            for (std::mt19937_64 random(7); !over;) {
+                const auto i = static_cast<Index>(random() % static_cast<unsigned>(last_row));
+                const auto j = static_cast<Index>(random() % static_cast<unsigned>(last_col));
+                const T usual = static_cast<T>(random() % 1024);
+                std::atomic_ref(the_case.at(i, j)).store(random() % 4 != 0 ? usual : kWritten[random() % 4]);
+            }
+        });
+        for (int round = 0; round < kRounds; ++round) {
+            the_case.problem.unmatched_cost = round % 3 == 2 ? prices.data() : nullptr;
+            the_case.problem.maximize = round % 2 == 1;
+            Control control(0.1);
+            try {
+                const auto solution = method.solve(the_case.problem, control);
+                for (const Index j : solution.row_to_col) CHECK(-1 <= j && j < cols);
+            } catch (const InvalidCost&) {
+            } catch (const CostTooLarge&) {
+            } catch (const CostsChanged&) {
+            }
+        }
+        over = true;
+        writer.join();
+    }
+}
+
 }  // namespace
 
 int main(int count, char** arguments) {
     return run_for_method(count, arguments, []<class T>(const Method<T>& method) {
         test_time_limit(method);
         test_hook(method);
-        if constexpr (std::is_floating_point_v<T>) test_invalid_costs(method);
+        if constexpr (std::is_floating_point_v<T>) {
+            test_invalid_costs(method);
+            test_changing_costs(method);
+        }
     });
 }

@@ -150,7 +150,7 @@ def _place(cost: Any, device: str | None, method: str | MethodOptions) -> tuple[
     if _is_on_gpu(cost):
         gpu, why = "cuda" if device in (None, "auto") else device, ""
     elif device == "auto":
-        gpu, why = choose_device(cost.shape if hasattr(cost, "shape") else np.shape(cost), name, _usable_gpus())
+        gpu, why = choose_device(inputs.shape_of(cost), name, _usable_gpus())
     else:
         gpu, why = device or "cpu", ""
     if gpu == "cpu":
@@ -267,7 +267,7 @@ def solve_batch(
     check = check is None or inputs.check_flag(check, "check")
     certify = inputs.check_flag(certify, "certify")
     duals = inputs.check_flag(duals, "duals") or certify
-    count = inputs.check_threads(threads) or _processors()
+    count = inputs.check_threads(threads) or inputs.processors()
     problems: Stack | list[Problem]
     if isinstance(costs, (list, tuple)):
         if row_counts is not None or col_counts is not None:
@@ -356,7 +356,7 @@ def certify(
     assignment = inputs.check_row_to_col(row_to_col, problem.shape[0])
     duals = inputs.check_parts(u, v, problem.shape, "certify")
     count = inputs.check_threads(threads)
-    return prove(problem, assignment, *duals, _processors() if count is None else count)
+    return prove(problem, assignment, *duals, inputs.processors() if count is None else count)
 
 
 # A compiled function, so that a small call costs no Python at all; its docstring is in cpp/bindings/direct.cpp.
@@ -393,7 +393,7 @@ def _plan(
     warm_start: bool,
     why_here: str = "",
 ) -> Plan:
-    made = _plan_of_form(problem.form, method, inputs.check_threads(threads), warm_start, _processors())
+    made = _plan_of_form(problem.form, method, inputs.check_threads(threads), warm_start, inputs.processors())
     return replace(made, reasons=(why_here, *made.reasons)) if why_here else made
 
 
@@ -406,9 +406,3 @@ def _plan_of_form(
     return make_plan(
         form, _TRAITS, method=name, threads=threads, warm_start=warm_start, processors=processors, options=options
     )
-
-
-def _processors() -> int:
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1

@@ -152,18 +152,21 @@ def assemble(
 
     if fault is None and raw["fault"] != "none":
         fault = _worded(raw["fault"], *oriented(raw["fault_row"], raw["fault_col"]))
-    sign = -1 if maximize else 1
+
+    def signed(value: Number) -> Number:  # exact, whatever the processor does with subnormal numbers
+        return -value if maximize else value
+
     violated = raw["violation"] > 0
     return Certificate(
-        primal=sign * raw["primal"],
-        dual=sign * raw["dual"],
+        primal=signed(raw["primal"]),
+        dual=signed(raw["dual"]),
         gap=raw["gap"],
         violation=raw["violation"],
         violation_at=oriented(raw["violation_row"], raw["violation_col"]) if violated else None,
         complete=raw["complete"],
         exact=raw["exact"] and fault is None,
         bound=math.inf if fault is not None or raw["bound"] == ABSENT else raw["bound"],
-        optimum_bound=sign * _lower_bound(raw, shape, integer),
+        optimum_bound=signed(_lower_bound(raw, shape, integer)),
         fault=fault,
     )
 
@@ -173,8 +176,11 @@ def _lower_bound(raw: dict[str, Any], shape: tuple[int, int], integer: bool) -> 
     dual: Number = raw["dual"]
     if raw["violation"] > 0:
         dual -= raw["violation"] * (2 * max(shape) + min(shape))
-    if integer or raw["exact"]:
+    if integer:
         return dual
+    if raw["exact"]:
+        below: Number = raw["dual_below"]
+        return below
     return math.nextafter(math.nextafter(dual, -math.inf), -math.inf)
 
 

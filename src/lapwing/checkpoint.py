@@ -59,6 +59,8 @@ class Checkpoint:
             raise DtypeError(
                 f"checkpoint must be the path of a file, and its interval seconds, got {self.path!r}, {self.interval!r}"
             ) from None
+        except OverflowError:
+            raise ArgumentError("a checkpoint's interval is beyond float64: it must be finite, in seconds") from None
         if not 0 <= interval < math.inf:
             raise ArgumentError(f"a checkpoint's interval must be finite and not negative, got {self.interval}")
 

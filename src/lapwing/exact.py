@@ -8,7 +8,6 @@ of the method, with integer duals in which no sum is rounded. All methods, on al
 from __future__ import annotations
 
 import math
-import os
 import time
 from dataclasses import replace
 from typing import Any, NamedTuple, NoReturn
@@ -20,6 +19,7 @@ from lapwing import _core
 from lapwing.certificate import Certificate, prove, require_matching
 from lapwing.costs.dense import row_blocks
 from lapwing.errors import ArgumentError, InternalError, RangeError
+from lapwing.inputs import processors
 from lapwing.methods import METHODS, Answer, BatchAnswer, Hook, Keep, Start, run
 from lapwing.methods.base import as_minimised, given_back, inverse
 from lapwing.plan import Plan, make_plan
@@ -131,9 +131,8 @@ def proven_on_cpu(
     problem: Problem, answer: Answer, time_limit: float, hook: Hook | None = None
 ) -> tuple[Answer, Certificate]:
     """Solve here what another device answered but could not prove: from its duals, unless they are far off."""
-    processors = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     traits = {name: method.traits for name, method in METHODS.items()}
-    plan = make_plan(problem.form, traits, method="core", threads=None, warm_start=True, processors=processors)
+    plan = make_plan(problem.form, traits, method="core", threads=None, warm_start=True, processors=processors())
     certificate = prove(problem, answer.row_to_col, answer.u, answer.v, plan.threads)
     if is_proven(problem, answer, certificate):
         return answer, certificate

@@ -25,6 +25,7 @@ from lapwing.gpu.programs import FLOATS, INTEGERS
 from lapwing.gpu.upload import placed
 from lapwing.options import MethodOptions, name_and_options
 from lapwing.plan import Plan
+from lapwing.prices import prices_in_kind
 from lapwing.problem import Problem
 from lapwing.result import duals_of
 
@@ -206,7 +207,7 @@ def problem_of(cost: Any, options: Options) -> Problem:
     source = DeviceCost(matrix)
     prices = to_host(options.unmatched_cost)
     if prices is not None:
-        prices = inputs.prices_in_kind(prices, source.shape[0], options.maximize, source.is_integer)
+        prices = prices_in_kind(prices, source.shape[0], options.maximize, source.is_integer)
     return Problem(source, options.maximize, prices)
 
 

@@ -8,6 +8,7 @@ refused. NaN is not looked for here: the methods find it while they read, and `i
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Callable, Collection, Sequence
 from typing import Any, SupportsIndex
 
@@ -17,16 +18,20 @@ from numpy.typing import NDArray
 from lapwing._core import ABSENT, MOST_DUAL_PARTS
 from lapwing.costs.base import MAX_LINES, CostArray, CostSource
 from lapwing.costs.dense import DenseCost, is_readable, row_blocks
-from lapwing.costs.dtypes import check_kind, in_native_order, with_core_dtype
+from lapwing.costs.dtypes import as_array, check_kind, in_native_order, with_core_dtype, without_mask
 from lapwing.costs.rows import as_bytes
 from lapwing.costs.sparse import as_floating, densify, exact_floats, is_sparse
-from lapwing.costs.streamed import physical_limit, streamed
+from lapwing.costs.streamed import check_mapped, physical_limit, streamed
 from lapwing.errors import ArgumentError, DtypeError, InvalidCostError, LapwingError, RangeError
+from lapwing.prices import as_prices, prices_in_kind, with_prices, without_masked_prices
 from lapwing.problem import Problem, Stack
 
 _DLPACK_HOST = (1, 3, 11)  # kDLCPU, kDLCUDAHost, kDLROCMHost
 
 _LARGEST_INTEGER = 1 << 61  # of a dual to start from
+_THREADS_PER_PROCESSOR = 2  # at most
+_LEAST_MOST_THREADS = 16
+_INT64_MAX = np.iinfo(np.int64).max
 _REACH = 64  # largest dual to start from, over the largest cost
 
 
@@ -65,7 +70,7 @@ def make_problem(
         return problem
     matrix = as_matrix(cost, maximize)
     if unmatched_cost is not None:
-        matrix, prices = _with_prices(matrix, _as_prices(unmatched_cost, matrix.shape[0], maximize))
+        matrix, prices = with_prices(matrix, as_prices(unmatched_cost, matrix.shape[0], maximize))
     return Problem(DenseCost(matrix), maximize, prices)
 
 
@@ -79,7 +84,7 @@ def as_matrix(cost: Any, maximize: bool) -> CostArray:
     if is_readable(array):
         return array
     array = with_core_dtype(array)
-    return array if is_readable(array) or array.size == 0 else in_native_order(array)
+    return array if is_readable(array) else in_native_order(array)
 
 
 def as_matrix_of(cost: Any, maximize: bool, unmatched_cost: Any, dtypes: Collection[str]) -> CostArray:
@@ -94,8 +99,17 @@ def as_matrix_of(cost: Any, maximize: bool, unmatched_cost: Any, dtypes: Collect
     readable = array.dtype.name in dtypes and array.dtype.isnative and array.flags.aligned and unit
     matrix = array if array.ndim == 2 and readable else as_matrix(array, maximize)
     if unmatched_cost is not None and matrix.dtype.kind in "iu":
-        matrix, _ = _with_prices(matrix, _as_prices(unmatched_cost, matrix.shape[0], maximize))
+        matrix, _ = with_prices(matrix, as_prices(unmatched_cost, matrix.shape[0], maximize))
     return matrix
+
+
+def shape_of(cost: Any) -> tuple[int, ...]:
+    """The shape of costs of any kind."""
+    try:
+        shape: tuple[int, ...] = cost.shape if hasattr(cost, "shape") else np.shape(cost)
+    except (TypeError, ValueError) as error:
+        raise ArgumentError(f"cost is not a matrix: {error}") from error
+    return shape
 
 
 def make_stack(
@@ -129,19 +143,19 @@ def make_stack(
     cols = None if col_counts is None else check_counts(col_counts, len(array), array.shape[2], "col_counts")
     if unmatched_cost is None:
         return Stack(array, maximize, None, rows, cols)
-    prices = np.asarray(unmatched_cost)
+    prices = without_masked_prices(unmatched_cost, maximize)
     if prices.shape not in ((), (array.shape[1],), array.shape[:2]):
         raise ArgumentError(
             f"unmatched_cost must be a scalar, or of shape ({array.shape[1]},) or {array.shape[:2]}, got {prices.shape}"
         )
-    prices = _as_prices(np.broadcast_to(prices, array.shape[:2]).ravel(), array.shape[0] * array.shape[1], maximize)
-    array, prices = _with_prices(array, prices)
+    prices = as_prices(np.broadcast_to(prices, array.shape[:2]).ravel(), array.shape[0] * array.shape[1], maximize)
+    array, prices = with_prices(array, prices)
     return Stack(array, maximize, prices.reshape(array.shape[:2]), rows, cols)
 
 
 def check_counts(given: Any, size: int, most: int, name: str) -> NDArray[np.int64]:
     """The rows or columns of each of `size` problems, from 0 to `most`."""
-    counts = np.asarray(given)
+    counts = np.asarray(without_mask(given, name))
     if counts.shape != (size,):
         raise ArgumentError(f"{name} must be of shape ({size},), one for each problem, got {counts.shape}")
     if counts.dtype.kind not in "iu" and counts.size:
@@ -183,20 +197,26 @@ def invalid_cost(problem: Problem, row: int, col: int) -> InvalidCostError:
 def _as_array(cost: Any, maximize: bool) -> CostArray:
     """Anything as an array of its own dtype, with infinities for missing entries."""
     if type(cost) is np.ndarray:
+        if cost.base is not None:
+            check_mapped(cost)
         return cost
     forbidden = -math.inf if maximize else math.inf
     if is_sparse(cost):
         return densify(cost, forbidden)
     if isinstance(cost, np.ma.MaskedArray):
+        check_mapped(cost.data)
         return _unmask(cost, forbidden)
     if isinstance(cost, np.ndarray):
+        check_mapped(cost)
         return np.asarray(cost)
     if hasattr(cost, "__dlpack__") and hasattr(cost, "__dlpack_device__"):
         return _from_dlpack(cost)
     if hasattr(cost, "__cuda_array_interface__"):
         raise ArgumentError("cost lives in GPU memory; copy it to the host first, for instance with cupy.asnumpy(cost)")
     try:
-        return np.asarray(cost)
+        return as_array(cost, "cost")
+    except RangeError:
+        raise
     except (ValueError, TypeError) as error:
         raise ArgumentError(f"cost is not a matrix: {error}") from error
 
@@ -219,86 +239,17 @@ def _from_dlpack(cost: Any) -> CostArray:
 def _unmask(cost: np.ma.MaskedArray[Any, Any], forbidden: float) -> CostArray:
     """A masked pair is forbidden. Without any mask this is the data itself."""
     data = np.asarray(cost.data)
+    if data.ndim == 0:
+        return data  # refused as no matrix
+    check_kind(data.dtype)
     mask = np.ma.getmaskarray(cost)
     if not mask.any():
         return data
-    check_kind(data.dtype)
     floats = np.empty_like(data, dtype=as_floating(data.dtype), subok=False)
     for rows in row_blocks(data):  # what is masked need not be exact
         floats[rows] = exact_floats(np.where(mask[rows], data.dtype.type(0), data[rows]), floats.dtype)
         floats[rows][mask[rows]] = forbidden
     return floats
-
-
-# --- the cost of staying free ---------------------------------------------------------------------
-
-
-def _as_prices(given: Any, rows: int, maximize: bool) -> NDArray[Any]:
-    """One int64 or float64 price a row, in the user's sense; never NaN, infinite only if that forbids staying free."""
-    prices = np.asarray(given)
-    if prices.dtype.kind not in "biuf" or (prices.dtype.kind == "f" and prices.dtype.itemsize > 8):
-        raise DtypeError(f"unmatched_cost must be real numbers, got dtype {prices.dtype}; convert it with float()")
-    if prices.ndim > 1 or (prices.ndim == 1 and prices.size != rows):
-        raise ArgumentError(
-            f"unmatched_cost must be a scalar or one value for each of the {rows} rows, got shape {prices.shape}"
-        )
-    if prices.dtype.kind == "u" and prices.size and prices.max() > np.iinfo(np.int64).max:
-        raise RangeError(
-            f"unmatched_cost {prices.max()} is above the largest int64; subtract a constant from all costs"
-        )
-    prices = np.full(rows, prices, np.float64 if prices.dtype.kind == "f" else np.int64)
-    right = prices < math.inf if maximize else prices > -math.inf
-    if not right.all():
-        row = int(right.argmin())
-        raise ArgumentError(
-            f"unmatched_cost[{row}] is {prices[row]}: use a finite number, or "
-            f"{'-inf' if maximize else '+inf'} if the row must be matched"
-        )
-    return prices
-
-
-def _with_prices(costs: CostArray, prices: NDArray[Any]) -> tuple[CostArray, NDArray[Any]]:
-    """Costs and prices in one arithmetic: integer if all are whole, else float64 if integer costs are exact there."""
-    if costs.dtype.kind == "f":
-        return costs, prices.astype(np.float64, copy=False)
-    whole = _whole_prices(prices)
-    return (exact_floats(costs, np.dtype(np.float64)), prices) if whole is None else (costs, whole)
-
-
-def _whole_prices(prices: NDArray[Any]) -> NDArray[Any] | None:
-    """Prices as int64, +-`ABSENT` for infinities; None if there are fractions among them."""
-    if prices.dtype.kind == "i":
-        if prices.size and max(-int(prices.min()), int(prices.max())) >= ABSENT:
-            worst = int(prices[np.abs(prices // 2).argmax()])
-            raise RangeError(
-                f"unmatched_cost {worst} leaves no room for exact int64 sums; use +-inf to forbid staying free"
-            )
-        return prices
-    finite = np.isfinite(prices)
-    whole = finite & (prices == np.rint(prices)) & (np.abs(prices) < ABSENT)
-    if not (whole | ~finite).all():
-        return None
-    absent = np.where(prices > 0, ABSENT, -ABSENT)
-    return np.where(finite, np.where(finite, prices, 0).astype(np.int64), absent)
-
-
-def prices_in_kind(given: Any, rows: int, maximize: bool, integer: bool) -> NDArray[Any]:
-    """One price a row for costs that cannot be converted: int64 for integers, which must be whole, else float64.
-
-    Raises
-    ------
-    ArgumentError, DtypeError, RangeError
-    """
-    prices = _as_prices(given, rows, maximize)
-    if not integer:
-        return prices.astype(np.float64, copy=False)
-    whole = _whole_prices(prices)
-    if whole is None:
-        raise DtypeError(
-            f"unmatched_cost {prices[np.isfinite(prices) & (prices != np.rint(prices))][0]} is not whole, but costs "
-            "are integers: pass costs as float64, or whole prices"
-        )
-    return whole
 
 
 # --- other options --------------------------------------------------------------------------------
@@ -312,7 +263,7 @@ def check_flag(value: Any, name: str) -> bool:
 
 
 def check_threads(threads: SupportsIndex | None) -> int | None:
-    """A positive number of threads, or None."""
+    """A positive number of threads, or None; not many more than processors, as they would only wait for each other."""
     if threads is None:
         return None
     try:
@@ -321,7 +272,14 @@ def check_threads(threads: SupportsIndex | None) -> int | None:
         raise DtypeError(f"threads must be a whole number, got {threads!r}") from None
     if count < 1:
         raise ArgumentError(f"threads must be at least 1, got {count}; leave it out to use all processors")
-    return min(count, MAX_LINES)
+    return min(count, max(_LEAST_MOST_THREADS, _THREADS_PER_PROCESSOR * processors()))
+
+
+def processors() -> int:
+    """How many this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
 
 
 def check_memory_limit(given: int | str | None) -> int | None:
@@ -337,6 +295,8 @@ def check_time_limit(seconds: float | None) -> float:
         limit = float(seconds)
     except (TypeError, ValueError):
         raise DtypeError(f"time_limit must be a number of seconds, got {seconds!r}") from None
+    except OverflowError:
+        raise ArgumentError("time_limit is beyond float64: leave it out for no limit") from None
     if not limit >= 0:
         raise ArgumentError(f"time_limit must be at least 0 seconds, got {seconds}")
     return limit
@@ -369,7 +329,7 @@ def check_duals(u: Any, v: Any, shape: tuple[int, int], name: str) -> tuple[NDAr
     """A pair of finite dual vectors, each as float64 or int64."""
     checked = []
     for given, letter, size in ((u, "u", shape[0]), (v, "v", shape[1])):
-        values = np.asarray(given)
+        values = as_array(without_mask(given, f"{name}: {letter}"), f"{name}: {letter}")
         if values.dtype.kind not in "biuf":
             raise DtypeError(f"{name}: {letter} must be real numbers, got dtype {values.dtype}")
         if values.shape != (size,):
@@ -378,6 +338,13 @@ def check_duals(u: Any, v: Any, shape: tuple[int, int], name: str) -> tuple[NDAr
             raise ArgumentError(
                 f"{name}: {letter}[{int((~np.isfinite(values)).argmax())}] is not finite; use 0 instead"
             )
+        if values.dtype.kind == "u" and values.size and values.max() > _INT64_MAX:
+            if name != "start":  # where any values will do
+                raise RangeError(
+                    f"{name}: {letter}[{int(values.argmax())}] is {values.max()}, above the largest int64; pass int64 "
+                    "or float64"
+                )
+            values = np.minimum(values, _INT64_MAX)
         checked.append(values.astype(np.float64 if values.dtype.kind == "f" else np.int64))
     return checked[0], checked[1]
 
@@ -443,11 +410,13 @@ def largest_magnitude(values: NDArray[Any]) -> int | float:
 
 def check_row_to_col(row_to_col: Any, rows: int) -> NDArray[np.int64]:
     """An assignment as int64; whether it is a matching is for the certificate to say."""
-    values = np.asarray(row_to_col)
+    values = np.asarray(without_mask(row_to_col, "row_to_col"))
     if values.dtype.kind not in "iu" and values.size:
         raise DtypeError(f"row_to_col must be integers, got dtype {values.dtype}")
     if values.shape != (rows,):
         raise ArgumentError(f"row_to_col must have shape ({rows},) for this cost matrix, got {values.shape}")
+    if values.dtype.kind == "u":
+        values = np.minimum(values, _INT64_MAX)  # no column either way
     return np.ascontiguousarray(values, dtype=np.int64)
 
 

@@ -68,6 +68,7 @@ from lapwing.gpu_request import (
 from lapwing.methods.base import Answer as MethodAnswer
 from lapwing.methods.base import answer_empty, inverse
 from lapwing.plan import Plan
+from lapwing.prices import prices_in_kind
 from lapwing.problem import Problem
 from lapwing.progress import Reporter
 from lapwing.result import Result, make_result
@@ -175,7 +176,7 @@ class _Solve:
         rows, options = self.cost.shape[0], self.options
         exits = None
         if options.unmatched_cost is not None:
-            prices = inputs.prices_in_kind(to_host(options.unmatched_cost), rows, self.maximize, self.integer)
+            prices = prices_in_kind(to_host(options.unmatched_cost), rows, self.maximize, self.integer)
             exits = Exits(self.context, -prices if self.maximize else prices, self.cost.dtype, self.like)
         interval = math.inf if self.keeper is None else self.keeper.interval
         to_match = min(self.cost.shape) if exits is None else rows

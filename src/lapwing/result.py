@@ -92,6 +92,8 @@ class BatchResult:
     row_to_col : (B, m) int64, or list of (m_b,) int64
         -1 where a row is free, or beyond a problem's rows.
     objective : (B,) float64 or int64
+        Of a list in which some problems have float costs float64: an integer above 2^53 is rounded then, and exact in
+        its certificate.
     u, v : (B, m) and (B, n), or lists, or None
         The duals, if they were asked for; 0 beyond a problem's rows and columns.
     status : (B,) int32

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import ctypes
+import os
 import pickle
+import re
 import shutil
 import subprocess
 import sys
@@ -259,6 +261,15 @@ def test_numexpr_is_missing_or_built_with_vml(monkeypatch):
     source = lw.costs.expression("x0", [[1]], [[2]])  # a GPU would not need it
     with pytest.raises(lw.MissingPackageError, match=r"pip install 'lapwing\[expressions\]'"):
         lw.solve(source)
+
+
+def test_numexpr_does_not_load():
+    """OpenMP allows a list in OMP_NUM_THREADS, numexpr does not."""
+    code = "import lapwing as lw; lw.costs.expression('x0 + y0', [[1]], [[2]]).read(slice(None))"
+    result = subprocess.run(
+        [sys.executable, "-c", code], env=os.environ | {"OMP_NUM_THREADS": "4,2"}, capture_output=True, text=True
+    )
+    assert re.search("MissingPackageError.*OMP_NUM_THREADS=4,2 .*set NUMEXPR_NUM_THREADS=1", result.stderr)
 
 
 # --- CUDA C++ --------------------------------------------------------------------------------------

@@ -346,7 +346,16 @@ def test_sources_can_be_pickled_and_do_not_outlive_their_use():
 
 @pytest.mark.parametrize(
     ("text", "size"),
-    [("8GB", 8 * 10**9), ("512MiB", 512 << 20), ("1.5kB", 1500), ("2 TiB", 2 << 40), (12, 12), (np.int64(7), 7)],
+    [
+        ("8GB", 8 * 10**9),
+        ("512MiB", 512 << 20),
+        ("1.5kB", 1500),
+        ("2 TiB", 2 << 40),
+        (12, 12),
+        (np.int64(7), 7),
+        (10**30, 1 << 62),
+        ("9" * 400 + "GB", 1 << 62),
+    ],
 )
 def test_sizes(text, size):
     assert as_bytes(text, "cache") == size
@@ -361,6 +370,7 @@ def test_sizes(text, size):
         ((double, (5, -1)), lw.ArgumentError, r"shape is \(5, -1\)"),
         ((double, (5, 2**31)), lw.ArgumentError, "between 0 and 2147483647"),
         ((double, (5, 8), np.int16), lw.DtypeError, "float32, float64, int32 or int64, got int16"),
+        ((double, (5, 8), "xx"), lw.DtypeError, "float32, float64, int32 or int64, got 'xx'"),
         ((double, (5, 8), np.float64, "8 gigs"), lw.ArgumentError, "cache must be a size like '8GB'.*'8 gigs'"),
         ((double, (5, 8), np.float64, -1), lw.ArgumentError, "cache must not be negative"),
         ((double, (5, 8), np.float64, 1.5), lw.DtypeError, "whole number of bytes"),

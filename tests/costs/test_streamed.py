@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import mmap
 import os
 import sys
 
@@ -115,6 +116,30 @@ def test_a_truncated_file(tmp_path):
     os.truncate(matrix.filename, 128 + 1000 * 1100 * 8)
     with pytest.raises(lw.ArgumentError, match=r"cost\.npy ends before row 1099.*truncated"):
         lw.solve(matrix, memory_limit=0)
+
+
+@pytest.mark.parametrize("mode", ["r", "c", "r+"])
+def test_a_truncated_file_that_would_be_read_in_place(tmp_path, mode):
+    """To read a page of a map behind the end of its file ends the process."""
+    matrix = mapped(tmp_path, np.random.default_rng(0).random((300, 300)), mode)
+    assert lw.solve(matrix).certificate.bound < 1e-9
+    os.truncate(matrix.filename, 100_000)
+    words = r"behind the mapped matrix has 100000 bytes.*truncated.*map it again"
+    for view in (matrix, np.asarray(matrix), np.asarray(matrix).T[::2]):
+        for call in (lw.solve, lw.plan, lw.linear_sum_assignment, lambda cost: lw.solve_batch(cost[None])):
+            with pytest.raises(lw.ArgumentError, match=words):
+                call(view)
+    with pytest.raises(lw.ArgumentError, match=words):
+        lw.solve(np.frombuffer(matrix._mmap, np.uint8).reshape(-1, 8))
+    if mode == "c":
+        with pytest.raises(lw.ArgumentError, match="truncated"):
+            lw.solve(matrix, memory_limit=0)
+
+
+def test_maps_of_no_file():
+    memory = mmap.mmap(-1, 800)
+    cost = np.frombuffer(memory, np.float64).reshape(10, 10)
+    assert lw.solve(cost).objective == 0
 
 
 def test_a_file_that_is_gone_or_another(tmp_path):

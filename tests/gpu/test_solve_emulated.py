@@ -21,7 +21,7 @@ from lapwing.gpu.arrays import ANY, GpuArray
 from lapwing.gpu.core import EXPLORING
 from lapwing.gpu.device import device_info
 from lapwing.gpu.watch import Watch
-from lapwing.inputs import prices_in_kind
+from lapwing.prices import prices_in_kind
 from support import assert_hall_violator, assert_optimal
 
 pytestmark = pytest.mark.usefixtures("emulated_gpu")

@@ -44,6 +44,7 @@ struct Certificate {
     bool exact = false;        // proven optimal without rounding: no fault, complete, gap == 0 and violation == 0
     D primal = 0;              // of the matched pairs, and the unmatched costs of free rows
     D dual = 0;                // sum(u) + sum(v)
+    D dual_below = 0;          // the same, rounded down
     D gap = 0;                 // primal - dual; of an incomplete matching it means nothing
     D violation = 0;           // worst of u + v - c, of u - unmatched_cost, and of v where v <= 0 is required
     Index violation_row = -1;  // where; row -1: v[violation_col] > 0

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <functional>
 #include <limits>
+#include <stdexcept>
 #include <utility>
 
 #include "lapwing/types.hpp"
@@ -38,6 +39,21 @@ struct InvalidCost {
 struct CostTooLarge {
     Index row;
     Index col;
+};
+
+// Thrown with words for the user: what is wrong with the costs, and the remedy.
+struct Refused : std::runtime_error {
+    using std::runtime_error::runtime_error;
+};
+
+// Thrown when two reads of a cost disagree: somebody writes to the matrix. Costs may change at any time, so no loop and no index
+// may rest on reading the same value twice.
+struct CostsChanged : Refused {
+    CostsChanged()
+        : Refused(
+              "the costs changed while they were being read: let nothing write to them during a solve, another thread "
+              "or a "
+              "progress callback, and solve again; if nothing does, this is a bug in Lapwing: please report it") {}
 };
 
 class Control {

@@ -53,6 +53,11 @@ class ExactSum<double> {
         head(high, low);
         return low > 0 ? std::nextafter(high, kInfinity<double>) : high;
     }
+    double downward() const {
+        double high = 0, low = 0;
+        head(high, low);
+        return low < 0 ? std::nextafter(high, -kInfinity<double>) : high;
+    }
 
   private:
     // Non-overlapping, of increasing magnitude: the sum of all parts before one is less than that one's lowest bit.
@@ -78,6 +83,7 @@ class ExactSum<std::int64_t> {
     void add(const ExactSum& other, int sign) { sum_ += sign * other.sum_; }
     std::int64_t nearest() const { return clamp(sum_); }
     std::int64_t upward() const { return clamp(sum_); }
+    std::int64_t downward() const { return clamp(sum_); }
 
     static std::int64_t clamp(Int128 x) {
         constexpr Int128 limit = kInfinity<std::int64_t>;

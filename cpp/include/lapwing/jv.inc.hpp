@@ -271,6 +271,7 @@ class Jv {
                 exit_distance = to_row + exit_[i];
                 exit_row = i;
             }
+            if (tree_size_ == most_in_tree_) throw CostsChanged{};
             tree_[tree_size_] = j;
             tree_v_[tree_size_] = v_[j];
             tree_distance_[tree_size_++] = level_;
@@ -287,7 +288,7 @@ class Jv {
         if constexpr (N < kMostVectors)
             if (padded_ > N * kLanes) return search_in_registers<N + 1>();
         RegisterSearch<T, N> search(matched_costs_, v_, matching_.free.word(0), matching_.row_to_col,
-                                    matching_.col_to_row);
+                                    matching_.col_to_row, cols_);
         for (Index j = 0; j < cols_; ++j)
             if (matching_.col_to_row[j] >= 0) search.place(j, costs_[matching_.col_to_row[j]]);
         while (done_ < free_count_ && search.match(free_[done_], costs_[free_[done_]], scans_)) ++done_;
@@ -376,7 +377,8 @@ class Jv {
     D* tree_v_;
     D* tree_distance_;
     Index tree_size_ = 0;
-    D start_{}, level_{};  // the first and the present distance
+    const Index most_in_tree_ = std::min(rows_ - 1, cols_);  // each column brings its row, and the root has none
+    D start_{}, level_{};                                    // the first and the present distance
     // By row.
     D* u_;
     Index* free_;                      // rows that wait for a column

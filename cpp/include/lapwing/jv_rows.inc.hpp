@@ -78,7 +78,7 @@ class Rows {
                 if (!(std::max(x, -x) < too_large_) && x < kInfinity<D>) throw CostTooLarge{i, j};
             }
         }
-        __builtin_unreachable();
+        throw CostsChanged{};
     }
 
     const MatrixView<T> cost_;

@@ -12,8 +12,8 @@ struct TwoSmallest {
 template <class T, class D = Dual<T>>
 LAPWING_INLINE TwoSmallest<D> two_smallest(const Row<T>& row, const D* v, const T* ahead) {
     Vec<D> first = broadcast(kInfinity<D>), second = first;
-    Lanes where = lane_numbers();
-    const Lanes lane = where;
+    Lanes where{};
+    const Lanes lane = lane_numbers();
     row.for_each([&](Vec<D> cost, Index j) __attribute__((always_inline)) {
         __builtin_prefetch(ahead + j);
         const Vec<D> x = cost - load<Vec<D>>(v + j);
@@ -55,8 +55,8 @@ template <bool kFirst, class T, class D = Dual<T>>
 LAPWING_INLINE Nearest<D> relax(const Row<T>& row, const D* w, D offset, Index number, D* distance,
                                 std::int64_t* from) {
     Vec<D> best = broadcast(kInfinity<D>);
-    Lanes where = lane_numbers();
-    const Lanes lane = where;
+    Lanes where{};
+    const Lanes lane = lane_numbers();
     const Lanes me = broadcast(static_cast<std::int64_t>(number));
     row.for_each([&](Vec<D> cost, Index j) __attribute__((always_inline)) {
         Vec<D> x = distance_through<D>(cost, load<Vec<D>>(w + j), broadcast(offset));

@@ -15,8 +15,9 @@ class RegisterSearch {
     static constexpr Index kWidth = N * kLanes;
 
     // costs: kWidth x kWidth. The others as in Jv.
-    RegisterSearch(D* costs, D* v, std::uint64_t& open, Index* row_to_col, Index* col_to_row)
-        : costs_(costs), v_(v), open_(open), row_to_col_(row_to_col), col_to_row_(col_to_row) {}
+    RegisterSearch(D* costs, D* v, std::uint64_t& open, Index* row_to_col, Index* col_to_row, Index cols)
+        : costs_(costs), v_(v), open_(open), row_to_col_(row_to_col), col_to_row_(col_to_row),
+          columns_(static_cast<unsigned>((std::uint64_t{1} << cols) - 1)) {}
 
     // Copies the costs of the row that column j is matched to.
     void place(Index j, const Row<T>& row) {
@@ -37,6 +38,8 @@ class RegisterSearch {
             from[k] = broadcast(std::int64_t{-1});
             open |= static_cast<unsigned>(open_ >> k * 8 & ((1u << kLanes) - 1)) << k * kLanes;
         }
+        open &= columns_;
+        unsigned outside = columns_;  // the tree
         Vec<D> level = -infinity;
         for (int steps = 1;; ++steps) {
             Vec<D> nearest = distance[0];
@@ -56,6 +59,9 @@ class RegisterSearch {
                 scans += steps;
                 return true;
             }
+            // Not so if costs are NaN by now: what is nearest is not in the tree.
+            if ((hits & -hits & outside) == 0) throw CostsChanged{};
+            outside ^= hits & -hits;
             const Index j = __builtin_ctz(hits);
             const D* costs = costs_ + j * kWidth;
             const Vec<D> offset = level - broadcast(costs[j] - v_[j]);
@@ -92,6 +98,7 @@ class RegisterSearch {
     std::uint64_t& open_;
     Index* row_to_col_;
     Index* col_to_row_;
+    const unsigned columns_;  // a bit each
     std::int64_t from_[kWidth];
 };
 

@@ -16,6 +16,9 @@
 #include <thread>
 #include <vector>
 
+#if __has_include(<pthread.h>)
+#include <pthread.h>
+#endif
 #if __has_include(<sys/mman.h>)
 #include <sys/mman.h>
 #endif
@@ -60,6 +63,18 @@ class Slots {
     std::size_t length_, per_slab_;
     std::vector<std::unique_ptr<T[], Free>> slabs_;
 };
+
+// How many forks lie between the process that first asked and this one. A lock that was held at a fork is held for ever in the
+// child, where nobody is left to release it.
+inline int forks() {
+#if __has_include(<pthread.h>)
+    static std::atomic<int> count = 0;
+    [[maybe_unused]] static const int registered = pthread_atfork(nullptr, nullptr, [] { ++count; });
+    return count;
+#else
+    return 0;
+#endif
+}
 
 struct RowCounters {
     long hits = 0, misses = 0;  // rows read that were held, and that were not
@@ -120,9 +135,16 @@ class RowsSource final : public CostSource<T> {
         explicit Turn(const RowsSource& source) : source_(source) {
             if (source.owner_ == std::this_thread::get_id())
                 throw std::logic_error("the function that supplies rows of costs asked for these costs itself");
-            while (!source.mutex_.try_lock_for(std::chrono::milliseconds(50)))
+            while (!source.mutex_.try_lock_for(std::chrono::milliseconds(50))) {
+                if (source.taken_in_ != forks())
+                    throw Refused(
+                        "these costs were being read by another thread when this process was forked, and cannot be "
+                        "read here: make "
+                        "the source anew in the child process");
                 if (source.waiting_) source.waiting_();
+            }
             source.owner_ = std::this_thread::get_id();
+            source.taken_in_ = forks();
         }
         ~Turn() {
             source_.owner_ = std::thread::id{};
@@ -156,6 +178,7 @@ class RowsSource final : public CostSource<T> {
     Index cols_, at_once_;
     mutable std::timed_mutex mutex_;  // guards all below
     mutable std::atomic<std::thread::id> owner_{};
+    mutable std::atomic<int> taken_in_ = 0;  // forks() of the process that last took the lock
     mutable RowCache cache_;
     mutable Slots<T> memory_;
     mutable RowCounters counters_;

@@ -26,7 +26,7 @@ SspExtremes<Dual<T>> ssp_extremes(const T* cost, Index n, bool maximize) {
         all_valid = all_valid && valid[l] != 0;
     }
     if constexpr (__is_same(D, double)) {
-        for (Index k = 0; !all_valid && result.invalid < 0; ++k) {
+        for (Index k = 0; k < n && !all_valid && result.invalid < 0; ++k) {
             const double x = maximize ? -static_cast<double>(cost[k]) : static_cast<double>(cost[k]);
             if (!(x > -kInfinity<double>)) result.invalid = k;
         }

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "lapwing/control.hpp"
+#include "lapwing/float_environment.hpp"
 #include "lapwing/types.hpp"
 
 namespace lapwing {
@@ -43,7 +44,11 @@ template <class Work>
 void run_together(int threads, const Work& work) {
     std::vector<std::jthread> helpers;
     try {
-        for (int t = 1; t < threads; ++t) helpers.emplace_back([&work] { work(false); });
+        for (int t = 1; t < threads; ++t)
+            helpers.emplace_back([&work] {
+                const DefaultFloatEnvironment arithmetic;
+                work(false);
+            });
     } catch (const std::system_error&) {  // no more threads to be had: fewer do it too
     }
     work(true);

@@ -6,6 +6,8 @@ one axis. Whoever makes a `DenseCost` has seen to that (`lapwing.inputs`).
 
 from __future__ import annotations
 
+import math
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, ClassVar, Final
@@ -14,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lapwing.costs.base import CostArray, CostSource, Tier
+from lapwing.errors import ArgumentError
 
 _BLOCK_BYTES: Final = 8 << 20
 
@@ -74,6 +77,11 @@ def row_blocks(costs: CostArray | CostSource) -> Iterator[slice]:
 
 def converted(array: CostArray, dtype: np.dtype[Any]) -> CostArray:
     """A copy as `dtype`, compact, in the order in which `array` lies in memory."""
+    if math.prod(array.shape) * dtype.itemsize > sys.maxsize:
+        raise ArgumentError(
+            f"costs of shape {array.shape} and dtype {array.dtype} have to be copied as {dtype}, which exceeds the "
+            "address space; compute them with a source of lapwing.costs"
+        )
     copy = np.empty_like(array, dtype=dtype, subok=False)
     for rows in row_blocks(array):
         copy[rows] = array[rows]

@@ -8,7 +8,9 @@ import numpy as np
 
 from lapwing.costs.base import CostArray
 from lapwing.costs.dense import CORE_DTYPES, converted
-from lapwing.errors import DtypeError, RangeError
+from lapwing.errors import ArgumentError, DtypeError, RangeError
+
+EXACT_FLOAT64 = 1 << 53  # integers up to here are float64 numbers
 
 # Dtypes that the core does not read, and the one that holds each of them exactly.
 _WIDENED = {
@@ -44,6 +46,54 @@ def with_core_dtype(array: CostArray) -> CostArray:
             "subtract a constant from all costs or divide them"
         )
     return converted(array, target)
+
+
+def as_array(given: Any, name: str) -> CostArray:
+    """`np.asarray` without its rounding: it makes float64 of integers beyond int64, and of uint64 beside int64.
+
+    Raises
+    ------
+    RangeError
+        If there is an integer that no dtype of all these numbers holds.
+    """
+    array = np.asarray(given)
+    if isinstance(given, np.ndarray) or hasattr(given, "dtype") or array.dtype != np.float64 or not array.size:
+        return array
+    magnitudes = np.abs(array)
+    doubtful = (magnitudes >= EXACT_FLOAT64) & (magnitudes < np.inf)
+    if not doubtful.any():
+        return array
+    # A pandas frame asked by NumPy makes float64 first.
+    exact = given.to_numpy(dtype=object) if hasattr(given, "dtypes") else np.asarray(given, dtype=object)
+    whole = [value for value in exact[doubtful] if isinstance(value, (int, np.integer))]
+    rounded = next((value for value in whole if int(float(value)) != value), None)
+    if rounded is None:
+        return array
+    if all(isinstance(value, (int, np.integer)) for value in exact.flat):
+        try:
+            return exact.astype(np.int64)
+        except OverflowError:
+            raise RangeError(
+                f"{name} has integers up to {max(whole)}, and one dtype must hold all: int64 goes up to "
+                f"{np.iinfo(np.int64).max}; subtract a constant from all, or divide them"
+            ) from None
+    raise RangeError(
+        f"{name} has the integer {rounded} beside floats: it is not exact in float64 (beyond 2^53); pass integers "
+        "alone, or divide them into range"
+    )
+
+
+def without_mask(given: Any, name: str) -> Any:
+    """`given`, unless some of its entries are masked: what lies below a mask is no number.
+
+    Raises
+    ------
+    ArgumentError
+    """
+    if isinstance(given, np.ma.MaskedArray) and np.ma.is_masked(given):
+        at = tuple(int(index) for index in np.argwhere(np.ma.getmaskarray(given))[0])
+        raise ArgumentError(f"{name} is masked at {at}: leave masked entries out, or fill them with {name}.filled(...)")
+    return given
 
 
 def in_native_order(array: CostArray) -> CostArray:

@@ -10,6 +10,7 @@ library, whose results depend on a number's place in memory, is refused.
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -303,6 +304,11 @@ def _numexpr() -> Any:
     except ImportError as error:
         raise MissingPackageError(
             "an expression is computed by numexpr on a CPU, which is not installed: pip install 'lapwing[expressions]'"
+        ) from error
+    except ValueError as error:  # numexpr reads OMP_NUM_THREADS, which may be a list for OpenMP
+        raise MissingPackageError(
+            f"numexpr, which computes an expression on a CPU, does not load with OMP_NUM_THREADS="
+            f"{os.environ.get('OMP_NUM_THREADS')} ({error}); set NUMEXPR_NUM_THREADS=1, or another number"
         ) from error
     if numexpr.use_vml:
         raise MissingPackageError(

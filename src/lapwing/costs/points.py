@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 
 from lapwing import _core
 from lapwing.costs.base import DENSE_LIMIT_BYTES, MAX_LINES, CostArray, CostSource, Tier
-from lapwing.costs.sparse import EXACT_FLOAT64
-from lapwing.errors import ArgumentError, DtypeError, RangeError
+from lapwing.costs.dtypes import EXACT_FLOAT64, as_array, without_mask
+from lapwing.errors import ArgumentError, DtypeError, LapwingError, RangeError
 from lapwing.gpu.arrays import GpuArray, view_if_on_gpu
 from lapwing.gpu.copies import read_array
 
@@ -190,6 +190,8 @@ def minkowski(X: Any, Y: Any, p: float) -> PointCost:
         power = float(p)
     except (TypeError, ValueError):
         raise DtypeError(f"p must be a number, got {p!r}") from None
+    except OverflowError:
+        raise ArgumentError("p is beyond float64: pass math.inf for the largest difference") from None
     if not power >= 1:
         raise ArgumentError(f"p must be at least 1, got {p}: below, it is no distance")
     if power == 2:
@@ -315,7 +317,9 @@ def as_points(given: Any, name: str) -> CostArray:
     if view is not None:
         given = read_array(view)
     try:
-        points = np.asarray(given)
+        points = as_array(without_mask(given, name), name)
+    except LapwingError:
+        raise
     except (TypeError, ValueError) as error:
         raise ArgumentError(f"{name} is no array of points: {error}") from error
     usable = points.dtype.kind in "biu" or (points.dtype.kind == "f" and points.dtype.itemsize <= 8)
@@ -399,6 +403,8 @@ def _as_weight(given: Any) -> float:
         weight = float(given)
     except (TypeError, ValueError):
         raise DtypeError(f"a weight must be a number, got {given!r}") from None
+    except OverflowError:
+        raise ArgumentError("a weight must be finite in float64, got an integer beyond it") from None
     if not math.isfinite(weight):
         raise ArgumentError(f"a weight must be finite, got {weight}")
     return weight

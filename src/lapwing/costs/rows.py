@@ -23,6 +23,7 @@ _MAKERS = {
 }
 _UNITS = {"": 1} | {f"{p}{b}": base ** (k + 1) for base, b in ((1000, "B"), (1024, "iB")) for k, p in enumerate("kMGT")}
 _BLOCK_BYTES = 8 << 20
+_MOST_BYTES = 1 << 62  # that can be asked for: more than any machine has
 _IDENTITY_ROWS = 16
 
 Callback = Callable[[int, int], Any]
@@ -152,7 +153,10 @@ def rows(
         raise DtypeError(f"shape must be a pair of whole numbers, got {shape!r}") from None
     if not (0 <= m <= MAX_LINES and 0 <= n <= MAX_LINES):
         raise ArgumentError(f"shape is {shape}; rows and columns must be between 0 and {MAX_LINES}")
-    kind = np.dtype(dtype)
+    try:
+        kind = np.dtype(dtype)
+    except TypeError:
+        raise DtypeError(f"dtype must be float32, float64, int32 or int64, got {dtype!r}") from None
     if kind not in _MAKERS:
         raise DtypeError(f"dtype must be float32, float64, int32 or int64, got {kind}; convert the rows")
     return RowCost(callback, (m, n), kind, as_bytes(cache, "cache"))
@@ -164,14 +168,15 @@ def as_bytes(given: Any, name: str) -> int:
         match = re.fullmatch(r"\s*(\d+(?:\.\d*)?)\s*([kMGT]i?B)\s*", given)
         if match is None:
             raise ArgumentError(f"{name} must be a size like '8GB', '512MiB' or a number of bytes, got {given!r}")
-        return int(float(match[1]) * _UNITS[match[2]])
+        size = float(match[1]) * _UNITS[match[2]]
+        return int(min(size, _MOST_BYTES))
     try:
         size = int(given.__index__())
     except AttributeError:
         raise DtypeError(f"{name} must be a whole number of bytes or a text like '8GB', got {given!r}") from None
     if size < 0:
         raise ArgumentError(f"{name} must not be negative, got {size}")
-    return size
+    return min(size, _MOST_BYTES)
 
 
 def _supplied(callback: Callback, cols: int, dtype: np.dtype[Any], begin: int, end: int) -> CostArray:

@@ -13,9 +13,10 @@ import numpy as np
 
 from lapwing.costs.base import DENSE_LIMIT_BYTES, CostArray
 from lapwing.costs.dense import row_blocks
+from lapwing.costs.dtypes import EXACT_FLOAT64
 from lapwing.errors import ArgumentError, RangeError
 
-EXACT_FLOAT64 = 1 << 53  # integers up to here are float64 numbers
+_WITH_DUPLICATES = ("coo", "csr", "csc", "bsr")
 
 
 def is_sparse(value: object) -> bool:
@@ -26,6 +27,8 @@ def is_sparse(value: object) -> bool:
 
 def densify(matrix: Any, forbidden: float) -> CostArray:
     """Write a sparse matrix out, `forbidden` where it has no entry. Explicit zeros are costs; duplicates are summed.
+
+    Of a `dia_matrix` zeros are taken for missing: it stores whole diagonals, and fills them up with zeros.
 
     Parameters
     ----------
@@ -40,7 +43,7 @@ def densify(matrix: Any, forbidden: float) -> CostArray:
     Raises
     ------
     ArgumentError
-        If the matrix is not 2-D or its dense form exceeds `DENSE_LIMIT_BYTES`.
+        If the matrix is not 2-D, its indices lead out of it, or its dense form exceeds `DENSE_LIMIT_BYTES`.
     RangeError
         If an integer entry is not a float64 number.
     """
@@ -53,7 +56,12 @@ def densify(matrix: Any, forbidden: float) -> CostArray:
             f"the sparse matrix of shape {matrix.shape} needs {needed / 2**30:.1f} GiB when written out, above the "
             f"limit of {DENSE_LIMIT_BYTES >> 30} GiB; pass a dense np.memmap with {forbidden} at the missing entries"
         )
+    _check_indices(matrix)
+    if matrix.dtype.kind in "iu" and matrix.format in _WITH_DUPLICATES:
+        exact_floats(matrix.data, dtype)
+        matrix = matrix.astype(np.int64)  # SciPy sums duplicates in the matrix's dtype, where they may wrap around
     by_row = matrix.tocsr()
+    _check_indices(by_row)
     dense = np.empty(matrix.shape, dtype=dtype)
     for rows in row_blocks(dense):
         block = by_row[rows].tocoo(copy=True)
@@ -61,6 +69,35 @@ def densify(matrix: Any, forbidden: float) -> CostArray:
         dense[rows] = forbidden
         dense[rows][block.row, block.col] = exact_floats(block.data, dtype)
     return dense
+
+
+def _check_indices(matrix: Any) -> None:
+    """Refuse indices that lead out of the matrix: anybody may have written them, and SciPy trusts them."""
+    rows, cols = matrix.shape
+    if matrix.format == "coo":
+        if not len(matrix.row) == len(matrix.col) == len(matrix.data):
+            raise ArgumentError("the sparse matrix has damaged indices: not one row and column an entry; build it anew")
+        _check_within(matrix.row, rows, "row")
+        _check_within(matrix.col, cols, "column")
+    elif matrix.format in ("csr", "csc", "bsr"):
+        height, width = matrix.blocksize if matrix.format == "bsr" else (1, 1)
+        lines, across = (cols, rows) if matrix.format == "csc" else (rows // height, cols // width)
+        ends, indices = matrix.indptr, matrix.indices
+        entries = min(len(indices), len(matrix.data))
+        if len(ends) != lines + 1 or ends[0] != 0 or (np.diff(ends) < 0).any() or ends[-1] > entries:
+            raise ArgumentError(
+                f"the sparse matrix has a damaged indptr: it must rise from 0 to the number of entries, {entries}; "
+                "build the matrix anew"
+            )
+        _check_within(indices[: ends[-1]], across, "row" if matrix.format == "csc" else "column")
+
+
+def _check_within(indices: CostArray, size: int, what: str) -> None:
+    outside = (indices < 0) | (indices >= size)
+    if outside.any():
+        raise ArgumentError(
+            f"the sparse matrix has an entry in {what} {indices[outside.argmax()]} of {size}; build the matrix anew"
+        )
 
 
 def as_floating(dtype: np.dtype[Any]) -> np.dtype[Any]:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lapwing.costs.sparse import EXACT_FLOAT64
+from lapwing.costs.dtypes import EXACT_FLOAT64
 from lapwing.files.base import FileFormatError, ReadOptions, check_dense_size
 
 

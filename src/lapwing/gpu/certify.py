@@ -233,6 +233,7 @@ class Proof:
             "complete": complete,
             "primal": cost,
             "dual": cost if primal == dual else nearest(dual),
+            "dual_below": _clamped(dual) if self.integer else -_upward(-dual),
             "gap": gap,
             "violation": worst,
             "violation_row": at[row],

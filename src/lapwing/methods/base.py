@@ -130,6 +130,9 @@ def answer_empty(problem: Problem) -> Answer:
         unpriced = np.flatnonzero(np.isinf(prices) if prices.dtype.kind == "f" else np.abs(prices) == ABSENT)
         if unpriced.size:
             raise InfeasibleError(unpriced[:1].astype(np.int64), np.zeros(0, np.int64))
+        excess = _core.check_range(np.zeros(problem.shape, problem.dual_dtype), False, prices, 1)
+        if excess is not None:
+            raise _too_large(problem, False, excess)
         u = prices.copy()
     return Answer("optimal", np.full(rows, -1, np.int64), u, np.zeros(cols, problem.dual_dtype), {})
 
@@ -141,15 +144,19 @@ def as_minimised(problem: Problem, values: NDArray[Any] | None) -> NDArray[Any] 
 
 def _check_range(problem: Problem, plan: Plan, cost: Any, prices: NDArray[Any] | None) -> None:
     excess = _core.check_range(cost, problem.maximize, prices, plan.threads)
-    if excess is None:
-        return
+    if excess is not None:
+        raise _too_large(problem, plan.transposed, excess)
+
+
+def _too_large(problem: Problem, transposed: bool, excess: tuple[Any, Any, int, int]) -> RangeError:
+    """The error for what `_core.check_range` returns."""
     limit, extreme, row, col = excess
     if col < 0:
         where = f"unmatched_cost[{row}]"
     else:
-        where = f"cost[{col}, {row}]" if plan.transposed else f"cost[{row}, {col}]"
+        where = f"cost[{col}, {row}]" if transposed else f"cost[{row}, {col}]"
     kind = "int64" if problem.is_integer else "float64"
-    raise RangeError(
+    return RangeError(
         f"{where} is {extreme}: for this shape, sums stay exact in {kind} only up to {limit} in magnitude; subtract a "
         "constant from all costs, or divide them"
     )

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lapwing import _core
-from lapwing.errors import InfeasibleError, InternalError
+from lapwing.errors import InfeasibleError, InternalError, RangeError
 from lapwing.methods.base import Answer, answer_empty
 from lapwing.problem import Problem, Stack
 
@@ -114,11 +114,12 @@ def _solve_empty(problem: Problem, b: int, refuse: Refuse) -> tuple[NDArray[Any]
     """u, objective and status of a problem without rows or columns."""
     try:
         u = answer_empty(problem).u
-    except InfeasibleError:
+    except (InfeasibleError, RangeError) as error:
         if refuse is not None:
             refuse(b)
             raise
-        return np.zeros(problem.shape[0], problem.dual_dtype), _no_objective(problem.dual_dtype), _STATUS["infeasible"]
+        status = _STATUS["infeasible" if isinstance(error, InfeasibleError) else "range"]
+        return np.zeros(problem.shape[0], problem.dual_dtype), _no_objective(problem.dual_dtype), status
     return u, u.sum(), 0
 
 
@@ -127,13 +128,16 @@ def _no_objective(dtype: Any) -> Any:
 
 
 def solve_list(problems: Sequence[Problem], threads: int, duals: bool, refuse: Refuse) -> BatchAnswer:
-    """Solve problems of any shapes and dtypes, one compiled call for each dtype; objectives are float64 if any is."""
+    """Solve problems of any shapes and dtypes, one compiled call for each dtype, with prices and without.
+
+    Objectives are float64 if any is.
+    """
     objective: list[Any] = [0] * len(problems)
     row_to_col: list[Any] = [None] * len(problems)
     u: list[Any] = [None] * len(problems)
     v: list[Any] = [None] * len(problems)
     status = np.zeros(len(problems), np.int32)
-    groups: dict[np.dtype[Any], list[int]] = {}
+    groups: dict[tuple[np.dtype[Any], bool], list[int]] = {}
     for b, problem in enumerate(problems):
         if problem.is_empty:
             row_to_col[b], v[b] = (
@@ -142,7 +146,7 @@ def solve_list(problems: Sequence[Problem], threads: int, duals: bool, refuse: R
             )
             u[b], objective[b], status[b] = _solve_empty(problem, b, refuse)
         else:
-            groups.setdefault(problem.cost.dtype, []).append(b)
+            groups.setdefault((problem.cost.dtype, problem.unmatched_cost is not None), []).append(b)
     doubtful: set[int] = set()
     for members in groups.values():
         answers, in_doubt = _solve_group(problems, members, threads, duals, refuse)
@@ -160,7 +164,7 @@ def solve_list(problems: Sequence[Problem], threads: int, duals: bool, refuse: R
 def _solve_group(
     problems: Sequence[Problem], members: list[int], threads: int, duals: bool, refuse: Refuse
 ) -> tuple[list[tuple[Any, ...]], list[int]]:
-    """Solve the non-empty problems of one dtype and sense; also which of them are in doubt."""
+    """Solve some non-empty problems of one dtype and sense, all with prices, or none; also name those in doubt."""
     chosen = [problems[b] for b in members]
     dtype = chosen[0].dual_dtype
     prices = None

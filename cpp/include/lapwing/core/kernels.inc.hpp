@@ -307,8 +307,9 @@ struct RowKernels {
         for (j = 0; j + kLanes <= n; j += kLanes)
             if (const unsigned mask = movemask(reduced(row, j, v) == wanted); mask != 0)
                 return j + static_cast<Index>(__builtin_ctz(mask));
-        while (cost_at(row + j) - v[j] != best) ++j;
-        return j;
+        for (; j < n; ++j)
+            if (cost_at(row + j) - v[j] == best) return j;
+        throw CostsChanged{};
     }
 
     // v[j] = min(v[j], c[j] - u) over a row: one row's part in the column transform.
@@ -347,16 +348,19 @@ struct RowKernels {
         BestInList<D> best{-1, horizontal_min<D>(first), kInfinity<D>};
         if (!(best.first < kInfinity<D>)) return best;
         const Vec<D> least = broadcast<D>(best.first);
-        const unsigned lane = __builtin_ctz(movemask(first == least));
+        const unsigned lanes = movemask(first == least);
+        if (lanes == 0) throw CostsChanged{};  // NaN in the list
+        const unsigned lane = __builtin_ctz(lanes);
         for (int l = 0; l < kLanes; ++l) {  // every other lane's first, and this lane's second
             const D x = static_cast<unsigned>(l) == lane ? second[l] : first[l];
             best.second = x < best.second ? x : best.second;
         }
-        for (Index t = static_cast<Index>(lane);; t += kLanes)
+        for (Index t = static_cast<Index>(lane); t < count; t += kLanes)
             if (values[t] == best.first) {
                 best.place = t;
                 return best;
             }
+        throw CostsChanged{};
     }
 
     // Places and values of the list's reduced costs below `limit`; returns their number.

@@ -62,6 +62,7 @@ void list_rows(CoreState<T>& state, int threads) {
     try {
         for (int t = 1; t < threads && t * kChunk < state.m; ++t)
             workers.push_back(std::async(std::launch::async, [&] {
+                const DefaultFloatEnvironment arithmetic;
                 ListScratch<T> scratch(state.problem);
                 list_chunks(scratch, [] {});
                 return scratch.dense_rows_read;

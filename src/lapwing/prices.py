@@ -1,0 +1,92 @@
+"""The cost of staying free: what `unmatched_cost=` gives, as one checked price for each row."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lapwing._core import ABSENT
+from lapwing.costs.base import CostArray
+from lapwing.costs.dtypes import as_array
+from lapwing.costs.sparse import exact_floats
+from lapwing.errors import ArgumentError, DtypeError, RangeError
+
+
+def as_prices(given: Any, rows: int, maximize: bool) -> NDArray[Any]:
+    """One int64 or float64 price a row, in the user's sense; never NaN, infinite only if that forbids staying free."""
+    prices = without_masked_prices(given, maximize)
+    if prices.dtype.kind not in "biuf" or (prices.dtype.kind == "f" and prices.dtype.itemsize > 8):
+        raise DtypeError(f"unmatched_cost must be real numbers, got dtype {prices.dtype}; convert it with float()")
+    if prices.ndim > 1 or (prices.ndim == 1 and prices.size != rows):
+        raise ArgumentError(
+            f"unmatched_cost must be a scalar or one value for each of the {rows} rows, got shape {prices.shape}"
+        )
+    if prices.dtype.kind == "u" and prices.size and prices.max() > np.iinfo(np.int64).max:
+        raise RangeError(
+            f"unmatched_cost {prices.max()} is above the largest int64; subtract a constant from all costs"
+        )
+    prices = np.full(rows, prices, np.float64 if prices.dtype.kind == "f" else np.int64)
+    right = prices < math.inf if maximize else prices > -math.inf
+    if not right.all():
+        row = int(right.argmin())
+        raise ArgumentError(
+            f"unmatched_cost[{row}] is {prices[row]}: use a finite number, or "
+            f"{'-inf' if maximize else '+inf'} if the row must be matched"
+        )
+    return prices
+
+
+def without_masked_prices(given: Any, maximize: bool) -> NDArray[Any]:
+    """An array of prices; a masked one is absent, as the price of a row that must be matched."""
+    if not (isinstance(given, np.ma.MaskedArray) and np.ma.is_masked(given)) or given.dtype.kind not in "biuf":
+        return as_array(given, "unmatched_cost")
+    mask, data = np.ma.getmaskarray(given), np.asarray(given.data)
+    shown = exact_floats(np.where(mask, data.dtype.type(0), data), np.dtype(np.float64))
+    return np.where(mask, -math.inf if maximize else math.inf, shown)
+
+
+def with_prices(costs: CostArray, prices: NDArray[Any]) -> tuple[CostArray, NDArray[Any]]:
+    """Costs and prices in one arithmetic: integer if all are whole, else float64 if integer costs are exact there."""
+    if costs.dtype.kind == "f":
+        return costs, prices.astype(np.float64, copy=False)
+    whole = _whole_prices(prices)
+    return (exact_floats(costs, np.dtype(np.float64)), prices) if whole is None else (costs, whole)
+
+
+def _whole_prices(prices: NDArray[Any]) -> NDArray[Any] | None:
+    """Prices as int64, +-`ABSENT` for infinities; None if there are fractions among them."""
+    if prices.dtype.kind == "i":
+        if prices.size and max(-int(prices.min()), int(prices.max())) >= ABSENT:
+            worst = int(prices[np.abs(prices // 2).argmax()])
+            raise RangeError(
+                f"unmatched_cost {worst} leaves no room for exact int64 sums; use +-inf to forbid staying free"
+            )
+        return prices
+    finite = np.isfinite(prices)
+    whole = finite & (prices == np.rint(prices)) & (np.abs(prices) < ABSENT)
+    if not (whole | ~finite).all():
+        return None
+    absent = np.where(prices > 0, ABSENT, -ABSENT)
+    return np.where(finite, np.where(finite, prices, 0).astype(np.int64), absent)
+
+
+def prices_in_kind(given: Any, rows: int, maximize: bool, integer: bool) -> NDArray[Any]:
+    """One price a row for costs that cannot be converted: int64 for integers, which must be whole, else float64.
+
+    Raises
+    ------
+    ArgumentError, DtypeError, RangeError
+    """
+    prices = as_prices(given, rows, maximize)
+    if not integer:
+        return prices.astype(np.float64, copy=False)
+    whole = _whole_prices(prices)
+    if whole is None:
+        raise DtypeError(
+            f"unmatched_cost {prices[np.isfinite(prices) & (prices != np.rint(prices))][0]} is not whole, but costs "
+            "are integers: pass costs as float64, or whole prices"
+        )
+    return whole
