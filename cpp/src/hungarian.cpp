@@ -32,7 +32,7 @@ Solution<Dual<T>> solve_hungarian(const Problem<T>& problem, Control& control, c
         (copy.empty() ? cost.row_stride : cost.cols) * item, item});
     if (solution.status == Status::infeasible) {
         auto found = find_hall_violator(problem, solution.row_to_col, solution.hall_rows.front());
-        if (!found) throw CostsChanged{};
+        if (!found) refuse_changed_costs();
         solution.hall_rows = std::move(found->rows);
         solution.hall_cols = std::move(found->cols);
     }

@@ -21,7 +21,7 @@ template <class Holds>
 Index find(Index n, const Holds& holds) {
     for (Index j = 0; j < n; ++j)
         if (holds(j)) return j;
-    throw CostsChanged{};
+    refuse_changed_costs();
 }
 
 // Of every line.

@@ -321,7 +321,7 @@ class Ssp {
         std::vector<Index> matching(row_to_col_);
         for (Index& j : matching) j = std::max(j, Index{-1});
         auto found = find_hall_violator(problem_, matching, f);
-        if (!found) throw CostsChanged{};
+        if (!found) refuse_changed_costs();
         solution_.hall_rows = std::move(found->rows);
         solution_.hall_cols = std::move(found->cols);
         return Status::infeasible;

@@ -55,6 +55,8 @@ struct CostsChanged : Refused {
               "or a "
               "progress callback, and solve again; if nothing does, this is a bug in Lapwing: please report it") {}
 };
+// Out of line, and so off the path of loops that count nanoseconds.
+[[noreturn, gnu::cold, gnu::noinline]] inline void refuse_changed_costs() { throw CostsChanged{}; }
 
 class Control {
   public:

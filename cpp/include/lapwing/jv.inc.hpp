@@ -271,7 +271,7 @@ class Jv {
                 exit_distance = to_row + exit_[i];
                 exit_row = i;
             }
-            if (tree_size_ == most_in_tree_) throw CostsChanged{};
+            if (tree_size_ == most_in_tree_) refuse_changed_costs();
             tree_[tree_size_] = j;
             tree_v_[tree_size_] = v_[j];
             tree_distance_[tree_size_++] = level_;

@@ -78,7 +78,7 @@ class Rows {
                 if (!(std::max(x, -x) < too_large_) && x < kInfinity<D>) throw CostTooLarge{i, j};
             }
         }
-        throw CostsChanged{};
+        refuse_changed_costs();
     }
 
     const MatrixView<T> cost_;

@@ -60,7 +60,7 @@ class RegisterSearch {
                 return true;
             }
             // Not so if costs are NaN by now: what is nearest is not in the tree.
-            if ((hits & -hits & outside) == 0) throw CostsChanged{};
+            if ((hits & -hits & outside) == 0) refuse_changed_costs();
             outside ^= hits & -hits;
             const Index j = __builtin_ctz(hits);
             const D* costs = costs_ + j * kWidth;

@@ -41,7 +41,7 @@ std::vector<Index> auction(CoreState<T>& state, const std::vector<Index>& free, 
             }
             const D step = best.second < kInfinity<D> ? best.second - best.first + epsilon : epsilon;
             const D price = state.v[j] - step;
-            if (!(price > -kInfinity<D>)) throw CostsChanged{};
+            if (!(price > -kInfinity<D>)) refuse_changed_costs();
             const bool moved = price < state.v[j];
             if (!moved && owner >= 0) {
                 left.push_back(i);

@@ -309,7 +309,7 @@ struct RowKernels {
                 return j + static_cast<Index>(__builtin_ctz(mask));
         for (; j < n; ++j)
             if (cost_at(row + j) - v[j] == best) return j;
-        throw CostsChanged{};
+        refuse_changed_costs();
     }
 
     // v[j] = min(v[j], c[j] - u) over a row: one row's part in the column transform.
@@ -349,7 +349,7 @@ struct RowKernels {
         if (!(best.first < kInfinity<D>)) return best;
         const Vec<D> least = broadcast<D>(best.first);
         const unsigned lanes = movemask(first == least);
-        if (lanes == 0) throw CostsChanged{};  // NaN in the list
+        if (lanes == 0) refuse_changed_costs();  // NaN in the list
         const unsigned lane = __builtin_ctz(lanes);
         for (int l = 0; l < kLanes; ++l) {  // every other lane's first, and this lane's second
             const D x = static_cast<unsigned>(l) == lane ? second[l] : first[l];
@@ -360,7 +360,7 @@ struct RowKernels {
                 best.place = t;
                 return best;
             }
-        throw CostsChanged{};
+        refuse_changed_costs();
     }
 
     // Places and values of the list's reduced costs below `limit`; returns their number.

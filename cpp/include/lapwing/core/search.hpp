@@ -197,7 +197,7 @@ void PathSearch<T>::update_duals(Index source) {
     // Rounding can leave a distance past the bound; v must not rise by it.
     for (const Index j : settled_) {
         const D rise = std::max(bound_ - dist_[j], D{0});
-        if (!(rise < kInfinity<D>)) throw CostsChanged{};
+        if (!(rise < kInfinity<D>)) refuse_changed_costs();
         s_.v[j] -= rise;
         s_.u[s_.col_to_row[j]] += rise;
     }
