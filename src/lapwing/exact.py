@@ -53,7 +53,7 @@ def solve_proven(problem: Problem, plan: Plan, request: Request) -> tuple[Answer
     try:
         answer = run(problem, plan, request.start, request.time_limit, request.hook, request.keep, request.keep_every)
     except RangeError:
-        if problem.is_integer:
+        if problem.is_integer or problem.is_empty:
             raise
         answer, certificate = _solved_wide(problem, plan, request)
         if not math.isfinite(certificate.primal):  # the optimum itself is out of range
