@@ -10,6 +10,7 @@ import subprocess
 import sys
 import textwrap
 import time
+import warnings
 
 import numpy as np
 import pytest
@@ -18,6 +19,7 @@ from hypothesis import strategies as st
 from strategies import matrices
 
 import lapwing as lw
+from lapwing import checkpoint
 from lapwing.checkpoint import read_checkpoint
 from support import assert_optimal, hard_cost
 
@@ -272,3 +274,79 @@ def test_arguments(tmp_path):
 def test_nothing_to_match(tmp_path):
     for _ in range(2):
         assert lw.solve(np.zeros((0, 3)), checkpoint=tmp_path / "run.npz").objective == 0
+
+
+def test_notes_and_paths_are_checked_before_the_work(tmp_path):
+    with pytest.raises(lw.DtypeError, match="note must be a str, got bytes"):
+        lw.Checkpoint("run.npz", note=b"x")
+    for path in (b"run.npz", "a\0b"):
+        with pytest.raises(lw.ArgumentError, match="path must be a str without null characters"):
+            lw.Checkpoint(path)
+    os.mkfifo(tmp_path / "pipe.npz")
+    with pytest.raises(lw.ArgumentError, match="not a regular file"):
+        lw.solve(np.eye(3), checkpoint=tmp_path / "pipe.npz")
+
+
+@pytest.mark.parametrize("error", [IsADirectoryError(21, "Is a directory"), lw.ArgumentError("not a regular file")])
+@pytest.mark.parametrize("action", ["always", "error"])
+def test_a_checkpoint_that_cannot_be_written_costs_no_answer(tmp_path, monkeypatch, error, action):
+    def fail(path):
+        raise error
+
+    cost = np.random.default_rng(0).random((300, 300))
+    monkeypatch.setattr(checkpoint, "atomic_writer", fail)
+    with warnings.catch_warnings(record=action == "always") as caught:
+        warnings.simplefilter(action)
+        result = lw.solve(cost, checkpoint=lw.Checkpoint(tmp_path / "run.npz", interval=0))
+    assert result.objective == lw.solve(cost).objective
+    assert result.statistics["checkpoints_failed"] >= 1
+    assert action == "error" or "could not be written" in str(caught[0].message)
+
+
+def forged(path, **changes):
+    """A checkpoint with other fields or arrays; None leaves one out."""
+    arrays = dict(np.load(path))
+    about = json.loads(arrays["about"].tobytes())
+    for name, value in changes.items():
+        where = arrays if name in arrays else about
+        where.pop(name, None)
+        if value is not None:
+            where[name] = value
+    arrays["about"] = np.frombuffer(json.dumps(about).encode(), np.uint8)
+    np.savez(path, **arrays)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        *({name: None} for name in ("u", "v", "row_to_col", "problem", "shape", "seconds", "note", "maximize")),
+        {"u": np.zeros(2)},
+        {"u": np.full(30, np.nan)},
+        {"v": np.zeros(30, complex)},
+        {"row_to_col": np.zeros((30, 1), int)},
+        {"seconds": "long"},
+        {"seconds": float("inf")},
+        {"shape": [30, "x"]},
+        {"shape": [30]},
+        {"shape": [10**30, 30]},
+        {"problem": 3},
+        {"note": ["x"]},
+    ],
+    ids=str,
+)
+def test_fields_that_are_missing_or_wrong(tmp_path, changes):
+    path = tmp_path / "run.npz"
+    lw.solve(np.random.default_rng(0).random((30, 30)), checkpoint=path)
+    forged(path, **changes)
+    with pytest.raises(lw.ArgumentError, match="remove it to start anew"):
+        lw.solve(np.random.default_rng(0).random((30, 30)), checkpoint=path)
+
+
+def test_a_file_that_unpacks_to_far_more_is_not_unpacked(tmp_path):
+    path = tmp_path / "run.npz"
+    cost = np.random.default_rng(0).random((30, 30))
+    lw.solve(cost, checkpoint=path)
+    arrays = dict(np.load(path))
+    np.savez_compressed(path, **(arrays | {"u": np.zeros(10_000_000)}))
+    with pytest.raises(lw.ArgumentError, match="'u' would take 80000128 bytes"):
+        lw.solve(cost, checkpoint=path)

@@ -1,8 +1,11 @@
 """Progress reports, on a terminal, in a log and to a callable."""
 
+import contextlib
 import io
 import itertools
 import math
+import os
+import sys
 from dataclasses import replace
 
 import numpy as np
@@ -136,3 +139,17 @@ def test_what_remains_is_told_to_a_callable():
     assert "about 5 min of searches left" in str(replace(line, remaining=300))
     assert "about 2 h left" in str(replace(line, remaining=7200))
     assert "left" not in str(replace(line, remaining=math.nan)) + str(replace(line, remaining=0.4))
+
+
+@pytest.mark.parametrize("stream", ["missing", "closed", "full"])
+def test_a_line_that_nobody_can_read_costs_no_answer(monkeypatch, tmp_path, stream):
+    cost = lw.instances.generate("disjoint", 700, 1)
+    if stream == "full" and not os.path.exists("/dev/full"):
+        pytest.skip("needs /dev/full")
+    with contextlib.suppress(OSError), open("/dev/full" if stream == "full" else tmp_path / "log", "w") as given:
+        if stream == "closed":
+            given.close()
+        monkeypatch.setattr(sys, "stderr", None if stream == "missing" else given)
+        result = lw.solve(cost, progress=True, method="hungarian-tree")
+        monkeypatch.undo()
+    assert result.status == "optimal"

@@ -18,6 +18,7 @@ PACKAGE = Path(__file__).resolve().parent.parent / "src" / "lapwing"
 # stand here by name.
 STAGES = (
     ("errors", "_core"),
+    ("files.atomic",),
     ("gpu.toolkit", "gpu.programs", "gpu.device", "gpu.arrays", "gpu.copies"),
     ("costs", "images", "instances", "progress"),
     ("problem", "options", "prices"),

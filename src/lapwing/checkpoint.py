@@ -8,11 +8,15 @@ takes it long to find, and from good ones the assignment follows quickly. Whatev
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
+import io
 import json
 import math
 import os
+import struct
 import time
+import tokenize
 import warnings
 import zipfile
 import zlib
@@ -23,14 +27,29 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from lapwing.costs.base import MAX_LINES
 from lapwing.errors import ArgumentError, DtypeError
 from lapwing.files.atomic import atomic_writer
 from lapwing.methods import Answer, Start
 from lapwing.problem import Problem
 
 _VERSION: Final = 1
-_ARRAYS: Final = ("u", "v", "row_to_col", "about")
-_DAMAGE: Final = (OSError, ValueError, KeyError, TypeError, EOFError, zipfile.BadZipFile, zlib.error, RuntimeError)
+_ABOUT: Final[dict[str, type | tuple[type, ...]]] = {
+    "problem": str,
+    "shape": list,
+    "dtype": str,
+    "maximize": bool,
+    "note": str,
+    "status": str,
+    "matched": int,
+    "seconds": (int, float),
+}
+_MOST_BYTES_ABOUT: Final = 16 << 20
+_HEADER_BYTES: Final = 4096
+_DAMAGE: Final = (
+    *(OSError, ValueError, KeyError, TypeError, IndexError, EOFError, ArithmeticError, RuntimeError, SyntaxError),
+    *(zipfile.BadZipFile, zlib.error, struct.error, tokenize.TokenError, MemoryError),
+)
 
 
 @dataclass(frozen=True)
@@ -52,8 +71,10 @@ class Checkpoint:
     note: str = ""
 
     def __post_init__(self) -> None:
+        if not isinstance(self.note, str):
+            raise DtypeError(f"a checkpoint's note must be a str, got {type(self.note).__name__}")
         try:
-            os.fspath(self.path)
+            path = os.fspath(self.path)
             interval = float(self.interval)
         except (TypeError, ValueError):
             raise DtypeError(
@@ -61,6 +82,8 @@ class Checkpoint:
             ) from None
         except OverflowError:
             raise ArgumentError("a checkpoint's interval is beyond float64: it must be finite, in seconds") from None
+        if not isinstance(path, str) or "\0" in path:
+            raise ArgumentError(f"a checkpoint's path must be a str without null characters, got {path!r}")
         if not 0 <= interval < math.inf:
             raise ArgumentError(f"a checkpoint's interval must be finite and not negative, got {self.interval}")
 
@@ -98,20 +121,66 @@ def read_checkpoint(path: str | os.PathLike[str]) -> Saved:
     OSError
         If it cannot be opened.
     """
+    if not os.path.isfile(path) and os.path.exists(path):
+        raise ArgumentError(f"{path} is not a regular file, so it is no checkpoint: give another path")
     with open(path, "rb") as stream:
         try:
-            with np.load(stream, allow_pickle=False) as file:
-                u, v, row_to_col, about = (file[name] for name in _ARRAYS)
-            known = json.loads(about.tobytes())
-            lengths = len(u), len(v)
-            fits = known["version"] == _VERSION and lengths == tuple(known["shape"]) and "problem" in known
+            with zipfile.ZipFile(stream) as archive:
+                about = _about_of(archive)
+                rows, cols = about["shape"]
+                u, v = _array_of(archive, "u", rows), _array_of(archive, "v", cols)
+                row_to_col = _array_of(archive, "row_to_col", rows)
         except _DAMAGE as error:
             raise ArgumentError(
                 f"{path} is no checkpoint of Lapwing, or it is damaged ({error}); remove it to start anew"
             ) from error
-    if not fits:
-        raise ArgumentError(f"{path} is a checkpoint of another version of Lapwing; remove it to start anew")
-    return Saved(u, v, row_to_col, known)
+    return Saved(u, v, row_to_col, about)
+
+
+def _about_of(archive: zipfile.ZipFile) -> dict[str, Any]:
+    """What the file says of itself.
+
+    Raises
+    ------
+    ValueError
+        If a field is missing or of another kind.
+    """
+    text = _member(archive, "about", _MOST_BYTES_ABOUT)
+    if text.dtype != np.uint8:
+        raise ValueError("'about' is no text")
+    about = json.loads(text.tobytes())
+    if not isinstance(about, dict) or about.get("version") != _VERSION:
+        raise ValueError(f"it is of another version of Lapwing than those that write version {_VERSION}")
+    for name, kind in _ABOUT.items():
+        if not isinstance(about.get(name), kind) or isinstance(about[name], bool) != (kind is bool):
+            raise ValueError(f"its field {name!r} is missing, or of another kind")
+    shape = about["shape"]
+    if len(shape) != 2 or not all(type(n) is int and 0 <= n <= MAX_LINES for n in shape):
+        raise ValueError("its shape is none")
+    if not 0 <= about["seconds"] < math.inf:
+        raise ValueError("its seconds are none")
+    return about
+
+
+def _array_of(archive: zipfile.ZipFile, name: str, length: int) -> NDArray[Any]:
+    """An array of so many numbers, as a solve writes it; a larger one is not even unpacked."""
+    array = _member(archive, name, 8 * length)
+    kinds = ("i8",) if name == "row_to_col" else ("f8", "i8")
+    if array.shape != (length,) or array.dtype not in [np.dtype(kind) for kind in kinds]:
+        raise ValueError(f"{name!r} has shape {array.shape} and dtype {array.dtype}")
+    if not np.isfinite(array).all():
+        raise ValueError(f"{name!r} is not finite")
+    return array
+
+
+def _member(archive: zipfile.ZipFile, name: str, most_bytes: int) -> NDArray[Any]:
+    information = archive.getinfo(f"{name}.npy")
+    if information.file_size > most_bytes + _HEADER_BYTES:
+        raise ValueError(f"{name!r} would take {information.file_size} bytes")
+    array: NDArray[Any] = np.lib.format.read_array(
+        io.BytesIO(archive.read(information)), allow_pickle=False, max_header_size=_HEADER_BYTES
+    )
+    return array
 
 
 class Keeper:
@@ -128,7 +197,7 @@ class Keeper:
     def __init__(self, checkpoint: Checkpoint, problem: Problem) -> None:
         self.interval = float(checkpoint.interval)
         self._path, self._problem = Path(checkpoint.path), problem
-        self._began, self._warned = time.perf_counter(), False
+        self._began, self._warned, self._failed = time.perf_counter(), False, 0.0
         self._about = {
             "version": _VERSION,
             "problem": fingerprint(problem),
@@ -159,15 +228,21 @@ class Keeper:
         try:
             with atomic_writer(self._path) as stream:
                 np.savez(stream, u=u, v=v, row_to_col=answer.row_to_col, about=about)
-        except OSError as error:
+        except (OSError, ArgumentError) as error:
+            answer.statistics["checkpoints_failed"] = self._failed = self._failed + 1
             if not self._warned:
                 self._warned = True
-                warnings.warn(
-                    f"the checkpoint {self._path} could not be written ({error.strerror or error}): the solve goes on, "
-                    "and the checkpoint before, if any, stays as it was",
-                    RuntimeWarning,
-                    stacklevel=2,
-                )
+                self._warn(error)
+
+    def _warn(self, error: OSError | ArgumentError) -> None:
+        """Say that a checkpoint was not written; where warnings are errors, too, the solve goes on."""
+        with contextlib.suppress(RuntimeWarning):
+            warnings.warn(
+                f"the checkpoint {self._path} could not be written ({getattr(error, 'strerror', None) or error}): the "
+                "solve goes on, and the checkpoint before, if any, stays as it was",
+                RuntimeWarning,
+                stacklevel=3,
+            )
 
     def _saved(self) -> Saved | None:
         if not self._path.exists():

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from lapwing.costs import PointCost, squared_euclidean
 from lapwing.errors import ArgumentError, MissingPackageError
+from lapwing.files.atomic import atomic_writer
 
 # Colours lie in [0, 1]; a picture's width is 1 long. At 0.35 a pixel crosses the whole picture for the price of about a
 # third of the way from black to white in one channel: colours decide, position orders what is alike.
@@ -88,10 +89,29 @@ def write(picture: Picture, path: str | os.PathLike[str]) -> None:
     ArgumentError
         If there is no such format.
     """
-    try:
-        _pillow("Image").fromarray(np.rint(picture.clip(0, 1) * 255).astype(np.uint8)).save(path)
-    except ValueError as error:
-        raise ArgumentError(f"{path} cannot be written as a picture: {error}; name it .png") from error
+    form = check_name(path)
+    pixels = _pillow("Image").fromarray(np.rint(picture.clip(0, 1) * 255).astype(np.uint8))
+    with atomic_writer(path) as stream:
+        try:
+            pixels.save(stream, format=form)
+        except ValueError as error:
+            raise ArgumentError(f"{path} cannot be written as a picture: {error}; name it .png") from error
+
+
+def check_name(path: str | os.PathLike[str]) -> str:
+    """Pillow's name for the format of a picture that `write` would write.
+
+    Raises
+    ------
+    ArgumentError
+        If there is no such format.
+    """
+    image = _pillow("Image")
+    image.init()
+    form = image.EXTENSION.get(os.path.splitext(os.fspath(path))[1].lower())
+    if form is None or form not in image.SAVE:
+        raise ArgumentError(f"{path} cannot be written as a picture: its ending names no format; name it .png")
+    return str(form)
 
 
 def _read(path: str | os.PathLike[str]) -> Any:

@@ -104,30 +104,40 @@ class Remaining:
 
 
 class ProgressLine:
-    """Prints each report over the last one on a terminal, and as a line a second elsewhere."""
+    """Prints each report over the last one on a terminal, and as a line a second elsewhere.
+
+    A stream that is missing, closed or full is not written to any more: nothing is lost with it.
+    """
 
     _SECONDS_BETWEEN_LINES = 1.0
 
-    def __init__(self, stream: TextIO) -> None:
-        self._stream = stream
-        self._live = stream.isatty()
+    def __init__(self, stream: TextIO | None) -> None:
+        self._stream = None if stream is None or stream.closed else stream
+        self._live = self._stream is not None and self._stream.isatty()
         self._width = 0
         self._next = 0.0
 
     def __call__(self, progress: Progress) -> None:
         text = str(progress)
         if self._live:
-            self._stream.write("\r" + text.ljust(self._width))
+            self._write("\r" + text.ljust(self._width))
             self._width = len(text)
         elif progress.seconds >= self._next:
-            self._stream.write(text + "\n")
+            self._write(text + "\n")
             self._next = progress.seconds + self._SECONDS_BETWEEN_LINES
-        self._stream.flush()
 
     def close(self) -> None:
         if self._width:
-            self._stream.write("\r" + " " * self._width + "\r")
+            self._write("\r" + " " * self._width + "\r")
+
+    def _write(self, text: str) -> None:
+        if self._stream is None:
+            return
+        try:
+            self._stream.write(text)
             self._stream.flush()
+        except (OSError, ValueError):
+            self._stream = None
 
 
 class Reporter:

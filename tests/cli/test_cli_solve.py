@@ -130,7 +130,30 @@ def test_unwritable_output_is_found_before_solving(invoke, csv: Path) -> None:
     result = invoke("solve", csv, "-o", "a.txt")
     assert result.exit_code == 1 and ".npz, .json, .csv" in one_line(result.stderr) and result.stdout == ""
     result = invoke("solve", csv, "-o", "absent/a.json")
-    assert result.exit_code == 1 and "absent/a.json: No such file or directory" in one_line(result.stderr)
+    assert result.exit_code == 1 and "absent/a.json cannot be written: there is no folder" in one_line(result.stderr)
+    assert result.stdout == ""
+
+
+def test_answers_replace_nothing_that_is_read_or_written_too(invoke, tmp_path: Path) -> None:
+    costs = np.random.default_rng(0).random((6, 6))
+    np.savez("a.npz", cost=costs)
+    before = Path("a.npz").read_bytes()
+    Path("link.npz").symlink_to("a.npz")
+    Path("same.npz").hardlink_to("a.npz")
+    for output in ("a.npz", "./a.npz", "link.npz", "same.npz"):
+        result = invoke("solve", "a.npz", "-o", output)
+        assert result.exit_code == 1 and "would replace a.npz" in one_line(result.stderr), output
+    result = invoke("solve", "a.npz", "--checkpoint", "a.npz")
+    assert result.exit_code == 1 and "would replace a.npz" in one_line(result.stderr)
+    result = invoke("solve", "a.npz", "--checkpoint", "c.npz", "-o", "c.npz")
+    assert result.exit_code == 1 and "would replace c.npz" in one_line(result.stderr)
+    assert Path("a.npz").read_bytes() == before and not Path("c.npz").exists()
+
+
+def test_a_memory_limit_is_a_number(invoke, csv: Path) -> None:
+    for limit in ("nan", "inf"):
+        result = invoke("solve", csv, "--memory-limit", limit)
+        assert result.exit_code == 2 and "must be a finite number of GiB" in result.stderr
 
 
 def test_empty_and_rectangular(invoke, tmp_path: Path) -> None:

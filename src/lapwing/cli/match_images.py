@@ -10,6 +10,7 @@ from lapwing import images
 from lapwing.cli.failures import EXIT_CODES_HELP, ExitCode
 from lapwing.cli.options import progress_option, time_limit_option
 from lapwing.cli.watch import watched
+from lapwing.files.atomic import check_output
 
 
 @click.command(
@@ -54,6 +55,8 @@ def match_images(
     time_limit: float | None,
     progress: bool,
 ) -> None:
+    images.check_name(output)
+    check_output(output, first, second)
     source, target = images.read_pair(first, second, size)
     height, width = source.shape[:2]
     cost = images.pixel_costs(source, target, colour, position)

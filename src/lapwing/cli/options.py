@@ -106,7 +106,11 @@ class Request:
 
     @property
     def _limit_bytes(self) -> int | None:
-        return None if self.memory_limit is None else int(self.memory_limit * 2**30)
+        if self.memory_limit is None:
+            return None
+        if not math.isfinite(self.memory_limit):
+            raise click.UsageError(f"--memory-limit must be a finite number of GiB, got {self.memory_limit}")
+        return int(self.memory_limit * 2**30)
 
 
 def _number(text: str) -> int | float:

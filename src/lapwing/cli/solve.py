@@ -14,6 +14,7 @@ from lapwing.cli.failures import EXIT_CODES_HELP, ExitCode
 from lapwing.cli.options import Given, Request, answer_options, checkpoint_interval_option, problem_options
 from lapwing.cli.watch import watched
 from lapwing.files import write
+from lapwing.files.atomic import check_output
 from lapwing.files.write import as_dict, writer_of
 from lapwing.result import Result
 
@@ -55,6 +56,9 @@ def answer(
     """Solve what was asked for, and give the answer as `answer_options` say."""
     if output is not None:
         writer_of(output)
+        check_output(output, request.file, request.targets, None if checkpoint is None else checkpoint.path)
+    if checkpoint is not None:
+        check_output(checkpoint.path, request.file, request.targets)
     start = time.perf_counter()
     problem = request.read()
     read_seconds = time.perf_counter() - start
