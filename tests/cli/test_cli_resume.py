@@ -60,3 +60,26 @@ def test_what_cannot_be_resumed(invoke, files):
     done = invoke("resume", "python.npz")
     assert done.exit_code == 1 and "not written by `lapwing solve`" in done.stderr
     assert "lapwing.solve(cost, checkpoint=...)" in done.stderr
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"file": 5},
+        {"file": None},
+        {"file": "a\0b"},
+        {"memory_limit": "x"},
+        {"metric": "zz"},
+        {"threads": True},
+        {"option": [1]},
+    ],
+    ids=str,
+)
+def test_notes_that_somebody_has_changed(invoke, files, changes):
+    assert invoke("solve", "cost.npy", "--checkpoint", "run.npz").exit_code == 0
+    arrays = dict(np.load("run.npz"))
+    about = json.loads(arrays["about"].tobytes())
+    about["note"] = json.dumps(json.loads(about["note"]) | changes)
+    np.savez("run.npz", **(arrays | {"about": np.frombuffer(json.dumps(about).encode(), np.uint8)}))
+    done = invoke("resume", "run.npz")
+    assert done.exit_code == 1 and "was not written by `lapwing solve`" in done.stderr

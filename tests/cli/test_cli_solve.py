@@ -151,7 +151,7 @@ def test_answers_replace_nothing_that_is_read_or_written_too(invoke, tmp_path: P
 
 
 def test_a_memory_limit_is_a_number(invoke, csv: Path) -> None:
-    for limit in ("nan", "inf"):
+    for limit in ("nan", "inf", "1e300"):
         result = invoke("solve", csv, "--memory-limit", limit)
         assert result.exit_code == 2 and "must be a finite number of GiB" in result.stderr
 

@@ -66,9 +66,27 @@ class Request:
     def of_note(cls, note: str) -> Request | None:
         """The request of a checkpoint; None if it was not written by `lapwing solve`."""
         try:
-            return cls(**json.loads(note))
-        except (ValueError, TypeError):
+            request = cls(**json.loads(note))
+        except (ValueError, TypeError, RecursionError):
             return None
+        return request if request._is_sound() else None
+
+    def _is_sound(self) -> bool:
+        """Whether every field is of the kind that the command line gives it, whatever a checkpoint says."""
+        texts = [self.file, self.method, self.device, *(x for x in (self.targets, self.format) if x is not None)]
+        numbers = [x for x in (self.unmatched_cost, self.memory_limit) if x is not None]
+        return (
+            all(isinstance(text, str) and "\0" not in text for text in texts)
+            and all(isinstance(x, (int, float)) and not isinstance(x, bool) for x in numbers)
+            and isinstance(self.maximize, bool)
+            and isinstance(self.option, (list, tuple))
+            and all(isinstance(text, str) for text in self.option)
+            and (self.metric is None or (isinstance(self.metric, str) and self.metric in METRICS))
+            and self.method in ("auto", *METHODS)
+            and self.format in (None, *FORMATS)
+            and (self.memory_limit is None or self.memory_limit >= 0)
+            and (self.threads is None or (type(self.threads) is int and self.threads >= 1))
+        )
 
     def read(self) -> Given:
         """The problem in the file, or of the points in two."""
@@ -108,9 +126,10 @@ class Request:
     def _limit_bytes(self) -> int | None:
         if self.memory_limit is None:
             return None
-        if not math.isfinite(self.memory_limit):
+        size = self.memory_limit * 2.0**30
+        if not math.isfinite(size):
             raise click.UsageError(f"--memory-limit must be a finite number of GiB, got {self.memory_limit}")
-        return int(self.memory_limit * 2**30)
+        return int(size)
 
 
 def _number(text: str) -> int | float:

@@ -15,7 +15,7 @@ def watched(wanted: bool) -> Iterator[bool | Callable[[Progress], object]]:
 
     Where standard error is no terminal, `progress=True` prints plain lines instead.
     """
-    if not wanted or not sys.stderr.isatty():
+    if not wanted or sys.stderr is None or sys.stderr.closed or not sys.stderr.isatty():
         yield wanted
         return
     from rich.console import Console
