@@ -245,6 +245,17 @@ def test_a_time_limit_is_kept():
         assert result.certificate.bound <= 600 * 2.0**-52 * result.objective
 
 
+@pytest.mark.parametrize("limit", [0.0, 1e-3, 0.02])
+@pytest.mark.parametrize("needed", [0, 5])
+def test_time_limits_with_large_costs(limit, needed):
+    cost = with_large(700, 1e12, 0.97)
+    cost[:needed] = 1e12
+    result = lw.solve(cost, time_limit=limit)
+    assert (np.sort(result.row_to_col) == np.arange(700)).all()
+    assert result.lower_bound <= scipys(cost) <= result.objective * (1 + 2.0**-50)
+    assert result.certificate.complete
+
+
 @pytest.mark.slow
 def test_ten_thousand_problems_are_all_proven():
     for seed in range(10_000):

@@ -6,6 +6,7 @@ form without copying the matrix, and the answer back.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -85,10 +86,16 @@ class Method:
         kept = None if keep is None else _kept(problem, plan, keep)
         with_fallback = f"{plan.method} or {plan.fallback}" if plan.fallback else plan.method
 
+        deadline = time.perf_counter() + time_limit
+
+        def remaining() -> float:
+            return max(0.0, deadline - time.perf_counter())
+
         def solver(cost: Any, prices: NDArray[Any] | None) -> dict[str, Any]:
             name = with_fallback if isinstance(cost, np.ndarray) else plan.method
+            limit = remaining()
             return _core.solve(
-                name, options, cost, problem.maximize, prices, start_v, plan.threads, time_limit, hook, kept, keep_every
+                name, options, cost, problem.maximize, prices, start_v, plan.threads, limit, hook, kept, keep_every
             )
 
         try:
@@ -98,7 +105,7 @@ class Method:
             if large is not None:
                 rows = problem.shape[1] if plan.transposed else problem.shape[0]
                 as_matrix = not self.traits.reads_sources
-                raw = solve_without_large(large, cost, rows, problem.maximize, prices, solver, as_matrix)
+                raw = solve_without_large(large, cost, rows, problem.maximize, prices, solver, as_matrix, remaining)
             if raw is None:
                 if not self.traits.checks_range:
                     _check_range(problem, plan, cost, prices)

@@ -36,6 +36,7 @@ def solve_without_large(
     prices: NDArray[Any] | None,
     solver: Solver,
     as_matrix: bool,
+    remaining: Callable[[], float],
 ) -> dict[str, Any] | None:
     """A compiled answer, with duals that are sums of two parts if large costs are needed; None if they hide too much.
 
@@ -49,19 +50,26 @@ def solve_without_large(
     solver : Solver
     as_matrix : bool
         Whether the solver reads nothing but a matrix.
+    remaining : function
+        Seconds to the time limit. A solve that it ends leaves no row free that has a column at all.
     """
     above, least = large
     source = _core.small_costs(cost, maximize, above)
     small = source.read(0, rows).reshape(rows, -1) if as_matrix else source
     small_prices = None if prices is None else np.where(prices > above, np.inf, prices)
     raw = solver(small, small_prices)
-    if raw["status"] != "infeasible":
+    if raw["status"] == "optimal":
         return raw
+    everyone = np.ones(rows, bool)
+    if raw["status"] == "time_limit":
+        matched = _completed(raw["row_to_col"], len(raw["v"]), everyone, cost, maximize, prices, 0.0)
+        return raw if matched is None else raw | {"row_to_col": matched}
     ways_out = np.full(rows, above) if small_prices is None else np.minimum(small_prices, above)
     raw = solver(small, ways_out)
-    if raw["status"] != "optimal":
+    if raw["status"] == "infeasible":
         return None
-    matched = _completed(raw["row_to_col"], len(raw["v"]), ways_out == above, cost, maximize, prices)
+    leaves = ways_out == above
+    matched = _completed(raw["row_to_col"], len(raw["v"]), leaves, cost, maximize, prices, remaining())
     if matched is None:
         return None
     raw["row_to_col"], raw["provisional"] = matched, True
@@ -78,8 +86,12 @@ def _completed(
     cost: Any,
     maximize: bool,
     prices: NDArray[Any] | None,
+    time_limit: float,
 ) -> NDArray[np.int64] | None:
-    """The assignment with free rows that `leaves` marks matched to free columns; None if that cannot be."""
+    """The assignment with free rows that `leaves` marks matched to free columns; None if that cannot be.
+
+    At the least cost, or greedily from the time limit on.
+    """
     rows = np.flatnonzero((row_to_col < 0) & leaves)
     is_free = np.ones(cols, bool)
     is_free[row_to_col[row_to_col >= 0]] = False
@@ -94,8 +106,8 @@ def _completed(
     else:
         costs = np.concatenate([cost.read(int(i), int(i) + 1)[None, free] for i in rows])
     of_rows = None if prices is None else np.ascontiguousarray(prices[rows])
-    raw = _core.solve("jv", {}, np.ascontiguousarray(costs), maximize, of_rows, None, 1, np.inf, None)
-    if raw["status"] != "optimal":
+    raw = _core.solve("jv", {}, np.ascontiguousarray(costs), maximize, of_rows, None, 1, time_limit, None)
+    if raw["status"] == "infeasible":
         return None
     answer = row_to_col.copy()
     chosen = raw["row_to_col"].view(np.int64)
