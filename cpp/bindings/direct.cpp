@@ -61,10 +61,11 @@ bool is_plain(PyArrayObject* cost) {
 }
 
 template <class T>
-bool solve_small(const Problem<T>& problem, std::byte* workspace, DirectAnswer<Dual<T>>& answer) {
+bool solve_small(const Problem<T>& problem, std::byte* workspace, SecondSolve<T>& second,
+                 DirectAnswer<Dual<T>>& answer) {
     try {
         answer = solve_direct(problem, workspace, false, nullptr);
-        return answer.status == Status::optimal && !is_doubtful(problem, answer.row_to_col, answer.v);
+        return answer.status == Status::optimal && make_sure(problem, false, second, answer);
     } catch (const InvalidCost&) {
         return false;
     } catch (const CostTooLarge&) {
@@ -114,12 +115,13 @@ PyObject* solve_plain(const Request& request) {
         workspace = on_heap.get();
     }
     DirectAnswer<Dual<T>> answer;
+    SecondSolve<T> second;
     bool solved = false;
     {
         const DefaultFloatEnvironment arithmetic;
         std::optional<GilRelease> no_gil;
         if (cost.cols > kKeepGilCols) no_gil.emplace();
-        solved = solve_small(problem, workspace, answer);
+        solved = solve_small(problem, workspace, second, answer);
     }
     if (!solved) return nullptr;
 

@@ -85,9 +85,11 @@ class Batch {
             workspace = make_workspace(needed);
             bytes = needed;
         }
-        const auto answer = solve_direct(problem, workspace.get(), output_.u != nullptr, nullptr);
+        auto answer = solve_direct(problem, workspace.get(), output_.u != nullptr, nullptr);
         if (answer.status == Status::infeasible)
             return report({b, BatchFault::infeasible, answer.hall_size + 1, answer.hall_size}, is_tall(b));
+        SecondSolve<T> second;
+        if (!make_sure(problem, output_.u != nullptr, second, answer)) report({b, BatchFault::doubtful, -1, -1}, false);
         write(b, problem, {answer.row_to_col, answer.u, answer.v});
     }
     void solve_large(std::size_t b, const Problem<T>& problem, bool is_caller) {
@@ -102,12 +104,14 @@ class Batch {
                            static_cast<Index>(solution.hall_cols.size())},
                           is_tall(b));
         }
+        if (!are_small(problem, solution.row_to_col.data(), solution.v.data()) &&
+            !is_proven(problem, solution.row_to_col.data(), solution.v.data()))
+            report({b, BatchFault::doubtful, -1, -1}, false);
         write(b, problem, {solution.row_to_col.data(), solution.u.data(), solution.v.data()});
     }
 
     // `problem` is transposed if the given one is tall; the outputs are of the given one.
     void write(std::size_t b, const Problem<T>& problem, const Solved<D>& solved) {
-        if (is_doubtful(problem, solved.row_to_col, solved.v)) report({b, BatchFault::doubtful, -1, -1}, false);
         const Index rows = problem.cost.rows, cols = problem.cost.cols;
         const std::size_t first_row = problems_.row_start(b), first_col = problems_.col_start(b);
         std::int64_t* row_to_col = output_.row_to_col + first_row;

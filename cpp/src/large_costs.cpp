@@ -26,30 +26,27 @@ void visit_some(const Problem<T>& problem, Index rows, const Visit& visit) {
         for (Index i = 0; i < m; ++i) visit(problem.unmatched_cost[i]);
 }
 
-// Whether `wanted` exponents in a row are those of no cost, between those of others: nearly all problems are done here.
-template <class T>
-bool has_empty_exponents(const Problem<T>& problem, Index rows, int wanted) {
-    std::uint64_t seen[kExponents / 64] = {};  // a bit an exponent
-    visit_some(problem, rows, [&seen](double x) {
-        const int e = exponent_of(std::fabs(x));
-        seen[e / 64] |= std::uint64_t{1} << e % 64;
-    });
-    seen[0] &= ~std::uint64_t{1};                            // zeros, and numbers next to them
-    seen[kExponents / 64 - 1] &= ~(std::uint64_t{1} << 63);  // infinity
-    int last = kExponents;
-    for (int k = 0; k < kExponents / 64; ++k)
-        for (std::uint64_t bits = seen[k]; bits != 0; bits &= bits - 1) {
-            const int e = 64 * k + std::countr_zero(bits);
-            if (e - last > wanted) return true;
-            last = e;
-        }
-    return false;
-}
+// The exponents that the costs have, a bit each, without those of zeros and infinity.
+struct Exponents {
+    std::uint64_t bits[kExponents / 64] = {};
 
-// The magnitudes of the costs with one exponent.
-struct Magnitudes {
-    double least = kInfinity<double>, most = 0;
-    bool negative = false;  // whether one of the costs is
+    void add(double x) {
+        const int e = exponent_of(std::fabs(x));
+        bits[e / 64] |= std::uint64_t{1} << e % 64;
+    }
+    // The first exponent after `from` that a cost has; kExponents if there is none.
+    int next(int from) const {
+        for (int e = from + 1; e < kExponents - 1;) {
+            const std::uint64_t rest = bits[e / 64] >> e % 64;
+            if (rest == 0) {
+                e = (e / 64 + 1) * 64;
+                continue;
+            }
+            e += std::countr_zero(rest);
+            return e < kExponents - 1 ? e : kExponents;
+        }
+        return kExponents;
+    }
 };
 
 }  // namespace
@@ -58,26 +55,26 @@ template <class T>
 std::optional<LargeCosts> find_large_costs(const Problem<T>& problem, Index rows) {
     const Index m = problem.cost.rows, n = problem.cost.cols;
     const double apart = 4.0 * (problem.unmatched_cost != nullptr ? m : std::min(m, n));
-    if (!has_empty_exponents(problem, rows, static_cast<int>(std::log2(apart)) - 1)) return std::nullopt;
-
-    std::vector<Magnitudes> seen(kExponents);  // without zeros, since no gap above them costs digits
-    visit_some(problem, rows, [&seen](double x) {
-        const double magnitude = std::fabs(x);
-        if (!(magnitude > 0 && magnitude < kInfinity<double>)) return;
-        Magnitudes& alike = seen[static_cast<std::size_t>(exponent_of(magnitude))];
-        alike.least = std::min(alike.least, magnitude);
-        alike.most = std::max(alike.most, magnitude);
-        alike.negative = alike.negative || x < 0;
-    });
-    std::optional<LargeCosts> large;
-    double most = 0;
-    for (const Magnitudes& alike : seen) {
-        if (alike.most == 0) continue;
-        if (!large && most > 0 && alike.least / apart > most) large = LargeCosts{apart * most, alike.least};
-        if (large && alike.negative) return std::nullopt;
-        most = std::max(most, alike.most);
+    const int wanted = static_cast<int>(std::log2(apart)) - 1;  // exponents in a row that no cost has
+    Exponents seen;
+    visit_some(problem, rows, [&seen](double x) { seen.add(x); });
+    int last = seen.next(0);  // zeros, and numbers next to them, cost no digits
+    for (int e = seen.next(last); e < kExponents; last = e, e = seen.next(e)) {
+        if (e - last <= wanted) continue;  // so it is for nearly all costs
+        double below = 0, least = kInfinity<double>;
+        bool negative = false;
+        visit_some(problem, rows, [&](double x) {
+            const double magnitude = std::fabs(x);
+            if (exponent_of(magnitude) <= last) {
+                below = std::max(below, magnitude);
+            } else if (magnitude < kInfinity<double>) {
+                least = std::min(least, magnitude);
+                negative = negative || x < 0;
+            }
+        });
+        if (least / apart > below) return negative ? std::nullopt : std::optional(LargeCosts{apart * below, least});
     }
-    return large;
+    return std::nullopt;
 }
 
 template std::optional<LargeCosts> find_large_costs(const Problem<float>&, Index);

@@ -174,10 +174,10 @@ void test_large_costs() {
     const Index rows[] = {1, 0};
     const double fine[] = {0, 0}, far[] = {1e18, 1e18};
     const Problem<double> pair{{few.data(), 2, 2, 2, 1}};
-    CHECK(!is_doubtful(pair, rows, fine) && is_doubtful(pair, rows, far) == false);
+    CHECK(is_proven(pair, rows, fine) && is_proven(pair, rows, far) && !are_small(pair, rows, far));
     const std::vector<double> tenths{1, 0.1, 0.1, 1};
     const Problem<double> tenth{{tenths.data(), 2, 2, 2, 1}};
-    CHECK(!is_doubtful(tenth, rows, fine) && is_doubtful(tenth, rows, far));
+    CHECK(are_small(tenth, rows, fine) && is_proven(tenth, rows, fine) && !is_proven(tenth, rows, far));
 }
 
 }  // namespace

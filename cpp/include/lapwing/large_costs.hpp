@@ -6,6 +6,8 @@
 // these is the optimum, and its prices are of the size of the costs below the gap.
 #pragma once
 
+#include <algorithm>
+#include <limits>
 #include <optional>
 #include <utility>
 
@@ -32,6 +34,8 @@ class SmallCostsSource final : public CostSource<T> {
     void read(Index i, Index first, Index count, T* out) const override {
         if (source_ != nullptr) {
             source_->read(i, first, count, out);
+        } else if (cost_.col_stride == 1) {
+            std::copy_n(cost_.row(i) + first, count, out);
         } else {
             for (Index k = 0; k < count; ++k) out[k] = cost_.at(i, first + k);
         }

@@ -5,6 +5,9 @@
 // certificate knows. O(rows + cols) for nearly all problems.
 #pragma once
 
+#include <vector>
+
+#include "lapwing/jv.hpp"
 #include "lapwing/types.hpp"
 
 namespace lapwing {
@@ -12,8 +15,24 @@ namespace lapwing {
 // Duals may be so much larger than the objective, 4 of their 52 digits.
 inline constexpr double kTrustedRatio = 16;
 
-// Of an optimal answer to a problem with a matrix: true if its proof leaves a bound above rows ulps of the objective.
+// Whether the prices of an optimal answer to a problem with a matrix are so small; integers always are.
 template <class T>
-bool is_doubtful(const Problem<T>& problem, const Index* row_to_col, const Dual<T>* v);
+bool are_small(const Problem<T>& problem, const Index* row_to_col, const Dual<T>* v);
+
+// Whether the certificate of an answer leaves a bound of at most rows ulps of the objective.
+template <class T>
+bool is_proven(const Problem<T>& problem, const Index* row_to_col, const Dual<T>* v);
+
+// What the direct path needs to solve a problem again without its large costs; the answer lies in it.
+template <class T>
+struct SecondSolve {
+    std::vector<T> costs;
+    Workspace workspace;
+};
+
+// Whether an answer of the direct path is sure to be optimal: since its prices are small, or after the problem was solved again
+// without its large costs (large_costs.hpp), or by its certificate.
+template <class T>
+bool make_sure(const Problem<T>& problem, bool with_u, SecondSolve<T>& memory, DirectAnswer<Dual<T>>& answer);
 
 }  // namespace lapwing
