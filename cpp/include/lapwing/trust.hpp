@@ -23,7 +23,7 @@ bool are_small(const Problem<T>& problem, const Index* row_to_col, const Dual<T>
 template <class T>
 bool is_proven(const Problem<T>& problem, const Index* row_to_col, const Dual<T>* v);
 
-// What the direct path needs to solve a problem again without its large costs; the answer lies in it.
+// Memory of the direct path for a second solve, without the large costs; the answer lies in it.
 template <class T>
 struct SecondSolve {
     std::vector<T> costs;
