@@ -30,7 +30,7 @@ STAGES = (
     ("result",),
     ("files",),
     ("on_gpu", "gpu_request", "checkpoint"),
-    ("gpu.batch", "gpu.batch_single"),
+    ("gpu.batch", "gpu.batch_check", "gpu.batch_single", "gpu.batch_solve", "gpu.batch_torch"),
     ("api",),
     ("__init__",),
     ("papers",),

@@ -61,11 +61,9 @@ bool is_plain(PyArrayObject* cost) {
 }
 
 template <class T>
-bool solve_small(const Problem<T>& problem, std::byte* workspace, SecondSolve<T>& second,
-                 DirectAnswer<Dual<T>>& answer) {
+bool solve_small(const Problem<T>& problem, std::byte* workspace, Workspace& second, DirectAnswer<Dual<T>>& answer) {
     try {
-        answer = solve_direct(problem, workspace, false, nullptr);
-        return answer.status == Status::optimal && make_sure(problem, false, second, answer);
+        return solve_surely(problem, workspace, false, second, answer) && answer.status == Status::optimal;
     } catch (const InvalidCost&) {
         return false;
     } catch (const CostTooLarge&) {
@@ -115,7 +113,7 @@ PyObject* solve_plain(const Request& request) {
         workspace = on_heap.get();
     }
     DirectAnswer<Dual<T>> answer;
-    SecondSolve<T> second;
+    Workspace second;
     bool solved = false;
     {
         const DefaultFloatEnvironment arithmetic;

@@ -21,7 +21,8 @@ decltype(auto) with_float_costs(const nb::object& given, Body&& body) {
 }
 
 // None, or (above, least).
-nb::object large_costs_of(const nb::object& cost, bool maximize, const nb::object& unmatched_cost, int rows) {
+nb::object large_costs_of(const nb::object& cost, bool maximize, const nb::object& unmatched_cost, int rows,
+                          int pairs) {
     return with_float_costs(cost, [&]<class T>(const MatrixView<T>& matrix, const CostSource<T>* source) -> nb::object {
         Vector<double> holder;
         Problem<T> problem{matrix, maximize, nullptr, source};
@@ -30,7 +31,7 @@ nb::object large_costs_of(const nb::object& cost, bool maximize, const nb::objec
         std::optional<LargeCosts> large;
         {
             const Computing computing;
-            large = find_large_costs(problem, rows);
+            large = find_large_costs(problem, rows, pairs);
         }
         return large ? nb::object(nb::make_tuple(large->above, large->least)) : nb::none();
     });
@@ -115,7 +116,7 @@ void bind_exact(nanobind::module_& module) {
     namespace nb = nanobind;
     using namespace nb::literals;
     module.def("find_large_costs", &lapwing::bindings::large_costs_of, "cost"_a, "maximize"_a,
-               "unmatched_cost"_a.none(), "rows"_a,
+               "unmatched_cost"_a.none(), "rows"_a, "pairs"_a = 0,
                "Costs far above all others; see cpp/include/lapwing/large_costs.hpp for the contract.");
     module.def("small_costs", &lapwing::bindings::small_costs, "cost"_a, "maximize"_a, "above"_a,
                "The costs without the large ones, which are forbidden.");

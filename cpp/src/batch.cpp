@@ -85,11 +85,12 @@ class Batch {
             workspace = make_workspace(needed);
             bytes = needed;
         }
-        auto answer = solve_direct(problem, workspace.get(), output_.u != nullptr, nullptr);
+        DirectAnswer<D> answer;
+        Workspace second;
+        const bool sure = solve_surely(problem, workspace.get(), output_.u != nullptr, second, answer);
         if (answer.status == Status::infeasible)
             return report({b, BatchFault::infeasible, answer.hall_size + 1, answer.hall_size}, is_tall(b));
-        SecondSolve<T> second;
-        if (!make_sure(problem, output_.u != nullptr, second, answer)) report({b, BatchFault::doubtful, -1, -1}, false);
+        if (!sure) report({b, BatchFault::doubtful, -1, -1}, false);
         write(b, problem, {answer.row_to_col, answer.u, answer.v});
     }
     void solve_large(std::size_t b, const Problem<T>& problem, bool is_caller) {

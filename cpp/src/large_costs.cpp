@@ -52,9 +52,10 @@ struct Exponents {
 }  // namespace
 
 template <class T>
-std::optional<LargeCosts> find_large_costs(const Problem<T>& problem, Index rows) {
+std::optional<LargeCosts> find_large_costs(const Problem<T>& problem, Index rows, Index pairs) {
     const Index m = problem.cost.rows, n = problem.cost.cols;
-    const double apart = 4.0 * (problem.unmatched_cost != nullptr ? m : std::min(m, n));
+    if (pairs == 0) pairs = problem.unmatched_cost != nullptr ? m : std::min(m, n);
+    const double apart = 4.0 * pairs;
     const int wanted = static_cast<int>(std::log2(apart)) - 1;  // exponents in a row that no cost has
     Exponents seen;
     visit_some(problem, rows, [&seen](double x) { seen.add(x); });
@@ -77,7 +78,7 @@ std::optional<LargeCosts> find_large_costs(const Problem<T>& problem, Index rows
     return std::nullopt;
 }
 
-template std::optional<LargeCosts> find_large_costs(const Problem<float>&, Index);
-template std::optional<LargeCosts> find_large_costs(const Problem<double>&, Index);
+template std::optional<LargeCosts> find_large_costs(const Problem<float>&, Index, Index);
+template std::optional<LargeCosts> find_large_costs(const Problem<double>&, Index, Index);
 
 }  // namespace lapwing

@@ -1,6 +1,7 @@
 #include "lapwing/trust.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstdint>
 #include <cstring>
@@ -34,23 +35,47 @@ double objective_of(const Problem<T>& problem, const Index* row_to_col) {
     return std::fabs(sum);
 }
 
+constexpr Index kSampledRows = 4;
+
+// Whether the first row has magnitudes so far apart that a large number in place of infinity is likely.
+template <class T>
+bool spans_magnitudes(const Problem<T>& problem) {
+    std::int64_t least = std::numeric_limits<std::int64_t>::max(), largest = 0;
+    constexpr auto kInfinityBits = std::bit_cast<std::int64_t>(kInfinity<double>);
+    for (Index j = 0; j < problem.cost.cols; ++j) {
+        const std::int64_t bits = std::bit_cast<std::int64_t>(std::fabs(static_cast<double>(problem.cost.at(0, j))));
+        least = bits > 0 && bits < least ? bits : least;
+        largest = bits < kInfinityBits && bits > largest ? bits : largest;
+    }
+    return largest > least && (largest - least) >> 52 >= 24;
+}
+
 // An answer to the problem without its large costs, if there is one and they are not needed.
 template <class T>
-bool solve_without_large(const Problem<T>& problem, bool with_u, SecondSolve<T>& memory,
-                         DirectAnswer<Dual<T>>& answer) {
+bool solve_without_large(const Problem<T>& problem, bool with_u, Workspace& memory, DirectAnswer<Dual<T>>& answer) {
     const MatrixView<T>& cost = problem.cost;
     if (problem.unmatched_cost != nullptr) return false;
-    const auto large = find_large_costs(problem, cost.rows);
+    const auto large = find_large_costs(problem, std::min(cost.rows, kSampledRows));
     if (!large) return false;
-    memory.costs.resize(static_cast<std::size_t>(cost.rows) * static_cast<std::size_t>(cost.cols));
+    Problem<T> small{{nullptr, cost.rows, cost.cols, cost.cols, 1}, problem.maximize};
+    const std::size_t items = static_cast<std::size_t>(cost.rows) * static_cast<std::size_t>(cost.cols);
+    const std::size_t bytes =
+        (items * sizeof(T) + kDirectAlignment - 1) / kDirectAlignment * kDirectAlignment;  // of the costs
+    memory = make_workspace(bytes + direct_workspace_bytes(small));
+    T* const costs = reinterpret_cast<T*>(memory.get());
     const SmallCostsSource<T> source(cost, nullptr, problem.maximize, large->above);
     for (Index i = 0; i < cost.rows; ++i)
-        source.read(i, 0, cost.cols, memory.costs.data() + static_cast<std::ptrdiff_t>(i) * cost.cols);
-    const Problem<T> small{{memory.costs.data(), cost.rows, cost.cols, cost.cols, 1}, problem.maximize};
-    memory.workspace = make_workspace(direct_workspace_bytes(small));
-    const auto second = solve_direct(small, memory.workspace.get(), with_u, nullptr);
+        source.read(i, 0, cost.cols, costs + static_cast<std::ptrdiff_t>(i) * cost.cols);
+    small.cost.data = costs;
+    const auto second = solve_direct(small, memory.get() + bytes, with_u, nullptr);
     if (second.status != Status::optimal) return false;
     if (!are_small(small, second.row_to_col, second.v) && !is_proven(small, second.row_to_col, second.v)) return false;
+    // Only some rows were looked at, but if no pair's duals add up to a large cost, these duals prove that none pays.
+    double row_dual = -kInfinity<double>, col_dual = -kInfinity<double>;
+    for (Index j = 0; j < cost.cols; ++j) col_dual = std::max(col_dual, second.v[j]);
+    for (Index i = 0; i < cost.rows; ++i)
+        row_dual = std::max(row_dual, small.at(i, second.row_to_col[i]) - second.v[second.row_to_col[i]]);
+    if (!(row_dual + col_dual <= large->above / 2)) return false;
     answer = second;
     return true;
 }
@@ -86,17 +111,24 @@ bool is_proven(const Problem<T>& problem, const Index* row_to_col, const Dual<T>
 }
 
 template <class T>
-bool make_sure(const Problem<T>& problem, bool with_u, SecondSolve<T>& memory, DirectAnswer<Dual<T>>& answer) {
-    if (are_small(problem, answer.row_to_col, answer.v)) return true;
+bool solve_surely(const Problem<T>& problem, std::byte* workspace, bool with_u, Workspace& memory,
+                  DirectAnswer<Dual<T>>& answer) {
+    bool looked = false;
+    if constexpr (std::is_floating_point_v<T>) {
+        looked = spans_magnitudes(problem);
+        if (looked && solve_without_large(problem, with_u, memory, answer)) return true;
+    }
+    answer = solve_direct(problem, workspace, with_u, nullptr);
+    if (answer.status != Status::optimal || are_small(problem, answer.row_to_col, answer.v)) return true;
     if constexpr (std::is_floating_point_v<T>)
-        if (solve_without_large(problem, with_u, memory, answer)) return true;
+        if (!looked && solve_without_large(problem, with_u, memory, answer)) return true;
     return is_proven(problem, answer.row_to_col, answer.v);
 }
 
 #define LAPWING_TRUST(T)                                                      \
     template bool are_small(const Problem<T>&, const Index*, const Dual<T>*); \
     template bool is_proven(const Problem<T>&, const Index*, const Dual<T>*); \
-    template bool make_sure(const Problem<T>&, bool, SecondSolve<T>&, DirectAnswer<Dual<T>>&);
+    template bool solve_surely(const Problem<T>&, std::byte*, bool, Workspace&, DirectAnswer<Dual<T>>&);
 LAPWING_TRUST(float)
 LAPWING_TRUST(double)
 LAPWING_TRUST(std::int32_t)

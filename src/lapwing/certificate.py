@@ -79,6 +79,32 @@ class Certificate:
         )
 
 
+@dataclass(frozen=True, eq=False)
+class BatchCertificate:
+    """A proof for each problem of a batch, in arrays; on a GPU those of `kernels/batch_certify.cu`.
+
+    On a GPU it decides the status: 0 if it proves the objective up to an ulp for each pair, else 5.
+
+    Attributes
+    ----------
+    violation, gap : (B,) float64 or int64
+        Upper bounds on how far the duals are from feasible, and on primal minus dual objective (when maximising: dual
+        minus primal); both 0 prove the answer. For floats, rounding in the last bits of the duals may leave a little.
+    fault : (B,) int32
+        0; 1 no answer, 2 a column out of range, 3 a column taken twice, 4 a forbidden pair, 5 a row and a column left
+        free that should be matched.
+    """
+
+    violation: Any
+    gap: Any
+    fault: Any
+
+    @property
+    def exact(self) -> Any:
+        """(B,) bool: the answer is optimal without any rounding."""
+        return (self.fault == 0) & (self.violation == 0) & (self.gap == 0)
+
+
 def prove(
     problem: Problem, row_to_col: NDArray[np.int64], u: NDArray[Any], v: NDArray[Any], threads: int
 ) -> Certificate:

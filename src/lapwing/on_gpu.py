@@ -17,7 +17,7 @@ from lapwing.certificate import Certificate, prove, require_matching
 from lapwing.checkpoint import Checkpoint, Keeper
 from lapwing.costs.base import CostSource
 from lapwing.costs.function import FunctionCost
-from lapwing.errors import ArgumentError
+from lapwing.errors import ArgumentError, GpuError, InfeasibleError
 from lapwing.gpu.arrays import GpuArray, empty_array
 from lapwing.gpu.certify import (
     SUMMARY_BYTES,
@@ -37,6 +37,7 @@ from lapwing.gpu.device import Context
 from lapwing.gpu.exits import Exits
 from lapwing.gpu.host_rows import HostRows, Lines, Streamed, lines_of, lines_of_source
 from lapwing.gpu.host_solve import HostSolve, HostStart
+from lapwing.gpu.large_costs import find_large, without_large
 from lapwing.gpu.launch import preload
 from lapwing.gpu.orient import View, orient, orient_host_rows
 from lapwing.gpu.papers import PAPERS, PaperSolve
@@ -168,6 +169,7 @@ class _Solve:
         self.options, self.plan, self.deadline = options, plan, deadline
         self.maximize, self.keeper = options.maximize, keeper
         self.as_views = False  # whether the answer's arrays stay views
+        self.prices: NDArray[Any] | None = None  # unmatched costs, as minimised
         self.integer = cost.dtype in INTEGERS
 
     def run(self) -> Result:
@@ -177,7 +179,8 @@ class _Solve:
         exits = None
         if options.unmatched_cost is not None:
             prices = prices_in_kind(to_host(options.unmatched_cost), rows, self.maximize, self.integer)
-            exits = Exits(self.context, -prices if self.maximize else prices, self.cost.dtype, self.like)
+            self.prices = -prices if self.maximize else prices
+            exits = Exits(self.context, self.prices, self.cost.dtype, self.like)
         interval = math.inf if self.keeper is None else self.keeper.interval
         to_match = min(self.cost.shape) if exits is None else rows
         with (
@@ -243,7 +246,8 @@ class _Solve:
             objective = self._picked_sum(solve, outputs) if matched_cost is None else matched_cost
             bound = objective if optimal else sign * watch.bound
         if optimal and not self._is_proven(certificate, objective, solve, outputs):
-            return self._proven_on_cpu(view, solve, outputs, counted, solved - began, watch)
+            better = self._without_large(solve, exits, began)
+            return better or self._proven_on_cpu(view, solve, outputs, counted, solved - began, watch)
         timed = {"solve_seconds": solved - began, "certify_seconds": time.perf_counter() - solved}
         return Result(
             row_to_col=row_to_col,
@@ -361,15 +365,65 @@ class _Solve:
 
     def _is_proven(self, certificate: Certificate | None, objective: float, solve: CoreSolve, outputs: Outputs) -> bool:
         """Whether the answer is optimal to the last digits; without a certificate, whether rounding cannot matter."""
-        pairs = min(self.cost.shape) if self.options.unmatched_cost is None else self.cost.shape[0]
         if certificate is not None:
-            if certificate.exact or not exact.is_tight(certificate, self.integer, pairs):
+            if certificate.exact or not exact.is_tight(certificate, self.integer, self._pairs):
                 return certificate.exact
             return exact.tells_small_costs(certificate, solve.picked_values(outputs))
         if self.integer:
             return True
         largest = float(np.abs(self._host(outputs.v)).max(initial=0.0))
         return exact.are_small(largest, abs(objective))
+
+    def _without_large(self, solve: CoreSolve, exits: Exits | None, began: float) -> Result | None:
+        """The answer to the matrix without costs far above all others, if it is proven for the whole matrix."""
+        above = None
+        if isinstance(self.cost, GpuArray) and not self.integer:
+            above = find_large(solve, self.prices)
+        if above is None:
+            return None
+        assert isinstance(self.cost, GpuArray)
+        prices = None
+        if self.prices is not None:
+            prices = np.where(self.prices > above, math.inf, self.prices) * (-1 if self.maximize else 1)
+        options = replace(self.options, certify=False, start=None, progress=False, unmatched_cost=prices)
+        try:
+            small = without_large(self.context, self.cost, above, self.maximize)
+            one = _Solve(self.context, small, self.like, options, self.plan, self.deadline, None)
+            one.as_views = True
+            found: Any = one.run()
+        except (InfeasibleError, GpuError):  # large costs are needed, or there is no memory for a copy
+            return None
+        if found.status != "optimal" or not isinstance(found.u, GpuArray):
+            return None
+        solved = time.perf_counter()
+        answer = Answer(found.row_to_col.pointer, found.u.pointer, found.v.pointer, exits.pointer if exits else 0)
+        proof = proof_of_matrix(self.context, self.cost, answer, self.maximize)
+        proof.start()
+        certificate = proof.finish()
+        require_matching(certificate)
+        if not exact.is_tight(certificate, False, self._pairs):
+            return None
+        if self.keeper is not None:
+            row_to_col, u, v = (self._host(array) for array in (found.row_to_col, found.u, found.v))
+            self.keeper.keep(MethodAnswer("optimal", row_to_col, u, v, found.statistics))
+        timed = {"solve_seconds": solved - began, "certify_seconds": time.perf_counter() - solved}
+        return Result(
+            row_to_col=self._given_back(found.row_to_col),
+            objective=certificate.primal,
+            u=self._given_back(found.u),
+            v=self._given_back(found.v),
+            certificate=certificate if self.options.certify else None,
+            statistics=found.statistics | timed,
+            status="optimal",
+            plan=self.plan,
+            lower_bound=certificate.optimum_bound,
+            _col_to_row=self._given_back(found._col_to_row),
+        )
+
+    @property
+    def _pairs(self) -> int:
+        """How many pairs, or rows left free, an assignment has."""
+        return min(self.cost.shape) if self.options.unmatched_cost is None else self.cost.shape[0]
 
     def _proven_on_cpu(
         self,

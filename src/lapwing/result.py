@@ -11,9 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lapwing._core import ABSENT
-from lapwing.certificate import Certificate, Number
+from lapwing.certificate import BatchCertificate, Certificate, Number
 from lapwing.errors import DtypeError
-from lapwing.gpu.batch_solve import BatchCertificate
 from lapwing.methods import Answer
 from lapwing.methods.base import inverse
 from lapwing.plan import Plan

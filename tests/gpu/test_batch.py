@@ -208,17 +208,60 @@ def test_an_invalid_problem_harms_no_other(gpu, engine):
     assert_optimal(solved, costs)
 
 
-@pytest.mark.parametrize("dtype", ["float64", "int64"])
-def test_costs_too_large(gpu, dtype):
-    if is_emulated(gpu) and dtype == "float64":
-        pytest.skip("a program takes seconds to build for the emulator")
-    costs = some_costs(dtype, (3, 5, 5))
-    costs[1, 2, 3] = {"float64": 1e308, "int64": 2**60}[dtype]
+def test_integers_too_large(gpu):
+    costs = some_costs("int64", (3, 5, 5))
+    costs[1, 2, 3] = 2**60
     solved = solve(gpu, costs, duals=True)
     assert solved.status.tolist() == [0, 3, 0]
     with pytest.raises(RangeError, match=r"cost\[2, 3\]") as caught:
         solve(gpu, costs, check=True)
     assert caught.value.__notes__ == ["in problem 1 of the batch"]
+
+
+def test_floats_too_large_for_sums_are_solved_on_the_cpu(gpu):
+    if is_emulated(gpu):
+        pytest.skip("a program takes seconds to build for the emulator")
+    costs = some_costs("float64", (3, 5, 5))
+    costs[1, 2, 3] = 1e308
+    assert solve(gpu, costs, duals=True).status.tolist() == [0, 3, 0]
+    solved = solve(gpu, costs, duals=True, certify=True, check=True)
+    assert_optimal(solved, costs)
+
+
+def with_large(count, rows, cols, large, seed=0):
+    """Costs in [0, 1) of which nine in ten are a large number, with an assignment that needs none of these."""
+    rng = np.random.default_rng(seed)
+    costs = rng.random((count, rows, cols))
+    costs[rng.random(costs.shape) < 0.9] = large
+    k = np.arange(min(rows, cols))
+    for cost in costs:
+        cost[rng.permutation(rows)[k], rng.permutation(cols)[k]] = rng.random(len(k))
+    return costs
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize(("rows", "cols"), [(8, 8), (14, 14), (30, 30), (20, 12), (40, 44)])
+@pytest.mark.parametrize("maximize", [False, True])
+def test_large_numbers_in_place_of_infinity(gpu, engine, rows, cols, maximize):
+    costs = with_large(6, rows, cols, 1e18).astype("float32")
+    costs[2] = with_large(1, rows, cols, 1.5)[0]  # a narrow range
+    if maximize:
+        costs = -costs
+    options = {"maximize": maximize, "crossovers": ENGINES[engine]}
+    raw = solve(gpu, costs, **options)
+    assert set(raw.status.tolist()) <= {0, 5} and raw.status[2] == 0
+    proven = solve(gpu, costs, duals=True, certify=True, **options)
+    for b in np.flatnonzero(proven.status == 0):
+        assert proven.objective[b] == pytest.approx(lw.solve(costs[b], maximize=maximize).objective, rel=1e-14)
+    checked = solve(gpu, costs, duals=True, certify=True, check=True, **options)
+    assert not checked.status.any()
+    pairs = min(rows, cols)
+    bound = checked.gap + pairs * checked.violation
+    assert np.all(bound <= pairs * 2.0**-52 * np.abs(checked.objective))
+    for b, cost in enumerate(costs):
+        assert checked.objective[b] == pytest.approx(lw.solve(cost, maximize=maximize).objective, rel=1e-14)
+        again = lw.certify(cost, checked.row_to_col[b], checked.u[b], checked.v[b], maximize=maximize)
+        assert again.primal == checked.objective[b]
 
 
 @pytest.mark.parametrize("engine", ENGINES)

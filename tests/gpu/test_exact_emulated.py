@@ -39,6 +39,28 @@ def test_a_large_number_in_place_of_infinity(large, certify):
         assert result.certificate.bound <= 70 * 2.0**-52 * result.objective
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float16"])
+@pytest.mark.parametrize(("shape", "price"), [((40, 40), None), ((30, 45), None), ((45, 30), None), ((40, 30), 2.0)])
+@pytest.mark.parametrize("maximize", [False, True])
+def test_large_costs_are_left_out_on_the_gpu(monkeypatch, dtype, shape, price, maximize):
+    def refused(*_):
+        raise AssertionError("solved on the host")
+
+    monkeypatch.setattr(lw.exact, "proven_on_cpu", refused)
+    cost = with_large(45, 6e4 if dtype == "float16" else 1e15, dtype)[: shape[0], : shape[1]]
+    if dtype == "float16":  # so that there is room for a gap
+        cost[cost < 1] *= np.float16(0.01)
+    sign = -1 if maximize else 1
+    prices = None if price is None else sign * price
+    for certify in (True, False):
+        result = lw.solve(sign * cost, device="cuda", maximize=maximize, unmatched_cost=prices, certify=certify)
+        there = lw.solve(sign * cost, maximize=maximize, unmatched_cost=prices)
+        assert result.objective == pytest.approx(there.objective, rel=1e-15)
+        answer = (result.row_to_col, result.u, result.v)
+        again = lw.certify(sign * cost, *answer, maximize=maximize, unmatched_cost=prices)
+        assert again.bound <= max(shape) * 2.0**-52 * abs(result.objective)
+
+
 def test_answers_stay_on_the_gpu(emulated_gpu):
     cost = with_large(60, 1e18)
     gpu = Gpu(emulated_gpu)

@@ -5,8 +5,6 @@
 // certificate knows. O(rows + cols) for nearly all problems.
 #pragma once
 
-#include <vector>
-
 #include "lapwing/jv.hpp"
 #include "lapwing/types.hpp"
 
@@ -23,16 +21,11 @@ bool are_small(const Problem<T>& problem, const Index* row_to_col, const Dual<T>
 template <class T>
 bool is_proven(const Problem<T>& problem, const Index* row_to_col, const Dual<T>* v);
 
-// Memory of the direct path for a second solve, without the large costs; the answer lies in it.
+// As solve_direct, and whether the answer, if there is one, is sure to be optimal: since its prices are small, or the problem
+// was solved without its large costs (large_costs.hpp), or by its certificate. A look at one row says whether to begin without.
+// The answer lies in `workspace`, or in `second`, which such a solve fills.
 template <class T>
-struct SecondSolve {
-    std::vector<T> costs;
-    Workspace workspace;
-};
-
-// Whether an answer of the direct path is sure to be optimal: since its prices are small, or after the problem was solved again
-// without its large costs (large_costs.hpp), or by its certificate.
-template <class T>
-bool make_sure(const Problem<T>& problem, bool with_u, SecondSolve<T>& memory, DirectAnswer<Dual<T>>& answer);
+bool solve_surely(const Problem<T>& problem, std::byte* workspace, bool with_u, Workspace& second,
+                  DirectAnswer<Dual<T>>& answer);
 
 }  // namespace lapwing

@@ -359,6 +359,10 @@ inline float __fmaf_rd(float a, float b, float c) {
     return sum > FLT_MAX && product <= FLT_MAX && c <= FLT_MAX ? FLT_MAX : sum;
 }
 inline double __dadd_ru(double a, double b) { return -__dadd_rd(-a, -b); }
+inline double __dmul_ru(double a, double b) {
+    const double product = a * b;
+    return std::fma(a, b, -product) > 0 ? std::nextafter(product, HUGE_VAL) : product;
+}
 inline float __double2float_rd(double x) {
     const auto f = static_cast<float>(x);
     return f > x ? std::nextafterf(f, -HUGE_VALF) : f;

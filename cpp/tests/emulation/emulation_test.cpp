@@ -116,6 +116,7 @@ void warp_operations(std::uint64_t seed) {
     CHECK(low == 40 && wrong == 0);
     CHECK(__brev(1) == 0x80000000u && __ffs(0) == 0 && __clz(1) == 31 && __clzll(1) == 63);
     CHECK(__dadd_rd(1, 0x1p-80) == 1 && __dadd_ru(1, 0x1p-80) > 1 && __double2float_ru(0.1) > 0.1);
+    CHECK(__dmul_ru(3, 0.1) > 3 * 0.1L && __dmul_ru(4, 0.1) == 4 * 0.1);
 }
 
 void finds(const char* words, const Launch& how, const std::function<void()>& kernel) {

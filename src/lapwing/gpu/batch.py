@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from lapwing.certificate import BatchCertificate
 from lapwing.errors import ArgumentError
 from lapwing.gpu.batch_plan import TooLargeError
 from lapwing.gpu.batch_single import solve_singly
-from lapwing.gpu.batch_solve import BatchCertificate, BatchOnGpu, solve_arrays
+from lapwing.gpu.batch_solve import BatchOnGpu, solve_arrays
 from lapwing.gpu.batch_torch import is_tracing, solve_with_operator
 
 __all__ = ["BatchCertificate", "BatchOnGpu", "solve_batch"]
@@ -40,7 +41,8 @@ def solve_batch(
     certify : bool
         Whether to prove every answer; implies `duals`.
     check : bool
-        Whether to wait, and to raise for the first problem without an answer.
+        Whether to wait, to solve on the CPU what rounding leaves open (status 3 of floats, and 5), and to raise for
+        the first problem without an answer.
 
     Raises
     ------

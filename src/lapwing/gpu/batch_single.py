@@ -14,18 +14,18 @@ import numpy as np
 from lapwing.certificate import Certificate
 from lapwing.errors import InfeasibleError, InvalidCostError, RangeError
 from lapwing.gpu.arrays import ITEM_BYTES, GpuArray, view_array
-from lapwing.gpu.batch_errors import (
+from lapwing.gpu.batch_check import (
     BAD_COUNTS,
     INFEASIBLE,
     INVALID_COST,
     SOLVED,
     TOO_LARGE,
     host_prices,
-    raise_for_first,
+    settle,
 )
 from lapwing.gpu.batch_inputs import BatchRequest, check_flags, check_stack, make_request
 from lapwing.gpu.batch_launch import BatchArrays, outputs_of
-from lapwing.gpu.batch_solve import STATUS, BatchOnGpu, handed_over
+from lapwing.gpu.batch_solve import BatchOnGpu, handed_over
 from lapwing.gpu.copies import copy_bytes, fill_bytes, read, write
 from lapwing.gpu.device import Context, shared_context
 from lapwing.gpu_request import Options
@@ -54,7 +54,7 @@ def solve_singly(
         answer = BatchArrays(context, stack, outputs_of(request.form)[duals, certify])
         _Singly(context, request, answer, certify).run()
         if check:
-            raise_for_first(context, request, answer.pointers[STATUS])
+            settle(context, request, answer)
         return handed_over(context, answer)
 
 

@@ -2,7 +2,8 @@
 
 Shapes and types are checked, the answer is allocated in the user's library, one kernel is launched (two, where matrices
 must be rearranged first). Nothing waits, so all of it can be captured in a CUDA graph. What is wrong with a problem's
-numbers is found by the kernel, and shows in that problem's `status`; ``check=True`` waits and raises.
+numbers is found by the kernel, and shows in that problem's `status`; ``check=True`` waits, solves on the CPU what the
+kernel leaves open, and raises.
 """
 
 from __future__ import annotations
@@ -10,38 +11,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from lapwing.certificate import BatchCertificate
 from lapwing.gpu.arrays import GpuArray, view_array
-from lapwing.gpu.batch_errors import raise_for_first
+from lapwing.gpu.batch_check import settle
 from lapwing.gpu.batch_inputs import check_flags, check_stack, make_request
 from lapwing.gpu.batch_launch import SOLVED, BatchArrays, prepared
 from lapwing.gpu.batch_plan import CROSSOVERS, Crossovers
 from lapwing.gpu.device import Context, shared_context
-
-STATUS = 2  # among the arrays
-
-
-@dataclass(frozen=True, eq=False)
-class BatchCertificate:
-    """A proof for each problem, by one more pass over the costs (kernels/batch_certify.cu).
-
-    Attributes
-    ----------
-    violation, gap : (B,) float64 or int64
-        Upper bounds on how far the duals are from feasible, and on primal minus dual objective (when maximising: dual
-        minus primal); both 0 prove the answer. For floats, rounding in the last bits of the duals may leave a little.
-    fault : (B,) int32
-        0; 1 no answer, 2 a column out of range, 3 a column taken twice, 4 a forbidden pair, 5 a row and a column left
-        free that should be matched.
-    """
-
-    violation: Any
-    gap: Any
-    fault: Any
-
-    @property
-    def exact(self) -> Any:
-        """(B,) bool: the answer is optimal without any rounding."""
-        return (self.fault == 0) & (self.violation == 0) & (self.gap == 0)
 
 
 @dataclass(eq=False)  # not frozen, which would take four times as long to make
@@ -56,7 +32,8 @@ class BatchOnGpu:
         NaN, or 0 for integers, without an answer.
     status : (B,) int32
         0 solved, 1 infeasible, 2 a cost or price is NaN or infinite with the wrong sign, 3 costs too large for exact
-        sums, 4 counts beyond the array.
+        sums, 4 counts beyond the array, 5 answered, but the duals are so large beside the objective that their
+        rounding may hide a better assignment: `certify` clears this where it proves the answer, `check` solves again.
     u, v : (B, m) and (B, n), float64 or int64, or None
         The duals, 0 beyond a problem's rows and columns.
     certificate : BatchCertificate or None
@@ -122,5 +99,5 @@ def solve_stack(
     if certify:
         how.certify(context, request, answer)
     if check:
-        raise_for_first(context, request, answer.pointers[STATUS])
+        settle(context, request, answer)
     return answer

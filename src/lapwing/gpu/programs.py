@@ -130,7 +130,7 @@ HOST_CORE = Program(
 CORE_START = Program(
     "core_start",
     "core_start.cu",
-    ("gather", "row_bounds", "column_bounds", "sorting_keys", "price_rises"),
+    ("gather", "forbid_large", "row_bounds", "column_bounds", "sorting_keys", "price_rises"),
     _EVERY_COST,
     {"THREADS": 256},
 )

@@ -7,8 +7,15 @@
 
 #include "common.cuh"
 
-// What `status` holds.
-enum Status : int32 { kSolved = 0, kInfeasible = 1, kInvalidCost = 2, kTooLarge = 3, kBadCounts = 4 };
+// What `status` holds. Doubtful: answered, but rounding of large prices may hide a better assignment.
+enum Status : int32 {
+    kSolved = 0,
+    kInfeasible = 1,
+    kInvalidCost = 2,
+    kTooLarge = 3,
+    kBadCounts = 4,
+    kDoubtful = 5
+};
 
 constexpr int32 kFree = -1;            // a row or column without a partner
 constexpr int32 kExited = -2;          // a row that stays free at its price
@@ -45,6 +52,9 @@ struct StoredOf<int64> {
 };
 using Stored = StoredOf<Cost>::type;
 constexpr bool kFloating = Dual(0.5) != Dual(0);
+
+__device__ inline Dual magnitude(Dual x) { return x < 0 ? -x : x; }
+__device__ constexpr Dual larger(Dual a, Dual b) { return a < b ? b : a; }
 
 // What is minimised instead when maximising.
 __device__ inline float opposite(float x) { return -x; }
@@ -149,6 +159,16 @@ __device__ inline uint32 fault_of(Stored x, Dual limit) {
 }
 __device__ inline int32 status_of(uint32 faults) {
     return (faults & kFaultInvalid) != 0 ? kInvalidCost : faults != 0 ? kTooLarge : kSolved;
+}
+
+// The status of an answer. Floats: prices of at most 16 times the objective leave all but 4 of its digits right
+// (cpp/include/lapwing/trust.hpp).
+__device__ inline int32 status_of_answer(Dual largest_price, Dual objective) {
+    if constexpr (kFloating) {
+        return largest_price <= 16 * magnitude(objective) ? kSolved : kDoubtful;
+    } else {
+        return kSolved;
+    }
 }
 
 // The price at which row i stays free, as minimised; infinity if it may not. Faults as of a cost.

@@ -16,15 +16,16 @@ __device__ inline int32 checked(const Batch& batch, int64 b, const Problem& prob
     return status_of(__syncthreads_or((faults & kFaultInvalid) != 0) != 0 ? kFaultInvalid : kFaultTooLarge);
 }
 
-// The sum over all threads, the same in every run; in every thread.
-__device__ inline Dual block_sum(Dual part, const BlockState& state) {
-    part = warp_reduce(part, [](Dual a, Dual b) { return a + b; });
+// All threads' values combined, the same in every run; in every thread.
+template <class Combine>
+__device__ Dual block_reduce(Dual value, const BlockState& state, Combine combine) {
+    value = warp_reduce(value, combine);
     __syncthreads();
-    if (lane_index() == 0) state.parts[threadIdx.x / 32] = part;
+    if (lane_index() == 0) state.parts[threadIdx.x / 32] = value;
     __syncthreads();
-    Dual sum = 0;
-    for (uint32 w = 0; w < blockDim.x / 32; ++w) sum += state.parts[w];
-    return sum;
+    Dual all = state.parts[0];
+    for (uint32 w = 1; w < blockDim.x / 32; ++w) all = combine(all, state.parts[w]);
+    return all;
 }
 
 // The answer in the user's orientation and sense.
@@ -38,10 +39,17 @@ __device__ void write(const Batch& batch, int64 b, const Problem& problem, const
         const int32 j = state.column_of[i];
         part += user_cost(j >= 0 ? Dual(*matrix.at(matrix.start(i), j)) : state.exit[i], maximize);
     }
-    const Dual sum = block_sum(part, state);
+    const Dual sum = block_reduce(part, state, [](Dual x, Dual y) { return x + y; });
+    Dual largest = 0;
+    if constexpr (kFloating) {
+        for (int32 j = me; solved && j < problem.cols; j += threads) {
+            largest = larger(largest, magnitude(state.price[j]));
+        }
+        largest = block_reduce(largest, state, [](Dual x, Dual y) { return larger(x, y); });
+    }
     if (me == 0) {
         batch.objective[b] = solved ? sum : no_objective();
-        batch.status[b] = status;
+        batch.status[b] = solved ? status_of_answer(largest, sum) : status;
     }
     const int32 lines = solved ? problem.rows : 0, columns = solved ? problem.cols : 0;
     const int32 own = problem.transposed ? columns : lines, other = problem.transposed ? lines : columns;

@@ -8,7 +8,8 @@
 //              free rows, -u or -v over lines that need no partner
 //
 // Floats: each c - u - v is formed without error as a sum of three doubles; sums are rounded up. So both are upper bounds,
-// and 0 only if they are truly 0. Shared memory: one bit a column, one double a warp.
+// and 0 only if they are truly 0. The status of an answer becomes what they say: solved if the objective is proven up to an
+// ulp for each pair, else doubtful. Shared memory: one bit a column, one double a warp.
 #include "batch.cuh"
 
 constexpr uint32 kMostColumns = 1u << 16;
@@ -31,6 +32,14 @@ __device__ inline int64 sum_up(int64 a, int64 b, int64 c) { return a + b + c; }
 __device__ inline double add_up(double a, double b) { return __dadd_ru(a, b); }
 __device__ inline int64 add_up(int64 a, int64 b) { return a + b; }
 
+// Of an answer without a fault.
+__device__ inline int32 proven_status(double gap, double violation, int64 pairs, double objective) {
+    const auto count = static_cast<double>(pairs);
+    const double bound = __dadd_ru(gap, __dmul_ru(count, violation));
+    return bound <= 0x1p-52 * count * magnitude(objective) ? kSolved : kDoubtful;
+}
+__device__ inline int32 proven_status(int64, int64, int64, int64) { return kSolved; }
+
 template <class T, class Combine>
 __device__ T block_reduce(T value, T* places, Combine combine) {
     value = warp_reduce(value, combine);
@@ -49,7 +58,7 @@ __device__ inline void certify_problem(const Batch& batch, Dual* violation, Dual
     const int64 b = blockIdx.x;
     const int64 m = batch.row_counts == nullptr ? batch.rows : read_count(batch.row_counts, batch.row_count_bytes, b);
     const int64 n = batch.col_counts == nullptr ? batch.cols : read_count(batch.col_counts, batch.col_count_bytes, b);
-    const bool answered = batch.status[b] == kSolved;
+    const bool answered = batch.status[b] == kSolved || batch.status[b] == kDoubtful;
     const Dual sign = batch.maximize != 0 ? -1 : 1;
     const Cost* const costs = batch.costs + b * batch.problem_stride;
     const int64* const row_to_col = batch.row_to_col + b * batch.rows;
@@ -126,6 +135,8 @@ __device__ inline void certify_problem(const Batch& batch, Dual* violation, Dual
     violation[b] = answered ? worst : no_objective();
     gap[b] = answered ? part : no_objective();
     fault[b] = wrong;
+    const int64 pairs = batch.priced != 0 || m < n ? m : n;
+    if (answered && wrong == kNoFault) batch.status[b] = proven_status(part, worst, pairs, batch.objective[b]);
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS)

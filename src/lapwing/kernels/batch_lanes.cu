@@ -379,10 +379,11 @@ class LaneSolver {
         if (solved && me_ < rows_) part = user_cost(column >= 0 ? memory_.cost[me_][column] : exit_, maximize);
 #pragma unroll
         for (int32 distance = G / 2; distance > 0; distance /= 2) part += __shfl_xor_sync(kAllLanes, part, distance);
+        const Dual largest = largest_price();
         if (!present_) return;
         if (me_ == 0) {
             batch_.objective[b_] = solved ? part : no_objective();
-            batch_.status[b_] = status_;
+            batch_.status[b_] = solved ? status_of_answer(largest, part) : status_;
         }
         const bool is_row = solved && me_ < rows_, is_col = solved && me_ < cols_;
         if (me_ < batch_.rows) {
@@ -395,6 +396,16 @@ class LaneSolver {
         if (batch_.v != nullptr && me_ < batch_.cols) {
             const bool has = transposed ? is_row : is_col;
             batch_.v[b_ * batch_.cols + me_] = has ? (transposed ? row_dual : col_dual) : 0;
+        }
+    }
+
+    // The largest magnitude among the prices of columns, in every lane of the problem; its first 20 digits.
+    __device__ Dual largest_price() const {
+        if constexpr (kFloating) {
+            const int32 mine = me_ < cols_ ? __double2hiint(magnitude(price_)) : 0;
+            return __hiloint2double(-least_of(-mine), 0);
+        } else {
+            return 0;
         }
     }
 

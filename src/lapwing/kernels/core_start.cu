@@ -6,7 +6,7 @@
 // cost), one of the matrix. All arithmetic is as in the method itself. For costs that two orders explain, gpu/core_sorted.py
 // finds prices from differences of costs.
 //
-// Of a matrix: gather, row_bounds, column_bounds (start_matrix.cuh); of computed costs: gather, line_bounds
+// Of a matrix: gather, forbid_large, row_bounds, column_bounds (start_matrix.cuh); of computed costs: gather, line_bounds
 // (start_computed.cuh); of both: sorting_keys, price_rises.
 #include "costs.cuh"
 
