@@ -32,6 +32,7 @@ def main(largest: int) -> None:
         np.eye(5, 10 * largest, dtype=np.int32),
         np.where(random.random((largest, largest)) < 0.5, np.inf, random.random((largest, largest))),
         np.round(4 * (random.random((largest, 1)) + random.random((1, largest)))),  # rows of which all is looked at
+        np.where(random.random((largest, largest)) < 0.5, 1e15, random.random((largest, largest))),
     ):
         same(cost, lw.solve(torch.from_numpy(cost).cuda()))
         same(cost, lw.solve(cost, device="cuda"))
