@@ -471,3 +471,14 @@ def test_what_must_be_rearranged(dtype, changes, staged):
     assert (plan_batch(form((2, 300, 300), dtype, **changes), 227 * 1024).stage is not None) == staged
     if changes == {"strides": (90000, 1, 300)}:  # a tall one lies right
         assert plan_batch(form((2, 300, 290), dtype, **changes), 227 * 1024).stage is None
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("shape", [(1, 40), (40, 1), (2, 7), (3, 31)])
+def test_prices_far_above_the_objective_are_no_doubt_where_the_duals_prove_the_answer(gpu, engine, shape):
+    costs = np.random.default_rng(3).random((200, *shape)).astype("float32")
+    solved = solve(gpu, costs, duals=True, crossovers=ENGINES[engine])
+    assert not solved.status.any()
+    largest = np.abs(np.concatenate([solved.u, solved.v], axis=1)).max(axis=1)
+    assert (largest > 16 * solved.objective).any() or 1 not in shape
+    assert_optimal(solved, costs)

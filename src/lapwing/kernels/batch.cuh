@@ -161,16 +161,6 @@ __device__ inline int32 status_of(uint32 faults) {
     return (faults & kFaultInvalid) != 0 ? kInvalidCost : faults != 0 ? kTooLarge : kSolved;
 }
 
-// The status of an answer. Floats: prices of at most 16 times the objective leave all but 4 of its digits right
-// (cpp/include/lapwing/trust.hpp).
-__device__ inline int32 status_of_answer(Dual largest_price, Dual objective) {
-    if constexpr (kFloating) {
-        return largest_price <= 16 * magnitude(objective) ? kSolved : kDoubtful;
-    } else {
-        return kSolved;
-    }
-}
-
 // The price at which row i stays free, as minimised; infinity if it may not. Faults as of a cost.
 __device__ inline Dual price_of(const Batch& batch, int64 b, int32 i, Dual limit, uint32& faults) {
     if (batch.priced == 0) return infinity<Dual>();

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "batch_block.cuh"
+#include "batch_proof.cuh"
 
 // Faults of all threads, and of the prices, which go to their place; in every thread.
 __device__ inline int32 checked(const Batch& batch, int64 b, const Problem& problem, const BlockState& state,
@@ -28,6 +29,35 @@ __device__ Dual block_reduce(Dual value, const BlockState& state, Combine combin
     return all;
 }
 
+// The status of an answer whose prices are large; in every thread.
+template <class Matrix>
+LAPWING_NOINLINE __device__ int32 status_by_proof(Problem problem, BlockState state, Matrix matrix, bool priced,
+                                                  Dual objective) {
+    const bool all_match = problem.is_square() && !priced;
+    const int32 me = static_cast<int32>(threadIdx.x), threads = static_cast<int32>(blockDim.x);
+    Dual violation = 0, gap = 0;
+    for (int32 j = me; j < problem.cols; j += threads) {
+        const Dual price = state.price[j];
+        if (state.row_of[j] < 0) gap = add_up(gap, -price);
+        if (!all_match) violation = larger(violation, price);
+#pragma unroll 1
+        for (int32 i = 0; i < problem.rows; ++i) {
+            const Dual c = *matrix.at(matrix.start(i), j);
+            if (c < infinity<Dual>()) violation = larger(violation, sum_up(state.row_dual[i], price, -c));
+        }
+    }
+    for (int32 i = me; i < problem.rows; i += threads) {
+        const int32 j = state.column_of[i];
+        const Dual dual = state.row_dual[i], exit = state.exit[i];
+        const Dual cost = j >= 0 ? Dual(*matrix.at(matrix.start(i), j)) : exit;
+        gap = add_up(gap, sum_up(cost, -dual, j >= 0 ? -state.price[j] : Dual(0)));
+        if (exit < infinity<Dual>()) violation = larger(violation, sum_up(dual, -exit, 0));
+    }
+    gap = block_reduce(gap, state, [](Dual x, Dual y) { return add_up(x, y); });
+    violation = block_reduce(violation, state, [](Dual x, Dual y) { return larger(x, y); });
+    return proven_status(gap, violation, problem.rows, objective, kTrusted);
+}
+
 // The answer in the user's orientation and sense.
 template <class Matrix>
 __device__ void write(const Batch& batch, int64 b, const Problem& problem, const BlockState& state,
@@ -47,9 +77,12 @@ __device__ void write(const Batch& batch, int64 b, const Problem& problem, const
         }
         largest = block_reduce(largest, state, [](Dual x, Dual y) { return larger(x, y); });
     }
+    if constexpr (kFloating) {
+        if (solved && !are_small(largest, sum)) status = status_by_proof(problem, state, matrix, batch.priced != 0, sum);
+    }
     if (me == 0) {
         batch.objective[b] = solved ? sum : no_objective();
-        batch.status[b] = solved ? status_of_answer(largest, sum) : status;
+        batch.status[b] = status;
     }
     const int32 lines = solved ? problem.rows : 0, columns = solved ? problem.cols : 0;
     const int32 own = problem.transposed ? columns : lines, other = problem.transposed ? lines : columns;

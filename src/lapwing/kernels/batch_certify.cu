@@ -1,5 +1,6 @@
 // A proof for each problem of a batch: a block a problem, one pass over its costs, by code that shares nothing with the
-// engines but the names of the parameters. Everything is as the user gave it; a sign makes it a minimisation.
+// engines but the names of the parameters and sums that are rounded up. Everything is as the user gave it; a sign makes it a
+// minimisation.
 //
 //   fault      0; or the first of: 1 no answer, 2 a column out of range, 3 a column taken twice, 4 a forbidden pair or a
 //              row that stays free but must not, 5 a row without a column while a column is free
@@ -10,7 +11,7 @@
 // Floats: each c - u - v is formed without error as a sum of three doubles; sums are rounded up. So both are upper bounds,
 // and 0 only if they are truly 0. The status of an answer becomes what they say: solved if the objective is proven up to an
 // ulp for each pair, else doubtful. Shared memory: one bit a column, one double a warp.
-#include "batch.cuh"
+#include "batch_proof.cuh"
 
 constexpr uint32 kMostColumns = 1u << 16;
 enum Fault : int32 {
@@ -21,24 +22,6 @@ enum Fault : int32 {
     kForbiddenPair = 4,
     kIncomplete = 5
 };
-
-// a + b + c, rounded up.
-__device__ inline double sum_up(double a, double b, double c) {
-    const double s = a + b, t = s - a, first = (a - (s - t)) + (b - t);
-    const double r = s + c, w = r - s, second = (s - (r - w)) + (c - w);
-    return __dadd_ru(r, __dadd_ru(first, second));
-}
-__device__ inline int64 sum_up(int64 a, int64 b, int64 c) { return a + b + c; }
-__device__ inline double add_up(double a, double b) { return __dadd_ru(a, b); }
-__device__ inline int64 add_up(int64 a, int64 b) { return a + b; }
-
-// Of an answer without a fault.
-__device__ inline int32 proven_status(double gap, double violation, int64 pairs, double objective) {
-    const auto count = static_cast<double>(pairs);
-    const double bound = __dadd_ru(gap, __dmul_ru(count, violation));
-    return bound <= 0x1p-52 * count * magnitude(objective) ? kSolved : kDoubtful;
-}
-__device__ inline int32 proven_status(int64, int64, int64, int64) { return kSolved; }
 
 template <class T, class Combine>
 __device__ T block_reduce(T value, T* places, Combine combine) {
@@ -136,7 +119,7 @@ __device__ inline void certify_problem(const Batch& batch, Dual* violation, Dual
     gap[b] = answered ? part : no_objective();
     fault[b] = wrong;
     const int64 pairs = batch.priced != 0 || m < n ? m : n;
-    if (answered && wrong == kNoFault) batch.status[b] = proven_status(part, worst, pairs, batch.objective[b]);
+    if (answered && wrong == kNoFault) batch.status[b] = proven_status(part, worst, pairs, batch.objective[b], 1);
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS)

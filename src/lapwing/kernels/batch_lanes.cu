@@ -15,7 +15,7 @@
 // its own issues an instruction every four. Of a thousand 32 x 32 problems the hardest takes 104 steps of one column and 56
 // of four if costs are uniform, 210 and 140 if they are geometric, 48 and 18 if they are integers to 3. Memory: every cost is read once, 16 loads of a lane in flight; 8 (G + 1)
 // bytes of shared memory for each row.
-#include "batch.cuh"
+#include "batch_proof.cuh"
 
 constexpr int32 kRounds = 3;
 
@@ -379,11 +379,18 @@ class LaneSolver {
         if (solved && me_ < rows_) part = user_cost(column >= 0 ? memory_.cost[me_][column] : exit_, maximize);
 #pragma unroll
         for (int32 distance = G / 2; distance > 0; distance /= 2) part += __shfl_xor_sync(kAllLanes, part, distance);
-        const Dual largest = largest_price();
+        if constexpr (kFloating) {
+            const Dual largest = largest_price();
+            const bool doubtful = solved && !are_small(largest, part);
+            if (__any_sync(kAllLanes, doubtful)) {
+                const int32 status = status_by_proof(part);
+                if (doubtful) status_ = status;
+            }
+        }
         if (!present_) return;
         if (me_ == 0) {
             batch_.objective[b_] = solved ? part : no_objective();
-            batch_.status[b_] = solved ? status_of_answer(largest, part) : status_;
+            batch_.status[b_] = status_;
         }
         const bool is_row = solved && me_ < rows_, is_col = solved && me_ < cols_;
         if (me_ < batch_.rows) {
@@ -401,12 +408,32 @@ class LaneSolver {
 
     // The largest magnitude among the prices of columns, in every lane of the problem; its first 20 digits.
     __device__ Dual largest_price() const {
-        if constexpr (kFloating) {
-            const int32 mine = me_ < cols_ ? __double2hiint(magnitude(price_)) : 0;
-            return __hiloint2double(-least_of(-mine), 0);
-        } else {
-            return 0;
+        const int32 mine = me_ < cols_ ? __double2hiint(magnitude(price_)) : 0;
+        return __hiloint2double(-least_of(-mine), 0);
+    }
+    // The status of an answer whose prices are large; the duals of rows are in memory_.bid. Called by whole warps.
+    __device__ int32 status_by_proof(Dual objective) const {
+        const bool is_col = me_ < cols_, all_match = rows_ == cols_ && batch_.priced == 0;
+        const Dual price = is_col ? price_ : 0;
+        Dual violation = all_match ? Dual(0) : larger(price, Dual(0)), gap = 0;
+#pragma unroll 1
+        for (int32 i = 0; i < rows_; ++i) {
+            const Dual c = is_col ? memory_.cost[i][me_] : infinity<Dual>();
+            if (c < infinity<Dual>()) violation = larger(violation, sum_up(memory_.bid[i], price, -c));
         }
+        if (is_col && partner_ < 0) gap = -price;
+        if (is_col && partner_ >= 0) gap = sum_up(memory_.cost[partner_][me_], -memory_.bid[partner_], -price);
+        if (me_ < rows_ && exit_ < infinity<Dual>()) {
+            const Dual over = sum_up(memory_.bid[me_], -exit_, 0);
+            violation = larger(violation, over);
+            if (memory_.partner[me_] < 0) gap = add_up(gap, -over);
+        }
+#pragma unroll
+        for (int32 distance = G / 2; distance > 0; distance /= 2) {
+            gap = add_up(gap, __shfl_xor_sync(kAllLanes, gap, distance));
+            violation = larger(violation, __shfl_xor_sync(kAllLanes, violation, distance));
+        }
+        return proven_status(gap, violation, rows_, objective, kTrusted);
     }
 
     static constexpr int32 kGroups = 4;  // columns looked at in a step
