@@ -133,3 +133,46 @@ def test_a_start_from_a_neighbouring_problem():
     first = lw.solve(cost)
     changed = cost + rng.normal(size=cost.shape) * 1e-3
     assert_optimal(lw.solve(changed, start=first), changed)
+
+
+def dear_sources(n):
+    x, y = np.random.default_rng(n).random((2, n, 3))
+    yield lw.costs.squared_euclidean(x, y)
+    yield lw.costs.minkowski(x, y, 3)
+    yield lw.costs.expression("sqrt((x0-y0)**2 + (x1-y1)**2 + (x2-y2)**2)", x, y)
+
+
+@pytest.mark.parametrize("options", [{}, {"maximize": True}, {"unmatched_cost": 0.5}, {"threads": 2}])
+@pytest.mark.parametrize("which", range(3))
+def test_a_limit_that_comes_before_every_row_is_read(which, options):
+    cost = list(dear_sources(6000))[which]
+    began = time.perf_counter()
+    result = lw.solve(cost, time_limit=0.01, **options)
+    assert time.perf_counter() - began < 1.0
+    assert result.status == "time_limit" and result.certificate is None
+    assert result.lower_bound == (np.inf if "maximize" in options else -np.inf)
+    matched = result.row_to_col >= 0
+    assert len(np.unique(result.row_to_col[matched])) == matched.sum()
+    assert "unmatched_cost" in options or matched.all()
+    assert np.isfinite(result.objective)
+
+
+def test_an_early_limit_pairs_points_that_are_near():
+    x = np.random.default_rng(0).random((20_000, 2))
+    result = lw.solve(lw.costs.squared_euclidean(x, x + 1e-6), time_limit=0)
+    assert result.objective < 1e-2 * len(x) / 3  # a third is what a random pair costs
+
+
+def test_an_early_limit_keeps_away_from_forbidden_pairs():
+    x = np.random.default_rng(0).random((3000, 1))
+    source = lw.costs.expression("where(abs(x0-y0) < 0.5, abs(x0-y0), inf)", x, x)
+    result = lw.solve(source, time_limit=0)
+    assert np.isfinite(result.objective)
+    assert (result.row_to_col >= 0).all()
+
+
+def test_a_slow_callable_gets_half_of_the_time():
+    cost = lw.instances.generate("disjoint", 1500, 1)
+    began = time.perf_counter()
+    lw.solve(cost, progress=lambda report: time.sleep(0.1), time_limit=0.3)
+    assert time.perf_counter() - began < 1.2

@@ -70,11 +70,28 @@ typename RowsSource<T>::Supply copied_from(nb::handle callable, Index cols) {
     };
 }
 
+// Calls supply.pairs(rows, cols), which returns a contiguous vector, if there is such a method.
+template <class T>
+typename RowsSource<T>::Pairs pairs_from(nb::handle supply) {
+    if (!nb::hasattr(supply, "pairs")) return {};
+    return [supply](std::span<const Index> rows, std::span<const Index> cols, T* out) {
+        const GilAcquire gil;
+        const auto lines = [](std::span<const Index> of) {
+            return nb::ndarray<nb::numpy, const Index, nb::ndim<1>>(of.data(), {of.size()}, nb::handle()).cast();
+        };
+        const nb::object costs = in_python([&] { return supply.attr("pairs")(lines(rows), lines(cols)); });
+        const auto given = nb::cast<nb::ndarray<nb::ro, const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>>(costs);
+        if (given.shape(0) != rows.size()) throw std::invalid_argument("costs of another number of pairs");
+        std::copy_n(given.data(), rows.size(), out);
+    };
+}
+
 // Whatever `read` writes the rows with, `supply` is known to the garbage collector and stays as long as the source.
 template <class T>
 Source supplied(Index rows, Index cols, std::size_t cache_bytes, typename RowsSource<T>::Supply read,
                 nb::object supply) {
-    auto costs = std::make_shared<RowsSource<T>>(rows, cols, cache_bytes, std::move(read), [] { look_for_signals(); });
+    auto costs = std::make_shared<RowsSource<T>>(
+        rows, cols, cache_bytes, std::move(read), [] { look_for_signals(); }, pairs_from<T>(supply));
     auto counters = [costs] { return costs->counters(); };
     return {rows, cols, std::move(costs), std::move(counters), std::move(supply)};
 }

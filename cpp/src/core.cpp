@@ -24,6 +24,16 @@ void finish_early(CoreState<T>& state, Solution<Dual<T>>& solution) {
     solution.hall_rows = {static_cast<Index>(empty - state.u.begin())};
 }
 
+// The time is up before every row has been listed: what an earlier attempt left, or nothing but duals of -infinity.
+template <class T>
+void give_up(CoreState<T>& state, Solution<Dual<T>>& solution) {
+    solution.status = Status::time_limit;
+    state.release_all();
+    std::fill(state.u.begin(), state.u.end(), -kInfinity<Dual<T>>);
+    std::fill(state.v.begin(), state.v.end(), Dual<T>{0});
+    state.incumbent->settle(state);
+}
+
 // From the state's conventions to the contract of solution.hpp.
 template <class T>
 void finish(CoreState<T>& state, Solution<Dual<T>>& solution) {
@@ -229,11 +239,13 @@ Solution<Dual<T>> solve_core(const Problem<T>& problem, const Dual<T>* start_v, 
     Solution<Dual<T>> solution;
     try {
         Solver<T>(control, threads).solve(state, start_v, start_rows, solution);
+        if (solution.status == Status::time_limit) finish_early(state, solution);
+    } catch (const TimeIsUp&) {
+        give_up(state, solution);
     } catch (...) {
         if (control.keeps()) incumbent.keep_at_exit(state);
         throw;
     }
-    if (solution.status == Status::time_limit) finish_early(state, solution);
     if (solution.status != Status::infeasible) finish(state, solution);
     count(state, solution.statistics);
     return solution;

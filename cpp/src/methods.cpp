@@ -25,8 +25,56 @@ Solution<Dual<T>> solve_core_or_jv(const Problem<T>& problem, int threads, Contr
     return solve_core<T>(problem, nullptr, threads, control);
 }
 
+namespace {
+
+// Lines that are free, in the order that the source knows, if it knows one.
+template <class T, class IsFree>
+std::vector<Index> free_in_order(const Problem<T>& problem, bool rows, Control& control, const IsFree& is_free) {
+    std::vector<std::int32_t> order;
+    if (problem.source != nullptr) order = problem.source->in_order(rows, [&control] { control.look({"complete"}); });
+    std::vector<Index> free;
+    for (Index k = 0; k < (rows ? problem.cost.rows : problem.cost.cols); ++k) {
+        const Index line = order.empty() ? k : order[k];
+        if (is_free(line)) free.push_back(line);
+    }
+    return free;
+}
+
+// Pairs free rows and columns by their places in order, where that is allowed and no dearer than to stay free: one cost is
+// read for each row.
+template <class T>
+void complete_in_order(const Problem<T>& problem, std::vector<Index>& row_to_col, std::vector<char>& taken,
+                       Control& control) {
+    const auto rows = free_in_order(problem, true, control, [&](Index i) { return row_to_col[i] < 0; });
+    const auto cols = free_in_order(problem, false, control, [&](Index j) { return !taken[j]; });
+    constexpr std::size_t kAtOnce = 4096;
+    const std::size_t pairs = std::min(rows.size(), cols.size());
+    std::vector<Index> some_rows, some_cols;
+    std::vector<T> costs(kAtOnce);
+    for (std::size_t k = 0; k < pairs; k += some_rows.size()) {
+        control.poll({"complete"});
+        some_rows.clear(), some_cols.clear();
+        for (std::size_t t = k; t < std::min(pairs, k + kAtOnce); ++t) {
+            some_rows.push_back(rows[t * rows.size() / pairs]);
+            some_cols.push_back(cols[t * cols.size() / pairs]);
+        }
+        if (problem.source != nullptr) problem.source->read_pairs(some_rows, some_cols, costs.data());
+        for (std::size_t t = 0; t < some_rows.size(); ++t) {
+            const Index i = some_rows[t], j = some_cols[t];
+            const Dual<T> price = problem.unmatched_cost ? problem.unmatched_cost[i] : kInfinity<Dual<T>>;
+            const Dual<T> cost = problem.source != nullptr ? problem.minimised(costs[t]) : problem.at(i, j);
+            if (cost < price && cost > -kInfinity<Dual<T>>) row_to_col[i] = j, taken[j] = 1;
+        }
+    }
+}
+
+}  // namespace
+
 template <class T>
 void complete_greedily(const Problem<T>& problem, std::vector<Index>& row_to_col, Control& control) {
+    constexpr double kSeconds = 0.1, kShare = 0.1;  // of the time so far: enough of that
+    double until = control.seconds();
+    until += std::max(kSeconds, kShare * until);
     std::vector<char> taken(problem.cost.cols, 0);
     Index matched = 0;
     for (const Index j : row_to_col)
@@ -40,6 +88,13 @@ void complete_greedily(const Problem<T>& problem, std::vector<Index>& row_to_col
             reader.expect(i, expected);
         }
         control.poll({"complete", 0, matched});
+        if (control.seconds() > until) {
+            until = kInfinity<double>;
+            complete_in_order(problem, row_to_col, taken, control);
+            if (row_to_col[i] >= 0) continue;
+        }
+        const bool may_stay = problem.unmatched_cost && problem.unmatched_cost[i] < kInfinity<Dual<T>>;
+        if (until == kInfinity<double> && may_stay) continue;
         const T* row = reader.row(i);
         Dual<T> least = problem.unmatched_cost ? problem.unmatched_cost[i] : kInfinity<Dual<T>>;
         for (Index j = 0; j < problem.cost.cols; ++j) {

@@ -34,8 +34,10 @@ class Result:
         floats.
     u, v : (m,) and (n,), float64 or int64
         The duals. c - u - v >= 0 on all pairs that are not forbidden (<= 0 when maximising), with equality on matched
-        ones; sum(u) + sum(v) equals the objective up to the certificate's gap.
+        ones; sum(u) + sum(v) equals the objective up to the certificate's gap. If a time limit ended the solve before
+        every row of computed costs was read, u is -inf (when maximising: inf): nothing is known yet.
     certificate : Certificate or None
+        None if none was asked for, or u is infinite.
     statistics : dict
         Counters and stage times in seconds, by name.
     status : str

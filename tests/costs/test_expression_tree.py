@@ -6,6 +6,7 @@ import functools
 import sys
 from typing import ClassVar
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -230,3 +231,18 @@ def test_the_watch_sees_evaluation():
     assert eval("1 + 1") == 2
     Watch.on = False
     assert Watch.seen.pop().startswith("exec") and not Watch.seen
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("(" * 190 + "x0" + ")" * 190, "60 parentheses"),
+        ("-" * 300 + "x0", "60 signs"),
+        ("where(" + "not " * 200 + "x0 < 1, 1, 2)", "60 signs"),
+        ("x0" + "**x0" * 200, "60 powers"),
+    ],
+)
+def test_deep_nesting_is_refused_before_python_reads_it(text, words):
+    with pytest.raises(lw.ArgumentError, match=words):
+        lw.costs.expression(text, np.eye(2), np.eye(2))
+    assert lw.costs.expression("(" * 60 + "x0" + ")" * 60, np.eye(2), np.eye(2)).shape == (2, 2)

@@ -35,7 +35,8 @@ inline constexpr Index kJvOrCoreMaxRows = 1024;
 template <class T>
 Solution<Dual<T>> solve_core_or_jv(const Problem<T>& problem, int threads, Control& control);
 
-// Gives rows that a time limit has left free the cheapest column that is free too, in the order of the rows.
+// Gives rows that a time limit has left free the cheapest column that is free too, in the order of the rows; after a tenth of a
+// second, or of the time so far, no longer the cheapest but one whose place in the order of columns is that of the row.
 template <class T>
 void complete_greedily(const Problem<T>& problem, std::vector<Index>& row_to_col, Control& control);
 

@@ -87,18 +87,26 @@ class RowsSource final : public CostSource<T> {
   public:
     // Writes rows begin .. end - 1 to rows[0], rows[1], ..., each [cols]. What it throws reaches whoever reads.
     using Supply = std::function<void(Index begin, Index end, T* const* rows)>;
+    // The costs of pairs (rows[k], cols[k]), where that is cheaper than their rows; may be empty.
+    using Pairs = std::function<void(std::span<const Index> rows, std::span<const Index> cols, T* out)>;
     // Called about every 50 ms while another thread's request is waited for; may throw.
     using Waiting = std::function<void()>;
 
-    RowsSource(Index rows, Index cols, std::size_t cache_bytes, Supply supply, Waiting waiting = {})
+    RowsSource(Index rows, Index cols, std::size_t cache_bytes, Supply supply, Waiting waiting = {}, Pairs pairs = {})
         : cols_(cols), at_once_(block_rows(cols)), cache_(rows, slots(rows, cols, cache_bytes)),
-          memory_(slots(rows, cols, cache_bytes), cols), supply_(std::move(supply)), waiting_(std::move(waiting)) {}
+          memory_(slots(rows, cols, cache_bytes), cols), supply_(std::move(supply)), waiting_(std::move(waiting)),
+          pairs_(std::move(pairs)) {}
 
     void read(Index i, Index first, Index count, T* out) const override {
         const Turn turn(*this);
         if (!cache_.holds(i)) request(i, i + 1);
         counters_.hits += first == 0 && !cache_.is_fresh(i);  // a row counts once, however many pieces it is read in
         std::memcpy(out, memory_[cache_.find(i)] + first, sizeof(T) * static_cast<std::size_t>(count));
+    }
+    void read_pairs(std::span<const Index> rows, std::span<const Index> cols, T* out) const override {
+        if (!pairs_) return CostSource<T>::read_pairs(rows, cols, out);
+        const Turn turn(*this);
+        pairs_(rows, cols, out);
     }
     Index rows_at_once() const override { return at_once_; }
     void fetch(Index begin, Index end) const override {
@@ -184,6 +192,7 @@ class RowsSource final : public CostSource<T> {
     mutable RowCounters counters_;
     Supply supply_;
     Waiting waiting_;
+    Pairs pairs_;
 };
 
 }  // namespace lapwing

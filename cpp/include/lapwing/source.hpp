@@ -24,6 +24,10 @@ class CostSource {
     virtual ~CostSource() = default;
     // Writes `count` costs of row i, from column `first` on, to out[count].
     virtual void read(Index i, Index first, Index count, T* out) const = 0;
+    // out[k] = the cost of rows[k] and cols[k].
+    virtual void read_pairs(std::span<const Index> rows, std::span<const Index> cols, T* out) const {
+        for (std::size_t k = 0; k < rows.size(); ++k) read(rows[k], cols[k], 1, out + k);
+    }
     // The problem of some rows and columns, in increasing order, as a source of its own. Null: their costs are to be copied.
     virtual std::unique_ptr<CostSource> part(std::span<const Index>, std::span<const Index>) const { return nullptr; }
     virtual bool has_parts() const { return false; }

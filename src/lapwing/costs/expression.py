@@ -233,6 +233,13 @@ class _Rows:
         given = {f"{self._side}{k}": block[:, k, None] for k in range(block.shape[1])}
         return np.broadcast_to(self._evaluate(self._cols | given), (end - begin, self.shape[1]))
 
+    def pairs(self, rows: NDArray[np.int32], cols: NDArray[np.int32]) -> CostArray:
+        """The costs of pairs, a row and a column each."""
+        chosen = self._rows[rows]
+        given = {f"{self._side}{k}": chosen[:, k] for k in range(chosen.shape[1])}
+        given |= {name: coordinates[cols] for name, coordinates in self._cols.items()}
+        return np.ascontiguousarray(np.broadcast_to(self._evaluate(given), rows.shape))
+
 
 # --- numexpr --------------------------------------------------------------------------------------
 

@@ -99,6 +99,7 @@ _FUNCTIONS = {"arctan2", "min", "max", "where", *_OF_ONE, *_TRIGONOMETRIC}
 _BINARY = {ast.Add: "add", ast.Sub: "sub", ast.Mult: "mul", ast.Div: "div", ast.Pow: "pow"}
 _COMPARED = {ast.Lt: "lt", ast.LtE: "le", ast.Gt: "gt", ast.GtE: "ge", ast.Eq: "eq", ast.NotEq: "ne"}
 _COORDINATE = re.compile(r"([xy])(\d+)")
+_PREFIXES: Final = re.compile(rf"(?:(?:[-+]|not\b) *){{{MAX_DEPTH + 1}}}")
 _STRANGE = re.compile(r"[^A-Za-z0-9_+\-*/<>=!()., ]")
 _REMEDIES = {
     "&": "write 'and'",
@@ -149,6 +150,7 @@ class _Parser:
         if strange:
             remedy = _REMEDIES.get(strange[0], "no part of this language")
             raise self._fault(f"{strange[0]!r} cannot be used: {remedy}", strange.start())
+        self._check_nesting()
         try:
             with warnings.catch_warnings(action="ignore"):
                 root = ast.parse(self._text.strip(" "), mode="eval").body
@@ -163,6 +165,19 @@ class _Parser:
             return self._as(_FLOAT, root)
         except RecursionError:
             raise ArgumentError("the expression is nested too deeply to be read; simplify it") from None
+
+    def _check_nesting(self) -> None:
+        """Refuse what Python's parser would read by deep recursion: the stack of a thread may be small."""
+        depth = 0
+        for position, character in enumerate(self._text):
+            depth += (character == "(") - (character == ")")
+            if depth > MAX_DEPTH:
+                raise self._fault(f"more than {MAX_DEPTH} parentheses are open here; simplify it", position)
+        row = _PREFIXES.search(self._text)
+        if row:
+            raise self._fault(f"more than {MAX_DEPTH} signs in a row; simplify it", row.start())
+        if self._text.count("**") > MAX_DEPTH:
+            raise ArgumentError(f"the expression has more than {MAX_DEPTH} powers; simplify it")
 
     def _fault(self, what: str, at: ast.expr | int) -> ArgumentError:
         """An error with a caret under its place."""

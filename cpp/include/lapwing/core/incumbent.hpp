@@ -85,7 +85,7 @@ class Incumbent {
         for (Index& j : completed)
             if (j >= state.n) j = -1;
         complete_greedily(state.problem, completed, state.control);
-        offer(state, completed);
+        if (!row_to_col_.empty()) offer(state, completed);
         state.row_to_col = row_to_col_.empty() ? std::move(completed) : std::move(row_to_col_);
     }
 

@@ -7,7 +7,10 @@
 #pragma once
 
 #include <algorithm>
+#include <cstdlib>
 #include <limits>
+#include <memory>
+#include <new>
 #include <span>
 #include <vector>
 
@@ -23,6 +26,27 @@ namespace lapwing {
 // longer lists are refreshed less often, but every scan of a row pays for their length.
 struct ListTuning {
     static constexpr Index kCapacity = 64;  // columns a row; all of them up to kMaxCapacity
+};
+
+// An array of zeros that the system makes when they are first touched: half a gigabyte of them at once takes a second.
+template <class T>
+class Zeros {
+    static_assert(std::is_trivially_copyable_v<T>);
+
+  public:
+    explicit Zeros(std::size_t size) : data_(static_cast<T*>(std::calloc(std::max<std::size_t>(size, 1), sizeof(T)))) {
+        if (data_ == nullptr) throw std::bad_alloc();
+    }
+    T* data() { return data_.get(); }
+    const T* data() const { return data_.get(); }
+    T& operator[](std::size_t k) { return data_.get()[k]; }
+    const T& operator[](std::size_t k) const { return data_.get()[k]; }
+
+  private:
+    struct Free {
+        void operator()(T* memory) const { std::free(memory); }
+    };
+    std::unique_ptr<T, Free> data_;
 };
 
 // What one thread needs to list rows.
@@ -66,8 +90,9 @@ class CandidateLists {
     CandidateLists(const MatrixView<T>& cost, bool maximize)
         : kernels_(core_kernels<T>(maximize)), maximize_(maximize), most_(largest_cost(cost)), n_(cost.cols),
           capacity_(cost.cols <= kMaxCapacity ? (cost.cols + 7) / 8 * 8 : ListTuning::kCapacity),
-          cols_(static_cast<std::size_t>(cost.rows) * capacity_), costs_(cols_.size()), count_(cost.rows, 0),
-          tau_(cost.rows, -kInfinity<D>), width_(cost.rows, D{0}) {}
+          cols_(static_cast<std::size_t>(cost.rows) * capacity_),
+          costs_(static_cast<std::size_t>(cost.rows) * capacity_), count_(cost.rows, 0), tau_(cost.rows, -kInfinity<D>),
+          width_(cost.rows, D{0}) {}
 
     std::span<const Index> cols(Index i) const { return {cols_.data() + at(i), static_cast<std::size_t>(count_[i])}; }
     // Of cols(i)[place], as the kernels minimise it.
@@ -173,8 +198,8 @@ class CandidateLists {
     bool maximize_;
     T most_;  // the largest magnitude of a cost
     Index n_, capacity_;
-    std::vector<Index> cols_;   // [rows, capacity]
-    std::vector<T> costs_;      // [rows, capacity], as minimised
+    Zeros<Index> cols_;         // [rows, capacity]
+    Zeros<T> costs_;            // [rows, capacity], as minimised
     std::vector<Index> count_;  // [rows]
     std::vector<D> tau_;        // [rows]
     std::vector<D> width_;      // [rows] tau - min when listed; 0 where the list is complete

@@ -28,7 +28,7 @@ std::vector<Index> choose_by_regret(CoreState<T>& state, std::vector<Index>& ord
         state.lists.list_under(i, zero.data(), state.scratch);
         const BestInList<D> best = state.lists.best(i, zero.data());
         regret[i] = best.place < 0 ? D{0} : best.second - best.first;
-        state.control.poll(state.progress);
+        state.poll_row();
     }
     order.resize(state.m);
     std::iota(order.begin(), order.end(), 0);
@@ -44,7 +44,7 @@ std::vector<Index> choose_by_regret(CoreState<T>& state, std::vector<Index>& ord
         if (best.place < 0) continue;
         chosen[i] = state.lists.cols(i)[best.place];
         open[chosen[i]] = kBlocked<D>;
-        state.control.poll(state.progress);
+        state.poll_row();
     }
     return chosen;
 }
@@ -72,7 +72,7 @@ void regret_start(CoreState<T>& state) {
         later[j] = price;
         least = std::min(least, cost - price);
         kernels.lower_columns(row, state.n, least, upper.data());
-        if (state.control.poll(state.progress)) break;
+        state.poll_row();
     }
     for (D& price : later)
         if (!(price > kBlocked<D>)) price = 0;

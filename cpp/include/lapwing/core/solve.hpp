@@ -39,21 +39,25 @@ struct PhaseTuning {
     static constexpr int kAttempts = 4;        // at phases from a larger epsilon, before the budget is lifted
 };
 
-// Lists every row under state.v, `threads` at a time; this thread polls meanwhile.
+// Lists every row under state.v, `threads` at a time; this thread polls meanwhile. Throws TimeIsUp.
 template <class T>
 void list_rows(CoreState<T>& state, int threads) {
     constexpr Index kChunk = 64;  // lists depend on rows before them in the chunk, never on the number of threads
     std::atomic<Index> next{0};
-    const auto list_chunks = [&](ListScratch<T>& scratch, auto&& after_chunk) {
+    std::atomic<bool> stop = false;
+    const auto list_chunks = [&](ListScratch<T>& scratch, auto&& after_row) {
         try {
-            for (Index begin; (begin = next.fetch_add(kChunk)) < state.m; after_chunk()) {
+            for (Index begin; (begin = next.fetch_add(kChunk)) < state.m;) {
                 scratch.forget();
                 scratch.reader.expect(begin, std::min(state.m, begin + kChunk));
-                for (Index i = begin; i < std::min(state.m, begin + kChunk); ++i)
+                for (Index i = begin; i < std::min(state.m, begin + kChunk); ++i) {
+                    if (stop.load(std::memory_order_relaxed)) return;
                     state.lists.list(i, state.v.data(), scratch);
+                    after_row();
+                }
             }
         } catch (...) {
-            next = state.m;  // the others stop too
+            stop = true;
             throw;
         }
     };
@@ -69,7 +73,7 @@ void list_rows(CoreState<T>& state, int threads) {
             }));
     } catch (const std::system_error&) {  // no more threads to be had: fewer do it too
     }
-    list_chunks(state.scratch, [&] { state.control.look(state.progress); });
+    list_chunks(state.scratch, [&] { state.poll_row(); });
     for (auto& worker : workers) state.scratch.dense_rows_read += worker.get();
 }
 
@@ -157,7 +161,6 @@ void auction_phases(CoreState<T>& state, double error, bool given = false) {
 // rows want different columns. The others bid; only rows that lose in that, or take part in a search, get a longer list.
 template <class T>
 void take_nearest(CoreState<T>& state) {
-    constexpr Index kPollEvery = 64;
     state.progress.stage = "list";
     state.scratch.forget();
     state.scratch.reader.expect(0, state.m);
@@ -166,7 +169,7 @@ void take_nearest(CoreState<T>& state) {
         const BestTwo<Dual<T>> best = best_two(state, i);
         state.u[i] = best.first;
         if (best.column >= 0 && state.col_to_row[best.column] < 0) state.assign(i, best.column);
-        if (i % kPollEvery == 0) state.control.look(state.progress);
+        state.poll_row();
     }
     assert_invariants(state);
 }

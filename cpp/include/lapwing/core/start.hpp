@@ -47,7 +47,9 @@ struct Sample {
     Sample(const Problem<T>& whole, Index shrink, std::uint64_t seed, Control& control) {
         std::vector<std::int32_t> row_order, col_order;
         if (whole.source != nullptr) {
-            const auto poll = [&control] { control.poll({"start"}); };
+            const auto poll = [&control] {
+                if (control.look({"start"}) && std::is_floating_point_v<Dual<T>>) throw TimeIsUp{};
+            };
             row_order = whole.source->in_order(true, poll);
             col_order = whole.source->in_order(false, poll);
         }
@@ -115,7 +117,7 @@ void extend_duals(CoreState<T>& whole, const Sample<T>& sample, const std::vecto
         if (sample_u[a] < kInfinity<Dual<T>>)
             whole.lists.kernels().lower_columns(whole.scratch.dense_row(sample.rows[a]), whole.n, sample_u[a],
                                                 v.data());
-        whole.control.poll(whole.progress);
+        whole.poll_row();
     }
     take_prices(whole, v);
 }
