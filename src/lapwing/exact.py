@@ -60,7 +60,9 @@ def solve_proven(problem: Problem, plan: Plan, request: Request) -> tuple[Answer
             raise
         return answer, certificate if request.certify else None
     answer.statistics["solve_seconds"] = solved = time.perf_counter() - began
-    if answer.status == "time_limit" and not np.isfinite(answer.u).all():  # the time limit came before every row was read
+    if (
+        answer.status == "time_limit" and not np.isfinite(answer.u).all()
+    ):  # the time limit came before every row was read
         return answer, None
     if not request.certify and (answer.status != "optimal" or is_trusted(problem, answer)):
         return answer, None
