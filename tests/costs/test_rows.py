@@ -224,7 +224,7 @@ def test_a_callback_that_asks_for_its_own_costs():
         return source.read(slice(begin, end))
 
     source = lw.costs.rows(asking, (1100, 1100))
-    with pytest.raises(RuntimeError, match="asked for these costs itself"):
+    with pytest.raises(lw.ArgumentError, match="asked for these costs itself"):
         lw.solve(source, method="core")
 
 

@@ -142,7 +142,9 @@ class RowsSource final : public CostSource<T> {
       public:
         explicit Turn(const RowsSource& source) : source_(source) {
             if (source.owner_ == std::this_thread::get_id())
-                throw std::logic_error("the function that supplies rows of costs asked for these costs itself");
+                throw Refused(
+                    "the function that supplies rows of costs asked for these costs itself: let it solve or read "
+                    "others only");
             while (!source.mutex_.try_lock_for(std::chrono::milliseconds(50))) {
                 if (source.taken_in_ != forks())
                     throw Refused(
