@@ -24,13 +24,13 @@ def planned(shape, dtype=np.float64, order="C", unmatched_cost=None, **options):
 @pytest.mark.parametrize(
     ("shape", "method", "fallback"),
     [
-        ((10, 10), "jv", None),
-        ((_core.DIRECT_MAX_ROWS, _core.DIRECT_MAX_ROWS), "jv", None),
+        ((10, 10), "jv", "core"),
+        ((_core.DIRECT_MAX_ROWS, _core.DIRECT_MAX_ROWS), "jv", "core"),
         ((MIDDLE, MIDDLE), "jv", "core"),
         ((_core.JV_OR_CORE_MAX_ROWS, LARGE), "jv", "core"),
         ((LARGE, LARGE), "core", "jv"),
-        ((5, LARGE), "jv", None),
-        ((LARGE, 5), "jv", None),
+        ((5, LARGE), "jv", "core"),
+        ((LARGE, 5), "jv", "core"),
         ((0, 5), "none", None),
         ((5, 0), "none", None),
     ],

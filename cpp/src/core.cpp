@@ -1,4 +1,5 @@
 // solve_core: see core/solve.hpp for the method.
+#include "lapwing/capped.hpp"
 #include "lapwing/core/regret.hpp"
 #include "lapwing/core/solve.hpp"
 #include "lapwing/exact/wide.hpp"
@@ -89,6 +90,8 @@ class Solver {
     // unassigned for free, and putting that right takes longer than the phases save, unless the searches prove hard.
     // With an assignment beside given prices, rows whose pair is tight under them keep it.
     void solve(CoreState<T>& state, const Dual<T>* start_v, const Index* start_rows, Solution<Dual<T>>& solution);
+    // The same from lists of all allowed pairs, under zero prices, of rows that may stay free.
+    void solve_listed(CoreState<T>& state, Solution<Dual<T>>& solution);
 
   private:
     // Lists and auctions, and searches within a budget, for the duals of a sample; returns the error of the prices given.
@@ -152,6 +155,14 @@ void Solver<T>::solve(CoreState<T>& state, const Dual<T>* start_v, const Index* 
         if (done) break;
         error = PhaseTuning::kEscalation * std::max(error, PhaseTuning::kUnstructured);
     }
+}
+
+template <class T>
+void Solver<T>::solve_listed(CoreState<T>& state, Solution<Dual<T>>& solution) {
+    state.preview();
+    state.progress.stage = "auction";
+    auction(state, free_rows(state), Dual<T>{0}, PhaseTuning::kFinalBidsPerRow * state.m);
+    search_paths(state, false, solution);
 }
 
 template <class T>
@@ -250,6 +261,56 @@ Solution<Dual<T>> solve_core(const Problem<T>& problem, const Dual<T>* start_v, 
     count(state, solution.statistics);
     return solution;
 }
+
+template <class T>
+bool solve_capped(const Problem<T>& problem, int threads, Control& control, Solution<Dual<T>>& solution) {
+    using D = Dual<T>;
+    constexpr Index kFewLong = 4;  // one row in so many may have more pairs than a list holds; these are listed as ever
+    require_range(problem, &control);
+    const Index m = problem.cost.rows, n = problem.cost.cols;
+    std::vector<D> caps(m);
+    const BelowCaps<T> below(problem, caps);
+    const Problem<T> sparse{problem.cost, problem.maximize, caps.data(), &below};
+    CoreState<T> state(sparse, control, kMaxCapacity);
+    CapReader<T> row(problem);
+    Index long_rows = 0;
+    state.progress.stage = "list";
+    for (Index i = 0; i < m; ++i) {
+        if (!row.read(i)) return false;
+        caps[i] = row.cap();
+        if (!state.lists.take_all(i, row.below, row.cols(), row.costs())) {
+            if (std::is_integral_v<T> || ++long_rows > m / kFewLong) return false;
+            state.lists.list(i, state.v.data(), state.scratch);
+        }
+        if (control.poll(state.progress)) return false;
+    }
+    const Keep<D> nobody;
+    Incumbent<T> incumbent(nobody);
+    if (control.wants_previews()) state.incumbent = &incumbent;
+    Solver<T>(control, threads).solve_listed(state, solution);
+    if (solution.status == Status::time_limit) finish_early(state, solution);
+    finish(state, solution);
+    count(state, solution.statistics);
+    solution.statistics.set("capped", 1);
+    // Rows and columns that were left free, in any way.
+    std::vector<char> taken(n, 0);
+    for (const Index j : solution.row_to_col)
+        if (j >= 0) taken[j] = 1;
+    Index next = 0;
+    for (Index& j : solution.row_to_col) {
+        if (j >= 0) continue;
+        while (taken[next]) ++next;
+        j = next++;
+    }
+    return true;
+}
+
+#define LAPWING_CAPPED(T) template bool solve_capped(const Problem<T>&, int, Control&, Solution<Dual<T>>&);
+LAPWING_CAPPED(float)
+LAPWING_CAPPED(double)
+LAPWING_CAPPED(std::int32_t)
+LAPWING_CAPPED(std::int64_t)
+#undef LAPWING_CAPPED
 
 template Solution<double> solve_core(const Problem<float>&, const double*, int, Control&, const Keep<double>&,
                                      const Index*);

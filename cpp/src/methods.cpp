@@ -1,8 +1,10 @@
 // What stands between the methods: one that hands over to another, and the completion of interrupted answers.
 #include "lapwing/methods.hpp"
 
+#include "lapwing/capped.hpp"
 #include "lapwing/exact/wide.hpp"
 #include "lapwing/indifferent.hpp"
+#include "lapwing/jv.hpp"
 #include "lapwing/source.hpp"
 
 namespace lapwing {
@@ -11,6 +13,9 @@ template <class T>
 Solution<Dual<T>> solve_jv_or_core(const Problem<T>& problem, int threads, Control& control) {
     // Searches of jv a row: 4 to 10 on uniform and integer costs at n = 1000, 33 on points, 140 to 500 on other structures.
     constexpr std::uint64_t kPollsPerRow = 16;
+    Solution<Dual<T>> capped;
+    if (has_caps(problem) && solve_capped(problem, threads, control, capped)) return capped;
+    if (problem.cost.rows <= kDirectMaxRows) return solve_jv(problem, control);
     control.set_budget(kPollsPerRow * static_cast<std::uint64_t>(problem.cost.rows));
     Solution<Dual<T>> solution = solve_jv(problem, control);
     if (!control.lift_budget() || solution.status != Status::time_limit) return solution;
@@ -20,6 +25,8 @@ Solution<Dual<T>> solve_jv_or_core(const Problem<T>& problem, int threads, Contr
 
 template <class T>
 Solution<Dual<T>> solve_core_or_jv(const Problem<T>& problem, int threads, Control& control) {
+    Solution<Dual<T>> capped;
+    if (has_caps(problem) && solve_capped(problem, threads, control, capped)) return capped;
     const bool as_it_is = problem.source == nullptr && !problem.maximize && problem.cost.col_stride == 1;
     if (as_it_is && many_are_indifferent(problem)) return solve_jv(problem, control);
     return solve_core<T>(problem, nullptr, threads, control);

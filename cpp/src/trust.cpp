@@ -7,8 +7,10 @@
 #include <cstring>
 #include <vector>
 
+#include "lapwing/capped.hpp"
 #include "lapwing/certificate.hpp"
 #include "lapwing/large_costs.hpp"
+#include "lapwing/methods.hpp"
 
 namespace lapwing {
 namespace {
@@ -80,6 +82,26 @@ bool solve_without_large(const Problem<T>& problem, bool with_u, Workspace& memo
     return true;
 }
 
+// An answer to a problem whose costs have a cap, if it is sure.
+template <class T>
+bool solve_by_caps(const Problem<T>& problem, Workspace& memory, DirectAnswer<Dual<T>>& answer) {
+    using D = Dual<T>;
+    if (!has_caps(problem)) return false;
+    Control control;
+    Solution<D> solution;
+    if (!solve_capped(problem, 1, control, solution)) return false;
+    const auto rows = static_cast<std::size_t>(problem.cost.rows), cols = static_cast<std::size_t>(problem.cost.cols);
+    memory = make_workspace((rows + cols) * sizeof(D) + rows * sizeof(Index));
+    D* const v = reinterpret_cast<D*>(memory.get());
+    D* const u = std::copy(solution.v.begin(), solution.v.end(), v);
+    Index* const row_to_col = reinterpret_cast<Index*>(std::copy(solution.u.begin(), solution.u.end(), u));
+    std::copy(solution.row_to_col.begin(), solution.row_to_col.end(), row_to_col);
+    if (!are_small(problem, row_to_col, v) && !is_proven(problem, row_to_col, v)) return false;
+    answer = {};
+    answer.row_to_col = row_to_col, answer.u = u, answer.v = v;
+    return true;
+}
+
 }  // namespace
 
 template <class T>
@@ -113,6 +135,7 @@ bool is_proven(const Problem<T>& problem, const Index* row_to_col, const Dual<T>
 template <class T>
 bool solve_surely(const Problem<T>& problem, std::byte* workspace, bool with_u, Workspace& memory,
                   DirectAnswer<Dual<T>>& answer) {
+    if (solve_by_caps(problem, memory, answer)) return true;
     bool looked = false;
     if constexpr (std::is_floating_point_v<T>) {
         looked = spans_magnitudes(problem);

@@ -223,8 +223,11 @@ def _choose(form: Form, warm_start: bool) -> tuple[str, str | None, str]:
         if _matrix_bytes(form) > _WRITTEN_OUT_BYTES:
             return "core", None, "core needs no matrix, which would be large"
     if size <= DIRECT_MAX_ROWS:
-        why = f"at most {DIRECT_MAX_ROWS} rows or columns: full rows are scanned directly, lists would not pay"
-        return "jv", None, why
+        why = (
+            f"at most {DIRECT_MAX_ROWS} rows or columns: full rows are scanned directly; core's lists pay where most "
+            "costs of a row are equal to its largest"
+        )
+        return "jv", "core", why
     if size <= JV_OR_CORE_MAX_ROWS:
         why = (
             f"at most {JV_OR_CORE_MAX_ROWS} rows or columns: full rows are scanned directly; core takes over if the "

@@ -120,3 +120,12 @@ def test_memory_limit(tmp_path: Path, save) -> None:
     np.savez_compressed(tmp_path / "a.npz", np.zeros((1000, 1000)))
     assert files.read(tmp_path / "a.npz", memory_limit=8_000_000).cost.shape == (1000, 1000)
     fails(tmp_path / "a.npz", "memory_limit", memory_limit=7_999_999)
+
+
+def test_limits_and_paths_that_cannot_be(tmp_path: Path) -> None:
+    path = tmp_path / "x.mtx"
+    path.write_bytes(b"%%MatrixMarket matrix coordinate real general\n9999999999 9999999999 0\n")
+    fails(path, "more than the limit of 1", memory_limit="1GB")
+    fails(path, "more than any computer", memory_limit=1 << 90)
+    with pytest.raises(ArgumentError, match="NUL"):
+        files.read("x\0")

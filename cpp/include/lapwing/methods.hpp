@@ -18,12 +18,17 @@ template <class T>
 Solution<Dual<T>> solve_core(const Problem<T>& problem, const Dual<T>* start_v, int threads, Control& control,
                              const Keep<Dual<T>>& keep = {}, const Index* start_rows = nullptr);
 
+// The same for costs with a cap, which has_caps (capped.hpp) has found. False, with nothing solved, if some rows have too many pairs
+// below their caps, or a pair is forbidden.
+template <class T>
+bool solve_capped(const Problem<T>& problem, int threads, Control& control, Solution<Dual<T>>& solution);
+
 // Jonker-Volgenant on full rows; also the direct path of small problems (jv.inc.hpp).
 template <class T>
 Solution<Dual<T>> solve_jv(const Problem<T>& problem, Control& control);
 
-// solve_jv, and if its searches prove hard, solve_core from the beginning; or, where many rows are indifferent (indifferent.hpp),
-// solve_jv once more without a budget. For sizes at which a matrix stays in the cache, jv is up to twice as fast on costs without
+// solve_capped where costs have a cap. Else solve_jv; beyond kDirectMaxRows, if its searches prove hard, solve_core from the
+// beginning; or, where many rows are indifferent (indifferent.hpp), solve_jv once more without a budget. For sizes at which a matrix stays in the cache, jv is up to twice as fast on costs without
 // structure, and core ten times on others.
 template <class T>
 Solution<Dual<T>> solve_jv_or_core(const Problem<T>& problem, int threads, Control& control);
@@ -31,7 +36,8 @@ Solution<Dual<T>> solve_jv_or_core(const Problem<T>& problem, int threads, Contr
 // The largest smaller side for which that pays. Measured at n = 500 to 2000, where the two take the same time.
 inline constexpr Index kJvOrCoreMaxRows = 1024;
 
-// For larger ones: solve_core, or solve_jv where many rows are indifferent and jv needs no copy of the matrix.
+// For larger ones: solve_capped where costs have a cap; else solve_core, or solve_jv where many rows are indifferent and jv needs no
+// copy of the matrix.
 template <class T>
 Solution<Dual<T>> solve_core_or_jv(const Problem<T>& problem, int threads, Control& control);
 

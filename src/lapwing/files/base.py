@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -83,6 +84,8 @@ class ReadOptions:
 def check_dense_size(path: Path, shape: tuple[int, int], limit: int) -> None:
     """Refuse a sparse file whose dense float64 matrix would take more than `limit` bytes."""
     needed = shape[0] * shape[1] * 8
+    if needed > sys.maxsize:
+        raise FileFormatError(path, f"{shape[0]} x {shape[1]} costs are more than any computer can address")
     if needed > limit:
         raise FileFormatError(
             path,

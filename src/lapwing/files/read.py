@@ -8,6 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import Final
 
+from lapwing.costs.rows import as_bytes
 from lapwing.errors import ArgumentError
 from lapwing.files.base import DENSE_LIMIT, FileFormatError, FileProblem, ReadOptions, file_size
 from lapwing.files.delimited import read_delimited
@@ -46,7 +47,7 @@ def read(
     *,
     format: str | None = None,
     maximize: bool = False,
-    memory_limit: int = DENSE_LIMIT,
+    memory_limit: int | str = DENSE_LIMIT,
 ) -> FileProblem:
     """Read the costs of an assignment problem from a file.
 
@@ -58,8 +59,8 @@ def read(
         By default the content decides where it is unmistakable, then the name's ending, then the first lines.
     maximize : bool
         The sense in which the costs will be used: pairs that a sparse file leaves out become -inf instead of +inf.
-    memory_limit : int
-        Most bytes for the dense matrix of a sparse file, and for unpacking a compressed .npz file.
+    memory_limit : int or str
+        In bytes, or as "4 GB": most for the dense matrix of a sparse file, and for unpacking a compressed .npz file.
 
     Returns
     -------
@@ -74,10 +75,13 @@ def read(
         The file cannot be opened.
     """
     path = Path(path)
+    if "\0" in str(path):
+        raise ArgumentError(f"the path {str(path)!r} has a NUL character, which no file name can have")
+    limit = as_bytes(memory_limit, "memory_limit")
     if format is not None and format not in _READERS:
         raise ArgumentError(f"unknown format {format!r}; use one of {', '.join(FORMATS)}")
     reader = _detect(path) if format is None else _READERS[format]
-    return reader(path, ReadOptions(maximize, memory_limit))
+    return reader(path, ReadOptions(maximize, limit))
 
 
 def _detect(path: Path) -> _Reader:

@@ -16,7 +16,7 @@ inline T signed_cost(T c) {
     if constexpr (!std::is_floating_point_v<T>) return static_cast<T>(~c);
 }
 
-inline constexpr Index kMaxCapacity = 64;  // of a candidate list
+inline constexpr Index kMaxCapacity = 128;  // of a candidate list
 
 template <class D>
 struct BestInList {

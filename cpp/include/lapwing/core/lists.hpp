@@ -25,7 +25,7 @@ namespace lapwing {
 // Tuning of the lists, measured on uniform, integer, geometric, disjoint and low-rank costs at n = 1000 to 8000:
 // longer lists are refreshed less often, but every scan of a row pays for their length.
 struct ListTuning {
-    static constexpr Index kCapacity = 64;  // columns a row; all of them up to kMaxCapacity
+    static constexpr Index kCapacity = 64;  // columns a row; all of them, if they are no more
 };
 
 // An array of zeros that the system makes when they are first touched: half a gigabyte of them at once takes a second.
@@ -87,9 +87,10 @@ class CandidateLists {
   public:
     using D = Dual<T>;
 
-    CandidateLists(const MatrixView<T>& cost, bool maximize)
+    // At most `capacity` columns a row.
+    CandidateLists(const MatrixView<T>& cost, bool maximize, Index capacity)
         : kernels_(core_kernels<T>(maximize)), maximize_(maximize), most_(largest_cost(cost)), n_(cost.cols),
-          capacity_(cost.cols <= kMaxCapacity ? (cost.cols + 7) / 8 * 8 : ListTuning::kCapacity),
+          capacity_((std::min(cost.cols, capacity) + 7) / 8 * 8),
           cols_(static_cast<std::size_t>(cost.rows) * capacity_),
           costs_(static_cast<std::size_t>(cost.rows) * capacity_), count_(cost.rows, 0), tau_(cost.rows, -kInfinity<D>),
           width_(cost.rows, D{0}) {}
@@ -128,6 +129,17 @@ class CandidateLists {
         cols_[at(i)] = j;
         costs_[at(i)] = maximize_ ? signed_cost<T, true>(row[j]) : row[j];
         reject_negative_infinity(i);
+    }
+    // Takes all allowed pairs of a row, no more than its list holds, costs as minimised by the kernels: it is never read again.
+    bool take_all(Index i, Index count, const Index* cols, const D* costs) {
+        if (count > capacity_) return false;
+        count_[i] = count;
+        tau_[i] = kInfinity<D>;
+        for (Index t = 0; t < count; ++t) {
+            cols_[at(i) + t] = cols[t];
+            costs_[at(i) + t] = static_cast<T>(costs[t]);
+        }
+        return true;
     }
     // Lists row i under other prices than the solve's: whatever is listed must be listed again before the solve goes on.
     void list_under(Index i, const D* prices, ListScratch<T>& scratch) {

@@ -22,10 +22,10 @@ template <class T>
 struct CoreState {
     using D = Dual<T>;
 
-    CoreState(const Problem<T>& given, Control& control_)
+    CoreState(const Problem<T>& given, Control& control_, Index capacity = ListTuning::kCapacity)
         : problem(given), control(control_), m(given.cost.rows), n(given.cost.cols),
-          columns(given.unmatched_cost ? n + m : n), lists(given.cost, given.maximize), scratch(given), u(m, D{0}),
-          v(columns, D{0}), row_to_col(m, -1), col_to_row(columns, -1) {}
+          columns(given.unmatched_cost ? n + m : n), lists(given.cost, given.maximize, capacity), scratch(given),
+          u(m, D{0}), v(columns, D{0}), row_to_col(m, -1), col_to_row(columns, -1) {}
 
     const Problem<T>& problem;
     Control& control;
