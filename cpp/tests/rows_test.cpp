@@ -160,7 +160,7 @@ void test_a_function_that_asks_itself() {
     try {
         float cost;
         source.read(0, 0, 1, &cost);
-    } catch (const std::logic_error&) {
+    } catch (const Refused&) {
         refused = true;
     }
     CHECK(refused);

@@ -95,6 +95,11 @@ class Control {
         keep_is_due_ = keep_is_due_ || now >= next_keep_;
         return expired_ || calls_ > budget_;
     }
+    // Whether the time has been up for a tenth of a second, or of the time limit, so that what is under way is to be dropped.
+    bool is_late() const {
+        constexpr auto kPatience = std::chrono::milliseconds(100);
+        return expired_ && Clock::now() - deadline_ > std::max<Clock::duration>(kPatience, (deadline_ - start_) / 10);
+    }
     // Whether a bound and an assignment are of use before the solve is done.
     bool wants_previews() const {
         return watched_ || keeps() || deadline_ < Clock::time_point::max() || budget_ < kNoBudget;

@@ -31,11 +31,12 @@ __device__ Dual block_reduce(Dual value, const BlockState& state, Combine combin
 
 // The status of an answer whose prices are large; in every thread.
 template <class Matrix>
-LAPWING_NOINLINE __device__ int32 status_by_proof(Problem problem, BlockState state, Matrix matrix, bool priced,
+__device__ inline int32 status_by_proof(Problem problem, BlockState state, Matrix matrix, bool priced,
                                                   Dual objective) {
     const bool all_match = problem.is_square() && !priced;
     const int32 me = static_cast<int32>(threadIdx.x), threads = static_cast<int32>(blockDim.x);
     Dual violation = 0, gap = 0;
+#pragma unroll 1
     for (int32 j = me; j < problem.cols; j += threads) {
         const Dual price = state.price[j];
         if (state.row_of[j] < 0) gap = add_up(gap, -price);
@@ -46,6 +47,7 @@ LAPWING_NOINLINE __device__ int32 status_by_proof(Problem problem, BlockState st
             if (c < infinity<Dual>()) violation = larger(violation, sum_up(state.row_dual[i], price, -c));
         }
     }
+#pragma unroll 1
     for (int32 i = me; i < problem.rows; i += threads) {
         const int32 j = state.column_of[i];
         const Dual dual = state.row_dual[i], exit = state.exit[i];

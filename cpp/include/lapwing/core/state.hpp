@@ -75,12 +75,12 @@ struct CoreState {
     }
     void refresh(Index i) { lists.refresh(i, v.data(), scratch); }
     // After a row was read for the first time. Long rows that are computed may take milliseconds each; where all are to be
-    // read, the solve ends here when the time is up (integers have no duals for rows that were not read).
+    // read, the solve ends here soon after the time is up (integers have no duals for rows that were not read).
     void poll_row() {
         constexpr Index kLong = 4096;
         const bool is_computed = problem.source != nullptr;
         const bool is_up = is_computed && n >= kLong ? control.look(progress) : control.poll(progress);
-        if (is_up && is_computed && std::is_floating_point_v<D>) throw TimeIsUp{};
+        if (is_up && is_computed && std::is_floating_point_v<D> && control.is_late()) throw TimeIsUp{};
     }
     void release_all() {
         std::fill(row_to_col.begin(), row_to_col.end(), -1);
