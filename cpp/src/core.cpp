@@ -153,6 +153,10 @@ void Solver<T>::solve(CoreState<T>& state, const Dual<T>* start_v, const Index* 
         const bool done = search_paths(state, attempt < PhaseTuning::kAttempts, solution);
         lap("search");
         if (done) break;
+        if (state.has_read_too_much()) {
+            solution.status = Status::time_limit;
+            break;
+        }
         error = PhaseTuning::kEscalation * std::max(error, PhaseTuning::kUnstructured);
     }
 }
@@ -245,11 +249,14 @@ Solution<Dual<T>> solve_core(const Problem<T>& problem, const Dual<T>* start_v, 
     if constexpr (!kIsWide<T>) require_range(problem, &control);
     if (problem.source != nullptr && !problem.source->has_parts()) control.look_at_every_poll();
     CoreState<T> state(problem, control);
+    if (control.may_give_up()) state.most_reads = PhaseTuning::kMostReads * state.m;
     Incumbent<T> incumbent(keep);
     if (control.wants_previews()) state.incumbent = &incumbent;
     Solution<Dual<T>> solution;
     try {
         Solver<T>(control, threads).solve(state, start_v, start_rows, solution);
+        if (state.has_read_too_much() && solution.status == Status::time_limit && !control.is_expired())
+            return solution;
         if (solution.status == Status::time_limit) finish_early(state, solution);
     } catch (const TimeIsUp&) {
         give_up(state, solution);

@@ -9,6 +9,17 @@
 
 namespace lapwing {
 
+// solve_core, and where its searches prove hard shortest paths on full rows from the beginning: costs of many magnitudes, of which
+// short lists tell little, take core 600 times as long.
+template <class T>
+Solution<Dual<T>> solve_core_or_ssp(const Problem<T>& problem, int threads, Control& control) {
+    control.let_give_up(true);
+    Solution<Dual<T>> solution = solve_core<T>(problem, nullptr, threads, control);
+    control.let_give_up(false);
+    if (solution.status != Status::time_limit || control.is_expired()) return solution;
+    return solve_ssp(problem, SspPricing::none, threads, control);
+}
+
 template <class T>
 Solution<Dual<T>> solve_jv_or_core(const Problem<T>& problem, int threads, Control& control) {
     // Searches of jv a row: 4 to 10 on uniform and integer costs at n = 1000, 33 on points, 140 to 500 on other structures.
@@ -20,7 +31,7 @@ Solution<Dual<T>> solve_jv_or_core(const Problem<T>& problem, int threads, Contr
     Solution<Dual<T>> solution = solve_jv(problem, control);
     if (!control.lift_budget() || solution.status != Status::time_limit) return solution;
     if (many_are_indifferent(problem)) return solve_jv(problem, control);
-    return solve_core<T>(problem, nullptr, threads, control);
+    return solve_core_or_ssp(problem, threads, control);
 }
 
 template <class T>
@@ -29,7 +40,7 @@ Solution<Dual<T>> solve_core_or_jv(const Problem<T>& problem, int threads, Contr
     if (has_caps(problem) && solve_capped(problem, threads, control, capped)) return capped;
     const bool as_it_is = problem.source == nullptr && !problem.maximize && problem.cost.col_stride == 1;
     if (as_it_is && many_are_indifferent(problem)) return solve_jv(problem, control);
-    return solve_core<T>(problem, nullptr, threads, control);
+    return solve_core_or_ssp(problem, threads, control);
 }
 
 namespace {

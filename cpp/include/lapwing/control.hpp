@@ -118,6 +118,11 @@ class Control {
         next_keep_ = Clock::now() + keep_interval_;
     }
 
+    // Whether a method that another can take over from may end early, with Status::time_limit, when its searches prove hard.
+    void let_give_up(bool may) { may_give_up_ = may; }
+    bool may_give_up() const { return may_give_up_; }
+    bool is_expired() const { return expired_; }
+
     // A budget of so many more calls of poll(), for a method that another can take over from.
     void set_budget(std::uint64_t calls) { budget_ = calls_ + calls; }
     bool lift_budget() { return std::exchange(budget_, kNoBudget) < calls_; }  // true if it was used up
@@ -132,7 +137,7 @@ class Control {
     Clock::duration keep_interval_{};
     static constexpr std::uint64_t kNoBudget = std::numeric_limits<std::uint64_t>::max();
     std::uint64_t calls_ = 0, budget_ = kNoBudget, between_looks_ = 63;
-    bool expired_ = false, keep_is_due_ = false;
+    bool expired_ = false, keep_is_due_ = false, may_give_up_ = false;
 };
 
 }  // namespace lapwing

@@ -23,7 +23,7 @@ std::vector<Index> auction(CoreState<T>& state, const std::vector<Index>& free, 
         state.keep_if_due();
         Index i = first;
         while (i >= 0) {
-            if (bids++ >= bid_limit || state.control.poll(state.progress)) {
+            if (bids++ >= bid_limit || state.control.poll(state.progress) || state.has_read_too_much()) {
                 left.push_back(i);
                 break;
             }

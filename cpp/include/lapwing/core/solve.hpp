@@ -36,7 +36,9 @@ struct PhaseTuning {
     static constexpr double kMost = 64;        // ... up to this times the first
     static constexpr long kSearchReads = 3;    // budget of the searches, a row: dense rows read ...
     static constexpr long kSearchScans = 100;  // ... and rows scanned
-    static constexpr int kAttempts = 4;        // at phases from a larger epsilon, before the budget is lifted
+    static constexpr long kMostReads = 12;  // a row, if another method can take over: costs of the literature's classes
+                                            // take 1 to 6, those of which lists tell nothing 70 to 1500
+    static constexpr int kAttempts = 4;     // at phases from a larger epsilon, before the budget is lifted
 };
 
 // Lists every row under state.v, `threads` at a time; this thread polls meanwhile. Throws TimeIsUp.
@@ -185,6 +187,7 @@ bool search_paths(CoreState<T>& state, bool limited, Solution<Dual<T>>& solution
     state.progress.matched = state.matched();
     double bound = state.preview();
     for (const Index i : free_rows(state)) {
+        if (state.has_read_too_much()) return false;
         if (limited && (state.scratch.dense_rows_read > reads || state.rows_scanned > scans)) return false;
         switch (search.augment(i)) {
             case SearchOutcome::augmented:

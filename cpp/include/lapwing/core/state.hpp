@@ -40,8 +40,9 @@ struct CoreState {
     std::vector<Index> row_to_col, col_to_row;
     D ceiling = 0;  // max of v; only meaningful with virtual rows
     long bids = 0, rows_scanned = 0, paths = 0, phases = 0;
-    int start_levels = 0;  // sampled levels that v comes from; 1 for prices from regret
-    Statistics stages;     // seconds and dense rows read of each
+    long most_reads = std::numeric_limits<long>::max();  // dense rows, before another method takes over
+    int start_levels = 0;                                // sampled levels that v comes from; 1 for prices from regret
+    Statistics stages;                                   // seconds and dense rows read of each
 
     bool has_hub() const { return columns > m; }
     Index spare() const { return columns - m; }
@@ -74,6 +75,7 @@ struct CoreState {
         if (incumbent != nullptr && control.keep_is_due()) incumbent->keep(*this);
     }
     void refresh(Index i) { lists.refresh(i, v.data(), scratch); }
+    bool has_read_too_much() const { return scratch.dense_rows_read > most_reads; }
     // After a row was read for the first time. Long rows that are computed may take milliseconds each; where all are to be
     // read, the solve ends here soon after the time is up (integers have no duals for rows that were not read).
     void poll_row() {
