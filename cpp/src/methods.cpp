@@ -9,38 +9,55 @@
 
 namespace lapwing {
 
-// solve_core, and where its searches prove hard shortest paths on full rows from the beginning: costs of many magnitudes, of which
-// short lists tell little, take core 600 times as long.
+namespace {
+
+// Plain shortest augmenting paths on full rows, as SciPy's: never fast, never slow. The last resort where the searches of
+// another method prove hard.
 template <class T>
-Solution<Dual<T>> solve_core_or_ssp(const Problem<T>& problem, int threads, Control& control) {
+Solution<Dual<T>> solve_plainly(const Problem<T>& problem, int threads, Control& control) {
+    return solve_ssp(problem, SspPricing::none, threads, control);
+}
+
+// solve_jv within a budget; false if that was used up. Searches of jv a row: 4 to 10 on uniform and integer costs at n = 1000, 33
+// on points, 140 to 500 on other structures.
+template <class T>
+bool solve_jv_in_time(const Problem<T>& problem, Control& control, Solution<Dual<T>>& solution) {
+    constexpr std::uint64_t kPollsPerRow = 16;
+    control.set_budget(kPollsPerRow * static_cast<std::uint64_t>(problem.cost.rows));
+    solution = solve_jv(problem, control);
+    return !control.lift_budget() || solution.status != Status::time_limit;
+}
+
+// solve_core, if a few passes over the costs will do. Costs of many magnitudes, of which lists tell little, take it 600 times as
+// long as plain paths.
+template <class T>
+Solution<Dual<T>> solve_core_in_time(const Problem<T>& problem, int threads, Control& control) {
     control.let_give_up(true);
     Solution<Dual<T>> solution = solve_core<T>(problem, nullptr, threads, control);
     control.let_give_up(false);
     if (solution.status != Status::time_limit || control.is_expired()) return solution;
-    return solve_ssp(problem, SspPricing::none, threads, control);
+    return solve_plainly(problem, threads, control);
 }
+
+}  // namespace
 
 template <class T>
 Solution<Dual<T>> solve_jv_or_core(const Problem<T>& problem, int threads, Control& control) {
-    // Searches of jv a row: 4 to 10 on uniform and integer costs at n = 1000, 33 on points, 140 to 500 on other structures.
-    constexpr std::uint64_t kPollsPerRow = 16;
-    Solution<Dual<T>> capped;
-    if (has_caps(problem) && solve_capped(problem, threads, control, capped)) return capped;
+    Solution<Dual<T>> solution;
+    if (has_caps(problem) && solve_capped(problem, threads, control, solution)) return solution;
     if (problem.cost.rows <= kDirectMaxRows) return solve_jv(problem, control);
-    control.set_budget(kPollsPerRow * static_cast<std::uint64_t>(problem.cost.rows));
-    Solution<Dual<T>> solution = solve_jv(problem, control);
-    if (!control.lift_budget() || solution.status != Status::time_limit) return solution;
-    if (many_are_indifferent(problem)) return solve_jv(problem, control);
-    return solve_core_or_ssp(problem, threads, control);
+    if (solve_jv_in_time(problem, control, solution)) return solution;
+    return many_are_indifferent(problem) ? solve_plainly(problem, threads, control)
+                                         : solve_core_in_time(problem, threads, control);
 }
 
 template <class T>
 Solution<Dual<T>> solve_core_or_jv(const Problem<T>& problem, int threads, Control& control) {
-    Solution<Dual<T>> capped;
-    if (has_caps(problem) && solve_capped(problem, threads, control, capped)) return capped;
+    Solution<Dual<T>> solution;
+    if (has_caps(problem) && solve_capped(problem, threads, control, solution)) return solution;
     const bool as_it_is = problem.source == nullptr && !problem.maximize && problem.cost.col_stride == 1;
-    if (as_it_is && many_are_indifferent(problem)) return solve_jv(problem, control);
-    return solve_core_or_ssp(problem, threads, control);
+    if (!as_it_is || !many_are_indifferent(problem)) return solve_core_in_time(problem, threads, control);
+    return solve_jv_in_time(problem, control, solution) ? solution : solve_plainly(problem, threads, control);
 }
 
 namespace {

@@ -28,8 +28,9 @@ template <class T>
 Solution<Dual<T>> solve_jv(const Problem<T>& problem, Control& control);
 
 // solve_capped where costs have a cap. Else solve_jv; beyond kDirectMaxRows, if its searches prove hard, solve_core from the
-// beginning; or, where many rows are indifferent (indifferent.hpp), solve_jv once more without a budget. For sizes at which a matrix stays in the cache, jv is up to twice as fast on costs without
-// structure, and core ten times on others.
+// beginning. Where lists would tell nothing, since many rows are indifferent (indifferent.hpp) or costs span many magnitudes, so
+// that solve_core reads rows again and again, plain shortest paths (solve_ssp) end it. For sizes at which a matrix stays in the
+// cache, jv is up to twice as fast on costs without structure, and core ten times on others.
 template <class T>
 Solution<Dual<T>> solve_jv_or_core(const Problem<T>& problem, int threads, Control& control);
 
@@ -37,7 +38,7 @@ Solution<Dual<T>> solve_jv_or_core(const Problem<T>& problem, int threads, Contr
 inline constexpr Index kJvOrCoreMaxRows = 1024;
 
 // For larger ones: solve_capped where costs have a cap; else solve_core, or solve_jv where many rows are indifferent and jv needs no
-// copy of the matrix.
+// copy of the matrix; and plain shortest paths where either proves hard.
 template <class T>
 Solution<Dual<T>> solve_core_or_jv(const Problem<T>& problem, int threads, Control& control);
 
