@@ -249,7 +249,7 @@ Solution<Dual<T>> solve_core(const Problem<T>& problem, const Dual<T>* start_v, 
     if constexpr (!kIsWide<T>) require_range(problem, &control);
     if (problem.source != nullptr && !problem.source->has_parts()) control.look_at_every_poll();
     CoreState<T> state(problem, control);
-    if (control.may_give_up()) state.most_reads = PhaseTuning::kMostReads * state.m;
+    if (control.may_give_up()) state.most_reads = PhaseTuning::most_reads(state.m);
     Incumbent<T> incumbent(keep);
     if (control.wants_previews()) state.incumbent = &incumbent;
     Solution<Dual<T>> solution;
