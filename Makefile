@@ -75,7 +75,7 @@ kernels-oldest: $(VENV)/with-test  ## every GPU program once, by the oldest NVRT
 
 .PHONY: test-gpu
 test-gpu: $(VENV)/with-test $(VENV)/with-cuda13  ## the tests that need an NVIDIA GPU
-	$(BIN)/python -c 'from lapwing.gpu.device import device_info; print(device_info(0))'
+	$(BIN)/python -c 'from lapwing.gpu.runtime.device import device_info; print(device_info(0))'
 	$(BIN)/python -m pytest -m gpu $(ARGS)
 
 .PHONY: fuzz

@@ -2,7 +2,7 @@
 
 Times are the minimum of several calls, by the clock of the host, from a synchronised start until the answer is on the
 device; "replay" is the same launches from a CUDA graph, so without Python. Every objective of a sample is compared
-with the CPU's. ``--tune`` measures the engines against each other instead, for `gpu/batch_plan.py`'s table.
+with the CPU's. ``--tune`` measures the engines against each other instead, for `gpu/batch/plan.py`'s table.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ from numpy.typing import NDArray
 
 import lapwing as lw
 from benchmarks.harness import SAME_OBJECTIVE, Report, keep_to_quick_processors, output_path
-from lapwing.gpu.arrays import view_array
-from lapwing.gpu.batch import solve_batch
-from lapwing.gpu.batch_plan import CROSSOVERS, Crossovers
-from lapwing.gpu.batch_solve import solve_stack
-from lapwing.gpu.device import Context
+from lapwing.gpu.batch.api import solve_batch
+from lapwing.gpu.batch.plan import CROSSOVERS, Crossovers
+from lapwing.gpu.batch.solve import solve_stack
+from lapwing.gpu.runtime.arrays import view_array
+from lapwing.gpu.runtime.device import Context
 from lapwing.instances import generate
 
 SQUARES = [(1024, 32), (1024, 128), (256, 256), (64, 512), (16, 1024)]

@@ -17,8 +17,8 @@ from typing import Any
 
 from benchmarks.harness import RESULTS, Report
 from lapwing import instances, solve
-from lapwing.gpu.device import device_info
-from lapwing.gpu.launch import finish_builds
+from lapwing.gpu.runtime.device import device_info
+from lapwing.gpu.runtime.launch import finish_builds
 from lapwing.plan import GPU_FROM_ROWS
 
 CLASSES = ("uniform", "int:0.1", "int:10", "geometric", "disjoint", "lowrank:2", "sanity")

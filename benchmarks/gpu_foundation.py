@@ -22,13 +22,13 @@ import numpy as np
 
 from benchmarks.harness import ROOT, Report, output_path
 from lapwing import solve
-from lapwing.gpu import toolkit
-from lapwing.gpu.arrays import ITEM_BYTES, GpuArray, empty_array, row_major
-from lapwing.gpu.certify import Answer, Proof, proof_of_matrix, prove_on_gpu
-from lapwing.gpu.device import Context
-from lapwing.gpu.launch import finish_builds, kernels
-from lapwing.gpu.programs import CERTIFICATE, FLOATS, INTEGERS
-from lapwing.gpu.workspace import Workspace
+from lapwing.gpu.certificate.proof import Answer, Proof, proof_of_matrix, prove_on_gpu
+from lapwing.gpu.runtime import toolkit
+from lapwing.gpu.runtime.arrays import ITEM_BYTES, GpuArray, empty_array, row_major
+from lapwing.gpu.runtime.device import Context
+from lapwing.gpu.runtime.launch import finish_builds, kernels
+from lapwing.gpu.runtime.programs import CERTIFICATE, FLOATS, INTEGERS
+from lapwing.gpu.runtime.workspace import Workspace
 
 SOLVED = 1000  # rows of a first solve
 CERTIFIED = [(dtype, 16384, "rows") for dtype in FLOATS + INTEGERS] + [

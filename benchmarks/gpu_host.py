@@ -16,7 +16,7 @@ from pathlib import Path
 import lapwing as lw
 from benchmarks.gpu_streamed import copy_seconds, uniform
 from benchmarks.harness import RESULTS, Report
-from lapwing.gpu.launch import finish_builds
+from lapwing.gpu.runtime.launch import finish_builds
 
 _REPEATS = 3
 

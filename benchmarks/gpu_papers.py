@@ -25,8 +25,8 @@ from typing import Any
 import lapwing as lw
 from benchmarks.gpu_instances import make
 from benchmarks.harness import RESULTS, Report
-from lapwing.gpu.launch import finish_builds
-from lapwing.gpu.papers import PAPERS, STAGES
+from lapwing.gpu.reference.methods import PAPERS, STAGES
+from lapwing.gpu.runtime.launch import finish_builds
 
 INTEGERS = ("int:1", "int:10", "int:100")
 FLOATS = ("uniform", "geometric", "disjoint")

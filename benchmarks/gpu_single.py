@@ -19,7 +19,7 @@ from typing import Any
 from benchmarks.gpu_instances import make
 from benchmarks.harness import RESULTS, Report, keep_to_quick_processors
 from lapwing import solve
-from lapwing.gpu.launch import finish_builds
+from lapwing.gpu.runtime.launch import finish_builds
 
 CASES = (
     *(f"uniform@{n}" for n in (1000, 2000, 4000, 8000, 16000, 32000)),

@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from benchmarks.growth import power
 from benchmarks.harness import RESULTS, ROOT, Report
 from lapwing import costs, instances, solve
-from lapwing.gpu.launch import finish_builds
+from lapwing.gpu.runtime.launch import finish_builds
 
 CASES = (
     *(f"geometric@{n}" for n in (100_000, 250_000, 1_000_000)),

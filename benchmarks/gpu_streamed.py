@@ -20,9 +20,9 @@ from numpy.typing import NDArray
 
 import lapwing as lw
 from benchmarks.harness import RESULTS, Report
-from lapwing.gpu.device import Context, device_info
-from lapwing.gpu.launch import finish_builds
-from lapwing.gpu.upload import upload
+from lapwing.gpu.costs.upload import upload
+from lapwing.gpu.runtime.device import Context, device_info
+from lapwing.gpu.runtime.launch import finish_builds
 
 _THREADS = 16
 _PARTS = 64

@@ -19,7 +19,7 @@ import torch
 from torch import Tensor, nn
 
 import lapwing as lw
-from lapwing.gpu.batch import solve_batch
+from lapwing.gpu.batch.api import solve_batch
 
 
 def moons(*shape: int, device: str) -> Tensor:

@@ -20,7 +20,7 @@ def pytest_runtest_setup(item):
 def why_no_gpu():
     """Why no GPU can be used, or None."""
     from lapwing.errors import GpuError
-    from lapwing.gpu.device import device_count
+    from lapwing.gpu.runtime.device import device_count
 
     try:
         return None if device_count() > 0 else "no NVIDIA GPU is seen"

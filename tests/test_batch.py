@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import lapwing as lw
 from lapwing import _core
-from support import DTYPES
+from support.checks import DTYPES
 
 LARGE = _core.DIRECT_MAX_ROWS + 1  # beyond the direct path
 

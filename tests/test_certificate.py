@@ -11,7 +11,7 @@ import pytest
 import lapwing as lw
 from lapwing import _core, exact
 from lapwing.methods import METHODS, Answer
-from support import DTYPES
+from support.checks import DTYPES
 
 SHAPES = [(6, 6), (4, 9), (9, 4)]
 

@@ -16,12 +16,12 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from strategies import matrices
 
 import lapwing as lw
 from lapwing import checkpoint
 from lapwing.checkpoint import read_checkpoint
-from support import assert_optimal, hard_cost
+from support.checks import assert_optimal, hard_cost
+from support.strategies import matrices
 
 HARD = 4000  # rows; a second or so
 
@@ -76,7 +76,7 @@ def test_what_is_written_on_the_way_is_feasible(tmp_path, monkeypatch, maximize,
         method="core",
         maximize=maximize,
         unmatched_cost=price,
-        checkpoint=lw.Checkpoint(tmp_path / "run.npz", 0.01),
+        checkpoint=lw.Checkpoint(tmp_path / "run.npz", 0.001),
     )
     assert len(seen) > 3 and {saved.about["status"] for saved in seen} == {"running", "optimal"}
     sign = -1 if maximize else 1
@@ -129,7 +129,7 @@ print(repr(result.objective), result.certificate.exact)
 def start_run(path):
     tests = os.path.dirname(__file__)
     code = RUN.format(tests=tests, path=str(path))
-    environment = os.environ | {"PYTHONPATH": os.pathsep.join([tests, os.path.join(tests, "properties")])}
+    environment = os.environ | {"PYTHONPATH": tests}
     return subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True, env=environment)
 
 

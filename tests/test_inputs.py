@@ -12,7 +12,7 @@ import scipy.sparse as sparse
 
 import lapwing as lw
 from lapwing import inputs
-from support import DTYPES, assert_optimal
+from support.checks import DTYPES, assert_optimal
 
 SQUARE = np.array([[4, 1, 3], [2, 0, 5], [3, 2, 2]])
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import lapwing as lw
-from support import ALL_METHODS, KINDS, assert_optimal, assert_proven
-from support import slow_cost as slow_method_cost
+from support.checks import ALL_METHODS, KINDS, assert_optimal, assert_proven
+from support.checks import slow_cost as slow_method_cost
 
 
 @pytest.fixture(scope="module")

@@ -7,7 +7,7 @@ import pytest
 
 import lapwing as lw
 from lapwing.options import OPTIONS
-from support import assert_optimal
+from support.checks import assert_optimal
 
 
 def test_a_name_means_the_defaults():

@@ -8,7 +8,7 @@ from lapwing import _core
 from lapwing.inputs import make_problem
 from lapwing.methods import METHODS
 from lapwing.plan import GPU_FROM_ROWS, choose_device, make_plan
-from support import assert_optimal
+from support.checks import assert_optimal
 
 TRAITS = {name: method.traits for name, method in METHODS.items()}
 MIDDLE = _core.DIRECT_MAX_ROWS + 1

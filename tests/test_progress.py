@@ -13,7 +13,7 @@ import pytest
 
 import lapwing as lw
 from lapwing.progress import ProgressLine, Remaining, Reporter
-from support import HUNGARIAN, KINDS, slow_cost
+from support.checks import HUNGARIAN, KINDS, slow_cost
 
 
 class Terminal(io.StringIO):

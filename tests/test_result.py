@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import lapwing as lw
-from support import ALL_METHODS
+from support.checks import ALL_METHODS
 
 METHODS = ["auto", *ALL_METHODS]
 

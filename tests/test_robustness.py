@@ -18,7 +18,7 @@ import numpy as np
 import pytest
 
 import lapwing as lw
-from support import ALL_METHODS, KINDS, assert_optimal, hear_interrupts, slow_cost
+from support.checks import ALL_METHODS, KINDS, assert_optimal, hear_interrupts, slow_cost
 
 LINUX = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs Linux's /proc and rlimits")
 SLACK = 0.3  # seconds that a busy machine may add

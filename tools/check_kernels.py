@@ -20,9 +20,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from lapwing.errors import GpuError
-from lapwing.gpu.compile import compile_program
-from lapwing.gpu.programs import ARCHITECTURES, Program, Variant, builds
-from lapwing.gpu.toolkit import nvrtc_version
+from lapwing.gpu.runtime.compile import compile_program
+from lapwing.gpu.runtime.programs import ARCHITECTURES, Program, Variant, builds
+from lapwing.gpu.runtime.toolkit import nvrtc_version
 
 LIMITS = Path(__file__).resolve().parent.parent / "tests" / "gpu" / "limits.json"
 

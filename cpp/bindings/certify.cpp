@@ -3,7 +3,7 @@
 #include <nanobind/ndarray.h>
 
 #include "common.hpp"
-#include "lapwing/certificate.hpp"
+#include "lapwing/certificate/certificate.hpp"
 
 namespace lapwing::bindings {
 namespace {
@@ -79,6 +79,6 @@ void bind_certify(nanobind::module_& module) {
     using namespace nb::literals;
     module.def("certify", &lapwing::bindings::certify_any, "cost"_a, "maximize"_a, "unmatched_cost"_a.none(),
                "row_to_col"_a, "u"_a, "v"_a, "parts"_a, "threads"_a,
-               "Prove an assignment; see cpp/include/lapwing/certificate.hpp for the contract.");
+               "Prove an assignment; see cpp/include/lapwing/certificate/certificate.hpp for the contract.");
     module.attr("MOST_DUAL_PARTS") = lapwing::kMostDualParts;
 }

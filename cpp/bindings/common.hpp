@@ -18,10 +18,10 @@
 #endif
 
 #include "lapwing/control.hpp"
-#include "lapwing/float_environment.hpp"
-#include "lapwing/rows.hpp"
+#include "lapwing/costs/rows.hpp"
+#include "lapwing/costs/source.hpp"
+#include "lapwing/numbers/float_environment.hpp"
 #include "lapwing/solution.hpp"
-#include "lapwing/source.hpp"
 #include "lapwing/types.hpp"
 
 namespace lapwing::bindings {

@@ -10,9 +10,9 @@
 #include <tuple>
 
 #include "common.hpp"
-#include "lapwing/file_rows.hpp"
-#include "lapwing/neighbours.hpp"
-#include "lapwing/points.hpp"
+#include "lapwing/costs/file_rows.hpp"
+#include "lapwing/costs/neighbours.hpp"
+#include "lapwing/costs/points.hpp"
 
 namespace lapwing::bindings {
 namespace {
@@ -221,7 +221,7 @@ void bind_costs(nanobind::module_& module) {
     // Named once more: when the module is imported again, nanobind knows the types, and does not add them to it.
     module.attr("CostSource") =
         nb::class_<Source>(module, "CostSource", nb::type_slots(slots),
-                           "Costs that no matrix holds; see cpp/include/lapwing/source.hpp.")
+                           "Costs that no matrix holds; see cpp/include/lapwing/costs/source.hpp.")
             .def("read", &read_rows, "begin"_a, "end"_a, "The costs of these rows, one after the other.")
             .def("pairs", &read_pairs, "rows"_a, "cols"_a, "The costs of these pairs.")
             .def("in_order", &in_order, "rows"_a,
@@ -234,17 +234,17 @@ void bind_costs(nanobind::module_& module) {
             .def(nb::init<Points<float>>(), "points"_a)
             .def("order", &Neighbours::order, "The indices of the points in order; waits until it is found.");
     module.def("point_costs_float32", &point_costs<float>, "terms"_a,
-               "Costs computed from points; see cpp/include/lapwing/points.hpp for the contract.");
+               "Costs computed from points; see cpp/include/lapwing/costs/points.hpp for the contract.");
     module.def("point_costs_float64", &point_costs<double>, "terms"_a, "The same in float64.");
     const auto def_supplied = [&module](const char* name, auto make) {
         module.def(name, make, "rows"_a, "cols"_a, "cache_bytes"_a, "supply"_a,
-                   "Costs that a function supplies; see cpp/include/lapwing/rows.hpp for the contract.");
+                   "Costs that a function supplies; see cpp/include/lapwing/costs/rows.hpp for the contract.");
     };
 #ifdef LAPWING_HAS_FILE_ROWS
     const auto def_file = [&module](const char* name, auto make) {
         module.def(name, make, "rows"_a, "cols"_a, "cache_bytes"_a, "file"_a, "position"_a, "stride"_a, "size"_a,
                    "changed"_a, "supply"_a,
-                   "The same from a file; see cpp/include/lapwing/file_rows.hpp for the contract.");
+                   "The same from a file; see cpp/include/lapwing/costs/file_rows.hpp for the contract.");
     };
     def_file("file_costs_float32", &file_costs<float>);
     def_file("file_costs_float64", &file_costs<double>);

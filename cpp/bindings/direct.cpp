@@ -13,8 +13,8 @@
 #include <optional>
 
 #include "common.hpp"
-#include "lapwing/jv.hpp"
-#include "lapwing/trust.hpp"
+#include "lapwing/jv/jv.hpp"
+#include "lapwing/numbers/trust.hpp"
 
 namespace lapwing::bindings {
 namespace {

@@ -5,8 +5,8 @@
 
 #include "common.hpp"
 #include "lapwing/exact/solve.hpp"
-#include "lapwing/large_costs.hpp"
-#include "lapwing/trust.hpp"
+#include "lapwing/numbers/trust.hpp"
+#include "lapwing/reductions/large_costs.hpp"
 
 namespace lapwing::bindings {
 namespace {
@@ -117,7 +117,7 @@ void bind_exact(nanobind::module_& module) {
     using namespace nb::literals;
     module.def("find_large_costs", &lapwing::bindings::large_costs_of, "cost"_a, "maximize"_a,
                "unmatched_cost"_a.none(), "rows"_a, "pairs"_a = 0,
-               "Costs far above all others; see cpp/include/lapwing/large_costs.hpp for the contract.");
+               "Costs far above all others; see cpp/include/lapwing/reductions/large_costs.hpp for the contract.");
     module.def("small_costs", &lapwing::bindings::small_costs, "cost"_a, "maximize"_a, "above"_a,
                "The costs without the large ones, which are forbidden.");
     module.def("solve_exact", &lapwing::bindings::solve_exactly, "cost"_a, "maximize"_a, "unmatched_cost"_a.none(),

@@ -8,9 +8,9 @@
 
 #include "common.hpp"
 #include "lapwing/control.hpp"
-#include "lapwing/jv.hpp"
+#include "lapwing/jv/jv.hpp"
 #include "lapwing/methods.hpp"
-#include "lapwing/range.hpp"
+#include "lapwing/numbers/range.hpp"
 
 namespace lapwing::bindings {
 namespace {
@@ -139,7 +139,7 @@ void bind_solve(nanobind::module_& module) {
                "keep"_a.none() = nb::none(), "keep_every"_a = 0.0,
                "Solve one problem; see cpp/include/lapwing/methods.hpp for the contract.");
     module.def("check_range", &lapwing::bindings::range_excess, "cost"_a, "maximize"_a, "unmatched_cost"_a.none(),
-               "threads"_a, "Whether all sums fit; see cpp/include/lapwing/range.hpp for the contract.");
+               "threads"_a, "Whether all sums fit; see cpp/include/lapwing/numbers/range.hpp for the contract.");
     module.attr("JV_OR_CORE_MAX_ROWS") = static_cast<int>(lapwing::kJvOrCoreMaxRows);
     module.attr("SSP_COLUMNS_PER_THREAD") = static_cast<int>(lapwing::kSspColumnsPerThread);
     module.attr("DIRECT_MAX_ROWS") = static_cast<int>(lapwing::kDirectMaxRows);

@@ -5,10 +5,10 @@
 #include <exception>
 #include <mutex>
 
-#include "lapwing/jv.hpp"
+#include "lapwing/jv/jv.hpp"
 #include "lapwing/methods.hpp"
-#include "lapwing/range.hpp"
-#include "lapwing/trust.hpp"
+#include "lapwing/numbers/range.hpp"
+#include "lapwing/numbers/trust.hpp"
 
 namespace lapwing {
 namespace {

@@ -1,11 +1,11 @@
 // What stands between the methods: one that hands over to another, and the completion of interrupted answers.
 #include "lapwing/methods.hpp"
 
-#include "lapwing/capped.hpp"
+#include "lapwing/costs/source.hpp"
 #include "lapwing/exact/wide.hpp"
 #include "lapwing/indifferent.hpp"
-#include "lapwing/jv.hpp"
-#include "lapwing/source.hpp"
+#include "lapwing/jv/jv.hpp"
+#include "lapwing/reductions/capped.hpp"
 
 namespace lapwing {
 

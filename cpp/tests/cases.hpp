@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "lapwing/range.hpp"
+#include "lapwing/numbers/range.hpp"
 #include "lapwing/types.hpp"
 
 namespace lapwing::test {

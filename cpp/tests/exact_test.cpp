@@ -6,11 +6,11 @@
 #include <vector>
 
 #include "check.hpp"
-#include "lapwing/certificate.hpp"
+#include "lapwing/certificate/certificate.hpp"
 #include "lapwing/exact/fixed_point.hpp"
 #include "lapwing/exact/solve.hpp"
-#include "lapwing/large_costs.hpp"
-#include "lapwing/trust.hpp"
+#include "lapwing/numbers/trust.hpp"
+#include "lapwing/reductions/large_costs.hpp"
 
 using namespace lapwing;
 using namespace lapwing::test;

@@ -1,7 +1,7 @@
 // Hall violators and the range check.
 #include <limits>
 
-#include "lapwing/hall.hpp"
+#include "lapwing/certificate/hall.hpp"
 #include "verify.hpp"
 
 using namespace lapwing;

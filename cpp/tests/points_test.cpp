@@ -5,8 +5,8 @@
 #include <random>
 
 #include "check.hpp"
-#include "lapwing/neighbours.hpp"
-#include "lapwing/points.hpp"
+#include "lapwing/costs/neighbours.hpp"
+#include "lapwing/costs/points.hpp"
 
 using namespace lapwing;
 

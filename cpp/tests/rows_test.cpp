@@ -1,5 +1,5 @@
 // Supplied rows: the cache's policies, and a source that stays right whatever it holds and whatever its function throws.
-#include "lapwing/rows.hpp"
+#include "lapwing/costs/rows.hpp"
 
 #include <map>
 #include <random>

@@ -8,7 +8,7 @@
 
 #include "cases.hpp"
 #include "check.hpp"
-#include "lapwing/certificate.hpp"
+#include "lapwing/certificate/certificate.hpp"
 #include "lapwing/methods.hpp"
 #include "reference.hpp"
 

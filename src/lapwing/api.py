@@ -24,11 +24,11 @@ from lapwing.errors import (
     InvalidCostError,
     LapwingError,
 )
-from lapwing.gpu.arrays import is_gpu_array
-from lapwing.gpu.batch import solve_batch as solve_batch_on_gpu
-from lapwing.gpu.computed import is_computable
-from lapwing.gpu.device import device_count
-from lapwing.gpu.papers import PAPERS
+from lapwing.gpu.batch.api import solve_batch as solve_batch_on_gpu
+from lapwing.gpu.costs.computed import is_computable
+from lapwing.gpu.reference.methods import PAPERS
+from lapwing.gpu.runtime.arrays import is_gpu_array
+from lapwing.gpu.runtime.device import device_count
 from lapwing.methods import METHODS, Hook, Start, run, solve_list, solve_stack
 from lapwing.options import MethodOptions, name_and_options
 from lapwing.plan import Plan, choose_device, make_plan
@@ -224,8 +224,8 @@ def solve_batch(
     Parameters
     ----------
     costs : (B, m, n) real array, or a list of matrices of any shapes
-        As for `solve`. An array on a GPU is solved there by `lapwing.gpu.batch.solve_batch`, which nothing waits for,
-        and answered with what that returns.
+        As for `solve`. An array on a GPU is solved there by `lapwing.gpu.batch.api.solve_batch`, which nothing waits
+        for, and answered with what that returns.
     maximize : bool
         For all problems.
     unmatched_cost : None, scalar, or one value a row

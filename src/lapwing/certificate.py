@@ -1,8 +1,8 @@
 """The proof of an answer: computed by code that shares nothing with the methods.
 
-By linear programming duality no assignment costs less than sum(u) + sum(v) if c - u - v >= 0 on all pairs. The compiled
-pass (cpp/include/lapwing/certificate.hpp) measures over *all* pairs by how much that fails, sums without rounding, and
-turns both into a rigorous bound on how far the assignment is from the optimum.
+By linear programming duality no assignment costs less than sum(u) + sum(v) if c - u - v >= 0 on all pairs. The
+compiled pass (cpp/include/lapwing/certificate/certificate.hpp) measures over *all* pairs by how much that fails, sums
+without rounding, and turns both into a rigorous bound on how far the assignment is from the optimum.
 """
 
 from __future__ import annotations

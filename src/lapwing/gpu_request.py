@@ -14,15 +14,15 @@ from lapwing import inputs
 from lapwing.costs.base import CostSource
 from lapwing.costs.on_device import DeviceCost
 from lapwing.errors import ArgumentError, DtypeError
-from lapwing.gpu.arrays import GpuArray, row_major, view_if_on_gpu
-from lapwing.gpu.computed import placed as placed_source
-from lapwing.gpu.copies import read
-from lapwing.gpu.device import Context, shared_context
-from lapwing.gpu.host_rows import Layout, Lines
-from lapwing.gpu.papers import PAPERS
+from lapwing.gpu.costs.computed import placed as placed_source
+from lapwing.gpu.costs.host_rows import Layout, Lines
+from lapwing.gpu.costs.upload import placed
 from lapwing.gpu.plan import is_too_large, plan_computed, plan_on_gpu, plan_streamed
-from lapwing.gpu.programs import FLOATS, INTEGERS
-from lapwing.gpu.upload import placed
+from lapwing.gpu.reference.methods import PAPERS
+from lapwing.gpu.runtime.arrays import GpuArray, row_major, view_if_on_gpu
+from lapwing.gpu.runtime.copies import read
+from lapwing.gpu.runtime.device import Context, shared_context
+from lapwing.gpu.runtime.programs import FLOATS, INTEGERS
 from lapwing.options import MethodOptions, name_and_options
 from lapwing.plan import Plan
 from lapwing.prices import prices_in_kind
@@ -46,7 +46,7 @@ class Options:
     memory_limit : int or None
         Bytes of the GPU's memory that may be taken, if not all.
     method : str
-        "core" or a name from `lapwing.gpu.papers.PAPERS`.
+        "core" or a name from `lapwing.gpu.reference.methods.PAPERS`.
     tuning : MethodOptions or None
         Of that method.
     """

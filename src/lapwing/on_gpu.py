@@ -18,8 +18,7 @@ from lapwing.checkpoint import Checkpoint, Keeper
 from lapwing.costs.base import CostSource
 from lapwing.costs.function import FunctionCost
 from lapwing.errors import ArgumentError, GpuError, InfeasibleError
-from lapwing.gpu.arrays import GpuArray, empty_array
-from lapwing.gpu.certify import (
+from lapwing.gpu.certificate.proof import (
     SUMMARY_BYTES,
     Answer,
     Proof,
@@ -27,21 +26,34 @@ from lapwing.gpu.certify import (
     proof_of_host_rows,
     proof_of_matrix,
 )
-from lapwing.gpu.computed import Computed, is_computable
-from lapwing.gpu.computed import upload as upload_computed
-from lapwing.gpu.copies import read, read_array, write
-from lapwing.gpu.core import INFEASIBLE, INVALID, OPENING, OPTIMAL, REPORT_BYTES, CoreSolve, Outputs, Report, nothing
-from lapwing.gpu.core_errors import invalid_cost, no_assignment
-from lapwing.gpu.core_start import Start
-from lapwing.gpu.device import Context
-from lapwing.gpu.exits import Exits
-from lapwing.gpu.host_rows import HostRows, Lines, Streamed, lines_of, lines_of_source
-from lapwing.gpu.host_solve import HostSolve, HostStart
-from lapwing.gpu.large_costs import find_large, without_large
-from lapwing.gpu.launch import preload
-from lapwing.gpu.orient import View, orient, orient_host_rows
-from lapwing.gpu.papers import PAPERS, PaperSolve
-from lapwing.gpu.programs import (
+from lapwing.gpu.core.errors import invalid_cost, no_assignment
+from lapwing.gpu.core.host_solver import HostSolve, HostStart
+from lapwing.gpu.core.large_costs import find_large, without_large
+from lapwing.gpu.core.monitor import TimeIsUpError, Watch
+from lapwing.gpu.core.solver import (
+    INFEASIBLE,
+    INVALID,
+    OPENING,
+    OPTIMAL,
+    REPORT_BYTES,
+    CoreSolve,
+    Outputs,
+    Report,
+    nothing,
+)
+from lapwing.gpu.core.start import Start
+from lapwing.gpu.costs.canonical import View, orient, orient_host_rows
+from lapwing.gpu.costs.computed import Computed, is_computable
+from lapwing.gpu.costs.computed import upload as upload_computed
+from lapwing.gpu.costs.host_rows import HostRows, Lines, Streamed, lines_of, lines_of_source
+from lapwing.gpu.costs.unmatched import Exits
+from lapwing.gpu.costs.upload import Copier, upload
+from lapwing.gpu.reference.methods import PAPERS, PaperSolve
+from lapwing.gpu.runtime.arrays import GpuArray, empty_array
+from lapwing.gpu.runtime.copies import read, read_array, write
+from lapwing.gpu.runtime.device import Context
+from lapwing.gpu.runtime.launch import preload
+from lapwing.gpu.runtime.programs import (
     CERTIFICATE,
     COMPUTED_CERTIFICATE,
     COMPUTED_CORE,
@@ -51,8 +63,6 @@ from lapwing.gpu.programs import (
     INTEGERS,
     TEXT,
 )
-from lapwing.gpu.upload import Copier, upload
-from lapwing.gpu.watch import TimeIsUpError, Watch
 from lapwing.gpu_request import (
     Options,
     checked_start,

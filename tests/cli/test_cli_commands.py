@@ -127,7 +127,7 @@ def test_version_is_the_packages(invoke) -> None:
 
 def test_warmup(invoke, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     pytest.importorskip("cuda.core", reason="cuda-core is not installed")
-    from lapwing.gpu import programs
+    from lapwing.gpu.runtime import programs
 
     monkeypatch.setenv("LAPWING_CACHE_DIR", str(tmp_path / "kernels"))
     monkeypatch.setattr(programs, "PROGRAMS", (programs.CERTIFICATE,))

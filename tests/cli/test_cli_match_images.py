@@ -9,7 +9,7 @@ import pytest
 
 import lapwing as lw
 from lapwing import images
-from support import assert_optimal
+from support.checks import assert_optimal
 
 Image = pytest.importorskip("PIL.Image")
 

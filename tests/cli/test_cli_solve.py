@@ -16,7 +16,7 @@ import pytest
 import lapwing
 from lapwing import files, instances
 from lapwing.cli.options import METRICS
-from support import hear_interrupts
+from support.checks import hear_interrupts
 
 COST = "4,1,3\n2,0,5\n3,2,2\n"  # optimum 5: 0 -> 1, 1 -> 0, 2 -> 2
 

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 import lapwing as lw
 from lapwing.costs.expression_cuda import to_cuda
 from lapwing.costs.expression_tree import EXACT, OPERATIONS, Coordinate, Number, Operation, Scalar
-from support import assert_optimal
+from support.checks import assert_optimal
 
 _NUMPY = {
     "add": np.add,

@@ -13,7 +13,7 @@ from scipy.spatial.distance import cdist
 
 import lapwing as lw
 from lapwing.costs.points import PointCost
-from support import assert_optimal
+from support.checks import assert_optimal
 
 METRICS = {
     "squared_euclidean": lw.costs.squared_euclidean,

@@ -12,11 +12,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from strategies import matrices
 
 import lapwing as lw
 from lapwing.costs.rows import as_bytes
-from support import assert_hall_violator, assert_optimal, scipy_objective
+from support.checks import assert_hall_violator, assert_optimal, scipy_objective
+from support.strategies import matrices
 
 
 class Supplier:

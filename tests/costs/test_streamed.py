@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from strategies import matrices
 
 import lapwing as lw
 from lapwing.costs.streamed import FileRows
-from support import assert_optimal
+from support.checks import assert_optimal
+from support.strategies import matrices
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "preadv"), reason="needs preadv")
 

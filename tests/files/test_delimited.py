@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from refusal import fails
 
 from lapwing import files
 from lapwing.files import FileFormatError
+from support.refusal import fails
 
 
 @pytest.mark.usefixtures("piece_bytes")

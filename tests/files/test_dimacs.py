@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from refusal import fails
 
 from lapwing import files
+from support.refusal import fails
 
 INF = np.inf
 DIMACS = "c example\np asn 5 4\nn 4\nn 2\nc arcs\na 2 1 5\na 2 5 -6\na 4 3 7\na 4 1 2\n"

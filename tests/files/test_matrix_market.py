@@ -6,9 +6,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from refusal import fails
 
 from lapwing import files
+from support.refusal import fails
 
 INF = np.inf
 

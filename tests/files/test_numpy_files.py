@@ -9,9 +9,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from refusal import fails
 
 from lapwing import files
+from support.refusal import fails
 
 
 @pytest.mark.parametrize("dtype", ["f4", "f8", ">f8", "i1", "u8", "?", "f2"])

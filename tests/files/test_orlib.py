@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from refusal import fails
 
 from lapwing import files
+from support.refusal import fails
 
 INF = np.inf
 

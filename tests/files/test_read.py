@@ -10,11 +10,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from refusal import fails
 
 from lapwing import files
 from lapwing.errors import ArgumentError
 from lapwing.files import FileFormatError
+from support.refusal import fails
 
 # --- which format ---------------------------------------------------------------------------------
 

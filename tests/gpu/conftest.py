@@ -6,11 +6,11 @@ import importlib.util
 import os
 import sys
 
-import emulated_toolkit
 import pytest
-from gpu_memory import Gpu
 
-from lapwing.gpu.device import Context
+from lapwing.gpu.runtime.device import Context
+from support import emulated_toolkit
+from support.gpu_memory import Gpu
 
 os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")  # else JAX takes most of the GPU from the other tests
 

@@ -12,8 +12,8 @@ import numpy as np
 import torch
 
 import lapwing as lw
-from lapwing.gpu import neighbours, upload
-from lapwing.gpu.papers import PAPERS
+from lapwing.gpu.costs import neighbours, upload
+from lapwing.gpu.reference.methods import PAPERS
 
 
 def main(largest: int) -> None:

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import os
 
-import emulated_toolkit
 import numpy as np
 import pytest
-from gpu_memory import Gpu
 from test_host_rows import meanwhile, room_for  # noqa: F401
 from test_host_work import OnGpu
 from test_solve_emulated import draw
@@ -15,7 +13,9 @@ from test_solve_emulated import draw
 import lapwing as lw
 from lapwing import gpu_request
 from lapwing.checkpoint import read_checkpoint
-from support import assert_optimal
+from support import emulated_toolkit
+from support.checks import assert_optimal
+from support.gpu_memory import Gpu
 
 pytestmark = pytest.mark.usefixtures("emulated_gpu", "meanwhile")
 

@@ -6,10 +6,10 @@ import math
 
 import numpy as np
 import pytest
-from gpu_memory import Gpu, OnGpu
 from scipy.optimize import linear_sum_assignment
 
 import lapwing as lw
+from support.gpu_memory import Gpu, OnGpu
 
 pytestmark = pytest.mark.usefixtures("emulated_gpu")
 

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from emulated_toolkit import COUNTS
-from gpu_memory import Gpu, OnGpu
 
 import lapwing as lw
+from support.emulated_toolkit import COUNTS
+from support.gpu_memory import Gpu, OnGpu
 
 
 def counted(call):

@@ -12,14 +12,14 @@ import numpy as np
 import pytest
 
 import lapwing as lw
-from lapwing.gpu import toolkit
-from lapwing.gpu.arrays import ANY, CUPY, JAX, TORCH, GpuArray, empty_array, is_gpu_array, view_array
-from lapwing.gpu.certify import Answer, prove_on_gpu
-from lapwing.gpu.copies import read, write
-from lapwing.gpu.device import LEGACY_STREAM, Context, checked, device_count, device_info
-from lapwing.gpu.launch import kernels
-from lapwing.gpu.programs import CERTIFICATE
-from lapwing.gpu.workspace import Workspace
+from lapwing.gpu.certificate.proof import Answer, prove_on_gpu
+from lapwing.gpu.runtime import toolkit
+from lapwing.gpu.runtime.arrays import ANY, CUPY, JAX, TORCH, GpuArray, empty_array, is_gpu_array, view_array
+from lapwing.gpu.runtime.copies import read, write
+from lapwing.gpu.runtime.device import LEGACY_STREAM, Context, checked, device_count, device_info
+from lapwing.gpu.runtime.launch import kernels
+from lapwing.gpu.runtime.programs import CERTIFICATE
+from lapwing.gpu.runtime.workspace import Workspace
 
 pytestmark = pytest.mark.gpu
 
@@ -139,8 +139,9 @@ def test_the_callers_context_comes_back():
 
 def test_no_other_gpu_is_touched():
     script = (
-        "import sys; from lapwing.gpu import toolkit; from lapwing.gpu.device import Context, checked, device_count\n"
-        "from lapwing.gpu.launch import kernels; from lapwing.gpu.programs import CERTIFICATE\n"
+        "import sys; from lapwing.gpu.runtime import toolkit\n"
+        "from lapwing.gpu.runtime.device import Context, checked, device_count\n"
+        "from lapwing.gpu.runtime.launch import kernels; from lapwing.gpu.runtime.programs import CERTIFICATE\n"
         "named = device_count() - 1\n"
         "with Context(named) as context: kernels(context, CERTIFICATE, CERTIFICATE.variant(COST='float32'))\n"
         "active = [checked(toolkit.driver().cuDevicePrimaryCtxGetState(k))[1] for k in range(device_count())]\n"
@@ -251,8 +252,8 @@ def test_a_launch_is_short(real_gpu):
 def test_loading_from_the_cache_is_quick(real_gpu):
     kernels(real_gpu, CERTIFICATE, FLOAT32)
     script = (
-        "import time; from lapwing.gpu.device import Context; from lapwing.gpu.launch import kernels\n"
-        "from lapwing.gpu.programs import CERTIFICATE\n"
+        "import time; from lapwing.gpu.runtime.device import Context; from lapwing.gpu.runtime.launch import kernels\n"
+        "from lapwing.gpu.runtime.programs import CERTIFICATE\n"
         "with Context() as context:\n"
         "    began = time.perf_counter()\n"
         "    kernels(context, CERTIFICATE, CERTIFICATE.variant(COST='float32'))\n"

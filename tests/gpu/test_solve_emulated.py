@@ -9,20 +9,21 @@ import sys
 import threading
 from dataclasses import replace
 
-import emulated_toolkit
 import numpy as np
 import pytest
 
 import lapwing as lw
 from lapwing import instances, on_gpu
-from lapwing.gpu import core_start, watch
 from lapwing.gpu import plan as gpu_plan
-from lapwing.gpu.arrays import ANY, GpuArray
-from lapwing.gpu.core import EXPLORING
-from lapwing.gpu.device import device_info
-from lapwing.gpu.watch import Watch
+from lapwing.gpu.core import monitor as watch
+from lapwing.gpu.core import start as core_start
+from lapwing.gpu.core.monitor import Watch
+from lapwing.gpu.core.solver import EXPLORING
+from lapwing.gpu.runtime.arrays import ANY, GpuArray
+from lapwing.gpu.runtime.device import device_info
 from lapwing.prices import prices_in_kind
-from support import assert_hall_violator, assert_optimal
+from support import emulated_toolkit
+from support.checks import assert_hall_violator, assert_optimal
 
 pytestmark = pytest.mark.usefixtures("emulated_gpu")
 DTYPES = ("float32", "int32")  # others go the same ways; every one is compiled anew, for seconds
@@ -66,7 +67,7 @@ def test_a_search_matches_many_rows_where_columns_outnumber_them(cols, prices):
     cost = draw((300, cols), "float32", 3, "points")
     result = lw.solve(cost, device="cuda", unmatched_cost=prices)
     assert_optimal(result, cost, unmatched_cost=prices)
-    singly = 16  # Tuning::singly of core_leader.cuh
+    singly = 16  # Tuning::singly of core/control/coordinator.cuh
     assert result.statistics["left"] > 2 * singly
     assert result.statistics["searches"] - singly < (result.statistics["left"] - singly) / 2
 

@@ -6,10 +6,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from strategies import CORE_DTYPES, KINDS, LAYOUTS, SMALL_DTYPES, make_matrix, matrices
 
 import lapwing as lw
-from support import (
+from support.checks import (
     ALL_METHODS,
     CLASSICAL,
     HUNGARIAN,
@@ -20,6 +19,7 @@ from support import (
     scipy_objective,
     solve,
 )
+from support.strategies import CORE_DTYPES, KINDS, LAYOUTS, SMALL_DTYPES, make_matrix, matrices
 
 pytestmark = pytest.mark.parametrize(
     "method", [*ALL_METHODS, *(pytest.param(name, marks=pytest.mark.gpu) for name in ON_GPU)]

@@ -14,7 +14,7 @@
 //      faults       list of (problem, kind, row, col) in the order of problems; kind is "invalid" (cost at row, col),
 //                   "infeasible" (row, col: how many rows share how many fewer columns) or "range" (the magnitude of
 //                   row, col's cost is too large), or "doubtful": the answer is there, but rounding may have spoiled it
-//                   (trust.hpp). The other outputs of other such problems are undefined.
+//                   (numbers/trust.hpp). The other outputs of other such problems are undefined.
 // Releases the GIL; Ctrl-C raises KeyboardInterrupt.
 #pragma once
 

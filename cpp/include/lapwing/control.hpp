@@ -38,7 +38,7 @@ struct InvalidCost {
     Index col;
 };
 
-// Thrown when a cost (col -1: an unmatched cost) is too large for sums of its kind (range.hpp).
+// Thrown when a cost (col -1: an unmatched cost) is too large for sums of its kind (numbers/range.hpp).
 struct CostTooLarge {
     Index row;
     Index col;

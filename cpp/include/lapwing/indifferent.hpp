@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "lapwing/core/kernels.hpp"
-#include "lapwing/source.hpp"
+#include "lapwing/costs/source.hpp"
 
 namespace lapwing {
 

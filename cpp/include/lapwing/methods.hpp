@@ -18,12 +18,12 @@ template <class T>
 Solution<Dual<T>> solve_core(const Problem<T>& problem, const Dual<T>* start_v, int threads, Control& control,
                              const Keep<Dual<T>>& keep = {}, const Index* start_rows = nullptr);
 
-// The same for costs with a cap, which has_caps (capped.hpp) has found. False, with nothing solved, if some rows have too many pairs
+// The same for costs with a cap, which has_caps (reductions/capped.hpp) has found. False, with nothing solved, if some rows have too many pairs
 // below their caps, or a pair is forbidden.
 template <class T>
 bool solve_capped(const Problem<T>& problem, int threads, Control& control, Solution<Dual<T>>& solution);
 
-// Jonker-Volgenant on full rows; also the direct path of small problems (jv.inc.hpp).
+// Jonker-Volgenant on full rows; also the direct path of small problems (jv/jv.inc.hpp).
 template <class T>
 Solution<Dual<T>> solve_jv(const Problem<T>& problem, Control& control);
 

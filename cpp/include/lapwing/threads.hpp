@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "lapwing/control.hpp"
-#include "lapwing/float_environment.hpp"
+#include "lapwing/numbers/float_environment.hpp"
 #include "lapwing/types.hpp"
 
 namespace lapwing {

@@ -1,8 +1,8 @@
 // Number types, and the problem that every method is given.
 //
 // Costs are read as T, one of float, double, int32_t and int64_t. All sums and duals are of Dual<T>: double for
-// floating-point costs, int64_t for integers. float and int32_t sums are exact in practice (see certificate.hpp, which
-// proves it answer by answer); int64_t costs are checked for overflow before a solve begins (range.hpp). Wide integers, which
+// floating-point costs, int64_t for integers. float and int32_t sums are exact in practice (see certificate/certificate.hpp, which
+// proves it answer by answer); int64_t costs are checked for overflow before a solve begins (numbers/range.hpp). Wide integers, which
 // are their own duals, serve the exact solve of floating-point costs (exact.hpp).
 #pragma once
 
@@ -45,7 +45,7 @@ struct MatrixView {
 };
 
 template <class T>
-class CostSource;  // source.hpp
+class CostSource;  // costs/source.hpp
 
 // One linear assignment problem. Every row gets a column of its own (rows <= cols), unless `unmatched_cost` is given:
 // then row i may stay free at the price unmatched_cost[i], and the shape is arbitrary.
@@ -59,7 +59,7 @@ struct Problem {
     const Dual<T>* unmatched_cost = nullptr;  // [rows], finite or kInfinity
     const CostSource<T>* source = nullptr;    // where the costs come from, if no matrix holds them
 
-    // A cost of the matrix (at_pair in source.hpp: of any problem), as it is minimised.
+    // A cost of the matrix (at_pair in costs/source.hpp: of any problem), as it is minimised.
     Dual<T> at(Index i, Index j) const { return minimised(cost.at(i, j)); }
     Dual<T> minimised(T given) const {
         const auto c = static_cast<Dual<T>>(given);

@@ -9,9 +9,9 @@
 #ifndef RECTANGULAR
 #define RECTANGULAR 0
 #endif
-#include "batch_memory.cu"
-#include "batch_shared.cu"
-#include "batch_stage.cu"
+#include "batch/memory.cu"
+#include "batch/shared.cu"
+#include "batch/stage.cu"
 
 namespace {
 
@@ -20,7 +20,7 @@ using lapwing::emulation::launch;
 
 std::size_t rounded(std::size_t bytes) { return (bytes + 15) / 16 * 16; }
 
-// gpu/batch.py's, for problems of at most so many rows and columns as solved.
+// gpu/batch/api.py's, for problems of at most so many rows and columns as solved.
 std::size_t state_bytes(const Batch& batch) {
     const bool priced = batch.priced != 0;
     const auto rows = static_cast<std::size_t>(priced ? batch.rows : std::min(batch.rows, batch.cols));

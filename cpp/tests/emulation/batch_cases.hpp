@@ -15,7 +15,7 @@
 #include "../reference.hpp"
 #include "cuda_emulation.hpp"
 
-#include "batch.cuh"  // after the emulation
+#include "batch/batch.cuh"  // after the emulation
 
 namespace batch_test {
 

@@ -2,7 +2,7 @@
 #include "batch_cases.hpp"
 
 #define WARPS 2
-#include "batch_lanes.cu"
+#include "batch/lanes.cu"
 
 namespace {
 

@@ -4,7 +4,7 @@
 #include "cuda_emulation.hpp"
 
 #define THREADS 64
-#include "core.cu"
+#include "core/core.cu"
 #include "core_cases.hpp"
 
 namespace {

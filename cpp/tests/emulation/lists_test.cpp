@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "../check.hpp"
-#include "core.cu"
+#include "core/core.cu"
 
 extern "C" __global__ void relist_all(LAPWING_PROBLEM) {
     State& state = set_state(LAPWING_MATRIX, u, v, workspace);

@@ -7,14 +7,14 @@
 
 #define THREADS 64
 #define WIDE 0
-#include "auction.cu"
-#include "core.cu"
+#include "core/core.cu"
 #include "core_cases.hpp"
-#include "hungarian_bfs.cu"
-#include "hungarian_tree.cu"
 #include "lapwing/methods.hpp"
-#include "munkres.cu"
-#include "ssp.cu"
+#include "reference/auction.cu"
+#include "reference/hungarian_bfs.cu"
+#include "reference/hungarian_tree.cu"
+#include "reference/munkres.cu"
+#include "reference/ssp.cu"
 
 namespace {
 

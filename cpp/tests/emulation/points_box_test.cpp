@@ -8,13 +8,13 @@
 #include <vector>
 
 #include "../check.hpp"
-#include "points.cuh"
+#include "costs/points.cuh"
 
 namespace {
 
 constexpr uint32 kDims = 3, kPoints = 20;
 
-// A line at `a`; one term at points and boxes that are laid out as gpu/computed.py does.
+// A line at `a`; one term at points and boxes that are laid out as gpu/costs/computed.py does.
 template <Metric metric, bool weighted>
 void check_term(std::mt19937_64& random, double scale, double power) {
     using OneTerm = Points<Term<metric, kDims, weighted>>;

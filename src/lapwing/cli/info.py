@@ -14,7 +14,7 @@ from typing import Any
 import click
 import numpy as np
 
-from lapwing.gpu.cache import cache_folder, cache_size
+from lapwing.gpu.runtime.cache import cache_folder, cache_size
 from lapwing.methods import METHODS
 from lapwing.options import OPTIONS
 

@@ -6,10 +6,10 @@ import time
 
 import click
 
-from lapwing.gpu.cache import cache_folder
-from lapwing.gpu.device import device_count, device_info
-from lapwing.gpu.programs import ARCHITECTURES, FLOATS, INTEGERS
-from lapwing.gpu.warmup import warm_up
+from lapwing.gpu.runtime.cache import cache_folder
+from lapwing.gpu.runtime.device import device_count, device_info
+from lapwing.gpu.runtime.programs import ARCHITECTURES, FLOATS, INTEGERS
+from lapwing.gpu.runtime.warmup import warm_up
 
 
 @click.command(

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Final, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from lapwing.gpu.arrays import GpuArray
+from lapwing.gpu.runtime.arrays import GpuArray
 
 CostArray = NDArray[Any]
 

@@ -25,7 +25,7 @@ from lapwing.costs.expression_cuda import device_function
 from lapwing.costs.expression_tree import Coordinate, Node, Number, Operation, Scalar, is_reserved, parse
 from lapwing.costs.points import as_points, frozen, home_of, is_small
 from lapwing.errors import ArgumentError, DtypeError, MissingPackageError
-from lapwing.gpu.arrays import GpuArray
+from lapwing.gpu.runtime.arrays import GpuArray
 
 _CACHE_BYTES = 128 << 20  # rows are read some ten times on structured costs, and copied ten times faster than computed
 _BLOCK_BYTES = 1 << 20

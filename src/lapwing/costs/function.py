@@ -13,8 +13,8 @@ from numpy.typing import DTypeLike, NDArray
 from lapwing.costs.base import MAX_LINES, CostArray, CostSource, CudaFunction, Tier
 from lapwing.costs.dense import CORE_DTYPES
 from lapwing.errors import ArgumentError, DtypeError
-from lapwing.gpu.arrays import GpuArray, is_gpu_array, row_major, view_array
-from lapwing.gpu.copies import read_array
+from lapwing.gpu.runtime.arrays import GpuArray, is_gpu_array, row_major, view_array
+from lapwing.gpu.runtime.copies import read_array
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z_0-9]*")
 _ELEMENTS = ("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float32", "float64")

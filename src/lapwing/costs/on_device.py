@@ -11,15 +11,15 @@ from numpy.typing import NDArray
 from lapwing.costs.base import CostArray, CostSource, Tier
 from lapwing.costs.dtypes import core_dtype
 from lapwing.errors import ArgumentError
-from lapwing.gpu.arrays import ITEM_BYTES, GpuArray
-from lapwing.gpu.copies import read_array
+from lapwing.gpu.runtime.arrays import ITEM_BYTES, GpuArray
+from lapwing.gpu.runtime.copies import read_array
 
 _ELSEWHERE = "a matrix on a GPU is solved there: leave device= out"
 
 
 @dataclass(frozen=True, eq=False)
 class DeviceCost(CostSource):
-    """(m, n) costs of `lapwing.gpu.arrays`; in the core's dtypes, as a CPU would have them."""
+    """(m, n) costs of `lapwing.gpu.runtime.arrays`; in the core's dtypes, as a CPU would have them."""
 
     tier: ClassVar[Tier] = "dense"
     matrix: GpuArray

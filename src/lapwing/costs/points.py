@@ -2,7 +2,7 @@
 
 A source is a weighted sum of terms, each a metric of one set of coordinates. The arithmetic is that of the points'
 dtype, float32 or float64: for every pair, differences first, dimensions in their order, each operation rounded once.
-The compiled rows (cpp/include/lapwing/points.hpp) compute the same bits wherever a cost is needed, so what the
+The compiled rows (cpp/include/lapwing/costs/points.hpp) compute the same bits wherever a cost is needed, so what the
 certificate proves is the problem that the docstrings below define.
 """
 
@@ -21,8 +21,8 @@ from lapwing import _core
 from lapwing.costs.base import DENSE_LIMIT_BYTES, MAX_LINES, CostArray, CostSource, Tier
 from lapwing.costs.dtypes import EXACT_FLOAT64, as_array, without_mask
 from lapwing.errors import ArgumentError, DtypeError, LapwingError, RangeError
-from lapwing.gpu.arrays import GpuArray, view_if_on_gpu
-from lapwing.gpu.copies import read_array
+from lapwing.gpu.runtime.arrays import GpuArray, view_if_on_gpu
+from lapwing.gpu.runtime.copies import read_array
 
 _SMALL_FLOATS = ("float16", "float32", "bfloat16")  # exact in float32
 _ROOM = 2.0  # for the rounding of a cost, and of the bound on it
@@ -75,7 +75,7 @@ class PointCost(CostSource):
 
     def __post_init__(self) -> None:
         largest = _ROOM * sum(abs(term.weight) * term.largest for term in self.terms)
-        # what every sum along an alternating path leaves room for (cpp/include/lapwing/range.hpp)
+        # what every sum along an alternating path leaves room for (cpp/include/lapwing/numbers/range.hpp)
         limit = float(np.finfo(self.dtype).max)
         if self.dtype == np.float64:
             limit /= 2.0 * min(self.shape) + 4.0

@@ -7,14 +7,14 @@ from functools import lru_cache
 
 from lapwing.costs.base import Tier
 from lapwing.errors import ArgumentError
-from lapwing.gpu.arrays import ITEM_BYTES, GpuArray
-from lapwing.gpu.computed import Computed
-from lapwing.gpu.core import workspace_bytes
-from lapwing.gpu.core_start import sample_bytes
-from lapwing.gpu.device import DeviceInfo
-from lapwing.gpu.host_rows import Layout, Lines, largest_layout, least_layout, sample_rows
-from lapwing.gpu.orient import is_copied, is_transposed
-from lapwing.gpu.papers import PAPERS, paper_bytes
+from lapwing.gpu.core.solver import workspace_bytes
+from lapwing.gpu.core.start import sample_bytes
+from lapwing.gpu.costs.canonical import is_copied, is_transposed
+from lapwing.gpu.costs.computed import Computed
+from lapwing.gpu.costs.host_rows import Layout, Lines, largest_layout, least_layout, sample_rows
+from lapwing.gpu.reference.methods import PAPERS, paper_bytes
+from lapwing.gpu.runtime.arrays import ITEM_BYTES, GpuArray
+from lapwing.gpu.runtime.device import DeviceInfo
 from lapwing.plan import Plan
 
 _MOST_ROWS = 1 << 24  # kRowBits of kernels/core_auction.cuh
@@ -54,7 +54,7 @@ def plan_on_gpu(
     limit : int, optional
         Of the memory that it may take.
     method : str
-        "core" or a name from `lapwing.gpu.papers.PAPERS`.
+        "core" or a name from `lapwing.gpu.reference.methods.PAPERS`.
 
     Raises
     ------

@@ -1,7 +1,7 @@
 """Jonker and Volgenant's method on full rows: the direct path of small problems.
 
 R. Jonker, A. Volgenant, "A shortest augmenting path algorithm for dense and sparse linear assignment problems",
-Computing 38 (1987). Explained in cpp/include/lapwing/jv.inc.hpp.
+Computing 38 (1987). Explained in cpp/include/lapwing/jv/jv.inc.hpp.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
 """Costs far above all others: a solve without them, or with as few of them as are needed.
 
-cpp/include/lapwing/large_costs.hpp says which costs are large. First they are forbidden. If that leaves no assignment,
-rows may stay free at a price above all that small costs can add up to; the rows and columns that are left free are then
-matched among themselves at their costs. Where all large costs are one number M, that is optimal, and duals that lie so
-many prices higher are as many M higher: as sums of M and the rest they keep all digits. Otherwise the certificate tells
-how far the answer is from the optimum, and the exact solve goes on from there.
+cpp/include/lapwing/reductions/large_costs.hpp says which costs are large. First they are forbidden. If that leaves no
+assignment, rows may stay free at a price above all that small costs can add up to; the rows and columns that are left
+free are then matched among themselves at their costs. Where all large costs are one number M, that is optimal, and
+duals that lie so many prices higher are as many M higher: as sums of M and the rest they keep all digits. Otherwise
+the certificate tells how far the answer is from the optimum, and the exact solve goes on from there.
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 import lapwing
 from lapwing import instances
-from lapwing.gpu.papers import PAPERS as ON_GPU
+from lapwing.gpu.reference.methods import PAPERS as ON_GPU
 from lapwing.methods import METHODS
 from lapwing.options import name_and_options
 from lapwing.papers.tables import PAPERS, Column, Instance, Table

@@ -16,8 +16,8 @@
 
 #include "lapwing/control.hpp"
 #include "lapwing/core/kernels.hpp"
-#include "lapwing/range.hpp"
-#include "lapwing/source.hpp"
+#include "lapwing/costs/source.hpp"
+#include "lapwing/numbers/range.hpp"
 #include "lapwing/types.hpp"
 
 namespace lapwing {

@@ -7,7 +7,7 @@
 // smallest sample tells which: the error of plain row minima as duals, a row, in candidate-list widths, is 0.02 for
 // unstructured costs whatever the size, 0.07 to 0.1 for points in the plane, and 0.3 and more for the other classes.
 //
-// Of points a sample is stratified (neighbours.hpp): as many rows and columns in every place as the whole lets one expect. Prices of a
+// Of points a sample is stratified (costs/neighbours.hpp): as many rows and columns in every place as the whole lets one expect. Prices of a
 // random sample, with more rows than columns here and fewer there, are off by several times as much.
 #pragma once
 

@@ -11,8 +11,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "lapwing/costs/source.hpp"
 #include "lapwing/exact/wide.hpp"
-#include "lapwing/source.hpp"
 
 namespace lapwing {
 

@@ -2,7 +2,7 @@
 //
 // Use, in a .cpp file, after every other include:
 //
-//     #define LAPWING_TARGET_INCLUDE "lapwing/jv.inc.hpp"
+//     #define LAPWING_TARGET_INCLUDE "lapwing/jv/jv.inc.hpp"
 //     #include "lapwing/simd/foreach_target.hpp"
 //     ... LAPWING_DISPATCH(solve, args...)        // calls lapwing::<best target>::solve(args...)
 //

@@ -1,0 +1,70 @@
+// Costs that are computed from points: a weighted sum of terms, each a metric of one set of coordinates.
+//
+// Row i and column j have coordinates x[i][k] and y[j][k], k = 0 .. dims - 1, of the number type T of the costs, in which
+// all of the arithmetic is done: differences first, k in increasing order, nothing fused. So a cost depends on neither the
+// instruction set nor the piece of the row that it is computed with. Memory O((rows + cols) dims); costs/points.inc.hpp has the
+// loops.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "lapwing/costs/source.hpp"
+
+namespace lapwing {
+
+// With d[k] = x[k] - y[k]:
+enum class Metric {
+    squared_euclidean,  // sum d[k]^2
+    euclidean,          // its square root
+    manhattan,          // sum |d[k]|
+    chebyshev,          // max |d[k]|
+    minkowski,          // (sum |d[k]|^power)^(1 / power), with the C library's pow: slow
+    inner_product,      // sum x[k] y[k]
+    cosine,             // 1 - sum x[k] y[k], of unit vectors
+    great_circle,       // 2 arcsin(sqrt(sum d[k]^2) / 2), of unit vectors
+};
+
+// One term, as the loops see it. y is stored by dimension, with room for kColumnsAtOnce more columns.
+template <class T>
+struct PointTerm {
+    Metric metric;
+    Index dims;
+    const T* x;             // [rows, dims]
+    const T* y;             // [dims, stride]
+    std::ptrdiff_t stride;  // >= cols + kColumnsAtOnce
+    T weight;
+    T power;
+};
+
+inline constexpr Index kColumnsAtOnce = 64;
+
+template <class T>
+class PointCosts final : public CostSource<T> {
+  public:
+    PointCosts(Index rows, Index cols) : rows_(rows), cols_(cols) {}
+
+    // Adds a term of x [rows, dims] and y [cols, dims], both copied; all numbers finite.
+    void add(Metric metric, Index dims, const T* x, const T* y, T weight, T power);
+
+    Index rows() const { return rows_; }
+    Index cols() const { return cols_; }
+    void read(Index i, Index first, Index count, T* out) const override;
+    std::unique_ptr<CostSource<T>> part(std::span<const Index> rows, std::span<const Index> cols) const override;
+    bool has_parts() const override { return true; }
+    std::vector<std::int32_t> in_order(bool rows, const std::function<void()>& poll) const override;
+
+  private:
+    struct Coordinates {
+        std::vector<T> x, y;
+    };
+    // Takes over the coordinates of one more term, laid out as in PointTerm.
+    void add(PointTerm<T> term, Coordinates&& coordinates);
+    std::ptrdiff_t stride() const { return std::ptrdiff_t{cols_} + kColumnsAtOnce; }
+
+    Index rows_, cols_;
+    std::vector<Coordinates> coordinates_;
+    std::vector<PointTerm<T>> terms_;  // refer to coordinates_
+};
+
+}  // namespace lapwing

@@ -1,0 +1,54 @@
+// The direct path: Jonker-Volgenant on the rows as they lie in memory, in one block of workspace and nothing else.
+//
+// solve_jv (methods.hpp) answers through this for any size; batches and the native linear_sum_assignment call
+// it themselves and keep the workspace from one problem to the next. The algorithm is explained in jv/jv.inc.hpp.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <new>
+
+#include "lapwing/control.hpp"
+#include "lapwing/solution.hpp"
+#include "lapwing/types.hpp"
+
+namespace lapwing {
+
+// Problems whose smaller side is at most this long are solved directly by "auto" and by batches, others by the core: below
+// it, building candidate lists costs more than the dense scans that they save. Where both are equally fast depends on the
+// costs: structured ones favour the core from about 300 on, unstructured and rectangular ones the direct path to 1000.
+inline constexpr Index kDirectMaxRows = 384;
+
+// What the direct path leaves in the workspace; valid until the workspace is used again.
+template <class D>
+struct DirectAnswer {
+    Status status = Status::optimal;
+    const Index* row_to_col = nullptr;  // [rows], -1 where the row stays free
+    const D* u = nullptr;               // [rows], only if asked for
+    const D* v = nullptr;               // [cols]
+    const Index* hall_rows = nullptr;   // [hall_size + 1], if infeasible
+    const Index* hall_cols = nullptr;   // [hall_size]
+    Index hall_size = 0;
+    double rows_read = 0;  // rows of the matrix that were scanned, with repetitions
+};
+
+// The workspace in bytes; it must be aligned to kDirectAlignment.
+template <class T>
+std::size_t direct_workspace_bytes(const Problem<T>& problem);
+inline constexpr std::size_t kDirectAlignment = 64;
+
+struct WorkspaceDelete {
+    void operator()(std::byte* p) const { ::operator delete(p, std::align_val_t{kDirectAlignment}); }
+};
+using Workspace = std::unique_ptr<std::byte, WorkspaceDelete>;
+inline Workspace make_workspace(std::size_t bytes) {
+    return Workspace(static_cast<std::byte*>(::operator new(bytes, std::align_val_t{kDirectAlignment})));
+}
+
+// Solves the problem (rows <= cols or unmatched_cost given, rows and cols > 0). Throws InvalidCost and
+// CostTooLarge. `control` may be null:
+// then the clock is never looked at. u is computed only `with_u`.
+template <class T>
+DirectAnswer<Dual<T>> solve_direct(const Problem<T>& problem, std::byte* workspace, bool with_u, Control* control);
+
+}  // namespace lapwing

@@ -1,0 +1,405 @@
+// Jonker-Volgenant on full rows, for one target (see simd/foreach_target.hpp; the scans are in jv/scan.inc.hpp).
+//
+// Minimise over perfect matchings of the rows. Prices v and a partial matching are kept such that every matched pair
+// attains its row's minimum of cost - v: then u[i] = that minimum makes the duals feasible and matched pairs tight.
+//
+//   1. Column reduction (square problems): v[j] = the column's minimum, at a row that takes the column if it has none yet.
+//      A row that took exactly one column lowers that column's price as far as the row's second minimum allows
+//      (reduction transfer), which makes room for others.
+//   2. Augmenting row reduction: a free row takes its nearest column and lowers the price until its second nearest is as
+//      near; who held the column is free now and goes on at once. When the price cannot be lowered (a tie, or the
+//      difference vanishes in rounding) the displaced row waits for the next pass: so a pass ends, and so do all
+//      after kRowReductionScans scans a row.
+//   3. Augmentation: a shortest path search (Dijkstra over columns, all distances in one dense array) from each row that is
+//      still free; prices of the columns in its tree fall by what they are nearer than the path's end. Short rows are
+//      searched in registers (jv/short.inc.hpp).
+//
+// Rectangular problems (more columns than rows) leave out step 1: prices start at 0, only fall for columns that are matched,
+// and a matched column stays matched; so v <= 0, and v = 0 at free columns. With unmatched costs, row i has
+// one more column, its private exit at that cost and price 0. Nobody else can want it: a row that takes its exit is done.
+//
+// If a search runs dry, its rows have only its columns, one fewer: a Hall violator.
+//
+// References: R. Jonker, A. Volgenant, "A shortest augmenting path algorithm for dense and sparse linear assignment problems",
+// Computing 38 (1987) 325-340. Complexity O(rows^2 cols). Deviations: dense distances instead of a partition of the columns (a
+// scan is then one pass of vector instructions), free columns are preferred among ties and so are
+// those that can be made free (jv/pairs.inc.hpp), and the bounds on step 2.
+#include "lapwing/jv/lanes.inc.hpp"
+#include "lapwing/jv/memory.inc.hpp"
+#include "lapwing/jv/pairs.inc.hpp"
+#include "lapwing/jv/rows.inc.hpp"
+#include "lapwing/jv/scan.inc.hpp"
+#include "lapwing/jv/short.inc.hpp"
+
+namespace lapwing {
+namespace LAPWING_TARGET {
+
+template <class T>
+class Jv {
+  public:
+    using D = Dual<T>;
+
+    // cost: rows x cols with col_stride 1, minimised as it is.
+    Jv(const MatrixView<T>& cost, const D* unmatched_cost, Carver& memory, Control* control)
+        : exit_(unmatched_cost), control_(control), rows_(cost.rows), cols_(cost.cols),
+          padded_((cols_ + kLanes - 1) / kLanes * kLanes), costs_(cost, memory),
+          matching_(memory, rows_, cols_, padded_) {
+        const auto longest = static_cast<std::size_t>(padded_);
+        const auto rows = static_cast<std::size_t>(rows_);
+        v_ = memory.take<D>(longest);
+        distance_ = memory.take<D>(longest);
+        from_ = memory.take<std::int64_t>(longest);
+        tree_v_ = memory.take<D>(longest);
+        tree_distance_ = memory.take<D>(longest);
+        u_ = memory.take<D>(rows);
+        matched_costs_ = memory.take<D>(fits_registers() ? longest * longest : 0);
+        tree_ = memory.take<Index>(longest);
+        free_ = memory.take<Index>(rows);
+        hall_rows_ = memory.take<Index>(rows);
+    }
+
+    DirectAnswer<D> solve(bool with_u) {
+        DirectAnswer<D> answer;
+        answer.status = run();
+        if (with_u) finish_u();
+        if (with_u && answer.status == Status::time_limit && name_empty_row()) answer.status = Status::infeasible;
+        answer.row_to_col = matching_.row_to_col;
+        answer.u = with_u ? u_ : nullptr;
+        answer.v = v_;
+        answer.hall_rows = hall_rows_;
+        answer.hall_cols = tree_;
+        answer.hall_size = tree_size_;
+        answer.rows_read = scans_;
+        return answer;
+    }
+
+  private:
+    struct End {
+        enum { column, exit, dry, expired } what;
+        Index number;  // of the free column, or of the row that takes its exit
+    };
+
+    // Augmenting row reduction gives up after so many scans for each row of the matrix: by then a search is cheaper, as it
+    // is bounded, where rows may fight over prices for long (structured costs).
+    static constexpr Index kRowReductionScans = 1;
+    static constexpr int kRowReductionPasses = 2;
+
+    static bool infinite(D x) { return x >= kInfinity<D>; }
+
+    Status run() {
+        matching_.clear();
+        if (rows_ == cols_ && exit_ == nullptr) {
+            reduce_columns();
+        } else {
+            unchecked_ = true;
+            std::fill_n(v_, cols_, D{});
+            close_padding();
+            for (Index i = 0; i < rows_; ++i) free_[i] = i;
+            free_count_ = rows_;
+        }
+        if (exit_ != nullptr && too_many_rows()) {
+            for (Index i = 0; i < rows_; ++i) costs_.check(i);
+            return Status::infeasible;
+        }
+        if (reduce_rows()) return Status::time_limit;
+        if (control_ != nullptr) start_bound();
+        if (fits_registers() && free_count_ > 0) search_in_registers();
+        for (; done_ < free_count_; ++done_) {
+            const Index root = free_[done_];
+            const End end = search(root);
+            switch (end.what) {
+                case End::column: augment(root, end.number); break;
+                case End::exit: augment_to_exit(root, end.number); break;
+                case End::dry: name_violator(root); return Status::infeasible;
+                case End::expired: return Status::time_limit;
+            }
+        }
+        return Status::optimal;
+    }
+
+    // Columns that only fill up a vector look like columns of the tree: nothing ever reaches them.
+    void close_padding() { std::fill(v_ + cols_, v_ + padded_, -kInfinity<D>); }
+
+    // Step 1, checking the costs on the way. Long columns are walked a few rows at a time, so that every row is one of few
+    // streams from memory.
+    void reduce_columns() {
+        constexpr Index kShortColumn = 64, kStreams = 8;
+        std::int64_t* nearest = from_;
+        Mask valid = costs_.is_usual(Vec<D>{});
+        const unsigned all = bits(valid);
+        std::fill_n(v_, padded_, kInfinity<D>);
+        std::fill_n(nearest, padded_, std::int64_t{0});
+        const Index step = rows_ <= kShortColumn ? rows_ : kStreams;
+        for (Index begin = 0, end; begin < rows_; begin = end) {
+            end = std::min(begin + step, rows_);
+            for (Index j = 0; j < padded_; j += kLanes) {
+                Vec<D> best = load<Vec<D>>(v_ + j);
+                Lanes where = load<Lanes>(nearest + j);
+                Lanes me = broadcast(static_cast<std::int64_t>(begin));
+                for (Index i = begin; i < end; ++i) {
+                    const Vec<D> x = costs_[i].vector(j);
+                    if constexpr (!Rows<T>::kAlwaysUsual) valid = static_cast<Mask>(valid & costs_.is_usual(x));
+                    where = select(less(x, best), me, where);
+                    best = lane_min(best, x);
+                    me += 1;
+                }
+                store(v_ + j, best);
+                store(nearest + j, where);
+            }
+        }
+        for (Index i = 0; i < rows_ && bits(valid) != all; ++i) costs_.check(i);
+        close_padding();
+        has_nearest_ = !fits_registers();  // where reading a row costs no more than keeping account of spares
+        Index* taken = hall_rows_;         // columns that name this row as their nearest
+        std::fill_n(taken, rows_, Index{0});
+        for (Index j = 0; j < cols_; ++j) {  // upwards: the identity for equal costs, as SciPy
+            if (infinite(v_[j])) {           // nobody can have it
+                v_[j] = D{};
+                nearest[j] = -1;
+                continue;
+            }
+            const auto i = static_cast<Index>(nearest[j]);
+            if (taken[i]++ == 0) matching_.take(j, i);
+        }
+        free_count_ = 0;
+        for (Index i = 0; i < rows_; ++i) {
+            if (taken[i] == 0) free_[free_count_++] = i;
+        }
+        for (Index i = 0; i < rows_ && free_count_ > 0; ++i) {
+            if (taken[i] == 1) transfer(i);
+        }
+        scans_ += rows_;
+    }
+    // The row's own column is at 0 after column reduction: its price may fall by the row's second minimum.
+    void transfer(Index i) {
+        const auto two = two_smallest(costs_[i], v_, costs_.at(std::min(i + 1, rows_ - 1)));
+        ++scans_;
+        const Index j = matching_.row_to_col[i];
+        if (!infinite(two.second)) put(v_, j, v_[j] - two.second);
+    }
+
+    // Step 2, in which rows that are not yet checked are checked as they are first read. True when the time is up.
+    bool reduce_rows() {
+        std::int64_t budget = static_cast<std::int64_t>(kRowReductionScans) * rows_;
+        for (int pass = 0; pass < kRowReductionPasses; ++pass) {
+            const Index todo = free_count_;
+            free_count_ = 0;
+            for (Index next = 0; next < todo;) {
+                Index i = free_[next++];
+                if (unchecked_) costs_.check(i);
+                while (i >= 0) {
+                    if (--budget < 0) {
+                        for (Index k = next; k < todo && unchecked_; ++k) costs_.check(free_[k]);
+                        // Rows already seen come first: there is room, as each free row was counted once.
+                        free_[free_count_++] = i;
+                        free_count_ =
+                            static_cast<Index>(std::copy(free_ + next, free_ + todo, free_ + free_count_) - free_);
+                        return expired();
+                    }
+                    i = reduce_row(i, next < todo ? free_[next] : i);
+                }
+            }
+            unchecked_ = false;
+            if (expired()) return true;
+        }
+        return false;
+    }
+    // Gives row i a column if it can; returns the row that goes on at once, or -1. Row `ahead` is likely to be read next.
+    Index reduce_row(Index i, Index ahead) {
+        auto [first, second, column] = two_smallest(costs_[i], v_, costs_.at(ahead));
+        ++scans_;
+        if (exit_ != nullptr) {
+            if (exit_[i] <= first && !infinite(exit_[i])) return -1;  // it stays free
+            second = std::min(second, exit_[i]);
+        }
+        if (infinite(first)) {
+            free_[free_count_++] = i;
+            return -1;
+        }
+        const D price = v_[column];
+        const D lowered = infinite(second) ? price : price - (second - first);
+        Index holder = matching_.col_to_row[column];
+        if (!(lowered < price) && holder >= 0) {
+            if (has_nearest_ && !matching_.keeps_spares()) matching_.keep_spares(from_);
+            const auto distances = [&](Index j) { return costs_[i].vector(j) - load<Vec<D>>(v_ + j); };
+            const Index other = matching_.claim(first, distances);
+            if (other >= 0) {
+                column = other;
+                holder = -1;
+            }
+        } else {
+            put(v_, column, lowered);
+        }
+        matching_.take(column, i);
+        if (holder < 0) return -1;
+        matching_.row_to_col[holder] = -1;
+        if (lowered < price) return holder;
+        free_[free_count_++] = holder;
+        return -1;
+    }
+
+    // Step 3: distances from row `root` until a free column or an exit is the nearest of all.
+    End search(Index root) {
+        tree_size_ = 0;
+        D exit_distance = exit_ != nullptr ? exit_[root] : kInfinity<D>;
+        Index exit_row = root;
+        Nearest<D> nearest = relax<true>(costs_[root], v_, D{}, root, distance_, from_);
+        ++scans_;
+        start_ = std::min(nearest.distance, exit_distance);
+        level_ = -kInfinity<D>;
+        for (;;) {
+            if (infinite(nearest.distance) && infinite(exit_distance)) return {End::dry, root};
+            if (exit_distance <= nearest.distance) {
+                level_ = std::max(level_, exit_distance);
+                return {End::exit, exit_row};
+            }
+            const Index j = nearest.column, i = matching_.col_to_row[j];
+            const bool tied = nearest.tied || nearest.distance == level_;
+            level_ = std::max(level_, nearest.distance);  // rounding may not lower it
+            if (i < 0) return {End::column, j};
+            if (tied) {
+                const auto distances = [&](Index k) { return load<Vec<D>>(distance_ + k); };
+                const Index other = matching_.claim(nearest.distance, distances);
+                if (other >= 0) return {End::column, other};
+            }
+            if (expired()) {
+                restore_prices();
+                return {End::expired, root};
+            }
+            const D to_row = level_ - (costs_.at(i, j) - v_[j]);  // its distance, less its u
+            if (exit_ != nullptr && !infinite(exit_[i]) && to_row + exit_[i] < exit_distance) {
+                exit_distance = to_row + exit_[i];
+                exit_row = i;
+            }
+            if (tree_size_ == most_in_tree_) refuse_changed_costs();
+            tree_[tree_size_] = j;
+            tree_v_[tree_size_] = v_[j];
+            tree_distance_[tree_size_++] = level_;
+            put(v_, j, -kInfinity<D>);
+            put(distance_, j, kInfinity<D>);
+            nearest = relax<false>(costs_[i], v_, to_row, i, distance_, from_);
+            ++scans_;
+        }
+    }
+    // All searches for short rows, up to one that runs dry.
+    bool fits_registers() const { return padded_ <= kMostVectors * kLanes && exit_ == nullptr; }
+    template <int N = 1>
+    void search_in_registers() {
+        if constexpr (N < kMostVectors)
+            if (padded_ > N * kLanes) return search_in_registers<N + 1>();
+        RegisterSearch<T, N> search(matched_costs_, v_, matching_.free.word(0), matching_.row_to_col,
+                                    matching_.col_to_row, cols_);
+        for (Index j = 0; j < cols_; ++j)
+            if (matching_.col_to_row[j] >= 0) search.place(j, costs_[matching_.col_to_row[j]]);
+        while (done_ < free_count_ && search.match(free_[done_], costs_[free_[done_]], scans_)) ++done_;
+    }
+    void restore_prices() {
+        for (Index k = 0; k < tree_size_; ++k) v_[tree_[k]] = tree_v_[k];
+    }
+    void lower_prices() {
+        for (Index k = 0; k < tree_size_; ++k) v_[tree_[k]] = tree_v_[k] - (level_ - tree_distance_[k]);
+        bound_ += static_cast<double>(level_ - start_);
+    }
+    void augment(Index root, Index column) {
+        lower_prices();
+        for (Index i = -1; i != root;) {
+            i = static_cast<Index>(from_[column]);
+            matching_.take(std::exchange(column, matching_.row_to_col[i]), i);
+        }
+    }
+    void augment_to_exit(Index root, Index i) {
+        if (i == root) return lower_prices();
+        const Index column = matching_.row_to_col[i];
+        matching_.row_to_col[i] = -1;
+        augment(root, column);
+    }
+
+    bool expired() {
+        if (control_ == nullptr) return false;
+        return control_->poll({"search", 0, rows_ - free_count_, bound_});
+    }
+    // The dual objective, of which every search adds its own part.
+    void start_bound() {
+        finish_u();
+        double sum = 0;
+        for (Index i = 0; i < rows_; ++i) sum += static_cast<double>(u_[i]);
+        for (Index j = 0; j < cols_; ++j) sum += static_cast<double>(v_[j]);
+        bound_ = sum;
+    }
+    // u of every row; those of free_ from number done_ on are still waiting for a column.
+    void finish_u() {
+        for (Index i = 0; i < rows_; ++i) {
+            const Index j = matching_.row_to_col[i];
+            u_[i] = j >= 0 ? costs_.at(i, j) - v_[j] : exit_ != nullptr ? exit_[i] : D{};
+        }
+        for (Index k = done_; k < free_count_; ++k) {
+            const Index i = free_[k];
+            u_[i] = two_smallest(costs_[i], v_, costs_.at(i)).first;
+            if (exit_ != nullptr) u_[i] = std::min(u_[i], exit_[i]);
+        }
+    }
+    // More rows without an exit than columns: said before their prices fall without end.
+    bool too_many_rows() {
+        Index count = 0;
+        for (Index i = 0; i < rows_ && count <= cols_; ++i)
+            if (infinite(exit_[i])) hall_rows_[count++] = i;
+        if (count <= cols_) return false;
+        for (Index j = 0; j < cols_; ++j) tree_[j] = j;
+        tree_size_ = cols_;
+        return true;
+    }
+    // Under finished u: a row without a column and without an exit, if there is one.
+    bool name_empty_row() {
+        tree_size_ = 0;
+        hall_rows_[0] = static_cast<Index>(std::find_if(u_, u_ + rows_, infinite) - u_);
+        return hall_rows_[0] < rows_;
+    }
+    void name_violator(Index root) {
+        hall_rows_[0] = root;
+        for (Index k = 0; k < tree_size_; ++k) hall_rows_[k + 1] = matching_.col_to_row[tree_[k]];
+        restore_prices();
+    }
+
+    const D* const exit_;  // unmatched cost by row, or null
+    Control* const control_;
+    const Index rows_, cols_;
+    const Index padded_;  // columns rounded up to whole vectors
+    const Rows<T> costs_;
+    Matching matching_;
+
+    // By column. While a search runs, v of a column in the tree is -infinity, and its price is in tree_v_.
+    D* v_;
+    D* distance_;
+    std::int64_t* from_;  // the row through which distance_ was found
+    D* matched_costs_;    // the matched rows' costs, for searches in registers
+    // The tree of one search, in the order of distance_.
+    Index* tree_;
+    D* tree_v_;
+    D* tree_distance_;
+    Index tree_size_ = 0;
+    const Index most_in_tree_ = std::min(rows_ - 1, cols_);  // each column brings its row, and the root has none
+    D start_{}, level_{};                                    // the first and the present distance
+    // By row.
+    D* u_;
+    Index* free_;                      // rows that wait for a column
+    Index free_count_ = 0, done_ = 0;  // done_ of them have been searched for
+    Index* hall_rows_;
+    bool has_nearest_ = false;  // whether from_ holds the rows of step 1, for spares
+    bool unchecked_ = false;    // whether costs are still to be checked
+    double bound_ = -std::numeric_limits<double>::infinity();
+    double scans_ = 0;
+};
+
+template <class T, class D = Dual<T>>
+DirectAnswer<D> solve_direct(const Problem<T>& problem, std::byte* workspace, bool with_u, Control* control) {
+    Carver memory(workspace);
+    const MatrixView<T>& cost = problem.cost;
+    if (!problem.maximize && cost.col_stride == 1)
+        return Jv<T>(cost, problem.unmatched_cost, memory, control).solve(with_u);
+    const auto entries = static_cast<std::size_t>(cost.rows) * static_cast<std::size_t>(cost.cols);
+    const MatrixView<D> copied = copy_minimised(problem, memory.take<D>(entries));
+    return Jv<D>(copied, problem.unmatched_cost, memory, control).solve(with_u);
+}
+
+}  // namespace LAPWING_TARGET
+}  // namespace lapwing

@@ -1,0 +1,62 @@
+// Costs far above all others: found before a solve, which is tried without them.
+//
+// People write a large number M where a pair is forbidden. Prices then rise to its size and lose the digits of the other costs.
+// Sort the magnitudes of all costs: where the next one is more than 4 n times the largest before it (n: pairs of an assignment),
+// no sum of costs below this gap is worth one above it. So if there is an assignment without the large costs, the best of
+// these is the optimum, and its prices are of the size of the costs below the gap.
+#pragma once
+
+#include <algorithm>
+#include <limits>
+#include <optional>
+#include <utility>
+
+#include "lapwing/costs/source.hpp"
+
+namespace lapwing {
+
+struct LargeCosts {
+    double above;  // costs above this, as minimised, are large
+    double least;  // the least large cost that was seen
+};
+
+// Looks at `rows` rows, evenly spread, and at the unmatched costs. None where there is no gap, or where large costs are
+// negative, too. A look at some rows is enough: what is found is only a better way to begin, since every answer is proven.
+// `pairs`: of an assignment, where the problem holds but some rows of one; 0: of an assignment of its own.
+template <class T>
+std::optional<LargeCosts> find_large_costs(const Problem<T>& problem, Index rows, Index pairs = 0);
+
+// The costs of a problem, as given, without the large ones: these are forbidden.
+template <class T>
+class SmallCostsSource final : public CostSource<T> {
+  public:
+    SmallCostsSource(const MatrixView<T>& cost, const CostSource<T>* source, bool maximize, double above)
+        : cost_(cost), source_(source), maximize_(maximize), above_(above) {}
+    void read(Index i, Index first, Index count, T* out) const override {
+        if (source_ != nullptr) {
+            source_->read(i, first, count, out);
+        } else if (cost_.col_stride == 1) {
+            std::copy_n(cost_.row(i) + first, count, out);
+        } else {
+            for (Index k = 0; k < count; ++k) out[k] = cost_.at(i, first + k);
+        }
+        constexpr T forbidden = std::numeric_limits<T>::infinity();
+        const T most = static_cast<T>(maximize_ ? -above_ : above_);
+        if (maximize_)
+            for (Index k = 0; k < count; ++k) out[k] = out[k] < most ? -forbidden : out[k];
+        else
+            for (Index k = 0; k < count; ++k) out[k] = out[k] > most ? forbidden : out[k];
+    }
+    Index rows_at_once() const override { return source_ != nullptr ? source_->rows_at_once() : 1; }
+    void fetch(Index begin, Index end) const override {
+        if (source_ != nullptr) source_->fetch(begin, end);
+    }
+
+  private:
+    MatrixView<T> cost_;
+    const CostSource<T>* source_;
+    bool maximize_;
+    double above_;
+};
+
+}  // namespace lapwing

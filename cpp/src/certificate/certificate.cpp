@@ -1,0 +1,364 @@
+#include "lapwing/certificate/certificate.hpp"
+
+#include <cmath>
+#include <vector>
+
+#include "lapwing/certificate/exact_sum.hpp"
+#include "lapwing/threads.hpp"
+
+#define LAPWING_TARGET_INCLUDE "lapwing/certificate/certificate.inc.hpp"
+#include "lapwing/simd/foreach_target.hpp"
+
+namespace lapwing {
+namespace {
+
+constexpr Index kBlock = baseline::kCertificateBlock;
+constexpr Index kBuffer = 1024;                            // costs copied at a time, or made by a source
+constexpr std::int64_t kSafeDual = std::int64_t{1} << 61;  // beyond this the fast integer test could overflow
+
+bool is_valid_cost(double c) { return c > -kInfinity<double>; }
+bool is_valid_cost(std::int64_t) { return true; }
+bool is_valid_dual(double x) { return std::isfinite(x); }
+bool is_valid_dual(std::int64_t) { return true; }
+bool is_fast(double) { return true; }
+bool is_fast(std::int64_t x) { return x <= kSafeDual && x >= -kSafeDual; }
+
+// max(0, a + b - c), rounded up; infinity for NaN and on overflow. Two error-free additions leave three terms; two more
+// leave `sum` with the sign of the exact value, and an error below its last bit. Allocates nothing: runs in helpers.
+double excess(double c, double a, double b) {
+    const TwoSum first(a, -c);
+    const TwoSum second(first.sum, b);
+    if (!std::isfinite(second.sum) || !std::isfinite(first.error) || !std::isfinite(second.error)) {
+        return second.sum == -kInfinity<double> ? 0 : kInfinity<double>;
+    }
+    const TwoSum low(first.error, second.error);
+    const TwoSum high(second.sum, low.sum);
+    const TwoSum rest(high.error, low.error);
+    const TwoSum all(high.sum, rest.sum);
+    const bool is_more = all.error > 0 || rest.error > 0;
+    return std::max(0.0, is_more ? std::nextafter(all.sum, kInfinity<double>) : all.sum);
+}
+std::int64_t excess(std::int64_t c, std::int64_t a, std::int64_t b) {
+    return std::max(std::int64_t{0}, ExactSum<std::int64_t>::clamp(Int128{a} + b - c));
+}
+
+// The same of the sums of `parts` doubles at a and b, a stride apart each; exact, rounded up once. Allocates nothing.
+double excess_of_parts(double c, const double* a, std::size_t a_stride, const double* b, std::size_t b_stride,
+                       int parts) {
+    if (c == kInfinity<double>) return 0;
+    double kept[2 * kMostDualParts + 2];  // non-overlapping, of increasing magnitude, as in ExactSum
+    int count = 0;
+    const auto add = [&](double x) {
+        int last = 0;
+        for (int k = 0; k < count; ++k) {
+            const TwoSum s(x, kept[k]);
+            if (s.error != 0) kept[last++] = s.error;
+            x = s.sum;
+        }
+        kept[last++] = x;
+        count = last;
+    };
+    add(-c);
+    for (int k = 0; k < parts; ++k) {
+        add(a[static_cast<std::size_t>(k) * a_stride]);
+        add(b[static_cast<std::size_t>(k) * b_stride]);
+    }
+    double sum = 0, rest = 0;
+    for (int k = count - 1; k >= 0 && rest == 0; --k) {
+        const TwoSum s(sum, kept[k]);
+        sum = s.sum;
+        rest = s.error;
+    }
+    if (!std::isfinite(sum)) return sum == -kInfinity<double> ? 0 : kInfinity<double>;
+    return std::max(0.0, rest > 0 ? std::nextafter(sum, kInfinity<double>) : sum);
+}
+
+// Whether excess(c, a, b) > known is impossible; cheap. The margin is four times what the two additions can round off.
+bool is_no_worse(double c, double a, double b, double known) {
+    const double d = a - c;
+    const double rough = d + b;
+    return rough + (std::fabs(d) + std::fabs(rough)) * 0x1p-51 <= known;
+}
+bool is_no_worse(std::int64_t, std::int64_t, std::int64_t, std::int64_t) { return false; }
+
+// As minimised, without overflow at the most negative integer.
+template <class T>
+Dual<T> minimised(T c, bool maximize) {
+    if constexpr (std::is_same_v<T, std::int64_t>) {
+        if (c == std::numeric_limits<T>::min()) return maximize ? std::numeric_limits<T>::max() : c;
+    }
+    const auto d = static_cast<Dual<T>>(c);
+    return maximize ? -d : d;
+}
+
+template <class D>
+void report(Certificate<D>& result, Fault fault, Index row, Index col) {
+    if (result.fault != Fault::none) return;
+    result.fault = fault;
+    result.fault_row = row;
+    result.fault_col = col;
+}
+
+template <class D>
+void violate(Certificate<D>& result, D amount, Index row, Index col) {
+    if (!(amount > result.violation)) return;
+    result.violation = amount;
+    result.violation_row = row;
+    result.violation_col = col;
+}
+
+// The worst violation of every line. A line is a row, or a column where columns are contiguous and rows are not.
+template <class T>
+class LineScan {
+    using D = Dual<T>;
+
+  public:
+    struct Line {
+        D violation = 0;
+        Index position = -1;  // of the worst violation
+        Index invalid = -1;   // position of a NaN or -inf
+    };
+    explicit LineScan(const CertificateInput<T>& in)
+        : by_columns_(in.source == nullptr && lies_by_columns(in.cost)),
+          lines_(by_columns_ ? in.cost.transposed() : in.cost), source_(in.source), row_to_col_(in.row_to_col),
+          maximize_(in.maximize), parts_(in.parts), line_duals_(by_columns_ ? in.v : in.u),
+          cross_duals_(by_columns_ ? in.u : in.v), result_(static_cast<std::size_t>(lines_.rows)),
+          matched_(source_ != nullptr ? result_.size() : 0) {
+        for (Index j = 0; j < lines_.cols; ++j) fast_ = fast_ && is_fast(cross_duals_[j]);
+        if (parts_ > 1)
+            for (Index j = 0; j < lines_.cols; ++j) cross_rest_.push_back(rest_of(cross_duals_ + j, lines_.cols));
+    }
+    bool by_columns() const { return by_columns_; }
+    const std::vector<Line>& lines() const { return result_; }
+    // The cost of row i and its column, after run().
+    T matched(Index i) const {
+        return source_ != nullptr
+                   ? matched_[static_cast<std::size_t>(i)]
+                   : (by_columns_ ? lines_.transposed() : lines_).at(i, static_cast<Index>(row_to_col_[i]));
+    }
+    void run(int threads, const KeepGoing& keep_going) {
+        for_each_run(lines_, threads, keep_going, [this](Index begin, Index end) {
+            const Index at_once = source_ != nullptr ? source_->rows_at_once() : 1;
+            for (Index i = begin; i < end; ++i) {
+                if (source_ != nullptr && (i - begin) % at_once == 0) source_->fetch(i, std::min(i + at_once, end));
+                scan(i);
+            }
+        });
+    }
+
+  private:
+    bool by_columns_;  // lines are columns
+    MatrixView<T> lines_;
+    const CostSource<T>* source_;  // of the lines, where there is no matrix
+    const std::int64_t* row_to_col_;
+    bool maximize_;
+    int parts_;                       // of every dual
+    const D* line_duals_;             // [parts, lines]
+    const D* cross_duals_;            // [parts, positions]
+    std::vector<double> cross_rest_;  // [positions] the magnitudes of all parts but the first, if there are more
+    bool fast_ = true;                // no cross dual can overflow the fast test
+    std::vector<Line> result_;        // [lines]; each written by one thread
+    std::vector<T> matched_;          // [lines] of a source: costs of matched pairs, picked up as they pass
+
+    // Of a dual's parts beyond the first, the sum of magnitudes, rounded up.
+    double rest_of(const D* dual, Index count) const {
+        double rest = 0;
+        for (int k = 1; k < parts_; ++k)
+            rest += std::fabs(static_cast<double>(dual[static_cast<std::size_t>(k) * static_cast<std::size_t>(count)]));
+        return rest * (1 + 0x1p-46);
+    }
+    void scan(Index i) {
+        if (source_ == nullptr && lines_.col_stride == 1) return scan(i, lines_.row(i), 0, lines_.cols);
+        T buffer[kBuffer];
+        Index n = 0;
+        for (Index first = 0; first < lines_.cols; first += n) {
+            n = std::min(kBuffer, lines_.cols - first);
+            if (source_ != nullptr) {
+                source_->read(i, first, n, buffer);
+                const std::int64_t wanted = row_to_col_[i];
+                if (first <= wanted && wanted < first + n)
+                    matched_[static_cast<std::size_t>(i)] = buffer[static_cast<Index>(wanted) - first];
+            } else {
+                for (Index k = 0; k < n; ++k) buffer[k] = lines_.at(i, first + k);
+            }
+            scan(i, buffer, first, n);
+        }
+    }
+    // n costs of line i, the first of them at position `first`.
+    void scan(Index i, const T* cost, Index first, Index n) {
+        const D a = line_duals_[i];
+        const D* b = cross_duals_ + first;
+        if constexpr (std::is_floating_point_v<D>)
+            if (parts_ > 1) return scan_parts(i, cost, first, n);
+        Index k = 0;
+        while (k < n) {
+            if (fast_ && is_fast(a)) {
+                k = LAPWING_DISPATCH(certificate_next_doubtful_block, cost, k, n, maximize_, a, b);
+            }
+            for (const Index end = std::min(k + kBlock, n); k < end; ++k) examine(i, cost[k], a, b[k], first + k);
+        }
+    }
+    void scan_parts(Index i, const T* cost, Index first, Index n) {
+        const double rest = rest_of(line_duals_ + i, lines_.rows);
+        for (Index k = 0; k < n;) {
+            k = LAPWING_DISPATCH(certificate_next_doubtful_parts, cost, k, n, maximize_, line_duals_[i],
+                                 cross_duals_ + first, rest, cross_rest_.data() + first);
+            for (const Index end = std::min(k + kBlock, n); k < end; ++k) {
+                const D c = minimised(cost[k], maximize_);
+                note(i, c, first + k,
+                     excess_of_parts(c, line_duals_ + i, static_cast<std::size_t>(lines_.rows),
+                                     cross_duals_ + first + k, static_cast<std::size_t>(lines_.cols), parts_));
+            }
+        }
+    }
+    void examine(Index i, T cost, D a, D b, Index position) {
+        const D c = minimised(cost, maximize_);
+        if (!is_no_worse(c, a, b, result_[static_cast<std::size_t>(i)].violation))
+            note(i, c, position, excess(c, a, b));
+    }
+    void note(Index i, D c, Index position, D amount) {
+        Line& line = result_[static_cast<std::size_t>(i)];
+        if (!is_valid_cost(c) && line.invalid < 0) line.invalid = position;
+        if (amount > line.violation) {
+            line.violation = amount;
+            line.position = position;
+        }
+    }
+};
+
+// Faults of the matching, what it costs, and whether it is complete.
+template <class T>
+void check_matching(const CertificateInput<T>& in, const LineScan<T>& scan, Certificate<Dual<T>>& result,
+                    ExactSum<Dual<T>>& primal) {
+    using D = Dual<T>;
+    std::vector<bool> taken(static_cast<std::size_t>(in.cost.cols));
+    result.complete = true;
+    for (Index i = 0; i < in.cost.rows; ++i) {
+        const std::int64_t j = in.row_to_col[i];
+        if (j == -1) {
+            const bool priced = in.unmatched_cost != nullptr && in.unmatched_cost[i] < kInfinity<D>;
+            if (priced && is_valid_cost(in.unmatched_cost[i])) primal.add(in.unmatched_cost[i]);
+            result.complete = result.complete && priced;
+            continue;
+        }
+        if (j < 0 || j >= in.cost.cols) {
+            report(result, Fault::column_range, i, -1);
+            continue;
+        }
+        const auto col = static_cast<Index>(j);
+        if (taken[static_cast<std::size_t>(j)]) report(result, Fault::column_twice, i, col);
+        taken[static_cast<std::size_t>(j)] = true;
+        const D c = minimised(scan.matched(i), in.maximize);
+        if (std::is_floating_point_v<D> && c == kInfinity<D>) {
+            report(result, Fault::forbidden_pair, i, col);
+        } else if (is_valid_cost(c)) {
+            primal.add(c);
+            ++result.matched;
+        }
+    }
+}
+
+template <class D>
+D part_of(const D* duals, Index count, Index i, int part) {
+    return duals[static_cast<std::size_t>(part) * static_cast<std::size_t>(count) + static_cast<std::size_t>(i)];
+}
+
+// By how much dual i, the sum of its parts, is above c.
+template <class D>
+D excess_of_dual(D c, const D* duals, Index count, Index i, int parts) {
+    if constexpr (std::is_floating_point_v<D>) {
+        const double zero[kMostDualParts] = {};
+        if (parts > 1) return excess_of_parts(c, duals + i, static_cast<std::size_t>(count), zero, 1, parts);
+    }
+    return excess(c, duals[i], D{0});
+}
+
+// Duals that are no numbers, their sum, and the constraints on single duals. Adds to `excesses` what these can cost.
+template <class T>
+void check_duals(const CertificateInput<T>& in, Certificate<Dual<T>>& result, ExactSum<Dual<T>>& dual,
+                 ExactSum<Dual<T>>& excesses) {
+    using D = Dual<T>;
+    const bool v_is_signed = in.unmatched_cost != nullptr || in.cost.rows != in.cost.cols;
+    // Adds a dual to the sum; false if a part is no number.
+    const auto add = [&](const D* parts, Index count, Index i) {
+        bool valid = true;
+        for (int k = 0; k < in.parts; ++k) valid = valid && is_valid_dual(part_of(parts, count, i, k));
+        for (int k = 0; k < in.parts && valid; ++k) dual.add(part_of(parts, count, i, k));
+        return valid;
+    };
+    for (Index i = 0; i < in.cost.rows; ++i) {
+        if (!add(in.u, in.cost.rows, i)) {
+            report(result, Fault::invalid_dual, i, -1);
+            continue;
+        }
+        if (in.unmatched_cost == nullptr || in.unmatched_cost[i] == kInfinity<D>) continue;
+        if (!is_valid_cost(in.unmatched_cost[i])) {
+            report(result, Fault::invalid_cost, i, -1);
+            continue;
+        }
+        const D amount = excess_of_dual(in.unmatched_cost[i], in.u, in.cost.rows, i, in.parts);
+        excesses.add(amount);
+        violate(result, amount, i, Index{-1});
+    }
+    for (Index j = 0; j < in.cost.cols; ++j) {
+        if (!add(in.v, in.cost.cols, j)) {
+            report(result, Fault::invalid_dual, -1, j);
+            continue;
+        }
+        if (!v_is_signed) continue;
+        const D amount = excess_of_dual(D{0}, in.v, in.cost.cols, j, in.parts);
+        excesses.add(amount);
+        violate(result, amount, Index{-1}, j);
+    }
+}
+
+template <class T>
+void check_pairs(const LineScan<T>& scan, Certificate<Dual<T>>& result, ExactSum<Dual<T>>& excesses) {
+    const bool by_columns = scan.by_columns();
+    Index i = 0;
+    for (const auto& line : scan.lines()) {
+        if (line.invalid >= 0) {
+            report(result, Fault::invalid_cost, by_columns ? line.invalid : i, by_columns ? i : line.invalid);
+        }
+        violate(result, line.violation, by_columns ? line.position : i, by_columns ? i : line.position);
+        if (line.violation > 0) excesses.add(line.violation);
+        ++i;
+    }
+}
+
+}  // namespace
+
+template <class T>
+Certificate<Dual<T>> certify(const CertificateInput<T>& input, int threads, const KeepGoing& keep_going) {
+    using D = Dual<T>;
+    Certificate<D> result;
+    ExactSum<D> primal, dual, gap, bound;
+    LineScan<T> scan(input);
+    scan.run(threads, keep_going);
+    check_matching(input, scan, result, primal);
+    check_duals(input, result, dual, bound);
+    check_pairs(scan, result, bound);
+
+    gap.add(primal, 1);
+    gap.add(dual, -1);
+    bound.add(gap, 1);
+    result.primal = primal.nearest();
+    result.dual = dual.nearest();
+    result.dual_below = dual.downward();
+    result.gap = gap.nearest();
+    constexpr D limit = kInfinity<D>;
+    const bool is_in_range = -limit < result.primal && result.primal < limit;
+    const bool is_usable = result.fault == Fault::none && result.complete && is_in_range;
+    result.exact = is_usable && result.gap == 0 && result.violation == 0;
+    const D upper = bound.upward();
+    // Not below 0 for a complete valid matching; NaN (an overflow) proves nothing.
+    if (is_usable && upper >= 0) result.bound = upper;
+    return result;
+}
+
+template Certificate<double> certify(const CertificateInput<float>&, int, const KeepGoing&);
+template Certificate<double> certify(const CertificateInput<double>&, int, const KeepGoing&);
+template Certificate<std::int64_t> certify(const CertificateInput<std::int32_t>&, int, const KeepGoing&);
+template Certificate<std::int64_t> certify(const CertificateInput<std::int64_t>&, int, const KeepGoing&);
+
+}  // namespace lapwing

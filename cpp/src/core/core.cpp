@@ -1,0 +1,334 @@
+// solve_core: see core/solve.hpp for the method.
+#include "lapwing/core/regret.hpp"
+#include "lapwing/core/solve.hpp"
+#include "lapwing/exact/wide.hpp"
+#include "lapwing/methods.hpp"
+#include "lapwing/numbers/range.hpp"
+#include "lapwing/reductions/capped.hpp"
+
+namespace lapwing {
+namespace {
+
+// Row minima under the state's v as u: feasible whatever v is.
+template <class T>
+void set_row_minima(CoreState<T>& state) {
+    for (Index i = 0; i < state.m; ++i) state.u[i] = best_two(state, i).first;
+}
+
+// At the time limit: the best there is, unless a row has no column at all.
+template <class T>
+void finish_early(CoreState<T>& state, Solution<Dual<T>>& solution) {
+    set_row_minima(state);
+    const auto empty = std::find(state.u.begin(), state.u.end(), kInfinity<Dual<T>>);
+    if (empty == state.u.end()) return state.incumbent->settle(state);
+    solution.status = Status::infeasible;
+    solution.hall_rows = {static_cast<Index>(empty - state.u.begin())};
+}
+
+// The time is up before every row has been listed: what an earlier attempt left, or nothing but duals of -infinity.
+template <class T>
+void give_up(CoreState<T>& state, Solution<Dual<T>>& solution) {
+    solution.status = Status::time_limit;
+    state.release_all();
+    std::fill(state.u.begin(), state.u.end(), -kInfinity<Dual<T>>);
+    std::fill(state.v.begin(), state.v.end(), Dual<T>{0});
+    state.incumbent->settle(state);
+}
+
+// From the state's conventions to the contract of solution.hpp.
+template <class T>
+void finish(CoreState<T>& state, Solution<Dual<T>>& solution) {
+    to_contract(state, state.u, state.v);
+    if (solution.status == Status::optimal)
+        for (Index i = 0; i < state.m; ++i) {
+            const Index j = state.row_to_col[i];
+            state.u[i] = j < state.n ? state.cost(i, j) - state.v[j] : state.problem.unmatched_cost[i];
+            if (state.has_exits()) state.u[i] = std::min(state.u[i], state.problem.unmatched_cost[i]);  // rounding
+        }
+    for (Index& j : state.row_to_col)
+        if (j >= state.n) j = -1;
+    solution.row_to_col = std::move(state.row_to_col);
+    solution.u = std::move(state.u);
+    solution.v = std::move(state.v);
+}
+
+// Gives rows the columns that an earlier solve gave them, where these are their nearest under today's prices. -1: a row's exit.
+template <class T>
+void keep_tight_pairs(CoreState<T>& state, const Index* row_to_col) {
+    for (Index i = 0; i < state.m; ++i) {
+        const BestTwo<Dual<T>> best = best_two(state, i);
+        const bool is_exit = row_to_col[i] < 0;
+        if (best.column < 0 || (is_exit && !state.has_exits())) continue;
+        const Index j = is_exit ? state.exit_of(i) : row_to_col[i];
+        const Dual<T> cost = is_exit ? state.exit_cost(i) : state.cost(i, j);
+        if (state.col_to_row[j] >= 0 || !(cost - state.v[j] == best.first)) continue;
+        state.u[i] = best.first;
+        state.assign(i, j);
+    }
+}
+
+template <class T>
+void count(const CoreState<T>& state, Statistics& statistics) {
+    statistics.values = state.stages.values;
+    statistics.set("dense_rows_read", static_cast<double>(state.scratch.dense_rows_read));
+    statistics.set("start_levels", state.start_levels);
+    statistics.set("phases", static_cast<double>(state.phases));
+    statistics.set("bids", static_cast<double>(state.bids));
+    statistics.set("paths", static_cast<double>(state.paths));
+    statistics.set("rows_scanned", static_cast<double>(state.rows_scanned));
+}
+
+// One level of the multiscale start and, at depth 0, the whole solve. state.v may hold prices to start from.
+template <class T>
+class Solver {
+  public:
+    Solver(Control& control, int threads) : control_(control), threads_(threads) {}
+
+    // All stages, from given prices or its own.
+    //
+    // Problems with virtual rows begin at zero prices and with epsilon = 0: no column that a phase has priced may stay
+    // unassigned for free, and putting that right takes longer than the phases save, unless the searches prove hard.
+    // With an assignment beside given prices, rows whose pair is tight under them keep it.
+    void solve(CoreState<T>& state, const Dual<T>* start_v, const Index* start_rows, Solution<Dual<T>>& solution);
+    // The same from lists of all allowed pairs, under zero prices, of rows that may stay free.
+    void solve_listed(CoreState<T>& state, Solution<Dual<T>>& solution);
+
+  private:
+    // Lists and auctions, and searches within a budget, for the duals of a sample; returns the error of the prices given.
+    double price(CoreState<T>& state, double error);
+    double start(CoreState<T>& state);
+    double regret_error(CoreState<T>& solved);
+    // Sets state.v from a sample's duals if the costs are structured; returns the error to expect, else 0.
+    double start_from_sample(CoreState<T>& state);
+
+    Control& control_;
+    int threads_;
+    std::uint64_t seed_ = 1;
+    bool separable_ = false, regret_works_ = false;
+    Index probe_rows_ = 0;
+};
+
+template <class T>
+void Solver<T>::solve(CoreState<T>& state, const Dual<T>* start_v, const Index* start_rows,
+                      Solution<Dual<T>>& solution) {
+    double from = control_.seconds();
+    long read = state.scratch.dense_rows_read;
+    const auto lap = [&](const std::string& stage) {
+        const double now = control_.seconds();
+        const long rows = state.scratch.dense_rows_read;
+        state.stages.add(stage + "_seconds", now - std::exchange(from, now));
+        state.stages.add(stage + "_rows_read", static_cast<double>(rows - std::exchange(read, rows)));
+    };
+    state.progress.stage = "start";
+    double error = StartTuning::kNone;
+    if (start_v) {
+        take_given_prices(state, start_v);
+    } else {
+        error = state.has_hub() ? 0 : start(state);
+        if (control_.look(state.progress)) std::fill(state.v.begin(), state.v.end(), Dual<T>{0});  // half-made ones
+    }
+    for (int attempt = 0;; ++attempt) {
+        const bool again = attempt == 1 && state.has_hub() && !start_v;
+        if (again) {  // prices may rise, so the lists are void
+            state.progress.stage = "start";
+            state.release_all();
+            std::fill(state.v.begin(), state.v.end(), Dual<T>{0});
+            error = start(state);
+        }
+        lap("start");
+        const bool distinct = attempt == 0 && !start_v && (state.has_hub() || separable_);
+        if (distinct)
+            take_nearest(state);
+        else if (attempt == 0 || again)
+            list_rows(state, threads_);
+        lap("list");
+        state.preview();
+        const bool kept = attempt == 0 && start_rows != nullptr;
+        if (kept) keep_tight_pairs(state, start_rows);
+        if (distinct || kept)
+            auction(state, free_rows(state), Dual<T>{0}, PhaseTuning::kFinalBidsPerRow * state.m);
+        else
+            auction_phases(state, error, attempt == 0 && start_v);
+        lap("auction");
+        const bool done = search_paths(state, attempt < PhaseTuning::kAttempts, solution);
+        lap("search");
+        if (done) break;
+        if (state.has_read_too_much()) {
+            solution.status = Status::time_limit;
+            break;
+        }
+        error = PhaseTuning::kEscalation * std::max(error, PhaseTuning::kUnstructured);
+    }
+}
+
+template <class T>
+void Solver<T>::solve_listed(CoreState<T>& state, Solution<Dual<T>>& solution) {
+    state.preview();
+    state.progress.stage = "auction";
+    auction(state, free_rows(state), Dual<T>{0}, PhaseTuning::kFinalBidsPerRow * state.m);
+    search_paths(state, false, solution);
+}
+
+template <class T>
+double Solver<T>::price(CoreState<T>& state, double error) {
+    list_rows(state, 1);
+    set_row_minima(state);
+    const double given = dual_objective(state, state.u), width = list_width(state);
+    auction_phases(state, error);
+    Solution<Dual<T>> solution;
+    search_paths(state, true, solution);
+    set_row_minima(state);
+    return width > 0 ? std::max((dual_objective(state, state.u) - given) / state.m / width, StartTuning::kNone)
+                     : StartTuning::kNone;
+}
+
+// The error of prices from regret, with those of `solved` for the truth.
+template <class T>
+double Solver<T>::regret_error(CoreState<T>& solved) {
+    CoreState<T> trial(solved.problem, control_);
+    regret_start(trial);
+    list_rows(trial, 1);
+    set_row_minima(trial);
+    const double width = list_width(trial);
+    return width > 0 ? (dual_objective(solved, solved.u) - dual_objective(trial, trial.u)) / solved.m / width : 0;
+}
+
+// Sets state.v where something can be known before every row is listed; returns the error to expect in the prices.
+template <class T>
+double Solver<T>::start(CoreState<T>& state) {
+    if (state.m < StartTuning::kShrink * StartTuning::kSmallest) return 0;
+    separable_ = separable_start(state);
+    if (separable_) return StartTuning::kNone;
+    probe_rows_ = std::max(StartTuning::kProbe, state.m / StartTuning::kProbeShare);
+    const double error = start_from_sample(state);
+    if (!regret_works_) return error;
+    state.start_levels = 1;
+    regret_start(state);
+    return StartTuning::kNone;
+}
+
+template <class T>
+double Solver<T>::start_from_sample(CoreState<T>& state) {
+    if (state.m < StartTuning::kShrink * StartTuning::kSmallest) return 0;
+    Index shrink = state.m > StartTuning::kLarge ? StartTuning::kLargeShrink : StartTuning::kShrink;
+    if (state.problem.source != nullptr && !state.problem.source->has_parts()) {
+        const double bytes = static_cast<double>(sizeof(T)) * state.m * state.n;
+        shrink = std::max(shrink, static_cast<Index>(std::sqrt(bytes / StartTuning::kCopyBytes)));
+    }
+    const Sample<T> sample(state.problem, shrink, seed_++, control_);
+    try {
+        CoreState<T> part(sample.problem, control_);
+        double error = 0;
+        if (part.m <= probe_rows_) {
+            error = price(part, 0);
+            if (!sample.stratified && error < StartTuning::kStructured) return 0;
+            price(part, error);
+            regret_works_ = !sample.stratified && regret_error(part) < StartTuning::kRegretError;
+            if (regret_works_) return 0;
+            error = StartTuning::kError;
+        } else {
+            error = start_from_sample(part);
+            if (error == 0) return 0;
+            error = price(part, error);
+        }
+        extend_duals(state, sample, part.u);
+        state.start_levels = part.start_levels + 1;
+        return error;
+    } catch (const InvalidCost& at) {
+        throw InvalidCost{sample.rows[at.row], sample.cols[at.col]};
+    } catch (const CostTooLarge& at) {
+        throw CostTooLarge{sample.rows[at.row], sample.cols[at.col]};
+    }
+}
+
+}  // namespace
+
+template <class T>
+Solution<Dual<T>> solve_core(const Problem<T>& problem, const Dual<T>* start_v, int threads, Control& control,
+                             const Keep<Dual<T>>& keep, const Index* start_rows) {
+    if constexpr (!kIsWide<T>) require_range(problem, &control);
+    if (problem.source != nullptr && !problem.source->has_parts()) control.look_at_every_poll();
+    CoreState<T> state(problem, control);
+    if (control.may_give_up()) state.most_reads = PhaseTuning::most_reads(state.m);
+    Incumbent<T> incumbent(keep);
+    if (control.wants_previews()) state.incumbent = &incumbent;
+    Solution<Dual<T>> solution;
+    try {
+        Solver<T>(control, threads).solve(state, start_v, start_rows, solution);
+        if (state.has_read_too_much() && solution.status == Status::time_limit && !control.is_expired())
+            return solution;
+        if (solution.status == Status::time_limit) finish_early(state, solution);
+    } catch (const TimeIsUp&) {
+        give_up(state, solution);
+    } catch (...) {
+        if (control.keeps()) incumbent.keep_at_exit(state);
+        throw;
+    }
+    if (solution.status != Status::infeasible) finish(state, solution);
+    count(state, solution.statistics);
+    return solution;
+}
+
+template <class T>
+bool solve_capped(const Problem<T>& problem, int threads, Control& control, Solution<Dual<T>>& solution) {
+    using D = Dual<T>;
+    constexpr Index kFewLong = 4;  // one row in so many may have more pairs than a list holds; these are listed as ever
+    require_range(problem, &control);
+    const Index m = problem.cost.rows, n = problem.cost.cols;
+    std::vector<D> caps(m);
+    const BelowCaps<T> below(problem, caps);
+    const Problem<T> sparse{problem.cost, problem.maximize, caps.data(), &below};
+    CoreState<T> state(sparse, control, kMaxCapacity);
+    CapReader<T> row(problem);
+    Index long_rows = 0;
+    state.progress.stage = "list";
+    for (Index i = 0; i < m; ++i) {
+        if (!row.read(i)) return false;
+        caps[i] = row.cap();
+        if (!state.lists.take_all(i, row.below, row.cols(), row.costs())) {
+            if (std::is_integral_v<T> || ++long_rows > m / kFewLong) return false;
+            state.lists.list(i, state.v.data(), state.scratch);
+        }
+        if (control.poll(state.progress)) return false;
+    }
+    const Keep<D> nobody;
+    Incumbent<T> incumbent(nobody);
+    if (control.wants_previews()) state.incumbent = &incumbent;
+    Solver<T>(control, threads).solve_listed(state, solution);
+    if (solution.status == Status::time_limit) finish_early(state, solution);
+    finish(state, solution);
+    count(state, solution.statistics);
+    solution.statistics.set("capped", 1);
+    // Rows and columns that were left free, in any way.
+    std::vector<char> taken(n, 0);
+    for (const Index j : solution.row_to_col)
+        if (j >= 0) taken[j] = 1;
+    Index next = 0;
+    for (Index& j : solution.row_to_col) {
+        if (j >= 0) continue;
+        while (taken[next]) ++next;
+        j = next++;
+    }
+    return true;
+}
+
+#define LAPWING_CAPPED(T) template bool solve_capped(const Problem<T>&, int, Control&, Solution<Dual<T>>&);
+LAPWING_CAPPED(float)
+LAPWING_CAPPED(double)
+LAPWING_CAPPED(std::int32_t)
+LAPWING_CAPPED(std::int64_t)
+#undef LAPWING_CAPPED
+
+template Solution<double> solve_core(const Problem<float>&, const double*, int, Control&, const Keep<double>&,
+                                     const Index*);
+template Solution<double> solve_core(const Problem<double>&, const double*, int, Control&, const Keep<double>&,
+                                     const Index*);
+template Solution<std::int64_t> solve_core(const Problem<std::int32_t>&, const std::int64_t*, int, Control&,
+                                           const Keep<std::int64_t>&, const Index*);
+template Solution<std::int64_t> solve_core(const Problem<std::int64_t>&, const std::int64_t*, int, Control&,
+                                           const Keep<std::int64_t>&, const Index*);
+template Solution<Int128> solve_core(const Problem<Int128>&, const Int128*, int, Control&, const Keep<Int128>&,
+                                     const Index*);
+template Solution<Wide> solve_core(const Problem<Wide>&, const Wide*, int, Control&, const Keep<Wide>&, const Index*);
+
+}  // namespace lapwing

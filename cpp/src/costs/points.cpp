@@ -1,0 +1,76 @@
+#include "lapwing/costs/points.hpp"
+
+#include <utility>
+
+#include "lapwing/costs/neighbours.hpp"
+
+#define LAPWING_TARGET_INCLUDE "lapwing/costs/points.inc.hpp"
+#include "lapwing/simd/foreach_target.hpp"
+
+namespace lapwing {
+
+template <class T>
+void PointCosts<T>::add(Metric metric, Index dims, const T* x, const T* y, T weight, T power) {
+    Coordinates copy{{x, x + std::size_t(rows_) * dims}, std::vector<T>(std::size_t(dims) * stride())};
+    for (Index j = 0; j < cols_; ++j)
+        for (Index k = 0; k < dims; ++k) copy.y[k * stride() + j] = y[std::size_t(j) * dims + k];
+    add({metric, dims, nullptr, nullptr, stride(), weight, power}, std::move(copy));
+}
+
+template <class T>
+void PointCosts<T>::add(PointTerm<T> term, Coordinates&& coordinates) {
+    term.x = coordinates.x.data();  // vectors keep their memory when they are moved
+    term.y = coordinates.y.data();
+    term.stride = stride();
+    coordinates_.push_back(std::move(coordinates));
+    terms_.push_back(term);
+}
+
+template <class T>
+void PointCosts<T>::read(Index i, Index first, Index count, T* out) const {
+    LAPWING_DISPATCH(compute_row, terms_.data(), static_cast<Index>(terms_.size()), i, first, count, out);
+}
+
+template <class T>
+std::unique_ptr<CostSource<T>> PointCosts<T>::part(std::span<const Index> rows, std::span<const Index> cols) const {
+    auto chosen = std::make_unique<PointCosts>(static_cast<Index>(rows.size()), static_cast<Index>(cols.size()));
+    for (const PointTerm<T>& term : terms_) {
+        Coordinates copy;
+        copy.x.reserve(rows.size() * term.dims);
+        for (const Index i : rows) {
+            const T* x = term.x + std::ptrdiff_t{i} * term.dims;
+            copy.x.insert(copy.x.end(), x, x + term.dims);
+        }
+        copy.y.resize(std::size_t(term.dims) * chosen->stride());
+        for (Index k = 0; k < term.dims; ++k)
+            for (std::size_t b = 0; b < cols.size(); ++b)
+                copy.y[k * chosen->stride() + b] = term.y[k * term.stride + cols[b]];
+        chosen->add(term, std::move(copy));
+    }
+    return chosen;
+}
+
+template <class T>
+std::vector<std::int32_t> PointCosts<T>::in_order(bool rows, const std::function<void()>& poll) const {
+    constexpr Index kMostDims = 8;  // of more, no order brings neighbours together
+    Index dims = 0;
+    for (const PointTerm<T>& term : terms_) dims += term.dims;
+    if (dims > kMostDims) return {};
+    const Index count = rows ? rows_ : cols_;
+    std::vector<float> points(std::size_t(count) * dims);
+    Index first = 0;
+    for (const PointTerm<T>& term : terms_) {
+        for (Index i = 0; i < count; ++i)
+            for (Index k = 0; k < term.dims; ++k) {
+                const T c = rows ? term.x[std::ptrdiff_t{i} * term.dims + k] : term.y[k * term.stride + i];
+                points[std::size_t(i) * dims + first + k] = static_cast<float>(c * term.weight);
+            }
+        first += term.dims;
+    }
+    return neighbours(points.data(), count, dims, poll);
+}
+
+template class PointCosts<float>;
+template class PointCosts<double>;
+
+}  // namespace lapwing

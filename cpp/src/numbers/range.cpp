@@ -1,0 +1,132 @@
+#include "lapwing/numbers/range.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "lapwing/costs/source.hpp"
+#include "lapwing/threads.hpp"
+
+#define LAPWING_TARGET_INCLUDE "lapwing/numbers/range.inc.hpp"
+#include "lapwing/simd/foreach_target.hpp"
+
+namespace lapwing {
+namespace {
+
+double magnitude(double x) { return std::isfinite(x) ? std::fabs(x) : 0; }
+std::int64_t magnitude(std::int64_t x) { return x ^ (x >> 63); }
+
+// The first of n positions where this holds.
+template <class Holds>
+Index find(Index n, const Holds& holds) {
+    for (Index j = 0; j < n; ++j)
+        if (holds(j)) return j;
+    refuse_changed_costs();
+}
+
+// Of every line.
+template <class D>
+std::vector<D> largest_magnitudes(const MatrixView<D>& lines, int threads, const KeepGoing& keep_going) {
+    std::vector<D> largest(static_cast<std::size_t>(lines.rows));
+    for_each_line(lines, threads, keep_going, [&](Index i) {
+        D& most = largest[static_cast<std::size_t>(i)];
+        if (lines.col_stride == 1) {
+            most = LAPWING_DISPATCH(range_largest_magnitude, lines.row(i), lines.cols);
+        } else {
+            for (Index j = 0; j < lines.cols; ++j) most = std::max(most, magnitude(lines.at(i, j)));
+        }
+    });
+    return largest;
+}
+
+template <class D>
+void find_extreme_cost(const Problem<D>& problem, int threads, const KeepGoing& keep_going, CostRange<D>& range) {
+    const MatrixView<D>& cost = problem.cost;
+    const bool by_columns = lies_by_columns(cost);
+    const MatrixView<D> lines = by_columns ? cost.transposed() : cost;
+    const std::vector<D> largest = largest_magnitudes(lines, threads, keep_going);
+    const auto worst = std::max_element(largest.begin(), largest.end());
+    if (worst == largest.end() || *worst <= magnitude(range.extreme)) return;
+    const auto line = static_cast<Index>(worst - largest.begin());
+    const Index position = find(lines.cols, [&](Index j) { return magnitude(lines.at(line, j)) == *worst; });
+    range.row = by_columns ? position : line;
+    range.col = by_columns ? line : position;
+    range.extreme = cost.at(range.row, range.col);
+}
+
+// The same, row by row, of costs that no matrix holds.
+template <class D>
+void find_extreme_supplied(const Problem<D>& problem, const KeepGoing& keep_going, CostRange<D>& range) {
+    RowReader<D> reader(problem.cost, problem.source);
+    reader.expect(0, problem.cost.rows);
+    Watch watch(keep_going);
+    for (Index i = 0; i < problem.cost.rows; ++i) {
+        const D* row = reader.row(i);
+        const D most = LAPWING_DISPATCH(range_largest_magnitude, row, problem.cost.cols);
+        if (most > magnitude(range.extreme)) {
+            range.row = i;
+            range.col = find(problem.cost.cols, [&](Index j) { return magnitude(row[j]) == most; });
+            range.extreme = row[range.col];
+        }
+        watch.look();
+    }
+}
+
+}  // namespace
+
+template <class T>
+CostRange<Dual<T>> check_range(const Problem<T>& problem, int threads, const KeepGoing& keep_going) {
+    using D = Dual<T>;
+    CostRange<D> range;
+    range.limit = cost_limit<D>(std::min(problem.cost.rows, problem.cost.cols));
+    if (problem.unmatched_cost != nullptr) {
+        const D limit = cost_limit<D>(problem.cost.rows);
+        for (Index i = 0; i < problem.cost.rows; ++i) {
+            const D price = problem.unmatched_cost[i];
+            if (price == kInfinity<D> || magnitude(price) <= magnitude(range.extreme)) continue;
+            range.extreme = price;
+            range.row = i;
+        }
+        range.fits = magnitude(range.extreme) <= limit;
+        if (!range.fits) {
+            range.limit = limit;
+            return range;
+        }
+    }
+    if constexpr (std::is_same_v<T, D>) {
+        if (problem.source != nullptr)
+            find_extreme_supplied(problem, keep_going, range);
+        else
+            find_extreme_cost(problem, threads, keep_going, range);
+    }
+    range.fits = magnitude(range.extreme) <= range.limit;
+    return range;
+}
+
+template <class T>
+void require_range(const Problem<T>& problem, Control* control) {
+    if constexpr (std::is_same_v<T, std::int64_t>) {
+        KeepGoing keep_going;
+        if (control != nullptr) keep_going = [control] { return control->look({"check"}), true; };
+        const auto range = check_range(problem, 1, keep_going);
+        if (!range.fits) throw CostTooLarge{range.row, range.col};
+    } else if (problem.unmatched_cost != nullptr) {
+        const auto limit = cost_limit<Dual<T>>(problem.cost.rows);
+        for (Index i = 0; i < problem.cost.rows; ++i) {
+            const auto price = std::max(problem.unmatched_cost[i], -problem.unmatched_cost[i]);
+            if (price > limit && price < kInfinity<Dual<T>>) throw CostTooLarge{i, -1};
+        }
+    }
+}
+
+template CostRange<double> check_range(const Problem<float>&, int, const KeepGoing&);
+template CostRange<double> check_range(const Problem<double>&, int, const KeepGoing&);
+template CostRange<std::int64_t> check_range(const Problem<std::int32_t>&, int, const KeepGoing&);
+template CostRange<std::int64_t> check_range(const Problem<std::int64_t>&, int, const KeepGoing&);
+
+template void require_range(const Problem<float>&, Control*);
+template void require_range(const Problem<double>&, Control*);
+template void require_range(const Problem<std::int32_t>&, Control*);
+template void require_range(const Problem<std::int64_t>&, Control*);
+
+}  // namespace lapwing

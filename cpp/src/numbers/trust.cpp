@@ -1,0 +1,161 @@
+#include "lapwing/numbers/trust.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+#include <vector>
+
+#include "lapwing/certificate/certificate.hpp"
+#include "lapwing/methods.hpp"
+#include "lapwing/reductions/capped.hpp"
+#include "lapwing/reductions/large_costs.hpp"
+
+namespace lapwing {
+namespace {
+
+// Compared as integers, so that the loop has vector instructions; infinity for NaN and infinity.
+double largest_magnitude(const double* x, Index count) {
+    std::int64_t largest = 0;
+    for (Index j = 0; j < count; ++j) {
+        std::int64_t bits;
+        std::memcpy(&bits, x + j, sizeof bits);
+        bits &= std::numeric_limits<std::int64_t>::max();
+        largest = bits > largest ? bits : largest;
+    }
+    double magnitude;
+    std::memcpy(&magnitude, &largest, sizeof magnitude);
+    return magnitude;
+}
+
+template <class T>
+double objective_of(const Problem<T>& problem, const Index* row_to_col) {
+    double sum = 0;
+    for (Index i = 0; i < problem.cost.rows; ++i)
+        sum += row_to_col[i] >= 0 ? problem.at(i, row_to_col[i]) : problem.unmatched_cost[i];
+    return std::fabs(sum);
+}
+
+constexpr Index kSampledRows = 4;
+
+// Whether the first row has magnitudes so far apart that a large number in place of infinity is likely.
+template <class T>
+bool spans_magnitudes(const Problem<T>& problem) {
+    std::int64_t least = std::numeric_limits<std::int64_t>::max(), largest = 0;
+    constexpr auto kInfinityBits = std::bit_cast<std::int64_t>(kInfinity<double>);
+    for (Index j = 0; j < problem.cost.cols; ++j) {
+        const std::int64_t bits = std::bit_cast<std::int64_t>(std::fabs(static_cast<double>(problem.cost.at(0, j))));
+        least = bits > 0 && bits < least ? bits : least;
+        largest = bits < kInfinityBits && bits > largest ? bits : largest;
+    }
+    return largest > least && (largest - least) >> 52 >= 24;
+}
+
+// An answer to the problem without its large costs, if there is one and they are not needed.
+template <class T>
+bool solve_without_large(const Problem<T>& problem, bool with_u, Workspace& memory, DirectAnswer<Dual<T>>& answer) {
+    const MatrixView<T>& cost = problem.cost;
+    if (problem.unmatched_cost != nullptr) return false;
+    const auto large = find_large_costs(problem, std::min(cost.rows, kSampledRows));
+    if (!large) return false;
+    Problem<T> small{{nullptr, cost.rows, cost.cols, cost.cols, 1}, problem.maximize};
+    const std::size_t items = static_cast<std::size_t>(cost.rows) * static_cast<std::size_t>(cost.cols);
+    const std::size_t bytes =
+        (items * sizeof(T) + kDirectAlignment - 1) / kDirectAlignment * kDirectAlignment;  // of the costs
+    memory = make_workspace(bytes + direct_workspace_bytes(small));
+    T* const costs = reinterpret_cast<T*>(memory.get());
+    const SmallCostsSource<T> source(cost, nullptr, problem.maximize, large->above);
+    for (Index i = 0; i < cost.rows; ++i)
+        source.read(i, 0, cost.cols, costs + static_cast<std::ptrdiff_t>(i) * cost.cols);
+    small.cost.data = costs;
+    const auto second = solve_direct(small, memory.get() + bytes, with_u, nullptr);
+    if (second.status != Status::optimal) return false;
+    if (!are_small(small, second.row_to_col, second.v) && !is_proven(small, second.row_to_col, second.v)) return false;
+    // Only some rows were looked at, but if no pair's duals add up to a large cost, these duals prove that none pays.
+    double row_dual = -kInfinity<double>, col_dual = -kInfinity<double>;
+    for (Index j = 0; j < cost.cols; ++j) col_dual = std::max(col_dual, second.v[j]);
+    for (Index i = 0; i < cost.rows; ++i)
+        row_dual = std::max(row_dual, small.at(i, second.row_to_col[i]) - second.v[second.row_to_col[i]]);
+    if (!(row_dual + col_dual <= large->above / 2)) return false;
+    answer = second;
+    return true;
+}
+
+// An answer to a problem whose costs have a cap, if it is sure.
+template <class T>
+bool solve_by_caps(const Problem<T>& problem, Workspace& memory, DirectAnswer<Dual<T>>& answer) {
+    using D = Dual<T>;
+    if (!has_caps(problem)) return false;
+    Control control;
+    Solution<D> solution;
+    if (!solve_capped(problem, 1, control, solution)) return false;
+    const auto rows = static_cast<std::size_t>(problem.cost.rows), cols = static_cast<std::size_t>(problem.cost.cols);
+    memory = make_workspace((rows + cols) * sizeof(D) + rows * sizeof(Index));
+    D* const v = reinterpret_cast<D*>(memory.get());
+    D* const u = std::copy(solution.v.begin(), solution.v.end(), v);
+    Index* const row_to_col = reinterpret_cast<Index*>(std::copy(solution.u.begin(), solution.u.end(), u));
+    std::copy(solution.row_to_col.begin(), solution.row_to_col.end(), row_to_col);
+    if (!are_small(problem, row_to_col, v) && !is_proven(problem, row_to_col, v)) return false;
+    answer = {};
+    answer.row_to_col = row_to_col, answer.u = u, answer.v = v;
+    return true;
+}
+
+}  // namespace
+
+template <class T>
+bool are_small(const Problem<T>& problem, const Index* row_to_col, const Dual<T>* v) {
+    if constexpr (std::is_floating_point_v<T>)
+        return largest_magnitude(v, problem.cost.cols) <= kTrustedRatio * objective_of(problem, row_to_col);
+    return true;
+}
+
+template <class T>
+bool is_proven(const Problem<T>& problem, const Index* row_to_col, const Dual<T>* v) {
+    const Index rows = problem.cost.rows;
+    const std::vector<std::int64_t> matching(row_to_col, row_to_col + rows);
+    std::vector<Dual<T>> u;
+    for (Index i = 0; i < rows; ++i) {
+        const Index j = row_to_col[i];
+        u.push_back(j >= 0 ? problem.at(i, j) - v[j] : problem.unmatched_cost[i]);
+        if (problem.unmatched_cost != nullptr) u.back() = std::min(u.back(), problem.unmatched_cost[i]);
+    }
+    CertificateInput<T> input;
+    input.cost = problem.cost;
+    input.maximize = problem.maximize;
+    input.unmatched_cost = problem.unmatched_cost;
+    input.row_to_col = matching.data();
+    input.u = u.data();
+    input.v = v;
+    const auto bound = static_cast<double>(certify(input, 1).bound);
+    return bound <= rows * 0x1p-52 * static_cast<double>(objective_of(problem, row_to_col));
+}
+
+template <class T>
+bool solve_surely(const Problem<T>& problem, std::byte* workspace, bool with_u, Workspace& memory,
+                  DirectAnswer<Dual<T>>& answer) {
+    if (solve_by_caps(problem, memory, answer)) return true;
+    bool looked = false;
+    if constexpr (std::is_floating_point_v<T>) {
+        looked = spans_magnitudes(problem);
+        if (looked && solve_without_large(problem, with_u, memory, answer)) return true;
+    }
+    answer = solve_direct(problem, workspace, with_u, nullptr);
+    if (answer.status != Status::optimal || are_small(problem, answer.row_to_col, answer.v)) return true;
+    if constexpr (std::is_floating_point_v<T>)
+        if (!looked && solve_without_large(problem, with_u, memory, answer)) return true;
+    return is_proven(problem, answer.row_to_col, answer.v);
+}
+
+#define LAPWING_TRUST(T)                                                      \
+    template bool are_small(const Problem<T>&, const Index*, const Dual<T>*); \
+    template bool is_proven(const Problem<T>&, const Index*, const Dual<T>*); \
+    template bool solve_surely(const Problem<T>&, std::byte*, bool, Workspace&, DirectAnswer<Dual<T>>&);
+LAPWING_TRUST(float)
+LAPWING_TRUST(double)
+LAPWING_TRUST(std::int32_t)
+LAPWING_TRUST(std::int64_t)
+#undef LAPWING_TRUST
+
+}  // namespace lapwing

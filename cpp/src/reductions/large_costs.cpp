@@ -1,0 +1,84 @@
+#include "lapwing/reductions/large_costs.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <vector>
+
+namespace lapwing {
+namespace {
+
+constexpr int kExponents = 2048;  // of doubles
+
+int exponent_of(double magnitude) { return static_cast<int>(std::bit_cast<std::uint64_t>(magnitude) >> 52); }
+
+// Calls visit(cost) for the costs of some rows, as minimised, and for the unmatched costs.
+template <class T, class Visit>
+void visit_some(const Problem<T>& problem, Index rows, const Visit& visit) {
+    const Index m = problem.cost.rows, n = problem.cost.cols;
+    RowReader<T> reader(problem.cost, problem.source);
+    rows = std::min(rows, m);
+    for (Index t = 0; t < rows; ++t) {
+        const T* row = reader.row(static_cast<Index>(static_cast<std::int64_t>(t) * m / rows));
+        for (Index j = 0; j < n; ++j) visit(problem.minimised(row[j]));
+    }
+    if (problem.unmatched_cost != nullptr)
+        for (Index i = 0; i < m; ++i) visit(problem.unmatched_cost[i]);
+}
+
+// The exponents that the costs have, a bit each, without those of zeros and infinity.
+struct Exponents {
+    std::uint64_t bits[kExponents / 64] = {};
+
+    void add(double x) {
+        const int e = exponent_of(std::fabs(x));
+        bits[e / 64] |= std::uint64_t{1} << e % 64;
+    }
+    // The first exponent after `from` that a cost has; kExponents if there is none.
+    int next(int from) const {
+        for (int e = from + 1; e < kExponents - 1;) {
+            const std::uint64_t rest = bits[e / 64] >> e % 64;
+            if (rest == 0) {
+                e = (e / 64 + 1) * 64;
+                continue;
+            }
+            e += std::countr_zero(rest);
+            return e < kExponents - 1 ? e : kExponents;
+        }
+        return kExponents;
+    }
+};
+
+}  // namespace
+
+template <class T>
+std::optional<LargeCosts> find_large_costs(const Problem<T>& problem, Index rows, Index pairs) {
+    const Index m = problem.cost.rows, n = problem.cost.cols;
+    if (pairs == 0) pairs = problem.unmatched_cost != nullptr ? m : std::min(m, n);
+    const double apart = 4.0 * pairs;
+    const int wanted = static_cast<int>(std::log2(apart)) - 1;  // exponents in a row that no cost has
+    Exponents seen;
+    visit_some(problem, rows, [&seen](double x) { seen.add(x); });
+    int last = seen.next(0);  // zeros, and numbers next to them, cost no digits
+    for (int e = seen.next(last); e < kExponents; last = e, e = seen.next(e)) {
+        if (e - last <= wanted) continue;  // so it is for nearly all costs
+        double below = 0, least = kInfinity<double>;
+        bool negative = false;
+        visit_some(problem, rows, [&](double x) {
+            const double magnitude = std::fabs(x);
+            if (exponent_of(magnitude) <= last) {
+                below = std::max(below, magnitude);
+            } else if (magnitude < kInfinity<double>) {
+                least = std::min(least, magnitude);
+                negative = negative || x < 0;
+            }
+        });
+        if (least / apart > below) return negative ? std::nullopt : std::optional(LargeCosts{apart * below, least});
+    }
+    return std::nullopt;
+}
+
+template std::optional<LargeCosts> find_large_costs(const Problem<float>&, Index, Index);
+template std::optional<LargeCosts> find_large_costs(const Problem<double>&, Index, Index);
+
+}  // namespace lapwing

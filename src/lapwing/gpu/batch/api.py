@@ -1,0 +1,62 @@
+"""Batches on a GPU, as users call them: now, or in a graph that PyTorch's compiler traces."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from lapwing.certificate import BatchCertificate
+from lapwing.errors import ArgumentError
+from lapwing.gpu.batch.plan import TooLargeError
+from lapwing.gpu.batch.single import solve_singly
+from lapwing.gpu.batch.solve import BatchOnGpu, solve_arrays
+from lapwing.gpu.batch.torch_operator import is_tracing, solve_with_operator
+
+__all__ = ["BatchCertificate", "BatchOnGpu", "solve_batch"]
+
+
+def solve_batch(
+    costs: Any,
+    *,
+    maximize: bool = False,
+    unmatched_cost: Any = None,
+    row_counts: Any = None,
+    col_counts: Any = None,
+    duals: bool = False,
+    certify: bool = False,
+    check: bool = False,
+) -> BatchOnGpu:
+    """Solve many problems whose costs are on a GPU.
+
+    Parameters
+    ----------
+    costs : (B, m, n) array of any strides, dtypes of floats and integers up to 64 bits
+        Of PyTorch, CuPy, JAX, or anything with DLPack or `__cuda_array_interface__`.
+    maximize : bool
+    unmatched_cost : None, scalar, (m,) or (B, m)
+        Row i may stay free at this price. On the host or the same GPU.
+    row_counts, col_counts : None or (B,) integers, on the host or the same GPU
+        Problem b is ``costs[b, :row_counts[b], :col_counts[b]]``.
+    duals : bool
+        Whether to return u and v.
+    certify : bool
+        Whether to prove every answer; implies `duals`.
+    check : bool
+        Whether to wait, to solve on the CPU what rounding leaves open (status 3 of floats, and 5), and to raise for
+        the first problem without an answer.
+
+    Raises
+    ------
+    ArgumentError, DtypeError
+    InfeasibleError, InvalidCostError, RangeError
+        With `check`; a note on the error says which problem.
+    GpuError
+        If there is no compiler, or it fails.
+    """
+    if is_tracing():
+        if certify or check:
+            raise ArgumentError("certify and check are not for code that PyTorch compiles: call solve_batch outside it")
+        return BatchOnGpu(*solve_with_operator(costs, maximize, unmatched_cost, row_counts, col_counts, duals))
+    try:
+        return solve_arrays(costs, maximize, unmatched_cost, row_counts, col_counts, duals, certify, check)
+    except TooLargeError:
+        return solve_singly(costs, maximize, unmatched_cost, row_counts, col_counts, duals, certify, check)

@@ -1,0 +1,194 @@
+"""How a batch is solved on a GPU: which engine, with how many threads and how much memory. Pure functions.
+
+Two engines (kernels/batch_*.cu): a few lanes of a warp a problem; a block a problem, with the matrix in shared memory
+or where it lies. `CROSSOVERS` is where one takes over from another, tuned on an H200 by
+``python -m benchmarks.gpu_batches --tune``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import NamedTuple
+
+from lapwing.errors import ArgumentError
+from lapwing.gpu.runtime.arrays import ITEM_BYTES
+from lapwing.gpu.runtime.programs import (
+    BATCH_LANES,
+    BATCH_MEMORY,
+    BATCH_SHARED,
+    BATCH_STAGE,
+    BATCH_THIN,
+    FLOATS,
+    Program,
+    Variant,
+)
+
+WARP = 32
+_MOST_THREADS = 512  # of a block
+
+# The type that costs are kept as while a block solves: it holds every cost and its negation.
+STORED = {
+    "float16": "float32", "bfloat16": "float32", "float32": "float32", "float64": "float64",
+    "int8": "int32", "int16": "int32", "int32": "int32", "uint8": "int32", "uint16": "int32",
+    "uint32": "int64", "int64": "int64",
+}  # fmt: skip
+
+
+@dataclass(frozen=True, eq=False)  # a key of caches, by identity
+class Crossovers:
+    """Sizes up to which an engine is used, both sides of a problem counted.
+
+    Attributes
+    ----------
+    lanes : (longest side, ...)
+        Lanes that solve a problem, by size: one kernel for each.
+    shared_bytes : int
+        A block that needs no more of it has its matrix in shared memory. More would leave a multiprocessor few blocks;
+        then L1 and L2 had better keep the matrices of many. Matrices that cannot be used as they lie go to shared
+        memory wherever they fit.
+    """
+
+    lanes: tuple[int, ...] = (8, 16, 32)
+    shared_bytes: int = 28 * 1024
+
+
+CROSSOVERS = Crossovers()
+MOST_COLUMNS = int(BATCH_MEMORY.choices["COLUMNS"][-1])
+
+
+class TooLargeError(ArgumentError):
+    """Problems beyond what a block solves."""
+
+
+class BatchForm(NamedTuple):
+    """All of a batch but its numbers: what a plan depends on.
+
+    Attributes
+    ----------
+    problems, rows, cols : int
+    strides : of problems, rows and columns, in elements
+    dtype : str
+    maximize : bool
+    priced : bool
+        Whether rows may stay free at a price; then no problem is transposed.
+    ragged : bool
+        Whether each problem has its own numbers of rows and columns.
+    """
+
+    problems: int
+    rows: int
+    cols: int
+    strides: tuple[int, int, int]
+    dtype: str
+    maximize: bool
+    priced: bool
+    ragged: bool
+
+    @property
+    def solved_shape(self) -> tuple[int, int]:
+        """The most rows and columns that a problem has as it is solved."""
+        if self.priced:
+            return self.rows, self.cols
+        return min(self.rows, self.cols), max(self.rows, self.cols)
+
+    @property
+    def dual_dtype(self) -> str:
+        return "float64" if self.dtype in FLOATS else "int64"
+
+
+@dataclass(frozen=True)
+class BatchPlan:
+    """What is launched.
+
+    Attributes
+    ----------
+    program, variant, kernel
+    grid, threads, shared_bytes : int
+    stage : Variant or None
+        Of the program that first copies matrices as they are solved, where their type, sign, layout or orientation
+        asks for it.
+    """
+
+    program: Program
+    variant: Variant
+    kernel: str
+    grid: int
+    threads: int
+    shared_bytes: int
+    stage: Variant | None = None
+
+
+@lru_cache(maxsize=1024)
+def plan_batch(form: BatchForm, block_shared_bytes: int, crossovers: Crossovers = CROSSOVERS) -> BatchPlan:
+    """Choose the engine.
+
+    Parameters
+    ----------
+    form : BatchForm
+    block_shared_bytes : int
+        The most shared memory that a block of the GPU may have.
+    crossovers : Crossovers
+
+    Raises
+    ------
+    TooLargeError
+        If a block cannot solve problems of this size.
+    """
+    longest = max(form.rows, form.cols)
+    for lanes in crossovers.lanes:
+        if longest <= lanes:
+            return _in_lanes(form, lanes)
+    rows, cols = form.solved_shape
+    state = state_bytes(rows, cols)
+    shared = state + rows * (cols | 1) * ITEM_BYTES[STORED[form.dtype]]
+    fits = cols <= int(BATCH_SHARED.choices["COLUMNS"][-1]) and shared <= block_shared_bytes
+    if fits and (shared <= crossovers.shared_bytes or not _is_ready(form)):
+        thin = cols >= 2 * rows and cols <= int(BATCH_THIN.choices["COLUMNS"][-1])
+        program = BATCH_THIN if thin else BATCH_SHARED
+        columns = _columns(program, cols)
+        variant = program.variant(COST=form.dtype, COLUMNS=columns)
+        return BatchPlan(program, variant, "solve_in_shared", form.problems, _threads(program, columns), shared)
+    if longest > MOST_COLUMNS or state > block_shared_bytes:
+        raise TooLargeError(
+            f"costs has problems of {form.rows} x {form.cols}; batches on a GPU take at most {MOST_COLUMNS} rows and "
+            "columns: solve larger problems one after the other with lapwing.solve"
+        )
+    columns = _columns(BATCH_MEMORY, cols)
+    variant = BATCH_MEMORY.variant(COST=STORED[form.dtype], COLUMNS=columns)
+    stage = None if _is_ready(form) else BATCH_STAGE.variant(COST=form.dtype)
+    threads = _threads(BATCH_MEMORY, columns)
+    return BatchPlan(BATCH_MEMORY, variant, "solve_in_memory", form.problems, threads, state, stage)
+
+
+def state_bytes(rows: int, cols: int) -> int:
+    """Shared memory of a block beside the matrix, for a problem as it is solved (BlockState in batch/block.cuh)."""
+    ring = 1 << (max(rows, 2) - 1).bit_length()
+    posts, post, part = 2 * WARP, 32 + 4, 8
+    parts = (8 * cols, 8 * rows, 8 * rows, 4 * cols, 4 * rows, 4 * cols, 4 * ring, 4 * rows, 4 * -(-rows // WARP))
+    return posts * post + WARP * part + 2 * 16 + sum(-(-part // 16) * 16 for part in parts)
+
+
+def _in_lanes(form: BatchForm, lanes: int) -> BatchPlan:
+    threads = WARP * BATCH_LANES.constants["WARPS"]
+    grid = -(-form.problems * lanes // threads)
+    variant = BATCH_LANES.variant(COST=form.dtype)
+    return BatchPlan(BATCH_LANES, variant, f"solve_in_{lanes}_lanes", grid, threads, 0)
+
+
+def _columns(program: Program, cols: int) -> str:
+    """The program's smallest size for so many columns."""
+    return next(size for size in program.choices["COLUMNS"] if cols <= int(size))
+
+
+def _threads(program: Program, columns: str) -> int:
+    """Of a block (BlockForm in kernels/batch_answer.cuh)."""
+    return min(int(columns) // program.constants["COLUMNS_A_THREAD"], _MOST_THREADS)
+
+
+def _is_ready(form: BatchForm) -> bool:
+    """Whether all matrices can be used as they lie: kept in their own type and sign, row after row as solved."""
+    tall = not form.priced and form.rows > form.cols
+    mixed = form.ragged and not form.priced  # each problem may be tall or not
+    unit_stride = form.strides[1] if tall else form.strides[2]
+    return STORED[form.dtype] == form.dtype and not form.maximize and not mixed and unit_stride == 1

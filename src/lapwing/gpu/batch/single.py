@@ -1,0 +1,118 @@
+"""Batches of problems that are too large for a block: one after the other by `solve`'s method, the whole GPU each.
+
+The answer has the form that every batch on a GPU has. The host waits for each problem, and refuses each on its own.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from lapwing.certificate import Certificate
+from lapwing.errors import InfeasibleError, InvalidCostError, RangeError
+from lapwing.gpu.batch.check import (
+    BAD_COUNTS,
+    INFEASIBLE,
+    INVALID_COST,
+    SOLVED,
+    TOO_LARGE,
+    host_prices,
+    settle,
+)
+from lapwing.gpu.batch.inputs import BatchRequest, check_flags, check_stack, make_request
+from lapwing.gpu.batch.launch import BatchArrays, outputs_of
+from lapwing.gpu.batch.solve import BatchOnGpu, handed_over
+from lapwing.gpu.runtime.arrays import ITEM_BYTES, GpuArray, view_array
+from lapwing.gpu.runtime.copies import copy_bytes, fill_bytes, read, write
+from lapwing.gpu.runtime.device import Context, shared_context
+from lapwing.gpu_request import Options
+from lapwing.on_gpu import solve_view
+from lapwing.result import Result
+
+_STATUS = {InfeasibleError: INFEASIBLE, InvalidCostError: INVALID_COST, RangeError: TOO_LARGE}
+
+
+def solve_singly(
+    costs: Any,
+    maximize: bool,
+    unmatched_cost: Any,
+    row_counts: Any,
+    col_counts: Any,
+    duals: bool,
+    certify: bool,
+    check: bool,
+) -> BatchOnGpu:
+    """`gpu.batch.solve_batch` for large problems: with its options and errors."""
+    stack = view_array(costs)
+    check_stack(stack)
+    maximize, duals, certify, check = check_flags(maximize, duals, certify, check)
+    with shared_context(stack.ordinal, stack.stream) as context:
+        request = make_request(context, stack, maximize, unmatched_cost, row_counts, col_counts)
+        answer = BatchArrays(context, stack, outputs_of(request.form)[duals, certify])
+        _Singly(context, request, answer, certify).run()
+        if check:
+            settle(context, request, answer)
+        return handed_over(context, answer)
+
+
+class _Singly:
+    """The problems of one batch in turn."""
+
+    def __init__(self, context: Context, request: BatchRequest, answer: BatchArrays, certify: bool) -> None:
+        self._context, self._request, self._answer = context, request, answer
+        self._count, self._rows, self._cols = request.costs.shape
+        self._dual = np.dtype(request.form.dual_dtype)
+        self._options = Options(maximize=request.maximize, certify=certify)
+
+    def run(self) -> None:
+        context, (row_to_col, objective, status, u, v, *proof) = self._context, self._answer.pointers
+        by_problem = [(row_to_col, 0xFF, self._rows), (u, 0, self._rows), (v, 0, self._cols)]
+        for pointer, byte, length in by_problem:
+            if pointer:
+                fill_bytes(context, pointer, byte, 8 * self._count * length)
+        objectives: list[Any] = [None] * self._count
+        proofs: list[Certificate | None] = [None] * self._count
+        statuses = np.zeros(self._count, np.int32)
+        rows = self._sizes(self._request.row_counts, self._rows)
+        cols = self._sizes(self._request.col_counts, self._cols)
+        for b in range(self._count):
+            result, statuses[b] = self._solve(b, rows[b], cols[b])
+            if result is None:
+                continue
+            objectives[b], proofs[b] = result.objective, result.certificate
+            parts: tuple[Any, ...] = (result.row_to_col, result.u, result.v)
+            for (pointer, _, length), part in zip(by_problem, parts, strict=True):
+                if pointer:
+                    copy_bytes(context, pointer + 8 * b * length, part.pointer, part.nbytes)
+        write(context, status, statuses)
+        self._write(objective, objectives)
+        if proof:
+            self._write(proof[0], [None if c is None else c.violation for c in proofs])
+            self._write(proof[1], [None if c is None else c.gap for c in proofs])
+            write(context, proof[2], np.array([c is None for c in proofs], np.int32))
+
+    def _solve(self, b: int, rows: int, cols: int) -> tuple[Result | None, int]:
+        """The answer to problem b and its status."""
+        costs, prices = self._request.costs, self._request.prices
+        if not (0 <= rows <= self._rows and 0 <= cols <= self._cols):
+            return None, BAD_COUNTS
+        item = costs.strides[0] * ITEM_BYTES[costs.dtype]
+        matrix = replace(costs, pointer=costs.pointer + b * item, shape=(rows, cols), strides=costs.strides[1:])
+        price = None if prices is None else host_prices(self._context, prices, b, rows)
+        try:
+            return solve_view(self._context, matrix, replace(self._options, unmatched_cost=price)), SOLVED
+        except (InfeasibleError, InvalidCostError, RangeError) as error:
+            return None, _STATUS[type(error)]
+
+    def _sizes(self, counts: GpuArray | None, otherwise: int) -> list[int]:
+        if counts is None:
+            return [otherwise] * self._count
+        sizes: list[int] = read(self._context, counts.pointer, self._count, counts.dtype).tolist()
+        return sizes
+
+    def _write(self, pointer: int, values: list[Any]) -> None:
+        nothing = math.nan if self._dual.kind == "f" else 0
+        write(self._context, pointer, np.array([nothing if x is None else x for x in values], self._dual))

@@ -1,0 +1,103 @@
+"""A batch on a GPU: from arrays to arrays, in the order of the stream, without the host in the loop.
+
+Shapes and types are checked, the answer is allocated in the user's library, one kernel is launched (two, where matrices
+must be rearranged first). Nothing waits, so all of it can be captured in a CUDA graph. What is wrong with a problem's
+numbers is found by the kernel, and shows in that problem's `status`; ``check=True`` waits, solves on the CPU what the
+kernel leaves open, and raises.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from lapwing.certificate import BatchCertificate
+from lapwing.gpu.batch.check import settle
+from lapwing.gpu.batch.inputs import check_flags, check_stack, make_request
+from lapwing.gpu.batch.launch import SOLVED, BatchArrays, prepared
+from lapwing.gpu.batch.plan import CROSSOVERS, Crossovers
+from lapwing.gpu.runtime.arrays import GpuArray, view_array
+from lapwing.gpu.runtime.device import Context, shared_context
+
+
+@dataclass(eq=False)  # not frozen, which would take four times as long to make
+class BatchOnGpu:
+    """The answers to a batch, arrays of the user's library on the costs' GPU.
+
+    Attributes
+    ----------
+    row_to_col : (B, m) int64
+        The column of each row; -1 where a row is free, lies beyond its problem's rows, or its problem has no answer.
+    objective : (B,) float64, or int64 for integer costs
+        NaN, or 0 for integers, without an answer.
+    status : (B,) int32
+        0 solved, 1 infeasible, 2 a cost or price is NaN or infinite with the wrong sign, 3 costs too large for exact
+        sums, 4 counts beyond the array, 5 answered, but the duals are so large beside the objective that their
+        rounding may hide a better assignment: `certify` clears this where it proves the answer, `check` solves again.
+    u, v : (B, m) and (B, n), float64 or int64, or None
+        The duals, 0 beyond a problem's rows and columns.
+    certificate : BatchCertificate or None
+    """
+
+    row_to_col: Any
+    objective: Any
+    status: Any
+    u: Any
+    v: Any
+    certificate: BatchCertificate | None = None
+
+    def __len__(self) -> int:
+        return int(self.objective.shape[0])
+
+
+def solve_arrays(
+    costs: Any,
+    maximize: bool,
+    unmatched_cost: Any,
+    row_counts: Any,
+    col_counts: Any,
+    duals: bool,
+    certify: bool = False,
+    check: bool = False,
+) -> BatchOnGpu:
+    """`gpu.batch.solve_batch`, now: with its options and errors."""
+    stack = view_array(costs)
+    with shared_context(stack.ordinal, stack.stream) as context:
+        answer = solve_stack(context, stack, maximize, unmatched_cost, row_counts, col_counts, duals, certify, check)
+        return handed_over(context, answer)
+
+
+def handed_over(context: Context, answer: BatchArrays) -> BatchOnGpu:
+    """Arrays of the user's library."""
+    given = answer.arrays
+    if isinstance(given[0], GpuArray):
+        given = [None if x is None else x.library.handed_over(context, x) for x in given]
+    certificate = BatchCertificate(*given[SOLVED:]) if len(given) > SOLVED else None
+    row_to_col, objective, status, u, v = given[:SOLVED]
+    return BatchOnGpu(row_to_col, objective, status, u, v, certificate)
+
+
+def solve_stack(
+    context: Context,
+    stack: GpuArray,
+    maximize: bool = False,
+    unmatched_cost: Any = None,
+    row_counts: Any = None,
+    col_counts: Any = None,
+    duals: bool = False,
+    certify: bool = False,
+    check: bool = False,
+    crossovers: Crossovers = CROSSOVERS,
+) -> BatchArrays:
+    """The same with views in and out, on the context's stream."""
+    check_stack(stack)
+    maximize, duals, certify, check = check_flags(maximize, duals, certify, check)
+    request = make_request(context, stack, maximize, unmatched_cost, row_counts, col_counts)
+    how = prepared(context, request.form, crossovers)
+    answer = how.arrays(context, stack, duals, certify)
+    how.launch(context, request, answer)
+    if certify:
+        how.certify(context, request, answer)
+    if check:
+        settle(context, request, answer)
+    return answer

@@ -1,0 +1,450 @@
+"""The core method on one GPU (kernels/core.cu): candidate lists, auction phases, searches, without asking the host.
+
+A `CoreSolve` is one matrix, one workspace and the launches; what to start from is `core_start`'s matter.
+"""
+
+from __future__ import annotations
+
+import math
+import struct
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lapwing.errors import InternalError
+from lapwing.gpu.core.monitor import TimeIsUpError, Watch
+from lapwing.gpu.costs.computed import LINES_OF_WARP, Recipe
+from lapwing.gpu.costs.neighbours import GROUP
+from lapwing.gpu.costs.upload import Copier
+from lapwing.gpu.runtime.arrays import ITEM_BYTES, GpuArray
+from lapwing.gpu.runtime.copies import copy_bytes, read
+from lapwing.gpu.runtime.device import Context
+from lapwing.gpu.runtime.launch import Kernel, kernels
+from lapwing.gpu.runtime.programs import COMPUTED_CORE, COMPUTED_START, CORE, CORE_START, INTEGERS, Program
+from lapwing.gpu.runtime.workspace import Layout, Workspace, lay_out
+
+_THREADS = CORE.constants["THREADS"]
+_CLUSTER = 8  # kMiddleBlocks of core/state.cuh
+_SMALL_BLOCK = 256  # threads, of all kernels but the persistent one
+_LIST = 32  # kListSize of core/state.cuh
+_ARRAYS, _ALIGNMENT, _HEAD_BYTES = 37, 256, 16384  # at most so many arrays, each aligned, and what stands before them
+_BLOCKS_A_PROCESSOR = 8  # of grids that walk over rows
+_LISTERS_A_PROCESSOR = 4  # blocks of list_rows, which take rows as they get done: as many as run side by side
+_PACK = 16  # bytes that a thread of column_minima loads at once
+_LEAST_BAND = 8  # rows that a block of it is worth
+_MINIMA_BLOCKS = 2  # blocks of it on a processor; more of them make DRAM slower
+_SAMPLED_BYTES = 1 << 27  # of a matrix of which a sample may spare a read (kernels/core_minima.cuh),
+_SAMPLE_STEP = 16  # of so many rows one: kStep there
+_COMPLETED_AT_ONCE = 4096  # rows of an interrupted solve, so that it can be interrupted, too
+_COLS_COUNTED = CORE_START.constants["THREADS"]  # columns for which blocks are counted, beside the columns' keys
+OPTIMAL, INFEASIBLE, INVALID, CONTRADICTION, UNFINISHED, STOPPED = range(6)
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """Of the auction: epsilons in widths of a list, falling by `factor`, then zero; and most rounds of a phase.
+
+    Before them `opening` rounds without epsilon, which may do for all. If the first phase raises the bound by more than
+    `shortfall` list widths a row, the solve ends there, unfinished: it should start from other prices.
+    """
+
+    first: float
+    last: float
+    factor: float
+    rounds: int
+    opening: int = 0
+    shortfall: float = math.inf
+
+
+#: A few rounds without epsilon.
+OPENING = Schedule(0.0, 0.0, 0.25, 8)
+#: Where row and column minima are nearly right; the same, to find out whether they are; where lists are far from their
+#: final prices.
+UNSTRUCTURED = Schedule(1 / 32, 1 / 4096, 0.5, 16, opening=8)
+EXPLORING = replace(UNSTRUCTURED, shortfall=1 / 80)  # uniform and integer costs have 0.005, points 0.015 and more
+STRUCTURED = Schedule(16.0, 1 / 1024, 0.5, 40)
+#: The same with prices of a stratified sample, which are nearly right: of points, and of a matrix.
+STRATIFIED = replace(STRUCTURED, first=4.0)
+STRATIFIED_MATRIX = replace(STRUCTURED, first=2.0, rounds=16)
+#: For samples: the coarsest, or any random one, whose prices need not be better than it can tell; and those that have
+#: prices from a coarser one.
+ROUGH = Schedule(16.0, 1 / 8, 0.5, 30)
+FINER = replace(ROUGH, first=4.0)
+
+
+class Report(NamedTuple):
+    """What the kernel says of a solve: struct Report of kernels/core_state.cuh, field by field."""
+
+    status: int
+    invalid_row: int
+    free_rows: int
+    phases: int
+    rounds: int
+    offers: int
+    searches: int
+    steps: int
+    scans: int
+    refreshes: int
+    full_rows: int
+    left: int
+    empty_row: int
+    width: float
+    start_bound: float
+    bound: float
+
+
+_PARTNERS = 256  # bytes from the workspace's beginning to row_to_col
+_REPORT = struct.Struct("@13q3d")
+REPORT_BYTES = 256  # room for it
+
+
+@dataclass(eq=False)  # not frozen, which would take four times as long to make
+class Oriented:
+    """The costs as the kernels see them: at most as many rows as columns; of a matrix, a row's elements side by side.
+
+    With `prices` (an address; 0 for none) the last `rows` columns are exits: row i may stay free at prices[i]. Computed
+    costs have a recipe; `pointer` is then their block, and `row_stride` the run of a sample, 1 for the whole.
+    """
+
+    pointer: int
+    rows: int
+    cols: int
+    row_stride: int
+    dtype: str
+    maximize: bool
+    prices: int = 0
+    recipe: Recipe | None = None
+
+    def kernels(self, context: Context, of_matrix: Program, computed: Program) -> dict[str, Kernel]:
+        """Of one of two programs, loaded."""
+        if self.recipe is None:
+            return kernels(context, of_matrix, of_matrix.of_cost(self.dtype))
+        return kernels(context, computed, computed.variant(COST=self.dtype, TEXT=self.recipe.text))
+
+    @property
+    def in_order(self) -> bool:
+        """Whether costs are computed from points in order, so that samples are stratified."""
+        return self.recipe is not None and self.recipe.in_order
+
+    @property
+    def real_cols(self) -> int:
+        """Columns that are not exits."""
+        return self.cols - self.rows if self.prices else self.cols
+
+    @property
+    def dual_dtype(self) -> str:
+        return "int64" if self.dtype in INTEGERS else "float64"
+
+
+def workspace_bytes(rows: int, cols: int, dtype: str) -> int:
+    """Memory that kernels carve up, for `rows` <= `cols`: without the duals."""
+    listed = 4 if dtype in ("float16", "bfloat16", "float32") else 8
+    by_row = _LIST * (4 + listed) + 5 * 8 + 12 * 4 + 2 * 2 * 8
+    by_col = 5 * 8 + 6 * 4
+    groups = cols // GROUP * 8
+    return _HEAD_BYTES + rows * by_row + cols * by_col + groups + _ARRAYS * _ALIGNMENT
+
+
+@lru_cache(maxsize=256)
+def _layout(rows: int, cols: int, dtype: str, dual: str) -> Layout:
+    """Of a solve's memory."""
+    sizes = {
+        "state": (workspace_bytes(rows, cols, dtype), "uint8"),
+        "u": (rows, dual), "v": (cols, dual), "picked": (rows, dual), "keys": (_key_count(cols), "int64"),
+    }  # fmt: skip
+    return lay_out(sizes)
+
+
+def _key_count(cols: int) -> int:
+    """Words for column minima."""
+    return cols + -(-cols // _COLS_COUNTED)
+
+
+@dataclass(eq=False)  # not frozen, which would take four times as long to make
+class Outputs:
+    """What a solve delivers, of the matrix as oriented: arrays on the GPU, in the user's sense.
+
+    Attributes
+    ----------
+    row_to_col, col_to_row : int64, -1 where there is no partner
+    u, v : of the dual dtype
+        v is that of the real columns alone.
+    """
+
+    row_to_col: GpuArray
+    col_to_row: GpuArray
+    u: GpuArray
+    v: GpuArray
+
+    def oriented(self, transposed: bool) -> tuple[GpuArray, GpuArray, GpuArray, GpuArray]:
+        """u, v, row_to_col and col_to_row of the matrix, or of its transpose."""
+        if transposed:
+            return self.v, self.u, self.col_to_row, self.row_to_col
+        return self.u, self.v, self.row_to_col, self.col_to_row
+
+
+def nothing() -> None:
+    """Follow no launch."""
+
+
+class CoreSolve:
+    """One solve: its memory on the GPU, all in one block, and the launches.
+
+    Parameters
+    ----------
+    context : Context, entered
+    matrix : Oriented
+    watch : Watch, entered
+    like : GpuArray, optional
+        Of the library whose allocator is to be used.
+    is_sample : bool
+        Whether it is not the whole problem.
+    owner : GpuArray, optional
+        The matrix, if nobody else keeps it.
+
+    Attributes
+    ----------
+    u, v : int
+        Addresses of the duals of the problem as minimised. Before every `list_rows` comes `prepare`, and after that, if
+        rows == cols, any prices may be written to `v`.
+    keys : int
+        For column minima (kernels/column_keys.cuh).
+    picked : int
+        Where `deliver` says, in the dual dtype, what every row costs: its matched cost, or its price.
+    listings : int
+        How often all rows were listed.
+    keep : function or None
+        Called now and then while the whole problem is solved: see `snapshot`.
+    after_launch : callable
+        Launches what should follow every launch in the order of the stream, without waiting for the report.
+    """
+
+    def __init__(
+        self,
+        context: Context,
+        matrix: Oriented,
+        watch: Watch,
+        like: GpuArray | None = None,
+        is_sample: bool = False,
+        owner: GpuArray | None = None,
+    ) -> None:
+        self.context, self.matrix = context, matrix
+        self._watch, self._sample, self._owner = watch, is_sample, owner
+        self._kernels = self._load_kernels()
+        rows, cols, dual = matrix.rows, matrix.cols, matrix.dual_dtype
+        self._memory = memory = Workspace(context, _layout(rows, cols, matrix.dtype, dual), like)
+        self.u, self.v, self.picked, self.keys = memory["u"], memory["v"], memory["picked"], memory["keys"]
+        of_matrix = (matrix.pointer, matrix.row_stride, rows, cols, int(matrix.maximize), matrix.prices)
+        self._arguments = (*of_matrix, self.u, self.v, memory["state"])
+        self._mail = watch.mail(0, _REPORT.size)
+        self._report: Report | None = None
+        self.after_launch: Callable[[], None] = nothing
+        self.keep: Callable[[], None] | None = None
+        self.listings = 0
+        self._solved_since_listing = False
+        # Under a time limit, prices that phases may leave far behind: those with the best bound between launches, and
+        # those of the present lists, whose bound comes with the next report.
+        self._kept: Workspace | None = None
+        if watch.limited and not self._sample:
+            self._kept = Workspace(context, dict.fromkeys(("best", "listed"), (cols, dual)), like)
+        self._best_bound = -math.inf
+        self._lists_are_fresh = False
+        self._prices_are_lowered = False  # as lists of a matrix need them
+
+    def _load_kernels(self) -> dict[str, Kernel]:
+        return self.matrix.kernels(self.context, CORE, COMPUTED_CORE)
+
+    def prepare(self, zero_prices: bool = False) -> None:
+        """Set back what listing and solving begin with; and `v`, to where it must begin with more columns than rows."""
+        self._prepare(*((0, 0) if zero_prices else (self.keys, _key_count(self.matrix.cols))))
+
+    def _prepare(self, keys: int, key_count: int, sampled: bool = False) -> None:
+        self._solved_since_listing = self._prices_are_lowered = False
+        self._launch("prepare", self.context.info.processors * _MINIMA_BLOCKS, keys, key_count, int(sampled))
+
+    def start_at_column_minima(self, copier: Copier | None = None) -> bool:
+        """`prepare`, and set `v` to the column minima of a square matrix; False if its rows are not whole packs.
+
+        The matrix may be on its way; what has come is read while the rest comes.
+        """
+        matrix, item = self.matrix, ITEM_BYTES[self.matrix.dtype]
+        if matrix.recipe is not None or (matrix.pointer | matrix.row_stride * item | matrix.cols * item) % _PACK != 0:
+            return False
+        size, processors = matrix.rows, self.context.info.processors
+        sampled = copier is None and size * size * item >= _SAMPLED_BYTES
+        self._prepare(self.keys, _key_count(size), sampled)
+        read = size - -(-size // _SAMPLE_STEP) if sampled else size
+        parts = [range(read)] if copier is None else copier.parts
+        chunks = -(-size * item // (_SMALL_BLOCK * _PACK))
+        bands = max(1, min(len(parts[0]) // _LEAST_BAND, _MINIMA_BLOCKS * processors // chunks))
+        for part in parts:
+            if copier is not None:
+                copier.wait_for(part)
+            ends = part.start, part.stop
+            self._launch("column_minima", chunks * bands, self.keys, int(sampled), *ends, bands, len(parts))
+        self._prices_are_lowered = True
+        return True
+
+    def list_rows(self) -> None:
+        """List every row under the prices in `v`, in the order of the stream."""
+        self._begin_listing()
+        matrix, blocks = self.matrix, self.context.info.processors * _BLOCKS_A_PROCESSOR
+        if matrix.recipe is None:
+            if not self._prices_are_lowered:
+                self._launch("lower_prices", min(-(-matrix.cols // _SMALL_BLOCK), blocks))
+            self._launch("list_rows", min(matrix.rows, self.context.info.processors * _LISTERS_A_PROCESSOR))
+            return
+        for part in matrix.recipe.parts(matrix.rows, matrix.cols):
+            if part.start:
+                self._watch.wait(self._sample)
+            self._launch("list_rows", min(-(-len(part) // LINES_OF_WARP), blocks), part.start, len(part))
+
+    def _begin_listing(self) -> None:
+        self._solved_since_listing = False
+        self._lists_are_fresh = True
+        self.listings += 1
+        self._keep("listed", self.v)
+
+    def launch(self, schedule: Schedule, most_left: int | None = None) -> None:
+        """Solve on the lists, in the order of the stream; no further if the auction leaves over `most_left` rows."""
+        solver = self._kernels["solve"]
+        most = self.matrix.rows if most_left is None else most_left
+        epsilons = (float(schedule.first), float(schedule.last), float(schedule.factor))
+        rounds = (schedule.rounds, schedule.opening, float(schedule.shortfall))
+        self._watch.look_at_the_clock()
+        watch = self._watch.pointer(self._sample)
+        arguments = (*self._arguments, *epsilons, *rounds, most, watch, self._mail.address)
+        solver.launch_cooperative(self.context, _CLUSTER, _THREADS, *arguments)
+        self._watch.mark()
+        self._solved_since_listing = True
+        self.after_launch()
+
+    def report(self) -> Report:
+        """What the kernel says; waits for its end, not for what follows.
+
+        Raises
+        ------
+        TimeIsUpError
+            If it was stopped before its end.
+        InternalError
+            If an invariant did not hold.
+        """
+        report = self._read_report()
+        if report.status == STOPPED or (report.status == UNFINISHED and self._watch.stopped):
+            raise TimeIsUpError
+        return report
+
+    def interrupted(self) -> Report:
+        """When the time is up, wherever that was noticed: feasible duals, and a matching that is completed greedily."""
+        report = self._report if self._solved_since_listing else None
+        if report is None:
+            self.prepare(zero_prices=True)
+            self.list_rows()
+            self.launch(OPENING)
+            report = self._read_report()
+        if report.status == STOPPED or report.status == UNFINISHED:
+            self._complete()
+        return report
+
+    def _complete(self) -> None:
+        """Match rows that are free greedily."""
+        self._kernels["complete_most"].launch_cooperative(self.context, _CLUSTER, _THREADS, *self._arguments)
+        for first in range(0, self.matrix.rows, _COMPLETED_AT_ONCE):
+            self._kernels["complete"].launch(self.context, 1, _THREADS, *self._arguments, first, _COMPLETED_AT_ONCE)
+            self._watch.wait(self._sample)
+
+    def improve_duals(self, report: Report) -> bool:
+        """After an interruption: the duals with the best bound, unless `report` has it; the matching is lost then."""
+        if self._kept is None or report.status == OPTIMAL or report.bound >= self._best_bound:
+            return False
+        self.prepare()
+        self.replace_prices(self._kept["best"])
+        self.list_rows()
+        self.launch(OPENING)  # which ends before it has begun, with row minima
+        self._read_report()
+        return True
+
+    def _read_report(self) -> Report:
+        self._watch.wait(self._sample, self.keep)
+        self._report = report = Report._make(_REPORT.unpack_from(self._mail.memory.data))
+        if report.status == CONTRADICTION:
+            raise InternalError(f"the searches contradict each other; please report it with the matrix ({report})")
+        if not self._sample and report.status in (OPTIMAL, UNFINISHED, STOPPED):
+            self._learn(report)
+        return report
+
+    def _learn(self, report: Report) -> None:
+        """The bounds, and what they come from."""
+        bounds = [(report.bound, self.v)] if report.status == UNFINISHED else []
+        if self._lists_are_fresh:
+            bounds.append((report.start_bound, self._kept["listed"] if self._kept else 0))
+        self._lists_are_fresh = False
+        for bound, prices in bounds:
+            if bound > self._best_bound:
+                self._best_bound = bound
+                self._keep("best", prices)
+        self._watch.learn(max(report.bound, self._best_bound))
+
+    def _keep(self, name: str, prices: int) -> None:
+        if self._kept is not None:
+            self._copy_prices(self._kept[name], prices)
+
+    def replace_prices(self, prices: int) -> None:
+        """Set `v`."""
+        self._copy_prices(self.v, prices)
+
+    def _copy_prices(self, to: int, prices: int) -> None:
+        copy_bytes(self.context, to, prices, self.matrix.cols * ITEM_BYTES[self.matrix.dual_dtype])
+
+    def read_row(self, i: int) -> NDArray[Any]:
+        """The costs of row i, as they are given."""
+        matrix = self.matrix
+        if matrix.recipe is None:
+            at = matrix.pointer + i * matrix.row_stride * ITEM_BYTES[matrix.dtype]
+            return read(self.context, at, matrix.real_cols, matrix.dtype)
+        with Workspace(self.context, {"row": (matrix.real_cols, matrix.dtype)}) as memory:
+            gather = matrix.kernels(self.context, CORE_START, COMPUTED_START)["gather"]
+            shape = (matrix.row_stride, i, 1, matrix.real_cols)
+            gather.launch(self.context, 1, _SMALL_BLOCK, matrix.pointer, *shape, memory["row"])
+            return read(self.context, memory["row"], matrix.real_cols, matrix.dtype)
+
+    def snapshot(self) -> tuple[NDArray[Any], NDArray[Any], NDArray[np.int64]]:
+        """u, v (of real columns) and the partners of rows, as they are while a kernel changes them, as minimised.
+
+        u is read before v, which only falls, so that they are feasible but for what moves just then.
+        """
+        rows, cols, dual = self.matrix.rows, self.matrix.real_cols, self.matrix.dual_dtype
+        stream = self._watch.stream
+        u, v = (np.frombuffer(stream.fetch(at, 8 * n), dual) for at, n in ((self.u, rows), (self.v, cols)))
+        partners = np.frombuffer(stream.fetch(self._memory["state"] + _PARTNERS, 4 * rows), np.int32)
+        kept = np.full(rows, -1, np.int64)
+        found, first = np.unique(partners, return_index=True)  # while pairs change, two rows may have one column
+        real = (found >= 0) & (found < cols)
+        kept[first[real]] = found[real]
+        return u, v, kept
+
+    def picked_values(self, _outputs: Outputs) -> NDArray[Any]:
+        """What every row costs, in the dual dtype, when `deliver` has said so."""
+        return read(self.context, self.picked, self.matrix.rows, self.matrix.dual_dtype)
+
+    def deliver(self, outputs: Outputs, always: bool = True) -> None:
+        """What the user gets, in the user's sense, if the solve comes to its end, or `always`."""
+        matching = (outputs.row_to_col.pointer, outputs.col_to_row.pointer)
+        duals = (outputs.u.pointer, outputs.v.pointer)
+        self._launch("deliver", self.context.info.processors, int(always), *matching, self.picked, *duals)
+
+    def name_violator(self, of_rows: int, of_cols: int, outside: int) -> None:
+        """If there is no assignment: set the bytes of the rows and columns that make a Hall violator.
+
+        How many allowed pairs these rows have outside these columns is added to a word, by code of its own.
+        """
+        self._launch("violator", self.context.info.processors, of_rows, of_cols)
+        blocks = min(self.matrix.rows, self.context.info.processors * _BLOCKS_A_PROCESSOR)
+        self._launch("check_violator", blocks, of_rows, of_cols, outside)
+
+    def _launch(self, name: str, grid: int, *more: int | float) -> None:
+        self._kernels[name].launch(self.context, grid, _SMALL_BLOCK, *self._arguments, *more)

@@ -1,0 +1,297 @@
+"""Where a solve on the GPU starts: prices from column minima, from two orders, or from samples, level by level.
+
+Unstructured costs (uniform, integers) need no more than column minima, and some not even these of all rows
+(kernels/core_minima.cuh). For structured ones (points, low rank) these are
+far off; a phase of the auction tells which, by how much it raises the bound, in widths of a candidate list, a row: less
+than 0.01 against more than 0.015 (0.05 from 2000 rows on). There, if the costs are nearly of rank one, two orders give
+prices (core_sorted.py). Else a sample of rows and columns is solved, and its prices are carried over to four times as
+many rows and columns, and so on (kernels/core_start.cu). A random sample is solved roughly: with more rows than columns
+in one place and fewer in another, its own prices are far from those of the whole (in the plane, twice as far as none at
+all). Stratified samples (neighbours.py for points, strata.py for matrices) are solved exactly: their prices are off by
+a seventh to a fifth of that.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lapwing._core import Neighbours
+from lapwing.gpu.core.monitor import Watch
+from lapwing.gpu.core.solver import (
+    EXPLORING,
+    FINER,
+    OPENING,
+    OPTIMAL,
+    ROUGH,
+    STRATIFIED,
+    STRATIFIED_MATRIX,
+    STRUCTURED,
+    UNFINISHED,
+    UNSTRUCTURED,
+    CoreSolve,
+    Oriented,
+    Report,
+    Schedule,
+    workspace_bytes,
+)
+from lapwing.gpu.core.sorted_prices import Axis, find_axis, orders, prices_in_order
+from lapwing.gpu.core.stratified import PIVOTS, Strata, pivot_points
+from lapwing.gpu.costs.computed import tiles
+from lapwing.gpu.costs.upload import Copier
+from lapwing.gpu.runtime.arrays import ITEM_BYTES, GpuArray, empty_array
+from lapwing.gpu.runtime.copies import read, write
+from lapwing.gpu.runtime.device import Context
+from lapwing.gpu.runtime.launch import Kernel
+from lapwing.gpu.runtime.programs import COMPUTED_START, CORE_START
+from lapwing.gpu.runtime.workspace import Workspace
+
+_THREADS = CORE_START.constants["THREADS"]
+_ROWS, _COLS = 0, 1  # kRowSalt, kColSalt of kernels/sample.cuh
+_GROWTH = 4  # of the sample, from level to level: a power of two
+LEAST_ROWS = 128  # below, lists are a good part of their rows, and hardly any search is long
+_FIRST_SAMPLE = 400  # rows at least, and less than _GROWTH times as many; matrices with fewer rows do without
+_AXIS_SAMPLE = 128  # rows at least, and less than twice as many
+_SORTED_LEFT = 8  # if prices from orders leave one row of so many after a few rounds, they are good everywhere
+
+
+def sample_bytes(rows: int, cols: int, dtype: str, computed: bool = False) -> int:
+    """Memory for the largest sample, as far as it is not the solve's own."""
+    largest = rows // _GROWTH if rows == cols and rows >= _GROWTH * _FIRST_SAMPLE else 0
+    costs = 0 if computed else largest * largest * ITEM_BYTES[dtype]
+    return costs + workspace_bytes(largest, largest, dtype)
+
+
+class Start:
+    """Finds prices for a solve, and the epsilons that suit them; runs it.
+
+    Parameters
+    ----------
+    context : Context, entered
+    watch : Watch, entered
+    like : GpuArray, optional
+        Of the library whose allocator is to be used.
+    copier : Copier, entered, optional
+        If the matrix, which is square, is on its way.
+
+    Attributes
+    ----------
+    levels : int
+        How many samples were solved.
+    """
+
+    def __init__(
+        self, context: Context, watch: Watch, like: GpuArray | None = None, copier: Copier | None = None
+    ) -> None:
+        self.context, self.watch, self.like, self._copier = context, watch, like, copier
+        self.levels = 0
+        self._kernels: dict[str, Kernel] = {}
+        self._strata: Strata | None = None  # of the matrix whose samples are taken
+
+    def run(self, solve: CoreSolve) -> Report:
+        """Find prices, list and solve; waits for the end."""
+        matrix = solve.matrix
+        if matrix.rows != matrix.cols:
+            solve.prepare(zero_prices=True)
+            return self.run_from(solve, UNSTRUCTURED)
+        if not solve.start_at_column_minima(self._copier):
+            if self._copier is not None:
+                self._copier.finish()
+            solve.prepare()
+            self._column_bounds(matrix, 1, 0, solve)
+        if matrix.rows < LEAST_ROWS:
+            return self.run_from(solve, UNSTRUCTURED)
+        report = self.run_from(solve, EXPLORING)
+        if report.status != UNFINISHED:
+            return report
+        solve.prepare()
+        sides = self._find_orders(matrix)  # while an axis is looked for
+        if self._sort(solve):
+            report = self.run_from(solve, OPENING, matrix.rows // _SORTED_LEFT)
+            if report.status != UNFINISHED:
+                return report
+            solve.prepare()
+        else:
+            self._climb(solve, sides)
+        return self.run_from(solve, structured(matrix.rows, self._schedule(matrix)))
+
+    def run_from(self, solve: CoreSolve, schedule: Schedule, most_left: int | None = None) -> Report:
+        """List and solve under the prices in `solve.v` (see `CoreSolve.launch`); waits for the end."""
+        solve.list_rows()
+        solve.launch(schedule, most_left)
+        return solve.report()
+
+    # --- orders ---
+
+    def _sort(self, solve: CoreSolve) -> bool:
+        """Prices from two orders; False if a sample says that these do not explain the costs."""
+        matrix = solve.matrix
+        run = _run(matrix.rows, _AXIS_SAMPLE, 2)
+        sample = self._gather(matrix, run)
+        size = sample.shape[0]
+        costs = read(self.context, sample.pointer, size * size, matrix.dtype).astype(np.float64).reshape(size, size)
+        axis = find_axis(-costs if matrix.maximize else costs)
+        prices = None if axis is None else self._prices_along(matrix, run, axis)
+        if prices is None:
+            return False
+        write(self.context, solve.v, prices)
+        return True
+
+    def _prices_along(self, matrix: Oriented, run: int, axis: Axis) -> NDArray[np.generic] | None:
+        size, context = matrix.rows, self.context
+        blocks = -(-size // _THREADS)
+        sizes = {"keys": (2 * size, "float64"), "orders": (2 * size, "int32"), "rises": (size, matrix.dual_dtype)}
+        with Workspace(context, sizes, self.like) as memory:
+            keys, second_keys = memory["keys"], memory["keys"] + 8 * size
+            self._launch(matrix, "sorting_keys", blocks, size, run, *axis.rows, *axis.cols, keys, second_keys)
+            row_keys, col_keys = read(context, keys, 2 * size, "float64").reshape(2, size)
+            if not (np.isfinite(row_keys).all() and np.isfinite(col_keys).all()):
+                return None
+            row_order, col_order = orders(row_keys, col_keys)
+            write(context, memory["orders"], np.concatenate([row_order, col_order]).astype(np.int32))
+            second_orders = memory["orders"] + 4 * size
+            self._launch(matrix, "price_rises", blocks, size, memory["orders"], second_orders, memory["rises"])
+            rises = read(context, memory["rises"], size - 1, matrix.dual_dtype)
+        if not np.isfinite(rises).all():
+            return None
+        prices = np.empty(size, matrix.dual_dtype)
+        prices[col_order] = prices_in_order(rises)
+        return prices
+
+    # --- samples ---
+
+    def _climb(self, solve: CoreSolve, sides: list[Neighbours]) -> None:
+        """From sample to sample, each solved as well as it is worth, up to prices for the whole."""
+        run = _run(solve.matrix.rows, _FIRST_SAMPLE, _GROWTH)
+        if run == 1:
+            return
+        if sides:
+            runs = [run]
+            while runs[-1] > _GROWTH:
+                runs.append(runs[-1] // _GROWTH)
+            rows, cols = (side.order() for side in sides)
+            self._strata = Strata(self.context, rows, cols, runs, self.like)
+        sample = self._sample(solve.matrix, run)
+        self._column_bounds(solve.matrix, run, 0, sample)
+        while True:
+            self.levels += 1
+            report = self._solve_sample(sample, ROUGH if self.levels == 1 else FINER)
+            if report.status not in (OPTIMAL, UNFINISHED):
+                return
+            finer = run // _GROWTH
+            above = solve if finer == 1 else self._sample(solve.matrix, finer)
+            self._carry_over(solve.matrix, sample, run, above, finer)
+            if finer == 1:
+                return
+            sample, run = above, finer
+
+    def _find_orders(self, matrix: Oriented) -> list[Neighbours]:
+        """Begin to put rows and columns of a matrix in order, for strata; nothing if there will be none."""
+        if matrix.recipe is not None or _run(matrix.rows, _FIRST_SAMPLE, _GROWTH) == 1:  # a recipe has its own
+            return []
+        size, run = matrix.rows, _run(matrix.rows, PIVOTS, 2)
+        blocks = -(-size // _THREADS)
+
+        def launch_keys(pivot: int, row_keys: int, col_keys: int) -> None:
+            self._launch(matrix, "sorting_keys", blocks, size, run, pivot, 0, pivot, 0, row_keys, col_keys)
+
+        points = pivot_points(self.context, size, self.like, launch_keys)
+        return [] if points is None else [Neighbours(side) for side in points]
+
+    def _schedule(self, matrix: Oriented) -> Schedule:
+        """For a structured matrix, or computed costs, when samples were taken."""
+        if matrix.in_order:
+            return STRATIFIED
+        return STRUCTURED if self._strata is None else STRATIFIED_MATRIX
+
+    def _solve_sample(self, sample: CoreSolve, schedule: Schedule) -> Report:
+        if sample.matrix.in_order:
+            return self.run_from(sample, structured(sample.matrix.rows, STRATIFIED))
+        if self._strata is not None:
+            return self.run_from(sample, schedule)
+        return self.run_from(sample, ROUGH, most_left=0)
+
+    def _lists(self, run: int) -> tuple[int, int]:
+        """Of the rows and columns of a matrix's sample."""
+        return (0, 0) if self._strata is None else self._strata.lists(run)
+
+    def _sample(self, matrix: Oriented, run: int) -> CoreSolve:
+        size = matrix.rows // run
+        if matrix.recipe is None:
+            costs = self._gather(matrix, run)
+            part = Oriented(costs.pointer, size, size, size, matrix.dtype, matrix.maximize)
+            solve = CoreSolve(self.context, part, self.watch, self.like, is_sample=True, owner=costs)
+        else:  # computed like the whole
+            part = replace(matrix, rows=size, cols=size, row_stride=run)
+            solve = CoreSolve(self.context, part, self.watch, self.like, is_sample=True)
+        solve.prepare()
+        return solve
+
+    def _gather(self, matrix: Oriented, run: int) -> GpuArray:
+        size = matrix.rows // run
+        costs = empty_array(self.context, (size, size), matrix.dtype, self.like)
+        of_matrix = (matrix.row_stride, 1, size, size, run, *self._lists(run))
+        shape = of_matrix if matrix.recipe is None else (run, 0, size, size)
+        self._kernel(matrix, "gather").launch(self.context, size, _THREADS, matrix.pointer, *shape, costs.pointer)
+        return costs
+
+    def _carry_over(self, matrix: Oriented, sample: CoreSolve, run: int, above: CoreSolve, finer: int) -> None:
+        """Prices for a larger sample, or the whole, from a smaller one's."""
+        size = above.matrix.rows
+        with Workspace(self.context, {"u": (size, matrix.dual_dtype)}, self.like) as memory:
+            if matrix.recipe is None:
+                blocks = min(size, 64 * self.context.info.processors)
+                shape = (size, finer, sample.matrix.rows, run)
+                lists = self._lists(finer)[0], self._lists(run)[1]
+                self._launch(matrix, "row_bounds", blocks, *shape, *lists, sample.v, memory["u"])
+            else:
+                self._line_bounds(matrix.pointer, matrix, _ROWS, finer, run, sample.v, memory["u"])
+            self._column_bounds(matrix, finer, memory["u"], above)
+
+    def _column_bounds(self, matrix: Oriented, run: int, u: int, target: CoreSolve) -> None:
+        if matrix.recipe is not None:
+            return self._line_bounds(matrix.recipe.exchanged, matrix, _COLS, run, run, u, target.v)
+        size = matrix.rows // run
+        chunks = -(-size // _THREADS)
+        bands = max(1, min(size, 16 * self.context.info.processors // chunks))
+        shape = (size, run, bands, *self._lists(run))
+        self._launch(matrix, "column_bounds", chunks * bands, *shape, u, target.keys, target.v)
+
+    def _line_bounds(
+        self, block: int, matrix: Oriented, lines: int, run: int, other_run: int, prices: int, least: int
+    ) -> None:
+        """The least cost - price of every row, or column, of one sample, over the columns or rows of another."""
+        assert matrix.recipe is not None
+        size, others = matrix.rows // run, matrix.rows // other_run
+        kernel = self._kernel(matrix, "line_bounds")
+        for part in matrix.recipe.parts(size, others):
+            if part.start:
+                self.watch.wait(sample=True)
+            grid = tiles(len(part), self.context.info.processors)
+            shape = (part.start, len(part), run, lines, others, other_run)
+            kernel.launch(self.context, grid, _THREADS, block, int(matrix.maximize), *shape, prices, least)
+
+    def _launch(self, matrix: Oriented, name: str, grid: int, *arguments: int) -> None:
+        of_matrix = (matrix.pointer, matrix.row_stride, int(matrix.maximize))
+        self._kernel(matrix, name).launch(self.context, grid, _THREADS, *of_matrix, *arguments)
+
+    def _kernel(self, matrix: Oriented, name: str) -> Kernel:
+        if not self._kernels:
+            self._kernels = matrix.kernels(self.context, CORE_START, COMPUTED_START)
+        return self._kernels[name]
+
+
+def _run(rows: int, least: int, growth: int) -> int:
+    """A power of `growth`: how many neighbours one row of a sample of at least `least` rows stands for."""
+    run = 1
+    while rows // (run * growth) >= least:
+        run *= growth
+    return run
+
+
+def structured(rows: int, schedule: Schedule = STRUCTURED) -> Schedule:
+    """The larger a matrix, the farther what phases leave over would have to be searched. Measured."""
+    enough = STRUCTURED.rounds * (80 if rows < 20_000 else 20)  # rows, for which so many rounds are
+    return replace(schedule, rounds=schedule.rounds * max(rows, enough) // enough)

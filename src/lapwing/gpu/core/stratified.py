@@ -1,0 +1,90 @@
+"""Samples of a matrix's rows and columns that are stratified, by costs alone.
+
+A row is a point: its coordinates are differences of its costs in a few columns, the pivots. What a row adds to all its
+costs does not matter then; of squared distances, or costs of low rank, the coordinates are linear in what is behind
+them. Columns likewise, by pivots among rows. Both come into the order of a k-d tree (cpp/src/neighbours.cpp), and of so
+many neighbours a sample has one. In the plane, at n = 4000, prices of such a sample are off by a fifth of what
+those of a random sample are.
+
+A sample's own rows and columns are in no order: where the nearest columns of a row lie side by side, its list takes
+longer (kernels/core_filter.cuh).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lapwing.gpu.runtime.arrays import GpuArray
+from lapwing.gpu.runtime.copies import read, write
+from lapwing.gpu.runtime.device import Context
+from lapwing.gpu.runtime.workspace import Workspace
+
+PIVOTS = 4  # rows, and columns
+_SEED = 1
+
+
+class Strata:
+    """Samples, as lists on the GPU.
+
+    Parameters
+    ----------
+    rows, cols : (n,) int32
+        In order.
+    runs : sequence of int
+        How many neighbours one row stands for, of each sample.
+    """
+
+    def __init__(
+        self,
+        context: Context,
+        rows: NDArray[np.int32],
+        cols: NDArray[np.int32],
+        runs: Sequence[int],
+        like: GpuArray | None,
+    ) -> None:
+        random = np.random.default_rng(_SEED)
+        lists = [(_sample(rows, run, random), _sample(cols, run, random)) for run in runs]
+        flat = np.concatenate([members for pair in lists for members in pair])
+        self._memory = Workspace(context, {"lists": (len(flat), "int32")}, like)
+        at = self._memory["lists"]
+        write(context, at, flat)
+        self._addresses = {1: (0, 0)}
+        for run, (of_rows, of_cols) in zip(runs, lists, strict=True):
+            self._addresses[run] = at, at + of_rows.nbytes
+            at += of_rows.nbytes + of_cols.nbytes
+
+    def lists(self, run: int) -> tuple[int, int]:
+        """Addresses of the rows and the columns of a sample; 0 of all, where the run is 1."""
+        return self._addresses[run]
+
+
+def _sample(order: NDArray[np.int32], run: int, random: np.random.Generator) -> NDArray[np.int32]:
+    """One of each `run` neighbours, in no order."""
+    size = len(order) // run
+    strata = random.permutation(size)
+    members: NDArray[np.int32] = order[strata * run + random.integers(0, run, size)]
+    return members
+
+
+def pivot_points(
+    context: Context, size: int, like: GpuArray | None, launch_keys: Callable[[int, int, int], None]
+) -> NDArray[np.float32] | None:
+    """Rows and columns of a square matrix as points, (2, n, 3); None if they are not finite, as with forbidden pairs.
+
+    Parameters
+    ----------
+    launch_keys : function (pivot, row_keys, col_keys)
+        Writes the differences of pivot `pivot`'s costs and pivot 0's, of every row and every column, as float64.
+    """
+    dims = PIVOTS - 1
+    with Workspace(context, {"keys": (2 * dims * size, "float64")}, like) as memory:
+        for k in range(dims):
+            at = memory["keys"] + 16 * k * size
+            launch_keys(k + 1, at, at + 8 * size)
+        keys = read(context, memory["keys"], 2 * dims * size, "float64").reshape(dims, 2, size)
+    with np.errstate(over="ignore"):
+        points = keys.transpose(1, 2, 0).astype(np.float32, order="C")
+    return points if np.isfinite(points).all() else None

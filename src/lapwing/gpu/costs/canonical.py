@@ -1,0 +1,94 @@
+"""Costs as the core method's kernels read them: wide or square, the elements of a matrix's row side by side."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from lapwing.gpu.core.solver import Oriented
+from lapwing.gpu.costs.computed import Computed
+from lapwing.gpu.costs.host_rows import HostRows, Streamed
+from lapwing.gpu.costs.unmatched import Exits
+from lapwing.gpu.runtime.arrays import GpuArray, empty_array
+from lapwing.gpu.runtime.device import Context
+from lapwing.gpu.runtime.launch import kernels
+from lapwing.gpu.runtime.programs import CORE_START
+
+_THREADS = CORE_START.constants["THREADS"]
+
+
+@dataclass(eq=False)  # not frozen, which would take four times as long to make
+class View:
+    """The oriented matrix, whether it is the transpose of what was given, and what keeps its memory alive."""
+
+    matrix: Oriented
+    transposed: bool
+    owner: GpuArray | Computed | HostRows
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Of the matrix as it was given."""
+        return self.given(self.matrix.rows, self.matrix.real_cols)
+
+    def given(self, line: int, position: int) -> tuple[int, int]:
+        """Row and column of the matrix as it was given, of a place in the matrix as it is solved."""
+        return (position, line) if self.transposed else (line, position)
+
+
+def orient(context: Context, cost: GpuArray | Computed, maximize: bool, exits: Exits | None = None) -> View:
+    """View costs of shape (m, n), neither of them 0; a matrix is copied if what must be contiguous is not.
+
+    With exits there are more columns than rows in any case, so the matrix stays as it is.
+    """
+    if isinstance(cost, Computed):
+        return _orient_computed(cost, maximize, exits)
+    rows, cols = cost.shape
+    row_stride, col_stride = cost.strides
+    priced = exits is not None
+    transposed = is_transposed(cost.shape, cost.strides, priced)
+    if transposed:
+        rows, cols, row_stride, col_stride = cols, rows, col_stride, row_stride
+    pointer, owner = cost.pointer, cost
+    if is_copied(cost.shape, cost.strides, priced):
+        owner = _gathered(context, cost, (rows, cols), (row_stride, col_stride))
+        pointer, row_stride = owner.pointer, cols
+    all_cols, prices = (cols, 0) if exits is None else (cols + rows, exits.pointer)
+    return View(Oriented(pointer, rows, all_cols, row_stride, cost.dtype, maximize, prices), transposed, owner)
+
+
+def orient_host_rows(cost: Streamed, rows: HostRows, maximize: bool, exits: Exits | None) -> View:
+    """The same for a matrix on the host, whose lines are rows already."""
+    lines, positions = cost.lines.shape
+    all_cols, prices = (positions, 0) if exits is None else (positions + lines, exits.pointer)
+    return View(Oriented(rows.block, lines, all_cols, 0, cost.dtype, maximize, prices), cost.transposed, rows)
+
+
+def _orient_computed(cost: Computed, maximize: bool, exits: Exits | None) -> View:
+    rows, cols = cost.shape
+    transposed = exits is None and rows > cols
+    block, recipe = cost.block, cost.recipe
+    if transposed:
+        rows, cols = cols, rows
+        block, recipe = recipe.exchanged, replace(recipe, exchanged=block)
+    all_cols, prices = (cols, 0) if exits is None else (cols + rows, exits.pointer)
+    return View(Oriented(block, rows, all_cols, 1, cost.dtype, maximize, prices, recipe), transposed, cost)
+
+
+def is_transposed(shape: tuple[int, ...], strides: tuple[int, ...], priced: bool) -> bool:
+    """Whether the matrix is solved as its transposed view: when tall, or square with contiguous columns."""
+    rows, cols = shape
+    return not priced and (rows > cols or (rows == cols and strides[0] == 1 != strides[1]))
+
+
+def is_copied(shape: tuple[int, ...], strides: tuple[int, ...], priced: bool) -> bool:
+    """Whether the elements of a row, as it is solved, are not side by side."""
+    along = 0 if is_transposed(shape, strides, priced) else 1
+    return strides[along] != 1 and shape[along] > 1
+
+
+def _gathered(context: Context, cost: GpuArray, shape: tuple[int, int], strides: tuple[int, int]) -> GpuArray:
+    rows, cols = shape
+    copy = empty_array(context, shape, cost.dtype, cost)
+    gather = kernels(context, CORE_START, CORE_START.of_cost(cost.dtype))["gather"]
+    blocks = min(rows, 64 * context.info.processors)
+    gather.launch(context, blocks, _THREADS, cost.pointer, *strides, rows, cols, 1, 0, 0, copy.pointer)
+    return copy

@@ -1,0 +1,242 @@
+"""Costs that a GPU computes whenever it reads them: what is compiled for a source, and what lies in its memory.
+
+A source becomes a text, which says in C++ what a cost is (kernels/costs_computed.cuh), and two blocks of words: where
+its data are, and the same with rows and columns exchanged, for the transposed problem. Points lie by dimension, so that
+neighbouring lanes read neighbouring numbers; those of columns once more, in groups (neighbours.py).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lapwing.costs.base import CostSource, CudaFunction
+from lapwing.costs.points import PointCost
+from lapwing.errors import ArgumentError
+from lapwing.gpu.costs import neighbours
+from lapwing.gpu.runtime.arrays import GpuArray
+from lapwing.gpu.runtime.compile import USER_FILE
+from lapwing.gpu.runtime.copies import write
+from lapwing.gpu.runtime.device import Context
+from lapwing.gpu.runtime.programs import points_text
+from lapwing.gpu.runtime.workspace import Workspace, workspace_bytes
+
+_MOST_HELD = (
+    8  # coordinates of a point in registers: four rows' are, of each warp; in_order of cpp/src/points.cpp knows as many
+)
+_WORK_OF_A_FUNCTION = 64  # operations, or so
+LINES_OF_WARP = 4  # kLines of kernels/costs_computed.cuh
+_TILE_LINES = 8 * LINES_OF_WARP  # of a block of 256 threads
+_BLOCKS_A_PROCESSOR = 8  # of grids that walk over tiles
+_BUSY_LINES = 132 * _BLOCKS_A_PROCESSOR * _TILE_LINES  # which keep a large GPU busy
+_WORK_AT_ONCE = 1 << 41  # operations between looks at the host: some 0.1 s
+_BLOCKS = ("block", "exchanged")
+_TYPES = {"bool": "bool", "float32": "float", "float64": "double"}  # of elements; integers have NumPy's names
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """How costs are computed, beside the address of their block.
+
+    Attributes
+    ----------
+    text : str
+        Of the programs' variants (`programs.TEXT`).
+    exchanged : int
+        The block with rows and columns exchanged.
+    pair_work : int
+        About how many operations a pair takes.
+    in_order : bool
+        Whether samples are stratified (neighbours.py).
+    """
+
+    text: str
+    exchanged: int
+    pair_work: int
+    in_order: bool = False
+
+    def parts(self, lines: int, positions: int) -> Iterator[range]:
+        """Lines of a pass over all pairs, a fraction of a second at once: who waits between them can be interrupted."""
+        step = _WORK_AT_ONCE // (self.pair_work * positions) // _BUSY_LINES * _BUSY_LINES
+        step = max(step, _BUSY_LINES)
+        for first in range(0, lines, step):
+            yield range(first, min(first + step, lines))
+
+
+def tiles(lines: int, processors: int) -> int:
+    """Blocks of a launch over so many lines."""
+    return min(-(-lines // _TILE_LINES), processors * _BLOCKS_A_PROCESSOR)
+
+
+@dataclass(frozen=True, eq=False)
+class Computed:
+    """A source on a GPU.
+
+    Attributes
+    ----------
+    shape : (m, n)
+    dtype : str
+    recipe : Recipe
+    nbytes : int
+        Of its memory.
+    block : int
+        An address; 0 before `upload`, as in the recipe.
+    held : tuple
+        What keeps the memory alive.
+    """
+
+    shape: tuple[int, int]
+    dtype: str
+    recipe: Recipe
+    nbytes: int
+    block: int = 0
+    held: tuple[Any, ...] = ()
+
+
+def is_computable(source: CostSource) -> bool:
+    """Whether a GPU can compute its costs."""
+    return isinstance(source, PointCost) or source.cuda_function is not None
+
+
+def placed(source: CostSource) -> Computed:
+    """A source as it will be on a GPU, without memory yet."""
+    if isinstance(source, PointCost):
+        work = sum(4 * term.x.shape[1] + 4 for term in source.terms)
+        recipe = Recipe(_points_text(source), 0, work, _is_ordered(source))
+    else:
+        recipe = Recipe(_function_text(_function(source)), 0, _WORK_OF_A_FUNCTION)
+    return Computed(source.shape, source.dtype.name, recipe, workspace_bytes(_sizes(source)))
+
+
+def upload(context: Context, source: CostSource, like: GpuArray | None) -> Computed:
+    """Copy what is on the host to the GPU; it may be changed once this returns."""
+    memory = Workspace(context, _sizes(source), like)
+    for name, values in (_arrays(source) | _ordered(source)).items():
+        write(context, memory[name], np.ascontiguousarray(values))
+    for name in _BLOCKS:
+        write(context, memory[name], _block(source, memory, name == "exchanged"))
+    known = placed(source)
+    recipe = replace(known.recipe, exchanged=memory["exchanged"])
+    return replace(known, recipe=recipe, block=memory["block"], held=(memory, source))
+
+
+def _function(source: CostSource) -> CudaFunction:
+    function = source.cuda_function
+    if function is None:
+        raise ArgumentError(f"costs of {source!r} cannot be computed on a GPU: leave device= out")
+    return function
+
+
+# --- points ---
+
+
+def _is_held(source: PointCost) -> bool:
+    return bool(sum(term.x.shape[1] for term in source.terms) <= _MOST_HELD)
+
+
+def _is_ordered(source: PointCost) -> bool:
+    return _is_held(source) and neighbours.is_ordered(source)
+
+
+def _ordered(source: CostSource) -> dict[str, NDArray[Any]]:
+    return neighbours.arrays(source) if isinstance(source, PointCost) and _is_ordered(source) else {}
+
+
+def _points_text(source: PointCost) -> str:
+    dims = [term.x.shape[1] for term in source.terms]
+    held = _is_held(source)
+    terms = ", ".join(
+        f"Term<Metric::{term.metric}, {count if held else 0}, {'false' if term.weight == 1 else 'true'}>"
+        for term, count in zip(source.terms, dims, strict=True)
+    )
+    return points_text(terms)
+
+
+def _point_words(source: PointCost, addresses: Workspace, exchanged: bool) -> list[int]:
+    """One Block of kernels/points.cuh or, where its positions are in groups, three (kernels/core_groups.cuh)."""
+    lines, positions = "yx" if exchanged else "xy"
+    count = len(getattr(source.terms[0], positions))
+    words = _term_words(source, addresses, lines, positions, count)
+    if not _is_ordered(source):
+        return [*words, 0, 0, 0]
+    groups = neighbours.groups_of(count) if positions == neighbours.positions_of(source) else 0
+    tail = [addresses[f"order_{lines}"], addresses[f"order_{positions}"], groups]
+    words += tail
+    if groups:
+        words += _term_words(source, addresses, lines, "sorted", count) + tail
+        words += _term_words(source, addresses, lines, "boxes", 2 * groups) + tail
+    return words
+
+
+def _term_words(source: PointCost, addresses: Workspace, lines: str, positions: str, stride: int) -> list[int]:
+    """Structs TermData of kernels/points.cuh; lines and positions are names of arrays."""
+    words = []
+    for k, term in enumerate(source.terms):
+        line_stride = len(getattr(term, lines))
+        numbers = (term.x.shape[1], _bits(term.weight), _bits(term.power))
+        words += [addresses[f"{lines}{k}"], addresses[f"{positions}{k}"], line_stride, stride, *numbers]
+    return words
+
+
+# --- functions ---
+
+
+def _function_text(function: CudaFunction) -> str:
+    members = "".join(f"    {_type(value)} {name};\n" for name, value in function.arrays.items())
+    return (
+        f"namespace user {{\nstruct Arrays {{\n{members}}};\n"
+        f'#line 1 "{USER_FILE}"\n{function.text}\n'
+        '#line 1 "behind it"\n}\n#include "costs/function.cuh"\nusing Source = Function;'
+    )
+
+
+def _type(value: int | float | NDArray[Any] | GpuArray) -> str:
+    if isinstance(value, (int, float)):
+        return "long long" if isinstance(value, int) else "double"
+    name = value.dtype if isinstance(value, GpuArray) else value.dtype.name
+    return f"const {_TYPES.get(name, name)}*"
+
+
+# --- both ---
+
+
+def _arrays(source: CostSource) -> dict[str, NDArray[Any]]:
+    """What is to be copied, by name; points by dimension."""
+    if isinstance(source, PointCost):
+        sides = ((f"{side}{k}", getattr(term, side)) for k, term in enumerate(source.terms) for side in ("x", "y"))
+        return {name: points.T for name, points in sides}
+    return {name: value for name, value in _function(source).arrays.items() if isinstance(value, np.ndarray)}
+
+
+def _sizes(source: CostSource) -> dict[str, tuple[int, str]]:
+    sizes = {name: values.nbytes for name, values in _arrays(source).items()}
+    if isinstance(source, PointCost):
+        words = 3 * (7 * len(source.terms) + 3)
+        sizes |= neighbours.sizes(source) if _is_ordered(source) else {}
+    else:
+        words = 1 + len(_function(source).arrays)
+    return {name: (size, "uint8") for name, size in sizes.items()} | dict.fromkeys(_BLOCKS, (words, "int64"))
+
+
+def _block(source: CostSource, addresses: Workspace, exchanged: bool) -> NDArray[np.int64]:
+    """Source::Block of the kernels."""
+    if isinstance(source, PointCost):
+        words = _point_words(source, addresses, exchanged)
+    else:
+        words = [int(exchanged)]
+        for name, value in _function(source).arrays.items():
+            if isinstance(value, GpuArray):
+                words.append(value.pointer)
+            elif isinstance(value, np.ndarray):
+                words.append(addresses[name])
+            else:
+                words.append(value if isinstance(value, int) else _bits(value))
+    return np.array(words, np.int64)
+
+
+def _bits(value: float) -> int:
+    return int(np.float64(value).view(np.int64))

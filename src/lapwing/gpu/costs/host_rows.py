@@ -1,0 +1,315 @@
+"""A matrix that stays on the host: how its rows come to the GPU, and what of them is kept there.
+
+Rows come through two buffers, part after part: while kernels work on one, the lanes of `upload` fill the other. Of
+every row a *store* is kept, its nearest columns under the prices at which it was read (kernels/costs_stored.cuh). A
+running kernel that needs whole rows says so in a `Request`, which `HostRows.serve` looks at while the host waits.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lapwing.costs.base import CostSource
+from lapwing.errors import ArgumentError
+from lapwing.gpu.costs.upload import Copier, copying_threads
+from lapwing.gpu.runtime.arrays import ITEM_BYTES
+from lapwing.gpu.runtime.copies import OwnStream, fill_bytes, write
+from lapwing.gpu.runtime.device import Context
+from lapwing.gpu.runtime.programs import INTEGERS
+from lapwing.gpu.runtime.workspace import Sizes, Workspace, workspace_bytes
+
+_ALIGNMENT = 16  # bytes, of a row
+_LARGEST_PART = 256 << 20  # bytes of a buffer,
+_THREAD_BYTES = 4 << 20  # that a thread copies, at least
+_SHARE = 4  # and at most one part of so many of all memory
+_LEAST_DEPTH, _MOST_DEPTH = 64, 4096  # of stores
+_DEPTH_STEP = 32
+_SAMPLE_SHARE, _LEAST_SAMPLE, _MOST_SAMPLE = 16, 512, 16384  # rows of a sample: one of so many, between these
+_REQUEST = struct.Struct("@Q4I")  # struct Request of kernels/costs_stored.cuh
+_ANSWERED = 20  # the offset of its last word,
+_SCANT = 16  # and of the one before
+
+Ids = NDArray[np.int32]
+
+
+class Lines(Protocol):
+    """Where rows come from, as they are solved.
+
+    Attributes
+    ----------
+    shape : (lines, positions)
+    dtype : dtype
+    threads : int
+        That may read at once.
+    """
+
+    shape: tuple[int, int]
+    dtype: np.dtype[Any]
+    threads: int
+
+    def read(self, ids: Ids) -> NDArray[Any]:
+        """Whole lines, (len(ids), positions); perhaps a view."""
+        ...
+
+    def picked(self, positions: NDArray[np.int64]) -> NDArray[Any]:
+        """The cost of every line at a position of its own, which is not negative, in order."""
+        ...
+
+
+class MatrixLines:
+    """Of a matrix in memory, or mapped into it."""
+
+    def __init__(self, lines: NDArray[Any]) -> None:
+        self._lines = lines
+        self.shape, self.dtype = (lines.shape[0], lines.shape[1]), lines.dtype
+        self.threads = copying_threads()
+
+    def read(self, ids: Ids) -> NDArray[Any]:
+        """A view where rows follow each other."""
+        return self._lines[_run_of(ids) or ids]
+
+    def picked(self, positions: NDArray[np.int64]) -> NDArray[Any]:
+        found = np.flatnonzero(positions >= 0)
+        return np.asarray(self._lines[found, positions[found]])
+
+
+class SourceLines:
+    """Of a source that supplies rows to one thread at a time."""
+
+    def __init__(self, source: CostSource) -> None:
+        self._source = source
+        self.shape, self.dtype, self.threads = source.shape, source.dtype, 1
+
+    def read(self, ids: Ids) -> NDArray[Any]:
+        run = _run_of(ids)
+        if run is not None:
+            return self._source.read(run)
+        return np.vstack([self._source.read(slice(int(i), int(i) + 1)) for i in ids])
+
+    def picked(self, positions: NDArray[np.int64]) -> NDArray[Any]:
+        return self._source.picked(positions)
+
+
+def _run_of(ids: Ids) -> slice | None:
+    first, last = int(ids[0]), int(ids[-1])
+    follows = last - first + 1 == len(ids) and bool((np.diff(ids) == 1).all())
+    return slice(first, last + 1) if follows else None
+
+
+@dataclass(frozen=True)
+class Layout:
+    """What lies in the GPU's memory for a matrix on the host, beside what every solve takes.
+
+    Attributes
+    ----------
+    lines, positions : int
+        As solved.
+    dtype : str
+    room : int
+        Rows in a buffer.
+    depth : int
+        Columns in a store.
+    """
+
+    lines: int
+    positions: int
+    dtype: str
+    room: int
+    depth: int
+
+    @property
+    def pitch(self) -> int:
+        """Elements from row to row of a buffer."""
+        item = ITEM_BYTES[self.dtype]
+        return -(-self.positions * item // _ALIGNMENT) * _ALIGNMENT // item
+
+    @property
+    def sizes(self) -> Sizes:
+        item = ITEM_BYTES[self.dtype]
+        dual = "int64" if self.dtype in INTEGERS else "float64"
+        part = (self.room * self.pitch * item, "uint8")
+        return {
+            "rows": part, "other_rows": part, "whose": (self.room, "int32"), "other_whose": (self.room, "int32"),
+            "owner": (self.room, "int32"), "place": (self.lines, "int32"),
+            "store_col": (self.lines * self.depth, "int32"), "store_cost": (self.lines * self.depth * item, "uint8"),
+            "store_count": (self.lines, "int32"), "store_bound": (self.lines, dual), "scant": (self.lines, "int32"),
+            "request": (_REQUEST.size, "uint8"), "block": (12, "int64"),
+        }  # fmt: skip
+
+    @property
+    def nbytes(self) -> int:
+        return workspace_bytes(self.sizes)
+
+
+def least_layout(shape: tuple[int, int], dtype: str) -> Layout:
+    """The smallest that will do."""
+    lines, positions = shape
+    return Layout(lines, positions, dtype, 1, min(_LEAST_DEPTH, positions))
+
+
+def largest_layout(shape: tuple[int, int], dtype: str, budget: int) -> Layout | None:
+    """The largest of use within so many bytes; None if there is none."""
+    lines, positions = shape
+    least = least_layout(shape, dtype)
+    row_bytes = least.pitch * ITEM_BYTES[dtype]
+    room = min(lines, max(1, min(_LARGEST_PART, budget // _SHARE) // row_bytes))
+    flat = Layout(lines, positions, dtype, room, 0)
+    depth = (budget - flat.nbytes) // (lines * (4 + ITEM_BYTES[dtype])) // _DEPTH_STEP * _DEPTH_STEP
+    layout = Layout(lines, positions, dtype, room, min(max(depth, least.depth), _MOST_DEPTH, positions))
+    return next((fits for fits in (layout, least) if fits.nbytes <= budget), None)
+
+
+def sample_rows(lines: int) -> int:
+    """Rows of a sample that tells prices; 0 for problems that do without."""
+    return 0 if lines < 2 * _LEAST_SAMPLE else min(max(lines // _SAMPLE_SHARE, _LEAST_SAMPLE), _MOST_SAMPLE)
+
+
+@dataclass(frozen=True, eq=False)
+class Streamed:
+    """A matrix on the host, to be solved on a GPU.
+
+    Attributes
+    ----------
+    shape : (m, n)
+        As given.
+    dtype : str
+    lines : Lines
+        As solved.
+    transposed : bool
+        Whether lines are columns.
+    layout : Layout
+    """
+
+    shape: tuple[int, int]
+    dtype: str
+    lines: Lines
+    transposed: bool
+    layout: Layout
+
+
+def lines_of(matrix: NDArray[Any], priced: bool) -> tuple[Lines, bool]:
+    """The lines of a matrix as they are solved, and whether they are its columns: when tall, or square by columns."""
+    rows, cols = matrix.shape
+    by_columns = matrix.strides[0] < matrix.strides[1]
+    transposed = not priced and (rows > cols or (rows == cols and by_columns))
+    return MatrixLines(matrix.T if transposed else matrix), transposed
+
+
+def lines_of_source(source: CostSource, priced: bool) -> tuple[Lines, bool]:
+    """The rows of a source.
+
+    Raises
+    ------
+    ArgumentError
+        If there are more of them than columns.
+    """
+    rows, cols = source.shape
+    if rows > cols and not priced:
+        raise ArgumentError(
+            f"costs that come by rows have shape {source.shape}, more rows than columns; supply the rows of the "
+            "transposed problem, or pass unmatched_cost="
+        )
+    return SourceLines(source), False
+
+
+class _Part:
+    """Some lines, as `Copier` takes them."""
+
+    def __init__(self, lines: Lines, ids: Ids) -> None:
+        self._lines, self._ids = lines, ids
+        self.shape, self.dtype, self.itemsize = (len(ids), lines.shape[1]), lines.dtype, lines.dtype.itemsize
+
+    def __getitem__(self, piece: tuple[slice, slice]) -> NDArray[Any]:
+        rows, places = piece
+        return self._lines.read(self._ids[rows])[:, places]
+
+
+class HostRows:
+    """Rows of one matrix on their way, and the memory where they arrive.
+
+    Attributes
+    ----------
+    block : int
+        The address of struct Costs::Data.
+    rows_read : int
+        So far.
+    """
+
+    def __init__(self, context: Context, streamed: Streamed, stream: OwnStream) -> None:
+        self.context, self._lines, self.layout = context, streamed.lines, streamed.layout
+        self._memory = memory = Workspace(context, streamed.layout.sizes)
+        self._pitch_bytes = self.layout.pitch * ITEM_BYTES[self.layout.dtype]
+        self._stream = stream
+        self._pool = ThreadPoolExecutor(self._lines.threads)  # its threads end when it is dropped
+        self.block, self.rows_read = memory["block"], 0
+        words = (
+            self.layout.pitch, memory["rows"], memory["owner"], memory["place"], self.layout.room, self.layout.depth,
+            memory["store_col"], memory["store_cost"], memory["store_count"], memory["store_bound"], memory["scant"],
+            memory["request"],
+        )  # fmt: skip
+        write(context, self.block, np.array(words, np.int64))
+        fill_bytes(context, memory["place"], 0, 4 * self.layout.lines)
+        self.forget()
+
+    def forget(self) -> None:
+        """In the order of the stream: no rows are here, and none are asked for."""
+        fill_bytes(self.context, self._memory["owner"], 0xFF, 4 * self.layout.room)
+        fill_bytes(self.context, self._memory["request"], 0, _REQUEST.size)
+
+    def every(self, ids: Ids, visit: Callable[[int, int, int, int], None], wait: Callable[[], None]) -> None:
+        """Have rows come, part after part: visit(address of the rows, of their numbers, first, count) launches work.
+
+        `wait` waits for the stream.
+        """
+        room = self.layout.room
+        buffers = [(self._memory[f"{name}rows"], self._memory[f"{name}whose"]) for name in ("", "other_")]
+        parts = [ids[first : first + room] for first in range(0, len(ids), room)]
+        self.forget()
+        self.context.synchronize()  # other streams will write there
+        for k, part in enumerate(parts):
+            rows, whose = buffers[k % 2]
+            if k == 0:
+                self._fill(rows, part)
+            write(self.context, whose, part)
+            visit(rows, whose, k * room, len(part))
+            if k + 1 < len(parts):
+                self._fill(buffers[(k + 1) % 2][0], parts[k + 1])
+            wait()
+
+    def take_scant(self) -> Ids:
+        """After all work: the rows that list_rows found scant, in order."""
+        count = self._request()[3]
+        fill_bytes(self.context, self._memory["request"] + _SCANT, 0, 4)
+        return np.sort(self._fetched(self._memory["scant"], count))
+
+    def serve(self) -> None:
+        """Have the rows come that a running kernel waits for, if it does."""
+        _, _, asked, _, answered = self._request()
+        if asked == answered:
+            return
+        address, count, *_ = self._request()  # again: what stands before `asked` was written before it
+        ids = self._fetched(address, count)
+        self._fill(self._memory["rows"], ids)
+        self._stream.send(self._memory["owner"], ids)
+        self._stream.send(self._memory["request"] + _ANSWERED, np.array([asked], np.uint32))
+        self._stream.synchronize()
+
+    def _request(self) -> tuple[int, ...]:
+        return _REQUEST.unpack(self._stream.fetch(self._memory["request"], _REQUEST.size))
+
+    def _fetched(self, address: int, count: int) -> Ids:
+        return np.frombuffer(self._stream.fetch(address, 4 * count), np.int32)
+
+    def _fill(self, rows: int, ids: Ids) -> None:
+        self.rows_read += len(ids)
+        threads = min(self._lines.threads, -(-len(ids) * self._pitch_bytes // _THREAD_BYTES))
+        part = _Part(self._lines, ids)
+        with Copier(self.context, part, rows, self._pitch_bytes, threads, self._pool) as copier:
+            copier.finish()

@@ -1,0 +1,75 @@
+"""Rows that may stay free at a price, on the GPU: each has a column of its own beside the matrix, its exit.
+
+Nothing of the matrix is copied for that: the kernels see the exits through the prices alone (struct Matrix of
+kernels/core_state.cuh), as 8 bytes a row.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lapwing._core import ABSENT
+from lapwing.errors import RangeError
+from lapwing.gpu.runtime.arrays import ITEM_BYTES, GpuArray
+from lapwing.gpu.runtime.copies import write
+from lapwing.gpu.runtime.device import Context
+from lapwing.gpu.runtime.programs import FLOATS, INTEGERS
+from lapwing.gpu.runtime.workspace import Workspace
+
+_LARGEST_LISTED = float(np.finfo(np.float32).max)
+
+
+class Exits:
+    """Prices in GPU memory.
+
+    Parameters
+    ----------
+    context : Context, entered
+    prices : (m,) float64, or int64 for integer costs
+        As minimised; infinite (`ABSENT`) where a row must not stay free.
+    dtype : str
+        Of the costs.
+
+    Attributes
+    ----------
+    pointer : int
+    bound_shift : float
+        What the dual objective of the real columns and the exits' `v` falls short by: lists hold prices in float32
+        where costs are no finer, and `v` of the exits begins with the rest (struct Matrix of kernels/core_state.cuh).
+
+    Raises
+    ------
+    RangeError
+        If a price is too large for exact sums.
+    """
+
+    def __init__(self, context: Context, prices: NDArray[Any], dtype: str, like: GpuArray | None) -> None:
+        _check_range(prices, dtype)
+        self._memory = Workspace(context, {"prices": (len(prices), prices.dtype.name)}, like)
+        self.pointer = self._memory["prices"]
+        write(context, self.pointer, prices)
+        self.bound_shift = 0.0
+        if dtype in FLOATS and ITEM_BYTES[dtype] < 8:
+            finite = prices[np.isfinite(prices)]
+            listed = np.clip(finite, -_LARGEST_LISTED, _LARGEST_LISTED).astype(np.float32).astype(np.float64)
+            self.bound_shift = math.fsum((finite - listed).tolist())
+
+
+def _check_range(prices: NDArray[Any], dtype: str) -> None:
+    rows = len(prices)
+    if dtype in INTEGERS:
+        limit: float = (ABSENT // (2 * (rows + 1))) - 1
+        finite = np.where(np.abs(prices) == ABSENT, 0, prices)
+    else:
+        limit = float(np.finfo(np.float64).max) / (2.0 * rows + 4)
+        finite = np.where(np.isfinite(prices), prices, 0)
+    row = int(np.abs(finite).argmax())
+    if abs(finite[row]) > limit:
+        raise RangeError(
+            f"unmatched_cost[{row}] has magnitude {abs(finite[row])}: for this shape, sums stay exact only up to "
+            f"{limit}; subtract a constant from all costs and prices, or divide them"
+        )

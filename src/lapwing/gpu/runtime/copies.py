@@ -1,0 +1,112 @@
+"""Copies between host and GPU, in the order of a context's stream or on a stream of their own."""
+
+from __future__ import annotations
+
+import ctypes
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lapwing.gpu.runtime import toolkit
+from lapwing.gpu.runtime.arrays import ITEM_BYTES, GpuArray
+from lapwing.gpu.runtime.device import Context, checked
+
+_NON_BLOCKING = 1  # CU_STREAM_NON_BLOCKING: in no order with the default stream
+_PORTABLE = 1  # CU_MEMHOSTALLOC_PORTABLE: pinned for every GPU
+
+
+def read(context: Context, pointer: int, count: int, dtype: str) -> NDArray[Any]:
+    """`count` items of GPU memory as a NumPy array, after all work that was launched; bfloat16 comes as float32."""
+    if dtype == "bfloat16":
+        return (read(context, pointer, count, "uint16").astype(np.uint32) << 16).view(np.float32)
+    host = np.empty(count, dtype)
+    if count:
+        fetch(context, pointer, host)
+        context.synchronize()
+    return host
+
+
+def read_array(array: GpuArray) -> NDArray[Any]:
+    """An array of any strides as NumPy's, after the work on its stream."""
+    item = ITEM_BYTES[array.dtype]
+    ends = [(n - 1) * stride for n, stride in zip(array.shape, array.strides, strict=True)]
+    before = -sum(min(end, 0) for end in ends)
+    count = before + sum(max(end, 0) for end in ends) + 1 if math.prod(array.shape) else 0
+    with Context(array.ordinal, array.stream) as context:
+        memory = read(context, array.pointer - before * item, count, array.dtype)
+    strides = [stride * memory.itemsize for stride in array.strides]
+    return np.lib.stride_tricks.as_strided(memory[before:], array.shape, strides, writeable=False)
+
+
+def fetch(context: Context, pointer: int, host: NDArray[Any]) -> None:
+    """Copy GPU memory to a contiguous array, after all work that was launched; it is there when the stream is done.
+
+    Nothing waits if the array is pinned.
+    """
+    checked(toolkit.driver().cuMemcpyDtoHAsync(host.ctypes.data, pointer, host.nbytes, context.stream.handle))
+
+
+def pinned(size: int) -> NDArray[np.uint8]:
+    """Host memory that GPUs read and write by themselves; never given back, so whoever has it keeps it for the next."""
+    address = int(checked(toolkit.driver().cuMemHostAlloc(size, _PORTABLE)))
+    return np.ctypeslib.as_array((ctypes.c_uint8 * size).from_address(address))
+
+
+class Mail(NamedTuple):
+    """Pinned memory of the host, which kernels write themselves: a copy of a few words would take the GPU 8 us."""
+
+    address: int
+    memory: NDArray[np.uint8]
+
+    @staticmethod
+    def of(memory: NDArray[np.uint8]) -> Mail:
+        """Memory of `pinned`."""
+        return Mail(memory.ctypes.data, memory)
+
+    def part(self, first: int, size: int) -> Mail:
+        """Some of its bytes."""
+        return Mail(self.address + first, self.memory[first : first + size])
+
+
+def write(context: Context, pointer: int, values: NDArray[Any]) -> None:
+    """Fill GPU memory with a contiguous NumPy array, which may be changed once this returns."""
+    if values.nbytes:
+        driver = toolkit.driver()
+        checked(driver.cuMemcpyHtoDAsync(pointer, values.ctypes.data, values.nbytes, context.stream.handle))
+        context.synchronize()
+
+
+def copy_bytes(context: Context, to: int, source: int, size: int) -> None:
+    """Copy within GPU memory, in the order of the stream."""
+    if size:
+        checked(toolkit.driver().cuMemcpyDtoDAsync(to, source, size, context.stream.handle))
+
+
+def fill_bytes(context: Context, pointer: int, byte: int, size: int) -> None:
+    """Set bytes of GPU memory, in the order of the stream."""
+    if size:
+        checked(toolkit.driver().cuMemsetD8Async(pointer, byte, size, context.stream.handle))
+
+
+class OwnStream:
+    """A stream beside the caller's, for copies in no order with its work; made inside ``with context``."""
+
+    def __init__(self) -> None:
+        self.handle: Any = checked(toolkit.driver().cuStreamCreate(_NON_BLOCKING))
+
+    def send(self, pointer: int, values: NDArray[Any]) -> None:
+        """Begin to copy a contiguous array to the GPU; it must stay as it is until `synchronize`."""
+        checked(toolkit.driver().cuMemcpyHtoDAsync(pointer, values.ctypes.data, values.nbytes, self.handle))
+
+    def fetch(self, pointer: int, size: int) -> bytes:
+        """Bytes of GPU memory, now."""
+        host = np.empty(size, np.uint8)
+        checked(toolkit.driver().cuMemcpyDtoHAsync(host.ctypes.data, pointer, size, self.handle))
+        self.synchronize()
+        return host.tobytes()
+
+    def synchronize(self) -> None:
+        """Wait until what was begun is done."""
+        checked(toolkit.driver().cuStreamSynchronize(self.handle))

@@ -1,0 +1,294 @@
+"""The table of GPU programs: every kernel that Lapwing ships, in every variant, so that tools can compile them all.
+
+A program is one file of kernels/, compiled once for each combination of its macros (a variant) and for each
+architecture. What computes costs is compiled for a text, too, which says how (gpu/costs/computed.py). Kernels are
+`extern "C"` and take pointers, `long long` and `double` only (see `launch`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from itertools import product
+
+# Compute capabilities, ten times: of these every program is compiled in CI.
+ARCHITECTURES = (75, 80, 86, 89, 90, 100, 120)
+
+# Names of NumPy, and of kernels/common.cuh.
+FLOATS = ("float16", "bfloat16", "float32", "float64")
+INTEGERS = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32")
+
+Variant = tuple[tuple[str, str], ...]  # macros and their values, sorted by name; and perhaps TEXT
+TEXT = "TEXT"  # no macro: what stands for `#include "source"`
+
+
+@dataclass(frozen=True, eq=False)
+class Program:
+    """One file of kernels.
+
+    Attributes
+    ----------
+    name : str
+    source : str
+        File under kernels/.
+    kernels : tuple of str
+    choices : macro -> the values it takes, one variant for each combination
+    constants : macro -> value, the same in all variants; for numbers that Python and the kernels share
+    least_architecture : int
+        For programs that need newer hardware, such as clusters (90).
+    any_text : bool
+        Whether there is a variant for every text, and all dtypes that suit it; the choices are examples.
+    thinly_sampled : bool
+        Whether a sample of all builds (tools/check_kernels.py) takes few of it: references, which change seldom.
+    is_slow_to_compile : bool
+        Whether its first use begins with a quick build (gpu/runtime/background_build.py).
+    """
+
+    name: str
+    source: str
+    kernels: tuple[str, ...]
+    choices: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    constants: Mapping[str, int] = field(default_factory=dict)
+    least_architecture: int = ARCHITECTURES[0]
+    any_text: bool = False
+    thinly_sampled: bool = False
+    is_slow_to_compile: bool = False
+    _of_cost: dict[str, Variant] = field(default_factory=dict, repr=False, compare=False)
+
+    def variant(self, **choice: str) -> Variant:
+        """One combination, such as ``variant(COST="float32")``."""
+        unknown = [] if self.any_text else [k for k, v in choice.items() if v not in self.choices.get(k, ())]
+        if choice.keys() != self.choices.keys() or unknown:
+            raise ValueError(f"program {self.name} has no variant {choice}; its choices are {dict(self.choices)}")
+        return tuple(sorted(choice.items()))
+
+    def of_cost(self, dtype: str) -> Variant:
+        """The variant for costs of one type, where nothing else is to be chosen; every solve asks for it."""
+        found = self._of_cost.get(dtype)
+        if found is None:
+            found = self._of_cost[dtype] = self.variant(COST=dtype)
+        return found
+
+    def variants(self) -> list[Variant]:
+        """All combinations."""
+        names = sorted(self.choices)
+        return [tuple(zip(names, values, strict=True)) for values in product(*(self.choices[n] for n in names))]
+
+
+_EVERY_COST = {"COST": FLOATS + INTEGERS}
+
+CERTIFICATE = Program(
+    "certificate",
+    "certificate/certificate.cu",
+    ("certify_packed", "certify_strided", "certify_vectors", "certify_place", "certify_pick"),
+    _EVERY_COST,
+    {"THREADS": 256},
+)
+
+CORE = Program(
+    "core",
+    "core/core.cu",
+    (
+        "prepare",
+        "column_minima",
+        "lower_prices",
+        "list_rows",
+        "solve",
+        "complete_most",
+        "complete",
+        "deliver",
+        "violator",
+        "check_violator",
+    ),
+    _EVERY_COST,
+    {"THREADS": 512},
+    is_slow_to_compile=True,
+)
+
+# The same for a matrix that stays on the host.
+HOST_CORE = Program(
+    "host_core",
+    CORE.source,
+    (
+        "prepare",
+        "stock_rows",
+        "list_rows",
+        "lower_bounds",
+        "column_minima",
+        "gather_cols",
+        "solve",
+        "deliver",
+        "violator",
+        "check_violator",
+    ),
+    _EVERY_COST,
+    {**CORE.constants, "STORED": 1},
+    thinly_sampled=True,
+    is_slow_to_compile=True,
+)
+
+CORE_START = Program(
+    "core_start",
+    "core/start/start.cu",
+    ("gather", "forbid_large", "row_bounds", "column_bounds", "sorting_keys", "price_rises"),
+    _EVERY_COST,
+    {"THREADS": 256},
+)
+
+
+def points_text(terms: str) -> str:
+    """The text for points, with the terms of kernels/points.cuh."""
+    return f'#include "costs/points.cuh"\nusing Source = Points<{terms}>;'
+
+
+# The same for computed costs. Examples: what is held in registers, and what is not.
+_COMPUTED = {
+    "COST": ("float32", "float64"),
+    TEXT: (
+        points_text("Term<Metric::squared_euclidean, 2, false>"),
+        points_text("Term<Metric::cosine, 0, true>, Term<Metric::manhattan, 0, true>"),
+    ),
+}
+
+COMPUTED_CORE = Program(
+    "computed_core",
+    CORE.source,
+    tuple(name for name in CORE.kernels if name not in ("column_minima", "lower_prices")),
+    _COMPUTED,
+    {**CORE.constants, "COMPUTED": 1},
+    any_text=True,
+    is_slow_to_compile=True,
+)
+
+COMPUTED_START = Program(
+    "computed_start",
+    CORE_START.source,
+    ("gather", "line_bounds", "sorting_keys", "price_rises"),
+    _COMPUTED,
+    {**CORE_START.constants, "COMPUTED": 1},
+    any_text=True,
+)
+
+COMPUTED_CERTIFICATE = Program(
+    "computed_certificate",
+    CERTIFICATE.source,
+    ("certify_lines", "certify_vectors", "certify_place", "read_cost"),
+    _COMPUTED,
+    {**CERTIFICATE.constants, "COMPUTED": 1},
+    any_text=True,
+)
+
+BATCH_LANES = Program(
+    "batch_lanes",
+    "batch/lanes.cu",
+    ("solve_in_8_lanes", "solve_in_16_lanes", "solve_in_32_lanes"),
+    _EVERY_COST,
+    {"WARPS": 2},
+)
+
+# COLUMNS: the most that a problem has as solved.
+BATCH_SHARED = Program(
+    "batch_shared",
+    "batch/shared.cu",
+    ("solve_in_shared",),
+    {"COST": FLOATS + INTEGERS, "COLUMNS": ("128", "256")},
+    {"COLUMNS_A_THREAD": 2, "RECTANGULAR": 0},
+)
+# The same for problems with far more columns than rows.
+BATCH_THIN = Program(
+    "batch_thin",
+    "batch/shared.cu",
+    ("solve_in_shared",),
+    {"COST": FLOATS + INTEGERS, "COLUMNS": ("128",)},
+    {"COLUMNS_A_THREAD": 2, "RECTANGULAR": 1},
+)
+
+BATCH_MEMORY = Program(
+    "batch_memory",
+    "batch/memory.cu",
+    ("solve_in_memory",),
+    {"COST": ("float32", "float64", "int32", "int64"), "COLUMNS": ("128", "256", "512", "1024", "2048", "4096")},
+    {"COLUMNS_A_THREAD": 1, "RECTANGULAR": 0},
+)
+
+BATCH_STAGE = Program("batch_stage", "batch/stage.cu", ("stage",), _EVERY_COST, {"THREADS": 256})
+
+BATCH_CERTIFY = Program("batch_certify", "batch/certify.cu", ("certify_batch",), _EVERY_COST, {"THREADS": 128})
+
+# The methods of papers.
+_PAPER_COSTS = {"COST": ("int32", "float32", "float64", "int64")}
+
+HUNGARIAN_BFS = Program(
+    "hungarian_bfs",
+    "reference/hungarian_bfs.cu",
+    ("solve_hungarian_bfs",),
+    _PAPER_COSTS,
+    {"THREADS": 512},
+    thinly_sampled=True,
+)
+
+HUNGARIAN_TREE = Program(
+    "hungarian_tree",
+    "reference/hungarian_tree.cu",
+    ("solve_hungarian_tree",),
+    _PAPER_COSTS,
+    {"THREADS": 512},
+    thinly_sampled=True,
+)
+
+MUNKRES = Program(
+    "munkres",
+    "reference/munkres.cu",
+    ("solve_munkres", "munkres_next"),
+    {**_PAPER_COSTS, "WIDE": ("0", "1")},
+    {"THREADS": 512},
+    thinly_sampled=True,
+)
+
+SSP = Program(
+    "ssp", "reference/ssp.cu", ("survey_ssp", "solve_ssp"), _PAPER_COSTS, {"THREADS": 512}, thinly_sampled=True
+)
+
+# Between the two of SSP.
+AUCTION = Program(
+    "auction", "reference/auction.cu", ("bid_auction",), _PAPER_COSTS, {"THREADS": 512}, thinly_sampled=True
+)
+
+PROGRAMS = (
+    CORE,
+    HOST_CORE,
+    CORE_START,
+    CERTIFICATE,
+    COMPUTED_CORE,
+    COMPUTED_START,
+    COMPUTED_CERTIFICATE,
+    BATCH_LANES,
+    BATCH_SHARED,
+    BATCH_THIN,
+    BATCH_MEMORY,
+    BATCH_STAGE,
+    BATCH_CERTIFY,
+    HUNGARIAN_BFS,
+    HUNGARIAN_TREE,
+    MUNKRES,
+    SSP,
+    AUCTION,
+)
+
+
+def target_architecture(major: int, minor: int) -> int:
+    """What to compile for a GPU: the tested architecture whose code it runs, or its own if it is of a newer family."""
+    own = 10 * major + minor
+    tested = [arch for arch in ARCHITECTURES if arch // 10 == major and arch <= own]
+    return max(tested, default=own)
+
+
+def builds(architectures: Iterable[int] = ARCHITECTURES) -> list[tuple[Program, Variant, int]]:
+    """Everything that there is to compile: programs, variants, architectures."""
+    return [
+        (program, variant, architecture)
+        for program in PROGRAMS
+        for variant in program.variants()
+        for architecture in architectures
+        if architecture >= program.least_architecture
+    ]

@@ -1,0 +1,130 @@
+// Bids, by which problems match many of their rows before any search (step 2 of batch/block.cuh).
+#pragma once
+
+#include "batch/state.cuh"
+
+// Each warp bids for a few rows at a time: for each it raises the price of the nearest column until the second nearest is as
+// near. The best bid for a column wins (as far as the first bits of a float tell; then the lower row), whoever had it waits
+// again. A row whose bid a tie stops is left to the searches. After it each matched row has its nearest column.
+template <class Team>
+class Bids {
+  public:
+    __device__ explicit Bids(const Team& team) : t_(team) {}
+
+    // All threads call both. All free rows wait.
+    __device__ void start() {
+        for (int32 j = t_.me; j < t_.cols; j += Team::threads) best()[j] = kNoBid;
+        waiting_ = t_.list_free(t_.s.column_of, t_.rows, t_.s.queue);
+        head_ = 0;
+    }
+    // Until no row waits or `most` bids are made; how many wait.
+    __device__ int32 run(int32 most) {
+        for (int32 bids = 0; bids < most && waiting_ > 0;) {
+            const int32 active = smaller(kTurns * Team::warps * kRows, waiting_);
+            for (int32 first = t_.warp * kRows; first < active; first += Team::warps * kRows) post(first, active);
+            __syncthreads();
+            if (t_.warp == 0) settle(active);
+            __syncthreads();
+            waiting_ = t_.s.waiting[0];
+            bids += active;
+            head_ += active;
+        }
+        __syncthreads();  // everybody has read how many wait
+        return waiting_;
+    }
+
+  private:
+    __device__ uint32* best() const { return reinterpret_cast<uint32*>(t_.s.from); }  // by column, the best bid's key
+
+    // A warp's: bids of kRows rows, from number `first` on, of `active` in the queue, for a place each.
+    __device__ void post(int32 first_place, int32 active) const {
+        Dual first[kRows], second[kRows];
+        int32 row[kRows];
+        uint32 nearest[kRows];  // the column's tag
+#pragma unroll
+        for (int32 r = 0; r < kRows; ++r) {
+            row[r] = t_.s.queue[(head_ + smaller(first_place + r, active - 1)) & t_.s.queue_mask];
+            first[r] = second[r] = infinity<Dual>();
+            nearest[r] = kNoTag;
+        }
+        for (int32 from = t_.lane; from - t_.lane < t_.cols; from += 32 * kUnroll) {
+            Stored costs[kRows][kUnroll];
+            t_.load(row, from, costs);
+#pragma unroll
+            for (int32 k = 0; k < kUnroll; ++k) {
+                const bool present = from + 32 * k < t_.cols;
+                const int32 j = present ? from + 32 * k : 0;
+                const uint32 tag = present ? tag_of(j) : kNoTag;
+                const Dual price = present ? t_.s.price[j] : -infinity<Dual>();
+#pragma unroll
+                for (int32 r = 0; r < kRows; ++r) {
+                    const Dual x = Dual(costs[r][k]) - price;
+                    const bool nearer = (x < first[r]) | ((x == first[r]) & (tag < nearest[r]));
+                    const Dual other = x < second[r] ? x : second[r];
+                    second[r] = nearer ? first[r] : other;
+                    first[r] = nearer ? x : first[r];
+                    nearest[r] = nearer ? tag : nearest[r];
+                }
+            }
+        }
+#pragma unroll
+        for (int32 r = 0; r < kRows; ++r) {
+            const Bid bid = best_bid(row[r], first[r], second[r], nearest[r]);
+            const int32 place = first_place + r;
+            if (t_.lane == 0 && place < active) t_.s.bids[place] = bid;
+        }
+    }
+    // By which an open column comes before a matched one, and then the first.
+    __device__ uint32 tag_of(int32 j) const { return static_cast<uint32>(j) | (t_.s.row_of[j] < 0 ? 0 : kMatched); }
+
+    // A warp's: what row i would pay for its nearest column, of what each lane has found; without branches, so that
+    // several rows are in flight.
+    __device__ Bid best_bid(int32 i, Dual first, Dual second, uint32 own) const {
+        const Dual least = warp_least(first);
+        const uint32 nearest = warp_min(first == least ? own : kNoTag);
+        const Dual exit = t_.s.exit[i], next = warp_least(own == nearest ? second : first);
+        const bool exits = exit < infinity<Dual>() && exit <= least, has = least < infinity<Dual>();
+        second = exit < next ? exit : next;
+        const Dual raise = second < infinity<Dual>() ? second - least : Dual(0);
+        const int32 column = has ? static_cast<int32>(nearest & ~kMatched) : 0;
+        const Dual price = t_.s.price[column], lowered = price - raise;
+        const bool bids = has && ((nearest & kMatched) == 0 || lowered < price);
+        return {lowered, exits ? kExited : bids ? column : kFree, i};
+    }
+
+    // The first warp's: gives columns to the best bidders. Whoever lost, or lost its column, goes to the end of the queue.
+    __device__ void settle(int32 active) const {
+        const BlockState& s = t_.s;
+        const Bid none = {0, kFree, kFree};
+        const Bid mine = t_.lane < active ? s.bids[t_.lane] : none;
+        const bool bids = mine.column >= 0;
+        const float raise = bids ? static_cast<float>(s.price[mine.column] - mine.price) : 0;
+        const uint32 key = bid_key(raise, mine.row);
+        if (bids) atomicMin(&best()[mine.column], key);
+        __syncwarp();
+        const bool wins = bids && best()[mine.column] == key;
+        __syncwarp();
+        if (wins) best()[mine.column] = kNoBid;
+        if (mine.column == kExited) s.column_of[mine.row] = kExited;
+        int32 waits = bids && !wins ? mine.row : kFree;  // the row that this lane puts back
+        if (wins) {
+            waits = s.row_of[mine.column];
+            if (waits >= 0) s.column_of[waits] = kFree;
+            s.price[mine.column] = mine.price;
+            s.row_of[mine.column] = mine.row;
+            s.column_of[mine.row] = mine.column;
+        }
+        const uint32 all = __ballot_sync(kAllLanes, waits >= 0);
+        const int32 place = head_ + waiting_ + __popc(all & ((1u << t_.lane) - 1));
+        if (waits >= 0) s.queue[place & s.queue_mask] = waits;
+        if (t_.lane == 0) s.waiting[0] = waiting_ - active + __popc(all);
+    }
+
+    static constexpr uint32 kNoTag = ~0u;
+    static constexpr int32 kRows = Team::warps >= 2 ? 2 : 4;        // that a warp bids for at once
+    static constexpr int32 kTurns = smaller(2, 32 / (Team::warps * kRows));  // before bids are settled, by one warp
+    static constexpr int32 kUnroll = Team::threads <= 128 ? 4 : 8;  // loads in flight of a thread
+
+    const Team& t_;
+    int32 waiting_ = 0, head_ = 0;  // in the queue
+};

@@ -1,0 +1,164 @@
+// Phases with falling epsilon, in which rows bid for columns: good prices for structured costs (step 3 of batch/block.cuh).
+#pragma once
+
+#include "batch/nearest.cuh"
+
+// All free rows bid at once, each for the column with the least cost less the column's price: it lowers the price until the
+// second nearest is as near, and by epsilon. The highest raise for a column wins, the first row among equals; whoever had
+// the column is free again. A warp looks at a few rows at a time, so that what few rows need is read, and no more. Any
+// prices are a start, so bids are found in float; what they add is coarse, so that sums in Dual stay exact.
+template <class Team>
+class Phases {
+  public:
+    __device__ explicit Phases(const Team& team) : t_(team) {}
+
+    // Of square problems: changes the prices. Nobody is matched afterwards, and row duals are undefined.
+    __device__ void run() {
+        Dual epsilon = 0;
+        for (int32 phase = 0; phase < kPhases; ++phase) {
+            free_all();
+            for (int32 left = larger(kLeastRounds, t_.rows / kRoundRows); left > 0 && count_ > few(); --left) {
+                bid();
+                if (count_ == t_.rows) {  // in its first round alone
+                    if (phase == 0) sample();
+                    epsilon = epsilon_of(phase);
+                    if (!(epsilon > 0)) return finish();
+                }
+                settle(epsilon);
+            }
+        }
+        finish();
+    }
+
+  private:
+    static constexpr int32 kPhases = 3;     // the first epsilon is as many raises as there are columns, the next ...
+    static constexpr int32 kStep = 2;       // ... is smaller by so many bits
+    static constexpr int32 kRoundRows = 4;  // rows for each round of a phase
+    static constexpr int32 kLeastRounds = 8;
+    static constexpr int32 kColumns = Team::threads <= 64 ? 2 : 4;  // that a lane looks at together ...
+    static constexpr int32 kRows = 16 / kColumns;                   // ... of so many rows, whose warp bids for them
+    static constexpr float kNoise = kRoughly > 0x1p-18f ? kRoughly : 0x1p-18f;  // by which what is meant to be equal may differ
+    static constexpr uint32 kCoarse = 0xffff0000;  // of a float
+    static constexpr uint32 kZero = 0x7fffffff;    // the key of no raise
+
+    // What a row would add for its nearest column, or kFree: it has none.
+    struct Offer {
+        float raise;
+        int32 column;
+    };
+
+    // In arrays that are of no use until the phases are over.
+    __device__ Offer* offers() const { return reinterpret_cast<Offer*>(t_.s.row_dual); }  // by row
+    __device__ float* prices() const { return reinterpret_cast<float*>(t_.s.queue); }     // by column, rounded
+    // By round, odd or even: the rows that bid, in any order, and how many; by column, the best bid's key.
+    __device__ uint16* listed(uint32 odd) const { return reinterpret_cast<uint16*>(t_.s.from) + odd * t_.cols; }
+    __device__ int32& listed_count(uint32 odd) const { return t_.s.waiting[odd ? 3 : 0]; }
+    __device__ uint32* best(uint32 odd) const { return reinterpret_cast<uint32*>(t_.s.exit) + odd * t_.cols; }
+    __device__ static uint32 key_of(const Offer& offer, int32 row) {
+        return bid_key(offer.raise, row, kZero);
+    }
+
+    // All rows are to bid. After a barrier.
+    __device__ void free_all() {
+        for (int32 j = t_.me; j < t_.cols; j += Team::threads) {
+            t_.s.row_of[j] = t_.s.column_of[j] = kFree;
+            listed(0)[j] = static_cast<uint16>(j);
+            best(0)[j] = kNoBid;
+            prices()[j] = static_cast<float>(t_.s.price[j]);
+        }
+        odd_ = 0;
+        count_ = t_.rows;
+        __syncthreads();
+    }
+    // As it should be: nobody is matched, and no row may stay free.
+    __device__ void finish() {
+        free_all();
+        for (int32 i = t_.me; i < t_.rows; i += Team::threads) t_.s.exit[i] = infinity<Dual>();
+        __syncthreads();
+    }
+
+    // Rows that are too few for a round: so many of few, so many of many.
+    __device__ int32 few() const { return larger(smaller(t_.rows / 16, 8), t_.rows / 32); }
+
+    // The bids of all rows listed.
+    __device__ void bid() const {
+        for (int32 j = t_.me; j < t_.cols; j += Team::threads) best(odd_ ^ 1)[j] = kNoBid;
+        if (t_.me == 0) listed_count(odd_ ^ 1) = 0;
+        for (int32 first = t_.warp * kRows; first < count_; first += Team::warps * kRows) bid(first);
+        __syncthreads();
+    }
+    // A warp's: of kRows of them.
+    __device__ void bid(int32 first) const {
+        int32 row[kRows];
+#pragma unroll
+        for (int32 r = 0; r < kRows; ++r) row[r] = listed(odd_)[smaller(first + r, count_ - 1)];
+        const Nearest found = find_nearest<kColumns>(t_, row, prices());
+        if (t_.lane >= smaller(kRows, count_ - first)) return;
+        const float raise = found.second - found.least,
+                    size = fmaxf(fabsf(found.least), fabsf(prices()[larger(found.column, 0)]));
+        const Offer offer = {raise > kNoise * size && raise < infinity<float>() ? raise : 0, found.column};
+        const int32 i = listed(odd_)[first + t_.lane];
+        offers()[i] = offer;
+        if (offer.column >= 0) atomicMin(&best(odd_)[offer.column], key_of(offer, i));
+    }
+
+    // How large the offers of all rows are: the exponents' sum, and how many.
+    __device__ void sample() const {
+        if (t_.me == 0) t_.s.waiting[1] = t_.s.waiting[2] = 0;
+        __syncthreads();
+        for (int32 i = t_.me; i < t_.rows; i += Team::threads) {
+            const Offer offer = offers()[i];
+            if (offer.column < 0 || !(offer.raise > 0)) continue;
+            atomicAdd(&t_.s.waiting[1], exponent_of(offer.raise));
+            atomicAdd(&t_.s.waiting[2], 1);
+        }
+        __syncthreads();
+    }
+    __device__ static int32 exponent_of(float x) { return static_cast<int32>(__float_as_uint(x) >> 23) - 127; }
+    // A power of two, so that sums stay exact: of the sampled raises the mean exponent, since a few may be beyond all others,
+    // less what ties there were, and more while many rows are free. 0 if that is nothing to an integer.
+    __device__ Dual epsilon_of(int32 phase) const {
+        const int32 sum = t_.s.waiting[1], raises = t_.s.waiting[2];
+        if (raises == 0) return 0;
+        const int32 mean = (sum - (sum < 0 ? raises - 1 : 0)) / raises, ties = __clz(raises) - __clz(t_.rows);
+        const int32 power = mean - ties + (31 - __clz(t_.cols)) - phase * kStep;
+        if constexpr (kFloating) {
+            return power <= -1022 || power > 1000 ? 0 : __longlong_as_double(static_cast<int64>(power + 1023) << 52);
+        } else {
+            return power < 0 || power > 55 ? 0 : 1ll << power;
+        }
+    }
+
+    // Gives columns to the best bidders. Whoever lost, or lost its column, bids in the next round.
+    __device__ void settle(Dual epsilon) {
+        const BlockState& s = t_.s;
+        for (int32 first = t_.warp * 32; first < count_; first += Team::threads) {
+            const bool there = first + t_.lane < count_;
+            const int32 i = listed(odd_)[there ? first + t_.lane : 0];
+            const Offer offer = offers()[i];
+            const bool bids = there && offer.column >= 0;
+            const bool wins = bids && best(odd_)[offer.column] == key_of(offer, i);
+            int32 next = bids && !wins ? i : kFree;
+            if (wins) {
+                next = s.row_of[offer.column];
+                s.row_of[offer.column] = i;
+                const Dual coarse = static_cast<Dual>(__uint_as_float(__float_as_uint(offer.raise) & kCoarse));
+                const Dual price = s.price[offer.column] - (coarse < epsilon / 64 ? 0 : coarse) - epsilon;
+                s.price[offer.column] = price;
+                prices()[offer.column] = static_cast<float>(price);
+            }
+            const uint32 nexts = __ballot_sync(kAllLanes, next >= 0);
+            int32 place = 0;
+            if (t_.lane == 0) place = atomicAdd(&listed_count(odd_ ^ 1), __popc(nexts));
+            place = __shfl_sync(kAllLanes, place, 0) + __popc(nexts & ((1u << t_.lane) - 1));
+            if (next >= 0) listed(odd_ ^ 1)[place] = static_cast<uint16>(next);
+        }
+        __syncthreads();
+        odd_ ^= 1;
+        count_ = listed_count(odd_);
+    }
+
+    const Team& t_;
+    uint32 odd_ = 0;
+    int32 count_ = 0;  // rows listed
+};

@@ -1,0 +1,91 @@
+// What the leader asks a team to do, and where it says so.
+#pragma once
+#include "core/control/team.cuh"
+#include "core/control/host_channel.cuh"
+
+// Rounds of a phase; what begins a run, and what came of it.
+struct AuctionRun {
+    uint32 count;                // free rows, in rows_at_work[present]
+    uint32 previous;             // how many offered in the round before
+    uint32 present;              // 0 or 1
+    uint32 rounds;               // so far in this phase
+    uint32 most_rounds, enough;  // a phase ends after so many rounds, or when so few rows are free
+    uint32 waiting;              // in refresh_rows
+    bool moved;                  // in the last round, a price or a row
+    Dual epsilon;
+    double unit;  // of the grid; 1 for integers
+    double units_in_one;
+    uint64 offers;  // so far
+
+    __device__ bool ended() const { return count <= enough || rounds >= most_rounds || (waiting == 0 && !moved); }
+    // Rows are listed again when three of four free rows wait for it, or nothing else is left to do.
+    __device__ bool refreshes() const { return waiting > 0 && (!moved || waiting * 4 >= count * 3); }
+};
+
+// Steps of a search; what begins a run, and what came of it.
+struct SearchRun {
+    uint32 number;  // of the step; counts on from search to search
+    uint32 count;   // of the frontier, frontier[present]
+    uint32 born;    // number before the search's first step
+    uint32 present;
+    uint32 search;  // number of the search
+    uint32 free_count;
+    uint32 wanted;  // free columns are to be reached, at least
+    uint64 cap;     // distances above it do not matter
+    uint64 reach;   // rows farther away wait
+    uint64 reached; // where the reach was before
+    Dual stride;    // of the reach
+    uint64 scans;   // so far
+    bool exhausted; // no row waits within the cap, as the run found
+    bool mixes;     // whole rows were looked at, as many costs tie
+};
+
+enum class Task : uint32 {
+    rounds,
+    refresh,
+    relist,
+    restock,  // of stores
+    settle,
+    derive_u_refreshed,  // auction
+    gather_free,
+    steps,
+    nearest_waiting,
+    reached,
+    advance,
+    doubt,
+    resolve,  // distances
+    lead,
+    lead_full,
+    augment,  // augmentation
+    close,    // doubt, and if there is none lead and augment
+    begin_rest,
+    rest,
+    ways,
+    full_ways,
+    claim_ends,
+    augment_ways,  // the same where columns outnumber rows
+    opening,
+    open_rounds,  // opening, then rounds
+    bound,
+    cap,
+    farthest,  // by block 0, for its leader
+    finish
+};
+
+struct Order {
+    Task task;
+    bool wide;      // not by block 0 alone
+    uint32 blocks;  // that carry it out
+    uint32 count;   // how much there is to do
+    AuctionRun auction;
+    SearchRun search;
+};
+static_assert(sizeof(Order) <= kOrderBytes);
+
+// In the shared memory of every block: the order at hand, where block 0 also writes what came of a run. Counts and lookout are
+// block 0's.
+struct Desk {
+    Counts counts;
+    Order order;
+    Lookout lookout;
+};

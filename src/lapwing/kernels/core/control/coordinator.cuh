@@ -1,0 +1,390 @@
+// Who decides: the first warp of block 0. All its lanes run this alike; lane 0 writes. Counts and orders are in shared memory,
+// and nobody else touches them while the leader thinks: the rest of the block, and the other blocks, wait for an order.
+#pragma once
+#include "core/control/workers.cuh"
+
+// Times are flat in all of these, within a few per cent for factors of two.
+struct Tuning {
+    static constexpr uint32 wide_count = THREADS;  // things to do from which all blocks take part
+    static constexpr uint32 wide_cols = 8 * THREADS;  // columns, of which a thread looks at several at once
+    static constexpr uint32 opening_left =
+        32;  // if rounds without epsilon leave one row of so many, searches do the rest
+    static constexpr uint32 phase_left = 512;    // a phase ends when one row of so many is free
+    static constexpr uint32 unwanted_share = 8;  // of the free columns, one of so many is not searched for
+    static constexpr uint32 singly = 16;         // free rows that are matched one by one, where columns outnumber rows
+    static constexpr double strides = 128;       // of the first search's reach, in a list's width
+    // Of another search's reach, in the last one's cap. Short strides save scans and cost steps: they are halved after searches that had
+    // many rows at work, doubled after those that had few.
+    static constexpr uint32 first_strides = 8, most_strides = 64, few_at_work = 2 * kNarrowRows,
+                            many_at_work = 16 * kNarrowRows;
+};
+
+// By the leader's warp, all of whose lanes have seen that news is wanted.
+LAPWING_NOINLINE __device__ void tell(uint32 stage, uint32 phase, uint32 matched, double bound) {
+    __syncwarp();
+    if (lane_index() == 0) shared().desk.lookout.tell(stage, phase, matched, bound);
+    __syncwarp();
+}
+
+// How an auction goes on; struct Schedule of gpu/core/solver.py.
+struct Schedule {
+    double first, last, factor;  // epsilons in list widths, falling by the factor, and zero after the last
+    uint32 rounds, opening;      // most rounds of a phase, and of one without epsilon before all others
+    double shortfall;  // in list widths a row: if the first phase raises the bound by more, prices are far off
+};
+
+class Leader {
+  public:
+    __device__ Leader(Schedule schedule, uint32 most_left, Report* mail)
+        : mail_(mail), state_(shared().state), counts_(shared().desk.counts), lookout_(shared().desk.lookout),
+          order_(shared().desk.order), schedule_(schedule), most_left_(most_left) {}
+
+    __device__ void solve() {
+        Status status = Status::optimal;
+        if (__ldcg(&state_.report->invalid_row) < state_.matrix.rows) {
+            status = Status::invalid;
+        } else if (__ldcg(&state_.report->empty_row) < state_.matrix.rows) {
+            status = Status::infeasible;
+        } else {
+            status = run_auction() && left_ <= most_left_ ? run_searches() : Status::unfinished;
+            if (status != Status::optimal) bound_ = ask_bound(Task::bound);
+        }
+        conclude(status);
+        if (lane_index() == 0) order_ = {Task::finish, true, gridDim.x, 0, auction_, search_};
+        __syncwarp();
+        store_words(state_.order, order_);
+        call_all();
+        __syncthreads();
+        middle_barrier(state_.barrier + kLine);
+    }
+
+  private:
+    __device__ bool news_wanted() const { return lookout_.wanted != lookout_.told; }
+    __device__ bool square() const { return state_.matrix.rows == state_.matrix.cols; }
+
+    __device__ void perform(Task task, uint32 count, bool wide, uint32 blocks) {
+        if (lane_index() == 0) order_ = {task, wide, blocks, count, auction_, search_};
+        __syncwarp();
+        give_out();
+    }
+    // Has a task done, by all blocks if there are at least `wide_from` things to do.
+    __device__ void perform(Task task, uint32 count, uint32 wide_from = Tuning::wide_count) {
+        if (count == 0) return;
+        const bool wide = count >= wide_from;
+        perform(task, count, wide, wide ? gridDim.x : 1);
+    }
+    // Has a run of rounds or steps done, by a team that suits the rows at work; or what begins steps.
+    __device__ void run(Task task, uint32 rows) {
+        if (lane_index() < 4) counts_.step[lane_index()] = {};
+        __syncwarp();
+        perform(task, rows, rows > kNarrowRows, blocks_for(rows));
+        auction_ = order_.auction;
+        search_ = order_.search;
+        __syncwarp();
+    }
+    __device__ uint64 ask(Task task, uint32 count, uint32 wide_from = ~0u) {
+        perform(task, count, wide_from);
+        return counts_.answer;
+    }
+    __device__ double ask_bound(Task task) {
+        return __longlong_as_double(static_cast<int64>(ask(task, state_.matrix.rows, Tuning::wide_count)));
+    }
+    // A count, which is set back.
+    __device__ uint32 take(uint32& count) {
+        const uint32 value = count;
+        __syncwarp();
+        if (lane_index() == 0) count = 0;
+        __syncwarp();
+        return value;
+    }
+
+    // --- auction ---
+
+    // Powers of two, so that float32 costs keep exact duals; whole numbers for integers.
+    __device__ Dual first_epsilon() const {
+        int exponent = 0;
+        frexp(width_ * schedule_.first, &exponent);
+        const double epsilon = width_ * schedule_.first > 0 ? ldexp(0.5, exponent) : 0.0;
+        // Where columns outnumber rows, prices must rise no further than they have to.
+        return square() ? static_cast<Dual>(epsilon) : Dual(0);
+    }
+    // False if prices are so far off that it is better to start elsewhere.
+    __device__ bool run_auction() {
+        const bool has_opening = schedule_.opening > 0 && square(), opens = has_opening && !lookout_.stopped;
+        if (!opens) {
+            perform(Task::opening, state_.matrix.rows);
+            learn_opening();
+        }
+        if (has_opening) {
+            run_phase(Dual(0), schedule_.opening, opens);
+            settle_duals();
+            if (left_ <= state_.matrix.rows / Tuning::opening_left) return true;
+        }
+        const uint32 before = phases_;
+        for (Dual epsilon = first_epsilon();;) {
+            run_phase(epsilon, schedule_.rounds);
+            if (epsilon == Dual(0) || lookout_.stopped) break;
+            if (phases_ == before + 1 && schedule_.shortfall < infinity<double>()) {
+                settle_duals();
+                const double rise = ask_bound(Task::bound) - start_bound_;
+                if (width_ > 0 && rise > schedule_.shortfall * width_ * state_.matrix.rows) return false;
+            }
+            epsilon = static_cast<Dual>(static_cast<double>(epsilon) * schedule_.factor);
+            if (static_cast<double>(epsilon) < width_ * schedule_.last) epsilon = Dual(0);
+        }
+        settle_duals();
+        return true;
+    }
+
+    // u, and who is free, from prices.
+    __device__ void settle_duals() {
+        perform(Task::settle, state_.matrix.cols);
+        if (const uint32 refreshed = take(counts_.refresh)) {
+            refresh(refreshed);
+            perform(Task::derive_u_refreshed, refreshed);
+            perform(Task::gather_free, state_.matrix.cols);
+        }
+        left_ = take_free();
+    }
+
+    // What the opening found.
+    __device__ void learn_opening() {
+        bound_ = start_bound_ = __longlong_as_double(static_cast<int64>(counts_.answer));
+        width_ = static_cast<double>(from_key<Dual>(counts_.width));
+        auction_ = order_.auction;
+        __syncwarp();
+    }
+
+    // `opens`: behind the opening.
+    __device__ void run_phase(Dual epsilon, uint32 most_rounds, bool opens = false) {
+        ++phases_;
+        if (lookout_.stopped) return;
+        auction_.epsilon = epsilon;
+        auction_.count = state_.matrix.rows;
+        auction_.previous = auction_.present = auction_.rounds = 0;
+        auction_.most_rounds = most_rounds;
+        auction_.enough = state_.matrix.rows / Tuning::phase_left;
+        do {
+            if (news_wanted()) tell(kAuction, phases_, state_.matrix.rows - auction_.count, -infinity<double>());
+            run(opens ? Task::open_rounds : Task::rounds, auction_.count);
+            if (opens) learn_opening();
+            opens = false;
+            if (auction_.refreshes()) refresh(auction_.waiting);
+        } while (!auction_.ended() && !lookout_.stopped);
+        rounds_ += auction_.rounds;
+    }
+
+    __device__ void refresh(uint32 count) {
+        refreshes_ += count;
+        perform(Task::refresh, count, 2);
+#ifdef STORED
+        with_rows_of_host(Task::restock, costs().scant_rows, take(counts_.scant));
+#endif
+    }
+
+#ifdef STORED
+    __device__ const Costs::Data& costs() const { return *state_.matrix.costs.data; }
+    // Has a task done for the rows in a list when they are here, part after part; not for all, if the host wants us to stop.
+    __device__ void with_rows_of_host(Task task, const int32* list, uint32 count) {
+        const uint32 room = static_cast<uint32>(costs().room);
+        for (uint32 first = 0; first < count; first += room) {
+            const uint32 part = count - first < room ? count - first : room;
+            if (!fetch_rows(list + first, part, ++asked_)) return;
+            perform(task, part, 1);
+        }
+    }
+#endif
+
+    // --- searches ---
+
+    __device__ Status run_searches() {
+        const Dual stride = static_cast<Dual>(width_ / Tuning::strides);
+        search_.stride = stride > Dual(0) ? stride : width_ > 0 ? Dual(1) : infinity<Dual>() / 4;
+        for (search_.search = 1; search_.free_count > 0; ++search_.search) {
+            if (news_wanted()) {
+                bound_ = ask_bound(Task::bound);
+                tell(kSearch, search_.search, state_.matrix.rows - search_.free_count, bound_);
+            }
+            const bool closed = explore();
+            if (lookout_.stopped) return Status::stopped;
+            if (search_.cap == kFar && square()) search_.cap = ask(Task::farthest, search_.free_count);
+            if (search_.cap == kFar) return Status::infeasible;
+            const bool several = !square() && search_.wanted > 1, matched = several ? match_by_rest() : match(closed);
+            // Sums of rounded numbers backwards and forwards may differ so that nothing leads on within the cap.
+            singly_ = several && !matched;
+            if (!matched && !several) return Status::contradiction;
+        }
+        return Status::optimal;
+    }
+    // The answer of a task on all columns that the others lower or raise from `begin`.
+    __device__ uint64 ask_columns(Task task, uint64 begin) {
+        __syncwarp();
+        if (lane_index() == 0) counts_.answer = begin;
+        __syncwarp();
+        return ask(task, state_.matrix.cols, Tuning::wide_cols);
+    }
+    // Rows that waited are at work now: the reach goes on past the nearest of them. False if none waits within the cap, or if the
+    // reach is far enough to be the cap.
+    __device__ bool advances() {
+        while (!search_.exhausted && search_.reach < search_.cap) {
+            if (search_.cap == kFar && search_.wanted > 1 && !square()) {
+                const uint64 nearest = ask_columns(Task::nearest_waiting, kFar);
+                search_.cap = reached_cap(nearest == kFar ? kFar : search_.reach, nearest == kFar ? 1 : search_.wanted);
+                if (search_.cap != kFar) return false;
+            }
+            if (lane_index() < 4) counts_.step[lane_index()] = {};
+            const uint64 nearest = ask_columns(Task::advance, kFar);
+            if (nearest == kFar || nearest >= search_.cap) return false;
+            search_ = order_.search;
+            search_.count = counts_.step[search_.present % 2].next;
+            __syncwarp();
+            lengthen_stride(search_);
+            if (search_.count > 0) return true;
+        }
+        return false;
+    }
+    // Where columns outnumber rows: the farthest free column not beyond `limit` if there are enough of them, else kFar.
+    __device__ uint64 reached_cap(uint64 limit, uint32 enough) {
+        search_.cap = limit;
+        const uint64 farthest = ask_columns(Task::reached, 0);
+        return take(counts_.met) >= enough ? farthest : kFar;
+    }
+    __device__ uint32 take_free() {
+        take(counts_.free_cols);
+        search_.count = take(counts_.at_start);
+        return search_.free_count = take(counts_.free_rows);
+    }
+
+    __device__ void choose_stride() {
+        const uint64 steps = search_.number - search_.born, scans = search_.scans - scans_;
+        if (scans < Tuning::few_at_work * steps && strides_ > 1) strides_ /= 2;
+        if (scans > Tuning::many_at_work * steps && strides_ < Tuning::most_strides) strides_ *= 2;
+        scans_ = search_.scans;
+        const Dual stride = from_key<Dual>(search_.cap) / static_cast<Dual>(strides_);
+        if (stride > Dual(0)) search_.stride = stride;
+    }
+    // Distances up to a cap, and the cap. True if the search is closed, too: paths are augmented along.
+    __device__ bool explore() {
+        if (lane_index() == 0) counts_.nearest = kFar;
+        __syncwarp();
+        choose_stride();
+        search_.cap = kFar;
+        search_.present = 0;
+        search_.exhausted = false;
+#ifdef STORED
+        const bool singly = !square();  // core/search/rectangular.cuh would look at full rows in every sweep
+#else
+        const bool singly = !square() && (singly_ || search_.free_count <= Tuning::singly);
+#endif
+        search_.wanted = singly ? 1 : search_.free_count - search_.free_count / Tuning::unwanted_share;
+        search_.born = search_.number;
+        search_.reach = as_key(search_.stride);
+        for (;;) {
+            while ((search_.count > 0 || advances()) && !lookout_.stopped) run(Task::steps, search_.count);
+            if (lookout_.stopped) return false;
+            if (square() && search_.free_count > kWarp && search_.cap != as_key(Dual(0))) {  // which steps know but nearly
+                const uint64 cap = ask(Task::cap, search_.free_count);
+                search_.cap = cap < search_.cap ? cap : search_.cap;
+            }
+            const bool closes = search_.cap != kFar && counts_.full == 0 && (square() || search_.wanted == 1);
+            perform(closes ? Task::close : Task::doubt, state_.matrix.cols);
+            const uint32 doubtful = take(counts_.refresh);
+            if (doubtful == 0) return closes;
+            refreshes_ += doubtful;
+            resolve(doubtful);
+        }
+    }
+
+    __device__ void resolve(uint32 doubtful) {
+#ifdef STORED
+        const uint32 room = static_cast<uint32>(costs().room);
+        doubtful = doubtful < room ? doubtful : room;  // the others the next time
+        perform(Task::relist, doubtful, 1);
+        with_rows_of_host(Task::restock, costs().scant_rows, take(counts_.scant));
+        if (lookout_.stopped) return;
+#endif
+        if (lane_index() < 4) counts_.step[lane_index()] = {};
+        __syncwarp();
+        perform(Task::resolve, doubtful, 2);
+        search_ = order_.search;
+        __syncwarp();
+    }
+
+    // Augments along disjoint paths within the cap, and moves the duals. False if there is a contradiction.
+    __device__ bool match(bool closed) {
+        const uint32 before = search_.free_count;
+        if (!closed && !lead_and_augment()) return true;
+        const uint32 met = take(counts_.met);
+        take(counts_.ends);
+        return met > 0 && counts_.unsound == 0 && take_free() < before;
+    }
+    // False if the host wants us to stop.
+    __device__ bool lead_and_augment() {
+        const uint32 full = take(counts_.full);
+        search_.mixes = full > 0;
+        perform(Task::lead, state_.matrix.cols);
+#ifdef STORED
+        with_rows_of_host(Task::lead_full, state_.full_rows, full);
+        if (lookout_.stopped) return false;
+#else
+        perform(Task::lead_full, full, 2);
+#endif
+        full_rows_ += full;
+        perform(Task::augment, state_.matrix.cols);
+        return true;
+    }
+    // The same where columns outnumber rows. False if nothing was matched.
+    __device__ bool match_by_rest() {
+        perform(Task::begin_rest, state_.matrix.cols);
+        const uint32 reached = search_.count = take(counts_.met);
+        run(Task::rest, reached);
+        const uint32 full = take(counts_.full), before = search_.free_count;
+        full_rows_ += full;
+        perform(Task::ways, reached);
+        perform(Task::full_ways, full, 2);
+        perform(Task::claim_ends, before);
+        perform(Task::augment_ways, state_.matrix.cols);
+        return take_free() < before;
+    }
+
+    __device__ void conclude(Status status) {
+        if (lane_index() != 0) return;
+        Report& report = *state_.report;
+        report.status = static_cast<int64>(status);
+        report.free_rows = search_.free_count;
+        report.phases = phases_;
+        report.rounds = rounds_;
+        report.offers = auction_.offers;
+        report.searches = search_.search;
+        report.steps = search_.number;
+        report.scans = search_.scans;
+        report.refreshes = refreshes_;
+        report.full_rows = full_rows_;
+        report.left = left_;
+        report.width = width_;
+        report.start_bound = start_bound_;
+        report.bound = bound_;
+        *mail_ = report;
+    }
+
+    static constexpr uint32 kAuction = 1, kSearch = 2;  // stages that the host is told of
+
+    Report* mail_;  // the host's memory
+    State& state_;
+    Counts& counts_;
+    Lookout& lookout_;
+    Order& order_;
+    AuctionRun auction_ = {};
+    SearchRun search_ = {};
+    Schedule schedule_;
+    uint32 most_left_;
+    bool singly_ = false;  // the last search for many rows matched none: the next one matches one
+    double width_ = 0, start_bound_ = 0, bound_ = 0;
+    uint32 strides_ = Tuning::first_strides;
+    uint64 scans_ = 0;  // before the search
+    uint32 left_ = 0, phases_ = 0, rounds_ = 0, full_rows_ = 0;
+    uint64 refreshes_ = 0;
+#ifdef STORED
+    uint32 asked_ = 0;  // of the host
+#endif
+};

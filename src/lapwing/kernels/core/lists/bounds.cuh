@@ -1,0 +1,216 @@
+// Lower bounds, in float, of what the columns of a row cost less their prices: what a block holds of a row in registers, and the bound
+// that enough of it stays within (core/lists/filter.cuh).
+#pragma once
+#include "core/lists/build.cuh"
+
+#if !defined(COMPUTED) && !defined(STORED)
+
+// Of a row's listing: threads of the block, and columns that each of them has at work at once.
+template <bool frozen>
+constexpr int32 kListers = frozen ? 256 : kTeamThreads;
+template <bool frozen>
+constexpr int32 kHeld = frozen ? 32 : 16;
+
+// Costs of 8 bytes are subtracted from prices as they are.
+constexpr bool kNarrowCosts = sizeof(Cost) < 8;
+
+constexpr float kMostFloat = 3.4028234663852886e38f;
+
+// What a filter takes from costs.
+template <bool narrow>
+struct FilterPriceOf {
+    using type = float;
+};
+template <>
+struct FilterPriceOf<false> {
+    using type = Dual;
+};
+using FilterPrice = FilterPriceOf<kNarrowCosts>::type;
+
+// -v, rounded down to a float.
+__device__ inline float lowered(double v) { return __double2float_rd(-v); }
+__device__ inline float lowered(int64 v) { return __ll2float_rd(-v); }
+
+// Costs as they are given become lower bounds of cost - v, as minimised; of narrow ones `v` is -v, lowered.
+struct Filter {
+    float factor;     // -1 if negated, else 1
+    int32 as_factor;
+
+    __device__ explicit Filter(bool negated) : factor(negated ? -1.0f : 1.0f), as_factor(negated ? -1 : 1) {}
+    __device__ float below(float c, float v) const { return __fmaf_rd(c, factor, v); }
+    __device__ float below(float16 c, float v) const { return below(static_cast<float>(widened(c)), v); }
+    __device__ float below(bfloat16 c, float v) const { return below(static_cast<float>(widened(c)), v); }
+    __device__ float below(uint32 c, float v) const {
+        return __fmaf_rd(as_factor < 0 ? -__uint2float_ru(c) : __uint2float_rd(c), 1.0f, v);
+    }
+    __device__ float below(int32 c, float v) const {
+        const uint32 turned = static_cast<uint32>(c) * static_cast<uint32>(as_factor);  // -2^31 remains, which is less than 2^31
+        return __fmaf_rd(__int2float_rd(static_cast<int32>(turned)), 1.0f, v);
+    }
+    template <class Small>
+    __device__ float below(Small c, float v) const {
+        return below(static_cast<float>(c), v);
+    }
+    __device__ float below(double c, double v) const { return __double2float_rd((as_factor < 0 ? -c : c) - v); }
+    __device__ float below(int64 c, int64 v) const { return __ll2float_rd((as_factor < 0 ? -c : c) - v); }
+};
+
+// The float of a key (float_key).
+__device__ inline float key_float(uint32 key) {
+    const int32 bits = static_cast<int32>(key);
+    return __int_as_float(bits < 0 ? bits ^ (1 << 31) : ~bits);
+}
+constexpr uint32 kUnbounded = 0xff800000u;  // the key of infinity
+
+// The next float above a finite x.
+__device__ inline float next_above(float x) { return x == 0 ? __int_as_float(1) : key_float(float_key(x) + 1); }
+
+// A piece of a row, from column `begin` on: of each thread kHeld columns, `packed` in packs of 16 bytes side by side, else one by one.
+template <bool frozen, bool packed>
+struct Piece {
+    static constexpr int32 size = packed ? Pack<Cost>::size : 1, held = kHeld<frozen>, packs = held / size;
+    int32 begin, cols;
+
+    // The first column of a pack, of this thread or another one of the block.
+    __device__ int32 col(int32 pack, uint32 thread) const {
+        return begin + static_cast<int32>(thread) * size + pack * (kListers<frozen> * size);
+    }
+    __device__ int32 col(int32 pack) const { return col(pack, threadIdx.x); }
+    // The column of a bit in a mask.
+    __device__ int32 col_of(int32 bit, uint32 thread) const { return col(bit / size, thread) + bit % size; }
+    __device__ int32 col_of(int32 bit) const { return col_of(bit, threadIdx.x); }
+    // How many threads hold something.
+    __device__ uint32 sharing() const {
+        const int32 shares = (cols - begin) / size;
+        return shares < kListers<frozen> ? shares : kListers<frozen>;
+    }
+    // A bit for each column that this thread holds.
+    __device__ uint32 mask() const {
+        constexpr int32 step = kListers<frozen> * size;
+        const int32 left = cols - col(0), there = left <= 0 ? 0 : (left + step - 1) / step * size;
+        return there >= held ? ~0u >> (32 - held) : (1u << there) - 1;
+    }
+};
+
+// What is taken from costs, of one pack: prices, or -v lowered.
+template <bool frozen, bool packed, int32 size>
+__device__ inline void load_filter_prices(const State& state, int64 j, FilterPrice (&to)[size]) {
+    if constexpr (!packed) {
+        if constexpr (kNarrowCosts)
+            to[0] = state.lowered[j];
+        else
+            to[0] = frozen ? state.v[j] : __ldcg(state.v + j);
+    } else if constexpr (kNarrowCosts) {
+#pragma unroll
+        for (int32 k = 0; k < size; k += 4) {
+            const float* const from = state.lowered + j + k;
+            const Pack<float> four = frozen ? load_pack_again(from) : *reinterpret_cast<const Pack<float>*>(from);
+#pragma unroll
+            for (int32 q = 0; q < 4; ++q) to[k + q] = four.values[q];
+        }
+    } else {
+        load_prices<frozen>(state.v + j, to);
+    }
+}
+
+// Lower bounds of this thread's columns, and the least of them; NaN if a cost is not a number. At the end of a row the last columns
+// are loaded more than once, so that nothing is to be asked.
+template <bool frozen, bool packed>
+__device__ inline float load_bounds(const State& state, const Matrix& matrix, const Cost* row, Piece<frozen, packed> piece,
+                                    float (&low)[kHeld<frozen>], bool& doubtful) {
+    using P = Piece<frozen, packed>;
+    constexpr int32 size = P::size, most = packed ? 4 : 8, together = P::packs < most ? P::packs : most;
+    const Filter filter(matrix.maximize);
+    const int32 last = piece.cols - size;
+    float least = key_float(kUnbounded);
+#pragma unroll
+    for (int32 first = 0; first < P::packs; first += together) {
+        if (piece.begin + first * kListers<frozen> * size > last) {  // nobody has any more
+#pragma unroll
+            for (int32 k = 0; k < together * size; ++k) low[first * size + k] = key_float(kUnbounded);
+            continue;
+        }
+        Cost cost[together][size];
+        FilterPrice price[together][size];
+        const auto load = [&](int32 a, int64 at) {
+            if constexpr (packed) {
+                const Pack<Cost> pack = load_pack(row + at);
+#pragma unroll
+                for (int32 k = 0; k < size; ++k) cost[a][k] = pack.values[k];
+            } else {
+                cost[a][0] = row[at];
+            }
+            load_filter_prices<frozen, packed>(state, at, price[a]);
+        };
+        // Addresses that differ by constants; where a pack has many columns, and registers are short, that is no gain.
+        if (sizeof(Cost) >= 4 && piece.col(first + together, 0) <= piece.cols) {
+            const int64 begin = piece.col(first);
+#pragma unroll
+            for (int32 a = 0; a < together; ++a) load(a, begin + a * kListers<frozen> * size);
+        } else {
+#pragma unroll
+            for (int32 a = 0; a < together; ++a) load(a, min(piece.col(first + a), last));
+        }
+#pragma unroll
+        for (int32 a = 0; a < together; ++a) {
+#pragma unroll
+            for (int32 k = 0; k < size; ++k) {
+                if constexpr (!kNarrowCosts) doubtful |= !matrix.valid(matrix.minimised(cost[a][k]));
+                float& bound = low[(first + a) * size + k];
+                bound = filter.below(cost[a][k], price[a][k]);
+                least = min_or_nan(least, bound);
+            }
+        }
+    }
+    return least;
+}
+
+// Lowers the block's bound, a key, so far that kWanted of the threads' least are known to be at or below it, if there are as many.
+// The first `sharing` threads have some. All threads of the block call it.
+template <bool frozen>
+__device__ inline void lower_bound(ListScratch& scratch, float least, uint32 sharing) {
+    constexpr uint32 warps = kListers<frozen> / kWarp, each = (kWanted + warps - 1) / warps;
+    const uint32 warp = threadIdx.x / kWarp, lane = lane_index();
+    const uint32 offering = (sharing + kWarp - 1) / kWarp;
+    const uint32 turns = offering == warps ? each : (kWanted + offering - 1) / offering;
+    const uint32 offers = turns * offering;
+    uint32 mine = float_key(least);
+    for (uint32 turn = 0; turn < turns && warp < offering; ++turn) {
+        const uint32 smallest = warp_min(mine);
+        const uint32 at = __ffs(__ballot_sync(kAllLanes, mine == smallest)) - 1;
+        if (lane == at) mine = kTaken;
+        if (lane == 0) scratch.low_offers[turn * offering + warp] = smallest;
+    }
+    __syncthreads();
+    const uint32 first = lane < offers ? scratch.low_offers[lane] : kTaken;
+    const uint32 second = lane + kWarp < offers ? scratch.low_offers[lane + kWarp] : kTaken;
+    uint32 bound = kUnbounded;
+    for (uint32 k = warp; k < offers; k += warps) {
+        const uint32 offer = scratch.low_offers[k];
+        const uint32 within = __popc(__ballot_sync(kAllLanes, first <= offer)) +
+                              __popc(__ballot_sync(kAllLanes, second <= offer));
+        if (within >= kWanted && offer < bound) bound = offer;
+    }
+    if (lane == 0 && bound < kUnbounded) atomicMin(&scratch.low_bound, bound);
+    __syncthreads();
+}
+
+// A bit for each of this thread's columns whose bound is at most `limit`, a number: the sign of their difference.
+template <bool frozen, bool packed>
+__device__ inline uint32 mask_within(Piece<frozen, packed> piece, const float (&low)[kHeld<frozen>], float limit) {
+    const float most = limit + 0.0f;  // not -0, from which 0 would differ
+    uint32 above = 0;
+#pragma unroll
+    for (int32 k = kHeld<frozen> - 1; k >= 0; --k) above = above << 1 | __float_as_uint(most - low[k]) >> 31;
+    return ~above & piece.mask();
+}
+// The same of those below a limit, without a look at whether there are such columns.
+template <int32 held>
+__device__ inline uint32 mask_below(const float (&low)[held], float limit) {
+    uint32 below = 0;
+#pragma unroll
+    for (int32 k = held - 1; k >= 0; --k) below = below << 1 | __float_as_uint(low[k] - limit) >> 31;
+    return below;
+}
+
+#endif

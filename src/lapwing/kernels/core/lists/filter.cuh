@@ -1,0 +1,257 @@
+// Which columns of a row can be in its list, by one read of the row: a filter in float.
+//
+// Every thread keeps lower bounds of cost - v of its columns in registers: floats, of two or three instructions each, against prices
+// that were rounded once; so no number of 64 bits is needed. Each warp offers the least bounds of a few threads, so that kWanted columns
+// are known at or below the greatest of the kWanted least offers; who holds a bound as low as that notes its column: some 45 of
+// a piece of kHeld columns a thread. Where a mass of them ties at that bound, the ties of a window alone are noted (struct Window).
+// What is noted is looked at exactly. Enough values below the next float prove that nothing is missing; otherwise, as when more
+// values than are noted are one to a float, the whole row is looked at exactly (core/lists/build.cuh).
+//
+// Cost: one read of the row and of the prices, 4 barriers, one more where a mass ties. What is noted is the same on every run.
+#pragma once
+#include "core/lists/bounds.cuh"
+
+#ifndef COMPUTED
+#ifndef STORED
+
+// A warp with more of them does not note them before all are counted: where a mass ties, that would take as long as the rest.
+constexpr uint32 kManyPassing = 16;
+
+// Notes this thread's columns in `mask` behind `begin`, counted in `count`, as far as there is room.
+template <bool frozen, bool packed>
+__device__ inline void note(ListScratch& scratch, Piece<frozen, packed> piece, uint32 mask, uint32 begin, uint32& count) {
+    if (mask == 0) return;
+    uint32 at = begin + atomicAdd(&count, static_cast<uint32>(__popc(mask)));
+    for (; mask != 0 && at < kNoted; mask &= mask - 1, ++at)
+        scratch.noted[at] = piece.col_of(__ffs(static_cast<int>(mask)) - 1);
+}
+
+// The least number of the duals' type that is not below x.
+__device__ inline double not_below(float x, double) { return x; }
+__device__ inline int64 not_below(float x, int64) { return __float2ll_ru(x); }
+
+// What is noted, as a part of its row that can be collected.
+struct Noted {
+    uint32 count;
+    template <class F>
+    __device__ void operator()(const State& state, int32 i, F f) const {
+        constexpr uint32 kAhead = 4;  // on their way at once
+        for (uint32 base = threadIdx.x; base < count; base += kAhead * blockDim.x) {
+            int32 j[kAhead];
+            Dual cost[kAhead], v[kAhead];
+#pragma unroll
+            for (uint32 q = 0; q < kAhead; ++q) {
+                const uint32 k = base + q * blockDim.x;
+                j[q] = shared().scratch.list.noted[k < count ? k : base];
+                cost[q] = state.matrix.at(i, j[q]);
+                v[q] = __ldcg(state.v + j[q]);
+            }
+#pragma unroll
+            for (uint32 q = 0; q < kAhead; ++q) {
+                if (base + q * blockDim.x < count) f(j[q], cost[q], cost[q] - v[q]);
+            }
+        }
+    }
+};
+LAPWING_NOINLINE __device__ void collect_noted(int32 i, uint32 count) { collect_from(i, count, Noted{count}); }
+
+// The least value that what has a bound above `limit` can have.
+__device__ inline Dual value_beyond(float limit) {
+    return limit < kMostFloat ? not_below(next_above(limit), Dual()) : infinity<Dual>();
+}
+
+// The bound of a column that was noted; of an exit, which has none, no number.
+template <bool frozen>
+__device__ inline float noted_bound(const State& state, const Cost* row, int32 j) {
+    if (j >= state.matrix.real_cols()) return -key_float(kUnbounded);
+    FilterPrice price[1];
+    load_filter_prices<frozen, false>(state, j, price);
+    return Filter(state.matrix.maximize).below(row[j], price[0]);
+}
+// Of a mass of `ties` at the limit, those (a bit for each of this thread's columns, by whole packs) in a window by tie_order: so wide that
+// some more than are still wanted can be expected there, where `below` columns are below the limit.
+template <bool frozen, bool packed>
+LAPWING_NOINLINE __device__ uint32 mask_of_window(int32 i, int32 begin, float limit, uint32 ties, uint32 below) {
+    using P = Piece<frozen, packed>;
+    constexpr uint32 kMore = 24;
+    constexpr int32 step = kListers<frozen> * P::size;
+    const Matrix& matrix = shared().state.matrix;
+    const P piece = {begin, matrix.real_cols()};
+    const uint32 meant = (below < kWanted ? kWanted - below : 0) + kMore;
+    const uint32 size = min(piece.cols - begin, P::held * kListers<frozen>);
+    const uint32 width = ties > meant ? size * meant / ties : kTaken;
+    if (threadIdx.x == 0 && width < kTaken) {
+        Window& window = shared().scratch.list.window;
+        window = {limit, window.limit == limit && window.width < width ? window.width : width};
+    }
+    uint32 mask = 0;
+    int32 order = tie_order(first_tie(matrix, i), matrix.cols, piece.col(0));
+#pragma unroll
+    for (int32 pack = 0; pack < P::packs; ++pack) {
+        const bool meets = static_cast<uint32>(order) < width || order + P::size > matrix.cols;
+        mask |= meets ? ~0u >> (32 - P::size) << (pack * P::size) : 0u;
+        order += order + step < matrix.cols ? step : step - matrix.cols;
+    }
+    return mask;
+}
+
+// A limit within which there are kWanted of the columns that were noted, or more, where there are many: as when a row's nearest columns lie
+// side by side, and few warps had them all.
+template <bool frozen>
+__device__ inline float tightened(const State& state, const Cost* row, ListScratch& scratch, uint32 noted) {
+    const uint32 spread = lane_index() * (blockDim.x / kWarp) + threadIdx.x / kWarp;  // what lies side by side goes to different warps
+    float least = key_float(kUnbounded);
+    for (uint32 k = spread; k < noted; k += blockDim.x)
+        least = fminf(least, noted_bound<frozen>(state, row, scratch.noted[k]));
+    lower_bound<frozen>(scratch, least, kListers<frozen>);
+    return scratch.low_bound >= kUnbounded - 1 ? kMostFloat : key_float(scratch.low_bound);
+}
+// Collects what was noted within the limit; of ties at the limit, those in its window. False if these are too few, or too many. Numbers
+// that tie as floats may be no ties: those greater than what is beyond the window, which is tau then, prove nothing. A first list takes
+// them nevertheless, if any is not greater; a later one is shorter.
+template <bool frozen>
+__device__ inline bool collect_within(const State& state, int32 i, const Cost* row, ListScratch& scratch, uint32 noted,
+                                      float limit) {
+    const Matrix& matrix = state.matrix;
+    const Window window = scratch.window;
+    const bool windowed = window.limit == limit;
+    const Dual next = value_beyond(limit), beyond = windowed ? not_below(limit, Dual()) : next;
+    constexpr uint32 kFewest = kWanted / 2;
+    if (threadIdx.x == 0) scratch.rest = windowed ? beyond : infinity<Dual>();
+    bool proves = false;
+    for (uint32 k = threadIdx.x; k < noted; k += blockDim.x) {
+        const int32 j = scratch.noted[k];
+        if (noted > blockDim.x && noted_bound<frozen>(state, row, j) > limit) continue;
+        const Dual cost = matrix.at(i, j), x = cost - __ldcg(state.v + j);
+        const int32 order = tie_order(first_tie(matrix, i), matrix.cols, j);
+        const bool tie = windowed && static_cast<uint32>(order) < window.width && (frozen ? x < next : x == beyond);
+        if (!(x < beyond) && !tie) continue;
+        proves |= x <= beyond;
+        collect_at(scratch, atomicAdd(&scratch.below, 1u), x, order, cost);
+    }
+    proves = __syncthreads_or(proves);
+    const uint32 fewest = windowed && noted >= kWanted ? kFewest : kWanted;
+    return scratch.below <= kCollected && (beyond == infinity<Dual>() || (scratch.below >= fewest && proves));
+}
+
+// Collects what can be in row i's list, for write_list: what is not noted has a bound above the limit, and is not below the next
+// float. False if the filter cannot tell, or a cost may not be valid. All threads of a block call it, and get the same.
+template <bool frozen, bool packed>
+__device__ bool filter_row(const Matrix& matrix, int32 i) {
+    const State& state = shared().state;
+    ListScratch& scratch = shared().scratch.list;
+    const Cost* const row = matrix.costs.row(i);
+    const int32 real = matrix.real_cols();
+    clear_collected(scratch);
+    if (threadIdx.x == 0) {
+        scratch.low_bound = kUnbounded;
+        scratch.noted[0] = real + i;
+        scratch.noted_before = scratch.noted_count = matrix.prices != nullptr && matrix.exit_cost(i) < infinity<Dual>();
+        scratch.noted_late = scratch.many_passing = scratch.many_below = 0;
+        scratch.window.limit = key_float(kUnbounded);
+    }
+    float limit = kMostFloat;
+    uint32 noted = 0;
+    for (int32 begin = 0; begin < real; begin += kHeld<frozen> * kListers<frozen>) {
+        const Piece<frozen, packed> piece = {begin, real};
+        float low[kHeld<frozen>];
+        bool doubtful = false;
+        float least = load_bounds(state, matrix, row, piece, low, doubtful);
+        doubtful |= !(least > -key_float(kUnbounded));
+        if (piece.col(0) >= real) least = key_float(kUnbounded);
+        lower_bound<frozen>(scratch, least, piece.sharing());
+        const uint32 bound = scratch.low_bound, before = scratch.noted_before;
+        limit = bound >= kUnbounded - 1 ? kMostFloat : key_float(bound);
+        const uint32 passing = least <= limit ? mask_within(piece, low, limit) : 0;
+        const uint32 of_warp = warp_sum(static_cast<uint32>(__popc(passing)));
+        const bool many = of_warp > kManyPassing;
+        uint32 below = 0;
+        if (!many) {
+            note(scratch, piece, passing, 0, scratch.noted_count);
+        } else {
+            below = mask_below(low, limit) & passing;
+            const uint32 of_warp_below = warp_sum(static_cast<uint32>(__popc(below)));
+            if (lane_index() == 0) {
+                atomicAdd(&scratch.many_passing, of_warp);
+                atomicAdd(&scratch.many_below, of_warp_below);
+            }
+        }
+        if (__syncthreads_or(doubtful)) return false;
+        noted = scratch.noted_count;
+        if (scratch.many_passing > 0) {
+            uint32 mask = many ? passing : 0;
+            if (noted + scratch.many_passing > before + kFewNoted && limit < kMostFloat) {
+                const uint32 ties = scratch.many_passing - scratch.many_below;
+                mask &= below | mask_of_window<frozen, packed>(i, begin, limit, ties, scratch.many_below);
+            }
+            note(scratch, piece, mask, noted, scratch.noted_late);
+            __syncthreads();
+            noted += scratch.noted_late;
+        }
+        if (noted > kNoted) return false;
+        if (begin + kHeld<frozen> * kListers<frozen> < real) {
+            __syncthreads();
+            if (threadIdx.x == 0) {
+                scratch.noted_before = scratch.noted_count = noted;
+                scratch.noted_late = scratch.many_passing = scratch.many_below = 0;
+            }
+        }
+    }
+    const float noted_limit = limit;
+    if (noted > blockDim.x) limit = tightened<frozen>(state, row, scratch, noted);
+    if (collect_within<frozen>(state, i, row, scratch, noted, limit)) return true;
+    if (noted <= blockDim.x || scratch.window.limit == noted_limit) return false;
+    const Dual beyond = value_beyond(noted_limit);
+    collect_noted(i, noted);
+    return beyond == infinity<Dual>() || scratch.next_bound < beyond;
+}
+
+// Rows that are not aligned, apart, so that they cost the others no registers.
+template <bool frozen>
+LAPWING_NOINLINE __device__ bool filter_unaligned_row(int32 i) {
+    return filter_row<frozen, false>(shared().state.matrix, i);
+}
+#endif
+
+// Lists row i under the present prices; all threads of the block call it, and the list is valid for them behind a barrier.
+// True if this thread saw a cost of the row that is not valid.
+template <bool frozen>
+__device__ inline bool make_list(const Matrix& matrix, int32 i) {
+    ListScratch& scratch = shared().scratch.list;
+    bool invalid = false;
+    Dual rest = infinity<Dual>();
+#ifdef STORED
+    collect<frozen>(i);
+#else
+    const bool packed = matrix.costs.aligned() && matrix.real_cols() % static_cast<int32>(Pack<Cost>::size) == 0;
+    if (packed ? filter_row<frozen, true>(matrix, i) : filter_unaligned_row<frozen>(i))
+        rest = scratch.rest;
+    else
+        invalid = collect<frozen>(i);
+#endif
+    write_list(i, rest);
+    return invalid;
+}
+// The same with the barrier. True if a cost of the row is not valid; of a row of the host, if the list is scant.
+template <bool frozen>
+__device__ inline bool list_row(int32 i) {
+    const bool invalid = __syncthreads_or(make_list<frozen>(shared().state.matrix, i));
+#ifdef STORED
+    return heed_store(shared().state, i, shared().scratch.list);
+#else
+    return invalid;
+#endif
+}
+// Before that, whenever prices have moved: what the filter takes from costs.
+__device__ inline void lower_all_prices(const Team& team) {
+#ifndef STORED
+    if constexpr (kNarrowCosts) {
+        team.each(team.state.matrix.cols, [&](uint32 j) { team.state.lowered[j] = lowered(__ldcg(team.state.v + j)); });
+        team.sync();
+    }
+#endif
+}
+// The same while prices move, compiled once.
+LAPWING_NOINLINE __device__ bool relist_row(int32 i) { return list_row<false>(i); }
+
+#endif

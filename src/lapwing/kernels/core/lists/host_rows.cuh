@@ -1,0 +1,95 @@
+// What is done with rows of the host as they come, between launches of `solve`; included by core/core.cu. `row` [count][pitch] holds
+// rows whose[0] .. whose[count - 1].
+//
+//   stock_rows       their stores and lists
+//   list_rows        all lists from the stores, under other prices; rows for which these prove too little
+//   lower_bounds     what stores are worth when prices are replaced
+//   column_minima    v[j] = the least cost[i, j] - u[i] over rows i that came
+//   gather_cols      a part of their columns
+//   check_violator   of a Hall violator, pairs that it must not have
+#pragma once
+
+extern "C" __global__ void __launch_bounds__(THREADS)
+    stock_rows(LAPWING_PROBLEM, const Cost* row, const int32* whose, int64 count) {
+    State& state = set_state(LAPWING_MATRIX, u, v, workspace);
+    const int64 row_pitch = state.matrix.costs.data->pitch;
+    for (int64 k = blockIdx.x; k < count; k += gridDim.x) {
+        const int32 i = whose[k];
+        const bool invalid = stock_row(i, row + k * row_pitch);
+        list_row<true>(i);
+        if (threadIdx.x == 0) note_listed(state, i, invalid);
+    }
+}
+
+extern "C" __global__ void __launch_bounds__(THREADS) list_rows(LAPWING_PROBLEM) {
+    State& state = set_state(LAPWING_MATRIX, u, v, workspace);
+    const Costs::Data& data = *state.matrix.costs.data;
+    for (int64 i = blockIdx.x; i < rows; i += gridDim.x) {
+        const bool scant = list_row<true>(static_cast<int32>(i));
+        if (threadIdx.x != 0) continue;
+        if (scant)
+            data.scant_rows[atomicAdd(&data.request->scant, 1u)] = static_cast<int32>(i);
+        else
+            note_listed(state, i, false);
+    }
+}
+
+// From prices `before` to v: by as much as a price rose most, bounds are lower; and a little more, for rounding. One block.
+extern "C" __global__ void __launch_bounds__(THREADS) lower_bounds(LAPWING_PROBLEM, const Dual* before) {
+    const State& state = set_state(LAPWING_MATRIX, u, v, workspace);
+    uint64 most = 0;
+    for (int64 j = threadIdx.x; j < cols; j += blockDim.x) {
+        const uint64 rise = ordered(v[j] - before[j]);
+        most = rise > most ? rise : most;
+    }
+    const Dual rise = from_order<Dual>(best_in_block(shared().scratch.keys, most, false));
+    Dual* const bounds = state.matrix.costs.data->store_bound;
+    for (int64 i = threadIdx.x; i < rows; i += blockDim.x) {
+        const Dual bound = bounds[i];
+        if (!(bound < infinity<Dual>())) continue;
+        const double rounding = 0x1p-50 * (fabs(static_cast<double>(bound)) + fabs(static_cast<double>(rise)));
+        bounds[i] = bound - rise - static_cast<Dual>(rounding);
+    }
+}
+
+// `first`: no rows came before; `last`: none will, and v is 0 for columns that nobody may have.
+extern "C" __global__ void __launch_bounds__(256)
+    column_minima(LAPWING_PROBLEM, const Cost* row, int64 count, const Dual* of_rows, int64 first, int64 last) {
+    const Matrix matrix = LAPWING_MATRIX;
+    const int64 row_pitch = costs->pitch;
+    for (int64 j = static_cast<int64>(blockIdx.x) * blockDim.x + threadIdx.x; j < cols; j += gridDim.x * blockDim.x) {
+        Dual least = first != 0 ? infinity<Dual>() : v[j];
+#pragma unroll 8
+        for (int64 k = 0; k < count; ++k) {
+            const Dual x = matrix.minimised(row[k * row_pitch + j]) - (of_rows == nullptr ? Dual(0) : of_rows[k]);
+            least = x < least ? x : least;
+        }
+        if (last != 0 && !(least < infinity<Dual>() && least > -infinity<Dual>())) least = 0;
+        v[j] = least;
+    }
+}
+
+extern "C" __global__ void __launch_bounds__(256)
+    gather_cols(LAPWING_PROBLEM, const Cost* row, int64 count, const int32* which, int64 width, Cost* out) {
+    const int64 row_pitch = costs->pitch;
+    for (int64 k = blockIdx.x; k < count; k += gridDim.x) {
+        for (int64 c = threadIdx.x; c < width; c += blockDim.x) out[k * width + c] = row[k * row_pitch + which[c]];
+    }
+}
+
+// See the other check_violator, in core/core.cu.
+extern "C" __global__ void __launch_bounds__(256)
+    check_violator(LAPWING_PROBLEM, const Cost* row, const int32* whose, int64 count, const uint8* of_cols,
+                   uint64* outside) {
+    const Matrix matrix = LAPWING_MATRIX;
+    const int64 row_pitch = costs->pitch;
+    uint64 mine = 0;
+    for (int64 k = blockIdx.x; k < count; k += gridDim.x) {
+        const int32 real = matrix.real_cols(), exit = real + whose[k];
+        for (int32 j = threadIdx.x; j < real; j += blockDim.x)
+            mine += of_cols[j] == 0 && matrix.minimised(row[k * row_pitch + j]) < infinity<Dual>();
+        if (prices != nullptr && threadIdx.x == 0)
+            mine += of_cols[exit] == 0 && matrix.exit_cost(whose[k]) < infinity<Dual>();
+    }
+    if (mine != 0) atomicAdd(outside, mine);
+}

@@ -1,0 +1,359 @@
+// Candidate lists of many rows of computed costs: kLines rows a warp, whose points stay in registers (costs/computed.cuh).
+//
+// A survey of one column in kSurveyShare guesses a limit, within which there are some 200 columns; should there be fewer than kWanted,
+// the rows are listed once more without. Then one walk through all columns. A row keeps room for kRoom candidates, columns alone;
+// while it is not full, columns within the row's limit are added. When there is no room, the warp puts the candidates in order,
+// keeps the nearest kWanted, and the limit falls. Columns come in an order that looks like chance, so that even without a survey about
+// kWanted * ln(cols / kWanted) of them are ever added: 370 of a million (but by every warp of those that share a row). Nearer
+// means: a smaller cost - v, and among equal ones the first in the row's own order (tie_order). So the list depends on nothing
+// but costs and prices, and is what list_row would make of a matrix.
+//
+// A row that is listed again begins with a limit: as its old list now stands, kListSize columns are that near. If those are all,
+// the limit is what stands beyond the list. (Where prices rise everywhere alike that is the rule; to find the next one would take
+// a walk without a limit, which costs 20 times as much.)
+//
+// Where columns are in groups (core/lists/boxes.cuh), a row that is listed again looks only at those that have something within its
+// limit, which needs no survey.
+//
+// Where rows are few, several warps share their columns; what they kept is put together at the end.
+//
+// Only what the quick test lets through is looked at exactly; it lets NaN through, and what is not valid.
+#pragma once
+#include "core/lists/boxes.cuh"
+
+#ifdef COMPUTED
+
+constexpr uint32 kSurveyShare = 16;       // of the columns, one of so many is in a survey
+constexpr uint32 kSurveyed = 12;          // the so-manieth of those is the limit
+constexpr int32 kSurveyedCols = 1 << 12;  // matrices with fewer columns do without
+
+struct Limit {
+    Dual value;  // of the kWanted-th nearest candidate; infinity while there are fewer
+    int32 order;
+    uint32 count;  // candidates that were kept
+};
+
+// Where a candidate stands: a strict order.
+struct Standing {
+    Dual value;
+    int32 order;
+    __device__ bool before(Dual other, int32 other_order) const {
+        return value < other || (value == other && order < other_order);
+    }
+};
+__device__ inline Standing standing(const State& state, int32 i, int32 j) {
+    return {state.matrix.at(i, j) - settled(state.v + j), tie_order(first_tie(state.matrix, i), state.matrix.cols, j)};
+}
+
+// Puts the `count` candidates of row i in order, at place `slot` of the block; by the warp of the row.
+LAPWING_NOINLINE __device__ Limit keep_nearest(int32 i, uint32 slot, uint32 count) {
+    constexpr uint32 kEach = kRoom / kWarp;
+    const State& state = shared().state;
+    int32* const candidates = shared().scratch.room[slot];
+    __syncwarp();
+    int32 col[kEach];
+    Standing mine[kEach];
+    uint32 rank[kEach];
+#pragma unroll
+    for (uint32 e = 0; e < kEach; ++e) {
+        const uint32 k = e * kWarp + lane_index();
+        rank[e] = 0;
+        col[e] = kNone;
+        mine[e] = {infinity<Dual>(), kNoRow};
+        if (k >= count) continue;
+        col[e] = candidates[k];
+        mine[e] = standing(state, i, col[e]);
+    }
+#pragma unroll
+    for (uint32 e = 0; e < kEach; ++e) {
+        for (uint32 l = 0; l < kWarp && e * kWarp + l < count; ++l) {
+            const Standing other = {__shfl_sync(kAllLanes, mine[e].value, l), __shfl_sync(kAllLanes, mine[e].order, l)};
+#pragma unroll
+            for (uint32 own = 0; own < kEach; ++own) rank[own] += other.before(mine[own].value, mine[own].order);
+        }
+    }
+    Limit limit = {infinity<Dual>(), kNoRow, count < kWanted ? count : kWanted};
+    __syncwarp();
+#pragma unroll
+    for (uint32 e = 0; e < kEach; ++e) {
+        const bool kept = col[e] >= 0 && rank[e] < kWanted;
+        if (kept) candidates[rank[e]] = col[e];
+        const uint32 last = __ballot_sync(kAllLanes, kept && rank[e] == kWanted - 1);
+        if (last == 0) continue;
+        limit.value = __shfl_sync(kAllLanes, mine[e].value, __ffs(last) - 1);
+        limit.order = __shfl_sync(kAllLanes, mine[e].order, __ffs(last) - 1);
+    }
+    __syncwarp();
+    return limit;
+}
+
+// A warp's rows, and what it has met for each.
+struct Tile {
+    int32 row[kLines];
+    uint32 count[kLines];
+    Dual limit[kLines];
+    int32 order[kLines];
+    Margin margin[kLines];  // the limit, for the quick test
+    uint32 invalid;         // a bit for each row
+    uint32 guessed;         // a bit for each row whose limit is a survey's
+
+    __device__ void lower(uint32 r, Limit to) {
+        limit[r] = to.value;
+        order[r] = to.order;
+        margin[r] = limit_upward(to.value);
+        count[r] = to.count;
+    }
+};
+
+// The costs of column j, which some lane wants, looked at exactly. All lanes call it, with columns of their own or `there` false.
+__device__ inline void meet_column(Tile& tile, const State& state, const Source& source, const SourceLines& lines,
+                                   int32 j, bool there) {
+    const Matrix& matrix = state.matrix;
+    Source::Position position;
+    Cost costs[kLines];
+    source.load_position(matrix.costs.col(there ? j : 0), position);
+    source.costs(lines, position, costs);
+    const Dual price = there ? settled(state.v + j) : Dual(0);
+#pragma unroll
+    for (uint32 r = 0; r < kLines; ++r) {
+        const Dual cost = matrix.minimised(costs[r]);
+        if (there && !matrix.valid(cost)) tile.invalid |= 1u << r;
+        const Standing standing = {cost - price, tie_order(first_tie(matrix, tile.row[r]), matrix.cols, j)};
+        const auto wanted = [&] {
+            return there && standing.value < infinity<Dual>() && standing.before(tile.limit[r], tile.order[r]);
+        };
+        uint32 wanting = __ballot_sync(kAllLanes, wanted());
+        if (wanting == 0) continue;
+        const uint32 slot = threadIdx.x / kWarp * kLines + r;
+        if (tile.count[r] + __popc(wanting) > kRoom) {
+            tile.lower(r, keep_nearest(tile.row[r], slot, tile.count[r]));
+            wanting = __ballot_sync(kAllLanes, wanted());
+        }
+        if (wanting >> lane_index() & 1)
+            shared().scratch.room[slot][tile.count[r] + __popc(wanting & ((1u << lane_index()) - 1))] = j;
+        tile.count[r] += __popc(wanting);
+    }
+}
+
+// Where a cost is not valid; of smaller types, the quick test lets such costs through.
+__device__ inline uint32 invalid_positions(const Piece& piece, const Matrix& matrix) {
+    uint32 bits = 0;
+#pragma unroll
+    for (uint32 a = 0; a < kAhead; ++a) {
+#pragma unroll
+        for (uint32 r = 0; r < kLines; ++r)
+            bits |= static_cast<uint32>(!matrix.valid(matrix.minimised(piece.cost[a][r]))) << a;
+    }
+    return bits;
+}
+
+// What the farthest candidate in row i's list stands at under the present prices; infinity if the list has ended.
+__device__ inline Limit old_limit(const State& state, int32 i) {
+    const Candidate mine = load_candidate(state, i);
+    const Dual x = mine.col >= 0 ? Dual(mine.cost) - settled(state.v + mine.col) : infinity<Dual>();
+    return {warp_reduce(x, [](Dual a, Dual b) { return a < b ? b : a; }), kNoRow, 0};
+}
+
+// The list of row i from its candidates, which stand at `parts` places from `slot` on, kLines apart; by one warp. `again`: they
+// are those within the limit of the old list. False if there must be more of them than `least`.
+__device__ inline bool write_candidates(const State& state, int32 i, uint32 slot, uint32 parts, bool again,
+                                        uint32 least) {
+    Scratch& scratch = shared().scratch;
+    const Dual beyond = again ? old_limit(state, i).value : infinity<Dual>();
+    uint32 count = scratch.met[slot];
+    for (uint32 part = 1; part < parts; ++part) {
+        const uint32 other = slot + part * kLines, more = scratch.met[other];
+        if (count + more > kRoom) count = keep_nearest(i, slot, count).count;
+        for (uint32 k = lane_index(); k < more; k += kWarp) scratch.room[slot][count + k] = scratch.room[other][k];
+        count += more;
+    }
+    const Limit limit = keep_nearest(i, slot, count);
+    if (limit.count < least) return false;
+    const uint32 lane = lane_index();
+    const int64 at = static_cast<int64>(i) * kListSize + lane;
+    const int32 j = lane < limit.count ? scratch.room[slot][lane] : kNone;
+    state.list_col[at] = j;
+    state.list_cost[at] = j >= 0 ? static_cast<ListCost>(state.matrix.at(i, j)) : ListCost(0);
+    if (lane == 0) state.tau[i] = limit.count < kWanted ? beyond : limit.value;
+    return true;
+}
+
+// How many of a warp's numbers are before a lane's own.
+__device__ inline uint32 rank_in_warp(Margin mine) {
+    uint32 rank = 0;
+#pragma unroll 8
+    for (uint32 lane = 0; lane < kWarp; ++lane) {
+        const Margin other = __shfl_sync(kAllLanes, mine, lane);
+        rank += other < mine || (other == mine && lane < lane_index());
+    }
+    return rank;
+}
+// Lower limits for a tile: of one piece in kSurveyShare every lane finds the least of each row, and the kSurveyed-th of those, of all
+// warps that share the rows, is the limit. All threads of the block call it.
+template <class Price>
+__device__ inline void survey(Tile& tile, const Source& source, const SourceLines& lines, const Positions& positions,
+                              Part share, Price price, bool maximize) {
+    Margin least[kLines];
+#pragma unroll
+    for (uint32 r = 0; r < kLines; ++r) least[r] = infinity<Margin>();
+    const uint32 pieces = static_cast<uint32>(positions.count / kPiece) / kSurveyShare;
+    for (uint32 k = share.part; k < pieces && !share.idle; k += share.parts) {
+        walk_piece<false>(
+            source, lines, positions,
+            static_cast<int64>(k * kSurveyShare + k % kSurveyShare) * kPiece + lane_index(), price,
+            [&](const Piece& piece) {
+#pragma unroll
+                for (uint32 a = 0; a < kAhead; ++a) {
+#pragma unroll
+                    for (uint32 r = 0; r < kLines; ++r) {
+                        const Margin cost = static_cast<Margin>(widened(piece.cost[a][r]));
+                        const Margin x = (maximize ? -cost : cost) - piece.price[a];
+                        least[r] = x < least[r] ? x : least[r];
+                    }
+                }
+                return 0u;
+            },
+            [](int64, bool) {});
+    }
+    const uint32 warp = threadIdx.x / kWarp, each = kWarp / share.parts;
+    const auto of_all = [&](uint32 r) {
+        return reinterpret_cast<Margin*>(shared().scratch.room[(warp - share.part) * kLines + r]);
+    };
+#pragma unroll
+    for (uint32 r = 0; r < kLines; ++r) {
+        const uint32 rank = rank_in_warp(least[r]);
+        if (rank < each) of_all(r)[share.part * each + rank] = least[r];
+    }
+    __syncthreads();
+#pragma unroll
+    for (uint32 r = 0; r < kLines; ++r) {
+        const Margin mine = of_all(r)[lane_index()];
+        const uint32 at = __ffs(__ballot_sync(kAllLanes, rank_in_warp(mine) == kSurveyed - 1)) - 1;
+        const Dual limit = static_cast<Dual>(__shfl_sync(kAllLanes, mine, at));
+        if (!(limit < tile.limit[r])) continue;
+        tile.lower(r, {limit, kNoRow, 0});
+        tile.guessed |= 1u << r;
+    }
+    __syncthreads();
+}
+
+// A list of all columns; within the limit of the row's old list; the same from groups.
+enum class Listing { fresh, again, near };
+
+// How a block of `warps` lists `count` rows: in groups of warps that take kLines rows each, every warp a part of the columns. A
+// power of two.
+__device__ inline uint32 parts_of_tile(uint32 warps, uint32 count) {
+    uint32 parts = warps;
+    while (parts > 1 && warps / parts * kLines < count) parts /= 2;
+    return parts;
+}
+
+// Lists rows row_of(begin), row_of(begin + 1) ... below `end`, as many as the block takes (kLines a group), under the present
+// prices; `guess`: within the limits of a survey, too. All threads of the block call it; true if
+// these were too low.
+// met(row, whether a cost of it is not valid) is called by one lane a row.
+template <Listing listing, class RowOf, class Met>
+__device__ bool list_tile(uint32 begin, uint32 end, uint32 parts, bool guess, RowOf row_of, Met met) {
+    constexpr bool again = listing != Listing::fresh;
+    const State& state = shared().state;
+    const Matrix& matrix = state.matrix;
+    const Costs costs = matrix.costs;
+    const Source source(costs.data);
+    const uint32 warp = threadIdx.x / kWarp, part = warp % parts, first = begin + warp / parts * kLines;
+    Scratch& scratch = shared().scratch;
+    Tile tile;
+    int64 index[kLines];
+#pragma unroll
+    for (uint32 r = 0; r < kLines; ++r) {  // past the end: the last one again
+        tile.row[r] = row_of(first + r < end ? first + r : end - 1);
+        index[r] = costs.row(tile.row[r]);
+        tile.lower(r, again ? old_limit(state, tile.row[r]) : Limit{infinity<Dual>(), kNoRow, 0});
+    }
+    tile.invalid = tile.guessed = 0;
+    SourceLines lines;
+    source.load(index, lines);
+    const Positions positions{matrix.real_cols(), costs.pitch, kColSalt, costs.data->neighbours.positions};
+    const Part share{part, parts, first >= end};
+    const auto price = [v = state.v](int64 j) { return upward(settled(v + j)); };
+    if constexpr (listing != Listing::near) {
+        if (guess && positions.count >= kSurveyedCols)
+            survey(tile, source, lines, positions, share, price, matrix.maximize);
+    }
+    if (matrix.prices != nullptr && part == 0) {
+#pragma unroll
+        for (uint32 r = 0; r < kLines; ++r) {
+            const int32 i = tile.row[r], exit = matrix.real_cols() + i;
+            const Dual x = matrix.exit_cost(i) - settled(state.v + exit);
+            tile.count[r] = x < infinity<Dual>() && x <= tile.limit[r];
+            if (lane_index() == 0) scratch.room[warp * kLines + r][0] = exit;
+        }
+        __syncwarp();
+    }
+    const auto meet = [&](int64 j, bool there) {
+        meet_column(tile, state, source, lines, static_cast<int32>(j), there);
+    };
+    if constexpr (listing == Listing::near) {
+        const GroupOrder order(costs);
+        walk_groups(
+            costs.data, lines, positions, share, state.highest, tile.margin,
+            [&](int64 k) { return price(order.col(k)); },
+            [&](const Piece& piece) { return near_positions(piece, tile.margin, false); },
+            [&](int64 k, bool there) { meet(there ? order.col(k) : 0, there); });
+    } else {
+        walk(
+            source, lines, positions, share, price,
+            [&, maximize = matrix.maximize](const Piece& piece) {
+                uint32 near = near_positions(piece, tile.margin, maximize);
+                if constexpr (sizeof(Cost) == 8) near |= invalid_positions(piece, matrix);
+                return near;
+            },
+            meet);
+    }
+    uint32 invalid = 0;
+#pragma unroll
+    for (uint32 r = 0; r < kLines; ++r) {
+        const uint32 slot = warp * kLines + r;
+        const Limit limit = parts > 1 ? keep_nearest(tile.row[r], slot, tile.count[r]) : Limit{0, 0, tile.count[r]};
+        invalid |= static_cast<uint32>(__any_sync(kAllLanes, tile.invalid >> r & 1)) << r;
+        if (lane_index() == 0) scratch.met[slot] = limit.count;
+    }
+    if (lane_index() == 0) scratch.invalid[warp] = invalid;
+    __syncthreads();
+    bool is_short = false;
+    for (uint32 r = part; r < kLines; r += parts) {
+        if (first + r >= end) continue;
+        const int32 i = row_of(first + r);
+        const uint32 least = tile.guessed >> r & 1 ? kWanted : 0;
+        if (!write_candidates(state, i, (warp - part) * kLines + r, parts, again, least)) {
+            is_short = true;
+            continue;
+        }
+        uint32 bad = 0;
+        for (uint32 q = 0; q < parts; ++q) bad |= scratch.invalid[warp - part + q] >> r & 1;
+        if (lane_index() == 0) met(i, bad != 0);
+    }
+    return __syncthreads_or(is_short);
+}
+
+// Lists the first `count` of refresh_rows again.
+template <Listing listing>
+LAPWING_NOINLINE __device__ void refresh_by_tiles(const Team& team, uint32 count) {
+    const State& state = team.state;
+    const uint32 each = (count + team.blocks - 1) / team.blocks, parts = parts_of_tile(kTeamWarps, each);
+    const uint32 first = team.block() * each < count ? team.block() * each : count,
+                 end = first + each < count ? first + each : count;
+    for (uint32 begin = first; begin < end; begin += kTeamWarps / parts * kLines) {
+        const auto row_of = [&](uint32 at) { return settled(state.refresh_rows + at); };
+        for (bool guess = true; list_tile<listing>(begin, end, parts, guess, row_of, [](int32, bool) {});) guess = false;
+    }
+}
+__device__ inline void refresh_rows(const Team& team, uint32 count) {
+    if (is_grouped(team.state.matrix)) {
+        price_groups(team);
+        team.sync();
+        return refresh_by_tiles<Listing::near>(team, count);
+    }
+    refresh_by_tiles<Listing::again>(team, count);
+}
+
+#endif

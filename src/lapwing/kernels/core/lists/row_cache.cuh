@@ -1,0 +1,113 @@
+// Stores of rows of a matrix that stays on the host (costs/stored.cuh): made when a row is here, asked for when it is wanted.
+//
+// A store holds the columns with the smallest cost - v: all below some value, and of those that have just that value, if there
+// must be, as many as there is room for, beginning at a column that differs from row to row. The value is found digit by digit,
+// in base 256, from counts; it may be any that leaves the store half full. What is left out gives the bound.
+//
+// Cost: some reads of the row and of v by a block (three for most costs, nine at most), far less than its way from the host.
+#pragma once
+#include "core/lists/build.cuh"
+
+#ifdef STORED
+
+// Puts row i, which begins at `row`, into its store under the present prices. All threads of a block call it; true if a cost of the row
+// is not valid.
+LAPWING_NOINLINE __device__ bool stock_row(int32 i, const Cost* row) {
+    const State& state = shared().state;
+    StockScratch& scratch = shared().scratch.stock;
+    const Matrix& matrix = state.matrix;
+    const Costs::Data& data = *matrix.costs.data;
+    const int32 cols = matrix.real_cols();
+    const uint32 depth = static_cast<uint32>(data.depth);
+    uint64 chosen = 0;    // the value, in order (common/common.cuh)
+    uint32 room = depth;  // places for columns that have it
+    bool invalid = false, all = false;
+    for (int32 shift = 56; shift >= 0 && !all && room > depth / 2; shift -= 8) {
+        __syncthreads();
+        for (uint32 k = threadIdx.x; k < 256; k += blockDim.x) scratch.counts[k] = 0;
+        __syncthreads();
+        for (int32 j = threadIdx.x; j < cols; j += blockDim.x) {
+            const Dual cost = matrix.minimised(row[j]), x = cost - __ldcg(state.v + j);
+            invalid |= !matrix.valid(cost);
+            const uint64 value = ordered(x);
+            const bool counts = shift == 56 || value >> (shift + 8) == chosen >> (shift + 8);
+            if (counts && x < infinity<Dual>()) atomicAdd(scratch.counts + (value >> shift & 255), 1u);
+        }
+        __syncthreads();
+        uint32 digit = 0, below = 0;
+        while (digit < 256 && below + scratch.counts[digit] <= room) below += scratch.counts[digit++];
+        all = digit == 256;  // only in the first turn: later there are too many
+        room -= below;
+        chosen |= static_cast<uint64>(digit & 255) << shift;
+    }
+    __syncthreads();
+    if (threadIdx.x == 0) scratch.stored = scratch.tied = 0;
+    __syncthreads();
+    const int64 store = i * data.depth;
+    const int32 first = first_tie(matrix, i) % cols;
+    const uint32 warp = threadIdx.x / kWarp;
+    uint64 left = kFar;  // the least of what is left out
+    for (int32 base = 0; base < cols; base += blockDim.x) {
+        const int32 order = base + static_cast<int32>(threadIdx.x);
+        const bool there = order < cols;
+        const int32 j = !there ? 0 : order < cols - first ? order + first : order + first - cols;
+        const Cost cost = row[j];
+        const Dual x = matrix.minimised(cost) - __ldcg(state.v + j);
+        const uint64 value = ordered(x);
+        const bool usable = there && x < infinity<Dual>(), tie = usable && !all && value == chosen;
+        const uint32 ties = __ballot_sync(kAllLanes, tie);
+        if (lane_index() == 0) scratch.ahead[warp] = __popc(ties);
+        __syncthreads();
+        uint32 before = scratch.tied + __popc(ties & ((1u << lane_index()) - 1)), together = 0;
+        for (uint32 w = 0; w < blockDim.x / kWarp; ++w) {
+            if (w < warp) before += scratch.ahead[w];
+            together += scratch.ahead[w];
+        }
+        __syncthreads();
+        if (threadIdx.x == 0) scratch.tied += together;
+        if (usable && (all || value < chosen || (tie && before < room))) {
+            const uint32 place = atomicAdd(&scratch.stored, 1u);
+            data.store_col[store + place] = j;
+            data.store_cost[store + place] = cost;
+        } else if (usable) {
+            left = value < left ? value : left;
+        }
+    }
+    left = best_in_block(shared().scratch.keys, left, true);
+    if (threadIdx.x == 0) {
+        data.store_count[i] = static_cast<int32>(scratch.stored);
+        data.store_bound[i] = left == kFar ? infinity<Dual>() : from_order<Dual>(left);
+    }
+    return __syncthreads_or(invalid);
+}
+
+// The first `count` rows that are here, into their stores and lists.
+__device__ inline void restock(const Team& team, uint32 count) {
+    const Costs::Data& data = *team.state.matrix.costs.data;
+    for (uint32 at = team.block(); at < count; at += team.blocks) {
+        const int32 i = __ldcg(data.owner + at);
+        if (threadIdx.x == 0) data.place[i] = static_cast<int32>(at);
+        __syncthreads();
+        stock_row(i, data.row + at * data.pitch);
+        relist_row(i);
+    }
+}
+
+// By the leader's warp: asks the host for some rows, and waits until they are here; false if the host wants us to stop.
+LAPWING_NOINLINE __device__ bool fetch_rows(const int32* list, uint32 count, uint32 number) {
+    Lookout& lookout = shared().desk.lookout;
+    Request* const request = shared().state.matrix.costs.data->request;
+    __syncwarp();
+    if (lane_index() == 0) {
+        request->list = reinterpret_cast<uint64>(list);
+        request->count = count;
+        __threadfence();
+        __stcg(&request->asked, number);
+        while (load_acquire(&request->answered) != number && !lookout.stopped)
+            lookout.stopped = lookout.told_to_stop();
+    }
+    __syncwarp();
+    return !lookout.stopped;
+}
+
+#endif

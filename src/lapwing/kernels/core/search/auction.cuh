@@ -1,0 +1,281 @@
+// Epsilon phases by auction on the lists: prices that are nearly right, and most of the matching.
+//
+// In a round every free row offers for its nearest column as much more as makes its second nearest as near, and epsilon;
+// the best offer for a column wins, the lowest row among equal ones, and displaces who held the column. A phase begins with
+// all rows free, and ends when few are left; epsilon then falls, at last to zero, where every matched pair attains its row's
+// minimum exactly. Offers are counted in units of a grid (a power of two), rounded down, so that offer and row fit one
+// word for atomicMax: a row may always offer less.
+//
+// Without epsilon a row may offer nothing: of several nearest columns it asks for a free one or, if there is none, for another in every
+// round, and displaces who held it, who may find a free one. Where costs are small integers, that leaves half as many rows
+// free as if it waited.
+//
+// D. P. Bertsekas, "The auction algorithm: a distributed relaxation method for the assignment problem", Annals of
+// Operations Research 14 (1988): the Jacobi version. Deviations: lists instead of rows (a row whose list does not prove its
+// minimum, as nearly as epsilon allows, waits until it is listed again), rounds stop while some rows are free, and zero is an
+// epsilon: the searches do the rest. Cost of a round: lists and v of the free rows, one atomic each, two barriers.
+#pragma once
+#include "core/lists/filter.cuh"
+
+constexpr uint32 kRowBits = 24;
+constexpr uint64 kMostUnits = (1ull << (64 - kRowBits - 1)) - 1;
+constexpr uint64 kRowMask = (1ull << kRowBits) - 1;
+
+__device__ inline uint64 in_units(double x, double units_in_one) {
+    const double units = floor(x * units_in_one);  // exactly: a power of two
+    return units < static_cast<double>(kMostUnits) ? static_cast<uint64>(units) : kMostUnits;
+}
+__device__ inline uint64 in_units(int64 x, double) {
+    return static_cast<uint64>(x) < kMostUnits ? static_cast<uint64>(x) : kMostUnits;
+}
+__device__ inline Dual of_units(uint64 units, double unit) {
+    return static_cast<Dual>(static_cast<double>(units) * unit);
+}
+
+// The nearest of a row's candidates and the distance of the second nearest, by the warp of the row; x: cost - v of the lane's
+// candidate, infinity where the list has ended.
+struct Nearest {
+    Dual first, second;
+    uint32 ties;  // lanes whose candidates are nearest
+};
+__device__ inline Dual present_cost(Candidate mine, Dual v) {
+    return mine.col >= 0 ? Dual(mine.cost) - v : infinity<Dual>();
+}
+__device__ inline Nearest find_nearest(Dual x) {
+    const uint64 key = ordered(x), first = warp_min(key);
+    const uint32 ties = __ballot_sync(kAllLanes, key == first);
+    const uint64 second = warp_min(lane_index() == __ffs(ties) - 1 ? ~0ull : key);
+    return {from_order<Dual>(first), from_order<Dual>(second), ties};
+}
+
+// A run's rows, and the columns for which they offer: block 0 alone keeps them in shared memory.
+template <bool wide>
+__device__ inline int32& row_at(const State& state, uint32 which, uint32 index) {
+    if constexpr (wide) return pick(state.rows_at_work, which)[index];
+    return shared().scratch.rounds.row[which][index];
+}
+template <bool wide>
+__device__ inline int32& target_at(const State& state, uint32 which, uint32 index) {
+    if constexpr (wide) return pick(state.target, which)[index];
+    return shared().scratch.rounds.target[which][index];
+}
+
+// One lane of several: at first the first, since ties are listed in another order for each row; then another from row to row and
+// from round to round, as if by chance. All lanes of a warp call it.
+__device__ inline uint32 any_lane(uint32 lanes, int32 i, uint32 round) {
+    if (round == 0) return __ffs(static_cast<int>(lanes)) - 1;
+    const uint32 drawn = (static_cast<uint32>(i) * 0x9e3779b9u ^ round * 0x85ebca6bu) * 0xc2b2ae35u;
+    const uint32 place = __umulhi(drawn, __popc(lanes)), before = __popc(lanes & ((1u << lane_index()) - 1));
+    return __ffs(__ballot_sync(kAllLanes, (lanes >> lane_index() & 1) != 0 && before == place)) - 1;
+}
+
+// Which of the lanes whose candidates are nearest is asked. Without epsilon a free one, by chance. All lanes of a warp call it.
+__device__ inline uint32 lane_asked(const State& state, const AuctionRun& run, int32 i, int32 col, uint32 ties) {
+    if (run.epsilon != 0) return __ffs(static_cast<int>(ties)) - 1;
+    const bool tie = (ties >> lane_index() & 1) != 0 && col >= 0;
+    const uint32 free = __ballot_sync(kAllLanes, tie && settled(state.col_to_row + col) < 0);
+    return any_lane(free != 0 ? free : ties, i, run.rounds);
+}
+
+// Row i asks for column j; `index` among the rows at work.
+struct Offer {
+    int32 i, j;
+    uint32 index;
+    Dual first, second, tau;  // of the row's list
+};
+// By one lane; nothing if there is no row. It is near enough if no column outside the list is nearer by more than half of epsilon: so
+// the row stays within epsilon of its minimum, and the price rises by the other half at least.
+template <bool wide>
+__device__ inline void make_offer(const Team& team, const AuctionRun& run, const Offer& offer) {
+    if (offer.i < 0) return;
+    const State& state = team.state;
+    const bool proven = offer.first - run.epsilon / 2 <= offer.tau, offers = proven && offer.j >= 0;
+    target_at<wide>(state, run.present, offer.index) = offers ? offer.j : kNone;
+    if (!proven) state.refresh_rows[add_count<wide>(&counts_of<wide>(team, run.rounds).refresh, 1)] = offer.i;
+    if (!offers) return;
+    const Dual second = offer.second < offer.tau ? offer.second : offer.tau;
+    const uint64 units =
+        second < infinity<Dual>() ? in_units(second - offer.first + run.epsilon, run.units_in_one) : kMostUnits;
+    max_in_global(pick(state.offer, run.present) + offer.j,
+                  units << kRowBits | (kRowMask - static_cast<uint64>(offer.i)));
+}
+
+// What a warp takes first of the free rows: loaded while it is not yet known how many there are.
+template <bool wide>
+__device__ inline void load_first(const Team& team, uint32 present, int32 (&first)[kWarpRows]) {
+    const uint32 most = wide ? team.state.matrix.rows : kNarrowRows;
+    const Unsettled unsettled;  // by now, for a block that drops out
+#pragma unroll
+    for (uint32 r = 0; r < kWarpRows; ++r) {
+        const uint32 index = team.warp() + r * team.warps();
+        first[r] = row_at<wide>(team.state, present, index < most ? index : most - 1);
+    }
+}
+// n rows of a warp offer, the first of them at `base`; kNone: there is none. What is long is done for all of them at once: their loads,
+// then their minima; in the end a lane offers for each. (Everything is assigned whether it is needed or not: what is left as
+// it was would be kept in memory.)
+template <bool wide, uint32 n>
+__device__ inline void offer_for_rows(const Team& team, const AuctionRun& run, uint32 base, const int32 (&i)[n]) {
+    const State& state = team.state;
+    Candidate mine[n];
+    Dual tau[n], v[n];
+#pragma unroll
+    for (uint32 r = 0; r < n; ++r) {
+        mine[r] = i[r] >= 0 ? load_candidate(state, i[r]) : Candidate{kNone, ListCost(0)};
+        tau[r] = i[r] >= 0 ? settled(state.tau + i[r]) : Dual(0);
+    }
+#pragma unroll
+    for (uint32 r = 0; r < n; ++r) v[r] = mine[r].col >= 0 ? settled(state.v + mine[r].col) : Dual(0);
+    Nearest nearest[n];
+#pragma unroll
+    for (uint32 r = 0; r < n; ++r) nearest[r] = find_nearest(present_cost(mine[r], v[r]));
+    Offer offer = {kNone, kNone, 0, Dual(0), Dual(0), Dual(0)};
+#pragma unroll
+    for (uint32 r = 0; r < n; ++r) {
+        const int32 j = __shfl_sync(kAllLanes, mine[r].col, lane_asked(state, run, i[r], mine[r].col, nearest[r].ties));
+        const uint32 index = base + r * team.warps();
+        if (lane_index() == r) offer = {i[r], j, index, nearest[r].first, nearest[r].second, tau[r]};
+    }
+    make_offer<wide>(team, run, offer);
+}
+// All free rows offer. Rows whose list does not prove their minimum go to refresh_rows instead.
+template <bool wide>
+__device__ inline void offer(const Team& team, const AuctionRun& run, const int32 (&first)[kWarpRows]) {
+    const State& state = team.state;
+    team.each(run.previous, [&](uint32 index) {
+        const int32 j = target_at<wide>(state, !run.present, index);
+        if (j >= 0) __stcg(pick(state.offer, !run.present) + j, uint64(0));  // several may
+    });
+    uint32 base = team.warp();
+    if (run.count <= team.warps()) {  // mostly, and a third of the instructions
+        const int32 i[1] = {base < run.count ? first[0] : kNone};
+        return offer_for_rows<wide, 1>(team, run, base, i);
+    }
+    for (; base < run.count; base += kWarpRows * team.warps()) {
+        int32 i[kWarpRows];
+#pragma unroll
+        for (uint32 r = 0; r < kWarpRows; ++r) {
+            const uint32 index = base + r * team.warps();
+            i[r] = index >= run.count ? kNone : base == team.warp() ? first[r] : row_at<wide>(state, run.present, index);
+        }
+        offer_for_rows<wide, kWarpRows>(team, run, base, i);
+    }
+}
+
+// The best offers are taken; who lost or was displaced goes on.
+template <bool wide>
+__device__ inline void settle_offers(const Team& team, const AuctionRun& run) {
+    const State& state = team.state;
+    StepCounts& counts = counts_of<wide>(team, run.rounds);
+    team.each_converged(run.count, [&](uint32 index) {
+        const bool there = index < run.count;
+        const int32 i = there ? row_at<wide>(state, run.present, index) : kNone;
+        const int32 j = there ? target_at<wide>(state, run.present, index) : kNone;
+        int32 goes_on = i;
+        const uint64 best = j >= 0 ? __ldcg(pick(state.offer, run.present) + j) : 0;
+        const int32 holder = j >= 0 ? __ldcg(state.col_to_row + j) : kNone;  // of use to the winner alone, as is v
+        const Dual v = j >= 0 ? __ldcg(state.v + j) : Dual(0);
+        const uint64 units = best >> kRowBits;
+        const bool won = j >= 0 && kRowMask - (best & kRowMask) == static_cast<uint64>(i) && (units > 0 || holder < 0 || run.epsilon == 0);
+        if (won) {
+            __stcg(state.v + j, v - of_units(units, run.unit));
+            __stcg(state.col_to_row + j, i);
+            __stcg(state.row_to_col + i, j);
+            if (holder >= 0) __stcg(state.row_to_col + holder, kNone);
+            goes_on = holder;
+        }
+        raise(&counts.event, won);
+        const uint32 place = take_place<wide>(&counts.next, goes_on >= 0);
+        if (goes_on < 0) return;
+        row_at<wide>(state, !run.present, place) = goes_on;
+        if (!wide) prefetch_list(state, goes_on);
+    });
+}
+
+// All rows are free again; prices stay.
+__device__ inline void free_all(const Team& team) {
+    State& state = team.state;
+    team.each(state.matrix.cols, [&](uint32 j) {
+        state.col_to_row[j] = kNone;
+        state.offer[0][j] = state.offer[1][j] = 0;
+    });
+    team.each(state.matrix.rows, [&](uint32 i) {
+        state.row_to_col[i] = kNone;
+        state.rows_at_work[0][i] = static_cast<int32>(i);
+    });
+}
+
+// Rounds, until the phase ends, rows are to be listed again, or there are too many of them or too few for the team of so many
+// blocks. A phase begins with all rows free.
+template <bool wide>
+LAPWING_NOINLINE __device__ void run_rounds(uint32 blocks) {
+    State state = shared().state;  // its pointers in registers
+    const Team team{state, shared().desk.counts, wide, blocks};
+    AuctionRun run = shared().desk.order.auction;
+    if (run.rounds == 0) {
+        free_all(team);
+        team.sync();
+    }
+    if (!wide) {
+        for (uint32 k = threadIdx.x; k < run.count; k += kTeamThreads)
+            row_at<wide>(state, run.present, k) = settled(pick(state.rows_at_work, run.present) + k);
+        for (uint32 k = threadIdx.x; k < run.previous; k += kTeamThreads) {  // offers of the last wide round
+            const int32 j = settled(pick(state.target, !run.present) + k);
+            if (j >= 0) __stcg(pick(state.offer, !run.present) + j, uint64(0));
+        }
+        run.previous = 0;
+        __syncthreads();
+    }
+    int32 first[kWarpRows];
+    load_first<wide>(team, run.present, first);
+    do {
+        offer<wide>(team, run, first);
+        team.sync();
+        settle_offers<wide>(team, run);
+        reset_next_counts<wide>(team, run.rounds);
+        team.sync();
+        load_first<wide>(team, run.present ^ 1, first);
+        const StepCounts counts = read_counts<wide>(team, run.rounds);
+        run.offers += run.count;
+        run.previous = run.count;
+        run.count = counts.next;
+        run.waiting = counts.refresh;
+        run.moved = counts.event != 0;
+        run.present ^= 1;
+        ++run.rounds;
+    } while (!run.ended() && !run.refreshes() && suits<wide>(team, run.count));
+    if (!wide) {
+        for (uint32 k = threadIdx.x; k < run.count; k += kTeamThreads)
+            pick(state.rows_at_work, run.present)[k] = row_at<wide>(state, run.present, k);
+        for (uint32 k = threadIdx.x; k < run.previous; k += kTeamThreads)
+            pick(state.target, !run.present)[k] = target_at<wide>(state, !run.present, k);
+    }
+    if (threadIdx.x == 0) shared().desk.order.auction = run;
+}
+// u from the lists: who is matched and not at its minimum becomes free, as is who has no column. Of all rows or, the second
+// time, those in refresh_rows; the first time, rows that their list does not prove go there.
+__device__ inline void derive_u(const Team& team, uint32 count, bool refreshed) {
+    State& state = team.state;
+    team.each_by_warp(count, [&](uint32 index) {
+        const int32 i = refreshed ? settled(state.refresh_rows + index) : static_cast<int32>(index);
+        const Candidate mine = load_candidate(state, i);
+        const int32 own = __ldcg(state.row_to_col + i);  // which one of the lanes will write
+        const Dual x = present_cost(mine, mine.col >= 0 ? settled(state.v + mine.col) : Dual(0));
+        const Nearest nearest = find_nearest(x);
+        const bool keeps = __any_sync(kAllLanes, mine.col == own && own >= 0 && x == nearest.first);
+        if (lane_index() != 0) return;
+        if (nearest.first <= settled(state.tau + i)) {
+            state.u[i] = nearest.first < infinity<Dual>() ? nearest.first : Dual(0);
+            if (keeps) return;
+            if (own >= 0) state.col_to_row[own] = kNone;
+            __stcg(state.row_to_col + i, kNone);
+        } else if (!refreshed) {
+            state.refresh_rows[atomicAdd(team.wide ? &state.counts->refresh : &team.own.refresh, 1u)] = i;
+        }
+#ifdef STORED
+        else {  // the solve was stopped before the row came
+            state.u[i] = settled(state.tau + i);
+        }
+#endif
+    });
+}

@@ -1,0 +1,347 @@
+// What a search is for: the duals move, and free rows are matched along disjoint paths.
+//
+// Who leads to a column is found after the search: a row i at whose distance + reduced cost the column lies, with a smaller distance,
+// or the same and fallen in an earlier step. That order makes cycles impossible; the lowest such row leads, so
+// nothing depends on the order of threads. Where so many costs tie that whole rows were looked at, one tree would have nearly all columns then,
+// and a search would match one row: there every column has an order of its own.
+//
+// A tree matches one of the free columns that it reached, and where costs tie, rows of several trees lead to a free column: if it went
+// to the lowest, two trees in five would have none. So free columns and trees are matched to each other, in rounds: a column picks
+// one of the trees that have none yet, and a tree one of the columns that picked it, both who has the least choice, until no tree is left
+// that could have one (about the minimum degree heuristic of R. M. Karp and M. Sipser, FOCS 1981). Any row at the right distance will do here, also one that fell as late as the column, from which nothing leads on. Of 87 free
+// rows of 8192 x 8192 small integers a search leaves 10, not 35. (More than kMostEnds pairs are left to the lowest rows.)
+//
+// Of a square problem, trees whose free rows stay free are kept: all their paths are tight now, so their columns are at distance zero
+// in the next search, which begins with all their rows (the forest of a Hungarian method that grows on, J. Munkres 1957). Only
+// what the matched trees held is searched again: without that, of 100,000 points in the plane, every search would look at each row's list
+// some 190 times, since distances of zero spread slowly, behind others.
+#pragma once
+#include "core/search/relax.cuh"
+
+// Of a row that may lead somewhere: its distance, and the step in which it fell.
+struct Origin {
+    int32 row;
+    uint32 step;
+    Dual distance, u;
+};
+// The place of row i in an order of column j's own, behind all rows; and the row at such a place.
+constexpr int32 kPlaces = 1 << 30;
+__device__ inline int32 place_of_row(const Matrix& matrix, int32 i, int32 j) {
+    const uint32 hash = static_cast<uint32>(j) * 0x9e3779b1u;
+    return i ^ static_cast<int32>(hash >> __clz(matrix.rows)) ^ kPlaces;
+}
+// If a row leads to column j at distance `key`, which is `cost` away from it (see the top), it is noted. True if the column is free.
+__device__ inline bool lead(const State& state, const SearchRun& run, const Origin& from, int32 j, uint64 key, Dual cost, Dual v) {
+    if (key > run.cap || key == kFar || as_key(from.distance + reduced(cost, v, from.u)) != key) return false;
+    const bool free = settled(state.col_to_row + j) < 0;  // from it, nothing leads on
+    if (!free && as_key(from.distance) >= key && from.step >= step_of(__ldcg(state.stamp + j))) return false;
+    atomicMin(state.leader + j, run.mixes ? place_of_row(state.matrix, from.row, j) : from.row);
+    return free;
+}
+// Pairs of a row and a free column to which it leads: as many as can be matched are noted, where a step's frontier was.
+__device__ inline Reached* ends_of(const State& state) { return state.frontier[1]; }
+__device__ inline uint32 room_for_ends(const State& state) {
+    const uint32 room = 2 * static_cast<uint32>(state.matrix.rows);
+    return room < kMostEnds ? room : kMostEnds;
+}
+
+// Leaders among the candidates of the rows of reached columns, and of free rows; and the free columns within the cap. A lane
+// looks whether a column was reached; of those that were the warp takes two at once (more are more code, and that takes time).
+__device__ inline void find_leaders(const Team& team, const SearchRun& run) {
+    constexpr uint32 kAtOnce = 2;
+    State& state = team.state;
+    const uint32 cols = state.matrix.cols, count = cols + run.free_count, lane = lane_index();
+    for (uint32 base = team.warp(); base < count; base += kWarp * team.warps()) {
+        const uint32 index = base + lane * team.warps();
+        const bool col = index < cols, there = index < count;
+        const uint64 seen = col ? __ldcg(state.distance + index) : there ? 0 : kFar;
+        const int32 row = col     ? settled(state.col_to_row + index)
+                          : there ? settled(state.free_rows + index - cols)
+                                  : kNone;
+        const bool reached = seen <= run.cap && seen != kFar;
+        append(team, state.met_cols, &Counts::met, reached && row < 0 ? static_cast<int32>(index) : kNone);
+        for (uint32 left = __ballot_sync(kAllLanes, reached && row >= 0); left != 0;) {
+            Candidate mine[kAtOnce];
+            Origin from[kAtOnce];
+            int32 through[kAtOnce];
+#pragma unroll
+            for (uint32 r = 0; r < kAtOnce; ++r) {
+                const int32 source = left != 0 ? __ffs(static_cast<int32>(left)) - 1 : kNone;
+                left &= left - 1;
+                const uint32 at = base + static_cast<uint32>(source) * team.warps();
+                const uint64 key = __shfl_sync(kAllLanes, seen, source & 31);
+                const int32 i = __shfl_sync(kAllLanes, row, source & 31);
+                const bool leads = source >= 0;
+                through[r] = leads && at < cols ? static_cast<int32>(at) : kNone;
+                mine[r] = leads ? load_candidate(state, i) : Candidate{kNone, ListCost(0)};
+                const uint32 step = through[r] >= 0 ? step_of(__ldcg(state.stamp + through[r])) : run.born;
+                from[r] = {i, step, from_key<Dual>(key), leads ? settled(state.u + i) : Dual(0)};
+            }
+            uint64 known[kAtOnce];
+            Dual v[kAtOnce];
+#pragma unroll
+            for (uint32 r = 0; r < kAtOnce; ++r) {
+                if (mine[r].col == through[r]) mine[r].col = kNone;
+                known[r] = mine[r].col >= 0 ? __ldcg(state.distance + mine[r].col) : kFar;
+                v[r] = mine[r].col >= 0 ? settled(state.v + mine[r].col) : Dual(0);
+            }
+#pragma unroll
+            for (uint32 r = 0; r < kAtOnce; ++r) {
+                const bool ends = lead(state, run, from[r], mine[r].col, known[r], Dual(mine[r].cost), v[r]);
+                const uint32 place = take_place(team, &Counts::ends, ends);
+                if (ends && place < room_for_ends(state)) ends_of(state)[place] = {from[r].row, mine[r].col};
+            }
+        }
+    }
+}
+// The same for rows all of whose columns were looked at, a block each; of the host, for those that are here.
+__device__ inline void find_leaders_in_full(const Team& team, const SearchRun& run, uint32 count) {
+    State& state = team.state;
+    for (uint32 index = team.block(); index < count; index += team.blocks) {
+#ifdef STORED
+        const int32 i = __ldcg(state.matrix.costs.data->owner + index);
+        if (threadIdx.x == 0) state.matrix.costs.data->place[i] = static_cast<int32>(index);
+        __syncthreads();
+#else
+        const int32 i = settled(state.full_rows + index);
+#endif
+        const int32 own = settled(state.row_to_col + i);
+        const Origin from = {i, own < 0 ? run.born : step_of(__ldcg(state.stamp + own)),
+                             own < 0 ? Dual(0) : from_key<Dual>(__ldcg(state.distance + own)), settled(state.u + i)};
+        FullRow(state.matrix, i).each_part(state, own, [&](const FullRow::Part& part) {
+#pragma unroll
+            for (uint32 k = 0; k < FullRow::kAtOnce; ++k) {
+                const int32 j = part.col[k];
+                if (j < 0 || !(part.cost[k] < infinity<Dual>()) ||
+                    !lead(state, run, from, j, part.known[k], part.cost[k], part.v[k]))
+                    continue;
+                const uint32 place = atomicAdd(team.wide ? &state.counts->ends : &team.own.ends, 1u);
+                if (place < room_for_ends(state)) ends_of(state)[place] = {i, j};
+            }
+        });
+    }
+}
+
+// From every column within the cap to the free row whose tree it is in. Columns go up to what those go up to that lead to them, all at
+// once, so that it takes the logarithm of a path's length. Without a choice of trees, a free row takes the lowest of its free columns.
+__device__ inline void claim_roots(const Team& team, const SearchRun& run, bool choice) {
+    State& state = team.state;
+    const uint32 cols = state.matrix.cols;
+    team.each(cols, [&](uint32 j) {
+        if (__ldcg(state.distance + j) > run.cap) return;
+        const int32 led = __ldcg(state.leader + j);
+        const int32 i = led < kPlaces || led == kNoRow ? led : place_of_row(state.matrix, led, static_cast<int32>(j));
+        const int32 above = i == kNoRow ? kNone : settled(state.row_to_col + i);
+        state.link[j] = {i, above};
+        __stcg(state.roots + j, above >= 0 ? above : ~i);
+    });
+    team.sync();
+    team.each_converged(cols, [&](uint32 j) {
+        const bool there = j < cols && __ldcg(state.distance + j) <= run.cap;
+        int32 at = there ? __ldcg(state.roots + j) : ~0;
+        for (int32 length = 0; at >= 0 && length <= state.matrix.rows; ++length) {
+            at = __ldcg(state.roots + at);
+            __stcg(state.roots + j, at);
+        }
+        const bool sound = at < 0 && at != ~kNoRow;
+        if (!choice && there && sound && settled(state.col_to_row + j) < 0)
+            atomicMin(state.claim + ~at, static_cast<int32>(j));
+        raise(team.wide ? &state.counts->unsound : &team.own.unsound, !sound);
+    });
+}
+
+// One of 2^24 numbers becomes another one, in another way in every round.
+__device__ inline uint32 scrambled(uint32 x, uint32 round) {
+    x = (x ^ round * 0x85ebcau) * 0x9e3779u & kRowMask;
+    return (x ^ x >> 13) * 0xc2b2afu & kRowMask;
+}
+// Matches trees and free columns, by pairs of a row of the one and the other, until no pair is without both or rounds are many. By block 0.
+__device__ inline void match_ends(const Team& team, const SearchRun& run, uint32 count, uint32 met) {
+    if (team.block() != 0) return;
+    constexpr uint32 kDegreeBits = 3, kMostRounds = (1 << (32 - kRowBits - kDegreeBits)) - 1;
+    State& state = team.state;
+    EndScratch& scratch = shared().scratch.ends;
+    uint64 *const place_of_col = state.rest, *const place_of_tree = state.rest + state.matrix.cols;
+    for (uint32 k = threadIdx.x; k < met; k += kTeamThreads) {
+        place_of_col[settled(state.met_cols + k)] = k;
+        scratch.picked[k] = ~0u;
+        scratch.col_degree[k] = 0;
+        scratch.matched[k] = false;
+    }
+    for (uint32 k = threadIdx.x; k < run.free_count; k += kTeamThreads) {
+        place_of_tree[settled(state.free_rows + k)] = k;
+        scratch.taken[k] = kNoRow;
+        scratch.tree_degree[k] = 0;
+    }
+    __syncthreads();
+    for (uint32 k = threadIdx.x; k < count; k += kTeamThreads) {
+        const Reached end = settled(ends_of(state) + k);
+        const int32 own = settled(state.row_to_col + end.row), root = own < 0 ? end.row : ~settled(state.roots + own);
+        scratch.col[k] = static_cast<uint16>(place_of_col[end.col]);
+        scratch.tree[k] = static_cast<uint16>(place_of_tree[root]);
+    }
+    int32 wanting = 1;
+    for (uint32 round = kMostRounds; round > 0 && __syncthreads_or(wanting); --round) {
+        const auto is_live = [&](uint32 k) {
+            return scratch.taken[scratch.tree[k]] == kNoRow && !scratch.matched[scratch.col[k]];
+        };
+        wanting = 0;
+        for (uint32 k = threadIdx.x; k < count; k += kTeamThreads) {
+            if (!is_live(k)) continue;
+            atomicAdd(&scratch.col_degree[scratch.col[k]], 1u);
+            atomicAdd(&scratch.tree_degree[scratch.tree[k]], 1u);
+            wanting = 1;
+        }
+        __syncthreads();
+        const auto key = [&](uint32 k) {
+            const uint32 row = static_cast<uint32>(settled(ends_of(state) + k).row), degree = scratch.tree_degree[scratch.tree[k]];
+            return (round << kDegreeBits | min(degree, (1u << kDegreeBits) - 1)) << kRowBits | scrambled(row, round);
+        };
+        const auto wish = [&](uint32 k) {
+            const uint32 degree = scratch.col_degree[scratch.col[k]];
+            return static_cast<int32>(min(degree, 126u) << kRowBits) | settled(ends_of(state) + k).col;
+        };
+        for (uint32 k = threadIdx.x; k < count; k += kTeamThreads) {
+            if (is_live(k)) atomicMin(&scratch.picked[scratch.col[k]], key(k));
+        }
+        __syncthreads();
+        for (uint32 k = threadIdx.x; k < count; k += kTeamThreads) {
+            if (scratch.picked[scratch.col[k]] == key(k)) atomicMin(&scratch.taken[scratch.tree[k]], wish(k));
+        }
+        __syncthreads();
+        for (uint32 k = threadIdx.x; k < count; k += kTeamThreads) {
+            if (scratch.picked[scratch.col[k]] != key(k) || scratch.taken[scratch.tree[k]] != wish(k)) continue;
+            scratch.matched[scratch.col[k]] = true;
+            const Reached end = settled(ends_of(state) + k);
+            const int32 root = settled(state.free_rows + scratch.tree[k]);
+            state.claim[root] = end.col;
+            state.link[end.col] = {end.row, settled(state.row_to_col + end.row)};
+            __stcg(state.roots + end.col, ~root);
+        }
+        __syncthreads();
+        for (uint32 k = threadIdx.x; k < met; k += kTeamThreads) scratch.col_degree[k] = 0;
+        for (uint32 k = threadIdx.x; k < run.free_count; k += kTeamThreads) scratch.tree_degree[k] = 0;
+    }
+}
+
+// Of row and column number `index`, when a search has ended: whether they are free, and who holds the column if its tree is kept.
+struct After {
+    bool free_row, free_col;
+    int32 kept;  // or kNone
+};
+// Lists them, and where the next search begins: with free rows, and those of trees that are kept. All lanes of a warp call it.
+__device__ inline void list_after(const Team& team, uint32 index, After after) {
+    State& state = team.state;
+    const uint32 rows = __ballot_sync(kAllLanes, after.free_row), cols = __ballot_sync(kAllLanes, after.free_col),
+                 kept = __ballot_sync(kAllLanes, after.kept >= 0);
+    if ((rows | cols | kept) == 0) return;
+    const uint32 lane = lane_index(), before = (1u << lane) - 1;
+    // A lane a list, so that none waits for another.
+    Counts& counts = team.wide ? *state.counts : team.own;
+    uint32* const count = lane == 0 ? &counts.free_rows : lane == 1 ? &counts.free_cols : &counts.at_start;
+    const uint32 more = lane == 0   ? __popc(rows)
+                        : lane == 1 ? __popc(cols)
+                        : lane == 2 ? __popc(rows) + __popc(kept)
+                                    : 0;
+    uint32 first = 0;
+    if (more > 0) first = team.wide ? add_count<true>(count, more) : add_count<false>(count, more);
+    const uint32 row_place = __shfl_sync(kAllLanes, first, 0) + __popc(rows & before),
+                 col_place = __shfl_sync(kAllLanes, first, 1) + __popc(cols & before),
+                 start = __shfl_sync(kAllLanes, first, 2);
+    const int32 own = static_cast<int32>(index);
+    if (after.free_row) {
+        state.free_rows[row_place] = own;
+        state.frontier[0][start + __popc(rows & before)] = {own, kNone};
+    }
+    if (after.free_col) state.free_cols[col_place] = own;
+    if (after.kept >= 0) state.frontier[0][start + __popc(rows) + __popc(kept & before)] = {after.kept, own};
+}
+
+// New duals; distances are forgotten, or zero where the tree is kept. And what will be when paths are matched: who is free,
+// where the next search begins; no other column has a leader.
+__device__ inline void update_duals(const Team& team, const SearchRun& run) {
+    State& state = team.state;
+    const uint32 rows = state.matrix.rows, cols = state.matrix.cols;
+    const bool keeps = rows == cols;
+    const Dual cap = from_key<Dual>(run.cap);
+    team.each_converged(cols, [&](uint32 index) {
+        After after = {false, false, kNone};
+        if (index < cols) {
+            const int32 j = static_cast<int32>(index), i = settled(state.col_to_row + j);
+            const uint64 key = __ldcg(state.distance + j);
+            const bool row = index < rows && settled(state.row_to_col + index) < 0, within = key <= run.cap;
+            const int32 taken = within ? __ldcg(state.claim + ~settled(state.roots + j)) : kNone;  // by its tree's free row
+            const bool kept = keeps && i >= 0 && taken == kNoRow;
+            after = {row && __ldcg(state.claim + index) == kNoRow, keeps && i < 0 && taken != j, kept ? i : kNone};
+            if (key != kFar) __stcg(state.distance + j, kept ? uint64(0) : kFar);
+            if (kept) __stcg(state.stamp + j, stamp(run.number, true));
+            if (!kept) state.leader[j] = kNoRow;
+            if (row) state.u[index] = settled(state.u + index) + cap;
+            if (key < run.cap) {
+                const Dual change = cap - from_key<Dual>(key);
+                state.v[j] = settled(state.v + j) - change;
+                if (i >= 0) state.u[i] = settled(state.u + i) + change;
+            }
+        }
+        list_after(team, index, after);
+    });
+}
+
+// Matches the roots along the paths to the columns that they took. To walk a path is to wait for one link after the other: block 0 does so
+// alone, when it has all links in its L1.
+__device__ inline void match_paths(const Team& team, uint32 met) {
+    constexpr uint32 kLinksInL1 = 1 << 14;
+    State& state = team.state;
+    const auto match = [&](uint32 index) {
+        int32 j = settled(state.met_cols + index);
+        if (__ldcg(state.claim + ~settled(state.roots + j)) != j) return;
+        while (j >= 0) {
+            const Reached at = settled(state.link + j);
+            state.row_to_col[at.row] = j;
+            state.col_to_row[j] = at.row;
+            j = at.col;
+        }
+    };
+    if (state.matrix.cols > kLinksInL1) return team.each(met, match);
+    if (team.block() != 0) return;
+    constexpr uint32 kSectorLinks = 32 / sizeof(Reached);
+    int32 any = 0;
+    for (uint32 j = threadIdx.x * kSectorLinks; j < state.matrix.cols; j += kTeamThreads * kSectorLinks)
+        any |= settled(state.link + j).row;
+    __syncthreads_or(any);  // so that the loads are not left out
+    for (uint32 index = threadIdx.x; index < met; index += kTeamThreads) match(index);
+}
+
+// Free rows and columns, where no tree is kept: the next search begins with free rows alone. No claim, no leader.
+__device__ inline void gather_free(const Team& team) {
+    State& state = team.state;
+    const uint32 rows = state.matrix.rows, cols = state.matrix.cols;
+    team.each_converged(cols, [&](uint32 index) {
+        After after = {false, false, kNone};
+        if (index < cols) {
+            after.free_row = index < rows && settled(state.row_to_col + index) < 0;
+            after.free_col = rows == cols && settled(state.col_to_row + index) < 0;
+            state.leader[index] = kNoRow;
+            if (after.free_row) state.claim[index] = kNoRow;
+        }
+        list_after(team, index, after);
+    });
+}
+
+// When columns have their leaders: new duals and pairs, and where the next search begins; nothing if there is a contradiction.
+__device__ inline void augment(const Team& team, const SearchRun& run) {
+    const uint32 met = present_count(team, &Counts::met), ends = present_count(team, &Counts::ends);
+    if (met == 0) return;
+    const bool choice = ends > met && ends <= room_for_ends(team.state) && met <= kMostTrees &&
+                        run.free_count <= kMostTrees;
+    claim_roots(team, run, choice);
+    team.sync();
+    if (present_count(team, &Counts::unsound) != 0) return;
+    if (choice) {
+        match_ends(team, run, ends, met);
+        team.sync();
+    }
+    update_duals(team, run);
+    team.sync();
+    match_paths(team, met);
+}

@@ -1,0 +1,212 @@
+// Column minima of a square matrix, from which prices start.
+//
+// A large matrix is read in two parts: a sample of its rows (in `prepare`) and, unless it tells that they would add but a constant, which is
+// nothing to prices, the others. It tells so
+//   - where a quarter of the columns have the sample's least cost: nearly all will have it, as if costs are small integers. Prices are zero;
+//   - where a row besides costs more than the sample's minima by a constant, up to rounding, but for exceptions: as if costs are sums of
+//     what a row costs and what a column does, and a discount for few pairs. Prices are the sample's minima.
+// Prices are only where a solve starts: a sample that is mistaken costs time.
+#pragma once
+#include "common/column_keys.cuh"
+#include "core/lists/bounds.cuh"
+
+// Costs as they are given, in a narrow type that a minimum costs one instruction of.
+template <class C>
+struct NarrowOf {
+    using type = int32;
+};
+template <>
+struct NarrowOf<uint32> {
+    using type = int64;
+};
+template <>
+struct NarrowOf<int64> {
+    using type = int64;
+};
+template <>
+struct NarrowOf<double> {
+    using type = double;
+};
+template <>
+struct NarrowOf<float> {
+    using type = float;
+};
+template <>
+struct NarrowOf<float16> {
+    using type = float;
+};
+template <>
+struct NarrowOf<bfloat16> {
+    using type = float;
+};
+using Narrow = NarrowOf<Cost>::type;
+
+// The order of costs as minimised, and back: ~x is -x - 1.
+__device__ inline float turned(float x, bool negated) { return negated ? -x : x; }
+__device__ inline double turned(double x, bool negated) { return negated ? -x : x; }
+__device__ inline int32 turned(int32 x, bool negated) { return x ^ -static_cast<int32>(negated); }
+__device__ inline int64 turned(int64 x, bool negated) { return x ^ -static_cast<int64>(negated); }
+template <class T>
+__device__ inline T lesser(T a, T b) {
+    return a < b ? a : b;
+}
+__device__ inline float lesser(float a, float b) { return fminf(a, b); }
+__device__ inline double as_minimised(double x, bool) { return x; }
+__device__ inline int64 as_minimised(int64 x, bool negated) { return x + negated; }
+
+constexpr uint32 kMinimaThreads = 256;
+constexpr int32 kStep = 16;  // of so many rows one is in the sample
+
+// The least cost of every column in the sample, until a search needs the memory.
+__device__ inline Dual* sampled_minima(const State& state) { return reinterpret_cast<Dual*>(state.rest); }
+// By all blocks of a grid.
+__device__ inline void take_sample(const State& state) {
+    const Matrix& matrix = state.matrix;
+    constexpr int32 warps = kMinimaThreads / kWarp, kAhead = 16;
+    __shared__ Narrow lows[warps][kWarp];
+    const int32 size = matrix.cols, lane = static_cast<int32>(lane_index()), warp = static_cast<int32>(threadIdx.x / kWarp);
+    for (int32 begin = static_cast<int32>(blockIdx.x * kWarp); begin < size; begin += static_cast<int32>(gridDim.x * kWarp)) {
+        const int32 c = begin + lane < size ? begin + lane : size - 1;
+        Narrow least = turned(static_cast<Narrow>(widened(matrix.costs.at(0, c))), matrix.maximize);
+        for (int32 first = warp * kStep; first < matrix.rows; first += kAhead * warps * kStep) {
+            Cost cost[kAhead];
+#pragma unroll
+            for (int32 a = 0; a < kAhead; ++a) {
+                const int32 r = first + a * warps * kStep;
+                cost[a] = matrix.costs.at(r < matrix.rows ? r : first, c);
+            }
+#pragma unroll
+            for (int32 a = 0; a < kAhead; ++a)
+                least = lesser(turned(static_cast<Narrow>(widened(cost[a])), matrix.maximize), least);
+        }
+        lows[warp][lane] = least;
+        __syncthreads();
+        if (warp == 0) {
+            for (int32 other = 1; other < warps; ++other) least = lesser(lows[other][lane], least);
+            if (begin + lane < size) sampled_minima(state)[c] = as_minimised(Dual(least), matrix.maximize);
+        }
+        __syncthreads();
+    }
+}
+
+// Bits of a number behind its first.
+template <class C>
+constexpr int kFractionBits = 0;
+template <>
+constexpr int kFractionBits<double> = 52;
+template <>
+constexpr int kFractionBits<float> = 23;
+template <>
+constexpr int kFractionBits<float16> = 10;
+template <>
+constexpr int kFractionBits<bfloat16> = 7;
+
+// Whether a - b is c - d, up to rounding of costs; integers that are no valid costs may wrap.
+__device__ inline bool differ_alike(double a, double b, double c, double d) {
+    const double scale = fabs(a) + fabs(b) + fabs(c) + fabs(d);
+    return fabs(a - b - (c - d)) <= scale * (4.0 / (1ll << kFractionBits<Cost>)) && scale < infinity<double>();
+}
+__device__ inline bool differ_alike(int64 a, int64 b, int64 c, int64 d) {
+    return static_cast<uint64>(a) - static_cast<uint64>(b) == static_cast<uint64>(c) - static_cast<uint64>(d);
+}
+
+// What the sample's minima say of the other rows; see the top. Of a part of the columns, by every block for itself.
+enum class Verdict : uint32 { unknown, constant, zero };
+LAPWING_NOINLINE __device__ Verdict judge(const State& state) {
+    const Matrix& matrix = state.matrix;
+    constexpr int32 warps = kMinimaThreads / kWarp, kJudged = 8;  // columns of a thread
+    __shared__ Dual lows[warps], any_cost, any_least;
+    __shared__ uint32 lowest, alike;
+    const int32 size = matrix.cols, step = size / (kJudged * static_cast<int32>(kMinimaThreads)) + 1;
+    const uint32 judged = static_cast<uint32>((size + step - 1) / step);
+    Dual cost[kJudged], lowest_cost[kJudged], least = infinity<Dual>();
+#pragma unroll
+    for (int32 q = 0; q < kJudged; ++q) {
+        const int32 c = (q * static_cast<int32>(kMinimaThreads) + static_cast<int32>(threadIdx.x)) * step;
+        lowest_cost[q] = c < size ? sampled_minima(state)[c] : infinity<Dual>();
+        cost[q] = c < size ? matrix.at(1, c) : infinity<Dual>();
+    }
+#pragma unroll
+    for (int32 q = 0; q < kJudged; ++q) least = lowest_cost[q] < least ? lowest_cost[q] : least;
+    const auto less = [](Dual a, Dual b) { return a < b ? a : b; };
+    least = warp_reduce(least, less);
+    if (lane_index() == 0) lows[threadIdx.x / kWarp] = least;
+    if (threadIdx.x == 0) {
+        any_cost = cost[0];
+        any_least = lowest_cost[0];
+        lowest = alike = 0;
+    }
+    __syncthreads();
+    least = warp_reduce(lows[lane_index() % warps], less);
+    uint32 at_least = 0, by_as_much = 0;
+#pragma unroll
+    for (int32 q = 0; q < kJudged; ++q) {
+        const bool there = lowest_cost[q] < infinity<Dual>();
+        at_least += there && lowest_cost[q] == least;
+        by_as_much += there && differ_alike(cost[q], lowest_cost[q], any_cost, any_least);
+    }
+    at_least = warp_sum(at_least);
+    by_as_much = warp_sum(by_as_much);
+    if (lane_index() == 0) {
+        atomicAdd(&lowest, at_least);
+        atomicAdd(&alike, by_as_much);
+    }
+    __syncthreads();
+    return lowest * 4 >= judged ? Verdict::zero : alike >= judged - judged / 16 ? Verdict::constant : Verdict::unknown;
+}
+
+// Prices, and what lists take from costs, of column c.
+__device__ inline void set_price(const State& state, int64 c, Dual bound) {
+    const Dual price = bound < infinity<Dual>() && bound > -infinity<Dual>() ? bound : Dual(0);
+    state.v[c] = price;
+    state.lowered[c] = lowered(price);
+}
+// Of a row number among those that are read: which row it is.
+__device__ inline int32 row_behind(int32 k, bool sampled) { return sampled ? k + k / (kStep - 1) + 1 : k; }
+
+// v[c] = the least cost[r, c] over all rows, or what is as good if a sample says so (prepare was told to take one). Rows may come in parts,
+// a launch for each: those from `begin` to `end` of the ones that are read; the last launch to end sets prices. Rows are aligned and whole
+// packs: a thread takes the columns of a pack, a block those of its threads' packs, of every bands-th row. See common/column_keys.cuh.
+extern "C" __global__ void __launch_bounds__(256, 4)
+    column_minima(LAPWING_PROBLEM, uint64* keys, int64 sampled, int64 begin, int64 end, int64 bands, int64 parts) {
+    constexpr int32 width = Pack<Cost>::size, ahead = width <= 4 ? 8 : 4;
+    const State& state = set_state(LAPWING_MATRIX, u, v, workspace);
+    const Matrix& matrix = state.matrix;
+    const bool behind = sampled != 0, negated = matrix.maximize;
+    const Verdict verdict = behind ? judge(state) : Verdict::unknown;
+    if (verdict != Verdict::unknown) {
+        for (int64 c = static_cast<int64>(blockIdx.x) * kMinimaThreads + threadIdx.x; c < cols; c += gridDim.x * kMinimaThreads)
+            set_price(state, c, verdict == Verdict::zero ? Dual(0) : sampled_minima(state)[c]);
+        return;
+    }
+    const int64 chunk = blockIdx.x / bands, c = (chunk * kMinimaThreads + threadIdx.x) * width;
+    const int32 band = static_cast<int32>(begin + blockIdx.x % bands), step = static_cast<int32>(bands), last = static_cast<int32>(end);
+    const Cost* column = costs + (c < cols ? c : cols - width);
+    Narrow least[width];
+    const Pack<Cost> begun = load_pack(column + row_behind(band, behind) * pitch);
+#pragma unroll
+    for (int32 k = 0; k < width; ++k) least[k] = turned(static_cast<Narrow>(widened(begun.values[k])), negated);
+    for (int32 first = band; first < last; first += ahead * step) {
+        Pack<Cost> pack[ahead];
+#pragma unroll
+        for (int32 a = 0; a < ahead; ++a) {
+            const int32 k = first + a * step;
+            pack[a] = load_pack(column + row_behind(k < last ? k : band, behind) * pitch);
+        }
+#pragma unroll
+        for (int32 a = 0; a < ahead; ++a) {
+#pragma unroll
+            for (int32 k = 0; k < width; ++k) {
+                const Narrow x = turned(static_cast<Narrow>(widened(pack[a].values[k])), negated);
+                least[k] = lesser(x, least[k]);
+            }
+        }
+    }
+    Dual bounds[width];
+#pragma unroll
+    for (int32 k = 0; k < width; ++k) {
+        bounds[k] = as_minimised(Dual(least[k]), negated);
+        if (behind && band == begin && c < cols) bounds[k] = lesser(sampled_minima(state)[c + k], bounds[k]);
+    }
+    lower_keys<width, kMinimaThreads>(keys, c, cols, bounds, chunk, bands * parts, [&](int64 at, Dual bound) { set_price(state, at, bound); });
+}

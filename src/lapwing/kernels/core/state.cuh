@@ -1,0 +1,279 @@
+// What the stages of the core method share on the GPU: the problem, and the state with its invariants.
+#pragma once
+#include "costs/costs.cuh"
+
+constexpr uint32 kListSize = 32;          // candidates of a row: one for each lane of the warp that works on it
+constexpr uint32 kTeamThreads = THREADS;  // of each block of the persistent kernel
+constexpr uint32 kTeamWarps = THREADS / kWarp;
+constexpr uint32 kMiddleBlocks = THREADS < 256 ? 2 : 8;      // a cluster, where there are clusters
+constexpr uint32 kWarpRows = 2;                              // rows that a warp has at work at once (more: more code)
+constexpr uint32 kNarrowRows = 4 * kTeamWarps;               // most rows at work in a run of block 0 alone
+constexpr uint32 kMiddleRows = kMiddleBlocks * kNarrowRows;  // of its cluster
+constexpr uint32 kMostBlocks = 1024;                         // of a grid
+constexpr uint32 kLine = 32;                                 // words of a line of the cache
+constexpr uint32 kOrderBytes = 256;                          // room for an Order
+constexpr int32 kNone = -1;
+constexpr int32 kNoRow = 0x7fffffff;
+constexpr uint64 kFar = ~0ull;  // a distance that was not found
+
+// Candidates keep the type of the costs where that saves memory; widened, they are the costs.
+template <class C>
+struct ListCostOf {
+    using type = typename DualOf<C>::type;
+};
+template <>
+struct ListCostOf<float> {
+    using type = float;
+};
+template <>
+struct ListCostOf<float16> {
+    using type = float;
+};
+template <>
+struct ListCostOf<bfloat16> {
+    using type = float;
+};
+using ListCost = ListCostOf<Cost>::type;
+
+// Minimise `cost` (its negative if `maximize`) over assignments of all rows; rows <= cols.
+//
+// With `prices` every row may stay free: beside the columns of the matrix it has one of its own, its exit, column
+// real_cols() + i, at prices[i] unless that is infinity. In a list an exit costs exit_cost(i), the price as far as the lists'
+// type holds it; its v begins at exit_cost(i) - prices[i], not 0, so that cost - v is the price to the last bit. No other
+// row can have an exit, so while it is free its v stays where it began, as that of any free column.
+struct Matrix {
+    Costs costs;
+    int32 rows, cols;
+    bool maximize;
+    const Dual* prices;  // [rows], as minimised, or null
+
+    __device__ int32 real_cols() const { return prices == nullptr ? cols : cols - rows; }
+    __device__ Dual exit_cost(int32 i) const {
+        const Dual price = prices[i];
+        if constexpr (sizeof(ListCost) == sizeof(Dual)) return price;
+        if (!(price < infinity<Dual>())) return price;
+        constexpr double most = 3.4028234663852886e38;  // of the lists' floats
+        return static_cast<ListCost>(price > most ? most : price < -most ? -most : price);
+    }
+    // As minimised; infinity for what row i must not have.
+    __device__ Dual at(int32 i, int32 j) const {
+        const int32 real = real_cols();
+        return j < real ? minimised(costs.at(i, j)) : j - real == i ? exit_cost(i) : infinity<Dual>();
+    }
+    __device__ Dual minimised(Cost c) const { return maximize ? -widened(c) : Dual(widened(c)); }
+    // Not NaN, not infinite with the wrong sign, and not so large that sums overflow (cost_limit in cpp/include/lapwing/numbers/range.hpp).
+    __device__ bool valid(Dual cost) const {
+        if constexpr (sizeof(Cost) < 8) return cost > -infinity<Dual>();
+        if constexpr (Dual(0.5) != Dual(0)) {
+            const double limit = 1.7976931348623157e308 / (2.0 * rows + 4);
+            return cost >= -limit && (cost <= limit || cost == infinity<Dual>());
+        } else {
+            const int64 limit = ((int64(1) << 62) - 1) / (2 * (int64(rows) + 1)) - 1;
+            return cost >= -limit && cost <= limit;
+        }
+    }
+};
+
+// `unfinished`: more rows were free after the auction than the caller wanted searches for. `stopped`: by the host.
+enum class Status : int64 { optimal = 0, infeasible = 1, invalid = 2, contradiction = 3, unfinished = 4, stopped = 5 };
+
+// Of a round or a step. A team has two in turn: what is added to between the round's barriers is read after the second, and
+// the other one is set back meanwhile.
+struct StepCounts {
+    uint32 next;     // rows that go on: free ones in an auction, the next frontier in a search
+    uint32 refresh;  // in refresh_rows
+    uint32
+        event;  // not 0 if, in an auction, a price moved or a row was matched; in a search, a free column came nearer
+    uint64 waiting;  // of a search: all bits of a distance turned, that of the nearest column beyond reach; 0: there is none
+};
+
+// Counts of the lists below. Block 0 keeps them in its shared memory, and in global memory while all blocks add to them.
+struct Counts {
+    StepCounts step[4];  // two for block 0, or for all blocks; two for its cluster: see counts_of
+    uint32 refresh;    // in refresh_rows
+    uint32 scant;      // in scant_rows (costs/stored.cuh)
+    uint32 full;       // in full_rows
+    uint32 met;        // in met_cols
+    uint32 ends;       // pairs of a row and a free column to which it leads (core/search/augment.cuh)
+    uint32 free_rows;  // in free_rows
+    uint32 free_cols;  // in free_cols
+    uint32 at_start;   // in frontier[0], where a search begins
+    uint32 unsound;    // not 0 if something contradicts the invariants
+    uint64 nearest;    // distance of the nearest free column, in a search for that one alone
+    uint64 answer;     // of a task that finds a number
+    uint64 width;      // of a list, as a key, when the opening has found it
+    uint32 listed;     // rows that a block has taken to list, beside the first of each
+};
+
+// A row at work in a search, and its column (kNone: the row is free).
+struct alignas(8) Reached {
+    int32 row, col;
+};
+
+// What is said about a solve, in this order to Python too (gpu/core/solver.py).
+struct Report {
+    int64 status;
+    int64 invalid_row;  // the first with a cost that is not valid; no such row: at least `rows`
+    int64 free_rows;    // if infeasible: these rows, and those of the columns with a distance, have these columns alone
+    int64 phases, rounds, offers;  // of the auction
+    int64 searches, steps, scans;  // of the searches; scans are of lists
+    int64 refreshes, full_rows;    // rows listed again, and rows all of whose columns a search looked at
+    int64 left;                    // free rows after the auction
+    int64 empty_row;               // the first that has no column at all; no such row: at least `rows`
+    double width;                  // of a list, tau - first: the median of some rows
+    double start_bound, bound;     // the dual objective at the start and, unless optimal, at the end, up to rounding
+};
+
+struct State {
+    Matrix matrix;
+    // The duals and the matching. Where lists are valid, for every row: no column outside its list has cost - v below tau; and
+    // prices only rise (v only falls), so tau stays a bound. In a search u + v <= cost everywhere, with equality on matched pairs.
+    Dual *u, *v;
+    int32 *row_to_col, *col_to_row;
+    // Candidate lists, [rows][kListSize]; a col of kNone ends a list.
+    int32* list_col;
+    ListCost* list_cost;
+    Dual* tau;
+    // Lists of rows and columns, counted in Counts.
+    int32* rows_at_work[2];  // free rows of an auction's round: the present one and the next
+    Reached* frontier[2];    // rows of a search's step, where one may stand twice: the present one and the next
+    int32* refresh_rows;
+    int32* free_rows;
+    int32* free_cols;  // if the problem is square
+    int32* met_cols;   // free ones within the cap
+    int32* full_rows;
+    // Auction: the best offer for a column, and for which column a row offered; of this round and the one before. offer[0] is also
+    // what rows find in a sweep (core/search/rectangular.cuh).
+    uint64* offer[2];
+    int32* target[2];
+    // Search: distances from the free rows (orders as unsigned; kFar), when they last fell (stamp in core/search/relax.cuh), and what leads there:
+    // a row, and that row with its column.
+    uint64* distance;  // by column
+    uint32* stamp;
+    int32* leader;
+    Reached* link;
+    // Where columns outnumber rows (core/search/rectangular.cuh): the least ways to free columns, by column, then by free row; by what column
+    // a row goes on; and what rows in full_rows found. Else `rest` holds what long steps put aside, then the places of free columns and
+    // rows in their lists.
+    uint64* rest;
+    int32* way;
+    uint64* full_rest;
+    Dual* row_distance;   // of rows in refresh_rows
+    Dual* full_distance;  // at which all of the row's columns were looked at in search `full_search`
+    uint32* full_search;
+    int32* claim;     // by free row: the free column that it is matched to
+    // By column, what it goes back to: the column that leads to it or, at last, ~ the free row whose tree it is in. Where columns
+    // outnumber rows, by free row: the column at the end of its way.
+    int32* roots;
+#ifdef COMPUTED
+    Margin* highest;  // prices of groups of columns (core/lists/boxes.cuh)
+#else
+    float* lowered;  // -v of every column, rounded down (core/lists/filter.cuh)
+#endif
+    uint32* barrier;  // of the grid; a line later, of the first blocks; another line later, orders to all blocks so far
+    double* partial;  // sums, by block
+    Counts* counts;
+    struct Order* order;
+    Report* report;
+    unsigned char* end;  // of the workspace
+
+    // Every array in one workspace, which begins at a 256-byte boundary; gpu/core/solver.py knows how much is enough.
+    __device__ void carve(unsigned char* base) {
+        const uint64 rows = matrix.rows, cols = matrix.cols;
+        take(base, report, 1);  // these first, where Python reads them
+        take(base, row_to_col, rows);
+        unsigned char* bytes;
+        take(base, bytes, kOrderBytes);
+        order = reinterpret_cast<struct Order*>(bytes);
+        take(base, barrier, 3 * kLine);
+        take(base, partial, kMostBlocks);
+        take(base, counts, 1);
+        take(base, list_col, rows * kListSize);
+        take(base, list_cost, rows * kListSize);
+        take(base, tau, rows);
+        take(base, row_distance, rows);
+        take(base, full_distance, rows);
+        take(base, full_search, rows);
+        take(base, rows_at_work[0], rows);
+        take(base, rows_at_work[1], rows);
+        take(base, frontier[0], 2 * rows);
+        take(base, frontier[1], 2 * rows);
+        take(base, refresh_rows, rows);
+        take(base, free_rows, rows);
+        take(base, full_rows, rows);
+        take(base, target[0], rows);
+        take(base, target[1], rows);
+        take(base, claim, rows);
+        take(base, col_to_row, cols);
+        take(base, offer[0], cols);
+        take(base, offer[1], cols);
+        take(base, distance, cols);
+        take(base, stamp, cols);
+        take(base, leader, cols);
+        take(base, link, cols);
+        take(base, rest, rows + cols);
+        take(base, way, rows);
+        take(base, full_rest, rows);
+        take(base, free_cols, rows);
+        take(base, met_cols, cols);
+        take(base, roots, cols);
+#ifdef COMPUTED
+        take(base, highest, cols / kPiece + 1);
+#else
+        take(base, lowered, cols);
+#endif
+        end = base;
+    }
+    template <class T>
+    __device__ static void take(unsigned char*& base, T*& array, uint64 count) {
+        array = reinterpret_cast<T*>(base);
+        base += (count * sizeof(T) + 255) / 256 * 256;
+    }
+};
+
+// Distances are never negative: their bits order as they do.
+__device__ inline uint64 as_key(double x) { return static_cast<uint64>(__double_as_longlong(x)); }
+__device__ inline uint64 as_key(int64 x) { return static_cast<uint64>(x); }
+template <class D>
+__device__ D from_key(uint64 key) {
+    if constexpr (D(0.5) != D(0)) {
+        return __longlong_as_double(static_cast<int64>(key));
+    } else {
+        return static_cast<int64>(key);
+    }
+}
+
+// A value that no one writes before the next barrier of the team: L1 may have it, since barriers of the grid and of clusters empty
+// L1, and stores of the block pass through it. What atomics change, and what others may write, is read past L1 (__ldcg).
+template <class T>
+__device__ inline T settled(const T* from) {
+    return load_plain(from);
+}
+// While one lives, values are loaded before it is known whether they are needed: those that are not may be changing.
+#ifdef LAPWING_EMULATION
+using lapwing::emulation::Unsettled;
+#else
+struct Unsettled {
+    __device__ Unsettled() {}
+};
+#endif
+// One of a pair, where an index would put the pair into local memory.
+template <class T>
+__device__ inline T* pick(T* const (&pair)[2], uint32 which) {
+    return which ? pair[1] : pair[0];
+}
+
+// A lane's candidate: one place of row i's list. Its cost as it is kept: several rows' lists are on their way before the first
+// is looked at.
+struct Candidate {
+    int32 col;
+    ListCost cost;
+};
+__device__ inline Candidate load_candidate(const State& state, int32 i) {
+    const int64 at = static_cast<int64>(i) * kListSize + lane_index();
+    return {settled(state.list_col + at), settled(state.list_cost + at)};
+}
+__device__ inline void prefetch_list(const State& state, int32 i) {
+    prefetch(state.list_col + static_cast<int64>(i) * kListSize);
+    prefetch(state.list_cost + static_cast<int64>(i) * kListSize);
+}

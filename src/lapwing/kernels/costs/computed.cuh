@@ -1,0 +1,185 @@
+// Costs computed whenever they are read, by one `Source` for which the program is compiled: the text that gpu/costs/computed.py puts
+// here names it, of points (costs/points.cuh) or the user's function (costs/function.cuh).
+//
+//   Source::Block                  what lies in memory; another one has lines and positions exchanged, for the transposed problem
+//   Source::Lines<n>, Position     what a thread holds of n lines, and of one position in them
+//   source.costs(lines, position, out)   their n costs, the same bits for any n
+//
+// A line is a row or, where blocks are exchanged, a column. Whoever reads all positions of many lines walks: a warp has
+// kLines lines in registers, its lanes stand at kWarp neighbouring positions, and a quick test in the costs' own precision
+// (Margin) says of nearly all pairs that they do not matter. All warps of a block are at the same positions at nearly the
+// same time, so that coordinates come from L1.
+//
+// Cost of a pair of points in the plane, float32: 5 operations for the squared distance, 2 for the test, and a quarter of
+// 3 loads and their addresses: 10.6 instructions of sm_90 in core/lists/multi_row.cuh.
+#pragma once
+#include "source"
+
+constexpr uint32 kLines = 4;                         // at once, by a warp
+constexpr uint32 kAhead = Source::is_short ? 4 : 1;  // positions of a lane on their way at once
+constexpr uint32 kPiece = kWarp * kAhead;            // positions of a warp at once
+constexpr uint32 kPiecesTogether = 1024 / kPiece;    // between barriers that keep warps together
+
+using SourceLines = Source::Lines<kLines>;
+
+// One cost, of line i and position j of the source. Compiled once: it is asked for in many places, and nowhere often.
+LAPWING_NOINLINE __device__ Cost one_cost(const Source::Block* block, int64 i, int64 j) {
+    const Source source(block);
+    const int64 index[1] = {i};
+    Source::Lines<1> line;
+    Source::Position position;
+    Cost cost[1];
+    source.load(index, line);
+    source.load_position(j, position);
+    source.costs(line, position, cost);
+    return cost[0];
+}
+
+struct Costs {
+    using Data = Source::Block;
+    const Data* data;
+    int64 pitch;  // of a sample of rows and columns: its run
+
+    __device__ int64 row(int64 i) const {
+        return pitch == 1 ? i : sampled(i, pitch, kRowSalt, data->neighbours.lines);
+    }
+    __device__ int64 col(int64 j) const {
+        return pitch == 1 ? j : sampled(j, pitch, kColSalt, data->neighbours.positions);
+    }
+    __device__ Cost at(int64 i, int64 j) const { return one_cost(data, row(i), col(j)); }
+};
+
+// --- the quick test -----------------------------------------------------------------------------------------------
+
+template <class C>
+struct MarginOf {
+    using type = typename DualOf<C>::type;
+};
+template <>
+struct MarginOf<float> {
+    using type = float;
+};
+using Margin = MarginOf<Cost>::type;  // numbers that the test compares: bounds from above, of sums of duals
+
+__device__ inline Margin upward(Dual x) {
+    if constexpr (sizeof(Margin) < sizeof(Dual))
+        return __double2float_ru(x);
+    else
+        return x;
+}
+// Of a limit: not below the number that follows it, so that differences that are rounded to the limit stay within.
+__device__ inline Margin limit_upward(Dual limit) {
+    if constexpr (sizeof(Margin) < sizeof(Dual))
+        return __fadd_ru(__double2float_ru(limit), 1.401298464324817e-45f);
+    else
+        return limit;
+}
+// False only where cost - price, in the arithmetic of duals, is above the limit. NaN is in doubt.
+__device__ inline bool may_be_within(Margin cost, Margin price, Margin limit) {
+    if constexpr (sizeof(Margin) < sizeof(Dual))
+        return !(cost > __fadd_ru(price, limit));
+    else
+        return !(cost - price > limit);
+}
+
+// --- walking ------------------------------------------------------------------------------------------------------
+
+// Positions 0 .. count - 1 of the source, or of a sample of it.
+struct Positions {
+    int64 count, run;
+    uint32 salt;
+    const int32* order;
+    __device__ int64 at(int64 k) const { return run == 1 ? k : sampled(k, run, salt, order); }
+};
+
+// What a lane computes at once: for kAhead positions their prices, and the costs of the warp's lines.
+struct Piece {
+    Margin price[kAhead];
+    Cost cost[kAhead][kLines];
+};
+// Whether a cost may be within its line's limit, by positions: a bit each. `maximize` is asked once, not for every pair.
+__device__ inline uint32 near_positions(const Piece& piece, const Margin (&limit)[kLines], bool maximize) {
+    bool near[kAhead] = {};
+    if (maximize) {
+#pragma unroll
+        for (uint32 a = 0; a < kAhead; ++a) {
+#pragma unroll
+            for (uint32 r = 0; r < kLines; ++r) near[a] |= may_be_within(-piece.cost[a][r], piece.price[a], limit[r]);
+        }
+    } else {
+#pragma unroll
+        for (uint32 a = 0; a < kAhead; ++a) {
+#pragma unroll
+            for (uint32 r = 0; r < kLines; ++r) near[a] |= may_be_within(piece.cost[a][r], piece.price[a], limit[r]);
+        }
+    }
+    uint32 bits = 0;
+#pragma unroll
+    for (uint32 a = 0; a < kAhead; ++a) bits |= static_cast<uint32>(near[a]) << a;
+    return bits;
+}
+
+// One piece of a walk; `whole`: it has kPiece positions, which are neighbours in the source.
+template <bool whole, class Price, class Near, class Meet>
+__device__ inline void walk_piece(const Source& source, const SourceLines& lines, const Positions& positions,
+                                  int64 first, Price price, Near near, Meet meet) {
+    Piece piece;
+    uint32 there = 0;
+#pragma unroll
+    for (uint32 a = 0; a < kAhead; ++a) {
+        const int64 k = first + a * kWarp;
+        const bool inside = whole || k < positions.count;
+        there |= static_cast<uint32>(inside) << a;
+        Source::Position position;
+        source.load_position(whole ? k : positions.at(inside ? k : 0), position);
+        piece.price[a] = price(inside ? k : 0);
+        source.costs(lines, position, piece.cost[a]);
+    }
+    const uint32 wanted = near(piece) & there;
+    if (!__any_sync(kAllLanes, wanted != 0)) return;
+#pragma unroll 1
+    for (uint32 a = 0; a < kAhead; ++a) {
+        const bool mine = wanted >> a & 1;
+        if (__any_sync(kAllLanes, mine)) meet(first + a * kWarp, mine);
+    }
+}
+
+// What a warp walks over: one of `parts` of all positions, the same number in all warps of the block. If it is idle, it only
+// meets the others at their barriers.
+struct Part {
+    uint32 part, parts;
+    bool idle;
+};
+
+// Over all positions k of a part, in an order that looks like chance: near(piece), with price(k) in it, says which of a lane's
+// positions may matter, a bit each; where one does, all lanes of the warp call meet(k, whether mine is one). All warps of
+// the block walk at once.
+template <class Price, class Near, class Meet>
+__device__ inline void walk(const Source& source, const SourceLines& lines, const Positions& positions, Part share,
+                            Price price, Near near, Meet meet) {
+    const uint32 pieces = static_cast<uint32>((positions.count + kPiece - 1) / kPiece);
+    uint32 stride = static_cast<uint32>(pieces * 0.6180339887) | 1;  // prime to their number: every piece comes once
+    for (;; stride += 2) {
+        uint32 a = pieces, b = stride % pieces;
+        while (b != 0) {
+            const uint32 rest = a % b;
+            a = b;
+            b = rest;
+        }
+        if (a == 1) break;
+    }
+    uint32 piece = static_cast<uint32>(static_cast<uint64>(stride) * share.part % pieces);
+    stride = static_cast<uint32>(static_cast<uint64>(stride) * share.parts % pieces);
+    const uint32 whole = positions.run == 1 ? static_cast<uint32>(positions.count / kPiece) : 0;
+    const uint32 rounds = (pieces + share.parts - 1) / share.parts;
+    const uint32 mine = share.idle || share.part >= pieces ? 0 : (pieces - share.part - 1) / share.parts + 1;
+    for (uint32 n = 0; n < rounds; ++n) {
+        const int64 first = static_cast<int64>(piece) * kPiece + lane_index();
+        if (n < mine && piece < whole)
+            walk_piece<true>(source, lines, positions, first, price, near, meet);
+        else if (n < mine)
+            walk_piece<false>(source, lines, positions, first, price, near, meet);
+        piece = piece >= pieces - stride ? piece - (pieces - stride) : piece + stride;
+        if (n % kPiecesTogether == kPiecesTogether - 1) __syncthreads();
+    }
+}

@@ -1,0 +1,41 @@
+// Costs of a matrix that stays on the host. Of every row a *store* is here: its `depth` columns with the smallest cost - v when
+// the row was last read, and a bound below which nothing left out lies, then and later, since prices only rise. Lists are made
+// from stores (core/lists/rows.cuh, core/lists/build.cuh). What a store cannot decide takes the row itself: the leader asks the host for
+// some rows, and waits while they are copied (core/lists/row_cache.cuh).
+#pragma once
+
+// What the leader of the persistent kernel asks of the host, which looks now and then (gpu/costs/host_rows.py), and answers by copies on a
+// stream of its own.
+struct Request {
+    // By the leader, or by list_rows.
+    uint64 list;   // address of the numbers of the rows
+    uint32 count;  // of rows
+    uint32 asked;  // counts up
+    uint32 scant;  // by list_rows: rows whose stores prove nothing
+    // By the host.
+    uint32 answered;  // = asked: the rows are here
+};
+
+struct Costs {
+    struct Data {  // gpu/costs/host_rows.py writes it
+        int64 pitch;         // elements from row to row
+        const Cost* row;     // [room][pitch], rows that are here,
+        const int32* owner;  // [room]: whose they are,
+        int32* place;        // [rows]: and where a row is, if it is: owner[place[i]] == i
+        int64 room;
+        int64 depth;         // of the stores
+        int32* store_col;    // [rows][depth]
+        Cost* store_cost;    // as they are given
+        int32* store_count;  // [rows]
+        Dual* store_bound;   // [rows]: left out, nothing has cost - v below it
+        int32* scant_rows;   // [rows]
+        Request* request;
+    };
+    const Data* data;
+    int64 unused;
+
+    __device__ bool is_here(int32 i) const { return __ldcg(data->owner + data->place[i]) == i; }
+    // Of a row that is here.
+    __device__ const Cost* row(int32 i) const { return data->row + data->place[i] * data->pitch; }
+    __device__ Cost at(int32 i, int32 j) const { return row(i)[j]; }
+};

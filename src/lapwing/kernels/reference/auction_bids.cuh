@@ -1,0 +1,221 @@
+// Bids of method "auction" on the GPU (reference/auction.cu says how it works): what a row's cheapest column is and what the second costs, from its
+// list by a warp, or from all of its costs by a block, which then lists the row anew.
+//
+// Both are exact, so the lists change no bid: a list is left out where it does not prove them. A row is read once: its threads remember
+// the two cheapest of their columns, which make the list, and how cheap the third is, which bounds what they forgot.
+//
+// Cost: a bid from a list is two loads one behind the other, and a barrier of the block; from a row its read, and three or five barriers.
+#pragma once
+#include "reference/ssp_state.cuh"
+
+namespace auction {
+
+using namespace costs;
+
+// A row's list are the columns whose values do not exceed the kRank-th smallest of the minima of kGroups groups of columns: some 24 of
+// the kListSize that it has room for.
+constexpr uint32 kGroups = 64;
+constexpr uint32 kRank = 20;
+constexpr uint32 kWarps = THREADS / kWarp;
+
+// Of equally cheap columns a row takes the one of the least rank, so that rows to which all are equal do not want the same.
+__device__ inline uint32 rank_of(int32 i, int32 j) {
+    return static_cast<uint32>(j) ^ static_cast<uint32>(i) * 0x9e3779b1u;
+}
+__device__ inline int32 col_of(int32 i, uint32 rank) {
+    return static_cast<int32>(rank ^ static_cast<uint32>(i) * 0x9e3779b1u);
+}
+
+// The two least values of a row, and the rank of the column of the least.
+struct Choice {
+    Dual least, second;
+    uint32 rank;
+
+    __device__ static Choice none() { return {infinity<Dual>(), infinity<Dual>(), ~0u}; }
+    // Of the choices of a warp's lanes, from columns of their own; in every lane.
+    __device__ Choice of_warp() const {
+        const uint64 key = ordered(least + Dual(0)), first = warp_min(key);  // -0 is 0
+        const uint32 at = warp_min(key == first ? rank : ~0u);
+        const bool is_it = key == first && rank == at;
+        return {from_order<Dual>(first), from_order<Dual>(warp_min(ordered(is_it ? second : least))), at};
+    }
+};
+
+// The three least of a thread's values in a row; of two of them their columns' ranks and costs.
+struct Cheapest {
+    Dual value[3];
+    uint32 rank[2];
+    ListCost cost[2];
+
+    __device__ void offer(uint32 other, Dual x, Dual other_cost) {
+        const bool first = x < value[0] || (x == value[0] && other < rank[0]), second = x < value[1];
+        value[2] = first || second ? value[1] : x < value[2] ? x : value[2];
+        value[1] = first ? value[0] : second ? x : value[1];
+        value[0] = first ? x : value[0];
+        rank[1] = first ? rank[0] : second ? other : rank[1];
+        rank[0] = first ? other : rank[0];
+        cost[1] = first ? cost[0] : second ? static_cast<ListCost>(other_cost) : cost[1];
+        cost[0] = first ? static_cast<ListCost>(other_cost) : cost[0];
+    }
+};
+
+// A row's offer: the column's v after it. col: kNone if there is none to bid for, kUndecided if the row's list does not tell.
+constexpr int32 kUndecided = -2;
+struct Bid {
+    int32 row, col;
+    int32 owner;  // of the column: a row, or kNone
+    Dual v;
+
+    __device__ static Bid of(int32 row, int32 col) { return {row, col, kNone, Dual(0)}; }
+};
+
+// In the shared memory of every block; its threads use it between barriers of the block.
+struct Desk {
+    Bid bids[kWarps];  // of the warps
+    Choice choices[kWarps];
+    uint64 groups[kGroups];  // least values, ordered; kFar where no row is being listed
+    uint64 threshold, left_out;
+    uint32 listed;
+};
+__device__ inline Desk& desk() {
+    __shared__ Desk memory;
+    return memory;
+}
+
+// What bids are made from. All threads of a grid have the same.
+struct Bidder {
+    const Matrix matrix;
+    const Dual* v;  // scaled
+    const int32* col_to_row;
+    Dual scale;  // of costs; 1 for floating-point costs
+    Dual range;  // of scaled costs: the most that one bid lowers v by, beside epsilon
+    Dual epsilon;
+    bool listed;      // whether rows have lists
+    uint64 read = 0;  // rows, by this block
+
+    // Before the first bid, with a barrier of the block behind it.
+    __device__ static void prepare() {
+        for (uint32 group = threadIdx.x; group < kGroups; group += blockDim.x) desk().groups[group] = kFar;
+    }
+
+    // Every warp of a block has a row, or kNone, and gets its bid in every lane; they are in Desk::bids, too. Until all have read them
+    // there, and there was a barrier of the block, it is not called again.
+    __device__ Bid bid(int32 row) {
+        const uint32 warp = threadIdx.x / kWarp, lane = lane_index();
+        Bid mine = row < 0 ? Bid::of(kNone, kNone) : listed ? from_list(row) : Bid::of(row, kUndecided);
+        if (lane == 0) desk().bids[warp] = mine;
+        __syncthreads();
+        uint32 undecided = __ballot_sync(kAllLanes, lane < blockDim.x / kWarp && desk().bids[lane].col == kUndecided);
+        if (undecided == 0) return mine;
+        for (; undecided != 0; undecided &= undecided - 1) {
+            const uint32 next = __ffs(static_cast<int>(undecided)) - 1;
+            const int32 i = desk().bids[next].row;
+            const Choice found = from_row(i);
+            if (next == warp) mine = bid_of(i, found);
+        }
+        __syncthreads();  // all have read the bids
+        if (lane == 0) desk().bids[warp] = mine;
+        __syncthreads();
+        return mine;
+    }
+
+  private:
+    __device__ Dual scaled(Dual cost) const { return Dual(0.5) != Dual(0) ? cost : cost * scale; }
+    __device__ Bid bid_of(int32 row, const Choice& choice) const {
+        if (is_far(choice.least)) return Bid::of(row, kNone);
+        const int32 col = col_of(row, choice.rank);
+        const Dual more = choice.second - choice.least;
+        return {row, col, settled(col_to_row + col), settled(v + col) - ((more < range ? more : range) + epsilon)};
+    }
+
+    // Undecided where a column outside the list may be as cheap.
+    __device__ Bid from_list(int32 i) const {
+        const Dual bound = settled(ssp::self().core.tau + i);
+        const Candidate mine = load_candidate(ssp::self().core, i);
+        Choice choice = Choice::none();
+        if (bound > -infinity<Dual>() && mine.col >= 0)
+            choice = {scaled(mine.cost) - settled(v + mine.col), infinity<Dual>(), rank_of(i, mine.col)};
+        choice = choice.of_warp();
+        return choice.least < bound && choice.second <= bound ? bid_of(i, choice) : Bid::of(i, kUndecided);
+    }
+
+    // By all threads of the block, in all of them.
+    __device__ Choice from_row(int32 i) {
+        ++read;
+        const Dual far = infinity<Dual>();
+        Cheapest mine = {{far, far, far}, {~0u, ~0u}, {0, 0}};
+        for_values(i, [&](int32 j, Dual cost, Dual x) { mine.offer(rank_of(i, j), x, cost); });
+        if (listed) atomicMin(&desk().groups[threadIdx.x % kGroups], ordered(mine.value[0]));
+        const Choice of_warp = Choice{mine.value[0], mine.value[1], mine.rank[0]}.of_warp();
+        if (lane_index() == 0) desk().choices[threadIdx.x / kWarp] = of_warp;
+        __syncthreads();
+        const Choice all =
+            (lane_index() < blockDim.x / kWarp ? desk().choices[lane_index()] : Choice::none()).of_warp();
+        if (listed) find_threshold();
+        __syncthreads();
+        if (listed) list(i, mine);
+        return all;
+    }
+
+    // f(column, cost, value) for the columns of row i that it may have: a thread of the block each.
+    template <class F>
+    __device__ void for_values(int32 i, F f) const {
+        const int32 cols = matrix.real_cols();
+        const int32 first = static_cast<int32>(threadIdx.x - lane_index()) * kPackCols;
+        for_packs(matrix, i, first, cols, static_cast<int32>(blockDim.x) * kPackCols, nullptr,
+                  [&](int32 j, const Dual(&cost)[kPackCols]) {
+                      Dual price[kPackCols];
+                      load_by_col(v, j, cols, price);
+#pragma unroll
+                      for (int32 k = 0; k < kPackCols; ++k)
+                          if (j + k < cols && !is_far(cost[k])) f(j + k, cost[k], scaled(cost[k]) - price[k]);
+                  });
+    }
+
+    __device__ static void find_threshold() {
+        Desk& d = desk();
+        if (threadIdx.x == 0) {
+            d.left_out = kFar;
+            d.listed = 0;
+        }
+        for (uint32 group = threadIdx.x; group < kGroups; group += blockDim.x) {
+            const uint64 mine = d.groups[group];
+            uint32 before = 0;
+#pragma unroll 16
+            for (uint32 g = 0; g < kGroups; ++g) {
+                const uint64 other = d.groups[g];
+                before += other < mine || (other == mine && g < group) ? 1 : 0;
+            }
+            if (before == kRank) d.threshold = mine;
+        }
+    }
+    // The row's list: what its threads know up to the threshold.
+    __device__ static void list(int32 i, const Cheapest& mine) {
+        const State& core = ssp::self().core;
+        Desk& d = desk();
+        for (uint32 group = threadIdx.x; group < kGroups; group += blockDim.x) d.groups[group] = kFar;
+        const uint64 threshold = d.threshold;
+        const int64 begin = static_cast<int64>(i) * kListSize;
+        uint64 left_out = ordered(mine.value[2]);
+#pragma unroll
+        for (uint32 k = 0; k < 2; ++k) {
+            if (is_far(mine.value[k]) || ordered(mine.value[k]) > threshold) continue;
+            const uint32 place = add_in_shared(&d.listed, 1);
+            if (place < kListSize) {
+                __stcg(core.list_col + begin + place, col_of(i, mine.rank[k]));
+                __stcg(core.list_cost + begin + place, mine.cost[k]);
+            } else if (ordered(mine.value[k]) < left_out) {
+                left_out = ordered(mine.value[k]);
+            }
+        }
+        if (left_out <= threshold) atomicMin(&d.left_out, left_out);
+        __syncthreads();
+        const uint32 place = threadIdx.x;
+        if (place < kListSize && place >= d.listed) __stcg(core.list_col + begin + place, int32(kNone));
+        if (place != 0) return;
+        const uint64 bound = d.left_out < threshold ? d.left_out : threshold;
+        __stcg(core.tau + i, bound < ordered(infinity<Dual>()) ? from_order<Dual>(bound) : infinity<Dual>());
+    }
+};
+
+}  // namespace auction

@@ -1,0 +1,143 @@
+// What the Hungarian methods share on the GPU: "munkres", "hungarian-bfs" and "hungarian-tree".
+//
+// A forest of alternating paths grows from all free rows at once, along tight pairs. An iteration ends when some trees have
+// reached a free column (or an exit); one path in each of them is flipped, and these have no vertex in common. When the forest
+// cannot grow, the least slack of a pair that leads out of it is added to u of its rows and taken from v of its columns.
+//
+// Everything is done by tasks, which all blocks of a cooperative launch go through one after the other, with a barrier of the grid
+// between. What a task writes is read by others only after that barrier, unless it is atomic. All threads decide alike what
+// comes next, from words of the board that the next task does not write.
+//
+// Deterministic: the order of lists is left to chance, and what is computed depends on sets, minima and maxima alone.
+//
+// Rounding. What is tight is decided once: a pair that attains the least slack enters the forest, whatever a second look would
+// say, and a matched pair is tight by definition. So an iteration has at most as many dual updates as there are columns. On
+// costs whose sums are exact all of this changes nothing.
+//
+// Duals, matching, report and barrier are the core method's (core/state.cuh), and so are the kernels that prepare, deliver, complete
+// what is interrupted, and name the rows that have too few columns (core/core.cu).
+#pragma once
+#include "core/state.cuh"
+#include "core/control/host_channel.cuh"
+#include "reference/full_rows.cuh"
+
+namespace hungarian {
+
+using namespace costs;
+
+constexpr int32 kTight = 32;       // columns in a row's list of tight pairs
+constexpr uint32 kNoRank = ~0u;    // no predecessor
+constexpr uint32 kNoGoal = ~0u;    // no end
+constexpr uint32 kStarRounds = 6;  // of the first matching; what they leave over, the forest does
+
+// Words that all blocks share. Of each: who writes it, when.
+struct Board {
+    uint32 task;   // what comes next, where the host launches each task (reference/munkres.cu). First, where Python reads it.
+    uint64 least;  // what least has found, as `ordered`: minimum over all blocks. Set back by block 0 in grow.
+    uint64 theta;  // bits of a Dual: sum of this iteration's dual updates. Block 0, in gather and grow.
+    uint64 step_least[2];  // the same for steps of "hungarian-tree" in turn
+    uint32 rounds;         // of the first matching. Block 0, in take.
+    uint32 free_rows;      // gather: counted. Block 0 sets it back in flip.
+    uint32 forest_rows;    // in `in_forest`. Block 0, in grow.
+    uint32 new_cols;       // in `new_cols`, to enter. update: counted. Block 0 sets it back in grow.
+    uint32 reached_cols;   // in `reached_cols`. Block 0, in gather and grow.
+    uint32 goals;          // in `goal_roots`. Block 0, in grow; set back in gather.
+    uint32 stopped;        // Block 0, in grow.
+    uint32 overflow;       // not 0 if a slack does not fit its type. form and update.
+    uint32 changed;        // whether duals moved since tight pairs were listed. Block 0, in grow.
+    uint32 expanded;       // rows of the forest whose tight pairs were looked at. Block 0, in gather and grow.
+    uint32 few;            // whether an iteration has matched so few rows that another method is to go on. flip.
+    uint32 more[2];        // whether levels are left, where they are done one by one; in turn
+    // Counts for the report. Block 0.
+    uint32 iterations, updates, levels;
+    uint64 augmentations, scanned;
+};
+
+// In the shared memory of every block.
+struct Forest {
+    State core;
+    Lookout lookout;  // block 0's
+    Board* board;
+    // By row.
+    int32* in_forest;     // rows of the forest, in the order in which they entered
+    int32* root;          // the free row whose tree it is in; kNone: outside the forest
+    Dual* offset;         // u - theta when it entered: (c - v) - offset is the theta at which a pair becomes tight
+    uint32* goal;         // of a free row: the end of its tree
+    int32* goal_roots;    // free rows that have one
+    uint32* tight_count;  // of tight pairs; more than kTight: the list is not complete
+    int32* tight;         // [rows][kTight] columns
+    float* regret;        // of a row that does not get its cheapest column; 0 where that does not count
+    Dual* exit_slack;     // prices - u, of rows that may stay free
+    // By column.
+    Dual* open_v;         // v, or -infinity where the forest has it
+    uint32* rank;         // of its predecessor (rank_of); kNoRank: outside the forest
+    Dual* entered;        // theta when it entered; until then, in "hungarian-tree", the least at which it could
+    int32* new_cols;      // to enter the forest
+    int32* reached_cols;  // of the forest, in the order in which they entered
+    unsigned char* end;
+
+    // Every array in one workspace, at a 256-byte boundary; gpu/hungarian.py knows how much is enough.
+    __device__ void carve(unsigned char* base) {
+        const uint64 rows = core.matrix.rows, cols = core.matrix.cols;
+        State::take(base, board, 1);
+        State::take(base, in_forest, rows);
+        State::take(base, root, rows);
+        State::take(base, offset, rows);
+        State::take(base, goal, rows);
+        State::take(base, goal_roots, rows);
+        State::take(base, tight_count, rows);
+        State::take(base, tight, rows * kTight);
+        State::take(base, regret, rows);
+        State::take(base, exit_slack, rows);
+        State::take(base, open_v, cols);
+        State::take(base, rank, cols);
+        State::take(base, entered, cols);
+        State::take(base, new_cols, cols);
+        State::take(base, reached_cols, cols);
+        end = base;
+    }
+    __device__ Dual theta() const { return from_bits_of_dual(__ldcg(&board->theta)); }
+    __device__ static Dual from_bits_of_dual(uint64 bits) {
+        if constexpr (Dual(0.5) != Dual(0))
+            return __longlong_as_double(static_cast<int64>(bits));
+        else
+            return static_cast<int64>(bits);
+    }
+    __device__ static uint64 bits_of(Dual x) {
+        if constexpr (Dual(0.5) != Dual(0))
+            return static_cast<uint64>(__double_as_longlong(x));
+        else
+            return static_cast<uint64>(x);
+    }
+};
+__device__ inline Forest& forest() {
+    __shared__ Forest memory;
+    return memory;
+}
+
+// Places in a list for the lanes that want one, by its count in global or shared memory. All lanes of a warp call it.
+template <bool global>
+__device__ inline uint32 place_of(uint32* count, bool wants) {
+    const uint32 wanting = __ballot_sync(kAllLanes, wants);
+    if (wanting == 0) return 0;
+    uint32 base = 0;
+    if (lane_index() == 0)
+        base = global ? add_in_global(count, __popc(wanting)) : add_in_shared(count, __popc(wanting));
+    return __shfl_sync(kAllLanes, base, 0) + __popc(wanting & ((1u << lane_index()) - 1));
+}
+
+// --- predecessors -------------------------------------------------------------------------------------------------
+
+// Of the rows that could be column j's predecessor the first from row j on is chosen, so that neighbouring columns lie in
+// different trees, even where all pairs are tight. Its rank, which is the least, and back.
+__device__ inline uint32 rank_of(const Matrix& matrix, int32 i, int32 j) {
+    const int32 first = j < matrix.rows ? j : j % matrix.rows;
+    return static_cast<uint32>(i >= first ? i - first : i - first + matrix.rows);
+}
+__device__ inline int32 row_of_rank(const Matrix& matrix, uint32 rank, int32 j) {
+    const int32 first = j < matrix.rows ? j : j % matrix.rows;
+    const int32 i = static_cast<int32>(rank) + first;
+    return i >= matrix.rows ? i - matrix.rows : i;
+}
+
+}  // namespace hungarian

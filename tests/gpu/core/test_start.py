@@ -1,0 +1,94 @@
+"""Where a solve on a GPU starts: which start suits the costs, and that it is a good one."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import lapwing as lw
+from lapwing.gpu.core import start as core_start
+from lapwing.gpu.core.monitor import Watch
+from lapwing.gpu.core.solver import EXPLORING, OPTIMAL, CoreSolve, Oriented
+from lapwing.gpu.core.sorted_prices import find_axis, orders, prices_in_order
+from lapwing.gpu.core.start import Start
+from lapwing.gpu.runtime.copies import read
+
+ROWS = 320
+
+
+def draw(kind: str, size: int) -> np.ndarray:
+    rng = np.random.default_rng(11)
+    x, y = rng.random((size, 8)), rng.random((size, 8))
+    sums = 3 * rng.random(size)[:, None] - 2 * rng.random(size)
+    if kind == "uniform":
+        return rng.random((size, size))
+    if kind == "points":
+        return ((x[:, None, :2] - y[None, :, :2]) ** 2).sum(-1)
+    if kind == "line":
+        return abs(x[:, :1] - y[:, 0]) ** 1.5 + sums
+    rank = {"rank one": 1, "rank eight": 8}[kind]
+    return x[:, :rank] @ y[:, :rank].T + sums
+
+
+@pytest.mark.parametrize("kind", ["rank one", "line"])
+def test_orders_solve_what_lies_on_a_line(kind: str) -> None:
+    cost = draw(kind, 150)
+    axis = find_axis(cost)
+    assert axis is not None
+    (row, other_row), (col, other_col) = axis.rows, axis.cols
+    row_order, col_order = orders(cost[:, col] - cost[:, other_col], cost[row] - cost[other_row])
+    ordered = cost[row_order][:, col_order]
+    assert ordered.trace() == pytest.approx(lw.solve(cost).objective, rel=1e-12)
+    most = ordered.diagonal(1) - ordered.diagonal()[:-1]
+    least = ordered.diagonal()[1:] - ordered.diagonal(-1)
+    assert (least <= most + 1e-12).all()
+    prices = prices_in_order((most + least) / 2)
+    assert (ordered - prices).min(axis=1) == pytest.approx(ordered.diagonal() - prices, abs=1e-12)
+
+
+@pytest.mark.parametrize("kind", ["uniform", "points", "rank eight"])
+def test_no_orders_for_what_does_not(kind: str) -> None:
+    assert find_axis(draw(kind, 150)) is None
+
+
+def test_no_orders_from_forbidden_pairs() -> None:
+    cost = draw("rank one", 150)
+    cost[3, 4] = np.inf
+    assert find_axis(cost) is None
+    assert find_axis(np.zeros((150, 150))) is not None
+
+
+@pytest.mark.parametrize("maximize", [False, True])
+@pytest.mark.parametrize(
+    ("kind", "dtype", "levels"),
+    [
+        ("rank one", "float32", 0),
+        ("line", "float64", 0),
+        ("rank one", "int64", 0),
+        ("points", "float32", 2),
+        ("rank eight", "int32", 2),
+        ("uniform", "float32", 0),
+    ],
+)
+def test_starts(gpu, monkeypatch, kind, dtype, levels, maximize):
+    for name, value in {"LEAST_ROWS": 64, "_FIRST_SAMPLE": 80, "_GROWTH": 2, "_AXIS_SAMPLE": 64}.items():
+        monkeypatch.setattr(core_start, name, value)
+    monkeypatch.setattr(core_start, "EXPLORING", replace(EXPLORING, opening=0))
+    cost = draw(kind, ROWS)
+    if "int" in dtype:
+        cost = np.rint(1e6 * cost)
+    cost = (-cost if maximize else cost).astype(dtype)
+    given = gpu.put(cost)
+    with Watch(gpu.context) as watch:
+        solve = CoreSolve(gpu.context, Oriented(given.pointer, ROWS, ROWS, ROWS, dtype, maximize), watch)
+        start = Start(gpu.context, watch, None)
+        report = start.run(solve)
+    assert report.status == OPTIMAL
+    assert start.levels == levels
+    sign = -1 if maximize else 1
+    u, v = (read(gpu.context, at, ROWS, solve.matrix.dual_dtype) for at in (solve.u, solve.v))
+    slack = sign * cost.astype(u.dtype) - u[:, None] - v
+    assert slack.min() >= (-1e-12 if u.dtype.kind == "f" else 0)
+    assert sign * (u.sum() + v.sum()) == pytest.approx(lw.solve(cost, maximize=maximize).objective, rel=1e-9)

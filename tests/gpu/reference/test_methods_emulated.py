@@ -1,0 +1,204 @@
+"""The methods of papers on the emulated GPU: Python and kernels together, on small problems.
+
+More of them are solved by cpp/tests/emulation/papers_test.cpp, in less time.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from test_solve_emulated import check_interrupted, draw
+
+import lapwing as lw
+from lapwing import gpu_request, instances, on_gpu
+from lapwing.gpu.reference import methods as papers
+from lapwing.gpu.reference.methods import PAPERS, STAGES
+from lapwing.papers import Column, Instance, Limits, Table, run_table
+from support import emulated_toolkit
+from support.checks import assert_hall_violator, assert_optimal
+
+pytestmark = pytest.mark.usefixtures("emulated_gpu")
+
+
+@pytest.fixture(autouse=True)
+def small_blocks(monkeypatch):
+    """A barrier of 2048 emulated threads takes a while."""
+    monkeypatch.setattr(papers, "_THREADS", 64)
+    monkeypatch.setattr(papers, "_CLUSTER_THREADS", 32)
+
+
+@pytest.mark.parametrize("method", PAPERS)
+@pytest.mark.parametrize("maximize", [False, True])
+def test_small_problems(method, maximize):
+    for shape, kind in (((1, 7), "uniform"), ((12, 12), "ties"), ((40, 9), "points"), ((45, 45), "uniform")):
+        cost = draw(shape, "float32", kind=kind)
+        result = lw.solve(np.asfortranarray(cost), device="cuda", method=method, maximize=maximize)
+        assert result.plan.method == method and result.plan.device == "cuda:0"
+        assert_optimal(result, cost, maximize=maximize)
+
+
+@pytest.mark.parametrize("method", PAPERS)
+def test_unmatched_costs(method):
+    cost = draw((12, 30), "float32")
+    prices = np.random.default_rng(1).integers(-50, 300, 12)
+    result = lw.solve(cost, device="cuda", method=method, unmatched_cost=prices)
+    assert_optimal(result, cost, unmatched_cost=prices)
+
+
+@pytest.mark.parametrize("method", PAPERS)
+def test_forbidden_pairs(method):
+    cost = draw((30, 20), "float32")
+    cost[np.random.default_rng(1).random(cost.shape) < 0.5] = np.inf
+    assert_optimal(lw.solve(cost, device="cuda", method=method), cost)
+    cost[3:, :4] = np.inf
+    with pytest.raises(lw.InfeasibleError) as caught:
+        lw.solve(cost, device="cuda", method=method)
+    assert_hall_violator(caught.value, cost)
+    cost[11, 13] = np.nan
+    with pytest.raises(lw.InvalidCostError) as named:
+        lw.solve(cost, device="cuda", method=method)
+    assert (named.value.row, named.value.col) == (11, 13)
+
+
+@pytest.mark.parametrize("method", PAPERS)
+def test_no_time_at_all(method):
+    assert check_interrupted(draw((20, 30), "float32"), method=method, time_limit=0).status == "time_limit"
+
+
+@pytest.mark.parametrize("method", PAPERS)
+def test_what_the_callable_raises_stops_the_solve(method, monkeypatch):
+    monkeypatch.setattr(emulated_toolkit.BACKGROUND, "meanwhile", True)
+    cost = draw((30, 30), "float32", kind="points")
+
+    def refuse(progress):
+        raise LookupError
+
+    with pytest.raises(LookupError):
+        lw.solve(cost, device="cuda", method=method, progress=refuse)
+    assert emulated_toolkit.BACKGROUND.is_done()
+    assert_optimal(lw.solve(cost, device="cuda", method=method), cost)
+
+
+@pytest.mark.parametrize("method", PAPERS)
+def test_the_report_is_waited_for(method, monkeypatch):
+    """Not what an earlier solve left in the same memory."""
+    monkeypatch.setattr(emulated_toolkit.BACKGROUND, "meanwhile", True)
+    cost, impossible = draw((30, 30), "float32", kind="points"), np.full((30, 30), np.inf, np.float32)
+    for _ in range(2):
+        assert_optimal(lw.solve(cost, device="cuda"), cost)
+        with pytest.raises(lw.InfeasibleError):
+            lw.solve(impossible, device="cuda", method=method)
+        assert_optimal(lw.solve(cost, device="cuda", method=method), cost)
+    emulated_toolkit.BACKGROUND.wait()
+
+
+@pytest.mark.parametrize("stage", [None, *STAGES])
+def test_every_stage_alone(stage):
+    method = lw.Munkres(stages=[stage] if stage else [])
+    cost = draw((20, 20), "float32")
+    assert_optimal(lw.solve(cost, device="cuda", method=method), cost)
+
+
+def test_plain_shortest_paths():
+    cost = draw((20, 20), "float32")
+    result = lw.solve(cost, device="cuda", method=lw.Ssp(pricing=False))
+    assert_optimal(result, cost)
+    assert result.statistics["phases"] == 1
+
+
+@pytest.mark.parametrize("cls", ["uniform", "geometric", "lowrank:1", "int:1"])
+@pytest.mark.parametrize("shape", [(50, 50), (40, 47)])
+def test_ssp_reads_the_rows_of_the_cpu(cls, shape):
+    """And with the prices of the CPU, to the last bit; it reads each row once more before it starts."""
+    cost = instances.generate(cls, shape[0], 1, cols=shape[1], dtype="float32")
+    expected, result = (lw.solve(cost, method="ssp", device=device) for device in ("cpu", "cuda"))
+    ours, theirs = result.statistics, expected.statistics
+    assert ours["phases"] == theirs["phases"]
+    assert ours["rows_scanned_start"] == theirs["rows_scanned_start"] + shape[0]
+    assert ours["rows_scanned"] == theirs["rows_scanned"] + shape[0]
+    assert np.array_equal(result.row_to_col, expected.row_to_col) and np.array_equal(result.v, expected.v)
+
+
+def test_ssp_with_columns_beyond_shared_memory(monkeypatch):
+    monkeypatch.setattr(papers, "_STATIC_BYTES", emulated_toolkit.SHARED_BYTES)
+    cost = draw((30, 40), "float32")
+    assert_optimal(lw.solve(cost, device="cuda", method="ssp"), cost)
+
+
+@pytest.mark.parametrize(("cls", "dtype"), [("uniform", "float32"), ("geometric", "float64"), ("int:1", "int32")])
+def test_auctions_with_lists_make_the_same_bids(cls, dtype):
+    """And as many phases as on the CPU."""
+    cost = instances.generate(cls, 40, 1, dtype=dtype)
+    optimised, plain = (lw.solve(cost, device="cuda", method=lw.Auction(name)) for name in ("optimised", "plain"))
+    assert_optimal(optimised, cost)
+    assert np.array_equal(optimised.row_to_col, plain.row_to_col) and np.array_equal(optimised.v, plain.v)
+    ours, theirs = optimised.statistics, plain.statistics
+    assert ours["bids"] == theirs["bids"] and ours["auction_left"] == 0
+    assert ours["rows_scanned"] < theirs["rows_scanned"]
+    assert ours["auction_phases"] == lw.solve(cost, method="auction").statistics["auction_phases"]
+
+
+@pytest.mark.parametrize("dtype", ["float32", "int64"])
+def test_price_wars_end(dtype):
+    """Three rows want the same two columns, and the third choice is dear: each bid raises a price by epsilon alone."""
+    cost = np.full((12, 12), 10**9, dtype)
+    cost[:, :6] = 0
+    assert_optimal(lw.solve(cost, device="cuda", method="auction"), cost)
+
+
+def test_switching(monkeypatch):
+    monkeypatch.setattr(papers, "_FEW", 1)
+    cost = draw((50, 50), "float32")
+    result = lw.solve(cost, device="cuda", method=lw.Munkres(switch=True, start="regret"))
+    assert_optimal(result, cost)
+    assert result.statistics["switched"] == 1
+
+
+def test_slacks_that_need_more_than_four_bytes():
+    cost = draw((20, 20), "int32")
+    assert lw.solve(cost, device="cuda", method="munkres").statistics["slack_bytes"] == 4
+    cost = np.random.default_rng(2).integers(-(2**31), 2**31, (20, 20)).astype(np.int32)
+    result = lw.solve(cost, device="cuda", method="munkres")
+    assert result.statistics["slack_bytes"] == 8
+    assert_optimal(result, cost)
+
+
+def test_the_plan():
+    cost = np.zeros((300, 200), np.float16)
+    made = lw.plan(cost, device="cuda", method="munkres")
+    assert made.method == "munkres" and made.dtype == "float32"
+    assert made.memory_bytes > 8 * 300 * 200 > lw.plan(cost, device="cuda", method="hungarian-tree").memory_bytes
+    integers = lw.plan(cost.astype(np.int32), device="cuda", method="munkres")
+    assert integers.memory_bytes >= made.memory_bytes  # four bytes a slack may not do
+    assert "munkres: the classical Hungarian method on a slack matrix" in str(made)
+    with pytest.raises(lw.ArgumentError, match="cannot use start="):
+        lw.solve(cost, device="cuda", method="munkres", start=(np.zeros(300), np.zeros(200)))
+    with pytest.raises(lw.ArgumentError, match="'munkres', 'hungarian-bfs', 'hungarian-tree', 'ssp'"):
+        lw.solve(cost, device="cuda", method="jv")
+
+
+def test_dtypes_on_a_gpu(gpu, monkeypatch):
+    monkeypatch.setattr(gpu_request, "view_if_on_gpu", lambda cost: cost)
+    for dtype in PAPERS["munkres"].dtypes:
+        made = on_gpu.plan_on_gpu(gpu.put(np.zeros((3, 3), dtype)), "cuda", gpu_request.Options(method="munkres"))
+        assert made.dtype == dtype
+    with pytest.raises(lw.DtypeError, match="takes costs of int32, float32, float64, int64 on a GPU, got int8"):
+        on_gpu.plan_on_gpu(gpu.put(np.zeros((3, 3), np.int8)), "cuda", gpu_request.Options(method="munkres"))
+
+
+def test_computed_costs_are_for_core():
+    points = np.zeros((5, 2))
+    with pytest.raises(lw.ArgumentError, match="'munkres' reads a matrix on a GPU"):
+        lw.solve(lw.costs.euclidean(points, points), device="cuda", method="munkres")
+
+
+def test_tables_on_a_gpu(monkeypatch):
+    monkeypatch.setattr("lapwing.papers.runner._REPETITIONS", 1)
+    columns = (Column("a", "munkres"), Column("b", "ssp"), Column("c", "jv"))
+    tables = [
+        Table("t", "lopes", "T", how, columns, (Instance("int:1", 15),), 15) for how in ("seconds", "rows", "path")
+    ]
+    cells = [run_table(table, Limits(device="cuda"))["rows"][0]["cells"] for table in tables]
+    assert all(cell["c"]["remark"] == "not on a GPU" for cell in cells)
+    assert cells[0]["a"]["value"] > 0 and cells[1]["b"]["value"] >= 1
+    assert cells[2]["a"]["remark"] == cells[2]["b"]["remark"] == "not counted on a GPU"

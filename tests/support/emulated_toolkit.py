@@ -1,0 +1,415 @@
+"""A stand-in for NVIDIA's packages on a machine without a GPU: memory is the process's, kernels run on the processor.
+
+It answers what `lapwing.gpu` asks of `cuda.core` and of the driver, and no more. A program is compiled by the C++
+compiler against the CUDA emulator (cpp/tests/emulation), which finds deadlocks; its arguments go over as on a GPU, as
+8-byte words. So the Python around the kernels is tested together with them. It is slow: small problems only.
+
+`COUNTS` counts what takes time on a real one, whatever the problem: launches, allocations, waits and so on.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import hashlib
+import os
+import shutil
+import struct
+import subprocess
+import sys
+import threading
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+
+from lapwing.gpu.runtime import compile as compiler
+from lapwing.gpu.runtime import device, launch, toolkit
+from lapwing.gpu.runtime.programs import PROGRAMS
+
+ROOT = Path(__file__).resolve().parents[2]
+EMULATION = ROOT / "cpp" / "tests" / "emulation"
+BUILD = ROOT / "build" / "emulated"
+COMPILER = shutil.which("c++")
+# Without the flag against unique symbols, programs would share the shared memory of the first that was loaded.
+COMMON = ["-std=c++20", "-O1", "-fPIC", "-fno-gnu-unique", "-ffp-contract=off", "-w", "-pthread"]
+
+# What the emulated GPU is: small, so that grids have more than one wave.
+PROCESSORS = 4
+SHARED_BYTES = 96 * 1024
+TOTAL_BYTES = 2**30
+
+# What every program begins with, compiled once; the compiler would spend half of its time on it.
+_PRELUDE = """
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <exception>
+#include <string>
+#include <utility>
+#include "cuda_emulation.hpp"
+"""
+
+_GLUE = """
+{defines}
+{source}
+
+template <class... A, std::size_t... k>
+void call(void (*kernel)(A...), const std::uint64_t* words, std::index_sequence<k...>) {{
+    static_assert(((sizeof(A) == 8) && ...), "kernels take 8-byte parameters only");
+    kernel(lapwing::emulation::from_bits<A>(words[k])...);
+}}
+template <class... A>
+void call(void (*kernel)(A...), const std::uint64_t* words, int count, std::string& error) {{
+    if (count != sizeof...(A)) {{
+        error = "got " + std::to_string(count) + " arguments for " + std::to_string(sizeof...(A));
+        return;
+    }}
+    call(kernel, words, std::index_sequence_for<A...>());
+}}
+extern "C" const char* emulate(const char* name, unsigned grid, unsigned block, unsigned shared, unsigned cluster,
+                               bool cooperative, const std::uint64_t* words, int count) {{
+    static thread_local std::string error;
+    error.clear();
+    lapwing::emulation::Launch how;
+    how.grid = {{grid, 1, 1}};
+    how.block = {{block, 1, 1}};
+    how.shared_bytes = shared;
+    how.cooperative = cooperative;
+    how.cluster_size = cluster;
+    try {{
+        lapwing::emulation::launch(how, [&] {{
+{calls}
+        }});
+    }} catch (const std::exception& problem) {{
+        error = problem.what();
+    }}
+    return error.empty() ? nullptr : error.c_str();
+}}
+"""
+
+
+def coded(program, variant):
+    """What stands for a program's code: its name."""
+    return repr((program.name, variant)).encode()
+
+
+def install(monkeypatch):
+    """Put the stand-in in place of the toolkit, for one test."""
+    monkeypatch.setattr(toolkit, "core", lambda: CORE)
+    monkeypatch.setattr(toolkit, "driver", lambda: DRIVER)
+    for kept in (device.device_info, device._primary_context, device._memory_pool):
+        kept.cache_clear()
+        monkeypatch.setattr(sys.modules[kept.__module__], kept.__name__, cache(kept.__wrapped__))
+    monkeypatch.setattr(device, "_contexts", {})
+    monkeypatch.setattr(launch, "_loaded", {})
+    monkeypatch.setattr(launch, "first_build", lambda program, variant, _: (coded(program, variant), None))
+
+
+@cache
+def library(program, variant):
+    """The program as a shared library, kept in build/ from run to run."""
+    macros = {**dict(variant), **program.constants}
+    macros.pop("TEXT", None)
+    source = compiler.program_text(program, variant)
+    text = _GLUE.format(
+        defines="\n".join(f"#define {name} {value}" for name, value in macros.items()),
+        source=source,
+        calls="\n".join(
+            f'            if (!std::strcmp(name, "{kernel}")) call({kernel}, words, count, error);'
+            for kernel in program.kernels
+        ),
+    )
+    options = ["-shared", "-include", prelude().with_suffix(""), emulator()]
+    loaded = ctypes.CDLL(str(built(program.name, ".so", text, options)))
+    loaded.emulate.restype = ctypes.c_char_p
+    return loaded
+
+
+@cache
+def emulator():
+    """The emulator itself, compiled."""
+    return built("emulator", ".o", (EMULATION / "cuda_emulation.cpp").read_text(), ["-c", "-O2"])
+
+
+@cache
+def prelude():
+    """The header that programs begin with, precompiled; beside it the header itself, for who cannot use that."""
+    compiled = built("prelude", ".hpp.gch", _PRELUDE, ["-x", "c++-header"])
+    header = compiled.with_suffix("")
+    if not header.exists():
+        unfinished = header.with_suffix(f".{by_whom()}.tmp")
+        unfinished.write_text(_PRELUDE)
+        unfinished.replace(header)
+    return compiled
+
+
+def by_whom():
+    """A part of the names of unfinished files: programs are loaded by several threads of several processes."""
+    return f"{os.getpid()}.{threading.get_ident()}"
+
+
+def built(name, suffix, text, options):
+    """What the C++ compiler makes of `text`, kept in build/ under a name that says of what it was made."""
+    headers = [header.read_text() for header in sorted(EMULATION.glob("*.hpp"))]
+    digest = hashlib.sha256("\0".join([text, *headers, *COMMON, *map(str, options)]).encode()).hexdigest()[:16]
+    path = BUILD / f"{name}-{digest}{suffix}"
+    if not path.exists():
+        BUILD.mkdir(parents=True, exist_ok=True)
+        source = BUILD / f"{path.stem}.{by_whom()}.cpp"
+        unfinished = source.with_suffix(".tmp")
+        source.write_text(text)
+        folders = [f"-I{EMULATION}", f"-I{compiler.KERNELS}"]
+        subprocess.run([COMPILER, *COMMON, *folders, *options, source, "-o", unfinished], check=True)
+        unfinished.replace(path)
+        source.unlink()
+    return path
+
+
+class Kernel:
+    def __init__(self, program, variant, name):
+        self.library, self.name, self.handle = library(program, variant), name, 1
+        self.occupancy = SimpleNamespace(
+            max_active_blocks_per_multiprocessor=lambda block, shared: max(1, 512 // block),
+            max_active_clusters=lambda config, stream: 2,
+        )
+
+
+class ObjectCode:
+    def __init__(self, name, variant):
+        self.program = next(program for program in PROGRAMS if program.name == name)
+        self.variant = variant
+
+    @classmethod
+    def from_cubin(cls, code, name):
+        return cls(*eval(code.decode()))  # what install() put there
+
+    def get_kernel(self, name):
+        return Kernel(self.program, self.variant, name)
+
+
+class Background:
+    """What streams have yet to do, where kernels run beside the host as on a GPU (`meanwhile`); else nothing ever."""
+
+    def __init__(self):
+        self.meanwhile = False
+        self._pool = ThreadPoolExecutor(1)
+        self._last = None
+
+    def launch(self, work, stream=0):
+        if not self.meanwhile or stream == WATCHING_STREAM:
+            return work()
+        self._last = self._pool.submit(work)
+        return None
+
+    def is_done(self):
+        return self._last is None or self._last.done()
+
+    def wait(self, stream=0):
+        """For all but the stream on which the host watches kernels."""
+        last = self._last
+        if last is not None and stream != WATCHING_STREAM:
+            last.result()
+
+
+BACKGROUND = Background()
+WATCHING_STREAM = 7
+COUNTS = Counter()
+
+
+def run_kernel(stream, config, kernel, *arguments):
+    COUNTS["launches"] += 1
+    words = (ctypes.c_uint64 * max(len(arguments), 1))()
+    for k, argument in enumerate(arguments):
+        assert type(argument) in (int, float), f"argument {k} is a {type(argument).__name__}"
+        words[k] = struct.unpack("Q", struct.pack("d" if type(argument) is float else "q", argument))[0]
+
+    def work():
+        problem = kernel.library.emulate(
+            kernel.name.encode(),
+            config.grid * (config.cluster or 1),
+            config.block,
+            config.shmem_size,
+            config.cluster or 1,
+            config.is_cooperative,
+            words,
+            len(arguments),
+        )
+        if problem is not None:
+            raise RuntimeError(f"{kernel.name}: {problem.decode()}")
+
+    BACKGROUND.launch(work)
+
+
+POISON = 0xA5  # what memory holds that nobody has written yet: negative numbers, or others that a test puts here
+
+
+class Buffer:
+    def __init__(self, size):
+        self.memory = np.full(size + 256, POISON, np.uint8)
+        self.handle = -(-self.memory.ctypes.data // 256) * 256
+
+
+class Pool:
+    attributes = SimpleNamespace(reserved_mem_current=0, used_mem_current=0)
+
+    def __init__(self, ordinal):
+        pass
+
+    def allocate(self, size, *, stream):
+        COUNTS["allocations"] += 1
+        return Buffer(size)
+
+
+class Stream:
+    def __init__(self, handle):
+        self.handle = handle
+
+    def sync(self):
+        COUNTS["waits"] += 1
+        BACKGROUND.wait(self.handle)
+
+    def wait(self, other):
+        pass
+
+
+class StridedMemoryView:
+    def __init__(self, pointer, shape, dtype):
+        self.ptr, self.shape, self.strides, self.dtype, self.device_id = pointer, shape, None, dtype, 0
+
+    @classmethod
+    def from_any_interface(cls, array, *, stream_ptr):
+        interface = array.__cuda_array_interface__
+        return cls(interface["data"][0], interface["shape"], np.dtype(interface["typestr"]))
+
+    @classmethod
+    def from_buffer(cls, owner, shape, *, dtype):
+        return cls(owner.handle, shape, dtype)
+
+
+def launch_config(*, grid, block, shmem_size, cluster=None, is_cooperative=False):
+    assert 0 < grid < 2**31 and 0 < block <= 1024 and shmem_size <= SHARED_BYTES
+    return SimpleNamespace(
+        grid=grid, block=block, shmem_size=shmem_size, cluster=cluster, is_cooperative=is_cooperative
+    )
+
+
+CORE = SimpleNamespace(
+    launch=run_kernel,
+    LaunchConfig=launch_config,
+    ObjectCode=ObjectCode,
+    DeviceMemoryResource=Pool,
+    Stream=SimpleNamespace(from_handle=Stream),
+    utils=SimpleNamespace(StridedMemoryView=StridedMemoryView),
+    LEGACY_DEFAULT_STREAM=Stream(1),
+    PER_THREAD_DEFAULT_STREAM=Stream(2),
+    Device=lambda ordinal: SimpleNamespace(
+        name="Emulated GPU",
+        compute_capability=SimpleNamespace(major=9, minor=0),
+        properties=SimpleNamespace(
+            multiprocessor_count=PROCESSORS,
+            max_shared_memory_per_block_optin=SHARED_BYTES,
+            max_shared_memory_per_multiprocessor=SHARED_BYTES,
+            max_threads_per_multiprocessor=512,
+            l2_cache_size=2**20,
+            cooperative_launch=True,
+            cluster_launch=True,
+        ),
+    ),
+)
+
+
+class Driver:
+    CUfunction_attribute = SimpleNamespace(
+        CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES=8, CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED=14
+    )
+
+    def __init__(self):
+        self.contexts = []  # the stack of current contexts
+        self.blocks, self.pinned = [], []  # never freed
+
+    def cuInit(self, flags):  # noqa: N802
+        return (0,)
+
+    def cuDeviceGetCount(self):  # noqa: N802
+        return 0, 1
+
+    def cuDeviceTotalMem(self, ordinal):  # noqa: N802
+        return 0, TOTAL_BYTES
+
+    def cuDevicePrimaryCtxRetain(self, ordinal):  # noqa: N802
+        return 0, 1000 + ordinal
+
+    def cuCtxGetCurrent(self):  # noqa: N802
+        return 0, self.contexts[-1] if self.contexts else 0
+
+    def cuCtxPushCurrent(self, context):  # noqa: N802
+        self.contexts.append(context)
+        return (0,)
+
+    def cuCtxPopCurrent(self):  # noqa: N802
+        return 0, self.contexts.pop()
+
+    def cuMemGetInfo(self):  # noqa: N802
+        COUNTS["memory queries"] += 1
+        return 0, TOTAL_BYTES // 2, TOTAL_BYTES
+
+    def cuKernelSetAttribute(self, attribute, value, kernel, ordinal):  # noqa: N802
+        return (0,)
+
+    def cuMemAlloc(self, size):  # noqa: N802
+        self.blocks.append(Buffer(size))
+        return 0, self.blocks[-1].handle
+
+    def cuMemHostAlloc(self, size, flags):  # noqa: N802
+        self.pinned.append(Buffer(size))
+        return 0, self.pinned[-1].handle
+
+    def cuStreamCreate(self, flags):  # noqa: N802
+        return 0, WATCHING_STREAM
+
+    def cuStreamSynchronize(self, stream):  # noqa: N802
+        BACKGROUND.wait(stream)
+        return (0,)
+
+    def cuStreamQuery(self, stream):  # noqa: N802
+        return (0 if BACKGROUND.is_done() else 600,)
+
+    def cuEventCreate(self, flags):  # noqa: N802
+        return 0, SimpleNamespace(reached=True)
+
+    def cuEventRecord(self, event, stream):  # noqa: N802
+        event.reached = False
+        BACKGROUND.launch(lambda: setattr(event, "reached", True), stream)
+        return (0,)
+
+    def cuEventQuery(self, event):  # noqa: N802
+        return (0 if event.reached else 600,)
+
+    def cuMemsetD8Async(self, pointer, value, size, stream):  # noqa: N802
+        COUNTS["fills"] += 1
+        BACKGROUND.launch(lambda: ctypes.memset(pointer, value, size), stream)
+        return (0,)
+
+    def cuMemcpyDtoDAsync(self, a, b, size, stream):  # noqa: N802
+        BACKGROUND.launch(lambda: ctypes.memmove(a, b, size), stream)
+        return (0,)
+
+    def cuMemcpyDtoHAsync(self, host, pointer, size, stream):  # noqa: N802
+        COUNTS["bytes back"] += size
+        BACKGROUND.launch(lambda: ctypes.memmove(host, pointer, size), stream)
+        if not any(0 <= host - block.handle < block.memory.nbytes for block in self.pinned):
+            COUNTS["waits"] += 1
+            BACKGROUND.wait(stream)
+        return (0,)
+
+    def cuMemcpyHtoDAsync(self, pointer, host, size, stream):  # noqa: N802
+        COUNTS["copies there"] += 1
+        BACKGROUND.wait(stream)
+        ctypes.memmove(pointer, host, size)
+        return (0,)
+
+
+DRIVER = Driver()
