@@ -39,14 +39,14 @@ lint: $(VENV)/with-dev  ## formatting, style, types and the order of imports
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
-	find cpp \( -name '*.hpp' -o -name '*.cpp' \) -print0 | xargs -0 $(BIN)/clang-format --dry-run -Werror
+	find cpp src/lapwing/kernels -regex '.*\.\([hc]pp\|cuh?\)' -print0 | xargs -0 $(BIN)/clang-format --dry-run -Werror
 	$(BIN)/python tools/check_imports.py
 
 .PHONY: format
 format: $(VENV)/with-dev  ## rewrite Python and C++ in the project's format
 	$(BIN)/ruff check --fix --quiet || true
 	$(BIN)/ruff format
-	find cpp \( -name '*.hpp' -o -name '*.cpp' \) -print0 | xargs -0 $(BIN)/clang-format -i
+	find cpp src/lapwing/kernels -regex '.*\.\([hc]pp\|cuh?\)' -print0 | xargs -0 $(BIN)/clang-format -i
 
 .PHONY: cpp-test
 cpp-test: $(VENV)/with-test  ## the C++ tests, of the library as it is installed, and under AddressSanitizer and UndefinedBehaviorSanitizer

@@ -31,8 +31,7 @@ __device__ Dual block_reduce(Dual value, const BlockState& state, Combine combin
 
 // The status of an answer whose prices are large; in every thread.
 template <class Matrix>
-__device__ inline int32 status_by_proof(Problem problem, BlockState state, Matrix matrix, bool priced,
-                                                  Dual objective) {
+__device__ inline int32 status_by_proof(Problem problem, BlockState state, Matrix matrix, bool priced, Dual objective) {
     const bool all_match = problem.is_square() && !priced;
     const int32 me = static_cast<int32>(threadIdx.x), threads = static_cast<int32>(blockDim.x);
     Dual violation = 0, gap = 0;
@@ -80,7 +79,8 @@ __device__ void write(const Batch& batch, int64 b, const Problem& problem, const
         largest = block_reduce(largest, state, [](Dual x, Dual y) { return larger(x, y); });
     }
     if constexpr (kFloating) {
-        if (solved && !are_small(largest, sum)) status = status_by_proof(problem, state, matrix, batch.priced != 0, sum);
+        if (solved && !are_small(largest, sum))
+            status = status_by_proof(problem, state, matrix, batch.priced != 0, sum);
     }
     if (me == 0) {
         batch.objective[b] = solved ? sum : no_objective();
@@ -127,6 +127,8 @@ struct BlockForm {
     static constexpr int32 threads = kColumns / COLUMNS_A_THREAD < 512 ? kColumns / COLUMNS_A_THREAD : 512;
     static constexpr int32 columns_a_thread = kColumns / threads;
     // For which a multiprocessor should have registers.
-    static constexpr int32 blocks =
-        (columns_a_thread == 1 ? 1024 : columns_a_thread == 2 && sizeof(Stored) == 4 ? 768 : 512) / threads;
+    static constexpr int32 blocks = (columns_a_thread == 1                          ? 1024
+                                     : columns_a_thread == 2 && sizeof(Stored) == 4 ? 768
+                                                                                    : 512) /
+                                    threads;
 };

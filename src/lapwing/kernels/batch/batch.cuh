@@ -8,14 +8,7 @@
 #include "common/common.cuh"
 
 // What `status` holds. Doubtful: answered, but rounding of large prices may hide a better assignment.
-enum Status : int32 {
-    kSolved = 0,
-    kInfeasible = 1,
-    kInvalidCost = 2,
-    kTooLarge = 3,
-    kBadCounts = 4,
-    kDoubtful = 5
-};
+enum Status : int32 { kSolved = 0, kInfeasible = 1, kInvalidCost = 2, kTooLarge = 3, kBadCounts = 4, kDoubtful = 5 };
 
 constexpr int32 kFree = -1;            // a row or column without a partner
 constexpr int32 kExited = -2;          // a row that stays free at its price

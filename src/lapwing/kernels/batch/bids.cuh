@@ -121,9 +121,9 @@ class Bids {
     }
 
     static constexpr uint32 kNoTag = ~0u;
-    static constexpr int32 kRows = Team::warps >= 2 ? 2 : 4;        // that a warp bids for at once
+    static constexpr int32 kRows = Team::warps >= 2 ? 2 : 4;                 // that a warp bids for at once
     static constexpr int32 kTurns = smaller(2, 32 / (Team::warps * kRows));  // before bids are settled, by one warp
-    static constexpr int32 kUnroll = Team::threads <= 128 ? 4 : 8;  // loads in flight of a thread
+    static constexpr int32 kUnroll = Team::threads <= 128 ? 4 : 8;           // loads in flight of a thread
 
     const Team& t_;
     int32 waiting_ = 0, head_ = 0;  // in the queue

@@ -164,9 +164,9 @@ class BlockSolver {
     static constexpr int32 kRows = 4, kColumns = 4;  // the same, of free rows
     static constexpr int32 kNobody = 0x7fffffff;     // of columns, for a minimum
     static constexpr int32 kHopeless = -1;
-    static constexpr int32 kOnlyBids = 4;            // and of others, where a search matches few rows
-    static constexpr int32 kManyFree = 7;            // one row of so many, after the first bids
-    static constexpr int32 kFew = 32;                // rows; with fewer integers might overflow
+    static constexpr int32 kOnlyBids = 4;  // and of others, where a search matches few rows
+    static constexpr int32 kManyFree = 7;  // one row of so many, after the first bids
+    static constexpr int32 kFew = 32;      // rows; with fewer integers might overflow
 
     const Team<Matrix, T>& t_;
 };

@@ -10,9 +10,7 @@
 constexpr uint32 kPlace = COLUMNS / 32 - 1;          // the bits
 constexpr float kRoughly = 0x1p-22f * (kPlace + 1);  // of a float, what it may be off by for them and for roundings
 
-__device__ inline float marked(float x, uint32 place) {
-    return __uint_as_float(__float_as_uint(x) & ~kPlace | place);
-}
+__device__ inline float marked(float x, uint32 place) { return __uint_as_float(__float_as_uint(x) & ~kPlace | place); }
 
 // Of a row: cost - price of its nearest column and of its second nearest, infinity if there is none; kFree: it has no column.
 struct Nearest {

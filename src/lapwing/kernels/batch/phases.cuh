@@ -37,9 +37,10 @@ class Phases {
     static constexpr int32 kLeastRounds = 8;
     static constexpr int32 kColumns = Team::threads <= 64 ? 2 : 4;  // that a lane looks at together ...
     static constexpr int32 kRows = 16 / kColumns;                   // ... of so many rows, whose warp bids for them
-    static constexpr float kNoise = kRoughly > 0x1p-18f ? kRoughly : 0x1p-18f;  // by which what is meant to be equal may differ
-    static constexpr uint32 kCoarse = 0xffff0000;  // of a float
-    static constexpr uint32 kZero = 0x7fffffff;    // the key of no raise
+    static constexpr float kNoise =
+        kRoughly > 0x1p-18f ? kRoughly : 0x1p-18f;  // by which what is meant to be equal may differ
+    static constexpr uint32 kCoarse = 0xffff0000;   // of a float
+    static constexpr uint32 kZero = 0x7fffffff;     // the key of no raise
 
     // What a row would add for its nearest column, or kFree: it has none.
     struct Offer {
@@ -54,9 +55,7 @@ class Phases {
     __device__ uint16* listed(uint32 odd) const { return reinterpret_cast<uint16*>(t_.s.from) + odd * t_.cols; }
     __device__ int32& listed_count(uint32 odd) const { return t_.s.waiting[odd ? 3 : 0]; }
     __device__ uint32* best(uint32 odd) const { return reinterpret_cast<uint32*>(t_.s.exit) + odd * t_.cols; }
-    __device__ static uint32 key_of(const Offer& offer, int32 row) {
-        return bid_key(offer.raise, row, kZero);
-    }
+    __device__ static uint32 key_of(const Offer& offer, int32 row) { return bid_key(offer.raise, row, kZero); }
 
     // All rows are to bid. After a barrier.
     __device__ void free_all() {

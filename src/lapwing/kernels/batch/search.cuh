@@ -43,8 +43,8 @@ class Searches {
     // more; but a block that has its multiprocessor alone would wait.
     static constexpr bool kAhead = T >= 512 && K > 1;
     static constexpr int32 kNobody = 0x7fffffff;  // of columns, for a minimum
-    static constexpr uint32 kLanes = 31;                              // where a key makes room for the number of a lane
-    static constexpr int32 kShare = 5;  // one root of so many is to reach a free column before a search ends
+    static constexpr uint32 kLanes = 31;          // where a key makes room for the number of a lane
+    static constexpr int32 kShare = 5;            // one root of so many is to reach a free column before a search ends
 
     static_assert(kMostPosts == 32 && kMostPosts % kWarps == 0);
 

@@ -30,15 +30,15 @@ __device__ inline uint32 bid_key(float raise, int32 row, uint32 none = kNoBid) {
 
 // In shared memory; every array by row or column as solved.
 struct BlockState {
-    Dual* price;        // v, by column
-    Dual* row_dual;     // u, by row
-    Dual* exit;         // by row, infinity without prices; in phases keys of bids
-    Dual* parts;        // [kMostWarps], for sums and minima of a block
-    int32* row_of;      // partner of a column, or kFree
-    int32* column_of;   // partner of a row, or kFree, kExited
-    int32* from;        // by column: the row through which a search labelled it; before, keys of bids, or who bids in phases
-    int32* queue;       // a ring: the roots of a search; the rows that bid
-    int32* ends;        // by row: of a root, the column where its path ends
+    Dual* price;       // v, by column
+    Dual* row_dual;    // u, by row
+    Dual* exit;        // by row, infinity without prices; in phases keys of bids
+    Dual* parts;       // [kMostWarps], for sums and minima of a block
+    int32* row_of;     // partner of a column, or kFree
+    int32* column_of;  // partner of a row, or kFree, kExited
+    int32* from;   // by column: the row through which a search labelled it; before, keys of bids, or who bids in phases
+    int32* queue;  // a ring: the roots of a search; the rows that bid
+    int32* ends;   // by row: of a root, the column where its path ends
     uint32* reached;    // by row, a bit: a root that has reached a free column
     int32* reached_by;  // [2], by parity of the step: roots that reached a free column in it
     int32* waiting;     // [4]: how many are listed; of a sample of raises the exponents' sum, and how many

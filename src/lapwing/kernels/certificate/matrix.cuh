@@ -118,8 +118,9 @@ __device__ void check_lines(const Lines& in, uint32 across, uint32 lines_per_thr
              const Dual* line_duals, const Dual* cross_duals, uint64* violations, uint64* summary, int64 across,       \
              int64 lines_per_thread, const int64* row_to_col, int64 rows, int64 cols, uint32* owners) {                \
         claim_columns(row_to_col, rows, cols, owners);                                                                 \
-        const Lines in{cost,          lines,      positions,   line_stride, position_stride,                           \
-                       maximize != 0, line_duals, cross_duals, {violations, summary + kInvalidCost}};                   \
+        const Lines in{cost,        lines,           positions,                                                        \
+                       line_stride, position_stride, maximize != 0,                                                    \
+                       line_duals,  cross_duals,     {violations, summary + kInvalidCost}};                            \
         check_lines<group>(in, static_cast<uint32>(across), static_cast<uint32>(lines_per_thread));                    \
     }
 LAPWING_LINE_KERNEL(certify_packed, Packed)

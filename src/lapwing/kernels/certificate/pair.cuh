@@ -1,7 +1,7 @@
 // One pair of the certificate: whether c - a - b >= 0 is certain, and by how much it fails, both rigorous.
 #pragma once
-#include "costs/costs.cuh"
 #include "common/exact_sum.cuh"
+#include "costs/costs.cuh"
 
 constexpr bool kIsFloat = Dual(0.5) != Dual(0);
 

@@ -6,7 +6,8 @@
 // them calls set(column, its bound) for each: infinite where there is none. All threads of a block call it, those without a column with
 // c >= size. `keys` [size], and a count of blocks for every chunk behind them, begin as all ones.
 template <int32 width, uint32 threads, class Set>
-__device__ inline void lower_keys(uint64* keys, int64 c, int64 size, const Dual (&least)[width], int64 chunk, int64 bands, Set set) {
+__device__ inline void lower_keys(uint64* keys, int64 c, int64 size, const Dual (&least)[width], int64 chunk,
+                                  int64 bands, Set set) {
     __shared__ bool last;
 #pragma unroll
     for (int32 k = 0; k < width; ++k) {

@@ -31,9 +31,9 @@ __device__ inline State& set_state(Matrix matrix, Dual* u, Dual* v, unsigned cha
 
 // What every kernel here gets first: where costs are (costs/costs.cuh); rows <= cols, exits included if there are `prices`
 // (struct Matrix); u: (rows,), v: (cols,), where v starts.
-#define LAPWING_PROBLEM                                                                                               \
-    const Costs::Data *costs, int64 pitch, int64 rows, int64 cols, int64 maximize, const Dual *prices, Dual *u, Dual *v, \
-        unsigned char *workspace
+#define LAPWING_PROBLEM                                                                                         \
+    const Costs::Data *costs, int64 pitch, int64 rows, int64 cols, int64 maximize, const Dual *prices, Dual *u, \
+        Dual *v, unsigned char *workspace
 #define LAPWING_MATRIX make_matrix(costs, pitch, rows, cols, maximize, prices)
 
 #if !defined(COMPUTED) && !defined(STORED)
@@ -42,7 +42,8 @@ __device__ inline State& set_state(Matrix matrix, Dual* u, Dual* v, unsigned cha
 
 // Before every listing, and before prices are set: `keys`, for column minima (common/column_keys.cuh), begin as all ones; if `sampled`,
 // a sample is taken for them. Without keys v is set to where it must begin when there are more columns than rows.
-extern "C" __global__ void __launch_bounds__(256) prepare(LAPWING_PROBLEM, uint64* keys, int64 key_count, int64 sampled) {
+extern "C" __global__ void __launch_bounds__(256)
+    prepare(LAPWING_PROBLEM, uint64* keys, int64 key_count, int64 sampled) {
     State& state = set_state(LAPWING_MATRIX, u, v, workspace);
     const int64 first = static_cast<int64>(blockIdx.x) * blockDim.x + threadIdx.x,
                 step = static_cast<int64>(gridDim.x) * blockDim.x;

@@ -84,25 +84,26 @@ struct StepCounts {
     uint32 refresh;  // in refresh_rows
     uint32
         event;  // not 0 if, in an auction, a price moved or a row was matched; in a search, a free column came nearer
-    uint64 waiting;  // of a search: all bits of a distance turned, that of the nearest column beyond reach; 0: there is none
+    uint64
+        waiting;  // of a search: all bits of a distance turned, that of the nearest column beyond reach; 0: there is none
 };
 
 // Counts of the lists below. Block 0 keeps them in its shared memory, and in global memory while all blocks add to them.
 struct Counts {
     StepCounts step[4];  // two for block 0, or for all blocks; two for its cluster: see counts_of
-    uint32 refresh;    // in refresh_rows
-    uint32 scant;      // in scant_rows (costs/stored.cuh)
-    uint32 full;       // in full_rows
-    uint32 met;        // in met_cols
-    uint32 ends;       // pairs of a row and a free column to which it leads (core/search/augment.cuh)
-    uint32 free_rows;  // in free_rows
-    uint32 free_cols;  // in free_cols
-    uint32 at_start;   // in frontier[0], where a search begins
-    uint32 unsound;    // not 0 if something contradicts the invariants
-    uint64 nearest;    // distance of the nearest free column, in a search for that one alone
-    uint64 answer;     // of a task that finds a number
-    uint64 width;      // of a list, as a key, when the opening has found it
-    uint32 listed;     // rows that a block has taken to list, beside the first of each
+    uint32 refresh;      // in refresh_rows
+    uint32 scant;        // in scant_rows (costs/stored.cuh)
+    uint32 full;         // in full_rows
+    uint32 met;          // in met_cols
+    uint32 ends;         // pairs of a row and a free column to which it leads (core/search/augment.cuh)
+    uint32 free_rows;    // in free_rows
+    uint32 free_cols;    // in free_cols
+    uint32 at_start;     // in frontier[0], where a search begins
+    uint32 unsound;      // not 0 if something contradicts the invariants
+    uint64 nearest;      // distance of the nearest free column, in a search for that one alone
+    uint64 answer;       // of a task that finds a number
+    uint64 width;        // of a list, as a key, when the opening has found it
+    uint32 listed;       // rows that a block has taken to list, beside the first of each
 };
 
 // A row at work in a search, and its column (kNone: the row is free).
@@ -161,7 +162,7 @@ struct State {
     Dual* row_distance;   // of rows in refresh_rows
     Dual* full_distance;  // at which all of the row's columns were looked at in search `full_search`
     uint32* full_search;
-    int32* claim;     // by free row: the free column that it is matched to
+    int32* claim;  // by free row: the free column that it is matched to
     // By column, what it goes back to: the column that leads to it or, at last, ~ the free row whose tree it is in. Where columns
     // outnumber rows, by free row: the column at the end of its way.
     int32* roots;

@@ -40,9 +40,7 @@ struct Costs {
     const Data* data;
     int64 pitch;  // of a sample of rows and columns: its run
 
-    __device__ int64 row(int64 i) const {
-        return pitch == 1 ? i : sampled(i, pitch, kRowSalt, data->neighbours.lines);
-    }
+    __device__ int64 row(int64 i) const { return pitch == 1 ? i : sampled(i, pitch, kRowSalt, data->neighbours.lines); }
     __device__ int64 col(int64 j) const {
         return pitch == 1 ? j : sampled(j, pitch, kColSalt, data->neighbours.positions);
     }

@@ -241,7 +241,8 @@ struct Points {
     }
     // Not above any of the costs of positions between `low` and `high`; only of what is short, and has groups.
     template <uint32 n>
-    __device__ void least_costs(const Lines<n>& lines, const Position& low, const Position& high, Cost (&out)[n]) const {
+    __device__ void least_costs(const Lines<n>& lines, const Position& low, const Position& high,
+                                Cost (&out)[n]) const {
         for (uint32 r = 0; r < n; ++r) out[r] = 0;
         add_least<true>(block.terms, lines, low, high, out);
     }

@@ -17,7 +17,7 @@ struct Request {
 };
 
 struct Costs {
-    struct Data {  // gpu/costs/host_rows.py writes it
+    struct Data {            // gpu/costs/host_rows.py writes it
         int64 pitch;         // elements from row to row
         const Cost* row;     // [room][pitch], rows that are here,
         const int32* owner;  // [room]: whose they are,

@@ -17,8 +17,8 @@
 // Duals, matching, report and barrier are the core method's (core/state.cuh), and so are the kernels that prepare, deliver, complete
 // what is interrupted, and name the rows that have too few columns (core/core.cu).
 #pragma once
-#include "core/state.cuh"
 #include "core/control/host_channel.cuh"
+#include "core/state.cuh"
 #include "reference/full_rows.cuh"
 
 namespace hungarian {
@@ -32,9 +32,10 @@ constexpr uint32 kStarRounds = 6;  // of the first matching; what they leave ove
 
 // Words that all blocks share. Of each: who writes it, when.
 struct Board {
-    uint32 task;   // what comes next, where the host launches each task (reference/munkres.cu). First, where Python reads it.
-    uint64 least;  // what least has found, as `ordered`: minimum over all blocks. Set back by block 0 in grow.
-    uint64 theta;  // bits of a Dual: sum of this iteration's dual updates. Block 0, in gather and grow.
+    uint32
+        task;  // what comes next, where the host launches each task (reference/munkres.cu). First, where Python reads it.
+    uint64 least;          // what least has found, as `ordered`: minimum over all blocks. Set back by block 0 in grow.
+    uint64 theta;          // bits of a Dual: sum of this iteration's dual updates. Block 0, in gather and grow.
     uint64 step_least[2];  // the same for steps of "hungarian-tree" in turn
     uint32 rounds;         // of the first matching. Block 0, in take.
     uint32 free_rows;      // gather: counted. Block 0 sets it back in flip.

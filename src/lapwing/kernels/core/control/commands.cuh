@@ -1,7 +1,7 @@
 // What the leader asks a team to do, and where it says so.
 #pragma once
-#include "core/control/team.cuh"
 #include "core/control/host_channel.cuh"
+#include "core/control/team.cuh"
 
 // Rounds of a phase; what begins a run, and what came of it.
 struct AuctionRun {
@@ -30,14 +30,14 @@ struct SearchRun {
     uint32 present;
     uint32 search;  // number of the search
     uint32 free_count;
-    uint32 wanted;  // free columns are to be reached, at least
-    uint64 cap;     // distances above it do not matter
-    uint64 reach;   // rows farther away wait
-    uint64 reached; // where the reach was before
-    Dual stride;    // of the reach
-    uint64 scans;   // so far
-    bool exhausted; // no row waits within the cap, as the run found
-    bool mixes;     // whole rows were looked at, as many costs tie
+    uint32 wanted;   // free columns are to be reached, at least
+    uint64 cap;      // distances above it do not matter
+    uint64 reach;    // rows farther away wait
+    uint64 reached;  // where the reach was before
+    Dual stride;     // of the reach
+    uint64 scans;    // so far
+    bool exhausted;  // no row waits within the cap, as the run found
+    bool mixes;      // whole rows were looked at, as many costs tie
 };
 
 enum class Task : uint32 {

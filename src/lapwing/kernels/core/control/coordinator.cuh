@@ -5,7 +5,7 @@
 
 // Times are flat in all of these, within a few per cent for factors of two.
 struct Tuning {
-    static constexpr uint32 wide_count = THREADS;  // things to do from which all blocks take part
+    static constexpr uint32 wide_count = THREADS;     // things to do from which all blocks take part
     static constexpr uint32 wide_cols = 8 * THREADS;  // columns, of which a thread looks at several at once
     static constexpr uint32 opening_left =
         32;  // if rounds without epsilon leave one row of so many, searches do the rest
@@ -282,7 +282,8 @@ class Leader {
         for (;;) {
             while ((search_.count > 0 || advances()) && !lookout_.stopped) run(Task::steps, search_.count);
             if (lookout_.stopped) return false;
-            if (square() && search_.free_count > kWarp && search_.cap != as_key(Dual(0))) {  // which steps know but nearly
+            if (square() && search_.free_count > kWarp &&
+                search_.cap != as_key(Dual(0))) {  // which steps know but nearly
                 const uint64 cap = ask(Task::cap, search_.free_count);
                 search_.cap = cap < search_.cap ? cap : search_.cap;
             }

@@ -1,8 +1,8 @@
 // Orders carried out, and numbers that block 0 finds for its leader.
 #pragma once
+#include "core/lists/row_cache.cuh"
 #include "core/search/auction.cuh"
 #include "core/search/rectangular.cuh"
-#include "core/lists/row_cache.cuh"
 
 // The median of tau - first over some rows: the scale on which prices still have to move. By a block.
 __device__ inline void find_list_width(const Team& team, Scratch& scratch) {
@@ -71,7 +71,8 @@ __device__ inline void open(const Team& team, Scratch& scratch) {
     if (team.block() == 0) find_list_width(team, scratch);
     find_bound(team, scratch, true);  // behind a barrier of the team
     if (threadIdx.x == 0)
-        choose_unit(shared().desk.order.auction, static_cast<double>(from_key<Dual>(present_count(team, &Counts::width))));
+        choose_unit(shared().desk.order.auction,
+                    static_cast<double>(from_key<Dual>(present_count(team, &Counts::width))));
     __syncthreads();
 }
 
@@ -101,9 +102,7 @@ LAPWING_NOINLINE __device__ void carry_out() {
     const SearchRun& search = order.search;
     const Team team{state, shared().desk.counts, order.wide, order.blocks};
     switch (order.task) {
-        case Task::open_rounds:
-            open(team, scratch);
-            [[fallthrough]];
+        case Task::open_rounds: open(team, scratch); [[fallthrough]];
         case Task::rounds:
             return run_by_smaller_teams(
                 order.wide, order.blocks,

@@ -33,7 +33,7 @@ __device__ inline float lowered(int64 v) { return __ll2float_rd(-v); }
 
 // Costs as they are given become lower bounds of cost - v, as minimised; of narrow ones `v` is -v, lowered.
 struct Filter {
-    float factor;     // -1 if negated, else 1
+    float factor;  // -1 if negated, else 1
     int32 as_factor;
 
     __device__ explicit Filter(bool negated) : factor(negated ? -1.0f : 1.0f), as_factor(negated ? -1 : 1) {}
@@ -44,7 +44,8 @@ struct Filter {
         return __fmaf_rd(as_factor < 0 ? -__uint2float_ru(c) : __uint2float_rd(c), 1.0f, v);
     }
     __device__ float below(int32 c, float v) const {
-        const uint32 turned = static_cast<uint32>(c) * static_cast<uint32>(as_factor);  // -2^31 remains, which is less than 2^31
+        const uint32 turned =
+            static_cast<uint32>(c) * static_cast<uint32>(as_factor);  // -2^31 remains, which is less than 2^31
         return __fmaf_rd(__int2float_rd(static_cast<int32>(turned)), 1.0f, v);
     }
     template <class Small>
@@ -116,8 +117,8 @@ __device__ inline void load_filter_prices(const State& state, int64 j, FilterPri
 // Lower bounds of this thread's columns, and the least of them; NaN if a cost is not a number. At the end of a row the last columns
 // are loaded more than once, so that nothing is to be asked.
 template <bool frozen, bool packed>
-__device__ inline float load_bounds(const State& state, const Matrix& matrix, const Cost* row, Piece<frozen, packed> piece,
-                                    float (&low)[kHeld<frozen>], bool& doubtful) {
+__device__ inline float load_bounds(const State& state, const Matrix& matrix, const Cost* row,
+                                    Piece<frozen, packed> piece, float (&low)[kHeld<frozen>], bool& doubtful) {
     using P = Piece<frozen, packed>;
     constexpr int32 size = P::size, most = packed ? 4 : 8, together = P::packs < most ? P::packs : most;
     const Filter filter(matrix.maximize);
@@ -187,8 +188,8 @@ __device__ inline void lower_bound(ListScratch& scratch, float least, uint32 sha
     uint32 bound = kUnbounded;
     for (uint32 k = warp; k < offers; k += warps) {
         const uint32 offer = scratch.low_offers[k];
-        const uint32 within = __popc(__ballot_sync(kAllLanes, first <= offer)) +
-                              __popc(__ballot_sync(kAllLanes, second <= offer));
+        const uint32 within =
+            __popc(__ballot_sync(kAllLanes, first <= offer)) + __popc(__ballot_sync(kAllLanes, second <= offer));
         if (within >= kWanted && offer < bound) bound = offer;
     }
     if (lane == 0 && bound < kUnbounded) atomicMin(&scratch.low_bound, bound);

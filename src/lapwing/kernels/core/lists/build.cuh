@@ -23,7 +23,7 @@ constexpr uint32 kMostWarps = 32;
 constexpr uint32 kTaken = 0xffffffffu;     // more than every key of a float
 constexpr uint32 kWanted = kListSize + 1;  // the list, and tau
 constexpr uint32 kWidthSamples = 64;
-constexpr uint32 kRoom = 128;              // candidates of a row while a warp walks (core/lists/multi_row.cuh)
+constexpr uint32 kRoom = 128;  // candidates of a row while a warp walks (core/lists/multi_row.cuh)
 constexpr uint32 kSorted = THREADS < 512 ? THREADS : 512;  // distances that are ranked by comparing all
 
 #if !defined(COMPUTED) && !defined(STORED)
@@ -36,8 +36,8 @@ struct Window {
 
 // A column that may be in the list.
 struct alignas(sizeof(ListCost) == 4 ? 16 : 8) Collected {
-    Dual value;     // infinity: there is none
-    int32 order;    // tie_order of the column
+    Dual value;   // infinity: there is none
+    int32 order;  // tie_order of the column
     ListCost cost;
 
     __device__ bool before(const Collected& other) const {
@@ -54,8 +54,8 @@ struct ListScratch {
 #if !defined(COMPUTED) && !defined(STORED)
     // Of the filter (core/lists/filter.cuh).
     uint32 low_offers[2 * kListSize], low_bound;
-    uint32 noted_count;   // may exceed what there is room for
-    uint32 noted_before;  // of the pieces before
+    uint32 noted_count;               // may exceed what there is room for
+    uint32 noted_before;              // of the pieces before
     uint32 many_passing, many_below;  // of a piece, in warps that have many: within the limit, and below it
     uint32 noted_late;                // of these
     Window window;
@@ -275,7 +275,8 @@ LAPWING_NOINLINE __device__ void collect_ties(int32 i, Dual bound) {
 // Puts the smallest of what was collected into row i's list, in order; the first that is left out gives tau, or `rest`, which all that was
 // not collected is not less than. Several lanes count for two candidates together how many are before them.
 LAPWING_NOINLINE __device__ void write_list(int32 i, Dual rest) {
-    constexpr uint32 kTogether = 8, kHere = kWarp / kTogether;  // lanes for two candidates; candidates of a warp, and as many again
+    constexpr uint32 kTogether = 8,
+                     kHere = kWarp / kTogether;  // lanes for two candidates; candidates of a warp, and as many again
     static_assert(kCollected % kTogether == 0);
     const State& state = shared().state;
     const ListScratch& scratch = shared().scratch.list;
@@ -289,7 +290,8 @@ LAPWING_NOINLINE __device__ void write_list(int32 i, Dual rest) {
         uint32 ranks = 0;  // of one; of the other, 16 bits up
         for (const Collected* at = scratch.collected; at < scratch.collected + count; at += kTogether)
             ranks += (at[part].before(one) ? 1u : 0u) + (at[part].before(other) ? 1u << 16 : 0u);
-        for (uint32 distance = 1; distance < kTogether; distance *= 2) ranks += __shfl_xor_sync(kAllLanes, ranks, distance);
+        for (uint32 distance = 1; distance < kTogether; distance *= 2)
+            ranks += __shfl_xor_sync(kAllLanes, ranks, distance);
         if (part > 1 || place + part * kHere >= count) continue;
         const Collected mine = part == 0 ? one : other;
         const uint32 rank = part == 0 ? ranks & 0xffff : ranks >> 16;

@@ -19,7 +19,8 @@ constexpr uint32 kManyPassing = 16;
 
 // Notes this thread's columns in `mask` behind `begin`, counted in `count`, as far as there is room.
 template <bool frozen, bool packed>
-__device__ inline void note(ListScratch& scratch, Piece<frozen, packed> piece, uint32 mask, uint32 begin, uint32& count) {
+__device__ inline void note(ListScratch& scratch, Piece<frozen, packed> piece, uint32 mask, uint32 begin,
+                            uint32& count) {
     if (mask == 0) return;
     uint32 at = begin + atomicAdd(&count, static_cast<uint32>(__popc(mask)));
     for (; mask != 0 && at < kNoted; mask &= mask - 1, ++at)
@@ -99,7 +100,8 @@ LAPWING_NOINLINE __device__ uint32 mask_of_window(int32 i, int32 begin, float li
 // side by side, and few warps had them all.
 template <bool frozen>
 __device__ inline float tightened(const State& state, const Cost* row, ListScratch& scratch, uint32 noted) {
-    const uint32 spread = lane_index() * (blockDim.x / kWarp) + threadIdx.x / kWarp;  // what lies side by side goes to different warps
+    const uint32 spread =
+        lane_index() * (blockDim.x / kWarp) + threadIdx.x / kWarp;  // what lies side by side goes to different warps
     float least = key_float(kUnbounded);
     for (uint32 k = spread; k < noted; k += blockDim.x)
         least = fminf(least, noted_bound<frozen>(state, row, scratch.noted[k]));

@@ -78,9 +78,8 @@ extern "C" __global__ void __launch_bounds__(256)
 }
 
 // See the other check_violator, in core/core.cu.
-extern "C" __global__ void __launch_bounds__(256)
-    check_violator(LAPWING_PROBLEM, const Cost* row, const int32* whose, int64 count, const uint8* of_cols,
-                   uint64* outside) {
+extern "C" __global__ void __launch_bounds__(256) check_violator(LAPWING_PROBLEM, const Cost* row, const int32* whose,
+                                                                 int64 count, const uint8* of_cols, uint64* outside) {
     const Matrix matrix = LAPWING_MATRIX;
     const int64 row_pitch = costs->pitch;
     uint64 mine = 0;

@@ -199,8 +199,8 @@ __device__ inline void survey(Tile& tile, const Source& source, const SourceLine
     const uint32 pieces = static_cast<uint32>(positions.count / kPiece) / kSurveyShare;
     for (uint32 k = share.part; k < pieces && !share.idle; k += share.parts) {
         walk_piece<false>(
-            source, lines, positions,
-            static_cast<int64>(k * kSurveyShare + k % kSurveyShare) * kPiece + lane_index(), price,
+            source, lines, positions, static_cast<int64>(k * kSurveyShare + k % kSurveyShare) * kPiece + lane_index(),
+            price,
             [&](const Piece& piece) {
 #pragma unroll
                 for (uint32 a = 0; a < kAhead; ++a) {
@@ -344,7 +344,8 @@ LAPWING_NOINLINE __device__ void refresh_by_tiles(const Team& team, uint32 count
                  end = first + each < count ? first + each : count;
     for (uint32 begin = first; begin < end; begin += kTeamWarps / parts * kLines) {
         const auto row_of = [&](uint32 at) { return settled(state.refresh_rows + at); };
-        for (bool guess = true; list_tile<listing>(begin, end, parts, guess, row_of, [](int32, bool) {});) guess = false;
+        for (bool guess = true; list_tile<listing>(begin, end, parts, guess, row_of, [](int32, bool) {});)
+            guess = false;
     }
 }
 __device__ inline void refresh_rows(const Team& team, uint32 count) {

@@ -103,8 +103,7 @@ LAPWING_NOINLINE __device__ bool fetch_rows(const int32* list, uint32 count, uin
         request->count = count;
         __threadfence();
         __stcg(&request->asked, number);
-        while (load_acquire(&request->answered) != number && !lookout.stopped)
-            lookout.stopped = lookout.told_to_stop();
+        while (load_acquire(&request->answered) != number && !lookout.stopped) lookout.stopped = lookout.told_to_stop();
     }
     __syncwarp();
     return !lookout.stopped;

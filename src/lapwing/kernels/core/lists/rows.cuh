@@ -85,9 +85,7 @@ __device__ void for_share(const State& state, int32 i, F f) {
         if (cost < infinity<Dual>()) f(cols + i, cost, cost - __ldcg(state.v + cols + i));
     }
 }
-__device__ inline uint32 sharing_threads(const Matrix& matrix) {
-    return static_cast<uint32>(matrix.costs.data->depth);
-}
+__device__ inline uint32 sharing_threads(const Matrix& matrix) { return static_cast<uint32>(matrix.costs.data->depth); }
 
 #else
 
@@ -118,11 +116,12 @@ __device__ void for_share(const State& state, int32 i, F f) {
 
 // All columns of a row, of which a thread has several on their way at once; where only a store is read for lists, the row must be here.
 class FullRow {
-public:
+  public:
 #ifdef COMPUTED
     static constexpr uint32 kAtOnce = kAhead;
 
-    __device__ FullRow(const Matrix& matrix, int32 i) : matrix_(matrix), row_(i), exit_(exit_of(i)), source_(matrix.costs.data) {
+    __device__ FullRow(const Matrix& matrix, int32 i)
+        : matrix_(matrix), row_(i), exit_(exit_of(i)), source_(matrix.costs.data) {
         const int64 index[1] = {matrix.costs.row(i)};
         source_.load(index, line_);
     }
@@ -142,7 +141,8 @@ public:
     template <class F>
     __device__ void each_part(const State& state, int32 own, F f) const {
         const int32 cols = matrix_.cols, at_once = static_cast<int32>(kAtOnce * blockDim.x);
-        for (int32 base = static_cast<int32>(threadIdx.x); base - static_cast<int32>(threadIdx.x) < cols; base += at_once) {
+        for (int32 base = static_cast<int32>(threadIdx.x); base - static_cast<int32>(threadIdx.x) < cols;
+             base += at_once) {
             Part part;
             int32 at[kAtOnce];
 #pragma unroll
@@ -158,12 +158,14 @@ public:
         }
     }
 
-private:
+  private:
     const Matrix& matrix_;
     int32 row_;
     Dual exit_;  // what its exit costs, if it has one
 
-    __device__ Dual exit_of(int32 i) const { return matrix_.prices == nullptr ? infinity<Dual>() : matrix_.exit_cost(i); }
+    __device__ Dual exit_of(int32 i) const {
+        return matrix_.prices == nullptr ? infinity<Dual>() : matrix_.exit_cost(i);
+    }
     // As minimised; infinity for what the row must not have. There are real columns.
     __device__ void load_costs(const int32 (&col)[kAtOnce], Dual (&cost)[kAtOnce]) const {
         const int32 last = matrix_.real_cols() - 1;
@@ -171,7 +173,7 @@ private:
         load_given(col, last, given);
 #pragma unroll
         for (uint32 k = 0; k < kAtOnce; ++k) {
-            cost[k] = col[k] <= last             ? matrix_.minimised(given[k])
+            cost[k] = col[k] <= last              ? matrix_.minimised(given[k])
                       : col[k] - last - 1 == row_ ? exit_
                                                   : infinity<Dual>();
         }

@@ -156,7 +156,9 @@ __device__ inline void offer(const Team& team, const AuctionRun& run, const int3
 #pragma unroll
         for (uint32 r = 0; r < kWarpRows; ++r) {
             const uint32 index = base + r * team.warps();
-            i[r] = index >= run.count ? kNone : base == team.warp() ? first[r] : row_at<wide>(state, run.present, index);
+            i[r] = index >= run.count    ? kNone
+                   : base == team.warp() ? first[r]
+                                         : row_at<wide>(state, run.present, index);
         }
         offer_for_rows<wide, kWarpRows>(team, run, base, i);
     }
@@ -176,7 +178,8 @@ __device__ inline void settle_offers(const Team& team, const AuctionRun& run) {
         const int32 holder = j >= 0 ? __ldcg(state.col_to_row + j) : kNone;  // of use to the winner alone, as is v
         const Dual v = j >= 0 ? __ldcg(state.v + j) : Dual(0);
         const uint64 units = best >> kRowBits;
-        const bool won = j >= 0 && kRowMask - (best & kRowMask) == static_cast<uint64>(i) && (units > 0 || holder < 0 || run.epsilon == 0);
+        const bool won = j >= 0 && kRowMask - (best & kRowMask) == static_cast<uint64>(i) &&
+                         (units > 0 || holder < 0 || run.epsilon == 0);
         if (won) {
             __stcg(state.v + j, v - of_units(units, run.unit));
             __stcg(state.col_to_row + j, i);

@@ -31,7 +31,8 @@ __device__ inline int32 place_of_row(const Matrix& matrix, int32 i, int32 j) {
     return i ^ static_cast<int32>(hash >> __clz(matrix.rows)) ^ kPlaces;
 }
 // If a row leads to column j at distance `key`, which is `cost` away from it (see the top), it is noted. True if the column is free.
-__device__ inline bool lead(const State& state, const SearchRun& run, const Origin& from, int32 j, uint64 key, Dual cost, Dual v) {
+__device__ inline bool lead(const State& state, const SearchRun& run, const Origin& from, int32 j, uint64 key,
+                            Dual cost, Dual v) {
     if (key > run.cap || key == kFar || as_key(from.distance + reduced(cost, v, from.u)) != key) return false;
     const bool free = settled(state.col_to_row + j) < 0;  // from it, nothing leads on
     if (!free && as_key(from.distance) >= key && from.step >= step_of(__ldcg(state.stamp + j))) return false;
@@ -194,7 +195,8 @@ __device__ inline void match_ends(const Team& team, const SearchRun& run, uint32
         }
         __syncthreads();
         const auto key = [&](uint32 k) {
-            const uint32 row = static_cast<uint32>(settled(ends_of(state) + k).row), degree = scratch.tree_degree[scratch.tree[k]];
+            const uint32 row = static_cast<uint32>(settled(ends_of(state) + k).row),
+                         degree = scratch.tree_degree[scratch.tree[k]];
             return (round << kDegreeBits | min(degree, (1u << kDegreeBits) - 1)) << kRowBits | scrambled(row, round);
         };
         const auto wish = [&](uint32 k) {
@@ -270,7 +272,8 @@ __device__ inline void update_duals(const Team& team, const SearchRun& run) {
             const int32 j = static_cast<int32>(index), i = settled(state.col_to_row + j);
             const uint64 key = __ldcg(state.distance + j);
             const bool row = index < rows && settled(state.row_to_col + index) < 0, within = key <= run.cap;
-            const int32 taken = within ? __ldcg(state.claim + ~settled(state.roots + j)) : kNone;  // by its tree's free row
+            const int32 taken =
+                within ? __ldcg(state.claim + ~settled(state.roots + j)) : kNone;  // by its tree's free row
             const bool kept = keeps && i >= 0 && taken == kNoRow;
             after = {row && __ldcg(state.claim + index) == kNoRow, keeps && i < 0 && taken != j, kept ? i : kNone};
             if (key != kFar) __stcg(state.distance + j, kept ? uint64(0) : kFar);
@@ -332,8 +335,8 @@ __device__ inline void gather_free(const Team& team) {
 __device__ inline void augment(const Team& team, const SearchRun& run) {
     const uint32 met = present_count(team, &Counts::met), ends = present_count(team, &Counts::ends);
     if (met == 0) return;
-    const bool choice = ends > met && ends <= room_for_ends(team.state) && met <= kMostTrees &&
-                        run.free_count <= kMostTrees;
+    const bool choice =
+        ends > met && ends <= room_for_ends(team.state) && met <= kMostTrees && run.free_count <= kMostTrees;
     claim_roots(team, run, choice);
     team.sync();
     if (present_count(team, &Counts::unsound) != 0) return;

@@ -1,8 +1,8 @@
 // Caps of a search: distances within which enough free columns lie. While steps go on, every block finds one that is not far
 // beyond the least (lower_cap), and all find the same; at the end block 0 finds the least.
 #pragma once
-#include "core/lists/build.cuh"
 #include "core/control/commands.cuh"
+#include "core/lists/build.cuh"
 
 // The distance of the k-th free column; kFar if there is none, or it was not reached.
 __device__ inline uint64 free_distance(const State& state, uint32 k, uint32 count) {

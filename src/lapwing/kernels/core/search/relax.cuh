@@ -25,9 +25,9 @@
 // Cost: a step takes the lists and v of the frontier, two atomics for each distance that falls, 2 barriers; a long frontier's
 // distances are written and read once more.
 #pragma once
-#include "core/search/radius.cuh"
 #include "core/lists/filter.cuh"
 #include "core/lists/multi_row.cuh"
+#include "core/search/radius.cuh"
 
 __device__ inline Dual reduced(Dual cost, Dual v, Dual u) {
     const Dual x = cost - v - u;  // rounding may leave it below 0
@@ -259,9 +259,9 @@ __device__ inline bool go_on(const Team& team, SearchRun& run) {
 // Steps, until nothing changes any more, or there are too many rows at work or too few for the team of so many blocks.
 template <bool wide>
 LAPWING_NOINLINE __device__ void run_steps(uint32 blocks) {
-    constexpr uint32 most_extensions = 32;               // of a run, after which the leader looks at the clock
+    constexpr uint32 most_extensions = 32;             // of a run, after which the leader looks at the clock
     constexpr uint32 narrow_cols = 32 * kTeamThreads;  // of more, one block does not look for who waits
-    State state = shared().state;  // its pointers in registers
+    State state = shared().state;                      // its pointers in registers
     const Team team{state, shared().desk.counts, wide, blocks};
     SearchRun run = shared().desk.order.search;
     const bool square = state.matrix.rows == state.matrix.cols;
@@ -378,7 +378,8 @@ __device__ inline bool list_is_ties(const State& state, const SearchRun& run, in
     const uint32 looked = settled(state.full_search + i);
     if (looked == 0 || looked + 1 < run.search) return false;
     const Candidate mine = load_candidate(state, i);
-    const Dual u = settled(state.u + i), least = mine.col >= 0 ? Dual(mine.cost) - settled(state.v + mine.col) : infinity<Dual>();
+    const Dual u = settled(state.u + i),
+               least = mine.col >= 0 ? Dual(mine.cost) - settled(state.v + mine.col) : infinity<Dual>();
     return __all_sync(kAllLanes, !(least > u)) && !(settled(state.tau + i) > u);
 }
 #endif

@@ -31,8 +31,7 @@ extern "C" __global__ void __launch_bounds__(THREADS)
                 int64 positions, int64 position_run, const Dual* prices, Dual* least) {
     const Source source(data);
     const uint32 salt = static_cast<uint32>(line_salt);
-    const Positions across{positions, position_run, salt == kRowSalt ? kColSalt : kRowSalt,
-                           data->neighbours.positions};
+    const Positions across{positions, position_run, salt == kRowSalt ? kColSalt : kRowSalt, data->neighbours.positions};
     const Positions along{0, line_run, salt, data->neighbours.lines};
     const int64 end = first + count, tile = kThreads / kWarp * kLines;
     for (int64 base = first + blockIdx.x * tile; base < end; base += gridDim.x * tile) {

@@ -20,7 +20,9 @@ extern "C" __global__ void __launch_bounds__(THREADS)
 }
 
 // A cost of a pair that is forbidden; integers have none.
-__device__ inline double forbidden(double, bool maximize) { return maximize ? -infinity<double>() : infinity<double>(); }
+__device__ inline double forbidden(double, bool maximize) {
+    return maximize ? -infinity<double>() : infinity<double>();
+}
 __device__ inline float forbidden(float, bool maximize) { return static_cast<float>(forbidden(0.0, maximize)); }
 __device__ inline float16 forbidden(float16, bool maximize) { return {maximize ? uint16(0xfc00) : uint16(0x7c00)}; }
 __device__ inline bfloat16 forbidden(bfloat16, bool maximize) { return {maximize ? uint16(0xff80) : uint16(0x7f80)}; }

@@ -64,8 +64,10 @@ __device__ inline void take_sample(const State& state) {
     const Matrix& matrix = state.matrix;
     constexpr int32 warps = kMinimaThreads / kWarp, kAhead = 16;
     __shared__ Narrow lows[warps][kWarp];
-    const int32 size = matrix.cols, lane = static_cast<int32>(lane_index()), warp = static_cast<int32>(threadIdx.x / kWarp);
-    for (int32 begin = static_cast<int32>(blockIdx.x * kWarp); begin < size; begin += static_cast<int32>(gridDim.x * kWarp)) {
+    const int32 size = matrix.cols, lane = static_cast<int32>(lane_index()),
+                warp = static_cast<int32>(threadIdx.x / kWarp);
+    for (int32 begin = static_cast<int32>(blockIdx.x * kWarp); begin < size;
+         begin += static_cast<int32>(gridDim.x * kWarp)) {
         const int32 c = begin + lane < size ? begin + lane : size - 1;
         Narrow least = turned(static_cast<Narrow>(widened(matrix.costs.at(0, c))), matrix.maximize);
         for (int32 first = warp * kStep; first < matrix.rows; first += kAhead * warps * kStep) {
@@ -175,12 +177,14 @@ extern "C" __global__ void __launch_bounds__(256, 4)
     const bool behind = sampled != 0, negated = matrix.maximize;
     const Verdict verdict = behind ? judge(state) : Verdict::unknown;
     if (verdict != Verdict::unknown) {
-        for (int64 c = static_cast<int64>(blockIdx.x) * kMinimaThreads + threadIdx.x; c < cols; c += gridDim.x * kMinimaThreads)
+        for (int64 c = static_cast<int64>(blockIdx.x) * kMinimaThreads + threadIdx.x; c < cols;
+             c += gridDim.x * kMinimaThreads)
             set_price(state, c, verdict == Verdict::zero ? Dual(0) : sampled_minima(state)[c]);
         return;
     }
     const int64 chunk = blockIdx.x / bands, c = (chunk * kMinimaThreads + threadIdx.x) * width;
-    const int32 band = static_cast<int32>(begin + blockIdx.x % bands), step = static_cast<int32>(bands), last = static_cast<int32>(end);
+    const int32 band = static_cast<int32>(begin + blockIdx.x % bands), step = static_cast<int32>(bands),
+                last = static_cast<int32>(end);
     const Cost* column = costs + (c < cols ? c : cols - width);
     Narrow least[width];
     const Pack<Cost> begun = load_pack(column + row_behind(band, behind) * pitch);
@@ -208,5 +212,6 @@ extern "C" __global__ void __launch_bounds__(256, 4)
         bounds[k] = as_minimised(Dual(least[k]), negated);
         if (behind && band == begin && c < cols) bounds[k] = lesser(sampled_minima(state)[c + k], bounds[k]);
     }
-    lower_keys<width, kMinimaThreads>(keys, c, cols, bounds, chunk, bands * parts, [&](int64 at, Dual bound) { set_price(state, at, bound); });
+    lower_keys<width, kMinimaThreads>(keys, c, cols, bounds, chunk, bands * parts,
+                                      [&](int64 at, Dual bound) { set_price(state, at, bound); });
 }
