@@ -62,7 +62,7 @@ endef
 .PHONY: kernels
 kernels: $(VENV)/with-test $(VENV)/with-kernels  ## compile every GPU kernel for every architecture (ARGS=--sample: fewer dtypes); needs no GPU
 	$(BIN)/python tools/check_kernels.py $(ARGS)
-	$(PYTEST) tests/gpu/test_compile.py tests/gpu/test_cache.py tests/gpu/test_first_build.py tests/cli/test_cli_commands.py
+	$(PYTEST) tests/gpu/runtime tests/cli/test_cli_commands.py
 
 # What it lacks, the oldest compiler's environment takes from .venv.
 .PHONY: kernels-oldest

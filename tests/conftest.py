@@ -5,6 +5,8 @@ import functools
 import hypothesis
 import pytest
 
+pytest.register_assert_rewrite("support")
+
 # The same examples in every run; no deadline, since machines differ.
 hypothesis.settings.register_profile("lapwing", deadline=None, derandomize=True, print_blob=True)
 hypothesis.settings.load_profile("lapwing")

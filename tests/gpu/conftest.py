@@ -5,9 +5,14 @@ from __future__ import annotations
 import importlib.util
 import os
 import sys
+from functools import partial
 
 import pytest
 
+from lapwing import gpu_request
+from lapwing.gpu import plan as gpu_plan
+from lapwing.gpu.core import monitor
+from lapwing.gpu.costs.host_rows import Layout
 from lapwing.gpu.runtime.device import Context
 from support import emulated_toolkit
 from support.gpu_memory import Gpu
@@ -51,3 +56,26 @@ def real_gpu(monkeypatch, kernel_folder):
 def gpu(request):
     """Every test that takes this runs on the emulated GPU, and on a real one where there is one."""
     return Gpu(request.getfixturevalue(f"{request.param}_gpu"))
+
+
+@pytest.fixture
+def meanwhile(monkeypatch):
+    """Kernels run beside the host, which they may ask for rows; news every 10 ms."""
+    monkeypatch.setattr(emulated_toolkit.BACKGROUND, "meanwhile", True)
+    monkeypatch.setattr(monitor, "_SECONDS_BETWEEN_NEWS", 0.01)
+    yield
+    emulated_toolkit.BACKGROUND.wait()
+
+
+@pytest.fixture
+def room_for(monkeypatch):
+    """No room for a matrix, but for so many rows, and stores of such a depth."""
+
+    def layout(room, depth, shape, dtype, _):
+        return Layout(*shape, dtype, min(room, shape[0]), min(depth, shape[1]))
+
+    def apply(room, depth):
+        monkeypatch.setattr(gpu_request, "is_too_large", lambda *_: True)
+        monkeypatch.setattr(gpu_plan, "largest_layout", partial(layout, room, depth))
+
+    return apply

@@ -6,16 +6,14 @@ import os
 
 import numpy as np
 import pytest
-from test_host_rows import meanwhile, room_for  # noqa: F401
-from test_host_work import OnGpu
-from test_solve_emulated import draw
 
 import lapwing as lw
 from lapwing import gpu_request
 from lapwing.checkpoint import read_checkpoint
 from support import emulated_toolkit
 from support.checks import assert_optimal
-from support.gpu_memory import Gpu
+from support.emulated_solves import draw
+from support.gpu_memory import Gpu, OnGpu
 
 pytestmark = pytest.mark.usefixtures("emulated_gpu", "meanwhile")
 
@@ -79,7 +77,7 @@ def test_an_interrupted_solve_goes_on(written, tmp_path):
     assert read_checkpoint(path).about["status"] == result.status
 
 
-def test_other_costs(tmp_path, emulated_gpu, room_for):  # noqa: F811
+def test_other_costs(tmp_path, emulated_gpu, room_for):
     """In a GPU's memory, computed there, and on the host: files are the same as of the matrix on a CPU."""
     cost = draw((40, 40), "float32", kind="points")
     on_gpu = OnGpu(Gpu(emulated_gpu), cost)

@@ -15,7 +15,6 @@ import pytest
 import lapwing as lw
 from lapwing import instances, on_gpu
 from lapwing.gpu import plan as gpu_plan
-from lapwing.gpu.core import monitor as watch
 from lapwing.gpu.core import start as core_start
 from lapwing.gpu.core.monitor import Watch
 from lapwing.gpu.core.solver import EXPLORING
@@ -24,19 +23,10 @@ from lapwing.gpu.runtime.device import device_info
 from lapwing.prices import prices_in_kind
 from support import emulated_toolkit
 from support.checks import assert_hall_violator, assert_optimal
+from support.emulated_solves import check_interrupted, draw
 
 pytestmark = pytest.mark.usefixtures("emulated_gpu")
 DTYPES = ("float32", "int32")  # others go the same ways; every one is compiled anew, for seconds
-
-
-def draw(shape, dtype, seed=0, kind="uniform"):
-    random = np.random.default_rng(seed)
-    if kind == "points":
-        x, y = random.random((shape[0], 2)), random.random((shape[1], 2))
-        cost = ((x[:, None] - y[None]) ** 2).sum(-1)
-    else:
-        cost = random.random(shape) if kind == "uniform" else random.integers(0, 4, shape) / 8
-    return (1000 * cost).astype(dtype)
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
@@ -235,35 +225,6 @@ def test_stopped_after_some_orders(monkeypatch, shape, orders):
     monkeypatch.setattr(on_gpu, "Watch", Impatient)
     result = check_interrupted(draw(shape, "float32", kind="points"), time_limit=1e9)
     assert orders > 5 or result.status == "time_limit"
-
-
-def check_interrupted(cost, maximize=False, price=None, repeatable=True, **options):
-    options |= {"maximize": maximize, "unmatched_cost": price}
-    result = lw.solve(cost, device="cuda", **options)
-    if result.status == "optimal":
-        assert_optimal(result, cost, maximize=maximize, unmatched_cost=price)
-        return result
-    certificate = lw.certify(cost, result.row_to_col, result.u, result.v, maximize=maximize, unmatched_cost=price)
-    optimum = lw.solve(cost, maximize=maximize, unmatched_cost=price).objective
-    sign = -1 if maximize else 1
-    assert result.status == "time_limit" and certificate.fault is None and certificate.complete
-    assert sign * result.objective >= sign * optimum - 1e-9 * abs(optimum)
-    assert sign * result.lower_bound <= sign * optimum + 1e-9 * abs(optimum)
-    assert result.lower_bound == result.certificate.optimum_bound
-    if not repeatable:
-        return result
-    quick = lw.solve(cost, device="cuda", certify=False, **options)
-    assert quick.objective == result.objective and quick.lower_bound == pytest.approx(result.lower_bound, rel=1e-9)
-    return result
-
-
-@pytest.fixture
-def meanwhile(monkeypatch):
-    """Kernels run beside the host; news every 10 ms."""
-    monkeypatch.setattr(emulated_toolkit.BACKGROUND, "meanwhile", True)
-    monkeypatch.setattr(watch, "_SECONDS_BETWEEN_NEWS", 0.01)
-    yield
-    emulated_toolkit.BACKGROUND.wait()
 
 
 @pytest.mark.parametrize("maximize", [False, True])

@@ -6,46 +6,21 @@ import _thread
 import signal
 import threading
 from dataclasses import replace
-from functools import partial
 
 import numpy as np
 import pytest
-from test_solve_emulated import check_interrupted, draw
 
 import lapwing as lw
-from lapwing import gpu_request
-from lapwing.gpu import plan as gpu_plan
 from lapwing.gpu.core import host_solver as host_solve
 from lapwing.gpu.core import start as core_start
 from lapwing.gpu.core.solver import EXPLORING
 from lapwing.gpu.costs import host_rows
-from lapwing.gpu.costs.host_rows import Layout, largest_layout, least_layout
+from lapwing.gpu.costs.host_rows import largest_layout, least_layout
 from support import emulated_toolkit
 from support.checks import assert_hall_violator, assert_optimal
+from support.emulated_solves import check_interrupted, draw
 
 pytestmark = pytest.mark.usefixtures("gpu", "meanwhile")
-
-
-@pytest.fixture
-def meanwhile(monkeypatch):
-    """Kernels run beside the host, which they ask for rows."""
-    monkeypatch.setattr(emulated_toolkit.BACKGROUND, "meanwhile", True)
-    yield
-    emulated_toolkit.BACKGROUND.wait()
-
-
-@pytest.fixture
-def room_for(monkeypatch):
-    """No room for a matrix, but for so many rows, and stores of such a depth."""
-
-    def layout(room, depth, shape, dtype, _):
-        return Layout(*shape, dtype, min(room, shape[0]), min(depth, shape[1]))
-
-    def apply(room, depth):
-        monkeypatch.setattr(gpu_request, "is_too_large", lambda *_: True)
-        monkeypatch.setattr(gpu_plan, "largest_layout", partial(layout, room, depth))
-
-    return apply
 
 
 def solve(cost, **options):

@@ -6,11 +6,11 @@ import time
 
 import numpy as np
 import pytest
-from test_solve import KINDS, check, draw, on_gpu
 
 import lapwing as lw
 from lapwing import instances
 from lapwing.gpu.reference.methods import PAPERS
+from support.gpu_solves import KINDS, check, draw, on_gpu
 
 pytestmark = pytest.mark.gpu
 every_method = pytest.mark.parametrize("method", PAPERS)

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from test_solve_emulated import check_interrupted, draw
 
 import lapwing as lw
 from lapwing import gpu_request, instances, on_gpu
@@ -16,6 +15,7 @@ from lapwing.gpu.reference.methods import PAPERS, STAGES
 from lapwing.papers import Column, Instance, Limits, Table, run_table
 from support import emulated_toolkit
 from support.checks import assert_hall_violator, assert_optimal
+from support.emulated_solves import check_interrupted, draw
 
 pytestmark = pytest.mark.usefixtures("emulated_gpu")
 
