@@ -1,4 +1,4 @@
-"""Run the Python examples of README.md and docs/, one document at a time; check that relative links lead somewhere."""
+"""Run the Python examples of the documents, and check that their links and the paths they name exist."""
 
 from __future__ import annotations
 
@@ -11,11 +11,25 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 EXAMPLE = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\]\(([^)#:\s]+)(?:#[^)]*)?\)")
+# A path in backquotes: a folder with a final slash, or a file of the project's sources. NAME stands for any name.
+NAMED_PATH = re.compile(r"`((?:[\w.-]+/)+|(?:[\w.-]+/)*[\w.-]+\.(?:py|pyi|hpp|cpp|cuh|cu|sh|toml|json|txt))`")
+FOLDERS = (".ci", "benchmarks", "cpp", "docs", "examples", "src", "tests", "tools")
 
 
 def documents() -> list[Path]:
     """Return every Markdown file of the project that users or contributors read."""
-    return [*sorted(ROOT.glob("*.md")), *sorted(ROOT.glob("docs/**/*.md")), ROOT / "benchmarks" / "README.md"]
+    folders = ("docs", "benchmarks", "cpp", "src", "tests")
+    return [*sorted(ROOT.glob("*.md")), *(path for name in folders for path in sorted(ROOT.glob(f"{name}/**/*.md")))]
+
+
+def project_paths() -> set[str]:
+    """Return every path of the project, folders with a final slash, and every end of it that begins at a folder."""
+    paths: set[str] = set()
+    for path in [*ROOT.glob("*"), *(path for folder in FOLDERS for path in (ROOT / folder).rglob("*"))]:
+        parts = path.relative_to(ROOT).parts
+        slash = "/" if path.is_dir() else ""
+        paths.update("/".join(parts[begin:]) + slash for begin in range(len(parts)))
+    return paths
 
 
 def broken_links(path: Path, text: str) -> Iterator[str]:
@@ -23,6 +37,13 @@ def broken_links(path: Path, text: str) -> Iterator[str]:
     for target in LINK.findall(text):
         if not (path.parent / target).exists():
             yield f"{path.relative_to(ROOT)}: the link to {target} leads nowhere"
+
+
+def missing_paths(path: Path, text: str, paths: set[str]) -> Iterator[str]:
+    """Yield a message for every path in backquotes that the project has not."""
+    for name in NAMED_PATH.findall(text):
+        if name not in paths and "NAME" not in name and not name.startswith(("build/", ".venv/")):
+            yield f"{path.relative_to(ROOT)}: there is no {name}"
 
 
 def failing_example(path: Path, text: str) -> Iterator[str]:
@@ -39,11 +60,11 @@ def failing_example(path: Path, text: str) -> Iterator[str]:
 
 def main() -> int:
     """Print what is wrong; return the exit code."""
-    problems = []
+    problems, paths = [], project_paths()
     for path in documents():
         text = path.read_text(encoding="utf-8")
-        problems += [*broken_links(path, text), *failing_example(path, text)]
-    print("\n".join(problems) or "documents: examples run, links lead somewhere")
+        problems += [*broken_links(path, text), *missing_paths(path, text, paths), *failing_example(path, text)]
+    print("\n".join(problems) or "documents: examples run, links and paths exist")
     return 1 if problems else 0
 
 
