@@ -6,7 +6,7 @@
 //
 // Cost: some reads of the row and of v by a block (three for most costs, nine at most), far less than its way from the host.
 #pragma once
-#include "core/lists/build.cuh"
+#include "core/lists/filter.cuh"
 
 #ifdef STORED
 
