@@ -43,7 +43,7 @@ INTERRUPTED = """
     import sys, threading, time
     import numpy as np
     import lapwing as lw
-    from support import hard_cost
+    from support.checks import hard_cost
 
     method, watch = sys.argv[1], sys.argv[2] == "watched"
     if method == "computed":
