@@ -4,6 +4,9 @@ Needs cuda-core and NVRTC, but neither a GPU nor a driver. The assembler reports
 spills (stores and loads) and static shared memory; more of any than tests/gpu/limits.json says is an error. Such
 numbers change with the compiler, so they are compared only under the version that they were recorded with; under any
 other it is enough that everything compiles.
+
+    python tools/check_kernels.py --sample core          # the builds of a sample, of program "core" alone
+    python tools/check_kernels.py --sample --record core     # records what these builds use
 """
 
 from __future__ import annotations
@@ -17,7 +20,7 @@ import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from lapwing.errors import GpuError
 from lapwing.gpu.runtime.compile import compile_program
@@ -136,30 +139,37 @@ def compare(uses: Uses, limits: dict[str, dict[str, list[int]]]) -> list[str]:
     return problems
 
 
-def write_limits(uses: Uses, compiler: str) -> None:
+def write_limits(limits: dict[str, Any], compiler: str) -> None:
     """One line a kernel and variant."""
-    lines = [f"  {json.dumps(name)}: {json.dumps(use)}" for name, use in sorted(uses.items())]
+    lines = [f"  {json.dumps(name)}: {json.dumps(use)}" for name, use in sorted(limits.items())]
     LIMITS.write_text(f'{{"nvrtc": "{compiler}", "limits": {{\n' + ",\n".join(lines) + "\n}}\n", encoding="utf-8")
 
 
 def main() -> int:
     """Compile, compare or record; return the exit code."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("programs", nargs="*", help="names from the table of programs; all of them by default")
+    parser.add_argument("--record", action="store_true", help="write the limits of these builds, not compare with them")
     what = parser.add_mutually_exclusive_group()
-    what.add_argument("--record", action="store_true", help="write the limits instead of comparing with them")
     what.add_argument("--sample", action="store_true", help="every kernel for every architecture, but few variants")
     what.add_argument("--first", action="store_true", help="one build of each program, for another compiler")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
     arguments = parser.parse_args()
     began = time.perf_counter()
     work = sampled(builds()) if arguments.sample else first_of_each(builds()) if arguments.first else builds()
+    if unknown := set(arguments.programs).difference(build[0].name for build in work):
+        parser.error(f"no program is named {', '.join(sorted(unknown))}")
+    if arguments.programs:
+        work = [build for build in work if build[0].name in arguments.programs]
+    everything = not (arguments.sample or arguments.first or arguments.programs)
     uses, problems = compile_all(work, arguments.jobs)
     compiler = ".".join(map(str, nvrtc_version()))
     print(f"{len(uses)} kernels and variants, NVRTC {compiler}, {time.perf_counter() - began:.0f} s")
-    if arguments.record and not problems:
-        write_limits(uses, compiler)
-        return 0
     recorded = json.loads(LIMITS.read_text(encoding="utf-8"))
+    if arguments.record and not problems:
+        kept = {} if everything or recorded["nvrtc"] != compiler else recorded["limits"]
+        write_limits({name: kept.get(name, {}) | uses.get(name, {}) for name in {**kept, **uses}}, compiler)
+        return 0
     if recorded["nvrtc"] == compiler:
         over = compare(uses, recorded["limits"])
         problems += over
