@@ -1,4 +1,7 @@
-"""Run the Python examples of the documents, and check that their links and the paths they name exist."""
+"""Run the Python examples of the documents, and check their links and the paths that they name.
+
+A folder's README.md must also name every source file of the folder.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,7 @@ import re
 import sys
 import traceback
 from collections.abc import Iterator
+from fnmatch import fnmatch
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -46,6 +50,17 @@ def missing_paths(path: Path, text: str, paths: set[str]) -> Iterator[str]:
             yield f"{path.relative_to(ROOT)}: there is no {name}"
 
 
+def unnamed_files(path: Path, text: str) -> Iterator[str]:
+    """Yield a message for every source file of a folder that the folder's page does not name, by name or pattern."""
+    if path.name != "README.md" or path.parent == ROOT:
+        return
+    patterns = re.findall(r"`([^`\s]+)`", text)
+    for source in sorted(path.parent.iterdir()):
+        is_source = source.suffix in (".hpp", ".cpp", ".cuh", ".cu", ".py") and source.name != "__init__.py"
+        if is_source and not any(fnmatch(source.name, pattern) for pattern in patterns):
+            yield f"{path.relative_to(ROOT)}: {source.name} is not named"
+
+
 def failing_example(path: Path, text: str) -> Iterator[str]:
     """Yield the first failure of the document's examples, run from top to bottom."""
     namespace: dict[str, object] = {}
@@ -63,7 +78,8 @@ def main() -> int:
     problems, paths = [], project_paths()
     for path in documents():
         text = path.read_text(encoding="utf-8")
-        problems += [*broken_links(path, text), *missing_paths(path, text, paths), *failing_example(path, text)]
+        problems += [*broken_links(path, text), *missing_paths(path, text, paths), *unnamed_files(path, text)]
+        problems += failing_example(path, text)
     print("\n".join(problems) or "documents: examples run, links and paths exist")
     return 1 if problems else 0
 
