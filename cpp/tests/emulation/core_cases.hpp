@@ -36,13 +36,14 @@ void check_answer(const Case& c, const Answer& answer) {
                                          c.maximize,
                                          c.priced() ? prices.data() : nullptr};
     const auto optimum = lapwing::test::reference_optimum(problem);
-    const auto status = static_cast<Status>(answer.report.status);
-    if (status != Status::stopped && !CHECK(status == (optimum ? Status::optimal : Status::infeasible))) {
+    const auto status = static_cast<SolveStatus>(answer.report.status);
+    if (status != SolveStatus::stopped &&
+        !CHECK(status == (optimum ? SolveStatus::optimal : SolveStatus::infeasible))) {
         std::printf("status %lld searches %lld left %lld free %lld\n", answer.report.status, answer.report.searches,
                     answer.report.left, answer.report.free_rows);
         return;
     }
-    if (status == Status::infeasible) return;
+    if (status == SolveStatus::infeasible) return;
     std::vector<char> taken(c.cols);
     double objective = 0, dual = 0, worst = 0, slack = 0, scale = 1;
     bool complete = true;
@@ -70,13 +71,13 @@ void check_answer(const Case& c, const Answer& answer) {
     for (int64 j = 0; j < c.cols; ++j) {
         dual += answer.v[j];
         if (c.rows < c.cols || c.priced()) CHECK(answer.v[j] <= 0);
-        if ((c.rows < c.cols || c.priced()) && status == Status::optimal) CHECK(taken[j] || answer.v[j] == 0);
+        if ((c.rows < c.cols || c.priced()) && status == SolveStatus::optimal) CHECK(taken[j] || answer.v[j] == 0);
     }
     CHECK(worst <= 1e-13 * scale);
     if (!optimum) return;
     const auto best = static_cast<double>(*optimum);
     const double tolerance = 1e-11 * scale * c.rows;
-    if (status == Status::stopped) {
+    if (status == SolveStatus::stopped) {
         CHECK(dual <= best + tolerance);
         CHECK(!complete || objective >= best - tolerance);
         return;

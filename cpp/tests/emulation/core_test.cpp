@@ -24,9 +24,9 @@ Answer solve_emulated(const Case& c) {
     answer.u.assign(c.rows, Dual(77));
     answer.v.assign(all_cols, Dual(77));
     answer.row_to_col.assign(c.rows, 99);
-    Watch watch = {};
+    HostChannel channel = {};
     Report mail = {};
-    watch.stop = c.stop;
+    channel.stop = c.stop;
     std::vector<int64> col_to_row(c.cols);
     std::vector<Dual> picked(c.rows);
     Dual *u = answer.u.data(), *v = answer.v.data();
@@ -39,7 +39,7 @@ Answer solve_emulated(const Case& c) {
     run(2, 256, false, lower_prices);
     run(2, 256, false, list_rows);
     run(c.blocks, THREADS, true, solve, 1.0, 1.0 / 1024, 0.25, int64(64), int64(c.seed % 3 == 0 ? 8 : 0),
-        infinity<double>(), c.rows, &watch, &mail);
+        infinity<double>(), c.rows, &channel, &mail);
     if (c.stop > 0) run(c.blocks, THREADS, true, complete_most);
     if (c.stop > 0) run(1, THREADS, false, complete, int64(0), c.rows);
     run(1, 64, false, deliver, int64(c.stop > 0), answer.row_to_col.data(), col_to_row.data(), picked.data(), u, v);

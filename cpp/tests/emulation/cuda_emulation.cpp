@@ -20,7 +20,7 @@
 #include <thread>
 #include <vector>
 
-#include "rooms.hpp"
+#include "block_stacks.hpp"
 #include "stack_switch.hpp"
 
 #if defined(__SANITIZE_ADDRESS__)
@@ -93,7 +93,7 @@ struct Grid {
 
     Grid(const Launch& launch, const std::function<void()>& body, std::size_t cluster_count)
         : how(launch), kernel(body), clusters(cluster_count) {}
-    void work(unsigned worker, Room& room, bool all);
+    void work(unsigned worker, BlockStacks& stacks, bool all);
     void fail(std::exception_ptr why) {
         const std::lock_guard lock(mutex);
         if (!failure) failure = std::move(why);
@@ -108,7 +108,7 @@ struct Block {
     };
 
     Grid& grid;
-    Room& room;
+    BlockStacks& stacks;
     unsigned number = 0, shared_index = 0;
     std::vector<Fiber> fibers;
     std::vector<Warp> warps;
@@ -123,12 +123,12 @@ struct Block {
     std::size_t spins = 0;
     Clock::time_point spinning_since = Clock::now();
 
-    Block(Grid& the_grid, Room& the_room)
-        : grid(the_grid), room(the_room), fibers(volume(the_grid.how.block)), warps((fibers.size() + 31) / 32),
+    Block(Grid& the_grid, BlockStacks& the_stacks)
+        : grid(the_grid), stacks(the_stacks), fibers(volume(the_grid.how.block)), warps((fibers.size() + 31) / 32),
           ready(std::bit_ceil(fibers.size())) {}
     Block(const Block&) = delete;
     Block& operator=(const Block&) = delete;
-    std::uint64_t& canary(const Fiber& fiber) { return *reinterpret_cast<std::uint64_t*>(room.stack(fiber.number)); }
+    std::uint64_t& canary(const Fiber& fiber) { return *reinterpret_cast<std::uint64_t*>(stacks.stack(fiber.number)); }
 
     void run(unsigned which);
     void prepare(unsigned k);
@@ -197,10 +197,10 @@ void arrive([[maybe_unused]] const void** bottom, [[maybe_unused]] std::size_t* 
 
 }  // namespace
 
-void Grid::work(unsigned worker, Room& room, bool all) try {
+void Grid::work(unsigned worker, BlockStacks& stacks, bool all) try {
     if (all && order.size() > 1) stay_on(processor);
     current_launch = &how;
-    Block block(*this, room);
+    Block block(*this, stacks);
     for (std::size_t k; (k = next++) < order.size() && !failed;) {
         block.shared_index = all ? order[k] : worker;
         block.run(order[k]);
@@ -217,7 +217,7 @@ void Block::switch_to(Fiber* next, [[maybe_unused]] bool for_ever) {
 #if defined(__SANITIZE_ADDRESS__)
     const bool home = next == &outside;
     __sanitizer_start_switch_fiber(for_ever ? nullptr : &me->sanitizer_state,
-                                   home ? outside_bottom : room.stack(next->number),
+                                   home ? outside_bottom : stacks.stack(next->number),
                                    home ? outside_bytes : kStackBytes);
 #elif defined(LAPWING_EMULATION_TSAN)
     __tsan_switch_to_fiber(next->sanitizer_state, __tsan_switch_to_fiber_no_sync);
@@ -240,13 +240,13 @@ void Block::prepare(unsigned k) {
     fiber.warp = &warp;
     warp.lanes[fiber.lane] = &fiber;
     warp.alive |= 1u << fiber.lane;
-    const auto top = reinterpret_cast<std::uintptr_t>(room.stack(k + 1)) / 16 * 16;
+    const auto top = reinterpret_cast<std::uintptr_t>(stacks.stack(k + 1)) / 16 * 16;
     auto* const frame = reinterpret_cast<void**>(top) - kFrameWords;
     std::fill_n(frame, kFrameWords, nullptr);
     frame[kReturnWord] = reinterpret_cast<void*>(&enter);
     fiber.stack_pointer = frame;
     canary(fiber) = kCanary;
-    fiber.sanitizer_state = room.sanitizer_state(k);
+    fiber.sanitizer_state = stacks.sanitizer_state(k);
     make_ready(&fiber);
 }
 
@@ -257,7 +257,7 @@ void Block::run(unsigned which) {
         [[maybe_unused]] const Unwatched unwatched;
         std::fill_n(grid.shared[shared_index], grid.how.shared_bytes, 0xa5);
     }
-    room.unpoison();
+    stacks.unpoison();
 #if defined(LAPWING_EMULATION_TSAN)
     outside.sanitizer_state = __tsan_get_current_fiber();
 #endif
@@ -465,16 +465,16 @@ void launch(const Launch& how, const std::function<void()>& kernel) {
         owned.emplace_back(memory, &std::free);
         grid.shared.push_back(static_cast<unsigned char*>(memory));
     }
-    Rooms rooms(workers, volume(how.block));
+    StackPool pool(workers, volume(how.block));
     order_memory(&grid, true);
     {
         std::vector<std::jthread> threads;
         for (unsigned k = 0; k < workers; ++k)
-            threads.emplace_back([&grid, &room = rooms[k], k, all] { grid.work(k, room, all); });
+            threads.emplace_back([&grid, &stacks = pool[k], k, all] { grid.work(k, stacks, all); });
     }
     order_memory(&grid.failure, false);
     if (grid.failure) std::rethrow_exception(grid.failure);
-    rooms.give_back();
+    pool.give_back();
 }
 
 }  // namespace lapwing::emulation

@@ -43,14 +43,14 @@ void AnnotateIgnoreReadsEnd(const char*, int);
 namespace lapwing::emulation {
 
 // While one lives, ThreadSanitizer does not look at this fiber's reads; it must not wait meanwhile.
-struct Unsettled {
+struct UnstableLoads {
 #if defined(__SANITIZE_THREAD__)
-    Unsettled() { AnnotateIgnoreReadsBegin(__FILE__, __LINE__); }
-    ~Unsettled() { AnnotateIgnoreReadsEnd(__FILE__, __LINE__); }
-    Unsettled(const Unsettled&) = delete;
-    Unsettled& operator=(const Unsettled&) = delete;
+    UnstableLoads() { AnnotateIgnoreReadsBegin(__FILE__, __LINE__); }
+    ~UnstableLoads() { AnnotateIgnoreReadsEnd(__FILE__, __LINE__); }
+    UnstableLoads(const UnstableLoads&) = delete;
+    UnstableLoads& operator=(const UnstableLoads&) = delete;
 #else
-    Unsettled() {}
+    UnstableLoads() {}
 #endif
 };
 

@@ -15,7 +15,7 @@
 
 extern "C" __global__ void relist_all(LAPWING_PROBLEM) {
     State& state = set_state(LAPWING_MATRIX, u, v, workspace);
-    lower_all_prices(Team{state, shared().desk.counts, true, gridDim.x});
+    lower_all_prices(Team{state, shared().control.counts, true, gridDim.x});
     for (int64 i = blockIdx.x; i < rows; i += gridDim.x) relist_row(static_cast<int32>(i));
 }
 

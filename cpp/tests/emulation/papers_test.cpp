@@ -63,8 +63,8 @@ Answer solve_by(Method method, const Case& c) {
     answer.u.assign(c.rows, Dual(77));
     answer.v.assign(all_cols, Dual(78));
     answer.row_to_col.assign(c.rows, 99);
-    Watch watch = {};
-    watch.stop = c.stop;
+    HostChannel channel = {};
+    channel.stop = c.stop;
     std::vector<int64> col_to_row(c.cols);
     std::vector<Dual> picked(c.rows);
     Dual *u = answer.u.data(), *v = answer.v.data();
@@ -79,7 +79,7 @@ Answer solve_by(Method method, const Case& c) {
     };
     const bool pricing = c.seed % 3 != 1;
     const auto solve = [&](auto kernel, auto... last) {
-        run(c.blocks, THREADS, true, kernel, more.get(), &watch, last...);
+        run(c.blocks, THREADS, true, kernel, more.get(), &channel, last...);
     };
 
     run(2, 256, false, prepare, static_cast<uint64*>(nullptr), int64(0), int64(0));
@@ -104,12 +104,12 @@ Answer solve_by(Method method, const Case& c) {
                    .shared_bytes = sizeof(ssp::Near) + (near ? room : 0),
                    .cooperative = true,
                    .cluster_size = c.seed % 5 < 3 ? blocks : 1},
-                  solve_ssp, more.get(), &watch, static_cast<int64>(prices), near ? nullptr : far.get());
+                  solve_ssp, more.get(), &channel, static_cast<int64>(prices), near ? nullptr : far.get());
     } else {
         const int64 pitch = (c.cols + 15) / 16 * 16, stages = c.seed == 0 ? 31 : static_cast<int64>(c.seed >> 8 & 63);
         Memory slacks(c.rows * pitch * sizeof(Dual));
         const auto by_munkres = [&](auto kernel, unsigned blocks, bool cooperative, int64 by_task, int64 task) {
-            run(blocks, THREADS, cooperative, kernel, more.get(), &watch, slacks.get(), pitch, stages, int64(0),
+            run(blocks, THREADS, cooperative, kernel, more.get(), &channel, slacks.get(), pitch, stages, int64(0),
                 by_task, task);
         };
         forest.carve(more.get());

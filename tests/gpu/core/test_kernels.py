@@ -57,23 +57,23 @@ def test_the_workspace_holds_what_kernels_take(gpu, dtype, build):
 
 CAPPING = """
 #include "core/control/tasks.cuh"
-extern "C" __global__ void cap(uint64* distance, int32* cols, int64 count, int64 wanted, uint64* answer) {
+extern "C" __global__ void radius(uint64* distance, int32* cols, int64 count, int64 wanted, uint64* answer) {
     Shared& memory = shared();
     if (threadIdx.x == 0) {
         memory.state.distance = distance;
         memory.state.free_cols = cols;
     }
     __syncthreads();
-    find_cap(Team{memory.state, memory.desk.counts, false, 1}, memory.scratch, count, wanted);
+    find_radius(Team{memory.state, memory.control.counts, false, 1}, memory.scratch, count, wanted);
     __syncthreads();
-    if (threadIdx.x == 0) *answer = memory.desk.counts.answer;
+    if (threadIdx.x == 0) *answer = memory.control.counts.answer;
 }
 """
 
 
 @pytest.mark.parametrize("kind", ["floats", "ties", "equal", "far"])
 def test_the_cap_is_the_distance_of_the_last_column_wanted(gpu, kind, build):
-    cap = build(CAPPING, "float32", 64)
+    radius = build(CAPPING, "float32", 64)
     random = np.random.default_rng(8)
     for count in (1, 64, 65, 256, 257, 700):  # 64 are ranked; 4 a thread stay in registers
         keys = random.random(count).view(np.uint64)
@@ -84,7 +84,7 @@ def test_the_cap_is_the_distance_of_the_last_column_wanted(gpu, kind, build):
         cols = random.permutation(count).astype(np.int32)
         distance, at, answer = (gpu.put(array) for array in (keys, cols, np.zeros(1, np.uint64).view(np.int64)))
         for wanted in {1, count // 2 + 1, count - count // 8, count}:
-            cap.launch(gpu.context, 1, 64, distance.pointer, at.pointer, count, wanted, answer.pointer)
+            radius.launch(gpu.context, 1, 64, distance.pointer, at.pointer, count, wanted, answer.pointer)
             assert gpu.get(answer).view(np.uint64)[0] == np.sort(keys)[wanted - 1]
 
 
@@ -102,7 +102,7 @@ extern "C" __global__ __launch_bounds__(THREADS)
         state.tau = tau;
     }
     __syncthreads();
-    lower_all_prices(Team{state, shared().desk.counts, false, 1});
+    lower_all_prices(Team{state, shared().control.counts, false, 1});
     for (int32 i = 0; i < rows; ++i) LISTING(i);
 }
 """

@@ -106,7 +106,7 @@ class HostSolve(CoreSolve):
 
         def visit(rows: int, whose: int, first: int, count: int) -> None:
             blocks = min(count, 4 * self.context.info.processors)
-            self._kernels["stock_rows"].launch(self.context, blocks, _THREADS, *self._arguments, rows, whose, count)
+            self._kernels["cache_rows"].launch(self.context, blocks, _THREADS, *self._arguments, rows, whose, count)
             if minima:
                 self.lower_to_minima(rows, 0, first, count, len(ids), minima)
 

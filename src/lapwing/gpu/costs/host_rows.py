@@ -1,7 +1,7 @@
 """A matrix that stays on the host: how its rows come to the GPU, and what of them is kept there.
 
 Rows come through two buffers, part after part: while kernels work on one, the lanes of `upload` fill the other. Of
-every row a *store* is kept, its nearest columns under the prices at which it was read (kernels/costs_stored.cuh). A
+every row a *store* is kept, its nearest columns under the prices at which it was read (kernels/costs/host_rows.cuh). A
 running kernel that needs whole rows says so in a `Request`, which `HostRows.serve` looks at while the host waits.
 """
 
@@ -32,7 +32,7 @@ _SHARE = 4  # and at most one part of so many of all memory
 _LEAST_DEPTH, _MOST_DEPTH = 64, 4096  # of stores
 _DEPTH_STEP = 32
 _SAMPLE_SHARE, _LEAST_SAMPLE, _MOST_SAMPLE = 16, 512, 16384  # rows of a sample: one of so many, between these
-_REQUEST = struct.Struct("@Q4I")  # struct Request of kernels/costs_stored.cuh
+_REQUEST = struct.Struct("@Q4I")  # struct Request of kernels/costs/host_rows.cuh
 _ANSWERED = 20  # the offset of its last word,
 _SCANT = 16  # and of the one before
 

@@ -111,7 +111,7 @@ HOST_CORE = Program(
     CORE.source,
     (
         "prepare",
-        "stock_rows",
+        "cache_rows",
         "list_rows",
         "lower_bounds",
         "column_minima",

@@ -73,7 +73,7 @@ extern "C" __global__ void __launch_bounds__(256)
     const int32 real = state.matrix.real_cols();
     for (int64 j = first; j < cols; j += step) {
         const int32 i = static_cast<int32>(j) - real;
-        v[j] = i >= 0 && prices[i] < infinity<Dual>() ? state.matrix.exit_cost(i) - prices[i] : Dual(0);
+        v[j] = i >= 0 && prices[i] < infinity<Dual>() ? state.matrix.unmatched_cost(i) - prices[i] : Dual(0);
     }
 }
 
@@ -113,34 +113,34 @@ extern "C" __global__ void __launch_bounds__(256, 4) list_rows(LAPWING_PROBLEM) 
 extern "C" __global__ void __launch_bounds__(256) list_rows(LAPWING_PROBLEM, int64 first, int64 count) {
     State& state = set_state(LAPWING_MATRIX, u, v, workspace);
     const uint32 warps = blockDim.x / kWarp, each = static_cast<uint32>((count + gridDim.x - 1) / gridDim.x);
-    const uint32 parts = parts_of_tile(warps, each), at_once = warps / parts * kLines;
+    const uint32 parts = warps_of_row_group(warps, each), at_once = warps / parts * kLines;
     const uint32 end = static_cast<uint32>(first + count);
     for (uint32 begin = static_cast<uint32>(first) + blockIdx.x * at_once; begin < end; begin += gridDim.x * at_once) {
         const auto row_of = [](uint32 at) { return static_cast<int32>(at); };
         const auto met = [&](int32 i, bool invalid) { note_listed(state, i, invalid); };
-        for (bool guess = true; list_tile<Listing::fresh>(begin, end, parts, guess, row_of, met);) guess = false;
+        for (bool guess = true; list_row_group<Listing::fresh>(begin, end, parts, guess, row_of, met);) guess = false;
     }
 }
 #endif
 
 extern "C" __global__ void __launch_bounds__(THREADS, 1)
     solve(LAPWING_PROBLEM, double first_epsilon, double last_epsilon, double epsilon_factor, int64 rounds,
-          int64 opening, double shortfall, int64 most_left, Watch* watch, Report* mail) {
+          int64 warm_up, double structure_threshold, int64 most_left, HostChannel* channel, Report* mail) {
     set_state(LAPWING_MATRIX, u, v, workspace);
     if (threadIdx.x == 0) {
-        shared().desk.counts = Counts{};
-        shared().desk.lookout.begin(watch);
+        shared().control.counts = Counts{};
+        shared().control.signals.begin(channel);
     }
     __syncthreads();
     if (blockIdx.x > 0) {
-        serve();
+        worker_loop();
     } else if (threadIdx.x >= kWarp) {
-        assist();
+        helper_loop();
     } else {
         const Schedule schedule = {
-            first_epsilon, last_epsilon, epsilon_factor, static_cast<uint32>(rounds), static_cast<uint32>(opening),
-            shortfall};
-        Leader(schedule, static_cast<uint32>(most_left), mail).solve();
+            first_epsilon,      last_epsilon, epsilon_factor, static_cast<uint32>(rounds), static_cast<uint32>(warm_up),
+            structure_threshold};
+        Coordinator(schedule, static_cast<uint32>(most_left), mail).solve();
     }
 }
 
@@ -168,22 +168,22 @@ __device__ inline int32 cheapest_free(const State& state, int32 i) {
 extern "C" __global__ void __launch_bounds__(THREADS, 1) complete_most(LAPWING_PROBLEM) {
     constexpr uint32 kRounds = 8;
     State& state = set_state(LAPWING_MATRIX, u, v, workspace);
-    const Team team{state, shared().desk.counts, true, gridDim.x};
+    const Team team{state, shared().control.counts, true, gridDim.x};
     for (uint32 round = 0; round < kRounds; ++round) {
-        team.each(state.matrix.real_cols(), [&](uint32 j) { state.leader[j] = kNoRow; });
+        team.each(state.matrix.real_cols(), [&](uint32 j) { state.parent_row[j] = kNoRow; });
         team.sync();
         for (int32 i = static_cast<int32>(blockIdx.x); i < state.matrix.rows; i += static_cast<int32>(gridDim.x)) {
             if (__ldcg(state.row_to_col + i) >= 0) continue;
             const int32 j = cheapest_free(state, i);
             if (threadIdx.x != 0) continue;
             __stcg(state.target[0] + i, j);
-            if (j != kNoRow) atomicMin(state.leader + j, i);
+            if (j != kNoRow) atomicMin(state.parent_row + j, i);
         }
         team.sync();
         team.each(state.matrix.rows, [&](uint32 i) {
             if (__ldcg(state.row_to_col + i) >= 0) return;
             const int32 j = __ldcg(state.target[0] + i);
-            if (j == kNoRow || __ldcg(state.leader + j) != static_cast<int32>(i)) return;
+            if (j == kNoRow || __ldcg(state.parent_row + j) != static_cast<int32>(i)) return;
             __stcg(state.row_to_col + i, j);
             __stcg(state.col_to_row + j, static_cast<int32>(i));
         });
@@ -212,7 +212,7 @@ extern "C" __global__ void __launch_bounds__(256)
     deliver(LAPWING_PROBLEM, int64 always, int64* row_to_col, int64* col_to_row, Dual* picked, Dual* given_u,
             Dual* given_v) {
     const State& state = set_state(LAPWING_MATRIX, u, v, workspace);
-    if (always == 0 && state.report->status != static_cast<int64>(Status::optimal)) return;
+    if (always == 0 && state.report->status != static_cast<int64>(SolveStatus::optimal)) return;
     const int64 first = static_cast<int64>(blockIdx.x) * blockDim.x + threadIdx.x,
                 step = static_cast<int64>(gridDim.x) * blockDim.x;
     const int32 real = state.matrix.real_cols();

@@ -11,7 +11,7 @@ constexpr uint32 kNarrowRows = 4 * kTeamWarps;               // most rows at wor
 constexpr uint32 kMiddleRows = kMiddleBlocks * kNarrowRows;  // of its cluster
 constexpr uint32 kMostBlocks = 1024;                         // of a grid
 constexpr uint32 kLine = 32;                                 // words of a line of the cache
-constexpr uint32 kOrderBytes = 256;                          // room for an Order
+constexpr uint32 kCommandBytes = 256;                        // room for an Order
 constexpr int32 kNone = -1;
 constexpr int32 kNoRow = 0x7fffffff;
 constexpr uint64 kFar = ~0ull;  // a distance that was not found
@@ -48,7 +48,7 @@ struct Matrix {
     const Dual* prices;  // [rows], as minimised, or null
 
     __device__ int32 real_cols() const { return prices == nullptr ? cols : cols - rows; }
-    __device__ Dual exit_cost(int32 i) const {
+    __device__ Dual unmatched_cost(int32 i) const {
         const Dual price = prices[i];
         if constexpr (sizeof(ListCost) == sizeof(Dual)) return price;
         if (!(price < infinity<Dual>())) return price;
@@ -58,7 +58,7 @@ struct Matrix {
     // As minimised; infinity for what row i must not have.
     __device__ Dual at(int32 i, int32 j) const {
         const int32 real = real_cols();
-        return j < real ? minimised(costs.at(i, j)) : j - real == i ? exit_cost(i) : infinity<Dual>();
+        return j < real ? minimised(costs.at(i, j)) : j - real == i ? unmatched_cost(i) : infinity<Dual>();
     }
     __device__ Dual minimised(Cost c) const { return maximize ? -widened(c) : Dual(widened(c)); }
     // Not NaN, not infinite with the wrong sign, and not so large that sums overflow (cost_limit in cpp/include/lapwing/numbers/range.hpp).
@@ -75,7 +75,14 @@ struct Matrix {
 };
 
 // `unfinished`: more rows were free after the auction than the caller wanted searches for. `stopped`: by the host.
-enum class Status : int64 { optimal = 0, infeasible = 1, invalid = 2, contradiction = 3, unfinished = 4, stopped = 5 };
+enum class SolveStatus : int64 {
+    optimal = 0,
+    infeasible = 1,
+    invalid = 2,
+    contradiction = 3,
+    unfinished = 4,
+    stopped = 5
+};
 
 // Of a round or a step. A team has two in turn: what is added to between the round's barriers is read after the second, and
 // the other one is set back meanwhile.
@@ -90,24 +97,24 @@ struct StepCounts {
 
 // Counts of the lists below. Block 0 keeps them in its shared memory, and in global memory while all blocks add to them.
 struct Counts {
-    StepCounts step[4];  // two for block 0, or for all blocks; two for its cluster: see counts_of
-    uint32 refresh;      // in refresh_rows
-    uint32 scant;        // in scant_rows (costs/stored.cuh)
-    uint32 full;         // in full_rows
-    uint32 met;          // in met_cols
-    uint32 ends;         // pairs of a row and a free column to which it leads (core/search/augment.cuh)
-    uint32 free_rows;    // in free_rows
-    uint32 free_cols;    // in free_cols
-    uint32 at_start;     // in frontier[0], where a search begins
-    uint32 unsound;      // not 0 if something contradicts the invariants
-    uint64 nearest;      // distance of the nearest free column, in a search for that one alone
-    uint64 answer;       // of a task that finds a number
-    uint64 width;        // of a list, as a key, when the opening has found it
-    uint32 listed;       // rows that a block has taken to list, beside the first of each
+    StepCounts step[4];   // two for block 0, or for all blocks; two for its cluster: see counts_of
+    uint32 refresh;       // in refresh_rows
+    uint32 insufficient;  // in scant_rows (costs/host_rows.cuh)
+    uint32 full;          // in full_rows
+    uint32 met;           // in met_cols
+    uint32 ends;          // pairs of a row and a free column to which it leads (core/search/augment.cuh)
+    uint32 free_rows;     // in free_rows
+    uint32 free_cols;     // in free_cols
+    uint32 at_start;      // in frontier[0], where a search begins
+    uint32 unsound;       // not 0 if something contradicts the invariants
+    uint64 nearest;       // distance of the nearest free column, in a search for that one alone
+    uint64 answer;        // of a task that finds a number
+    uint64 list_gap;      // of a list, as a key, when the opening has found it
+    uint32 listed;        // rows that a block has taken to list, beside the first of each
 };
 
 // A row at work in a search, and its column (kNone: the row is free).
-struct alignas(8) Reached {
+struct alignas(8) Edge {
     int32 row, col;
 };
 
@@ -116,12 +123,12 @@ struct Report {
     int64 status;
     int64 invalid_row;  // the first with a cost that is not valid; no such row: at least `rows`
     int64 free_rows;    // if infeasible: these rows, and those of the columns with a distance, have these columns alone
-    int64 phases, rounds, offers;  // of the auction
+    int64 phases, rounds, bids;    // of the auction
     int64 searches, steps, scans;  // of the searches; scans are of lists
     int64 refreshes, full_rows;    // rows listed again, and rows all of whose columns a search looked at
     int64 left;                    // free rows after the auction
     int64 empty_row;               // the first that has no column at all; no such row: at least `rows`
-    double width;                  // of a list, tau - first: the median of some rows
+    double list_gap;               // of a list, tau - first: the median of some rows
     double start_bound, bound;     // the dual objective at the start and, unless optimal, at the end, up to rounding
 };
 
@@ -137,7 +144,7 @@ struct State {
     Dual* tau;
     // Lists of rows and columns, counted in Counts.
     int32* rows_at_work[2];  // free rows of an auction's round: the present one and the next
-    Reached* frontier[2];    // rows of a search's step, where one may stand twice: the present one and the next
+    Edge* frontier[2];       // rows of a search's step, where one may stand twice: the present one and the next
     int32* refresh_rows;
     int32* free_rows;
     int32* free_cols;  // if the problem is square
@@ -145,20 +152,20 @@ struct State {
     int32* full_rows;
     // Auction: the best offer for a column, and for which column a row offered; of this round and the one before. offer[0] is also
     // what rows find in a sweep (core/search/rectangular.cuh).
-    uint64* offer[2];
+    uint64* best_bid[2];
     int32* target[2];
     // Search: distances from the free rows (orders as unsigned; kFar), when they last fell (stamp in core/search/relax.cuh), and what leads there:
     // a row, and that row with its column.
     uint64* distance;  // by column
     uint32* stamp;
-    int32* leader;
-    Reached* link;
+    int32* parent_row;
+    Edge* parent_edge;
     // Where columns outnumber rows (core/search/rectangular.cuh): the least ways to free columns, by column, then by free row; by what column
     // a row goes on; and what rows in full_rows found. Else `rest` holds what long steps put aside, then the places of free columns and
     // rows in their lists.
-    uint64* rest;
-    int32* way;
-    uint64* full_rest;
+    uint64* backward_distance;
+    int32* successor;
+    uint64* full_backward_distance;
     Dual* row_distance;   // of rows in refresh_rows
     Dual* full_distance;  // at which all of the row's columns were looked at in search `full_search`
     uint32* full_search;
@@ -167,14 +174,14 @@ struct State {
     // outnumber rows, by free row: the column at the end of its way.
     int32* roots;
 #ifdef COMPUTED
-    Margin* highest;  // prices of groups of columns (core/lists/boxes.cuh)
+    Margin* box_price;  // prices of groups of columns (core/lists/boxes.cuh)
 #else
     float* lowered;  // -v of every column, rounded down (core/lists/filter.cuh)
 #endif
     uint32* barrier;  // of the grid; a line later, of the first blocks; another line later, orders to all blocks so far
     double* partial;  // sums, by block
     Counts* counts;
-    struct Order* order;
+    struct Command* command;
     Report* report;
     unsigned char* end;  // of the workspace
 
@@ -184,8 +191,8 @@ struct State {
         take(base, report, 1);  // these first, where Python reads them
         take(base, row_to_col, rows);
         unsigned char* bytes;
-        take(base, bytes, kOrderBytes);
-        order = reinterpret_cast<struct Order*>(bytes);
+        take(base, bytes, kCommandBytes);
+        command = reinterpret_cast<struct Command*>(bytes);
         take(base, barrier, 3 * kLine);
         take(base, partial, kMostBlocks);
         take(base, counts, 1);
@@ -206,20 +213,20 @@ struct State {
         take(base, target[1], rows);
         take(base, claim, rows);
         take(base, col_to_row, cols);
-        take(base, offer[0], cols);
-        take(base, offer[1], cols);
+        take(base, best_bid[0], cols);
+        take(base, best_bid[1], cols);
         take(base, distance, cols);
         take(base, stamp, cols);
-        take(base, leader, cols);
-        take(base, link, cols);
-        take(base, rest, rows + cols);
-        take(base, way, rows);
-        take(base, full_rest, rows);
+        take(base, parent_row, cols);
+        take(base, parent_edge, cols);
+        take(base, backward_distance, rows + cols);
+        take(base, successor, rows);
+        take(base, full_backward_distance, rows);
         take(base, free_cols, rows);
         take(base, met_cols, cols);
         take(base, roots, cols);
 #ifdef COMPUTED
-        take(base, highest, cols / kPiece + 1);
+        take(base, box_price, cols / kPiece + 1);
 #else
         take(base, lowered, cols);
 #endif
@@ -247,15 +254,15 @@ __device__ D from_key(uint64 key) {
 // A value that no one writes before the next barrier of the team: L1 may have it, since barriers of the grid and of clusters empty
 // L1, and stores of the block pass through it. What atomics change, and what others may write, is read past L1 (__ldcg).
 template <class T>
-__device__ inline T settled(const T* from) {
+__device__ inline T load_stable(const T* from) {
     return load_plain(from);
 }
 // While one lives, values are loaded before it is known whether they are needed: those that are not may be changing.
 #ifdef LAPWING_EMULATION
-using lapwing::emulation::Unsettled;
+using lapwing::emulation::UnstableLoads;
 #else
-struct Unsettled {
-    __device__ Unsettled() {}
+struct UnstableLoads {
+    __device__ UnstableLoads() {}
 };
 #endif
 // One of a pair, where an index would put the pair into local memory.
@@ -272,7 +279,7 @@ struct Candidate {
 };
 __device__ inline Candidate load_candidate(const State& state, int32 i) {
     const int64 at = static_cast<int64>(i) * kListSize + lane_index();
-    return {settled(state.list_col + at), settled(state.list_cost + at)};
+    return {load_stable(state.list_col + at), load_stable(state.list_cost + at)};
 }
 __device__ inline void prefetch_list(const State& state, int32 i) {
     prefetch(state.list_col + static_cast<int64>(i) * kListSize);

@@ -11,7 +11,7 @@
 // are none.
 struct Neighbours {
     const int32 *lines, *positions;
-    int64 groups;
+    int64 boxes;
 };
 
 constexpr uint32 kRowSalt = 0, kColSalt = 1;

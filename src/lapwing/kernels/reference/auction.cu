@@ -52,7 +52,7 @@ class Auction {
     __device__ void run() {
         each_thread(cols_, [&](uint32 j) {
             __stcg(s_.core.v + j, Dual(0));
-            __stcg(s_.core.offer[0] + j, kFar);
+            __stcg(s_.core.best_bid[0] + j, kFar);
             __stcg(s_.core.distance + j, kFar);
         });
         each_thread(rows_, [&](uint32 i) { __stcg(s_.core.tau + i, -infinity<Dual>()); });
@@ -147,7 +147,7 @@ class Auction {
             if (lane_index() == 0 && mine.row >= 0) {
                 __stcg(s_.core.target[0] + mine.row, mine.col);
                 __stcg(s_.regret + mine.row, mine.v);
-                if (mine.col >= 0) min_in_global(s_.core.offer[0] + mine.col, ordered(mine.v));
+                if (mine.col >= 0) min_in_global(s_.core.best_bid[0] + mine.col, ordered(mine.v));
                 if (is_hopeless(mine)) __stcg(&board_->ended, 1u);
             }
             __syncthreads();
@@ -162,7 +162,7 @@ class Auction {
     __device__ void claim(const int32* rows, uint32 count) {
         each_thread(count, [&](uint32 index) {
             const int32 i = __ldcg(rows + index), j = __ldcg(s_.core.target[0] + i);
-            if (j >= 0 && __ldcg(s_.core.offer[0] + j) == ordered(__ldcg(s_.regret + i)))
+            if (j >= 0 && __ldcg(s_.core.best_bid[0] + j) == ordered(__ldcg(s_.regret + i)))
                 min_in_global(s_.core.distance + j, claim_of(i));
         });
     }
@@ -216,7 +216,7 @@ class Auction {
                                (other.v < mine.v || (other.v == mine.v && other.row < mine.row));
             const bool wins = __any_sync(kAllLanes, rival) == 0 && row >= 0;
             made += count;
-            ended = hopeless || s_.lookout.stopped || bids_ + made > limit();
+            ended = hopeless || s_.signals.stopped || bids_ + made > limit();
             if (ended) break;
             if (wins) {
                 if (lane_index() == 0) take(mine);
@@ -234,10 +234,10 @@ class Auction {
     // Whether the host wants an end. By the first thread.
     __device__ bool look(uint32 count, bool afresh) const {
         constexpr uint32 auction = 1;  // of the stages of gpu/core/monitor.py
-        if (afresh) s_.lookout.look(rounds_ + rounds_alone_);
-        if (s_.lookout.wanted != s_.lookout.told)
-            s_.lookout.tell(auction, phase_, static_cast<uint32>(rows_) - count, -infinity<double>());
-        return s_.lookout.stopped;
+        if (afresh) s_.signals.poll(rounds_ + rounds_alone_);
+        if (s_.signals.requested != s_.signals.answered)
+            s_.signals.publish(auction, phase_, static_cast<uint32>(rows_) - count, -infinity<double>());
+        return s_.signals.stopped;
     }
 
     __device__ void conclude() {
@@ -253,7 +253,7 @@ class Auction {
         if (!is_first_thread()) return;
         report.phases = phase_;
         report.rounds = rounds_ + rounds_alone_;
-        report.offers = static_cast<int64>(bids_);
+        report.bids = static_cast<int64>(bids_);
         report.left = left_;
     }
 

@@ -125,16 +125,17 @@ struct Bidder {
         if (is_far(choice.least)) return Bid::of(row, kNone);
         const int32 col = col_of(row, choice.rank);
         const Dual more = choice.second - choice.least;
-        return {row, col, settled(col_to_row + col), settled(v + col) - ((more < range ? more : range) + epsilon)};
+        return {row, col, load_stable(col_to_row + col),
+                load_stable(v + col) - ((more < range ? more : range) + epsilon)};
     }
 
     // Undecided where a column outside the list may be as cheap.
     __device__ Bid from_list(int32 i) const {
-        const Dual bound = settled(ssp::self().core.tau + i);
+        const Dual bound = load_stable(ssp::self().core.tau + i);
         const Candidate mine = load_candidate(ssp::self().core, i);
         Choice choice = Choice::none();
         if (bound > -infinity<Dual>() && mine.col >= 0)
-            choice = {scaled(mine.cost) - settled(v + mine.col), infinity<Dual>(), rank_of(i, mine.col)};
+            choice = {scaled(mine.cost) - load_stable(v + mine.col), infinity<Dual>(), rank_of(i, mine.col)};
         choice = choice.of_warp();
         return choice.least < bound && choice.second <= bound ? bid_of(i, choice) : Bid::of(i, kUndecided);
     }

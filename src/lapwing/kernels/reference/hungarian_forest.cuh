@@ -50,10 +50,10 @@ __device__ inline double dual_bound() {
 __device__ inline void tell_news() {
     Forest& h = forest();
     constexpr uint32 search = 2;  // of the stages of gpu/core/monitor.py
-    if (h.lookout.wanted == h.lookout.told) return;
+    if (h.signals.requested == h.signals.answered) return;
     const double bound = dual_bound();
     if (threadIdx.x != 0) return;
-    h.lookout.tell(search, h.board->iterations, h.core.matrix.rows - h.board->free_rows, bound);
+    h.signals.publish(search, h.board->iterations, h.core.matrix.rows - h.board->free_rows, bound);
 }
 
 // What block 0 counts while the forest grows.
@@ -168,7 +168,7 @@ __device__ void grow(const Method& method, uint32 most_levels, uint32 turn) {
         growing.goals = __ldcg(&board.goals);
         growing.wide_rows = growing.levels = 0;
         if (updated) board.scanned += growing.forest_rows;
-        h.lookout.look(board.levels + board.updates);
+        h.signals.poll(board.levels + board.updates);
     }
     __syncthreads();
     uint32 begin = __ldcg(&board.expanded);
@@ -176,13 +176,13 @@ __device__ void grow(const Method& method, uint32 most_levels, uint32 turn) {
     for (uint32 level = 0; more && level < most_levels; ++level) {
         contract(theta);
         const uint32 end = growing.forest_rows;
-        more = begin != end && !h.lookout.stopped;
+        more = begin != end && !h.signals.stopped;
         if (!more) break;
         expand(method, begin, end, theta);
         begin = end;
         if (threadIdx.x != 0) continue;
         ++growing.levels;
-        if (growing.levels % kLevelsBetweenLooks == 0) h.lookout.look(board.levels + board.updates + growing.levels);
+        if (growing.levels % kLevelsBetweenLooks == 0) h.signals.poll(board.levels + board.updates + growing.levels);
     }
     __syncthreads();
     if (threadIdx.x == 0) {
@@ -196,7 +196,7 @@ __device__ void grow(const Method& method, uint32 most_levels, uint32 turn) {
         board.expanded = begin;
         board.goals = growing.goals;
         board.levels += growing.levels;
-        board.stopped = h.lookout.stopped;
+        board.stopped = h.signals.stopped;
         board.more[turn] = more;
     }
 }
@@ -266,10 +266,10 @@ __device__ inline void polish() {
 
 // At the end: the report; if there is no assignment, also what shows it (violator in core/core.cu): all rows of the forest are free,
 // or matched to columns that the forest has reached, and they may have no others.
-__device__ inline void conclude(Status status) {
+__device__ inline void conclude(SolveStatus status) {
     Forest& h = forest();
     const Matrix& matrix = h.core.matrix;
-    if (status == Status::infeasible) {
+    if (status == SolveStatus::infeasible) {
         each_thread(matrix.cols,
                     [&](uint32 j) { __stcg(h.core.distance + j, is_open(h, static_cast<int32>(j)) ? kFar : 0); });
         each_thread(__ldcg(&h.board->free_rows),
@@ -284,7 +284,7 @@ __device__ inline void conclude(Status status) {
     report.free_rows = board.free_rows;
     report.phases = board.iterations;
     report.rounds = board.updates;
-    report.offers = static_cast<int64>(board.augmentations);
+    report.bids = static_cast<int64>(board.augmentations);
     report.steps = board.levels;
     report.scans = static_cast<int64>(board.scanned);
     report.left = board.few;

@@ -44,11 +44,11 @@ __device__ void perform(const Method& method, Task task) {
         case Task::update_more: return method.update_more();
         case Task::flip: return method.settle(), flip();
         case Task::polish: return polish();
-        case Task::optimal: return conclude(Status::optimal);
-        case Task::infeasible: return conclude(Status::infeasible);
-        case Task::invalid: return conclude(Status::invalid);
-        case Task::stopped: return conclude(Status::stopped);
-        case Task::unfinished: return conclude(Status::unfinished);
+        case Task::optimal: return conclude(SolveStatus::optimal);
+        case Task::infeasible: return conclude(SolveStatus::infeasible);
+        case Task::invalid: return conclude(SolveStatus::invalid);
+        case Task::stopped: return conclude(SolveStatus::stopped);
+        case Task::unfinished: return conclude(SolveStatus::unfinished);
         case Task::done: return;
     }
 }
@@ -107,7 +107,7 @@ __device__ void run(const Method& method, Task first = Task::begin, bool alone =
 
 // In the shared memory of the block. All of its threads call it.
 __device__ inline void set_forest(Matrix matrix, Dual* u, Dual* v, unsigned char* workspace, unsigned char* more,
-                                  ::Watch* watch) {
+                                  ::HostChannel* watch) {
     Forest& h = forest();
     if (threadIdx.x == 0) {
         h.core.matrix = matrix;
@@ -115,7 +115,7 @@ __device__ inline void set_forest(Matrix matrix, Dual* u, Dual* v, unsigned char
         h.core.v = v;
         h.core.carve(workspace);
         h.carve(more);
-        if (blockIdx.x == 0) h.lookout.begin(watch);
+        if (blockIdx.x == 0) h.signals.begin(watch);
     }
     __syncthreads();
 }
@@ -127,7 +127,7 @@ __device__ inline void set_forest(Matrix matrix, Dual* u, Dual* v, unsigned char
 // v: (cols,), both set here.
 #define LAPWING_HUNGARIAN                                                                                             \
     const Cost *cost, int64 row_stride, int64 rows, int64 cols, int64 maximize, const Dual *prices, Dual *u, Dual *v, \
-        unsigned char *workspace, unsigned char *more, Watch *watch
+        unsigned char *workspace, unsigned char *more, HostChannel *watch
 #define LAPWING_SET_FOREST                                                                                     \
     hungarian::set_forest(                                                                                     \
         {{cost, row_stride}, static_cast<int32>(rows), static_cast<int32>(cols), maximize != 0, prices}, u, v, \

@@ -19,7 +19,7 @@ __device__ inline void begin_solve() {
     });
     each_thread(matrix.cols, [&](uint32 j) {
         __stcg(h.core.col_to_row + j, kNone);
-        __stcg(h.core.offer[0] + j, kFar);
+        __stcg(h.core.best_bid[0] + j, kFar);
         __stcg(h.core.v + j, Dual(0));
     });
     if (is_first_thread()) {
@@ -196,14 +196,14 @@ __device__ inline void offer() {
             break;
         }
         __stcg(h.core.target[0] + i, wanted);
-        if (wanted >= 0) min_in_global(h.core.offer[0] + wanted, claim_of(h, i));
+        if (wanted >= 0) min_in_global(h.core.best_bid[0] + wanted, claim_of(h, i));
     });
 }
 __device__ inline void take() {
     Forest& h = forest();
     each_thread(h.core.matrix.rows, [&](uint32 i) {
         const int32 j = __ldcg(h.core.target[0] + i);
-        if (j < 0 || __ldcg(h.core.row_to_col + i) >= 0 || __ldcg(h.core.offer[0] + j) != claim_of(h, i)) return;
+        if (j < 0 || __ldcg(h.core.row_to_col + i) >= 0 || __ldcg(h.core.best_bid[0] + j) != claim_of(h, i)) return;
         __stcg(h.core.row_to_col + i, j);
         __stcg(h.core.col_to_row + j, static_cast<int32>(i));
     });

@@ -57,7 +57,7 @@ struct Board {
 // In the shared memory of every block.
 struct Forest {
     State core;
-    Lookout lookout;  // block 0's
+    HostSignals signals;  // block 0's
     Board* board;
     // By row.
     int32* in_forest;     // rows of the forest, in the order in which they entered

@@ -60,8 +60,8 @@ class Tree {
             enter(theta, end);
             if (is_first_thread()) {
                 board.step_least[(steps + 1) % 2] = kFar;  // read before the barrier above for the last time
-                if (steps % kStepsBetweenLooks == 0) h.lookout.look(board.levels + steps);
-                board.stopped = h.lookout.stopped;
+                if (steps % kStepsBetweenLooks == 0) h.signals.poll(board.levels + steps);
+                board.stopped = h.signals.stopped;
             }
             grid_barrier(h.core.barrier, gridDim.x);
             begin = end;

@@ -4,7 +4,7 @@
 
 namespace hungarian {
 
-// Slacks of integers mostly fit 4 bytes; where they do not (Status::unfinished), WIDE is 1.
+// Slacks of integers mostly fit 4 bytes; where they do not (SolveStatus::unfinished), WIDE is 1.
 template <class D, bool wide>
 struct SlackOf {
     using type = D;

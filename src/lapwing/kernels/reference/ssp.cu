@@ -30,11 +30,11 @@ class Search : Start {
 
     __device__ void solve(Prices prices) {
         const Report& report = *s_.core.report;
-        Status status = Status::stopped;
+        SolveStatus status = SolveStatus::stopped;
         if (__ldcg(&report.invalid_row) < matrix_.rows) {
-            status = Status::invalid;
+            status = SolveStatus::invalid;
         } else if (__ldcg(&report.empty_row) < matrix_.rows) {
-            status = Status::infeasible;
+            status = SolveStatus::infeasible;
         } else if (start(prices)) {
             scans_of_start_ = scans_;
             status = run_phases();
@@ -45,16 +45,16 @@ class Search : Start {
   private:
     // --- phases
 
-    __device__ Status run_phases() {
+    __device__ SolveStatus run_phases() {
         for (;;) {
             ++phase_;
             begin_phase();
             for (int32 k = 0; k < matrix_.rows; ++k) {
                 tell_news(k);
                 const int32 next = k + 1 < matrix_.rows ? row(k + 1, phase_) : kNone;
-                if (!search(row(k, phase_), next)) return stopped_ ? Status::stopped : Status::infeasible;
+                if (!search(row(k, phase_), next)) return stopped_ ? SolveStatus::stopped : SolveStatus::infeasible;
             }
-            if (epsilon_ == Dual(0)) return Status::optimal;
+            if (epsilon_ == Dual(0)) return SolveStatus::optimal;
             next_epsilon();
         }
     }
@@ -84,7 +84,7 @@ class Search : Start {
             const Dual mine = __ldcg(s_.core.v + j);
             const auto count = [&](int32 ties_to) {
                 return warp_count(cols_, [&](uint32 k) {
-                    const Dual other = settled(s_.core.v + k);
+                    const Dual other = load_stable(s_.core.v + k);
                     return other < mine || (other == mine && static_cast<int32>(k) < ties_to);
                 });
             };
@@ -296,14 +296,14 @@ class Search : Start {
 
     __device__ void tell_news(int32 matched) const {
         constexpr uint32 search = 2;  // of the stages of gpu/core/monitor.py
-        if (leads() && s_.lookout.wanted != s_.lookout.told)
-            s_.lookout.tell(search, phase_, static_cast<uint32>(matched), bound_);
+        if (leads() && s_.signals.requested != s_.signals.answered)
+            s_.signals.publish(search, phase_, static_cast<uint32>(matched), bound_);
     }
 
     // The matching, and the duals: u from the matching; or, where there is no end, the row minima under v = 0.
-    __device__ void conclude(Status status) {
+    __device__ void conclude(SolveStatus status) {
         barrier();
-        const bool optimal = status == Status::optimal;
+        const bool optimal = status == SolveStatus::optimal;
         each(matrix_.rows, [&](uint32 i) {
             __stcg(s_.core.u + i,
                    optimal && has_exit(matrix_, static_cast<int32>(i)) ? matrix_.prices[i] : __ldcg(s_.row_least + i));

@@ -233,7 +233,7 @@ class Start : protected Cluster {
         for (uint32 row = member() / kWarp; row < rows; row += warps) {
             const Dual mine = __ldcg(s_.regret + row);
             const uint32 place = warp_count(rows, [&](uint32 k) {
-                const Dual other = settled(s_.regret + k);
+                const Dual other = load_stable(s_.regret + k);
                 return other > mine || (other == mine && k > row);
             });
             if (lane_index() == 0) __stcg(s_.order + place, static_cast<int32>(row));
@@ -350,7 +350,7 @@ class Start : protected Cluster {
         barrier();
         double total = 0;
 #pragma unroll 8
-        for (int32 j = 0; j < matrix_.cols; ++j) total += static_cast<double>(settled(s_.core.v + j));
+        for (int32 j = 0; j < matrix_.cols; ++j) total += static_cast<double>(load_stable(s_.core.v + j));
         return total;
     }
 

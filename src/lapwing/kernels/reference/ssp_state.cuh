@@ -82,7 +82,7 @@ struct Columns {
 
 struct Ssp {
     State core;
-    Lookout lookout;  // block 0's
+    HostSignals signals;  // block 0's
     Board* board;
     // By row.
     Dual* row_least;  // with v = 0: feasible duals
@@ -278,13 +278,13 @@ class Cluster {
     __device__ void count_scan() {
         constexpr uint32 between_looks = 64;
         ++scans_;
-        if (leads() && scans_ % between_looks == 1) self().lookout.look(static_cast<uint32>(scans_));
+        if (leads() && scans_ % between_looks == 1) self().signals.poll(static_cast<uint32>(scans_));
     }
     __device__ Found least_of(const Best& best) { return least_of(best, kUnowned, Dual(0), 0, {}); }
     // In all threads, with a barrier between. Rows that own what is before `next` are fetched while all wait.
     __device__ Found least_of(const Best& best, int32 owner, Dual number, uint32 word, const Message& next) {
         const uint32 turn = turn_++ % 2, warps = blockDim.x / kWarp, count = blocks() * warps;
-        const bool looked = leads() && self().lookout.says_stop();
+        const bool looked = leads() && self().signals.reads_stop();
         Message mine = {best.key(), best.col, owner, number, word, __shfl_sync(kAllLanes, looked ? 1u : 0u, 0)};
         reduce(mine);
         if (lane_index() < (in_cluster() ? blocks() : 1))
@@ -356,7 +356,7 @@ class Cluster {
 };
 
 __device__ inline void set_self(Matrix matrix, Dual* u, Dual* v, unsigned char* workspace, unsigned char* more,
-                                ::Watch* watch) {
+                                ::HostChannel* watch) {
     Ssp& s = self();
     if (threadIdx.x == 0) {
         s.core.matrix = matrix;
@@ -364,7 +364,7 @@ __device__ inline void set_self(Matrix matrix, Dual* u, Dual* v, unsigned char* 
         s.core.v = v;
         s.core.carve(workspace);
         s.carve(more);
-        if (blockIdx.x == 0) s.lookout.begin(watch);
+        if (blockIdx.x == 0) s.signals.begin(watch);
     }
     __syncthreads();
 }
@@ -385,7 +385,7 @@ __device__ inline void set_columns(unsigned char* far) {
 // As LAPWING_HUNGARIAN (reference/hungarian_run.cuh), with the workspace of struct Ssp.
 #define LAPWING_SSP                                                                                                   \
     const Cost *cost, int64 row_stride, int64 rows, int64 cols, int64 maximize, const Dual *prices, Dual *u, Dual *v, \
-        unsigned char *workspace, unsigned char *more, Watch *watch
+        unsigned char *workspace, unsigned char *more, HostChannel *watch
 #define LAPWING_SET_SSP                                                                                               \
     ssp::set_self({{cost, row_stride}, static_cast<int32>(rows), static_cast<int32>(cols), maximize != 0, prices}, u, \
                   v, workspace, more, watch)

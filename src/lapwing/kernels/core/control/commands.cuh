@@ -15,7 +15,7 @@ struct AuctionRun {
     Dual epsilon;
     double unit;  // of the grid; 1 for integers
     double units_in_one;
-    uint64 offers;  // so far
+    uint64 bids;  // so far
 
     __device__ bool ended() const { return count <= enough || rounds >= most_rounds || (waiting == 0 && !moved); }
     // Rows are listed again when three of four free rows wait for it, or nothing else is left to do.
@@ -30,49 +30,49 @@ struct SearchRun {
     uint32 present;
     uint32 search;  // number of the search
     uint32 free_count;
-    uint32 wanted;   // free columns are to be reached, at least
-    uint64 cap;      // distances above it do not matter
-    uint64 reach;    // rows farther away wait
-    uint64 reached;  // where the reach was before
-    Dual stride;     // of the reach
-    uint64 scans;    // so far
-    bool exhausted;  // no row waits within the cap, as the run found
-    bool mixes;      // whole rows were looked at, as many costs tie
+    uint32 wanted;          // free columns are to be reached, at least
+    uint64 radius;          // distances above it do not matter
+    uint64 bucket_limit;    // rows farther away wait
+    uint64 previous_limit;  // where the reach was before
+    Dual bucket_width;      // of the reach
+    uint64 scans;           // so far
+    bool exhausted;         // no row waits within the cap, as the run found
+    bool mixes;             // whole rows were looked at, as many costs tie
 };
 
 enum class Task : uint32 {
     rounds,
     refresh,
     relist,
-    restock,  // of stores
-    settle,
+    cache_fetched_rows,  // of stores
+    derive_duals,
     derive_u_refreshed,  // auction
     gather_free,
     steps,
     nearest_waiting,
     reached,
     advance,
-    doubt,
+    uncertified,
     resolve,  // distances
-    lead,
-    lead_full,
+    parents,
+    parents_in_full_rows,
     augment,  // augmentation
     close,    // doubt, and if there is none lead and augment
-    begin_rest,
-    rest,
-    ways,
-    full_ways,
+    begin_backward,
+    backward,
+    successors,
+    full_successors,
     claim_ends,
-    augment_ways,  // the same where columns outnumber rows
-    opening,
-    open_rounds,  // opening, then rounds
+    augment_successors,  // the same where columns outnumber rows
+    prepare_auction,
+    prepare_and_round,  // opening, then rounds
     bound,
-    cap,
+    find_radius,
     farthest,  // by block 0, for its leader
     finish
 };
 
-struct Order {
+struct Command {
     Task task;
     bool wide;      // not by block 0 alone
     uint32 blocks;  // that carry it out
@@ -80,12 +80,12 @@ struct Order {
     AuctionRun auction;
     SearchRun search;
 };
-static_assert(sizeof(Order) <= kOrderBytes);
+static_assert(sizeof(Command) <= kCommandBytes);
 
 // In the shared memory of every block: the order at hand, where block 0 also writes what came of a run. Counts and lookout are
 // block 0's.
-struct Desk {
+struct ControlBlock {
     Counts counts;
-    Order order;
-    Lookout lookout;
+    Command command;
+    HostSignals signals;
 };

@@ -7,65 +7,66 @@
 struct Tuning {
     static constexpr uint32 wide_count = THREADS;     // things to do from which all blocks take part
     static constexpr uint32 wide_cols = 8 * THREADS;  // columns, of which a thread looks at several at once
-    static constexpr uint32 opening_left =
+    static constexpr uint32 warm_up_left =
         32;  // if rounds without epsilon leave one row of so many, searches do the rest
     static constexpr uint32 phase_left = 512;    // a phase ends when one row of so many is free
     static constexpr uint32 unwanted_share = 8;  // of the free columns, one of so many is not searched for
     static constexpr uint32 singly = 16;         // free rows that are matched one by one, where columns outnumber rows
-    static constexpr double strides = 128;       // of the first search's reach, in a list's width
+    static constexpr double first_search_buckets = 128;  // of the first search's reach, in a list's width
     // Of another search's reach, in the last one's cap. Short strides save scans and cost steps: they are halved after searches that had
     // many rows at work, doubled after those that had few.
-    static constexpr uint32 first_strides = 8, most_strides = 64, few_at_work = 2 * kNarrowRows,
+    static constexpr uint32 first_buckets = 8, most_buckets = 64, few_at_work = 2 * kNarrowRows,
                             many_at_work = 16 * kNarrowRows;
 };
 
 // By the leader's warp, all of whose lanes have seen that news is wanted.
-LAPWING_NOINLINE __device__ void tell(uint32 stage, uint32 phase, uint32 matched, double bound) {
+LAPWING_NOINLINE __device__ void publish_progress(uint32 stage, uint32 phase, uint32 matched, double bound) {
     __syncwarp();
-    if (lane_index() == 0) shared().desk.lookout.tell(stage, phase, matched, bound);
+    if (lane_index() == 0) shared().control.signals.publish(stage, phase, matched, bound);
     __syncwarp();
 }
 
 // How an auction goes on; struct Schedule of gpu/core/solver.py.
 struct Schedule {
     double first, last, factor;  // epsilons in list widths, falling by the factor, and zero after the last
-    uint32 rounds, opening;      // most rounds of a phase, and of one without epsilon before all others
-    double shortfall;  // in list widths a row: if the first phase raises the bound by more, prices are far off
+    uint32 rounds, warm_up;      // most rounds of a phase, and of one without epsilon before all others
+    double
+        structure_threshold;  // in list widths a row: if the first phase raises the bound by more, prices are far off
 };
 
-class Leader {
+class Coordinator {
   public:
-    __device__ Leader(Schedule schedule, uint32 most_left, Report* mail)
-        : mail_(mail), state_(shared().state), counts_(shared().desk.counts), lookout_(shared().desk.lookout),
-          order_(shared().desk.order), schedule_(schedule), most_left_(most_left) {}
+    __device__ Coordinator(Schedule schedule, uint32 most_left, Report* mail)
+        : mail_(mail), state_(shared().state), counts_(shared().control.counts), signals_(shared().control.signals),
+          command_(shared().control.command), schedule_(schedule), most_left_(most_left) {}
 
     __device__ void solve() {
-        Status status = Status::optimal;
+        SolveStatus status = SolveStatus::optimal;
         if (__ldcg(&state_.report->invalid_row) < state_.matrix.rows) {
-            status = Status::invalid;
+            status = SolveStatus::invalid;
         } else if (__ldcg(&state_.report->empty_row) < state_.matrix.rows) {
-            status = Status::infeasible;
+            status = SolveStatus::infeasible;
         } else {
-            status = run_auction() && left_ <= most_left_ ? run_searches() : Status::unfinished;
-            if (status != Status::optimal) bound_ = ask_bound(Task::bound);
+            status = run_auction() && left_ <= most_left_ ? run_searches() : SolveStatus::unfinished;
+            if (status != SolveStatus::optimal) bound_ = ask_bound(Task::bound);
         }
         conclude(status);
-        if (lane_index() == 0) order_ = {Task::finish, true, gridDim.x, 0, auction_, search_};
+        if (lane_index() == 0) command_ = {Task::finish, true, gridDim.x, 0, auction_, search_};
         __syncwarp();
-        store_words(state_.order, order_);
-        call_all();
+        store_words(state_.command, command_);
+        signal_workers();
         __syncthreads();
         middle_barrier(state_.barrier + kLine);
     }
 
   private:
-    __device__ bool news_wanted() const { return lookout_.wanted != lookout_.told; }
+    __device__ bool progress_wanted() const { return signals_.requested != signals_.answered; }
     __device__ bool square() const { return state_.matrix.rows == state_.matrix.cols; }
 
     __device__ void perform(Task task, uint32 count, bool wide, uint32 blocks) {
-        if (lane_index() == 0) order_ = {task, wide, blocks, count, auction_, search_};
+        if (lane_index() == 0) command_ = {task, wide, blocks, count, auction_, search_};
         __syncwarp();
-        give_out();
+        dispatch();
     }
     // Has a task done, by all blocks if there are at least `wide_from` things to do.
     __device__ void perform(Task task, uint32 count, uint32 wide_from = Tuning::wide_count) {
@@ -78,8 +79,8 @@ class Leader {
         if (lane_index() < 4) counts_.step[lane_index()] = {};
         __syncwarp();
         perform(task, rows, rows > kNarrowRows, blocks_for(rows));
-        auction_ = order_.auction;
-        search_ = order_.search;
+        auction_ = command_.auction;
+        search_ = command_.search;
         __syncwarp();
     }
     __device__ uint64 ask(Task task, uint32 count, uint32 wide_from = ~0u) {
@@ -103,42 +104,43 @@ class Leader {
     // Powers of two, so that float32 costs keep exact duals; whole numbers for integers.
     __device__ Dual first_epsilon() const {
         int exponent = 0;
-        frexp(width_ * schedule_.first, &exponent);
-        const double epsilon = width_ * schedule_.first > 0 ? ldexp(0.5, exponent) : 0.0;
+        frexp(list_gap_ * schedule_.first, &exponent);
+        const double epsilon = list_gap_ * schedule_.first > 0 ? ldexp(0.5, exponent) : 0.0;
         // Where columns outnumber rows, prices must rise no further than they have to.
         return square() ? static_cast<Dual>(epsilon) : Dual(0);
     }
     // False if prices are so far off that it is better to start elsewhere.
     __device__ bool run_auction() {
-        const bool has_opening = schedule_.opening > 0 && square(), opens = has_opening && !lookout_.stopped;
-        if (!opens) {
-            perform(Task::opening, state_.matrix.rows);
-            learn_opening();
+        const bool has_warm_up = schedule_.warm_up > 0 && square(), prepares = has_warm_up && !signals_.stopped;
+        if (!prepares) {
+            perform(Task::prepare_auction, state_.matrix.rows);
+            read_preparation();
         }
-        if (has_opening) {
-            run_phase(Dual(0), schedule_.opening, opens);
-            settle_duals();
-            if (left_ <= state_.matrix.rows / Tuning::opening_left) return true;
+        if (has_warm_up) {
+            run_phase(Dual(0), schedule_.warm_up, prepares);
+            derive_duals();
+            if (left_ <= state_.matrix.rows / Tuning::warm_up_left) return true;
         }
         const uint32 before = phases_;
         for (Dual epsilon = first_epsilon();;) {
             run_phase(epsilon, schedule_.rounds);
-            if (epsilon == Dual(0) || lookout_.stopped) break;
-            if (phases_ == before + 1 && schedule_.shortfall < infinity<double>()) {
-                settle_duals();
+            if (epsilon == Dual(0) || signals_.stopped) break;
+            if (phases_ == before + 1 && schedule_.structure_threshold < infinity<double>()) {
+                derive_duals();
                 const double rise = ask_bound(Task::bound) - start_bound_;
-                if (width_ > 0 && rise > schedule_.shortfall * width_ * state_.matrix.rows) return false;
+                if (list_gap_ > 0 && rise > schedule_.structure_threshold * list_gap_ * state_.matrix.rows)
+                    return false;
             }
             epsilon = static_cast<Dual>(static_cast<double>(epsilon) * schedule_.factor);
-            if (static_cast<double>(epsilon) < width_ * schedule_.last) epsilon = Dual(0);
+            if (static_cast<double>(epsilon) < list_gap_ * schedule_.last) epsilon = Dual(0);
         }
-        settle_duals();
+        derive_duals();
         return true;
     }
 
     // u, and who is free, from prices.
-    __device__ void settle_duals() {
-        perform(Task::settle, state_.matrix.cols);
+    __device__ void derive_duals() {
+        perform(Task::derive_duals, state_.matrix.cols);
         if (const uint32 refreshed = take(counts_.refresh)) {
             refresh(refreshed);
             perform(Task::derive_u_refreshed, refreshed);
@@ -148,29 +150,30 @@ class Leader {
     }
 
     // What the opening found.
-    __device__ void learn_opening() {
+    __device__ void read_preparation() {
         bound_ = start_bound_ = __longlong_as_double(static_cast<int64>(counts_.answer));
-        width_ = static_cast<double>(from_key<Dual>(counts_.width));
-        auction_ = order_.auction;
+        list_gap_ = static_cast<double>(from_key<Dual>(counts_.list_gap));
+        auction_ = command_.auction;
         __syncwarp();
     }
 
     // `opens`: behind the opening.
-    __device__ void run_phase(Dual epsilon, uint32 most_rounds, bool opens = false) {
+    __device__ void run_phase(Dual epsilon, uint32 most_rounds, bool prepares = false) {
         ++phases_;
-        if (lookout_.stopped) return;
+        if (signals_.stopped) return;
         auction_.epsilon = epsilon;
         auction_.count = state_.matrix.rows;
         auction_.previous = auction_.present = auction_.rounds = 0;
         auction_.most_rounds = most_rounds;
         auction_.enough = state_.matrix.rows / Tuning::phase_left;
         do {
-            if (news_wanted()) tell(kAuction, phases_, state_.matrix.rows - auction_.count, -infinity<double>());
-            run(opens ? Task::open_rounds : Task::rounds, auction_.count);
-            if (opens) learn_opening();
-            opens = false;
+            if (progress_wanted())
+                publish_progress(kAuction, phases_, state_.matrix.rows - auction_.count, -infinity<double>());
+            run(prepares ? Task::prepare_and_round : Task::rounds, auction_.count);
+            if (prepares) read_preparation();
+            prepares = false;
             if (auction_.refreshes()) refresh(auction_.waiting);
-        } while (!auction_.ended() && !lookout_.stopped);
+        } while (!auction_.ended() && !signals_.stopped);
         rounds_ += auction_.rounds;
     }
 
@@ -178,7 +181,7 @@ class Leader {
         refreshes_ += count;
         perform(Task::refresh, count, 2);
 #ifdef STORED
-        with_rows_of_host(Task::restock, costs().scant_rows, take(counts_.scant));
+        with_rows_of_host(Task::cache_fetched_rows, costs().insufficient_rows, take(counts_.insufficient));
 #endif
     }
 
@@ -197,24 +200,25 @@ class Leader {
 
     // --- searches ---
 
-    __device__ Status run_searches() {
-        const Dual stride = static_cast<Dual>(width_ / Tuning::strides);
-        search_.stride = stride > Dual(0) ? stride : width_ > 0 ? Dual(1) : infinity<Dual>() / 4;
+    __device__ SolveStatus run_searches() {
+        const Dual bucket_width = static_cast<Dual>(list_gap_ / Tuning::first_search_buckets);
+        search_.bucket_width = bucket_width > Dual(0) ? bucket_width : list_gap_ > 0 ? Dual(1) : infinity<Dual>() / 4;
         for (search_.search = 1; search_.free_count > 0; ++search_.search) {
-            if (news_wanted()) {
+            if (progress_wanted()) {
                 bound_ = ask_bound(Task::bound);
-                tell(kSearch, search_.search, state_.matrix.rows - search_.free_count, bound_);
+                publish_progress(kSearch, search_.search, state_.matrix.rows - search_.free_count, bound_);
             }
             const bool closed = explore();
-            if (lookout_.stopped) return Status::stopped;
-            if (search_.cap == kFar && square()) search_.cap = ask(Task::farthest, search_.free_count);
-            if (search_.cap == kFar) return Status::infeasible;
-            const bool several = !square() && search_.wanted > 1, matched = several ? match_by_rest() : match(closed);
+            if (signals_.stopped) return SolveStatus::stopped;
+            if (search_.radius == kFar && square()) search_.radius = ask(Task::farthest, search_.free_count);
+            if (search_.radius == kFar) return SolveStatus::infeasible;
+            const bool several = !square() && search_.wanted > 1,
+                       matched = several ? match_by_backward() : match(closed);
             // Sums of rounded numbers backwards and forwards may differ so that nothing leads on within the cap.
             singly_ = several && !matched;
-            if (!matched && !several) return Status::contradiction;
+            if (!matched && !several) return SolveStatus::contradiction;
         }
-        return Status::optimal;
+        return SolveStatus::optimal;
     }
     // The answer of a task on all columns that the others lower or raise from `begin`.
     __device__ uint64 ask_columns(Task task, uint64 begin) {
@@ -226,26 +230,27 @@ class Leader {
     // Rows that waited are at work now: the reach goes on past the nearest of them. False if none waits within the cap, or if the
     // reach is far enough to be the cap.
     __device__ bool advances() {
-        while (!search_.exhausted && search_.reach < search_.cap) {
-            if (search_.cap == kFar && search_.wanted > 1 && !square()) {
+        while (!search_.exhausted && search_.bucket_limit < search_.radius) {
+            if (search_.radius == kFar && search_.wanted > 1 && !square()) {
                 const uint64 nearest = ask_columns(Task::nearest_waiting, kFar);
-                search_.cap = reached_cap(nearest == kFar ? kFar : search_.reach, nearest == kFar ? 1 : search_.wanted);
-                if (search_.cap != kFar) return false;
+                search_.radius =
+                    reached_radius(nearest == kFar ? kFar : search_.bucket_limit, nearest == kFar ? 1 : search_.wanted);
+                if (search_.radius != kFar) return false;
             }
             if (lane_index() < 4) counts_.step[lane_index()] = {};
             const uint64 nearest = ask_columns(Task::advance, kFar);
-            if (nearest == kFar || nearest >= search_.cap) return false;
-            search_ = order_.search;
+            if (nearest == kFar || nearest >= search_.radius) return false;
+            search_ = command_.search;
             search_.count = counts_.step[search_.present % 2].next;
             __syncwarp();
-            lengthen_stride(search_);
+            widen_bucket(search_);
             if (search_.count > 0) return true;
         }
         return false;
     }
     // Where columns outnumber rows: the farthest free column not beyond `limit` if there are enough of them, else kFar.
-    __device__ uint64 reached_cap(uint64 limit, uint32 enough) {
-        search_.cap = limit;
+    __device__ uint64 reached_radius(uint64 limit, uint32 enough) {
+        search_.radius = limit;
         const uint64 farthest = ask_columns(Task::reached, 0);
         return take(counts_.met) >= enough ? farthest : kFar;
     }
@@ -255,20 +260,20 @@ class Leader {
         return search_.free_count = take(counts_.free_rows);
     }
 
-    __device__ void choose_stride() {
+    __device__ void choose_bucket_width() {
         const uint64 steps = search_.number - search_.born, scans = search_.scans - scans_;
-        if (scans < Tuning::few_at_work * steps && strides_ > 1) strides_ /= 2;
-        if (scans > Tuning::many_at_work * steps && strides_ < Tuning::most_strides) strides_ *= 2;
+        if (scans < Tuning::few_at_work * steps && buckets_ > 1) buckets_ /= 2;
+        if (scans > Tuning::many_at_work * steps && buckets_ < Tuning::most_buckets) buckets_ *= 2;
         scans_ = search_.scans;
-        const Dual stride = from_key<Dual>(search_.cap) / static_cast<Dual>(strides_);
-        if (stride > Dual(0)) search_.stride = stride;
+        const Dual bucket_width = from_key<Dual>(search_.radius) / static_cast<Dual>(buckets_);
+        if (bucket_width > Dual(0)) search_.bucket_width = bucket_width;
     }
     // Distances up to a cap, and the cap. True if the search is closed, too: paths are augmented along.
     __device__ bool explore() {
         if (lane_index() == 0) counts_.nearest = kFar;
         __syncwarp();
-        choose_stride();
-        search_.cap = kFar;
+        choose_bucket_width();
+        search_.radius = kFar;
         search_.present = 0;
         search_.exhausted = false;
 #ifdef STORED
@@ -278,91 +283,91 @@ class Leader {
 #endif
         search_.wanted = singly ? 1 : search_.free_count - search_.free_count / Tuning::unwanted_share;
         search_.born = search_.number;
-        search_.reach = as_key(search_.stride);
+        search_.bucket_limit = as_key(search_.bucket_width);
         for (;;) {
-            while ((search_.count > 0 || advances()) && !lookout_.stopped) run(Task::steps, search_.count);
-            if (lookout_.stopped) return false;
+            while ((search_.count > 0 || advances()) && !signals_.stopped) run(Task::steps, search_.count);
+            if (signals_.stopped) return false;
             if (square() && search_.free_count > kWarp &&
-                search_.cap != as_key(Dual(0))) {  // which steps know but nearly
-                const uint64 cap = ask(Task::cap, search_.free_count);
-                search_.cap = cap < search_.cap ? cap : search_.cap;
+                search_.radius != as_key(Dual(0))) {  // which steps know but nearly
+                const uint64 radius = ask(Task::find_radius, search_.free_count);
+                search_.radius = radius < search_.radius ? radius : search_.radius;
             }
-            const bool closes = search_.cap != kFar && counts_.full == 0 && (square() || search_.wanted == 1);
-            perform(closes ? Task::close : Task::doubt, state_.matrix.cols);
-            const uint32 doubtful = take(counts_.refresh);
-            if (doubtful == 0) return closes;
-            refreshes_ += doubtful;
-            resolve(doubtful);
+            const bool closes = search_.radius != kFar && counts_.full == 0 && (square() || search_.wanted == 1);
+            perform(closes ? Task::close : Task::uncertified, state_.matrix.cols);
+            const uint32 uncertified = take(counts_.refresh);
+            if (uncertified == 0) return closes;
+            refreshes_ += uncertified;
+            resolve(uncertified);
         }
     }
 
-    __device__ void resolve(uint32 doubtful) {
+    __device__ void resolve(uint32 uncertified) {
 #ifdef STORED
         const uint32 room = static_cast<uint32>(costs().room);
-        doubtful = doubtful < room ? doubtful : room;  // the others the next time
-        perform(Task::relist, doubtful, 1);
-        with_rows_of_host(Task::restock, costs().scant_rows, take(counts_.scant));
-        if (lookout_.stopped) return;
+        uncertified = uncertified < room ? uncertified : room;  // the others the next time
+        perform(Task::relist, uncertified, 1);
+        with_rows_of_host(Task::cache_fetched_rows, costs().insufficient_rows, take(counts_.insufficient));
+        if (signals_.stopped) return;
 #endif
         if (lane_index() < 4) counts_.step[lane_index()] = {};
         __syncwarp();
-        perform(Task::resolve, doubtful, 2);
-        search_ = order_.search;
+        perform(Task::resolve, uncertified, 2);
+        search_ = command_.search;
         __syncwarp();
     }
 
     // Augments along disjoint paths within the cap, and moves the duals. False if there is a contradiction.
     __device__ bool match(bool closed) {
         const uint32 before = search_.free_count;
-        if (!closed && !lead_and_augment()) return true;
+        if (!closed && !find_parents_and_augment()) return true;
         const uint32 met = take(counts_.met);
         take(counts_.ends);
         return met > 0 && counts_.unsound == 0 && take_free() < before;
     }
     // False if the host wants us to stop.
-    __device__ bool lead_and_augment() {
+    __device__ bool find_parents_and_augment() {
         const uint32 full = take(counts_.full);
         search_.mixes = full > 0;
-        perform(Task::lead, state_.matrix.cols);
+        perform(Task::parents, state_.matrix.cols);
 #ifdef STORED
-        with_rows_of_host(Task::lead_full, state_.full_rows, full);
-        if (lookout_.stopped) return false;
+        with_rows_of_host(Task::parents_in_full_rows, state_.full_rows, full);
+        if (signals_.stopped) return false;
 #else
-        perform(Task::lead_full, full, 2);
+        perform(Task::parents_in_full_rows, full, 2);
 #endif
         full_rows_ += full;
         perform(Task::augment, state_.matrix.cols);
         return true;
     }
     // The same where columns outnumber rows. False if nothing was matched.
-    __device__ bool match_by_rest() {
-        perform(Task::begin_rest, state_.matrix.cols);
+    __device__ bool match_by_backward() {
+        perform(Task::begin_backward, state_.matrix.cols);
         const uint32 reached = search_.count = take(counts_.met);
-        run(Task::rest, reached);
+        run(Task::backward, reached);
         const uint32 full = take(counts_.full), before = search_.free_count;
         full_rows_ += full;
-        perform(Task::ways, reached);
-        perform(Task::full_ways, full, 2);
+        perform(Task::successors, reached);
+        perform(Task::full_successors, full, 2);
         perform(Task::claim_ends, before);
-        perform(Task::augment_ways, state_.matrix.cols);
+        perform(Task::augment_successors, state_.matrix.cols);
         return take_free() < before;
     }
 
-    __device__ void conclude(Status status) {
+    __device__ void conclude(SolveStatus status) {
         if (lane_index() != 0) return;
         Report& report = *state_.report;
         report.status = static_cast<int64>(status);
         report.free_rows = search_.free_count;
         report.phases = phases_;
         report.rounds = rounds_;
-        report.offers = auction_.offers;
+        report.bids = auction_.bids;
         report.searches = search_.search;
         report.steps = search_.number;
         report.scans = search_.scans;
         report.refreshes = refreshes_;
         report.full_rows = full_rows_;
         report.left = left_;
-        report.width = width_;
+        report.list_gap = list_gap_;
         report.start_bound = start_bound_;
         report.bound = bound_;
         *mail_ = report;
@@ -373,15 +378,15 @@ class Leader {
     Report* mail_;  // the host's memory
     State& state_;
     Counts& counts_;
-    Lookout& lookout_;
-    Order& order_;
+    HostSignals& signals_;
+    Command& command_;
     AuctionRun auction_ = {};
     SearchRun search_ = {};
     Schedule schedule_;
     uint32 most_left_;
     bool singly_ = false;  // the last search for many rows matched none: the next one matches one
-    double width_ = 0, start_bound_ = 0, bound_ = 0;
-    uint32 strides_ = Tuning::first_strides;
+    double list_gap_ = 0, start_bound_ = 0, bound_ = 0;
+    uint32 buckets_ = Tuning::first_buckets;
     uint64 scans_ = 0;  // before the search
     uint32 left_ = 0, phases_ = 0, rounds_ = 0, full_rows_ = 0;
     uint64 refreshes_ = 0;

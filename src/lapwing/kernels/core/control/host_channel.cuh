@@ -4,47 +4,47 @@
 #pragma once
 #include "common/common.cuh"
 
-constexpr uint32 kOrdersBetweenLooks = 4;
+constexpr uint32 kCommandsBetweenPolls = 4;
 
-struct Watch {
+struct HostChannel {
     // By the host.
-    uint32 stop;    // the leader stops after so many orders, at the next look; 0: it does not
-    uint32 wanted;  // raised where news is wanted
+    uint32 stop;       // the leader stops after so many orders, at the next look; 0: it does not
+    uint32 requested;  // raised where news is requested
     // By the leader.
     uint32 stage, phase, matched;
-    uint32 told;   // the `wanted` that this answers
-    double bound;  // dual objective, up to rounding; -infinity where it is not known
+    uint32 answered;  // the `requested` that this answers
+    double bound;     // dual objective, up to rounding; -infinity where it is not known
 };
 
 // In the shared memory of block 0: what was seen at the last look.
-struct Lookout {
-    Watch* watch;
-    uint32 wanted, told;
+struct HostSignals {
+    HostChannel* channel;
+    uint32 requested, answered;
     bool stopped;
 
-    __device__ void begin(Watch* words) {
-        watch = words;
-        told = 0;
+    __device__ void begin(HostChannel* words) {
+        channel = words;
+        answered = 0;
         stopped = false;
-        look(0);
+        poll(0);
     }
     // By the thread that looks; volatile, so that no other reads it in advance.
-    __device__ bool says_stop() const { return *const_cast<const volatile bool*>(&stopped); }
+    __device__ bool reads_stop() const { return *const_cast<const volatile bool*>(&stopped); }
     // By one thread.
-    __device__ void look(uint32 orders) {
-        const uint32 stop = __ldcg(&watch->stop);
-        wanted = __ldcg(&watch->wanted);
-        stopped = stopped || (stop != 0 && orders >= stop - 1);
+    __device__ void poll(uint32 commands) {
+        const uint32 stop = __ldcg(&channel->stop);
+        requested = __ldcg(&channel->requested);
+        stopped = stopped || (stop != 0 && commands >= stop - 1);
     }
-    __device__ bool told_to_stop() const { return __ldcg(&watch->stop) != 0; }
+    __device__ bool polls_stop() const { return __ldcg(&channel->stop) != 0; }
     // By one thread.
-    __device__ void tell(uint32 stage, uint32 phase, uint32 matched, double bound) {
-        told = wanted;
-        watch->stage = stage;
-        watch->phase = phase;
-        watch->matched = matched;
-        watch->bound = bound;
+    __device__ void publish(uint32 stage, uint32 phase, uint32 matched, double bound) {
+        answered = requested;
+        channel->stage = stage;
+        channel->phase = phase;
+        channel->matched = matched;
+        channel->bound = bound;
         __threadfence();
-        watch->told = told;
+        channel->answered = answered;
     }
 };

@@ -5,35 +5,36 @@
 #include "core/search/rectangular.cuh"
 
 // The median of tau - first over some rows: the scale on which prices still have to move. By a block.
-__device__ inline void find_list_width(const Team& team, Scratch& scratch) {
+__device__ inline void find_list_gap(const Team& team, Scratch& scratch) {
     const State& state = team.state;
-    const uint32 rows = state.matrix.rows, samples = rows < kWidthSamples ? rows : kWidthSamples;
+    const uint32 rows = state.matrix.rows, samples = rows < kGapSamples ? rows : kGapSamples;
     for (uint32 k = threadIdx.x; k < samples; k += kTeamThreads) {
         const int64 i = static_cast<int64>(static_cast<uint64>(k) * rows / samples);
-        const int32 j = settled(state.list_col + i * kListSize);
-        const Dual tau = settled(state.tau + i);
+        const int32 j = load_stable(state.list_col + i * kListSize);
+        const Dual tau = load_stable(state.tau + i);
         const bool bounded = j >= 0 && tau < infinity<Dual>();
-        scratch.widths[k] = bounded ? tau - (settled(state.list_cost + i * kListSize) - __ldcg(state.v + j)) : Dual(0);
+        scratch.gaps[k] =
+            bounded ? tau - (load_stable(state.list_cost + i * kListSize) - __ldcg(state.v + j)) : Dual(0);
     }
     __syncthreads();
     for (uint32 k = threadIdx.x / kWarp; k < samples; k += kTeamWarps) {
-        const Dual mine = scratch.widths[k];
+        const Dual mine = scratch.gaps[k];
         const uint32 rank = warp_count(samples, [&](uint32 other) {
-            return scratch.widths[other] < mine || (scratch.widths[other] == mine && other < k);
+            return scratch.gaps[other] < mine || (scratch.gaps[other] == mine && other < k);
         });
-        if (rank == samples / 2 && lane_index() == 0) (team.wide ? *state.counts : team.own).width = as_key(mine);
+        if (rank == samples / 2 && lane_index() == 0) (team.wide ? *state.counts : team.own).list_gap = as_key(mine);
     }
     __syncthreads();
 }
 
 // The grid of offers, so many powers of two finer than a list's width; whole numbers for integers.
-__device__ inline void choose_unit(AuctionRun& run, double width) {
+__device__ inline void choose_unit(AuctionRun& run, double list_gap) {
     constexpr int unit_bits = 30;
     constexpr bool whole = Dual(0.5) == Dual(0);
     int exponent = 0;
-    frexp(width, &exponent);
+    frexp(list_gap, &exponent);
     // Without a width (one column, or ties alone) there is no scale for offers, and nothing to be gained by them.
-    run.unit = whole ? 1.0 : width > 0 ? ldexp(1.0, exponent - unit_bits) : 0.0;
+    run.unit = whole ? 1.0 : list_gap > 0 ? ldexp(1.0, exponent - unit_bits) : 0.0;
     run.units_in_one = run.unit > 0 ? 1 / run.unit : 0.0;
 }
 
@@ -46,9 +47,9 @@ __device__ inline void find_bound(const Team& team, Scratch& scratch, bool from_
     team.each(state.matrix.rows, [&](uint32 i) {
         const int64 list = static_cast<int64>(i) * kListSize;
         if (!from_lists) {
-            sum += static_cast<double>(settled(state.u + i));
-        } else if (const int32 j = settled(state.list_col + list); j >= 0) {
-            sum += static_cast<double>(settled(state.list_cost + list) - __ldcg(state.v + j));
+            sum += static_cast<double>(load_stable(state.u + i));
+        } else if (const int32 j = load_stable(state.list_col + list); j >= 0) {
+            sum += static_cast<double>(load_stable(state.list_cost + list) - __ldcg(state.v + j));
         }
     });
     const auto add = [](double a, double b) { return a + b; };
@@ -68,102 +69,106 @@ __device__ inline void find_bound(const Team& team, Scratch& scratch, bool from_
 
 // What there is before the first round: a list's width, the grid of offers, and the bound.
 __device__ inline void open(const Team& team, Scratch& scratch) {
-    if (team.block() == 0) find_list_width(team, scratch);
+    if (team.block() == 0) find_list_gap(team, scratch);
     find_bound(team, scratch, true);  // behind a barrier of the team
     if (threadIdx.x == 0)
-        choose_unit(shared().desk.order.auction,
-                    static_cast<double>(from_key<Dual>(present_count(team, &Counts::width))));
+        choose_unit(shared().control.command.auction,
+                    static_cast<double>(from_key<Dual>(present_count(team, &Counts::list_gap))));
     __syncthreads();
 }
 
 // The parts of a search's end, compiled once.
-__device__ inline Team team_of_order() {
-    return {shared().state, shared().desk.counts, shared().desk.order.wide, shared().desk.order.blocks};
+__device__ inline Team team_of_command() {
+    return {shared().state, shared().control.counts, shared().control.command.wide, shared().control.command.blocks};
 }
-LAPWING_NOINLINE __device__ void look_for_doubt() { find_doubtful(team_of_order(), shared().desk.order.search); }
-LAPWING_NOINLINE __device__ void look_for_leaders() { find_leaders(team_of_order(), shared().desk.order.search); }
-LAPWING_NOINLINE __device__ void augment_all() { augment(team_of_order(), shared().desk.order.search); }
+LAPWING_NOINLINE __device__ void look_for_uncertified() {
+    find_uncertified(team_of_command(), shared().control.command.search);
+}
+LAPWING_NOINLINE __device__ void look_for_parents() {
+    find_parents(team_of_command(), shared().control.command.search);
+}
+LAPWING_NOINLINE __device__ void augment_all() { augment(team_of_command(), shared().control.command.search); }
 // When a search has reached enough: whether a list may not tell all that matters (refresh_rows), and if none, paths are augmented along.
 __device__ inline void close_search(const Team& team, const SearchRun& search) {
-    if (search.cap != as_key(Dual(0))) {
-        look_for_doubt();
+    if (search.radius != as_key(Dual(0))) {
+        look_for_uncertified();
         team.sync();
         if (present_count(team, &Counts::refresh) > 0) return;
     }
-    look_for_leaders();
+    look_for_parents();
     team.sync();
     augment_all();
 }
 // Compiled once, though the leader, its block and the others call it.
-LAPWING_NOINLINE __device__ void carry_out() {
+LAPWING_NOINLINE __device__ void run_task() {
     State& state = shared().state;
     Scratch& scratch = shared().scratch;
-    const Order& order = shared().desk.order;
-    const SearchRun& search = order.search;
-    const Team team{state, shared().desk.counts, order.wide, order.blocks};
-    switch (order.task) {
-        case Task::open_rounds: open(team, scratch); [[fallthrough]];
+    const Command& command = shared().control.command;
+    const SearchRun& search = command.search;
+    const Team team{state, shared().control.counts, command.wide, command.blocks};
+    switch (command.task) {
+        case Task::prepare_and_round: open(team, scratch); [[fallthrough]];
         case Task::rounds:
             return run_by_smaller_teams(
-                order.wide, order.blocks,
+                command.wide, command.blocks,
                 [](bool wide, uint32 blocks) { wide ? run_rounds<true>(blocks) : run_rounds<false>(1); },
                 [] {
-                    const AuctionRun& run = shared().desk.order.auction;
+                    const AuctionRun& run = shared().control.command.auction;
                     return run.ended() || run.refreshes() ? 0 : run.count;
                 });
         case Task::refresh:
 #ifdef COMPUTED
-            return refresh_rows(team, order.count);
+            return refresh_rows(team, command.count);
 #else
             lower_all_prices(team);
-            for (uint32 at = team.block(); at < order.count; at += team.blocks) {
-                const int32 i = settled(state.refresh_rows + at);
-                const bool scant = relist_row(i);
+            for (uint32 at = team.block(); at < command.count; at += team.blocks) {
+                const int32 i = load_stable(state.refresh_rows + at);
+                const bool insufficient = relist_row(i);
 #ifdef STORED
-                note_scant(team, i, scant);
+                note_insufficient(team, i, insufficient);
 #endif
             }
             return;
 #endif
 #ifdef STORED
-        case Task::relist: return relist_doubtful(team, search, order.count);
-        case Task::restock: return restock(team, order.count);
+        case Task::relist: return relist_uncertified(team, search, command.count);
+        case Task::cache_fetched_rows: return cache_fetched_rows(team, command.count);
 #endif
-        case Task::settle:
+        case Task::derive_duals:
             derive_u(team, state.matrix.rows, false);
             team.sync();
             if (present_count(team, &Counts::refresh) > 0) return;
             return gather_free(team);
-        case Task::derive_u_refreshed: return derive_u(team, order.count, true);
+        case Task::derive_u_refreshed: return derive_u(team, command.count, true);
         case Task::gather_free: return gather_free(team);
         case Task::steps:
             return run_by_smaller_teams(
-                order.wide, order.blocks,
+                command.wide, command.blocks,
                 [](bool wide, uint32 blocks) { wide ? run_steps<true>(blocks) : run_steps<false>(1); },
-                [] { return shared().desk.order.search.count; });
+                [] { return shared().control.command.search.count; });
         case Task::close: return close_search(team, search);
         case Task::nearest_waiting: return find_nearest_waiting(team, search);
         case Task::reached: return count_reached(team, scratch, search);
         case Task::advance: return advance(team);
-        case Task::doubt: return look_for_doubt();
-        case Task::resolve: return order.wide ? resolve_doubts<true>() : resolve_doubts<false>();
-        case Task::lead: return look_for_leaders();
-        case Task::lead_full: return find_leaders_in_full(team, search, order.count);
+        case Task::uncertified: return look_for_uncertified();
+        case Task::resolve: return command.wide ? resolve_uncertified<true>() : resolve_uncertified<false>();
+        case Task::parents: return look_for_parents();
+        case Task::parents_in_full_rows: return find_parents_in_full_rows(team, search, command.count);
         case Task::augment: return augment_all();
-        case Task::begin_rest: return begin_rest(team, search);
-        case Task::rest: return run_rest();
-        case Task::ways: return find_ways(team, order.count);
-        case Task::full_ways: return find_full_ways(team, order.count);
+        case Task::begin_backward: return begin_backward(team, search);
+        case Task::backward: return run_backward_sweeps();
+        case Task::successors: return find_successors(team, command.count);
+        case Task::full_successors: return find_full_successors(team, command.count);
         case Task::claim_ends: return claim_ends(team, search);
-        case Task::augment_ways:
-            update_duals_by_rest(team, search);
+        case Task::augment_successors:
+            update_duals_by_backward(team, search);
             team.sync();
-            match_ways(team, search.free_count);
+            match_successors(team, search.free_count);
             team.sync();
             return gather_free(team);
-        case Task::opening: return open(team, scratch);
+        case Task::prepare_auction: return open(team, scratch);
         case Task::bound: return find_bound(team, scratch, false);
-        case Task::cap: return find_cap(team, scratch, search.free_count, search.wanted);
+        case Task::find_radius: return find_radius(team, scratch, search.free_count, search.wanted);
         case Task::farthest: return find_farthest(team, scratch, search.free_count);
         case Task::finish: return;
     }

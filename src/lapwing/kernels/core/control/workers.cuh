@@ -16,75 +16,75 @@ __device__ void store_words(T* to, const T& from) {
 
 // The blocks of an order wait for it: the first of them at their own barrier, which takes little, the others for the count of orders to all
 // blocks. Nobody who waits is waited for.
-__device__ inline uint32* call_count() { return shared().state.barrier + 2 * kLine; }
+__device__ inline uint32* signal_count() { return shared().state.barrier + 2 * kLine; }
 // By the leader's warp: calls the others, if the order on the desk is to all.
-__device__ inline void call_all() {
+__device__ inline void signal_workers() {
     __syncwarp();
-    if (lane_index() == 0 && shared().desk.order.blocks == gridDim.x) add_release(call_count(), 1);
+    if (lane_index() == 0 && shared().control.command.blocks == gridDim.x) add_release(signal_count(), 1);
     __syncwarp();
 }
 // All threads of a block call it; `answered` calls came before.
-__device__ inline void wait_for_call(uint32 answered) {
+__device__ inline void wait_for_signal(uint32 answered) {
     if (threadIdx.x == 0) {
-        while (load_acquire(call_count()) == answered) {
+        while (load_acquire(signal_count()) == answered) {
         }
     }
     __syncthreads();
 }
 
 // The order on the desk, by the threads of block 0 that call it, and the other blocks that it names.
-__device__ inline void execute() {
+__device__ inline void execute_command() {
     State& state = shared().state;
-    const Order& order = shared().desk.order;
-    const Team team{state, shared().desk.counts, order.wide, order.blocks};
-    const bool wide = order.wide;
+    const Command& command = shared().control.command;
+    const Team team{state, shared().control.counts, command.wide, command.blocks};
+    const bool wide = command.wide;
     if (wide) middle_barrier(state.barrier + kLine);
-    carry_out();
+    run_task();
     if (wide) team.sync();
 }
 
 // The rest of block 0, one of which keeps an eye on the host.
-__device__ void assist() {
-    for (uint32 orders = 1;; ++orders) {
+__device__ void helper_loop() {
+    for (uint32 commands = 1;; ++commands) {
         __syncthreads();
-        if (shared().desk.order.task == Task::finish) break;
-        if (threadIdx.x == kWarp && orders % kOrdersBetweenLooks == 0) shared().desk.lookout.look(orders);
-        execute();
+        if (shared().control.command.task == Task::finish) break;
+        if (threadIdx.x == kWarp && commands % kCommandsBetweenPolls == 0) shared().control.signals.poll(commands);
+        execute_command();
         __syncthreads();
     }
     middle_barrier(shared().state.barrier + kLine);
 }
 // The other blocks.
-__device__ void serve() {
+__device__ void worker_loop() {
     State& state = shared().state;
-    const Order& order = shared().desk.order;
+    const Command& command = shared().control.command;
     const bool first = blockIdx.x < middle_blocks();
     for (uint32 answered = 0;; ++answered) {
         if (first)
             middle_barrier(state.barrier + kLine);
         else
-            wait_for_call(answered);
-        if (threadIdx.x < kWarp) copy_words(&shared().desk.order, state.order);
+            wait_for_signal(answered);
+        if (threadIdx.x < kWarp) copy_words(&shared().control.command, state.command);
         __syncthreads();
-        if (order.task == Task::finish) return;
-        carry_out();
-        Team{state, shared().desk.counts, true, order.blocks}.sync();
+        if (command.task == Task::finish) return;
+        run_task();
+        Team{state, shared().control.counts, true, command.blocks}.sync();
     }
 }
 
 // By the leader's warp: has the order on the desk carried out.
-LAPWING_NOINLINE __device__ void give_out() {
+LAPWING_NOINLINE __device__ void dispatch() {
     State& state = shared().state;
-    Desk& desk = shared().desk;
-    const bool wide = desk.order.wide;
+    ControlBlock& control = shared().control;
+    const bool wide = control.command.wide;
     if (wide) {
-        store_words(state.counts, desk.counts);
-        store_words(state.order, desk.order);
-        call_all();
+        store_words(state.counts, control.counts);
+        store_words(state.command, control.command);
+        signal_workers();
     }
     __syncthreads();
-    execute();
+    execute_command();
     __syncthreads();
-    if (wide) copy_words(&desk.counts, state.counts);
+    if (wide) copy_words(&control.counts, state.counts);
     __syncwarp();
 }

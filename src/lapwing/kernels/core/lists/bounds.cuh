@@ -118,7 +118,7 @@ __device__ inline void load_filter_prices(const State& state, int64 j, FilterPri
 // are loaded more than once, so that nothing is to be asked.
 template <bool frozen, bool packed>
 __device__ inline float load_bounds(const State& state, const Matrix& matrix, const Cost* row,
-                                    Piece<frozen, packed> piece, float (&low)[kHeld<frozen>], bool& doubtful) {
+                                    Piece<frozen, packed> piece, float (&low)[kHeld<frozen>], bool& maybe_invalid) {
     using P = Piece<frozen, packed>;
     constexpr int32 size = P::size, most = packed ? 4 : 8, together = P::packs < most ? P::packs : most;
     const Filter filter(matrix.maximize);
@@ -156,7 +156,7 @@ __device__ inline float load_bounds(const State& state, const Matrix& matrix, co
         for (int32 a = 0; a < together; ++a) {
 #pragma unroll
             for (int32 k = 0; k < size; ++k) {
-                if constexpr (!kNarrowCosts) doubtful |= !matrix.valid(matrix.minimised(cost[a][k]));
+                if constexpr (!kNarrowCosts) maybe_invalid |= !matrix.valid(matrix.minimised(cost[a][k]));
                 float& bound = low[(first + a) * size + k];
                 bound = filter.below(cost[a][k], price[a][k]);
                 least = min_or_nan(least, bound);
@@ -172,25 +172,25 @@ template <bool frozen>
 __device__ inline void lower_bound(ListScratch& scratch, float least, uint32 sharing) {
     constexpr uint32 warps = kListers<frozen> / kWarp, each = (kWanted + warps - 1) / warps;
     const uint32 warp = threadIdx.x / kWarp, lane = lane_index();
-    const uint32 offering = (sharing + kWarp - 1) / kWarp;
-    const uint32 turns = offering == warps ? each : (kWanted + offering - 1) / offering;
-    const uint32 offers = turns * offering;
+    const uint32 filled_warps = (sharing + kWarp - 1) / kWarp;
+    const uint32 turns = filled_warps == warps ? each : (kWanted + filled_warps - 1) / filled_warps;
+    const uint32 offered = turns * filled_warps;
     uint32 mine = float_key(least);
-    for (uint32 turn = 0; turn < turns && warp < offering; ++turn) {
+    for (uint32 turn = 0; turn < turns && warp < filled_warps; ++turn) {
         const uint32 smallest = warp_min(mine);
         const uint32 at = __ffs(__ballot_sync(kAllLanes, mine == smallest)) - 1;
         if (lane == at) mine = kTaken;
-        if (lane == 0) scratch.low_offers[turn * offering + warp] = smallest;
+        if (lane == 0) scratch.low_smallest[turn * filled_warps + warp] = smallest;
     }
     __syncthreads();
-    const uint32 first = lane < offers ? scratch.low_offers[lane] : kTaken;
-    const uint32 second = lane + kWarp < offers ? scratch.low_offers[lane + kWarp] : kTaken;
+    const uint32 first = lane < offered ? scratch.low_smallest[lane] : kTaken;
+    const uint32 second = lane + kWarp < offered ? scratch.low_smallest[lane + kWarp] : kTaken;
     uint32 bound = kUnbounded;
-    for (uint32 k = warp; k < offers; k += warps) {
-        const uint32 offer = scratch.low_offers[k];
+    for (uint32 k = warp; k < offered; k += warps) {
+        const uint32 key = scratch.low_smallest[k];
         const uint32 within =
-            __popc(__ballot_sync(kAllLanes, first <= offer)) + __popc(__ballot_sync(kAllLanes, second <= offer));
-        if (within >= kWanted && offer < bound) bound = offer;
+            __popc(__ballot_sync(kAllLanes, first <= key)) + __popc(__ballot_sync(kAllLanes, second <= key));
+        if (within >= kWanted && key < bound) bound = key;
     }
     if (lane == 0 && bound < kUnbounded) atomicMin(&scratch.low_bound, bound);
     __syncthreads();

@@ -12,57 +12,57 @@
 #ifdef COMPUTED
 
 // Whether the columns are in groups; who maximises would need largest costs.
-__device__ inline bool is_grouped(const Matrix& matrix) {
-    return Source::is_short && !matrix.maximize && matrix.costs.data->neighbours.groups > 0;
+__device__ inline bool has_boxes(const Matrix& matrix) {
+    return Source::is_short && !matrix.maximize && matrix.costs.data->neighbours.boxes > 0;
 }
-__device__ inline uint32 group_count(const Matrix& matrix) { return (matrix.real_cols() + kPiece - 1) / kPiece; }
+__device__ inline uint32 box_count(const Matrix& matrix) { return (matrix.real_cols() + kPiece - 1) / kPiece; }
 // The column at each place of the groups.
-struct GroupOrder {
+struct BoxOrder {
     const int32* order;  // null: as it is
-    __device__ explicit GroupOrder(const Costs& costs)
+    __device__ explicit BoxOrder(const Costs& costs)
         : order(costs.pitch == 1 ? costs.data->neighbours.positions : nullptr) {}
     __device__ int32 col(int64 k) const { return order == nullptr ? static_cast<int32>(k) : __ldg(order + k); }
 };
 
 // The highest price in each group, rounded upwards.
-__device__ inline void price_groups(const Team& team) {
+__device__ inline void price_boxes(const Team& team) {
     const State& state = team.state;
-    const GroupOrder order(state.matrix.costs);
-    team.each_by_warp(group_count(state.matrix), [&](uint32 g) {
+    const BoxOrder order(state.matrix.costs);
+    team.each_by_warp(box_count(state.matrix), [&](uint32 g) {
         Margin most = -infinity<Margin>();
 #pragma unroll
         for (uint32 a = 0; a < kAhead; ++a) {
             const uint32 k = g * kPiece + a * kWarp + lane_index();
             if (k >= state.matrix.real_cols()) continue;
-            const Margin price = upward(settled(state.v + order.col(k)));
+            const Margin price = upward(load_stable(state.v + order.col(k)));
             most = most < price ? price : most;
         }
         most = warp_reduce(most, [](Margin a, Margin b) { return a < b ? b : a; });
-        if (lane_index() == 0) __stcg(state.highest + g, most);
+        if (lane_index() == 0) __stcg(state.box_price + g, most);
     });
 }
 
 // Over all positions k of the groups in a part that may be within the limits, by whole groups: calls near and meet as walk does. `limit`
 // may fall meanwhile. highest[g]: not below any price in group g.
 template <class Price, class Near, class Meet>
-__device__ inline void walk_groups(const Source::Block* data, const SourceLines& lines, const Positions& positions,
-                                   Part share, const Margin* highest, const Margin (&limit)[kLines], Price price,
-                                   Near near, Meet meet) {
+__device__ inline void walk_boxes(const Source::Block* data, const SourceLines& lines, const Positions& positions,
+                                  Part share, const Margin* box_price, const Margin (&limit)[kLines], Price price,
+                                  Near near, Meet meet) {
     if (share.idle) return;
-    const Source in_order(positions.run == 1 ? data + 1 : data), boxes(data + 2);
-    const int64 all_boxes = data->neighbours.groups;
-    const uint32 groups = static_cast<uint32>((positions.count + kPiece - 1) / kPiece);
-    for (uint32 base = share.part * kWarp; base < groups; base += share.parts * kWarp) {
+    const Source in_order(positions.run == 1 ? data + 1 : data), corners(data + 2);
+    const int64 all_boxes = data->neighbours.boxes;
+    const uint32 pieces = static_cast<uint32>((positions.count + kPiece - 1) / kPiece);
+    for (uint32 base = share.part * kWarp; base < pieces; base += share.parts * kWarp) {
         const uint32 g = base + lane_index();
-        const Margin most = g < groups ? settled(highest + g) : Margin(0);
-        const int64 first = g * positions.run, end = g < groups ? first + positions.run : first;
+        const Margin most = g < pieces ? load_stable(box_price + g) : Margin(0);
+        const int64 first = g * positions.run, end = g < pieces ? first + positions.run : first;
         bool wanted = false;
         for (int64 box = first; box < end && box < all_boxes; ++box) {
             Source::Position low, high;
             Cost least[kLines];
-            boxes.load_position(box, low);
-            boxes.load_position(all_boxes + box, high);
-            boxes.least_costs(lines, low, high, least);
+            corners.load_position(box, low);
+            corners.load_position(all_boxes + box, high);
+            corners.least_costs(lines, low, high, least);
 #pragma unroll
             for (uint32 r = 0; r < kLines; ++r) wanted |= may_be_within(least[r], most, limit[r]);
         }

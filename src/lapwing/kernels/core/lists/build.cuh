@@ -22,7 +22,7 @@ constexpr uint32 kFewNoted = 128;   // of a piece, and more only if few of them 
 constexpr uint32 kMostWarps = 32;
 constexpr uint32 kTaken = 0xffffffffu;     // more than every key of a float
 constexpr uint32 kWanted = kListSize + 1;  // the list, and tau
-constexpr uint32 kWidthSamples = 64;
+constexpr uint32 kGapSamples = 64;
 constexpr uint32 kRoom = 128;  // candidates of a row while a warp walks (core/lists/multi_row.cuh)
 constexpr uint32 kSorted = THREADS < 512 ? THREADS : 512;  // distances that are ranked by comparing all
 
@@ -48,18 +48,18 @@ struct alignas(sizeof(ListCost) == 4 ? 16 : 8) Collected {
 // Of the block's shared memory; free to use before and after.
 struct ListScratch {
     Collected collected[kCollected];
-    Dual offers[2 * kListSize];  // to the bound: at least kWanted, and less than as many again as there are warps
-    uint32 below, tied;          // collected (more than there is room for: not all); ties with the bound that were not
+    Dual smallest[2 * kListSize];  // to the bound: at least kWanted, and less than as many again as there are warps
+    uint32 below, tied;  // collected (more than there is room for: not all); ties with the bound that were not
     Dual next_bound;
 #if !defined(COMPUTED) && !defined(STORED)
     // Of the filter (core/lists/filter.cuh).
-    uint32 low_offers[2 * kListSize], low_bound;
+    uint32 low_smallest[2 * kListSize], low_bound;
     uint32 noted_count;               // may exceed what there is room for
     uint32 noted_before;              // of the pieces before
     uint32 many_passing, many_below;  // of a piece, in warps that have many: within the limit, and below it
     uint32 noted_late;                // of these
     Window window;
-    Dual rest;  // what was not collected is not less
+    Dual left_out;  // what was not collected is not less
     int32 noted[kNoted];
     int32 next_turn;  // of listing all rows
 #endif
@@ -73,7 +73,7 @@ struct RoundScratch {
 
 // A step's rows, and those of the next, as far as there is room.
 struct StepScratch {
-    Reached at[2][kNarrowRows];
+    Edge at[2][kNarrowRows];
     uint64 aside[kNarrowRows];
 };
 
@@ -89,9 +89,9 @@ struct EndScratch {
 };
 
 // Of a block that puts a row into its store.
-struct StockScratch {
+struct RowCacheScratch {
     uint32 counts[256];  // of a digit
-    uint32 stored, tied;
+    uint32 kept, tied;
     uint32 ahead[kMostWarps];
 };
 
@@ -106,13 +106,13 @@ struct Scratch {
         };
 #endif
 #ifdef STORED
-        StockScratch stock;
+        RowCacheScratch row_cache;
 #endif
         RoundScratch rounds;
         StepScratch steps;
         EndScratch ends;
         uint64 sorted[kSorted];
-        Dual widths[kWidthSamples];
+        Dual gaps[kGapSamples];
         double sums[kMostWarps];
     };
     uint64 keys[2][kMostWarps];  // of use beside the rest
@@ -121,7 +121,7 @@ struct Scratch {
 // The static shared memory of a block.
 struct Shared {
     State state;
-    Desk desk;
+    ControlBlock control;
     Scratch scratch;
 };
 __device__ inline Shared& shared() {
@@ -170,21 +170,21 @@ __device__ inline uint32 float_key(float x) {
 // threads; infinity if they are fewer. Every thread gets it.
 __device__ inline Dual list_bound(ListScratch& scratch, Dual least, uint32 sharing) {
     const uint32 warps = blockDim.x / kWarp, warp = threadIdx.x / kWarp, lane = lane_index();
-    const uint32 share = (sharing + kWarp - 1) / kWarp, offering = share < warps ? share : warps;
-    const uint32 turns = (kWanted + offering - 1) / offering, offers = turns * offering;
+    const uint32 share = (sharing + kWarp - 1) / kWarp, filled_warps = share < warps ? share : warps;
+    const uint32 turns = (kWanted + filled_warps - 1) / filled_warps, offered = turns * filled_warps;
     uint64 mine = ordered(least);  // exactly: where numbers are hardly different, many would hide below a coarser bound
-    for (uint32 turn = 0; turn < turns && warp < offering; ++turn) {
-        const uint64 smallest = warp_min(mine);
-        const uint32 at = __ffs(__ballot_sync(kAllLanes, mine == smallest)) - 1;
-        const Dual value = smallest == kFar ? infinity<Dual>() : __shfl_sync(kAllLanes, least, at);
+    for (uint32 turn = 0; turn < turns && warp < filled_warps; ++turn) {
+        const uint64 least_key = warp_min(mine);
+        const uint32 at = __ffs(__ballot_sync(kAllLanes, mine == least_key)) - 1;
+        const Dual value = least_key == kFar ? infinity<Dual>() : __shfl_sync(kAllLanes, least, at);
         if (lane == at) mine = kFar;
-        if (lane == 0) scratch.offers[turn * offering + warp] = value;
+        if (lane == 0) scratch.smallest[turn * filled_warps + warp] = value;
     }
     __syncthreads();
-    for (uint32 k = warp; k < offers; k += warps) {
-        const Dual x = scratch.offers[k];
-        const uint32 before = warp_count(offers, [&](uint32 other) {
-            return scratch.offers[other] < x || (scratch.offers[other] == x && other < k);
+    for (uint32 k = warp; k < offered; k += warps) {
+        const Dual x = scratch.smallest[k];
+        const uint32 before = warp_count(offered, [&](uint32 other) {
+            return scratch.smallest[other] < x || (scratch.smallest[other] == x && other < k);
         });
         if (before == kWanted - 1 && lane == 0) scratch.next_bound = x;
     }
@@ -274,7 +274,7 @@ LAPWING_NOINLINE __device__ void collect_ties(int32 i, Dual bound) {
 
 // Puts the smallest of what was collected into row i's list, in order; the first that is left out gives tau, or `rest`, which all that was
 // not collected is not less than. Several lanes count for two candidates together how many are before them.
-LAPWING_NOINLINE __device__ void write_list(int32 i, Dual rest) {
+LAPWING_NOINLINE __device__ void write_list(int32 i, Dual left_out) {
     constexpr uint32 kTogether = 8,
                      kHere = kWarp / kTogether;  // lanes for two candidates; candidates of a warp, and as many again
     static_assert(kCollected % kTogether == 0);
@@ -299,20 +299,20 @@ LAPWING_NOINLINE __device__ void write_list(int32 i, Dual rest) {
             state.list_col[list + rank] = mine.order < cols - first ? mine.order + first : mine.order + first - cols;
             state.list_cost[list + rank] = mine.cost;
         }
-        if (rank == kListSize) state.tau[i] = mine.value < rest ? mine.value : rest;
+        if (rank == kListSize) state.tau[i] = mine.value < left_out ? mine.value : left_out;
     }
     for (uint32 rank = count + threadIdx.x; rank < kListSize; rank += blockDim.x) {
         state.list_col[list + rank] = kNone;
         state.list_cost[list + rank] = 0;
     }
-    if (threadIdx.x == 0 && count <= kListSize) state.tau[i] = rest;
+    if (threadIdx.x == 0 && count <= kListSize) state.tau[i] = left_out;
 }
 
 #ifdef STORED
 // Lowers tau to the bound of the store. True if too few candidates are within it. All threads of a block call it.
-__device__ inline bool heed_store(const State& state, int32 i, const ListScratch& scratch) {
+__device__ inline bool apply_cache_bound(const State& state, int32 i, const ListScratch& scratch) {
     constexpr int kEnough = 4;
-    const Dual bound = state.matrix.costs.data->store_bound[i];
+    const Dual bound = state.matrix.costs.data->cached_bound[i];
     const bool mine = threadIdx.x < scratch.below && scratch.collected[threadIdx.x].value <= bound;
     const int within = __syncthreads_count(mine);
     if (threadIdx.x == 0 && bound < state.tau[i]) state.tau[i] = bound;

@@ -119,7 +119,7 @@ __device__ inline bool collect_within(const State& state, int32 i, const Cost* r
     const bool windowed = window.limit == limit;
     const Dual next = value_beyond(limit), beyond = windowed ? not_below(limit, Dual()) : next;
     constexpr uint32 kFewest = kWanted / 2;
-    if (threadIdx.x == 0) scratch.rest = windowed ? beyond : infinity<Dual>();
+    if (threadIdx.x == 0) scratch.left_out = windowed ? beyond : infinity<Dual>();
     bool proves = false;
     for (uint32 k = threadIdx.x; k < noted; k += blockDim.x) {
         const int32 j = scratch.noted[k];
@@ -148,7 +148,8 @@ __device__ bool filter_row(const Matrix& matrix, int32 i) {
     if (threadIdx.x == 0) {
         scratch.low_bound = kUnbounded;
         scratch.noted[0] = real + i;
-        scratch.noted_before = scratch.noted_count = matrix.prices != nullptr && matrix.exit_cost(i) < infinity<Dual>();
+        scratch.noted_before = scratch.noted_count =
+            matrix.prices != nullptr && matrix.unmatched_cost(i) < infinity<Dual>();
         scratch.noted_late = scratch.many_passing = scratch.many_below = 0;
         scratch.window.limit = key_float(kUnbounded);
     }
@@ -157,9 +158,9 @@ __device__ bool filter_row(const Matrix& matrix, int32 i) {
     for (int32 begin = 0; begin < real; begin += kHeld<frozen> * kListers<frozen>) {
         const Piece<frozen, packed> piece = {begin, real};
         float low[kHeld<frozen>];
-        bool doubtful = false;
-        float least = load_bounds(state, matrix, row, piece, low, doubtful);
-        doubtful |= !(least > -key_float(kUnbounded));
+        bool maybe_invalid = false;
+        float least = load_bounds(state, matrix, row, piece, low, maybe_invalid);
+        maybe_invalid |= !(least > -key_float(kUnbounded));
         if (piece.col(0) >= real) least = key_float(kUnbounded);
         lower_bound<frozen>(scratch, least, piece.sharing());
         const uint32 bound = scratch.low_bound, before = scratch.noted_before;
@@ -178,7 +179,7 @@ __device__ bool filter_row(const Matrix& matrix, int32 i) {
                 atomicAdd(&scratch.many_below, of_warp_below);
             }
         }
-        if (__syncthreads_or(doubtful)) return false;
+        if (__syncthreads_or(maybe_invalid)) return false;
         noted = scratch.noted_count;
         if (scratch.many_passing > 0) {
             uint32 mask = many ? passing : 0;
@@ -221,17 +222,17 @@ template <bool frozen>
 __device__ inline bool make_list(const Matrix& matrix, int32 i) {
     ListScratch& scratch = shared().scratch.list;
     bool invalid = false;
-    Dual rest = infinity<Dual>();
+    Dual left_out = infinity<Dual>();
 #ifdef STORED
     collect<frozen>(i);
 #else
     const bool packed = matrix.costs.aligned() && matrix.real_cols() % static_cast<int32>(Pack<Cost>::size) == 0;
     if (packed ? filter_row<frozen, true>(matrix, i) : filter_unaligned_row<frozen>(i))
-        rest = scratch.rest;
+        left_out = scratch.left_out;
     else
         invalid = collect<frozen>(i);
 #endif
-    write_list(i, rest);
+    write_list(i, left_out);
     return invalid;
 }
 // The same with the barrier. True if a cost of the row is not valid; of a row of the host, if the list is scant.
@@ -239,7 +240,7 @@ template <bool frozen>
 __device__ inline bool list_row(int32 i) {
     const bool invalid = __syncthreads_or(make_list<frozen>(shared().state.matrix, i));
 #ifdef STORED
-    return heed_store(shared().state, i, shared().scratch.list);
+    return apply_cache_bound(shared().state, i, shared().scratch.list);
 #else
     return invalid;
 #endif

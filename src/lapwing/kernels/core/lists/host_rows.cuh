@@ -10,12 +10,12 @@
 #pragma once
 
 extern "C" __global__ void __launch_bounds__(THREADS)
-    stock_rows(LAPWING_PROBLEM, const Cost* row, const int32* whose, int64 count) {
+    cache_rows(LAPWING_PROBLEM, const Cost* row, const int32* whose, int64 count) {
     State& state = set_state(LAPWING_MATRIX, u, v, workspace);
     const int64 row_pitch = state.matrix.costs.data->pitch;
     for (int64 k = blockIdx.x; k < count; k += gridDim.x) {
         const int32 i = whose[k];
-        const bool invalid = stock_row(i, row + k * row_pitch);
+        const bool invalid = cache_row(i, row + k * row_pitch);
         list_row<true>(i);
         if (threadIdx.x == 0) note_listed(state, i, invalid);
     }
@@ -25,10 +25,10 @@ extern "C" __global__ void __launch_bounds__(THREADS) list_rows(LAPWING_PROBLEM)
     State& state = set_state(LAPWING_MATRIX, u, v, workspace);
     const Costs::Data& data = *state.matrix.costs.data;
     for (int64 i = blockIdx.x; i < rows; i += gridDim.x) {
-        const bool scant = list_row<true>(static_cast<int32>(i));
+        const bool insufficient = list_row<true>(static_cast<int32>(i));
         if (threadIdx.x != 0) continue;
-        if (scant)
-            data.scant_rows[atomicAdd(&data.request->scant, 1u)] = static_cast<int32>(i);
+        if (insufficient)
+            data.insufficient_rows[atomicAdd(&data.request->insufficient, 1u)] = static_cast<int32>(i);
         else
             note_listed(state, i, false);
     }
@@ -43,7 +43,7 @@ extern "C" __global__ void __launch_bounds__(THREADS) lower_bounds(LAPWING_PROBL
         most = rise > most ? rise : most;
     }
     const Dual rise = from_order<Dual>(best_in_block(shared().scratch.keys, most, false));
-    Dual* const bounds = state.matrix.costs.data->store_bound;
+    Dual* const bounds = state.matrix.costs.data->cached_bound;
     for (int64 i = threadIdx.x; i < rows; i += blockDim.x) {
         const Dual bound = bounds[i];
         if (!(bound < infinity<Dual>())) continue;
@@ -84,11 +84,11 @@ extern "C" __global__ void __launch_bounds__(256) check_violator(LAPWING_PROBLEM
     const int64 row_pitch = costs->pitch;
     uint64 mine = 0;
     for (int64 k = blockIdx.x; k < count; k += gridDim.x) {
-        const int32 real = matrix.real_cols(), exit = real + whose[k];
+        const int32 real = matrix.real_cols(), unmatched_col = real + whose[k];
         for (int32 j = threadIdx.x; j < real; j += blockDim.x)
             mine += of_cols[j] == 0 && matrix.minimised(row[k * row_pitch + j]) < infinity<Dual>();
         if (prices != nullptr && threadIdx.x == 0)
-            mine += of_cols[exit] == 0 && matrix.exit_cost(whose[k]) < infinity<Dual>();
+            mine += of_cols[unmatched_col] == 0 && matrix.unmatched_cost(whose[k]) < infinity<Dual>();
     }
     if (mine != 0) atomicAdd(outside, mine);
 }

@@ -42,7 +42,8 @@ struct Standing {
     }
 };
 __device__ inline Standing standing(const State& state, int32 i, int32 j) {
-    return {state.matrix.at(i, j) - settled(state.v + j), tie_order(first_tie(state.matrix, i), state.matrix.cols, j)};
+    return {state.matrix.at(i, j) - load_stable(state.v + j),
+            tie_order(first_tie(state.matrix, i), state.matrix.cols, j)};
 }
 
 // Puts the `count` candidates of row i in order, at place `slot` of the block; by the warp of the row.
@@ -88,7 +89,7 @@ LAPWING_NOINLINE __device__ Limit keep_nearest(int32 i, uint32 slot, uint32 coun
 }
 
 // A warp's rows, and what it has met for each.
-struct Tile {
+struct RowGroup {
     int32 row[kLines];
     uint32 count[kLines];
     Dual limit[kLines];
@@ -106,32 +107,32 @@ struct Tile {
 };
 
 // The costs of column j, which some lane wants, looked at exactly. All lanes call it, with columns of their own or `there` false.
-__device__ inline void meet_column(Tile& tile, const State& state, const Source& source, const SourceLines& lines,
+__device__ inline void meet_column(RowGroup& group, const State& state, const Source& source, const SourceLines& lines,
                                    int32 j, bool there) {
     const Matrix& matrix = state.matrix;
     Source::Position position;
     Cost costs[kLines];
     source.load_position(matrix.costs.col(there ? j : 0), position);
     source.costs(lines, position, costs);
-    const Dual price = there ? settled(state.v + j) : Dual(0);
+    const Dual price = there ? load_stable(state.v + j) : Dual(0);
 #pragma unroll
     for (uint32 r = 0; r < kLines; ++r) {
         const Dual cost = matrix.minimised(costs[r]);
-        if (there && !matrix.valid(cost)) tile.invalid |= 1u << r;
-        const Standing standing = {cost - price, tie_order(first_tie(matrix, tile.row[r]), matrix.cols, j)};
+        if (there && !matrix.valid(cost)) group.invalid |= 1u << r;
+        const Standing standing = {cost - price, tie_order(first_tie(matrix, group.row[r]), matrix.cols, j)};
         const auto wanted = [&] {
-            return there && standing.value < infinity<Dual>() && standing.before(tile.limit[r], tile.order[r]);
+            return there && standing.value < infinity<Dual>() && standing.before(group.limit[r], group.order[r]);
         };
         uint32 wanting = __ballot_sync(kAllLanes, wanted());
         if (wanting == 0) continue;
         const uint32 slot = threadIdx.x / kWarp * kLines + r;
-        if (tile.count[r] + __popc(wanting) > kRoom) {
-            tile.lower(r, keep_nearest(tile.row[r], slot, tile.count[r]));
+        if (group.count[r] + __popc(wanting) > kRoom) {
+            group.lower(r, keep_nearest(group.row[r], slot, group.count[r]));
             wanting = __ballot_sync(kAllLanes, wanted());
         }
         if (wanting >> lane_index() & 1)
-            shared().scratch.room[slot][tile.count[r] + __popc(wanting & ((1u << lane_index()) - 1))] = j;
-        tile.count[r] += __popc(wanting);
+            shared().scratch.room[slot][group.count[r] + __popc(wanting & ((1u << lane_index()) - 1))] = j;
+        group.count[r] += __popc(wanting);
     }
 }
 
@@ -150,7 +151,7 @@ __device__ inline uint32 invalid_positions(const Piece& piece, const Matrix& mat
 // What the farthest candidate in row i's list stands at under the present prices; infinity if the list has ended.
 __device__ inline Limit old_limit(const State& state, int32 i) {
     const Candidate mine = load_candidate(state, i);
-    const Dual x = mine.col >= 0 ? Dual(mine.cost) - settled(state.v + mine.col) : infinity<Dual>();
+    const Dual x = mine.col >= 0 ? Dual(mine.cost) - load_stable(state.v + mine.col) : infinity<Dual>();
     return {warp_reduce(x, [](Dual a, Dual b) { return a < b ? b : a; }), kNoRow, 0};
 }
 
@@ -191,8 +192,8 @@ __device__ inline uint32 rank_in_warp(Margin mine) {
 // Lower limits for a tile: of one piece in kSurveyShare every lane finds the least of each row, and the kSurveyed-th of those, of all
 // warps that share the rows, is the limit. All threads of the block call it.
 template <class Price>
-__device__ inline void survey(Tile& tile, const Source& source, const SourceLines& lines, const Positions& positions,
-                              Part share, Price price, bool maximize) {
+__device__ inline void survey(RowGroup& group, const Source& source, const SourceLines& lines,
+                              const Positions& positions, Part share, Price price, bool maximize) {
     Margin least[kLines];
 #pragma unroll
     for (uint32 r = 0; r < kLines; ++r) least[r] = infinity<Margin>();
@@ -230,9 +231,9 @@ __device__ inline void survey(Tile& tile, const Source& source, const SourceLine
         const Margin mine = of_all(r)[lane_index()];
         const uint32 at = __ffs(__ballot_sync(kAllLanes, rank_in_warp(mine) == kSurveyed - 1)) - 1;
         const Dual limit = static_cast<Dual>(__shfl_sync(kAllLanes, mine, at));
-        if (!(limit < tile.limit[r])) continue;
-        tile.lower(r, {limit, kNoRow, 0});
-        tile.guessed |= 1u << r;
+        if (!(limit < group.limit[r])) continue;
+        group.lower(r, {limit, kNoRow, 0});
+        group.guessed |= 1u << r;
     }
     __syncthreads();
 }
@@ -242,7 +243,7 @@ enum class Listing { fresh, again, near };
 
 // How a block of `warps` lists `count` rows: in groups of warps that take kLines rows each, every warp a part of the columns. A
 // power of two.
-__device__ inline uint32 parts_of_tile(uint32 warps, uint32 count) {
+__device__ inline uint32 warps_of_row_group(uint32 warps, uint32 count) {
     uint32 parts = warps;
     while (parts > 1 && warps / parts * kLines < count) parts /= 2;
     return parts;
@@ -253,7 +254,7 @@ __device__ inline uint32 parts_of_tile(uint32 warps, uint32 count) {
 // these were too low.
 // met(row, whether a cost of it is not valid) is called by one lane a row.
 template <Listing listing, class RowOf, class Met>
-__device__ bool list_tile(uint32 begin, uint32 end, uint32 parts, bool guess, RowOf row_of, Met met) {
+__device__ bool list_row_group(uint32 begin, uint32 end, uint32 parts, bool guess, RowOf row_of, Met met) {
     constexpr bool again = listing != Listing::fresh;
     const State& state = shared().state;
     const Matrix& matrix = state.matrix;
@@ -261,49 +262,49 @@ __device__ bool list_tile(uint32 begin, uint32 end, uint32 parts, bool guess, Ro
     const Source source(costs.data);
     const uint32 warp = threadIdx.x / kWarp, part = warp % parts, first = begin + warp / parts * kLines;
     Scratch& scratch = shared().scratch;
-    Tile tile;
+    RowGroup group;
     int64 index[kLines];
 #pragma unroll
     for (uint32 r = 0; r < kLines; ++r) {  // past the end: the last one again
-        tile.row[r] = row_of(first + r < end ? first + r : end - 1);
-        index[r] = costs.row(tile.row[r]);
-        tile.lower(r, again ? old_limit(state, tile.row[r]) : Limit{infinity<Dual>(), kNoRow, 0});
+        group.row[r] = row_of(first + r < end ? first + r : end - 1);
+        index[r] = costs.row(group.row[r]);
+        group.lower(r, again ? old_limit(state, group.row[r]) : Limit{infinity<Dual>(), kNoRow, 0});
     }
-    tile.invalid = tile.guessed = 0;
+    group.invalid = group.guessed = 0;
     SourceLines lines;
     source.load(index, lines);
     const Positions positions{matrix.real_cols(), costs.pitch, kColSalt, costs.data->neighbours.positions};
     const Part share{part, parts, first >= end};
-    const auto price = [v = state.v](int64 j) { return upward(settled(v + j)); };
+    const auto price = [v = state.v](int64 j) { return upward(load_stable(v + j)); };
     if constexpr (listing != Listing::near) {
         if (guess && positions.count >= kSurveyedCols)
-            survey(tile, source, lines, positions, share, price, matrix.maximize);
+            survey(group, source, lines, positions, share, price, matrix.maximize);
     }
     if (matrix.prices != nullptr && part == 0) {
 #pragma unroll
         for (uint32 r = 0; r < kLines; ++r) {
-            const int32 i = tile.row[r], exit = matrix.real_cols() + i;
-            const Dual x = matrix.exit_cost(i) - settled(state.v + exit);
-            tile.count[r] = x < infinity<Dual>() && x <= tile.limit[r];
-            if (lane_index() == 0) scratch.room[warp * kLines + r][0] = exit;
+            const int32 i = group.row[r], unmatched_col = matrix.real_cols() + i;
+            const Dual x = matrix.unmatched_cost(i) - load_stable(state.v + unmatched_col);
+            group.count[r] = x < infinity<Dual>() && x <= group.limit[r];
+            if (lane_index() == 0) scratch.room[warp * kLines + r][0] = unmatched_col;
         }
         __syncwarp();
     }
     const auto meet = [&](int64 j, bool there) {
-        meet_column(tile, state, source, lines, static_cast<int32>(j), there);
+        meet_column(group, state, source, lines, static_cast<int32>(j), there);
     };
     if constexpr (listing == Listing::near) {
-        const GroupOrder order(costs);
-        walk_groups(
-            costs.data, lines, positions, share, state.highest, tile.margin,
+        const BoxOrder order(costs);
+        walk_boxes(
+            costs.data, lines, positions, share, state.box_price, group.margin,
             [&](int64 k) { return price(order.col(k)); },
-            [&](const Piece& piece) { return near_positions(piece, tile.margin, false); },
+            [&](const Piece& piece) { return near_positions(piece, group.margin, false); },
             [&](int64 k, bool there) { meet(there ? order.col(k) : 0, there); });
     } else {
         walk(
             source, lines, positions, share, price,
             [&, maximize = matrix.maximize](const Piece& piece) {
-                uint32 near = near_positions(piece, tile.margin, maximize);
+                uint32 near = near_positions(piece, group.margin, maximize);
                 if constexpr (sizeof(Cost) == 8) near |= invalid_positions(piece, matrix);
                 return near;
             },
@@ -313,8 +314,8 @@ __device__ bool list_tile(uint32 begin, uint32 end, uint32 parts, bool guess, Ro
 #pragma unroll
     for (uint32 r = 0; r < kLines; ++r) {
         const uint32 slot = warp * kLines + r;
-        const Limit limit = parts > 1 ? keep_nearest(tile.row[r], slot, tile.count[r]) : Limit{0, 0, tile.count[r]};
-        invalid |= static_cast<uint32>(__any_sync(kAllLanes, tile.invalid >> r & 1)) << r;
+        const Limit limit = parts > 1 ? keep_nearest(group.row[r], slot, group.count[r]) : Limit{0, 0, group.count[r]};
+        invalid |= static_cast<uint32>(__any_sync(kAllLanes, group.invalid >> r & 1)) << r;
         if (lane_index() == 0) scratch.met[slot] = limit.count;
     }
     if (lane_index() == 0) scratch.invalid[warp] = invalid;
@@ -323,7 +324,7 @@ __device__ bool list_tile(uint32 begin, uint32 end, uint32 parts, bool guess, Ro
     for (uint32 r = part; r < kLines; r += parts) {
         if (first + r >= end) continue;
         const int32 i = row_of(first + r);
-        const uint32 least = tile.guessed >> r & 1 ? kWanted : 0;
+        const uint32 least = group.guessed >> r & 1 ? kWanted : 0;
         if (!write_candidates(state, i, (warp - part) * kLines + r, parts, again, least)) {
             is_short = true;
             continue;
@@ -337,24 +338,24 @@ __device__ bool list_tile(uint32 begin, uint32 end, uint32 parts, bool guess, Ro
 
 // Lists the first `count` of refresh_rows again.
 template <Listing listing>
-LAPWING_NOINLINE __device__ void refresh_by_tiles(const Team& team, uint32 count) {
+LAPWING_NOINLINE __device__ void refresh_by_row_groups(const Team& team, uint32 count) {
     const State& state = team.state;
-    const uint32 each = (count + team.blocks - 1) / team.blocks, parts = parts_of_tile(kTeamWarps, each);
+    const uint32 each = (count + team.blocks - 1) / team.blocks, parts = warps_of_row_group(kTeamWarps, each);
     const uint32 first = team.block() * each < count ? team.block() * each : count,
                  end = first + each < count ? first + each : count;
     for (uint32 begin = first; begin < end; begin += kTeamWarps / parts * kLines) {
-        const auto row_of = [&](uint32 at) { return settled(state.refresh_rows + at); };
-        for (bool guess = true; list_tile<listing>(begin, end, parts, guess, row_of, [](int32, bool) {});)
+        const auto row_of = [&](uint32 at) { return load_stable(state.refresh_rows + at); };
+        for (bool guess = true; list_row_group<listing>(begin, end, parts, guess, row_of, [](int32, bool) {});)
             guess = false;
     }
 }
 __device__ inline void refresh_rows(const Team& team, uint32 count) {
-    if (is_grouped(team.state.matrix)) {
-        price_groups(team);
+    if (has_boxes(team.state.matrix)) {
+        price_boxes(team);
         team.sync();
-        return refresh_by_tiles<Listing::near>(team, count);
+        return refresh_by_row_groups<Listing::near>(team, count);
     }
-    refresh_by_tiles<Listing::again>(team, count);
+    refresh_by_row_groups<Listing::again>(team, count);
 }
 
 #endif

@@ -1,4 +1,4 @@
-// Stores of rows of a matrix that stays on the host (costs/stored.cuh): made when a row is here, asked for when it is wanted.
+// Stores of rows of a matrix that stays on the host (costs/host_rows.cuh): made when a row is here, asked for when it is wanted.
 //
 // A store holds the columns with the smallest cost - v: all below some value, and of those that have just that value, if there
 // must be, as many as there is room for, beginning at a column that differs from row to row. The value is found digit by digit,
@@ -12,9 +12,9 @@
 
 // Puts row i, which begins at `row`, into its store under the present prices. All threads of a block call it; true if a cost of the row
 // is not valid.
-LAPWING_NOINLINE __device__ bool stock_row(int32 i, const Cost* row) {
+LAPWING_NOINLINE __device__ bool cache_row(int32 i, const Cost* row) {
     const State& state = shared().state;
-    StockScratch& scratch = shared().scratch.stock;
+    RowCacheScratch& scratch = shared().scratch.row_cache;
     const Matrix& matrix = state.matrix;
     const Costs::Data& data = *matrix.costs.data;
     const int32 cols = matrix.real_cols();
@@ -41,9 +41,9 @@ LAPWING_NOINLINE __device__ bool stock_row(int32 i, const Cost* row) {
         chosen |= static_cast<uint64>(digit & 255) << shift;
     }
     __syncthreads();
-    if (threadIdx.x == 0) scratch.stored = scratch.tied = 0;
+    if (threadIdx.x == 0) scratch.kept = scratch.tied = 0;
     __syncthreads();
-    const int64 store = i * data.depth;
+    const int64 cached = i * data.depth;
     const int32 first = first_tie(matrix, i) % cols;
     const uint32 warp = threadIdx.x / kWarp;
     uint64 left = kFar;  // the least of what is left out
@@ -66,36 +66,36 @@ LAPWING_NOINLINE __device__ bool stock_row(int32 i, const Cost* row) {
         __syncthreads();
         if (threadIdx.x == 0) scratch.tied += together;
         if (usable && (all || value < chosen || (tie && before < room))) {
-            const uint32 place = atomicAdd(&scratch.stored, 1u);
-            data.store_col[store + place] = j;
-            data.store_cost[store + place] = cost;
+            const uint32 place = atomicAdd(&scratch.kept, 1u);
+            data.cached_col[cached + place] = j;
+            data.cached_cost[cached + place] = cost;
         } else if (usable) {
             left = value < left ? value : left;
         }
     }
     left = best_in_block(shared().scratch.keys, left, true);
     if (threadIdx.x == 0) {
-        data.store_count[i] = static_cast<int32>(scratch.stored);
-        data.store_bound[i] = left == kFar ? infinity<Dual>() : from_order<Dual>(left);
+        data.cached_count[i] = static_cast<int32>(scratch.kept);
+        data.cached_bound[i] = left == kFar ? infinity<Dual>() : from_order<Dual>(left);
     }
     return __syncthreads_or(invalid);
 }
 
 // The first `count` rows that are here, into their stores and lists.
-__device__ inline void restock(const Team& team, uint32 count) {
+__device__ inline void cache_fetched_rows(const Team& team, uint32 count) {
     const Costs::Data& data = *team.state.matrix.costs.data;
     for (uint32 at = team.block(); at < count; at += team.blocks) {
         const int32 i = __ldcg(data.owner + at);
         if (threadIdx.x == 0) data.place[i] = static_cast<int32>(at);
         __syncthreads();
-        stock_row(i, data.row + at * data.pitch);
+        cache_row(i, data.row + at * data.pitch);
         relist_row(i);
     }
 }
 
 // By the leader's warp: asks the host for some rows, and waits until they are here; false if the host wants us to stop.
 LAPWING_NOINLINE __device__ bool fetch_rows(const int32* list, uint32 count, uint32 number) {
-    Lookout& lookout = shared().desk.lookout;
+    HostSignals& signals = shared().control.signals;
     Request* const request = shared().state.matrix.costs.data->request;
     __syncwarp();
     if (lane_index() == 0) {
@@ -103,10 +103,10 @@ LAPWING_NOINLINE __device__ bool fetch_rows(const int32* list, uint32 count, uin
         request->count = count;
         __threadfence();
         __stcg(&request->asked, number);
-        while (load_acquire(&request->answered) != number && !lookout.stopped) lookout.stopped = lookout.told_to_stop();
+        while (load_acquire(&request->answered) != number && !signals.stopped) signals.stopped = signals.polls_stop();
     }
     __syncwarp();
-    return !lookout.stopped;
+    return !signals.stopped;
 }
 
 #endif

@@ -54,7 +54,7 @@ __device__ void for_share(const State& state, int32 i, F f) {
         f(j, cost, cost - __ldcg(state.v + j));
     }
     if (matrix.prices != nullptr && threadIdx.x == 0) {
-        const Dual cost = matrix.exit_cost(i);
+        const Dual cost = matrix.unmatched_cost(i);
         if (cost < infinity<Dual>()) f(cols + i, cost, cost - __ldcg(state.v + cols + i));
     }
 }
@@ -73,15 +73,15 @@ template <bool frozen, class F>
 __device__ void for_share(const State& state, int32 i, F f) {
     const Matrix& matrix = state.matrix;
     const Costs::Data& data = *matrix.costs.data;
-    const int64 store = i * data.depth;
-    const int32 count = data.store_count[i], cols = matrix.real_cols();
+    const int64 cached = i * data.depth;
+    const int32 count = data.cached_count[i], cols = matrix.real_cols();
     for (int32 k = threadIdx.x; k < count; k += blockDim.x) {
-        const int32 j = data.store_col[store + k];
-        const Dual cost = matrix.minimised(data.store_cost[store + k]);
+        const int32 j = data.cached_col[cached + k];
+        const Dual cost = matrix.minimised(data.cached_cost[cached + k]);
         f(j, cost, cost - (frozen ? state.v[j] : __ldcg(state.v + j)));
     }
     if (matrix.prices != nullptr && threadIdx.x == 0) {
-        const Dual cost = matrix.exit_cost(i);
+        const Dual cost = matrix.unmatched_cost(i);
         if (cost < infinity<Dual>()) f(cols + i, cost, cost - __ldcg(state.v + cols + i));
     }
 }
@@ -107,7 +107,7 @@ __device__ void for_share(const State& state, int32 i, F f) {
         f(j, cost, cost - (frozen ? state.v[j] : __ldcg(state.v + j)));
     }
     if (matrix.prices != nullptr && threadIdx.x == 0) {
-        const Dual cost = matrix.exit_cost(i);
+        const Dual cost = matrix.unmatched_cost(i);
         if (cost < infinity<Dual>()) f(cols + i, cost, cost - __ldcg(state.v + cols + i));
     }
 }
@@ -121,14 +121,15 @@ class FullRow {
     static constexpr uint32 kAtOnce = kAhead;
 
     __device__ FullRow(const Matrix& matrix, int32 i)
-        : matrix_(matrix), row_(i), exit_(exit_of(i)), source_(matrix.costs.data) {
+        : matrix_(matrix), row_(i), unmatched_cost_(unmatched_cost_of(i)), source_(matrix.costs.data) {
         const int64 index[1] = {matrix.costs.row(i)};
         source_.load(index, line_);
     }
 #else
     static constexpr uint32 kAtOnce = 4;
 
-    __device__ FullRow(const Matrix& matrix, int32 i) : matrix_(matrix), row_(i), exit_(exit_of(i)) {}
+    __device__ FullRow(const Matrix& matrix, int32 i)
+        : matrix_(matrix), row_(i), unmatched_cost_(unmatched_cost_of(i)) {}
 #endif
 
     // Of some columns, and how far each was reached.
@@ -150,7 +151,7 @@ class FullRow {
                 const int32 j = base + static_cast<int32>(k * blockDim.x);
                 at[k] = j < cols ? j : cols - 1;
                 part.col[k] = j < cols && j != own ? j : kNone;
-                part.v[k] = settled(state.v + at[k]);
+                part.v[k] = load_stable(state.v + at[k]);
                 part.known[k] = __ldcg(state.distance + at[k]);
             }
             load_costs(at, part.cost);
@@ -161,10 +162,10 @@ class FullRow {
   private:
     const Matrix& matrix_;
     int32 row_;
-    Dual exit_;  // what its exit costs, if it has one
+    Dual unmatched_cost_;  // what its exit costs, if it has one
 
-    __device__ Dual exit_of(int32 i) const {
-        return matrix_.prices == nullptr ? infinity<Dual>() : matrix_.exit_cost(i);
+    __device__ Dual unmatched_cost_of(int32 i) const {
+        return matrix_.prices == nullptr ? infinity<Dual>() : matrix_.unmatched_cost(i);
     }
     // As minimised; infinity for what the row must not have. There are real columns.
     __device__ void load_costs(const int32 (&col)[kAtOnce], Dual (&cost)[kAtOnce]) const {
@@ -174,7 +175,7 @@ class FullRow {
 #pragma unroll
         for (uint32 k = 0; k < kAtOnce; ++k) {
             cost[k] = col[k] <= last              ? matrix_.minimised(given[k])
-                      : col[k] - last - 1 == row_ ? exit_
+                      : col[k] - last - 1 == row_ ? unmatched_cost_
                                                   : infinity<Dual>();
         }
     }

@@ -70,15 +70,15 @@ __device__ inline uint32 any_lane(uint32 lanes, int32 i, uint32 round) {
 }
 
 // Which of the lanes whose candidates are nearest is asked. Without epsilon a free one, by chance. All lanes of a warp call it.
-__device__ inline uint32 lane_asked(const State& state, const AuctionRun& run, int32 i, int32 col, uint32 ties) {
+__device__ inline uint32 lane_chosen(const State& state, const AuctionRun& run, int32 i, int32 col, uint32 ties) {
     if (run.epsilon != 0) return __ffs(static_cast<int>(ties)) - 1;
     const bool tie = (ties >> lane_index() & 1) != 0 && col >= 0;
-    const uint32 free = __ballot_sync(kAllLanes, tie && settled(state.col_to_row + col) < 0);
+    const uint32 free = __ballot_sync(kAllLanes, tie && load_stable(state.col_to_row + col) < 0);
     return any_lane(free != 0 ? free : ties, i, run.rounds);
 }
 
 // Row i asks for column j; `index` among the rows at work.
-struct Offer {
+struct Bid {
     int32 i, j;
     uint32 index;
     Dual first, second, tau;  // of the row's list
@@ -86,25 +86,25 @@ struct Offer {
 // By one lane; nothing if there is no row. It is near enough if no column outside the list is nearer by more than half of epsilon: so
 // the row stays within epsilon of its minimum, and the price rises by the other half at least.
 template <bool wide>
-__device__ inline void make_offer(const Team& team, const AuctionRun& run, const Offer& offer) {
-    if (offer.i < 0) return;
+__device__ inline void make_bid(const Team& team, const AuctionRun& run, const Bid& bid) {
+    if (bid.i < 0) return;
     const State& state = team.state;
-    const bool proven = offer.first - run.epsilon / 2 <= offer.tau, offers = proven && offer.j >= 0;
-    target_at<wide>(state, run.present, offer.index) = offers ? offer.j : kNone;
-    if (!proven) state.refresh_rows[add_count<wide>(&counts_of<wide>(team, run.rounds).refresh, 1)] = offer.i;
-    if (!offers) return;
-    const Dual second = offer.second < offer.tau ? offer.second : offer.tau;
+    const bool proven = bid.first - run.epsilon / 2 <= bid.tau, bids = proven && bid.j >= 0;
+    target_at<wide>(state, run.present, bid.index) = bids ? bid.j : kNone;
+    if (!proven) state.refresh_rows[add_count<wide>(&counts_of<wide>(team, run.rounds).refresh, 1)] = bid.i;
+    if (!bids) return;
+    const Dual second = bid.second < bid.tau ? bid.second : bid.tau;
     const uint64 units =
-        second < infinity<Dual>() ? in_units(second - offer.first + run.epsilon, run.units_in_one) : kMostUnits;
-    max_in_global(pick(state.offer, run.present) + offer.j,
-                  units << kRowBits | (kRowMask - static_cast<uint64>(offer.i)));
+        second < infinity<Dual>() ? in_units(second - bid.first + run.epsilon, run.units_in_one) : kMostUnits;
+    max_in_global(pick(state.best_bid, run.present) + bid.j,
+                  units << kRowBits | (kRowMask - static_cast<uint64>(bid.i)));
 }
 
 // What a warp takes first of the free rows: loaded while it is not yet known how many there are.
 template <bool wide>
 __device__ inline void load_first(const Team& team, uint32 present, int32 (&first)[kWarpRows]) {
     const uint32 most = wide ? team.state.matrix.rows : kNarrowRows;
-    const Unsettled unsettled;  // by now, for a block that drops out
+    const UnstableLoads unsettled;  // by now, for a block that drops out
 #pragma unroll
     for (uint32 r = 0; r < kWarpRows; ++r) {
         const uint32 index = team.warp() + r * team.warps();
@@ -115,41 +115,42 @@ __device__ inline void load_first(const Team& team, uint32 present, int32 (&firs
 // then their minima; in the end a lane offers for each. (Everything is assigned whether it is needed or not: what is left as
 // it was would be kept in memory.)
 template <bool wide, uint32 n>
-__device__ inline void offer_for_rows(const Team& team, const AuctionRun& run, uint32 base, const int32 (&i)[n]) {
+__device__ inline void bid_for_rows(const Team& team, const AuctionRun& run, uint32 base, const int32 (&i)[n]) {
     const State& state = team.state;
     Candidate mine[n];
     Dual tau[n], v[n];
 #pragma unroll
     for (uint32 r = 0; r < n; ++r) {
         mine[r] = i[r] >= 0 ? load_candidate(state, i[r]) : Candidate{kNone, ListCost(0)};
-        tau[r] = i[r] >= 0 ? settled(state.tau + i[r]) : Dual(0);
+        tau[r] = i[r] >= 0 ? load_stable(state.tau + i[r]) : Dual(0);
     }
 #pragma unroll
-    for (uint32 r = 0; r < n; ++r) v[r] = mine[r].col >= 0 ? settled(state.v + mine[r].col) : Dual(0);
+    for (uint32 r = 0; r < n; ++r) v[r] = mine[r].col >= 0 ? load_stable(state.v + mine[r].col) : Dual(0);
     Nearest nearest[n];
 #pragma unroll
     for (uint32 r = 0; r < n; ++r) nearest[r] = find_nearest(present_cost(mine[r], v[r]));
-    Offer offer = {kNone, kNone, 0, Dual(0), Dual(0), Dual(0)};
+    Bid bid = {kNone, kNone, 0, Dual(0), Dual(0), Dual(0)};
 #pragma unroll
     for (uint32 r = 0; r < n; ++r) {
-        const int32 j = __shfl_sync(kAllLanes, mine[r].col, lane_asked(state, run, i[r], mine[r].col, nearest[r].ties));
+        const int32 j =
+            __shfl_sync(kAllLanes, mine[r].col, lane_chosen(state, run, i[r], mine[r].col, nearest[r].ties));
         const uint32 index = base + r * team.warps();
-        if (lane_index() == r) offer = {i[r], j, index, nearest[r].first, nearest[r].second, tau[r]};
+        if (lane_index() == r) bid = {i[r], j, index, nearest[r].first, nearest[r].second, tau[r]};
     }
-    make_offer<wide>(team, run, offer);
+    make_bid<wide>(team, run, bid);
 }
 // All free rows offer. Rows whose list does not prove their minimum go to refresh_rows instead.
 template <bool wide>
-__device__ inline void offer(const Team& team, const AuctionRun& run, const int32 (&first)[kWarpRows]) {
+__device__ inline void bid(const Team& team, const AuctionRun& run, const int32 (&first)[kWarpRows]) {
     const State& state = team.state;
     team.each(run.previous, [&](uint32 index) {
         const int32 j = target_at<wide>(state, !run.present, index);
-        if (j >= 0) __stcg(pick(state.offer, !run.present) + j, uint64(0));  // several may
+        if (j >= 0) __stcg(pick(state.best_bid, !run.present) + j, uint64(0));  // several may
     });
     uint32 base = team.warp();
     if (run.count <= team.warps()) {  // mostly, and a third of the instructions
         const int32 i[1] = {base < run.count ? first[0] : kNone};
-        return offer_for_rows<wide, 1>(team, run, base, i);
+        return bid_for_rows<wide, 1>(team, run, base, i);
     }
     for (; base < run.count; base += kWarpRows * team.warps()) {
         int32 i[kWarpRows];
@@ -160,13 +161,13 @@ __device__ inline void offer(const Team& team, const AuctionRun& run, const int3
                    : base == team.warp() ? first[r]
                                          : row_at<wide>(state, run.present, index);
         }
-        offer_for_rows<wide, kWarpRows>(team, run, base, i);
+        bid_for_rows<wide, kWarpRows>(team, run, base, i);
     }
 }
 
 // The best offers are taken; who lost or was displaced goes on.
 template <bool wide>
-__device__ inline void settle_offers(const Team& team, const AuctionRun& run) {
+__device__ inline void assign_bids(const Team& team, const AuctionRun& run) {
     const State& state = team.state;
     StepCounts& counts = counts_of<wide>(team, run.rounds);
     team.each_converged(run.count, [&](uint32 index) {
@@ -174,7 +175,7 @@ __device__ inline void settle_offers(const Team& team, const AuctionRun& run) {
         const int32 i = there ? row_at<wide>(state, run.present, index) : kNone;
         const int32 j = there ? target_at<wide>(state, run.present, index) : kNone;
         int32 goes_on = i;
-        const uint64 best = j >= 0 ? __ldcg(pick(state.offer, run.present) + j) : 0;
+        const uint64 best = j >= 0 ? __ldcg(pick(state.best_bid, run.present) + j) : 0;
         const int32 holder = j >= 0 ? __ldcg(state.col_to_row + j) : kNone;  // of use to the winner alone, as is v
         const Dual v = j >= 0 ? __ldcg(state.v + j) : Dual(0);
         const uint64 units = best >> kRowBits;
@@ -200,7 +201,7 @@ __device__ inline void free_all(const Team& team) {
     State& state = team.state;
     team.each(state.matrix.cols, [&](uint32 j) {
         state.col_to_row[j] = kNone;
-        state.offer[0][j] = state.offer[1][j] = 0;
+        state.best_bid[0][j] = state.best_bid[1][j] = 0;
     });
     team.each(state.matrix.rows, [&](uint32 i) {
         state.row_to_col[i] = kNone;
@@ -213,18 +214,18 @@ __device__ inline void free_all(const Team& team) {
 template <bool wide>
 LAPWING_NOINLINE __device__ void run_rounds(uint32 blocks) {
     State state = shared().state;  // its pointers in registers
-    const Team team{state, shared().desk.counts, wide, blocks};
-    AuctionRun run = shared().desk.order.auction;
+    const Team team{state, shared().control.counts, wide, blocks};
+    AuctionRun run = shared().control.command.auction;
     if (run.rounds == 0) {
         free_all(team);
         team.sync();
     }
     if (!wide) {
         for (uint32 k = threadIdx.x; k < run.count; k += kTeamThreads)
-            row_at<wide>(state, run.present, k) = settled(pick(state.rows_at_work, run.present) + k);
+            row_at<wide>(state, run.present, k) = load_stable(pick(state.rows_at_work, run.present) + k);
         for (uint32 k = threadIdx.x; k < run.previous; k += kTeamThreads) {  // offers of the last wide round
-            const int32 j = settled(pick(state.target, !run.present) + k);
-            if (j >= 0) __stcg(pick(state.offer, !run.present) + j, uint64(0));
+            const int32 j = load_stable(pick(state.target, !run.present) + k);
+            if (j >= 0) __stcg(pick(state.best_bid, !run.present) + j, uint64(0));
         }
         run.previous = 0;
         __syncthreads();
@@ -232,14 +233,14 @@ LAPWING_NOINLINE __device__ void run_rounds(uint32 blocks) {
     int32 first[kWarpRows];
     load_first<wide>(team, run.present, first);
     do {
-        offer<wide>(team, run, first);
+        bid<wide>(team, run, first);
         team.sync();
-        settle_offers<wide>(team, run);
+        assign_bids<wide>(team, run);
         reset_next_counts<wide>(team, run.rounds);
         team.sync();
         load_first<wide>(team, run.present ^ 1, first);
         const StepCounts counts = read_counts<wide>(team, run.rounds);
-        run.offers += run.count;
+        run.bids += run.count;
         run.previous = run.count;
         run.count = counts.next;
         run.waiting = counts.refresh;
@@ -253,21 +254,21 @@ LAPWING_NOINLINE __device__ void run_rounds(uint32 blocks) {
         for (uint32 k = threadIdx.x; k < run.previous; k += kTeamThreads)
             pick(state.target, !run.present)[k] = target_at<wide>(state, !run.present, k);
     }
-    if (threadIdx.x == 0) shared().desk.order.auction = run;
+    if (threadIdx.x == 0) shared().control.command.auction = run;
 }
 // u from the lists: who is matched and not at its minimum becomes free, as is who has no column. Of all rows or, the second
 // time, those in refresh_rows; the first time, rows that their list does not prove go there.
 __device__ inline void derive_u(const Team& team, uint32 count, bool refreshed) {
     State& state = team.state;
     team.each_by_warp(count, [&](uint32 index) {
-        const int32 i = refreshed ? settled(state.refresh_rows + index) : static_cast<int32>(index);
+        const int32 i = refreshed ? load_stable(state.refresh_rows + index) : static_cast<int32>(index);
         const Candidate mine = load_candidate(state, i);
         const int32 own = __ldcg(state.row_to_col + i);  // which one of the lanes will write
-        const Dual x = present_cost(mine, mine.col >= 0 ? settled(state.v + mine.col) : Dual(0));
+        const Dual x = present_cost(mine, mine.col >= 0 ? load_stable(state.v + mine.col) : Dual(0));
         const Nearest nearest = find_nearest(x);
         const bool keeps = __any_sync(kAllLanes, mine.col == own && own >= 0 && x == nearest.first);
         if (lane_index() != 0) return;
-        if (nearest.first <= settled(state.tau + i)) {
+        if (nearest.first <= load_stable(state.tau + i)) {
             state.u[i] = nearest.first < infinity<Dual>() ? nearest.first : Dual(0);
             if (keeps) return;
             if (own >= 0) state.col_to_row[own] = kNone;
@@ -277,7 +278,7 @@ __device__ inline void derive_u(const Team& team, uint32 count, bool refreshed) 
         }
 #ifdef STORED
         else {  // the solve was stopped before the row came
-            state.u[i] = settled(state.tau + i);
+            state.u[i] = load_stable(state.tau + i);
         }
 #endif
     });

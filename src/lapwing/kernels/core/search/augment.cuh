@@ -31,16 +31,16 @@ __device__ inline int32 place_of_row(const Matrix& matrix, int32 i, int32 j) {
     return i ^ static_cast<int32>(hash >> __clz(matrix.rows)) ^ kPlaces;
 }
 // If a row leads to column j at distance `key`, which is `cost` away from it (see the top), it is noted. True if the column is free.
-__device__ inline bool lead(const State& state, const SearchRun& run, const Origin& from, int32 j, uint64 key,
-                            Dual cost, Dual v) {
-    if (key > run.cap || key == kFar || as_key(from.distance + reduced(cost, v, from.u)) != key) return false;
-    const bool free = settled(state.col_to_row + j) < 0;  // from it, nothing leads on
+__device__ inline bool note_parent(const State& state, const SearchRun& run, const Origin& from, int32 j, uint64 key,
+                                   Dual cost, Dual v) {
+    if (key > run.radius || key == kFar || as_key(from.distance + reduced(cost, v, from.u)) != key) return false;
+    const bool free = load_stable(state.col_to_row + j) < 0;  // from it, nothing leads on
     if (!free && as_key(from.distance) >= key && from.step >= step_of(__ldcg(state.stamp + j))) return false;
-    atomicMin(state.leader + j, run.mixes ? place_of_row(state.matrix, from.row, j) : from.row);
+    atomicMin(state.parent_row + j, run.mixes ? place_of_row(state.matrix, from.row, j) : from.row);
     return free;
 }
 // Pairs of a row and a free column to which it leads: as many as can be matched are noted, where a step's frontier was.
-__device__ inline Reached* ends_of(const State& state) { return state.frontier[1]; }
+__device__ inline Edge* ends_of(const State& state) { return state.frontier[1]; }
 __device__ inline uint32 room_for_ends(const State& state) {
     const uint32 room = 2 * static_cast<uint32>(state.matrix.rows);
     return room < kMostEnds ? room : kMostEnds;
@@ -48,7 +48,7 @@ __device__ inline uint32 room_for_ends(const State& state) {
 
 // Leaders among the candidates of the rows of reached columns, and of free rows; and the free columns within the cap. A lane
 // looks whether a column was reached; of those that were the warp takes two at once (more are more code, and that takes time).
-__device__ inline void find_leaders(const Team& team, const SearchRun& run) {
+__device__ inline void find_parents(const Team& team, const SearchRun& run) {
     constexpr uint32 kAtOnce = 2;
     State& state = team.state;
     const uint32 cols = state.matrix.cols, count = cols + run.free_count, lane = lane_index();
@@ -56,10 +56,10 @@ __device__ inline void find_leaders(const Team& team, const SearchRun& run) {
         const uint32 index = base + lane * team.warps();
         const bool col = index < cols, there = index < count;
         const uint64 seen = col ? __ldcg(state.distance + index) : there ? 0 : kFar;
-        const int32 row = col     ? settled(state.col_to_row + index)
-                          : there ? settled(state.free_rows + index - cols)
+        const int32 row = col     ? load_stable(state.col_to_row + index)
+                          : there ? load_stable(state.free_rows + index - cols)
                                   : kNone;
-        const bool reached = seen <= run.cap && seen != kFar;
+        const bool reached = seen <= run.radius && seen != kFar;
         append(team, state.met_cols, &Counts::met, reached && row < 0 ? static_cast<int32>(index) : kNone);
         for (uint32 left = __ballot_sync(kAllLanes, reached && row >= 0); left != 0;) {
             Candidate mine[kAtOnce];
@@ -72,11 +72,11 @@ __device__ inline void find_leaders(const Team& team, const SearchRun& run) {
                 const uint32 at = base + static_cast<uint32>(source) * team.warps();
                 const uint64 key = __shfl_sync(kAllLanes, seen, source & 31);
                 const int32 i = __shfl_sync(kAllLanes, row, source & 31);
-                const bool leads = source >= 0;
-                through[r] = leads && at < cols ? static_cast<int32>(at) : kNone;
-                mine[r] = leads ? load_candidate(state, i) : Candidate{kNone, ListCost(0)};
+                const bool present = source >= 0;
+                through[r] = present && at < cols ? static_cast<int32>(at) : kNone;
+                mine[r] = present ? load_candidate(state, i) : Candidate{kNone, ListCost(0)};
                 const uint32 step = through[r] >= 0 ? step_of(__ldcg(state.stamp + through[r])) : run.born;
-                from[r] = {i, step, from_key<Dual>(key), leads ? settled(state.u + i) : Dual(0)};
+                from[r] = {i, step, from_key<Dual>(key), present ? load_stable(state.u + i) : Dual(0)};
             }
             uint64 known[kAtOnce];
             Dual v[kAtOnce];
@@ -84,11 +84,11 @@ __device__ inline void find_leaders(const Team& team, const SearchRun& run) {
             for (uint32 r = 0; r < kAtOnce; ++r) {
                 if (mine[r].col == through[r]) mine[r].col = kNone;
                 known[r] = mine[r].col >= 0 ? __ldcg(state.distance + mine[r].col) : kFar;
-                v[r] = mine[r].col >= 0 ? settled(state.v + mine[r].col) : Dual(0);
+                v[r] = mine[r].col >= 0 ? load_stable(state.v + mine[r].col) : Dual(0);
             }
 #pragma unroll
             for (uint32 r = 0; r < kAtOnce; ++r) {
-                const bool ends = lead(state, run, from[r], mine[r].col, known[r], Dual(mine[r].cost), v[r]);
+                const bool ends = note_parent(state, run, from[r], mine[r].col, known[r], Dual(mine[r].cost), v[r]);
                 const uint32 place = take_place(team, &Counts::ends, ends);
                 if (ends && place < room_for_ends(state)) ends_of(state)[place] = {from[r].row, mine[r].col};
             }
@@ -96,7 +96,7 @@ __device__ inline void find_leaders(const Team& team, const SearchRun& run) {
     }
 }
 // The same for rows all of whose columns were looked at, a block each; of the host, for those that are here.
-__device__ inline void find_leaders_in_full(const Team& team, const SearchRun& run, uint32 count) {
+__device__ inline void find_parents_in_full_rows(const Team& team, const SearchRun& run, uint32 count) {
     State& state = team.state;
     for (uint32 index = team.block(); index < count; index += team.blocks) {
 #ifdef STORED
@@ -104,17 +104,18 @@ __device__ inline void find_leaders_in_full(const Team& team, const SearchRun& r
         if (threadIdx.x == 0) state.matrix.costs.data->place[i] = static_cast<int32>(index);
         __syncthreads();
 #else
-        const int32 i = settled(state.full_rows + index);
+        const int32 i = load_stable(state.full_rows + index);
 #endif
-        const int32 own = settled(state.row_to_col + i);
+        const int32 own = load_stable(state.row_to_col + i);
         const Origin from = {i, own < 0 ? run.born : step_of(__ldcg(state.stamp + own)),
-                             own < 0 ? Dual(0) : from_key<Dual>(__ldcg(state.distance + own)), settled(state.u + i)};
+                             own < 0 ? Dual(0) : from_key<Dual>(__ldcg(state.distance + own)),
+                             load_stable(state.u + i)};
         FullRow(state.matrix, i).each_part(state, own, [&](const FullRow::Part& part) {
 #pragma unroll
             for (uint32 k = 0; k < FullRow::kAtOnce; ++k) {
                 const int32 j = part.col[k];
                 if (j < 0 || !(part.cost[k] < infinity<Dual>()) ||
-                    !lead(state, run, from, j, part.known[k], part.cost[k], part.v[k]))
+                    !note_parent(state, run, from, j, part.known[k], part.cost[k], part.v[k]))
                     continue;
                 const uint32 place = atomicAdd(team.wide ? &state.counts->ends : &team.own.ends, 1u);
                 if (place < room_for_ends(state)) ends_of(state)[place] = {i, j};
@@ -129,23 +130,24 @@ __device__ inline void claim_roots(const Team& team, const SearchRun& run, bool 
     State& state = team.state;
     const uint32 cols = state.matrix.cols;
     team.each(cols, [&](uint32 j) {
-        if (__ldcg(state.distance + j) > run.cap) return;
-        const int32 led = __ldcg(state.leader + j);
-        const int32 i = led < kPlaces || led == kNoRow ? led : place_of_row(state.matrix, led, static_cast<int32>(j));
-        const int32 above = i == kNoRow ? kNone : settled(state.row_to_col + i);
-        state.link[j] = {i, above};
+        if (__ldcg(state.distance + j) > run.radius) return;
+        const int32 parent = __ldcg(state.parent_row + j);
+        const int32 i =
+            parent < kPlaces || parent == kNoRow ? parent : place_of_row(state.matrix, parent, static_cast<int32>(j));
+        const int32 above = i == kNoRow ? kNone : load_stable(state.row_to_col + i);
+        state.parent_edge[j] = {i, above};
         __stcg(state.roots + j, above >= 0 ? above : ~i);
     });
     team.sync();
     team.each_converged(cols, [&](uint32 j) {
-        const bool there = j < cols && __ldcg(state.distance + j) <= run.cap;
+        const bool there = j < cols && __ldcg(state.distance + j) <= run.radius;
         int32 at = there ? __ldcg(state.roots + j) : ~0;
         for (int32 length = 0; at >= 0 && length <= state.matrix.rows; ++length) {
             at = __ldcg(state.roots + at);
             __stcg(state.roots + j, at);
         }
         const bool sound = at < 0 && at != ~kNoRow;
-        if (!choice && there && sound && settled(state.col_to_row + j) < 0)
+        if (!choice && there && sound && load_stable(state.col_to_row + j) < 0)
             atomicMin(state.claim + ~at, static_cast<int32>(j));
         raise(team.wide ? &state.counts->unsound : &team.own.unsound, !sound);
     });
@@ -162,22 +164,24 @@ __device__ inline void match_ends(const Team& team, const SearchRun& run, uint32
     constexpr uint32 kDegreeBits = 3, kMostRounds = (1 << (32 - kRowBits - kDegreeBits)) - 1;
     State& state = team.state;
     EndScratch& scratch = shared().scratch.ends;
-    uint64 *const place_of_col = state.rest, *const place_of_tree = state.rest + state.matrix.cols;
+    uint64 *const place_of_col = state.backward_distance, *const place_of_tree =
+                                                              state.backward_distance + state.matrix.cols;
     for (uint32 k = threadIdx.x; k < met; k += kTeamThreads) {
-        place_of_col[settled(state.met_cols + k)] = k;
+        place_of_col[load_stable(state.met_cols + k)] = k;
         scratch.picked[k] = ~0u;
         scratch.col_degree[k] = 0;
         scratch.matched[k] = false;
     }
     for (uint32 k = threadIdx.x; k < run.free_count; k += kTeamThreads) {
-        place_of_tree[settled(state.free_rows + k)] = k;
+        place_of_tree[load_stable(state.free_rows + k)] = k;
         scratch.taken[k] = kNoRow;
         scratch.tree_degree[k] = 0;
     }
     __syncthreads();
     for (uint32 k = threadIdx.x; k < count; k += kTeamThreads) {
-        const Reached end = settled(ends_of(state) + k);
-        const int32 own = settled(state.row_to_col + end.row), root = own < 0 ? end.row : ~settled(state.roots + own);
+        const Edge end = load_stable(ends_of(state) + k);
+        const int32 own = load_stable(state.row_to_col + end.row),
+                    root = own < 0 ? end.row : ~load_stable(state.roots + own);
         scratch.col[k] = static_cast<uint16>(place_of_col[end.col]);
         scratch.tree[k] = static_cast<uint16>(place_of_tree[root]);
     }
@@ -195,13 +199,13 @@ __device__ inline void match_ends(const Team& team, const SearchRun& run, uint32
         }
         __syncthreads();
         const auto key = [&](uint32 k) {
-            const uint32 row = static_cast<uint32>(settled(ends_of(state) + k).row),
+            const uint32 row = static_cast<uint32>(load_stable(ends_of(state) + k).row),
                          degree = scratch.tree_degree[scratch.tree[k]];
             return (round << kDegreeBits | min(degree, (1u << kDegreeBits) - 1)) << kRowBits | scrambled(row, round);
         };
         const auto wish = [&](uint32 k) {
             const uint32 degree = scratch.col_degree[scratch.col[k]];
-            return static_cast<int32>(min(degree, 126u) << kRowBits) | settled(ends_of(state) + k).col;
+            return static_cast<int32>(min(degree, 126u) << kRowBits) | load_stable(ends_of(state) + k).col;
         };
         for (uint32 k = threadIdx.x; k < count; k += kTeamThreads) {
             if (is_live(k)) atomicMin(&scratch.picked[scratch.col[k]], key(k));
@@ -214,10 +218,10 @@ __device__ inline void match_ends(const Team& team, const SearchRun& run, uint32
         for (uint32 k = threadIdx.x; k < count; k += kTeamThreads) {
             if (scratch.picked[scratch.col[k]] != key(k) || scratch.taken[scratch.tree[k]] != wish(k)) continue;
             scratch.matched[scratch.col[k]] = true;
-            const Reached end = settled(ends_of(state) + k);
-            const int32 root = settled(state.free_rows + scratch.tree[k]);
+            const Edge end = load_stable(ends_of(state) + k);
+            const int32 root = load_stable(state.free_rows + scratch.tree[k]);
             state.claim[root] = end.col;
-            state.link[end.col] = {end.row, settled(state.row_to_col + end.row)};
+            state.parent_edge[end.col] = {end.row, load_stable(state.row_to_col + end.row)};
             __stcg(state.roots + end.col, ~root);
         }
         __syncthreads();
@@ -265,25 +269,25 @@ __device__ inline void update_duals(const Team& team, const SearchRun& run) {
     State& state = team.state;
     const uint32 rows = state.matrix.rows, cols = state.matrix.cols;
     const bool keeps = rows == cols;
-    const Dual cap = from_key<Dual>(run.cap);
+    const Dual radius = from_key<Dual>(run.radius);
     team.each_converged(cols, [&](uint32 index) {
         After after = {false, false, kNone};
         if (index < cols) {
-            const int32 j = static_cast<int32>(index), i = settled(state.col_to_row + j);
+            const int32 j = static_cast<int32>(index), i = load_stable(state.col_to_row + j);
             const uint64 key = __ldcg(state.distance + j);
-            const bool row = index < rows && settled(state.row_to_col + index) < 0, within = key <= run.cap;
+            const bool row = index < rows && load_stable(state.row_to_col + index) < 0, within = key <= run.radius;
             const int32 taken =
-                within ? __ldcg(state.claim + ~settled(state.roots + j)) : kNone;  // by its tree's free row
+                within ? __ldcg(state.claim + ~load_stable(state.roots + j)) : kNone;  // by its tree's free row
             const bool kept = keeps && i >= 0 && taken == kNoRow;
             after = {row && __ldcg(state.claim + index) == kNoRow, keeps && i < 0 && taken != j, kept ? i : kNone};
             if (key != kFar) __stcg(state.distance + j, kept ? uint64(0) : kFar);
             if (kept) __stcg(state.stamp + j, stamp(run.number, true));
-            if (!kept) state.leader[j] = kNoRow;
-            if (row) state.u[index] = settled(state.u + index) + cap;
-            if (key < run.cap) {
-                const Dual change = cap - from_key<Dual>(key);
-                state.v[j] = settled(state.v + j) - change;
-                if (i >= 0) state.u[i] = settled(state.u + i) + change;
+            if (!kept) state.parent_row[j] = kNoRow;
+            if (row) state.u[index] = load_stable(state.u + index) + radius;
+            if (key < run.radius) {
+                const Dual change = radius - from_key<Dual>(key);
+                state.v[j] = load_stable(state.v + j) - change;
+                if (i >= 0) state.u[i] = load_stable(state.u + i) + change;
             }
         }
         list_after(team, index, after);
@@ -293,24 +297,24 @@ __device__ inline void update_duals(const Team& team, const SearchRun& run) {
 // Matches the roots along the paths to the columns that they took. To walk a path is to wait for one link after the other: block 0 does so
 // alone, when it has all links in its L1.
 __device__ inline void match_paths(const Team& team, uint32 met) {
-    constexpr uint32 kLinksInL1 = 1 << 14;
+    constexpr uint32 kEdgesInL1 = 1 << 14;
     State& state = team.state;
     const auto match = [&](uint32 index) {
-        int32 j = settled(state.met_cols + index);
-        if (__ldcg(state.claim + ~settled(state.roots + j)) != j) return;
+        int32 j = load_stable(state.met_cols + index);
+        if (__ldcg(state.claim + ~load_stable(state.roots + j)) != j) return;
         while (j >= 0) {
-            const Reached at = settled(state.link + j);
+            const Edge at = load_stable(state.parent_edge + j);
             state.row_to_col[at.row] = j;
             state.col_to_row[j] = at.row;
             j = at.col;
         }
     };
-    if (state.matrix.cols > kLinksInL1) return team.each(met, match);
+    if (state.matrix.cols > kEdgesInL1) return team.each(met, match);
     if (team.block() != 0) return;
-    constexpr uint32 kSectorLinks = 32 / sizeof(Reached);
+    constexpr uint32 kSectorEdges = 32 / sizeof(Edge);
     int32 any = 0;
-    for (uint32 j = threadIdx.x * kSectorLinks; j < state.matrix.cols; j += kTeamThreads * kSectorLinks)
-        any |= settled(state.link + j).row;
+    for (uint32 j = threadIdx.x * kSectorEdges; j < state.matrix.cols; j += kTeamThreads * kSectorEdges)
+        any |= load_stable(state.parent_edge + j).row;
     __syncthreads_or(any);  // so that the loads are not left out
     for (uint32 index = threadIdx.x; index < met; index += kTeamThreads) match(index);
 }
@@ -322,9 +326,9 @@ __device__ inline void gather_free(const Team& team) {
     team.each_converged(cols, [&](uint32 index) {
         After after = {false, false, kNone};
         if (index < cols) {
-            after.free_row = index < rows && settled(state.row_to_col + index) < 0;
-            after.free_col = rows == cols && settled(state.col_to_row + index) < 0;
-            state.leader[index] = kNoRow;
+            after.free_row = index < rows && load_stable(state.row_to_col + index) < 0;
+            after.free_col = rows == cols && load_stable(state.col_to_row + index) < 0;
+            state.parent_row[index] = kNoRow;
             if (after.free_row) state.claim[index] = kNoRow;
         }
         list_after(team, index, after);

@@ -6,7 +6,7 @@
 
 // The distance of the k-th free column; kFar if there is none, or it was not reached.
 __device__ inline uint64 free_distance(const State& state, uint32 k, uint32 count) {
-    return k < count ? __ldcg(state.distance + settled(state.free_cols + k)) : kFar;
+    return k < count ? __ldcg(state.distance + load_stable(state.free_cols + k)) : kFar;
 }
 
 // The distances of this thread's share of the free columns, kFar where one was not reached: the first in registers.
@@ -50,29 +50,29 @@ __device__ inline uint64 nth_largest(uint64 mine, uint32 k) {
 // A distance at which enough free columns are reached, not far beyond the least; at most the cap that was. Every thread of the
 // block calls it and gets the same, in whichever block.
 template <bool wide>
-__device__ inline uint64 lower_cap(const Team& team, const SearchRun& run) {
+__device__ inline uint64 shrink_radius(const Team& team, const SearchRun& run) {
     constexpr uint32 kHalvings = 8;
     const State& state = team.state;
-    uint64 cap = run.cap;
+    uint64 radius = run.radius;
     if (run.wanted == 1) {
         const uint64 nearest = wide ? __ldcg(&state.counts->nearest) : team.own.nearest;
-        return nearest < cap ? nearest : cap;
+        return nearest < radius ? nearest : radius;
     }
-    if (shared().state.matrix.rows < shared().state.matrix.cols) return cap;  // which the leader finds
+    if (shared().state.matrix.rows < shared().state.matrix.cols) return radius;  // which the leader finds
     if (run.free_count <= kWarp) {
         const uint32 lane = lane_index();
         const uint64 key = lane < run.free_count ? free_distance(state, lane, run.free_count) : 0;
         const uint64 nth = nth_largest(key, run.free_count - run.wanted);
-        return nth < cap ? nth : cap;
+        return nth < radius ? nth : radius;
     }
     const FreeDistances distances(state, run.free_count);
-    if (cap == kFar) {
-        if (distances.within(state, kFar - 1) < run.wanted) return cap;
+    if (radius == kFar) {
+        if (distances.within(state, kFar - 1) < run.wanted) return radius;
         uint64 farthest = 0;
         distances.each(state, [&](uint64 key) { farthest = key != kFar && key > farthest ? key : farthest; });
-        cap = best_in_block(shared().scratch.keys, farthest, false);
+        radius = best_in_block(shared().scratch.keys, farthest, false);
     }
-    Dual near = 0, far = from_key<Dual>(cap);
+    Dual near = 0, far = from_key<Dual>(radius);
     for (uint32 turn = 0; turn < kHalvings; ++turn) {
         const Dual middle = near + (far - near) / 2;
         if (distances.within(state, as_key(middle)) >= run.wanted)
@@ -92,7 +92,7 @@ __device__ inline void find_farthest(const Team& team, Scratch& scratch, uint32 
     if (threadIdx.x == 0) team.own.answer = farthest - 1;
 }
 // The distance within which `wanted` free columns lie, or kFar.
-__device__ inline void find_cap(const Team& team, Scratch& scratch, uint32 count, uint32 wanted) {
+__device__ inline void find_radius(const Team& team, Scratch& scratch, uint32 count, uint32 wanted) {
     if (count <= kSorted) {  // every key counts those before it
         uint64 mine = 0;
         if (threadIdx.x < count) mine = scratch.sorted[threadIdx.x] = free_distance(team.state, threadIdx.x, count);

@@ -18,35 +18,35 @@
 #include "core/search/augment.cuh"
 
 // Where row i, matched to `own` or free, has its rest.
-__device__ inline int64 rest_place(const State& state, int32 i, int32 own) {
+__device__ inline int64 backward_place(const State& state, int32 i, int32 own) {
     return own >= 0 ? own : static_cast<int64>(state.matrix.cols) + i;
 }
 // The way from a row by column j, `cost` away from it: kFar if it does not lead to a free column.
-__device__ inline uint64 way_by(Dual cost, Dual v, Dual u, uint64 rest) {
-    return rest == kFar ? kFar : as_key(reduced(cost, v, u) + from_key<Dual>(rest));
+__device__ inline uint64 backward_by(Dual cost, Dual v, Dual u, uint64 backward) {
+    return backward == kFar ? kFar : as_key(reduced(cost, v, u) + from_key<Dual>(backward));
 }
 // What matters of a way of row i at distance d.
-__device__ inline uint64 within(uint64 way, Dual d, uint64 cap) {
-    return way == kFar || as_key(d + from_key<Dual>(way)) > cap ? kFar : way;
+__device__ inline uint64 within(uint64 onward, Dual d, uint64 radius) {
+    return onward == kFar || as_key(d + from_key<Dual>(onward)) > radius ? kFar : onward;
 }
 
 // The rows reached, in frontier[0]; nothing is known of their rest. Free columns reached have none to go.
-__device__ inline void begin_rest(const Team& team, const SearchRun& run) {
+__device__ inline void begin_backward(const Team& team, const SearchRun& run) {
     State& state = team.state;
     const uint32 cols = state.matrix.cols, count = cols + run.free_count;
     team.each_converged(count, [&](uint32 index) {
-        Reached at = {kNone, kNone};
+        Edge at = {kNone, kNone};
         if (index < cols) {
             const uint64 key = __ldcg(state.distance + index);
-            const bool reached = key != kFar && key <= run.cap;
+            const bool reached = key != kFar && key <= run.radius;
             at.col = static_cast<int32>(index);
-            if (reached) at.row = settled(state.col_to_row + index);
+            if (reached) at.row = load_stable(state.col_to_row + index);
             const bool root = reached && at.row < 0;
-            __stcg(state.rest + index, root ? uint64(0) : kFar);
+            __stcg(state.backward_distance + index, root ? uint64(0) : kFar);
             if (root) __stcg(state.stamp + index, 0u);
         } else if (index < count) {
-            at.row = settled(state.free_rows + index - cols);
-            __stcg(state.rest + cols + at.row, kFar);
+            at.row = load_stable(state.free_rows + index - cols);
+            __stcg(state.backward_distance + cols + at.row, kFar);
         }
         const uint32 place = take_place(team, &Counts::met, at.row >= 0);
         if (at.row >= 0) state.frontier[0][place] = at;
@@ -54,8 +54,8 @@ __device__ inline void begin_rest(const Team& team, const SearchRun& run) {
 }
 
 // A row's rest falls, in this step. By one thread.
-__device__ inline void shorten(const State& state, const SearchRun& run, Reached at, uint64 rest) {
-    __stcg(state.rest + rest_place(state, at.row, at.col), rest);
+__device__ inline void shorten(const State& state, const SearchRun& run, Edge at, uint64 backward) {
+    __stcg(state.backward_distance + backward_place(state, at.row, at.col), backward);
     if (at.col >= 0) __stcg(state.stamp + at.col, stamp(run.number, false));
 }
 
@@ -66,47 +66,48 @@ __device__ inline StepCounts& sweep_counts(const Team& team, uint32 sweep) {
 
 // The step of a sweep for all rows, one candidate a lane: every row's rest is found before any falls, so that their order does not
 // matter.
-__device__ inline void pull_rests(const Team& team, const SearchRun& run) {
+__device__ inline void sweep_lists(const Team& team, const SearchRun& run) {
     const State& state = team.state;
-    uint64* const found = state.offer[0];  // by place in the frontier; the auction is over
+    uint64* const found = state.best_bid[0];  // by place in the frontier; the auction is over
     for (uint32 base = team.warp(); base < run.count; base += kWarpRows * team.warps()) {
         const auto there = [&](uint32 r) { return base + r * team.warps() < run.count; };
-        Reached at[kWarpRows];
+        Edge at[kWarpRows];
         Candidate mine[kWarpRows];
         Dual u[kWarpRows], v[kWarpRows];
         uint64 distance[kWarpRows], onward[kWarpRows];
 #pragma unroll
         for (uint32 r = 0; r < kWarpRows; ++r) {
-            if (there(r)) at[r] = settled(state.frontier[0] + base + r * team.warps());
+            if (there(r)) at[r] = load_stable(state.frontier[0] + base + r * team.warps());
         }
 #pragma unroll
         for (uint32 r = 0; r < kWarpRows; ++r) {
             if (!there(r)) continue;
             mine[r] = load_candidate(state, at[r].row);
-            u[r] = settled(state.u + at[r].row);
+            u[r] = load_stable(state.u + at[r].row);
             distance[r] = at[r].col >= 0 ? __ldcg(state.distance + at[r].col) : 0;
         }
 #pragma unroll
         for (uint32 r = 0; r < kWarpRows; ++r) {
             onward[r] = kFar;
             if (!there(r) || mine[r].col < 0 || mine[r].col == at[r].col) continue;
-            v[r] = settled(state.v + mine[r].col);
-            onward[r] = __ldcg(state.rest + mine[r].col);
+            v[r] = load_stable(state.v + mine[r].col);
+            onward[r] = __ldcg(state.backward_distance + mine[r].col);
         }
 #pragma unroll
         for (uint32 r = 0; r < kWarpRows; ++r) {
             if (!there(r)) break;
-            const uint64 way = onward[r] == kFar ? kFar : way_by(Dual(mine[r].cost), v[r], u[r], onward[r]);
-            onward[r] = warp_min(within(way, from_key<Dual>(distance[r]), run.cap));
+            const uint64 distance_back =
+                onward[r] == kFar ? kFar : backward_by(Dual(mine[r].cost), v[r], u[r], onward[r]);
+            onward[r] = warp_min(within(distance_back, from_key<Dual>(distance[r]), run.radius));
             if (lane_index() == 0) __stcg(found + base + r * team.warps(), onward[r]);
         }
     }
     team.sync();
     team.each_converged(run.count, [&](uint32 index) {
-        const Reached at = settled(state.frontier[0] + (index < run.count ? index : 0));
-        const uint64 way = index < run.count ? __ldcg(found + index) : kFar;
-        const bool falls = way < __ldcg(state.rest + rest_place(state, at.row, at.col));
-        if (falls) shorten(state, run, at, way);
+        const Edge at = load_stable(state.frontier[0] + (index < run.count ? index : 0));
+        const uint64 distance_back = index < run.count ? __ldcg(found + index) : kFar;
+        const bool falls = distance_back < __ldcg(state.backward_distance + backward_place(state, at.row, at.col));
+        if (falls) shorten(state, run, at, distance_back);
         raise(&sweep_counts(team, run.present).event, falls);
     });
     if (blockIdx.x == 0 && threadIdx.x == 0) sweep_counts(team, run.present + 1).event = 0;
@@ -114,27 +115,28 @@ __device__ inline void pull_rests(const Team& team, const SearchRun& run) {
 }
 
 // The step of a sweep for rows whose lists are not enough: all their columns, by a block each.
-__device__ inline void pull_full_rests(const Team& team, const SearchRun& run, uint32 full) {
+__device__ inline void sweep_full_rows(const Team& team, const SearchRun& run, uint32 full) {
     State& state = team.state;
     for (uint32 index = team.block(); index < full; index += team.blocks) {
-        const int32 i = settled(state.full_rows + index), own = settled(state.row_to_col + i);
-        const Dual u = settled(state.u + i), d = own >= 0 ? from_key<Dual>(__ldcg(state.distance + own)) : Dual(0);
+        const int32 i = load_stable(state.full_rows + index), own = load_stable(state.row_to_col + i);
+        const Dual u = load_stable(state.u + i), d = own >= 0 ? from_key<Dual>(__ldcg(state.distance + own)) : Dual(0);
         uint64 least = kFar;
         for (int32 j = threadIdx.x; j < state.matrix.cols; j += kTeamThreads) {
-            const uint64 onward = j == own ? kFar : __ldcg(state.rest + j);
+            const uint64 onward = j == own ? kFar : __ldcg(state.backward_distance + j);
             if (onward == kFar) continue;
-            const uint64 way = within(way_by(state.matrix.at(i, j), settled(state.v + j), u, onward), d, run.cap);
-            least = way < least ? way : least;
+            const uint64 distance_back =
+                within(backward_by(state.matrix.at(i, j), load_stable(state.v + j), u, onward), d, run.radius);
+            least = distance_back < least ? distance_back : least;
         }
         least = best_in_block(shared().scratch.keys, least, true);
-        if (threadIdx.x == 0) state.full_rest[index] = least;
+        if (threadIdx.x == 0) state.full_backward_distance[index] = least;
     }
     team.sync();
     bool falls = false;
     for (uint32 index = team.block(); index < full && threadIdx.x == 0; index += team.blocks) {
-        const int32 i = settled(state.full_rows + index), own = settled(state.row_to_col + i);
-        const uint64 least = __ldcg(state.full_rest + index);
-        if (least >= __ldcg(state.rest + rest_place(state, i, own))) continue;
+        const int32 i = load_stable(state.full_rows + index), own = load_stable(state.row_to_col + i);
+        const uint64 least = __ldcg(state.full_backward_distance + index);
+        if (least >= __ldcg(state.backward_distance + backward_place(state, i, own))) continue;
         shorten(state, run, {i, own}, least);
         falls = true;
     }
@@ -143,67 +145,70 @@ __device__ inline void pull_full_rests(const Team& team, const SearchRun& run, u
 }
 
 // Sweeps until nothing changes.
-LAPWING_NOINLINE __device__ void run_rest() {
+LAPWING_NOINLINE __device__ void run_backward_sweeps() {
     State& state = shared().state;
-    const Team team{state, shared().desk.counts, shared().desk.order.wide, shared().desk.order.blocks};
-    SearchRun run = shared().desk.order.search;
+    const Team team{state, shared().control.counts, shared().control.command.wide, shared().control.command.blocks};
+    SearchRun run = shared().control.command.search;
     const uint32 full = team.wide ? __ldcg(&state.counts->full) : team.own.full;
     for (bool changed = true; changed; run.present ^= 1) {
         ++run.number;
-        pull_rests(team, run);
+        sweep_lists(team, run);
         if (full > 0) {
             ++run.number;
-            pull_full_rests(team, run, full);
+            sweep_full_rows(team, run, full);
         }
         changed = (team.wide ? read_counts<true>(team, run.present) : read_counts<false>(team, run.present)).event != 0;
     }
     run.count = 0;
-    if (blockIdx.x == 0 && threadIdx.x == 0) shared().desk.order.search = run;
+    if (blockIdx.x == 0 && threadIdx.x == 0) shared().control.command.search = run;
 }
 
 // Whether row i, whose rest is `mine` and fell in `step`, goes on by column j, `cost` away from it. Rests fall along such
 // pointers, or stay and fell earlier: so they make no cycle.
-__device__ inline bool goes_by(const State& state, int32 j, Dual cost, Dual u, uint64 mine, uint32 step) {
-    const uint64 rest = __ldcg(state.rest + j);
-    if (rest > mine || way_by(cost, settled(state.v + j), u, rest) != mine) return false;
-    return rest < mine || step_of(__ldcg(state.stamp + j)) < step;
+__device__ inline bool is_successor(const State& state, int32 j, Dual cost, Dual u, uint64 mine, uint32 step) {
+    const uint64 backward = __ldcg(state.backward_distance + j);
+    if (backward > mine || backward_by(cost, load_stable(state.v + j), u, backward) != mine) return false;
+    return backward < mine || step_of(__ldcg(state.stamp + j)) < step;
 }
 // Of row i: its rest, and the step in which it fell; free rows, which nobody goes by, need none.
-struct Rest {
-    uint64 rest;
+struct Backward {
+    uint64 backward;
     uint32 step;
 };
-__device__ inline Rest load_rest(const State& state, int32 i, int32 own) {
-    return {__ldcg(state.rest + rest_place(state, i, own)), own >= 0 ? step_of(__ldcg(state.stamp + own)) : ~0u};
+__device__ inline Backward load_backward(const State& state, int32 i, int32 own) {
+    return {__ldcg(state.backward_distance + backward_place(state, i, own)),
+            own >= 0 ? step_of(__ldcg(state.stamp + own)) : ~0u};
 }
 // The column by which each row reached goes on, the lowest; kNoRow if there is none.
-__device__ inline void find_ways(const Team& team, uint32 count) {
+__device__ inline void find_successors(const Team& team, uint32 count) {
     const State& state = team.state;
     team.each_by_warp(count, [&](uint32 index) {
-        const Reached at = settled(state.frontier[0] + index);
-        const Rest mine = load_rest(state, at.row, at.col);
+        const Edge at = load_stable(state.frontier[0] + index);
+        const Backward mine = load_backward(state, at.row, at.col);
         const Candidate candidate = load_candidate(state, at.row);
-        const Dual u = settled(state.u + at.row);
-        const bool goes = mine.rest != kFar && candidate.col >= 0 && candidate.col != at.col &&
-                          goes_by(state, candidate.col, Dual(candidate.cost), u, mine.rest, mine.step);
+        const Dual u = load_stable(state.u + at.row);
+        const bool goes = mine.backward != kFar && candidate.col >= 0 && candidate.col != at.col &&
+                          is_successor(state, candidate.col, Dual(candidate.cost), u, mine.backward, mine.step);
         const uint32 col = warp_min(static_cast<uint32>(goes ? candidate.col : kNoRow));
-        if (lane_index() == 0) state.way[at.row] = static_cast<int32>(col);
+        if (lane_index() == 0) state.successor[at.row] = static_cast<int32>(col);
     });
 }
 // The same for rows all of whose columns were looked at, a block each, and from all of them.
-__device__ inline void find_full_ways(const Team& team, uint32 count) {
+__device__ inline void find_full_successors(const Team& team, uint32 count) {
     const State& state = team.state;
     for (uint32 index = team.block(); index < count; index += team.blocks) {
-        const int32 i = settled(state.full_rows + index), own = settled(state.row_to_col + i);
-        const Rest mine = load_rest(state, i, own);
-        const Dual u = settled(state.u + i);
+        const int32 i = load_stable(state.full_rows + index), own = load_stable(state.row_to_col + i);
+        const Backward mine = load_backward(state, i, own);
+        const Dual u = load_stable(state.u + i);
         uint64 lowest = kNoRow;
-        for (int32 j = threadIdx.x; j < state.matrix.cols && mine.rest != kFar; j += kTeamThreads) {
-            if (j == own || static_cast<uint64>(j) >= lowest || __ldcg(state.rest + j) > mine.rest) continue;
-            if (goes_by(state, j, state.matrix.at(i, j), u, mine.rest, mine.step)) lowest = static_cast<uint64>(j);
+        for (int32 j = threadIdx.x; j < state.matrix.cols && mine.backward != kFar; j += kTeamThreads) {
+            if (j == own || static_cast<uint64>(j) >= lowest || __ldcg(state.backward_distance + j) > mine.backward)
+                continue;
+            if (is_successor(state, j, state.matrix.at(i, j), u, mine.backward, mine.step))
+                lowest = static_cast<uint64>(j);
         }
         lowest = best_in_block(shared().scratch.keys, lowest, true);
-        if (threadIdx.x == 0) state.way[i] = static_cast<int32>(lowest);
+        if (threadIdx.x == 0) state.successor[i] = static_cast<int32>(lowest);
     }
 }
 
@@ -211,50 +216,51 @@ __device__ inline void find_full_ways(const Team& team, uint32 count) {
 __device__ inline void claim_ends(const Team& team, const SearchRun& run) {
     State& state = team.state;
     team.each(run.free_count, [&](uint32 index) {
-        const int32 start = settled(state.free_rows + index);
+        const int32 start = load_stable(state.free_rows + index);
         int32 i = start, j = kNoRow;
         for (int32 length = 0; i >= 0 && length <= state.matrix.rows; ++length) {
-            j = settled(state.way + i);
-            i = j == kNoRow ? kNone : settled(state.col_to_row + j);
+            j = load_stable(state.successor + i);
+            i = j == kNoRow ? kNone : load_stable(state.col_to_row + j);
         }
-        const bool leads = i < 0 && j != kNoRow;
-        if (leads) atomicMin(state.leader + j, start);
-        state.roots[index] = leads ? j : kNone;
+        const bool ends = i < 0 && j != kNoRow;
+        if (ends) atomicMin(state.parent_row + j, start);
+        state.roots[index] = ends ? j : kNone;
     });
 }
 
 // New duals; distances are forgotten.
-__device__ inline void update_duals_by_rest(const Team& team, const SearchRun& run) {
+__device__ inline void update_duals_by_backward(const Team& team, const SearchRun& run) {
     State& state = team.state;
-    const auto change = [&](uint64 distance, uint64 rest) {
-        const Dual left = from_key<Dual>(run.cap) - from_key<Dual>(distance);
-        return rest == kFar || from_key<Dual>(rest) > left ? left : from_key<Dual>(rest);
+    const auto change = [&](uint64 distance, uint64 backward) {
+        const Dual left = from_key<Dual>(run.radius) - from_key<Dual>(distance);
+        return backward == kFar || from_key<Dual>(backward) > left ? left : from_key<Dual>(backward);
     };
     team.each(state.matrix.cols, [&](uint32 j) {
         const uint64 key = __ldcg(state.distance + j);
         if (key == kFar) return;
         __stcg(state.distance + j, kFar);
-        const int32 i = settled(state.col_to_row + j);
-        if (key >= run.cap || i < 0) return;
-        const Dual by = change(key, __ldcg(state.rest + j));
-        state.v[j] = settled(state.v + j) - by;
-        state.u[i] = settled(state.u + i) + by;
+        const int32 i = load_stable(state.col_to_row + j);
+        if (key >= run.radius || i < 0) return;
+        const Dual by = change(key, __ldcg(state.backward_distance + j));
+        state.v[j] = load_stable(state.v + j) - by;
+        state.u[i] = load_stable(state.u + i) + by;
     });
     team.each(run.free_count, [&](uint32 index) {
-        const int32 i = settled(state.free_rows + index);
-        state.u[i] = settled(state.u + i) + change(0, __ldcg(state.rest + rest_place(state, i, kNone)));
+        const int32 i = load_stable(state.free_rows + index);
+        state.u[i] =
+            load_stable(state.u + i) + change(0, __ldcg(state.backward_distance + backward_place(state, i, kNone)));
     });
 }
 
 // Matches free rows along their ways, if the column at the end took them.
-__device__ inline void match_ways(const Team& team, uint32 free_count) {
+__device__ inline void match_successors(const Team& team, uint32 free_count) {
     State& state = team.state;
     team.each(free_count, [&](uint32 index) {
-        const int32 end = settled(state.roots + index);
-        int32 i = settled(state.free_rows + index);
-        if (end < 0 || __ldcg(state.leader + end) != i) return;
+        const int32 end = load_stable(state.roots + index);
+        int32 i = load_stable(state.free_rows + index);
+        if (end < 0 || __ldcg(state.parent_row + end) != i) return;
         while (i >= 0) {
-            const int32 j = settled(state.way + i), next = settled(state.col_to_row + j);
+            const int32 j = load_stable(state.successor + i), next = load_stable(state.col_to_row + j);
             state.row_to_col[i] = j;
             state.col_to_row[j] = i;
             i = next;

@@ -39,12 +39,14 @@ __device__ inline uint32 stamp(uint32 step, bool at_work) { return step * 2 + at
 __device__ inline uint32 step_of(uint32 stamp) { return stamp / 2; }
 
 // Whether to look from a row at this distance, now.
-__device__ inline bool is_at_work(const SearchRun& run, uint64 key) { return key <= run.reach && key < run.cap; }
+__device__ inline bool is_at_work(const SearchRun& run, uint64 key) {
+    return key <= run.bucket_limit && key < run.radius;
+}
 
 // Columns col[k] are at distance x[k] or nearer, where they were at known[k]; those of kNone are not meant. All lanes of a warp
 // call it. What takes long is on its way at once, and the frontier grows once.
 template <bool wide, uint32 n>
-__device__ inline void reach(const Team& team, const SearchRun& run, const int32 (&col)[n], const Dual (&x)[n],
+__device__ inline void relax(const Team& team, const SearchRun& run, const int32 (&col)[n], const Dual (&x)[n],
                              const uint64 (&known)[n]) {
     const State& state = team.state;
     uint32 last[n];   // stamp of the fall before
@@ -54,10 +56,10 @@ __device__ inline void reach(const Team& team, const SearchRun& run, const int32
         const uint64 key = as_key(x[k]);
         holder[k] = kNoRow;
         last[k] = 0;
-        if (col[k] < 0 || key > run.cap || key >= known[k]) continue;
+        if (col[k] < 0 || key > run.radius || key >= known[k]) continue;
         min_in_global(state.distance + col[k], key);  // it falls, perhaps not through us, but in this step
         last[k] = max_in_global(state.stamp + col[k], stamp(run.number, is_at_work(run, key)));
-        holder[k] = settled(state.col_to_row + col[k]);
+        holder[k] = load_stable(state.col_to_row + col[k]);
     }
     bool adds[n];
 #pragma unroll
@@ -86,7 +88,7 @@ __device__ inline void reach(const Team& team, const SearchRun& run, const int32
     uint32 base = 0;
     if (lane == 0) base = add_count<wide>(&counts.next, all);
     base = __shfl_sync(kAllLanes, base, 0);
-    Reached* next = pick(state.frontier, !run.present);
+    Edge* next = pick(state.frontier, !run.present);
 #pragma unroll
     for (uint32 k = 0; k < n; ++k) {
         const uint32 place = base + __popc(adding[k] & before);
@@ -100,59 +102,59 @@ __device__ inline void reach(const Team& team, const SearchRun& run, const int32
 }
 
 template <bool wide>
-__device__ inline Reached reached_at(const Team& team, uint32 present, uint32 index) {
-    if constexpr (wide) return settled(pick(team.state.frontier, present) + index);
+__device__ inline Edge frontier_at(const Team& team, uint32 present, uint32 index) {
+    if constexpr (wide) return load_stable(pick(team.state.frontier, present) + index);
     return shared().scratch.steps.at[present][index];
 }
 // What a warp takes first of a frontier: loaded while it is not yet known how long the frontier is.
 template <bool wide>
-__device__ inline Reached load_reached(const Team& team, uint32 present) {
+__device__ inline Edge load_frontier(const Team& team, uint32 present) {
     const uint32 most = wide ? 2 * team.state.matrix.rows : kNarrowRows, index = team.warp();
-    const Unsettled unsettled;  // by now, for a block that drops out
-    return reached_at<wide>(team, present, index < most ? index : most - 1);
+    const UnstableLoads unsettled;  // by now, for a block that drops out
+    return frontier_at<wide>(team, present, index < most ? index : most - 1);
 }
 
 // Where n rows of a frontier lead, one candidate a lane, and what is known of that. (Everything is assigned whether it is needed
 // or not: what is left as it was would be kept in memory.)
 template <uint32 n>
-struct Leads {
+struct Relaxations {
     int32 col[n];
     Dual x[n];
     uint64 known[n];
 };
 // Of rows at these distances; a row of kNone is none.
 template <uint32 n>
-__device__ inline Leads<n> find_leads(const State& state, const SearchRun& run, const Reached (&at)[n],
-                                      const uint64 (&own)[n]) {
-    Leads<n> leads;
+__device__ inline Relaxations<n> find_relaxations(const State& state, const SearchRun& run, const Edge (&at)[n],
+                                                  const uint64 (&own)[n]) {
+    Relaxations<n> relaxations;
     Candidate mine[n];
     Dual u[n], v[n];
 #pragma unroll
     for (uint32 r = 0; r < n; ++r) {
         mine[r] = at[r].row >= 0 ? load_candidate(state, at[r].row) : Candidate{kNone, ListCost(0)};
-        u[r] = at[r].row >= 0 ? settled(state.u + at[r].row) : Dual(0);
+        u[r] = at[r].row >= 0 ? load_stable(state.u + at[r].row) : Dual(0);
     }
 #pragma unroll
     for (uint32 r = 0; r < n; ++r) {
-        leads.col[r] = mine[r].col != at[r].col && own[r] < run.cap ? mine[r].col : kNone;
-        v[r] = leads.col[r] >= 0 ? settled(state.v + leads.col[r]) : Dual(0);
-        leads.known[r] = leads.col[r] >= 0 ? __ldcg(state.distance + leads.col[r]) : 0;
+        relaxations.col[r] = mine[r].col != at[r].col && own[r] < run.radius ? mine[r].col : kNone;
+        v[r] = relaxations.col[r] >= 0 ? load_stable(state.v + relaxations.col[r]) : Dual(0);
+        relaxations.known[r] = relaxations.col[r] >= 0 ? __ldcg(state.distance + relaxations.col[r]) : 0;
     }
 #pragma unroll
-    for (uint32 r = 0; r < n; ++r) leads.x[r] = from_key<Dual>(own[r]) + reduced(Dual(mine[r].cost), v[r], u[r]);
-    return leads;
+    for (uint32 r = 0; r < n; ++r) relaxations.x[r] = from_key<Dual>(own[r]) + reduced(Dual(mine[r].cost), v[r], u[r]);
+    return relaxations;
 }
-__device__ inline uint64 own_distance(const State& state, Reached at) {
+__device__ inline uint64 own_distance(const State& state, Edge at) {
     return at.row >= 0 && at.col >= 0 ? __ldcg(state.distance + at.col) : 0;
 }
 // One step: all rows of the frontier are looked from, at the distances that they had before any falls. A row a warp, `first`.
 template <bool wide>
-__device__ inline void take_step(const Team& team, const SearchRun& run, Reached first) {
-    const Reached at[1] = {team.warp() < run.count ? first : Reached{kNone, kNone}};
+__device__ inline void take_step(const Team& team, const SearchRun& run, Edge first) {
+    const Edge at[1] = {team.warp() < run.count ? first : Edge{kNone, kNone}};
     const uint64 own[1] = {own_distance(team.state, at[0])};
-    const Leads<1> leads = find_leads(team.state, run, at, own);
+    const Relaxations<1> relaxations = find_relaxations(team.state, run, at, own);
     team.sync();
-    if (team.warp() < run.count) reach<wide>(team, run, leads.col, leads.x, leads.known);
+    if (team.warp() < run.count) relax<wide>(team, run, relaxations.col, relaxations.x, relaxations.known);
     reset_next_counts<wide>(team, run.present);
     team.sync();
 }
@@ -161,24 +163,26 @@ template <bool wide>
 __device__ inline void take_long_step(const Team& team, const SearchRun& run) {
     const State& state = team.state;
     team.each(run.count, [&](uint32 index) {
-        const uint64 own = own_distance(state, reached_at<wide>(team, run.present, index));
+        const uint64 own = own_distance(state, frontier_at<wide>(team, run.present, index));
         if constexpr (wide)
-            __stcg(state.rest + index, own);  // of no use before a search has ended
+            __stcg(state.backward_distance + index, own);  // of no use before a search has ended
         else
             shared().scratch.steps.aside[index] = own;
     });
     team.sync();
     for (uint32 base = team.warp(); base < run.count; base += kWarpRows * team.warps()) {
-        Reached at[kWarpRows];
+        Edge at[kWarpRows];
         uint64 own[kWarpRows];
 #pragma unroll
         for (uint32 r = 0; r < kWarpRows; ++r) {
             const uint32 index = base + r * team.warps();
-            at[r] = index < run.count ? reached_at<wide>(team, run.present, index) : Reached{kNone, kNone};
-            own[r] = index >= run.count ? 0 : wide ? __ldcg(state.rest + index) : shared().scratch.steps.aside[index];
+            at[r] = index < run.count ? frontier_at<wide>(team, run.present, index) : Edge{kNone, kNone};
+            own[r] = index >= run.count ? 0
+                     : wide             ? __ldcg(state.backward_distance + index)
+                                        : shared().scratch.steps.aside[index];
         }
-        const Leads<kWarpRows> leads = find_leads(state, run, at, own);
-        reach<wide>(team, run, leads.col, leads.x, leads.known);
+        const Relaxations<kWarpRows> relaxations = find_relaxations(state, run, at, own);
+        relax<wide>(team, run, relaxations.col, relaxations.x, relaxations.known);
     }
     reset_next_counts<wide>(team, run.present);
     team.sync();
@@ -188,8 +192,8 @@ __device__ inline void take_long_step(const Team& team, const SearchRun& run) {
 template <bool wide>
 __device__ inline void conclude_step(const Team& team, SearchRun& run) {
     const StepCounts counts = read_counts<wide>(team, run.present);
-    if (counts.event != 0) run.cap = lower_cap<wide>(team, run);
-    run.count = run.cap == as_key(Dual(0)) ? 0 : counts.next;  // at zero: nobody is nearer
+    if (counts.event != 0) run.radius = shrink_radius<wide>(team, run);
+    run.count = run.radius == as_key(Dual(0)) ? 0 : counts.next;  // at zero: nobody is nearer
     run.present ^= 1;
 }
 
@@ -213,46 +217,46 @@ __device__ inline void each_distance(const Team& team, F f) {
 // The distance of the nearest column beyond reach, which has a row that waits, or is free: of a block's share.
 __device__ inline uint64 nearest_waiting(const Team& team, const SearchRun& run) {
     uint64 nearest = kFar;
-    each_distance(team, [&](uint32, uint64 key) { nearest = key > run.reach && key < nearest ? key : nearest; });
+    each_distance(team, [&](uint32, uint64 key) { nearest = key > run.bucket_limit && key < nearest ? key : nearest; });
     return best_in_block(shared().scratch.keys, nearest, true);
 }
 // The reach goes on past it: rows between the reach that was and the new one are the next frontier, counted in `count`.
 template <bool wide>
-__device__ inline void extend_reach(const Team& team, SearchRun& run, uint64 nearest, uint32* count) {
+__device__ inline void extend_bucket(const Team& team, SearchRun& run, uint64 nearest, uint32* count) {
     const State& state = team.state;
-    run.reached = run.reach;
-    run.reach = as_key(from_key<Dual>(nearest) + run.stride);
+    run.previous_limit = run.bucket_limit;
+    run.bucket_limit = as_key(from_key<Dual>(nearest) + run.bucket_width);
     each_distance(team, [&](uint32 j, uint64 key) {
-        const bool within = key > run.reached && is_at_work(run, key);
-        const int32 i = within ? settled(state.col_to_row + j) : kNone;
+        const bool within = key > run.previous_limit && is_at_work(run, key);
+        const int32 i = within ? load_stable(state.col_to_row + j) : kNone;
         const uint32 place = take_place<wide>(count, i >= 0);
         if (i < 0) return;
-        const Reached at = {i, static_cast<int32>(j)};
+        const Edge at = {i, static_cast<int32>(j)};
         pick(state.frontier, run.present)[place] = at;
         if (!wide && place < kNarrowRows) shared().scratch.steps.at[run.present][place] = at;
     });
 }
 // A reach that brings few rows was too short.
-__device__ inline void lengthen_stride(SearchRun& run) {
+__device__ inline void widen_bucket(SearchRun& run) {
     constexpr uint32 few_ahead = 2 * kMiddleRows;
-    if (run.count <= few_ahead && run.stride < infinity<Dual>() / 4) run.stride *= 2;
+    if (run.count <= few_ahead && run.bucket_width < infinity<Dual>() / 4) run.bucket_width *= 2;
 }
 // When nothing is at work: the reach goes on past the nearest row that waits, if one does within the cap. Whether there is a frontier now.
 template <bool wide>
-__device__ inline bool go_on(const Team& team, SearchRun& run) {
-    run.exhausted = run.reach >= run.cap;
+__device__ inline bool advance_bucket(const Team& team, SearchRun& run) {
+    run.exhausted = run.bucket_limit >= run.radius;
     if (run.exhausted) return false;
     StepCounts& counts = counts_of<wide>(team, run.present + 1);  // of the last step, which left no row at work
     const uint64 mine = nearest_waiting(team, run);
     if (threadIdx.x == 0 && mine != kFar) atomicMax(&counts.waiting, ~mine);
     team.sync();
     const uint64 nearest = ~(wide ? __ldcg(&counts.waiting) : counts.waiting);
-    run.exhausted = nearest == kFar || nearest >= run.cap;
+    run.exhausted = nearest == kFar || nearest >= run.radius;
     if (run.exhausted) return false;
-    extend_reach<wide>(team, run, nearest, &counts.next);
+    extend_bucket<wide>(team, run, nearest, &counts.next);
     team.sync();
     run.count = wide ? __ldcg(&counts.next) : counts.next;
-    lengthen_stride(run);
+    widen_bucket(run);
     return run.count > 0;
 }
 
@@ -262,15 +266,15 @@ LAPWING_NOINLINE __device__ void run_steps(uint32 blocks) {
     constexpr uint32 most_extensions = 32;             // of a run, after which the leader looks at the clock
     constexpr uint32 narrow_cols = 32 * kTeamThreads;  // of more, one block does not look for who waits
     State state = shared().state;                      // its pointers in registers
-    const Team team{state, shared().desk.counts, wide, blocks};
-    SearchRun run = shared().desk.order.search;
+    const Team team{state, shared().control.counts, wide, blocks};
+    SearchRun run = shared().control.command.search;
     const bool square = state.matrix.rows == state.matrix.cols;
     if (!wide) {
         for (uint32 k = threadIdx.x; k < run.count; k += kTeamThreads)
-            shared().scratch.steps.at[run.present][k] = settled(pick(state.frontier, run.present) + k);
+            shared().scratch.steps.at[run.present][k] = load_stable(pick(state.frontier, run.present) + k);
         __syncthreads();
     }
-    Reached first = load_reached<wide>(team, run.present);
+    Edge first = load_frontier<wide>(team, run.present);
     for (uint32 extensions = 0;;) {
         ++run.number;
         run.scans += run.count;
@@ -278,17 +282,17 @@ LAPWING_NOINLINE __device__ void run_steps(uint32 blocks) {
             take_step<wide>(team, run, first);
         else
             take_long_step<wide>(team, run);
-        first = load_reached<wide>(team, run.present ^ 1);
+        first = load_frontier<wide>(team, run.present ^ 1);
         conclude_step<wide>(team, run);
         if (run.count == 0) {
-            const bool decides = square || run.wanted == 1 || run.cap != kFar;  // else the leader does
+            const bool decides = square || run.wanted == 1 || run.radius != kFar;  // else the leader does
             if (!decides || ++extensions > most_extensions || (!wide && state.matrix.cols > narrow_cols)) break;
-            if (!go_on<wide>(team, run)) break;
-            first = load_reached<wide>(team, run.present);
+            if (!advance_bucket<wide>(team, run)) break;
+            first = load_frontier<wide>(team, run.present);
         }
         if (!suits<wide>(team, run.count)) break;
     }
-    if (threadIdx.x == 0) shared().desk.order.search = run;
+    if (threadIdx.x == 0) shared().control.command.search = run;
 }
 // The distance of the nearest column beyond reach. The answer is kFar before.
 __device__ inline void find_nearest_waiting(const Team& team, const SearchRun& run) {
@@ -299,7 +303,7 @@ __device__ inline void find_nearest_waiting(const Team& team, const SearchRun& r
 __device__ inline void count_reached(const Team& team, Scratch& scratch, const SearchRun& run) {
     uint64 count = 0, farthest = 0;
     each_distance(team, [&](uint32 j, uint64 key) {
-        if (key == kFar || key > run.cap || settled(team.state.col_to_row + j) >= 0) return;
+        if (key == kFar || key > run.radius || load_stable(team.state.col_to_row + j) >= 0) return;
         ++count;
         farthest = key > farthest ? key : farthest;
     });
@@ -312,21 +316,21 @@ __device__ inline void count_reached(const Team& team, Scratch& scratch, const S
 }
 // As go_on, where the leader decides. The answer is kFar before.
 __device__ inline void advance(const Team& team) {
-    SearchRun run = shared().desk.order.search;
+    SearchRun run = shared().control.command.search;
     find_nearest_waiting(team, run);
     team.sync();
     const uint64 nearest = present_count(team, &Counts::answer);
-    if (nearest == kFar || nearest >= run.cap) return;
+    if (nearest == kFar || nearest >= run.radius) return;
     uint32* count = &(team.wide ? *team.state.counts : team.own).step[run.present % 2].next;
     if (team.wide)
-        extend_reach<true>(team, run, nearest, count);
+        extend_bucket<true>(team, run, nearest, count);
     else
-        extend_reach<false>(team, run, nearest, count);
-    if (blockIdx.x == 0 && threadIdx.x == 0) shared().desk.order.search = run;
+        extend_bucket<false>(team, run, nearest, count);
+    if (blockIdx.x == 0 && threadIdx.x == 0) shared().control.command.search = run;
 }
 
 // Rows whose lists leave columns below the cap in doubt; of reached columns, and free ones.
-__device__ inline void find_doubtful(const Team& team, const SearchRun& run) {
+__device__ inline void find_uncertified(const Team& team, const SearchRun& run) {
     State& state = team.state;
     const uint32 cols = state.matrix.cols, count = cols + run.free_count;
     team.each_converged(count, [&](uint32 index) {
@@ -334,39 +338,42 @@ __device__ inline void find_doubtful(const Team& team, const SearchRun& run) {
         uint64 key = kFar;
         if (index < cols) {
             key = __ldcg(state.distance + index);
-            if (key < run.cap) i = settled(state.col_to_row + index);
+            if (key < run.radius) i = load_stable(state.col_to_row + index);
         } else if (index < count) {
             key = 0;
-            i = settled(state.free_rows + index - cols);
+            i = load_stable(state.free_rows + index - cols);
         }
-        bool doubtful = false;
-        if (i >= 0 && key < run.cap) {
-            const Dual distance = from_key<Dual>(key), tau = settled(state.tau + i);
-            doubtful = tau < infinity<Dual>() &&
-                       as_key(distance + reduced(tau, Dual(0), settled(state.u + i))) < run.cap &&
-                       !(settled(state.full_search + i) == run.search && settled(state.full_distance + i) == distance);
-            if (doubtful) state.row_distance[i] = distance;
+        bool uncertified = false;
+        if (i >= 0 && key < run.radius) {
+            const Dual distance = from_key<Dual>(key), tau = load_stable(state.tau + i);
+            uncertified =
+                tau < infinity<Dual>() &&
+                as_key(distance + reduced(tau, Dual(0), load_stable(state.u + i))) < run.radius &&
+                !(load_stable(state.full_search + i) == run.search && load_stable(state.full_distance + i) == distance);
+            if (uncertified) state.row_distance[i] = distance;
         }
-        append(team, state.refresh_rows, &Counts::refresh, doubtful ? i : kNone);
+        append(team, state.refresh_rows, &Counts::refresh, uncertified ? i : kNone);
     });
 }
 
 // Whether row i's list reaches beyond the cap, not to it: what an old list led to there must be in the new one.
 __device__ inline bool list_suffices(const State& state, const SearchRun& run, int32 i) {
-    const Dual u = settled(state.u + i), distance = settled(state.row_distance + i), tau = settled(state.tau + i);
-    return tau == infinity<Dual>() || as_key(distance + reduced(tau, Dual(0), u)) > run.cap;
+    const Dual u = load_stable(state.u + i), distance = load_stable(state.row_distance + i),
+               tau = load_stable(state.tau + i);
+    return tau == infinity<Dual>() || as_key(distance + reduced(tau, Dual(0), u)) > run.radius;
 }
 #ifdef STORED
-__device__ inline void note_scant(const Team& team, int32 i, bool scant) {
+__device__ inline void note_insufficient(const Team& team, int32 i, bool insufficient) {
     if (threadIdx.x >= kWarp) return;
-    append(team, team.state.matrix.costs.data->scant_rows, &Counts::scant, scant && threadIdx.x == 0 ? i : kNone);
+    append(team, team.state.matrix.costs.data->insufficient_rows, &Counts::insufficient,
+           insufficient && threadIdx.x == 0 ? i : kNone);
 }
 // Lists doubtful rows again, and notes those for which that is not enough.
-__device__ inline void relist_doubtful(const Team& team, const SearchRun& run, uint32 count) {
+__device__ inline void relist_uncertified(const Team& team, const SearchRun& run, uint32 count) {
     for (uint32 at = team.block(); at < count; at += team.blocks) {
-        const int32 i = settled(team.state.refresh_rows + at);
+        const int32 i = load_stable(team.state.refresh_rows + at);
         relist_row(i);
-        note_scant(team, i, !list_suffices(team.state, run, i));
+        note_insufficient(team, i, !list_suffices(team.state, run, i));
     }
 }
 #endif
@@ -375,31 +382,31 @@ __device__ inline void relist_doubtful(const Team& team, const SearchRun& run, u
 // Whether another list of a row were no better: it holds nothing but ties at the row's least cost, there are more of them, and that was not
 // enough in this search or the one before. All lanes of a warp call it.
 __device__ inline bool list_is_ties(const State& state, const SearchRun& run, int32 i) {
-    const uint32 looked = settled(state.full_search + i);
+    const uint32 looked = load_stable(state.full_search + i);
     if (looked == 0 || looked + 1 < run.search) return false;
     const Candidate mine = load_candidate(state, i);
-    const Dual u = settled(state.u + i),
-               least = mine.col >= 0 ? Dual(mine.cost) - settled(state.v + mine.col) : infinity<Dual>();
-    return __all_sync(kAllLanes, !(least > u)) && !(settled(state.tau + i) > u);
+    const Dual u = load_stable(state.u + i),
+               least = mine.col >= 0 ? Dual(mine.cost) - load_stable(state.v + mine.col) : infinity<Dual>();
+    return __all_sync(kAllLanes, !(least > u)) && !(load_stable(state.tau + i) > u);
 }
 #endif
 // Lists a doubtful row again (unless the whole list of them is), and looks at all its columns if that does not help. All threads
 // of a block call it.
 template <bool wide>
-__device__ inline void resolve_doubt(const Team& team, const SearchRun& run, int32 i) {
+__device__ inline void resolve_uncertified_row(const Team& team, const SearchRun& run, int32 i) {
     State& state = team.state;
 #if !defined(COMPUTED) && !defined(STORED)
     if (!list_is_ties(state, run, i)) relist_row(i);
 #endif
-    const int32 own = settled(state.row_to_col + i);
-    const Dual u = settled(state.u + i), distance = settled(state.row_distance + i);
+    const int32 own = load_stable(state.row_to_col + i);
+    const Dual u = load_stable(state.u + i), distance = load_stable(state.row_distance + i);
     if (list_suffices(state, run, i)) {
         if (threadIdx.x == 0)
             pick(state.frontier, !run.present)[add_count<wide>(&counts_of<wide>(team, run.present).next, 1)] = {i, own};
         return;
     }
     if (threadIdx.x < kWarp) {
-        const bool mine = threadIdx.x == 0 && settled(state.full_search + i) != run.search;
+        const bool mine = threadIdx.x == 0 && load_stable(state.full_search + i) != run.search;
         append(team, state.full_rows, &Counts::full, mine ? i : kNone);
     }
     if (threadIdx.x == 0) {
@@ -413,15 +420,15 @@ __device__ inline void resolve_doubt(const Team& team, const SearchRun& run, int
             if (!(part.cost[k] < infinity<Dual>())) part.col[k] = kNone;
             x[k] = distance + reduced(part.cost[k], part.v[k], u);
         }
-        reach<wide>(team, run, part.col, x, part.known);
+        relax<wide>(team, run, part.col, x, part.known);
     });
 }
 template <bool wide>
-LAPWING_NOINLINE __device__ void resolve_doubts() {
+LAPWING_NOINLINE __device__ void resolve_uncertified() {
     State& state = shared().state;
-    const Team team{state, shared().desk.counts, wide, shared().desk.order.blocks};
-    const uint32 count = shared().desk.order.count;
-    SearchRun run = shared().desk.order.search;
+    const Team team{state, shared().control.counts, wide, shared().control.command.blocks};
+    const uint32 count = shared().control.command.count;
+    SearchRun run = shared().control.command.search;
     run.count = 0;
     ++run.number;
     run.exhausted = false;
@@ -432,8 +439,8 @@ LAPWING_NOINLINE __device__ void resolve_doubts() {
     lower_all_prices(team);
 #endif
     for (uint32 at = team.block(); at < count; at += team.blocks)
-        resolve_doubt<wide>(team, run, settled(state.refresh_rows + at));
+        resolve_uncertified_row<wide>(team, run, load_stable(state.refresh_rows + at));
     team.sync();
     conclude_step<wide>(team, run);
-    if (blockIdx.x == 0 && threadIdx.x == 0) shared().desk.order.search = run;
+    if (blockIdx.x == 0 && threadIdx.x == 0) shared().control.command.search = run;
 }

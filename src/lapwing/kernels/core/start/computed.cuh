@@ -33,8 +33,8 @@ extern "C" __global__ void __launch_bounds__(THREADS)
     const uint32 salt = static_cast<uint32>(line_salt);
     const Positions across{positions, position_run, salt == kRowSalt ? kColSalt : kRowSalt, data->neighbours.positions};
     const Positions along{0, line_run, salt, data->neighbours.lines};
-    const int64 end = first + count, tile = kThreads / kWarp * kLines;
-    for (int64 base = first + blockIdx.x * tile; base < end; base += gridDim.x * tile) {
+    const int64 end = first + count, group = kThreads / kWarp * kLines;
+    for (int64 base = first + blockIdx.x * group; base < end; base += gridDim.x * group) {
         const int64 mine = base + threadIdx.x / kWarp * kLines;
         int64 index[kLines];
         Least best;

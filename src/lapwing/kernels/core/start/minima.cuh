@@ -58,7 +58,7 @@ constexpr uint32 kMinimaThreads = 256;
 constexpr int32 kStep = 16;  // of so many rows one is in the sample
 
 // The least cost of every column in the sample, until a search needs the memory.
-__device__ inline Dual* sampled_minima(const State& state) { return reinterpret_cast<Dual*>(state.rest); }
+__device__ inline Dual* sampled_minima(const State& state) { return reinterpret_cast<Dual*>(state.backward_distance); }
 // By all blocks of a grid.
 __device__ inline void take_sample(const State& state) {
     const Matrix& matrix = state.matrix;

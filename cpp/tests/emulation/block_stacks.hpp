@@ -1,8 +1,8 @@
-// Rooms: what the threads of a block run on, their stacks and what ThreadSanitizer keeps of each.
+// The stacks of the threads of a block, and the state that ThreadSanitizer keeps of each thread.
 //
-// They are kept from launch to launch, since they take longer to make than most blocks take to run. Launches follow each other,
-// and so do the blocks of one worker; so whatever ThreadSanitizer still knows of a room's last threads has happened before all
-// that its next ones do, and no race is missed.
+// They are kept from launch to launch, since they take longer to make than most blocks take to run. Launches follow each
+// other, and so do the blocks of one worker: all that ThreadSanitizer knows of the last threads on some stacks happened
+// before all that the next threads on them do, so no race is missed.
 #pragma once
 
 #include <sys/mman.h>
@@ -31,9 +31,9 @@ inline constexpr std::size_t kStackBytes =
     64 * 1024 + 192;  // no power of two: all stack tops would share few cache sets
 #endif
 
-class Room {
+class BlockStacks {
   public:
-    explicit Room(std::size_t threads) : sanitizer_states_(threads) {
+    explicit BlockStacks(std::size_t threads) : sanitizer_states_(threads) {
         void* memory =
             mmap(nullptr, bytes(), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
         if (memory == MAP_FAILED) throw std::bad_alloc();
@@ -42,9 +42,9 @@ class Room {
         for (void*& state : sanitizer_states_) state = __tsan_create_fiber(0);
 #endif
     }
-    Room(const Room&) = delete;
-    Room& operator=(const Room&) = delete;
-    ~Room() {
+    BlockStacks(const BlockStacks&) = delete;
+    BlockStacks& operator=(const BlockStacks&) = delete;
+    ~BlockStacks() {
         unpoison();  // the next mapping here is none of ours
         munmap(stacks_, bytes());
     }
@@ -64,22 +64,23 @@ class Room {
     unsigned char* stacks_;
 };
 
-// A room for each worker of a launch.
-class Rooms {
+// Stacks for each worker of a launch.
+class StackPool {
   public:
-    Rooms(std::size_t workers, std::size_t threads) {
+    StackPool(std::size_t workers, std::size_t threads) {
         const std::lock_guard lock(mutex);
         while (taken_.size() < workers) {
-            const auto room = std::find_if(free.begin(), free.end(), [&](auto& r) { return r->threads() >= threads; });
-            if (room == free.end()) {
-                taken_.push_back(std::make_unique<Room>(threads));
+            const auto stacks =
+                std::find_if(free.begin(), free.end(), [&](auto& r) { return r->threads() >= threads; });
+            if (found == free.end()) {
+                taken_.push_back(std::make_unique<BlockStacks>(threads));
             } else {
-                taken_.push_back(std::move(*room));
-                free.erase(room);
+                taken_.push_back(std::move(*found));
+                free.erase(found);
             }
         }
     }
-    Room& operator[](std::size_t worker) { return *taken_[worker]; }
+    BlockStacks& operator[](std::size_t worker) { return *taken_[worker]; }
     void give_back() {  // after a launch in which every thread came to its end
         const std::lock_guard lock(mutex);
         std::move(taken_.begin(), taken_.end(), std::back_inserter(free));
@@ -88,8 +89,8 @@ class Rooms {
 
   private:
     static inline std::mutex mutex;
-    static inline std::vector<std::unique_ptr<Room>> free;
-    std::vector<std::unique_ptr<Room>> taken_;
+    static inline std::vector<std::unique_ptr<BlockStacks>> free;
+    std::vector<std::unique_ptr<BlockStacks>> taken_;
 };
 
 }  // namespace lapwing::emulation

@@ -8,10 +8,10 @@
 // stream of its own.
 struct Request {
     // By the leader, or by list_rows.
-    uint64 list;   // address of the numbers of the rows
-    uint32 count;  // of rows
-    uint32 asked;  // counts up
-    uint32 scant;  // by list_rows: rows whose stores prove nothing
+    uint64 list;          // address of the numbers of the rows
+    uint32 count;         // of rows
+    uint32 asked;         // counts up
+    uint32 insufficient;  // by list_rows: rows whose stores prove nothing
     // By the host.
     uint32 answered;  // = asked: the rows are here
 };
@@ -23,12 +23,12 @@ struct Costs {
         const int32* owner;  // [room]: whose they are,
         int32* place;        // [rows]: and where a row is, if it is: owner[place[i]] == i
         int64 room;
-        int64 depth;         // of the stores
-        int32* store_col;    // [rows][depth]
-        Cost* store_cost;    // as they are given
-        int32* store_count;  // [rows]
-        Dual* store_bound;   // [rows]: left out, nothing has cost - v below it
-        int32* scant_rows;   // [rows]
+        int64 depth;               // of the stores
+        int32* cached_col;         // [rows][depth]
+        Cost* cached_cost;         // as they are given
+        int32* cached_count;       // [rows]
+        Dual* cached_bound;        // [rows]: left out, nothing has cost - v below it
+        int32* insufficient_rows;  // [rows]
         Request* request;
     };
     const Data* data;
