@@ -17,18 +17,6 @@
 namespace lapwing::bindings {
 namespace {
 
-Metric metric_of(const std::string& name) {
-    if (name == "squared_euclidean") return Metric::squared_euclidean;
-    if (name == "euclidean") return Metric::euclidean;
-    if (name == "manhattan") return Metric::manhattan;
-    if (name == "chebyshev") return Metric::chebyshev;
-    if (name == "minkowski") return Metric::minkowski;
-    if (name == "inner_product") return Metric::inner_product;
-    if (name == "cosine") return Metric::cosine;
-    if (name == "great_circle") return Metric::great_circle;
-    throw std::invalid_argument("unknown metric: " + name);
-}
-
 // metric, x [rows, dims], y [cols, dims], weight, power
 template <class T>
 using Points = nb::ndarray<const T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
@@ -44,7 +32,9 @@ Source point_costs(const std::vector<Term<T>>& terms) {
     for (const auto& [metric, x, y, weight, power] : terms) {
         if (x.shape(0) != rows || y.shape(0) != cols || x.shape(1) != y.shape(1))
             throw std::invalid_argument("terms of different shapes");
-        costs->add(metric_of(metric), static_cast<Index>(x.shape(1)), x.data(), y.data(), static_cast<T>(weight),
+        const std::optional<Metric> known = metric_named(metric);
+        if (!known) throw std::invalid_argument("unknown metric: " + metric);
+        costs->add(*known, static_cast<Index>(x.shape(1)), x.data(), y.data(), static_cast<T>(weight),
                    static_cast<T>(power));
     }
     return {costs->rows(), costs->cols(), std::move(costs), {}, {}};

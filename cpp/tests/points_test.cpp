@@ -132,9 +132,12 @@ void test_great_circle() {
 template <class T>
 void test_all() {
     const std::vector<std::pair<Index, Index>> shapes{{1, 1}, {3, 63}, {2, 64}, {3, 65}, {5, 200}};
-    for (const Metric metric : {Metric::squared_euclidean, Metric::euclidean, Metric::manhattan, Metric::chebyshev,
-                                Metric::minkowski, Metric::inner_product, Metric::cosine, Metric::great_circle})
-        test_metric<T>(metric, shapes);
+#define LAPWING_METRIC(name)              \
+    test_metric<T>(Metric::name, shapes); \
+    CHECK(metric_named(#name) == std::optional(Metric::name));
+    FOR_EACH_METRIC(LAPWING_METRIC)
+#undef LAPWING_METRIC
+    CHECK(!metric_named("none"));
     test_great_circle<T>();
 }
 

@@ -9,6 +9,14 @@
 
 namespace lapwing {
 
+std::optional<Metric> metric_named(std::string_view name) {
+#define LAPWING_METRIC(known) \
+    if (name == #known) return Metric::known;
+    FOR_EACH_METRIC(LAPWING_METRIC)
+#undef LAPWING_METRIC
+    return {};
+}
+
 template <class T>
 void PointCosts<T>::add(Metric metric, Index dims, const T* x, const T* y, T weight, T power) {
     Coordinates copy{{x, x + std::size_t(rows_) * dims}, std::vector<T>(std::size_t(dims) * stride())};

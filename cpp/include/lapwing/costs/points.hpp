@@ -6,24 +6,23 @@
 // loops.
 #pragma once
 
+#include <optional>
 #include <span>
+#include <string_view>
 #include <vector>
 
+#include "costs/metrics.cuh"
 #include "lapwing/costs/source.hpp"
 
 namespace lapwing {
 
-// With d[k] = x[k] - y[k]:
+// The metrics of src/lapwing/kernels/costs/metrics.cuh, which holds their arithmetic.
 enum class Metric {
-    squared_euclidean,  // sum d[k]^2
-    euclidean,          // its square root
-    manhattan,          // sum |d[k]|
-    chebyshev,          // max |d[k]|
-    minkowski,          // (sum |d[k]|^power)^(1 / power), with the C library's pow: slow
-    inner_product,      // sum x[k] y[k]
-    cosine,             // 1 - sum x[k] y[k], of unit vectors
-    great_circle,       // 2 arcsin(sqrt(sum d[k]^2) / 2), of unit vectors
+#define LAPWING_METRIC(name) name,
+    FOR_EACH_METRIC(LAPWING_METRIC)
+#undef LAPWING_METRIC
 };
+std::optional<Metric> metric_named(std::string_view name);
 
 // One term, as the loops see it. y is stored by dimension, with room for kColumnsAtOnce more columns.
 template <class T>

@@ -5,91 +5,56 @@
 namespace lapwing {
 namespace LAPWING_TARGET {
 
+// Each metric as a struct, with its arithmetic for a vector of costs.
 template <class T>
-struct PointKernels {
+struct Metrics {
     static constexpr int kWidth = LAPWING_VECTOR_BYTES / sizeof(T);
-    static constexpr int kTile = 4;
-    using V = typename VectorOf<T, kWidth>::type;
+    using Scalar = T;
+    using Number = typename VectorOf<T, kWidth>::type;
 
-    static LAPWING_INLINE V absolute(V x) { return x < 0 ? -x : x; }
-
-    static LAPWING_INLINE V power(V x, T exponent) {
+    static LAPWING_INLINE Number square_root(Number x) { return vsqrt(x); }
+    static LAPWING_INLINE Number raised_to(Number x, Scalar power) {
         for (int l = 0; l < kWidth; ++l) {
             if constexpr (sizeof(T) == 4)
-                x[l] = __builtin_powf(x[l], exponent);
+                x[l] = __builtin_powf(x[l], power);
             else
-                x[l] = __builtin_pow(x[l], exponent);
+                x[l] = __builtin_pow(x[l], power);
         }
         return x;
     }
+#define METRIC_FUNCTION static LAPWING_INLINE
+#include "costs/metrics.cuh"
+#undef METRIC_FUNCTION
+};
 
-    // What one dimension adds.
-    template <Metric kMetric>
-    static LAPWING_INLINE V step(V sum, V a, V b, T exponent) {
-        if constexpr (kMetric == Metric::inner_product || kMetric == Metric::cosine) return sum + a * b;
-        const V d = a - b;
-        if constexpr (kMetric == Metric::manhattan) return sum + absolute(d);
-        if constexpr (kMetric == Metric::chebyshev) return vmax(sum, absolute(d));
-        if constexpr (kMetric == Metric::minkowski) return sum + power(absolute(d), exponent);
-        return sum + d * d;
-    }
+template <class T>
+struct PointKernels {
+    static constexpr int kWidth = Metrics<T>::kWidth;
+    static constexpr int kTile = 4;
+    using V = typename Metrics<T>::Number;
 
-    // 2 arcsin(h) for 0 <= h <= 1. Up to 1/2 by the rational approximation of FDLIBM's e_asin.c and e_asinf.c (Sun
-    // Microsystems, 1993), above by arcsin(h) = pi / 2 - 2 arcsin(sqrt((1 - h) / 2)).
-    static LAPWING_INLINE V twice_arcsine(V h) {
-        const auto is_small = h < T(0.5);
-        const V z = is_small ? h * h : (1 - h) * T(0.5);
-        const V s = is_small ? h : vsqrt(z);
-        V p, q;
-        if constexpr (sizeof(T) == 4) {
-            p = z * (1.6666586697e-01f + z * (-4.2743422091e-02f + z * -8.6563630030e-03f));
-            q = 1 + z * -7.0662963390e-01f;
-        } else {
-            p = z * (1.66666666666666657415e-01 +
-                     z * (-3.25565818622400915405e-01 +
-                          z * (2.01212532134862925881e-01 +
-                               z * (-4.00555345006794114027e-02 +
-                                    z * (7.91534994289814532176e-04 + z * 3.47933107596021167570e-05)))));
-            q = 1 + z * (-2.40339491173441421878e+00 +
-                         z * (2.02094576023350569471e+00 +
-                              z * (-6.88283971605453293030e-01 + z * 7.70381505559019352791e-02)));
-        }
-        const V r = s + s * (p / q);
-        return is_small ? r + r : T(3.14159265358979323846) - 4 * r;
-    }
-
-    template <Metric kMetric>
-    static LAPWING_INLINE V finish(V sum, T exponent) {
-        if constexpr (kMetric == Metric::euclidean) return vsqrt(sum);
-        if constexpr (kMetric == Metric::minkowski) return power(sum, 1 / exponent);
-        if constexpr (kMetric == Metric::cosine) return 1 - sum;
-        if constexpr (kMetric == Metric::great_circle) return twice_arcsine(vmin(vsqrt(sum) * T(0.5), V{} + 1));
-        return sum;
-    }
-
-    template <Metric kMetric>
+    template <class M>
     static LAPWING_INLINE void add_metric(const PointTerm<T>& term, const T* x, Index column, V* total) {
         V sum[kTile];
         for (auto& s : sum) s = V{};
         const T* y = term.y + column;
         for (Index k = 0; k < term.dims; ++k, y += term.stride) {
             const V a = x[k] - V{};
-            for (int t = 0; t < kTile; ++t) sum[t] = step<kMetric>(sum[t], a, load<V>(y + t * kWidth), term.power);
+            for (int t = 0; t < kTile; ++t) {
+                const V b = load<V>(y + t * kWidth);
+                sum[t] = M::joined(sum[t], M::term(M::is_product ? a * b : a - b, term.power));
+            }
         }
-        for (int t = 0; t < kTile; ++t) total[t] += term.weight * finish<kMetric>(sum[t], term.power);
+        for (int t = 0; t < kTile; ++t) total[t] += term.weight * M::finished(sum[t], term.power);
     }
 
     static LAPWING_INLINE void add_term(const PointTerm<T>& term, Index row, Index column, V* total) {
         const T* x = term.x + std::ptrdiff_t{row} * term.dims;
         switch (term.metric) {
-            case Metric::squared_euclidean: return add_metric<Metric::squared_euclidean>(term, x, column, total);
-            case Metric::euclidean: return add_metric<Metric::euclidean>(term, x, column, total);
-            case Metric::manhattan: return add_metric<Metric::manhattan>(term, x, column, total);
-            case Metric::chebyshev: return add_metric<Metric::chebyshev>(term, x, column, total);
-            case Metric::minkowski: return add_metric<Metric::minkowski>(term, x, column, total);
-            case Metric::inner_product: return add_metric<Metric::inner_product>(term, x, column, total);
-            case Metric::cosine: return add_metric<Metric::cosine>(term, x, column, total);
-            case Metric::great_circle: return add_metric<Metric::great_circle>(term, x, column, total);
+#define LAPWING_METRIC(name) \
+    case Metric::name: return add_metric<typename Metrics<T>::name>(term, x, column, total);
+            FOR_EACH_METRIC(LAPWING_METRIC)
+#undef LAPWING_METRIC
         }
     }
 

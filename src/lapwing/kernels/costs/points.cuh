@@ -11,16 +11,25 @@
 #pragma once
 #include "costs/sample.cuh"
 
-// With d[k] = x[k] - y[k]:
-enum class Metric {
-    squared_euclidean,  // sum d[k]^2
-    euclidean,          // its square root
-    manhattan,          // sum |d[k]|
-    chebyshev,          // max |d[k]|
-    minkowski,          // (sum |d[k]|^power)^(1 / power)
-    inner_product,      // sum x[k] y[k]
-    cosine,             // 1 - sum x[k] y[k], of unit vectors
-    great_circle,       // 2 arcsin(sqrt(sum d[k]^2) / 2), of unit vectors
+// Each metric is a struct in Metric, with its arithmetic: see costs/metrics.cuh.
+struct Metric {
+    using Scalar = Cost;
+    using Number = Cost;
+    __device__ static Number square_root(Number x) {
+        if constexpr (sizeof(Scalar) == 4)
+            return sqrtf(x);
+        else
+            return sqrt(x);
+    }
+    __device__ static Number raised_to(Number x, Scalar power) {
+        if constexpr (sizeof(Scalar) == 4)
+            return powf(x, power);
+        else
+            return pow(x, power);
+    }
+#define METRIC_FUNCTION __device__ static
+#include "costs/metrics.cuh"
+#undef METRIC_FUNCTION
 };
 
 // One term in memory, as gpu/costs/computed.py writes it: coordinate k of line i is lines[k * line_stride + i].
@@ -30,84 +39,33 @@ struct TermData {
     double weight, power;
 };
 
-__device__ inline Cost root(Cost x) {
-    if constexpr (sizeof(Cost) == 4)
-        return sqrtf(x);
-    else
-        return sqrt(x);
-}
-__device__ inline Cost raised(Cost x, Cost exponent) {
-    if constexpr (sizeof(Cost) == 4)
-        return powf(x, exponent);
-    else
-        return pow(x, exponent);
-}
-__device__ inline Cost magnitude(Cost x) { return x < 0 ? -x : x; }
-// 2 arcsin(h) for 0 <= h <= 1, as points.inc.hpp has it.
-__device__ inline Cost twice_arcsine(Cost h) {
-    const bool is_small = h < Cost(0.5);
-    const Cost z = is_small ? h * h : (1 - h) * Cost(0.5), s = is_small ? h : root(z);
-    Cost p, q;
-    if constexpr (sizeof(Cost) == 4) {
-        p = z * (1.6666586697e-01f + z * (-4.2743422091e-02f + z * -8.6563630030e-03f));
-        q = 1 + z * -7.0662963390e-01f;
-    } else {
-        p = z * (1.66666666666666657415e-01 +
-                 z * (-3.25565818622400915405e-01 +
-                      z * (2.01212532134862925881e-01 +
-                           z * (-4.00555345006794114027e-02 +
-                                z * (7.91534994289814532176e-04 + z * 3.47933107596021167570e-05)))));
-        q = 1 +
-            z * (-2.40339491173441421878e+00 +
-                 z * (2.02094576023350569471e+00 + z * (-6.88283971605453293030e-01 + z * 7.70381505559019352791e-02)));
-    }
-    const Cost r = s + s * (p / q);
-    return is_small ? r + r : Cost(3.14159265358979323846) - 4 * r;
-}
-
-// kWeighted: its weight is not 1.
-template <Metric kMetric, uint32 kDims, bool kWeighted>
+// One metric, how many coordinates are held in registers, and whether its weight is other than 1.
+template <class M, uint32 kDims, bool kWeighted>
 struct Term {
     static constexpr uint32 dims = kDims;
     static constexpr bool weighted = kWeighted;
-    static constexpr bool is_product = kMetric == Metric::inner_product || kMetric == Metric::cosine;
 
-    // What one dimension adds.
+    // The sum with one dimension more. The first term is the sum itself.
     __device__ static Cost added(Cost sum, Cost a, Cost b, Cost power, bool first) {
-        if constexpr (is_product) return sum + a * b;
-        const Cost d = a - b;
-        Cost more = d * d;
-        if constexpr (kMetric == Metric::manhattan || kMetric == Metric::chebyshev) more = magnitude(d);
-        if constexpr (kMetric == Metric::minkowski) more = raised(magnitude(d), power);
-        if (first) return more;  // never -0, as it would be from 0
-        if constexpr (kMetric == Metric::chebyshev) return sum < more ? more : sum;
-        return sum + more;
+        if constexpr (M::is_product) return M::joined(sum, M::term(a * b, power));
+        const Cost term = M::term(a - b, power);
+        return first ? term : M::joined(sum, term);
     }
-    // The same for whatever is between `low` and `high`, where that adds least.
+    // The same for the place between `low` and `high` where the cost is least.
     __device__ static Cost least_added(Cost sum, Cost a, Cost low, Cost high, Cost power, bool first) {
-        if constexpr (is_product) {
-            const Cost x = a * low, y = a * high;
-            return sum + ((x < y) == (kMetric == Metric::inner_product) ? x : y);
+        if constexpr (M::is_product) {
+            const Cost x = M::term(a * low, power), y = M::term(a * high, power);
+            return M::joined(sum, (x < y) != M::is_decreasing ? x : y);
         }
         const Cost below = low - a, above = a - high, d = below < above ? above : below;
         return added(sum, d > 0 ? d : Cost(0), Cost(0), power, first);
     }
-    // Of a sum of least_added; less, by far more than powers and arcsines may be off, for metrics that have them.
+    __device__ static Cost finished(Cost sum, Cost power) { return M::finished(sum, power); }
+    // Of a sum of least_added. Library functions need not be monotone: the bound allows for far more than their error.
     __device__ static Cost least_finished(Cost sum, Cost power) {
-        const Cost least = finished(sum, power);
-        if constexpr (kMetric == Metric::minkowski || kMetric == Metric::great_circle)
-            return least * (1 - Cost(1.0 / (1 << 14)));
+        const Cost least = M::finished(sum, power);
+        if constexpr (!M::is_monotone) return least * (1 - Cost(1.0 / (1 << 14)));
         return least;
-    }
-    __device__ static Cost finished(Cost sum, Cost power) {
-        if constexpr (kMetric == Metric::euclidean) return root(sum);
-        if constexpr (kMetric == Metric::minkowski) return raised(sum, 1 / power);
-        if constexpr (kMetric == Metric::cosine) return 1 - sum;
-        if constexpr (kMetric == Metric::great_circle) {
-            const Cost half = root(sum) * Cost(0.5);
-            return twice_arcsine(half < 1 ? half : Cost(1));
-        }
-        return sum;
     }
 };
 

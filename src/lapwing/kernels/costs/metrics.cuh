@@ -1,0 +1,107 @@
+// The metrics of points. Their arithmetic stands here once, for GPUs and for every instruction set of a CPU.
+//
+// With d[k] = x[k] - y[k], a cost is finished(sum), where the sum starts at 0 and takes, for k = 0, 1, ..., the term of d[k] or, where
+// is_product, of x[k] y[k]. Each operation is rounded once and none is fused, so every device computes the same bits, except for the
+// powers of `minkowski`, which are its library's.
+//
+// The file is the body of a class: costs/points.cuh includes it in `Metric`, whose numbers are single costs, and
+// cpp/include/lapwing/costs/points.inc.hpp in a class for each instruction set, whose numbers are vectors of costs. So it has no
+// include guard, includes nothing, and uses only what C++ allows for numbers and for vectors. The class defines
+//     Scalar, Number                       the type of costs, and of the numbers that are computed with
+//     square_root(x), raised_to(x, power)  square roots, correctly rounded, and powers
+//     METRIC_FUNCTION                      what a function's declaration begins with
+// Without METRIC_FUNCTION the file defines the list of names alone.
+//
+// A new metric is a line of the list and a struct; CONTRIBUTING.md has the other files.
+#ifndef FOR_EACH_METRIC
+#define FOR_EACH_METRIC(USE) \
+    USE(squared_euclidean)   \
+    USE(euclidean)           \
+    USE(manhattan)           \
+    USE(chebyshev)           \
+    USE(minkowski)           \
+    USE(inner_product)       \
+    USE(cosine)              \
+    USE(great_circle)
+#endif
+
+#ifdef METRIC_FUNCTION
+
+METRIC_FUNCTION Number magnitude(Number x) { return x < 0 ? -x : x; }
+METRIC_FUNCTION Number larger(Number a, Number b) { return a < b ? b : a; }
+METRIC_FUNCTION Number smaller(Number a, Number b) { return a < b ? a : b; }
+
+// 2 arcsin(h) for 0 <= h <= 1. Up to 1/2 by the rational approximation of FDLIBM's e_asin.c and e_asinf.c (Sun Microsystems, 1993),
+// above by arcsin(h) = pi / 2 - 2 arcsin(sqrt((1 - h) / 2)).
+METRIC_FUNCTION Number twice_arcsine(Number h) {
+    const auto is_small = h < Scalar(0.5);
+    const Number z = is_small ? h * h : (1 - h) * Scalar(0.5), s = is_small ? h : square_root(z);
+    Number p, q;
+    if constexpr (sizeof(Scalar) == 4) {
+        p = z * (1.6666586697e-01f + z * (-4.2743422091e-02f + z * -8.6563630030e-03f));
+        q = 1 + z * -7.0662963390e-01f;
+    } else {
+        p = z * (1.66666666666666657415e-01 +
+                 z * (-3.25565818622400915405e-01 +
+                      z * (2.01212532134862925881e-01 +
+                           z * (-4.00555345006794114027e-02 +
+                                z * (7.91534994289814532176e-04 + z * 3.47933107596021167570e-05)))));
+        q = 1 +
+            z * (-2.40339491173441421878e+00 +
+                 z * (2.02094576023350569471e+00 + z * (-6.88283971605453293030e-01 + z * 7.70381505559019352791e-02)));
+    }
+    const Number r = s + s * (p / q);
+    return is_small ? r + r : Scalar(3.14159265358979323846) - 4 * r;
+}
+
+// What a metric is unless it says otherwise.
+struct Sum {
+    static constexpr bool is_product = false;     // its terms are of x[k] y[k] rather than of d[k]
+    static constexpr bool is_decreasing = false;  // the larger a term, the smaller the cost
+    static constexpr bool is_monotone =
+        true;  // the computed cost falls nowhere as a term rises; libraries promise less
+    METRIC_FUNCTION Number joined(Number sum, Number term) { return sum + term; }
+    METRIC_FUNCTION Number finished(Number sum, Scalar) { return sum; }
+};
+
+// sum d[k]^2
+struct squared_euclidean : Sum {
+    METRIC_FUNCTION Number term(Number d, Scalar) { return d * d; }
+};
+// sqrt(sum d[k]^2)
+struct euclidean : squared_euclidean {
+    METRIC_FUNCTION Number finished(Number sum, Scalar) { return square_root(sum); }
+};
+// sum |d[k]|
+struct manhattan : Sum {
+    METRIC_FUNCTION Number term(Number d, Scalar) { return magnitude(d); }
+};
+// max |d[k]|
+struct chebyshev : manhattan {
+    METRIC_FUNCTION Number joined(Number sum, Number term) { return larger(sum, term); }
+};
+// (sum |d[k]|^power)^(1 / power)
+struct minkowski : Sum {
+    static constexpr bool is_monotone = false;
+    METRIC_FUNCTION Number term(Number d, Scalar power) { return raised_to(magnitude(d), power); }
+    METRIC_FUNCTION Number finished(Number sum, Scalar power) { return raised_to(sum, 1 / power); }
+};
+// sum x[k] y[k]
+struct inner_product : Sum {
+    static constexpr bool is_product = true;
+    METRIC_FUNCTION Number term(Number product, Scalar) { return product; }
+};
+// 1 - sum x[k] y[k], of unit vectors
+struct cosine : inner_product {
+    static constexpr bool is_decreasing = true;
+    METRIC_FUNCTION Number finished(Number sum, Scalar) { return 1 - sum; }
+};
+// 2 arcsin(sqrt(sum d[k]^2) / 2), of unit vectors
+struct great_circle : squared_euclidean {
+    static constexpr bool is_monotone = false;
+    METRIC_FUNCTION Number finished(Number sum, Scalar) {
+        return twice_arcsine(smaller(square_root(sum) * Scalar(0.5), Number{} + 1));
+    }
+};
+
+#endif
