@@ -14,18 +14,7 @@ from scipy.spatial.distance import cdist
 import lapwing as lw
 from lapwing.costs.points import PointCost
 from support.checks import assert_optimal
-
-METRICS = {
-    "squared_euclidean": lw.costs.squared_euclidean,
-    "euclidean": lw.costs.euclidean,
-    "manhattan": lambda x, y: lw.costs.minkowski(x, y, 1),
-    "chebyshev": lambda x, y: lw.costs.minkowski(x, y, math.inf),
-    "minkowski": lambda x, y: lw.costs.minkowski(x, y, 2.5),
-    "inner_product": lw.costs.inner_product,
-    "cosine": lw.costs.cosine,
-    "haversine": lw.costs.haversine,
-    "sum": lambda x, y: lw.costs.weighted(lw.costs.squared_euclidean(x, y), 0.75, lw.costs.inner_product(x, y), -0.1),
-}
+from support.metrics import DEFINED, METRICS_AND_SUM, defined
 
 
 def matrix(source):
@@ -39,35 +28,19 @@ def points(rng, count, dims, metric="", dtype=np.float64):
 
 def pair(metric, seed=0, m=70, n=90, dims=3, dtype=np.float64):
     rng = np.random.default_rng(seed)
-    return METRICS[metric](points(rng, m, dims, metric, dtype), points(rng, n, dims, metric, dtype))
+    return METRICS_AND_SUM[metric](points(rng, m, dims, metric, dtype), points(rng, n, dims, metric, dtype))
 
 
 # --- the numbers ----------------------------------------------------------------------------------
 
 
-def defined(metric, x, y):
-    """As the docstrings say, one dimension after the other, in the dtype of the points."""
-    total = np.zeros((len(x), len(y)), x.dtype)
-    for k in range(x.shape[1]):
-        a, b = x[:, k, None], y[None, :, k]
-        if metric == "inner_product":
-            total += a * b
-        elif metric == "manhattan":
-            total += abs(a - b)
-        elif metric == "chebyshev":
-            total = np.maximum(total, abs(a - b))
-        else:
-            total += (a - b) * (a - b)
-    return np.sqrt(total) if metric == "euclidean" else total
-
-
 @pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
-@pytest.mark.parametrize("metric", ["squared_euclidean", "euclidean", "manhattan", "chebyshev", "inner_product"])
+@pytest.mark.parametrize("metric", DEFINED)
 def test_definition_to_the_last_bit(metric, dtype):
     rng = np.random.default_rng(1)
     for dims in (0, 1, 2, 3, 8):
         x, y = points(rng, 33, dims, dtype=dtype), points(rng, 97, dims, dtype=dtype)
-        source = METRICS[metric](x, y)
+        source = METRICS_AND_SUM[metric](x, y)
         working = np.float32 if dtype == np.float16 else dtype
         assert source.dtype == working and source.shape == (33, 97)
         assert np.array_equal(matrix(source), defined(metric, x.astype(working), y.astype(working)))
@@ -81,8 +54,8 @@ def test_against_scipy(metric, scipy_name, options):
     rng = np.random.default_rng(2)
     x, y = points(rng, 30, 4), points(rng, 50, 4)
     expected = cdist(x, y, scipy_name, **options)
-    assert np.allclose(matrix(METRICS[metric](x, y)), expected, rtol=1e-13, atol=1e-13)
-    single = matrix(METRICS[metric](x.astype(np.float32), y.astype(np.float32)))
+    assert np.allclose(matrix(METRICS_AND_SUM[metric](x, y)), expected, rtol=1e-13, atol=1e-13)
+    single = matrix(METRICS_AND_SUM[metric](x.astype(np.float32), y.astype(np.float32)))
     assert single.dtype == np.float32 and np.allclose(single, expected, rtol=1e-5, atol=1e-6)
 
 
@@ -117,7 +90,7 @@ def test_weighted_sum_in_the_order_of_the_terms():
     assert np.array_equal(matrix(wide), 0.3 * matrix(exact) + matrix(lw.costs.euclidean(x.astype(np.float64), y)))
 
 
-@pytest.mark.parametrize("metric", METRICS)
+@pytest.mark.parametrize("metric", METRICS_AND_SUM)
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_every_way_to_read_gives_the_same_bits(metric, dtype):
     source = pair(metric, dtype=dtype)
@@ -147,7 +120,7 @@ SCATTERS = {
 
 @settings(max_examples=300)
 @given(
-    metric=st.sampled_from([name for name in METRICS if name != "haversine"]),
+    metric=st.sampled_from([name for name in METRICS_AND_SUM if name != "haversine"]),
     scatter=st.sampled_from(sorted(SCATTERS)),
     dims=st.integers(1, 8),
     m=st.integers(1, 25),
@@ -166,7 +139,7 @@ def test_as_the_dense_problem(metric, scatter, dims, m, n, dtype, maximize, pric
         x, y = x[x.any(axis=1)], y[y.any(axis=1)]
         if not (len(x) and len(y)):
             return
-    source = METRICS[metric](x, y)
+    source = METRICS_AND_SUM[metric](x, y)
     cost = matrix(source)
     price = float(np.median(cost)) if priced else None
     result = lw.solve(source, maximize=maximize, unmatched_cost=price, method=method)
@@ -177,7 +150,7 @@ def test_as_the_dense_problem(metric, scatter, dims, m, n, dtype, maximize, pric
     assert result.plan.tier == "computed"
 
 
-@pytest.mark.parametrize("metric", METRICS)
+@pytest.mark.parametrize("metric", METRICS_AND_SUM)
 @pytest.mark.parametrize(("m", "n"), [(1500, 1500), (1100, 1300), (1300, 1100)])
 def test_larger_problems(metric, m, n):
     source = pair(metric, m=m, n=n, dims=2, dtype=np.float32)
@@ -190,7 +163,7 @@ def test_larger_problems(metric, m, n):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("metric", METRICS)
+@pytest.mark.parametrize("metric", METRICS_AND_SUM)
 def test_three_thousand_points(metric):
     source = pair(metric, m=3000, n=3000, dims=2)
     dense = lw.solve(matrix(source), method="core")

@@ -12,22 +12,11 @@ from typing import Any
 
 import click
 
-from lapwing import costs
+from lapwing.costs.points import METRICS
 from lapwing.errors import ArgumentError
 from lapwing.files import FORMATS, read
 from lapwing.methods import METHODS
 from lapwing.options import OPTIONS, MethodOptions
-
-# By which costs are computed from two files of points.
-METRICS: dict[str, Callable[[Any, Any], costs.PointCost]] = {
-    "squared_euclidean": costs.squared_euclidean,
-    "euclidean": costs.euclidean,
-    "manhattan": functools.partial(costs.minkowski, p=1),
-    "chebyshev": functools.partial(costs.minkowski, p=math.inf),
-    "cosine": costs.cosine,
-    "inner_product": costs.inner_product,
-    "haversine": costs.haversine,
-}
 
 
 @dataclass(frozen=True)

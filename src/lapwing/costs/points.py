@@ -9,10 +9,10 @@ certificate proves is the problem that the docstrings below define.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from functools import cached_property
-from typing import Any, ClassVar
+from functools import cached_property, partial
+from typing import Any, ClassVar, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,7 +35,7 @@ class Term:
     Attributes
     ----------
     metric : str
-        A name that `_core.point_costs_*` knows.
+        A name of kernels/costs/metrics.cuh.
     x, y : (m, d) and (n, d), float32 or float64, C-ordered, read-only
     power : float
         Of "minkowski"; 1 for the others.
@@ -285,6 +285,17 @@ def weighted(*terms: Any) -> PointCost:
         raise ArgumentError("weighted got points on several GPUs: move them to one")
     return PointCost(tuple(_in_dtype(term, dtype) for term in gathered), homes[0] if homes else None)
 
+
+# The metrics that take nothing but two sets of points, by the names that the command line gives them.
+METRICS: Final[dict[str, Callable[[Any, Any], PointCost]]] = {
+    "squared_euclidean": squared_euclidean,
+    "euclidean": euclidean,
+    "manhattan": partial(minkowski, p=1),
+    "chebyshev": partial(minkowski, p=math.inf),
+    "cosine": cosine,
+    "inner_product": inner_product,
+    "haversine": haversine,
+}
 
 # --- points of any kind ---------------------------------------------------------------------------
 

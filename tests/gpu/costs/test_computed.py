@@ -24,20 +24,11 @@ from lapwing.gpu.runtime.copies import read
 from lapwing.gpu.runtime.programs import COMPUTED_START, CORE_START
 from support.checks import assert_hall_violator, assert_optimal
 from support.gpu_memory import Gpu
+from support.metrics import METRICS
 
 pytestmark = pytest.mark.usefixtures("emulated_gpu")
 
 TABLE = "__device__ auto cost(const Arrays& in, long long i, long long j) { return in.table[i * in.cols + j]; }"
-METRICS = (
-    "squared_euclidean",
-    "euclidean",
-    "manhattan",
-    "chebyshev",
-    "minkowski",
-    "inner_product",
-    "cosine",
-    "haversine",
-)
 
 
 def points(shape, dims=2, dtype=np.float32, seed=0):
@@ -51,17 +42,15 @@ def plane(shape, seed=0):
 
 def metric(name, x, y):
     if name == "haversine":
-        return lw.costs.haversine(*(np.clip(p[:, [0, 0]], -1.5, 1.5) for p in (x, y)))
+        x, y = (np.clip(p[:, [0, 0]], -1.5, 1.5) for p in (x, y))
     if name == "cosine":  # not of the origin
-        return lw.costs.cosine(x + x.dtype.type(np.pi), y + x.dtype.type(np.pi))
-    powers = {"manhattan": 1, "chebyshev": math.inf, "minkowski": 2.5}
-    return lw.costs.minkowski(x, y, powers[name]) if name in powers else getattr(lw.costs, name)(x, y)
+        x, y = x + x.dtype.type(np.pi), y + x.dtype.type(np.pi)
+    return METRICS[name](x, y)
 
 
-def every_metric(x, y, weights):
-    """All metrics in one source, so that they are compiled once."""
-    sources = [metric(name, x, y) for name in METRICS]
-    return lw.costs.weighted(*(part for pair in zip(sources, weights, strict=True) for part in pair))
+def every_metric(x, y, **weights):
+    """All metrics in one source, so that they are compiled once; 0 is the weight of those without one."""
+    return lw.costs.weighted(*(part for name in METRICS for part in (metric(name, x, y), weights.get(name, 0))))
 
 
 def table(cost, **options):
@@ -100,9 +89,9 @@ def written_out(context, source):
 def test_points_have_the_same_bits_as_on_a_cpu(emulated_gpu, monkeypatch, dtype, held):
     monkeypatch.setattr(computed, "_MOST_HELD", held)
     x, y = points((9, 11), 1, dtype)
-    for k, _ in enumerate(METRICS):
-        source = every_metric(x - 0.5, y, [(q == k) * 0.75 for q in range(len(METRICS))])
-        assert np.array_equal(written_out(emulated_gpu, source), source.read(slice(None))), METRICS[k]
+    for name in METRICS:
+        source = every_metric(x - 0.5, y, **{name: 0.75})
+        assert np.array_equal(written_out(emulated_gpu, source), source.read(slice(None))), name
 
 
 def test_float16_and_bfloat16_points_are_computed_with_in_float32():
@@ -157,10 +146,10 @@ def test_points_on_a_line_start_from_two_orders(monkeypatch):
     assert assert_as_a_matrix(source, source.read(slice(None))).statistics["levels"] == 0
 
 
-@pytest.mark.parametrize("k", range(len(METRICS)), ids=METRICS)
-def test_every_metric(k):
+@pytest.mark.parametrize("name", METRICS)
+def test_every_metric(name):
     x, y = points((40, 45), 3, np.float64)
-    source = every_metric(x, y, [(q == k) * 0.75 for q in range(len(METRICS))])
+    source = every_metric(x, y, **{name: 0.75})
     found = lw.solve(source, device="cuda")
     assert found.certificate.complete and found.objective == lw.solve(source).objective
     assert_optimal(found, source.read(slice(None)))
@@ -188,7 +177,7 @@ def test_any_points(shape, dims, kind, maximize, seed):
         x, y = x[:, :1] * np.ones(dims), y[:, :1] * np.ones(dims)
     elif kind == "huge":
         x, y = x + 1e9, y + 1e9
-    source = every_metric(x, y, [0.75, 0, 0.5, 0, 0, -0.25, 0, 0])
+    source = every_metric(x, y, squared_euclidean=0.75, manhattan=0.5, inner_product=-0.25)
     found, cpu = lw.solve(source, device="cuda", maximize=maximize), lw.solve(source, maximize=maximize)
     assert found.objective == pytest.approx(cpu.objective, rel=1e-12, abs=1e-12)
     assert_optimal(found, source.read(slice(None)), maximize=maximize)
@@ -270,7 +259,7 @@ def test_invalid_costs_are_named(bad, shape):
 def test_costs_that_are_too_large_are_named():
     """By the kernels too, which do not rely on what the source has checked."""
     x, y = points((20, 140), 1, np.float64)
-    source = every_metric(x, y, [0, 0, 0.75, 0, 0, 0, 0, 0])
+    source = every_metric(x, y, manhattan=0.75)
     object.__setattr__(source, "terms", tuple(replace(term, weight=1e308 * term.weight) for term in source.terms))
     with pytest.raises(lw.RangeError, match=r"cost\[\d+, \d+\] is \d.*e\+307"):
         lw.solve(source, device="cuda")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
@@ -11,19 +10,13 @@ import pytest
 import lapwing as lw
 from lapwing import instances
 from lapwing.gpu.costs import neighbours
+from support.metrics import METRICS_AND_SUM
 
 pytestmark = pytest.mark.gpu
 
-METRICS = {
-    "squared_euclidean": lw.costs.squared_euclidean,
-    "euclidean": lw.costs.euclidean,
-    "manhattan": lambda x, y: lw.costs.minkowski(x, y, 1),
-    "chebyshev": lambda x, y: lw.costs.minkowski(x, y, math.inf),
-    "minkowski": lambda x, y: lw.costs.minkowski(x, y, 2.5),
-    "inner_product": lw.costs.inner_product,
+METRICS = METRICS_AND_SUM | {
     "cosine": lambda x, y: lw.costs.cosine(x + 1, y + 1),
     "haversine": lambda x, y: lw.costs.haversine(x[:, :2], y[:, :2]),
-    "sum": lambda x, y: lw.costs.weighted(lw.costs.squared_euclidean(x, y), 0.75, lw.costs.inner_product(x, y), -0.1),
 }
 
 

@@ -1,18 +1,19 @@
 // The metrics of points. Their arithmetic stands here once, for GPUs and for every instruction set of a CPU.
 //
-// With d[k] = x[k] - y[k], a cost is finished(sum), where the sum starts at 0 and takes, for k = 0, 1, ..., the term of d[k] or, where
-// is_product, of x[k] y[k]. Each operation is rounded once and none is fused, so every device computes the same bits, except for the
-// powers of `minkowski`, which are its library's.
+// With d[k] = x[k] - y[k], a cost is finished(sum), where the sum starts at 0 and takes, for k = 0, 1, ..., the term of
+// d[k] or, where is_product, of x[k] y[k]. Each operation is rounded once and none is fused, so every device computes
+// the same bits, except for the powers of `minkowski`, which are its library's.
 //
 // The file is the body of a class: costs/points.cuh includes it in `Metric`, whose numbers are single costs, and
-// cpp/include/lapwing/costs/points.inc.hpp in a class for each instruction set, whose numbers are vectors of costs. So it has no
-// include guard, includes nothing, and uses only what C++ allows for numbers and for vectors. The class defines
+// cpp/include/lapwing/costs/points.inc.hpp in a class for each instruction set, whose numbers are vectors of costs. So
+// it has no include guard, includes nothing, and uses only what C++ allows for numbers and for vectors. The class
+// defines
 //     Scalar, Number                       the type of costs, and of the numbers that are computed with
 //     square_root(x), raised_to(x, power)  square roots, correctly rounded, and powers
-//     METRIC_FUNCTION                      what a function's declaration begins with
+//     METRIC_FUNCTION                      the specifiers of a function
 // Without METRIC_FUNCTION the file defines the list of names alone.
 //
-// A new metric is a line of the list and a struct; CONTRIBUTING.md has the other files.
+// A new metric is a line of the list and a struct; ARCHITECTURE.md names the other files.
 #ifndef FOR_EACH_METRIC
 #define FOR_EACH_METRIC(USE) \
     USE(squared_euclidean)   \
@@ -31,8 +32,8 @@ METRIC_FUNCTION Number magnitude(Number x) { return x < 0 ? -x : x; }
 METRIC_FUNCTION Number larger(Number a, Number b) { return a < b ? b : a; }
 METRIC_FUNCTION Number smaller(Number a, Number b) { return a < b ? a : b; }
 
-// 2 arcsin(h) for 0 <= h <= 1. Up to 1/2 by the rational approximation of FDLIBM's e_asin.c and e_asinf.c (Sun Microsystems, 1993),
-// above by arcsin(h) = pi / 2 - 2 arcsin(sqrt((1 - h) / 2)).
+// 2 arcsin(h) for 0 <= h <= 1. Up to 1/2 by the rational approximation of FDLIBM's e_asin.c and e_asinf.c (Sun
+// Microsystems, 1993), above by arcsin(h) = pi / 2 - 2 arcsin(sqrt((1 - h) / 2)).
 METRIC_FUNCTION Number twice_arcsine(Number h) {
     const auto is_small = h < Scalar(0.5);
     const Number z = is_small ? h * h : (1 - h) * Scalar(0.5), s = is_small ? h : square_root(z);
