@@ -70,8 +70,7 @@ class StackPool {
     StackPool(std::size_t workers, std::size_t threads) {
         const std::lock_guard lock(mutex);
         while (taken_.size() < workers) {
-            const auto stacks =
-                std::find_if(free.begin(), free.end(), [&](auto& r) { return r->threads() >= threads; });
+            const auto found = std::find_if(free.begin(), free.end(), [&](auto& r) { return r->threads() >= threads; });
             if (found == free.end()) {
                 taken_.push_back(std::make_unique<BlockStacks>(threads));
             } else {
