@@ -18,8 +18,9 @@ PACKAGE = Path(__file__).resolve().parent.parent / "src" / "lapwing"
 # stand here by name.
 STAGES = (
     ("errors", "_core"),
-    ("files.atomic",),
+    ("atomic",),
     ("gpu.runtime",),
+    ("arrays",),
     ("costs", "images", "instances", "progress"),
     ("problem", "options", "prices"),
     ("inputs",),

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from lapwing import costs, files, images, instances
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from lapwing import costs
 from lapwing.api import certify, linear_sum_assignment, plan, solve, solve_batch
 from lapwing.certificate import Certificate
-from lapwing.checkpoint import Checkpoint
 from lapwing.errors import (
     ArgumentError,
     DtypeError,
@@ -21,6 +23,10 @@ from lapwing.options import Auction, Munkres, Ssp
 from lapwing.plan import Plan
 from lapwing.progress import Progress
 from lapwing.result import BatchResult, Result
+
+if TYPE_CHECKING:
+    from lapwing import files, images, instances
+    from lapwing.checkpoint import Checkpoint
 
 __all__ = [
     "ArgumentError",
@@ -51,3 +57,18 @@ __all__ = [
     "solve",
     "solve_batch",
 ]
+
+# Loaded when first asked for: a solve needs none of them.
+_MODULES = ("files", "images", "instances")
+
+
+def __getattr__(name: str) -> Any:
+    if name in _MODULES:
+        return import_module(f"lapwing.{name}")
+    if name == "Checkpoint":
+        return import_module("lapwing.checkpoint").Checkpoint
+    raise AttributeError(f"module 'lapwing' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

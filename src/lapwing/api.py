@@ -7,13 +7,13 @@ import os
 from collections.abc import Callable
 from dataclasses import replace
 from functools import lru_cache
-from typing import Any, SupportsIndex, cast
+from typing import TYPE_CHECKING, Any, SupportsIndex, cast
 
 import numpy as np
 
-from lapwing import _core, exact, gpu_request, inputs, on_gpu
+from lapwing import _core, exact, inputs
+from lapwing.arrays import is_gpu_array
 from lapwing.certificate import Certificate, prove
-from lapwing.checkpoint import Checkpoint, Keeper, as_checkpoint
 from lapwing.costs.base import CostSource
 from lapwing.costs.function import ON_GPU_ONLY, FunctionCost
 from lapwing.errors import (
@@ -24,17 +24,15 @@ from lapwing.errors import (
     InvalidCostError,
     LapwingError,
 )
-from lapwing.gpu.batch.api import solve_batch as solve_batch_on_gpu
-from lapwing.gpu.costs.computed import is_computable
-from lapwing.gpu.reference.methods import PAPERS
-from lapwing.gpu.runtime.arrays import is_gpu_array
-from lapwing.gpu.runtime.device import device_count
 from lapwing.methods import METHODS, Hook, Start, run, solve_list, solve_stack
 from lapwing.options import MethodOptions, name_and_options
 from lapwing.plan import Plan, choose_device, make_plan
 from lapwing.problem import Form, Problem, Stack
 from lapwing.progress import Progress, Reporter
 from lapwing.result import BatchResult, IndexArray, Result, duals_of, make_result, matched_pairs
+
+if TYPE_CHECKING:
+    from lapwing.checkpoint import Checkpoint, Keeper
 
 _TRAITS = {name: method.traits for name, method in METHODS.items()}
 
@@ -121,19 +119,27 @@ def solve(
     watcher = inputs.check_progress(progress)
     gpu, why = _place(cost, device, method)
     if gpu:
+        from lapwing import gpu_request, on_gpu
+
         maximize = inputs.check_flag(maximize, "maximize")
         room = inputs.check_memory_limit(memory_limit)
         asked = gpu_request.asked_for(method)
         options = gpu_request.Options(maximize, unmatched_cost, start, certify, limit, watcher, why, room, *asked)
-        return on_gpu.solve_on_gpu(cost, gpu, options, None if checkpoint is None else as_checkpoint(checkpoint))
+        return on_gpu.solve_on_gpu(cost, gpu, options, checkpoint)
     problem = inputs.make_problem(cost, maximize, unmatched_cost, memory_limit)
-    keeper = None if checkpoint is None else Keeper(as_checkpoint(checkpoint), problem)
+    keeper = None if checkpoint is None else _keeper(checkpoint, problem)
     duals = _start(start if keeper is None or keeper.start is None else keeper.start, problem)
     chosen = _plan(problem, method, threads, duals is not None or keeper is not None, why)
     if watcher is False:
         return _solved(problem, chosen, duals, limit, None, certify, keeper)
     with Reporter(watcher, problem.rows_to_match, problem.maximize, chosen.method == "core") as reporter:
         return _solved(problem, chosen, duals, limit, reporter.hook, certify, keeper)
+
+
+def _keeper(checkpoint: str | os.PathLike[str] | Checkpoint, problem: Problem) -> Keeper:
+    from lapwing.checkpoint import Keeper
+
+    return Keeper(checkpoint, problem)
 
 
 def _place(cost: Any, device: str | None, method: str | MethodOptions) -> tuple[str, str]:
@@ -145,7 +151,7 @@ def _place(cost: Any, device: str | None, method: str | MethodOptions) -> tuple[
         if isinstance(cost, FunctionCost):
             raise ArgumentError(ON_GPU_ONLY)
         return "", ""
-    if isinstance(cost, CostSource) and device == "auto" and not is_computable(cost):
+    if isinstance(cost, CostSource) and device == "auto" and not cost.is_computable_on_gpu:
         return "", "CPU: what supplies these costs is there"
     if _is_on_gpu(cost):
         gpu, why = "cuda" if device in (None, "auto") else device, ""
@@ -155,6 +161,8 @@ def _place(cost: Any, device: str | None, method: str | MethodOptions) -> tuple[
         gpu, why = device or "cpu", ""
     if gpu == "cpu":
         return "", why
+    from lapwing.gpu.reference.methods import PAPERS
+
     if name not in ("auto", "core", *PAPERS):
         some = ", ".join(map(repr, PAPERS))
         raise ArgumentError(
@@ -164,6 +172,8 @@ def _place(cost: Any, device: str | None, method: str | MethodOptions) -> tuple[
 
 
 def _usable_gpus() -> int:
+    from lapwing.gpu.runtime.device import device_count
+
     try:
         return device_count()
     except GpuError:
@@ -174,8 +184,6 @@ def _is_on_gpu(cost: Any) -> bool:
     """Whether costs are in a GPU's memory, or are computed there from what is."""
     if isinstance(cost, CostSource):
         return cost.home is not None or isinstance(cost, FunctionCost)
-    if isinstance(cost, (np.ndarray, list, tuple)):
-        return False
     return is_gpu_array(cost)
 
 
@@ -253,6 +261,8 @@ def solve_batch(
     ArgumentError, DtypeError
     """
     if _is_on_gpu(costs):
+        from lapwing.gpu.batch.api import solve_batch as solve_batch_on_gpu
+
         answer: Any = solve_batch_on_gpu(
             costs,
             maximize=maximize,
@@ -316,6 +326,8 @@ def plan(
     """
     gpu, why = _place(cost, device, method)
     if gpu:
+        from lapwing import gpu_request, on_gpu
+
         maximize = inputs.check_flag(maximize, "maximize")
         room = inputs.check_memory_limit(memory_limit)
         named, tuning = gpu_request.asked_for(method)

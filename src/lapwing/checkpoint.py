@@ -27,9 +27,9 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from lapwing.atomic import atomic_writer
 from lapwing.costs.base import MAX_LINES
 from lapwing.errors import ArgumentError, DtypeError
-from lapwing.files.atomic import atomic_writer
 from lapwing.methods import Answer, Start
 from lapwing.problem import Problem
 
@@ -86,11 +86,6 @@ class Checkpoint:
             raise ArgumentError(f"a checkpoint's path must be a str without null characters, got {path!r}")
         if not 0 <= interval < math.inf:
             raise ArgumentError(f"a checkpoint's interval must be finite and not negative, got {self.interval}")
-
-
-def as_checkpoint(given: Any) -> Checkpoint:
-    """A path as a `Checkpoint`."""
-    return given if isinstance(given, Checkpoint) else Checkpoint(given)
 
 
 @dataclass(frozen=True)
@@ -194,7 +189,8 @@ class Keeper:
         If there is a file already that is no checkpoint, or one of another problem.
     """
 
-    def __init__(self, checkpoint: Checkpoint, problem: Problem) -> None:
+    def __init__(self, given: Checkpoint | str | os.PathLike[str], problem: Problem) -> None:
+        checkpoint = given if isinstance(given, Checkpoint) else Checkpoint(given)
         self.interval = float(checkpoint.interval)
         self._path, self._problem = Path(checkpoint.path), problem
         self._began, self._warned, self._failed = time.perf_counter(), False, 0.0

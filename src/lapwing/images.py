@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from lapwing.atomic import atomic_writer
 from lapwing.costs import PointCost, squared_euclidean
 from lapwing.errors import ArgumentError, MissingPackageError
-from lapwing.files.atomic import atomic_writer
 
 # Colours lie in [0, 1]; a picture's width is 1 long. At 0.35 a pixel crosses the whole picture for the price of about a
 # third of the way from black to white in one channel: colours decide, position orders what is alike.

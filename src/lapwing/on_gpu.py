@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from lapwing import exact, inputs
 from lapwing.certificate import Certificate, prove, require_matching
-from lapwing.checkpoint import Checkpoint, Keeper
+from lapwing.checkpoint import Keeper
 from lapwing.costs.base import CostSource
 from lapwing.costs.function import FunctionCost
 from lapwing.errors import ArgumentError, GpuError, InfeasibleError
@@ -43,7 +43,7 @@ from lapwing.gpu.core.solver import (
 )
 from lapwing.gpu.core.start import Start
 from lapwing.gpu.costs.canonical import View, orient, orient_host_rows
-from lapwing.gpu.costs.computed import Computed, is_computable
+from lapwing.gpu.costs.computed import Computed
 from lapwing.gpu.costs.computed import upload as upload_computed
 from lapwing.gpu.costs.host_rows import HostRows, Lines, Streamed, lines_of, lines_of_source
 from lapwing.gpu.costs.unmatched import Exits
@@ -85,7 +85,7 @@ from lapwing.progress import Reporter
 from lapwing.result import Result, make_result
 
 
-def solve_on_gpu(cost: Any, device: str, options: Options, checkpoint: Checkpoint | None = None) -> Result:
+def solve_on_gpu(cost: Any, device: str, options: Options, checkpoint: Any = None) -> Result:
     """Solve on the GPU where the costs are, or where `device` says; see `lapwing.solve`.
 
     Arrays come back in the library of the costs, on their GPU; as NumPy arrays if the costs were on the host.
@@ -94,7 +94,7 @@ def solve_on_gpu(cost: Any, device: str, options: Options, checkpoint: Checkpoin
     keeper = None if checkpoint is None else _keeper(checkpoint, cost, options)
     if keeper is not None and keeper.start is not None:
         options = replace(options, start=keeper.start)
-    if isinstance(cost, CostSource) and not is_computable(cost):
+    if isinstance(cost, CostSource) and not cost.is_computable_on_gpu:
         with Context(ordinal_of(device)) as context:
             return _solve_streamed(context, cost, *lines_of_source(cost, options.priced), options, deadline, keeper)
     if isinstance(cost, CostSource):
@@ -126,7 +126,7 @@ def solve_view(context: Context, cost: GpuArray, options: Options) -> Result:
 
 def plan_on_gpu(cost: Any, device: str, options: Options) -> Plan:
     """What `solve_on_gpu` would do."""
-    if isinstance(cost, CostSource) and not is_computable(cost):
+    if isinstance(cost, CostSource) and not cost.is_computable_on_gpu:
         with Context(ordinal_of(device)) as context:
             return plan_of_rows(context, *lines_of_source(cost, options.priced), options)[0]
     if isinstance(cost, CostSource):
@@ -505,7 +505,7 @@ class _Solve:
         return array.library.handed_over(self.context, array) if self.like is not None else self._host(array)
 
 
-def _keeper(checkpoint: Checkpoint, cost: Any, options: Options) -> Keeper:
+def _keeper(checkpoint: Any, cost: Any, options: Options) -> Keeper:
     if options.method != "core":
         raise ArgumentError(f"method {options.method!r} writes no checkpoints on a GPU: use method='core'")
     return Keeper(checkpoint, problem_of(cost, options))

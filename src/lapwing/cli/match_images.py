@@ -7,10 +7,10 @@ import numpy as np
 
 import lapwing
 from lapwing import images
+from lapwing.atomic import check_output
 from lapwing.cli.failures import EXIT_CODES_HELP, ExitCode
 from lapwing.cli.options import progress_option, time_limit_option
 from lapwing.cli.watch import watched
-from lapwing.files.atomic import check_output
 
 
 @click.command(

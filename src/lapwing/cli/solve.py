@@ -9,12 +9,12 @@ from typing import Any
 import click
 
 import lapwing
+from lapwing.atomic import check_output
 from lapwing.checkpoint import Checkpoint
 from lapwing.cli.failures import EXIT_CODES_HELP, ExitCode
 from lapwing.cli.options import Given, Request, answer_options, checkpoint_interval_option, problem_options
 from lapwing.cli.watch import watched
 from lapwing.files import write
-from lapwing.files.atomic import check_output
 from lapwing.files.write import as_dict, writer_of
 from lapwing.result import Result
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, Final, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from lapwing.gpu.runtime.arrays import GpuArray
+if TYPE_CHECKING:
+    from lapwing.gpu.runtime.arrays import GpuArray
 
 CostArray = NDArray[Any]
 
@@ -94,6 +95,11 @@ class CostSource(ABC):
     def cuda_function(self) -> CudaFunction | None:
         """What computes it on a GPU, unless the GPU's own code knows how."""
         return None
+
+    @property
+    def is_computable_on_gpu(self) -> bool:
+        """Whether a GPU can compute these costs."""
+        return self.cuda_function is not None
 
     @property
     def matrix_limit(self) -> int:

@@ -14,7 +14,7 @@ import os
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,7 +25,9 @@ from lapwing.costs.expression_cuda import device_function
 from lapwing.costs.expression_tree import Coordinate, Node, Number, Operation, Scalar, is_reserved, parse
 from lapwing.costs.points import as_points, frozen, home_of, is_small
 from lapwing.errors import ArgumentError, DtypeError, MissingPackageError
-from lapwing.gpu.runtime.arrays import GpuArray
+
+if TYPE_CHECKING:
+    from lapwing.gpu.runtime.arrays import GpuArray
 
 _CACHE_BYTES = 128 << 20  # rows are read some ten times on structured costs, and copied ten times faster than computed
 _BLOCK_BYTES = 1 << 20

@@ -5,16 +5,18 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
+from lapwing.arrays import read_view, view_if_on_gpu
 from lapwing.costs.base import MAX_LINES, CostArray, CostSource, CudaFunction, Tier
 from lapwing.costs.dense import CORE_DTYPES
 from lapwing.errors import ArgumentError, DtypeError
-from lapwing.gpu.runtime.arrays import GpuArray, is_gpu_array, row_major, view_array
-from lapwing.gpu.runtime.copies import read_array
+
+if TYPE_CHECKING:
+    from lapwing.gpu.runtime.arrays import GpuArray
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z_0-9]*")
 _ELEMENTS = ("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float32", "float64")
@@ -70,7 +72,7 @@ class FunctionCost(CostSource):
         """The text, and what it reads."""
         yield self.function.text.encode()
         for name, value in self.function.arrays.items():
-            array = read_array(value) if isinstance(value, GpuArray) else np.asarray(value)
+            array = np.asarray(value) if isinstance(value, (int, float, np.ndarray)) else read_view(value)
             yield f"{name} {array.dtype} {array.shape}".encode() + array.tobytes()
 
 
@@ -126,7 +128,7 @@ def cuda_source(
     if chosen not in CORE_DTYPES:
         raise DtypeError(f"dtype must be float32, float64, int32 or int64, got {chosen}")
     checked = {name: _checked(name, value) for name, value in (arrays or {}).items()}
-    on_gpu = [value for value in checked.values() if isinstance(value, GpuArray)]
+    on_gpu = [value for value in checked.values() if not isinstance(value, (int, float, np.ndarray))]
     if len({array.ordinal for array in on_gpu}) > 1:
         raise ArgumentError("arrays are on several GPUs: move them to one")
     home = on_gpu[0] if on_gpu else None
@@ -149,10 +151,10 @@ def _checked(name: str, value: Any) -> int | float | NDArray[Any] | GpuArray:
     if isinstance(value, (bool, int, float, np.number, np.bool_)):
         return float(value) if isinstance(value, (float, np.floating)) else int(value)
     array: NDArray[Any] | GpuArray
-    if is_gpu_array(value):
-        array = view_array(value)
-        dtype = array.dtype
-        if array.strides != row_major(array.shape):
+    view = view_if_on_gpu(value)
+    if view is not None:
+        array, dtype = view, view.dtype
+        if not view.is_contiguous:
             raise ArgumentError(f"arrays[{name!r}] must be C-contiguous on a GPU, got strides {array.strides}")
     else:
         given = np.asarray(value)

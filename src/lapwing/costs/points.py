@@ -12,17 +12,19 @@ import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from typing import Any, ClassVar, Final
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from lapwing import _core
+from lapwing.arrays import read_view, view_if_on_gpu
 from lapwing.costs.base import DENSE_LIMIT_BYTES, MAX_LINES, CostArray, CostSource, Tier
 from lapwing.costs.dtypes import EXACT_FLOAT64, as_array, without_mask
 from lapwing.errors import ArgumentError, DtypeError, LapwingError, RangeError
-from lapwing.gpu.runtime.arrays import GpuArray, view_if_on_gpu
-from lapwing.gpu.runtime.copies import read_array
+
+if TYPE_CHECKING:
+    from lapwing.gpu.runtime.arrays import GpuArray
 
 _SMALL_FLOATS = ("float16", "float32", "bfloat16")  # exact in float32
 _ROOM = 2.0  # for the rounding of a cost, and of the bound on it
@@ -92,6 +94,10 @@ class PointCost(CostSource):
 
     def __reduce__(self) -> tuple[Any, ...]:
         return PointCost, (self.terms, None, self.matrix_limit)  # at home on the host
+
+    @property
+    def is_computable_on_gpu(self) -> bool:
+        return True
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -326,7 +332,7 @@ def as_points(given: Any, name: str) -> CostArray:
     """Finite points (k, d) of a real dtype, which is exact in float64."""
     view = view_if_on_gpu(given)
     if view is not None:
-        given = read_array(view)
+        given = read_view(view)
     try:
         points = as_array(without_mask(given, name), name)
     except LapwingError:

@@ -11,8 +11,8 @@ from typing import Any, BinaryIO, Final
 
 import numpy as np
 
+from lapwing.atomic import atomic_writer
 from lapwing.errors import ArgumentError
-from lapwing.files.atomic import atomic_writer
 from lapwing.result import Result
 
 _CERTIFICATE_FIELDS: Final = ("gap", "violation", "exact", "primal", "dual", "bound")

@@ -9,8 +9,8 @@ from typing import Any, BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
+from lapwing.atomic import atomic_writer
 from lapwing.errors import ArgumentError
-from lapwing.files.atomic import atomic_writer
 
 
 def write_cost(path: str | os.PathLike[str], cost: NDArray[Any]) -> None:

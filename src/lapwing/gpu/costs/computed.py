@@ -97,11 +97,6 @@ class Computed:
     held: tuple[Any, ...] = ()
 
 
-def is_computable(source: CostSource) -> bool:
-    """Whether a GPU can compute its costs."""
-    return isinstance(source, PointCost) or source.cuda_function is not None
-
-
 def placed(source: CostSource) -> Computed:
     """A source as it will be on a GPU, without memory yet."""
     if isinstance(source, PointCost):

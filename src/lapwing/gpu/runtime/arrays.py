@@ -60,6 +60,11 @@ class GpuArray:
         """Of its elements, each counted once per place."""
         return math.prod(self.shape) * ITEM_BYTES[self.dtype]
 
+    @property
+    def is_contiguous(self) -> bool:
+        """Whether elements lie in C order, without gaps."""
+        return self.strides == row_major(self.shape)
+
 
 class Library(Protocol):
     """How arrays of one library are read, made and handed over."""

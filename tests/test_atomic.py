@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import lapwing as lw
-from lapwing.files.atomic import atomic_writer, check_output
+from lapwing.atomic import atomic_writer, check_output
 
 
 def test_outputs_are_looked_at_before_the_work(tmp_path: Path) -> None:
@@ -42,7 +42,7 @@ def test_a_full_disk_names_the_file(tmp_path: Path) -> None:
 @pytest.mark.skipif(sys.platform == "win32", reason="there are no such locks")
 def test_what_a_killed_process_left_is_removed(tmp_path: Path) -> None:
     code = (
-        "import sys, time; from lapwing.files.atomic import atomic_writer\n"
+        "import sys, time; from lapwing.atomic import atomic_writer\n"
         "with atomic_writer(sys.argv[1]) as stream: stream.write(b'half'); print('go', flush=True); time.sleep(60)"
     )
     writers = [
