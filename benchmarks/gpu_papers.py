@@ -25,7 +25,8 @@ from typing import Any
 import lapwing as lw
 from benchmarks.gpu_instances import make
 from benchmarks.harness import RESULTS, Report
-from lapwing.gpu.reference.methods import PAPERS, STAGES
+from lapwing.gpu.reference import REFERENCE_METHODS
+from lapwing.gpu.reference.munkres import STAGES
 from lapwing.gpu.runtime.launch import finish_builds
 
 INTEGERS = ("int:1", "int:10", "int:100")
@@ -52,7 +53,7 @@ def main() -> None:
             n = options.size if whole else options.size * 8000 // 8192
             cost = make(torch, cls, n, 1, "int32" if whole else "float32")
             objective = time_one(torch, report, cost, cls, "core", options)
-            for method in (*PAPERS, lw.Auction("plain"), lw.Munkres(switch=True)):
+            for method in (*REFERENCE_METHODS, lw.Auction("plain"), lw.Munkres(switch=True)):
                 assert time_one(torch, report, cost, cls, method, options) in (objective, None)
     if "stages" in options.tables:
         cost = make(torch, "int:1000", options.size // 2, 1, "int32")

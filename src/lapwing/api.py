@@ -161,10 +161,10 @@ def _place(cost: Any, device: str | None, method: str | MethodOptions) -> tuple[
         gpu, why = device or "cpu", ""
     if gpu == "cpu":
         return "", why
-    from lapwing.gpu.reference.methods import PAPERS
+    from lapwing.gpu.reference import REFERENCE_METHODS
 
-    if name not in ("auto", "core", *PAPERS):
-        some = ", ".join(map(repr, PAPERS))
+    if name not in ("auto", "core", *REFERENCE_METHODS):
+        some = ", ".join(map(repr, REFERENCE_METHODS))
         raise ArgumentError(
             f"method={name!r} is not supported on a GPU, which has 'core', {some}: leave it out, or pass device='cpu'"
         )

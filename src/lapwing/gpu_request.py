@@ -18,7 +18,7 @@ from lapwing.gpu.costs.computed import placed as placed_source
 from lapwing.gpu.costs.host_rows import Layout, Lines
 from lapwing.gpu.costs.upload import placed
 from lapwing.gpu.plan import is_too_large, plan_computed, plan_on_gpu, plan_streamed
-from lapwing.gpu.reference.methods import PAPERS
+from lapwing.gpu.reference import REFERENCE_METHODS
 from lapwing.gpu.runtime.arrays import GpuArray, row_major, view_if_on_gpu
 from lapwing.gpu.runtime.copies import read
 from lapwing.gpu.runtime.device import Context, shared_context
@@ -46,7 +46,7 @@ class Options:
     memory_limit : int or None
         Bytes of the GPU's memory that may be taken, if not all.
     method : str
-        "core" or a name from `lapwing.gpu.reference.methods.PAPERS`.
+        "core" or a name from `lapwing.gpu.reference.REFERENCE_METHODS`.
     tuning : MethodOptions or None
         Of that method.
     """
@@ -70,7 +70,8 @@ class Options:
     @property
     def dtypes(self) -> tuple[str, ...]:
         """Of costs that the method takes."""
-        return PAPERS[self.method].dtypes if self.method in PAPERS else FLOATS + INTEGERS
+        reference = REFERENCE_METHODS.get(self.method)
+        return FLOATS + INTEGERS if reference is None else reference.dtypes()
 
 
 def asked_for(method: str | MethodOptions) -> tuple[str, MethodOptions | None]:

@@ -48,7 +48,7 @@ from lapwing.gpu.costs.computed import upload as upload_computed
 from lapwing.gpu.costs.host_rows import HostRows, Lines, Streamed, lines_of, lines_of_source
 from lapwing.gpu.costs.unmatched import Exits
 from lapwing.gpu.costs.upload import Copier, upload
-from lapwing.gpu.reference.methods import PAPERS, PaperSolve
+from lapwing.gpu.reference import REFERENCE_METHODS
 from lapwing.gpu.runtime.arrays import GpuArray, empty_array
 from lapwing.gpu.runtime.copies import read, read_array, write
 from lapwing.gpu.runtime.device import Context
@@ -275,7 +275,7 @@ class _Solve:
     def _wait_for_costs(self) -> None:
         """Unless the solve can begin with the rows that come first."""
         rows, cols = self.cost.shape
-        by_minima = rows == cols and self.plan.method not in PAPERS
+        by_minima = rows == cols and self.plan.method not in REFERENCE_METHODS
         if self.copier is not None and (not by_minima or self.options.priced or self.options.start is not None):
             self.copier.finish()
 
@@ -300,9 +300,10 @@ class _Solve:
         self, view: View, watch: Watch, exits: Exits | None
     ) -> tuple[CoreSolve, Callable[[], Report], Callable[[Report], dict[str, float]]]:
         """The solve, what runs it, and what says what it counted."""
-        if self.plan.method in PAPERS:
-            paper = PaperSolve(self.context, view.matrix, watch, self.like, self.plan.method, self.options.tuning)
-            return paper, paper.run, paper.statistics
+        reference = REFERENCE_METHODS.get(self.plan.method)
+        if reference is not None:
+            method = reference(self.context, view.matrix, watch, self.like, self.options.tuning)
+            return method, method.run, method.statistics
         solve: CoreSolve
         if isinstance(self.cost, Streamed):
             assert isinstance(view.owner, HostRows)

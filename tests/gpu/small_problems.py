@@ -13,7 +13,7 @@ import torch
 
 import lapwing as lw
 from lapwing.gpu.costs import neighbours, upload
-from lapwing.gpu.reference.methods import PAPERS
+from lapwing.gpu.reference import REFERENCE_METHODS
 
 
 def main(largest: int) -> None:
@@ -38,7 +38,7 @@ def main(largest: int) -> None:
         same(cost, lw.solve(cost, device="cuda"))
         price = 1 if cost.dtype.kind == "i" else 0.05
         same(cost, lw.solve(torch.from_numpy(cost).cuda(), unmatched_cost=price), unmatched_cost=price)
-    for method in (*PAPERS, lw.Auction("plain"), lw.Munkres(stages=())):
+    for method in (*REFERENCE_METHODS, lw.Auction("plain"), lw.Munkres(stages=())):
         for cost in (
             random.random((largest, largest)).astype(np.float32),
             random.integers(0, 9, (largest // 2, largest)).astype(np.int32),

@@ -11,12 +11,12 @@ import numpy as np
 from scipy.optimize import linear_sum_assignment as scipy_assignment
 
 import lapwing as lw
-from lapwing.gpu.reference.methods import PAPERS
+from lapwing.gpu.reference import REFERENCE_METHODS
 from lapwing.methods import METHODS
 
 ALL_METHODS = sorted(METHODS)
 _GPU = " on a GPU"
-ON_GPU = [name + _GPU for name in ("core", *PAPERS)]
+ON_GPU = [name + _GPU for name in ("core", *REFERENCE_METHODS)]
 DTYPES = [np.float32, np.float64, np.int32, np.int64]
 
 # Classical Hungarian methods take up to n^4 steps.

@@ -4,6 +4,7 @@
 #include <map>
 
 #include "cuda_emulation.hpp"
+#include "reference_constants.hpp"
 
 #define THREADS 64
 #define WIDE 0
@@ -113,7 +114,7 @@ Answer solve_by(Method method, const Case& c) {
                 by_task, task);
         };
         forest.carve(more.get());
-        if (stages & 4) {
+        if (stages & STAGE_ONE_LAUNCH) {
             by_munkres(solve_munkres, c.blocks, true, 0, 0);
         } else {
             for (int64 task = 0; task != static_cast<int64>(hungarian::Task::done); task = forest.board->task) {

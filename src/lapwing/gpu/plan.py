@@ -12,7 +12,7 @@ from lapwing.gpu.core.start import sample_bytes
 from lapwing.gpu.costs.canonical import is_copied, is_transposed
 from lapwing.gpu.costs.computed import Computed
 from lapwing.gpu.costs.host_rows import Layout, Lines, largest_layout, least_layout, sample_rows
-from lapwing.gpu.reference.methods import PAPERS, paper_bytes
+from lapwing.gpu.reference import REFERENCE_METHODS
 from lapwing.gpu.runtime.arrays import ITEM_BYTES, GpuArray
 from lapwing.gpu.runtime.device import DeviceInfo
 from lapwing.plan import Plan
@@ -54,7 +54,7 @@ def plan_on_gpu(
     limit : int, optional
         Of the memory that it may take.
     method : str
-        "core" or a name from `lapwing.gpu.reference.methods.PAPERS`.
+        "core" or a name from `lapwing.gpu.reference.REFERENCE_METHODS`.
 
     Raises
     ------
@@ -181,10 +181,11 @@ def _plan_of_form(
     reasons = [f"solved on GPU {info.ordinal} ({info.name})", *([why] if why else [])]
     matrix_bytes = (rows * cols and _span(shape, strides)) * ITEM_BYTES[dtype]
     beside = bytes_of_solve(rows, cols, dtype, priced, computed=False)
-    if method in PAPERS and rows and cols:
+    reference = REFERENCE_METHODS.get(method)
+    if reference is not None and rows and cols:
         lines = (rows, rows + cols) if priced else (min(shape), max(shape))
-        extra = paper_bytes(method, *lines, cols if priced else lines[1], dtype)
-        reasons.append(f"{method}: {PAPERS[method].summary}, which takes {extra} bytes beside the matrix")
+        extra = reference.memory_bytes(*lines, cols if priced else lines[1], dtype)
+        reasons.append(f"{method}: {reference.summary}, which takes {extra} bytes beside the matrix")
         beside += extra
     if transposed:
         reasons.append("the matrix is solved as its transposed view")

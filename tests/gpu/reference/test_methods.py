@@ -9,11 +9,11 @@ import pytest
 
 import lapwing as lw
 from lapwing import instances
-from lapwing.gpu.reference.methods import PAPERS
+from lapwing.gpu.reference import REFERENCE_METHODS
 from support.gpu_solves import KINDS, check, draw, on_gpu
 
 pytestmark = pytest.mark.gpu
-every_method = pytest.mark.parametrize("method", PAPERS)
+every_method = pytest.mark.parametrize("method", REFERENCE_METHODS)
 
 
 @every_method

@@ -10,8 +10,8 @@ import pytest
 
 import lapwing as lw
 from lapwing import gpu_request, instances, on_gpu
-from lapwing.gpu.reference import methods as papers
-from lapwing.gpu.reference.methods import PAPERS, STAGES
+from lapwing.gpu.reference import REFERENCE_METHODS, ReferenceSolve, munkres, ssp
+from lapwing.gpu.reference.munkres import STAGES
 from lapwing.papers import Column, Instance, Limits, Table, run_table
 from support import emulated_toolkit
 from support.checks import assert_hall_violator, assert_optimal
@@ -23,11 +23,11 @@ pytestmark = pytest.mark.usefixtures("emulated_gpu")
 @pytest.fixture(autouse=True)
 def small_blocks(monkeypatch):
     """A barrier of 2048 emulated threads takes a while."""
-    monkeypatch.setattr(papers, "_THREADS", 64)
-    monkeypatch.setattr(papers, "_CLUSTER_THREADS", 32)
+    monkeypatch.setattr(ReferenceSolve, "threads", 64)
+    monkeypatch.setattr(ssp.SspSolve, "search_threads", 32)
 
 
-@pytest.mark.parametrize("method", PAPERS)
+@pytest.mark.parametrize("method", REFERENCE_METHODS)
 @pytest.mark.parametrize("maximize", [False, True])
 def test_small_problems(method, maximize):
     for shape, kind in (((1, 7), "uniform"), ((12, 12), "ties"), ((40, 9), "points"), ((45, 45), "uniform")):
@@ -37,7 +37,7 @@ def test_small_problems(method, maximize):
         assert_optimal(result, cost, maximize=maximize)
 
 
-@pytest.mark.parametrize("method", PAPERS)
+@pytest.mark.parametrize("method", REFERENCE_METHODS)
 def test_unmatched_costs(method):
     cost = draw((12, 30), "float32")
     prices = np.random.default_rng(1).integers(-50, 300, 12)
@@ -45,7 +45,7 @@ def test_unmatched_costs(method):
     assert_optimal(result, cost, unmatched_cost=prices)
 
 
-@pytest.mark.parametrize("method", PAPERS)
+@pytest.mark.parametrize("method", REFERENCE_METHODS)
 def test_forbidden_pairs(method):
     cost = draw((30, 20), "float32")
     cost[np.random.default_rng(1).random(cost.shape) < 0.5] = np.inf
@@ -60,12 +60,12 @@ def test_forbidden_pairs(method):
     assert (named.value.row, named.value.col) == (11, 13)
 
 
-@pytest.mark.parametrize("method", PAPERS)
+@pytest.mark.parametrize("method", REFERENCE_METHODS)
 def test_no_time_at_all(method):
     assert check_interrupted(draw((20, 30), "float32"), method=method, time_limit=0).status == "time_limit"
 
 
-@pytest.mark.parametrize("method", PAPERS)
+@pytest.mark.parametrize("method", REFERENCE_METHODS)
 def test_what_the_callable_raises_stops_the_solve(method, monkeypatch):
     monkeypatch.setattr(emulated_toolkit.BACKGROUND, "meanwhile", True)
     cost = draw((30, 30), "float32", kind="points")
@@ -79,7 +79,7 @@ def test_what_the_callable_raises_stops_the_solve(method, monkeypatch):
     assert_optimal(lw.solve(cost, device="cuda", method=method), cost)
 
 
-@pytest.mark.parametrize("method", PAPERS)
+@pytest.mark.parametrize("method", REFERENCE_METHODS)
 def test_the_report_is_waited_for(method, monkeypatch):
     """Not what an earlier solve left in the same memory."""
     monkeypatch.setattr(emulated_toolkit.BACKGROUND, "meanwhile", True)
@@ -120,7 +120,7 @@ def test_ssp_reads_the_rows_of_the_cpu(cls, shape):
 
 
 def test_ssp_with_columns_beyond_shared_memory(monkeypatch):
-    monkeypatch.setattr(papers, "_STATIC_BYTES", emulated_toolkit.SHARED_BYTES)
+    monkeypatch.setattr(ssp, "_STATIC_BYTES", emulated_toolkit.SHARED_BYTES)
     cost = draw((30, 40), "float32")
     assert_optimal(lw.solve(cost, device="cuda", method="ssp"), cost)
 
@@ -147,7 +147,7 @@ def test_price_wars_end(dtype):
 
 
 def test_switching(monkeypatch):
-    monkeypatch.setattr(papers, "_FEW", 1)
+    monkeypatch.setattr(munkres, "_LEAST_SHARE", 1)
     cost = draw((50, 50), "float32")
     result = lw.solve(cost, device="cuda", method=lw.Munkres(switch=True, start="regret"))
     assert_optimal(result, cost)
@@ -179,7 +179,7 @@ def test_the_plan():
 
 def test_dtypes_on_a_gpu(gpu, monkeypatch):
     monkeypatch.setattr(gpu_request, "view_if_on_gpu", lambda cost: cost)
-    for dtype in PAPERS["munkres"].dtypes:
+    for dtype in REFERENCE_METHODS["munkres"].dtypes():
         made = on_gpu.plan_on_gpu(gpu.put(np.zeros((3, 3), dtype)), "cuda", gpu_request.Options(method="munkres"))
         assert made.dtype == dtype
     with pytest.raises(lw.DtypeError, match="takes costs of int32, float32, float64, int64 on a GPU, got int8"):

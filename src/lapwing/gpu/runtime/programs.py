@@ -215,15 +215,31 @@ BATCH_STAGE = Program("batch_stage", "batch/stage.cu", ("stage",), _EVERY_COST, 
 
 BATCH_CERTIFY = Program("batch_certify", "batch/certify.cu", ("certify_batch",), _EVERY_COST, {"THREADS": 128})
 
-# The methods of papers.
-_PAPER_COSTS = {"COST": ("int32", "float32", "float64", "int64")}
+# The reference methods (kernels/reference), with the numbers that gpu/reference shares with them.
+REFERENCE_THREADS = 512
+_REFERENCE_COSTS = {"COST": ("int32", "float32", "float64", "int64")}
+_REFERENCE = {
+    "THREADS": REFERENCE_THREADS,
+    "CHUNK_BYTES": 8 * 32 * 16,  # of costs of a row that a warp walks through at once
+    "BOARD_BYTES": 4608,  # at least those of the words that all blocks share
+}
+
+_TIGHT = 32
+_HUNGARIAN = {
+    **_REFERENCE,
+    "TIGHT": _TIGHT,  # columns in a row's list of tight pairs
+    "FOREST_ROW_BYTES": 4 * _TIGHT + 2 * 8 + 6 * 4,  # of struct Forest
+    "FOREST_COL_BYTES": 2 * 8 + 3 * 4,
+    "TASK_BEGIN": 0,  # the first and the last of enum Task
+    "TASK_DONE": 19,
+}
 
 HUNGARIAN_BFS = Program(
     "hungarian_bfs",
     "reference/hungarian_bfs.cu",
     ("solve_hungarian_bfs",),
-    _PAPER_COSTS,
-    {"THREADS": 512},
+    _REFERENCE_COSTS,
+    _HUNGARIAN,
     thinly_sampled=True,
 )
 
@@ -231,8 +247,8 @@ HUNGARIAN_TREE = Program(
     "hungarian_tree",
     "reference/hungarian_tree.cu",
     ("solve_hungarian_tree",),
-    _PAPER_COSTS,
-    {"THREADS": 512},
+    _REFERENCE_COSTS,
+    _HUNGARIAN,
     thinly_sampled=True,
 )
 
@@ -240,19 +256,38 @@ MUNKRES = Program(
     "munkres",
     "reference/munkres.cu",
     ("solve_munkres", "munkres_next"),
-    {**_PAPER_COSTS, "WIDE": ("0", "1")},
-    {"THREADS": 512},
+    {**_REFERENCE_COSTS, "WIDE": ("0", "1")},
+    {
+        **_HUNGARIAN,
+        "STAGE_REDUCTIONS": 1,
+        "STAGE_FUSED": 2,
+        "STAGE_ONE_LAUNCH": 4,
+        "STAGE_REGISTERS": 8,
+        "STAGE_BARRIER": 16,
+        "START_BY_REGRET": 32,
+    },
     thinly_sampled=True,
 )
 
-SSP = Program(
-    "ssp", "reference/ssp.cu", ("survey_ssp", "solve_ssp"), _PAPER_COSTS, {"THREADS": 512}, thinly_sampled=True
-)
+_SSP = {
+    **_REFERENCE,
+    "SEARCH_BLOCKS": 8,  # of the cluster that searches
+    "SEARCH_THREADS": 256,
+    "NEAR_STEPS": 1024,  # of a search, recorded in shared memory
+    "NEAR_BYTES": 20480,  # of struct Near
+    "STATIC_BYTES": 2048,  # at least those of shared memory that is not dynamic
+    "SSP_ROW_BYTES": 3 * 8 + 2 * 4,  # of struct Ssp
+    "SSP_COL_BYTES": 16,
+    "COLUMN_BYTES": 2 * 8 + 3 * 4,  # of struct Columns, beside two costs
+    "PRICES_ZERO": 0,  # enum Prices
+    "PRICES_ESTIMATED": 1,
+    "PRICES_GIVEN": 2,
+}
 
-# Between the two of SSP.
-AUCTION = Program(
-    "auction", "reference/auction.cu", ("bid_auction",), _PAPER_COSTS, {"THREADS": 512}, thinly_sampled=True
-)
+SSP = Program("ssp", "reference/ssp.cu", ("survey_ssp", "solve_ssp"), _REFERENCE_COSTS, _SSP, thinly_sampled=True)
+
+# Between the two kernels of SSP.
+AUCTION = Program("auction", "reference/auction.cu", ("bid_auction",), _REFERENCE_COSTS, _SSP, thinly_sampled=True)
 
 PROGRAMS = (
     CORE,

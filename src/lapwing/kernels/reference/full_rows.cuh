@@ -4,7 +4,8 @@
 
 namespace costs {
 
-constexpr uint32 kChunkPacks = 8;  // packs of a lane in a chunk of a row, which a warp walks through at once
+// A warp walks through a chunk of a row at once: so many packs a lane.
+constexpr uint32 kChunkPacks = CHUNK_BYTES / (kWarp * sizeof(Pack<Cost>));
 constexpr int32 kPackCols = Pack<Cost>::size;
 constexpr int32 kChunkCols = kChunkPacks * kWarp * kPackCols;
 

@@ -5,7 +5,7 @@
 namespace hungarian {
 
 enum class Task : uint32 {
-    begin,
+    begin = TASK_BEGIN,
     reduce_rows,
     reduce_cols,
     set_cols,
@@ -24,7 +24,7 @@ enum class Task : uint32 {
     invalid,
     stopped,
     unfinished,  // a slack did not fit, or another method is to go on
-    done
+    done = TASK_DONE
 };
 
 template <class Method>

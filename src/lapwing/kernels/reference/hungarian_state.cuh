@@ -25,7 +25,7 @@ namespace hungarian {
 
 using namespace costs;
 
-constexpr int32 kTight = 32;       // columns in a row's list of tight pairs
+constexpr int32 kTight = TIGHT;    // columns in a row's list of tight pairs
 constexpr uint32 kNoRank = ~0u;    // no predecessor
 constexpr uint32 kNoGoal = ~0u;    // no end
 constexpr uint32 kStarRounds = 6;  // of the first matching; what they leave over, the forest does
@@ -77,7 +77,11 @@ struct Forest {
     int32* reached_cols;  // of the forest, in the order in which they entered
     unsigned char* end;
 
-    // Every array in one workspace, at a 256-byte boundary; gpu/hungarian.py knows how much is enough.
+    // Bytes by row and by column of the arrays above; the host allocates by these (gpu/reference/hungarian.py).
+    static constexpr uint64 row_bytes = 4 * kTight + 2 * sizeof(Dual) + 6 * 4, col_bytes = 2 * sizeof(Dual) + 3 * 4;
+    static_assert(sizeof(Board) <= BOARD_BYTES && row_bytes == FOREST_ROW_BYTES && col_bytes == FOREST_COL_BYTES);
+
+    // Every array in one workspace, each at a 256-byte boundary.
     __device__ void carve(unsigned char* base) {
         const uint64 rows = core.matrix.rows, cols = core.matrix.cols;
         State::take(base, board, 1);

@@ -15,7 +15,8 @@ struct SlackOf<int64, false> {
 };
 using Slack = SlackOf<Dual, WIDE != 0>::type;
 
-constexpr uint32 kReductions = 1, kFused = 2, kRegisters = 8, kBarrier = 16, kRegret = 32;  // 4: the host's matter
+constexpr uint32 kReductions = STAGE_REDUCTIONS, kFused = STAGE_FUSED, kRegisters = STAGE_REGISTERS;
+constexpr uint32 kBarrier = STAGE_BARRIER, kRegret = START_BY_REGRET;
 constexpr uint32 kFewCols = 8;  // one column of so many in the forest: they are touched one by one
 
 class Munkres {

@@ -53,7 +53,7 @@ __device__ inline void survey() {
 }
 
 // Those that searches begin with: none, the estimate that phases with epsilon need, or those in State::v.
-enum class Prices : int64 { zero, estimated, given };
+enum class Prices : int64 { zero = PRICES_ZERO, estimated = PRICES_ESTIMATED, given = PRICES_GIVEN };
 
 // The two smallest of some numbers, and the column of the first.
 struct TwoLeast {

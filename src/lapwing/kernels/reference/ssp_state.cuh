@@ -8,10 +8,10 @@ namespace ssp {
 
 using namespace costs;
 
-constexpr uint32 kBlocks = 8;  // of the cluster that searches; _CLUSTER of gpu/reference/methods.py, as the next
-constexpr uint32 kSearchThreads = 256;
+constexpr uint32 kBlocks = SEARCH_BLOCKS;  // of the cluster that searches
+constexpr uint32 kSearchThreads = SEARCH_THREADS;
 constexpr uint32 kMostWarps = kBlocks * kSearchThreads / kWarp;
-constexpr uint32 kNearSteps = THREADS < 256 ? 8 : 1024;  // of a search, that are kept in shared memory
+constexpr uint32 kNearSteps = NEAR_STEPS;  // of a search, that are kept in shared memory
 constexpr uint32 kOwned = 1u << 31;
 constexpr uint32 kNoColumn = ~0u;
 
@@ -44,6 +44,7 @@ struct Near {
     Message mail[2][kMostWarps];  // two in turn
     Step steps[kNearSteps];
 };
+static_assert(sizeof(Near) <= NEAR_BYTES);
 
 // Words that all blocks share.
 struct Board {
@@ -78,6 +79,7 @@ struct Columns {
         base += count * sizeof(T);
     }
     static constexpr uint64 bytes = 2 * sizeof(Dual) + 2 * sizeof(Cost) + 12;  // of one
+    static_assert(bytes == COLUMN_BYTES + 2 * sizeof(Cost));
 };
 
 struct Ssp {
@@ -95,6 +97,10 @@ struct Ssp {
     Near* near;
     Columns columns;
 
+    // Bytes by row and by column of the arrays above; the host allocates by these (gpu/reference/ssp.py).
+    static constexpr uint64 row_bytes = 3 * sizeof(Dual) + 2 * 4, col_bytes = sizeof(Step);
+    static_assert(sizeof(Board) <= BOARD_BYTES && row_bytes == SSP_ROW_BYTES && col_bytes == SSP_COL_BYTES);
+
     __device__ void carve(unsigned char* base) {
         const uint64 rows = core.matrix.rows, cols = core.matrix.cols;
         State::take(base, board, 1);
@@ -107,6 +113,7 @@ struct Ssp {
         end = base;
     }
 };
+static_assert(sizeof(Ssp) + 512 <= STATIC_BYTES);  // beside it: what reductions of a block take
 __device__ inline Ssp& self() {
     __shared__ Ssp memory;
     return memory;

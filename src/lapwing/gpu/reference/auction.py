@@ -1,0 +1,52 @@
+"""Method "auction" on a GPU (kernels/reference/auction.cu): bids of all free rows, then the last phase of "ssp"."""
+
+from __future__ import annotations
+
+from lapwing.gpu.core.monitor import Watch
+from lapwing.gpu.core.solver import Oriented, Report
+from lapwing.gpu.reference.ssp import SspSolve
+from lapwing.gpu.runtime.arrays import GpuArray
+from lapwing.gpu.runtime.device import Context
+from lapwing.gpu.runtime.launch import Kernel
+from lapwing.gpu.runtime.programs import AUCTION, SSP
+from lapwing.options import Auction, MethodOptions
+
+
+class AuctionSolve(SspSolve):
+    """Forward auction with epsilon scaling, made exact by shortest paths."""
+
+    method = "auction"
+    summary = "forward auction with epsilon scaling, exact by shortest paths at the end"
+    program = AUCTION
+
+    def __init__(
+        self,
+        context: Context,
+        matrix: Oriented,
+        watch: Watch,
+        like: GpuArray | None,
+        tuning: MethodOptions | None = None,
+    ) -> None:
+        super().__init__(context, matrix, watch, like)
+        self._listed = not isinstance(tuning, Auction) or tuning.variant == "optimised"
+
+    def _load_program(self) -> dict[str, Kernel]:
+        return self._load(AUCTION) | self._load(SSP)
+
+    def statistics(self, report: Report) -> dict[str, float]:
+        """What the method counted."""
+        last = int(report.searches > 0)  # phases of shortest paths
+        counts = {
+            "phases": last,
+            "auction_phases": report.phases - last,
+            "rounds": report.rounds,
+            "bids": report.offers,
+            "auction_left": report.left,
+        }
+        return {name: float(count) for name, count in counts.items()} | self._scans(report)
+
+    def _search(self) -> None:
+        self._launch_grid("survey_ssp")
+        self._launch_grid("bid_auction", int(self._listed))
+        self._launch_paths("PRICES_GIVEN")
+        self._follow()

@@ -1,0 +1,27 @@
+"""Method "hungarian-bfs" on a GPU (kernels/reference/hungarian_bfs.cu)."""
+
+from __future__ import annotations
+
+from lapwing.gpu.reference.hungarian import HungarianSolve
+from lapwing.gpu.runtime.arrays import ITEM_BYTES
+from lapwing.gpu.runtime.programs import HUNGARIAN_BFS
+
+_DUAL_BYTES = 8
+
+
+class HungarianBfsSolve(HungarianSolve):
+    """The classical variant: lists of tight pairs, and dual updates in two passes over the forest's rows."""
+
+    method = "hungarian-bfs"
+    summary = "the classical Hungarian method on lists of tight pairs (Date and Nagi)"
+    program = HUNGARIAN_BFS
+
+    @classmethod
+    def extra_bytes(cls, rows: int, cols: int, dtype: str) -> int:
+        """The least slack of each chunk of a row."""
+        chunks = -(-cols // (cls.program.constants["CHUNK_BYTES"] // ITEM_BYTES[dtype]))
+        return rows * chunks * _DUAL_BYTES
+
+    def _search(self) -> None:
+        self._launch_grid("solve_hungarian_bfs", self._extra["extra"])
+        self._follow()

@@ -1,0 +1,18 @@
+"""Method "hungarian-tree" on a GPU (kernels/reference/hungarian_tree.cu)."""
+
+from __future__ import annotations
+
+from lapwing.gpu.reference.hungarian import HungarianSolve
+from lapwing.gpu.runtime.programs import HUNGARIAN_TREE
+
+
+class HungarianTreeSolve(HungarianSolve):
+    """The variant with alternating trees: slacks of columns are kept while the forest grows."""
+
+    method = "hungarian-tree"
+    summary = "the Hungarian method with alternating trees (Date and Nagi)"
+    program = HUNGARIAN_TREE
+
+    def _search(self) -> None:
+        self._launch_grid("solve_hungarian_tree", 0)
+        self._follow()

@@ -1,0 +1,123 @@
+"""Method "munkres" on a GPU (kernels/reference/munkres.cu), with the stages that each of its launches has."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from lapwing.gpu.core.monitor import Watch
+from lapwing.gpu.core.solver import UNFINISHED, Oriented, Report
+from lapwing.gpu.reference.hungarian import HungarianSolve
+from lapwing.gpu.runtime.arrays import GpuArray
+from lapwing.gpu.runtime.copies import read
+from lapwing.gpu.runtime.device import Context
+from lapwing.gpu.runtime.launch import Kernel
+from lapwing.gpu.runtime.programs import HUNGARIAN_TREE, INTEGERS, MUNKRES
+from lapwing.options import MethodOptions, Munkres
+
+_PITCH = 16  # rows of slacks begin at a multiple of so many elements
+_LEAST_SHARE = 256  # with `switch`, shortest paths take over when an iteration matches fewer than one row of so many
+_BEGIN, _DONE = MUNKRES.constants["TASK_BEGIN"], MUNKRES.constants["TASK_DONE"]
+
+#: The bit of each stage of `lapwing.Munkres`.
+STAGES: Mapping[str, int] = {
+    name: MUNKRES.constants[f"STAGE_{name.upper()}"]
+    for name in ("reductions", "fused", "one_launch", "registers", "barrier")
+}
+
+
+def _pitch(cols: int) -> int:
+    return -(-cols // _PITCH) * _PITCH
+
+
+class MunkresSolve(HungarianSolve):
+    """The classical method on a matrix of slacks; slacks of integers are tried with four bytes first."""
+
+    method = "munkres"
+    summary = "the classical Hungarian method on a slack matrix (Lopes and others)"
+    program = MUNKRES
+
+    def __init__(
+        self,
+        context: Context,
+        matrix: Oriented,
+        watch: Watch,
+        like: GpuArray | None,
+        tuning: MethodOptions | None = None,
+    ) -> None:
+        self._options = tuning if isinstance(tuning, Munkres) else Munkres()
+        self._wide = self._switched = False
+        super().__init__(context, matrix, watch, like)
+
+    @classmethod
+    def extra_bytes(cls, rows: int, cols: int, dtype: str) -> int:
+        """The slacks, eight bytes each."""
+        return rows * _pitch(cols) * 8
+
+    @property
+    def _slack_bytes(self) -> int:
+        return 4 if self.matrix.dtype in INTEGERS and not self._wide else 8
+
+    def _load_program(self) -> dict[str, Kernel]:
+        return self._load(MUNKRES, WIDE=str(int(self._wide)))
+
+    def _first_extra_bytes(self) -> int:
+        return self.matrix.rows * _pitch(self.matrix.real_cols) * self._slack_bytes
+
+    def run(self) -> Report:
+        """Solve, and wait for the end; see `ReferenceSolve.run`."""
+        report = super().run()
+        if report.status == UNFINISHED and not report.left:  # a slack did not fit four bytes
+            report = self._run_wide()
+        if report.status == UNFINISHED:  # an iteration matched few rows
+            report = self._switch()
+        return report
+
+    def statistics(self, report: Report) -> dict[str, float]:
+        """What the method counted."""
+        own = {"slack_bytes": float(self._slack_bytes), "switched": float(self._switched)}
+        return super().statistics(report) | own
+
+    @property
+    def _munkres_arguments(self) -> tuple[int, ...]:
+        least = self.matrix.rows // _LEAST_SHARE + 1 if self._options.switch else 0
+        bits = sum(STAGES[name] for name in self._options.stages)
+        if self._options.start == "regret":
+            bits += MUNKRES.constants["START_BY_REGRET"]
+        return (self._extra["extra"], _pitch(self.matrix.real_cols), bits, least)
+
+    def _search(self) -> None:
+        if "one_launch" in self._options.stages:
+            self._launch_grid("solve_munkres", *self._munkres_arguments, 0, _BEGIN)
+        else:
+            self._launch_tasks()
+        self._follow()
+
+    def _launch_tasks(self) -> None:
+        """One launch for each task, as in the paper: the host asks for the next one after each."""
+        solver, following = self._program_kernels["solve_munkres"], self._program_kernels["munkres_next"]
+        task, blocks = _BEGIN, solver.resident_blocks(self.threads)
+        while task != _DONE:
+            last = (*self._munkres_arguments, 1, task)
+            solver.launch(self.context, blocks, self.threads, *self._own_arguments, *last)
+            following.launch(self.context, 1, self.threads, *self._own_arguments, *last)
+            self._watch.wait()
+            task = int(read(self.context, self._more["all"], 1, "uint32")[0])
+
+    def _run_wide(self) -> Report:
+        """Solve again, with slacks of eight bytes."""
+        self._wide = True
+        with self._extra:  # is freed before more is allocated
+            pass
+        self._extra = self._make_extra(self._first_extra_bytes())
+        self.prepare(zero_prices=True)
+        self._program_kernels = self._load_program()
+        self._search()
+        return self.report()
+
+    def _switch(self) -> Report:
+        """Continue with shortest paths from the duals and the matching that there are."""
+        self._switched = True
+        self._program_kernels = self._load(HUNGARIAN_TREE)
+        self._launch_grid("solve_hungarian_tree", 1)
+        self._follow()
+        return self.report()
