@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/pip --disable-pip-version-check
-NATIVE := CMakeLists.txt pyproject.toml $(shell find cpp/include cpp/src cpp/bindings -type f)
+NATIVE := CMakeLists.txt pyproject.toml src/lapwing/kernels/costs/metrics.cuh $(shell find cpp/include cpp/src cpp/bindings -type f)
 PYTEST := $(BIN)/python -m pytest --numprocesses=logical --maxprocesses=4 --dist=worksteal
 FUZZ_SECONDS ?= 60
 FUZZ_SEED ?= 0
