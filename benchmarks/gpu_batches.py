@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 import lapwing as lw
 from benchmarks.harness import SAME_OBJECTIVE, Report, keep_to_quick_processors, output_path
 from lapwing.gpu.batch.api import solve_batch
+from lapwing.gpu.batch.inputs import BatchOptions
 from lapwing.gpu.batch.plan import CROSSOVERS, Crossovers
 from lapwing.gpu.batch.solve import solve_stack
 from lapwing.gpu.runtime.arrays import view_array
@@ -250,7 +251,7 @@ def engine_ms(costs: Any, crossovers: Crossovers) -> float:
     """Of a call with the engine that these choose."""
     view = view_array(costs)
     with Context(view.ordinal, view.stream) as context:
-        return fastest(lambda: solve_stack(context, view, crossovers=crossovers), 3) * 1e3
+        return fastest(lambda: solve_stack(context, view, BatchOptions(), crossovers), 3) * 1e3
 
 
 def main() -> None:

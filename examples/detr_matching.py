@@ -19,7 +19,6 @@ import torch
 from torch import Tensor, nn
 
 import lapwing as lw
-from lapwing.gpu.batch.api import solve_batch
 
 SIDE, MOST, QUERIES = 48, 6, 16
 
@@ -48,7 +47,7 @@ def detector() -> Any:
 def match(costs: Tensor, sizes: Tensor) -> Tensor:
     """The object of each prediction, -1 for none: (B, QUERIES); of costs (B, QUERIES, MOST) `sizes` columns count."""
     if costs.is_cuda:
-        on_gpu: Tensor = solve_batch(costs, col_counts=sizes).row_to_col
+        on_gpu: Tensor = lw.solve_batch(costs, col_counts=sizes).row_to_col
         return on_gpu
     cut = [cost[:, :size] for cost, size in zip(costs, sizes.tolist(), strict=True)]
     return torch.from_numpy(np.stack(list(lw.solve_batch(cut).row_to_col)))

@@ -19,7 +19,6 @@ import torch
 from torch import Tensor, nn
 
 import lapwing as lw
-from lapwing.gpu.batch.api import solve_batch
 
 
 def moons(*shape: int, device: str) -> Tensor:
@@ -35,7 +34,7 @@ def coupled(noise: Tensor, data: Tensor) -> Tensor:
     """Data (groups, n, 2), reordered in each group so that it is nearest to the noise in total."""
     costs = torch.cdist(noise, data) ** 2
     if costs.is_cuda:
-        order = solve_batch(costs).row_to_col
+        order: Any = lw.solve_batch(costs).row_to_col
     else:
         order = torch.from_numpy(lw.solve_batch(costs).row_to_col)
     return data.gather(1, order.unsqueeze(-1).expand_as(data))

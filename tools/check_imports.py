@@ -20,7 +20,7 @@ STAGES = (
     ("errors", "_core"),
     ("atomic",),
     ("gpu.runtime",),
-    ("arrays",),
+    ("arrays", "matched"),
     ("costs", "images", "instances", "progress"),
     ("problem", "options", "prices"),
     ("inputs",),

@@ -27,6 +27,8 @@ from lapwing.result import BatchResult, Result
 if TYPE_CHECKING:
     from lapwing import files, images, instances
     from lapwing.checkpoint import Checkpoint
+    from lapwing.gpu.batch.torch_operator import register_torch_operator
+    from lapwing.matched import matched_costs, matched_pairs
 
 __all__ = [
     "ArgumentError",
@@ -53,20 +55,29 @@ __all__ = [
     "images",
     "instances",
     "linear_sum_assignment",
+    "matched_costs",
+    "matched_pairs",
     "plan",
+    "register_torch_operator",
     "solve",
     "solve_batch",
 ]
 
 # Loaded when first asked for: a solve needs none of them.
 _MODULES = ("files", "images", "instances")
+_MODULE_OF = {
+    "Checkpoint": "lapwing.checkpoint",
+    "matched_costs": "lapwing.matched",
+    "matched_pairs": "lapwing.matched",
+    "register_torch_operator": "lapwing.gpu.batch.torch_operator",
+}
 
 
 def __getattr__(name: str) -> Any:
     if name in _MODULES:
         return import_module(f"lapwing.{name}")
-    if name == "Checkpoint":
-        return import_module("lapwing.checkpoint").Checkpoint
+    if name in _MODULE_OF:
+        return getattr(import_module(_MODULE_OF[name]), name)
     raise AttributeError(f"module 'lapwing' has no attribute {name!r}")
 
 

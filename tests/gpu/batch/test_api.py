@@ -9,7 +9,7 @@ import pytest
 
 import lapwing as lw
 from lapwing.errors import ArgumentError, DtypeError, InfeasibleError, InvalidCostError, RangeError
-from lapwing.gpu.batch.inputs import make_request
+from lapwing.gpu.batch.inputs import BatchOptions, make_request
 from lapwing.gpu.batch.launch import Prepared
 from lapwing.gpu.batch.plan import CROSSOVERS, BatchForm, plan_batch
 from lapwing.gpu.batch.solve import solve_stack
@@ -40,7 +40,8 @@ class Solved:
 def solve(gpu, costs, *, bits=None, **options):
     """Solve on the GPU; arrays among the options are put there too."""
     options = {name: gpu.put(x) if isinstance(x, np.ndarray) else x for name, x in options.items()}
-    answer = solve_stack(gpu.context, gpu.put(costs, bits), **options)
+    crossovers = options.pop("crossovers", CROSSOVERS)
+    answer = solve_stack(gpu.context, gpu.put(costs, bits), BatchOptions(**options), crossovers)
     return Solved(*(None if array is None else gpu.get(array) for array in answer.arrays))
 
 
@@ -408,7 +409,7 @@ def test_certificates(gpu, dtype, shape, priced, maximize):
 )
 def test_certificates_of_wrong_answers(gpu, change, fault, violated):
     costs = some_costs("float32", (3, 6, 6), 12)
-    request = make_request(gpu.context, gpu.put(costs), False, None, None, None)
+    request = make_request(gpu.context, gpu.put(costs), BatchOptions())
     how = Prepared(gpu.context, request.form, CROSSOVERS)
     answer = how.arrays(gpu.context, request.costs, True, True)
     solved = solve(gpu, costs, duals=True)

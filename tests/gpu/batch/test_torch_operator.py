@@ -7,8 +7,6 @@ import pytest
 
 import lapwing as lw
 from lapwing.gpu.batch.api import solve_batch
-from lapwing.gpu.batch.gather import matched_costs, matched_pairs
-from lapwing.gpu.batch.torch_operator import operator
 
 pytestmark = [pytest.mark.gpu, pytest.mark.filterwarnings("ignore")]  # PyTorch warns of itself
 
@@ -115,7 +113,7 @@ def test_graph_replayed_with_other_costs(torch):
 
 def test_operator_and_compilation(torch):
     costs = uniform(torch, 6, 20, 24)
-    op = operator()
+    op = lw.register_torch_operator()
     torch.library.opcheck(
         op, (costs,), {"maximize": True, "duals": True}, test_utils=("test_schema", "test_faketensor")
     )
@@ -123,7 +121,7 @@ def test_operator_and_compilation(torch):
     @torch.compile(fullgraph=True)
     def loss(costs):
         answer = lw.solve_batch(costs)
-        return matched_costs(costs, answer.row_to_col).sum() + 0 * answer.objective.sum()
+        return lw.matched_costs(costs, answer.row_to_col).sum() + 0 * answer.objective.sum()
 
     leaf = costs.clone().requires_grad_()
     value = loss(leaf)
@@ -136,8 +134,8 @@ def test_operator_and_compilation(torch):
 def test_gradients_and_pairs(torch):
     costs = uniform(torch, 3, 7, 5, dtype=torch.float64).requires_grad_()
     answer = solve_batch(costs)
-    assert torch.autograd.gradcheck(lambda c: matched_costs(c, answer.row_to_col), costs)
-    rows, cols = matched_pairs(answer.row_to_col, 5)
+    assert torch.autograd.gradcheck(lambda c: lw.matched_costs(c, answer.row_to_col), costs)
+    rows, cols = lw.matched_pairs(answer.row_to_col, 5)
     picked = costs[torch.arange(3, device="cuda")[:, None], rows, cols].sum(1)
     assert torch.allclose(picked, answer.objective)
 
@@ -173,7 +171,7 @@ def test_cupy(torch):
     host = cupy.asnumpy(costs).transpose(0, 2, 1)
     expected = [lw.solve(c[:m], unmatched_cost=0.3).objective for c, m in zip(host, [40, 30, 20, 10, 0], strict=True)]
     assert np.allclose(cupy.asnumpy(answer.objective), expected, rtol=1e-13)
-    rows, _ = matched_pairs(answer.row_to_col, 30)
+    rows, _ = lw.matched_pairs(answer.row_to_col, 30)
     assert isinstance(rows, cupy.ndarray)
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 from lapwing.certificate import BatchCertificate
 from lapwing.errors import ArgumentError
+from lapwing.gpu.batch.inputs import BatchOptions
 from lapwing.gpu.batch.plan import TooLargeError
 from lapwing.gpu.batch.single import solve_singly
 from lapwing.gpu.batch.solve import BatchOnGpu, solve_arrays
@@ -56,7 +57,8 @@ def solve_batch(
         if certify or check:
             raise ArgumentError("certify and check are not for code that PyTorch compiles: call solve_batch outside it")
         return BatchOnGpu(*solve_with_operator(costs, maximize, unmatched_cost, row_counts, col_counts, duals))
+    options = BatchOptions(maximize, unmatched_cost, row_counts, col_counts, duals, certify, check)
     try:
-        return solve_arrays(costs, maximize, unmatched_cost, row_counts, col_counts, duals, certify, check)
+        return solve_arrays(costs, options)
     except TooLargeError:
-        return solve_singly(costs, maximize, unmatched_cost, row_counts, col_counts, duals, certify, check)
+        return solve_singly(costs, options)

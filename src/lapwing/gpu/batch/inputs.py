@@ -26,6 +26,34 @@ from lapwing.gpu.runtime.programs import INTEGERS
 _COUNT_TYPES = ("int32", "int64")
 
 
+@dataclass(eq=False, slots=True)  # the cheapest to make: a call takes 16 us in all
+class BatchOptions:
+    """What `gpu.batch.solve_batch` takes beside the costs, as given; `check_flags` makes the flags bools."""
+
+    maximize: Any = False
+    unmatched_cost: Any = None
+    row_counts: Any = None
+    col_counts: Any = None
+    duals: Any = False
+    certify: Any = False
+    check: Any = False
+
+    def check_flags(self) -> None:
+        """Check the flags, and want duals for a proof.
+
+        Raises
+        ------
+        ArgumentError
+        """
+        if not type(self.maximize) is type(self.duals) is type(self.certify) is type(self.check) is bool:  # seldom
+            self.maximize = inputs.check_flag(self.maximize, "maximize")
+            self.duals = inputs.check_flag(self.duals, "duals")
+            self.certify = inputs.check_flag(self.certify, "certify")
+            self.check = inputs.check_flag(self.check, "check")
+        if self.certify:
+            self.duals = True
+
+
 @dataclass(frozen=True, eq=False)
 class Prices:
     """What rows cost when they stay free, in the user's sense.
@@ -76,32 +104,21 @@ class BatchRequest:
         return BatchForm(count, rows, cols, strides, self.costs.dtype, self.maximize, self.prices is not None, ragged)
 
 
-def check_flags(maximize: Any, duals: Any, certify: Any, check: Any) -> tuple[bool, bool, bool, bool]:
-    """The same, checked; proofs want duals."""
-    if type(maximize) is type(duals) is type(certify) is type(check) is bool:  # mostly
-        return maximize, duals or certify, certify, check
-    certify = inputs.check_flag(certify, "certify")
-    duals = inputs.check_flag(duals, "duals") or certify
-    return inputs.check_flag(maximize, "maximize"), duals, certify, inputs.check_flag(check, "check")
-
-
-def make_request(
-    context: Context, costs: GpuArray, maximize: bool, unmatched_cost: Any, row_counts: Any, col_counts: Any
-) -> BatchRequest:
-    """Check and view everything.
+def make_request(context: Context, costs: GpuArray, options: BatchOptions) -> BatchRequest:
+    """Check and view prices and counts, on the host or the GPU.
 
     Parameters
     ----------
     context : Context, entered
     costs : GpuArray
-    maximize : bool
-    unmatched_cost : None, scalar, (m,) or (B, m), on the host or the GPU
-    row_counts, col_counts : None or (B,) integers, on the host or the GPU
+    options : BatchOptions, with checked flags
 
     Raises
     ------
     ArgumentError, DtypeError
     """
+    maximize, unmatched_cost = options.maximize, options.unmatched_cost
+    row_counts, col_counts = options.row_counts, options.col_counts
     return BatchRequest(
         costs,
         maximize,

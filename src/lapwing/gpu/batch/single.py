@@ -22,7 +22,7 @@ from lapwing.gpu.batch.check import (
     host_prices,
     settle,
 )
-from lapwing.gpu.batch.inputs import BatchRequest, check_flags, check_stack, make_request
+from lapwing.gpu.batch.inputs import BatchOptions, BatchRequest, check_stack, make_request
 from lapwing.gpu.batch.launch import BatchArrays, outputs_of
 from lapwing.gpu.batch.solve import BatchOnGpu, handed_over
 from lapwing.gpu.runtime.arrays import ITEM_BYTES, GpuArray, view_array
@@ -35,25 +35,16 @@ from lapwing.result import Result
 _STATUS = {InfeasibleError: INFEASIBLE, InvalidCostError: INVALID_COST, RangeError: TOO_LARGE}
 
 
-def solve_singly(
-    costs: Any,
-    maximize: bool,
-    unmatched_cost: Any,
-    row_counts: Any,
-    col_counts: Any,
-    duals: bool,
-    certify: bool,
-    check: bool,
-) -> BatchOnGpu:
+def solve_singly(costs: Any, options: BatchOptions) -> BatchOnGpu:
     """`gpu.batch.solve_batch` for large problems: with its options and errors."""
     stack = view_array(costs)
     check_stack(stack)
-    maximize, duals, certify, check = check_flags(maximize, duals, certify, check)
+    options.check_flags()
     with shared_context(stack.ordinal, stack.stream) as context:
-        request = make_request(context, stack, maximize, unmatched_cost, row_counts, col_counts)
-        answer = BatchArrays(context, stack, outputs_of(request.form)[duals, certify])
-        _Singly(context, request, answer, certify).run()
-        if check:
+        request = make_request(context, stack, options)
+        answer = BatchArrays(context, stack, outputs_of(request.form)[options.duals, options.certify])
+        _Singly(context, request, answer, options.certify).run()
+        if options.check:
             settle(context, request, answer)
         return handed_over(context, answer)
 

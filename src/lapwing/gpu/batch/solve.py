@@ -13,7 +13,7 @@ from typing import Any
 
 from lapwing.certificate import BatchCertificate
 from lapwing.gpu.batch.check import settle
-from lapwing.gpu.batch.inputs import check_flags, check_stack, make_request
+from lapwing.gpu.batch.inputs import BatchOptions, check_stack, make_request
 from lapwing.gpu.batch.launch import SOLVED, BatchArrays, prepared
 from lapwing.gpu.batch.plan import CROSSOVERS, Crossovers
 from lapwing.gpu.runtime.arrays import GpuArray, view_array
@@ -50,21 +50,11 @@ class BatchOnGpu:
         return int(self.objective.shape[0])
 
 
-def solve_arrays(
-    costs: Any,
-    maximize: bool,
-    unmatched_cost: Any,
-    row_counts: Any,
-    col_counts: Any,
-    duals: bool,
-    certify: bool = False,
-    check: bool = False,
-) -> BatchOnGpu:
+def solve_arrays(costs: Any, options: BatchOptions) -> BatchOnGpu:
     """`gpu.batch.solve_batch`, now: with its options and errors."""
     stack = view_array(costs)
     with shared_context(stack.ordinal, stack.stream) as context:
-        answer = solve_stack(context, stack, maximize, unmatched_cost, row_counts, col_counts, duals, certify, check)
-        return handed_over(context, answer)
+        return handed_over(context, solve_stack(context, stack, options))
 
 
 def handed_over(context: Context, answer: BatchArrays) -> BatchOnGpu:
@@ -78,26 +68,17 @@ def handed_over(context: Context, answer: BatchArrays) -> BatchOnGpu:
 
 
 def solve_stack(
-    context: Context,
-    stack: GpuArray,
-    maximize: bool = False,
-    unmatched_cost: Any = None,
-    row_counts: Any = None,
-    col_counts: Any = None,
-    duals: bool = False,
-    certify: bool = False,
-    check: bool = False,
-    crossovers: Crossovers = CROSSOVERS,
+    context: Context, stack: GpuArray, options: BatchOptions, crossovers: Crossovers = CROSSOVERS
 ) -> BatchArrays:
     """The same with views in and out, on the context's stream."""
     check_stack(stack)
-    maximize, duals, certify, check = check_flags(maximize, duals, certify, check)
-    request = make_request(context, stack, maximize, unmatched_cost, row_counts, col_counts)
+    options.check_flags()
+    request = make_request(context, stack, options)
     how = prepared(context, request.form, crossovers)
-    answer = how.arrays(context, stack, duals, certify)
+    answer = how.arrays(context, stack, options.duals, options.certify)
     how.launch(context, request, answer)
-    if certify:
+    if options.certify:
         how.certify(context, request, answer)
-    if check:
+    if options.check:
         settle(context, request, answer)
     return answer

@@ -11,7 +11,8 @@ import sys
 from functools import cache
 from typing import Any
 
-from lapwing.errors import ArgumentError
+from lapwing.errors import ArgumentError, MissingPackageError
+from lapwing.gpu.batch.inputs import BatchOptions
 from lapwing.gpu.batch.solve import solve_arrays
 
 _SCHEMA = (
@@ -20,9 +21,27 @@ _SCHEMA = (
 )
 
 
+def register_torch_operator() -> Any:
+    """Register `torch.ops.lapwing.solve_batch`, which an exported graph needs before it is loaded, and return it.
+
+    `solve_batch` registers it by itself when PyTorch's compiler traces the call. The operator returns row_to_col,
+    objective, status, u and v; the last two are empty without `duals`.
+
+    Raises
+    ------
+    MissingPackageError
+        If PyTorch is not installed.
+    """
+    try:
+        import torch  # noqa: F401
+    except ImportError as error:
+        raise MissingPackageError("register_torch_operator needs PyTorch: pip install torch") from error
+    return operator()
+
+
 @cache
 def operator() -> Any:
-    """The operator, registered: returns row_to_col, objective, status, u and v, the last two empty without `duals`."""
+    """The operator, registered."""
     torch = sys.modules["torch"]
 
     def solve(
@@ -33,7 +52,7 @@ def operator() -> Any:
         col_counts: Any = None,
         duals: bool = False,
     ) -> tuple[Any, ...]:
-        answer = solve_arrays(costs.detach(), maximize, unmatched_cost, row_counts, col_counts, duals)
+        answer = solve_arrays(costs.detach(), BatchOptions(maximize, unmatched_cost, row_counts, col_counts, duals))
         nothing = (answer.objective.new_empty((0,)), answer.objective.new_empty((0,)))
         return answer.row_to_col, answer.objective, answer.status, *((answer.u, answer.v) if duals else nothing)
 

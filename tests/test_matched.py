@@ -7,7 +7,7 @@ import pytest
 from scipy.optimize import linear_sum_assignment
 
 import lapwing as lw
-from lapwing.gpu.batch.gather import matched_costs, matched_pairs
+from lapwing import matched_costs, matched_pairs
 
 
 @pytest.mark.parametrize("shape", [(4, 5, 5), (4, 5, 9), (4, 9, 5)])
