@@ -45,7 +45,7 @@ def test_samples(monkeypatch):
     """With thresholds so low that small problems take all steps of large ones."""
     monkeypatch.setattr(core_start, "LEAST_ROWS", 20)
     monkeypatch.setattr(core_start, "_FIRST_SAMPLE", 33)  # rows with columns beyond their lists
-    monkeypatch.setattr(core_start, "EXPLORING", replace(EXPLORING, opening=0, shortfall=-1.0))
+    monkeypatch.setattr(core_start, "EXPLORING", replace(EXPLORING, warm_up=0, structure_threshold=-1.0))
     cost = draw((150, 150), "float32", 3, "points")
     result = lw.solve(cost, device="cuda")
     assert_optimal(result, cost)
@@ -209,7 +209,7 @@ def test_no_time_in_memory_that_was_used_before(shape, poison, monkeypatch):
 def test_stopped_after_some_orders(monkeypatch, shape, orders):
     monkeypatch.setattr(core_start, "LEAST_ROWS", 100)
     monkeypatch.setattr(core_start, "_FIRST_SAMPLE", 33)
-    monkeypatch.setattr(core_start, "EXPLORING", replace(EXPLORING, shortfall=-1.0))
+    monkeypatch.setattr(core_start, "EXPLORING", replace(EXPLORING, structure_threshold=-1.0))
 
     class Impatient(Watch):
         def __enter__(self):

@@ -105,7 +105,7 @@ def install(monkeypatch):
         monkeypatch.setattr(sys.modules[kept.__module__], kept.__name__, cache(kept.__wrapped__))
     monkeypatch.setattr(device, "_contexts", {})
     monkeypatch.setattr(launch, "_loaded", {})
-    monkeypatch.setattr(launch, "first_build", lambda program, variant, _: (coded(program, variant), None))
+    monkeypatch.setattr(launch, "start_build", lambda program, variant, _: (coded(program, variant), None))
 
 
 @cache

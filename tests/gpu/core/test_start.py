@@ -75,7 +75,7 @@ def test_no_orders_from_forbidden_pairs() -> None:
 def test_starts(gpu, monkeypatch, kind, dtype, levels, maximize):
     for name, value in {"LEAST_ROWS": 64, "_FIRST_SAMPLE": 80, "_GROWTH": 2, "_AXIS_SAMPLE": 64}.items():
         monkeypatch.setattr(core_start, name, value)
-    monkeypatch.setattr(core_start, "EXPLORING", replace(EXPLORING, opening=0))
+    monkeypatch.setattr(core_start, "EXPLORING", replace(EXPLORING, warm_up=0))
     cost = draw(kind, ROWS)
     if "int" in dtype:
         cost = np.rint(1e6 * cost)

@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 
 from lapwing._core import Neighbours
-from lapwing.gpu.core.stratified import PIVOTS, Strata, pivot_points
+from lapwing.gpu.core.stratified import PIVOTS, StratifiedSamples, pivot_points
 from lapwing.gpu.runtime.copies import read, write
 
 SIZE = 200
 
 
-def strata_of(gpu, rows: np.ndarray, cols: np.ndarray, runs: list[int]):
+def samples_of(gpu, rows: np.ndarray, cols: np.ndarray, runs: list[int]):
     """Of points with so many coordinates as there are differences."""
 
     def launch_keys(pivot: int, row_keys: int, col_keys: int) -> None:
@@ -20,7 +20,11 @@ def strata_of(gpu, rows: np.ndarray, cols: np.ndarray, runs: list[int]):
         write(gpu.context, col_keys, np.ascontiguousarray(cols[:, pivot - 1]))
 
     points = pivot_points(gpu.context, SIZE, None, launch_keys)
-    return None if points is None else Strata(gpu.context, *(Neighbours(side).order() for side in points), runs, None)
+    return (
+        None
+        if points is None
+        else StratifiedSamples(gpu.context, *(Neighbours(side).order() for side in points), runs, None)
+    )
 
 
 def draw() -> tuple[np.ndarray, np.ndarray]:
@@ -30,10 +34,10 @@ def draw() -> tuple[np.ndarray, np.ndarray]:
 
 def test_a_sample_has_one_of_so_many_neighbours(gpu) -> None:
     points = draw()
-    strata = strata_of(gpu, *points, [16, 4])
-    assert strata is not None and strata.lists(1) == (0, 0)
+    samples = samples_of(gpu, *points, [16, 4])
+    assert samples is not None and samples.lists(1) == (0, 0)
     for run in (16, 4):
-        for address, side in zip(strata.lists(run), points, strict=True):
+        for address, side in zip(samples.lists(run), points, strict=True):
             members = read(gpu.context, address, SIZE // run, "int32")
             place = np.empty(SIZE, int)
             place[Neighbours(side.astype(np.float32)).order()] = np.arange(SIZE)
@@ -45,4 +49,4 @@ def test_a_sample_has_one_of_so_many_neighbours(gpu) -> None:
 def test_none_where_differences_are_not_finite(gpu, value) -> None:
     rows, cols = draw()
     cols[7, 1] = value
-    assert strata_of(gpu, rows, cols, [4]) is None
+    assert samples_of(gpu, rows, cols, [4]) is None

@@ -130,7 +130,7 @@ def test_samples(monkeypatch):
     """With thresholds so low that small problems take all steps of large ones, and parts of passes in turn."""
     monkeypatch.setattr(core_start, "LEAST_ROWS", 20)
     monkeypatch.setattr(core_start, "_FIRST_SAMPLE", 33)
-    monkeypatch.setattr(core_start, "EXPLORING", replace(EXPLORING, opening=0, shortfall=-1.0))
+    monkeypatch.setattr(core_start, "EXPLORING", replace(EXPLORING, warm_up=0, structure_threshold=-1.0))
     monkeypatch.setattr(computed, "_WORK_AT_ONCE", 1)
     monkeypatch.setattr(computed, "_BUSY_LINES", 64)
     source = plane((136, 136))
@@ -140,7 +140,7 @@ def test_samples(monkeypatch):
 
 def test_points_on_a_line_start_from_two_orders(monkeypatch):
     monkeypatch.setattr(core_start, "LEAST_ROWS", 20)
-    monkeypatch.setattr(core_start, "EXPLORING", replace(EXPLORING, opening=0, shortfall=-1.0))
+    monkeypatch.setattr(core_start, "EXPLORING", replace(EXPLORING, warm_up=0, structure_threshold=-1.0))
     x, y = points((150, 150), 1)
     source = lw.costs.squared_euclidean(np.hstack([x, 0 * x]), np.hstack([y, 0 * y]))
     assert assert_as_a_matrix(source, source.read(slice(None))).statistics["levels"] == 0

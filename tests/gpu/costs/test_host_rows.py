@@ -75,7 +75,7 @@ def test_samples(monkeypatch, room_for):
     monkeypatch.setattr(host_rows, "_LEAST_SAMPLE", 40)
     monkeypatch.setattr(host_solve, "LEAST_ROWS", 20)
     monkeypatch.setattr(core_start, "LEAST_ROWS", 20)
-    monkeypatch.setattr(host_solve, "EXPLORING", replace(EXPLORING, opening=0, shortfall=-1.0))
+    monkeypatch.setattr(host_solve, "EXPLORING", replace(EXPLORING, warm_up=0, structure_threshold=-1.0))
     cost = draw((90, 90), "float32", 3, "points")
     result = solve(cost)
     assert_optimal(result, cost)

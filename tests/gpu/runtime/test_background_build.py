@@ -15,7 +15,7 @@ from lapwing.errors import ArgumentError
 from lapwing.gpu.runtime import background_build as module
 from lapwing.gpu.runtime import compile as compiler
 from lapwing.gpu.runtime import launch
-from lapwing.gpu.runtime.background_build import first_build
+from lapwing.gpu.runtime.background_build import start_build
 from lapwing.gpu.runtime.cache import cached_program, find_program
 from lapwing.gpu.runtime.launch import finish_builds, kernels
 from lapwing.gpu.runtime.programs import CERTIFICATE, COMPUTED_CORE, CORE, TEXT
@@ -39,23 +39,23 @@ def full_build():
 
 @needs_compiler
 def test_a_quick_build_and_then_the_full_one():
-    code, making = first_build(SLOW, FLOAT32, 90)
+    code, build = start_build(SLOW, FLOAT32, 90)
     assert code.startswith(b"\x7fELF") and code == cached_program(SLOW, FLOAT32, 90, quick=True) != full_build()
-    making.wait()
-    assert making.is_over() and making.process.returncode == 0
-    assert making.result() == full_build() == find_program(CERTIFICATE, FLOAT32, 90)
-    assert first_build(SLOW, FLOAT32, 90) == (full_build(), None)
+    build.wait()
+    assert build.is_over() and build.process.returncode == 0
+    assert build.result() == full_build() == find_program(CERTIFICATE, FLOAT32, 90)
+    assert start_build(SLOW, FLOAT32, 90) == (full_build(), None)
 
 
 @needs_compiler
 def test_the_other_process_survives():
     """The one that started it ends at once."""
     script = (
-        "from dataclasses import replace; from lapwing.gpu.runtime.background_build import first_build\n"
+        "from dataclasses import replace; from lapwing.gpu.runtime.background_build import start_build\n"
         "from lapwing.gpu.runtime.programs import CERTIFICATE\n"
         "slow = replace(CERTIFICATE, is_slow_to_compile=True)\n"
-        "_, making = first_build(slow, slow.variant(COST='float32'), 90)\n"
-        "print(making.process.pid)\n"
+        "_, build = start_build(slow, slow.variant(COST='float32'), 90)\n"
+        "print(build.process.pid)\n"
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=100)
     assert int(done.stdout) > 0 and "Error" not in done.stderr
@@ -67,7 +67,7 @@ def test_the_other_process_survives():
 
 @needs_compiler
 def test_programs_that_are_not_slow_wait_for_the_compiler():
-    assert first_build(CERTIFICATE, FLOAT32, 90) == (full_build(), None)
+    assert start_build(CERTIFICATE, FLOAT32, 90) == (full_build(), None)
 
 
 @needs_compiler
@@ -75,38 +75,38 @@ def test_programs_that_are_not_slow_wait_for_the_compiler():
 def test_no_process_of_its_own(monkeypatch, executable):
     """Python is part of an application, or is gone."""
     monkeypatch.setattr(sys, "executable", executable)
-    assert first_build(SLOW, FLOAT32, 90) == (full_build(), None)
+    assert start_build(SLOW, FLOAT32, 90) == (full_build(), None)
 
 
 @needs_compiler
 def test_no_folder(tmp_path, monkeypatch):
     (tmp_path / "file").touch()
     monkeypatch.setenv("LAPWING_CACHE_DIR", str(tmp_path / "file" / "cache"))
-    assert first_build(SLOW, FLOAT32, 90) == (full_build(), None)
+    assert start_build(SLOW, FLOAT32, 90) == (full_build(), None)
 
 
 @needs_compiler
 def test_a_compiler_without_quick_builds(monkeypatch):
     monkeypatch.setattr(module, "can_be_quick", lambda: False)
-    assert first_build(SLOW, FLOAT32, 90) == (full_build(), None)
+    assert start_build(SLOW, FLOAT32, 90) == (full_build(), None)
 
 
 @needs_compiler
 def test_a_process_that_fails():
-    code, making = first_build(SLOW, FLOAT32, 90)
-    making.abandon()
-    assert making.is_over() and (making.result() or full_build()) == full_build()
-    again, making = first_build(SLOW, FLOAT32, 90)
+    code, build = start_build(SLOW, FLOAT32, 90)
+    build.abandon()
+    assert build.is_over() and (build.result() or full_build()) == full_build()
+    again, build = start_build(SLOW, FLOAT32, 90)
     assert again in (code, full_build())
-    if making is not None:
-        making.wait()
+    if build is not None:
+        build.wait()
 
 
 @needs_compiler
 def test_faults_of_a_users_function():
     text = '#include "costs/function.cuh"\n#line 1 "cuda_source"\noops\n'
     with pytest.raises(ArgumentError, match="does not compile"):
-        first_build(COMPUTED_CORE, COMPUTED_CORE.variant(COST="float32", TEXT=text), 90)
+        start_build(COMPUTED_CORE, COMPUTED_CORE.variant(COST="float32", TEXT=text), 90)
 
 
 @needs_compiler
@@ -114,10 +114,10 @@ def test_faults_of_a_users_function():
 def test_the_core_is_usable_soon():
     variant = CORE.variant(COST="float32")
     began = time.monotonic()
-    code, making = first_build(CORE, variant, 90)
+    code, build = start_build(CORE, variant, 90)
     quick = time.monotonic() - began
-    making.wait()
-    assert making.result() not in (None, code) and quick < 0.6 * (time.monotonic() - began)
+    build.wait()
+    assert build.result() not in (None, code) and quick < 0.6 * (time.monotonic() - began)
 
 
 def test_orders_are_read_as_they_are_written(monkeypatch):
@@ -135,9 +135,9 @@ def test_orders_are_read_as_they_are_written(monkeypatch):
 @pytest.mark.parametrize("made", [True, False])
 def test_kernels_are_replaced_when_the_full_build_is_there(emulated_gpu, monkeypatch, made):
     code = emulated_toolkit.coded(CERTIFICATE, FLOAT32)
-    making = SimpleNamespace(is_over=lambda: making.over, over=False, wait=lambda: setattr(making, "over", True))
-    making.result = lambda: code if made else None
-    monkeypatch.setattr(launch, "first_build", lambda *_: (code, making))
+    build = SimpleNamespace(is_over=lambda: build.over, over=False, wait=lambda: setattr(build, "over", True))
+    build.result = lambda: code if made else None
+    monkeypatch.setattr(launch, "start_build", lambda *_: (code, build))
     monkeypatch.setattr(launch, "_in_the_making", {})
     monkeypatch.setattr(launch, "_replaced", [])
     quick = kernels(emulated_gpu, CERTIFICATE, FLOAT32)
@@ -145,4 +145,4 @@ def test_kernels_are_replaced_when_the_full_build_is_there(emulated_gpu, monkeyp
     finish_builds()
     full = kernels(emulated_gpu, CERTIFICATE, FLOAT32)
     assert (full is not quick) == made and launch._replaced == ([quick] if made else [])
-    assert kernels(emulated_gpu, CERTIFICATE, FLOAT32) is full and not launch._in_the_making
+    assert kernels(emulated_gpu, CERTIFICATE, FLOAT32) is full and not launch._background_builds

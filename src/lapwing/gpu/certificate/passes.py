@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from lapwing.errors import InvalidCostError
-from lapwing.gpu.costs.computed import Computed, tiles
+from lapwing.gpu.costs.computed import Computed, row_group_blocks
 from lapwing.gpu.costs.host_rows import HostRows, Streamed
 from lapwing.gpu.runtime.arrays import ITEM_BYTES, GpuArray
 from lapwing.gpu.runtime.copies import read
@@ -206,7 +206,7 @@ class ComputedPass(CostPass):
             if part.start:
                 self.wait()
             self.kernels["certify_lines"].launch(
-                self.context, tiles(len(part), self.context.info.processors), _THREADS,
+                self.context, row_group_blocks(len(part), self.context.info.processors), _THREADS,
                 self.cost.block, part.start, len(part), self.rows, self.cols, int(self.maximize),
                 at.u, at.v, at.violations, at.summary, at.row_to_col, at.owners,
             )  # fmt: skip

@@ -55,7 +55,7 @@ class HostSolve(CoreSolve):
     def __init__(self, context: Context, matrix: Oriented, watch: Watch, rows: HostRows, lines: Lines) -> None:
         super().__init__(context, matrix, watch)
         self.rows, self._lines = rows, lines
-        self._is_stocked, self._is_complete = False, True
+        self._has_caches, self._is_complete = False, True
         watch.serve = rows.serve
 
     def _load_kernels(self) -> dict[str, Kernel]:
@@ -66,16 +66,16 @@ class HostSolve(CoreSolve):
     def prepare(self, zero_prices: bool = False) -> None:
         """See `CoreSolve`."""
         if zero_prices:
-            self._is_stocked = False
+            self._has_caches = False
         super().prepare(zero_prices)
 
-    def stock_with_minima(self) -> None:
+    def cache_with_minima(self) -> None:
         """Put every row into its store under prices 0, and set `v` to the column minima."""
         size = 8 * self.matrix.cols
         with Workspace(self.context, {"minima": (self.matrix.cols, self.matrix.dual_dtype)}) as memory:
             minima = memory["minima"]
             fill_bytes(self.context, self.v, 0, size)
-            self._stock(_all_rows(self.matrix), minima)
+            self._cache_rows(_all_rows(self.matrix), minima)
             self.replace_prices(minima)
 
     def replace_prices(self, prices: int) -> None:
@@ -90,18 +90,18 @@ class HostSolve(CoreSolve):
     def list_rows(self) -> None:
         """List every row under the prices in `v`: from the stores, as far as there are any that prove enough."""
         self._begin_listing()
-        if not self._is_stocked:
-            return self._stock(_all_rows(self.matrix), 0)
+        if not self._has_caches:
+            return self._cache_rows(_all_rows(self.matrix), 0)
         self._kernels["list_rows"].launch(
             self.context, min(self.matrix.rows, 8 * self.context.info.processors), _THREADS, *self._arguments
         )
         self._watch.wait()
-        scant = self.rows.take_scant()
-        if len(scant):
-            self._stock(scant, 0)
+        insufficient = self.rows.take_insufficient()
+        if len(insufficient):
+            self._cache_rows(insufficient, 0)
         return None
 
-    def _stock(self, ids: Ids, minima: int) -> None:
+    def _cache_rows(self, ids: Ids, minima: int) -> None:
         """Read rows into their stores and lists; and find their column minima, if there is an address for these."""
 
         def visit(rows: int, whose: int, first: int, count: int) -> None:
@@ -111,7 +111,7 @@ class HostSolve(CoreSolve):
                 self.lower_to_minima(rows, 0, first, count, len(ids), minima)
 
         self.rows.every(ids, visit, self._watch.wait)
-        self._is_stocked = True
+        self._has_caches = True
 
     def lower_to_minima(self, rows: int, of_rows: int, first: int, count: int, all_rows: int, target: int) -> None:
         """The least cost - u of each column, to `target`: of rows that come in parts."""
@@ -194,7 +194,7 @@ class HostStart(Start):
             solve.prepare(zero_prices=True)
             return self.run_from(solve, UNSTRUCTURED)
         solve.prepare()
-        solve.stock_with_minima()
+        solve.cache_with_minima()
         is_small = matrix.rows < LEAST_ROWS
         report = self.run_from(solve, UNSTRUCTURED if is_small else EXPLORING)
         if report.status != UNFINISHED:

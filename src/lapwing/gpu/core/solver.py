@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from lapwing.errors import InternalError
 from lapwing.gpu.core.monitor import TimeIsUpError, Watch
 from lapwing.gpu.costs.computed import LINES_OF_WARP, Recipe
-from lapwing.gpu.costs.neighbours import GROUP
+from lapwing.gpu.costs.neighbours import BOX_POINTS
 from lapwing.gpu.costs.upload import Copier
 from lapwing.gpu.runtime.arrays import ITEM_BYTES, GpuArray
 from lapwing.gpu.runtime.copies import copy_bytes, read
@@ -48,24 +48,24 @@ OPTIMAL, INFEASIBLE, INVALID, CONTRADICTION, UNFINISHED, STOPPED = range(6)
 class Schedule:
     """Of the auction: epsilons in widths of a list, falling by `factor`, then zero; and most rounds of a phase.
 
-    Before them `opening` rounds without epsilon, which may do for all. If the first phase raises the bound by more than
-    `shortfall` list widths a row, the solve ends there, unfinished: it should start from other prices.
+    Before them `warm_up` rounds without epsilon, which may do for all. If the first phase raises the bound by more than
+    `structure_threshold` list widths a row, the solve ends there, unfinished: it should start from other prices.
     """
 
     first: float
     last: float
     factor: float
     rounds: int
-    opening: int = 0
-    shortfall: float = math.inf
+    warm_up: int = 0
+    structure_threshold: float = math.inf
 
 
 #: A few rounds without epsilon.
 OPENING = Schedule(0.0, 0.0, 0.25, 8)
 #: Where row and column minima are nearly right; the same, to find out whether they are; where lists are far from their
 #: final prices.
-UNSTRUCTURED = Schedule(1 / 32, 1 / 4096, 0.5, 16, opening=8)
-EXPLORING = replace(UNSTRUCTURED, shortfall=1 / 80)  # uniform and integer costs have 0.005, points 0.015 and more
+UNSTRUCTURED = Schedule(1 / 32, 1 / 4096, 0.5, 16, warm_up=8)
+EXPLORING = replace(UNSTRUCTURED, structure_threshold=1 / 80)  # uniform, integers: 0.005; points: 0.015 and more
 STRUCTURED = Schedule(16.0, 1 / 1024, 0.5, 40)
 #: The same with prices of a stratified sample, which are nearly right: of points, and of a matrix.
 STRATIFIED = replace(STRUCTURED, first=4.0)
@@ -92,7 +92,7 @@ class Report(NamedTuple):
     full_rows: int
     left: int
     empty_row: int
-    width: float
+    list_gap: float
     start_bound: float
     bound: float
 
@@ -145,7 +145,7 @@ def workspace_bytes(rows: int, cols: int, dtype: str) -> int:
     listed = 4 if dtype in ("float16", "bfloat16", "float32") else 8
     by_row = _LIST * (4 + listed) + 5 * 8 + 12 * 4 + 2 * 2 * 8
     by_col = 5 * 8 + 6 * 4
-    groups = cols // GROUP * 8
+    groups = cols // BOX_POINTS * 8
     return _HEAD_BYTES + rows * by_row + cols * by_col + groups + _ARRAYS * _ALIGNMENT
 
 
@@ -314,7 +314,7 @@ class CoreSolve:
         solver = self._kernels["solve"]
         most = self.matrix.rows if most_left is None else most_left
         epsilons = (float(schedule.first), float(schedule.last), float(schedule.factor))
-        rounds = (schedule.rounds, schedule.opening, float(schedule.shortfall))
+        rounds = (schedule.rounds, schedule.warm_up, float(schedule.structure_threshold))
         self._watch.look_at_the_clock()
         watch = self._watch.pointer(self._sample)
         arguments = (*self._arguments, *epsilons, *rounds, most, watch, self._mail.address)

@@ -21,9 +21,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 _NEAREST = 32  # candidates of a list
-_WIDTHS = 32  # rows whose widths are looked at
+_GAP_ROWS = 32  # rows whose widths are looked at
 _COARSE = 4
-SHORTFALL = 0.5  # of prices from orders, in list widths a row, up to which they are the start
+MOST_DUALITY_GAP = 0.5  # of prices from orders, in list widths a row, up to which they are the start
 
 
 @dataclass(frozen=True)
@@ -41,12 +41,12 @@ def find_axis(sample: NDArray[np.float64]) -> Axis | None:
     one that has an order by far less.
     """
     coarse = np.ascontiguousarray(sample[::_COARSE, ::_COARSE])
-    if len(coarse) > _NEAREST and not (np.isfinite(coarse).all() and _survey(coarse)[1] <= SHORTFALL):
+    if len(coarse) > _NEAREST and not (np.isfinite(coarse).all() and _survey(coarse)[1] <= MOST_DUALITY_GAP):
         return None
     if not np.isfinite(sample).all():
         return None
-    axis, shortfall = _survey(sample)
-    return axis if shortfall <= SHORTFALL else None
+    axis, duality_gap = _survey(sample)
+    return axis if duality_gap <= MOST_DUALITY_GAP else None
 
 
 def _survey(sample: NDArray[np.float64]) -> tuple[Axis, float]:
@@ -64,13 +64,13 @@ def _survey(sample: NDArray[np.float64]) -> tuple[Axis, float]:
     prices = prices_in_order(rises)
     priced = ordered - prices
     least = priced.min(axis=1)
-    step = len(sample) // _WIDTHS or 1
-    widths = np.partition(priced[::step], _NEAREST, axis=1)[:, _NEAREST] - least[::step]
-    width = np.partition(widths, len(widths) // 2)[len(widths) // 2]  # quicker than np.median
-    shortfall = matched.sum() - least.sum() - prices.sum()
-    if shortfall <= 0:
+    step = len(sample) // _GAP_ROWS or 1
+    list_gaps = np.partition(priced[::step], _NEAREST, axis=1)[:, _NEAREST] - least[::step]
+    list_gap = np.partition(list_gaps, len(list_gaps) // 2)[len(list_gaps) // 2]  # quicker than np.median
+    duality_gap = matched.sum() - least.sum() - prices.sum()
+    if duality_gap <= 0:
         return axis, 0.0
-    return axis, float(shortfall / (len(sample) * width)) if width > 0 else np.inf
+    return axis, float(duality_gap / (len(sample) * list_gap)) if list_gap > 0 else np.inf
 
 
 def orders(row_keys: NDArray[np.float64], col_keys: NDArray[np.float64]) -> tuple[NDArray[Any], NDArray[Any]]:

@@ -38,8 +38,8 @@ from lapwing.gpu.core.solver import (
     workspace_bytes,
 )
 from lapwing.gpu.core.sorted_prices import Axis, find_axis, orders, prices_in_order
-from lapwing.gpu.core.stratified import PIVOTS, Strata, pivot_points
-from lapwing.gpu.costs.computed import tiles
+from lapwing.gpu.core.stratified import PIVOTS, StratifiedSamples, pivot_points
+from lapwing.gpu.costs.computed import row_group_blocks
 from lapwing.gpu.costs.upload import Copier
 from lapwing.gpu.runtime.arrays import ITEM_BYTES, GpuArray, empty_array
 from lapwing.gpu.runtime.copies import read, write
@@ -88,7 +88,7 @@ class Start:
         self.context, self.watch, self.like, self._copier = context, watch, like, copier
         self.levels = 0
         self._kernels: dict[str, Kernel] = {}
-        self._strata: Strata | None = None  # of the matrix whose samples are taken
+        self._stratified: StratifiedSamples | None = None  # of the matrix whose samples are taken
 
     def run(self, solve: CoreSolve) -> Report:
         """Find prices, list and solve; waits for the end."""
@@ -172,7 +172,7 @@ class Start:
             while runs[-1] > _GROWTH:
                 runs.append(runs[-1] // _GROWTH)
             rows, cols = (side.order() for side in sides)
-            self._strata = Strata(self.context, rows, cols, runs, self.like)
+            self._stratified = StratifiedSamples(self.context, rows, cols, runs, self.like)
         sample = self._sample(solve.matrix, run)
         self._column_bounds(solve.matrix, run, 0, sample)
         while True:
@@ -204,18 +204,18 @@ class Start:
         """For a structured matrix, or computed costs, when samples were taken."""
         if matrix.in_order:
             return STRATIFIED
-        return STRUCTURED if self._strata is None else STRATIFIED_MATRIX
+        return STRUCTURED if self._stratified is None else STRATIFIED_MATRIX
 
     def _solve_sample(self, sample: CoreSolve, schedule: Schedule) -> Report:
         if sample.matrix.in_order:
             return self.run_from(sample, structured(sample.matrix.rows, STRATIFIED))
-        if self._strata is not None:
+        if self._stratified is not None:
             return self.run_from(sample, schedule)
         return self.run_from(sample, ROUGH, most_left=0)
 
     def _lists(self, run: int) -> tuple[int, int]:
         """Of the rows and columns of a matrix's sample."""
-        return (0, 0) if self._strata is None else self._strata.lists(run)
+        return (0, 0) if self._stratified is None else self._stratified.lists(run)
 
     def _sample(self, matrix: Oriented, run: int) -> CoreSolve:
         size = matrix.rows // run
@@ -269,7 +269,7 @@ class Start:
         for part in matrix.recipe.parts(size, others):
             if part.start:
                 self.watch.wait(sample=True)
-            grid = tiles(len(part), self.context.info.processors)
+            grid = row_group_blocks(len(part), self.context.info.processors)
             shape = (part.start, len(part), run, lines, others, other_run)
             kernel.launch(self.context, grid, _THREADS, block, int(matrix.maximize), *shape, prices, least)
 

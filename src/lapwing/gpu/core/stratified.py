@@ -26,7 +26,7 @@ PIVOTS = 4  # rows, and columns
 _SEED = 1
 
 
-class Strata:
+class StratifiedSamples:
     """Samples, as lists on the GPU.
 
     Parameters

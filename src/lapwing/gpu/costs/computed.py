@@ -30,9 +30,9 @@ _MOST_HELD = (
 )
 _WORK_OF_A_FUNCTION = 64  # operations, or so
 LINES_OF_WARP = 4  # kLines of kernels/costs_computed.cuh
-_TILE_LINES = 8 * LINES_OF_WARP  # of a block of 256 threads
+_BLOCK_LINES = 8 * LINES_OF_WARP  # of a block of 256 threads
 _BLOCKS_A_PROCESSOR = 8  # of grids that walk over tiles
-_BUSY_LINES = 132 * _BLOCKS_A_PROCESSOR * _TILE_LINES  # which keep a large GPU busy
+_BUSY_LINES = 132 * _BLOCKS_A_PROCESSOR * _BLOCK_LINES  # which keep a large GPU busy
 _WORK_AT_ONCE = 1 << 41  # operations between looks at the host: some 0.1 s
 _BLOCKS = ("block", "exchanged")
 _TYPES = {"bool": "bool", "float32": "float", "float64": "double"}  # of elements; integers have NumPy's names
@@ -67,9 +67,9 @@ class Recipe:
             yield range(first, min(first + step, lines))
 
 
-def tiles(lines: int, processors: int) -> int:
+def row_group_blocks(lines: int, processors: int) -> int:
     """Blocks of a launch over so many lines."""
-    return min(-(-lines // _TILE_LINES), processors * _BLOCKS_A_PROCESSOR)
+    return min(-(-lines // _BLOCK_LINES), processors * _BLOCKS_A_PROCESSOR)
 
 
 @dataclass(frozen=True, eq=False)
@@ -158,7 +158,7 @@ def _point_words(source: PointCost, addresses: Workspace, exchanged: bool) -> li
     words = _term_words(source, addresses, lines, positions, count)
     if not _is_ordered(source):
         return [*words, 0, 0, 0]
-    groups = neighbours.groups_of(count) if positions == neighbours.positions_of(source) else 0
+    groups = neighbours.boxes_of(count) if positions == neighbours.positions_of(source) else 0
     tail = [addresses[f"order_{lines}"], addresses[f"order_{positions}"], groups]
     words += tail
     if groups:

@@ -34,7 +34,7 @@ _DEPTH_STEP = 32
 _SAMPLE_SHARE, _LEAST_SAMPLE, _MOST_SAMPLE = 16, 512, 16384  # rows of a sample: one of so many, between these
 _REQUEST = struct.Struct("@Q4I")  # struct Request of kernels/costs/host_rows.cuh
 _ANSWERED = 20  # the offset of its last word,
-_SCANT = 16  # and of the one before
+_INSUFFICIENT = 16  # and of the one before
 
 Ids = NDArray[np.int32]
 
@@ -138,8 +138,9 @@ class Layout:
         return {
             "rows": part, "other_rows": part, "whose": (self.room, "int32"), "other_whose": (self.room, "int32"),
             "owner": (self.room, "int32"), "place": (self.lines, "int32"),
-            "store_col": (self.lines * self.depth, "int32"), "store_cost": (self.lines * self.depth * item, "uint8"),
-            "store_count": (self.lines, "int32"), "store_bound": (self.lines, dual), "scant": (self.lines, "int32"),
+            "cached_col": (self.lines * self.depth, "int32"), "cached_cost": (self.lines * self.depth * item, "uint8"),
+            "cached_count": (self.lines, "int32"), "cached_bound": (self.lines, dual),
+            "insufficient": (self.lines, "int32"),
             "request": (_REQUEST.size, "uint8"), "block": (12, "int64"),
         }  # fmt: skip
 
@@ -251,8 +252,8 @@ class HostRows:
         self.block, self.rows_read = memory["block"], 0
         words = (
             self.layout.pitch, memory["rows"], memory["owner"], memory["place"], self.layout.room, self.layout.depth,
-            memory["store_col"], memory["store_cost"], memory["store_count"], memory["store_bound"], memory["scant"],
-            memory["request"],
+            memory["cached_col"], memory["cached_cost"], memory["cached_count"], memory["cached_bound"],
+            memory["insufficient"], memory["request"],
         )  # fmt: skip
         write(context, self.block, np.array(words, np.int64))
         fill_bytes(context, memory["place"], 0, 4 * self.layout.lines)
@@ -283,11 +284,11 @@ class HostRows:
                 self._fill(buffers[(k + 1) % 2][0], parts[k + 1])
             wait()
 
-    def take_scant(self) -> Ids:
+    def take_insufficient(self) -> Ids:
         """After all work: the rows that list_rows found scant, in order."""
         count = self._request()[3]
-        fill_bytes(self.context, self._memory["request"] + _SCANT, 0, 4)
-        return np.sort(self._fetched(self._memory["scant"], count))
+        fill_bytes(self.context, self._memory["request"] + _INSUFFICIENT, 0, 4)
+        return np.sort(self._fetched(self._memory["insufficient"], count))
 
     def serve(self) -> None:
         """Have the rows come that a running kernel waits for, if it does."""

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from lapwing.costs.points import PointCost
 
-GROUP = 128  # kPiece of kernels/costs_computed.cuh
+BOX_POINTS = 128  # kPiece of kernels/costs_computed.cuh
 _LEAST = 1 << 14  # points: of fewer, all are soon looked at
 
 
@@ -29,7 +29,7 @@ def sizes(source: PointCost) -> dict[str, int]:
     bytes_of = {"order_x": 4 * m, "order_y": 4 * n}
     for k, term in enumerate(source.terms):
         point = term.x.shape[1] * term.x.itemsize
-        bytes_of |= {f"sorted{k}": count * point, f"boxes{k}": 2 * groups_of(count) * point}
+        bytes_of |= {f"sorted{k}": count * point, f"boxes{k}": 2 * boxes_of(count) * point}
     return bytes_of
 
 
@@ -42,7 +42,7 @@ def arrays(source: PointCost) -> dict[str, NDArray[Any]]:
     compiled = source.compiled(transposed=False)
     orders = {"x": compiled.in_order(rows=True), "y": compiled.in_order(rows=False)}
     side = positions_of(source)
-    starts = np.arange(0, max(m, n), GROUP)
+    starts = np.arange(0, max(m, n), BOX_POINTS)
     made: dict[str, NDArray[Any]] = {f"order_{name}": order for name, order in orders.items()}
     for k, term in enumerate(source.terms):
         points = getattr(term, side)[orders[side]]
@@ -56,6 +56,6 @@ def positions_of(source: PointCost) -> str:
     return "y" if source.shape[0] <= source.shape[1] else "x"
 
 
-def groups_of(count: int) -> int:
+def boxes_of(count: int) -> int:
     """How many groups so many points make."""
-    return -(-count // GROUP)
+    return -(-count // BOX_POINTS)

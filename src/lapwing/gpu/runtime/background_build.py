@@ -25,7 +25,7 @@ _NICENESS = 10  # of the process, which nobody waits for
 
 
 @dataclass(frozen=True)
-class Making:
+class BackgroundBuild:
     """A full build in the making."""
 
     program: Program
@@ -51,7 +51,7 @@ class Making:
         return find_program(self.program, self.variant, self.architecture)
 
 
-def first_build(program: Program, variant: Variant, architecture: int) -> tuple[bytes, Making | None]:
+def start_build(program: Program, variant: Variant, architecture: int) -> tuple[bytes, BackgroundBuild | None]:
     """Code to begin with; and, if it is a quick build, the full one in the making.
 
     Raises
@@ -63,17 +63,17 @@ def first_build(program: Program, variant: Variant, architecture: int) -> tuple[
         code = find_program(program, variant, architecture)
         if code is not None:
             return code, None
-        making = _make(program, variant, architecture)
-        if making is not None:
+        build = _make(program, variant, architecture)
+        if build is not None:
             try:
-                return cached_program(program, variant, architecture, quick=True), making
+                return cached_program(program, variant, architecture, quick=True), build
             except BaseException:  # a user's text may not compile
-                making.abandon()
+                build.abandon()
                 raise
     return cached_program(program, variant, architecture), None
 
 
-def _make(program: Program, variant: Variant, architecture: int) -> Making | None:
+def _make(program: Program, variant: Variant, architecture: int) -> BackgroundBuild | None:
     """Start a process for it; None where that cannot be."""
     python = Path(sys.executable or "")
     script = f"import sys; sys.path[:] = {sys.path!r}; from {__name__} import main; main()"  # as it is found here
@@ -93,7 +93,7 @@ def _make(program: Program, variant: Variant, architecture: int) -> Making | Non
     assert process.stdin is not None
     with contextlib.suppress(OSError), process.stdin as stdin:  # if it is over already, it failed
         stdin.write(order(program, variant, architecture))
-    return Making(program, variant, architecture, process)
+    return BackgroundBuild(program, variant, architecture, process)
 
 
 def order(program: Program, variant: Variant, architecture: int) -> str:

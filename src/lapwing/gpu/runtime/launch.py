@@ -14,7 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from lapwing.gpu.runtime import toolkit
-from lapwing.gpu.runtime.background_build import Making, first_build
+from lapwing.gpu.runtime.background_build import BackgroundBuild, start_build
 from lapwing.gpu.runtime.device import Context, DeviceInfo, checked
 from lapwing.gpu.runtime.programs import Program, Variant
 
@@ -117,7 +117,7 @@ class Kernel:
 _Key = tuple[int, str, Variant]
 _loaded: dict[_Key, dict[str, Kernel]] = {}
 _loading: defaultdict[_Key, threading.Lock] = defaultdict(threading.Lock)
-_in_the_making: dict[_Key, Making] = {}  # of what is loaded as a quick build
+_background_builds: dict[_Key, BackgroundBuild] = {}  # of what is loaded as a quick build
 _replaced: list[dict[str, Kernel]] = []  # quick builds; solves may still use them
 
 
@@ -131,7 +131,7 @@ def kernels(context: Context, program: Program, variant: Variant = ()) -> dict[s
     """
     key = (context.info.ordinal, program.name, variant)
     found = _loaded.get(key)
-    if found is None or key in _in_the_making:
+    if found is None or key in _background_builds:
         with _loading[key]:
             found = _newest(context.info, key, program)
     return found
@@ -139,16 +139,16 @@ def kernels(context: Context, program: Program, variant: Variant = ()) -> dict[s
 
 def _newest(info: DeviceInfo, key: _Key, program: Program) -> dict[str, Kernel]:
     """What is loaded, or a quick build in its place, or what was in the making meanwhile."""
-    found, making = _loaded.get(key), _in_the_making.get(key)
+    found, build = _loaded.get(key), _background_builds.get(key)
     if found is None:
-        code, making = first_build(program, key[2], info.architecture)
-        if making is not None:
-            _in_the_making[key] = making
+        code, build = start_build(program, key[2], info.architecture)
+        if build is not None:
+            _background_builds[key] = build
     else:
-        if making is None or not making.is_over():
+        if build is None or not build.is_over():
             return found
-        del _in_the_making[key]
-        made = making.result()
+        del _background_builds[key]
+        made = build.result()
         if made is None:
             return found
         code = made
@@ -160,8 +160,8 @@ def _newest(info: DeviceInfo, key: _Key, program: Program) -> dict[str, Kernel]:
 
 def finish_builds() -> None:
     """Wait for all that is in the making; for who measures, after a first use."""
-    for making in list(_in_the_making.values()):
-        making.wait()
+    for build in list(_background_builds.values()):
+        build.wait()
 
 
 def preload(context: Context, programs: Sequence[tuple[Program, Variant]]) -> None:
