@@ -121,7 +121,7 @@ def test_certificates():
     [
         (np.nan, lw.InvalidCostError, r"cost\[2, 0\] is nan"),
         (np.inf, lw.InfeasibleError, r"this 1 row \(2\) has no column"),
-        (-1e308, lw.RangeError, r"cost\[2, 0\] is -1e\+308"),
+        (1.7e308, lw.RangeError, r"cost\[\d+, \d+\] is 1\.7e\+308"),
     ],
 )
 @pytest.mark.parametrize("n", [4, LARGE])
@@ -129,6 +129,8 @@ def test_the_first_problem_that_fails_is_named(value, error, words, n, as_list):
     costs = np.random.default_rng(5).random((6, n, n))
     costs[3, 2] = value
     costs[5, 1] = value
+    if error is lw.RangeError:  # of the optimum, not of a cost
+        costs[3] = costs[5] = value
     with pytest.raises(error, match=words) as caught:
         lw.solve_batch(list(costs) if as_list else costs, threads=2)
     assert caught.value.__notes__ == ["in problem 3 of the batch"]
@@ -213,7 +215,7 @@ def test_problems_without_an_answer_are_let_pass_if_asked(kind, dtype):
     if dtype is np.float64:
         costs[1, 2] = np.inf
         costs[3, 0, 0] = np.nan
-        costs[4, 1, 1] = 1e308
+        costs[4] = 1e308
     else:
         costs[4, 1, 1] = 2**61
     statuses = [0, 1, 0, 2, 3, 0] if dtype is np.float64 else [0, 0, 0, 0, 3, 0]

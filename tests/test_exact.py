@@ -230,6 +230,95 @@ def test_starts_and_checkpoints(tmp_path):
     assert lw.solve(cost, checkpoint=path).objective == right
 
 
+@pytest.mark.parametrize("certify", [False, True])
+def test_prices_to_start_from_far_above_the_optimum(certify):
+    """Rows may stay free: prices are given relative to those of free columns, which hides how large they were."""
+    rng = np.random.default_rng(0)
+    cost = 10.0 ** rng.uniform(-30, 30, (60, 60))
+    prices = np.where(rng.random(60) < 0.3, np.inf, 4e5)
+    expected = lw.solve(cost, unmatched_cost=prices).objective
+    start = np.zeros(60), 1e100 * rng.standard_normal(60)
+    assert lw.solve(cost, unmatched_cost=prices, start=start, certify=certify).objective == expected
+
+
+def test_integers_near_the_end_of_the_range_from_any_start():
+    """Auction phases lower prices again and again, from wherever they begin."""
+    rng = np.random.default_rng(0)
+    for n in (2, 3, 5, 8):
+        limit = (2**62 - 1) // (2 * (n + 1)) - 1
+        for _ in range(40):
+            cost = rng.choice([-limit, limit, limit - 1, 1, 0, -1], (n, n))
+            expected = optimum([[int(c) for c in row] for row in cost])
+            for scale in (1.0, 1e6, 1e18, 1e30):
+                start = scale * rng.standard_normal(n), scale * rng.standard_normal(n)
+                assert lw.solve(cost, start=start).objective == expected
+                assert lw.solve(-cost, start=start, maximize=True).objective == -expected
+
+
+def test_optima_in_range_of_sums_that_are_not():
+    large = 1.7e308
+    for cost, objective in (
+        ([[large, np.inf, np.inf], [np.inf, large, np.inf], [np.inf, np.inf, -large]], large),
+        ([[large, 1.0], [1.0, large]], 2.0),
+        ([[large, np.inf], [large, np.inf]], lw.InfeasibleError),
+        ([[large, large], [np.nan, 1.0]], lw.InvalidCostError),
+        ([[large, large], [large, large]], lw.RangeError),
+    ):
+        cost = np.array(cost)
+        ways = {
+            "certified": lambda cost: lw.solve(cost).objective,
+            "not certified": lambda cost: lw.solve(cost, certify=False).objective,
+            "maximised": lambda cost: -lw.solve(-cost, maximize=True).objective,
+            "batch": lambda cost: lw.solve_batch(cost[None]).objective[0],
+            "certified batch": lambda cost: lw.solve_batch(cost[None], certify=True).certificates[0].primal,
+            "list": lambda cost: lw.solve_batch([cost, cost[:1]]).objective[0],
+            "computed": lambda cost: lw.solve(lw.costs.rows(lambda b, e: cost[b:e], cost.shape)).objective,
+        }
+        for name, way in ways.items():
+            if isinstance(objective, float):
+                assert way(cost) == objective, name
+            else:
+                with pytest.raises(objective):
+                    way(cost)
+        batch = lw.solve_batch([cost, np.eye(2)], check=False, certify=True)
+        statuses = {lw.InfeasibleError: 1, lw.InvalidCostError: 2, lw.RangeError: 3}
+        assert batch.status.tolist() == [statuses.get(objective, 0), 0]
+        assert (batch.certificates[0] is None) == (batch.status[0] != 0)
+
+
+@pytest.mark.parametrize("n", [3, 50, 400])
+@pytest.mark.parametrize("certify", [False, True])
+def test_optima_out_of_range(n, certify):
+    """Of costs with a cap, of large costs that are needed, and of both."""
+    rng = np.random.default_rng(0)
+    constant = np.full((n, n), 1.7e308)
+    capped = np.where(rng.random((n, n)) < 2 / n, rng.random((n, n)), 1e307 * (50 / n))
+    capped[: n // 2 + 1] = 1e308
+    for cost in (constant, capped):
+        for solve in (lw.solve, lambda cost, **options: lw.solve_batch(cost[None], **options)):
+            with pytest.raises(lw.RangeError):
+                solve(cost, certify=certify)
+            with pytest.raises(lw.RangeError):
+                solve(-cost, maximize=True, certify=certify)
+        with pytest.raises(lw.RangeError):
+            lw.linear_sum_assignment(cost)
+    needed = np.where(np.eye(n) > 0, 0.5, 1e307)
+    needed[:2] = 1e307
+    assert lw.solve(needed, certify=certify).objective == 2e307
+    assert lw.solve_batch(needed[None], certify=certify).objective[0] == 2e307
+
+
+def test_sums_of_duals_beyond_the_range():
+    """28 rows of which one must have a column; all others may stay free at 1e307, which two of them need."""
+    cost = np.where(np.eye(28) > 0, 0.5, 1e307)
+    cost[:3] = 1e307
+    prices = np.full(28, 1e307)
+    prices[16] = np.inf
+    result = lw.solve(cost, unmatched_cost=prices)
+    assert result.objective == math.fsum([1e307] * 3 + [0.5] * 25)
+    assert result.certificate.bound <= 28 * 2.0**-52 * result.objective
+
+
 def test_callbacks():
     cost = with_large(1100, 1e18, 0.97)
     source = lw.costs.rows(lambda begin, end: cost[begin:end], cost.shape)

@@ -45,12 +45,12 @@ bool read_arguments(PyObject* const* args, Py_ssize_t positional, PyObject* keyw
            read_maximize(args[1], request);
 }
 
-// Not of a subclass's memory: that of a map may have lost its file (lapwing.costs.streamed).
+// Not of a subclass's memory, nor of a buffer that is no bytes: that of a map may have lost its file (lapwing.costs.streamed).
 bool has_plain_memory(PyArrayObject* array) {
-    for (PyObject* base = PyArray_BASE(array); base != nullptr && PyArray_Check(base);
-         base = PyArray_BASE(reinterpret_cast<PyArrayObject*>(base)))
+    PyObject* base = PyArray_BASE(array);
+    for (; base != nullptr && PyArray_Check(base); base = PyArray_BASE(reinterpret_cast<PyArrayObject*>(base)))
         if (!PyArray_CheckExact(base)) return false;
-    return true;
+    return base == nullptr || PyBytes_Check(base) || PyObject_CheckBuffer(base) == 0;
 }
 
 bool is_plain(PyArrayObject* cost) {

@@ -22,6 +22,7 @@ nb::dict to_dict(Solution<D>&& solution) {
     answer["row_to_col"] = indices_to_numpy(solution.row_to_col);
     answer["u"] = to_numpy(std::move(solution.u));
     answer["v"] = to_numpy(std::move(solution.v));
+    answer["shift"] = solution.shift;
     answer["hall_rows"] = indices_to_numpy(solution.hall_rows);
     answer["hall_cols"] = indices_to_numpy(solution.hall_cols);
     answer["statistics"] = counted(solution.statistics);

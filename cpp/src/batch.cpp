@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cmath>
 #include <exception>
 #include <mutex>
 
@@ -105,7 +106,7 @@ class Batch {
                            static_cast<Index>(solution.hall_cols.size())},
                           is_tall(b));
         }
-        if (!are_small(problem, solution.row_to_col.data(), solution.v.data()) &&
+        if (!are_small(problem, solution.row_to_col.data(), solution.v.data(), solution.shift) &&
             !is_proven(problem, solution.row_to_col.data(), solution.v.data()))
             report({b, BatchFault::doubtful, -1, -1}, false);
         write(b, problem, {solution.row_to_col.data(), solution.u.data(), solution.v.data()});
@@ -125,6 +126,8 @@ class Batch {
             objective += j >= 0 ? static_cast<D>(problem.cost.at(i, j))
                                 : (problem.maximize ? -problem.unmatched_cost[i] : problem.unmatched_cost[i]);
         }
+        if constexpr (std::is_floating_point_v<D>)
+            if (!(std::fabs(objective) < kInfinity<D>)) report({b, BatchFault::range, -1, -1}, false);
         output_.objective[b] = objective;
         if (output_.u == nullptr) return;
         std::copy_n(tall ? solved.v : solved.u, tall ? cols : rows, output_.u + first_row);

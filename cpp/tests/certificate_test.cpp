@@ -193,6 +193,19 @@ void test_rounding() {
     CHECK(single(1e308, -1e308, 1e308).violation == 0);     // the slack, 1e308, fits though c - u does not
     CHECK(single(-1e308, 1e308, 1e308).violation == kInf);  // u + v - c does not
 
+    // Sums that leave the range on the way, and one that is beyond it.
+    const std::vector<double> large = {1e308, kInf, kInf, kInf, 1e308, kInf, kInf, kInf, -1e308};
+    const std::vector<double> at_once = {1e308, 1e308, -1e308};
+    const std::vector<std::int64_t> diagonal = {0, 1, 2};
+    const std::vector<double> no_prices(3, 0.0);
+    const auto three = certify<double>(
+        {{large.data(), 3, 3, 3, 1}, false, nullptr, diagonal.data(), at_once.data(), no_prices.data()}, 1);
+    CHECK(three.exact && three.primal == 1e308 && three.dual == 1e308 && three.bound == 0);
+    const auto two = certify<double>(
+        {{large.data(), 2, 2, 3, 1}, false, nullptr, diagonal.data(), at_once.data(), no_prices.data()}, 1);
+    CHECK(!two.exact && two.primal == kInf && two.bound == kInf);
+    CHECK(two.dual_below == std::numeric_limits<double>::max());
+
     // Sums: 1e16 + many small terms, where each addition to a double would lose the term.
     constexpr Index n = 1000;
     std::vector<double> cost(n, 0.0), u(n), v(1, 0.0), price(n);

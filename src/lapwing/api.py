@@ -299,8 +299,9 @@ def solve_batch(
     answer = solver(problems, count, duals, refuse if check else None)
     certificates: list[Certificate | None] | None = [None] * len(problems) if certify else None
     for b in range(len(problems)) if certify else sorted(answer.doubtful):
-        if answer.status[b] == 0:
-            proof = exact.prove_in_batch(answer, b, problems[b], _plan(problems[b], "auto", count, False), certify)
+        if answer.status[b] == 0 or b in answer.doubtful:
+            chosen = _plan(problems[b], "auto", count, False)
+            proof = exact.prove_in_batch(answer, b, problems[b], chosen, certify, check)
             if certificates is not None:
                 certificates[b] = proof
     return BatchResult(answer.row_to_col, answer.objective, answer.u, answer.v, answer.status, certificates)

@@ -18,10 +18,10 @@ from numpy.typing import NDArray
 from lapwing import _core
 from lapwing.certificate import Certificate, prove, require_matching
 from lapwing.costs.dense import row_blocks
-from lapwing.errors import ArgumentError, InternalError, RangeError
+from lapwing.errors import ArgumentError, InfeasibleError, InternalError, InvalidCostError, RangeError
 from lapwing.inputs import processors
 from lapwing.methods import METHODS, Answer, BatchAnswer, Hook, Keep, Start, run
-from lapwing.methods.base import as_minimised, given_back, inverse
+from lapwing.methods.base import as_minimised, given_back, infeasible_with_proof, invalid_cost_found, inverse
 from lapwing.plan import Plan, make_plan
 from lapwing.problem import Problem
 
@@ -76,14 +76,29 @@ def solve_proven(problem: Problem, plan: Plan, request: Request) -> tuple[Answer
     return answer, certificate if request.certify else None
 
 
-def prove_in_batch(answer: BatchAnswer, b: int, problem: Problem, plan: Plan, certify: bool) -> Certificate | None:
-    """The certificate of problem b of a batch, if it is asked for; solves again where the answer leaves a doubt."""
-    if certify:
+def prove_in_batch(
+    answer: BatchAnswer, b: int, problem: Problem, plan: Plan, certify: bool, check: bool
+) -> Certificate | None:
+    """The certificate of problem b of a batch, if it is asked for; solves again where the answer leaves a doubt.
+
+    Raises
+    ------
+    InvalidCostError, RangeError, InfeasibleError
+        If `check`, for a problem whose sums are out of range; if not, its status tells.
+    """
+    if certify and answer.status[b] == 0:
         one = answer[b]
         certificate = prove(problem, one.row_to_col, one.u, one.v, plan.threads)
         if is_proven(problem, one, certificate):
             return certificate
-    better, proof = solve_proven(problem, plan, Request(certify=True))
+    try:
+        better, proof = solve_proven(problem, plan, Request(certify=True))
+    except (InvalidCostError, RangeError, InfeasibleError) as error:
+        if check:
+            error.add_note(f"in problem {b} of the batch")
+            raise
+        answer.fail(b, error)
+        return None
     assert proof is not None
     answer.replace(b, better, proof.primal)
     return proof
@@ -94,12 +109,12 @@ def is_trusted(problem: Problem, answer: Answer) -> bool:
     if problem.is_integer:
         return True
     objective = abs(float(_costs(problem, answer).sum(dtype=np.float64)))
-    return not answer.provisional and are_small(_largest(answer.v), objective)
+    return not answer.provisional and are_small(max(_largest(answer.v), answer.shift), objective)
 
 
 def are_small(largest_price: float, objective: float) -> bool:
     """Whether prices of this magnitude are as small as `is_trusted` wants: u is a matched cost minus one of them."""
-    return largest_price <= _core.TRUSTED_RATIO * objective
+    return objective < math.inf and largest_price <= _core.TRUSTED_RATIO * objective
 
 
 def is_proven(problem: Problem, answer: Answer, certificate: Certificate) -> bool:
@@ -247,12 +262,18 @@ def _solved(
         start_rows = inverse(start.row_to_col, problem.shape[1]) if plan.transposed else start.row_to_col
     cost = problem.cost.compiled(plan.transposed)
     prices = as_minimised(problem, problem.unmatched_cost)
-    raw = _core.solve_exact(
-        cost, problem.maximize, prices, start_v, start_rows, most, precision, plan.threads, max(0.0, time_limit), hook
-    )
+    left = max(0.0, time_limit)
+    try:
+        raw = _core.solve_exact(
+            cost, problem.maximize, prices, start_v, start_rows, most, precision, plan.threads, left, hook
+        )
+    except _core.InvalidCost as error:
+        raise invalid_cost_found(problem, plan, error) from None
     if raw["status"] == "time_limit":
         return None
     if raw["status"] == "infeasible":
+        if start is None:
+            raise infeasible_with_proof(problem, plan, cost, prices, raw)
         if problem.cost.tier in ("rows", "streamed"):
             raise ArgumentError("a row has no allowed pair any more: a callback must give the same costs each time")
         raise InternalError("the exact solve found a problem infeasible that has an answer")

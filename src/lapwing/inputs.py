@@ -19,9 +19,10 @@ from lapwing._core import ABSENT, MOST_DUAL_PARTS
 from lapwing.costs.base import MAX_LINES, CostArray, CostSource
 from lapwing.costs.dense import DenseCost, is_readable, row_blocks
 from lapwing.costs.dtypes import as_array, check_kind, in_native_order, with_core_dtype, without_mask
+from lapwing.costs.mapped import check_mapped
 from lapwing.costs.rows import as_bytes
 from lapwing.costs.sparse import as_floating, densify, exact_floats, is_sparse
-from lapwing.costs.streamed import check_mapped, physical_limit, streamed
+from lapwing.costs.streamed import physical_limit, streamed
 from lapwing.errors import ArgumentError, DtypeError, InvalidCostError, LapwingError, RangeError
 from lapwing.prices import as_prices, prices_in_kind, with_prices, without_masked_prices
 from lapwing.problem import Problem, Stack
@@ -202,6 +203,8 @@ def _as_array(cost: Any, maximize: bool) -> CostArray:
         return cost
     forbidden = -math.inf if maximize else math.inf
     if is_sparse(cost):
+        for part in ("data", "indices", "indptr", "row", "col"):
+            check_mapped(getattr(cost, part, None))
         return densify(cost, forbidden)
     if isinstance(cost, np.ma.MaskedArray):
         check_mapped(cost.data)

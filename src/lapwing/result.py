@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
@@ -183,4 +184,8 @@ def _sum(parts: list[NDArray[Any]]) -> Number:
     """The exact sum of integers (whose range was checked), or the correctly rounded sum of floats."""
     if all(part.dtype.kind == "i" for part in parts):
         return sum(int(part.sum(dtype=np.int64)) for part in parts)
-    return math.fsum(value for part in parts for value in part.tolist())
+    values = [value for part in parts for value in part.tolist()]
+    try:
+        return math.fsum(values)
+    except OverflowError:  # of a sum on the way to one that is in range
+        return float(sum(map(Fraction, values)))

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from scipy import sparse
 
 import lapwing as lw
 from lapwing.costs.streamed import FileRows
@@ -129,11 +130,42 @@ def test_a_truncated_file_that_would_be_read_in_place(tmp_path, mode):
         for call in (lw.solve, lw.plan, lw.linear_sum_assignment, lambda cost: lw.solve_batch(cost[None])):
             with pytest.raises(lw.ArgumentError, match=words):
                 call(view)
+    bytes_of_file = np.frombuffer(matrix._mmap, np.uint8)
     with pytest.raises(lw.ArgumentError, match=words):
-        lw.solve(np.frombuffer(matrix._mmap, np.uint8).reshape(-1, 8))
+        lw.solve(bytes_of_file.reshape(-1, 8))
+    with pytest.raises(lw.ArgumentError, match=words):  # small enough for the compiled path
+        lw.linear_sum_assignment(bytes_of_file[128:].view(np.float64)[-100:].reshape(10, 10))
     if mode == "c":
         with pytest.raises(lw.ArgumentError, match="truncated"):
             lw.solve(matrix, memory_limit=0)
+
+
+def test_what_else_may_be_in_a_truncated_file(tmp_path):
+    """Prices, duals, points, parts of sparse matrices, problems of a batch."""
+    whole = mapped(tmp_path, np.random.default_rng(0).random((100, 100)))
+    vector, points = whole.reshape(-1)[-50:], whole.reshape(-1)[-100:].reshape(50, 2)
+    cost = np.random.default_rng(1).random((50, 50))
+    entries = sparse.csr_array(cost)
+    entries.data = whole.reshape(-1)[-2500:]
+    index = sparse.coo_array(cost)
+    index.coords = (whole.view(np.int64).reshape(-1)[-2500:], index.coords[1])
+    result = lw.solve(cost)
+    ways = (
+        lambda: lw.solve(cost, unmatched_cost=vector),
+        lambda: lw.solve(cost, start=(vector, np.zeros(50))),
+        lambda: lw.certify(cost, result.row_to_col, vector, result.v),
+        lambda: lw.solve(lw.costs.squared_euclidean(points, np.zeros((50, 2)))),
+        lambda: lw.solve(lw.costs.expression("abs(x0 - y0)", np.zeros((50, 2)), points)),
+        lambda: lw.solve(entries),
+        lambda: lw.solve(index),
+        lambda: lw.solve(memoryview(whole)),
+        lambda: lw.solve_batch([cost, whole[-3:]]),
+        lambda: lw.solve_batch(whole[-50:].reshape(50, 10, 10), unmatched_cost=vector),
+    )
+    os.truncate(whole.filename, 1000)
+    for way in ways:
+        with pytest.raises(lw.ArgumentError, match="truncated"):
+            way()
 
 
 def test_maps_of_no_file():

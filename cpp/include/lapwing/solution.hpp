@@ -40,6 +40,7 @@ struct Solution {
     std::vector<Index> row_to_col;  // [rows]
     std::vector<D> u;               // [rows]
     std::vector<D> v;               // [cols]
+    double shift = 0;               // by which prices were moved at the end: their errors are ulps of it, too
     std::vector<Index> hall_rows;
     std::vector<Index> hall_cols;
     Statistics statistics;

@@ -38,6 +38,7 @@ void give_up(CoreState<T>& state, Solution<Dual<T>>& solution) {
 // From the state's conventions to the contract of solution.hpp.
 template <class T>
 void finish(CoreState<T>& state, Solution<Dual<T>>& solution) {
+    if (state.has_hub()) solution.shift = std::fabs(static_cast<double>(state.highest_price()));
     to_contract(state, state.u, state.v);
     if (solution.status == Status::optimal)
         for (Index i = 0; i < state.m; ++i) {
@@ -218,6 +219,7 @@ double Solver<T>::start_from_sample(CoreState<T>& state) {
     const Sample<T> sample(state.problem, shrink, seed_++, control_);
     try {
         CoreState<T> part(sample.problem, control_);
+        part.lowest_price = state.lowest_price;
         double error = 0;
         if (part.m <= probe_rows_) {
             error = price(part, 0);
@@ -246,9 +248,11 @@ double Solver<T>::start_from_sample(CoreState<T>& state) {
 template <class T>
 Solution<Dual<T>> solve_core(const Problem<T>& problem, const Dual<T>* start_v, int threads, Control& control,
                              const Keep<Dual<T>>& keep, const Index* start_rows) {
-    if constexpr (!kIsWide<T>) require_range(problem, &control);
+    Dual<T> lowest_price = -kInfinity<Dual<T>>;
+    if constexpr (!kIsWide<T>) lowest_price = -require_range(problem, &control) / 2;
     if (problem.source != nullptr && !problem.source->has_parts()) control.look_at_every_poll();
     CoreState<T> state(problem, control);
+    state.lowest_price = lowest_price;
     if (control.may_give_up()) state.most_reads = PhaseTuning::most_reads(state.m);
     Incumbent<T> incumbent(keep);
     if (control.wants_previews()) state.incumbent = &incumbent;
@@ -273,12 +277,13 @@ template <class T>
 bool solve_capped(const Problem<T>& problem, int threads, Control& control, Solution<Dual<T>>& solution) {
     using D = Dual<T>;
     constexpr Index kFewLong = 4;  // one row in so many may have more pairs than a list holds; these are listed as ever
-    require_range(problem, &control);
+    const D lowest_price = -require_range(problem, &control) / 2;
     const Index m = problem.cost.rows, n = problem.cost.cols;
     std::vector<D> caps(m);
     const BelowCaps<T> below(problem, caps);
     const Problem<T> sparse{problem.cost, problem.maximize, caps.data(), &below};
     CoreState<T> state(sparse, control, kMaxCapacity);
+    state.lowest_price = lowest_price;
     CapReader<T> row(problem);
     Index long_rows = 0;
     state.progress.stage = "list";

@@ -104,19 +104,29 @@ CostRange<Dual<T>> check_range(const Problem<T>& problem, int threads, const Kee
 }
 
 template <class T>
-void require_range(const Problem<T>& problem, Control* control) {
+Dual<T> require_range(const Problem<T>& problem, Control* control) {
+    using D = Dual<T>;
+    const bool has_prices = problem.unmatched_cost != nullptr;
+    D largest = 0;
     if constexpr (std::is_same_v<T, std::int64_t>) {
         KeepGoing keep_going;
         if (control != nullptr) keep_going = [control] { return control->look({"check"}), true; };
         const auto range = check_range(problem, 1, keep_going);
         if (!range.fits) throw CostTooLarge{range.row, range.col};
-    } else if (problem.unmatched_cost != nullptr) {
-        const auto limit = cost_limit<Dual<T>>(problem.cost.rows);
-        for (Index i = 0; i < problem.cost.rows; ++i) {
-            const auto price = std::max(problem.unmatched_cost[i], -problem.unmatched_cost[i]);
-            if (price > limit && price < kInfinity<Dual<T>>) throw CostTooLarge{i, -1};
+        largest = magnitude(range.extreme) + 1;
+    } else {
+        if constexpr (std::is_integral_v<T>) largest = -D{std::numeric_limits<T>::min()};
+        const D limit = has_prices ? cost_limit<D>(problem.cost.rows) : D{0};
+        for (Index i = 0; has_prices && i < problem.cost.rows; ++i) {
+            const D price = std::max(problem.unmatched_cost[i], -problem.unmatched_cost[i]);
+            if (!(price < kInfinity<D>)) continue;
+            if (price > limit) throw CostTooLarge{i, -1};
+            largest = std::max(largest, price);
         }
     }
+    if constexpr (std::is_floating_point_v<T>) return kInfinity<D>;
+    const Index n = has_prices ? problem.cost.rows : std::min(problem.cost.rows, problem.cost.cols);
+    return kInfinity<D> - 2 * D{n} * largest;
 }
 
 template CostRange<double> check_range(const Problem<float>&, int, const KeepGoing&);
@@ -124,9 +134,9 @@ template CostRange<double> check_range(const Problem<double>&, int, const KeepGo
 template CostRange<std::int64_t> check_range(const Problem<std::int32_t>&, int, const KeepGoing&);
 template CostRange<std::int64_t> check_range(const Problem<std::int64_t>&, int, const KeepGoing&);
 
-template void require_range(const Problem<float>&, Control*);
-template void require_range(const Problem<double>&, Control*);
-template void require_range(const Problem<std::int32_t>&, Control*);
-template void require_range(const Problem<std::int64_t>&, Control*);
+template double require_range(const Problem<float>&, Control*);
+template double require_range(const Problem<double>&, Control*);
+template std::int64_t require_range(const Problem<std::int32_t>&, Control*);
+template std::int64_t require_range(const Problem<std::int64_t>&, Control*);
 
 }  // namespace lapwing

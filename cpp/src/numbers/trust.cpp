@@ -96,7 +96,7 @@ bool solve_by_caps(const Problem<T>& problem, Workspace& memory, DirectAnswer<Du
     D* const u = std::copy(solution.v.begin(), solution.v.end(), v);
     Index* const row_to_col = reinterpret_cast<Index*>(std::copy(solution.u.begin(), solution.u.end(), u));
     std::copy(solution.row_to_col.begin(), solution.row_to_col.end(), row_to_col);
-    if (!are_small(problem, row_to_col, v) && !is_proven(problem, row_to_col, v)) return false;
+    if (!are_small(problem, row_to_col, v, solution.shift) && !is_proven(problem, row_to_col, v)) return false;
     answer = {};
     answer.row_to_col = row_to_col, answer.u = u, answer.v = v;
     return true;
@@ -105,9 +105,12 @@ bool solve_by_caps(const Problem<T>& problem, Workspace& memory, DirectAnswer<Du
 }  // namespace
 
 template <class T>
-bool are_small(const Problem<T>& problem, const Index* row_to_col, const Dual<T>* v) {
-    if constexpr (std::is_floating_point_v<T>)
-        return largest_magnitude(v, problem.cost.cols) <= kTrustedRatio * objective_of(problem, row_to_col);
+bool are_small(const Problem<T>& problem, const Index* row_to_col, const Dual<T>* v, double shift) {
+    if constexpr (std::is_floating_point_v<T>) {
+        const double objective = objective_of(problem, row_to_col);
+        if (!(objective < kInfinity<double>)) return false;
+        return std::max(largest_magnitude(v, problem.cost.cols), shift) <= kTrustedRatio * objective;
+    }
     return true;
 }
 
@@ -129,6 +132,7 @@ bool is_proven(const Problem<T>& problem, const Index* row_to_col, const Dual<T>
     input.u = u.data();
     input.v = v;
     const auto bound = static_cast<double>(certify(input, 1).bound);
+    if (std::is_floating_point_v<T> && !(bound < kInfinity<double>)) return false;
     return bound <= rows * 0x1p-52 * static_cast<double>(objective_of(problem, row_to_col));
 }
 
@@ -148,9 +152,9 @@ bool solve_surely(const Problem<T>& problem, std::byte* workspace, bool with_u, 
     return is_proven(problem, answer.row_to_col, answer.v);
 }
 
-#define LAPWING_TRUST(T)                                                      \
-    template bool are_small(const Problem<T>&, const Index*, const Dual<T>*); \
-    template bool is_proven(const Problem<T>&, const Index*, const Dual<T>*); \
+#define LAPWING_TRUST(T)                                                              \
+    template bool are_small(const Problem<T>&, const Index*, const Dual<T>*, double); \
+    template bool is_proven(const Problem<T>&, const Index*, const Dual<T>*);         \
     template bool solve_surely(const Problem<T>&, std::byte*, bool, Workspace&, DirectAnswer<Dual<T>>&);
 LAPWING_TRUST(float)
 LAPWING_TRUST(double)

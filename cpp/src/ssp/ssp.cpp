@@ -339,6 +339,7 @@ class Ssp {
     void finish_optimal() {
         v_.resize(index(n_));
         if (has_sink_) {
+            solution_.shift = std::fabs(static_cast<double>(level_));
             for (D& price : v_) price = std::min(price - level_, D{0});
         }
         solution_.u.resize(index(m_));

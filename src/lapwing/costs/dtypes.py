@@ -8,6 +8,7 @@ import numpy as np
 
 from lapwing.costs.base import CostArray
 from lapwing.costs.dense import CORE_DTYPES, converted
+from lapwing.costs.mapped import check_mapped
 from lapwing.errors import ArgumentError, DtypeError, RangeError
 
 EXACT_FLOAT64 = 1 << 53  # integers up to here are float64 numbers
@@ -53,10 +54,14 @@ def as_array(given: Any, name: str) -> CostArray:
 
     Raises
     ------
+    ArgumentError
+        If it is in a mapped file that was truncated.
     RangeError
         If there is an integer that no dtype of all these numbers holds.
     """
     array = np.asarray(given)
+    if array.base is not None:
+        check_mapped(array)
     if isinstance(given, np.ndarray) or hasattr(given, "dtype") or array.dtype != np.float64 or not array.size:
         return array
     magnitudes = np.abs(array)

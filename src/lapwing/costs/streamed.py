@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from lapwing import _core
 from lapwing.costs.base import MAX_LINES, CostArray, Tier
 from lapwing.costs.dtypes import core_dtype
+from lapwing.costs.mapped import check_mapped
 from lapwing.costs.rows import RowCost
 from lapwing.errors import ArgumentError, DtypeError
 
@@ -140,36 +141,6 @@ def streamed(matrix: np.memmap[Any, Any], limit: int) -> StreamedCost:
         )
     source: Any = _rows_of_file(matrix, dtype) or _RowsOfMap(matrix, dtype)
     return StreamedCost(source, (matrix.shape[0], matrix.shape[1]), dtype, limit, limit)
-
-
-def check_mapped(array: CostArray) -> None:
-    """Refuse a view of a file that was truncated since it was mapped: to read it would end the process with SIGBUS.
-
-    So does a file that is truncated while it is read in place; what is streamed is safe from that, too.
-
-    Raises
-    ------
-    ArgumentError
-    """
-    base: Any = array
-    skipped = 0
-    while isinstance(base, np.ndarray):
-        if isinstance(base, np.memmap):
-            skipped = base.offset - base.offset % mmap.ALLOCATIONGRANULARITY  # of the file, before the map
-        base = base.base
-    if isinstance(base, memoryview):
-        base = base.obj
-    if not isinstance(base, mmap.mmap):
-        return
-    try:
-        size = base.size()
-    except (OSError, ValueError):  # of no file
-        return
-    if skipped + len(base) > size:
-        raise ArgumentError(
-            f"the file behind the mapped matrix has {size} bytes, but {skipped + len(base)} were mapped: it was "
-            "truncated since; restore it and map it again"
-        )
 
 
 def physical_limit() -> int:

@@ -18,7 +18,7 @@ from lapwing import _core
 from lapwing._core import ABSENT
 from lapwing.costs.base import CostSource
 from lapwing.costs.dense import DenseCost
-from lapwing.errors import InfeasibleError, InternalError, RangeError, infeasible
+from lapwing.errors import InfeasibleError, InternalError, InvalidCostError, RangeError, infeasible
 from lapwing.inputs import invalid_cost
 from lapwing.methods.large_costs import find_large, solve_without_large
 from lapwing.plan import MethodTraits, Plan
@@ -41,6 +41,8 @@ class Answer:
         Numbers whose sums are the duals, where one float64 has too few digits for them; u and v are the sums, rounded.
     provisional : bool
         Whether an "optimal" answer may be far from the optimum: large costs were needed, and are not all the same.
+    shift : float
+        By which the method moved prices at its end: their errors are ulps of it, too.
     """
 
     status: str
@@ -50,6 +52,7 @@ class Answer:
     statistics: dict[str, float]
     parts: tuple[NDArray[Any], NDArray[Any]] | None = None
     provisional: bool = False
+    shift: float = 0.0
 
     @property
     def proving_duals(self) -> tuple[NDArray[Any], NDArray[Any]]:
@@ -111,15 +114,12 @@ class Method:
                     _check_range(problem, plan, cost, prices)
                 raw = solver(cost, prices)
         except _core.InvalidCost as error:
-            row, col = error.args
-            raise invalid_cost(problem, *((col, row) if plan.transposed else (row, col))) from None
+            raise invalid_cost_found(problem, plan, error) from None
         if raw["status"] == "range":
             _check_range(problem, plan, cost, prices)
             raise InternalError("the method found costs too large that are not; please report it with the matrix")
         if raw["status"] == "infeasible":
-            violators, reach = np.sort(raw["hall_rows"].view(np.int64)), np.sort(raw["hall_cols"].view(np.int64))
-            _check_violator(problem, cost, prices, violators, reach)
-            raise infeasible(problem.shape, plan.transposed, violators, reach)
+            raise infeasible_with_proof(problem, plan, cost, prices, raw)
         return given_back(problem, plan, raw)
 
     def _readable(self, cost: CostSource) -> CostSource:
@@ -169,6 +169,21 @@ def _too_large(problem: Problem, transposed: bool, excess: tuple[Any, Any, int, 
     )
 
 
+def invalid_cost_found(problem: Problem, plan: Plan, error: _core.InvalidCost) -> InvalidCostError:
+    """The error for a cost that a compiled method found."""
+    row, col = error.args
+    return invalid_cost(problem, *((col, row) if plan.transposed else (row, col)))
+
+
+def infeasible_with_proof(
+    problem: Problem, plan: Plan, cost: Any, prices: NDArray[Any] | None, raw: dict[str, Any]
+) -> InfeasibleError:
+    """The error for a compiled answer "infeasible", whose Hall violator is checked first."""
+    violators, reach = np.sort(raw["hall_rows"].view(np.int64)), np.sort(raw["hall_cols"].view(np.int64))
+    _check_violator(problem, cost, prices, violators, reach)
+    return infeasible(problem.shape, plan.transposed, violators, reach)
+
+
 def _check_violator(
     problem: Problem,
     cost: Any,
@@ -214,11 +229,11 @@ def given_back(problem: Problem, plan: Plan, raw: dict[str, Any]) -> Answer:
     if problem.maximize:
         np.negative(u, out=u)
         np.negative(v, out=v)
+    status, statistics, shift = raw["status"], dict(raw["statistics"]), raw.get("shift", 0.0)
     if u.ndim == 1:
-        return Answer(raw["status"], row_to_col, u, v, dict(raw["statistics"]))
-    parts = _of_one_length(u, v)
-    provisional = bool(raw.get("provisional"))
-    return Answer(raw["status"], row_to_col, _rounded(u), _rounded(v), dict(raw["statistics"]), parts, provisional)
+        return Answer(status, row_to_col, u, v, statistics, shift=shift)
+    parts, provisional = _of_one_length(u, v), bool(raw.get("provisional"))
+    return Answer(status, row_to_col, _rounded(u), _rounded(v), statistics, parts, provisional, shift)
 
 
 def _of_one_length(u: NDArray[Any], v: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lapwing import _core
-from lapwing.errors import InfeasibleError, InternalError, RangeError
+from lapwing.errors import InfeasibleError, InternalError, InvalidCostError, RangeError
 from lapwing.methods.base import Answer, answer_empty
 from lapwing.problem import Problem, Stack
 
@@ -19,6 +19,7 @@ Refuse = Callable[[int], object] | None
 
 # As on a GPU (kernels/batch.cuh), where 4 are counts beyond the array, which are an error here.
 _STATUS = {"infeasible": 1, "invalid": 2, "range": 3}
+_STATUS_OF_ERROR = ((InfeasibleError, 1), (InvalidCostError, 2), (RangeError, 3))
 
 
 @dataclass(frozen=True)
@@ -35,7 +36,7 @@ class BatchAnswer:
     status: NDArray[np.int32]
     row_counts: NDArray[np.int64] | None = None  # what counts of each row of row_to_col and u ...
     col_counts: NDArray[np.int64] | None = None  # ... and v
-    doubtful: frozenset[int] = frozenset()  # problems whose answers rounding may have spoiled
+    doubtful: frozenset[int] = frozenset()  # problems whose answers rounding may have spoiled, or sums out of range
 
     def __getitem__(self, b: int) -> Answer:
         """The answer to problem b, if there are duals."""
@@ -47,10 +48,15 @@ class BatchAnswer:
 
     def replace(self, b: int, answer: Answer, objective: Any) -> None:
         """Put another answer in the place of problem b's."""
+        self.status[b] = 0
         self.objective[b] = objective
         self.row_to_col[b][: len(answer.row_to_col)] = answer.row_to_col
         if self.u is not None and self.v is not None:
             self.u[b][: len(answer.u)], self.v[b][: len(answer.v)] = answer.u, answer.v
+
+    def fail(self, b: int, error: Exception) -> None:
+        """Problem b, whose sums are out of range, has no answer."""
+        self.status[b] = next(status for kind, status in _STATUS_OF_ERROR if isinstance(error, kind))
 
 
 def solve_stack(stack: Stack, threads: int, duals: bool, refuse: Refuse) -> BatchAnswer:
@@ -193,11 +199,13 @@ def _call(
     minimised = -prices if maximize and prices is not None else prices
     raw = _core.solve_batch(costs, maximize, minimised, threads, duals)
     status = raw["status"] = np.zeros(len(raw["objective"]), np.int32)
-    raw["doubtful"] = [problem for problem, kind, _, _ in raw["faults"] if kind == "doubtful"]
+    is_float = (costs if isinstance(costs, np.ndarray) else costs[0]).dtype.kind == "f"
+    again = ("doubtful", "range") if is_float else ()  # float sums out of range may have an optimum in it
+    raw["doubtful"] = [problem for problem, kind, _, _ in raw["faults"] if kind in again]
     for problem, kind, _, _ in raw["faults"]:
         if kind == "doubtful":
             continue
-        if refuse is not None:
+        if refuse is not None and kind not in again:
             refuse(problem)
             raise InternalError(f"problem {problem} of the batch was found {kind}, but solves on its own")
         status[problem] = _STATUS[kind]

@@ -66,7 +66,7 @@ def solve_without_large(
         return raw if matched is None else raw | {"row_to_col": matched}
     ways_out = np.full(rows, above) if small_prices is None else np.minimum(small_prices, above)
     raw = solver(small, ways_out)
-    if raw["status"] == "infeasible":
+    if raw["status"] in ("infeasible", "range"):
         return None
     leaves = ways_out == above
     matched = _completed(raw["row_to_col"], len(raw["v"]), leaves, cost, maximize, prices, remaining())
@@ -107,7 +107,7 @@ def _completed(
         costs = np.concatenate([cost.read(int(i), int(i) + 1)[None, free] for i in rows])
     of_rows = None if prices is None else np.ascontiguousarray(prices[rows])
     raw = _core.solve("jv", {}, np.ascontiguousarray(costs), maximize, of_rows, None, 1, time_limit, None)
-    if raw["status"] == "infeasible":
+    if raw["status"] in ("infeasible", "range"):
         return None
     answer = row_to_col.copy()
     chosen = raw["row_to_col"].view(np.int64)

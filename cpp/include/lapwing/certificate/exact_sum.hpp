@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <vector>
 
 #include "lapwing/types.hpp"
@@ -21,59 +22,77 @@ struct TwoSum {
 template <class D>
 class ExactSum;
 
-// A floating-point expansion (Shewchuk 1997, section 2.4, zeros dropped). An overflow makes every result NaN.
+// A floating-point expansion (Shewchuk 1997, section 2.4, zeros dropped). Numbers that are not tiny are kept scaled down, so
+// that no sum of them overflows before its end; beyond the range a result is infinity, or the largest number where it is
+// rounded towards zero.
 template <>
 class ExactSum<double> {
   public:
     void add(double x) {
-        std::size_t kept = 0;
-        for (const double part : parts_) {
-            const TwoSum s(x, part);
-            if (s.error != 0) parts_[kept++] = s.error;
-            x = s.sum;
-        }
-        parts_.resize(kept);
-        if (x != 0) parts_.push_back(x);
+        if (std::fabs(x) < kTiny)
+            add_to(tiny_, x);
+        else
+            add_to(scaled_, x * kScale);
     }
     void add(const ExactSum& other, double sign) {
-        for (const double part : other.parts_) add(sign * part);
+        for (const double part : other.tiny_) add_to(tiny_, sign * part);
+        for (const double part : other.scaled_) add_to(scaled_, sign * part);
     }
     double nearest() const {
-        double high = 0, low = 0;
-        const std::size_t rest = head(high, low);
+        const Head sum(*this);
         // A tie was rounded to even without knowing the rest: on its side of the tie, the other neighbour is nearer.
-        if (rest > 0 && (low > 0) == (parts_[rest - 1] > 0)) {
-            const double other = high + 2 * low;
-            if (other - high == 2 * low) high = other;
+        if (sum.rest != 0 && (sum.low > 0) == (sum.rest > 0)) {
+            const double other = sum.high + 2 * sum.low;
+            if (other - sum.high == 2 * sum.low) return other;
         }
-        return high;
+        return sum.high;
     }
     double upward() const {
-        double high = 0, low = 0;
-        head(high, low);
-        return low > 0 ? std::nextafter(high, kInfinity<double>) : high;
+        const Head sum(*this);
+        if (sum.high == -kInfinity<double>) return std::numeric_limits<double>::lowest();
+        return sum.low > 0 ? std::nextafter(sum.high, kInfinity<double>) : sum.high;
     }
     double downward() const {
-        double high = 0, low = 0;
-        head(high, low);
-        return low < 0 ? std::nextafter(high, -kInfinity<double>) : high;
+        const Head sum(*this);
+        if (sum.high == kInfinity<double>) return std::numeric_limits<double>::max();
+        return sum.low < 0 ? std::nextafter(sum.high, -kInfinity<double>) : sum.high;
     }
 
   private:
     // Non-overlapping, of increasing magnitude: the sum of all parts before one is less than that one's lowest bit.
-    std::vector<double> parts_;
+    using Parts = std::vector<double>;
 
-    // high = the sum rounded to nearest up to ties, low = its error up to the first returned-many parts, which are
-    // smaller than low's lowest bit.
-    std::size_t head(double& high, double& low) const {
-        std::size_t rest = parts_.size();
-        while (rest > 0 && low == 0) {
-            const TwoSum s(high, parts_[--rest]);
-            high = s.sum;
-            low = s.error;
+    static constexpr double kTiny = 0x1p-800, kScale = 0x1p-64;  // 2^32 numbers, scaled, stay exact and in range
+
+    Parts tiny_, scaled_;  // the sum is tiny + scaled / kScale
+
+    static void add_to(Parts& parts, double x) {
+        std::size_t kept = 0;
+        for (const double part : parts) {
+            const TwoSum s(x, part);
+            if (s.error != 0) parts[kept++] = s.error;
+            x = s.sum;
         }
-        return rest;
+        parts.resize(kept);
+        if (x != 0) parts.push_back(x);
     }
+
+    // high = the sum rounded to nearest up to ties, low = its error up to `rest`, the first part below low's lowest bit.
+    struct Head {
+        double high = 0, low = 0, rest = 0;
+
+        explicit Head(const ExactSum& sum) {
+            Parts parts = sum.tiny_;
+            for (const double part : sum.scaled_) add_to(parts, part / kScale);
+            std::size_t left = parts.size();
+            while (left > 0 && low == 0) {
+                const TwoSum s(high, parts[--left]);
+                high = s.sum;
+                low = s.error;
+            }
+            if (left > 0) rest = parts[left - 1];
+        }
+    };
 };
 
 template <>

@@ -5,7 +5,8 @@
 // of Operations Research 14, 1988), here on lists and with a limit on the number of bids: a phase only prepares prices, so
 // rows may stay free. With epsilon = 0 it is Jonker and Volgenant's augmenting row reduction (Computing 38, 1987), and leaves
 // an assignment on tight edges. O(k) a bid. Deviations: the second best is bounded by tau, which lowers v less
-// than allowed but never too far; the number of bids is limited, since with epsilon = 0 bidding wars can be endless.
+// than allowed but never too far; the number of bids is limited, since with epsilon = 0 bidding wars can be endless; and no price leaves the range (see
+// numbers/range.hpp), whatever was there before the phases.
 #pragma once
 
 #include "lapwing/core/state.hpp"
@@ -41,7 +42,11 @@ std::vector<Index> auction(CoreState<T>& state, const std::vector<Index>& free, 
             }
             const D step = best.second < kInfinity<D> ? best.second - best.first + epsilon : epsilon;
             const D price = state.v[j] - step;
-            if (!(price > -kInfinity<D>)) refuse_changed_costs();
+            if (!(price > state.lowest_price)) {
+                if (!(best.first > -kInfinity<D>)) refuse_changed_costs();
+                left.push_back(i);
+                break;
+            }
             const bool moved = price < state.v[j];
             if (!moved && owner >= 0) {
                 left.push_back(i);

@@ -38,7 +38,8 @@ struct CoreState {
     // v never rises (the lists rest on it).
     std::vector<D> u, v;
     std::vector<Index> row_to_col, col_to_row;
-    D ceiling = 0;  // max of v; only meaningful with virtual rows
+    D ceiling = 0;                   // max of v; only meaningful with virtual rows
+    D lowest_price = -kInfinity<D>;  // no auction lowers v so far: distances would leave the range (numbers/range.hpp)
     long bids = 0, rows_scanned = 0, paths = 0, phases = 0;
     long most_reads = std::numeric_limits<long>::max();  // dense rows, before another method takes over
     int start_levels = 0;                                // sampled levels that v comes from; 1 for prices from regret
@@ -91,13 +92,15 @@ struct CoreState {
     Index matched() const { return static_cast<Index>(m - std::count(row_to_col.begin(), row_to_col.end(), -1)); }
 };
 
-// Sets v of the columns; those without a finite price get 0, and none gets more where columns may stay free.
+// Sets v of the columns; those without a finite price get 0, and none gets more where columns may stay free. Auctions have
+// room for as much again below the lowest.
 template <class T>
 void take_prices(CoreState<T>& state, const std::vector<Dual<T>>& v) {
     using D = Dual<T>;
+    const D lowest = state.lowest_price / 2, highest = state.has_hub() ? D{0} : -lowest;
     for (Index j = 0; j < state.n; ++j) {
         const bool finite = v[j] > -kInfinity<D> && v[j] < kInfinity<D>;
-        state.v[j] = !finite ? D{0} : state.has_hub() ? std::min(v[j], D{0}) : v[j];
+        state.v[j] = finite ? std::clamp(v[j], lowest, highest) : D{0};
     }
 }
 

@@ -14,6 +14,7 @@
 #include "lapwing/control.hpp"
 #include "lapwing/core/kernels.hpp"
 #include "lapwing/costs/source.hpp"
+#include "lapwing/numbers/range.hpp"
 
 namespace lapwing {
 
@@ -28,11 +29,12 @@ class CapReader {
           zeros_(problem.cost.cols), values_(problem.cost.cols + kRoom), found_(problem.cost.cols + kRoom),
           reader_(problem.cost, problem.source) {}
 
-    // Reads row i. False if a cost is not a number, or infinite, or a pair of floats is forbidden.
+    // Reads row i. False if a cost is not a number, infinite or out of range, or a pair of floats is forbidden.
     bool read(Index i) {
         row_ = reader_.row(i);
         if constexpr (std::is_floating_point_v<T>) {
-            constexpr T most = std::numeric_limits<T>::max();
+            T most = std::numeric_limits<T>::max();
+            if constexpr (std::is_same_v<T, double>) most = cost_limit<double>(problem_.cost.rows);
             Index odd = 0;
             for (Index j = 0; j < problem_.cost.cols; ++j) odd += !(std::fabs(row_[j]) <= most);
             if (odd != 0) return false;
