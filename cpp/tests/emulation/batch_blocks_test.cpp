@@ -26,7 +26,7 @@ std::size_t state_bytes(const Batch& batch) {
     const auto rows = static_cast<std::size_t>(priced ? batch.rows : std::min(batch.rows, batch.cols));
     const auto cols = static_cast<std::size_t>(priced ? batch.cols : std::max(batch.rows, batch.cols));
     const std::size_t ring = std::bit_ceil(std::max<std::size_t>(rows, 2));
-    return 2 * kMostPosts * (sizeof(Post) + 4) + kMostWarps * sizeof(Dual) + 2 * 16 + rounded(8 * cols) +
+    return 2 * kMostFrontier * (sizeof(FrontierRow) + 4) + kMostWarps * sizeof(Dual) + 2 * 16 + rounded(8 * cols) +
            2 * rounded(8 * rows) + 2 * rounded(4 * cols) + 2 * rounded(4 * rows) + rounded(4 * ring) +
            rounded((rows + 31) / 32 * 4);
 }

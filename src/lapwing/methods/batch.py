@@ -17,7 +17,7 @@ from lapwing.problem import Problem, Stack
 # Raises the error of the problem of that number. None: a problem without an answer shows in the status alone.
 Refuse = Callable[[int], object] | None
 
-# As on a GPU (kernels/batch.cuh), where 4 are counts beyond the array, which are an error here.
+# As on a GPU (kernels/batch/batch.cuh), where 4 are counts beyond the array, which are an error here.
 _STATUS = {"infeasible": 1, "invalid": 2, "range": 3}
 _STATUS_OF_ERROR = ((InfeasibleError, 1), (InvalidCostError, 2), (RangeError, 3))
 

@@ -1,7 +1,7 @@
-"""Problems of a batch that the GPU leaves open: the CPU solves them without rounding, or words the error.
+"""Problems of a batch that the GPU leaves open: the CPU solves them without rounding, or raises their error.
 
-A kernel refuses float costs whose sums might overflow, and doubts answers whose prices are large beside the objective
-(a large number in place of infinity). ``check=True`` waits and brings these to the exact solve (`lapwing.exact`).
+A kernel refuses float costs whose sums might overflow, and marks answers as doubtful whose prices are large beside the
+objective (a large number in place of infinity). ``check=True`` waits and passes these to the exact solve.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from lapwing.gpu.runtime.device import Context
 from lapwing.methods import METHODS, Answer
 from lapwing.plan import make_plan
 
-# What `status` holds (kernels/batch.cuh), and where it is among the arrays of an answer.
+# What `status` holds (kernels/batch/batch.cuh), and where it is among the arrays of an answer.
 SOLVED, INFEASIBLE, INVALID_COST, TOO_LARGE, BAD_COUNTS, DOUBTFUL = range(6)
 STATUS = 2
 

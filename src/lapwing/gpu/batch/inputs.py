@@ -1,7 +1,7 @@
-"""From what the user gave for a batch on a GPU to a checked `BatchRequest`: every argument error is raised here.
+"""Checks the arguments of a batch on a GPU and makes a `BatchRequest`: every argument error is raised here.
 
-Nothing on the GPU is looked at, so nothing waits: invalid costs, prices and counts there show in the status of their
-problem. What is given on the host (a price, lists of counts) is checked here and sent.
+No value on the GPU is read, so nothing waits: invalid costs, prices and counts there show in the status of their
+problem. Values on the host (a price, lists of counts) are checked here and copied.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class BatchOptions:
 
 @dataclass(frozen=True, eq=False)
 class Prices:
-    """What rows cost when they stay free, in the user's sense.
+    """The prices at which rows stay unmatched, in the user's sense.
 
     Attributes
     ----------

@@ -1,6 +1,7 @@
-"""What a batch of one form needs, found once: a thousand tiny problems are solved in less time than it takes to find.
+"""The launch of a batch. What depends on the batch's form alone is prepared once and kept.
 
-A `Prepared` holds the plan, the kernels and the shapes of the answer; a call adds its pointers and sends them.
+A `Prepared` holds the plan, the kernels and the shapes of the answer; a call adds its pointers. Preparation takes
+longer than a thousand tiny problems.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ class BatchArrays:
 
 
 def outputs_of(form: BatchForm) -> dict[tuple[bool, bool], tuple[Empty, ...]]:
-    """What an answer consists of, by whether duals, and then proofs, are wanted."""
+    """The arrays of an answer, by (duals wanted, proofs wanted)."""
     count, rows, cols = form.problems, form.rows, form.cols
     one, dual = ((count,), (1,)), form.dual_dtype
     solved = (((count, rows), row_major((count, rows)), "int64"), (*one, dual), (*one, "int32"))
@@ -67,8 +68,8 @@ class Prepared:
         self._extra = (0,) if plan.program is BATCH_MEMORY else ()  # no staged matrices
         self._problem_bytes = form.strides[0] * ITEM_BYTES[form.dtype]
         self._number = int if form.dtype in INTEGERS else float
-        # Of BATCH_PARAMETERS (kernels/batch.cuh), what follows the number of problems where rows have no prices and
-        # problems one size.
+        # The part of BATCH_PARAMETERS (kernels/batch/batch.cuh) that follows the number of problems, where rows have no
+        # prices and all problems one size.
         self._unpriced = (0, self._number(0), 0, 0, 0)
         self._of_form = (form.rows, form.cols, int(form.maximize))
         self._plain = (*self._of_form, *self._unpriced, 0, 0, 0, 0)
@@ -113,7 +114,7 @@ class Prepared:
                 self._kernel.launch(context, some, plan.threads, *arguments, staged, shared=plan.shared_bytes)
 
     def _arguments(self, request: BatchRequest, answer: BatchArrays, first: int, count: int) -> tuple[int | float, ...]:
-        """BATCH_PARAMETERS of kernels/batch.cuh, for `count` problems from number `first` on."""
+        """BATCH_PARAMETERS of kernels/batch/batch.cuh, for `count` problems from number `first` on."""
         form, prices = self.form, request.prices
         sizes: tuple[int | float, ...] = self._plain
         if prices is not None or form.ragged:

@@ -1,7 +1,7 @@
-"""How a batch is solved on a GPU: which engine, with how many threads and how much memory. Pure functions.
+"""The plan of a batch on a GPU: the engine, its threads and its memory. Pure functions.
 
-Two engines (kernels/batch_*.cu): a few lanes of a warp a problem; a block a problem, with the matrix in shared memory
-or where it lies. `CROSSOVERS` is where one takes over from another, tuned on an H200 by
+Two engines (kernels/batch): a few lanes of a warp a problem; a block a problem, with the matrix in shared memory
+or where it lies. `CROSSOVERS` is where one engine takes over from another, tuned on an H200 by
 ``python -m benchmarks.gpu_batches --tune``.
 """
 
@@ -182,7 +182,7 @@ def _columns(program: Program, cols: int) -> str:
 
 
 def _threads(program: Program, columns: str) -> int:
-    """Of a block (BlockForm in kernels/batch_answer.cuh)."""
+    """Of a block (BlockForm in kernels/batch/block.cuh)."""
     return min(int(columns) // program.constants["COLUMNS_A_THREAD"], _MOST_THREADS)
 
 

@@ -1,9 +1,9 @@
 """A batch on a GPU: from arrays to arrays, in the order of the stream, without the host in the loop.
 
-Shapes and types are checked, the answer is allocated in the user's library, one kernel is launched (two, where matrices
-must be rearranged first). Nothing waits, so all of it can be captured in a CUDA graph. What is wrong with a problem's
-numbers is found by the kernel, and shows in that problem's `status`; ``check=True`` waits, solves on the CPU what the
-kernel leaves open, and raises.
+Shapes and types are checked, the answer is allocated in the user's library, and one kernel is launched (two, where
+matrices must be rearranged first). Nothing waits, so the call can be captured in a CUDA graph. The kernel finds invalid
+numbers of a problem and writes that problem's `status`; ``check=True`` waits, solves on the CPU what the kernel leaves
+open, and raises.
 """
 
 from __future__ import annotations

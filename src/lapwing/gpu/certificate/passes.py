@@ -29,7 +29,7 @@ _HALF = 0xFFFFFFFF
 
 
 class Vectors(NamedTuple):
-    """Addresses of what is certified, and of what is found (kernels/certificate.cu)."""
+    """Addresses of what is certified, and of what is found (kernels/certificate/certificate.cu)."""
 
     row_to_col: int
     u: int

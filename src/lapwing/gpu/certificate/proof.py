@@ -1,8 +1,7 @@
 """The certificate of an answer whose costs are on a GPU: one pass over the whole matrix there, a few sums here.
 
-kernels/certificate.cu measures by how much the duals fail over all pairs and adds up without rounding; this puts the
-sums together, rounds each once, and words the same `Certificate` as the CPU does. Neither shares anything with a
-method.
+kernels/certificate/certificate.cu measures the violations of the duals over all pairs and forms exact sums. This module
+joins the sums, rounds each once, and makes the same `Certificate` as the CPU does. Neither shares code with a method.
 
 Cost: every matrix element is read once; 4 bytes a column and 8 a line of scratch memory.
 """
@@ -33,7 +32,7 @@ _VECTOR_BLOCKS = 128  # at most
 _FINEST = 1 << 1074  # 1 over the smallest double
 SUMMARY_BYTES = 4096  # room for the words of the longest summary
 
-# The words of the summary, and the names of faults by stage and kind (kernels/certificate.cu).
+# The words of the summary, and the names of faults by stage and kind (kernels/certificate/certificate.cu).
 _FAULT, _INVALID_COST, _PLACE, _, _TOTALS = range(5)
 _SCRATCH = ("violations", "summary", "owners")  # the last of Vectors
 _MATCHING_FAULTS = ("column_range", "column_twice", "forbidden_pair")

@@ -1,4 +1,4 @@
-// What surrounds a block's solve: the check of what was read, and the answer in the user's orientation and sense.
+// What surrounds a block's solve: the check of the costs, and the answer in the user's orientation and sense.
 #pragma once
 
 #include "batch/block.cuh"
@@ -9,7 +9,7 @@ __device__ inline int32 checked(const Batch& batch, int64 b, const Problem& prob
                                 uint32 faults) {
     const Dual limit = cost_limit(problem.rows, problem.cols);
     for (int32 i = static_cast<int32>(threadIdx.x); i < problem.rows; i += static_cast<int32>(blockDim.x)) {
-        state.exit[i] = price_of(batch, b, i, limit, faults);
+        state.unmatched_price[i] = price_of(batch, b, i, limit, faults);
     }
     const int32 any = __syncthreads_or(faults != 0);
     if (problem.bad_counts) return kBadCounts;
@@ -49,10 +49,10 @@ __device__ inline int32 status_by_proof(Problem problem, BlockState state, Matri
 #pragma unroll 1
     for (int32 i = me; i < problem.rows; i += threads) {
         const int32 j = state.column_of[i];
-        const Dual dual = state.row_dual[i], exit = state.exit[i];
-        const Dual cost = j >= 0 ? Dual(*matrix.at(matrix.start(i), j)) : exit;
+        const Dual dual = state.row_dual[i], unmatched_price = state.unmatched_price[i];
+        const Dual cost = j >= 0 ? Dual(*matrix.at(matrix.start(i), j)) : unmatched_price;
         gap = add_up(gap, sum_up(cost, -dual, j >= 0 ? -state.price[j] : Dual(0)));
-        if (exit < infinity<Dual>()) violation = larger(violation, sum_up(dual, -exit, 0));
+        if (unmatched_price < infinity<Dual>()) violation = larger(violation, sum_up(dual, -unmatched_price, 0));
     }
     gap = block_reduce(gap, state, [](Dual x, Dual y) { return add_up(x, y); });
     violation = block_reduce(violation, state, [](Dual x, Dual y) { return larger(x, y); });
@@ -68,7 +68,7 @@ __device__ void write(const Batch& batch, int64 b, const Problem& problem, const
     Dual part = 0;
     for (int32 i = me; solved && i < problem.rows; i += threads) {
         const int32 j = state.column_of[i];
-        part += user_cost(j >= 0 ? Dual(*matrix.at(matrix.start(i), j)) : state.exit[i], maximize);
+        part += user_cost(j >= 0 ? Dual(*matrix.at(matrix.start(i), j)) : state.unmatched_price[i], maximize);
     }
     const Dual sum = block_reduce(part, state, [](Dual x, Dual y) { return x + y; });
     Dual largest = 0;

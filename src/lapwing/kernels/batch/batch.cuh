@@ -1,17 +1,25 @@
-// What the engines for batches share: where a problem lies, how its costs are read, and where its answer goes.
+// What the engines of batches share: the location of a problem, how its costs are read, and where its answer goes.
 //
-// A problem is solved as rows <= cols: a tall one is the transposed view of what the user gave (never with prices of
-// staying free). Costs are minimised: floats are negated when maximising, integers are complemented, which shifts
-// them by 1 and cannot overflow; the prices and the row duals are shifted alike.
+// A problem is solved with rows <= cols: a tall one is solved as the transposed view of what the user gave, except with
+// prices of unmatched rows. Costs are minimised: floats are negated when maximising; integers are complemented, which
+// shifts them by 1 and cannot overflow, and the prices and row duals are shifted alike.
 #pragma once
 
 #include "common/common.cuh"
 
-// What `status` holds. Doubtful: answered, but rounding of large prices may hide a better assignment.
-enum Status : int32 { kSolved = 0, kInfeasible = 1, kInvalidCost = 2, kTooLarge = 3, kBadCounts = 4, kDoubtful = 5 };
+// The values of `status` (gpu/batch/check.py). Doubtful: answered, but rounding of large prices may hide a better
+// assignment.
+enum BatchStatus : int32 {
+    kSolved = 0,
+    kInfeasible = 1,
+    kInvalidCost = 2,
+    kTooLarge = 3,
+    kBadCounts = 4,
+    kDoubtful = 5
+};
 
 constexpr int32 kFree = -1;            // a row or column without a partner
-constexpr int32 kExited = -2;          // a row that stays free at its price
+constexpr int32 kUnmatched = -2;       // a row that stays free at its price
 constexpr uint32 kMatched = 1u << 31;  // in a tag: the column is held by a row; the rest is the column's number
 
 // The smallest type that holds a cost and its negation or complement.
@@ -55,10 +63,10 @@ __device__ inline double opposite(double x) { return -x; }
 __device__ inline int32 opposite(int32 x) { return ~x; }
 __device__ inline int64 opposite(int64 x) { return ~x; }
 
-// The parameters of every kernel here, and the struct of them. Strides count elements. With `priced` each row may stay free
-// at its price: `price`, or that in `prices` if this is not null. Pointers to counts, u and v may be null; each count
-// is of 4 or 8 bytes, as told. Outputs by row have `rows` as pitch, by column `cols`. Outputs of problems without an answer
-// are -1 and 0, and NaN where the objective is a float.
+// The parameters of every kernel here, and the struct of them. Strides count elements. With `priced` each row may stay
+// free at its price: `price`, or that in `prices` if this is not null. Pointers to counts, u and v may be null; each
+// count is of 4 or 8 bytes, as told. Outputs by row have `rows` as pitch, by column `cols`. Outputs of problems without
+// an answer are -1 and 0, and NaN where the objective is a float.
 #define BATCH_PARAMETERS                                                                                              \
     const Cost *costs, int64 problem_stride, int64 row_stride, int64 col_stride, int64 count, int64 rows, int64 cols, \
         int64 maximize, int64 priced, Dual price, const Dual *prices, int64 price_problem_stride,                     \
@@ -178,8 +186,8 @@ __device__ inline Dual no_objective() {
     }
 }
 
-// A reduced cost, not negative even where rounding would have it so: labels never fall below that of the row that they
-// came from, and a search's tree has no cycles.
+// A reduced cost, clamped to 0 where rounding makes it negative: a label is never below that of the row that it came
+// from, so parent edges have no cycle.
 __device__ inline double reduced(double cost, double price, double dual) {
     const double x = (cost - price) - dual;
     return __hiloint2double(larger(__double2hiint(x), 0), __double2loint(x));

@@ -1,27 +1,28 @@
-// Bids, by which problems match many of their rows before any search (step 2 of batch/block.cuh).
+// Augmenting row reduction by bids, which matches many rows before any search (step 2 of batch/block.cuh).
 #pragma once
 
 #include "batch/state.cuh"
 
-// Each warp bids for a few rows at a time: for each it raises the price of the nearest column until the second nearest is as
-// near. The best bid for a column wins (as far as the first bits of a float tell; then the lower row), whoever had it waits
-// again. A row whose bid a tie stops is left to the searches. After it each matched row has its nearest column.
+// Each warp bids for a few rows at a time: it lowers v of the row's nearest column until the second nearest is as near.
+// The best bid for a column wins; bids are compared by the first bits of a float, then by the lower row. The row that
+// held the column joins the queue. A row that two columns tie for is left to the searches. Invariant: each matched row
+// holds its nearest column. A round has two barriers of the block.
 template <class Team>
 class Bids {
   public:
     __device__ explicit Bids(const Team& team) : t_(team) {}
 
-    // All threads call both. All free rows wait.
+    // All threads of the block call both. Puts all free rows into the queue.
     __device__ void start() {
         for (int32 j = t_.me; j < t_.cols; j += Team::threads) best()[j] = kNoBid;
         waiting_ = t_.list_free(t_.s.column_of, t_.rows, t_.s.queue);
         head_ = 0;
     }
-    // Until no row waits or `most` bids are made; how many wait.
+    // Bids until the queue is empty or `most` bids are made. Returns the length of the queue.
     __device__ int32 run(int32 most) {
         for (int32 bids = 0; bids < most && waiting_ > 0;) {
             const int32 active = smaller(kTurns * Team::warps * kRows, waiting_);
-            for (int32 first = t_.warp * kRows; first < active; first += Team::warps * kRows) post(first, active);
+            for (int32 first = t_.warp * kRows; first < active; first += Team::warps * kRows) bid_for(first, active);
             __syncthreads();
             if (t_.warp == 0) settle(active);
             __syncthreads();
@@ -29,15 +30,15 @@ class Bids {
             bids += active;
             head_ += active;
         }
-        __syncthreads();  // everybody has read how many wait
+        __syncthreads();  // all threads have read the length of the queue
         return waiting_;
     }
 
   private:
     __device__ uint32* best() const { return reinterpret_cast<uint32*>(t_.s.from); }  // by column, the best bid's key
 
-    // A warp's: bids of kRows rows, from number `first` on, of `active` in the queue, for a place each.
-    __device__ void post(int32 first_place, int32 active) const {
+    // By a warp: the bids of kRows rows of the `active` first in the queue, from place `first_place` on.
+    __device__ void bid_for(int32 first_place, int32 active) const {
         Dual first[kRows], second[kRows];
         int32 row[kRows];
         uint32 nearest[kRows];  // the column's tag
@@ -82,17 +83,19 @@ class Bids {
     __device__ Bid best_bid(int32 i, Dual first, Dual second, uint32 own) const {
         const Dual least = warp_least(first);
         const uint32 nearest = warp_min(first == least ? own : kNoTag);
-        const Dual exit = t_.s.exit[i], next = warp_least(own == nearest ? second : first);
-        const bool exits = exit < infinity<Dual>() && exit <= least, has = least < infinity<Dual>();
-        second = exit < next ? exit : next;
+        const Dual unmatched_price = t_.s.unmatched_price[i], next = warp_least(own == nearest ? second : first);
+        const bool stays = unmatched_price < infinity<Dual>() && unmatched_price <= least,
+                   has = least < infinity<Dual>();
+        second = unmatched_price < next ? unmatched_price : next;
         const Dual raise = second < infinity<Dual>() ? second - least : Dual(0);
         const int32 column = has ? static_cast<int32>(nearest & ~kMatched) : 0;
         const Dual price = t_.s.price[column], lowered = price - raise;
         const bool bids = has && ((nearest & kMatched) == 0 || lowered < price);
-        return {lowered, exits ? kExited : bids ? column : kFree, i};
+        return {lowered, stays ? kUnmatched : bids ? column : kFree, i};
     }
 
-    // The first warp's: gives columns to the best bidders. Whoever lost, or lost its column, goes to the end of the queue.
+    // The first warp's: gives columns to the best bidders. Whoever lost, or lost its column, goes to the end of the
+    // queue.
     __device__ void settle(int32 active) const {
         const BlockState& s = t_.s;
         const Bid none = {0, kFree, kFree};
@@ -105,7 +108,7 @@ class Bids {
         const bool wins = bids && best()[mine.column] == key;
         __syncwarp();
         if (wins) best()[mine.column] = kNoBid;
-        if (mine.column == kExited) s.column_of[mine.row] = kExited;
+        if (mine.column == kUnmatched) s.column_of[mine.row] = kUnmatched;
         int32 waits = bids && !wins ? mine.row : kFree;  // the row that this lane puts back
         if (wins) {
             waits = s.row_of[mine.column];

@@ -1,28 +1,37 @@
-// One problem, solved by one block: its state in shared memory, its matrix in shared memory or in L1 and L2.
+// Solves one problem by one block: the state lies in shared memory, the matrix in shared memory or in L1 and L2.
 //
-// Shortest augmenting paths (Jonker-Volgenant, cpp/include/lapwing/jv/jv.inc.hpp), with all that is independent done at once:
-//   1. Column reduction (square problems without prices), a thread a column.
-//   2. Bids, as many as there are rows, a warp two rows: augmenting row reduction, for all free rows in turn.
-//   3. Of square problems as many again. If more than one row in seven waits before that, costs are structured, and searches
-//      would be long: then phases with falling epsilon (Bertsekas, Annals of Operations Research 14, 1988) make better
-//      prices first (batch/phases.cuh), from them the duals of rows, and columns are reduced again, under these.
-//   4. Searches, each from all rows that are still free. Every thread owns columns t, t + T, .., whose labels (the shortest
-//      known distance from any free row) are in registers. In a step each warp posts its nearest column whose row has not
-//      been looked at under its present label, or to four that are equally near, and all threads relax their columns by all
-//      rows posted: Bellman-Ford, ordered as Dijkstra's method would (the smallest label of all is always among those
-//      posted, and is final). A step has one barrier.
-//   5. A search of a square problem ends when a fifth of the free rows have reached a free column, at a level D, below
-//      which all labels are final: rows gain D - label where this is positive, columns lose it, free ones too, and all
-//      paths from different roots are flipped, which are disjoint. To wait for half of them makes searches few, but those
-//      of structured costs long: there one root's tree is the first to reach most free columns. Otherwise a free column must
-//      keep its price, so D is the first one's label.
+// Method: shortest augmenting paths after Jonker and Volgenant (cpp/include/lapwing/jv/jv.inc.hpp), with all
+// independent work done at once.
+//   1. Column reduction (square problems without prices): one thread a column.
+//   2. Augmenting row reduction: as many bids as there are rows, two rows a warp, all free rows in turn.
+//   3. Square problems get as many bids again. If more than one row in seven is free before that, the costs have
+//   structure
+//      and searches would be long. Then phases with falling epsilon (batch/phases.cuh) improve the prices first; the
+//      duals of the rows follow from them, and columns are reduced again under these duals.
+//   4. Searches, each from all free rows (the roots). A thread owns columns t, t + T, ..., whose labels are in
+//   registers.
+//      The label of a column is the shortest known distance from any root. In a step each warp lists its nearest
+//      pending column, or up to four that are equally near; then all threads relax their columns by the rows that hold
+//      the listed columns. This is Bellman-Ford in the order of Dijkstra's method: the smallest pending label of all
+//      columns is always among the listed ones and is final. A step has one barrier.
+//   5. A search of a square problem ends when a fifth of the roots have reached a free column, at a level D below which
+//   all
+//      labels are final. Matched rows gain D - label where this is positive, columns lose it, free columns included;
+//      one path of each root is flipped, and these paths are disjoint. Waiting for half of the roots makes searches
+//      fewer but longer on structured costs, where the tree of one root is the first to reach most free columns. In all
+//      other problems a free column must keep its price, so D is the label of the first free column.
 //
-// Labels never fall below that of the row that they came from, rounding or not, so the tree has no cycles.
+// Invariants: a label is never below the label of the row that it came from, rounding included, so parent edges have no
+// cycle. After every search matched pairs are tight and all reduced costs are non-negative up to rounding.
 //
-// On an H200 128 x 128 problems take 0.7 us for a step alone and 1.3 us eight to a multiprocessor. Uniform costs take 68 steps
-// (143 of the hardest in 1000), integers to 13, of which many are equal, 13 (27), geometric ones 114 (270). Of 1024 geometric
-// problems at once each takes 15 us for columns, 40 for bids, 120 for phases, 17 for duals and columns, 27 for bids and 146 for
-// searches; together they take 490 us, since some take so long. Registers are few, and code is much: what looks simpler may spill.
+// Cost, on an H200: a step of a 128 x 128 problem takes 0.7 us alone and 1.3 us with eight blocks on a multiprocessor.
+// Uniform costs take 68 steps (the hardest of 1000 problems 143), integers up to 13, many of them equal, 13 (27),
+// geometric costs 114 (270). Of 1024 geometric problems at once each spends 15 us on columns, 40 on bids, 120 on
+// phases, 17 on duals and columns, 27 on bids and 146 on searches. All together they take 490 us, since the hardest
+// ones end late.
+//
+// References: R. Jonker, A. Volgenant, Computing 38 (1987) 325-340; D. P. Bertsekas, Annals of Operations Research 14
+// (1988) 105-123.
 #pragma once
 
 #include "batch/bids.cuh"
@@ -57,8 +66,8 @@ class BlockSolver {
     }
 
   private:
-    // Of square problems the price of a column is its least cost, later less the row's dual; a row takes the first of the
-    // columns that it is nearest to.
+    // Of square problems the price of a column is its least cost, later less the row's dual; a row takes the first of
+    // the columns that it is nearest to.
     template <bool kFirst>
     __device__ uint32 reduce(Dual limit) {
         constexpr bool kChecks = kFirst && !Matrix::kChecked;
@@ -106,14 +115,15 @@ class BlockSolver {
         return faults;
     }
 
-    // Of matched rows by their columns; of free rows the smallest that they can have, and whoever prefers to exit does. How many were
-    // free, or kHopeless if one can have nothing; if none was, the duals are seen by all after the next barrier.
+    // Of matched rows by their columns; of free rows the smallest that they can have, and a row that prefers its price
+    // stays unmatched. How many were free, or kHopeless if one can have nothing; if none was, the duals are seen by all
+    // after the next barrier.
     __device__ int32 set_row_duals() {
         const BlockState& s = t_.s;
         for (int32 i = t_.me; i < t_.rows; i += T) {
             const int32 j = s.column_of[i];
             if (j >= 0) s.row_dual[i] = Dual(t_.cost(i, j)) - s.price[j];
-            if (j == kExited) s.row_dual[i] = s.exit[i];
+            if (j == kUnmatched) s.row_dual[i] = s.unmatched_price[i];
         }
         const int32 waiting = t_.list_free(s.column_of, t_.rows, s.queue);
         if (waiting == 0) return 0;
@@ -148,11 +158,11 @@ class BlockSolver {
             for (int32 r = 1; r < kRows; ++r) mine = t_.lane == r ? least[r] : mine;
             if (t_.lane < smaller(kRows, waiting - first)) {
                 const int32 i = s.queue[first + t_.lane];
-                const Dual exit = s.exit[i];
-                const bool exits = exit < infinity<Dual>() && exit <= mine;
-                hopeless = hopeless || (!exits && !(mine < infinity<Dual>()));
-                s.row_dual[i] = exits ? exit : mine;
-                if (exits) s.column_of[i] = kExited;
+                const Dual unmatched_price = s.unmatched_price[i];
+                const bool stays = unmatched_price < infinity<Dual>() && unmatched_price <= mine;
+                hopeless = hopeless || (!stays && !(mine < infinity<Dual>()));
+                s.row_dual[i] = stays ? unmatched_price : mine;
+                if (stays) s.column_of[i] = kUnmatched;
             }
         }
         return __syncthreads_or(hopeless) != 0 ? kHopeless : waiting;

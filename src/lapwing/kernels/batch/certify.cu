@@ -1,16 +1,19 @@
-// A proof for each problem of a batch: a block a problem, one pass over its costs, by code that shares nothing with the
-// engines but the names of the parameters and sums that are rounded up. Everything is as the user gave it; a sign makes it a
-// minimisation.
+// A proof of each problem of a batch: a block a problem, one pass over its costs. The code shares nothing with the
+// engines but the names of the parameters and the sums that are rounded up. All values are as the user gave them; a
+// sign turns them into a minimisation.
 //
-//   fault      0; or the first of: 1 no answer, 2 a column out of range, 3 a column taken twice, 4 a forbidden pair or a
-//              row that stays free but must not, 5 a row without a column while a column is free
-//   violation  the largest u[i] + v[j] - c[i,j], at least 0, over all pairs that are not forbidden, and of u over prices
-//   gap        primal minus dual objective, as the sum of what it consists of: c - u - v over matched pairs, price - u over
-//              free rows, -u or -v over lines that need no partner
+//   fault      0, or the first of: 1 no answer, 2 a column out of range, 3 a column taken twice, 4 a forbidden pair, or
+//   a row
+//              that stays free but must not, 5 a row without a column while a column is free
+//   violation  the largest u[i] + v[j] - c[i,j], at least 0, over all pairs that are not forbidden, and of u over
+//   prices gap        primal minus dual objective, as the sum of its terms: c - u - v over matched pairs, price - u
+//   over free rows,
+//              -u or -v over lines that need no partner
 //
-// Floats: each c - u - v is formed without error as a sum of three doubles; sums are rounded up. So both are upper bounds,
-// and 0 only if they are truly 0. The status of an answer becomes what they say: solved if the objective is proven up to an
-// ulp for each pair, else doubtful. Shared memory: one bit a column, one double a warp.
+// Floats: each c - u - v is formed without error as a sum of three doubles, and sums are rounded up. So violation and
+// gap are upper bounds, and 0 only if they are truly 0. The status of an answer becomes kSolved if these prove the
+// objective to an ulp for each pair, else kDoubtful. Shared memory: one bit a column, one double a warp. Barriers: two
+// for each reduction, three beside.
 #include "batch/proof.cuh"
 
 constexpr uint32 kMostColumns = 1u << 16;

@@ -1,20 +1,25 @@
-// Problems of at most 32 rows and columns: G = 8, 16 or 32 lanes of a warp solve one, and a warp 32 / G side by side.
+// Problems of at most 32 rows and columns: G = 8, 16 or 32 lanes of a warp solve one, and a warp solves 32 / G side by
+// side.
 //
-// Jonker-Volgenant, as cpp/include/lapwing/jv/jv.inc.hpp explains it; what differs is who does it:
-//   1. Column reduction (square problems): a lane a column.
-//   2. Augmenting row reduction: a lane a row; all free rows bid at once under the same prices, the best bid for a column
-//      wins (the lower row among equals), and kRounds rounds are enough: they halve the searches' steps.
-//   3. Shortest augmenting paths, one free row after the other: a lane a column, with its price, distance and partner in
-//      registers. A step is a chain of latencies: the smallest distance (one 32-bit reduction of its high word; the
-//      low word and the preference for open columns only among equals), whose column that is (a vote), what that lane
-//      knows (shuffles), that row's costs (one load from shared memory), the new distances. A problem that has the warp
-//      to itself looks at four columns in a step, which share these latencies.
-// Problems of one warp step together; a warp ends with its hardest. Blocks are small and come from the hardware's queue.
+// Method: Jonker and Volgenant (Computing 38, 1987; cpp/include/lapwing/jv/jv.inc.hpp), in parallel:
+//   1. Column reduction (square problems): one lane a column.
+//   2. Augmenting row reduction: one lane a row. All free rows bid at once under the same prices; the best bid for a
+//   column
+//      wins, the lower row among equals. kRounds rounds halve the steps of the searches; more gain nothing.
+//   3. Shortest augmenting paths, one free row after the other: one lane a column, with its price, distance and partner
+//   in
+//      registers. A step is a chain of latencies: the smallest distance (one 32-bit reduction of its high word; the low
+//      word and the preference for free columns decide among equals), its lane (a vote), that lane's values (shuffles),
+//      the costs of its row (one load from shared memory), the new distances. A problem that has a warp to itself (G =
+//      32) relaxes by four columns a step, which share these latencies.
+// The problems of a warp step together; a warp ends with its hardest problem. Blocks are small, and the hardware queues
+// them.
 //
-// On an H200 (1.98 GHz) a reduction takes 48 cycles, a shuffle 39, a vote 29, a load from shared memory 33, and a warp on
-// its own issues an instruction every four. Of a thousand 32 x 32 problems the hardest takes 104 steps of one column and 56
-// of four if costs are uniform, 210 and 140 if they are geometric, 48 and 18 if they are integers to 3. Memory: every cost is read once, 16 loads of a lane in flight; 8 (G + 1)
-// bytes of shared memory for each row.
+// Cost: every cost is read once, 16 loads of a lane in flight; 8 (G + 1) bytes of shared memory a row; no barrier of
+// the block. On an H200 (1.98 GHz) a reduction takes 48 cycles, a shuffle 39, a vote 29, a load from shared memory 33,
+// and a warp alone issues an instruction every four cycles. The hardest of a thousand 32 x 32 problems takes 104 steps
+// of one column and 56 of four if costs are uniform, 210 and 140 if they are geometric, 48 and 18 if they are integers
+// up to 3.
 #include "batch/proof.cuh"
 
 constexpr int32 kRounds = 3;
@@ -106,8 +111,8 @@ class LaneSolver {
                 }
             }
         }
-        exit_ = infinity<Dual>();
-        if (me_ < rows_) exit_ = price_of(batch_, b_, me_, limit, faults);
+        unmatched_price_ = infinity<Dual>();
+        if (me_ < rows_) unmatched_price_ = price_of(batch_, b_, me_, limit, faults);
         const bool invalid = vote((faults & kFaultInvalid) != 0) != 0, too_large = vote(faults != 0) != 0;
         status_ = problem_.bad_counts ? kBadCounts
                                       : status_of(invalid     ? kFaultInvalid
@@ -163,11 +168,11 @@ class LaneSolver {
             column = nearer ? j : column;
             opens = nearer ? is_open : opens;
         }
-        const bool exits = bids && exit_ < infinity<Dual>() && exit_ <= first;
-        if (exit_ < second) second = exit_;
+        const bool stays = bids && unmatched_price_ < infinity<Dual>() && unmatched_price_ <= first;
+        if (unmatched_price_ < second) second = unmatched_price_;
         const Dual price = memory_.price[column];
         const Dual lowered = second < infinity<Dual>() ? price - (second - first) : price;
-        const bool can = bids && !exits && first < infinity<Dual>() && (opens || lowered < price);
+        const bool can = bids && !stays && first < infinity<Dual>() && (opens || lowered < price);
         memory_.bid[me_] = lowered;
         __syncwarp();
         const int32 lane = static_cast<int32>(lane_index());
@@ -185,7 +190,7 @@ class LaneSolver {
         }
         __syncwarp();
         const bool changed = memory_.partner[me_] != before;
-        waiting_ &= ~vote(wins || exits);
+        waiting_ &= ~vote(wins || stays);
         waiting_ |= matched_rows(changed ? before : kFree);
         __syncwarp();
     }
@@ -211,15 +216,15 @@ class LaneSolver {
             const Dual next_offset = from_lane(distance_ - partner_dual_, nearest);
             const int32 next_row = from_lane(partner_, nearest);
             if (batch_.priced != 0) {
-                const Dual price = from_lane(exit_, row_);
-                if (price < infinity<Dual>() && offset_ + price < exit_distance_) {
-                    exit_distance_ = offset_ + price;
-                    exit_row_ = row_;
+                const Dual price = from_lane(unmatched_price_, row_);
+                if (price < infinity<Dual>() && offset_ + price < unmatched_distance_) {
+                    unmatched_distance_ = offset_ + price;
+                    unmatched_row_ = row_;
                 }
             }
-            const bool dry = !(level < infinity<Dual>()) && !(exit_distance_ < infinity<Dual>());
-            const bool exits = !dry && exit_distance_ <= level;
-            const bool ends = searching && (dry || exits || next_row < 0);
+            const bool dry = !(level < infinity<Dual>()) && !(unmatched_distance_ < infinity<Dual>());
+            const bool stays = !dry && unmatched_distance_ <= level;
+            const bool ends = searching && (dry || stays || next_row < 0);
             if (searching && !ends) {
                 if (me_ == nearest) in_tree_ = true;
                 row_ = next_row;
@@ -231,14 +236,14 @@ class LaneSolver {
                     status_ = kInfeasible;
                     waiting_ = 0;
                 }
-                augment(ends && !dry, exits, nearest, exits ? exit_distance_ : level);
+                augment(ends && !dry, stays, nearest, stays ? unmatched_distance_ : level);
                 if (ends) searching = false;
             }
         }
     }
-    // Step 3 of a problem that has a warp to itself: four columns are looked at in a step, the nearest of each fourth of
-    // the lanes, since their latencies overlap. Labels may fall again after that (Bellman-Ford, nearly in the order of
-    // Dijkstra's method), so a search ends when no column with a smaller label than its end's waits to be looked at.
+    // Step 3 of a problem that has a warp to itself: four columns are looked at in a step, the nearest of each fourth
+    // of the lanes, since their latencies overlap. Labels may fall again after that (Bellman-Ford, nearly in the order
+    // of Dijkstra's method), so a search ends when no column with a smaller label than its end's waits to be looked at.
     __device__ void search_in_groups() {
         for (; waiting_ != 0; waiting_ &= waiting_ - 1) {
             if (search_from(first_of(waiting_))) continue;
@@ -260,15 +265,15 @@ class LaneSolver {
             int32 end = warp_min(ends ? key : kNoKey), nearest = least[0];
 #pragma unroll
             for (int32 g = 1; g < kGroups; ++g) nearest = smaller(nearest, least[g]);
-            if (exit_distance_ < infinity<Dual>()) end = smaller(end, order_key(exit_distance_));
+            if (unmatched_distance_ < infinity<Dual>()) end = smaller(end, order_key(unmatched_distance_));
             if ((end | kLanes) <= (nearest | kLanes)) {
                 const Dual ended = warp_least(ends ? distance_ : infinity<Dual>());
                 const Dual waits = warp_least(pending ? distance_ : infinity<Dual>());
-                const bool exits = exit_distance_ <= ended;
-                const Dual level = exits ? exit_distance_ : ended;
+                const bool stays = unmatched_distance_ <= ended;
+                const Dual level = stays ? unmatched_distance_ : ended;
                 if (level <= waits) {
                     if (!(level < infinity<Dual>())) return false;
-                    augment(true, exits, first_of(vote(ends && distance_ == level)), level);
+                    augment(true, stays, first_of(vote(ends && distance_ == level)), level);
                     return true;
                 }
             }
@@ -286,7 +291,7 @@ class LaneSolver {
             }
             if (batch_.priced != 0) {
 #pragma unroll
-                for (int32 g = 0; g < kGroups; ++g) consider_exit(row[g], label[g], dual[g]);
+                for (int32 g = 0; g < kGroups; ++g) relax_unmatched(row[g], label[g], dual[g]);
             }
 #pragma unroll
             for (int32 g = 0; g < kGroups; ++g) {
@@ -300,19 +305,19 @@ class LaneSolver {
         }
     }
     __device__ void begin_at(int32 root) {
-        root_ = exit_row_ = root;
+        root_ = unmatched_row_ = root;
         from_ = kFree;
         in_tree_ = true;
-        exit_distance_ = batch_.priced != 0 ? from_lane(exit_, root) : infinity<Dual>();
+        unmatched_distance_ = batch_.priced != 0 ? from_lane(unmatched_price_, root) : infinity<Dual>();
         distance_ = me_ < cols_ ? memory_.cost[root][me_] - price_ : infinity<Dual>();
     }
-    __device__ void consider_exit(int32 row, Dual label, Dual dual) {
-        const Dual exit = from_lane(exit_, row);
-        if (!(exit < infinity<Dual>()) || !(label < infinity<Dual>())) return;
-        const Dual x = label + reduced(exit, 0, dual);
-        if (x < exit_distance_) {
-            exit_distance_ = x;
-            exit_row_ = row;
+    __device__ void relax_unmatched(int32 row, Dual label, Dual dual) {
+        const Dual unmatched_price = from_lane(unmatched_price_, row);
+        if (!(unmatched_price < infinity<Dual>()) || !(label < infinity<Dual>())) return;
+        const Dual x = label + reduced(unmatched_price, 0, dual);
+        if (x < unmatched_distance_) {
+            unmatched_distance_ = x;
+            unmatched_row_ = row;
         }
     }
     // A word in whose order labels are, but for some that share one.
@@ -324,8 +329,8 @@ class LaneSolver {
         waiting_ &= waiting_ - 1;
         column_ = kFree;
         offset_ = 0;
-        distance_ = exit_distance_ = infinity<Dual>();
-        exit_row_ = root_;
+        distance_ = unmatched_distance_ = infinity<Dual>();
+        unmatched_row_ = root_;
         in_tree_ = me_ >= cols_;
     }
     // The column outside the tree with the smallest distance; among equals an open one, then the first.
@@ -344,11 +349,12 @@ class LaneSolver {
         }
         return first_of(best);
     }
-    // Lowers the prices in the tree, and flips the path to column `end`, or to the partner of the row that exits.
-    __device__ void augment(bool mine, bool exits, int32 end, Dual level) {
+    // Lowers the prices in the tree, and flips the path to column `end`, or to the partner of the row that stays
+    // unmatched.
+    __device__ void augment(bool mine, bool stays, int32 end, Dual level) {
         if (mine && in_tree_ && me_ < cols_ && distance_ < level) price_ -= level - distance_;
-        const uint32 leaves = vote(partner_ == exit_row_);
-        int32 j = !mine ? kFree : exits ? first_of(leaves) : end;
+        const uint32 leaves = vote(partner_ == unmatched_row_);
+        int32 j = !mine ? kFree : stays ? first_of(leaves) : end;
         while (anywhere(j >= 0)) {
             const int32 before = from_lane(from_, larger(j, 0));
             const int32 row = from_lane(partner_, larger(before, 0));
@@ -365,7 +371,7 @@ class LaneSolver {
         const int32 partner = solved ? partner_ : kFree;
         __syncwarp();
         memory_.partner[me_] = kFree;
-        memory_.bid[me_] = exit_;
+        memory_.bid[me_] = unmatched_price_;
         __syncwarp();
         if (partner >= 0) {
             memory_.partner[partner] = me_;
@@ -376,7 +382,8 @@ class LaneSolver {
         const Dual row_dual = user_row_dual(me_ < rows_ ? memory_.bid[me_] : 0, maximize);
         const Dual col_dual = user_col_dual(price_, maximize);
         Dual part = 0;
-        if (solved && me_ < rows_) part = user_cost(column >= 0 ? memory_.cost[me_][column] : exit_, maximize);
+        if (solved && me_ < rows_)
+            part = user_cost(column >= 0 ? memory_.cost[me_][column] : unmatched_price_, maximize);
 #pragma unroll
         for (int32 distance = G / 2; distance > 0; distance /= 2) part += __shfl_xor_sync(kAllLanes, part, distance);
         if constexpr (kFloating) {
@@ -423,8 +430,8 @@ class LaneSolver {
         }
         if (is_col && partner_ < 0) gap = -price;
         if (is_col && partner_ >= 0) gap = sum_up(memory_.cost[partner_][me_], -memory_.bid[partner_], -price);
-        if (me_ < rows_ && exit_ < infinity<Dual>()) {
-            const Dual over = sum_up(memory_.bid[me_], -exit_, 0);
+        if (me_ < rows_ && unmatched_price_ < infinity<Dual>()) {
+            const Dual over = sum_up(memory_.bid[me_], -unmatched_price_, 0);
             violation = larger(violation, over);
             if (memory_.partner[me_] < 0) gap = add_up(gap, -over);
         }
@@ -451,16 +458,16 @@ class LaneSolver {
     const uint32 base_;  // the problem's first lane
     int32 rows_, cols_;
     int32 status_ = kSolved;
-    uint32 waiting_ = 0;  // the free rows, by bit
-    Dual exit_;           // of row me_
+    uint32 waiting_ = 0;    // the free rows, by bit
+    Dual unmatched_price_;  // of row me_
     // Of column me_.
     Dual price_ = 0, partner_dual_ = 0, distance_ = 0;
     int32 partner_ = kFree;
     int32 from_ = kFree;  // the column through which the distance was found; kFree: the root
     bool in_tree_ = false;
     // Of the search: the row that is looked at, its column, and its distance less its dual.
-    int32 root_ = 0, row_ = 0, column_ = kFree, exit_row_ = 0;
-    Dual offset_ = 0, exit_distance_ = 0;
+    int32 root_ = 0, row_ = 0, column_ = kFree, unmatched_row_ = 0;
+    Dual offset_ = 0, unmatched_distance_ = 0;
 };
 
 template <int32 G>

@@ -1,6 +1,8 @@
-// A block a problem (batch/block.cuh), its matrix in global memory, where L2 keeps it: to 4096 columns.
-// COST is the type that costs are kept as: float32, float64, int32 or int64. Dynamic shared memory: what the state takes
-// (gpu/batch/api.py's state_bytes).
+// A block a problem (batch/block.cuh), its matrix in global memory, where L2 holds it: up to 4096 columns. COST is the
+// type that costs are stored as: float32, float64, int32 or int64.
+//
+// Cost in bytes: a step reads a row a warp from L2. Dynamic shared memory: the state (`state_bytes` of
+// gpu/batch/plan.py).
 #include "batch/answer.cuh"
 
 struct GlobalMatrix {
@@ -13,8 +15,9 @@ struct GlobalMatrix {
     }
 };
 
-// `staged`: the problems as solved, batch.rows * batch.cols apart, each with its own number of columns as pitch; or null
-// if the costs can be used as they lie: Cost is Stored, minimised, with neighbours in a row as solved side by side.
+// `staged`: the problems as solved, batch.rows * batch.cols apart, each with its own number of columns as pitch; or
+// null if the costs can be used as they lie: Cost is Stored, minimised, with neighbours in a row as solved side by
+// side.
 template <int32 kColumns>
 __device__ void solve_block_in_memory(const Batch& batch, const Stored* staged) {
     LAPWING_DYNAMIC_SHARED(memory);

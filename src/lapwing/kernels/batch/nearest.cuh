@@ -1,8 +1,8 @@
-// The nearest and the second nearest columns of rows, in float: that takes a third of the instructions of Dual, and is good
-// enough for phases (batch/phases.cuh).
+// The nearest and the second nearest column of rows, in float: a third of the instructions of Dual, and precise enough
+// for phases (batch/phases.cuh).
 //
-// A float's last bits say which of its lane's columns it is of, so that least and second least take four instructions a pair. An
-// infinite one becomes NaN by that, or stays; minima pass over both.
+// The last bits of a float hold which of its lane's columns it belongs to, so that the two minima take four
+// instructions a pair. These bits turn an infinity into a NaN or leave it; the minima ignore both.
 #pragma once
 
 #include "batch/state.cuh"
@@ -12,7 +12,8 @@ constexpr float kRoughly = 0x1p-22f * (kPlace + 1);  // of a float, what it may 
 
 __device__ inline float marked(float x, uint32 place) { return __uint_as_float(__float_as_uint(x) & ~kPlace | place); }
 
-// Of a row: cost - price of its nearest column and of its second nearest, infinity if there is none; kFree: it has no column.
+// Of a row: cost - price of its nearest column and of its second nearest, infinity if there is none; kFree: it has no
+// column.
 struct Nearest {
     float least, second;
     int32 column;

@@ -1,18 +1,19 @@
-// Phases with falling epsilon, in which rows bid for columns: good prices for structured costs (step 3 of batch/block.cuh).
+// Phases with falling epsilon, in which rows bid for columns: prices for structured costs (step 3 of batch/block.cuh).
 #pragma once
 
 #include "batch/nearest.cuh"
 
-// All free rows bid at once, each for the column with the least cost less the column's price: it lowers the price until the
-// second nearest is as near, and by epsilon. The highest raise for a column wins, the first row among equals; whoever had
-// the column is free again. A warp looks at a few rows at a time, so that what few rows need is read, and no more. Any
-// prices are a start, so bids are found in float; what they add is coarse, so that sums in Dual stay exact.
+// All free rows bid at once (a Jacobi auction, Bertsekas 1988): each for the column with the least cost less price. It
+// lowers the price until the second nearest column is as near, and by epsilon beyond that. The largest step wins the
+// column, the lowest row among equals; the row that held it is free again. A warp handles a few rows at a time and
+// reads only these. Any prices are a valid start for what follows. So bids are computed in float, and their steps are
+// coarse, which keeps sums in Dual exact. A round has two barriers of the block.
 template <class Team>
 class Phases {
   public:
     __device__ explicit Phases(const Team& team) : t_(team) {}
 
-    // Of square problems: changes the prices. Nobody is matched afterwards, and row duals are undefined.
+    // For square problems: changes the prices. Afterwards no row is matched, and row duals are undefined.
     __device__ void run() {
         Dual epsilon = 0;
         for (int32 phase = 0; phase < kPhases; ++phase) {
@@ -42,20 +43,22 @@ class Phases {
     static constexpr uint32 kCoarse = 0xffff0000;   // of a float
     static constexpr uint32 kZero = 0x7fffffff;     // the key of no raise
 
-    // What a row would add for its nearest column, or kFree: it has none.
-    struct Offer {
+    // The bid of a row: its step, and its nearest column, or kFree if it has none.
+    struct PhaseBid {
         float raise;
         int32 column;
     };
 
-    // In arrays that are of no use until the phases are over.
-    __device__ Offer* offers() const { return reinterpret_cast<Offer*>(t_.s.row_dual); }  // by row
-    __device__ float* prices() const { return reinterpret_cast<float*>(t_.s.queue); }     // by column, rounded
+    // These arrays lie in memory that nothing else uses during the phases.
+    __device__ PhaseBid* phase_bids() const { return reinterpret_cast<PhaseBid*>(t_.s.row_dual); }  // by row
+    __device__ float* prices() const { return reinterpret_cast<float*>(t_.s.queue); }  // by column, rounded
     // By round, odd or even: the rows that bid, in any order, and how many; by column, the best bid's key.
     __device__ uint16* listed(uint32 odd) const { return reinterpret_cast<uint16*>(t_.s.from) + odd * t_.cols; }
     __device__ int32& listed_count(uint32 odd) const { return t_.s.waiting[odd ? 3 : 0]; }
-    __device__ uint32* best(uint32 odd) const { return reinterpret_cast<uint32*>(t_.s.exit) + odd * t_.cols; }
-    __device__ static uint32 key_of(const Offer& offer, int32 row) { return bid_key(offer.raise, row, kZero); }
+    __device__ uint32* best(uint32 odd) const {
+        return reinterpret_cast<uint32*>(t_.s.unmatched_price) + odd * t_.cols;
+    }
+    __device__ static uint32 key_of(const PhaseBid& own, int32 row) { return bid_key(own.raise, row, kZero); }
 
     // All rows are to bid. After a barrier.
     __device__ void free_all() {
@@ -69,14 +72,14 @@ class Phases {
         count_ = t_.rows;
         __syncthreads();
     }
-    // As it should be: nobody is matched, and no row may stay free.
+    // Restores what the next step expects: no row is matched, and no row may stay unmatched.
     __device__ void finish() {
         free_all();
-        for (int32 i = t_.me; i < t_.rows; i += Team::threads) t_.s.exit[i] = infinity<Dual>();
+        for (int32 i = t_.me; i < t_.rows; i += Team::threads) t_.s.unmatched_price[i] = infinity<Dual>();
         __syncthreads();
     }
 
-    // Rows that are too few for a round: so many of few, so many of many.
+    // The number of free rows below which a phase ends.
     __device__ int32 few() const { return larger(smaller(t_.rows / 16, 8), t_.rows / 32); }
 
     // The bids of all rows listed.
@@ -86,7 +89,7 @@ class Phases {
         for (int32 first = t_.warp * kRows; first < count_; first += Team::warps * kRows) bid(first);
         __syncthreads();
     }
-    // A warp's: of kRows of them.
+    // By a warp: the bids of kRows listed rows.
     __device__ void bid(int32 first) const {
         int32 row[kRows];
 #pragma unroll
@@ -95,27 +98,27 @@ class Phases {
         if (t_.lane >= smaller(kRows, count_ - first)) return;
         const float raise = found.second - found.least,
                     size = fmaxf(fabsf(found.least), fabsf(prices()[larger(found.column, 0)]));
-        const Offer offer = {raise > kNoise * size && raise < infinity<float>() ? raise : 0, found.column};
+        const PhaseBid own = {raise > kNoise * size && raise < infinity<float>() ? raise : 0, found.column};
         const int32 i = listed(odd_)[first + t_.lane];
-        offers()[i] = offer;
-        if (offer.column >= 0) atomicMin(&best(odd_)[offer.column], key_of(offer, i));
+        phase_bids()[i] = own;
+        if (own.column >= 0) atomicMin(&best(odd_)[own.column], key_of(own, i));
     }
 
-    // How large the offers of all rows are: the exponents' sum, and how many.
+    // Samples the sizes of all bids: the sum of their exponents, and their number.
     __device__ void sample() const {
         if (t_.me == 0) t_.s.waiting[1] = t_.s.waiting[2] = 0;
         __syncthreads();
         for (int32 i = t_.me; i < t_.rows; i += Team::threads) {
-            const Offer offer = offers()[i];
-            if (offer.column < 0 || !(offer.raise > 0)) continue;
-            atomicAdd(&t_.s.waiting[1], exponent_of(offer.raise));
+            const PhaseBid own = phase_bids()[i];
+            if (own.column < 0 || !(own.raise > 0)) continue;
+            atomicAdd(&t_.s.waiting[1], exponent_of(own.raise));
             atomicAdd(&t_.s.waiting[2], 1);
         }
         __syncthreads();
     }
     __device__ static int32 exponent_of(float x) { return static_cast<int32>(__float_as_uint(x) >> 23) - 127; }
-    // A power of two, so that sums stay exact: of the sampled raises the mean exponent, since a few may be beyond all others,
-    // less what ties there were, and more while many rows are free. 0 if that is nothing to an integer.
+    // Epsilon of a phase, a power of two, so that sums stay exact: the mean exponent of the sampled steps (a mean of
+    // the steps themselves would follow a few outliers), less for ties, more in earlier phases. 0 below 1 for integers.
     __device__ Dual epsilon_of(int32 phase) const {
         const int32 sum = t_.s.waiting[1], raises = t_.s.waiting[2];
         if (raises == 0) return 0;
@@ -128,23 +131,23 @@ class Phases {
         }
     }
 
-    // Gives columns to the best bidders. Whoever lost, or lost its column, bids in the next round.
+    // Assigns columns to the best bids. Rows that lost their bid or their column bid in the next round.
     __device__ void settle(Dual epsilon) {
         const BlockState& s = t_.s;
         for (int32 first = t_.warp * 32; first < count_; first += Team::threads) {
             const bool there = first + t_.lane < count_;
             const int32 i = listed(odd_)[there ? first + t_.lane : 0];
-            const Offer offer = offers()[i];
-            const bool bids = there && offer.column >= 0;
-            const bool wins = bids && best(odd_)[offer.column] == key_of(offer, i);
+            const PhaseBid own = phase_bids()[i];
+            const bool bids = there && own.column >= 0;
+            const bool wins = bids && best(odd_)[own.column] == key_of(own, i);
             int32 next = bids && !wins ? i : kFree;
             if (wins) {
-                next = s.row_of[offer.column];
-                s.row_of[offer.column] = i;
-                const Dual coarse = static_cast<Dual>(__uint_as_float(__float_as_uint(offer.raise) & kCoarse));
-                const Dual price = s.price[offer.column] - (coarse < epsilon / 64 ? 0 : coarse) - epsilon;
-                s.price[offer.column] = price;
-                prices()[offer.column] = static_cast<float>(price);
+                next = s.row_of[own.column];
+                s.row_of[own.column] = i;
+                const Dual coarse = static_cast<Dual>(__uint_as_float(__float_as_uint(own.raise) & kCoarse));
+                const Dual price = s.price[own.column] - (coarse < epsilon / 64 ? 0 : coarse) - epsilon;
+                s.price[own.column] = price;
+                prices()[own.column] = static_cast<float>(price);
             }
             const uint32 nexts = __ballot_sync(kAllLanes, next >= 0);
             int32 place = 0;

@@ -1,10 +1,10 @@
-// Whether an answer may be called solved: from the size of its prices, or from a proof in sums that are rounded up.
+// Decides whether an answer may be called solved: by the size of its prices, or by a proof whose sums are rounded up.
 #pragma once
 
 #include "batch/batch.cuh"
 
-// Prices of at most so many times the objective leave all but 4 of its digits right (cpp/include/lapwing/numbers/trust.hpp); other
-// answers are solved if their duals prove as much.
+// Prices of at most so many times the objective leave all but 4 of its digits right
+// (cpp/include/lapwing/numbers/trust.hpp); other answers are solved if their duals prove as much.
 constexpr Dual kTrusted = 16;
 __device__ inline bool are_small(Dual largest_price, Dual objective) {
     return !kFloating || largest_price <= kTrusted * magnitude(objective);
@@ -20,8 +20,8 @@ __device__ inline int64 sum_up(int64 a, int64 b, int64 c) { return a + b + c; }
 __device__ inline double add_up(double a, double b) { return __dadd_ru(a, b); }
 __device__ inline int64 add_up(int64 a, int64 b) { return a + b; }
 
-// The status of an answer whose duals prove it up to a gap and a violation (batch/certify.cu): solved if the objective is
-// proven up to so many ulps for each pair.
+// The status of an answer whose duals prove it up to a gap and a violation (batch/certify.cu): solved if the objective
+// is proven up to so many ulps for each pair.
 __device__ inline int32 proven_status(double gap, double violation, int64 pairs, double objective, double ulps) {
     const auto count = static_cast<double>(pairs);
     const double bound = __dadd_ru(gap, __dmul_ru(count, violation));

@@ -1,4 +1,4 @@
-// Shortest augmenting paths from all free rows at once (step 2 and 3 of batch/block.cuh).
+// Shortest augmenting paths from all free rows at once (steps 4 and 5 of batch/block.cuh).
 #pragma once
 
 #include "batch/state.cuh"
@@ -27,28 +27,28 @@ class Searches {
             if (waiting == 0) return true;
             for (int32 w = t_.me; w < (t_.rows + 31) / 32; w += T) t_.s.reached[w] = 0;
             for (int32 i = t_.me; i < t_.rows; i += T) t_.s.ends[i] = kNobody;
-            for (int32 k = t_.me; k < 2 * kMostPosts; k += T) t_.s.posts[k] = nothing();
+            for (int32 k = t_.me; k < 2 * kMostFrontier; k += T) t_.s.frontier[k] = nothing();
             if (t_.me < 2) t_.s.reached_by[t_.me] = 0;
             __syncthreads();
-            roots_ = t_.is_square() ? waiting : smaller(waiting, kMostPosts);
+            roots_ = t_.is_square() ? waiting : smaller(waiting, kMostFrontier);
             if (!search()) return false;
         }
     }
 
   private:
     static constexpr int32 kWarps = T / 32;
-    static constexpr int32 kPosts = smaller(4, kMostPosts / kWarps);  // of a warp in a step, at most
-    static constexpr int32 kAtOnce = 4;                               // posts whose costs a thread loads together
-    // Whether posts beyond these are loaded while they are looked at. That copies registers in every step, of which most have no
-    // more; but a block that has its multiprocessor alone would wait.
+    static constexpr int32 kFrontierOfWarp = smaller(4, kMostFrontier / kWarps);  // of a warp in a step, at most
+    static constexpr int32 kAtOnce = 4;  // frontier whose costs a thread loads together
+    // Whether the next rows are loaded while these are processed. That copies registers in every step; it pays only for
+    // a block that has its multiprocessor to itself.
     static constexpr bool kAhead = T >= 512 && K > 1;
     static constexpr int32 kNobody = 0x7fffffff;  // of columns, for a minimum
     static constexpr uint32 kLanes = 31;          // where a key makes room for the number of a lane
     static constexpr int32 kShare = 5;            // one root of so many is to reach a free column before a search ends
 
-    static_assert(kMostPosts == 32 && kMostPosts % kWarps == 0);
+    static_assert(kMostFrontier == 32 && kMostFrontier % kWarps == 0);
 
-    // A place that no key stands for may hold a post of an earlier step: to relax by it again changes nothing.
+    // A place whose key is kNoKey may hold a row of an earlier step; relaxing by it again changes nothing.
     struct Costs {
         Dual offset[kAtOnce];
         Stored cost[kAtOnce][K];
@@ -60,20 +60,20 @@ class Searches {
     __device__ bool search() {
         begin();
         const int32 wanted = t_.is_square() ? (roots_ + kShare - 1) / kShare : 1;
-        int32 posted = 0, reached = 0, before = 0;
+        int32 listed = 0, reached = 0, before = 0;
         Dual level = 0;  // no label below it can change
         for (int32 turn = 0;; turn ^= 1) {
-            Post* const posts = t_.s.posts + turn * kMostPosts;
-            uint32* const keys = t_.s.keys + turn * kMostPosts;
-            if (posted < roots_) {
-                post_roots(posts, keys, posted);
-                posted += kMostPosts;
+            FrontierRow* const frontier = t_.s.frontier + turn * kMostFrontier;
+            uint32* const keys = t_.s.keys + turn * kMostFrontier;
+            if (listed < roots_) {
+                list_roots(frontier, keys, listed);
+                listed += kMostFrontier;
             } else {
-                post_nearest(posts, keys);
+                list_nearest(frontier, keys);
             }
             __syncthreads();
             Costs costs;
-            load(costs, posts);
+            load(costs, frontier);
             const uint32 key = keys[t_.lane], nearest = warp_min(key);
             const int32 count = 32 - __clz(static_cast<int32>(__ballot_sync(kAllLanes, key != kNoKey)));
             const int32 now = t_.s.reached_by[turn];
@@ -81,8 +81,8 @@ class Searches {
             before = now;
             if (reached >= wanted || nearest == kNoKey) break;
             least_label(nearest & ~kLanes, level);
-            relax(costs, posts, count);
-            if (t_.priced() && t_.warp == 0) consider_exits(posts, count);
+            relax(costs, frontier, count);
+            if (t_.priced() && t_.warp == 0) relax_unmatched(frontier, count);
             count_reached(level, t_.s.reached_by[turn ^ 1]);
         }
         if (!t_.is_square() || reached == 0) level = nearest_end();
@@ -93,8 +93,8 @@ class Searches {
 
     __device__ void begin() {
         pending_ = open_ = counted_ = 0;
-        exit_label_ = infinity<Dual>();
-        exit_row_ = kFree;
+        unmatched_label_ = infinity<Dual>();
+        unmatched_row_ = kFree;
 #pragma unroll
         for (int32 k = 0; k < K; ++k) {
             price_[k] = dual_[k] = 0;
@@ -114,18 +114,20 @@ class Searches {
         }
     }
 
-    __device__ static Post nothing() { return {infinity<Dual>() + infinity<Dual>() / 2, 0, infinity<Dual>(), 0, 0}; }
-    // The roots from number `first` on, a thread each.
-    __device__ void post_roots(Post* posts, uint32* keys, int32 first) const {
-        if (t_.me >= kMostPosts) return;
+    __device__ static FrontierRow nothing() {
+        return {infinity<Dual>() + infinity<Dual>() / 2, 0, infinity<Dual>(), 0, 0};
+    }
+    // Lists the roots from number `first` on, a thread a root.
+    __device__ void list_roots(FrontierRow* frontier, uint32* keys, int32 first) const {
+        if (t_.me >= kMostFrontier) return;
         const bool is_root = first + t_.me < roots_;
         const int32 i = t_.s.queue[is_root ? first + t_.me : 0];
-        if (is_root) posts[t_.me] = {0 - t_.s.row_dual[i], t_.matrix.start(i), 0, i, i};
+        if (is_root) frontier[t_.me] = {0 - t_.s.row_dual[i], t_.matrix.start(i), 0, i, i};
         keys[t_.me] = is_root ? 0 : kNoKey;
     }
-    // A warp's: the pending column with the smallest label, and those of other lanes that share it, which are final if it
-    // is. The first place of each warp comes first.
-    __device__ void post_nearest(Post* posts, uint32* keys) {
+    // By a warp: lists its pending column with the smallest label, and columns of other lanes with the same key, which
+    // are final if it is. Place 0 of every warp precedes place 1 of any.
+    __device__ void list_nearest(FrontierRow* frontier, uint32* keys) {
         uint32 key = ~0u;
         int32 slot = kFree;
 #pragma unroll
@@ -140,26 +142,26 @@ class Searches {
         const bool ties = slot >= 0 && (key | kLanes) == (least | kLanes);
         const uint32 equal = __ballot_sync(kAllLanes, ties), others = equal & ~(1u << (least & kLanes));
         const int32 rank = key == least ? 0 : 1 + __popc(others & ((1u << t_.lane) - 1));
-        if (t_.lane >= smaller(__popc(equal), kPosts) && t_.lane < kMostPosts / kWarps) {
+        if (t_.lane >= smaller(__popc(equal), kFrontierOfWarp) && t_.lane < kMostFrontier / kWarps) {
             keys[t_.lane * kWarps + t_.warp] = kNoKey;
         }
-        if (!ties || rank >= kPosts) return;
+        if (!ties || rank >= kFrontierOfWarp) return;
         const int32 place = rank * kWarps + t_.warp;
 #pragma unroll
         for (int32 k = 0; k < K; ++k) {
             if (slot != k) continue;
-            posts[place] = {label_[k] - dual_[k], t_.matrix.start(holder_[k]), label_[k], holder_[k], root_[k]};
+            frontier[place] = {label_[k] - dual_[k], t_.matrix.start(holder_[k]), label_[k], holder_[k], root_[k]};
             keys[place] = label_key(label_[k]);
         }
         pending_ &= ~(1u << slot);
     }
 
-    // The thread's costs in the rows of kAtOnce posts.
-    __device__ void load(Costs& costs, const Post* posts) const {
+    // The thread's costs in the rows of kAtOnce frontier.
+    __device__ void load(Costs& costs, const FrontierRow* frontier) const {
 #pragma unroll
         for (int32 q = 0; q < kAtOnce; ++q) {
-            const Stored* const mine = t_.matrix.at(posts[q].start, t_.me);
-            costs.offset[q] = posts[q].offset;
+            const Stored* const mine = t_.matrix.at(frontier[q].start, t_.me);
+            costs.offset[q] = frontier[q].offset;
 #pragma unroll
             for (int32 k = 0; k < K; ++k) costs.cost[q][k] = present(k) ? mine[k * T] : Stored(0);
         }
@@ -167,9 +169,9 @@ class Searches {
     }
     struct Label {
         Dual label;
-        int32 post;
+        int32 place;  // in the frontier
     };
-    // The least label that column k gets by one of kCount posts from number q on, as a tree.
+    // The least label that column k gets by one of kCount frontier rows from number q on; the minimum is a tree.
     template <int32 kCount>
     __device__ Label nearest_of(const Costs& costs, int32 k, int32 q) const {
         if constexpr (kCount == 1) {
@@ -180,8 +182,8 @@ class Searches {
             return b.label < a.label ? b : a;
         }
     }
-    // `costs`: those of the first posts.
-    __device__ void relax(Costs& costs, const Post* posts, int32 count) {
+    // `costs`: those of the first rows of the frontier.
+    __device__ void relax(Costs& costs, const FrontierRow* frontier, int32 count) {
         Dual best[K];
         int32 via[K];
 #pragma unroll
@@ -191,13 +193,13 @@ class Searches {
         }
         for (int32 first = 0;;) {
             Costs next;
-            if (kAhead && first + kAtOnce < count) load(next, posts + first + kAtOnce);
+            if (kAhead && first + kAtOnce < count) load(next, frontier + first + kAtOnce);
 #pragma unroll
             for (int32 k = 0; k < K; ++k) {
                 const Label nearest = nearest_of<kAtOnce>(costs, k, 0);
                 if (nearest.label < best[k]) {
                     best[k] = nearest.label;
-                    via[k] = first + nearest.post;
+                    via[k] = first + nearest.place;
                 }
             }
             first += kAtOnce;
@@ -205,32 +207,32 @@ class Searches {
             if constexpr (kAhead)
                 costs = next;
             else
-                load(costs, posts + first);
+                load(costs, frontier + first);
         }
 #pragma unroll
         for (int32 k = 0; k < K; ++k) {
             if (via[k] < 0) continue;
-            const Post& post = posts[via[k]];
-            const Dual label = best[k] < post.label ? post.label : best[k];  // rounding
+            const FrontierRow& row = frontier[via[k]];
+            const Dual label = best[k] < row.label ? row.label : best[k];  // rounding
             if (!(label < label_[k])) continue;
             label_[k] = label;
-            root_[k] = post.root;
-            t_.s.from[column(k)] = post.row;
+            root_[k] = row.root;
+            t_.s.from[column(k)] = row.row;
             pending_ |= ~open_ & 1u << k;
         }
     }
-    // The first warp's: a lane a post, whose row may exit.
-    __device__ void consider_exits(const Post* posts, int32 count) {
-        if (t_.lane >= count || !(posts[t_.lane].label < infinity<Dual>())) return;
-        const Post& post = posts[t_.lane];
-        const Dual exit = t_.s.exit[post.row];
-        const Dual x = exit < infinity<Dual>() ? post.offset + exit : infinity<Dual>();
-        if (x < exit_label_) {
-            exit_label_ = x < post.label ? post.label : x;
-            exit_row_ = post.row;
+    // By the first warp, a frontier row a lane: the label at which the row stays unmatched.
+    __device__ void relax_unmatched(const FrontierRow* frontier, int32 count) {
+        if (t_.lane >= count || !(frontier[t_.lane].label < infinity<Dual>())) return;
+        const FrontierRow& row = frontier[t_.lane];
+        const Dual unmatched_price = t_.s.unmatched_price[row.row];
+        const Dual x = unmatched_price < infinity<Dual>() ? row.offset + unmatched_price : infinity<Dual>();
+        if (x < unmatched_label_) {
+            unmatched_label_ = x < row.label ? row.label : x;
+            unmatched_row_ = row.row;
         }
     }
-    // Counts roots that have now first reached a free column for certain.
+    // Counts roots whose first free column has a final label since this step.
     __device__ void count_reached(Dual level, int32& count) {
 #pragma unroll
         for (int32 k = 0; k < K; ++k) {
@@ -240,11 +242,11 @@ class Searches {
                 if ((atomicOr(&t_.s.reached[root / 32], bit) & bit) == 0) atomicAdd(&count, 1);
             }
         }
-        if (t_.priced() && exit_label_ <= level && exit_row_ >= 0) atomicAdd(&count, 1);
+        if (t_.priced() && unmatched_label_ <= level && unmatched_row_ >= 0) atomicAdd(&count, 1);
     }
-    // The smallest label of a free column or an exit.
+    // The smallest label of a free column, or of leaving a row unmatched.
     __device__ Dual nearest_end() {
-        Dual least = exit_label_;
+        Dual least = unmatched_label_;
 #pragma unroll
         for (int32 k = 0; k < K; ++k) {
             if ((open_ >> k & 1) != 0 && label_[k] < least) least = label_[k];
@@ -255,12 +257,12 @@ class Searches {
     // Changes the duals up to this level, and flips a path for each root that has one.
     __device__ void finish(Dual level) {
         const BlockState& s = t_.s;
-        int32 exits = 0;
+        int32 stays = 0;
         if (t_.priced()) {
-            const bool is_end = exit_row_ >= 0 && exit_label_ <= level;
-            exits = __syncthreads_or(is_end);
+            const bool is_end = unmatched_row_ >= 0 && unmatched_label_ <= level;
+            stays = __syncthreads_or(is_end);
             const uint32 lanes = __ballot_sync(kAllLanes, is_end);
-            if (is_end && t_.lane == __ffs(static_cast<int32>(lanes)) - 1) let_exit(exit_row_);
+            if (is_end && t_.lane == __ffs(static_cast<int32>(lanes)) - 1) leave_unmatched(unmatched_row_);
         }
         int32 origin[K];
 #pragma unroll
@@ -268,7 +270,7 @@ class Searches {
             origin[k] = kFree;
             if (!present(k) || !(label_[k] <= level)) continue;
             s.price[column(k)] = price_[k] - (level - label_[k]);
-            if ((open_ >> k & 1) == 0 || exits != 0) continue;
+            if ((open_ >> k & 1) == 0 || stays != 0) continue;
             origin[k] = origin_of(column(k));
             atomicMin(&s.ends[origin[k]], column(k));
         }
@@ -297,7 +299,7 @@ class Searches {
             if (j < 0) return i;
         }
     }
-    // A thread's: the path to column j, which gets the row that labelled it, and so on to the root.
+    // By one thread: matches column j to the row that labelled it, and so on along the path to the root.
     __device__ void flip(int32 j) const {
         while (j >= 0) {
             const int32 i = t_.s.from[j], before = t_.s.column_of[i];
@@ -306,20 +308,20 @@ class Searches {
             j = before;
         }
     }
-    __device__ void let_exit(int32 row) const {
+    __device__ void leave_unmatched(int32 row) const {
         const int32 j = t_.s.column_of[row];
-        t_.s.column_of[row] = kExited;
-        t_.s.row_dual[row] = t_.s.exit[row];
+        t_.s.column_of[row] = kUnmatched;
+        t_.s.row_dual[row] = t_.s.unmatched_price[row];
         flip(j);
     }
 
     const Team<Matrix, T>& t_;
     int32 roots_ = 0;
-    // Of the thread's columns, by bit: labelled, and its row not looked at since; without a row; of these, counted.
+    // By bit of the thread's columns: labelled and not listed since (pending); free (open); free and counted.
     uint32 pending_ = 0, open_ = 0, counted_ = 0;
     Dual price_[K], dual_[K], label_[K];  // dual: of the row that holds the column
     int32 holder_[K], root_[K];
-    // Of the first warp's lanes: the nearest exit among those of the posts that the lane saw.
-    Dual exit_label_ = 0;
-    int32 exit_row_ = kFree;
+    // Of the first warp's lanes: the smallest label at which a row stays unmatched, and that row.
+    Dual unmatched_label_ = 0;
+    int32 unmatched_row_ = kFree;
 };

@@ -1,7 +1,8 @@
-// A block a problem (batch/block.cuh), its matrix in shared memory: to about 240 x 240 for float32 in 227 KiB.
-// The matrix is read once, in any layout and type, and converted on the way. Blocks are started by the hardware as others
-// end, so problems of unequal difficulty need no other queue. Dynamic shared memory: what the state takes
-// (gpu/batch/api.py's state_bytes), and (cols | 1) rows sizeof(Stored), cols and rows as solved.
+// A block a problem (batch/block.cuh), its matrix in shared memory: up to about 240 x 240 of float32 in 227 KiB.
+//
+// Cost in bytes: the matrix is read once, in any layout and type, and converted while it is stored. The hardware starts
+// a block when another ends, so problems of unequal difficulty need no queue. Dynamic shared memory: the state
+// (`state_bytes` of gpu/batch/plan.py), and (cols | 1) * rows * sizeof(Stored), rows and columns as solved.
 #include "batch/answer.cuh"
 
 struct SharedMatrix {
@@ -12,8 +13,8 @@ struct SharedMatrix {
     __device__ const Stored* at(int64 start, int32 j) const { return costs + static_cast<int32>(start) + j; }
 };
 
-// Every thread copies costs that are blockDim.x apart in the order of memory, so that neighbours read neighbours. What is wrong with
-// them, as bits for each thread.
+// Every thread copies costs that are blockDim.x apart in the order of memory, so that neighbours read neighbours. What
+// is wrong with them, as bits for each thread.
 __device__ inline uint32 fill(const SharedMatrix& matrix, const Problem& problem) {
     constexpr int32 kLoads = 8;  // in flight of a thread
     const bool along_rows = problem.rows_are_contiguous();

@@ -1,5 +1,5 @@
-// Matrices as they are solved in memory (batch/memory.cu), for those that are not ready as they lie: of other types,
-// signs, layouts or orientations. One read and one write of each cost, both coalesced, a tile a block.
+// Copies matrices that cannot be used as they lie (another type, sign, layout or orientation) to the form that
+// batch/memory.cu solves. A tile a block; one coalesced read and one coalesced write of each cost; one barrier.
 #include "batch/batch.cuh"
 
 constexpr int32 kTile = kWarp;

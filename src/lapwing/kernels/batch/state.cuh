@@ -1,28 +1,29 @@
-// What a block knows of its problem, and who its threads are: shared by the stages of batch/block.cuh.
+// The state of a block's solve in shared memory, and the threads of the block: shared by the steps of batch/block.cuh.
 #pragma once
 
 #include "batch/batch.cuh"
 
 constexpr uint32 kMostWarps = 32;
-constexpr int32 kMostPosts = 32;
+constexpr int32 kMostFrontier = 32;
 
-// A row that a search looks at.
-struct alignas(16) Post {
+// A row that a step of a search relaxes by.
+struct alignas(16) FrontierRow {
     Dual offset;  // its label less its dual
     int64 start;  // in the matrix
-    Dual label;   // its distance from the nearest free row; infinity: no post
+    Dual label;   // its distance from the nearest free row; infinity: none
     int32 row;
     int32 root;  // the free row
 };
-// What a row would pay for its nearest column.
+// The bid of a row for its nearest column.
 struct Bid {
     Dual price;
-    int32 column;  // or kFree: none; or kExited: the row stays free
+    int32 column;  // or kFree: none; or kUnmatched: the row stays free
     int32 row;
 };
 
 constexpr uint32 kNoBid = ~0u;  // a key
-// Of a bid, for a minimum: the highest raise, as far as the first bits of a float tell, then the lowest row. `none`: of no raise.
+// Of a bid, for a minimum: the highest raise, as far as the first bits of a float tell, then the lowest row. `none`: of
+// no raise.
 __device__ inline uint32 bid_key(float raise, int32 row, uint32 none = kNoBid) {
     constexpr uint32 kNumber = 0xfff;  // of a row
     return (none - __float_as_uint(raise)) & ~kNumber | static_cast<uint32>(row);
@@ -30,21 +31,21 @@ __device__ inline uint32 bid_key(float raise, int32 row, uint32 none = kNoBid) {
 
 // In shared memory; every array by row or column as solved.
 struct BlockState {
-    Dual* price;       // v, by column
-    Dual* row_dual;    // u, by row
-    Dual* exit;        // by row, infinity without prices; in phases keys of bids
-    Dual* parts;       // [kMostWarps], for sums and minima of a block
-    int32* row_of;     // partner of a column, or kFree
-    int32* column_of;  // partner of a row, or kFree, kExited
+    Dual* price;            // v, by column
+    Dual* row_dual;         // u, by row
+    Dual* unmatched_price;  // by row, infinity without prices; in phases keys of bids
+    Dual* parts;            // [kMostWarps], for sums and minima of a block
+    int32* row_of;          // partner of a column, or kFree
+    int32* column_of;       // partner of a row, or kFree, kUnmatched
     int32* from;   // by column: the row through which a search labelled it; before, keys of bids, or who bids in phases
     int32* queue;  // a ring: the roots of a search; the rows that bid
     int32* ends;   // by row: of a root, the column where its path ends
-    uint32* reached;    // by row, a bit: a root that has reached a free column
-    int32* reached_by;  // [2], by parity of the step: roots that reached a free column in it
-    int32* waiting;     // [4]: how many are listed; of a sample of raises the exponents' sum, and how many
-    uint32* keys;       // [2][kMostPosts], of their labels
-    Post* posts;        // [2][kMostPosts] of a search ...
-    Bid* bids;          // ... or [kMostWarps], in the same place
+    uint32* reached;        // by row, a bit: a root that has reached a free column
+    int32* reached_by;      // [2], by parity of the step: roots that reached a free column in it
+    int32* waiting;         // [4]: how many are listed; of a sample of raises the exponents' sum, and how many
+    uint32* keys;           // [2][kMostFrontier], of their labels
+    FrontierRow* frontier;  // [2][kMostFrontier] of a search ...
+    Bid* bids;              // ... or [kMostWarps], in the same place
     int32 queue_mask;
 
     // The bytes that carve() takes, a multiple of 16.
@@ -52,14 +53,14 @@ struct BlockState {
         const int32 ring = 1 << (32 - __clz(larger(rows, 2) - 1));
         queue_mask = ring - 1;
         bids = reinterpret_cast<Bid*>(memory);
-        posts = take<Post>(memory, 2 * kMostPosts);
+        frontier = take<FrontierRow>(memory, 2 * kMostFrontier);
         parts = take<Dual>(memory, kMostWarps);
         reached_by = take<int32>(memory, 2);
-        keys = take<uint32>(memory, 2 * kMostPosts);
+        keys = take<uint32>(memory, 2 * kMostFrontier);
         waiting = take<int32>(memory, 4);
         price = take<Dual>(memory, cols);
         row_dual = take<Dual>(memory, rows);
-        exit = take<Dual>(memory, rows);
+        unmatched_price = take<Dual>(memory, rows);
         row_of = take<int32>(memory, cols);
         column_of = take<int32>(memory, rows);
         from = take<int32>(memory, cols);
@@ -78,8 +79,9 @@ struct BlockState {
     }
 };
 
-// The T threads of a block and the problem that they solve. A Matrix has the costs as minimised, Stored: start(i) says where
-// row i begins, at(start, j) is the place of column j, and kChecked, whether it is known what is wrong with the costs.
+// The T threads of a block and the problem that they solve. A Matrix has the costs as minimised, Stored: start(i) says
+// where row i begins, at(start, j) is the place of column j, and kChecked, whether it is known what is wrong with the
+// costs.
 template <class Matrix, int32 T>
 struct Team {
     static constexpr int32 threads = T, warps = T / 32;
@@ -104,13 +106,14 @@ struct Team {
         }
         __syncwarp();  // keeps the compiler from loading later: all are in flight together
     }
-    // Whether every column must be matched, so that prices of free ones may fall, too. What that makes possible is half of the code: where
-    // hardly any problem is square, those that are do without.
+    // Whether every column must be matched, so that prices of free columns may fall, too. The code for this case is
+    // half of the program; a program for thin problems (RECTANGULAR) leaves it out.
     __device__ bool is_square() const { return !RECTANGULAR && rows == cols && !priced(); }
     // Rows may stay free at prices.
     __device__ bool priced() const { return batch_.priced != 0; }
 
-    // Who of `count` has no partner, in order, into a list; how many. All threads call it between barriers.
+    // Lists the rows or columns of `count` that have no partner, in order, and returns their number. All threads of the
+    // block call it, between barriers.
     __device__ int32 list_free(const int32* partner, int32 count, int32* list) const {
         if (warp == 0) {
             int32 found = 0;
@@ -126,7 +129,7 @@ struct Team {
         __syncthreads();
         return s.waiting[0];
     }
-    // The smallest of all threads' values, in every thread; after it the block may go on without a barrier once.
+    // The smallest of all threads' values, in every thread. A second call needs a barrier before it.
     __device__ Dual least_of_all(Dual value) const {
         const Dual mine = warp_least(value);
         if (lane == 0) s.parts[warp] = mine;

@@ -1,23 +1,27 @@
-// The certificate on the GPU: how far duals are from feasible over *all* pairs, and the exact sums that make it a proof.
+// The certificate on the GPU: how far duals are from feasible over *all* pairs, and the exact sums that make it a
+// proof.
 //
-// What is proven, and by what arithmetic, is told in cpp/include/lapwing/certificate/certificate.hpp; this computes the same numbers,
-// and shares nothing with the methods. Everything is as minimised: costs and duals are negated when `maximize` is set.
+// cpp/include/lapwing/certificate/certificate.hpp defines what is proven, and by what arithmetic. These kernels compute
+// the same numbers and share nothing with the methods. All values are as minimised: costs and duals are negated if
+// `maximize`.
 //
-//   certify_packed, certify_strided   the pass over a matrix (certificate/matrix.cuh): rows * cols costs, each read once
-//                      (16 bytes a lane where they are aligned and contiguous), four loads in flight; one block keeps the
-//                      cross duals of its tile in registers for up to 32 lines. No barrier.
+//   certify_packed, certify_strided   the pass over a matrix (certificate/matrix.cuh): rows * cols costs, each read
+//   once
+//                      (16 bytes a lane where they are aligned and contiguous), four loads in flight; a block keeps the
+//                      duals of its tile's positions in registers for up to 32 lines. No barrier.
 //   certify_lines      the pass over computed costs (certificate/computed.cuh)
-//   certify_vectors    O(rows + cols): is it a matching, are the duals numbers, primal and dual sums; it may write the summary to
-//                      pinned memory of the host, which spares a copy
-//   certify_pick       matched costs, of a matrix that comes in parts
-//   certify_place      where in one line its worst violation stands; only launched if there is one
+//   certify_vectors    O(rows + cols): whether it is a matching, whether the duals are numbers, the primal and dual
+//   sums; it
+//                      may write the summary to pinned memory of the host, which saves a copy
+//   certify_pick       the matched costs of a matrix that arrives in parts
+//   certify_place      where in a line its worst violation stands; launched only if there is one
 //
-// A line is a row, or a column where columns are contiguous; a position is a place in it. `violations` [lines] (bits of a
-// non-negative double, or an int64), `owners` [cols] and `summary` are zero before the first kernel.
+// A line is a row, or a column where columns are contiguous; a position is a place in it. `violations` [lines] (bits of
+// a non-negative double, or an int64), `owners` [cols] and `summary` are zero before the first kernel.
 #include "certificate/pair.cuh"
 
-// The words of `summary`; kDone counts blocks of certify_vectors; after kTotals come the parts of Totals but the last two, then those two
-// of every block.
+// The words of `summary`. kDone counts the blocks of certify_vectors that are done. From kTotals on there are the words
+// of Totals but the last two, then these two words of every block.
 enum SummaryWord { kFault = 0, kInvalidCost = 1, kPlace = 2, kDone = 3, kTotals = 4 };
 // kFault holds stage << 40 | row or column << 2 | one of these; stages in the order in which faults are named.
 enum FaultKind { kColumnRange = 0, kColumnTwice = 1, kForbiddenPair = 2, kInvalidRowDual = 0, kInvalidColDual = 1 };
@@ -87,7 +91,7 @@ struct Worst {
     }
 };
 
-// Calls `visit(index)` for every index below `count`, and `visit(-1)` for lanes that have none: whole warps together.
+// Calls `visit(index)` for every index below `count`, by whole warps; lanes without an index call `visit(-1)`.
 template <class Visit>
 __device__ void for_each(int64 count, Visit visit) {
     for (int64 base = blockIdx.x * int64{THREADS}; base < count; base += gridDim.x * int64{THREADS}) {
@@ -144,7 +148,7 @@ __device__ inline void check_duals(const Vectors& in, const Dual* duals, int64 c
     });
 }
 
-// The last block to come here has all words before it, and writes them to memory of the host.
+// The last block to arrive sees the words of all blocks, and writes them to memory of the host.
 __device__ inline void send(uint64* summary, uint32 words, uint64* mail) {
     __shared__ bool last;
     __threadfence();

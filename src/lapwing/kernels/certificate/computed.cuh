@@ -1,6 +1,6 @@
-// The certificate's pass over computed costs; included by certificate/certificate.cu. Lines are rows, kLines of them a warp, from the first
-// position to the last. Every cost is computed once, and once more where the quick test leaves it in doubt: with floats in
-// the costs' own precision, u and v rounded up, and their sum.
+// The certificate's pass over computed costs; included by certificate/certificate.cu. Lines are rows; a warp takes
+// kLines of them, from the first position to the last. Every cost is computed once, and again where the quick test is
+// in doubt. The quick test of floats is done in the costs' own precision, with u, v and their sum rounded up.
 #pragma once
 
 // Whether c - a - b >= 0 is certain; a and b at least the duals that are meant.

@@ -10,8 +10,8 @@ struct Lines {
     Found found;
 };
 
-// What a thread reads of a line: 16 aligned bytes, or costs that are `step` apart; the first again for any that it has not.
-// `in_flight` lines are loaded before the first is looked at.
+// What a thread reads of a line: 16 aligned bytes, or costs that are `step` apart; the first again for any that it has
+// not. `in_flight` lines are loaded before the first is looked at.
 struct Packed {
     static constexpr uint32 size = Pack<Cost>::size, in_flight = 4;
     static constexpr bool adjacent = true;
@@ -31,8 +31,8 @@ struct Single {
     }
 };
 
-// A thread's share: `lines` lines from `begin` on, `sides` apart (past the last one: the last again), and in each of them
-// `count` positions from `first` on, `step` apart.
+// A thread's share: `lines` lines from `begin` on, `sides` apart (past the last one: the last again), and in each of
+// them `count` positions from `first` on, `step` apart.
 struct Share {
     int64 begin, sides, first, step;
     uint32 lines, count;
@@ -83,7 +83,8 @@ __device__ uint32 doubtful_lines(const Lines& in, const Share& share) {
 
 // Block b takes tile b % tiles of positions and lines [b / tiles * sides * lines_per_thread, ...). `across` threads (a
 // power of two) stand along a line, each with Group::size positions; sides = THREADS / across lines are taken side by
-// side. A thread takes at most 32 lines, a multiple of in_flight; what is in doubt is looked at when it has read them all.
+// side. A thread takes at most 32 lines, a multiple of in_flight; what is in doubt is looked at when it has read them
+// all.
 template <class Group>
 __device__ void check_lines(const Lines& in, uint32 across, uint32 lines_per_thread) {
     const uint32 sides = THREADS / across;
@@ -142,8 +143,8 @@ extern "C" __global__ void __launch_bounds__(THREADS)
     }
 }
 
-// Of a matrix that comes in parts: the costs of matched pairs whose line is among lines first .. first + count - 1, which lie
-// `pitch` apart from `cost` on. picked: [rows].
+// Of a matrix that comes in parts: the costs of matched pairs whose line is among lines first .. first + count - 1,
+// which lie `pitch` apart from `cost` on. picked: [rows].
 extern "C" __global__ void __launch_bounds__(THREADS)
     certify_pick(const Cost* cost, int64 pitch, int64 first, int64 count, int64 by_columns, int64 rows, int64 cols,
                  const int64* row_to_col, Cost* picked) {

@@ -1,4 +1,4 @@
-// One pair of the certificate: whether c - a - b >= 0 is certain, and by how much it fails, both rigorous.
+// One pair of the certificate: whether c - a - b >= 0 is certain, and the amount by which it fails; both are rigorous.
 #pragma once
 #include "common/exact_sum.cuh"
 #include "costs/costs.cuh"

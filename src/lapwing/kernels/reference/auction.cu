@@ -1,25 +1,31 @@
 // Method "auction": Bertsekas' forward auction with epsilon scaling, and a last stage that makes it exact.
 //
 // Problem   the linear assignment problem of struct Matrix.
-// Method    cpp/src/auction.cpp tells it: phases with falling epsilon, their start, their limits. Here all free rows bid at once (Jacobi): a
-//           round has bids of the free rows for their cheapest columns; the best bid for a column wins, the lowest row's
-//           among equal ones; winners displace who had the column, and bid no more. So a round never leaves more
-//           rows free than it began with, and once they are few, block 0 goes on alone, a row for each of its warps.
-//           The last stage is the last phase of "ssp" from these prices (reference/ssp.cu).
-// Cost      A round of the grid takes three barriers, one of block 0 two barriers of the block; each bid a list of 32 columns, or a row. At
-//           n = 8000 23,000 (uniform) to 80,000 rounds (geometric), nine in ten with at most 16 free rows, about 3 us each on an H200; 50 to
-//           260 bids a row. O(rows + cols) memory beside the lists. Bids are limited, as on the CPU, but to twice as many a row,
-//           since those of a round compete.
-// Variants  as on the CPU: plain, every bid reads its row, by a block; optimised, a warp bids from a list that its row proved
-//           (reference/auction_bids.cuh). Both make the same bids.
+// Method    cpp/src/auction/auction.cpp explains the phases with falling epsilon, their start and their limits. Here
+// all free
+//           rows bid at once (Jacobi). In a round each free row bids for its cheapest column; the best bid for a column
+//           wins, the lowest row among equal ones; the row that held the column is free again. So a round never ends
+//           with more free rows than it began with, and once they are few, block 0 continues alone, a row for each of
+//           its warps. The last stage is the last phase of "ssp" from these prices (reference/ssp.cu).
+// Cost      A round of the grid takes three barriers of the grid, one of block 0 two barriers of the block; a bid reads
+// a list
+//           of 32 columns, or a row. At n = 8000 there are 23,000 (uniform) to 80,000 rounds (geometric) of about 3 us
+//           on an H200, nine in ten with at most 16 free rows, and 50 to 260 bids a row. O(rows + cols) memory beside
+//           the lists. The number of bids is limited, as on the CPU, but to twice as many a row, since the bids of a
+//           round compete.
+// Variants  as on the CPU: in "plain" a block reads a row for every bid; in "optimised" a warp bids from a list that
+// its row
+//           proved (reference/auction_bids.cuh). Both make the same bids.
 //
-// Who orders what: v changes in `settle` (and where block 0 is alone) and is read in `bid`, with a barrier between; offers and claims are
-// atomic minima, read after the next barrier. What ends the rounds is read before the barrier behind which it may change.
+// Protocol: v changes in `settle` (and where block 0 is alone) and is read in `bid`, with a barrier between. Best bids
+// and claims are atomic minima, read after the next barrier. The word that ends the rounds is read before the barrier
+// behind which it may change.
 //
-// Deviations: those of the CPU, and Jacobi rounds for Gauss-Seidel ones: v and the counts differ, the answer's cost does not.
+// Deviations from the papers: those of the CPU, and Jacobi rounds in place of Gauss-Seidel ones. v and the counts
+// differ from the CPU's, the cost of the answer does not.
 //
-// References: D. P. Bertsekas, "The auction algorithm: a distributed relaxation method for the assignment problem", Annals of
-// Operations Research 14, 1988; S. Guthe, D. Thuerck, Algorithm 1015 (2021), section 5.
+// References: D. P. Bertsekas, "The auction algorithm: a distributed relaxation method for the assignment problem",
+// Annals of Operations Research 14 (1988) 105-123; S. Guthe, D. Thuerck, Algorithm 1015 (2021), section 5.
 #include "reference/auction_bids.cuh"
 
 namespace auction {
@@ -158,7 +164,8 @@ class Auction {
     }
     // No column, or one that has become too dear.
     __device__ bool is_hopeless(const Bid& bid) const { return bid.col < 0 || bid.v < deepest_; }
-    // Offers only fall, with v, so those of earlier rounds need not be set back; nor claims, with the number of the round.
+    // Offers only fall, with v, so those of earlier rounds need not be set back; nor claims, with the number of the
+    // round.
     __device__ void claim(const int32* rows, uint32 count) {
         each_thread(count, [&](uint32 index) {
             const int32 i = __ldcg(rows + index), j = __ldcg(s_.core.target[0] + i);
@@ -202,7 +209,7 @@ class Auction {
     }
     __device__ void bid_in_block(const int32* rows, uint32 count) {
         const uint32 warp = threadIdx.x / kWarp, warps = blockDim.x / kWarp;
-        const Bid* bids = desk().bids;
+        const Bid* bids = shared_bids().bids;
         uint64 made = 0;
         bool ended = false;
         int32 row = warp < count ? __ldcg(rows + warp) : kNone;

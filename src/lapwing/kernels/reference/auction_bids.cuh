@@ -1,10 +1,12 @@
-// Bids of method "auction" on the GPU (reference/auction.cu says how it works): what a row's cheapest column is and what the second costs, from its
-// list by a warp, or from all of its costs by a block, which then lists the row anew.
+// Bids of method "auction" on the GPU (reference/auction.cu): the cheapest column of a row and the value of the second,
+// from the row's list by a warp, or from all of its costs by a block, which then lists the row anew.
 //
-// Both are exact, so the lists change no bid: a list is left out where it does not prove them. A row is read once: its threads remember
-// the two cheapest of their columns, which make the list, and how cheap the third is, which bounds what they forgot.
+// Both are exact, so lists change no bid: where a list does not prove the two values, the row is read. It is read once:
+// each thread keeps the two cheapest of its columns, which make the list, and the value of the third, which bounds the
+// others.
 //
-// Cost: a bid from a list is two loads one behind the other, and a barrier of the block; from a row its read, and three or five barriers.
+// Cost: a bid from a list is two dependent loads and a barrier of the block; from a row its read, and three or five
+// barriers.
 #pragma once
 #include "reference/ssp_state.cuh"
 
@@ -12,13 +14,14 @@ namespace auction {
 
 using namespace costs;
 
-// A row's list are the columns whose values do not exceed the kRank-th smallest of the minima of kGroups groups of columns: some 24 of
-// the kListSize that it has room for.
+// A row's list are the columns whose values do not exceed the kRank-th smallest of the minima of kGroups groups of
+// columns: some 24 of the kListSize that it has room for.
 constexpr uint32 kGroups = 64;
 constexpr uint32 kRank = 20;
 constexpr uint32 kWarps = THREADS / kWarp;
 
-// Of equally cheap columns a row takes the one of the least rank, so that rows to which all are equal do not want the same.
+// Of equally cheap columns a row takes the one of the least rank, so that rows to which all are equal do not want the
+// same.
 __device__ inline uint32 rank_of(int32 i, int32 j) {
     return static_cast<uint32>(j) ^ static_cast<uint32>(i) * 0x9e3779b1u;
 }
@@ -47,7 +50,7 @@ struct Cheapest {
     uint32 rank[2];
     ListCost cost[2];
 
-    __device__ void offer(uint32 other, Dual x, Dual other_cost) {
+    __device__ void consider(uint32 other, Dual x, Dual other_cost) {
         const bool first = x < value[0] || (x == value[0] && other < rank[0]), second = x < value[1];
         value[2] = first || second ? value[1] : x < value[2] ? x : value[2];
         value[1] = first ? value[0] : second ? x : value[1];
@@ -59,7 +62,7 @@ struct Cheapest {
     }
 };
 
-// A row's offer: the column's v after it. col: kNone if there is none to bid for, kUndecided if the row's list does not tell.
+// A row's bid: the column's v after it. col: kNone if there is no column, kUndecided if the list does not prove one.
 constexpr int32 kUndecided = -2;
 struct Bid {
     int32 row, col;
@@ -70,15 +73,15 @@ struct Bid {
 };
 
 // In the shared memory of every block; its threads use it between barriers of the block.
-struct Desk {
+struct SharedBids {
     Bid bids[kWarps];  // of the warps
     Choice choices[kWarps];
     uint64 groups[kGroups];  // least values, ordered; kFar where no row is being listed
     uint64 threshold, left_out;
     uint32 listed;
 };
-__device__ inline Desk& desk() {
-    __shared__ Desk memory;
+__device__ inline SharedBids& shared_bids() {
+    __shared__ SharedBids memory;
     return memory;
 }
 
@@ -95,26 +98,27 @@ struct Bidder {
 
     // Before the first bid, with a barrier of the block behind it.
     __device__ static void prepare() {
-        for (uint32 group = threadIdx.x; group < kGroups; group += blockDim.x) desk().groups[group] = kFar;
+        for (uint32 group = threadIdx.x; group < kGroups; group += blockDim.x) shared_bids().groups[group] = kFar;
     }
 
-    // Every warp of a block has a row, or kNone, and gets its bid in every lane; they are in Desk::bids, too. Until all have read them
-    // there, and there was a barrier of the block, it is not called again.
+    // Every warp of a block has a row, or kNone, and gets its bid in every lane; they are in SharedBids::bids, too.
+    // Until all have read them there, and there was a barrier of the block, it is not called again.
     __device__ Bid bid(int32 row) {
         const uint32 warp = threadIdx.x / kWarp, lane = lane_index();
         Bid mine = row < 0 ? Bid::of(kNone, kNone) : listed ? from_list(row) : Bid::of(row, kUndecided);
-        if (lane == 0) desk().bids[warp] = mine;
+        if (lane == 0) shared_bids().bids[warp] = mine;
         __syncthreads();
-        uint32 undecided = __ballot_sync(kAllLanes, lane < blockDim.x / kWarp && desk().bids[lane].col == kUndecided);
+        uint32 undecided =
+            __ballot_sync(kAllLanes, lane < blockDim.x / kWarp && shared_bids().bids[lane].col == kUndecided);
         if (undecided == 0) return mine;
         for (; undecided != 0; undecided &= undecided - 1) {
             const uint32 next = __ffs(static_cast<int>(undecided)) - 1;
-            const int32 i = desk().bids[next].row;
+            const int32 i = shared_bids().bids[next].row;
             const Choice found = from_row(i);
             if (next == warp) mine = bid_of(i, found);
         }
         __syncthreads();  // all have read the bids
-        if (lane == 0) desk().bids[warp] = mine;
+        if (lane == 0) shared_bids().bids[warp] = mine;
         __syncthreads();
         return mine;
     }
@@ -145,13 +149,13 @@ struct Bidder {
         ++read;
         const Dual far = infinity<Dual>();
         Cheapest mine = {{far, far, far}, {~0u, ~0u}, {0, 0}};
-        for_values(i, [&](int32 j, Dual cost, Dual x) { mine.offer(rank_of(i, j), x, cost); });
-        if (listed) atomicMin(&desk().groups[threadIdx.x % kGroups], ordered(mine.value[0]));
+        for_values(i, [&](int32 j, Dual cost, Dual x) { mine.consider(rank_of(i, j), x, cost); });
+        if (listed) atomicMin(&shared_bids().groups[threadIdx.x % kGroups], ordered(mine.value[0]));
         const Choice of_warp = Choice{mine.value[0], mine.value[1], mine.rank[0]}.of_warp();
-        if (lane_index() == 0) desk().choices[threadIdx.x / kWarp] = of_warp;
+        if (lane_index() == 0) shared_bids().choices[threadIdx.x / kWarp] = of_warp;
         __syncthreads();
         const Choice all =
-            (lane_index() < blockDim.x / kWarp ? desk().choices[lane_index()] : Choice::none()).of_warp();
+            (lane_index() < blockDim.x / kWarp ? shared_bids().choices[lane_index()] : Choice::none()).of_warp();
         if (listed) find_threshold();
         __syncthreads();
         if (listed) list(i, mine);
@@ -174,7 +178,7 @@ struct Bidder {
     }
 
     __device__ static void find_threshold() {
-        Desk& d = desk();
+        SharedBids& d = shared_bids();
         if (threadIdx.x == 0) {
             d.left_out = kFar;
             d.listed = 0;
@@ -193,7 +197,7 @@ struct Bidder {
     // The row's list: what its threads know up to the threshold.
     __device__ static void list(int32 i, const Cheapest& mine) {
         const State& core = ssp::self().core;
-        Desk& d = desk();
+        SharedBids& d = shared_bids();
         for (uint32 group = threadIdx.x; group < kGroups; group += blockDim.x) d.groups[group] = kFar;
         const uint64 threshold = d.threshold;
         const int64 begin = static_cast<int64>(i) * kListSize;

@@ -1,4 +1,4 @@
-// Costs of whole rows, read by warps of the whole grid: what the methods of papers share.
+// Costs of whole rows, read by warps of the whole grid: shared by the reference methods.
 #pragma once
 #include "core/state.cuh"
 
@@ -50,7 +50,8 @@ __device__ inline void load_costs(const Matrix& matrix, const Cost* row, bool al
     }
 }
 
-// Of numbers by column those of a pack's columns, of `cols` in all; no one writes them before the next barrier of the grid.
+// Of numbers by column those of a pack's columns, of `cols` in all; no one writes them before the next barrier of the
+// grid.
 template <int32 width>
 __device__ inline void load_by_col(const Dual* from, int32 j, int32 cols, Dual (&to)[width]) {
     if (j + width <= cols) {
@@ -65,8 +66,9 @@ __device__ inline void load_by_col(const Dual* from, int32 j, int32 cols, Dual (
     for (int32 k = 0; k < width; ++k) to[k] = j + k < cols ? __ldca(from + j + k) : Dual(0);
 }
 
-// f(first column, their costs as minimised less by_col) for the packs from column `begin` on of row i, which begins a pack, `step` columns
-// apart, up to `end`; some loads are on their way at once. Lanes differ in `begin` alone, and call f together, also past `end`.
+// f(first column, their costs as minimised less by_col) for the packs from column `begin` on of row i, which begins a
+// pack, `step` columns apart, up to `end`; some loads are on their way at once. Lanes differ in `begin` alone, and call
+// f together, also past `end`.
 template <class F>
 __device__ void for_packs(const Matrix& matrix, int32 i, int32 begin, int32 end, int32 step, const Dual* by_col, F f) {
     constexpr int32 ahead = 4;
@@ -92,7 +94,8 @@ __device__ void for_packs(const Matrix& matrix, int32 i, int32 begin, int32 end,
         }
     }
 }
-// The same column by column, for a chunk of a row: f(j, cost less by_col), by all lanes together, past the end with j = -1.
+// The same column by column, for a chunk of a row: f(j, cost less by_col), by all lanes together, past the end with j =
+// -1.
 template <class F>
 __device__ void for_chunk_converged(const Matrix& matrix, int32 i, int32 chunk, const Dual* by_col, F f) {
     const int32 first = chunk * kChunkCols, last = first + kChunkCols, cols = matrix.real_cols();
@@ -112,7 +115,7 @@ __device__ void for_chunk(const Matrix& matrix, int32 i, int32 chunk, const Dual
 __device__ inline int32 chunks_of(const Matrix& matrix) { return (matrix.real_cols() + kChunkCols - 1) / kChunkCols; }
 
 // Whether row i may stay free, at its price.
-__device__ inline bool has_exit(const Matrix& matrix, int32 i) {
+__device__ inline bool has_unmatched_column(const Matrix& matrix, int32 i) {
     return matrix.prices != nullptr && matrix.prices[i] < infinity<Dual>();
 }
 // No pair, or one with a column that the forest has (its v is -infinity then).

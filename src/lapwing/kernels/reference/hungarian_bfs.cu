@@ -1,23 +1,27 @@
 // Method "hungarian-bfs": the classical variant of Date and Nagi's Hungarian method, in one cooperative launch.
 //
 // Problem   the linear assignment problem of struct Matrix.
-// Method    Row and column reduction, tight pairs listed by row, a first matching (reference/hungarian_start.cuh). In each iteration a forest
-//           grows breadth first from all free rows along the lists (the forward pass), and one path in each tree that reached a free
-//           column is flipped (reference/hungarian_forest.cuh). If no tree did, a dual update in two stages: the least slack between the
-//           rows of the forest and the columns outside it, by a pass over these rows; then new duals, and the columns that have
-//           become tight, by a pass over the pieces of rows that attain the least.
-// Cost      A dual update reads the rows of the forest once, at most the matrix, at 2 barriers of the grid; an iteration with dual
-//           updates lists all rows again, one read of the matrix. At n = 8192 and integers up to 10 n: 90 updates, 35 reads of
-//           the matrix, and 7,900 levels in 99 iterations. O(n^4) in all; O(n) memory, and 8 bytes for each chunk of a row.
+// Method    Row and column reduction, a list of tight pairs for each row, and a first matching
+// (reference/hungarian_start.cuh). In
+//           each iteration a forest grows breadth first from all free rows along the lists (the forward pass), and one
+//           path is flipped in each tree that reached a free column (reference/hungarian_forest.cuh). If no tree did, a
+//           dual update follows in two stages. The first computes the least slack between rows of the forest and
+//           columns outside it, in one pass over these rows. The second changes the duals and lists the columns that
+//           became tight, in a pass over the chunks of rows that attain the least slack.
+// Cost      A dual update reads the rows of the forest once, at 2 barriers of the grid. An iteration with dual updates
+// lists
+//           all rows again, one read of the matrix. At n = 8192 and integers up to 10 n: 90 updates, 35 reads of the
+//           matrix, and 7,900 levels in 99 iterations. O(n^4) time; O(n) memory, and 8 bytes for each chunk of a row.
 //
-// Deviations: lists of at most kTight columns a row instead of one array with offsets (CSR), so that rows are listed by themselves; a row
-// with more is walked through when its turn comes. Levels are left to one block, since they are small. Lists are made again after
-// an iteration, not after each dual update: what an update makes tight is entered at once, and what it loosens leads into the
-// forest, which matters to nobody before the next iteration. Trees carry their roots, so a tree that has an end grows no more, and no
-// reverse pass is needed. Rectangular problems, forbidden pairs and exits.
+// Deviations from the paper: lists of at most kTight columns a row in place of one array with offsets (CSR), so that
+// rows are listed independently; a row with more tight pairs is read as a whole when the forest reaches it. One block
+// grows all levels, since they are small. Lists are made again after an iteration, not after each dual update: an
+// update relaxes along its new tight pairs at once, and the pairs that it loosens lead into the forest, which matters
+// only in the next iteration. Rows carry the root of their tree, so a tree that has an end stops growing, and no
+// reverse pass is needed. Rectangular problems, forbidden pairs and unmatched columns are supported.
 //
-// Reference: K. Date, R. Nagi, "GPU-accelerated Hungarian algorithms for the Linear Assignment Problem", Parallel Computing 57
-// (2016) 52-72.
+// Reference: K. Date, R. Nagi, "GPU-accelerated Hungarian algorithms for the Linear Assignment Problem", Parallel
+// Computing 57 (2016) 52-72, sections 2.2 (sequential) and 4 (parallel).
 #include "reference/hungarian_run.cuh"
 
 namespace hungarian {
@@ -37,7 +41,8 @@ class Bfs {
     __device__ void settle() const { settle_duals(); }
     __device__ static Dual theta_after(Dual theta, Dual least) { return least > theta ? least : theta; }
 
-    // f(j) for the open columns of row i whose pairs are tight at theta, -1 for lanes that have none. Block 0 calls it together.
+    // f(j) for the open columns of row i whose pairs are tight at theta, -1 for lanes that have none. Block 0 calls it
+    // together.
     template <class F>
     __device__ void visit_tight(int32 i, Dual theta, F f) const {
         const Forest& h = forest();
@@ -49,9 +54,11 @@ class Bfs {
             });
         }
         if (threadIdx.x >= kWarp) return;
-        const int32 exit = matrix.real_cols() + i;
-        f(lane_index() == 0 && has_exit(matrix, i) && is_open(h, exit) && matrix.prices[i] - offset <= theta ? exit
-                                                                                                             : kNone);
+        const int32 unmatched = matrix.real_cols() + i;
+        f(lane_index() == 0 && has_unmatched_column(matrix, i) && is_open(h, unmatched) &&
+                  matrix.prices[i] - offset <= theta
+              ? unmatched
+              : kNone);
     }
 
     // The theta at which the next pair that leads out of the forest becomes tight. A warp takes a chunk of a row.
@@ -68,7 +75,7 @@ class Bfs {
                 const Dual theta = reduced - offset;
                 least = theta < least ? theta : least;
             });
-            if (chunk == 0 && lane_index() == 0 && has_exit(matrix, i)) {
+            if (chunk == 0 && lane_index() == 0 && has_unmatched_column(matrix, i)) {
                 const Dual theta = matrix.prices[i] - offset;
                 least = theta < least ? theta : least;
             }
@@ -91,11 +98,11 @@ class Bfs {
             const Dual offset = __ldcg(h.offset + i);
             uint32* count = &h.board->new_cols;
             for_chunk_converged(matrix, i, chunk, h.open_v, [&](int32 j, Dual reduced) {
-                reach<true>(count, i, j >= 0 && reduced - offset <= theta ? j : kNone);
+                relax<true>(count, i, j >= 0 && reduced - offset <= theta ? j : kNone);
             });
-            const bool exit =
-                chunk == 0 && lane_index() == 0 && has_exit(matrix, i) && matrix.prices[i] - offset <= theta;
-            reach<true>(count, i, exit ? matrix.real_cols() + i : kNone);
+            const bool unmatched = chunk == 0 && lane_index() == 0 && has_unmatched_column(matrix, i) &&
+                                   matrix.prices[i] - offset <= theta;
+            relax<true>(count, i, unmatched ? matrix.real_cols() + i : kNone);
         });
     }
 

@@ -1,7 +1,7 @@
-// One iteration of the Hungarian methods that list tight pairs: a forest that grows along them, and the paths that are flipped.
+// One iteration of the Hungarian methods that list tight pairs: a forest that grows along them, and the paths to flip.
 //
-// Levels are many and small (at n = 8192 some 80 an iteration, of 30 rows each), so block 0 goes from one to the next by itself: a level
-// takes two barriers of the block and about six dependent loads from L2, 1 us; on the grid it would be twice that.
+// Levels are many and small (at n = 8192 some 80 an iteration, of 30 rows each), so block 0 alone grows all levels: a
+// level takes two barriers of the block and about six dependent loads from L2, 1 us; the grid would take twice that.
 #pragma once
 #include "reference/hungarian_start.cuh"
 
@@ -67,10 +67,10 @@ __device__ inline Growth& growth() {
 
 __device__ inline bool is_open(const Forest& h, int32 j) { return __ldcg(h.open_v + j) > -infinity<Dual>(); }
 
-// Makes row i a possible predecessor of open column j, which is new if it is the first. `count`: of new_cols, in global or
-// shared memory. All lanes of a warp call it; j < 0: not this one.
+// Makes row i a possible predecessor of open column j, which is new if it is the first. `count`: of new_cols, in global
+// or shared memory. All lanes of a warp call it; j < 0: not this one.
 template <bool global>
-__device__ inline void reach(uint32* count, int32 i, int32 j) {
+__device__ inline void relax(uint32* count, int32 i, int32 j) {
     Forest& h = forest();
     bool first = false;
     if (j >= 0) first = atomicMin(h.rank + j, rank_of(h.core.matrix, i, j)) == kNoRank;
@@ -135,7 +135,7 @@ __device__ void expand(const Method& method, uint32 begin, uint32 end, Dual thet
         for (uint32 k = lane; __any_sync(kAllLanes, k < count); k += kRowLanes) {
             int32 j = kNone;
             if (k < count) j = __ldcg(h.tight + static_cast<int64>(i) * kTight + k);
-            reach<false>(&growing.new_cols, i, j >= 0 && is_open(h, j) ? j : kNone);
+            relax<false>(&growing.new_cols, i, j >= 0 && is_open(h, j) ? j : kNone);
         }
     }
     __syncthreads();
@@ -144,12 +144,13 @@ __device__ void expand(const Method& method, uint32 begin, uint32 end, Dual thet
     if (threadIdx.x == 0) growing.wide_rows = 0;
     for (uint32 k = 0; k < wide; ++k) {  // whose tight pairs do not fit their lists: the whole row, by the whole block
         const int32 i = __ldcg(h.core.full_rows + k);
-        method.visit_tight(i, theta, [&](int32 j) { reach<false>(&growing.new_cols, i, j); });
+        method.visit_tight(i, theta, [&](int32 j) { relax<false>(&growing.new_cols, i, j); });
     }
     __syncthreads();
 }
 
-// Grows the forest until no tree can, or each that can has an end; or by `most_levels`. By block 0 alone; `turn`: of Board::more.
+// Grows the forest until no tree can, or each that can has an end; or by `most_levels`. By block 0 alone; `turn`: of
+// Board::more.
 template <class Method>
 __device__ void grow(const Method& method, uint32 most_levels, uint32 turn) {
     if (blockIdx.x != 0) return;
@@ -235,7 +236,8 @@ __device__ inline void flip() {
     }
 }
 
-// Moves the duals by what the dual updates of this iteration come to: of every row and column once, whatever their number.
+// Moves the duals by what the dual updates of this iteration come to: of every row and column once, whatever their
+// number.
 __device__ inline void settle_duals() {
     Forest& h = forest();
     const Dual theta = h.theta();
@@ -258,14 +260,14 @@ __device__ inline void polish() {
     if (Dual(0.5) == Dual(0)) return;
     each_thread(matrix.rows, [&](uint32 i) {
         const int32 j = __ldcg(h.core.row_to_col + i);
-        const bool at_exit = j >= matrix.real_cols();
-        const Dual cost = at_exit ? matrix.prices[i] : matrix.minimised(matrix.costs.row(i)[j]);
-        __stcg(h.core.u + i, at_exit ? cost : cost - __ldcg(h.core.v + j));
+        const bool is_unmatched = j >= matrix.real_cols();
+        const Dual cost = is_unmatched ? matrix.prices[i] : matrix.minimised(matrix.costs.row(i)[j]);
+        __stcg(h.core.u + i, is_unmatched ? cost : cost - __ldcg(h.core.v + j));
     });
 }
 
-// At the end: the report; if there is no assignment, also what shows it (violator in core/core.cu): all rows of the forest are free,
-// or matched to columns that the forest has reached, and they may have no others.
+// At the end: the report; if there is no assignment, also what shows it (violator in core/core.cu): all rows of the
+// forest are free, or matched to columns that the forest has reached, and they may have no others.
 __device__ inline void conclude(SolveStatus status) {
     Forest& h = forest();
     const Matrix& matrix = h.core.matrix;

@@ -1,4 +1,4 @@
-// The tasks of a Hungarian method, and what follows what.
+// The tasks of a Hungarian method, and their order (protocol: reference/hungarian_state.cuh).
 #pragma once
 #include "reference/hungarian_forest.cuh"
 
@@ -10,8 +10,8 @@ enum class Task : uint32 {
     reduce_cols,
     set_cols,
     list,  // tight pairs, by the method
-    offer,
-    take,
+    bid,
+    award,
     gather,
     grow,    // the forest, by the method
     least,   // slack of a pair that leads out of it, by the method
@@ -35,8 +35,8 @@ __device__ void perform(const Method& method, Task task) {
         case Task::reduce_cols: return reduce_cols();
         case Task::set_cols: return set_cols();
         case Task::list: return method.list();
-        case Task::offer: return offer();
-        case Task::take: return take();
+        case Task::bid: return bid();
+        case Task::award: return award();
         case Task::gather: return gather();
         case Task::grow: return method.grow();
         case Task::least: return method.least();
@@ -57,7 +57,7 @@ __device__ inline Task after_update(const Board& board) {
     return __ldcg(&board.overflow) != 0 ? Task::unfinished : Task::grow;
 }
 
-// What comes after a task that all blocks are through with: by words that it has written and that the next does not write.
+// The task after one that all blocks have performed, by words that it wrote and that the next task does not write.
 template <class Method>
 __device__ Task next(const Method& method, Task task) {
     const Forest& h = forest();
@@ -74,9 +74,9 @@ __device__ Task next(const Method& method, Task task) {
         case Task::set_cols: return Task::list;
         case Task::list:
             if (__ldcg(&board.overflow) != 0) return Task::unfinished;
-            return __ldcg(&board.rounds) == 0 ? Task::offer : Task::gather;
-        case Task::offer: return Task::take;
-        case Task::take: return __ldcg(&board.rounds) < kStarRounds ? Task::offer : Task::gather;
+            return __ldcg(&board.rounds) == 0 ? Task::bid : Task::gather;
+        case Task::bid: return Task::award;
+        case Task::award: return __ldcg(&board.rounds) < kStarRounds ? Task::bid : Task::gather;
         case Task::gather: return __ldcg(&board.free_rows) == 0 ? Task::polish : Task::grow;
         case Task::grow:
             if (__ldcg(&board.more[0]) != 0 && method.levels_by_task()) return Task::grow;
@@ -122,9 +122,9 @@ __device__ inline void set_forest(Matrix matrix, Dual* u, Dual* v, unsigned char
 
 }  // namespace hungarian
 
-// What every kernel here gets first: the core method's (core/core.cu), the workspace of struct Forest, and what the host says
-// meanwhile. cost: rows `row_stride` elements apart; rows <= cols, exits included if there are `prices` (struct Matrix); u: (rows,),
-// v: (cols,), both set here.
+// What every kernel here gets first: the core method's (core/core.cu), the workspace of struct Forest, and what the
+// host says meanwhile. cost: rows `row_stride` elements apart; rows <= cols, unmatched columns included if there are
+// `prices` (struct Matrix); u: (rows,), v: (cols,), both set here.
 #define LAPWING_HUNGARIAN                                                                                             \
     const Cost *cost, int64 row_stride, int64 rows, int64 cols, int64 maximize, const Dual *prices, Dual *u, Dual *v, \
         unsigned char *workspace, unsigned char *more, HostChannel *watch

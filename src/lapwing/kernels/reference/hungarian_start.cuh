@@ -1,6 +1,8 @@
-// Where the Hungarian methods start: row and column reduction, tight pairs listed by row, and a first matching on them.
+// The start of the Hungarian methods: row and column reduction, lists of tight pairs by row, and a first matching on
+// them.
 //
-// Cost: one read of the matrix each for rows, columns and lists; a barrier of the grid after each, and two a round of the matching.
+// Cost: one read of the matrix each for rows, columns and lists; a barrier of the grid after each, and two for each
+// round of the matching.
 #pragma once
 #include "reference/hungarian_state.cuh"
 
@@ -8,7 +10,8 @@ namespace hungarian {
 
 constexpr uint32 kBandRows = 64;  // whose least a lane finds before it tells others
 
-// The words of the board, and what lies by row or column. What prepare (core/core.cu) sets is set: report, distance, barrier.
+// The words of the board, and what lies by row or column. What prepare (core/core.cu) sets is set: report, distance,
+// barrier.
 __device__ inline void begin_solve() {
     Forest& h = forest();
     const Matrix& matrix = h.core.matrix;
@@ -34,7 +37,7 @@ __device__ inline void reduce_rows() {
     const Matrix& matrix = h.core.matrix;
     each_warp(matrix.rows, [&](uint64 row) {
         const int32 i = static_cast<int32>(row);
-        Dual least = has_exit(matrix, i) && lane_index() == 0 ? matrix.prices[i] : infinity<Dual>();
+        Dual least = has_unmatched_column(matrix, i) && lane_index() == 0 ? matrix.prices[i] : infinity<Dual>();
         bool invalid = false;
         for (int32 chunk = 0; chunk < chunks_of(matrix); ++chunk) {
             for_chunk(matrix, i, chunk, nullptr, [&](int32, Dual cost) {
@@ -52,7 +55,8 @@ __device__ inline void reduce_rows() {
     if (is_first_thread()) h.board->scanned += matrix.rows;
 }
 
-// In square problems, the least c - u of each column, into distance. A warp takes a band of rows, a lane a pack of columns.
+// In square problems, the least c - u of each column, into distance. A warp takes a band of rows, a lane a pack of
+// columns.
 __device__ inline void reduce_cols() {
     constexpr uint32 ahead = 4;
     Forest& h = forest();
@@ -107,7 +111,8 @@ struct TightList {
     int32* cols;
     uint32 count = 0;
 
-    // Adds the columns of a lane's pack, from j on, for which `bits` are set, in the order of columns. All lanes call it.
+    // Adds the columns of a lane's pack, from j on, for which `bits` are set, in the order of columns. All lanes call
+    // it.
     template <int32 width = kPackCols>
     __device__ void add(int32 j, uint32 bits) {
         if (__ballot_sync(kAllLanes, bits != 0) == 0) return;
@@ -133,15 +138,15 @@ struct TightList {
 __device__ inline int32 first_tight(const Matrix& matrix, int32 i) {
     return static_cast<int32>(static_cast<int64>(i) * matrix.real_cols() / matrix.rows);
 }
-// Lists row i: visit(begin, end) adds the tight columns from `begin` to `end`, both ends of a range in which a warp works. All lanes
-// of a warp call it.
+// Lists row i: visit(begin, end) adds the tight columns from `begin` to `end`, both ends of a range in which a warp
+// works. All lanes of a warp call it.
 template <class Visit>
-__device__ void list_tight_row(int32 i, bool exit_tight, Visit visit) {
+__device__ void list_tight_row(int32 i, bool unmatched_tight, Visit visit) {
     Forest& h = forest();
     const Matrix& matrix = h.core.matrix;
     const int32 first = first_tight(matrix, i);
     TightList list{h.tight + static_cast<int64>(i) * kTight};
-    if (exit_tight) {
+    if (unmatched_tight) {
         if (lane_index() == 0) __stcg(list.cols, matrix.real_cols() + i);
         list.count = 1;
     }
@@ -158,8 +163,8 @@ __device__ inline void list_tight() {
     each_warp(matrix.rows, [&](uint64 row) {
         const int32 i = static_cast<int32>(row);
         const Dual u = __ldcg(h.core.u + i);
-        const bool exit = has_exit(matrix, i) && matrix.prices[i] - u <= Dual(0);
-        list_tight_row(i, exit, [&](TightList& list, int32 begin, int32 end) {
+        const bool unmatched = has_unmatched_column(matrix, i) && matrix.prices[i] - u <= Dual(0);
+        list_tight_row(i, unmatched, [&](TightList& list, int32 begin, int32 end) {
             for_packs(matrix, i, begin / width * width, end, width, h.core.v,
                       [&](int32 j, const Dual(&reduced)[kPackCols]) {
                           uint32 bits = 0;
@@ -183,7 +188,7 @@ __device__ inline uint64 claim_of(const Forest& h, uint32 i) {
     return static_cast<uint64>(~eagerness) << 32 | i;
 }
 // Every free row asks for the first free column in its list.
-__device__ inline void offer() {
+__device__ inline void bid() {
     Forest& h = forest();
     each_thread(h.core.matrix.rows, [&](uint32 i) {
         if (__ldcg(h.core.row_to_col + i) >= 0) return;
@@ -199,7 +204,7 @@ __device__ inline void offer() {
         if (wanted >= 0) min_in_global(h.core.best_bid[0] + wanted, claim_of(h, i));
     });
 }
-__device__ inline void take() {
+__device__ inline void award() {
     Forest& h = forest();
     each_thread(h.core.matrix.rows, [&](uint32 i) {
         const int32 j = __ldcg(h.core.target[0] + i);

@@ -1,21 +1,23 @@
-// What the Hungarian methods share on the GPU: "munkres", "hungarian-bfs" and "hungarian-tree".
+// The state that the Hungarian methods share on the GPU: "munkres", "hungarian-bfs" and "hungarian-tree".
 //
-// A forest of alternating paths grows from all free rows at once, along tight pairs. An iteration ends when some trees have
-// reached a free column (or an exit); one path in each of them is flipped, and these have no vertex in common. When the forest
-// cannot grow, the least slack of a pair that leads out of it is added to u of its rows and taken from v of its columns.
+// A forest of alternating paths grows from all free rows at once, along tight pairs. An iteration ends when some trees
+// have reached a free column (or an unmatched column); one path in each of them is flipped, and these paths have no
+// vertex in common. When the forest cannot grow, the least slack of a pair that leads out of it is added to u of its
+// rows and subtracted from v of its columns.
 //
-// Everything is done by tasks, which all blocks of a cooperative launch go through one after the other, with a barrier of the grid
-// between. What a task writes is read by others only after that barrier, unless it is atomic. All threads decide alike what
-// comes next, from words of the board that the next task does not write.
+// Protocol: a solve is a sequence of tasks (reference/hungarian_run.cuh). All blocks of a cooperative launch perform
+// the same task, and a barrier of the grid follows each. Other threads read what a task wrote only after that barrier,
+// except atomics. Every thread chooses the next task by itself, from words of the board that the next task does not
+// write.
 //
-// Deterministic: the order of lists is left to chance, and what is computed depends on sets, minima and maxima alone.
+// Deterministic: the order of lists varies from run to run, but results depend on sets, minima and maxima alone.
 //
-// Rounding. What is tight is decided once: a pair that attains the least slack enters the forest, whatever a second look would
-// say, and a matched pair is tight by definition. So an iteration has at most as many dual updates as there are columns. On
-// costs whose sums are exact all of this changes nothing.
+// Rounding: each pass decides tightness once, from the slack that it computed. A pair that attains the least slack
+// enters the forest, whatever a second computation would give, and a matched pair is tight by definition. So an
+// iteration has at most as many dual updates as there are columns. On costs with exact sums this changes nothing.
 //
-// Duals, matching, report and barrier are the core method's (core/state.cuh), and so are the kernels that prepare, deliver, complete
-// what is interrupted, and name the rows that have too few columns (core/core.cu).
+// Duals, matching, report and barrier are the core method's (core/state.cuh), and so are the kernels that prepare,
+// deliver, complete what is interrupted, and name the rows that have too few columns (core/core.cu).
 #pragma once
 #include "core/control/host_channel.cuh"
 #include "core/state.cuh"
@@ -33,7 +35,8 @@ constexpr uint32 kStarRounds = 6;  // of the first matching; what they leave ove
 // Words that all blocks share. Of each: who writes it, when.
 struct Board {
     uint32
-        task;  // what comes next, where the host launches each task (reference/munkres.cu). First, where Python reads it.
+        // What comes next, where the host launches each task (reference/munkres.cu). First, where Python reads it.
+        task;
     uint64 least;          // what least has found, as `ordered`: minimum over all blocks. Set back by block 0 in grow.
     uint64 theta;          // bits of a Dual: sum of this iteration's dual updates. Block 0, in gather and grow.
     uint64 step_least[2];  // the same for steps of "hungarian-tree" in turn
@@ -60,15 +63,15 @@ struct Forest {
     HostSignals signals;  // block 0's
     Board* board;
     // By row.
-    int32* in_forest;     // rows of the forest, in the order in which they entered
-    int32* root;          // the free row whose tree it is in; kNone: outside the forest
-    Dual* offset;         // u - theta when it entered: (c - v) - offset is the theta at which a pair becomes tight
-    uint32* goal;         // of a free row: the end of its tree
-    int32* goal_roots;    // free rows that have one
-    uint32* tight_count;  // of tight pairs; more than kTight: the list is not complete
-    int32* tight;         // [rows][kTight] columns
-    float* regret;        // of a row that does not get its cheapest column; 0 where that does not count
-    Dual* exit_slack;     // prices - u, of rows that may stay free
+    int32* in_forest;       // rows of the forest, in the order in which they entered
+    int32* root;            // the free row whose tree it is in; kNone: outside the forest
+    Dual* offset;           // u - theta when it entered: (c - v) - offset is the theta at which a pair becomes tight
+    uint32* goal;           // of a free row: the end of its tree
+    int32* goal_roots;      // free rows that have one
+    uint32* tight_count;    // of tight pairs; more than kTight: the list is not complete
+    int32* tight;           // [rows][kTight] columns
+    float* regret;          // of a row that does not get its cheapest column; 0 where that does not count
+    Dual* unmatched_slack;  // prices - u, of rows that may stay free
     // By column.
     Dual* open_v;         // v, or -infinity where the forest has it
     uint32* rank;         // of its predecessor (rank_of); kNoRank: outside the forest
@@ -93,7 +96,7 @@ struct Forest {
         State::take(base, tight_count, rows);
         State::take(base, tight, rows * kTight);
         State::take(base, regret, rows);
-        State::take(base, exit_slack, rows);
+        State::take(base, unmatched_slack, rows);
         State::take(base, open_v, cols);
         State::take(base, rank, cols);
         State::take(base, entered, cols);
@@ -133,8 +136,8 @@ __device__ inline uint32 place_of(uint32* count, bool wants) {
 
 // --- predecessors -------------------------------------------------------------------------------------------------
 
-// Of the rows that could be column j's predecessor the first from row j on is chosen, so that neighbouring columns lie in
-// different trees, even where all pairs are tight. Its rank, which is the least, and back.
+// Of the rows that could be column j's predecessor the first from row j on is chosen, so that neighbouring columns lie
+// in different trees, even where all pairs are tight. Its rank, which is the least, and back.
 __device__ inline uint32 rank_of(const Matrix& matrix, int32 i, int32 j) {
     const int32 first = j < matrix.rows ? j : j % matrix.rows;
     return static_cast<uint32>(i >= first ? i - first : i - first + matrix.rows);

@@ -1,20 +1,26 @@
 // Method "hungarian-tree": the alternating tree variant of Date and Nagi's Hungarian method, in one cooperative launch.
 //
 // Problem   the linear assignment problem of struct Matrix.
-// Method    Starts as "hungarian-bfs" does (reference/hungarian_start.cuh). Each column keeps the least slack of a pair with a row of the forest, and
-//           the row where it is attained: a row is read once, when it enters. So the next columns, at the present duals or after
-//           an update, are those with the least slack of all: a minimum over n numbers. In each iteration one path in each tree that
-//           reached a free column is flipped.
-// Cost      A step reads the rows that entered last, at 2 barriers of the grid. A block has columns of its own, whose slacks no one
-//           else touches: neither atomics on slacks nor a second pass for predecessors. At n = 8192 and integers up to 10 n: 7,900 steps in
-//           99 iterations, 56 reads of the matrix. O(n^3) in all, O(n) memory.
+// Method    Starts like "hungarian-bfs" (reference/hungarian_start.cuh). Each column keeps the least slack of its pairs
+// with rows
+//           of the forest, and the row that attains it; so a row is read once, when it enters the forest. The next
+//           columns to enter, at the present duals or after an update, are those with the least slack of all columns: a
+//           minimum of n numbers. In each iteration one path is flipped in each tree that reached a free column.
+// Cost      A step reads the rows that entered last, at 2 barriers of the grid. A block owns columns and alone touches
+// their
+//           slacks, so slacks need no atomics and predecessors no second pass. At n = 8192 and integers up to 10 n:
+//           7,900 steps in 99 iterations, 56 reads of the matrix. O(n^3) time, O(n) memory.
 //
-// Deviations: slacks are kept as the `theta` at which they vanish, so a dual update changes no number but theta, and duals move once an
-// iteration (reference/hungarian_state.cuh says why that is also better for rounding). All free rows are roots at once, and trees that have an
-// end grow no more, as in "hungarian-bfs". Rectangular problems, forbidden pairs and exits.
+// Deviations from the paper: a slack is stored as the `theta` at which it vanishes, so a dual update changes theta
+// alone, and duals move once an iteration (reference/hungarian_state.cuh explains why rounding is smaller, too). All
+// free rows are roots at once, and a tree that has an end stops growing, as in "hungarian-bfs". Rectangular problems,
+// forbidden pairs and unmatched columns are supported.
 //
-// Reference: K. Date, R. Nagi, "GPU-accelerated Hungarian algorithms for the Linear Assignment Problem", Parallel Computing 57
-// (2016) 52-72.
+// Protocol: the counts that a step decides by are read directly after a barrier of the grid, and written before the
+// next one.
+//
+// Reference: K. Date, R. Nagi, "GPU-accelerated Hungarian algorithms for the Linear Assignment Problem", Parallel
+// Computing 57 (2016) 52-72, sections 2.3 (sequential) and 4 (parallel).
 #include "reference/hungarian_run.cuh"
 
 namespace hungarian {
@@ -42,7 +48,8 @@ class Tree {
         if (is_first_thread()) forest().board->few = 0;  // which was why "munkres" handed over
     }
 
-    // The whole forest: all blocks alike. What a step decides by is read right after a barrier, and not written before the next.
+    // The whole forest: all blocks alike. What a step decides by is read right after a barrier, and not written before
+    // the next.
     __device__ void grow() const {
         Forest& h = forest();
         Board& board = *h.board;
@@ -103,8 +110,8 @@ class Tree {
         for (uint32 group = blockIdx.x; group < groups; group += gridDim.x) f(static_cast<int32>(group * width));
     }
 
-    // Slacks with the rows from `begin` to `end` of the forest, and the least of all open columns. `some_ended`: trees among them
-    // may have an end.
+    // Slacks with the rows from `begin` to `end` of the forest, and the least of all open columns. `some_ended`: trees
+    // among them may have an end.
     __device__ void relax(uint32 begin, uint32 end, bool some_ended, uint64* least_word) const {
         __shared__ Slacks slacks;
         Forest& h = forest();
@@ -182,19 +189,21 @@ class Tree {
             }
         });
         if (matrix.prices != nullptr) {
-            each_thread(end, [&](uint32 at) {  // exits of the whole forest, each by the thread that enters it
-                const int32 i = __ldcg(h.in_forest + at), col = matrix.real_cols() + i;
-                if (!has_exit(matrix, i) || !is_open(h, col) || !takes_part(i)) return;
-                const Dual theta = matrix.prices[i] - __ldcg(h.offset + i);
-                __stcg(h.entered + col, theta);
-                __stcg(h.rank + col, rank_of(matrix, i, col));
-                best = ordered(theta) < best ? ordered(theta) : best;
-            });
+            each_thread(end,
+                        [&](uint32 at) {  // unmatched columns of the whole forest, each by the thread that enters it
+                            const int32 i = __ldcg(h.in_forest + at), col = matrix.real_cols() + i;
+                            if (!has_unmatched_column(matrix, i) || !is_open(h, col) || !takes_part(i)) return;
+                            const Dual theta = matrix.prices[i] - __ldcg(h.offset + i);
+                            __stcg(h.entered + col, theta);
+                            __stcg(h.rank + col, rank_of(matrix, i, col));
+                            best = ordered(theta) < best ? ordered(theta) : best;
+                        });
         }
         lower_least(best, least_word);
     }
 
-    // Columns whose slack vanishes at theta enter, with the rows that they are matched to; `rows`: of the forest before.
+    // Columns whose slack vanishes at theta enter, with the rows that they are matched to; `rows`: of the forest
+    // before.
     __device__ void enter(Dual theta, uint32 rows) const {
         Forest& h = forest();
         const Matrix& matrix = h.core.matrix;
@@ -212,7 +221,7 @@ class Tree {
         if (matrix.prices == nullptr) return;
         each_thread_converged(rows, [&](uint32 at) {
             const int32 i = at < rows ? __ldcg(h.in_forest + at) : kNone;
-            look(i >= 0 && has_exit(matrix, i) ? matrix.real_cols() + i : kNone);
+            look(i >= 0 && has_unmatched_column(matrix, i) ? matrix.real_cols() + i : kNone);
         });
     }
     // All lanes of a warp call it; the counts are the board's.

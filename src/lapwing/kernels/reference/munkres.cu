@@ -1,36 +1,40 @@
 // Method "munkres": the classical Hungarian method on a matrix of slacks, as parallelised by Lopes et al.
 //
 // Problem   the linear assignment problem of struct Matrix.
-// Method    The slacks (c - v) - u are a matrix of their own, which every dual update changes. Step 1: row and column reduction, then the
-//           slacks. Step 2: zeros compressed row by row, and starred (reference/hungarian_start.cuh). Step 3: the free rows. Step 4: a forest of primed
-//           zeros grows from them breadth first. Steps 5a and 5b: one alternating path in each tree that reached a free column
-//           is flipped, all at once (reference/hungarian_forest.cuh). Step 6: the least uncovered slack is subtracted from the uncovered
-//           slacks and added to those covered twice; zeros are compressed again where slacks changed. Covered are the rows outside
-//           the forest and the columns in it.
-// Cost      Step 6 reads the rows of the forest for the minimum; reads and writes them again, and of the other rows the columns
-//           of the forest; 2 barriers of the grid. At n = 8192 and integers up to 100 n: 880 times, 370 reads of the whole matrix for
-//           the minimum, and 180 + 150 times reading and writing it. O(n^4) in all; O(m n) memory: 4 bytes a slack of integers that
-//           fit, else 8.
+// Method    The slacks (c - v) - u are a matrix of their own, which every dual update changes. Step 1: row and column
+//           reduction, then the slacks. Step 2: zeros are compressed row by row and starred
+//           (reference/hungarian_start.cuh). Step 3: the free rows. Step 4: a forest of primed zeros grows from them
+//           breadth first. Steps 5a and 5b: one alternating path is flipped in each tree that reached a free column,
+//           all at once (reference/hungarian_forest.cuh). Step 6: the least uncovered slack is subtracted from the
+//           uncovered slacks and added to those covered twice; zeros are compressed again where slacks changed. Covered
+//           are the rows outside the forest and the columns in it.
+// Cost      Step 6 reads the rows of the forest for the minimum, then reads and writes them, and of the other rows the
+// columns
+//           of the forest; 2 barriers of the grid. At n = 8192 and integers up to 100 n: 880 times, 370 reads of the
+//           whole matrix for the minimum, and 180 + 150 reads and writes of it. O(n^4) time; O(m n) memory: 4 bytes a
+//           slack for integers that fit, else 8.
 //
-// Stages, of the reports that came after the paper; without any of them this is the paper's division into kernels. Each can
-// be switched off, so that it can be measured (gpu/hungarian.py):
-//   reductions  (0) the least slack by a reduction of each block, and one atomic a block; off: an atomic a thread
-//   fused       (1) add, subtract and compress in one pass; off: one pass that changes slacks, and one over all of them that compresses
-//   one_launch  (2) all steps in one cooperative launch; off: the host launches each step and asks what is next
-//   registers   (3) a changed slack is compared with zero while it is in a register; off: when it was read again
-//   barrier     (4) one more barrier, of the block, after each level of step 4, so that a block goes on by itself; off: a level ends at the
-//               barrier of the grid, or with the launch
+// Stages, of the two reports that followed the paper. Without any of them the kernels are divided as in the paper. Each
+// can be switched off, so that its effect can be measured (`lapwing.Munkres`):
+//   reductions  the least slack by a reduction of each block and one atomic a block; off: an atomic a thread
+//   fused       add, subtract and compress in one pass; off: one pass changes slacks, and another over all of them
+//   compresses one_launch  all steps in one cooperative launch; off: the host launches each step and asks what is next
+//   registers   a changed slack is compared with zero while it is in a register; off: after it is read again barrier
+//   one more barrier, of the block, after each level of step 4, so that one block grows all levels; off: a level
+//               ends at the barrier of the grid, or with the launch
 //
-// Deviations: the roles of rows and columns are exchanged (the forest grows from free rows, whose slacks are contiguous). Zeros
-// are compressed into lists of at most kTight a row; a row with more is walked through when its turn comes. Step 4 follows
-// these lists instead of sweeping over all zeros, so the ordering conditions S1 to S5 of the paper's appendix are met by
-// barriers: a level reads covers that no one writes before the next barrier, a prime is the minimum of all that are
-// offered in a level, and paths are vertex-disjoint since trees are. Stage (4) is what we make of a barrier added to step 4. `switches`:
-// the reports' open idea, to go on with shortest paths ("hungarian-tree") when an iteration has matched few rows. Slacks narrower than duals,
-// checked against overflow. Rectangular problems, forbidden pairs and exits.
+// Deviations from the paper: the roles of rows and columns are exchanged (the forest grows from free rows, whose slacks
+// are contiguous). Zeros are compressed into lists of at most kTight a row; a row with more is read as a whole. Step 4
+// follows these lists in place of sweeps over all zeros. So barriers meet the ordering conditions S1 to S5 of the
+// paper's appendix: a level reads covers that are not written before the next barrier, a prime is the minimum of all
+// candidates of a level, and paths are vertex-disjoint because trees are. The stage `barrier` is our reading of a
+// barrier that a report adds to step 4. `switch` is an open idea of the reports: to continue with shortest paths
+// ("hungarian-tree") when an iteration has matched few rows. Slacks narrower than duals are checked against overflow.
+// Rectangular problems, forbidden pairs and unmatched columns are supported.
 //
-// References: P. A. C. Lopes, S. S. Yadav, A. Ilic, S. K. Patra, "Fast block distributed CUDA implementation of the Hungarian
-// algorithm", Journal of Parallel and Distributed Computing 130 (2019) 50-62, and the two reports of 2021 and 2022 on it.
+// References: P. A. C. Lopes, S. S. Yadav, A. Ilic, S. K. Patra, "Fast block distributed CUDA implementation of the
+// Hungarian algorithm", Journal of Parallel and Distributed Computing 130 (2019) 50-62, sections 2 and 4 and the
+// appendix, and the two reports of 2021 and 2022 on it.
 #include "reference/hungarian_run.cuh"
 #include "reference/munkres_slacks.cuh"
 

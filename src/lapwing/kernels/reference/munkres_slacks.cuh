@@ -1,4 +1,5 @@
-// The slacks of "munkres" (reference/munkres.cu), and the steps that touch them. A warp has a row of them for itself in every task.
+// The slacks of "munkres" (reference/munkres.cu), and the steps that change them. In every task a warp owns a row of
+// them.
 #pragma once
 #include "reference/hungarian_run.cuh"
 
@@ -23,8 +24,8 @@ class Munkres {
   public:
     static constexpr bool keeps_slacks = false, lists_anew = false;
 
-    // slacks: [rows][pitch] elements, rows beginning at 16-byte boundaries; of the real columns. few: an iteration that matches fewer rows
-    // is the last; 0: none is.
+    // slacks: [rows][pitch] elements, rows beginning at 16-byte boundaries; of the real columns. few: an iteration that
+    // matches fewer rows is the last; 0: none is.
     __device__ Munkres(unsigned char* slacks, int64 pitch, int64 stages, int64 few, bool by_task)
         : slacks_(reinterpret_cast<Slack*>(slacks)), pitch_(pitch), stages_(static_cast<uint32>(stages)),
           few_(static_cast<uint32>(few)), by_task_(by_task) {}
@@ -59,12 +60,12 @@ class Munkres {
             const int32 i = static_cast<int32>(row);
             Dual second = infinity<Dual>();  // least of the slacks that are not zero
             const Dual u = __ldcg(h.core.u + i);
-            Dual exit = 1;
-            if (has_exit(matrix, i)) {
-                exit = matrix.prices[i] - u;
-                if (lane_index() == 0) __stcg(h.exit_slack + i, exit);
+            Dual unmatched = 1;
+            if (has_unmatched_column(matrix, i)) {
+                unmatched = matrix.prices[i] - u;
+                if (lane_index() == 0) __stcg(h.unmatched_slack + i, unmatched);
             }
-            list_tight_row(i, exit == Dual(0), [&](TightList& list, int32 begin, int32 end) {
+            list_tight_row(i, unmatched == Dual(0), [&](TightList& list, int32 begin, int32 end) {
                 for_packs(matrix, i, begin / width * width, end, width, h.core.v,
                           [&](int32 j, const Dual(&reduced)[kPackCols]) {
                               uint32 bits = 0;
@@ -103,9 +104,10 @@ class Munkres {
             f(zero && is_open(h, base) ? base : kNone);
         }
         if (threadIdx.x >= kWarp) return;
-        const int32 exit = cols + i;
-        const bool zero = lane_index() == 0 && has_exit(matrix, i) && __ldcg(h.exit_slack + i) == Dual(0);
-        f(zero && is_open(h, exit) ? exit : kNone);
+        const int32 unmatched = cols + i;
+        const bool zero =
+            lane_index() == 0 && has_unmatched_column(matrix, i) && __ldcg(h.unmatched_slack + i) == Dual(0);
+        f(zero && is_open(h, unmatched) ? unmatched : kNone);
     }
 
     // Step 6, first half: the least uncovered slack. A warp takes a chunk of a row.
@@ -126,9 +128,9 @@ class Munkres {
                                if ((open >> k & 1) && pack.values[k] < best) best = pack.values[k];
                            }
                        });
-            if (first == 0 && lane_index() == 0 && has_exit(matrix, i)) {
-                const Dual exit = __ldcg(h.exit_slack + i);
-                best = exit < best ? exit : best;
+            if (first == 0 && lane_index() == 0 && has_unmatched_column(matrix, i)) {
+                const Dual unmatched = __ldcg(h.unmatched_slack + i);
+                best = unmatched < best ? unmatched : best;
             }
         });
         if (has(kReductions))
@@ -163,7 +165,8 @@ class Munkres {
     __device__ static void note_overflow(bool overflows) {
         if (overflows) atomicExch(&forest().board->overflow, 1u);
     }
-    // A pack's worth of costs is half a pack of slacks, one, or two. All of it lies in the row, or in what fills it up to its pitch.
+    // A pack's worth of costs is half a pack of slacks, one, or two. All of it lies in the row, or in what fills it up
+    // to its pitch.
     __device__ void store(int32 i, int32 j, const Slack (&values)[kPackCols]) const {
         if constexpr (kSlackCols > kPackCols) {
             *reinterpret_cast<int64*>(row_of(i) + j) =
@@ -190,7 +193,8 @@ class Munkres {
             if (j + k < cols && v[k] > -infinity<Dual>()) bits |= 1u << k;
         return bits;
     }
-    // f(first column, slacks) for a lane's packs of row i from `begin`, which begins a pack of lane 0, to `end`; by all lanes together.
+    // f(first column, slacks) for a lane's packs of row i from `begin`, which begins a pack of lane 0, to `end`; by all
+    // lanes together.
     template <class F>
     __device__ void for_slacks(int32 i, int32 begin, int32 end, F f) const {
         constexpr int32 ahead = 4, width = kWarp * kSlackCols;
@@ -215,13 +219,13 @@ class Munkres {
         return pack;
     }
 
-    // Whether row i may stay free at no loss; if that is new, its exit is to enter the forest.
-    __device__ bool exit_vanishes(int32 i, bool grows) const {
+    // Whether row i may stay free at no loss; if that is new, its unmatched column is to enter the forest.
+    __device__ bool unmatched_slack_vanishes(int32 i, bool grows) const {
         Forest& h = forest();
         const Matrix& matrix = h.core.matrix;
-        if (!has_exit(matrix, i) || __ldcg(h.exit_slack + i) != Dual(0)) return false;
-        const int32 exit = matrix.real_cols() + i;
-        reach<true>(&h.board->new_cols, i, grows && lane_index() == 0 && is_open(h, exit) ? exit : kNone);
+        if (!has_unmatched_column(matrix, i) || __ldcg(h.unmatched_slack + i) != Dual(0)) return false;
+        const int32 unmatched = matrix.real_cols() + i;
+        relax<true>(&h.board->new_cols, i, grows && lane_index() == 0 && is_open(h, unmatched) ? unmatched : kNone);
         return true;
     }
 
@@ -237,15 +241,17 @@ class Munkres {
             if (grows && changes) {
                 if (lane_index() == 0) {
                     __stcg(h.core.u + i, __ldcg(h.core.u + i) + step);
-                    if (has_exit(matrix, i)) __stcg(h.exit_slack + i, __ldcg(h.exit_slack + i) - step);
+                    if (has_unmatched_column(matrix, i))
+                        __stcg(h.unmatched_slack + i, __ldcg(h.unmatched_slack + i) - step);
                 }
                 __syncwarp();
             }
             if (!grows && few && (!lists || __ldcg(h.tight_count + i) <= kTight))
                 return change_cols(i, step, reached, lists);
-            list_tight_row(i, lists && exit_vanishes(i, grows), [&](TightList& list, int32 begin, int32 end) {
-                change_row(i, grows, step, begin, end, changes, lists, list);
-            });
+            list_tight_row(i, lists && unmatched_slack_vanishes(i, grows),
+                           [&](TightList& list, int32 begin, int32 end) {
+                               change_row(i, grows, step, begin, end, changes, lists, list);
+                           });
         });
     }
     // Of a row outside the forest, where few columns are in it.
@@ -271,7 +277,8 @@ class Munkres {
         if (stays) __stcg(list + __popc(staying & ((1u << lane) - 1)), j);
         if (lane == 0) __stcg(h.tight_count + i, static_cast<uint32>(__popc(staying)));
     }
-    // The slacks of row i from `begin` to `end`. Zeros are looked for while slacks are in registers, unless that stage is off.
+    // The slacks of row i from `begin` to `end`. Zeros are looked for while slacks are in registers, unless that stage
+    // is off.
     __device__ void change_row(int32 i, bool grows, Dual step, int32 begin, int32 end, bool changes, bool lists,
                                TightList& list) const {
         Forest& h = forest();
@@ -308,7 +315,7 @@ class Munkres {
             const uint32 fresh = grows ? zeros & open : 0;
             if (!__any_sync(kAllLanes, fresh != 0)) return;
 #pragma unroll 1
-            for (int32 k = 0; k < kSlackCols; ++k) reach<true>(&h.board->new_cols, i, fresh >> k & 1 ? j + k : kNone);
+            for (int32 k = 0; k < kSlackCols; ++k) relax<true>(&h.board->new_cols, i, fresh >> k & 1 ? j + k : kNone);
         });
         note_overflow(!fits);
     }

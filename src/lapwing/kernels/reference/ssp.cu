@@ -1,22 +1,24 @@
 // Method "ssp": shortest augmenting paths with epsilon-pricing on full rows (Algorithm 1015), searched by one cluster.
 //
 // Problem   the linear assignment problem of struct Matrix.
-// Method    cpp/src/ssp.cpp tells it: start, phases with falling epsilon, virtual rows as one sink. Here every thread of a cluster of
-//           8 blocks runs the same program, and has columns of its own; the same sums in the same order make it close the
-//           same columns: the rows that phases read are the CPU's.
-// Cost      A row is read when its column closes. A step is the row's costs from L2 or memory, a reduction in each warp, its result
-//           sent to the shared memory of every block, a barrier of the cluster, and a reduction of these 64 messages: a
-//           reckoned 0.8 us with 8000 columns. What the next step needs of the column comes with the message; what a thread
-//           knows of its columns is in shared memory (in L2 from some 46,000 float32 columns on). Rows that are likely to
-//           be the next are on their way to L2 a step or a barrier before. Every block keeps a record of the steps, by which each
-//           thread finds what path to flip among its columns, so that a search costs no barrier of its own.
-//           O(rows^2 cols) at worst, O(rows + cols) memory.
+// Method    cpp/src/ssp/ssp.cpp explains the start, the phases with falling epsilon, and the virtual rows, which are
+// one sink.
+//           Here every thread of a cluster of 8 blocks runs the same program and owns columns. Sums are formed in the
+//           CPU's order, so the search closes the same columns and reads the same rows as on the CPU.
+// Cost      A row is read when its column closes. A step reads the row's costs from L2 or memory, reduces them in each
+// warp,
+//           sends the result to the shared memory of every block, waits at a barrier of the cluster, and reduces these
+//           64 messages: an estimated 0.8 us with 8000 columns. A message carries what the next step needs of the
+//           column; the state of a thread's columns is in shared memory (in L2 from some 46,000 float32 columns on).
+//           Rows that are likely to be next are prefetched to L2. Every block records the steps, so each thread finds
+//           the part of the path among its columns, and the end of a search needs no barrier of its own. O(rows^2 cols)
+//           time at worst, O(rows + cols) memory.
 //
-// Who orders what: a message is read after the barrier that follows it, and its place used again after the next one. A step is
-// recorded by a thread of each block for this block, and read in searches' ends, a barrier later.
+// Protocol: a message is read after the barrier that follows it, and its place is reused after the barrier after that.
+// A thread of each block records a step for this block; the record is read at the end of the search, a barrier later.
 //
-// Deviations from the paper: those of the CPU. A row that finds no column in the start's first pass counts with the largest cost of all
-// rows, not of those before it. Rows are kept by the L2 cache.
+// Deviations from the paper: those of the CPU. A row that finds no column in the start's first pass counts with the
+// largest cost of all rows, not of those before it. The L2 cache takes the place of a cache of rows.
 //
 // Reference: S. Guthe, D. Thuerck, "Algorithm 1015: A Fast Scalable Solver for the Dense Linear (Sum) Assignment
 // Problem", ACM Transactions on Mathematical Software 47(2), 2021, sections 3 and 4.
@@ -126,7 +128,7 @@ class Search : Start {
         sink_distance_ = infinity<Dual>();
         reached_ = -infinity<Dual>();
         uint32 closed = 0;
-        reach_exit({kNone, f, 0}, Dual(0));
+        relax_sink({kNone, f, 0}, Dual(0));
         Found nearest = read<Read::first>(f, Dual(0), [&] {
             if (then != kNone) prefetch_own(matrix_, then);
             return Message{};
@@ -155,7 +157,7 @@ class Search : Start {
             }
             record(step);
             const Dual offset = nearest.number - reached_;
-            reach_exit(step, offset);
+            relax_sink(step, offset);
             nearest = read<Read::next>(step.row, offset, [&] {
                 const Message next = runner_up(nearest);
                 if (next.key != kFar && next.owner >= 0) prefetch_own(matrix_, next.owner);
@@ -170,13 +172,14 @@ class Search : Start {
         return true;
     }
 
-    // Takes row i to open columns, at its costs - v - offset. Returns the nearest, with the cost less v of the column and its owner,
-    // and the step that it was reached from. meanwhile(), as of each_own_pack, returns `next` for least_of.
+    // Takes row i to open columns, at its costs - v - offset. Returns the nearest, with the cost less v of the column
+    // and its owner, and the step that it was reached from. meanwhile(), as of each_own_pack, returns `next` for
+    // least_of.
     template <Read kind, class Meanwhile>
     __device__ Found read(int32 i, Dual offset, Meanwhile meanwhile) {
         Message next = {};
         Best best;
-        const auto reach = [&](int32 first, uint32 at, const Cost(&costs)[kPackCols]) {
+        const auto relax = [&](int32 first, uint32 at, const Cost(&costs)[kPackCols]) {
             Dual v[kPackCols], distance[kPackCols];
             int32 owner[kPackCols];
             uint32 closed[kPackCols];
@@ -195,15 +198,15 @@ class Search : Start {
                     own_.by_cost[at + k] = costs[k];
                     own_.by_step[at + k] = steps_;
                 }
-                best.offer(nearer ? through : distance[k], first + k, at + k, owner[k] >= 0, open);
+                best.consider(nearer ? through : distance[k], first + k, at + k, owner[k] >= 0, open);
             }
         };
         if constexpr (kind == Read::sink) {
             const Cost none[kPackCols] = {};
-            each_own_place(cols_, [&](int32 first, uint32 at) { reach(first, at, none); });
+            each_own_place(cols_, [&](int32 first, uint32 at) { relax(first, at, none); });
         } else {
             count_scan();
-            each_own_pack(matrix_, i, reach, [&] { next = meanwhile(); });
+            each_own_pack(matrix_, i, relax, [&] { next = meanwhile(); });
         }
         const Dual owned = matrix_.minimised(own_.cost[best.at]) - own_.v[best.at];
         return least_of(best, own_.owner[best.at], owned, own_.by_step[best.at], next);
@@ -221,15 +224,15 @@ class Search : Start {
         return step < kNearSteps ? near_->steps[step] : s_.far_steps[step - kNearSteps];
     }
 
-    // The exit of a row, and the column by which the search came to it.
-    __device__ void reach_exit(Step at, Dual offset) {
-        if (sink_closed_ || !has_exit(matrix_, at.row)) return;
+    // The unmatched column of a row, and the column by which the search came to it.
+    __device__ void relax_sink(Step at, Dual offset) {
+        if (sink_closed_ || !has_unmatched_column(matrix_, at.row)) return;
         const Dual distance = (matrix_.prices[at.row] - level_) - offset;
         if (!(distance < sink_distance_)) return;
         sink_distance_ = distance;
         sink_from_ = at;
     }
-    // The virtual rows: their columns are closed, all others reached. Not with exits: see vacancies_.
+    // The virtual rows: their columns are closed, all others reached. Not with unmatched columns: see vacancies_.
     __device__ Found close_sink() {
         sink_closed_ = true;
         sink_distance_ = reached_;
@@ -305,8 +308,9 @@ class Search : Start {
         barrier();
         const bool optimal = status == SolveStatus::optimal;
         each(matrix_.rows, [&](uint32 i) {
-            __stcg(s_.core.u + i,
-                   optimal && has_exit(matrix_, static_cast<int32>(i)) ? matrix_.prices[i] : __ldcg(s_.row_least + i));
+            __stcg(s_.core.u + i, optimal && has_unmatched_column(matrix_, static_cast<int32>(i))
+                                      ? matrix_.prices[i]
+                                      : __ldcg(s_.row_least + i));
         });
         barrier();
         each_own_col(cols_, [&](int32 j, uint32 at) {
@@ -319,7 +323,7 @@ class Search : Start {
             __stcg(s_.core.col_to_row + j, i);
             if (!optimal) return;
             const Dual u = matrix_.minimised(own_.cost[at]) - v;
-            __stcg(s_.core.u + i, has_exit(matrix_, i) && matrix_.prices[i] < u ? matrix_.prices[i] : u);
+            __stcg(s_.core.u + i, has_unmatched_column(matrix_, i) && matrix_.prices[i] < u ? matrix_.prices[i] : u);
         });
         barrier();
         if (blockIdx.x != 0) return;
@@ -342,19 +346,19 @@ class Search : Start {
     const bool has_sink_;
     uint64 scans_of_start_ = 0;
 
-    // Of the phase. With epsilon == 0: v <= level_, and equal where the owner is kVirtual; cost - v is a row's least at its own
-    // column.
+    // Of the phase. With epsilon == 0: v <= level_, and equal where the owner is kVirtual; cost - v is a row's least at
+    // its own column.
     uint32 phase_ = 0;
     Dual level_ = 0;
-    int32 vacancies_ = 0;                      // searches that may end at the sink; with exits, all that are to come
-    int32 virtuals_ = 0;                       // columns with this owner
+    int32 vacancies_ = 0;  // searches that may end at the sink; with unmatched columns, all that are to come
+    int32 virtuals_ = 0;   // columns with this owner
     double path_fall_ = 0, epsilon_fall_ = 0;  // of prices: of this thread's by lengths of paths, of all by epsilon
 
     // Of the search.
     uint32 searches_ = 0;  // of all phases; the number of one
     uint32 steps_ = 0;     // recorded
     Dual sink_distance_ = 0;
-    Step sink_from_ = {};  // by a column of the virtual rows, or by the exit of a row
+    Step sink_from_ = {};  // by a column of the virtual rows, or by the unmatched column of a row
     bool sink_closed_ = false;
     Dual reached_ = 0;  // distance of the last column closed; never falls
 };
@@ -366,8 +370,8 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) survey_ssp(LAPWING_SSP)
     LAPWING_SET_SSP;
     ssp::survey();
 }
-// One cluster of ssp::kBlocks; or, where there are none, a cooperative launch of which so many blocks stay. from: enum Prices.
-// far_columns: see set_columns.
+// One cluster of ssp::kBlocks; or, where there are none, a cooperative launch of which so many blocks stay. from: enum
+// Prices. far_columns: see set_columns.
 extern "C" __global__ void __launch_bounds__(ssp::kSearchThreads, 1)
     solve_ssp(LAPWING_SSP, int64 from, unsigned char* far_columns) {
     if (blockIdx.x >= ssp::blocks()) return;

@@ -1,7 +1,7 @@
-// Where "ssp" starts: prices, the order of the rows, and the epsilons, as cpp/src/ssp_start.cpp tells and with its numbers, sums in
-// the same order included: so the phases read the same rows.
+// The start of "ssp": prices, the order of the rows, and the epsilons, as in cpp/include/lapwing/ssp/start.inc.hpp, with its
+// numbers and with sums in the same order, so that the phases read the same rows.
 //
-//   survey_rows  what is known of each row alone, by the whole grid
+//   survey_rows  what is computed of each row alone, by the whole grid
 //   Start        the rest, by the cluster that searches: rows choose one after the other, a barrier or two for each
 //
 // Cost: a row is read six times at most, three times where the first estimate is good.
@@ -15,7 +15,7 @@ __device__ inline void survey_rows() {
     const Matrix& matrix = s.core.matrix;
     each_warp(matrix.rows, [&](uint64 row) {
         const int32 i = static_cast<int32>(row);
-        Dual least = has_exit(matrix, i) && lane_index() == 0 ? matrix.prices[i] : infinity<Dual>();
+        Dual least = has_unmatched_column(matrix, i) && lane_index() == 0 ? matrix.prices[i] : infinity<Dual>();
         Dual greatest = -infinity<Dual>();
         bool invalid = false;
         for (int32 chunk = 0; chunk < chunks_of(matrix); ++chunk) {
@@ -60,10 +60,10 @@ struct TwoLeast {
     Best first;
     Dual second = infinity<Dual>();
 
-    __device__ void offer(Dual x, int32 j, uint32 at) {
+    __device__ void consider(Dual x, int32 j, uint32 at) {
         if (x < first.distance) {
             second = first.distance;
-            first.offer(x, j, at);
+            first.consider(x, j, at);
         } else if (x < second) {
             second = x;
         }
@@ -169,7 +169,7 @@ class Start : protected Cluster {
                 const Dual x = cost - row_least;
                 if (x < second[at]) second[at] = x < first[at] ? first[at] : x;
                 if (x < first[at]) first[at] = x;
-                if (own_.closed[at] != by_survey) left.offer(cost, j, at);
+                if (own_.closed[at] != by_survey) left.consider(cost, j, at);
             });
             if (!goes_on) return false;
             lower += static_cast<double>(row_least);
@@ -200,10 +200,10 @@ class Start : protected Cluster {
             Dual first_cost = 0, left_cost = 0;
             const bool goes_on = visit_row(i, [&](int32 j, uint32 at, Dual cost) {
                 const Dual x = cost - own_.v[at];
-                all.offer(x, j, at);
+                all.consider(x, j, at);
                 if (all.first.at == at) first_cost = cost;
                 if (own_.closed[at] == by_regret) return;
-                left.offer(x, j, at);
+                left.consider(x, j, at);
                 if (left.at == at) left_cost = cost;
             });
             if (!goes_on) return false;
@@ -249,7 +249,7 @@ class Start : protected Cluster {
             Dual left_cost = 0;
             const bool goes_on = visit_row(i, [&](int32 j, uint32 at, Dual cost) {
                 if (own_.closed[at] == by_greedy) return;
-                left.offer(cost - own_.v[at], j, at);
+                left.consider(cost - own_.v[at], j, at);
                 if (left.at == at) left_cost = cost;
             });
             if (!goes_on) return false;
@@ -260,14 +260,14 @@ class Start : protected Cluster {
         return true;
     }
 
-    // Prices under which that choice is stable, in Columns::distance: from the last row to choose to the first, columns taken before
-    // it fall until it does not prefer them.
+    // Prices under which that choice is stable, in Columns::distance: from the last row to choose to the first, columns
+    // taken before it fall until it does not prefer them.
     __device__ bool reverse() {
         Dual* price = own_.distance;
         Best spare;
         each_own_col(matrix_.cols, [&](int32 j, uint32 at) {
             price[at] = own_.v[at];
-            if (own_.closed[at] != by_greedy) spare.offer(price[at], j, at);
+            if (own_.closed[at] != by_greedy) spare.consider(price[at], j, at);
         });
         const Dual floor = least_of(spare).distance;  // the virtual rows choose last
         each_own_col(matrix_.cols, [&](int32, uint32 at) {
@@ -282,7 +282,7 @@ class Start : protected Cluster {
                 if (has(col)) {
                     const uint32 at = place_of(col);
                     own_.closed[at] = free;
-                    chosen.offer(matrix_.minimised(matrix_.costs.row(i)[col]) - price[at], col, at);
+                    chosen.consider(matrix_.minimised(matrix_.costs.row(i)[col]) - price[at], col, at);
                 }
                 ceiling = least_of(chosen).distance;
             }
@@ -301,7 +301,7 @@ class Start : protected Cluster {
         for (int32 k = 0; k < matrix_.rows; ++k) {
             Best best;
             const bool goes_on = visit_row(__ldcg(s_.order + k), [&](int32 j, uint32 at, Dual cost) {
-                best.offer(cost - own_.distance[at], j, at);
+                best.consider(cost - own_.distance[at], j, at);
             });
             if (!goes_on) return false;
             lower += static_cast<double>(least_of(best).distance);
@@ -339,7 +339,7 @@ class Start : protected Cluster {
     __device__ void raise_bound(double lower) { bound_ = lower > bound_ ? lower : bound_; }
     __device__ void make_nonpositive(Dual* v) {
         Best least;
-        each_own_col(matrix_.cols, [&](int32 j, uint32 at) { least.offer(-v[at], j, at); });
+        each_own_col(matrix_.cols, [&](int32 j, uint32 at) { least.consider(-v[at], j, at); });
         const Dual greatest = -least_of(least).distance;
         each_own_col(matrix_.cols, [&](int32, uint32 at) { v[at] -= greatest; });
     }

@@ -1,5 +1,5 @@
-// What the two kernels of method "ssp" share on the GPU (reference/ssp.cu says how it works): memory, the cluster that searches, who has which
-// column, and how its threads agree.
+// What the two kernels of method "ssp" share on the GPU (reference/ssp.cu explains the method): memory, the cluster
+// that searches, the ownership of columns, and the agreement of its threads on a minimum.
 #pragma once
 #include "core/control/host_channel.cuh"
 #include "reference/full_rows.cuh"
@@ -32,8 +32,8 @@ struct alignas(16) Message {
 };
 constexpr Message kNothing = {kFar, kNoColumn, kUnowned, Dual(0), 0, 0};
 
-// A column that a search closed, the row that owned it, and the step whose row it was reached from. Row kVirtual: of the sink, by
-// which column it was reached.
+// A column that a search closed, the row that owned it, and the step whose row it was reached from. Row kVirtual: of
+// the sink, by which column it was reached.
 struct alignas(16) Step {
     int32 col, row;
     uint32 by_step;
@@ -139,8 +139,8 @@ __device__ inline uint32 blocks() {
 }
 __device__ inline uint32 member() { return blockIdx.x * blockDim.x + threadIdx.x; }
 __device__ inline uint32 members() { return blocks() * blockDim.x; }
-// What all threads wrote before is seen by all after. meanwhile() is called before a thread waits, by whole warps, where it need not
-// be seen.
+// What all threads wrote before is seen by all after. meanwhile() is called before a thread waits, by whole warps,
+// where it need not be seen.
 template <class Meanwhile>
 __device__ void barrier(Meanwhile meanwhile) {
 #if defined(LAPWING_EMULATION) || __CUDA_ARCH__ >= 900
@@ -198,8 +198,8 @@ __device__ void each_own_col(int32 cols, Body body) {
         }
     });
 }
-// body(first column, place, costs as given) for the packs of row i that are this thread's, the next on its way; meanwhile() by
-// all threads while the first is.
+// body(first column, place, costs as given) for the packs of row i that are this thread's, the next on its way;
+// meanwhile() by all threads while the first is.
 template <class Body, class Meanwhile>
 __device__ void each_own_pack(const Matrix& matrix, int32 i, Body body, Meanwhile meanwhile) {
     const Cost* row = matrix.costs.row(i);
@@ -248,7 +248,7 @@ struct Best {
     uint32 at = threadIdx.x * kPackCols;
 
     // Unless x is infinite. Without branches: of others `open` is false.
-    __device__ void offer(Dual x, int32 j, uint32 place, bool owned = false, bool open = true) {
+    __device__ void consider(Dual x, int32 j, uint32 place, bool owned = false, bool open = true) {
         const uint32 mine = static_cast<uint32>(j) | (owned ? kOwned : 0);
         const bool takes = open & !is_far(x) & ((x < distance) | ((x == distance) & (mine < col)));
         distance = takes ? x : distance;
@@ -268,8 +268,8 @@ struct Found {
     Message rest;  // the best that this lane knows beside it
 };
 
-// All its threads run the same program; what differs are the columns that they have. What runs is derived from this: an object
-// without references to itself stays in registers.
+// All its threads run the same program; what differs are the columns that they have. What runs is derived from this: an
+// object without references to itself stays in registers.
 class Cluster {
   protected:
     // Copies: what is in shared memory would be loaded again after every store.
