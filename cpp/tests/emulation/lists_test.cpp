@@ -96,11 +96,11 @@ void check_row(const Rows& r, const State& state, int64 i) {
     std::vector<char> listed(r.all_cols());
     Dual last = -infinity<Dual>(), least = infinity<Dual>();
     int64 count = 0, usable = 0;
-    for (; count < kListSize; ++count) {
-        const int64 j = state.list_col[i * kListSize + count];
+    for (; count < Tuning::list_size; ++count) {
+        const int64 j = state.list_col[i * Tuning::list_size + count];
         if (j < 0) break;
         if (!CHECK(j < r.all_cols() && !listed[j])) return;
-        const Dual cost = state.list_cost[i * kListSize + count], x = cost - r.v[j];
+        const Dual cost = state.list_cost[i * Tuning::list_size + count], x = cost - r.v[j];
         CHECK(cost == matrix.at(static_cast<int32>(i), static_cast<int32>(j)) && cost < infinity<Dual>());
         CHECK(x >= last);
         listed[j] = 1;
@@ -113,7 +113,7 @@ void check_row(const Rows& r, const State& state, int64 i) {
         if (!listed[j]) least = std::min(least, Dual(cost - r.v[j]));
     }
     CHECK(least >= state.tau[i]);
-    CHECK(count >= std::min<int64>(usable, kListSize / 2));
+    CHECK(count >= std::min<int64>(usable, Tuning::list_size / 2));
 }
 
 void list(Random& random, Rows& r) {

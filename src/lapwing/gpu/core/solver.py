@@ -17,28 +17,25 @@ from numpy.typing import NDArray
 
 from lapwing.errors import InternalError
 from lapwing.gpu.core.monitor import TimeIsUpError, Watch
-from lapwing.gpu.costs.computed import LINES_OF_WARP, Recipe
-from lapwing.gpu.costs.neighbours import BOX_POINTS
+from lapwing.gpu.costs.computed import Recipe
 from lapwing.gpu.costs.upload import Copier
 from lapwing.gpu.runtime.arrays import ITEM_BYTES, GpuArray
 from lapwing.gpu.runtime.copies import copy_bytes, read
 from lapwing.gpu.runtime.device import Context
 from lapwing.gpu.runtime.launch import Kernel, kernels
 from lapwing.gpu.runtime.programs import COMPUTED_CORE, COMPUTED_START, CORE, CORE_START, INTEGERS, Program
+from lapwing.gpu.runtime.tuning import BOX_POINTS, CLUSTER_BLOCKS, LINES, LIST_SIZE, SAMPLE_STEP
 from lapwing.gpu.runtime.workspace import Layout, Workspace, lay_out
 
 _THREADS = CORE.constants["THREADS"]
-_CLUSTER = 8  # kMiddleBlocks of core/state.cuh
 _SMALL_BLOCK = 256  # threads, of all kernels but the persistent one
-_LIST = 32  # kListSize of core/state.cuh
 _ARRAYS, _ALIGNMENT, _HEAD_BYTES = 37, 256, 16384  # at most so many arrays, each aligned, and what stands before them
 _BLOCKS_A_PROCESSOR = 8  # of grids that walk over rows
 _LISTERS_A_PROCESSOR = 4  # blocks of list_rows, which take rows as they get done: as many as run side by side
 _PACK = 16  # bytes that a thread of column_minima loads at once
 _LEAST_BAND = 8  # rows that a block of it is worth
 _MINIMA_BLOCKS = 2  # blocks of it on a processor; more of them make DRAM slower
-_SAMPLED_BYTES = 1 << 27  # of a matrix of which a sample may spare a read (kernels/core_minima.cuh),
-_SAMPLE_STEP = 16  # of so many rows one: kStep there
+_SAMPLED_BYTES = 1 << 27  # of a matrix of which a sample may spare a read (kernels/core/start/minima.cuh)
 _COMPLETED_AT_ONCE = 4096  # rows of an interrupted solve, so that it can be interrupted, too
 _COLS_COUNTED = CORE_START.constants["THREADS"]  # columns for which blocks are counted, beside the columns' keys
 OPTIMAL, INFEASIBLE, INVALID, CONTRADICTION, UNFINISHED, STOPPED = range(6)
@@ -143,7 +140,7 @@ class Oriented:
 def workspace_bytes(rows: int, cols: int, dtype: str) -> int:
     """Memory that kernels carve up, for `rows` <= `cols`: without the duals."""
     listed = 4 if dtype in ("float16", "bfloat16", "float32") else 8
-    by_row = _LIST * (4 + listed) + 5 * 8 + 12 * 4 + 2 * 2 * 8
+    by_row = LIST_SIZE * (4 + listed) + 5 * 8 + 12 * 4 + 2 * 2 * 8
     by_col = 5 * 8 + 6 * 4
     groups = cols // BOX_POINTS * 8
     return _HEAD_BYTES + rows * by_row + cols * by_col + groups + _ARRAYS * _ALIGNMENT
@@ -277,7 +274,7 @@ class CoreSolve:
         size, processors = matrix.rows, self.context.info.processors
         sampled = copier is None and size * size * item >= _SAMPLED_BYTES
         self._prepare(self.keys, _key_count(size), sampled)
-        read = size - -(-size // _SAMPLE_STEP) if sampled else size
+        read = size - -(-size // SAMPLE_STEP) if sampled else size
         parts = [range(read)] if copier is None else copier.parts
         chunks = -(-size * item // (_SMALL_BLOCK * _PACK))
         bands = max(1, min(len(parts[0]) // _LEAST_BAND, _MINIMA_BLOCKS * processors // chunks))
@@ -301,7 +298,7 @@ class CoreSolve:
         for part in matrix.recipe.parts(matrix.rows, matrix.cols):
             if part.start:
                 self._watch.wait(self._sample)
-            self._launch("list_rows", min(-(-len(part) // LINES_OF_WARP), blocks), part.start, len(part))
+            self._launch("list_rows", min(-(-len(part) // LINES), blocks), part.start, len(part))
 
     def _begin_listing(self) -> None:
         self._solved_since_listing = False
@@ -318,7 +315,7 @@ class CoreSolve:
         self._watch.look_at_the_clock()
         watch = self._watch.pointer(self._sample)
         arguments = (*self._arguments, *epsilons, *rounds, most, watch, self._mail.address)
-        solver.launch_cooperative(self.context, _CLUSTER, _THREADS, *arguments)
+        solver.launch_cooperative(self.context, CLUSTER_BLOCKS, _THREADS, *arguments)
         self._watch.mark()
         self._solved_since_listing = True
         self.after_launch()
@@ -352,7 +349,7 @@ class CoreSolve:
 
     def _complete(self) -> None:
         """Match rows that are free greedily."""
-        self._kernels["complete_most"].launch_cooperative(self.context, _CLUSTER, _THREADS, *self._arguments)
+        self._kernels["complete_most"].launch_cooperative(self.context, CLUSTER_BLOCKS, _THREADS, *self._arguments)
         for first in range(0, self.matrix.rows, _COMPLETED_AT_ONCE):
             self._kernels["complete"].launch(self.context, 1, _THREADS, *self._arguments, first, _COMPLETED_AT_ONCE)
             self._watch.wait(self._sample)

@@ -20,7 +20,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-_NEAREST = 32  # candidates of a list
+from lapwing.gpu.runtime.tuning import LIST_SIZE
+
 _GAP_ROWS = 32  # rows whose widths are looked at
 _COARSE = 4
 MOST_DUALITY_GAP = 0.5  # of prices from orders, in list widths a row, up to which they are the start
@@ -41,7 +42,7 @@ def find_axis(sample: NDArray[np.float64]) -> Axis | None:
     one that has an order by far less.
     """
     coarse = np.ascontiguousarray(sample[::_COARSE, ::_COARSE])
-    if len(coarse) > _NEAREST and not (np.isfinite(coarse).all() and _survey(coarse)[1] <= MOST_DUALITY_GAP):
+    if len(coarse) > LIST_SIZE and not (np.isfinite(coarse).all() and _survey(coarse)[1] <= MOST_DUALITY_GAP):
         return None
     if not np.isfinite(sample).all():
         return None
@@ -65,7 +66,7 @@ def _survey(sample: NDArray[np.float64]) -> tuple[Axis, float]:
     priced = ordered - prices
     least = priced.min(axis=1)
     step = len(sample) // _GAP_ROWS or 1
-    list_gaps = np.partition(priced[::step], _NEAREST, axis=1)[:, _NEAREST] - least[::step]
+    list_gaps = np.partition(priced[::step], LIST_SIZE, axis=1)[:, LIST_SIZE] - least[::step]
     list_gap = np.partition(list_gaps, len(list_gaps) // 2)[len(list_gaps) // 2]  # quicker than np.median
     duality_gap = matched.sum() - least.sum() - prices.sum()
     if duality_gap <= 0:

@@ -23,14 +23,14 @@ from lapwing.gpu.runtime.compile import USER_FILE
 from lapwing.gpu.runtime.copies import write
 from lapwing.gpu.runtime.device import Context
 from lapwing.gpu.runtime.programs import points_text
+from lapwing.gpu.runtime.tuning import LINES
 from lapwing.gpu.runtime.workspace import Workspace, workspace_bytes
 
 _MOST_HELD = (
     8  # coordinates of a point in registers: four rows' are, of each warp; in_order of cpp/src/points.cpp knows as many
 )
 _WORK_OF_A_FUNCTION = 64  # operations, or so
-LINES_OF_WARP = 4  # kLines of kernels/costs_computed.cuh
-_BLOCK_LINES = 8 * LINES_OF_WARP  # of a block of 256 threads
+_BLOCK_LINES = 8 * LINES  # of a block of 256 threads
 _BLOCKS_A_PROCESSOR = 8  # of grids that walk over tiles
 _BUSY_LINES = 132 * _BLOCKS_A_PROCESSOR * _BLOCK_LINES  # which keep a large GPU busy
 _WORK_AT_ONCE = 1 << 41  # operations between looks at the host: some 0.1 s

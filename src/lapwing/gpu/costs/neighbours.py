@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lapwing.costs.points import PointCost
+from lapwing.gpu.runtime.tuning import BOX_POINTS
 
-BOX_POINTS = 128  # kPiece of kernels/costs_computed.cuh
 _LEAST = 1 << 14  # points: of fewer, all are soon looked at
 
 

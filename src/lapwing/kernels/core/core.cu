@@ -79,7 +79,7 @@ extern "C" __global__ void __launch_bounds__(256)
 
 __device__ inline void note_listed(const State& state, int64 i, bool invalid) {
     if (invalid) atomicMin(&state.report->invalid_row, i);
-    if (state.list_col[i * kListSize] == kNone) atomicMin(&state.report->empty_row, i);
+    if (state.list_col[i * Tuning::list_size] == kNone) atomicMin(&state.report->empty_row, i);
 }
 #ifdef STORED
 #include "core/lists/host_rows.cuh"
@@ -166,10 +166,9 @@ __device__ inline int32 cheapest_free(const State& state, int32 i) {
 // What an interrupted solve leaves free: a few rounds, in which all free rows ask for their cheapest free column, and the lowest
 // row gets it. A cooperative launch.
 extern "C" __global__ void __launch_bounds__(THREADS, 1) complete_most(LAPWING_PROBLEM) {
-    constexpr uint32 kRounds = 8;
     State& state = set_state(LAPWING_MATRIX, u, v, workspace);
     const Team team{state, shared().control.counts, true, gridDim.x};
-    for (uint32 round = 0; round < kRounds; ++round) {
+    for (uint32 round = 0; round < Tuning::complete_rounds; ++round) {
         team.each(state.matrix.real_cols(), [&](uint32 j) { state.parent_row[j] = kNoRow; });
         team.sync();
         for (int32 i = static_cast<int32>(blockIdx.x); i < state.matrix.rows; i += static_cast<int32>(gridDim.x)) {

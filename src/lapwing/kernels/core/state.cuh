@@ -1,17 +1,18 @@
 // What the stages of the core method share on the GPU: the problem, and the state with its invariants.
 #pragma once
+#include "core/tuning.cuh"
 #include "costs/costs.cuh"
 
-constexpr uint32 kListSize = 32;          // candidates of a row: one for each lane of the warp that works on it
 constexpr uint32 kTeamThreads = THREADS;  // of each block of the persistent kernel
 constexpr uint32 kTeamWarps = THREADS / kWarp;
-constexpr uint32 kMiddleBlocks = THREADS < 256 ? 2 : 8;      // a cluster, where there are clusters
-constexpr uint32 kWarpRows = 2;                              // rows that a warp has at work at once (more: more code)
-constexpr uint32 kNarrowRows = 4 * kTeamWarps;               // most rows at work in a run of block 0 alone
-constexpr uint32 kMiddleRows = kMiddleBlocks * kNarrowRows;  // of its cluster
-constexpr uint32 kMostBlocks = 1024;                         // of a grid
-constexpr uint32 kLine = 32;                                 // words of a line of the cache
-constexpr uint32 kCommandBytes = 256;                        // room for an Order
+constexpr uint32 kMiddleBlocks =
+    THREADS < 256 ? Tuning::small_cluster_blocks : Tuning::cluster_blocks;  // a cluster, where there are clusters
+constexpr uint32 kNarrowRows = Tuning::rows_of_block_warp * kTeamWarps;  // most rows at work in a run of block 0 alone
+constexpr uint32 kMiddleRows = kMiddleBlocks * kNarrowRows;              // of its cluster
+constexpr uint32 kMostBlocks = 1024;                                     // of a grid
+constexpr uint32 kWanted = Tuning::list_size + 1;  // values that a listing looks for: the list, and tau
+constexpr uint32 kLine = 32;                       // words of a line of the cache
+constexpr uint32 kCommandBytes = 256;              // room for an Order
 constexpr int32 kNone = -1;
 constexpr int32 kNoRow = 0x7fffffff;
 constexpr uint64 kFar = ~0ull;  // a distance that was not found
@@ -138,7 +139,7 @@ struct State {
     // prices only rise (v only falls), so tau stays a bound. In a search u + v <= cost everywhere, with equality on matched pairs.
     Dual *u, *v;
     int32 *row_to_col, *col_to_row;
-    // Candidate lists, [rows][kListSize]; a col of kNone ends a list.
+    // Candidate lists, [rows][Tuning::list_size]; a col of kNone ends a list.
     int32* list_col;
     ListCost* list_cost;
     Dual* tau;
@@ -196,8 +197,8 @@ struct State {
         take(base, barrier, 3 * kLine);
         take(base, partial, kMostBlocks);
         take(base, counts, 1);
-        take(base, list_col, rows * kListSize);
-        take(base, list_cost, rows * kListSize);
+        take(base, list_col, rows * Tuning::list_size);
+        take(base, list_cost, rows * Tuning::list_size);
         take(base, tau, rows);
         take(base, row_distance, rows);
         take(base, full_distance, rows);
@@ -278,10 +279,10 @@ struct Candidate {
     ListCost cost;
 };
 __device__ inline Candidate load_candidate(const State& state, int32 i) {
-    const int64 at = static_cast<int64>(i) * kListSize + lane_index();
+    const int64 at = static_cast<int64>(i) * Tuning::list_size + lane_index();
     return {load_stable(state.list_col + at), load_stable(state.list_cost + at)};
 }
 __device__ inline void prefetch_list(const State& state, int32 i) {
-    prefetch(state.list_col + static_cast<int64>(i) * kListSize);
-    prefetch(state.list_cost + static_cast<int64>(i) * kListSize);
+    prefetch(state.list_col + static_cast<int64>(i) * Tuning::list_size);
+    prefetch(state.list_cost + static_cast<int64>(i) * Tuning::list_size);
 }

@@ -13,12 +13,13 @@
 // Cost of a pair of points in the plane, float32: 5 operations for the squared distance, 2 for the test, and a quarter of
 // 3 loads and their addresses: 10.6 instructions of sm_90 in core/lists/multi_row.cuh.
 #pragma once
+#include "core/tuning.cuh"
 #include "source"
 
-constexpr uint32 kLines = 4;                         // at once, by a warp
-constexpr uint32 kAhead = Source::is_short ? 4 : 1;  // positions of a lane on their way at once
-constexpr uint32 kPiece = kWarp * kAhead;            // positions of a warp at once
-constexpr uint32 kPiecesTogether = 1024 / kPiece;    // between barriers that keep warps together
+constexpr uint32 kLines = Tuning::lines;                                   // at once, by a warp
+constexpr uint32 kAhead = Source::is_short ? Tuning::positions_ahead : 1;  // positions of a lane on their way at once
+constexpr uint32 kPiece = kWarp * kAhead;                                  // positions of a warp at once
+constexpr uint32 kPiecesTogether = Tuning::walk_positions / kPiece;        // between barriers that keep warps together
 
 using SourceLines = Source::Lines<kLines>;
 

@@ -15,7 +15,7 @@ namespace auction {
 using namespace costs;
 
 // A row's list are the columns whose values do not exceed the kRank-th smallest of the minima of kGroups groups of
-// columns: some 24 of the kListSize that it has room for.
+// columns: some 24 of the Tuning::list_size that it has room for.
 constexpr uint32 kGroups = 64;
 constexpr uint32 kRank = 20;
 constexpr uint32 kWarps = THREADS / kWarp;
@@ -200,13 +200,13 @@ struct Bidder {
         SharedBids& d = shared_bids();
         for (uint32 group = threadIdx.x; group < kGroups; group += blockDim.x) d.groups[group] = kFar;
         const uint64 threshold = d.threshold;
-        const int64 begin = static_cast<int64>(i) * kListSize;
+        const int64 begin = static_cast<int64>(i) * Tuning::list_size;
         uint64 left_out = ordered(mine.value[2]);
 #pragma unroll
         for (uint32 k = 0; k < 2; ++k) {
             if (is_far(mine.value[k]) || ordered(mine.value[k]) > threshold) continue;
             const uint32 place = add_in_shared(&d.listed, 1);
-            if (place < kListSize) {
+            if (place < Tuning::list_size) {
                 __stcg(core.list_col + begin + place, col_of(i, mine.rank[k]));
                 __stcg(core.list_cost + begin + place, mine.cost[k]);
             } else if (ordered(mine.value[k]) < left_out) {
@@ -216,7 +216,7 @@ struct Bidder {
         if (left_out <= threshold) atomicMin(&d.left_out, left_out);
         __syncthreads();
         const uint32 place = threadIdx.x;
-        if (place < kListSize && place >= d.listed) __stcg(core.list_col + begin + place, int32(kNone));
+        if (place < Tuning::list_size && place >= d.listed) __stcg(core.list_col + begin + place, int32(kNone));
         if (place != 0) return;
         const uint64 bound = d.left_out < threshold ? d.left_out : threshold;
         __stcg(core.tau + i, bound < ordered(infinity<Dual>()) ? from_order<Dual>(bound) : infinity<Dual>());

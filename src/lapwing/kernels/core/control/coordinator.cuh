@@ -3,22 +3,6 @@
 #pragma once
 #include "core/control/workers.cuh"
 
-// Times are flat in all of these, within a few per cent for factors of two.
-struct Tuning {
-    static constexpr uint32 wide_count = THREADS;     // things to do from which all blocks take part
-    static constexpr uint32 wide_cols = 8 * THREADS;  // columns, of which a thread looks at several at once
-    static constexpr uint32 warm_up_left =
-        32;  // if rounds without epsilon leave one row of so many, searches do the rest
-    static constexpr uint32 phase_left = 512;    // a phase ends when one row of so many is free
-    static constexpr uint32 unwanted_share = 8;  // of the free columns, one of so many is not searched for
-    static constexpr uint32 singly = 16;         // free rows that are matched one by one, where columns outnumber rows
-    static constexpr double first_search_buckets = 128;  // of the first search's reach, in a list's width
-    // Of another search's reach, in the last one's cap. Short strides save scans and cost steps: they are halved after searches that had
-    // many rows at work, doubled after those that had few.
-    static constexpr uint32 first_buckets = 8, most_buckets = 64, few_at_work = 2 * kNarrowRows,
-                            many_at_work = 16 * kNarrowRows;
-};
-
 // By the leader's warp, all of whose lanes have seen that news is wanted.
 LAPWING_NOINLINE __device__ void publish_progress(uint32 stage, uint32 phase, uint32 matched, double bound) {
     __syncwarp();
@@ -262,8 +246,8 @@ class Coordinator {
 
     __device__ void choose_bucket_width() {
         const uint64 steps = search_.number - search_.born, scans = search_.scans - scans_;
-        if (scans < Tuning::few_at_work * steps && buckets_ > 1) buckets_ /= 2;
-        if (scans > Tuning::many_at_work * steps && buckets_ < Tuning::most_buckets) buckets_ *= 2;
+        if (scans < Tuning::few_at_work * kNarrowRows * steps && buckets_ > 1) buckets_ /= 2;
+        if (scans > Tuning::many_at_work * kNarrowRows * steps && buckets_ < Tuning::most_buckets) buckets_ *= 2;
         scans_ = search_.scans;
         const Dual bucket_width = from_key<Dual>(search_.radius) / static_cast<Dual>(buckets_);
         if (bucket_width > Dual(0)) search_.bucket_width = bucket_width;

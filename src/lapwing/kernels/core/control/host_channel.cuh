@@ -4,8 +4,6 @@
 #pragma once
 #include "common/common.cuh"
 
-constexpr uint32 kCommandsBetweenPolls = 4;
-
 struct HostChannel {
     // By the host.
     uint32 stop;       // the leader stops after so many orders, at the next look; 0: it does not

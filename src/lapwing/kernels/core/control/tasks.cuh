@@ -7,14 +7,14 @@
 // The median of tau - first over some rows: the scale on which prices still have to move. By a block.
 __device__ inline void find_list_gap(const Team& team, Scratch& scratch) {
     const State& state = team.state;
-    const uint32 rows = state.matrix.rows, samples = rows < kGapSamples ? rows : kGapSamples;
+    const uint32 rows = state.matrix.rows, samples = rows < Tuning::gap_samples ? rows : Tuning::gap_samples;
     for (uint32 k = threadIdx.x; k < samples; k += kTeamThreads) {
         const int64 i = static_cast<int64>(static_cast<uint64>(k) * rows / samples);
-        const int32 j = load_stable(state.list_col + i * kListSize);
+        const int32 j = load_stable(state.list_col + i * Tuning::list_size);
         const Dual tau = load_stable(state.tau + i);
         const bool bounded = j >= 0 && tau < infinity<Dual>();
         scratch.gaps[k] =
-            bounded ? tau - (load_stable(state.list_cost + i * kListSize) - __ldcg(state.v + j)) : Dual(0);
+            bounded ? tau - (load_stable(state.list_cost + i * Tuning::list_size) - __ldcg(state.v + j)) : Dual(0);
     }
     __syncthreads();
     for (uint32 k = threadIdx.x / kWarp; k < samples; k += kTeamWarps) {
@@ -29,12 +29,11 @@ __device__ inline void find_list_gap(const Team& team, Scratch& scratch) {
 
 // The grid of offers, so many powers of two finer than a list's width; whole numbers for integers.
 __device__ inline void choose_unit(AuctionRun& run, double list_gap) {
-    constexpr int unit_bits = 30;
     constexpr bool whole = Dual(0.5) == Dual(0);
     int exponent = 0;
     frexp(list_gap, &exponent);
     // Without a width (one column, or ties alone) there is no scale for offers, and nothing to be gained by them.
-    run.unit = whole ? 1.0 : list_gap > 0 ? ldexp(1.0, exponent - unit_bits) : 0.0;
+    run.unit = whole ? 1.0 : list_gap > 0 ? ldexp(1.0, exponent - Tuning::unit_bits) : 0.0;
     run.units_in_one = run.unit > 0 ? 1 / run.unit : 0.0;
 }
 
@@ -45,7 +44,7 @@ __device__ inline void find_bound(const Team& team, Scratch& scratch, bool from_
     double sum = 0;
     team.each(state.matrix.cols, [&](uint32 j) { sum += static_cast<double>(__ldcg(state.v + j)); });
     team.each(state.matrix.rows, [&](uint32 i) {
-        const int64 list = static_cast<int64>(i) * kListSize;
+        const int64 list = static_cast<int64>(i) * Tuning::list_size;
         if (!from_lists) {
             sum += static_cast<double>(load_stable(state.u + i));
         } else if (const int32 j = load_stable(state.list_col + list); j >= 0) {

@@ -48,7 +48,8 @@ __device__ void helper_loop() {
     for (uint32 commands = 1;; ++commands) {
         __syncthreads();
         if (shared().control.command.task == Task::finish) break;
-        if (threadIdx.x == kWarp && commands % kCommandsBetweenPolls == 0) shared().control.signals.poll(commands);
+        if (threadIdx.x == kWarp && commands % Tuning::commands_between_polls == 0)
+            shared().control.signals.poll(commands);
         execute_command();
         __syncthreads();
     }

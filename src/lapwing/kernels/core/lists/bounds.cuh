@@ -7,9 +7,9 @@
 
 // Of a row's listing: threads of the block, and columns that each of them has at work at once.
 template <bool frozen>
-constexpr int32 kListers = frozen ? 256 : kTeamThreads;
+constexpr int32 kListers = frozen ? Tuning::first_listers : kTeamThreads;
 template <bool frozen>
-constexpr int32 kHeld = frozen ? 32 : 16;
+constexpr int32 kHeld = frozen ? Tuning::held_at_first : Tuning::held_again;
 
 // Costs of 8 bytes are subtracted from prices as they are.
 constexpr bool kNarrowCosts = sizeof(Cost) < 8;

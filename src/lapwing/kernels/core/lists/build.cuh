@@ -1,4 +1,4 @@
-// Candidate lists: the kListSize columns of a row with the smallest cost - v, and tau, the smallest value left out.
+// Candidate lists: the Tuning::list_size columns of a row with the smallest cost - v, and tau, the smallest value left out.
 //
 // A block lists a row in two reads of it, the second from L2. The first gives every thread its smallest value, of which each
 // warp offers its few smallest; the kWanted-th smallest of these is a bound that enough values stay at or below, and few more: about
@@ -13,142 +13,8 @@
 // Cost: a read of the row and of v, and a quarter of another; 4 barriers of the block. The list does not depend on the order of
 // anything.
 #pragma once
-#include "core/control/commands.cuh"
 #include "core/lists/rows.cuh"
-
-constexpr uint32 kCollected = 512;  // values that fit the block's memory
-constexpr uint32 kNoted = 4096;     // columns that the filter lets pass
-constexpr uint32 kFewNoted = 128;   // of a piece, and more only if few of them tie
-constexpr uint32 kMostWarps = 32;
-constexpr uint32 kTaken = 0xffffffffu;     // more than every key of a float
-constexpr uint32 kWanted = kListSize + 1;  // the list, and tau
-constexpr uint32 kGapSamples = 64;
-constexpr uint32 kRoom = 128;  // candidates of a row while a warp walks (core/lists/multi_row.cuh)
-constexpr uint32 kSorted = THREADS < 512 ? THREADS : 512;  // distances that are ranked by comparing all
-
-#if !defined(COMPUTED) && !defined(STORED)
-// Of columns whose bounds tie at `limit`, only those with a tie_order below `width` were noted.
-struct Window {
-    float limit;  // infinity: all were
-    uint32 width;
-};
-#endif
-
-// A column that may be in the list.
-struct alignas(sizeof(ListCost) == 4 ? 16 : 8) Collected {
-    Dual value;   // infinity: there is none
-    int32 order;  // tie_order of the column
-    ListCost cost;
-
-    __device__ bool before(const Collected& other) const {
-        return (value < other.value) | ((value == other.value) & (order < other.order));
-    }
-};
-
-// Of the block's shared memory; free to use before and after.
-struct ListScratch {
-    Collected collected[kCollected];
-    Dual smallest[2 * kListSize];  // to the bound: at least kWanted, and less than as many again as there are warps
-    uint32 below, tied;  // collected (more than there is room for: not all); ties with the bound that were not
-    Dual next_bound;
-#if !defined(COMPUTED) && !defined(STORED)
-    // Of the filter (core/lists/filter.cuh).
-    uint32 low_smallest[2 * kListSize], low_bound;
-    uint32 noted_count;               // may exceed what there is room for
-    uint32 noted_before;              // of the pieces before
-    uint32 many_passing, many_below;  // of a piece, in warps that have many: within the limit, and below it
-    uint32 noted_late;                // of these
-    Window window;
-    Dual left_out;  // what was not collected is not less
-    int32 noted[kNoted];
-    int32 next_turn;  // of listing all rows
-#endif
-    uint32 ahead[kMostWarps];
-};
-
-// A round's rows and their targets, and those of the next.
-struct RoundScratch {
-    int32 row[2][kNarrowRows], target[2][kNarrowRows];
-};
-
-// A step's rows, and those of the next, as far as there is room.
-struct StepScratch {
-    Edge at[2][kNarrowRows];
-    uint64 aside[kNarrowRows];
-};
-
-// Pairs of a tree and a free column that could be matched (core/search/augment.cuh): which tree and which column, of those that there are; what
-// a column picked, and what column a tree took; in how many pairs each is that are without both; which columns are matched.
-constexpr uint32 kMostEnds = 2048, kMostTrees = 1024;
-struct EndScratch {
-    uint16 col[kMostEnds], tree[kMostEnds];
-    uint32 picked[kMostTrees];
-    int32 taken[kMostTrees];
-    uint32 col_degree[kMostTrees], tree_degree[kMostTrees];
-    bool matched[kMostTrees];
-};
-
-// Of a block that puts a row into its store.
-struct RowCacheScratch {
-    uint32 counts[256];  // of a digit
-    uint32 kept, tied;
-    uint32 ahead[kMostWarps];
-};
-
-struct Scratch {
-    union {
-        ListScratch list;
-#ifdef COMPUTED
-        struct {  // by warp and line
-            int32 room[kTeamWarps * kLines][kRoom];
-            uint32 met[kTeamWarps * kLines];
-            uint32 invalid[kTeamWarps];
-        };
-#endif
-#ifdef STORED
-        RowCacheScratch row_cache;
-#endif
-        RoundScratch rounds;
-        StepScratch steps;
-        EndScratch ends;
-        uint64 sorted[kSorted];
-        Dual gaps[kGapSamples];
-        double sums[kMostWarps];
-    };
-    uint64 keys[2][kMostWarps];  // of use beside the rest
-};
-
-// The static shared memory of a block.
-struct Shared {
-    State state;
-    ControlBlock control;
-    Scratch scratch;
-};
-__device__ inline Shared& shared() {
-    __shared__ Shared memory;
-    return memory;
-}
-
-// The best of all threads' keys (the least, or the greatest), in every thread of the block.
-__device__ inline uint64 best_in_block(uint64 (&keys)[2][kMostWarps], uint64 mine, bool least) {
-    const auto better = [least](uint64 a, uint64 b) { return (a < b) == least ? a : b; };
-    mine = warp_reduce(mine, better);
-    __syncthreads();
-    if (lane_index() == 0) keys[0][threadIdx.x / kWarp] = mine;
-    __syncthreads();
-    for (uint32 w = 0; w < blockDim.x / kWarp; ++w) mine = better(mine, keys[0][w]);
-    __syncthreads();
-    return mine;
-}
-// The sum of all threads' numbers, in every thread of the block. `turn` alternates from call to call.
-__device__ inline uint64 sum_in_block(Scratch& scratch, uint64 mine, uint32 turn) {
-    mine = warp_reduce(mine, [](uint64 a, uint64 b) { return a + b; });
-    if (lane_index() == 0) scratch.keys[turn % 2][threadIdx.x / kWarp] = mine;
-    __syncthreads();
-    uint64 sum = 0;
-    for (uint32 w = 0; w < kTeamWarps; ++w) sum += scratch.keys[turn % 2][w];
-    return sum;
-}
+#include "core/shared.cuh"
 
 // The column at which row i's ties begin, and where column j stands among them.
 __device__ inline int32 first_tie(const Matrix& matrix, int32 i) {
@@ -194,11 +60,12 @@ __device__ inline Dual list_bound(ListScratch& scratch, Dual least, uint32 shari
 
 // Before candidates are collected; by all threads of the block, with barriers before and after.
 __device__ inline void clear_collected(ListScratch& scratch) {
-    for (uint32 k = threadIdx.x; k < kCollected; k += blockDim.x) scratch.collected[k] = {infinity<Dual>(), 0, 0};
+    for (uint32 k = threadIdx.x; k < Tuning::collected; k += blockDim.x)
+        scratch.collected[k] = {infinity<Dual>(), 0, 0};
     if (threadIdx.x == 0) scratch.below = scratch.tied = 0;
 }
 __device__ inline void collect_at(ListScratch& scratch, uint32 at, Dual value, int32 order, Dual cost) {
-    if (at < kCollected) scratch.collected[at] = {value, order, static_cast<ListCost>(cost)};
+    if (at < Tuning::collected) scratch.collected[at] = {value, order, static_cast<ListCost>(cost)};
 }
 
 // Adds ties with `bound` to what was collected until there are kWanted, in tie_order.
@@ -229,27 +96,26 @@ LAPWING_NOINLINE __device__ void collect_ties(int32 i, Dual bound) {
 }
 #else
 LAPWING_NOINLINE __device__ void collect_ties(int32 i, Dual bound) {
-    constexpr uint32 kAtOnce = 4;  // columns of a thread, side by side
     const State& state = shared().state;
     ListScratch& scratch = shared().scratch.list;
     const Matrix& matrix = state.matrix;
     const uint32 warp = threadIdx.x / kWarp, warps = blockDim.x / kWarp, lanes_before = (1u << lane_index()) - 1;
     const int32 first = first_tie(matrix, i);
-    for (int32 base = 0; base < matrix.cols; base += kAtOnce * blockDim.x) {
+    for (int32 base = 0; base < matrix.cols; base += Tuning::tie_cols * blockDim.x) {
         __syncthreads();
         const uint32 begin = scratch.below;
         if (begin >= kWanted) return;
-        const int32 order = base + static_cast<int32>(kAtOnce * threadIdx.x);
-        Dual cost[kAtOnce], v[kAtOnce];
+        const int32 order = base + static_cast<int32>(Tuning::tie_cols * threadIdx.x);
+        Dual cost[Tuning::tie_cols], v[Tuning::tie_cols];
 #pragma unroll
-        for (uint32 q = 0; q < kAtOnce; ++q) {
+        for (uint32 q = 0; q < Tuning::tie_cols; ++q) {
             const int32 its = order + q, j = its < matrix.cols - first ? its + first : its + first - matrix.cols;
             cost[q] = its < matrix.cols ? matrix.at(i, j) : infinity<Dual>();
             v[q] = its < matrix.cols ? __ldcg(state.v + j) : Dual(0);
         }
         uint32 at = begin, of_warp = 0;
 #pragma unroll
-        for (uint32 q = 0; q < kAtOnce; ++q) {
+        for (uint32 q = 0; q < Tuning::tie_cols; ++q) {
             const uint32 ties = __ballot_sync(kAllLanes, cost[q] - v[q] == bound);
             at += __popc(ties & lanes_before);
             of_warp += __popc(ties);
@@ -262,7 +128,7 @@ LAPWING_NOINLINE __device__ void collect_ties(int32 i, Dual bound) {
             all += scratch.ahead[w];
         }
 #pragma unroll
-        for (uint32 q = 0; q < kAtOnce; ++q) {
+        for (uint32 q = 0; q < Tuning::tie_cols; ++q) {
             if (cost[q] - v[q] == bound && at < kWanted) collect_at(scratch, at++, bound, order + q, cost[q]);
         }
         __syncthreads();
@@ -275,13 +141,13 @@ LAPWING_NOINLINE __device__ void collect_ties(int32 i, Dual bound) {
 // Puts the smallest of what was collected into row i's list, in order; the first that is left out gives tau, or `rest`, which all that was
 // not collected is not less than. Several lanes count for two candidates together how many are before them.
 LAPWING_NOINLINE __device__ void write_list(int32 i, Dual left_out) {
-    constexpr uint32 kTogether = 8,
+    constexpr uint32 kTogether = Tuning::rank_lanes,
                      kHere = kWarp / kTogether;  // lanes for two candidates; candidates of a warp, and as many again
-    static_assert(kCollected % kTogether == 0);
+    static_assert(Tuning::collected % kTogether == 0);
     const State& state = shared().state;
     const ListScratch& scratch = shared().scratch.list;
     const uint32 count = scratch.below;
-    const int64 list = static_cast<int64>(i) * kListSize;
+    const int64 list = static_cast<int64>(i) * Tuning::list_size;
     const int32 first = first_tie(state.matrix, i), cols = state.matrix.cols;
     const uint32 part = threadIdx.x % kTogether, step = 2 * blockDim.x / kTogether;
     for (uint32 base = threadIdx.x / kWarp * (2 * kHere); base < count; base += step) {
@@ -295,29 +161,28 @@ LAPWING_NOINLINE __device__ void write_list(int32 i, Dual left_out) {
         if (part > 1 || place + part * kHere >= count) continue;
         const Collected mine = part == 0 ? one : other;
         const uint32 rank = part == 0 ? ranks & 0xffff : ranks >> 16;
-        if (rank < kListSize) {
+        if (rank < Tuning::list_size) {
             state.list_col[list + rank] = mine.order < cols - first ? mine.order + first : mine.order + first - cols;
             state.list_cost[list + rank] = mine.cost;
         }
-        if (rank == kListSize) state.tau[i] = mine.value < left_out ? mine.value : left_out;
+        if (rank == Tuning::list_size) state.tau[i] = mine.value < left_out ? mine.value : left_out;
     }
-    for (uint32 rank = count + threadIdx.x; rank < kListSize; rank += blockDim.x) {
+    for (uint32 rank = count + threadIdx.x; rank < Tuning::list_size; rank += blockDim.x) {
         state.list_col[list + rank] = kNone;
         state.list_cost[list + rank] = 0;
     }
-    if (threadIdx.x == 0 && count <= kListSize) state.tau[i] = left_out;
+    if (threadIdx.x == 0 && count <= Tuning::list_size) state.tau[i] = left_out;
 }
 
 #ifdef STORED
 // Lowers tau to the bound of the store. True if too few candidates are within it. All threads of a block call it.
 __device__ inline bool apply_cache_bound(const State& state, int32 i, const ListScratch& scratch) {
-    constexpr int kEnough = 4;
     const Dual bound = state.matrix.costs.data->cached_bound[i];
     const bool mine = threadIdx.x < scratch.below && scratch.collected[threadIdx.x].value <= bound;
     const int within = __syncthreads_count(mine);
     if (threadIdx.x == 0 && bound < state.tau[i]) state.tau[i] = bound;
     __syncthreads();
-    return within < kEnough && bound < infinity<Dual>();
+    return within < Tuning::enough_cached && bound < infinity<Dual>();
 }
 #endif
 
@@ -349,12 +214,13 @@ __device__ inline bool collect_from(int32 i, uint32 sharing, Part part) {
         };
         if (least <= bound) part(state, i, take);
         __syncthreads();
-        if (scratch.below <= (with_ties ? kFewNoted : kCollected)) break;
+        if (scratch.below <= (with_ties ? Tuning::few_noted : Tuning::collected)) break;
         if (with_ties) continue;
         // Too many: the kWanted-th smallest of those that fitted is a lower bound that still has enough at or below it.
-        for (uint32 mine = threadIdx.x / kWarp; mine < kCollected; mine += blockDim.x / kWarp) {
+        for (uint32 mine = threadIdx.x / kWarp; mine < Tuning::collected; mine += blockDim.x / kWarp) {
             const Collected its = scratch.collected[mine];
-            const uint32 before = warp_count(kCollected, [&](uint32 k) { return scratch.collected[k].before(its); });
+            const uint32 before =
+                warp_count(Tuning::collected, [&](uint32 k) { return scratch.collected[k].before(its); });
             if (before == kWanted - 1 && lane_index() == 0) scratch.next_bound = its.value;
         }
         __syncthreads();

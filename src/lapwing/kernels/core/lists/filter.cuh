@@ -14,16 +14,13 @@
 #ifndef COMPUTED
 #ifndef STORED
 
-// A warp with more of them does not note them before all are counted: where a mass ties, that would take as long as the rest.
-constexpr uint32 kManyPassing = 16;
-
 // Notes this thread's columns in `mask` behind `begin`, counted in `count`, as far as there is room.
 template <bool frozen, bool packed>
 __device__ inline void note(ListScratch& scratch, Piece<frozen, packed> piece, uint32 mask, uint32 begin,
                             uint32& count) {
     if (mask == 0) return;
     uint32 at = begin + atomicAdd(&count, static_cast<uint32>(__popc(mask)));
-    for (; mask != 0 && at < kNoted; mask &= mask - 1, ++at)
+    for (; mask != 0 && at < Tuning::noted; mask &= mask - 1, ++at)
         scratch.noted[at] = piece.col_of(__ffs(static_cast<int>(mask)) - 1);
 }
 
@@ -74,11 +71,10 @@ __device__ inline float noted_bound(const State& state, const Cost* row, int32 j
 template <bool frozen, bool packed>
 LAPWING_NOINLINE __device__ uint32 mask_of_window(int32 i, int32 begin, float limit, uint32 ties, uint32 below) {
     using P = Piece<frozen, packed>;
-    constexpr uint32 kMore = 24;
     constexpr int32 step = kListers<frozen> * P::size;
     const Matrix& matrix = shared().state.matrix;
     const P piece = {begin, matrix.real_cols()};
-    const uint32 meant = (below < kWanted ? kWanted - below : 0) + kMore;
+    const uint32 meant = (below < kWanted ? kWanted - below : 0) + Tuning::more_ties;
     const uint32 size = min(piece.cols - begin, P::held * kListers<frozen>);
     const uint32 width = ties > meant ? size * meant / ties : kTaken;
     if (threadIdx.x == 0 && width < kTaken) {
@@ -133,7 +129,7 @@ __device__ inline bool collect_within(const State& state, int32 i, const Cost* r
     }
     proves = __syncthreads_or(proves);
     const uint32 fewest = windowed && noted >= kWanted ? kFewest : kWanted;
-    return scratch.below <= kCollected && (beyond == infinity<Dual>() || (scratch.below >= fewest && proves));
+    return scratch.below <= Tuning::collected && (beyond == infinity<Dual>() || (scratch.below >= fewest && proves));
 }
 
 // Collects what can be in row i's list, for write_list: what is not noted has a bound above the limit, and is not below the next
@@ -167,7 +163,7 @@ __device__ bool filter_row(const Matrix& matrix, int32 i) {
         limit = bound >= kUnbounded - 1 ? kMostFloat : key_float(bound);
         const uint32 passing = least <= limit ? mask_within(piece, low, limit) : 0;
         const uint32 of_warp = warp_sum(static_cast<uint32>(__popc(passing)));
-        const bool many = of_warp > kManyPassing;
+        const bool many = of_warp > Tuning::many_passing;
         uint32 below = 0;
         if (!many) {
             note(scratch, piece, passing, 0, scratch.noted_count);
@@ -183,7 +179,7 @@ __device__ bool filter_row(const Matrix& matrix, int32 i) {
         noted = scratch.noted_count;
         if (scratch.many_passing > 0) {
             uint32 mask = many ? passing : 0;
-            if (noted + scratch.many_passing > before + kFewNoted && limit < kMostFloat) {
+            if (noted + scratch.many_passing > before + Tuning::few_noted && limit < kMostFloat) {
                 const uint32 ties = scratch.many_passing - scratch.many_below;
                 mask &= below | mask_of_window<frozen, packed>(i, begin, limit, ties, scratch.many_below);
             }
@@ -191,7 +187,7 @@ __device__ bool filter_row(const Matrix& matrix, int32 i) {
             __syncthreads();
             noted += scratch.noted_late;
         }
-        if (noted > kNoted) return false;
+        if (noted > Tuning::noted) return false;
         if (begin + kHeld<frozen> * kListers<frozen> < real) {
             __syncthreads();
             if (threadIdx.x == 0) {

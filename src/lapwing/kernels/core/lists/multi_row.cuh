@@ -1,14 +1,14 @@
 // Candidate lists of many rows of computed costs: kLines rows a warp, whose points stay in registers (costs/computed.cuh).
 //
-// A survey of one column in kSurveyShare guesses a limit, within which there are some 200 columns; should there be fewer than kWanted,
-// the rows are listed once more without. Then one walk through all columns. A row keeps room for kRoom candidates, columns alone;
+// A survey of one column in Tuning::survey_share guesses a limit, within which there are some 200 columns; should there be fewer than kWanted,
+// the rows are listed once more without. Then one walk through all columns. A row keeps room for Tuning::room candidates, columns alone;
 // while it is not full, columns within the row's limit are added. When there is no room, the warp puts the candidates in order,
 // keeps the nearest kWanted, and the limit falls. Columns come in an order that looks like chance, so that even without a survey about
 // kWanted * ln(cols / kWanted) of them are ever added: 370 of a million (but by every warp of those that share a row). Nearer
 // means: a smaller cost - v, and among equal ones the first in the row's own order (tie_order). So the list depends on nothing
 // but costs and prices, and is what list_row would make of a matrix.
 //
-// A row that is listed again begins with a limit: as its old list now stands, kListSize columns are that near. If those are all,
+// A row that is listed again begins with a limit: as its old list now stands, Tuning::list_size columns are that near. If those are all,
 // the limit is what stands beyond the list. (Where prices rise everywhere alike that is the rule; to find the next one would take
 // a walk without a limit, which costs 20 times as much.)
 //
@@ -22,10 +22,6 @@
 #include "core/lists/boxes.cuh"
 
 #ifdef COMPUTED
-
-constexpr uint32 kSurveyShare = 16;       // of the columns, one of so many is in a survey
-constexpr uint32 kSurveyed = 12;          // the so-manieth of those is the limit
-constexpr int32 kSurveyedCols = 1 << 12;  // matrices with fewer columns do without
 
 struct Limit {
     Dual value;  // of the kWanted-th nearest candidate; infinity while there are fewer
@@ -48,7 +44,7 @@ __device__ inline Standing standing(const State& state, int32 i, int32 j) {
 
 // Puts the `count` candidates of row i in order, at place `slot` of the block; by the warp of the row.
 LAPWING_NOINLINE __device__ Limit keep_nearest(int32 i, uint32 slot, uint32 count) {
-    constexpr uint32 kEach = kRoom / kWarp;
+    constexpr uint32 kEach = Tuning::room / kWarp;
     const State& state = shared().state;
     int32* const candidates = shared().scratch.room[slot];
     __syncwarp();
@@ -126,7 +122,7 @@ __device__ inline void meet_column(RowGroup& group, const State& state, const So
         uint32 wanting = __ballot_sync(kAllLanes, wanted());
         if (wanting == 0) continue;
         const uint32 slot = threadIdx.x / kWarp * kLines + r;
-        if (group.count[r] + __popc(wanting) > kRoom) {
+        if (group.count[r] + __popc(wanting) > Tuning::room) {
             group.lower(r, keep_nearest(group.row[r], slot, group.count[r]));
             wanting = __ballot_sync(kAllLanes, wanted());
         }
@@ -164,14 +160,14 @@ __device__ inline bool write_candidates(const State& state, int32 i, uint32 slot
     uint32 count = scratch.met[slot];
     for (uint32 part = 1; part < parts; ++part) {
         const uint32 other = slot + part * kLines, more = scratch.met[other];
-        if (count + more > kRoom) count = keep_nearest(i, slot, count).count;
+        if (count + more > Tuning::room) count = keep_nearest(i, slot, count).count;
         for (uint32 k = lane_index(); k < more; k += kWarp) scratch.room[slot][count + k] = scratch.room[other][k];
         count += more;
     }
     const Limit limit = keep_nearest(i, slot, count);
     if (limit.count < least) return false;
     const uint32 lane = lane_index();
-    const int64 at = static_cast<int64>(i) * kListSize + lane;
+    const int64 at = static_cast<int64>(i) * Tuning::list_size + lane;
     const int32 j = lane < limit.count ? scratch.room[slot][lane] : kNone;
     state.list_col[at] = j;
     state.list_cost[at] = j >= 0 ? static_cast<ListCost>(state.matrix.at(i, j)) : ListCost(0);
@@ -189,7 +185,7 @@ __device__ inline uint32 rank_in_warp(Margin mine) {
     }
     return rank;
 }
-// Lower limits for a tile: of one piece in kSurveyShare every lane finds the least of each row, and the kSurveyed-th of those, of all
+// Lower limits for a tile: of one piece in Tuning::survey_share every lane finds the least of each row, and the Tuning::surveyed-th of those, of all
 // warps that share the rows, is the limit. All threads of the block call it.
 template <class Price>
 __device__ inline void survey(RowGroup& group, const Source& source, const SourceLines& lines,
@@ -197,11 +193,11 @@ __device__ inline void survey(RowGroup& group, const Source& source, const Sourc
     Margin least[kLines];
 #pragma unroll
     for (uint32 r = 0; r < kLines; ++r) least[r] = infinity<Margin>();
-    const uint32 pieces = static_cast<uint32>(positions.count / kPiece) / kSurveyShare;
+    const uint32 pieces = static_cast<uint32>(positions.count / kPiece) / Tuning::survey_share;
     for (uint32 k = share.part; k < pieces && !share.idle; k += share.parts) {
         walk_piece<false>(
-            source, lines, positions, static_cast<int64>(k * kSurveyShare + k % kSurveyShare) * kPiece + lane_index(),
-            price,
+            source, lines, positions,
+            static_cast<int64>(k * Tuning::survey_share + k % Tuning::survey_share) * kPiece + lane_index(), price,
             [&](const Piece& piece) {
 #pragma unroll
                 for (uint32 a = 0; a < kAhead; ++a) {
@@ -229,7 +225,7 @@ __device__ inline void survey(RowGroup& group, const Source& source, const Sourc
 #pragma unroll
     for (uint32 r = 0; r < kLines; ++r) {
         const Margin mine = of_all(r)[lane_index()];
-        const uint32 at = __ffs(__ballot_sync(kAllLanes, rank_in_warp(mine) == kSurveyed - 1)) - 1;
+        const uint32 at = __ffs(__ballot_sync(kAllLanes, rank_in_warp(mine) == Tuning::surveyed - 1)) - 1;
         const Dual limit = static_cast<Dual>(__shfl_sync(kAllLanes, mine, at));
         if (!(limit < group.limit[r])) continue;
         group.lower(r, {limit, kNoRow, 0});
@@ -277,7 +273,7 @@ __device__ bool list_row_group(uint32 begin, uint32 end, uint32 parts, bool gues
     const Part share{part, parts, first >= end};
     const auto price = [v = state.v](int64 j) { return upward(load_stable(v + j)); };
     if constexpr (listing != Listing::near) {
-        if (guess && positions.count >= kSurveyedCols)
+        if (guess && positions.count >= Tuning::surveyed_cols)
             survey(group, source, lines, positions, share, price, matrix.maximize);
     }
     if (matrix.prices != nullptr && part == 0) {

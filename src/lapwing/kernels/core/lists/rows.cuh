@@ -6,7 +6,7 @@
 #if !defined(COMPUTED) && !defined(STORED)
 
 // Packs of 16 bytes that a thread has on their way at once; small costs have many prices.
-constexpr int32 kPacksAhead = sizeof(Cost) >= 4 ? 4 : sizeof(Cost);
+constexpr int32 kPacksAhead = sizeof(Cost) >= 4 ? Tuning::packs_ahead : sizeof(Cost);
 
 // The prices of a pack's columns. `frozen`: no one writes prices while the kernel runs, so that L1 may keep them.
 template <bool frozen>
@@ -126,7 +126,7 @@ class FullRow {
         source_.load(index, line_);
     }
 #else
-    static constexpr uint32 kAtOnce = 4;
+    static constexpr uint32 kAtOnce = Tuning::full_row_ahead;
 
     __device__ FullRow(const Matrix& matrix, int32 i)
         : matrix_(matrix), row_(i), unmatched_cost_(unmatched_cost_of(i)) {}

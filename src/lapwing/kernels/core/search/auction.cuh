@@ -17,9 +17,8 @@
 #pragma once
 #include "core/lists/filter.cuh"
 
-constexpr uint32 kRowBits = 24;
-constexpr uint64 kMostUnits = (1ull << (64 - kRowBits - 1)) - 1;
-constexpr uint64 kRowMask = (1ull << kRowBits) - 1;
+constexpr uint64 kMostUnits = (1ull << (64 - Tuning::row_bits - 1)) - 1;
+constexpr uint64 kRowMask = (1ull << Tuning::row_bits) - 1;
 
 __device__ inline uint64 in_units(double x, double units_in_one) {
     const double units = floor(x * units_in_one);  // exactly: a power of two
@@ -97,16 +96,16 @@ __device__ inline void make_bid(const Team& team, const AuctionRun& run, const B
     const uint64 units =
         second < infinity<Dual>() ? in_units(second - bid.first + run.epsilon, run.units_in_one) : kMostUnits;
     max_in_global(pick(state.best_bid, run.present) + bid.j,
-                  units << kRowBits | (kRowMask - static_cast<uint64>(bid.i)));
+                  units << Tuning::row_bits | (kRowMask - static_cast<uint64>(bid.i)));
 }
 
 // What a warp takes first of the free rows: loaded while it is not yet known how many there are.
 template <bool wide>
-__device__ inline void load_first(const Team& team, uint32 present, int32 (&first)[kWarpRows]) {
+__device__ inline void load_first(const Team& team, uint32 present, int32 (&first)[Tuning::warp_rows]) {
     const uint32 most = wide ? team.state.matrix.rows : kNarrowRows;
     const UnstableLoads unsettled;  // by now, for a block that drops out
 #pragma unroll
-    for (uint32 r = 0; r < kWarpRows; ++r) {
+    for (uint32 r = 0; r < Tuning::warp_rows; ++r) {
         const uint32 index = team.warp() + r * team.warps();
         first[r] = row_at<wide>(team.state, present, index < most ? index : most - 1);
     }
@@ -141,7 +140,7 @@ __device__ inline void bid_for_rows(const Team& team, const AuctionRun& run, uin
 }
 // All free rows offer. Rows whose list does not prove their minimum go to refresh_rows instead.
 template <bool wide>
-__device__ inline void bid(const Team& team, const AuctionRun& run, const int32 (&first)[kWarpRows]) {
+__device__ inline void bid(const Team& team, const AuctionRun& run, const int32 (&first)[Tuning::warp_rows]) {
     const State& state = team.state;
     team.each(run.previous, [&](uint32 index) {
         const int32 j = target_at<wide>(state, !run.present, index);
@@ -152,16 +151,16 @@ __device__ inline void bid(const Team& team, const AuctionRun& run, const int32 
         const int32 i[1] = {base < run.count ? first[0] : kNone};
         return bid_for_rows<wide, 1>(team, run, base, i);
     }
-    for (; base < run.count; base += kWarpRows * team.warps()) {
-        int32 i[kWarpRows];
+    for (; base < run.count; base += Tuning::warp_rows * team.warps()) {
+        int32 i[Tuning::warp_rows];
 #pragma unroll
-        for (uint32 r = 0; r < kWarpRows; ++r) {
+        for (uint32 r = 0; r < Tuning::warp_rows; ++r) {
             const uint32 index = base + r * team.warps();
             i[r] = index >= run.count    ? kNone
                    : base == team.warp() ? first[r]
                                          : row_at<wide>(state, run.present, index);
         }
-        bid_for_rows<wide, kWarpRows>(team, run, base, i);
+        bid_for_rows<wide, Tuning::warp_rows>(team, run, base, i);
     }
 }
 
@@ -178,7 +177,7 @@ __device__ inline void assign_bids(const Team& team, const AuctionRun& run) {
         const uint64 best = j >= 0 ? __ldcg(pick(state.best_bid, run.present) + j) : 0;
         const int32 holder = j >= 0 ? __ldcg(state.col_to_row + j) : kNone;  // of use to the winner alone, as is v
         const Dual v = j >= 0 ? __ldcg(state.v + j) : Dual(0);
-        const uint64 units = best >> kRowBits;
+        const uint64 units = best >> Tuning::row_bits;
         const bool won = j >= 0 && kRowMask - (best & kRowMask) == static_cast<uint64>(i) &&
                          (units > 0 || holder < 0 || run.epsilon == 0);
         if (won) {
@@ -230,7 +229,7 @@ LAPWING_NOINLINE __device__ void run_rounds(uint32 blocks) {
         run.previous = 0;
         __syncthreads();
     }
-    int32 first[kWarpRows];
+    int32 first[Tuning::warp_rows];
     load_first<wide>(team, run.present, first);
     do {
         bid<wide>(team, run, first);

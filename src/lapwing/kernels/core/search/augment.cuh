@@ -9,7 +9,7 @@
 // to the lowest, two trees in five would have none. So free columns and trees are matched to each other, in rounds: a column picks
 // one of the trees that have none yet, and a tree one of the columns that picked it, both who has the least choice, until no tree is left
 // that could have one (about the minimum degree heuristic of R. M. Karp and M. Sipser, FOCS 1981). Any row at the right distance will do here, also one that fell as late as the column, from which nothing leads on. Of 87 free
-// rows of 8192 x 8192 small integers a search leaves 10, not 35. (More than kMostEnds pairs are left to the lowest rows.)
+// rows of 8192 x 8192 small integers a search leaves 10, not 35. (More than Tuning::most_ends pairs are left to the lowest rows.)
 //
 // Of a square problem, trees whose free rows stay free are kept: all their paths are tight now, so their columns are at distance zero
 // in the next search, which begins with all their rows (the forest of a Hungarian method that grows on, J. Munkres 1957). Only
@@ -43,13 +43,12 @@ __device__ inline bool note_parent(const State& state, const SearchRun& run, con
 __device__ inline Edge* ends_of(const State& state) { return state.frontier[1]; }
 __device__ inline uint32 room_for_ends(const State& state) {
     const uint32 room = 2 * static_cast<uint32>(state.matrix.rows);
-    return room < kMostEnds ? room : kMostEnds;
+    return room < Tuning::most_ends ? room : Tuning::most_ends;
 }
 
 // Leaders among the candidates of the rows of reached columns, and of free rows; and the free columns within the cap. A lane
 // looks whether a column was reached; of those that were the warp takes two at once (more are more code, and that takes time).
 __device__ inline void find_parents(const Team& team, const SearchRun& run) {
-    constexpr uint32 kAtOnce = 2;
     State& state = team.state;
     const uint32 cols = state.matrix.cols, count = cols + run.free_count, lane = lane_index();
     for (uint32 base = team.warp(); base < count; base += kWarp * team.warps()) {
@@ -62,11 +61,11 @@ __device__ inline void find_parents(const Team& team, const SearchRun& run) {
         const bool reached = seen <= run.radius && seen != kFar;
         append(team, state.met_cols, &Counts::met, reached && row < 0 ? static_cast<int32>(index) : kNone);
         for (uint32 left = __ballot_sync(kAllLanes, reached && row >= 0); left != 0;) {
-            Candidate mine[kAtOnce];
-            Origin from[kAtOnce];
-            int32 through[kAtOnce];
+            Candidate mine[Tuning::parents_ahead];
+            Origin from[Tuning::parents_ahead];
+            int32 through[Tuning::parents_ahead];
 #pragma unroll
-            for (uint32 r = 0; r < kAtOnce; ++r) {
+            for (uint32 r = 0; r < Tuning::parents_ahead; ++r) {
                 const int32 source = left != 0 ? __ffs(static_cast<int32>(left)) - 1 : kNone;
                 left &= left - 1;
                 const uint32 at = base + static_cast<uint32>(source) * team.warps();
@@ -78,16 +77,16 @@ __device__ inline void find_parents(const Team& team, const SearchRun& run) {
                 const uint32 step = through[r] >= 0 ? step_of(__ldcg(state.stamp + through[r])) : run.born;
                 from[r] = {i, step, from_key<Dual>(key), present ? load_stable(state.u + i) : Dual(0)};
             }
-            uint64 known[kAtOnce];
-            Dual v[kAtOnce];
+            uint64 known[Tuning::parents_ahead];
+            Dual v[Tuning::parents_ahead];
 #pragma unroll
-            for (uint32 r = 0; r < kAtOnce; ++r) {
+            for (uint32 r = 0; r < Tuning::parents_ahead; ++r) {
                 if (mine[r].col == through[r]) mine[r].col = kNone;
                 known[r] = mine[r].col >= 0 ? __ldcg(state.distance + mine[r].col) : kFar;
                 v[r] = mine[r].col >= 0 ? load_stable(state.v + mine[r].col) : Dual(0);
             }
 #pragma unroll
-            for (uint32 r = 0; r < kAtOnce; ++r) {
+            for (uint32 r = 0; r < Tuning::parents_ahead; ++r) {
                 const bool ends = note_parent(state, run, from[r], mine[r].col, known[r], Dual(mine[r].cost), v[r]);
                 const uint32 place = take_place(team, &Counts::ends, ends);
                 if (ends && place < room_for_ends(state)) ends_of(state)[place] = {from[r].row, mine[r].col};
@@ -161,7 +160,7 @@ __device__ inline uint32 scrambled(uint32 x, uint32 round) {
 // Matches trees and free columns, by pairs of a row of the one and the other, until no pair is without both or rounds are many. By block 0.
 __device__ inline void match_ends(const Team& team, const SearchRun& run, uint32 count, uint32 met) {
     if (team.block() != 0) return;
-    constexpr uint32 kDegreeBits = 3, kMostRounds = (1 << (32 - kRowBits - kDegreeBits)) - 1;
+    constexpr uint32 kDegreeBits = Tuning::degree_bits, kMostRounds = (1 << (32 - Tuning::row_bits - kDegreeBits)) - 1;
     State& state = team.state;
     EndScratch& scratch = shared().scratch.ends;
     uint64 *const place_of_col = state.backward_distance, *const place_of_tree =
@@ -201,11 +200,12 @@ __device__ inline void match_ends(const Team& team, const SearchRun& run, uint32
         const auto key = [&](uint32 k) {
             const uint32 row = static_cast<uint32>(load_stable(ends_of(state) + k).row),
                          degree = scratch.tree_degree[scratch.tree[k]];
-            return (round << kDegreeBits | min(degree, (1u << kDegreeBits) - 1)) << kRowBits | scrambled(row, round);
+            return (round << kDegreeBits | min(degree, (1u << kDegreeBits) - 1)) << Tuning::row_bits |
+                   scrambled(row, round);
         };
         const auto wish = [&](uint32 k) {
             const uint32 degree = scratch.col_degree[scratch.col[k]];
-            return static_cast<int32>(min(degree, 126u) << kRowBits) | load_stable(ends_of(state) + k).col;
+            return static_cast<int32>(min(degree, 126u) << Tuning::row_bits) | load_stable(ends_of(state) + k).col;
         };
         for (uint32 k = threadIdx.x; k < count; k += kTeamThreads) {
             if (is_live(k)) atomicMin(&scratch.picked[scratch.col[k]], key(k));
@@ -297,7 +297,6 @@ __device__ inline void update_duals(const Team& team, const SearchRun& run) {
 // Matches the roots along the paths to the columns that they took. To walk a path is to wait for one link after the other: block 0 does so
 // alone, when it has all links in its L1.
 __device__ inline void match_paths(const Team& team, uint32 met) {
-    constexpr uint32 kEdgesInL1 = 1 << 14;
     State& state = team.state;
     const auto match = [&](uint32 index) {
         int32 j = load_stable(state.met_cols + index);
@@ -309,7 +308,7 @@ __device__ inline void match_paths(const Team& team, uint32 met) {
             j = at.col;
         }
     };
-    if (state.matrix.cols > kEdgesInL1) return team.each(met, match);
+    if (state.matrix.cols > Tuning::edges_in_l1) return team.each(met, match);
     if (team.block() != 0) return;
     constexpr uint32 kSectorEdges = 32 / sizeof(Edge);
     int32 any = 0;
@@ -339,8 +338,8 @@ __device__ inline void gather_free(const Team& team) {
 __device__ inline void augment(const Team& team, const SearchRun& run) {
     const uint32 met = present_count(team, &Counts::met), ends = present_count(team, &Counts::ends);
     if (met == 0) return;
-    const bool choice =
-        ends > met && ends <= room_for_ends(team.state) && met <= kMostTrees && run.free_count <= kMostTrees;
+    const bool choice = ends > met && ends <= room_for_ends(team.state) && met <= Tuning::most_trees &&
+                        run.free_count <= Tuning::most_trees;
     claim_roots(team, run, choice);
     team.sync();
     if (present_count(team, &Counts::unsound) != 0) return;

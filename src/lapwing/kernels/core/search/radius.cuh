@@ -10,30 +10,31 @@ __device__ inline uint64 free_distance(const State& state, uint32 k, uint32 coun
 }
 
 // The distances of this thread's share of the free columns, kFar where one was not reached: the first in registers.
-constexpr uint32 kKept = 4;
 struct FreeDistances {
     uint32 count;
-    uint64 kept[kKept];
+    uint64 kept[Tuning::kept_distances];
 
     __device__ FreeDistances(const State& state, uint32 count) : count(count) {
 #pragma unroll
-        for (uint32 q = 0; q < kKept; ++q) kept[q] = free_distance(state, threadIdx.x + q * blockDim.x, count);
+        for (uint32 q = 0; q < Tuning::kept_distances; ++q)
+            kept[q] = free_distance(state, threadIdx.x + q * blockDim.x, count);
     }
     // f(distance) for each; kFar for those in registers that stand for none.
     template <class F>
     __device__ void each(const State& state, F f) const {
 #pragma unroll
-        for (uint32 q = 0; q < kKept; ++q) f(kept[q]);
-        for (uint32 k = threadIdx.x + kKept * blockDim.x; k < count; k += blockDim.x) f(free_distance(state, k, count));
+        for (uint32 q = 0; q < Tuning::kept_distances; ++q) f(kept[q]);
+        for (uint32 k = threadIdx.x + Tuning::kept_distances * blockDim.x; k < count; k += blockDim.x)
+            f(free_distance(state, k, count));
     }
     // How many columns are at most so far, less than kFar. All threads of a block call it, and get it.
     __device__ uint32 within(const State& state, uint64 limit) const {
         uint32 all = 0;
 #pragma unroll
-        for (uint32 q = 0; q < kKept; ++q) {
+        for (uint32 q = 0; q < Tuning::kept_distances; ++q) {
             if (q * blockDim.x < count) all += __syncthreads_count(kept[q] <= limit);
         }
-        for (uint32 base = kKept * blockDim.x; base < count; base += blockDim.x)
+        for (uint32 base = Tuning::kept_distances * blockDim.x; base < count; base += blockDim.x)
             all += __syncthreads_count(free_distance(state, base + threadIdx.x, count) <= limit);
         return all;
     }
@@ -51,7 +52,6 @@ __device__ inline uint64 nth_largest(uint64 mine, uint32 k) {
 // block calls it and gets the same, in whichever block.
 template <bool wide>
 __device__ inline uint64 shrink_radius(const Team& team, const SearchRun& run) {
-    constexpr uint32 kHalvings = 8;
     const State& state = team.state;
     uint64 radius = run.radius;
     if (run.wanted == 1) {
@@ -73,7 +73,7 @@ __device__ inline uint64 shrink_radius(const Team& team, const SearchRun& run) {
         radius = best_in_block(shared().scratch.keys, farthest, false);
     }
     Dual near = 0, far = from_key<Dual>(radius);
-    for (uint32 turn = 0; turn < kHalvings; ++turn) {
+    for (uint32 turn = 0; turn < Tuning::radius_halvings; ++turn) {
         const Dual middle = near + (far - near) / 2;
         if (distances.within(state, as_key(middle)) >= run.wanted)
             far = middle;
@@ -93,7 +93,7 @@ __device__ inline void find_farthest(const Team& team, Scratch& scratch, uint32 
 }
 // The distance within which `wanted` free columns lie, or kFar.
 __device__ inline void find_radius(const Team& team, Scratch& scratch, uint32 count, uint32 wanted) {
-    if (count <= kSorted) {  // every key counts those before it
+    if (count <= Tuning::sorted) {  // every key counts those before it
         uint64 mine = 0;
         if (threadIdx.x < count) mine = scratch.sorted[threadIdx.x] = free_distance(team.state, threadIdx.x, count);
         __syncthreads();

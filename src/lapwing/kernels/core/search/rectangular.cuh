@@ -69,32 +69,32 @@ __device__ inline StepCounts& sweep_counts(const Team& team, uint32 sweep) {
 __device__ inline void sweep_lists(const Team& team, const SearchRun& run) {
     const State& state = team.state;
     uint64* const found = state.best_bid[0];  // by place in the frontier; the auction is over
-    for (uint32 base = team.warp(); base < run.count; base += kWarpRows * team.warps()) {
+    for (uint32 base = team.warp(); base < run.count; base += Tuning::warp_rows * team.warps()) {
         const auto there = [&](uint32 r) { return base + r * team.warps() < run.count; };
-        Edge at[kWarpRows];
-        Candidate mine[kWarpRows];
-        Dual u[kWarpRows], v[kWarpRows];
-        uint64 distance[kWarpRows], onward[kWarpRows];
+        Edge at[Tuning::warp_rows];
+        Candidate mine[Tuning::warp_rows];
+        Dual u[Tuning::warp_rows], v[Tuning::warp_rows];
+        uint64 distance[Tuning::warp_rows], onward[Tuning::warp_rows];
 #pragma unroll
-        for (uint32 r = 0; r < kWarpRows; ++r) {
+        for (uint32 r = 0; r < Tuning::warp_rows; ++r) {
             if (there(r)) at[r] = load_stable(state.frontier[0] + base + r * team.warps());
         }
 #pragma unroll
-        for (uint32 r = 0; r < kWarpRows; ++r) {
+        for (uint32 r = 0; r < Tuning::warp_rows; ++r) {
             if (!there(r)) continue;
             mine[r] = load_candidate(state, at[r].row);
             u[r] = load_stable(state.u + at[r].row);
             distance[r] = at[r].col >= 0 ? __ldcg(state.distance + at[r].col) : 0;
         }
 #pragma unroll
-        for (uint32 r = 0; r < kWarpRows; ++r) {
+        for (uint32 r = 0; r < Tuning::warp_rows; ++r) {
             onward[r] = kFar;
             if (!there(r) || mine[r].col < 0 || mine[r].col == at[r].col) continue;
             v[r] = load_stable(state.v + mine[r].col);
             onward[r] = __ldcg(state.backward_distance + mine[r].col);
         }
 #pragma unroll
-        for (uint32 r = 0; r < kWarpRows; ++r) {
+        for (uint32 r = 0; r < Tuning::warp_rows; ++r) {
             if (!there(r)) break;
             const uint64 distance_back =
                 onward[r] == kFar ? kFar : backward_by(Dual(mine[r].cost), v[r], u[r], onward[r]);

@@ -170,18 +170,18 @@ __device__ inline void take_long_step(const Team& team, const SearchRun& run) {
             shared().scratch.steps.aside[index] = own;
     });
     team.sync();
-    for (uint32 base = team.warp(); base < run.count; base += kWarpRows * team.warps()) {
-        Edge at[kWarpRows];
-        uint64 own[kWarpRows];
+    for (uint32 base = team.warp(); base < run.count; base += Tuning::warp_rows * team.warps()) {
+        Edge at[Tuning::warp_rows];
+        uint64 own[Tuning::warp_rows];
 #pragma unroll
-        for (uint32 r = 0; r < kWarpRows; ++r) {
+        for (uint32 r = 0; r < Tuning::warp_rows; ++r) {
             const uint32 index = base + r * team.warps();
             at[r] = index < run.count ? frontier_at<wide>(team, run.present, index) : Edge{kNone, kNone};
             own[r] = index >= run.count ? 0
                      : wide             ? __ldcg(state.backward_distance + index)
                                         : shared().scratch.steps.aside[index];
         }
-        const Relaxations<kWarpRows> relaxations = find_relaxations(state, run, at, own);
+        const Relaxations<Tuning::warp_rows> relaxations = find_relaxations(state, run, at, own);
         relax<wide>(team, run, relaxations.col, relaxations.x, relaxations.known);
     }
     reset_next_counts<wide>(team, run.present);
@@ -200,18 +200,17 @@ __device__ inline void conclude_step(const Team& team, SearchRun& run) {
 // f(column, distance), of several columns at once, by whole warps; of columns that there are not, the distance is kFar.
 template <class F>
 __device__ inline void each_distance(const Team& team, F f) {
-    constexpr uint32 kAtOnce = 4;
     const State& state = team.state;
     const uint32 cols = state.matrix.cols;
-    for (uint32 base = team.thread(); base - lane_index() < cols; base += kAtOnce * team.threads()) {
-        uint64 key[kAtOnce];
+    for (uint32 base = team.thread(); base - lane_index() < cols; base += Tuning::cols_ahead * team.threads()) {
+        uint64 key[Tuning::cols_ahead];
 #pragma unroll
-        for (uint32 k = 0; k < kAtOnce; ++k) {
+        for (uint32 k = 0; k < Tuning::cols_ahead; ++k) {
             const uint32 j = base + k * team.threads();
             key[k] = j < cols ? __ldcg(state.distance + j) : kFar;
         }
 #pragma unroll
-        for (uint32 k = 0; k < kAtOnce; ++k) f(base + k * team.threads(), key[k]);
+        for (uint32 k = 0; k < Tuning::cols_ahead; ++k) f(base + k * team.threads(), key[k]);
     }
 }
 // The distance of the nearest column beyond reach, which has a row that waits, or is free: of a block's share.
@@ -238,7 +237,7 @@ __device__ inline void extend_bucket(const Team& team, SearchRun& run, uint64 ne
 }
 // A reach that brings few rows was too short.
 __device__ inline void widen_bucket(SearchRun& run) {
-    constexpr uint32 few_ahead = 2 * kMiddleRows;
+    constexpr uint32 few_ahead = Tuning::few_ahead * kMiddleRows;
     if (run.count <= few_ahead && run.bucket_width < infinity<Dual>() / 4) run.bucket_width *= 2;
 }
 // When nothing is at work: the reach goes on past the nearest row that waits, if one does within the cap. Whether there is a frontier now.
@@ -263,9 +262,8 @@ __device__ inline bool advance_bucket(const Team& team, SearchRun& run) {
 // Steps, until nothing changes any more, or there are too many rows at work or too few for the team of so many blocks.
 template <bool wide>
 LAPWING_NOINLINE __device__ void run_steps(uint32 blocks) {
-    constexpr uint32 most_extensions = 32;             // of a run, after which the leader looks at the clock
-    constexpr uint32 narrow_cols = 32 * kTeamThreads;  // of more, one block does not look for who waits
-    State state = shared().state;                      // its pointers in registers
+    constexpr uint32 narrow_cols = Tuning::narrow_cols * kTeamThreads;
+    State state = shared().state;  // its pointers in registers
     const Team team{state, shared().control.counts, wide, blocks};
     SearchRun run = shared().control.command.search;
     const bool square = state.matrix.rows == state.matrix.cols;
@@ -286,7 +284,7 @@ LAPWING_NOINLINE __device__ void run_steps(uint32 blocks) {
         conclude_step<wide>(team, run);
         if (run.count == 0) {
             const bool decides = square || run.wanted == 1 || run.radius != kFar;  // else the leader does
-            if (!decides || ++extensions > most_extensions || (!wide && state.matrix.cols > narrow_cols)) break;
+            if (!decides || ++extensions > Tuning::most_extensions || (!wide && state.matrix.cols > narrow_cols)) break;
             if (!advance_bucket<wide>(team, run)) break;
             first = load_frontier<wide>(team, run.present);
         }

@@ -55,14 +55,13 @@ __device__ inline double as_minimised(double x, bool) { return x; }
 __device__ inline int64 as_minimised(int64 x, bool negated) { return x + negated; }
 
 constexpr uint32 kMinimaThreads = 256;
-constexpr int32 kStep = 16;  // of so many rows one is in the sample
 
 // The least cost of every column in the sample, until a search needs the memory.
 __device__ inline Dual* sampled_minima(const State& state) { return reinterpret_cast<Dual*>(state.backward_distance); }
 // By all blocks of a grid.
 __device__ inline void take_sample(const State& state) {
     const Matrix& matrix = state.matrix;
-    constexpr int32 warps = kMinimaThreads / kWarp, kAhead = 16;
+    constexpr int32 warps = kMinimaThreads / kWarp, kAhead = Tuning::sample_ahead;
     __shared__ Narrow lows[warps][kWarp];
     const int32 size = matrix.cols, lane = static_cast<int32>(lane_index()),
                 warp = static_cast<int32>(threadIdx.x / kWarp);
@@ -70,11 +69,12 @@ __device__ inline void take_sample(const State& state) {
          begin += static_cast<int32>(gridDim.x * kWarp)) {
         const int32 c = begin + lane < size ? begin + lane : size - 1;
         Narrow least = turned(static_cast<Narrow>(widened(matrix.costs.at(0, c))), matrix.maximize);
-        for (int32 first = warp * kStep; first < matrix.rows; first += kAhead * warps * kStep) {
+        for (int32 first = warp * Tuning::sample_step; first < matrix.rows;
+             first += kAhead * warps * Tuning::sample_step) {
             Cost cost[kAhead];
 #pragma unroll
             for (int32 a = 0; a < kAhead; ++a) {
-                const int32 r = first + a * warps * kStep;
+                const int32 r = first + a * warps * Tuning::sample_step;
                 cost[a] = matrix.costs.at(r < matrix.rows ? r : first, c);
             }
 #pragma unroll
@@ -116,7 +116,7 @@ __device__ inline bool differ_alike(int64 a, int64 b, int64 c, int64 d) {
 enum class Verdict : uint32 { unknown, constant, zero };
 LAPWING_NOINLINE __device__ Verdict judge(const State& state) {
     const Matrix& matrix = state.matrix;
-    constexpr int32 warps = kMinimaThreads / kWarp, kJudged = 8;  // columns of a thread
+    constexpr int32 warps = kMinimaThreads / kWarp, kJudged = Tuning::judged_cols;  // columns of a thread
     __shared__ Dual lows[warps], any_cost, any_least;
     __shared__ uint32 lowest, alike;
     const int32 size = matrix.cols, step = size / (kJudged * static_cast<int32>(kMinimaThreads)) + 1;
@@ -154,7 +154,9 @@ LAPWING_NOINLINE __device__ Verdict judge(const State& state) {
         atomicAdd(&alike, by_as_much);
     }
     __syncthreads();
-    return lowest * 4 >= judged ? Verdict::zero : alike >= judged - judged / 16 ? Verdict::constant : Verdict::unknown;
+    return lowest * Tuning::zero_share >= judged                ? Verdict::zero
+           : alike >= judged - judged / Tuning::exception_share ? Verdict::constant
+                                                                : Verdict::unknown;
 }
 
 // Prices, and what lists take from costs, of column c.
@@ -164,7 +166,9 @@ __device__ inline void set_price(const State& state, int64 c, Dual bound) {
     state.lowered[c] = lowered(price);
 }
 // Of a row number among those that are read: which row it is.
-__device__ inline int32 row_behind(int32 k, bool sampled) { return sampled ? k + k / (kStep - 1) + 1 : k; }
+__device__ inline int32 row_behind(int32 k, bool sampled) {
+    return sampled ? k + k / (Tuning::sample_step - 1) + 1 : k;
+}
 
 // v[c] = the least cost[r, c] over all rows, or what is as good if a sample says so (prepare was told to take one). Rows may come in parts,
 // a launch for each: those from `begin` to `end` of the ones that are read; the last launch to end sets prices. Rows are aligned and whole
