@@ -41,6 +41,7 @@ lint: $(VENV)/with-dev  ## formatting, style, types and the order of imports
 	$(BIN)/mypy
 	find cpp src/lapwing/kernels -regex '.*\.\([hc]pp\|cuh?\)' -print0 | xargs -0 $(BIN)/clang-format --dry-run -Werror
 	$(BIN)/python tools/check_imports.py
+	$(BIN)/python tools/check_lines.py
 
 .PHONY: format
 format: $(VENV)/with-dev  ## rewrite Python and C++ in the project's format

@@ -1,8 +1,9 @@
 """Watching a solve that runs on the GPU: time limit, progress, Ctrl-C.
 
-The kernel looks at a word of device memory now and then (kernels/core_watch.cuh). The host, which waits anyway, asks
-the stream whether it is done, sleeps a little, and copies to and from that memory on a stream of its own: to stop the
-kernel at the time limit or after an exception, Ctrl-C among them, and to fetch news for `progress=`.
+The kernel polls a word of device memory (struct HostChannel of kernels/core/control/host_channel.cuh). The host, which
+waits anyway, asks the stream whether it is done, sleeps a little, and copies to and from that memory on a stream of
+its own: to stop the kernel at the time limit or after an exception, Ctrl-C among them, and to fetch news for
+`progress=`.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""The core method on one GPU (kernels/core.cu): candidate lists, auction phases, searches, without asking the host.
+"""The core method on one GPU (kernels/core/core.cu): candidate lists, auction phases and searches in one launch.
 
-A `CoreSolve` is one matrix, one workspace and the launches; what to start from is `core_start`'s matter.
+A `CoreSolve` is one matrix, one workspace and the launches; `start` finds the prices that it starts from.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ FINER = replace(ROUGH, first=4.0)
 
 
 class Report(NamedTuple):
-    """What the kernel says of a solve: struct Report of kernels/core_state.cuh, field by field."""
+    """What the kernel says of a solve: struct Report of kernels/core/state.cuh, field by field."""
 
     status: int
     invalid_row: int
@@ -209,7 +209,7 @@ class CoreSolve:
         Addresses of the duals of the problem as minimised. Before every `list_rows` comes `prepare`, and after that, if
         rows == cols, any prices may be written to `v`.
     keys : int
-        For column minima (kernels/column_keys.cuh).
+        For column minima (kernels/common/column_keys.cuh).
     picked : int
         Where `deliver` says, in the dual dtype, what every row costs: its matched cost, or its price.
     listings : int

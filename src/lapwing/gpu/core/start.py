@@ -1,14 +1,16 @@
 """Where a solve on the GPU starts: prices from column minima, from two orders, or from samples, level by level.
 
-Unstructured costs (uniform, integers) need no more than column minima, and some not even these of all rows
-(kernels/core_minima.cuh). For structured ones (points, low rank) these are
-far off; a phase of the auction tells which, by how much it raises the bound, in widths of a candidate list, a row: less
-than 0.01 against more than 0.015 (0.05 from 2000 rows on). There, if the costs are nearly of rank one, two orders give
-prices (core_sorted.py). Else a sample of rows and columns is solved, and its prices are carried over to four times as
-many rows and columns, and so on (kernels/core_start.cu). A random sample is solved roughly: with more rows than columns
-in one place and fewer in another, its own prices are far from those of the whole (in the plane, twice as far as none at
-all). Stratified samples (neighbours.py for points, strata.py for matrices) are solved exactly: their prices are off by
-a seventh to a fifth of that.
+Unstructured costs (uniform, integers) need no more than column minima, some not even those of all rows
+(kernels/core/start/minima.cuh). For structured costs (points, low rank) column minima are far off. The first phase of
+the auction tells which: it raises the bound by less than 0.01 list gaps a row, or by more than 0.015 (0.05 from 2000
+rows on).
+
+If structured costs are nearly of rank one, two orders give prices (sorted_prices.py). Otherwise a sample of rows and
+columns is solved, its prices are carried over to four times as many rows and columns, and so on
+(kernels/core/start/start.cu). A random sample is solved roughly: it has more rows than columns in one place and fewer
+in another, so its own prices are far from those of the whole (in the plane, twice as far as zero prices). Stratified
+samples (gpu/costs/neighbours.py for points, stratified.py for matrices) are solved exactly: the error of their prices
+is a seventh to a fifth of that.
 """
 
 from __future__ import annotations
@@ -49,7 +51,7 @@ from lapwing.gpu.runtime.programs import COMPUTED_START, CORE_START
 from lapwing.gpu.runtime.workspace import Workspace
 
 _THREADS = CORE_START.constants["THREADS"]
-_ROWS, _COLS = 0, 1  # kRowSalt, kColSalt of kernels/sample.cuh
+_ROWS, _COLS = 0, 1  # kRowSalt, kColSalt of kernels/costs/sample.cuh
 _GROWTH = 4  # of the sample, from level to level: a power of two
 LEAST_ROWS = 128  # below, lists are a good part of their rows, and hardly any search is long
 _FIRST_SAMPLE = 400  # rows at least, and less than _GROWTH times as many; matrices with fewer rows do without

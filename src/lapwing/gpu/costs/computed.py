@@ -1,6 +1,6 @@
 """Costs that a GPU computes whenever it reads them: what is compiled for a source, and what lies in its memory.
 
-A source becomes a text, which says in C++ what a cost is (kernels/costs_computed.cuh), and two blocks of words: where
+A source becomes a text, which says in C++ what a cost is (kernels/costs/computed.cuh), and two blocks of words: where
 its data are, and the same with rows and columns exchanged, for the transposed problem. Points lie by dimension, so that
 neighbouring lanes read neighbouring numbers; those of columns once more, in groups (neighbours.py).
 """
@@ -152,7 +152,7 @@ def _points_text(source: PointCost) -> str:
 
 
 def _point_words(source: PointCost, addresses: Workspace, exchanged: bool) -> list[int]:
-    """One Block of kernels/points.cuh or, where its positions are in groups, three (kernels/core_groups.cuh)."""
+    """One Block of kernels/costs/points.cuh or, of positions in boxes, three (kernels/core/lists/boxes.cuh)."""
     lines, positions = "yx" if exchanged else "xy"
     count = len(getattr(source.terms[0], positions))
     words = _term_words(source, addresses, lines, positions, count)
@@ -168,7 +168,7 @@ def _point_words(source: PointCost, addresses: Workspace, exchanged: bool) -> li
 
 
 def _term_words(source: PointCost, addresses: Workspace, lines: str, positions: str, stride: int) -> list[int]:
-    """Structs TermData of kernels/points.cuh; lines and positions are names of arrays."""
+    """Structs TermData of kernels/costs/points.cuh; lines and positions are names of arrays."""
     words = []
     for k, term in enumerate(source.terms):
         line_stride = len(getattr(term, lines))

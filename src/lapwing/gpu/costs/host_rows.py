@@ -1,8 +1,8 @@
 """A matrix that stays on the host: how its rows come to the GPU, and what of them is kept there.
 
-Rows come through two buffers, part after part: while kernels work on one, the lanes of `upload` fill the other. Of
-every row a *store* is kept, its nearest columns under the prices at which it was read (kernels/costs/host_rows.cuh). A
-running kernel that needs whole rows says so in a `Request`, which `HostRows.serve` looks at while the host waits.
+Rows come through two buffers, part after part: while kernels work on one, the threads of `upload` fill the other. Of
+every row a row cache is kept, its nearest columns under the prices at which it was read (kernels/costs/host_rows.cuh).
+A running kernel that needs whole rows says so in a `Request`, which `HostRows.serve` reads while the host waits.
 """
 
 from __future__ import annotations

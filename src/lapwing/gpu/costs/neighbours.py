@@ -1,7 +1,8 @@
 """Points in the order of a k-d tree, in which neighbours are near each other (cpp: lapwing/costs/neighbours.hpp).
 
-Of it there are two uses. Samples are stratified: of successive points one stands for all (kernels/sample.cuh). And
-points are in groups, of which who looks for what is near a point leaves most out (kernels/core_groups.cuh).
+The order has two uses. Samples are stratified: one of each run of successive points stands for all
+(kernels/costs/sample.cuh). And points are in bounding boxes, most of which a search for near points leaves out
+(kernels/core/lists/boxes.cuh).
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Rows that may stay free at a price, on the GPU: each has a column of its own beside the matrix, its exit.
+"""Rows that may stay free at a price, on the GPU: each has a column of its own beside the matrix, its unmatched column.
 
-Nothing of the matrix is copied for that: the kernels see the exits through the prices alone (struct Matrix of
-kernels/core_state.cuh), as 8 bytes a row.
+Nothing of the matrix is copied for that: the kernels see the unmatched columns through the prices alone (struct Matrix
+of kernels/core/state.cuh), as 8 bytes a row.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class Exits:
     pointer : int
     bound_shift : float
         What the dual objective of the real columns and the exits' `v` falls short by: lists hold prices in float32
-        where costs are no finer, and `v` of the exits begins with the rest (struct Matrix of kernels/core_state.cuh).
+        where costs are no finer, and `v` of the exits begins with the rest (struct Matrix of kernels/core/state.cuh).
 
     Raises
     ------

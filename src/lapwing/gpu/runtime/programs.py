@@ -137,7 +137,7 @@ CORE_START = Program(
 
 
 def points_text(terms: str) -> str:
-    """The text for points, with the terms of kernels/points.cuh."""
+    """The text for points, with the terms of kernels/costs/points.cuh."""
     return f'#include "costs/points.cuh"\nusing Source = Points<{terms}>;'
 
 

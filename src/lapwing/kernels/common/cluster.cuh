@@ -1,4 +1,5 @@
-// Barriers and shared memory of a thread-block cluster, for architectures that have them (compute capability 9.0 and later).
+// Barriers and shared memory of a thread-block cluster, for architectures that have them (compute capability 9.0 and
+// later).
 #pragma once
 #include "common/numbers.cuh"
 
@@ -12,8 +13,8 @@ T* in_block(T* shared, uint32 rank) {
     return lapwing::emulation::map_shared(shared, rank);
 }
 #elif __CUDA_ARCH__ >= 900
-// Waits for all threads of the cluster; what they wrote to shared and global memory before is seen after. Its halves are for what no
-// other thread waits for.
+// Waits for all threads of the cluster; what they wrote to shared and global memory before is seen after. Its halves
+// are for what no other thread waits for.
 __device__ inline void cluster_arrive() { asm volatile("barrier.cluster.arrive.release.aligned;" ::: "memory"); }
 __device__ inline void cluster_wait() { asm volatile("barrier.cluster.wait.acquire.aligned;" ::: "memory"); }
 __device__ inline void cluster_barrier() {

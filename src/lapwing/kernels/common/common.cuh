@@ -1,7 +1,7 @@
 // All primitives that kernels share. Plain CUDA C++17 without any header, so that NVRTC needs nothing beside it.
 //
-// Programs are compiled without contraction to fused multiply-add (gpu/runtime/compile.py): `c - u - v` has the same bits
-// everywhere.
+// Programs are compiled without contraction to fused multiply-add (gpu/runtime/compile.py): `c - u - v` has the same
+// bits everywhere.
 #pragma once
 #include "common/block.cuh"
 #include "common/cluster.cuh"

@@ -1,8 +1,8 @@
-// Exact sums of many numbers, whatever their order: every number is split into 32-bit limbs at fixed places, and limbs are
-// added as 64-bit integers. The host puts the limbs together (gpu/certificate/proof.py).
+// Exact sums of many numbers, whatever their order: every number is split into 32-bit limbs at fixed places, and limbs
+// are added as 64-bit integers. The host puts the limbs together (gpu/certificate/proof.py).
 //
-// A double is an integer times 2^-1074 of at most 2098 bits, so it falls into three of kLimbs<double> limbs; an int64 into
-// two. Fewer than 2^31 numbers a sum, or a limb could overflow.
+// A double is an integer times 2^-1074 of at most 2098 bits, so it falls into three of kLimbs<double> limbs; an int64
+// into two. Fewer than 2^31 numbers a sum, or a limb could overflow.
 #pragma once
 
 #include "common/common.cuh"

@@ -1,6 +1,6 @@
 // Memory operations that CUDA C++ has no word for: 16-byte loads, atomics on a known state space, prefetches, and loads
-// and additions with acquire and release order. All PTX of the project is here, in numbers.cuh and in cluster.cuh; under
-// LAPWING_EMULATION (cpp/tests/emulation) each function does the same on the processor.
+// and additions with acquire and release order. All PTX of the project is here, in numbers.cuh and in cluster.cuh;
+// under LAPWING_EMULATION (cpp/tests/emulation) each function does the same on the processor.
 #pragma once
 #include "common/numbers.cuh"
 
@@ -11,7 +11,7 @@ struct alignas(16) Pack {
     T values[size];
 };
 
-// 16 aligned bytes of global memory that no one writes while the kernel runs; of what is read once, kept out of L1.
+// 16 aligned bytes of global memory that no thread writes while the kernel runs; of what is read once, kept out of L1.
 template <class T>
 __device__ Pack<T> load_pack_again(const T* from) {
 #ifdef LAPWING_EMULATION
@@ -43,8 +43,8 @@ __device__ Pack<T> load_pack(const T* from) {
 #endif
 }
 
-// Atomics of memory that is known to be global, or shared. (On a pointer that may be either they cost a test, and even those
-// whose answer nobody needs wait for it.)
+// Atomics of memory that is known to be global, or shared. (On a pointer that may be either they cost a test, and even
+// those whose answer nobody needs wait for it.)
 __device__ inline uint32 add_in_global(uint32* address, uint32 x) {
 #ifdef LAPWING_EMULATION
     return atomicAdd(address, x);
@@ -136,7 +136,8 @@ __device__ inline T load_plain(const T* from) {
 }
 
 // Of global memory, with the ordering that barriers between blocks need.
-__device__ inline uint32 add_release(uint32* address, uint32 x) {  // what was written before is seen by who acquires it
+// What was written before is seen after an acquiring load
+__device__ inline uint32 add_release(uint32* address, uint32 x) {
 #ifdef LAPWING_EMULATION
     return atomicAdd(address, x);
 #else

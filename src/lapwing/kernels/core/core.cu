@@ -1,15 +1,30 @@
-// The core method on one GPU: candidate lists, epsilon phases by auction, shortest augmenting paths; see the files included.
+// The core method on one GPU: minimum-cost assignment by candidate lists, an auction with falling epsilon, and shortest
+// augmenting paths from all free rows at once.
 //
-//   prepare       the state, and prices or room for them         a grid of any size
-//   column_minima prices of a square matrix (core/start/minima.cuh)    256 threads a block
-//   lower_prices  what lists of a matrix take from costs         a grid of any size
-//   list_rows     the list of every row under the prices v       256 threads a row
-//   solve         all the rest, in one cooperative launch: u, v, row_to_col, and a Report, also to pinned memory of the host, which
-//                 spares a copy
+// Terms. u, v: the duals ("prices") of rows and columns, feasible if u[i] + v[j] <= cost[i, j]. A matched pair is tight
+// if it attains equality. A row's list holds the 32 columns with the smallest cost - v; tau is a lower bound of cost -
+// v for all other columns. Prices only rise (v only falls) while lists are in use, so tau stays valid.
 //
-// All of it is deterministic: lists and prices depend on sets, maxima and minima alone, never on the order of threads.
+//   prepare        the state, and prices or room for them                       a grid of any size
+//   column_minima  prices of a square matrix (core/start/minima.cuh)            256 threads a block
+//   lower_prices   -v rounded down, which listings of a matrix read             a grid of any size
+//   list_rows      the list of every row under the prices v                     256 threads a row
+//   solve          all the rest in one cooperative launch: u, v, row_to_col and a Report, which is written to pinned
+//                  memory of the host, too: that spares a copy
 //
-// Of a matrix on the host (STORED) rows come in parts, and are put into stores (core/lists/row_cache.cuh): see below.
+// Cost: list_rows reads the matrix once. `solve` reads lists, 256 to 384 bytes a row for each bid or scan, and whole
+// rows only where a list does not suffice. A round or step takes two barriers of the team that runs it.
+//
+// Every result is deterministic: lists and prices depend on sets, maxima and minima alone, never on the order of
+// threads.
+//
+// Rows of a matrix on the host (STORED) arrive in parts and are kept as row caches (core/lists/row_cache.cuh).
+//
+// References: R. Jonker and A. Volgenant, Computing 38 (1987), shortest augmenting paths with a reduced start; D. P.
+// Bertsekas, Annals of Operations Research 14 (1988), and Linear Network Optimization (1991), the auction; A. V.
+// Goldberg and R. Kennedy, Mathematical Programming 71 (1995), epsilon scaling; U. Meyer and P. Sanders, Journal of
+// Algorithms 49 (2003), delta-stepping; K. Date and R. Nagi, Parallel Computing 57 (2016), and S. Guthe and D. Thuerck,
+// Algorithm 1015, ACM TOMS 47 (2021), augmenting paths on GPUs.
 #include "core/control/coordinator.cuh"
 
 __device__ inline Matrix make_matrix(const Costs::Data* costs, int64 pitch, int64 rows, int64 cols, int64 maximize,
@@ -29,8 +44,8 @@ __device__ inline State& set_state(Matrix matrix, Dual* u, Dual* v, unsigned cha
     return state;
 }
 
-// What every kernel here gets first: where costs are (costs/costs.cuh); rows <= cols, exits included if there are `prices`
-// (struct Matrix); u: (rows,), v: (cols,), where v starts.
+// What every kernel here gets first: where costs are (costs/costs.cuh); rows <= cols, unmatched columns included if
+// there are `prices` (struct Matrix); u: (rows,), v: (cols,), where v starts.
 #define LAPWING_PROBLEM                                                                                         \
     const Costs::Data *costs, int64 pitch, int64 rows, int64 cols, int64 maximize, const Dual *prices, Dual *u, \
         Dual *v, unsigned char *workspace
@@ -40,8 +55,9 @@ __device__ inline State& set_state(Matrix matrix, Dual* u, Dual* v, unsigned cha
 #include "core/start/minima.cuh"
 #endif
 
-// Before every listing, and before prices are set: `keys`, for column minima (common/column_keys.cuh), begin as all ones; if `sampled`,
-// a sample is taken for them. Without keys v is set to where it must begin when there are more columns than rows.
+// Before every listing, and before prices are set: `keys`, for column minima (common/column_keys.cuh), begin as all
+// ones; if `sampled`, a sample is taken for them. Without keys v is set to where it must begin when there are more
+// columns than rows.
 extern "C" __global__ void __launch_bounds__(256)
     prepare(LAPWING_PROBLEM, uint64* keys, int64 key_count, int64 sampled) {
     State& state = set_state(LAPWING_MATRIX, u, v, workspace);
@@ -90,8 +106,8 @@ extern "C" __global__ void __launch_bounds__(256) lower_prices(LAPWING_PROBLEM) 
     for (int64 j = static_cast<int64>(blockIdx.x) * blockDim.x + threadIdx.x; j < cols; j += gridDim.x * blockDim.x)
         state.lowered[j] = lowered(v[j]);
 }
-// Blocks take rows as they get done with others. The last come first: column_minima ended with them, and the certificate begins with the
-// first, so that L2 has a part of the matrix either time.
+// Blocks take rows as they get done with others. The last come first: column_minima ended with them, and the
+// certificate begins with the first, so that L2 has a part of the matrix either time.
 extern "C" __global__ void __launch_bounds__(256, 4) list_rows(LAPWING_PROBLEM) {
     State& state = set_state(LAPWING_MATRIX, u, v, workspace);
     const Matrix matrix = LAPWING_MATRIX;
@@ -145,8 +161,8 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
 }
 
 #ifndef STORED
-// The cheapest free column that row i may have, if it costs less than to stay free, or kNoRow. All threads of a block call it,
-// and get it.
+// The cheapest free column that row i may have, if it costs less than to stay free, or kNoRow. All threads of a block
+// call it, and get it.
 __device__ inline int32 cheapest_free(const State& state, int32 i) {
     const Matrix& matrix = state.matrix;
     Scratch& scratch = shared().scratch;
@@ -163,8 +179,8 @@ __device__ inline int32 cheapest_free(const State& state, int32 i) {
     return col == kFar ? kNoRow : static_cast<int32>(col);
 }
 
-// What an interrupted solve leaves free: a few rounds, in which all free rows ask for their cheapest free column, and the lowest
-// row gets it. A cooperative launch.
+// What an interrupted solve leaves free: a few rounds, in which all free rows ask for their cheapest free column, and
+// the lowest row gets it. A cooperative launch.
 extern "C" __global__ void __launch_bounds__(THREADS, 1) complete_most(LAPWING_PROBLEM) {
     State& state = set_state(LAPWING_MATRIX, u, v, workspace);
     const Team team{state, shared().control.counts, true, gridDim.x};
@@ -189,7 +205,8 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) complete_most(LAPWING_P
         team.sync();
     }
 }
-// The rest, where many rows want the same: one after the other. `count` rows, from row `first` on. One block.
+// Completes the other rows, where many want the same column: one after the other. `count` rows, from row `first` on.
+// One block.
 extern "C" __global__ void __launch_bounds__(THREADS) complete(LAPWING_PROBLEM, int64 first, int64 count) {
     State& state = set_state(LAPWING_MATRIX, u, v, workspace);
     for (int64 row = first; row < first + count && row < rows; ++row) {
@@ -205,8 +222,9 @@ extern "C" __global__ void __launch_bounds__(THREADS) complete(LAPWING_PROBLEM, 
 }
 #endif
 
-// What the user gets: the column of each row and the row of each column of the matrix, -1 where there is none; the duals of
-// both in the user's sense; and what each row costs, as it is given. Nothing unless the solve came to its end, or `always`.
+// What the user gets: the column of each row and the row of each column of the matrix, -1 where there is none; the
+// duals of both in the user's sense; and what each row costs, as it is given. Nothing unless the solve came to its end,
+// or `always`.
 extern "C" __global__ void __launch_bounds__(256)
     deliver(LAPWING_PROBLEM, int64 always, int64* row_to_col, int64* col_to_row, Dual* picked, Dual* given_u,
             Dual* given_v) {
@@ -220,7 +238,7 @@ extern "C" __global__ void __launch_bounds__(256)
         const bool matched = j >= 0 && j < real;
         Dual dual = u[i], price = 0;
         if (prices != nullptr) {
-            dual = dual < prices[i] ? dual : prices[i];  // at an exit, whose v may have fallen
+            dual = dual < prices[i] ? dual : prices[i];  // at an unmatched column, whose v may have fallen
             if (!matched && prices[i] < infinity<Dual>()) price = maximize ? -prices[i] : prices[i];
         }
         row_to_col[i] = matched ? j : kNone;
@@ -237,7 +255,8 @@ extern "C" __global__ void __launch_bounds__(256)
     }
 }
 
-// If there is no assignment: 1 for the rows that have too few columns, and for the columns that they have; 0 for the rest.
+// If there is no assignment: 1 for the rows that have too few columns, and for the columns that they have; 0 for the
+// rest.
 extern "C" __global__ void __launch_bounds__(256) violator(LAPWING_PROBLEM, uint8* of_rows, uint8* of_cols) {
     State& state = set_state(LAPWING_MATRIX, u, v, workspace);
     const Report& report = *state.report;
@@ -256,8 +275,8 @@ extern "C" __global__ void __launch_bounds__(256) violator(LAPWING_PROBLEM, uint
 }
 
 #ifndef STORED
-// Adds to `outside` how many pairs of the rows marked in `of_rows` with columns not marked in `of_cols` are allowed, exits
-// included: 0 proves the violator, whoever marked it. A block a row.
+// Adds to `outside` how many pairs of the rows marked in `of_rows` with columns not marked in `of_cols` are allowed,
+// unmatched columns included: 0 proves the violator, whoever marked it. A block a row.
 extern "C" __global__ void __launch_bounds__(256)
     check_violator(LAPWING_PROBLEM, const uint8* of_rows, const uint8* of_cols, uint64* outside) {
     const Matrix& matrix = set_state(LAPWING_MATRIX, u, v, workspace).matrix;

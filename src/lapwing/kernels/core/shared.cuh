@@ -59,8 +59,9 @@ struct StepScratch {
     uint64 aside[kNarrowRows];
 };
 
-// Pairs of a tree and a free column that could be matched (core/search/augment.cuh): which tree and which column, of those that there are; what
-// a column picked, and what column a tree took; in how many pairs each is that are without both; which columns are matched.
+// Pairs of a tree and a free column that could be matched (core/search/augment.cuh): which tree and which column, of
+// those that there are; what a column picked, and what column a tree took; in how many pairs each is that are without
+// both; which columns are matched.
 struct EndScratch {
     uint16 col[Tuning::most_ends], tree[Tuning::most_ends];
     uint32 picked[Tuning::most_trees];
@@ -69,7 +70,7 @@ struct EndScratch {
     bool matched[Tuning::most_trees];
 };
 
-// Of a block that puts a row into its store.
+// Of a block that puts a row into its row cache.
 struct RowCacheScratch {
     uint32 counts[256];  // of a digit
     uint32 kept, tied;

@@ -12,7 +12,7 @@ constexpr uint32 kMiddleRows = kMiddleBlocks * kNarrowRows;              // of i
 constexpr uint32 kMostBlocks = 1024;                                     // of a grid
 constexpr uint32 kWanted = Tuning::list_size + 1;  // values that a listing looks for: the list, and tau
 constexpr uint32 kLine = 32;                       // words of a line of the cache
-constexpr uint32 kCommandBytes = 256;              // room for an Order
+constexpr uint32 kCommandBytes = 256;              // room for a Command
 constexpr int32 kNone = -1;
 constexpr int32 kNoRow = 0x7fffffff;
 constexpr uint64 kFar = ~0ull;  // a distance that was not found
@@ -38,10 +38,11 @@ using ListCost = ListCostOf<Cost>::type;
 
 // Minimise `cost` (its negative if `maximize`) over assignments of all rows; rows <= cols.
 //
-// With `prices` every row may stay free: beside the columns of the matrix it has one of its own, its exit, column
-// real_cols() + i, at prices[i] unless that is infinity. In a list an exit costs exit_cost(i), the price as far as the lists'
-// type holds it; its v begins at exit_cost(i) - prices[i], not 0, so that cost - v is the price to the last bit. No other
-// row can have an exit, so while it is free its v stays where it began, as that of any free column.
+// With `prices` every row may stay free: beside the columns of the matrix it has one of its own, its unmatched column,
+// column real_cols() + i, at prices[i] unless that is infinity. In a list an unmatched column costs unmatched_cost(i),
+// the price as far as the lists' type holds it; its v begins at unmatched_cost(i) - prices[i], not 0, so that cost - v
+// is the price to the last bit. No other row can have an unmatched column, so while it is free its v stays where it
+// began, as that of any free column.
 struct Matrix {
     Costs costs;
     int32 rows, cols;
@@ -62,7 +63,8 @@ struct Matrix {
         return j < real ? minimised(costs.at(i, j)) : j - real == i ? unmatched_cost(i) : infinity<Dual>();
     }
     __device__ Dual minimised(Cost c) const { return maximize ? -widened(c) : Dual(widened(c)); }
-    // Not NaN, not infinite with the wrong sign, and not so large that sums overflow (cost_limit in cpp/include/lapwing/numbers/range.hpp).
+    // Not NaN, not infinite with the wrong sign, and not so large that sums overflow (cost_limit in
+    // cpp/include/lapwing/numbers/range.hpp).
     __device__ bool valid(Dual cost) const {
         if constexpr (sizeof(Cost) < 8) return cost > -infinity<Dual>();
         if constexpr (Dual(0.5) != Dual(0)) {
@@ -85,22 +87,25 @@ enum class SolveStatus : int64 {
     stopped = 5
 };
 
-// Of a round or a step. A team has two in turn: what is added to between the round's barriers is read after the second, and
-// the other one is set back meanwhile.
+// Of a round or a step. A team has two in turn: what is added to between the round's barriers is read after the second,
+// and the other one is set back meanwhile.
 struct StepCounts {
     uint32 next;     // rows that go on: free ones in an auction, the next frontier in a search
     uint32 refresh;  // in refresh_rows
     uint32
         event;  // not 0 if, in an auction, a price moved or a row was matched; in a search, a free column came nearer
     uint64
-        waiting;  // of a search: all bits of a distance turned, that of the nearest column beyond reach; 0: there is none
+        // Of a search: all bits of a distance turned, that of the nearest column beyond the bucket limit; 0: there is
+        // none
+        waiting;
 };
 
-// Counts of the lists below. Block 0 keeps them in its shared memory, and in global memory while all blocks add to them.
+// Counts of the lists below. Block 0 keeps them in its shared memory, and in global memory while all blocks add to
+// them.
 struct Counts {
     StepCounts step[4];   // two for block 0, or for all blocks; two for its cluster: see counts_of
     uint32 refresh;       // in refresh_rows
-    uint32 insufficient;  // in scant_rows (costs/host_rows.cuh)
+    uint32 insufficient;  // in insufficient_rows (costs/host_rows.cuh)
     uint32 full;          // in full_rows
     uint32 met;           // in met_cols
     uint32 ends;          // pairs of a row and a free column to which it leads (core/search/augment.cuh)
@@ -110,7 +115,7 @@ struct Counts {
     uint32 unsound;       // not 0 if something contradicts the invariants
     uint64 nearest;       // distance of the nearest free column, in a search for that one alone
     uint64 answer;        // of a task that finds a number
-    uint64 list_gap;      // of a list, as a key, when the opening has found it
+    uint64 list_gap;      // of a list, as a key, when the preparation has found it
     uint32 listed;        // rows that a block has taken to list, beside the first of each
 };
 
@@ -135,8 +140,9 @@ struct Report {
 
 struct State {
     Matrix matrix;
-    // The duals and the matching. Where lists are valid, for every row: no column outside its list has cost - v below tau; and
-    // prices only rise (v only falls), so tau stays a bound. In a search u + v <= cost everywhere, with equality on matched pairs.
+    // The duals and the matching. Where lists are valid, for every row: no column outside its list has cost - v below
+    // tau; and prices only rise (v only falls), so tau stays a bound. In a search u + v <= cost everywhere, with
+    // equality on matched pairs.
     Dual *u, *v;
     int32 *row_to_col, *col_to_row;
     // Candidate lists, [rows][Tuning::list_size]; a col of kNone ends a list.
@@ -149,21 +155,21 @@ struct State {
     int32* refresh_rows;
     int32* free_rows;
     int32* free_cols;  // if the problem is square
-    int32* met_cols;   // free ones within the cap
+    int32* met_cols;   // free ones within the search radius
     int32* full_rows;
-    // Auction: the best offer for a column, and for which column a row offered; of this round and the one before. offer[0] is also
-    // what rows find in a sweep (core/search/rectangular.cuh).
+    // Auction: the best bid for a column, and for which column a row bid; of this round and the one before. best_bid[0]
+    // is also what rows find in a sweep (core/search/rectangular.cuh).
     uint64* best_bid[2];
     int32* target[2];
-    // Search: distances from the free rows (orders as unsigned; kFar), when they last fell (stamp in core/search/relax.cuh), and what leads there:
-    // a row, and that row with its column.
+    // Search: distances from the free rows (keys, ordered as unsigned numbers; kFar: not reached), when they last fell
+    // (stamp in core/search/relax.cuh), and what leads there: a row, and that row with its column.
     uint64* distance;  // by column
     uint32* stamp;
     int32* parent_row;
     Edge* parent_edge;
-    // Where columns outnumber rows (core/search/rectangular.cuh): the least ways to free columns, by column, then by free row; by what column
-    // a row goes on; and what rows in full_rows found. Else `rest` holds what long steps put aside, then the places of free columns and
-    // rows in their lists.
+    // Where columns outnumber rows (core/search/rectangular.cuh): backward distances to free columns, by column, then
+    // by free row; by what column a row goes on; and what rows in full_rows found. Else `backward_distance` holds what
+    // long steps put aside, then the places of free columns and rows in their lists.
     uint64* backward_distance;
     int32* successor;
     uint64* full_backward_distance;
@@ -171,15 +177,16 @@ struct State {
     Dual* full_distance;  // at which all of the row's columns were looked at in search `full_search`
     uint32* full_search;
     int32* claim;  // by free row: the free column that it is matched to
-    // By column, what it goes back to: the column that leads to it or, at last, ~ the free row whose tree it is in. Where columns
-    // outnumber rows, by free row: the column at the end of its way.
+    // By column, what it goes back to: the column that leads to it or, at last, ~ the free row whose tree it is in.
+    // Where columns outnumber rows, by free row: the column at the end of its path.
     int32* roots;
 #ifdef COMPUTED
-    Margin* box_price;  // prices of groups of columns (core/lists/boxes.cuh)
+    Margin* box_price;  // prices of bounding boxes (core/lists/boxes.cuh)
 #else
     float* lowered;  // -v of every column, rounded down (core/lists/filter.cuh)
 #endif
-    uint32* barrier;  // of the grid; a line later, of the first blocks; another line later, orders to all blocks so far
+    // Of the grid; a line later, of the first blocks; another line later, commands to all blocks so far
+    uint32* barrier;
     double* partial;  // sums, by block
     Counts* counts;
     struct Command* command;
@@ -252,8 +259,9 @@ __device__ D from_key(uint64 key) {
     }
 }
 
-// A value that no one writes before the next barrier of the team: L1 may have it, since barriers of the grid and of clusters empty
-// L1, and stores of the block pass through it. What atomics change, and what others may write, is read past L1 (__ldcg).
+// A value that no thread writes before the next barrier of the team: L1 may have it, since barriers of the grid and of
+// clusters empty L1, and stores of the block pass through it. What atomics change, and what others may write, is
+// read past L1 (__ldcg).
 template <class T>
 __device__ inline T load_stable(const T* from) {
     return load_plain(from);
@@ -272,8 +280,8 @@ __device__ inline T* pick(T* const (&pair)[2], uint32 which) {
     return which ? pair[1] : pair[0];
 }
 
-// A lane's candidate: one place of row i's list. Its cost as it is kept: several rows' lists are on their way before the first
-// is looked at.
+// A lane's candidate: one place of row i's list. Its cost as it is kept: several rows' lists are in flight before the
+// first is looked at.
 struct Candidate {
     int32 col;
     ListCost cost;

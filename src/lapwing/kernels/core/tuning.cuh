@@ -1,11 +1,12 @@
-// The tuning numbers of the core's kernels. Nothing else in core/ or costs/computed.cuh holds a number that could be another
-// one without changing the method. Times are flat in nearly all of them: within a few per cent for factors of two.
+// The tuning numbers of the core's kernels. Nothing else in core/ or costs/computed.cuh holds a number that could be
+// another one without changing the method. Times are flat in nearly all of them: within a few per cent for factors of
+// two.
 //
-// None of them depends on the architecture; where one should, choose it here by __CUDA_ARCH__. Python reads some of them
-// from this file (gpu/runtime/tuning.py), so each of these is a plain integer: they are marked (Python).
+// None of them depends on the architecture; where one should, choose it here by __CUDA_ARCH__. Python reads some of
+// them from this file (gpu/runtime/tuning.py), so each of these is a plain integer: they are marked (Python).
 //
-// THREADS, a macro, is the size of a block of the persistent kernel. Emulated tests set it to 64, so that small problems
-// reach every team.
+// THREADS, a macro, is the size of a block of the persistent kernel. Emulated tests set it to 64, so that small
+// problems reach every team.
 #pragma once
 #include "common/common.cuh"
 
@@ -53,8 +54,8 @@ struct Tuning {
 
     // --- searches ---
     static constexpr double first_search_buckets = 128;  // buckets of the first search in a list gap
-    // Buckets of another search in the radius of the one before. Narrow buckets save scans and cost steps: their number is
-    // halved after searches that had few rows at work, and doubled after those that had many.
+    // Buckets of another search in the radius of the one before. Narrow buckets save scans and cost steps: their number
+    // is halved after searches that had few rows at work, and doubled after those that had many.
     static constexpr uint32 first_buckets = 8, most_buckets = 64;
     static constexpr uint32 few_at_work = 2, many_at_work = 16;  // times the most rows of block 0
     static constexpr uint32 few_ahead = 2;  // times the most rows of a cluster: a bucket with fewer is too narrow
@@ -70,7 +71,7 @@ struct Tuning {
     static constexpr uint32 parents_ahead = 2;                    // reached columns of a warp at once (more: more code)
     static constexpr uint32 most_ends = 2048, most_trees = 1024;  // pairs and trees that are matched by degrees
     static constexpr uint32 degree_bits = 3;                      // of a tree's degree in a column's choice
-    static constexpr uint32 edges_in_l1 = 1 << 14;                 // parent edges that block 0 reads from its L1
+    static constexpr uint32 edges_in_l1 = 1 << 14;                // parent edges that block 0 reads from its L1
 
     // --- start and end ---
     static constexpr int32 sample_step = 16;       // of so many rows one is in the sample of column minima (Python)

@@ -1,23 +1,24 @@
-// Costs computed whenever they are read, by one `Source` for which the program is compiled: the text that gpu/costs/computed.py puts
-// here names it, of points (costs/points.cuh) or the user's function (costs/function.cuh).
+// Costs computed whenever they are read, by one `Source` for which the program is compiled: the text that
+// gpu/costs/computed.py puts here names it, of points (costs/points.cuh) or the user's function (costs/function.cuh).
 //
-//   Source::Block                  what lies in memory; another one has lines and positions exchanged, for the transposed problem
+//   Source::Block                  what lies in memory; another one has lines and positions exchanged, for the
+//                                  transposed problem
 //   Source::Lines<n>, Position     what a thread holds of n lines, and of one position in them
 //   source.costs(lines, position, out)   their n costs, the same bits for any n
 //
-// A line is a row or, where blocks are exchanged, a column. Whoever reads all positions of many lines walks: a warp has
-// kLines lines in registers, its lanes stand at kWarp neighbouring positions, and a quick test in the costs' own precision
-// (Margin) says of nearly all pairs that they do not matter. All warps of a block are at the same positions at nearly the
-// same time, so that coordinates come from L1.
+// A line is a row or, where blocks are exchanged, a column. A pass over all positions of many lines is a walk: a warp
+// has kLines lines in registers, its lanes stand at kWarp neighbouring positions, and a quick test in the costs' own
+// precision (Margin) says of nearly all pairs that they do not matter. All warps of a block are at the same positions
+// at nearly the same time, so that coordinates come from L1.
 //
-// Cost of a pair of points in the plane, float32: 5 operations for the squared distance, 2 for the test, and a quarter of
-// 3 loads and their addresses: 10.6 instructions of sm_90 in core/lists/multi_row.cuh.
+// Cost of a pair of points in the plane, float32: 5 operations for the squared distance, 2 for the test, and a quarter
+// of 3 loads and their addresses: 10.6 instructions of sm_90 in core/lists/multi_row.cuh.
 #pragma once
 #include "core/tuning.cuh"
 #include "source"
 
 constexpr uint32 kLines = Tuning::lines;                                   // at once, by a warp
-constexpr uint32 kAhead = Source::is_short ? Tuning::positions_ahead : 1;  // positions of a lane on their way at once
+constexpr uint32 kAhead = Source::is_short ? Tuning::positions_ahead : 1;  // positions of a lane in flight
 constexpr uint32 kPiece = kWarp * kAhead;                                  // positions of a warp at once
 constexpr uint32 kPiecesTogether = Tuning::walk_positions / kPiece;        // between barriers that keep warps together
 
@@ -73,7 +74,7 @@ __device__ inline Margin limit_upward(Dual limit) {
     else
         return limit;
 }
-// False only where cost - price, in the arithmetic of duals, is above the limit. NaN is in doubt.
+// False only where cost - price, in the arithmetic of duals, is above the limit. NaN is uncertified.
 __device__ inline bool may_be_within(Margin cost, Margin price, Margin limit) {
     if constexpr (sizeof(Margin) < sizeof(Dual))
         return !(cost > __fadd_ru(price, limit));
@@ -96,7 +97,8 @@ struct Piece {
     Margin price[kAhead];
     Cost cost[kAhead][kLines];
 };
-// Whether a cost may be within its line's limit, by positions: a bit each. `maximize` is asked once, not for every pair.
+// Whether a cost may be within its line's limit, by positions: a bit each. `maximize` is asked once, not for every
+// pair.
 __device__ inline uint32 near_positions(const Piece& piece, const Margin (&limit)[kLines], bool maximize) {
     bool near[kAhead] = {};
     if (maximize) {
@@ -143,16 +145,16 @@ __device__ inline void walk_piece(const Source& source, const SourceLines& lines
     }
 }
 
-// What a warp walks over: one of `parts` of all positions, the same number in all warps of the block. If it is idle, it only
-// meets the others at their barriers.
+// What a warp walks over: one of `parts` of all positions, the same number in all warps of the block. If it is idle, it
+// only meets the others at their barriers.
 struct Part {
     uint32 part, parts;
     bool idle;
 };
 
-// Over all positions k of a part, in an order that looks like chance: near(piece), with price(k) in it, says which of a lane's
-// positions may matter, a bit each; where one does, all lanes of the warp call meet(k, whether mine is one). All warps of
-// the block walk at once.
+// Over all positions k of a part, in an order that looks like chance: near(piece), with price(k) in it, says which of a
+// lane's positions may matter, a bit each; where one does, all lanes of the warp call meet(k, whether mine is one). All
+// warps of the block walk at once.
 template <class Price, class Near, class Meet>
 __device__ inline void walk(const Source& source, const SourceLines& lines, const Positions& positions, Part share,
                             Price price, Near near, Meet meet) {

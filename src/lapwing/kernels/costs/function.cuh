@@ -1,4 +1,5 @@
-// Costs by the user's own function (lapwing.costs.cuda_source): `Arrays` and `cost` of namespace `user`, which stand before this.
+// Costs by the user's own function (lapwing.costs.cuda_source): `Arrays` and `cost` of namespace `user`, which stand
+// before this.
 #pragma once
 #include "costs/sample.cuh"
 
@@ -34,7 +35,7 @@ struct Function {
             out[r] = static_cast<Cost>(user::cost(block.arrays, i, j));
         }
     }
-    // What is not points is not in groups.
+    // What is not points is not in boxes.
     template <uint32 n>
     __device__ void least_costs(const Lines<n>&, const Position&, const Position&, Cost (&)[n]) const {}
 };

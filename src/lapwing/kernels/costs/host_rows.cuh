@@ -1,17 +1,18 @@
-// Costs of a matrix that stays on the host. Of every row a *store* is here: its `depth` columns with the smallest cost - v when
-// the row was last read, and a bound below which nothing left out lies, then and later, since prices only rise. Lists are made
-// from stores (core/lists/rows.cuh, core/lists/build.cuh). What a store cannot decide takes the row itself: the leader asks the host for
-// some rows, and waits while they are copied (core/lists/row_cache.cuh).
+// Costs of a matrix that stays on the host. Of every row a *row cache* is here: its `depth` columns with the smallest
+// cost - v when the row was last read, and a bound below which nothing left out lies, then and later, since prices only
+// rise. Lists are made from row caches (core/lists/rows.cuh, core/lists/build.cuh). What a row cache cannot decide
+// takes the row itself: the coordinator asks the host for some rows, and waits while they are copied
+// (core/lists/row_cache.cuh).
 #pragma once
 
-// What the leader of the persistent kernel asks of the host, which looks now and then (gpu/costs/host_rows.py), and answers by copies on a
-// stream of its own.
+// What the coordinator of the persistent kernel asks of the host, which looks now and then (gpu/costs/host_rows.py),
+// and answers by copies on a stream of its own.
 struct Request {
-    // By the leader, or by list_rows.
+    // By the coordinator, or by list_rows.
     uint64 list;          // address of the numbers of the rows
     uint32 count;         // of rows
     uint32 asked;         // counts up
-    uint32 insufficient;  // by list_rows: rows whose stores prove nothing
+    uint32 insufficient;  // by list_rows: rows whose row caches prove nothing
     // By the host.
     uint32 answered;  // = asked: the rows are here
 };
@@ -23,7 +24,7 @@ struct Costs {
         const int32* owner;  // [room]: whose they are,
         int32* place;        // [rows]: and where a row is, if it is: owner[place[i]] == i
         int64 room;
-        int64 depth;               // of the stores
+        int64 depth;               // of the row caches
         int32* cached_col;         // [rows][depth]
         Cost* cached_cost;         // as they are given
         int32* cached_count;       // [rows]

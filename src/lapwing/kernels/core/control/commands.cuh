@@ -1,4 +1,4 @@
-// What the leader asks a team to do, and where it says so.
+// Commands: what the coordinator has a team do, and the control block in which it says so.
 #pragma once
 #include "core/control/host_channel.cuh"
 #include "core/control/team.cuh"
@@ -6,7 +6,7 @@
 // Rounds of a phase; what begins a run, and what came of it.
 struct AuctionRun {
     uint32 count;                // free rows, in rows_at_work[present]
-    uint32 previous;             // how many offered in the round before
+    uint32 previous;             // how many bid in the round before
     uint32 present;              // 0 or 1
     uint32 rounds;               // so far in this phase
     uint32 most_rounds, enough;  // a phase ends after so many rounds, or when so few rows are free
@@ -33,10 +33,10 @@ struct SearchRun {
     uint32 wanted;          // free columns are to be reached, at least
     uint64 radius;          // distances above it do not matter
     uint64 bucket_limit;    // rows farther away wait
-    uint64 previous_limit;  // where the reach was before
-    Dual bucket_width;      // of the reach
+    uint64 previous_limit;  // where the bucket limit was before
+    Dual bucket_width;      // of the bucket limit
     uint64 scans;           // so far
-    bool exhausted;         // no row waits within the cap, as the run found
+    bool exhausted;         // no row waits within the search radius, as the run found
     bool mixes;             // whole rows were looked at, as many costs tie
 };
 
@@ -44,7 +44,7 @@ enum class Task : uint32 {
     rounds,
     refresh,
     relist,
-    cache_fetched_rows,  // of stores
+    cache_fetched_rows,  // of row caches
     derive_duals,
     derive_u_refreshed,  // auction
     gather_free,
@@ -57,7 +57,7 @@ enum class Task : uint32 {
     parents,
     parents_in_full_rows,
     augment,  // augmentation
-    close,    // doubt, and if there is none lead and augment
+    close,    // uncertified rows, and if there is none lead and augment
     begin_backward,
     backward,
     successors,
@@ -65,10 +65,10 @@ enum class Task : uint32 {
     claim_ends,
     augment_successors,  // the same where columns outnumber rows
     prepare_auction,
-    prepare_and_round,  // opening, then rounds
+    prepare_and_round,  // warm-up rounds, then rounds
     bound,
     find_radius,
-    farthest,  // by block 0, for its leader
+    farthest,  // by block 0, for the coordinator
     finish
 };
 
@@ -82,8 +82,8 @@ struct Command {
 };
 static_assert(sizeof(Command) <= kCommandBytes);
 
-// In the shared memory of every block: the order at hand, where block 0 also writes what came of a run. Counts and lookout are
-// block 0's.
+// In the shared memory of every block: the command at hand, where block 0 also writes what came of a run. Counts and
+// signals are block 0's.
 struct ControlBlock {
     Counts counts;
     Command command;

@@ -1,9 +1,28 @@
-// Who decides: the first warp of block 0. All its lanes run this alike; lane 0 writes. Counts and orders are in shared memory,
-// and nobody else touches them while the leader thinks: the rest of the block, and the other blocks, wait for an order.
+// The coordinator: the first warp of block 0, which decides what all others do.
+//
+// All its lanes run this code alike; lane 0 writes. Counts and the command are in shared memory of block 0; nobody else
+// accesses them while the coordinator decides, since all other threads wait for a command.
+//
+//     coordinator                helpers                         blocks of the cluster        other blocks
+//     (warp 0 of block 0)        (other warps of block 0)        (worker_loop)                (worker_loop)
+//          |                          |                               |                            |
+//     write command,                  |                               |                            |
+//     store it in global memory       |                               |                            |
+//     add_release(signal count) ------------------------------------------ if to all blocks -----> load_acquire
+//          |=== __syncthreads ========|                               |                            |
+//          |=== cluster barrier, if the command is not to block 0 alone ==|                        |
+//          |                          |                          copy command                 copy command
+//     run_task                   run_task                        run_task                     run_task
+//          |=== barrier of the team that carries out the command ==========================================|
+//          |=== __syncthreads ========|                               |                            |
+//     read counts                wait for a command              wait for a command           wait for a command
+//
+// Dispatch is one-way: the coordinator waits for no acknowledgement before a task begins. It reads the host's signals
+// between commands alone.
 #pragma once
 #include "core/control/workers.cuh"
 
-// By the leader's warp, all of whose lanes have seen that news is wanted.
+// By the coordinator's warp, all of whose lanes have seen that news is wanted.
 LAPWING_NOINLINE __device__ void publish_progress(uint32 stage, uint32 phase, uint32 matched, double bound) {
     __syncwarp();
     if (lane_index() == 0) shared().control.signals.publish(stage, phase, matched, bound);
@@ -12,10 +31,9 @@ LAPWING_NOINLINE __device__ void publish_progress(uint32 stage, uint32 phase, ui
 
 // How an auction goes on; struct Schedule of gpu/core/solver.py.
 struct Schedule {
-    double first, last, factor;  // epsilons in list widths, falling by the factor, and zero after the last
+    double first, last, factor;  // epsilons in list gaps, falling by the factor, and zero after the last
     uint32 rounds, warm_up;      // most rounds of a phase, and of one without epsilon before all others
-    double
-        structure_threshold;  // in list widths a row: if the first phase raises the bound by more, prices are far off
+    double structure_threshold;  // in list gaps a row: if the first phase raises the bound by more, prices are far off
 };
 
 class Coordinator {
@@ -52,13 +70,13 @@ class Coordinator {
         __syncwarp();
         dispatch();
     }
-    // Has a task done, by all blocks if there are at least `wide_from` things to do.
+    // Dispatches a task, by all blocks if there are at least `wide_from` things to do.
     __device__ void perform(Task task, uint32 count, uint32 wide_from = Tuning::wide_count) {
         if (count == 0) return;
         const bool wide = count >= wide_from;
         perform(task, count, wide, wide ? gridDim.x : 1);
     }
-    // Has a run of rounds or steps done, by a team that suits the rows at work; or what begins steps.
+    // Dispatches a run of rounds or steps, by a team that suits the rows at work; or what begins steps.
     __device__ void run(Task task, uint32 rows) {
         if (lane_index() < 4) counts_.step[lane_index()] = {};
         __syncwarp();
@@ -122,7 +140,7 @@ class Coordinator {
         return true;
     }
 
-    // u, and who is free, from prices.
+    // u, and the free rows, from prices.
     __device__ void derive_duals() {
         perform(Task::derive_duals, state_.matrix.cols);
         if (const uint32 refreshed = take(counts_.refresh)) {
@@ -133,7 +151,7 @@ class Coordinator {
         left_ = take_free();
     }
 
-    // What the opening found.
+    // What the preparation found.
     __device__ void read_preparation() {
         bound_ = start_bound_ = __longlong_as_double(static_cast<int64>(counts_.answer));
         list_gap_ = static_cast<double>(from_key<Dual>(counts_.list_gap));
@@ -141,7 +159,7 @@ class Coordinator {
         __syncwarp();
     }
 
-    // `opens`: behind the opening.
+    // `opens`: behind the preparation.
     __device__ void run_phase(Dual epsilon, uint32 most_rounds, bool prepares = false) {
         ++phases_;
         if (signals_.stopped) return;
@@ -171,7 +189,8 @@ class Coordinator {
 
 #ifdef STORED
     __device__ const Costs::Data& costs() const { return *state_.matrix.costs.data; }
-    // Has a task done for the rows in a list when they are here, part after part; not for all, if the host wants us to stop.
+    // Dispatches a task for the rows in a list when they are here, part after part; not for all, if the host wants us
+    // to stop.
     __device__ void with_rows_of_host(Task task, const int32* list, uint32 count) {
         const uint32 room = static_cast<uint32>(costs().room);
         for (uint32 first = 0; first < count; first += room) {
@@ -198,7 +217,8 @@ class Coordinator {
             if (search_.radius == kFar) return SolveStatus::infeasible;
             const bool several = !square() && search_.wanted > 1,
                        matched = several ? match_by_backward() : match(closed);
-            // Sums of rounded numbers backwards and forwards may differ so that nothing leads on within the cap.
+            // Sums of rounded numbers backwards and forwards may differ so that nothing leads on within the search
+            // radius.
             singly_ = several && !matched;
             if (!matched && !several) return SolveStatus::contradiction;
         }
@@ -211,8 +231,8 @@ class Coordinator {
         __syncwarp();
         return ask(task, state_.matrix.cols, Tuning::wide_cols);
     }
-    // Rows that waited are at work now: the reach goes on past the nearest of them. False if none waits within the cap, or if the
-    // reach is far enough to be the cap.
+    // Rows that waited are at work now: the bucket limit goes on past the nearest of them. False if none waits within
+    // the search radius, or if the reach is far enough to be the search radius.
     __device__ bool advances() {
         while (!search_.exhausted && search_.bucket_limit < search_.radius) {
             if (search_.radius == kFar && search_.wanted > 1 && !square()) {
@@ -252,7 +272,8 @@ class Coordinator {
         const Dual bucket_width = from_key<Dual>(search_.radius) / static_cast<Dual>(buckets_);
         if (bucket_width > Dual(0)) search_.bucket_width = bucket_width;
     }
-    // Distances up to a cap, and the cap. True if the search is closed, too: paths are augmented along.
+    // Distances up to a search radius, and the search radius. True if the search is closed, too: paths are augmented
+    // along.
     __device__ bool explore() {
         if (lane_index() == 0) counts_.nearest = kFar;
         __syncwarp();
@@ -300,7 +321,7 @@ class Coordinator {
         __syncwarp();
     }
 
-    // Augments along disjoint paths within the cap, and moves the duals. False if there is a contradiction.
+    // Augments along disjoint paths within the search radius, and moves the duals. False if there is a contradiction.
     __device__ bool match(bool closed) {
         const uint32 before = search_.free_count;
         if (!closed && !find_parents_and_augment()) return true;

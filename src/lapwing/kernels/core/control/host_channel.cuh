@@ -1,14 +1,16 @@
-// What the host and a running kernel tell each other: words in device memory, which the host copies to and from on a stream of
-// its own (gpu/core/monitor.py). A warp that assists the leader looks at them once in kOrdersBetweenLooks orders, so that watching
-// costs nothing; the leader stops between orders, with duals that are feasible and matched pairs that are tight.
+// The channel between the host and a running kernel: words in device memory, which the host copies to and from on a
+// stream of its own (gpu/core/monitor.py).
+//
+// A helper warp polls them once in Tuning::commands_between_polls commands, so that watching costs nothing. The
+// coordinator stops between commands, when duals are feasible and matched pairs are tight.
 #pragma once
 #include "common/common.cuh"
 
 struct HostChannel {
     // By the host.
-    uint32 stop;       // the leader stops after so many orders, at the next look; 0: it does not
+    uint32 stop;       // the coordinator stops after so many commands, at the next look; 0: it does not
     uint32 requested;  // raised where news is requested
-    // By the leader.
+    // By the coordinator.
     uint32 stage, phase, matched;
     uint32 answered;  // the `requested` that this answers
     double bound;     // dual objective, up to rounding; -infinity where it is not known

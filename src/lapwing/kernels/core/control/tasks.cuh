@@ -1,4 +1,4 @@
-// Orders carried out, and numbers that block 0 finds for its leader.
+// Tasks: what each command runs, and the numbers that block 0 finds for the coordinator.
 #pragma once
 #include "core/lists/row_cache.cuh"
 #include "core/search/auction.cuh"
@@ -27,18 +27,18 @@ __device__ inline void find_list_gap(const Team& team, Scratch& scratch) {
     __syncthreads();
 }
 
-// The grid of offers, so many powers of two finer than a list's width; whole numbers for integers.
+// The grid of bids, so many powers of two finer than the list gap; whole numbers for integers.
 __device__ inline void choose_unit(AuctionRun& run, double list_gap) {
     constexpr bool whole = Dual(0.5) == Dual(0);
     int exponent = 0;
     frexp(list_gap, &exponent);
-    // Without a width (one column, or ties alone) there is no scale for offers, and nothing to be gained by them.
+    // Without a width (one column, or ties alone) there is no scale for bids, and nothing to be gained by them.
     run.unit = whole ? 1.0 : list_gap > 0 ? ldexp(1.0, exponent - Tuning::unit_bits) : 0.0;
     run.units_in_one = run.unit > 0 ? 1 / run.unit : 0.0;
 }
 
-// The dual objective: of v, with u as it is, or (where there is none yet) from the lists, which must be fresh. The order of
-// additions depends on the number of blocks alone.
+// The dual objective: of v, with u as it is, or (where there is none yet) from the lists, which must be fresh. The
+// order of additions depends on the number of blocks alone.
 __device__ inline void find_bound(const Team& team, Scratch& scratch, bool from_lists) {
     const State& state = team.state;
     double sum = 0;
@@ -66,7 +66,7 @@ __device__ inline void find_bound(const Team& team, Scratch& scratch, bool from_
     if (lane_index() == 0) (team.wide ? *state.counts : team.own).answer = bits;
 }
 
-// What there is before the first round: a list's width, the grid of offers, and the bound.
+// What there is before the first round: the list gap, the grid of bids, and the bound.
 __device__ inline void open(const Team& team, Scratch& scratch) {
     if (team.block() == 0) find_list_gap(team, scratch);
     find_bound(team, scratch, true);  // behind a barrier of the team
@@ -87,7 +87,8 @@ LAPWING_NOINLINE __device__ void look_for_parents() {
     find_parents(team_of_command(), shared().control.command.search);
 }
 LAPWING_NOINLINE __device__ void augment_all() { augment(team_of_command(), shared().control.command.search); }
-// When a search has reached enough: whether a list may not tell all that matters (refresh_rows), and if none, paths are augmented along.
+// When a search has reached enough: whether a list may not tell all that matters (refresh_rows), and if none, paths are
+// augmented along.
 __device__ inline void close_search(const Team& team, const SearchRun& search) {
     if (search.radius != as_key(Dual(0))) {
         look_for_uncertified();
@@ -98,7 +99,7 @@ __device__ inline void close_search(const Team& team, const SearchRun& search) {
     team.sync();
     augment_all();
 }
-// Compiled once, though the leader, its block and the others call it.
+// Compiled once, though the coordinator, its block and the others call it.
 LAPWING_NOINLINE __device__ void run_task() {
     State& state = shared().state;
     Scratch& scratch = shared().scratch;

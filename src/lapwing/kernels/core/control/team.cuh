@@ -1,10 +1,11 @@
-// Who works: teams of blocks, how they wait for each other, and how they count.
+// Teams of blocks: how they share work, wait for each other, and count.
 //
-// The first warp of block 0 leads: it decides, and has everything done by a team: block 0 where few rows are at work, its
-// cluster where there are more, all blocks where there are many. Whoever does not lead waits for an `Order`
-// (core/control/coordinator.cuh). Rounds and steps, of which there are thousands, come in runs: the team goes from one to the next by itself,
-// all its threads deciding alike, at two barriers (of a block 0.04 us, of a cluster 0.4 to 0.7, of the grid 1 to 2) and some
-// dependent loads.
+// A command is carried out by block 0 where few rows are at work, by its cluster where there are more, or by all
+// blocks. Rounds of the auction and steps of a search, of which there are thousands, come in runs: the team goes from
+// one to the next without the coordinator, and all its threads decide alike.
+//
+// Cost of a round or step: two barriers (of a block 0.04 us, of a cluster 0.4 to 0.7 us, of the grid 1 to 2 us) and
+// some dependent loads.
 #pragma once
 #include "core/state.cuh"
 
@@ -19,8 +20,8 @@ __device__ inline void middle_barrier(uint32* arrivals) {
 #endif
 }
 
-// Who carries out an order: the first `blocks` blocks; `wide` unless it is block 0 alone, which counts in its shared memory.
-// References are to shared memory, and known to be when inlined.
+// The team that carries out a command: the first `blocks` blocks; `wide` unless it is block 0 alone, which counts in
+// its shared memory. References are to shared memory, and known to be when inlined.
 struct Team {
     State& state;
     Counts& own;  // of block 0
@@ -71,8 +72,8 @@ template <bool wide>
 __device__ inline uint32 add_count(uint32* count, uint32 more) {
     return wide ? add_in_global(count, more) : add_in_shared(count, more);
 }
-// Places in a list for the lanes that want one, by its count. All lanes of a warp call it. The order of a list is left to
-// chance; nothing that is computed depends on it.
+// Places in a list for the lanes that want one, by its count. All lanes of a warp call it. The order of a list is left
+// to chance; nothing that is computed depends on it.
 template <bool wide>
 __device__ inline uint32 take_place(uint32* count, bool wants) {
     const uint32 wanting = __ballot_sync(kAllLanes, wants);
@@ -100,8 +101,8 @@ __device__ inline T present_count(const Team& team, T Counts::* count) {
 __device__ inline void raise(uint32* flag, bool raised) {
     if (__any_sync(kAllLanes, raised) && lane_index() == 0) atomicExch(flag, 1u);
 }
-// The counts of the present step of a run, or the next one's. A cluster that goes on by itself has others than all blocks had: who drops
-// out may not have read those yet when it is a step ahead.
+// The counts of the present step of a run, or the next one's. A cluster that goes on by itself has others than all
+// blocks had: who drops out may not have read those yet when it is a step ahead.
 template <bool wide>
 __device__ inline StepCounts& counts_of(const Team& team, uint32 step) {
     if constexpr (wide)
@@ -129,9 +130,10 @@ __device__ inline void reset_next_counts(const Team& team, uint32 step) {
 __device__ inline uint32 blocks_for(uint32 rows) {
     return rows > kMiddleRows ? gridDim.x : rows > kNarrowRows ? middle_blocks() : 1;
 }
-// run(wide, blocks) by a team, then by ever smaller ones, as rows at work get fewer, without the leader in between: while left(), how many
-// there are then, calls for fewer blocks; 0 if the leader is to decide. What is left of a run is on every block's desk; on that of one that
-// dropped out perhaps not what the others know, who went on meanwhile.
+// run(wide, blocks) by a team, then by ever smaller ones, as rows at work get fewer, without the coordinator in
+// between: while left(), how many there are then, calls for fewer blocks; 0 if the coordinator is to decide. What is
+// left of a run is on every block's control block; on that of one that dropped out perhaps not what the others know,
+// who went on meanwhile.
 template <class Run, class Left>
 __device__ inline void run_by_smaller_teams(bool wide, uint32 blocks, Run run, Left left) {
     for (;;) {

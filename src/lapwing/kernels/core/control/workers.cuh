@@ -1,8 +1,11 @@
-// Who has orders carried out, and who carries them out: block 0 beside its leader, and the other blocks.
+// The loops that carry out commands: the helper loop of block 0, the worker loop of the other blocks, and dispatch.
+//
+// Protocol: see the diagram in core/control/coordinator.cuh. The other blocks of block 0's cluster wait for a command
+// at the cluster's barrier, which takes little; the remaining blocks wait for the count of commands to all blocks.
 #pragma once
 #include "core/control/tasks.cuh"
 
-// From and to global memory, past L1, by one warp.
+// Copies between shared and global memory, past L1, by one warp.
 template <class T>
 __device__ void copy_words(T* to, const T* from) {
     const uint32* words = reinterpret_cast<const uint32*>(from);
@@ -14,10 +17,10 @@ __device__ void store_words(T* to, const T& from) {
     for (uint32 k = lane_index(); k < sizeof(T) / 4; k += kWarp) __stcg(reinterpret_cast<uint32*>(to) + k, words[k]);
 }
 
-// The blocks of an order wait for it: the first of them at their own barrier, which takes little, the others for the count of orders to all
-// blocks. Nobody who waits is waited for.
+// The blocks of an order wait for it: the first of them at their own barrier, which takes little, the others for the
+// count of commands to all blocks. Dispatch is one-way: no waiting block is waited for.
 __device__ inline uint32* signal_count() { return shared().state.barrier + 2 * kLine; }
-// By the leader's warp: calls the others, if the order on the desk is to all.
+// By the coordinator's warp: calls the others, if the command in the control block is to all.
 __device__ inline void signal_workers() {
     __syncwarp();
     if (lane_index() == 0 && shared().control.command.blocks == gridDim.x) add_release(signal_count(), 1);
@@ -32,7 +35,7 @@ __device__ inline void wait_for_signal(uint32 answered) {
     __syncthreads();
 }
 
-// The order on the desk, by the threads of block 0 that call it, and the other blocks that it names.
+// The command in the control block, by the threads of block 0 that call it, and the other blocks that it names.
 __device__ inline void execute_command() {
     State& state = shared().state;
     const Command& command = shared().control.command;
@@ -43,7 +46,7 @@ __device__ inline void execute_command() {
     if (wide) team.sync();
 }
 
-// The rest of block 0, one of which keeps an eye on the host.
+// The other warps of block 0; one thread polls the host's channel.
 __device__ void helper_loop() {
     for (uint32 commands = 1;; ++commands) {
         __syncthreads();
@@ -73,7 +76,7 @@ __device__ void worker_loop() {
     }
 }
 
-// By the leader's warp: has the order on the desk carried out.
+// By the coordinator's warp: dispatches the command in the control block.
 LAPWING_NOINLINE __device__ void dispatch() {
     State& state = shared().state;
     ControlBlock& control = shared().control;

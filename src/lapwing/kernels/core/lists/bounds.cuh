@@ -1,5 +1,5 @@
-// Lower bounds, in float, of what the columns of a row cost less their prices: what a block holds of a row in registers, and the bound
-// that enough of it stays within (core/lists/filter.cuh).
+// Lower bounds, in float, of cost - v for the columns of a row: what a block holds of a row in registers, and the bound
+// that enough columns stay within (core/lists/filter.cuh).
 #pragma once
 #include "core/lists/build.cuh"
 
@@ -66,7 +66,8 @@ constexpr uint32 kUnbounded = 0xff800000u;  // the key of infinity
 // The next float above a finite x.
 __device__ inline float next_above(float x) { return x == 0 ? __int_as_float(1) : key_float(float_key(x) + 1); }
 
-// A piece of a row, from column `begin` on: of each thread kHeld columns, `packed` in packs of 16 bytes side by side, else one by one.
+// A piece of a row, from column `begin` on: of each thread kHeld columns, `packed` in packs of 16 bytes side by side,
+// else one by one.
 template <bool frozen, bool packed>
 struct Piece {
     static constexpr int32 size = packed ? Pack<Cost>::size : 1, held = kHeld<frozen>, packs = held / size;
@@ -114,8 +115,8 @@ __device__ inline void load_filter_prices(const State& state, int64 j, FilterPri
     }
 }
 
-// Lower bounds of this thread's columns, and the least of them; NaN if a cost is not a number. At the end of a row the last columns
-// are loaded more than once, so that nothing is to be asked.
+// Lower bounds of this thread's columns, and the least of them; NaN if a cost is not a number. At the end of a row the
+// last columns are loaded more than once, so that nothing is to be asked.
 template <bool frozen, bool packed>
 __device__ inline float load_bounds(const State& state, const Matrix& matrix, const Cost* row,
                                     Piece<frozen, packed> piece, float (&low)[kHeld<frozen>], bool& maybe_invalid) {
@@ -126,7 +127,7 @@ __device__ inline float load_bounds(const State& state, const Matrix& matrix, co
     float least = key_float(kUnbounded);
 #pragma unroll
     for (int32 first = 0; first < P::packs; first += together) {
-        if (piece.begin + first * kListers<frozen> * size > last) {  // nobody has any more
+        if (piece.begin + first * kListers<frozen> * size > last) {  // no thread has any more
 #pragma unroll
             for (int32 k = 0; k < together * size; ++k) low[first * size + k] = key_float(kUnbounded);
             continue;
@@ -166,8 +167,8 @@ __device__ inline float load_bounds(const State& state, const Matrix& matrix, co
     return least;
 }
 
-// Lowers the block's bound, a key, so far that kWanted of the threads' least are known to be at or below it, if there are as many.
-// The first `sharing` threads have some. All threads of the block call it.
+// Lowers the block's bound, a key, so far that kWanted of the threads' least are known to be at or below it, if there
+// are as many. The first `sharing` threads have some. All threads of the block call it.
 template <bool frozen>
 __device__ inline void lower_bound(ListScratch& scratch, float least, uint32 sharing) {
     constexpr uint32 warps = kListers<frozen> / kWarp, each = (kWanted + warps - 1) / warps;

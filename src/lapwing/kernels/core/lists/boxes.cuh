@@ -1,22 +1,24 @@
-// Walking only where it may matter: a line's near positions, where positions are points in groups of neighbours (gpu/costs/neighbours.py).
+// Bounding boxes: a walk over the positions that may be near a line, where positions are points in an order in which
+// neighbours are near each other (gpu/costs/neighbours.py).
 //
-// `data` is followed by two more blocks: data[1] has the positions' coordinates in the order of the groups, kPiece of them in
-// each (the last may have fewer); data[2] has the groups' boxes: low corners first, then high ones. A group whose box's least cost,
-// less the highest price in the group, is above a line's limit has nothing for that line. So of a million points in the plane a
-// line looks at all boxes, which are 1/128 as many, and at the points of some ten.
+// `data` is followed by two more blocks. data[1] has the positions' coordinates in that order, kPiece of them in each
+// box (the last box may have fewer); data[2] has the boxes: low corners first, then high ones. A box whose least cost,
+// less the highest price in the box, is above a line's limit has nothing for that line. So of a million points in the
+// plane a line reads all boxes, which are 1/128 as many, and the points of some ten boxes.
 //
-// A sample's positions are in that order by themselves. Of a run of so many places one is in it: a group of kPiece has as many boxes.
+// The positions of a sample are in that order by themselves. One of each run of places is in the sample, so a piece of
+// kPiece positions spans as many boxes as the run is long.
 #pragma once
 #include "core/lists/build.cuh"
 
 #ifdef COMPUTED
 
-// Whether the columns are in groups; who maximises would need largest costs.
+// Whether the columns are in boxes; maximising would need largest costs.
 __device__ inline bool has_boxes(const Matrix& matrix) {
     return Source::is_short && !matrix.maximize && matrix.costs.data->neighbours.boxes > 0;
 }
 __device__ inline uint32 box_count(const Matrix& matrix) { return (matrix.real_cols() + kPiece - 1) / kPiece; }
-// The column at each place of the groups.
+// The column at each place of the boxes.
 struct BoxOrder {
     const int32* order;  // null: as it is
     __device__ explicit BoxOrder(const Costs& costs)
@@ -24,7 +26,7 @@ struct BoxOrder {
     __device__ int32 col(int64 k) const { return order == nullptr ? static_cast<int32>(k) : __ldg(order + k); }
 };
 
-// The highest price in each group, rounded upwards.
+// The highest price in each box, rounded upwards.
 __device__ inline void price_boxes(const Team& team) {
     const State& state = team.state;
     const BoxOrder order(state.matrix.costs);
@@ -42,8 +44,8 @@ __device__ inline void price_boxes(const Team& team) {
     });
 }
 
-// Over all positions k of the groups in a part that may be within the limits, by whole groups: calls near and meet as walk does. `limit`
-// may fall meanwhile. highest[g]: not below any price in group g.
+// Over all positions k of the boxes in a part that may be within the limits, by whole boxes: calls near and meet as
+// walk does. `limit` may fall meanwhile. highest[g]: not below any price in group g.
 template <class Price, class Near, class Meet>
 __device__ inline void walk_boxes(const Source::Block* data, const SourceLines& lines, const Positions& positions,
                                   Part share, const Margin* box_price, const Margin (&limit)[kLines], Price price,

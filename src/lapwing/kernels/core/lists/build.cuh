@@ -1,17 +1,17 @@
-// Candidate lists: the Tuning::list_size columns of a row with the smallest cost - v, and tau, the smallest value left out.
+// Candidate lists: the columns of a row with the smallest cost - v, and tau, the smallest value left out.
 //
-// A block lists a row in two reads of it, the second from L2. The first gives every thread its smallest value, of which each
-// warp offers its few smallest; the kWanted-th smallest of these is a bound that enough values stay at or below, and few more: about
-// 40 of 8000. Threads that have one of them, about 35 of 256, read their share again to collect it, and counting for each how many
-// are smaller puts them in order. Where too many tie at the bound, or hide below it, the bound falls to a value that was seen, or
-// the ties are taken in order of their columns, beginning at a column that differs from row to row: so rows of equal costs get
-// different lists.
+// A block lists a row in two reads of it, the second from L2. The first read gives every thread its smallest value, of
+// which each warp contributes a few; the kWanted-th smallest of these is a bound: enough values are at or below it, and
+// few more (about 40 of 8000). Threads that have such a value, about 35 of 256, read their share again to collect it.
+// Counting for each value how many are smaller puts them in order. Where too many values tie at the bound, or hide
+// below it, the bound falls to a value that was seen, or ties are taken in order of their columns, beginning at a
+// column that differs from row to row, so that rows of equal costs get different lists.
 //
-// Of a row of the host (STORED) the same is made of its store, whose bound limits tau. A list is scant if hardly a candidate
-// is within that bound.
+// Of a row of the host (STORED) the same is done with its row cache, whose bound limits tau. A list is insufficient if
+// hardly a candidate is within that bound.
 //
-// Cost: a read of the row and of v, and a quarter of another; 4 barriers of the block. The list does not depend on the order of
-// anything.
+// Invariant: no column outside row i's list has cost - v below tau[i]. Cost: a read of the row and of v, and a quarter
+// of another; 4 barriers of the block. The list does not depend on the order of threads.
 #pragma once
 #include "core/lists/rows.cuh"
 #include "core/shared.cuh"
@@ -32,8 +32,8 @@ __device__ inline uint32 float_key(float x) {
     const int32 bits = __float_as_int(x);
     return static_cast<uint32>(bits < 0 ? ~bits : bits ^ (1 << 31));
 }
-// A value below which, or at which, there are at least kWanted of the block's `least`, one a thread, of the first `sharing`
-// threads; infinity if they are fewer. Every thread gets it.
+// A value below which, or at which, there are at least kWanted of the block's `least`, one a thread, of the first
+// `sharing` threads; infinity if they are fewer. Every thread gets it.
 __device__ inline Dual list_bound(ListScratch& scratch, Dual least, uint32 sharing) {
     const uint32 warps = blockDim.x / kWarp, warp = threadIdx.x / kWarp, lane = lane_index();
     const uint32 share = (sharing + kWarp - 1) / kWarp, filled_warps = share < warps ? share : warps;
@@ -138,8 +138,9 @@ LAPWING_NOINLINE __device__ void collect_ties(int32 i, Dual bound) {
 }
 #endif
 
-// Puts the smallest of what was collected into row i's list, in order; the first that is left out gives tau, or `rest`, which all that was
-// not collected is not less than. Several lanes count for two candidates together how many are before them.
+// Puts the smallest of what was collected into row i's list, in order; the first that is left out gives tau, or
+// `left_out`, which all that was not collected is not less than. Several lanes count for two candidates together how
+// many are before them.
 LAPWING_NOINLINE __device__ void write_list(int32 i, Dual left_out) {
     constexpr uint32 kTogether = Tuning::rank_lanes,
                      kHere = kWarp / kTogether;  // lanes for two candidates; candidates of a warp, and as many again
@@ -175,7 +176,7 @@ LAPWING_NOINLINE __device__ void write_list(int32 i, Dual left_out) {
 }
 
 #ifdef STORED
-// Lowers tau to the bound of the store. True if too few candidates are within it. All threads of a block call it.
+// Lowers tau to the bound of the row cache. True if too few candidates are within it. All threads of a block call it.
 __device__ inline bool apply_cache_bound(const State& state, int32 i, const ListScratch& scratch) {
     const Dual bound = state.matrix.costs.data->cached_bound[i];
     const bool mine = threadIdx.x < scratch.below && scratch.collected[threadIdx.x].value <= bound;
@@ -186,9 +187,9 @@ __device__ inline bool apply_cache_bound(const State& state, int32 i, const List
 }
 #endif
 
-// Collects the kWanted smallest of a part of row i, and perhaps more, whatever the costs are; next_bound is not less than they are.
-// part(state, i, f) calls f(col, cost as minimised, cost - v) for a thread's share; `sharing` threads have one. True if a cost that this
-// thread has seen is not valid.
+// Collects the kWanted smallest of a part of row i, and perhaps more, whatever the costs are; next_bound is not less
+// than they are. part(state, i, f) calls f(col, cost as minimised, cost - v) for a thread's share; `sharing` threads
+// have one. True if a cost that this thread has seen is not valid.
 template <class Part>
 __device__ inline bool collect_from(int32 i, uint32 sharing, Part part) {
     const State& state = shared().state;

@@ -1,13 +1,15 @@
 // Which columns of a row can be in its list, by one read of the row: a filter in float.
 //
-// Every thread keeps lower bounds of cost - v of its columns in registers: floats, of two or three instructions each, against prices
-// that were rounded once; so no number of 64 bits is needed. Each warp offers the least bounds of a few threads, so that kWanted columns
-// are known at or below the greatest of the kWanted least offers; who holds a bound as low as that notes its column: some 45 of
-// a piece of kHeld columns a thread. Where a mass of them ties at that bound, the ties of a window alone are noted (struct Window).
-// What is noted is looked at exactly. Enough values below the next float prove that nothing is missing; otherwise, as when more
-// values than are noted are one to a float, the whole row is looked at exactly (core/lists/build.cuh).
+// Every thread keeps lower bounds of cost - v of its columns in registers: floats, two or three instructions each,
+// against prices that were rounded once, so no 64-bit arithmetic is needed. Each warp contributes the least bounds of a
+// few threads; kWanted columns are known at or below the kWanted-th least contribution. Threads with a bound that low
+// note the column: some 45 of a piece of kHeld columns a thread. Where a mass of columns ties at that bound, only the
+// ties of a window are noted (struct Window). Noted columns are tested exactly. Enough values below the next float
+// prove that nothing is missing; otherwise, as where more values than are noted share one float, the whole row is read
+// exactly (core/lists/build.cuh).
 //
-// Cost: one read of the row and of the prices, 4 barriers, one more where a mass ties. What is noted is the same on every run.
+// Cost: one read of the row and of the prices, 4 barriers, one more where a mass ties. Every run notes the same
+// columns.
 #pragma once
 #include "core/lists/bounds.cuh"
 
@@ -33,7 +35,7 @@ struct Noted {
     uint32 count;
     template <class F>
     __device__ void operator()(const State& state, int32 i, F f) const {
-        constexpr uint32 kAhead = 4;  // on their way at once
+        constexpr uint32 kAhead = 4;  // in flight
         for (uint32 base = threadIdx.x; base < count; base += kAhead * blockDim.x) {
             int32 j[kAhead];
             Dual cost[kAhead], v[kAhead];
@@ -58,7 +60,7 @@ __device__ inline Dual value_beyond(float limit) {
     return limit < kMostFloat ? not_below(next_above(limit), Dual()) : infinity<Dual>();
 }
 
-// The bound of a column that was noted; of an exit, which has none, no number.
+// The bound of a column that was noted; of an unmatched column, which has none, no number.
 template <bool frozen>
 __device__ inline float noted_bound(const State& state, const Cost* row, int32 j) {
     if (j >= state.matrix.real_cols()) return -key_float(kUnbounded);
@@ -66,8 +68,9 @@ __device__ inline float noted_bound(const State& state, const Cost* row, int32 j
     load_filter_prices<frozen, false>(state, j, price);
     return Filter(state.matrix.maximize).below(row[j], price[0]);
 }
-// Of a mass of `ties` at the limit, those (a bit for each of this thread's columns, by whole packs) in a window by tie_order: so wide that
-// some more than are still wanted can be expected there, where `below` columns are below the limit.
+// Of a mass of `ties` at the limit, those (a bit for each of this thread's columns, by whole packs) in a window by
+// tie_order: so wide that some more than are still wanted can be expected there, where `below` columns are below the
+// limit.
 template <bool frozen, bool packed>
 LAPWING_NOINLINE __device__ uint32 mask_of_window(int32 i, int32 begin, float limit, uint32 ties, uint32 below) {
     using P = Piece<frozen, packed>;
@@ -92,8 +95,8 @@ LAPWING_NOINLINE __device__ uint32 mask_of_window(int32 i, int32 begin, float li
     return mask;
 }
 
-// A limit within which there are kWanted of the columns that were noted, or more, where there are many: as when a row's nearest columns lie
-// side by side, and few warps had them all.
+// A limit within which there are kWanted of the columns that were noted, or more, where there are many: as when a row's
+// nearest columns lie side by side, and few warps had them all.
 template <bool frozen>
 __device__ inline float tightened(const State& state, const Cost* row, ListScratch& scratch, uint32 noted) {
     const uint32 spread =
@@ -104,9 +107,9 @@ __device__ inline float tightened(const State& state, const Cost* row, ListScrat
     lower_bound<frozen>(scratch, least, kListers<frozen>);
     return scratch.low_bound >= kUnbounded - 1 ? kMostFloat : key_float(scratch.low_bound);
 }
-// Collects what was noted within the limit; of ties at the limit, those in its window. False if these are too few, or too many. Numbers
-// that tie as floats may be no ties: those greater than what is beyond the window, which is tau then, prove nothing. A first list takes
-// them nevertheless, if any is not greater; a later one is shorter.
+// Collects what was noted within the limit; of ties at the limit, those in its window. False if these are too few, or
+// too many. Numbers that tie as floats may be no ties: those greater than what is beyond the window, which is tau then,
+// prove nothing. A first list takes them nevertheless, if any is not greater; a later one is shorter.
 template <bool frozen>
 __device__ inline bool collect_within(const State& state, int32 i, const Cost* row, ListScratch& scratch, uint32 noted,
                                       float limit) {
@@ -132,8 +135,9 @@ __device__ inline bool collect_within(const State& state, int32 i, const Cost* r
     return scratch.below <= Tuning::collected && (beyond == infinity<Dual>() || (scratch.below >= fewest && proves));
 }
 
-// Collects what can be in row i's list, for write_list: what is not noted has a bound above the limit, and is not below the next
-// float. False if the filter cannot tell, or a cost may not be valid. All threads of a block call it, and get the same.
+// Collects what can be in row i's list, for write_list: what is not noted has a bound above the limit, and is not below
+// the next float. False if the filter cannot tell, or a cost may not be valid. All threads of a block call it, and get
+// the same.
 template <bool frozen, bool packed>
 __device__ bool filter_row(const Matrix& matrix, int32 i) {
     const State& state = shared().state;
@@ -212,8 +216,8 @@ LAPWING_NOINLINE __device__ bool filter_unaligned_row(int32 i) {
 }
 #endif
 
-// Lists row i under the present prices; all threads of the block call it, and the list is valid for them behind a barrier.
-// True if this thread saw a cost of the row that is not valid.
+// Lists row i under the present prices; all threads of the block call it, and the list is valid for them behind a
+// barrier. True if this thread saw a cost of the row that is not valid.
 template <bool frozen>
 __device__ inline bool make_list(const Matrix& matrix, int32 i) {
     ListScratch& scratch = shared().scratch.list;
@@ -231,7 +235,7 @@ __device__ inline bool make_list(const Matrix& matrix, int32 i) {
     write_list(i, left_out);
     return invalid;
 }
-// The same with the barrier. True if a cost of the row is not valid; of a row of the host, if the list is scant.
+// The same with the barrier. True if a cost of the row is not valid; of a row of the host, if the list is insufficient.
 template <bool frozen>
 __device__ inline bool list_row(int32 i) {
     const bool invalid = __syncthreads_or(make_list<frozen>(shared().state.matrix, i));

@@ -1,9 +1,9 @@
-// What is done with rows of the host as they come, between launches of `solve`; included by core/core.cu. `row` [count][pitch] holds
-// rows whose[0] .. whose[count - 1].
+// Kernels that process rows of the host as they arrive, between launches of `solve`; included by core/core.cu. `row`
+// [count][pitch] holds rows whose[0] .. whose[count - 1].
 //
-//   stock_rows       their stores and lists
-//   list_rows        all lists from the stores, under other prices; rows for which these prove too little
-//   lower_bounds     what stores are worth when prices are replaced
+//   cache_rows       their row caches and lists
+//   list_rows        all lists from the caches, under other prices; rows for which these are insufficient
+//   lower_bounds     the caches' bounds when prices are replaced
 //   column_minima    v[j] = the least cost[i, j] - u[i] over rows i that came
 //   gather_cols      a part of their columns
 //   check_violator   of a Hall violator, pairs that it must not have
@@ -34,7 +34,8 @@ extern "C" __global__ void __launch_bounds__(THREADS) list_rows(LAPWING_PROBLEM)
     }
 }
 
-// From prices `before` to v: by as much as a price rose most, bounds are lower; and a little more, for rounding. One block.
+// From prices `before` to v: by as much as a price rose most, bounds are lower; and a little more, for rounding. One
+// block.
 extern "C" __global__ void __launch_bounds__(THREADS) lower_bounds(LAPWING_PROBLEM, const Dual* before) {
     const State& state = set_state(LAPWING_MATRIX, u, v, workspace);
     uint64 most = 0;
@@ -52,7 +53,7 @@ extern "C" __global__ void __launch_bounds__(THREADS) lower_bounds(LAPWING_PROBL
     }
 }
 
-// `first`: no rows came before; `last`: none will, and v is 0 for columns that nobody may have.
+// `first`: no rows came before; `last`: none will, and v is 0 for columns that no row may have.
 extern "C" __global__ void __launch_bounds__(256)
     column_minima(LAPWING_PROBLEM, const Cost* row, int64 count, const Dual* of_rows, int64 first, int64 last) {
     const Matrix matrix = LAPWING_MATRIX;

@@ -1,23 +1,22 @@
-// Candidate lists of many rows of computed costs: kLines rows a warp, whose points stay in registers (costs/computed.cuh).
+// Multi-row listing: candidate lists of many rows of computed costs, kLines rows a warp, whose points stay in registers
+// (costs/computed.cuh).
 //
-// A survey of one column in Tuning::survey_share guesses a limit, within which there are some 200 columns; should there be fewer than kWanted,
-// the rows are listed once more without. Then one walk through all columns. A row keeps room for Tuning::room candidates, columns alone;
-// while it is not full, columns within the row's limit are added. When there is no room, the warp puts the candidates in order,
-// keeps the nearest kWanted, and the limit falls. Columns come in an order that looks like chance, so that even without a survey about
-// kWanted * ln(cols / kWanted) of them are ever added: 370 of a million (but by every warp of those that share a row). Nearer
-// means: a smaller cost - v, and among equal ones the first in the row's own order (tie_order). So the list depends on nothing
-// but costs and prices, and is what list_row would make of a matrix.
+// A survey of one column in Tuning::survey_share guesses a limit within which some 200 columns lie; should there be
+// fewer than kWanted, the rows are listed once more without a guess. Then one walk passes all columns. A row has room
+// for Tuning::room candidates. While there is room, columns within the row's limit are added; when there is none, the
+// warp ranks the candidates, keeps the nearest kWanted, and the limit falls. Columns come in a scattered order, so that
+// even without a survey about kWanted * ln(cols / kWanted) of them are ever added: 370 of a million (by every warp that
+// shares the row). Nearer means: a smaller cost - v, and among equal ones the first in the row's own order (tie_order).
+// So the list depends on costs and prices alone, and is the list that list_row would make of a matrix.
 //
-// A row that is listed again begins with a limit: as its old list now stands, Tuning::list_size columns are that near. If those are all,
-// the limit is what stands beyond the list. (Where prices rise everywhere alike that is the rule; to find the next one would take
-// a walk without a limit, which costs 20 times as much.)
+// A row that is listed again begins with a limit: as its old list now stands, that many columns are that near. If those
+// are all, the limit becomes tau. (Where prices rise everywhere alike that is the rule; to find the next column would
+// take a walk without a limit, which costs 20 times as much.)
 //
-// Where columns are in groups (core/lists/boxes.cuh), a row that is listed again looks only at those that have something within its
-// limit, which needs no survey.
-//
-// Where rows are few, several warps share their columns; what they kept is put together at the end.
-//
-// Only what the quick test lets through is looked at exactly; it lets NaN through, and what is not valid.
+// Where columns are in bounding boxes (core/lists/boxes.cuh), a row that is listed again reads only those boxes that
+// have something within its limit, and needs no survey. Where rows are few, several warps share their columns and merge
+// their candidates at the end. Only columns that pass the quick test are computed exactly; it passes NaN and invalid
+// costs.
 #pragma once
 #include "core/lists/boxes.cuh"
 
@@ -102,7 +101,8 @@ struct RowGroup {
     }
 };
 
-// The costs of column j, which some lane wants, looked at exactly. All lanes call it, with columns of their own or `there` false.
+// The costs of column j, which some lane wants, looked at exactly. All lanes call it, with columns of their own or
+// `there` false.
 __device__ inline void meet_column(RowGroup& group, const State& state, const Source& source, const SourceLines& lines,
                                    int32 j, bool there) {
     const Matrix& matrix = state.matrix;
@@ -151,8 +151,8 @@ __device__ inline Limit old_limit(const State& state, int32 i) {
     return {warp_reduce(x, [](Dual a, Dual b) { return a < b ? b : a; }), kNoRow, 0};
 }
 
-// The list of row i from its candidates, which stand at `parts` places from `slot` on, kLines apart; by one warp. `again`: they
-// are those within the limit of the old list. False if there must be more of them than `least`.
+// The list of row i from its candidates, which stand at `parts` places from `slot` on, kLines apart; by one warp.
+// `again`: they are those within the limit of the old list. False if there must be more of them than `least`.
 __device__ inline bool write_candidates(const State& state, int32 i, uint32 slot, uint32 parts, bool again,
                                         uint32 least) {
     Scratch& scratch = shared().scratch;
@@ -185,8 +185,8 @@ __device__ inline uint32 rank_in_warp(Margin mine) {
     }
     return rank;
 }
-// Lower limits for a tile: of one piece in Tuning::survey_share every lane finds the least of each row, and the Tuning::surveyed-th of those, of all
-// warps that share the rows, is the limit. All threads of the block call it.
+// Lower limits for a row group: of one piece in Tuning::survey_share every lane finds the least of each row, and the
+// Tuning::surveyed-th of those, of all warps that share the rows, is the limit. All threads of the block call it.
 template <class Price>
 __device__ inline void survey(RowGroup& group, const Source& source, const SourceLines& lines,
                               const Positions& positions, Part share, Price price, bool maximize) {
@@ -234,21 +234,20 @@ __device__ inline void survey(RowGroup& group, const Source& source, const Sourc
     __syncthreads();
 }
 
-// A list of all columns; within the limit of the row's old list; the same from groups.
+// A list of all columns; within the limit of the row's old list; the same from boxes.
 enum class Listing { fresh, again, near };
 
-// How a block of `warps` lists `count` rows: in groups of warps that take kLines rows each, every warp a part of the columns. A
-// power of two.
+// How a block of `warps` lists `count` rows: in sets of warps that take kLines rows each, every warp a part of the
+// columns. A power of two.
 __device__ inline uint32 warps_of_row_group(uint32 warps, uint32 count) {
     uint32 parts = warps;
     while (parts > 1 && warps / parts * kLines < count) parts /= 2;
     return parts;
 }
 
-// Lists rows row_of(begin), row_of(begin + 1) ... below `end`, as many as the block takes (kLines a group), under the present
-// prices; `guess`: within the limits of a survey, too. All threads of the block call it; true if
-// these were too low.
-// met(row, whether a cost of it is not valid) is called by one lane a row.
+// Lists rows row_of(begin), row_of(begin + 1) ... below `end`, as many as the block takes (kLines a group), under the
+// present prices; `guess`: within the limits of a survey, too. All threads of the block call it; true if these were too
+// low. met(row, whether a cost of it is not valid) is called by one lane a row.
 template <Listing listing, class RowOf, class Met>
 __device__ bool list_row_group(uint32 begin, uint32 end, uint32 parts, bool guess, RowOf row_of, Met met) {
     constexpr bool again = listing != Listing::fresh;

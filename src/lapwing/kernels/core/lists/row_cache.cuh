@@ -1,17 +1,19 @@
-// Stores of rows of a matrix that stays on the host (costs/host_rows.cuh): made when a row is here, asked for when it is wanted.
+// Row caches of a matrix that stays on the host (costs/host_rows.cuh): filled when a row is on the GPU, and requests
+// for rows.
 //
-// A store holds the columns with the smallest cost - v: all below some value, and of those that have just that value, if there
-// must be, as many as there is room for, beginning at a column that differs from row to row. The value is found digit by digit,
-// in base 256, from counts; it may be any that leaves the store half full. What is left out gives the bound.
+// A row cache holds the columns with the smallest cost - v: all below some value and, of those that have just that
+// value, as many as there is room for, beginning at a column that differs from row to row. The value is found digit by
+// digit, in base 256, from counts; any value that leaves the cache half full will do. The least value left out is the
+// cache's bound.
 //
-// Cost: some reads of the row and of v by a block (three for most costs, nine at most), far less than its way from the host.
+// Cost: three to nine reads of the row and of v by a block, far less than its transfer from the host.
 #pragma once
 #include "core/lists/filter.cuh"
 
 #ifdef STORED
 
-// Puts row i, which begins at `row`, into its store under the present prices. All threads of a block call it; true if a cost of the row
-// is not valid.
+// Puts row i, which begins at `row`, into its row cache under the present prices. All threads of a block call it; true
+// if a cost of the row is not valid.
 LAPWING_NOINLINE __device__ bool cache_row(int32 i, const Cost* row) {
     const State& state = shared().state;
     RowCacheScratch& scratch = shared().scratch.row_cache;
@@ -19,7 +21,7 @@ LAPWING_NOINLINE __device__ bool cache_row(int32 i, const Cost* row) {
     const Costs::Data& data = *matrix.costs.data;
     const int32 cols = matrix.real_cols();
     const uint32 depth = static_cast<uint32>(data.depth);
-    uint64 chosen = 0;    // the value, in order (common/common.cuh)
+    uint64 chosen = 0;    // the value, in order (common/numbers.cuh)
     uint32 room = depth;  // places for columns that have it
     bool invalid = false, all = false;
     for (int32 shift = 56; shift >= 0 && !all && room > depth / 2; shift -= 8) {
@@ -81,7 +83,7 @@ LAPWING_NOINLINE __device__ bool cache_row(int32 i, const Cost* row) {
     return __syncthreads_or(invalid);
 }
 
-// The first `count` rows that are here, into their stores and lists.
+// The first `count` rows that are here, into their row caches and lists.
 __device__ inline void cache_fetched_rows(const Team& team, uint32 count) {
     const Costs::Data& data = *team.state.matrix.costs.data;
     for (uint32 at = team.block(); at < count; at += team.blocks) {
@@ -93,7 +95,8 @@ __device__ inline void cache_fetched_rows(const Team& team, uint32 count) {
     }
 }
 
-// By the leader's warp: asks the host for some rows, and waits until they are here; false if the host wants us to stop.
+// By the coordinator's warp: asks the host for some rows, and waits until they are here; false if the host wants us to
+// stop.
 LAPWING_NOINLINE __device__ bool fetch_rows(const int32* list, uint32 count, uint32 number) {
     HostSignals& signals = shared().control.signals;
     Request* const request = shared().state.matrix.costs.data->request;

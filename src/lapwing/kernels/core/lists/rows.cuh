@@ -1,14 +1,14 @@
-// One row, read by a block: a matrix 16 bytes at a time where rows are aligned, computed costs one by one, of a row of the host its
-// store.
+// One row, read by a block: a matrix 16 bytes at a time where rows are aligned, computed costs one by one, of a row of
+// the host its row cache.
 #pragma once
 #include "core/state.cuh"
 
 #if !defined(COMPUTED) && !defined(STORED)
 
-// Packs of 16 bytes that a thread has on their way at once; small costs have many prices.
+// Packs of 16 bytes that a thread has in flight; small costs have many prices.
 constexpr int32 kPacksAhead = sizeof(Cost) >= 4 ? Tuning::packs_ahead : sizeof(Cost);
 
-// The prices of a pack's columns. `frozen`: no one writes prices while the kernel runs, so that L1 may keep them.
+// The prices of a pack's columns. `frozen`: no thread writes prices while the kernel runs, so that L1 may keep them.
 template <bool frozen>
 __device__ inline void load_prices(const Dual* from, Dual* to) {
 #pragma unroll
@@ -20,7 +20,8 @@ __device__ inline void load_prices(const Dual* from, Dual* to) {
     }
 }
 
-// f(col, cost as minimised, cost - v) for this thread's share of row i. `frozen`: no one writes prices while the kernel runs.
+// f(col, cost as minimised, cost - v) for this thread's share of row i. `frozen`: no thread writes prices while the
+// kernel runs.
 template <bool frozen, class F>
 __device__ void for_share(const State& state, int32 i, F f) {
     constexpr int32 size = Pack<Cost>::size;
@@ -68,7 +69,7 @@ __device__ inline uint32 sharing_threads(const Matrix& matrix) {
 
 #elif defined(STORED)
 
-// The stored columns alone, in any order.
+// The cached columns alone, in any order.
 template <bool frozen, class F>
 __device__ void for_share(const State& state, int32 i, F f) {
     const Matrix& matrix = state.matrix;
@@ -114,7 +115,8 @@ __device__ void for_share(const State& state, int32 i, F f) {
 
 #endif
 
-// All columns of a row, of which a thread has several on their way at once; where only a store is read for lists, the row must be here.
+// All columns of a row, of which a thread has several in flight; where only a row cache is read for lists, the row must
+// be here.
 class FullRow {
   public:
 #ifdef COMPUTED
@@ -138,7 +140,8 @@ class FullRow {
         Dual cost[kAtOnce], v[kAtOnce];
         uint64 known[kAtOnce];
     };
-    // f(part), for this thread's share of the columns but `own`. Every thread of the block calls it as often as the others.
+    // f(part), for this thread's share of the columns but `own`. Every thread of the block calls it as often as the
+    // others.
     template <class F>
     __device__ void each_part(const State& state, int32 own, F f) const {
         const int32 cols = matrix_.cols, at_once = static_cast<int32>(kAtOnce * blockDim.x);
@@ -162,7 +165,7 @@ class FullRow {
   private:
     const Matrix& matrix_;
     int32 row_;
-    Dual unmatched_cost_;  // what its exit costs, if it has one
+    Dual unmatched_cost_;  // what its unmatched column costs, if it has one
 
     __device__ Dual unmatched_cost_of(int32 i) const {
         return matrix_.prices == nullptr ? infinity<Dual>() : matrix_.unmatched_cost(i);

@@ -1,19 +1,22 @@
 // Epsilon phases by auction on the lists: prices that are nearly right, and most of the matching.
 //
-// In a round every free row offers for its nearest column as much more as makes its second nearest as near, and epsilon;
-// the best offer for a column wins, the lowest row among equal ones, and displaces who held the column. A phase begins with
-// all rows free, and ends when few are left; epsilon then falls, at last to zero, where every matched pair attains its row's
-// minimum exactly. Offers are counted in units of a grid (a power of two), rounded down, so that offer and row fit one
-// word for atomicMax: a row may always offer less.
+// In a round every free row bids for its nearest column (that with the least cost - v) the amount that makes its second
+// nearest column as near, plus epsilon. The best bid for a column wins, the lowest row among equal bids, and displaces
+// the column's holder. A phase begins with all rows free and ends when few are left. Epsilon then falls, at last to
+// zero, where every matched pair attains its row's minimum exactly. Bids are counted in units of a grid (a power of
+// two), rounded down, so that a bid and its row fit one word for atomicMax; a row may always bid less.
 //
-// Without epsilon a row may offer nothing: of several nearest columns it asks for a free one or, if there is none, for another in every
-// round, and displaces who held it, who may find a free one. Where costs are small integers, that leaves half as many rows
-// free as if it waited.
+// Without epsilon a bid may be zero. Of several nearest columns the row then asks for a free one or, if there is none,
+// for another one in every round, and displaces its holder, which may find a free column. Where costs are small
+// integers, that leaves half as many rows free as waiting would.
 //
-// D. P. Bertsekas, "The auction algorithm: a distributed relaxation method for the assignment problem", Annals of
-// Operations Research 14 (1988): the Jacobi version. Deviations: lists instead of rows (a row whose list does not prove its
-// minimum, as nearly as epsilon allows, waits until it is listed again), rounds stop while some rows are free, and zero is an
-// epsilon: the searches do the rest. Cost of a round: lists and v of the free rows, one atomic each, two barriers.
+// Invariant: after a round every matched pair is within epsilon of its row's minimum (epsilon-optimality). Cost of a
+// round: lists and v of the free rows, one atomic each, two barriers.
+//
+// Reference: D. P. Bertsekas, "The auction algorithm: a distributed relaxation method for the assignment problem",
+// Annals of Operations Research 14 (1988), the Jacobi version. Deviations: lists replace rows (a row whose list does
+// not prove its minimum to within epsilon waits until it is listed again); rounds stop while some rows are free; zero
+// is an epsilon, since the searches do the rest.
 #pragma once
 #include "core/lists/filter.cuh"
 
@@ -31,8 +34,8 @@ __device__ inline Dual of_units(uint64 units, double unit) {
     return static_cast<Dual>(static_cast<double>(units) * unit);
 }
 
-// The nearest of a row's candidates and the distance of the second nearest, by the warp of the row; x: cost - v of the lane's
-// candidate, infinity where the list has ended.
+// The nearest of a row's candidates and the distance of the second nearest, by the warp of the row; x: cost - v of the
+// lane's candidate, infinity where the list has ended.
 struct Nearest {
     Dual first, second;
     uint32 ties;  // lanes whose candidates are nearest
@@ -47,7 +50,7 @@ __device__ inline Nearest find_nearest(Dual x) {
     return {from_order<Dual>(first), from_order<Dual>(second), ties};
 }
 
-// A run's rows, and the columns for which they offer: block 0 alone keeps them in shared memory.
+// A run's rows, and the columns for which they bid: block 0 alone keeps them in shared memory.
 template <bool wide>
 __device__ inline int32& row_at(const State& state, uint32 which, uint32 index) {
     if constexpr (wide) return pick(state.rows_at_work, which)[index];
@@ -59,8 +62,8 @@ __device__ inline int32& target_at(const State& state, uint32 which, uint32 inde
     return shared().scratch.rounds.target[which][index];
 }
 
-// One lane of several: at first the first, since ties are listed in another order for each row; then another from row to row and
-// from round to round, as if by chance. All lanes of a warp call it.
+// One lane of several: at first the first, since ties are listed in another order for each row; then another from row
+// to row and from round to round, as if by chance. All lanes of a warp call it.
 __device__ inline uint32 any_lane(uint32 lanes, int32 i, uint32 round) {
     if (round == 0) return __ffs(static_cast<int>(lanes)) - 1;
     const uint32 drawn = (static_cast<uint32>(i) * 0x9e3779b9u ^ round * 0x85ebca6bu) * 0xc2b2ae35u;
@@ -68,7 +71,8 @@ __device__ inline uint32 any_lane(uint32 lanes, int32 i, uint32 round) {
     return __ffs(__ballot_sync(kAllLanes, (lanes >> lane_index() & 1) != 0 && before == place)) - 1;
 }
 
-// Which of the lanes whose candidates are nearest is asked. Without epsilon a free one, by chance. All lanes of a warp call it.
+// Which of the lanes whose candidates are nearest is asked. Without epsilon a free one, by chance. All lanes of a warp
+// call it.
 __device__ inline uint32 lane_chosen(const State& state, const AuctionRun& run, int32 i, int32 col, uint32 ties) {
     if (run.epsilon != 0) return __ffs(static_cast<int>(ties)) - 1;
     const bool tie = (ties >> lane_index() & 1) != 0 && col >= 0;
@@ -82,8 +86,8 @@ struct Bid {
     uint32 index;
     Dual first, second, tau;  // of the row's list
 };
-// By one lane; nothing if there is no row. It is near enough if no column outside the list is nearer by more than half of epsilon: so
-// the row stays within epsilon of its minimum, and the price rises by the other half at least.
+// By one lane; nothing if there is no row. It is near enough if no column outside the list is nearer by more than half
+// of epsilon: so the row stays within epsilon of its minimum, and the price rises by the other half at least.
 template <bool wide>
 __device__ inline void make_bid(const Team& team, const AuctionRun& run, const Bid& bid) {
     if (bid.i < 0) return;
@@ -110,9 +114,9 @@ __device__ inline void load_first(const Team& team, uint32 present, int32 (&firs
         first[r] = row_at<wide>(team.state, present, index < most ? index : most - 1);
     }
 }
-// n rows of a warp offer, the first of them at `base`; kNone: there is none. What is long is done for all of them at once: their loads,
-// then their minima; in the end a lane offers for each. (Everything is assigned whether it is needed or not: what is left as
-// it was would be kept in memory.)
+// n rows of a warp bid, the first of them at `base`; kNone: there is none. What is long is done for all of them at
+// once: their loads, then their minima; in the end a lane bids for each. (Everything is assigned whether it is needed
+// or not: what is left as it was would be kept in memory.)
 template <bool wide, uint32 n>
 __device__ inline void bid_for_rows(const Team& team, const AuctionRun& run, uint32 base, const int32 (&i)[n]) {
     const State& state = team.state;
@@ -138,7 +142,7 @@ __device__ inline void bid_for_rows(const Team& team, const AuctionRun& run, uin
     }
     make_bid<wide>(team, run, bid);
 }
-// All free rows offer. Rows whose list does not prove their minimum go to refresh_rows instead.
+// All free rows bid. Rows whose list does not prove their minimum go to refresh_rows instead.
 template <bool wide>
 __device__ inline void bid(const Team& team, const AuctionRun& run, const int32 (&first)[Tuning::warp_rows]) {
     const State& state = team.state;
@@ -164,7 +168,7 @@ __device__ inline void bid(const Team& team, const AuctionRun& run, const int32 
     }
 }
 
-// The best offers are taken; who lost or was displaced goes on.
+// The best bids are taken; rows that lost or were displaced go on.
 template <bool wide>
 __device__ inline void assign_bids(const Team& team, const AuctionRun& run) {
     const State& state = team.state;
@@ -208,8 +212,8 @@ __device__ inline void free_all(const Team& team) {
     });
 }
 
-// Rounds, until the phase ends, rows are to be listed again, or there are too many of them or too few for the team of so many
-// blocks. A phase begins with all rows free.
+// Rounds, until the phase ends, rows are to be listed again, or there are too many of them or too few for the team of
+// so many blocks. A phase begins with all rows free.
 template <bool wide>
 LAPWING_NOINLINE __device__ void run_rounds(uint32 blocks) {
     State state = shared().state;  // its pointers in registers
@@ -222,7 +226,7 @@ LAPWING_NOINLINE __device__ void run_rounds(uint32 blocks) {
     if (!wide) {
         for (uint32 k = threadIdx.x; k < run.count; k += kTeamThreads)
             row_at<wide>(state, run.present, k) = load_stable(pick(state.rows_at_work, run.present) + k);
-        for (uint32 k = threadIdx.x; k < run.previous; k += kTeamThreads) {  // offers of the last wide round
+        for (uint32 k = threadIdx.x; k < run.previous; k += kTeamThreads) {  // bids of the last wide round
             const int32 j = load_stable(pick(state.target, !run.present) + k);
             if (j >= 0) __stcg(pick(state.best_bid, !run.present) + j, uint64(0));
         }
@@ -255,8 +259,8 @@ LAPWING_NOINLINE __device__ void run_rounds(uint32 blocks) {
     }
     if (threadIdx.x == 0) shared().control.command.auction = run;
 }
-// u from the lists: who is matched and not at its minimum becomes free, as is who has no column. Of all rows or, the second
-// time, those in refresh_rows; the first time, rows that their list does not prove go there.
+// u from the lists: a row that is matched and not at its minimum becomes free, as is a row without a column. Of all
+// rows or, the second time, those in refresh_rows; the first time, rows that their list does not prove go there.
 __device__ inline void derive_u(const Team& team, uint32 count, bool refreshed) {
     State& state = team.state;
     team.each_by_warp(count, [&](uint32 index) {

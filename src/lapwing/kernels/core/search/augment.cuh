@@ -1,20 +1,25 @@
-// What a search is for: the duals move, and free rows are matched along disjoint paths.
+// The end of a search: duals move, and free rows are matched along disjoint paths.
 //
-// Who leads to a column is found after the search: a row i at whose distance + reduced cost the column lies, with a smaller distance,
-// or the same and fallen in an earlier step. That order makes cycles impossible; the lowest such row leads, so
-// nothing depends on the order of threads. Where so many costs tie that whole rows were looked at, one tree would have nearly all columns then,
-// and a search would match one row: there every column has an order of its own.
+// The parent row of a column is found after the search: a row i with distance of i + reduced cost = distance of the
+// column, and a smaller distance, or an equal one that fell in an earlier step. That order makes cycles impossible. The
+// lowest such row is the parent, so the order of threads does not matter. Where so many costs tie that whole rows were
+// relaxed, one tree would then hold nearly all columns and a search would match one row; there every column has an
+// order of rows of its own.
 //
-// A tree matches one of the free columns that it reached, and where costs tie, rows of several trees lead to a free column: if it went
-// to the lowest, two trees in five would have none. So free columns and trees are matched to each other, in rounds: a column picks
-// one of the trees that have none yet, and a tree one of the columns that picked it, both who has the least choice, until no tree is left
-// that could have one (about the minimum degree heuristic of R. M. Karp and M. Sipser, FOCS 1981). Any row at the right distance will do here, also one that fell as late as the column, from which nothing leads on. Of 87 free
-// rows of 8192 x 8192 small integers a search leaves 10, not 35. (More than Tuning::most_ends pairs are left to the lowest rows.)
+// A tree matches one of the free columns that it reached. Where costs tie, rows of several trees lead to the same free
+// column; if it always went to the lowest row, two trees in five would get none. So free columns and trees are matched
+// in rounds: a column picks one of the trees without a column, and a tree one of the columns that picked it, both the
+// one with the least choice, until no tree is left that could have one (after the minimum degree heuristic of R. M.
+// Karp and M. Sipser, FOCS 1981). Any row at the right distance will do here, also one that fell as late as the column.
+// Of 87 free rows of 8192 x 8192 small integers a search leaves 10, not 35. Beyond Tuning::most_ends pairs the lowest
+// rows win.
 //
-// Of a square problem, trees whose free rows stay free are kept: all their paths are tight now, so their columns are at distance zero
-// in the next search, which begins with all their rows (the forest of a Hungarian method that grows on, J. Munkres 1957). Only
-// what the matched trees held is searched again: without that, of 100,000 points in the plane, every search would look at each row's list
-// some 190 times, since distances of zero spread slowly, behind others.
+// Of a square problem, trees whose free rows stay free are kept: all their paths are tight now, so their columns are at
+// distance zero in the next search, which begins with all their rows (the growing forest of J. Munkres, 1957). Only
+// what the matched trees held is searched again. Without that, of 100,000 points in the plane, searches would scan each
+// row's list some 190 times, since distances of zero spread slowly.
+//
+// Cost: a pass over the candidates of reached rows, three passes over all columns, 4 to 5 barriers.
 #pragma once
 #include "core/search/relax.cuh"
 
@@ -30,7 +35,8 @@ __device__ inline int32 place_of_row(const Matrix& matrix, int32 i, int32 j) {
     const uint32 hash = static_cast<uint32>(j) * 0x9e3779b1u;
     return i ^ static_cast<int32>(hash >> __clz(matrix.rows)) ^ kPlaces;
 }
-// If a row leads to column j at distance `key`, which is `cost` away from it (see the top), it is noted. True if the column is free.
+// If a row leads to column j at distance `key`, which is `cost` away from it (see the top), it is noted. True if the
+// column is free.
 __device__ inline bool note_parent(const State& state, const SearchRun& run, const Origin& from, int32 j, uint64 key,
                                    Dual cost, Dual v) {
     if (key > run.radius || key == kFar || as_key(from.distance + reduced(cost, v, from.u)) != key) return false;
@@ -46,8 +52,9 @@ __device__ inline uint32 room_for_ends(const State& state) {
     return room < Tuning::most_ends ? room : Tuning::most_ends;
 }
 
-// Leaders among the candidates of the rows of reached columns, and of free rows; and the free columns within the cap. A lane
-// looks whether a column was reached; of those that were the warp takes two at once (more are more code, and that takes time).
+// Parents among the candidates of the rows of reached columns, and of free rows; and the free columns within the search
+// radius. A lane looks whether a column was reached; of those that were the warp takes two at once (more are more code,
+// and that takes time).
 __device__ inline void find_parents(const Team& team, const SearchRun& run) {
     State& state = team.state;
     const uint32 cols = state.matrix.cols, count = cols + run.free_count, lane = lane_index();
@@ -123,8 +130,9 @@ __device__ inline void find_parents_in_full_rows(const Team& team, const SearchR
     }
 }
 
-// From every column within the cap to the free row whose tree it is in. Columns go up to what those go up to that lead to them, all at
-// once, so that it takes the logarithm of a path's length. Without a choice of trees, a free row takes the lowest of its free columns.
+// From every column within the search radius to the free row whose tree it is in. Columns go up to what those go up to
+// that lead to them, all at once, so that it takes the logarithm of a path's length. Without a choice of trees, a free
+// row takes the lowest of its free columns.
 __device__ inline void claim_roots(const Team& team, const SearchRun& run, bool choice) {
     State& state = team.state;
     const uint32 cols = state.matrix.cols;
@@ -152,12 +160,13 @@ __device__ inline void claim_roots(const Team& team, const SearchRun& run, bool 
     });
 }
 
-// One of 2^24 numbers becomes another one, in another way in every round.
+// A permutation of 2^24 numbers, another one in every round.
 __device__ inline uint32 scrambled(uint32 x, uint32 round) {
     x = (x ^ round * 0x85ebcau) * 0x9e3779u & kRowMask;
     return (x ^ x >> 13) * 0xc2b2afu & kRowMask;
 }
-// Matches trees and free columns, by pairs of a row of the one and the other, until no pair is without both or rounds are many. By block 0.
+// Matches trees and free columns, by pairs of a row of the one and the other, until no pair is without both or rounds
+// are many. By block 0.
 __device__ inline void match_ends(const Team& team, const SearchRun& run, uint32 count, uint32 met) {
     if (team.block() != 0) return;
     constexpr uint32 kDegreeBits = Tuning::degree_bits, kMostRounds = (1 << (32 - Tuning::row_bits - kDegreeBits)) - 1;
@@ -230,12 +239,14 @@ __device__ inline void match_ends(const Team& team, const SearchRun& run, uint32
     }
 }
 
-// Of row and column number `index`, when a search has ended: whether they are free, and who holds the column if its tree is kept.
+// Of row and column number `index`, when a search has ended: whether they are free, and which row holds the column if
+// its tree is kept.
 struct After {
     bool free_row, free_col;
     int32 kept;  // or kNone
 };
-// Lists them, and where the next search begins: with free rows, and those of trees that are kept. All lanes of a warp call it.
+// Lists them, and where the next search begins: with free rows, and those of trees that are kept. All lanes of a warp
+// call it.
 __device__ inline void list_after(const Team& team, uint32 index, After after) {
     State& state = team.state;
     const uint32 rows = __ballot_sync(kAllLanes, after.free_row), cols = __ballot_sync(kAllLanes, after.free_col),
@@ -263,8 +274,8 @@ __device__ inline void list_after(const Team& team, uint32 index, After after) {
     if (after.kept >= 0) state.frontier[0][start + __popc(rows) + __popc(kept & before)] = {after.kept, own};
 }
 
-// New duals; distances are forgotten, or zero where the tree is kept. And what will be when paths are matched: who is free,
-// where the next search begins; no other column has a leader.
+// New duals; distances are forgotten, or zero where the tree is kept. And what will be when paths are matched: which
+// rows are free, where the next search begins; no other column has a parent.
 __device__ inline void update_duals(const Team& team, const SearchRun& run) {
     State& state = team.state;
     const uint32 rows = state.matrix.rows, cols = state.matrix.cols;
@@ -294,8 +305,8 @@ __device__ inline void update_duals(const Team& team, const SearchRun& run) {
     });
 }
 
-// Matches the roots along the paths to the columns that they took. To walk a path is to wait for one link after the other: block 0 does so
-// alone, when it has all links in its L1.
+// Matches the roots along the paths to the columns that they took. To walk a path is to wait for one parent edge after
+// the other: block 0 does so alone, when it has all parent edges in its L1.
 __device__ inline void match_paths(const Team& team, uint32 met) {
     State& state = team.state;
     const auto match = [&](uint32 index) {
@@ -318,7 +329,7 @@ __device__ inline void match_paths(const Team& team, uint32 met) {
     for (uint32 index = threadIdx.x; index < met; index += kTeamThreads) match(index);
 }
 
-// Free rows and columns, where no tree is kept: the next search begins with free rows alone. No claim, no leader.
+// Free rows and columns, where no tree is kept: the next search begins with free rows alone. No claims, no parents.
 __device__ inline void gather_free(const Team& team) {
     State& state = team.state;
     const uint32 rows = state.matrix.rows, cols = state.matrix.cols;
@@ -334,7 +345,8 @@ __device__ inline void gather_free(const Team& team) {
     });
 }
 
-// When columns have their leaders: new duals and pairs, and where the next search begins; nothing if there is a contradiction.
+// When columns have their parents: new duals and pairs, and where the next search begins; nothing if there is a
+// contradiction.
 __device__ inline void augment(const Team& team, const SearchRun& run) {
     const uint32 met = present_count(team, &Counts::met), ends = present_count(team, &Counts::ends);
     if (met == 0) return;

@@ -1,5 +1,7 @@
-// Caps of a search: distances within which enough free columns lie. While steps go on, every block finds one that is not far
-// beyond the least (lower_cap), and all find the same; at the end block 0 finds the least.
+// The search radius: a distance within which enough free columns lie.
+//
+// While steps go on, every block finds a radius that is not far beyond the least one (shrink_radius), and all find the
+// same; at the end block 0 finds the least (find_radius).
 #pragma once
 #include "core/control/commands.cuh"
 #include "core/lists/build.cuh"
@@ -48,8 +50,8 @@ __device__ inline uint64 nth_largest(uint64 mine, uint32 k) {
         if (lane_index() == __ffs(__ballot_sync(kAllLanes, mine == largest)) - 1) mine = 0;
     }
 }
-// A distance at which enough free columns are reached, not far beyond the least; at most the cap that was. Every thread of the
-// block calls it and gets the same, in whichever block.
+// A distance at which enough free columns are reached, not far beyond the least; at most the search radius that was.
+// Every thread of the block calls it and gets the same, in whichever block.
 template <bool wide>
 __device__ inline uint64 shrink_radius(const Team& team, const SearchRun& run) {
     const State& state = team.state;
@@ -58,7 +60,7 @@ __device__ inline uint64 shrink_radius(const Team& team, const SearchRun& run) {
         const uint64 nearest = wide ? __ldcg(&state.counts->nearest) : team.own.nearest;
         return nearest < radius ? nearest : radius;
     }
-    if (shared().state.matrix.rows < shared().state.matrix.cols) return radius;  // which the leader finds
+    if (shared().state.matrix.rows < shared().state.matrix.cols) return radius;  // which the coordinator finds
     if (run.free_count <= kWarp) {
         const uint32 lane = lane_index();
         const uint64 key = lane < run.free_count ? free_distance(state, lane, run.free_count) : 0;

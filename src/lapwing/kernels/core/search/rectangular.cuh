@@ -1,36 +1,37 @@
-// What a search is for where columns outnumber rows: many rows matched though free columns keep their prices.
+// The end of a search where columns outnumber rows: many rows are matched though free columns keep their prices.
 //
-// After a search up to the cap D, let d be the distance of a row and `rest` the least way on from it to a free column, within
-// what was reached. Both change by no more than the reduced cost along a pair (d forwards, `rest` backwards), and so does
+// After a search with radius D, let d be the distance of a row, and `backward` its backward distance: the least sum of
+// reduced costs on from it to a free column, within what was reached. Both change by no more than the reduced cost
+// along a pair (d forwards, backward distances backwards), and so does
 //
-//   change = max(0, min(rest, D - d)):   u[i] += change of i,  v[j] -= change of j's row
+//   change = max(0, min(backward, D - d)):   u[i] += change of i,  v[j] -= change of j's row
 //
-// which therefore keeps u + v <= cost. It leaves free columns alone, keeps matched pairs tight, and makes tight the least way
-// from every free row that has one within D. These ways, followed by pointers, are trees with a free column as root each: every
-// root matches one of the free rows in its tree. (Without `rest` the least D, that of the nearest free column, is the
-// largest that is allowed, and a search matches little more than one row.)
+// which therefore keeps u + v <= cost. It leaves free columns alone, keeps matched pairs tight, and makes tight the
+// least path on from every free row that has one within D. These paths, followed by successors, are trees with a free
+// column as root each: every root matches one of the free rows in its tree. (Without backward distances the least D,
+// that of the nearest free column, is the largest that is allowed, and a search matches little more than one row.)
 //
-// `rest` is found as distances are, but pulled: in a sweep every row reached looks along its list, and writes its own, so there is
-// nothing to contend for. Sweeps go on until nothing changes.
+// Backward distances are pulled: in a sweep every reached row reads its list and writes its own distance, so no two
+// threads write one word. Sweeps go on until nothing changes.
 //
-// Cost: a sweep takes the lists, v and `rest` of all rows reached, 2 barriers.
+// Cost: a sweep takes the lists, v and backward distances of all rows reached, 2 barriers.
 #pragma once
 #include "core/search/augment.cuh"
 
-// Where row i, matched to `own` or free, has its rest.
+// Where row i, matched to `own` or free, has its backward distance.
 __device__ inline int64 backward_place(const State& state, int32 i, int32 own) {
     return own >= 0 ? own : static_cast<int64>(state.matrix.cols) + i;
 }
-// The way from a row by column j, `cost` away from it: kFar if it does not lead to a free column.
+// The distance from a row by column j, `cost` away from it: kFar if it does not lead to a free column.
 __device__ inline uint64 backward_by(Dual cost, Dual v, Dual u, uint64 backward) {
     return backward == kFar ? kFar : as_key(reduced(cost, v, u) + from_key<Dual>(backward));
 }
-// What matters of a way of row i at distance d.
+// What matters of a path of row i at distance d.
 __device__ inline uint64 within(uint64 onward, Dual d, uint64 radius) {
     return onward == kFar || as_key(d + from_key<Dual>(onward)) > radius ? kFar : onward;
 }
 
-// The rows reached, in frontier[0]; nothing is known of their rest. Free columns reached have none to go.
+// The rows reached, in frontier[0]; nothing is known of their backward distances. Free columns reached have none to go.
 __device__ inline void begin_backward(const Team& team, const SearchRun& run) {
     State& state = team.state;
     const uint32 cols = state.matrix.cols, count = cols + run.free_count;
@@ -53,7 +54,7 @@ __device__ inline void begin_backward(const Team& team, const SearchRun& run) {
     });
 }
 
-// A row's rest falls, in this step. By one thread.
+// A row's backward distance falls, in this step. By one thread.
 __device__ inline void shorten(const State& state, const SearchRun& run, Edge at, uint64 backward) {
     __stcg(state.backward_distance + backward_place(state, at.row, at.col), backward);
     if (at.col >= 0) __stcg(state.stamp + at.col, stamp(run.number, false));
@@ -64,8 +65,8 @@ __device__ inline StepCounts& sweep_counts(const Team& team, uint32 sweep) {
     return team.wide ? counts_of<true>(team, sweep) : counts_of<false>(team, sweep);
 }
 
-// The step of a sweep for all rows, one candidate a lane: every row's rest is found before any falls, so that their order does not
-// matter.
+// The step of a sweep for all rows, one candidate a lane: every row's backward distance is found before any falls, so
+// that their order does not matter.
 __device__ inline void sweep_lists(const Team& team, const SearchRun& run) {
     const State& state = team.state;
     uint64* const found = state.best_bid[0];  // by place in the frontier; the auction is over
@@ -163,14 +164,14 @@ LAPWING_NOINLINE __device__ void run_backward_sweeps() {
     if (blockIdx.x == 0 && threadIdx.x == 0) shared().control.command.search = run;
 }
 
-// Whether row i, whose rest is `mine` and fell in `step`, goes on by column j, `cost` away from it. Rests fall along such
-// pointers, or stay and fell earlier: so they make no cycle.
+// Whether row i, whose backward distance is `mine` and fell in `step`, goes on by column j, `cost` away from it.
+// Backward distances fall along such pointers, or stay and fell earlier: so they make no cycle.
 __device__ inline bool is_successor(const State& state, int32 j, Dual cost, Dual u, uint64 mine, uint32 step) {
     const uint64 backward = __ldcg(state.backward_distance + j);
     if (backward > mine || backward_by(cost, load_stable(state.v + j), u, backward) != mine) return false;
     return backward < mine || step_of(__ldcg(state.stamp + j)) < step;
 }
-// Of row i: its rest, and the step in which it fell; free rows, which nobody goes by, need none.
+// Of row i: its backward distance, and the step in which it fell; free rows are no row's successor and need none.
 struct Backward {
     uint64 backward;
     uint32 step;
@@ -212,7 +213,7 @@ __device__ inline void find_full_successors(const Team& team, uint32 count) {
     }
 }
 
-// From every free row to the free column at the end of its way, which takes the lowest of those that come.
+// From every free row to the free column at the end of its path, which takes the lowest of those that come.
 __device__ inline void claim_ends(const Team& team, const SearchRun& run) {
     State& state = team.state;
     team.each(run.free_count, [&](uint32 index) {
@@ -252,7 +253,7 @@ __device__ inline void update_duals_by_backward(const Team& team, const SearchRu
     });
 }
 
-// Matches free rows along their ways, if the column at the end took them.
+// Matches free rows along their paths, if the column at the end took them.
 __device__ inline void match_successors(const Team& team, uint32 free_count) {
     State& state = team.state;
     team.each(free_count, [&](uint32 index) {

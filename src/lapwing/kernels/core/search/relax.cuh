@@ -1,29 +1,35 @@
 // Shortest augmenting paths from all free rows at once, on the lists.
 //
-// One search: distances of columns (reduced costs along alternating paths) from the nearest free row, by label correction. A
-// step looks at the candidates of all rows whose distance fell (the frontier): atomicMin on the columns' distances. It takes
-// the distances from which it looks before any of them falls again, so that what a step does is the same on every run, in
-// whatever order the frontier is.
-// Distances beyond `cap` are of no interest: the cap falls to where nearly as many free columns are reached as rows are
-// free; nor is where rows at the cap itself lead, which is no nearer: of small integers, where most distances are equal, that
-// ends a search when enough free columns are reached. Rows beyond `reach` wait, as in delta-stepping (U. Meyer and P. Sanders,
-// Journal of Algorithms 49, 2003): when nothing else changes, the reach goes on past the nearest of them. So most rows are
-// looked from once, and those at the cap or beyond never. When nothing changes at all, a row whose list does not reach as far
-// as the cap (its distance + tau - u) is listed again under today's prices; if that is not enough, all its columns are looked
-// at. Then (core/search/augment.cuh), with D the cap:
+// Terms. The distance of a column: the least sum of reduced costs (cost - u - v) along an alternating path from a free
+// row. The search radius D: distances beyond it are of no interest. The bucket limit: rows farther away wait.
+//
+// Distances are found by label correction. A step relaxes the candidates of all rows whose distance fell (the
+// frontier), by atomicMin on the columns' distances. It reads the distances of the frontier before any of them falls
+// again, so every run of a step has the same result, in whatever order the frontier is. The radius falls to where
+// nearly as many free columns are reached as rows are free. Rows at the radius itself are not relaxed, since they lead
+// to nothing nearer: of small integers, where most distances are equal, that ends a search when enough free columns are
+// reached. When nothing else changes, the bucket limit advances past the nearest waiting row, as in delta-stepping; so
+// most rows are relaxed once.
+//
+// When nothing changes at all, a row is uncertified if its list does not reach as far as the radius (distance + tau - u
+// is below D). It is listed again under the present prices; if that is not enough, all its columns are relaxed. Then
+// (core/search/augment.cuh)
 //
 //   u[i] += max(0, D - distance of i),  v[j] -= max(0, D - distance of j)
 //
-// keeps u + v <= cost (the triangle inequality, and a minimum with a constant keeps it) and matched pairs tight, and makes the
-// paths to all free columns within D tight. Trees of different free rows have no node in common: every tree that reached free
-// columns matches one of them. So a search matches a good part of the free rows, not one.
+// keeps u + v <= cost (by the triangle inequality, which a minimum with a constant keeps) and matched pairs tight, and
+// makes the paths to all free columns within D tight. Trees of different free rows have no node in common, so every
+// tree that reached free columns matches one of them: a search matches a good part of the free rows, not one.
 //
-// Where columns outnumber rows, the prices of free columns must stay at zero: there the search is the first half of another
-// (core/search/rectangular.cuh), and the cap is where the reach has come to when enough free columns are reached. When few rows are
-// left, the cap is the nearest free column's, and a search matches one.
+// Where columns outnumber rows, prices of free columns must stay at zero. There the search is the first half of another
+// (core/search/rectangular.cuh), and the radius is the bucket limit when enough free columns are reached. When few rows
+// are left, the radius is the nearest free column's distance, and a search matches one row.
 //
-// Cost: a step takes the lists and v of the frontier, two atomics for each distance that falls, 2 barriers; a long frontier's
-// distances are written and read once more.
+// Cost: a step takes the lists and v of the frontier, two atomics for each distance that falls, 2 barriers; the
+// distances of a long frontier are written and read once more.
+//
+// References: R. Jonker and A. Volgenant, Computing 38 (1987); U. Meyer and P. Sanders, "Delta-stepping: a
+// parallelizable shortest path algorithm", Journal of Algorithms 49 (2003).
 #pragma once
 #include "core/lists/filter.cuh"
 #include "core/lists/multi_row.cuh"
@@ -43,8 +49,8 @@ __device__ inline bool is_at_work(const SearchRun& run, uint64 key) {
     return key <= run.bucket_limit && key < run.radius;
 }
 
-// Columns col[k] are at distance x[k] or nearer, where they were at known[k]; those of kNone are not meant. All lanes of a warp
-// call it. What takes long is on its way at once, and the frontier grows once.
+// Columns col[k] are at distance x[k] or nearer, where they were at known[k]; those of kNone are not meant. All lanes
+// of a warp call it. What takes long is in flight at once, and the frontier grows once.
 template <bool wide, uint32 n>
 __device__ inline void relax(const Team& team, const SearchRun& run, const int32 (&col)[n], const Dual (&x)[n],
                              const uint64 (&known)[n]) {
@@ -114,8 +120,8 @@ __device__ inline Edge load_frontier(const Team& team, uint32 present) {
     return frontier_at<wide>(team, present, index < most ? index : most - 1);
 }
 
-// Where n rows of a frontier lead, one candidate a lane, and what is known of that. (Everything is assigned whether it is needed
-// or not: what is left as it was would be kept in memory.)
+// Where n rows of a frontier lead, one candidate a lane, and what is known of that. (Everything is assigned whether it
+// is needed or not: what is left as it was would be kept in memory.)
 template <uint32 n>
 struct Relaxations {
     int32 col[n];
@@ -147,7 +153,8 @@ __device__ inline Relaxations<n> find_relaxations(const State& state, const Sear
 __device__ inline uint64 own_distance(const State& state, Edge at) {
     return at.row >= 0 && at.col >= 0 ? __ldcg(state.distance + at.col) : 0;
 }
-// One step: all rows of the frontier are looked from, at the distances that they had before any falls. A row a warp, `first`.
+// One step: all rows of the frontier are looked from, at the distances that they had before any falls. A row a warp,
+// `first`.
 template <bool wide>
 __device__ inline void take_step(const Team& team, const SearchRun& run, Edge first) {
     const Edge at[1] = {team.warp() < run.count ? first : Edge{kNone, kNone}};
@@ -188,12 +195,12 @@ __device__ inline void take_long_step(const Team& team, const SearchRun& run) {
     team.sync();
 }
 
-// After a step: perhaps a lower cap; the next frontier.
+// After a step: perhaps a lower search radius; the next frontier.
 template <bool wide>
 __device__ inline void conclude_step(const Team& team, SearchRun& run) {
     const StepCounts counts = read_counts<wide>(team, run.present);
     if (counts.event != 0) run.radius = shrink_radius<wide>(team, run);
-    run.count = run.radius == as_key(Dual(0)) ? 0 : counts.next;  // at zero: nobody is nearer
+    run.count = run.radius == as_key(Dual(0)) ? 0 : counts.next;  // at zero: no column is nearer
     run.present ^= 1;
 }
 
@@ -213,13 +220,15 @@ __device__ inline void each_distance(const Team& team, F f) {
         for (uint32 k = 0; k < Tuning::cols_ahead; ++k) f(base + k * team.threads(), key[k]);
     }
 }
-// The distance of the nearest column beyond reach, which has a row that waits, or is free: of a block's share.
+// The distance of the nearest column beyond the bucket limit, which has a row that waits, or is free: of a block's
+// share.
 __device__ inline uint64 nearest_waiting(const Team& team, const SearchRun& run) {
     uint64 nearest = kFar;
     each_distance(team, [&](uint32, uint64 key) { nearest = key > run.bucket_limit && key < nearest ? key : nearest; });
     return best_in_block(shared().scratch.keys, nearest, true);
 }
-// The reach goes on past it: rows between the reach that was and the new one are the next frontier, counted in `count`.
+// The bucket limit goes on past it: rows between the bucket limit that was and the new one are the next frontier,
+// counted in `count`.
 template <bool wide>
 __device__ inline void extend_bucket(const Team& team, SearchRun& run, uint64 nearest, uint32* count) {
     const State& state = team.state;
@@ -235,12 +244,13 @@ __device__ inline void extend_bucket(const Team& team, SearchRun& run, uint64 ne
         if (!wide && place < kNarrowRows) shared().scratch.steps.at[run.present][place] = at;
     });
 }
-// A reach that brings few rows was too short.
+// A bucket that brings few rows was too short.
 __device__ inline void widen_bucket(SearchRun& run) {
     constexpr uint32 few_ahead = Tuning::few_ahead * kMiddleRows;
     if (run.count <= few_ahead && run.bucket_width < infinity<Dual>() / 4) run.bucket_width *= 2;
 }
-// When nothing is at work: the reach goes on past the nearest row that waits, if one does within the cap. Whether there is a frontier now.
+// When nothing is at work: the bucket limit goes on past the nearest row that waits, if one does within the search
+// radius. Whether there is a frontier now.
 template <bool wide>
 __device__ inline bool advance_bucket(const Team& team, SearchRun& run) {
     run.exhausted = run.bucket_limit >= run.radius;
@@ -283,7 +293,7 @@ LAPWING_NOINLINE __device__ void run_steps(uint32 blocks) {
         first = load_frontier<wide>(team, run.present ^ 1);
         conclude_step<wide>(team, run);
         if (run.count == 0) {
-            const bool decides = square || run.wanted == 1 || run.radius != kFar;  // else the leader does
+            const bool decides = square || run.wanted == 1 || run.radius != kFar;  // else the coordinator does
             if (!decides || ++extensions > Tuning::most_extensions || (!wide && state.matrix.cols > narrow_cols)) break;
             if (!advance_bucket<wide>(team, run)) break;
             first = load_frontier<wide>(team, run.present);
@@ -292,12 +302,13 @@ LAPWING_NOINLINE __device__ void run_steps(uint32 blocks) {
     }
     if (threadIdx.x == 0) shared().control.command.search = run;
 }
-// The distance of the nearest column beyond reach. The answer is kFar before.
+// The distance of the nearest column beyond the bucket limit. The answer is kFar before.
 __device__ inline void find_nearest_waiting(const Team& team, const SearchRun& run) {
     const uint64 nearest = nearest_waiting(team, run);
     if (threadIdx.x == 0 && nearest != kFar) atomicMin(&(team.wide ? *team.state.counts : team.own).answer, nearest);
 }
-// Where columns outnumber rows: how many free columns are within the cap, and the farthest of them. The answer is 0 before.
+// Where columns outnumber rows: how many free columns are within the search radius, and the farthest of them. The
+// answer is 0 before.
 __device__ inline void count_reached(const Team& team, Scratch& scratch, const SearchRun& run) {
     uint64 count = 0, farthest = 0;
     each_distance(team, [&](uint32 j, uint64 key) {
@@ -312,7 +323,7 @@ __device__ inline void count_reached(const Team& team, Scratch& scratch, const S
     atomicMax(&counts.answer, farthest);
     atomicAdd(&counts.met, static_cast<uint32>(count));
 }
-// As go_on, where the leader decides. The answer is kFar before.
+// As advance_bucket, where the coordinator decides. The answer is kFar before.
 __device__ inline void advance(const Team& team) {
     SearchRun run = shared().control.command.search;
     find_nearest_waiting(team, run);
@@ -327,7 +338,7 @@ __device__ inline void advance(const Team& team) {
     if (blockIdx.x == 0 && threadIdx.x == 0) shared().control.command.search = run;
 }
 
-// Rows whose lists leave columns below the cap in doubt; of reached columns, and free ones.
+// Rows whose lists leave columns below the search radius uncertified; of reached columns, and free ones.
 __device__ inline void find_uncertified(const Team& team, const SearchRun& run) {
     State& state = team.state;
     const uint32 cols = state.matrix.cols, count = cols + run.free_count;
@@ -354,7 +365,8 @@ __device__ inline void find_uncertified(const Team& team, const SearchRun& run) 
     });
 }
 
-// Whether row i's list reaches beyond the cap, not to it: what an old list led to there must be in the new one.
+// Whether row i's list reaches beyond the search radius, not to it: what an old list led to there must be in the new
+// one.
 __device__ inline bool list_suffices(const State& state, const SearchRun& run, int32 i) {
     const Dual u = load_stable(state.u + i), distance = load_stable(state.row_distance + i),
                tau = load_stable(state.tau + i);
@@ -366,7 +378,7 @@ __device__ inline void note_insufficient(const Team& team, int32 i, bool insuffi
     append(team, team.state.matrix.costs.data->insufficient_rows, &Counts::insufficient,
            insufficient && threadIdx.x == 0 ? i : kNone);
 }
-// Lists doubtful rows again, and notes those for which that is not enough.
+// Lists uncertified rows again, and notes those for which that is not enough.
 __device__ inline void relist_uncertified(const Team& team, const SearchRun& run, uint32 count) {
     for (uint32 at = team.block(); at < count; at += team.blocks) {
         const int32 i = load_stable(team.state.refresh_rows + at);
@@ -377,8 +389,8 @@ __device__ inline void relist_uncertified(const Team& team, const SearchRun& run
 #endif
 
 #if !defined(COMPUTED) && !defined(STORED)
-// Whether another list of a row were no better: it holds nothing but ties at the row's least cost, there are more of them, and that was not
-// enough in this search or the one before. All lanes of a warp call it.
+// Whether another list of a row were no better: it holds nothing but ties at the row's least cost, there are more of
+// them, and that was not enough in this search or the one before. All lanes of a warp call it.
 __device__ inline bool list_is_ties(const State& state, const SearchRun& run, int32 i) {
     const uint32 looked = load_stable(state.full_search + i);
     if (looked == 0 || looked + 1 < run.search) return false;
@@ -388,8 +400,8 @@ __device__ inline bool list_is_ties(const State& state, const SearchRun& run, in
     return __all_sync(kAllLanes, !(least > u)) && !(load_stable(state.tau + i) > u);
 }
 #endif
-// Lists a doubtful row again (unless the whole list of them is), and looks at all its columns if that does not help. All threads
-// of a block call it.
+// Lists an uncertified row again (unless the whole list of them is), and looks at all its columns if that does not
+// help. All threads of a block call it.
 template <bool wide>
 __device__ inline void resolve_uncertified_row(const Team& team, const SearchRun& run, int32 i) {
     State& state = team.state;

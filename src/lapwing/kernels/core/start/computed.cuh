@@ -1,10 +1,10 @@
-// Minima over lines of computed costs, of samples or the whole; included by core/start/start.cu. What are columns is what lines are where
-// blocks are exchanged (costs/computed.cuh), so one kernel does for both.
+// Minima over lines of computed costs, of samples or the whole; included by core/start/start.cu. What are columns is
+// what lines are where blocks are exchanged (costs/computed.cuh), so one kernel does for both.
 #pragma once
 #include "costs/costs.cuh"
 
-// out[r, c] = the cost of row first + r and column c of the sample, for what is small enough to be written out. A block for
-// each of `rows`, or several.
+// out[r, c] = the cost of row first + r and column c of the sample, for what is small enough to be written out. A block
+// for each of `rows`, or several.
 extern "C" __global__ void __launch_bounds__(THREADS)
     gather(const Costs::Data* data, int64 run, int64 first, int64 rows, int64 cols, Cost* out) {
     const Costs costs{data, run};
@@ -23,9 +23,9 @@ struct Least {
     }
 };
 
-// least[k] = min over positions of cost - price, of line k of one sample and the positions of another, for `count` lines from
-// `first` on; 0 if all are forbidden. `prices` of the positions, null: zero. `line_salt` says what lines are: rows or
-// columns. kLines lines a warp; a tile of the block's after the other.
+// least[k] = min over positions of cost - price, of line k of one sample and the positions of another, for `count`
+// lines from `first` on; 0 if all are forbidden. `prices` of the positions, null: zero. `line_salt` says what lines
+// are: rows or columns. kLines lines a warp; a row group of the block's after the other.
 extern "C" __global__ void __launch_bounds__(THREADS)
     line_bounds(const Costs::Data* data, int64 maximize, int64 first, int64 count, int64 line_run, int64 line_salt,
                 int64 positions, int64 position_run, const Dual* prices, Dual* least) {

@@ -44,8 +44,8 @@ extern "C" __global__ void __launch_bounds__(THREADS)
     }
 }
 
-// u[r] = min over c < cols of cost[r, c] - v[c], of row r of one sample and column c of another; a warp a row. Infinite if
-// all are forbidden.
+// u[r] = min over c < cols of cost[r, c] - v[c], of row r of one sample and column c of another; a warp a row. Infinite
+// if all are forbidden.
 extern "C" __global__ void __launch_bounds__(THREADS)
     row_bounds(const Cost* cost, int64 row_stride, int64 maximize, int64 rows, int64 row_run, int64 cols, int64 col_run,
                const int32* row_list, const int32* col_list, const Dual* v, Dual* u) {
@@ -64,8 +64,8 @@ extern "C" __global__ void __launch_bounds__(THREADS)
     }
 }
 
-// v[c] = the least cost[r, c] - u[r] over the rows of a sample of `size` (u null: zero), 0 if there is none; see common/column_keys.cuh. A block takes
-// THREADS columns of every bands-th row.
+// v[c] = the least cost[r, c] - u[r] over the rows of a sample of `size` (u null: zero), 0 if there is none; see
+// common/column_keys.cuh. A block takes THREADS columns of every bands-th row.
 extern "C" __global__ void __launch_bounds__(THREADS)
     column_bounds(const Cost* cost, int64 row_stride, int64 maximize, int64 size, int64 run, int64 bands,
                   const int32* row_list, const int32* col_list, const Dual* u, uint64* keys, Dual* v) {

@@ -1,11 +1,13 @@
-// Column minima of a square matrix, from which prices start.
+// Column minima of a square matrix, which are starting prices.
 //
-// A large matrix is read in two parts: a sample of its rows (in `prepare`) and, unless it tells that they would add but a constant, which is
-// nothing to prices, the others. It tells so
-//   - where a quarter of the columns have the sample's least cost: nearly all will have it, as if costs are small integers. Prices are zero;
-//   - where a row besides costs more than the sample's minima by a constant, up to rounding, but for exceptions: as if costs are sums of
-//     what a row costs and what a column does, and a discount for few pairs. Prices are the sample's minima.
-// Prices are only where a solve starts: a sample that is mistaken costs time.
+// A large matrix is read in two parts: a sample of its rows (in `prepare`), then the others, unless the sample shows
+// that they would add only a constant, which does not matter to prices. It does
+//   - where a quarter of the columns have the sample's least cost, as of small integers: nearly all columns will have
+//     it. Prices are zero;
+//   - where a row outside the sample costs more than the sample's minima by a constant, up to rounding and but for
+//     exceptions, as of sums of a row's and a column's part with a discount for few pairs. Prices are the sample's
+//     minima.
+// Prices are only where a solve starts: a mistaken verdict costs time, never the optimum.
 #pragma once
 #include "common/column_keys.cuh"
 #include "core/lists/bounds.cuh"
@@ -170,9 +172,10 @@ __device__ inline int32 row_behind(int32 k, bool sampled) {
     return sampled ? k + k / (Tuning::sample_step - 1) + 1 : k;
 }
 
-// v[c] = the least cost[r, c] over all rows, or what is as good if a sample says so (prepare was told to take one). Rows may come in parts,
-// a launch for each: those from `begin` to `end` of the ones that are read; the last launch to end sets prices. Rows are aligned and whole
-// packs: a thread takes the columns of a pack, a block those of its threads' packs, of every bands-th row. See common/column_keys.cuh.
+// v[c] = the least cost[r, c] over all rows, or what is as good if a sample says so (prepare was told to take one).
+// Rows may come in parts, a launch for each: those from `begin` to `end` of the ones that are read; the last launch to
+// end sets prices. Rows are aligned and whole packs: a thread takes the columns of a pack, a block those of its
+// threads' packs, of every bands-th row. See common/column_keys.cuh.
 extern "C" __global__ void __launch_bounds__(256, 4)
     column_minima(LAPWING_PROBLEM, uint64* keys, int64 sampled, int64 begin, int64 end, int64 bands, int64 parts) {
     constexpr int32 width = Pack<Cost>::size, ahead = width <= 4 ? 8 : 4;

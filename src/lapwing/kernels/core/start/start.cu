@@ -2,12 +2,12 @@
 //
 //   u[i] = min over sampled j (c[i,j] - v[j]),   v[j] = min over all i (c[i,j] - u[i])
 //
-// are feasible whatever v was, and good if the sample was solved. Costs: one read of the sampled columns (32 bytes for each
-// cost), one of the matrix. All arithmetic is as in the method itself. For costs that two orders explain, gpu/core/sorted_prices.py
-// finds prices from differences of costs.
+// are feasible whatever v was, and good if the sample was solved. Costs: one read of the sampled columns (32 bytes for
+// each cost), one of the matrix. All arithmetic is as in the method itself. For costs that two orders explain,
+// gpu/core/sorted_prices.py finds prices from differences of costs.
 //
-// Of a matrix: gather, forbid_large, row_bounds, column_bounds (core/start/matrix.cuh); of computed costs: gather, line_bounds
-// (core/start/computed.cuh); of both: sorting_keys, price_rises.
+// Of a matrix: gather, forbid_large, row_bounds, column_bounds (core/start/matrix.cuh); of computed costs: gather,
+// line_bounds (core/start/computed.cuh); of both: sorting_keys, price_rises.
 #include "costs/costs.cuh"
 
 constexpr uint32 kThreads = THREADS;
@@ -20,8 +20,8 @@ __device__ inline Dual minimised(Cost c, bool maximize) { return maximize ? -wid
 #include "core/start/matrix.cuh"
 #endif
 
-// What rows and columns are sorted by: the differences of two sampled columns' costs in every row, and of two sampled rows' in
-// every column.
+// What rows and columns are sorted by: the differences of two sampled columns' costs in every row, and of two sampled
+// rows' in every column.
 extern "C" __global__ void __launch_bounds__(THREADS)
     sorting_keys(const Costs::Data* data, int64 pitch, int64 maximize, int64 size, int64 run, int64 row,
                  int64 other_row, int64 col, int64 other_col, double* row_keys, double* col_keys) {
