@@ -334,6 +334,18 @@ def test_a_time_limit_is_kept():
         assert result.certificate.bound <= 600 * 2.0**-52 * result.objective
 
 
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("certify", [True, False])
+def test_an_optimum_beyond_the_range_of_float64(method, certify):
+    """It is refused, and never looked for without end."""
+    cost = np.full((45, 30), 3e307)
+    cost[np.random.default_rng(3).random(cost.shape) < 0.1] = 0.5
+    with pytest.raises(lw.RangeError):
+        lw.solve(cost, unmatched_cost=3e307, method=method, certify=certify)
+    with pytest.raises(lw.RangeError):
+        lw.solve(-cost, unmatched_cost=-3e307, method=method, certify=certify, maximize=True)
+
+
 @pytest.mark.parametrize("limit", [0.0, 1e-3, 0.02])
 @pytest.mark.parametrize("needed", [0, 5])
 def test_time_limits_with_large_costs(limit, needed):

@@ -108,8 +108,11 @@ def is_trusted(problem: Problem, answer: Answer) -> bool:
     """Whether the duals are so small beside the objective that their rounding cannot matter."""
     if problem.is_integer:
         return True
-    objective = abs(float(_costs(problem, answer).sum(dtype=np.float64)))
-    return not answer.provisional and are_small(max(_largest(answer.v), answer.shift), objective)
+    with np.errstate(over="ignore"):
+        objective = abs(float(_costs(problem, answer).sum(dtype=np.float64)))
+    if answer.provisional or not math.isfinite(objective):
+        return False
+    return are_small(max(_largest(answer.v), answer.shift), objective)
 
 
 def are_small(largest_price: float, objective: float) -> bool:
@@ -150,8 +153,7 @@ def proven_on_cpu(
     problem: Problem, answer: Answer, time_limit: float, hook: Hook | None = None
 ) -> tuple[Answer, Certificate]:
     """Solve here what another device answered but could not prove: from its duals, unless they are far off."""
-    traits = {name: method.traits for name, method in METHODS.items()}
-    plan = make_plan(problem.form, traits, method="core", threads=None, warm_start=True, processors=processors())
+    plan = _plan(problem, warm_start=True)
     certificate = prove(problem, answer.row_to_col, answer.u, answer.v, plan.threads)
     if is_proven(problem, answer, certificate):
         return answer, certificate
@@ -161,6 +163,17 @@ def proven_on_cpu(
     again, proof = solve_proven(problem, plan, Request(time_limit=time_limit, hook=hook))
     assert proof is not None
     return again, proof
+
+
+def solved_on_cpu(problem: Problem, time_limit: float, certify: bool) -> tuple[Answer, Certificate | None]:
+    """Solve here what is out of another device's range: see `solve_proven`."""
+    request = Request(time_limit=time_limit, certify=certify)
+    return solve_proven(problem, _plan(problem, warm_start=False), request)
+
+
+def _plan(problem: Problem, warm_start: bool) -> Plan:
+    traits = {name: method.traits for name, method in METHODS.items()}
+    return make_plan(problem.form, traits, method="core", threads=None, warm_start=warm_start, processors=processors())
 
 
 def refuse_errors(problem: Problem, answer: Answer, certificate: Certificate) -> None:
@@ -210,6 +223,13 @@ def repaired(
     best, counted, solves = answer, answer.statistics, 0
     all_pairs = all_digits = False
     while True:
+        if not math.isfinite(certificate.primal):  # of the best answer, perhaps of the optimum
+            best, certificate = _solved_wide(
+                problem, plan, Request(time_limit=deadline - time.perf_counter(), hook=hook)
+            )
+            if not math.isfinite(certificate.primal):
+                raise RangeError("the optimum is out of the range of float64: divide all costs by a constant")
+            return replace(best, statistics=counted | {"exact_solves": solves + 1.0}), certificate
         precision = problem.rows_to_match * _ULP / 4 * abs(certificate.primal)
         limit = math.inf if all_pairs else 8.0 * problem.rows_to_match * _largest(_costs(problem, best))
         found = _solved(

@@ -17,7 +17,7 @@ from lapwing.certificate import Certificate, prove, require_matching
 from lapwing.checkpoint import Keeper
 from lapwing.costs.base import CostSource
 from lapwing.costs.function import FunctionCost
-from lapwing.errors import ArgumentError, GpuError, InfeasibleError
+from lapwing.errors import ArgumentError, GpuError, InfeasibleError, RangeError
 from lapwing.gpu.certificate.proof import (
     SUMMARY_BYTES,
     Answer,
@@ -185,6 +185,14 @@ class _Solve:
     def run(self) -> Result:
         if 0 in self.cost.shape:
             return self._empty()
+        try:
+            return self._solved()
+        except RangeError:  # for sums in float64: perhaps the optimum itself is within its range
+            if self.integer or isinstance(self.cost, Computed):
+                raise
+            return self._solved_on_cpu()
+
+    def _solved(self) -> Result:
         rows, options = self.cost.shape[0], self.options
         exits = None
         if options.unmatched_cost is not None:
@@ -451,6 +459,18 @@ class _Solve:
         answer = MethodAnswer("optimal", row_to_col, u, v, counted | {"solve_seconds": seconds})
         answer, certificate = exact.proven_on_cpu(problem, answer, self.deadline - time.perf_counter())
         watch.finish(problem.rows_to_match, lambda: float(certificate.primal))
+        if self.keeper is not None:
+            self.keeper.keep(answer)
+        return self._as_result(make_result(problem, self.plan, answer, certificate), self.options.certify)
+
+    def _solved_on_cpu(self) -> Result:
+        """The answer of the host, where sums that leave the range of float64 are held in wide integers."""
+        if self.copier is not None:
+            self.copier.finish()
+        costs = read_array(self.cost) if isinstance(self.cost, GpuArray) else self.given
+        problem = inputs.make_problem(costs, self.maximize, to_host(self.options.unmatched_cost))
+        limit = self.deadline - time.perf_counter()
+        answer, certificate = exact.solved_on_cpu(problem, limit, self.options.certify)
         if self.keeper is not None:
             self.keeper.keep(answer)
         return self._as_result(make_result(problem, self.plan, answer, certificate), self.options.certify)

@@ -61,6 +61,23 @@ def test_large_costs_are_left_out_on_the_gpu(monkeypatch, dtype, shape, price, m
         assert again.bound <= max(shape) * 2.0**-52 * abs(result.objective)
 
 
+@pytest.mark.parametrize("certify", [True, False])
+@pytest.mark.parametrize(
+    ("shape", "price"), [((45, 45), None), ((45, 50), None), ((50, 45), None), ((45, 30), 0.5), ((45, 45), 3e307)]
+)
+def test_sums_beyond_the_range_of_float64(shape, price, certify):
+    cost = np.full(shape, 3e307)
+    cost[:45, :45] = with_large(45, 3e307, "float64")[:, : shape[1]]
+    for sign in (1, -1):
+        options = {"maximize": sign < 0, "unmatched_cost": None if price is None else sign * price}
+        result = lw.solve(sign * cost, device="cuda", certify=certify, **options)
+        there = lw.solve(sign * cost, **options)
+        assert result.status == "optimal" and result.plan.device == "cuda:0"
+        assert result.objective == there.objective
+    with pytest.raises(lw.RangeError):  # the optimum itself
+        lw.solve(np.full((10, 10), 1e308), device="cuda", certify=certify)
+
+
 def test_answers_stay_on_the_gpu(emulated_gpu):
     cost = with_large(60, 1e18)
     gpu = Gpu(emulated_gpu)
