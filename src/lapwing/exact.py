@@ -123,7 +123,7 @@ def are_small(largest_price: float, objective: float) -> bool:
 def is_proven(problem: Problem, answer: Answer, certificate: Certificate) -> bool:
     """Whether the answer is optimal up to the rounding of the objective itself: see `is_tight`."""
     require_matching(certificate)
-    if not is_tight(certificate, problem.is_integer, problem.rows_to_match):
+    if not math.isfinite(certificate.primal) or not is_tight(certificate, problem.is_integer, problem.rows_to_match):
         return False
     return not answer.provisional or tells_small_costs(certificate, _costs(problem, answer))
 
@@ -185,7 +185,7 @@ def refuse_errors(problem: Problem, answer: Answer, certificate: Certificate) ->
     ArgumentError
         If the costs come from a callback or a file, which may not give the same costs each time.
     """
-    if answer.provisional and certificate.complete:
+    if certificate.complete and (answer.provisional or not math.isfinite(certificate.primal)):
         return
     error = max(certificate.bound, certificate.violation)
     if certificate.complete and not problem.is_integer:
@@ -224,9 +224,8 @@ def repaired(
     all_pairs = all_digits = False
     while True:
         if not math.isfinite(certificate.primal):  # of the best answer, perhaps of the optimum
-            best, certificate = _solved_wide(
-                problem, plan, Request(time_limit=deadline - time.perf_counter(), hook=hook)
-            )
+            rest = Request(time_limit=deadline - time.perf_counter(), hook=hook)
+            best, certificate = _solved_wide(problem, plan, rest)
             if not math.isfinite(certificate.primal):
                 raise RangeError("the optimum is out of the range of float64: divide all costs by a constant")
             return replace(best, statistics=counted | {"exact_solves": solves + 1.0}), certificate
