@@ -225,7 +225,10 @@ def _as_array(cost: Any, maximize: bool) -> CostArray:
 
 
 def _from_dlpack(cost: Any) -> CostArray:
-    device = int(cost.__dlpack_device__()[0])
+    try:
+        device = int(cost.__dlpack_device__()[0])
+    except (BufferError, IndexError, RuntimeError, TypeError, ValueError) as error:
+        raise DtypeError(f"cost of type {type(cost).__name__} does not say where its memory is: {error}") from error
     if device not in _DLPACK_HOST:
         where = getattr(cost, "device", f"DLPack device type {device}")
         raise ArgumentError(f"cost lives on {where}; copy it to the host first, for instance with cost.cpu()")

@@ -45,7 +45,7 @@ def densify(matrix: Any, forbidden: float) -> CostArray:
     ArgumentError
         If the matrix is not 2-D, its indices lead out of it, or its dense form exceeds `DENSE_LIMIT_BYTES`.
     RangeError
-        If an integer entry is not a float64 number.
+        If an integer entry is not a float64 number, or duplicates add up to none.
     """
     if len(matrix.shape) != 2:
         raise ArgumentError(f"cost must be a matrix (2-D), got a sparse array of shape {matrix.shape}")
@@ -60,12 +60,17 @@ def densify(matrix: Any, forbidden: float) -> CostArray:
     if matrix.dtype.kind in "iu" and matrix.format in _WITH_DUPLICATES:
         exact_floats(matrix.data, dtype)
         matrix = matrix.astype(np.int64)  # SciPy sums duplicates in the matrix's dtype, where they may wrap around
-    by_row = matrix.tocsr()
+    has_sums = matrix.format in _WITH_DUPLICATES and bool(np.isfinite(matrix.data).all())
+    with np.errstate(over="ignore", invalid="ignore"):
+        by_row = matrix.tocsr()
     _check_indices(by_row)
     dense = np.empty(matrix.shape, dtype=dtype)
     for rows in row_blocks(dense):
         block = by_row[rows].tocoo(copy=True)
-        block.sum_duplicates()
+        with np.errstate(over="ignore", invalid="ignore"):
+            block.sum_duplicates()
+        if has_sums and not np.isfinite(block.data).all():
+            raise RangeError("duplicate entries of the sparse matrix add up to a cost beyond float64; divide all costs")
         dense[rows] = forbidden
         dense[rows][block.row, block.col] = exact_floats(block.data, dtype)
     return dense

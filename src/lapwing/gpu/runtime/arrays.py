@@ -277,7 +277,10 @@ class AnyArray:
 
     def is_on_gpu(self, array: Any) -> bool:
         if hasattr(array, "__dlpack_device__"):
-            return int(array.__dlpack_device__()[0]) in _CUDA
+            try:
+                return int(array.__dlpack_device__()[0]) in _CUDA
+            except (BufferError, IndexError, RuntimeError, TypeError, ValueError):  # refused where it is read
+                return False
         return hasattr(array, "__cuda_array_interface__")
 
     def view(self, array: Any) -> GpuArray:
