@@ -2,6 +2,7 @@
 #pragma once
 
 #include "batch/block.cuh"
+#include "batch/invariants.cuh"
 #include "batch/proof.cuh"
 
 // Faults of all threads, and of the prices, which go to their place; in every thread.
@@ -118,6 +119,11 @@ __device__ void solve_and_write(const Batch& batch, int64 b, const Problem& prob
     faults |= solver.reduce_columns(cost_limit(problem.rows, problem.cols));
     int32 status = checked(batch, b, problem, state, faults);
     if (status == kSolved && !solver.solve()) status = kInfeasible;
+#ifdef LAPWING_CHECK_INVARIANTS
+    __syncthreads();
+    if (status == kSolved && threadIdx.x == 0) check_invariants(team);
+    __syncthreads();
+#endif
     write(batch, b, problem, state, matrix, status);
 }
 

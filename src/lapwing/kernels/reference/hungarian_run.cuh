@@ -1,6 +1,7 @@
 // The tasks of a Hungarian method, and their order (protocol: reference/hungarian_state.cuh).
 #pragma once
 #include "reference/hungarian_forest.cuh"
+#include "reference/invariants.cuh"
 
 namespace hungarian {
 
@@ -101,6 +102,11 @@ __device__ void run(const Method& method, Task first = Task::begin, bool alone =
         perform(method, task);
         if (alone) return;
         grid_barrier(forest().core.barrier, gridDim.x);
+#ifdef LAPWING_CHECK_INVARIANTS
+        if (is_first_thread() && (task == Task::award || task == Task::flip || task == Task::polish)) check_matching();
+        if (is_first_thread() && task == Task::polish) check_duals();
+        grid_barrier(forest().core.barrier, gridDim.x);
+#endif
         task = next(method, task);
     }
 }
