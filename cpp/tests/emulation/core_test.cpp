@@ -1,9 +1,13 @@
 // The GPU's core method, run on the processor: every answer against a reference, its duals against every pair.
 //
+// The core's invariants are asserted after each phase and each search (core/invariants.cuh).
 // Blocks of 64 threads, and so a low threshold for calling all blocks, make all paths run on small problems.
 #include "cuda_emulation.hpp"
 
 #define THREADS 64
+#define LAPWING_CHECK_INVARIANTS
+#include <stdexcept>
+
 #include "core/core.cu"
 #include "core_cases.hpp"
 

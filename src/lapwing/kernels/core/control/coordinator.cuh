@@ -21,6 +21,7 @@
 // between commands alone.
 #pragma once
 #include "core/control/workers.cuh"
+#include "core/invariants.cuh"
 
 // By the coordinator's warp, all of whose lanes have seen that news is wanted.
 LAPWING_NOINLINE __device__ void publish_progress(uint32 stage, uint32 phase, uint32 matched, double bound) {
@@ -149,6 +150,7 @@ class Coordinator {
             perform(Task::gather_free, state_.matrix.cols);
         }
         left_ = take_free();
+        require_feasible_duals(state_);
     }
 
     // What the preparation found.
@@ -177,6 +179,8 @@ class Coordinator {
             if (auction_.refreshes()) refresh(auction_.waiting);
         } while (!auction_.ended() && !signals_.stopped);
         rounds_ += auction_.rounds;
+        require_tau(state_);
+        require_epsilon_optimality(state_, epsilon);
     }
 
     __device__ void refresh(uint32 count) {
@@ -221,6 +225,8 @@ class Coordinator {
             // radius.
             singly_ = several && !matched;
             if (!matched && !several) return SolveStatus::contradiction;
+            require_tau(state_);
+            require_feasible_duals(state_);
         }
         return SolveStatus::optimal;
     }
