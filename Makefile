@@ -20,10 +20,21 @@ $(VENV)/tools: pyproject.toml
 	$(PIP) install --quiet 'cmake>=3.20' ninja $$($(BIN)/python -c '$(BUILD_REQUIRES)')
 	@touch $@
 
+$(VENV)/package: $(VENV)/tools $(NATIVE)
+	@echo 'Building Lapwing; the first time takes a few minutes'
+	$(PIP) install --quiet --no-build-isolation --editable .
+	@touch $@
+
 # .venv/with-X holds the package, editable, and the packages of its extra X.
-$(VENV)/with-%: $(VENV)/tools $(NATIVE)
-	@echo 'Building Lapwing (extra "$*"); the first time takes a few minutes'
-	$(PIP) install --quiet --no-build-isolation --editable '.[$*]'
+REQUIRES = import sys, tomllib; project = tomllib.load(open("pyproject.toml", "rb"))["project"]; \
+	print(*project["dependencies"], *project["optional-dependencies"][sys.argv[1]])
+$(VENV)/with-%: pyproject.toml | $(VENV)/package
+	$(PIP) install --quiet $$($(BIN)/python -c '$(REQUIRES)' $*)
+	@touch $@
+
+# To check the style nothing has to be built.
+$(VENV)/with-dev: pyproject.toml | $(VENV)/tools
+	$(PIP) install --quiet $$($(BIN)/python -c '$(REQUIRES)' dev)
 	@touch $@
 
 .PHONY: demo
@@ -35,13 +46,17 @@ test: $(VENV)/with-test  ## build and run the tests (ARGS="-m slow" for the long
 	$(PYTEST) $(ARGS)
 
 .PHONY: lint
-lint: $(VENV)/with-dev  ## formatting, style, types and the order of imports
+lint: $(VENV)/with-dev  ## formatting, style, types and the order of imports; needs nothing built
+	find cpp src/lapwing/kernels -regex '.*\.\([hc]pp\|cuh?\)' -print0 | xargs -0 $(BIN)/clang-format --dry-run -Werror
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
-	$(BIN)/mypy
-	find cpp src/lapwing/kernels -regex '.*\.\([hc]pp\|cuh?\)' -print0 | xargs -0 $(BIN)/clang-format --dry-run -Werror
 	$(BIN)/python tools/check_imports.py
 	$(BIN)/python tools/check_lines.py
+	$(BIN)/mypy
+
+.PHONY: check
+check: lint $(VENV)/with-test  ## lint, and of every test a few cases that are fast: before a commit
+	$(PYTEST) --fast $(ARGS)
 
 .PHONY: format
 format: $(VENV)/with-dev  ## rewrite Python and C++ in the project's format
@@ -49,20 +64,30 @@ format: $(VENV)/with-dev  ## rewrite Python and C++ in the project's format
 	$(BIN)/ruff format
 	find cpp src/lapwing/kernels -regex '.*\.\([hc]pp\|cuh?\)' -print0 | xargs -0 $(BIN)/clang-format -i
 
-.PHONY: cpp-test
-cpp-test: $(VENV)/with-test  ## the C++ tests, of the library as it is installed, and under AddressSanitizer and UndefinedBehaviorSanitizer
-	$(call cpp_test,build/cpp-release,-DCMAKE_BUILD_TYPE=Release -DLAPWING_LIBRARY=$$(ls -t $$PWD/build/cp*/liblapwing_cpp.a | head -1))
-	$(call cpp_test,build/cpp-sanitized,-DCMAKE_BUILD_TYPE=RelWithDebInfo -DLAPWING_SANITIZE=ON)
+.PHONY: cpp-build
+cpp-build: $(VENV)/package
+	$(call cpp_build,build/cpp-release,-DCMAKE_BUILD_TYPE=Release -DLAPWING_LIBRARY=$$(ls -t $$PWD/build/cp*/liblapwing_cpp.a | head -1))
+	$(call cpp_build,build/cpp-sanitized,-DCMAKE_BUILD_TYPE=RelWithDebInfo -DLAPWING_SANITIZE=ON)
 
-define cpp_test
+define cpp_build
 $(BIN)/cmake -S . -B $(1) -G Ninja -DCMAKE_MAKE_PROGRAM=$(abspath $(BIN)/ninja) -DLAPWING_BUILD_TESTS=ON $(2)
 $(BIN)/cmake --build $(1)
-$(BIN)/ctest --test-dir $(1) --output-on-failure --parallel 2
 endef
 
+.PHONY: cpp-test
+cpp-test: cpp-build  ## the C++ tests, of the library as it is installed, and under AddressSanitizer and UndefinedBehaviorSanitizer
+	$(BIN)/ctest --test-dir build/cpp-release --output-on-failure --parallel 2
+	$(BIN)/ctest --test-dir build/cpp-sanitized --output-on-failure --parallel 2
+
 .PHONY: kernels
-kernels: $(VENV)/with-test $(VENV)/with-kernels  ## compile every GPU kernel for every architecture (ARGS=--sample: fewer dtypes); needs no GPU
+kernels: kernels-compile kernels-test  ## compile every GPU kernel for every architecture (ARGS=--sample: fewer dtypes); needs no GPU
+
+.PHONY: kernels-compile
+kernels-compile: $(VENV)/with-kernels
 	$(BIN)/python tools/check_kernels.py $(ARGS)
+
+.PHONY: kernels-test
+kernels-test: $(VENV)/with-test $(VENV)/with-kernels
 	$(PYTEST) tests/gpu/runtime tests/cli/test_cli_commands.py
 
 # What it lacks, the oldest compiler's environment takes from .venv.

@@ -12,6 +12,23 @@ hypothesis.settings.register_profile("lapwing", deadline=None, derandomize=True,
 hypothesis.settings.load_profile("lapwing")
 
 
+def pytest_addoption(parser):
+    parser.addoption("--fast", action="store_true", help="a few cases of every test, none on a GPU")
+
+
+def pytest_collection_modifyitems(config, items):
+    """With --fast, keep the first, the middle and the last case of every test, but none on the emulated GPU."""
+    if not config.getoption("fast"):
+        return
+    cases = {}
+    for item in items:
+        if not {"gpu", "emulated_gpu"}.intersection(item.fixturenames) and not item.get_closest_marker("gpu"):
+            cases.setdefault((item.path, item.originalname), []).append(item)
+    kept = {case for group in cases.values() for case in (group[0], group[len(group) // 2], group[-1])}
+    config.hook.pytest_deselected(items=[item for item in items if item not in kept])
+    items[:] = [item for item in items if item in kept]
+
+
 def pytest_runtest_setup(item):
     """A test marked `gpu` is skipped where there is no GPU, and for no other reason."""
     if item.get_closest_marker("gpu") is not None and why_no_gpu() is not None:

@@ -23,7 +23,7 @@ from lapwing.checkpoint import read_checkpoint
 from support.checks import assert_optimal, hard_cost
 from support.strategies import matrices
 
-HARD = 4000  # rows; a second or so
+HARD = 2500  # rows; a second or so
 
 
 def hard_points(n=16000):

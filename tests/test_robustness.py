@@ -452,7 +452,9 @@ def test_nothing_holds_on_to_the_matrix(method):
     assert (sys.getrefcount(cost), sys.getrefcount(start[1])) == references
 
 
+HEAVY = ("scipy", "pandas", "torch", "jax", "cupy", "cuda", "rich", "click", "matplotlib", "PIL", "numexpr")
+
+
 def test_import_is_light():
-    code = "import sys, lapwing; print([m for m in ('scipy', 'pandas', 'torch', 'rich', 'click') if m in sys.modules])"
-    process = start_python(code)
-    assert process.communicate(timeout=60)[0].strip() == "[]"
+    process = start_python("import lapwing, sys; print(*sys.modules)")
+    assert not set(HEAVY).intersection(process.communicate(timeout=60)[0].split())
