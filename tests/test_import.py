@@ -8,14 +8,17 @@ import sys
 import pytest
 
 MOST_MODULES = 36  # of Lapwing's own
+HEAVY = ("scipy", "pandas", "torch", "jax", "cupy", "cuda", "rich", "click", "matplotlib", "PIL", "numexpr")
 LATER = ("gpu", "files", "cli", "papers", "checkpoint", "images", "instances")
 
 
 def loaded(program):
-    """The modules of Lapwing that a program leaves loaded."""
+    """The modules of Lapwing that a program leaves loaded; none of them may load a heavy package."""
     program += "\nimport sys; print(*sys.modules)"
     printed = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-    return [name for name in printed.stdout.split() if name.split(".")[0] == "lapwing"]
+    names = printed.stdout.split()
+    assert not set(HEAVY).intersection(names)
+    return [name for name in names if name.split(".")[0] == "lapwing"]
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Check that the package's stages import in one direction only (what they load: tests/test_robustness.py).
+"""Check that the package's stages import in one direction only (what they load: tests/test_import.py).
 
 The flow is inputs -> Problem -> Plan -> method -> Certificate -> Result; the API alone sees all of it, the command line
 sees the API. Every `import` of every module is read with `ast`, those inside functions included.
