@@ -1,5 +1,5 @@
-// The start of "ssp": prices, the order of the rows, and the epsilons, as in cpp/include/lapwing/ssp/start.inc.hpp, with
-// its numbers and with sums in the same order, so that the phases read the same rows.
+// The start of "ssp": prices, the order of the rows, and the epsilons, as in cpp/include/lapwing/ssp/start.inc.hpp,
+// with its numbers and with sums in the same order, so that the phases read the same rows.
 //
 //   survey_rows  what is computed of each row alone, by the whole grid
 //   Start        the rest, by the cluster that searches: rows choose one after the other, a barrier or two for each
