@@ -22,7 +22,7 @@ import numpy as np
 
 from benchmarks.harness import ROOT, Report, output_path
 from lapwing import solve
-from lapwing.gpu.certificate.proof import Answer, Proof, proof_of_matrix, prove_on_gpu
+from lapwing.gpu.certificate.proof import Candidate, Proof, proof_of_matrix, prove_on_gpu
 from lapwing.gpu.runtime import toolkit
 from lapwing.gpu.runtime.arrays import ITEM_BYTES, GpuArray, empty_array, row_major
 from lapwing.gpu.runtime.device import Context
@@ -154,7 +154,7 @@ def certify(context: Context, dtype: str, n: int, layout: str) -> tuple[float, f
         strides = strides[::-1] if layout == "columns" else strides
         any_array = empty_array(context, (1,), "uint8")
         cost = GpuArray(None, memory["cost"], (n, n), strides, dtype, 0, context.stream_handle, any_array.library)
-        answer = Answer(memory["row_to_col"], memory["u"], memory["v"])
+        answer = Candidate(memory["row_to_col"], memory["u"], memory["v"])
         seconds = min(pass_seconds(proof_of_matrix(context, cost, answer, False)) for _ in range(3))
         prove_on_gpu(context, cost, answer)
         return seconds, min(host_seconds(context, lambda: prove_on_gpu(context, cost, answer), 5) for _ in range(3))

@@ -9,8 +9,10 @@ import numpy as np
 import pytest
 
 import lapwing as lw
-from lapwing import _core, exact
-from lapwing.methods import METHODS, Answer
+from lapwing import _core
+from lapwing.answer import Answer
+from lapwing.cpu import exact
+from lapwing.methods import METHODS
 from support.checks import DTYPES
 
 SHAPES = [(6, 6), (4, 9), (9, 4)]

@@ -10,15 +10,13 @@ from lapwing.methods import METHODS
 from lapwing.plan import GPU_FROM_ROWS, choose_device, make_plan
 from support.checks import assert_optimal
 
-TRAITS = {name: method.traits for name, method in METHODS.items()}
 MIDDLE = _core.DIRECT_MAX_ROWS + 1
 LARGE = _core.JV_OR_CORE_MAX_ROWS + 1
 
 
 def planned(shape, dtype=np.float64, order="C", unmatched_cost=None, **options):
     problem = make_problem(np.zeros(shape, dtype, order), unmatched_cost=unmatched_cost)
-    defaults = {"method": "auto", "threads": None, "warm_start": False, "processors": 2}
-    return make_plan(problem.form, TRAITS, **(defaults | options))
+    return make_plan(problem.form, **({"processors": 2} | options))
 
 
 @pytest.mark.parametrize(

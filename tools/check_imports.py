@@ -16,28 +16,37 @@ PACKAGE = Path(__file__).resolve().parent.parent / "src" / "lapwing"
 # A module may import those of its own line and of the lines above it. A package is one stage, but for its modules that
 # stand here by name.
 STAGES = (
-    ("errors", "_core"),
-    ("atomic",),
+    ("errors", "_core", "atomic"),
     ("gpu.runtime",),
     ("arrays", "matched"),
-    ("costs", "images", "instances", "progress"),
-    ("problem", "options", "prices"),
+    ("costs", "progress"),
+    ("images", "instances"),
+    ("problem", "options", "prices", "methods"),
     ("inputs",),
     ("plan",),
-    ("methods", "gpu"),
-    ("certificate", "gpu.certificate"),
-    ("exact",),
+    ("certificate",),
+    ("answer",),
     ("result",),
-    ("files",),
-    ("on_gpu", "gpu_request", "checkpoint"),
+    ("files", "request", "checkpoint"),
+    ("cpu.large_costs",),
+    ("cpu.solve",),
+    ("cpu.batch",),
+    ("cpu.exact",),
+    ("cpu", "gpu", "gpu.costs", "gpu.core"),
+    ("gpu.certificate", "gpu.reference"),
+    ("gpu.plan",),
+    ("gpu.kinds",),
+    ("gpu.backend",),
     ("gpu.batch",),
+    ("backend",),
     ("api",),
     ("__init__",),
     ("papers",),
     ("cli", "__main__"),
 )
 # The certificate stands on its own: it would prove little if it called what it has to judge.
-FORBIDDEN = {"certificate": {"plan", "methods"}, "gpu.certificate": {"plan", "methods"}}
+_METHODS = {"plan", "methods", "cpu", "gpu.core", "gpu.reference"}
+FORBIDDEN = {"certificate": _METHODS, "gpu.certificate": _METHODS}
 
 RANK = {name: rank for rank, names in enumerate(STAGES) for name in names}
 
@@ -52,7 +61,7 @@ def imported_stages(path: Path) -> Iterator[tuple[int, str]]:
             base = parent[: len(parent) - node.level + 1] if node.level else []
             origin = ".".join([*base, *([node.module] if node.module else [])])
             # `from lapwing import inputs` names a stage in what is imported, `from lapwing.inputs import f` before it
-            packages = ("lapwing", "lapwing.gpu")
+            packages = ("lapwing", "lapwing.cpu", "lapwing.gpu")
             modules = [f"{origin}.{alias.name}" for alias in node.names] if origin in packages else [origin]
         else:
             continue

@@ -2,39 +2,27 @@
 
 from __future__ import annotations
 
-import math
 import os
 from collections.abc import Callable
-from dataclasses import replace
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any, SupportsIndex, cast
 
 import numpy as np
 
-from lapwing import _core, exact, inputs
-from lapwing.arrays import is_gpu_array
+from lapwing import _core, inputs
+from lapwing.backend import choose_backend, is_on_gpu
 from lapwing.certificate import Certificate, prove
-from lapwing.costs.base import CostSource
-from lapwing.costs.function import ON_GPU_ONLY, FunctionCost
-from lapwing.errors import (
-    ArgumentError,
-    DtypeError,
-    GpuError,
-    InfeasibleError,
-    InvalidCostError,
-    LapwingError,
-)
-from lapwing.methods import METHODS, Hook, Start, run, solve_list, solve_stack
-from lapwing.options import MethodOptions, name_and_options
-from lapwing.plan import Plan, choose_device, make_plan
-from lapwing.problem import Form, Problem, Stack
-from lapwing.progress import Progress, Reporter
-from lapwing.result import BatchResult, IndexArray, Result, duals_of, make_result, matched_pairs
+from lapwing.cpu.backend import solve_batch as solve_batch_on_cpu
+from lapwing.cpu.exact import solve_proven
+from lapwing.errors import ArgumentError, DtypeError, InfeasibleError, InvalidCostError
+from lapwing.options import MethodOptions
+from lapwing.plan import Plan, make_plan
+from lapwing.problem import Problem, Stack
+from lapwing.progress import Progress
+from lapwing.request import Request, make_request
+from lapwing.result import BatchResult, IndexArray, Result, make_result, matched_pairs
 
 if TYPE_CHECKING:
-    from lapwing.checkpoint import Checkpoint, Keeper
-
-_TRAITS = {name: method.traits for name, method in METHODS.items()}
+    from lapwing.checkpoint import Checkpoint
 
 
 def solve(
@@ -114,105 +102,24 @@ def solve(
     KeyboardInterrupt
         Within a fraction of a second of Ctrl-C.
     """
-    certify = inputs.check_flag(certify, "certify")
-    limit = inputs.check_time_limit(time_limit)
-    watcher = inputs.check_progress(progress)
-    gpu, why = _place(cost, device, method)
-    if gpu:
-        from lapwing import gpu_request, on_gpu
-
-        maximize = inputs.check_flag(maximize, "maximize")
-        room = inputs.check_memory_limit(memory_limit)
-        asked = gpu_request.asked_for(method)
-        options = gpu_request.Options(maximize, unmatched_cost, start, certify, limit, watcher, why, room, *asked)
-        return on_gpu.solve_on_gpu(cost, gpu, options, checkpoint)
-    problem = inputs.make_problem(cost, maximize, unmatched_cost, memory_limit)
-    keeper = None if checkpoint is None else _keeper(checkpoint, problem)
-    duals = _start(start if keeper is None or keeper.start is None else keeper.start, problem)
-    chosen = _plan(problem, method, threads, duals is not None or keeper is not None, why)
-    if watcher is False:
-        return _solved(problem, chosen, duals, limit, None, certify, keeper)
-    with Reporter(watcher, problem.rows_to_match, problem.maximize, chosen.method == "core") as reporter:
-        return _solved(problem, chosen, duals, limit, reporter.hook, certify, keeper)
+    request = make_request(
+        maximize, unmatched_cost, start, method, threads, memory_limit, certify, time_limit, progress
+    )
+    backend = choose_backend(cost, device, request)
+    with backend.problem(cost, request) as problem:
+        if checkpoint is not None:
+            _go_on(checkpoint, backend.identified(problem, request), request)
+        chosen = backend.plan(problem, request)
+        answer, certificate = backend.solve(problem, chosen, request)
+        return make_result(chosen, answer, certificate)
 
 
-def _keeper(checkpoint: str | os.PathLike[str] | Checkpoint, problem: Problem) -> Keeper:
-    from lapwing.checkpoint import Keeper
+def _go_on(checkpoint: str | os.PathLike[str] | Checkpoint, problem: Problem, request: Request) -> None:
+    """Write checkpoints, and start from the one that is there."""
+    from lapwing.checkpoint import CheckpointWriter
 
-    return Keeper(checkpoint, problem)
-
-
-def _place(cost: Any, device: str | None, method: str | MethodOptions) -> tuple[str, str]:
-    """The GPU to solve on, or "" for the CPU; and why, if the user left it open."""
-    name, _ = name_and_options(method)
-    if device is not None and not isinstance(device, str):
-        raise DtypeError(f"device must be a string such as 'cuda:0', got {device!r}")
-    if device == "cpu":
-        if isinstance(cost, FunctionCost):
-            raise ArgumentError(ON_GPU_ONLY)
-        return "", ""
-    if isinstance(cost, CostSource) and device == "auto" and not cost.is_computable_on_gpu:
-        return "", "CPU: what supplies these costs is there"
-    if _is_on_gpu(cost):
-        gpu, why = "cuda" if device in (None, "auto") else device, ""
-    elif device == "auto":
-        gpu, why = choose_device(inputs.shape_of(cost), name, _usable_gpus())
-    else:
-        gpu, why = device or "cpu", ""
-    if gpu == "cpu":
-        return "", why
-    from lapwing.gpu.reference import REFERENCE_METHODS
-
-    if name not in ("auto", "core", *REFERENCE_METHODS):
-        some = ", ".join(map(repr, REFERENCE_METHODS))
-        raise ArgumentError(
-            f"method={name!r} is not supported on a GPU, which has 'core', {some}: leave it out, or pass device='cpu'"
-        )
-    return gpu, why
-
-
-def _usable_gpus() -> int:
-    from lapwing.gpu.runtime.device import device_count
-
-    try:
-        return device_count()
-    except GpuError:
-        return 0
-
-
-def _is_on_gpu(cost: Any) -> bool:
-    """Whether costs are in a GPU's memory, or are computed there from what is."""
-    if isinstance(cost, CostSource):
-        return cost.home is not None or isinstance(cost, FunctionCost)
-    return is_gpu_array(cost)
-
-
-def _solved(
-    problem: Problem,
-    chosen: Plan,
-    duals: Start | None,
-    limit: float,
-    hook: Hook | None,
-    certify: bool,
-    keeper: Keeper | None,
-) -> Result:
-    counted = problem.cost.counters()
-    request = exact.Request(duals, limit, hook, certify=certify)
-    if keeper is not None:
-        request = request._replace(keep=keeper.keep, keep_every=keeper.interval)
-    answer, certificate = exact.solve_proven(problem, chosen, request)
-    if keeper is not None:
-        keeper.keep(answer)
-    if counted:
-        answer.statistics.update(_counted_since(counted, problem.cost.counters()))
-    return make_result(problem, chosen, answer, certificate)
-
-
-def _counted_since(before: dict[str, float], now: dict[str, float]) -> dict[str, float]:
-    """What a source has counted in one solve, and the cache's hit rate."""
-    since = {name: value - before[name] for name, value in now.items()}
-    since["cache_hit_rate"] = since["cache_hits"] / max(1, since["cache_hits"] + since["cache_misses"])
-    return since
+    request.writer = CheckpointWriter(checkpoint, problem)
+    request.start = request.writer.start or request.start
 
 
 def solve_batch(
@@ -260,7 +167,7 @@ def solve_batch(
         For the first problem that has no answer; a note on the error says which.
     ArgumentError, DtypeError
     """
-    if _is_on_gpu(costs):
+    if is_on_gpu(costs):
         from lapwing.gpu.batch.api import solve_batch as solve_batch_on_gpu
 
         answer: Any = solve_batch_on_gpu(
@@ -277,6 +184,7 @@ def solve_batch(
     check = check is None or inputs.check_flag(check, "check")
     certify = inputs.check_flag(certify, "certify")
     duals = inputs.check_flag(duals, "duals") or certify
+    maximize = inputs.check_flag(maximize, "maximize")
     count = inputs.check_threads(threads) or inputs.processors()
     problems: Stack | list[Problem]
     if isinstance(costs, (list, tuple)):
@@ -288,22 +196,7 @@ def solve_batch(
     else:
         problems = inputs.make_stack(costs, maximize, unmatched_cost, row_counts, col_counts)
 
-    def refuse(b: int) -> None:
-        try:
-            run(problems[b], _plan(problems[b], "auto", 1, False), None, math.inf, None)
-        except LapwingError as error:
-            error.add_note(f"in problem {b} of the batch")
-            raise
-
-    solver: Any = solve_stack if isinstance(problems, Stack) else solve_list
-    answer = solver(problems, count, duals, refuse if check else None)
-    certificates: list[Certificate | None] | None = [None] * len(problems) if certify else None
-    for b in range(len(problems)) if certify else sorted(answer.doubtful):
-        if answer.status[b] == 0 or b in answer.doubtful:
-            chosen = _plan(problems[b], "auto", count, False)
-            proof = exact.prove_in_batch(answer, b, problems[b], chosen, certify, check)
-            if certificates is not None:
-                certificates[b] = proof
+    answer, certificates = solve_batch_on_cpu(problems, count, duals=duals, certify=certify, check=check)
     return BatchResult(answer.row_to_col, answer.objective, answer.u, answer.v, answer.status, certificates)
 
 
@@ -325,19 +218,10 @@ def plan(
     ArgumentError, DtypeError, RangeError
         As `solve`; also if it needs more memory than a GPU has free.
     """
-    gpu, why = _place(cost, device, method)
-    if gpu:
-        from lapwing import gpu_request, on_gpu
-
-        maximize = inputs.check_flag(maximize, "maximize")
-        room = inputs.check_memory_limit(memory_limit)
-        named, tuning = gpu_request.asked_for(method)
-        options = gpu_request.Options(
-            maximize, unmatched_cost, start, why=why, memory_limit=room, method=named, tuning=tuning
-        )
-        return on_gpu.plan_on_gpu(cost, gpu, options)
-    problem = inputs.make_problem(cost, maximize, unmatched_cost, memory_limit)
-    return _plan(problem, method, threads, _start(start, problem) is not None, why)
+    request = make_request(maximize, unmatched_cost, start, method, threads, memory_limit)
+    backend = choose_backend(cost, device, request)
+    with backend.problem(cost, request) as problem:
+        return backend.plan(problem, request)
 
 
 def certify(
@@ -365,7 +249,8 @@ def certify(
     ------
     ArgumentError, DtypeError, InvalidCostError
     """
-    problem = inputs.make_problem(cost, maximize, unmatched_cost, memory_limit)
+    maximize = inputs.check_flag(maximize, "maximize")
+    problem = inputs.make_problem(cost, maximize, unmatched_cost, inputs.check_memory_limit(memory_limit))
     assignment = inputs.check_row_to_col(row_to_col, problem.shape[0])
     duals = inputs.check_parts(u, v, problem.shape, "certify")
     count = inputs.check_threads(threads)
@@ -380,9 +265,9 @@ def linear_sum_assignment(cost_matrix: Any, maximize: bool = False) -> tuple[Ind
     if dimensions != 2:
         raise ValueError(f"expected a matrix (2-D array), got a {dimensions} array")
     try:
-        problem = inputs.make_problem(cost_matrix, bool(maximize), None)
-        chosen = _plan(problem, "auto", None, warm_start=False)
-        answer, _ = exact.solve_proven(problem, chosen, exact.Request(certify=False))
+        problem = inputs.make_problem(cost_matrix, bool(maximize))
+        chosen = make_plan(problem.form, processors=inputs.processors())
+        answer, _ = solve_proven(problem, chosen, certify=False)
     except DtypeError as error:
         # what is no array yet fails in this conversion, with NumPy's words
         given = np.asarray(cost_matrix, dtype=None if hasattr(cost_matrix, "dtype") else np.float64).dtype
@@ -393,29 +278,3 @@ def linear_sum_assignment(cost_matrix: Any, maximize: bool = False) -> tuple[Ind
     except InfeasibleError as error:
         raise ValueError("cost matrix is infeasible") from error
     return matched_pairs(answer.row_to_col)
-
-
-def _start(start: Result | tuple[Any, Any] | None, problem: Problem) -> Start | None:
-    return None if start is None else inputs.check_start(*duals_of(start), problem)
-
-
-def _plan(
-    problem: Problem,
-    method: str | MethodOptions,
-    threads: SupportsIndex | None,
-    warm_start: bool,
-    why_here: str = "",
-) -> Plan:
-    made = _plan_of_form(problem.form, method, inputs.check_threads(threads), warm_start, inputs.processors())
-    return replace(made, reasons=(why_here, *made.reasons)) if why_here else made
-
-
-@lru_cache(maxsize=256)
-def _plan_of_form(
-    form: Form, method: str | MethodOptions, threads: int | None, warm_start: bool, processors: int
-) -> Plan:
-    """The plan, made once for the many problems of one form that a tracker solves."""
-    name, options = name_and_options(method)
-    return make_plan(
-        form, _TRAITS, method=name, threads=threads, warm_start=warm_start, processors=processors, options=options
-    )

@@ -34,6 +34,12 @@ def view_if_on_gpu(array: Any) -> GpuArray | None:
     return arrays.view_if_on_gpu(array)
 
 
+def to_host(values: Any) -> Any:
+    """Values that may be on a GPU, as NumPy's; anything else as it is."""
+    view = None if values is None else view_if_on_gpu(values)
+    return values if view is None else read_view(view)
+
+
 def read_view(view: GpuArray) -> NDArray[Any]:
     """A copy on the host; see `lapwing.gpu.runtime.copies.read_array`."""
     from lapwing.gpu.runtime.copies import read_array

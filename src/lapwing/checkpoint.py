@@ -27,10 +27,10 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from lapwing.answer import Answer, Duals
 from lapwing.atomic import atomic_writer
 from lapwing.costs.base import MAX_LINES
 from lapwing.errors import ArgumentError, DtypeError
-from lapwing.methods import Answer, Start
 from lapwing.problem import Problem
 
 _VERSION: Final = 1
@@ -178,7 +178,7 @@ def _member(archive: zipfile.ZipFile, name: str, most_bytes: int) -> NDArray[Any
     return array
 
 
-class Keeper:
+class CheckpointWriter:
     """Writes one solve's checkpoints, and says what it can start from.
 
     A checkpoint that cannot be written is a warning, once: the solve goes on, and the one before stays.
@@ -208,7 +208,7 @@ class Keeper:
         self._seconds = 0.0 if self._before is None else float(self._before.about["seconds"])
 
     @property
-    def start(self) -> Start | None:
+    def start(self) -> Duals | None:
         """The duals in the file, if there is one."""
         return None if self._before is None else (self._before.u, self._before.v)
 

@@ -36,9 +36,7 @@ _INT64_MAX = np.iinfo(np.int64).max
 _REACH = 64  # largest dual to start from, over the largest cost
 
 
-def make_problem(
-    cost: Any, maximize: bool = False, unmatched_cost: Any = None, memory_limit: int | str | None = None
-) -> Problem:
+def make_problem(cost: Any, maximize: bool = False, unmatched_cost: Any = None, limit: int | None = None) -> Problem:
     """Check and view a problem.
 
     Parameters
@@ -46,15 +44,13 @@ def make_problem(
     cost : (m, n) real matrix of any kind, or a source of `lapwing.costs`: see `lapwing.solve`
     maximize : bool
     unmatched_cost : None, scalar or (m,) array-like
-    memory_limit : None, bytes, or like "8GB"
-        Of costs that are held in memory where they need not be; a memory map above it is streamed.
+    limit : int or None
+        Bytes of costs that are held in memory where they need not be; a memory map above it is streamed.
 
     Raises
     ------
     ArgumentError, DtypeError, RangeError
     """
-    maximize = check_flag(maximize, "maximize")
-    limit = check_memory_limit(memory_limit)
     prices = None
     if isinstance(cost, np.memmap) and cost.ndim == 2 and cost.nbytes > (physical_limit() if limit is None else limit):
         cost = streamed(cost, physical_limit() if limit is None else limit)
@@ -133,7 +129,6 @@ def make_stack(
     ------
     ArgumentError, DtypeError, RangeError
     """
-    maximize = check_flag(maximize, "maximize")
     array = _as_array(costs, maximize)
     if array.ndim != 3:
         raise ArgumentError(f"costs must be (B, m, n) or a list of matrices, got an array of shape {array.shape}")

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 from lapwing._core import DIRECT_MAX_ROWS, JV_OR_CORE_MAX_ROWS
 from lapwing.costs.base import Tier
 from lapwing.errors import ArgumentError
+from lapwing.methods import METHODS, Method
 from lapwing.options import MethodOptions
 from lapwing.problem import Form
 
@@ -20,39 +21,6 @@ GPU_FROM_ROWS = 1000
 
 # Computed costs are written out for a small problem up to this size: then the method for small matrices is the fastest.
 _WRITTEN_OUT_BYTES = 16 << 20
-
-
-@dataclass(frozen=True)
-class MethodTraits:
-    """What the planner knows about a method.
-
-    Attributes
-    ----------
-    name, summary : str
-    warm_start : bool
-        Whether it can use `start=`.
-    parallel : bool
-        Whether it can use more than one thread.
-    cols_per_thread : int
-        A thread that shares rows needs so much of them, or 0: threads have rows of their own.
-    checks_range : bool
-        Whether it finds costs that are too large for exact sums as it first reads them.
-    reads_sources : bool
-        Whether it reads costs from any source; the others read a matrix, to which costs are written out first.
-    bytes_per_row, bytes_per_col, bytes_per_pair : int
-        Its memory beside the matrix, for the problem as it is solved (rows <= cols).
-    """
-
-    name: str
-    summary: str
-    warm_start: bool
-    parallel: bool
-    checks_range: bool
-    reads_sources: bool
-    bytes_per_row: int
-    bytes_per_col: int
-    bytes_per_pair: int = 0
-    cols_per_thread: int = 0
 
 
 @dataclass(frozen=True)
@@ -135,40 +103,38 @@ def choose_device(shape: tuple[int, ...], method: str, gpus: int) -> tuple[str, 
     return "cuda", f"a GPU pays, copying included: at least {GPU_FROM_ROWS} rows and columns"
 
 
+@lru_cache(maxsize=256)
 def make_plan(
     form: Form,
-    methods: Mapping[str, MethodTraits],
-    *,
-    method: str,
-    threads: int | None,
-    warm_start: bool,
-    processors: int,
+    method: str = "auto",
     options: MethodOptions | None = None,
+    threads: int | None = None,
+    warm_start: bool = False,
+    processors: int = 1,
 ) -> Plan:
-    """Decide how to solve a problem of this form.
+    """Decide how to solve a problem of this form on the CPU; made once for the many problems of one form.
 
     Parameters
     ----------
     form : Form
-    methods : the table of methods, by name
     method : str
-        "auto" or a name from the table.
+        "auto" or a name from the table of methods.
+    options : MethodOptions or None
+        Those of the method.
     threads : int or None
         None: as many of the `processors` as the problem keeps busy.
     warm_start : bool
         Whether there are duals to start from, or to be kept for another start.
     processors : int
         Processors that this process may use.
-    options : MethodOptions or None
-        Those of the method.
 
     Raises
     ------
     ArgumentError
         For an unknown method, one that cannot use a warm start, or one that reads a matrix where it would be huge.
     """
-    if method != "auto" and method not in methods:
-        raise ArgumentError(f"unknown method {method!r}; choose from {', '.join(map(repr, ['auto', *methods]))}")
+    if method != "auto" and method not in METHODS:
+        raise ArgumentError(f"unknown method {method!r}; choose from {', '.join(map(repr, ['auto', *METHODS]))}")
     if form.is_empty:
         return _plan(form, "none", None, 1, 0, ["there is nothing to match"])
     reasons = []
@@ -176,14 +142,14 @@ def make_plan(
     if method == "auto":
         method, fallback, why = _choose(form, warm_start)
         reasons.append(why)
-    traits = methods["core" if fallback else method]
+    traits = METHODS["core" if fallback else method]
     if warm_start and not traits.warm_start:
-        usable = " or ".join(repr(name) for name, other in methods.items() if other.warm_start)
+        usable = " or ".join(repr(name) for name, other in METHODS.items() if other.warm_start)
         raise ArgumentError(f"method {method!r} cannot use start= or checkpoint=; use method={usable}, or leave it out")
-    reasons.append(f"{method}: {methods[method].summary}" + (f", {options}" if options else ""))
+    reasons.append(f"{method}: {METHODS[method].summary}" + (f", {options}" if options else ""))
     written_out = 0
     if form.tier != "dense":
-        written_out, why = _written_out(form, methods[method])
+        written_out, why = _written_out(form, METHODS[method])
         reasons.append(why)
     if form.solved_transposed:
         why = "it is tall" if form.is_tall else "its columns are contiguous"
@@ -240,7 +206,7 @@ def _choose(form: Form, warm_start: bool) -> tuple[str, str | None, str]:
     return "core", "jv", why + "; jv takes over where many rows have many columns at the same least cost"
 
 
-def _written_out(form: Form, traits: MethodTraits) -> tuple[int, str]:
+def _written_out(form: Form, traits: Method) -> tuple[int, str]:
     """How many bytes of costs are written out as a matrix for a method, and why."""
     if traits.reads_sources:
         if form.tier == "computed":
@@ -263,7 +229,7 @@ def _matrix_bytes(form: Form) -> int:
     return form.shape[0] * form.shape[1] * form.dtype.itemsize
 
 
-def _threads(form: Form, traits: MethodTraits, asked: int | None, processors: int) -> tuple[int, str]:
+def _threads(form: Form, traits: Method, asked: int | None, processors: int) -> tuple[int, str]:
     if not traits.parallel:
         return 1, "one thread: the method is serial"
     if asked is not None:

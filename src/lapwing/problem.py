@@ -70,6 +70,12 @@ class Problem:
     maximize: bool = False
     unmatched_cost: NDArray[Any] | None = None
 
+    def __enter__(self) -> Problem:
+        return self  # as a problem on a GPU, which holds the device meanwhile
+
+    def __exit__(self, *_error: object) -> None:
+        pass
+
     @property
     def form(self) -> Form:
         cost = self.cost

@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import TextIO
 
+Hook = Callable[..., object]  # stage, phase, matched rows, bound, best objective; of the problem as minimised
+
 
 @dataclass(frozen=True)
 class Progress:

@@ -4,20 +4,16 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from lapwing._core import ABSENT
+from lapwing.answer import Answer, inverse
 from lapwing.certificate import BatchCertificate, Certificate, Number
 from lapwing.errors import DtypeError
-from lapwing.methods import Answer
-from lapwing.methods.base import inverse
 from lapwing.plan import Plan
-from lapwing.problem import Problem
 
 IndexArray = NDArray[np.int64]
 
@@ -136,18 +132,19 @@ def _no_number(dtype: Any) -> float:
     return math.nan if np.dtype(dtype).kind == "f" else 0
 
 
-def make_result(problem: Problem, plan: Plan, answer: Answer, certificate: Certificate | None) -> Result:
-    """Gather a result; the objective comes from the certificate if there is one."""
+def make_result(plan: Plan, answer: Answer, certificate: Certificate | None) -> Result:
+    """Gather a result: objective and bound are the certificate's, if there is one."""
     return Result(
-        row_to_col=answer.row_to_col,
-        objective=exact_objective(problem, answer.row_to_col) if certificate is None else certificate.primal,
-        u=answer.u,
-        v=answer.v,
-        certificate=certificate,
-        statistics=answer.statistics,
-        status=answer.status,
-        plan=plan,
-        lower_bound=_sum([answer.u, answer.v]) if certificate is None else certificate.optimum_bound,
+        answer.row_to_col,
+        answer.objective if certificate is None else certificate.primal,  # type: ignore[arg-type]
+        answer.u,
+        answer.v,
+        certificate,
+        answer.statistics,
+        answer.status,
+        plan,
+        answer.bound if certificate is None else certificate.optimum_bound,  # type: ignore[arg-type]
+        answer.col_to_row,
     )
 
 
@@ -168,24 +165,3 @@ def matched_pairs(row_to_col: Any) -> tuple[Any, Any]:
         return rows, row_to_col[rows]
     rows = np.flatnonzero(row_to_col >= 0).astype(np.int64, copy=False)
     return rows, row_to_col[rows]
-
-
-def exact_objective(problem: Problem, row_to_col: IndexArray) -> Number:
-    """The sum of the matched costs and of the unmatched costs of free rows."""
-    parts = [problem.cost.picked(row_to_col)]
-    if problem.unmatched_cost is not None:
-        prices = problem.unmatched_cost[row_to_col < 0]
-        if prices.size:
-            parts.append(prices[np.isfinite(prices) & (np.abs(prices) != ABSENT)])
-    return _sum(parts)
-
-
-def _sum(parts: list[NDArray[Any]]) -> Number:
-    """The exact sum of integers (whose range was checked), or the correctly rounded sum of floats."""
-    if all(part.dtype.kind == "i" for part in parts):
-        return sum(int(part.sum(dtype=np.int64)) for part in parts)
-    values = [value for part in parts for value in part.tolist()]
-    try:
-        return math.fsum(values)
-    except OverflowError:  # of a sum on the way to one that is in range
-        return float(sum(map(Fraction, values)))

@@ -9,10 +9,10 @@ from functools import partial
 
 import pytest
 
-from lapwing import gpu_request
 from lapwing.gpu import plan as gpu_plan
 from lapwing.gpu.core import monitor
 from lapwing.gpu.costs.host_rows import Layout
+from lapwing.gpu.kinds import choose
 from lapwing.gpu.runtime.device import Context
 from support import emulated_toolkit
 from support.gpu_memory import Gpu
@@ -75,7 +75,7 @@ def room_for(monkeypatch):
         return Layout(*shape, dtype, min(room, shape[0]), min(depth, shape[1]))
 
     def apply(room, depth):
-        monkeypatch.setattr(gpu_request, "is_too_large", lambda *_: True)
+        monkeypatch.setattr(choose, "is_too_large", lambda *_: True)
         monkeypatch.setattr(gpu_plan, "largest_layout", partial(layout, room, depth))
 
     return apply

@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 import lapwing as lw
-from lapwing import gpu_request
 from lapwing.checkpoint import read_checkpoint
+from lapwing.gpu.kinds.resident import ResidentMatrix
+from lapwing.request import Request
 from support import emulated_toolkit
 from support.checks import assert_optimal
 from support.emulated_solves import draw
@@ -105,8 +106,9 @@ def test_other_costs(tmp_path, emulated_gpu, room_for):
         lw.solve(cost, device="cuda", method="munkres", checkpoint=path)
 
 
-def test_a_matrix_by_columns_is_refused(emulated_gpu, monkeypatch):
-    monkeypatch.setattr(gpu_request, "view_if_on_gpu", Gpu(emulated_gpu).put)
+def test_a_matrix_by_columns_is_refused(emulated_gpu):
+    gpu = Gpu(emulated_gpu)
     with pytest.raises(lw.ArgumentError, match="rows are contiguous"):
-        gpu_request.problem_of(np.zeros((5, 6), np.float32, order="F"), gpu_request.Options())
-    assert gpu_request.problem_of(np.zeros((5, 6), np.float16), gpu_request.Options()).cost.dtype == np.float32
+        ResidentMatrix(emulated_gpu, gpu.put(np.zeros((5, 6), np.float32, order="F"))).identified(Request())
+    halves = ResidentMatrix(emulated_gpu, gpu.put(np.zeros((5, 6), np.float16)))
+    assert halves.identified(Request()).cost.dtype == np.float32

@@ -9,6 +9,7 @@ import pytest
 from scipy.optimize import linear_sum_assignment
 
 import lapwing as lw
+from lapwing.cpu import exact
 from support.gpu_memory import Gpu, OnGpu
 
 pytestmark = pytest.mark.usefixtures("emulated_gpu")
@@ -46,7 +47,7 @@ def test_large_costs_are_left_out_on_the_gpu(monkeypatch, dtype, shape, price, m
     def refused(*_):
         raise AssertionError("solved on the host")
 
-    monkeypatch.setattr(lw.exact, "proven_on_cpu", refused)
+    monkeypatch.setattr(exact, "proven_on_cpu", refused)
     cost = with_large(45, 6e4 if dtype == "float16" else 1e15, dtype)[: shape[0], : shape[1]]
     if dtype == "float16":  # so that there is room for a gap
         cost[cost < 1] *= np.float16(0.01)

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import lapwing as lw
-from lapwing.gpu.certificate.proof import Answer, prove_on_gpu
+from lapwing.gpu.certificate.proof import Candidate, prove_on_gpu
 from lapwing.gpu.runtime import toolkit
 from lapwing.gpu.runtime.arrays import ANY, CUPY, JAX, TORCH, GpuArray, empty_array, is_gpu_array, view_array
 from lapwing.gpu.runtime.copies import read, write
@@ -179,7 +179,7 @@ class Certified:
         self.expected = result.certificate
         place = context.info.ordinal, context.stream_handle
         self.cost = GpuArray(self.memory, self.memory["cost"], (n, n), (n, 1), "float32", *place, ANY)
-        self.answer = Answer(self.memory["row_to_col"], self.memory["u"], self.memory["v"])
+        self.answer = Candidate(self.memory["row_to_col"], self.memory["u"], self.memory["v"])
 
     def prove(self, context):
         return prove_on_gpu(context, self.cost, self.answer)

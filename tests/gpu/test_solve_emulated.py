@@ -13,14 +13,16 @@ import numpy as np
 import pytest
 
 import lapwing as lw
-from lapwing import instances, on_gpu
+from lapwing import instances
+from lapwing.gpu import backend
 from lapwing.gpu import plan as gpu_plan
 from lapwing.gpu.core import start as core_start
 from lapwing.gpu.core.monitor import Watch
 from lapwing.gpu.core.solver import EXPLORING
 from lapwing.gpu.runtime.arrays import ANY, GpuArray
-from lapwing.gpu.runtime.device import device_info
+from lapwing.gpu.runtime.device import Context
 from lapwing.prices import prices_in_kind
+from lapwing.request import Request
 from support import emulated_toolkit
 from support.checks import assert_hall_violator, assert_optimal
 from support.emulated_solves import check_interrupted, draw
@@ -222,7 +224,7 @@ def test_stopped_after_some_orders(monkeypatch, shape, orders):
             self.stopped = True
             super().__exit__(*error)
 
-    monkeypatch.setattr(on_gpu, "Watch", Impatient)
+    monkeypatch.setattr(backend, "Watch", Impatient)
     result = check_interrupted(draw(shape, "float32", kind="points"), time_limit=1e9)
     assert orders > 5 or result.status == "time_limit"
 
@@ -323,7 +325,7 @@ def test_more_rows_than_are_counted():
 
 def plan_on_gpu(shape, priced=False):
     cost = GpuArray(None, 0, shape, (shape[1], 1), "int8", 0, 1, ANY)
-    return gpu_plan.plan_on_gpu(cost, priced, False, device_info(0), lambda: 1 << 40)
+    return gpu_plan.plan_matrix(cost, gpu_plan.Memory(Context()), Request(unmatched_cost=0 if priced else None))
 
 
 def test_auto(monkeypatch):

@@ -11,12 +11,11 @@ import numpy as np
 from scipy.optimize import linear_sum_assignment as scipy_assignment
 
 import lapwing as lw
-from lapwing.gpu.reference import REFERENCE_METHODS
-from lapwing.methods import METHODS
+from lapwing.methods import methods_on
 
-ALL_METHODS = sorted(METHODS)
+ALL_METHODS = sorted(methods_on("cpu"))
 _GPU = " on a GPU"
-ON_GPU = [name + _GPU for name in ("core", *REFERENCE_METHODS)]
+ON_GPU = [name + _GPU for name in methods_on("cuda")]
 DTYPES = [np.float32, np.float64, np.int32, np.int64]
 
 # Classical Hungarian methods take up to n^4 steps.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import lru_cache
 
 from lapwing.costs.base import Tier
@@ -13,9 +12,11 @@ from lapwing.gpu.costs.canonical import is_copied, is_transposed
 from lapwing.gpu.costs.computed import Computed
 from lapwing.gpu.costs.host_rows import Layout, Lines, largest_layout, least_layout, sample_rows
 from lapwing.gpu.reference import REFERENCE_METHODS
-from lapwing.gpu.runtime.arrays import ITEM_BYTES, GpuArray
-from lapwing.gpu.runtime.device import DeviceInfo
+from lapwing.gpu.runtime.arrays import ITEM_BYTES, GpuArray, Library
+from lapwing.gpu.runtime.device import Context, DeviceInfo
+from lapwing.methods import METHODS
 from lapwing.plan import Plan
+from lapwing.request import Request
 
 _MOST_ROWS = 1 << 24  # kRowBits of kernels/core_auction.cuh
 _MOST_COLS = 1 << 30  # exits included they are counted in 32 bits
@@ -26,50 +27,55 @@ _SMALL_SHARE = 64  # of a GPU's memory: what takes less than one part of so many
 _Sizes = tuple[int, ...]
 
 
-def plan_on_gpu(
-    cost: GpuArray,
-    priced: bool,
-    on_host: bool,
-    info: DeviceInfo,
-    free_bytes: Callable[[], int],
-    why: str = "",
-    limit: int | None = None,
-    method: str = "core",
-) -> Plan:
+class Memory:
+    """What a GPU has, and what is free: asked for only where a solve takes a good part of it.
+
+    Parameters
+    ----------
+    context : Context, entered when it is asked
+    library : Library, optional
+        Whose unused memory a solve can have, too.
+    """
+
+    def __init__(self, context: Context, library: Library | None = None) -> None:
+        self.info, self._context, self._library = context.info, context, library
+
+    def free_bytes(self) -> int:
+        kept = 0 if self._library is None else self._library.kept_bytes(self.info.ordinal)
+        return self._context.free_bytes() + kept
+
+
+def plan_matrix(cost: GpuArray, memory: Memory, request: Request, on_host: bool = False) -> Plan:
     """Decide how to solve a matrix on a GPU.
 
     Parameters
     ----------
     cost : GpuArray, (m, n)
         On the GPU, or as it will lie there; the pointer does not matter.
-    priced : bool
-        Whether rows may stay free at a price.
+    memory : Memory
+    request : Request
     on_host : bool
         Whether the matrix is to be copied from the host, and the answer back.
-    info : DeviceInfo
-    free_bytes : callable
-        Memory that is free now; called only if the solve takes a good part of the GPU's.
-    why : str
-        Why a GPU was chosen, if it was not named.
-    limit : int, optional
-        Of the memory that it may take.
-    method : str
-        "core" or a name from `lapwing.gpu.reference.REFERENCE_METHODS`.
 
     Raises
     ------
     ArgumentError
-        If it takes more memory than is free, or allowed.
+        If it takes more memory than is free, or allowed; or the method cannot use a start.
     """
-    plan, needed = _plan_of_form(cost.shape, cost.strides, cost.dtype, priced, on_host, info, why, method)
-    _require(plan, needed, info, free_bytes, limit, "" if on_host else " beside the matrix", "pass a narrower dtype, ")
+    method = "core" if request.method == "auto" else request.method
+    if request.start is not None and not METHODS[method].warm_start:
+        raise ArgumentError(f"method {method!r} cannot use start=; use method='core', or leave start out")
+    info = memory.info
+    plan, needed = _plan_of_form(
+        cost.shape, cost.strides, cost.dtype, request.priced, on_host, info, request.why, method
+    )
+    _require(plan, needed, memory, request, "" if on_host else " beside the matrix", "pass a narrower dtype, ")
     return plan
 
 
-def plan_computed(
-    cost: Computed, priced: bool, info: DeviceInfo, free_bytes: Callable[[], int], why: str, limit: int | None
-) -> Plan:
-    """Decide how to solve costs that the GPU computes; see `plan_on_gpu`."""
+def plan_computed(cost: Computed, memory: Memory, request: Request) -> Plan:
+    """Decide how to solve costs that the GPU computes; see `plan_matrix`."""
+    info, priced = memory.info, request.priced
     rows, cols = cost.shape
     _check_counts(cost.shape, priced)
     if min(rows, cols) >= _MOST_ROWS:
@@ -80,25 +86,17 @@ def plan_computed(
     transposed = not priced and rows > cols
     reasons = [
         f"solved on GPU {info.ordinal} ({info.name})",
-        *([why] if why else []),
+        *([request.why] if request.why else []),
         f"the costs are computed there whenever they are read, from {cost.nbytes} bytes: no matrix is held",
         *(["rows and columns are exchanged"] if transposed else []),
     ]
     needed = bytes_of_solve(rows, cols, cost.dtype, priced, computed=True) + cost.nbytes
     plan = _plan(cost.shape, cost.dtype, transposed, needed, reasons, info, "computed")
-    _require(plan, needed, info, free_bytes, limit, "", "")
+    _require(plan, needed, memory, request, "", "")
     return plan
 
 
-def plan_streamed(
-    lines: Lines,
-    transposed: bool,
-    priced: bool,
-    info: DeviceInfo,
-    free_bytes: Callable[[], int],
-    why: str,
-    limit: int | None,
-) -> tuple[Plan, Layout]:
+def plan_streamed(lines: Lines, transposed: bool, memory: Memory, request: Request) -> tuple[Plan, Layout]:
     """Decide how to solve a matrix that stays on the host, because it must or because there is no room for it.
 
     Parameters
@@ -113,14 +111,15 @@ def plan_streamed(
     ArgumentError
         If even that takes more memory than is free, or allowed.
     """
-    dtype = lines.dtype.name
+    dtype, info, priced, limit = lines.dtype.name, memory.info, request.priced, request.memory_limit
     rows, cols = lines.shape[::-1] if transposed else lines.shape
     _check_counts((rows, cols), priced)
     beside = bytes_of_solve(rows, cols, dtype, priced, computed=True) + _STREAMED_LINE_BYTES * (rows + cols)
     if rows == cols and not priced:
         size = sample_rows(rows)
         beside += size * size * ITEM_BYTES[dtype] + bytes_of_solve(size, size, dtype, False, computed=False)
-    budget = free_bytes() if limit is None else min(limit, free_bytes())
+    free = memory.free_bytes()
+    budget = free if limit is None else min(limit, free)
     layout = largest_layout(lines.shape, dtype, budget - beside)
     if layout is None:
         least = beside + least_layout(lines.shape, dtype).nbytes
@@ -132,7 +131,7 @@ def plan_streamed(
         )
     reasons = [
         f"solved on GPU {info.ordinal} ({info.name})",
-        *([why] if why else []),
+        *([request.why] if request.why else []),
         f"the matrix stays on the host, and its {rows * cols * ITEM_BYTES[dtype]} bytes are copied to the GPU whenever "
         f"they are read, {layout.room} lines at once; of every line, {layout.depth} costs are kept there",
         *(["rows and columns are exchanged"] if transposed else []),
@@ -141,32 +140,27 @@ def plan_streamed(
     return plan, layout
 
 
-def is_too_large(
-    cost: GpuArray, priced: bool, info: DeviceInfo, free_bytes: Callable[[], int], limit: int | None
-) -> bool:
+def is_too_large(cost: GpuArray, memory: Memory, request: Request) -> bool:
     """Whether there is no room, or none is allowed, for a matrix that is to be copied from the host."""
-    _, needed = _plan_of_form(cost.shape, cost.strides, cost.dtype, priced, True, info, "", "core")
-    return (limit is not None and needed > limit) or (
-        needed * _SMALL_SHARE > info.total_bytes and needed > free_bytes()
-    )
+    info, limit = memory.info, request.memory_limit
+    _, needed = _plan_of_form(cost.shape, cost.strides, cost.dtype, request.priced, True, info, "", "core")
+    return (limit is not None and needed > limit) or (_is_much(needed, info) and needed > memory.free_bytes())
 
 
-def _require(
-    plan: Plan,
-    needed: int,
-    info: DeviceInfo,
-    free_bytes: Callable[[], int],
-    limit: int | None,
-    beside: str,
-    remedy: str,
-) -> None:
+def _is_much(needed: int, info: DeviceInfo) -> bool:
+    """Whether so much memory is worth asking what is free."""
+    return needed * _SMALL_SHARE > info.total_bytes
+
+
+def _require(plan: Plan, needed: int, memory: Memory, request: Request, beside: str, remedy: str) -> None:
+    info, limit = memory.info, request.memory_limit
     rows, cols = plan.shape
     costs = f"{rows} x {cols} costs of dtype {plan.dtype}"
     what = f"solving {costs} takes {needed} bytes of GPU {info.ordinal}'s memory{beside}"
     elsewhere = f"{remedy}or solve on the CPU with device='cpu'"
     if limit is not None and needed > limit:
         raise ArgumentError(f"{what}, above memory_limit={limit}: raise it, {elsewhere}")
-    if needed * _SMALL_SHARE > info.total_bytes and needed > (free := free_bytes()):
+    if _is_much(needed, info) and needed > (free := memory.free_bytes()):
         raise ArgumentError(f"{what}, and {free} are free: free some, {elsewhere}")
 
 

@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 
 import lapwing
 from lapwing import instances
-from lapwing.gpu.reference import REFERENCE_METHODS
-from lapwing.methods import METHODS
+from lapwing.methods import METHODS, methods_on
 from lapwing.options import name_and_options
 from lapwing.papers.tables import PAPERS, Column, Instance, Table
 
@@ -114,7 +113,7 @@ def _cell(
     name, _ = name_and_options(column.method)
     if name not in METHODS:
         return cell | {"remark": f"no method {name!r}"}
-    if limits.device != "cpu" and name not in ("core", *REFERENCE_METHODS):
+    if limits.device != "cpu" and name not in methods_on("cuda"):
         return cell | {"remark": "not on a GPU"}
     if given_up:
         return cell | {"remark": "not asked: a smaller one took too long"}

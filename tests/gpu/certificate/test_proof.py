@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import lapwing as lw
-from lapwing.gpu.certificate.proof import Answer, _joined, _nearest, _upward, prove_on_gpu
+from lapwing.gpu.certificate.proof import Candidate, _joined, _nearest, _upward, prove_on_gpu
 from support.gpu_memory import Gpu
 
 DTYPES = [np.float16, np.float32, np.float64, np.int8, np.int32, np.int64, np.uint16]
@@ -23,7 +23,7 @@ def both(gpu, cost, row_to_col, u, v, *, maximize=False, prices=None):
     row_to_col = np.ascontiguousarray(row_to_col, np.int64)
     u, v = np.ascontiguousarray(u, kind), np.ascontiguousarray(v, kind)
     given = None if prices is None else np.ascontiguousarray(-prices if maximize else prices, kind)
-    answer = Answer(gpu.address(row_to_col), gpu.address(u), gpu.address(v), gpu.address(given))
+    answer = Candidate(gpu.address(row_to_col), gpu.address(u), gpu.address(v), gpu.address(given))
     found = prove_on_gpu(gpu.context, gpu.put(cost), answer, maximize)
     return found, lw.certify(cost, row_to_col, u, v, maximize=maximize, unmatched_cost=prices)
 
@@ -156,7 +156,7 @@ def test_what_is_no_assignment(gpu, shape, damage):
         u[3] = np.inf
     else:
         v[2] = np.nan
-    answer = Answer(gpu.address(wrong), gpu.address(u), gpu.address(v))
+    answer = Candidate(gpu.address(wrong), gpu.address(u), gpu.address(v))
     found = prove_on_gpu(gpu.context, gpu.put(cost), answer)
     if damage in ("infinite u", "nan v"):  # lw.certify refuses them before it looks
         assert found.fault == f"the dual of {'row 3' if damage == 'infinite u' else 'column 2'} is not finite"
@@ -173,7 +173,7 @@ def test_a_cost_that_is_no_number(gpu, dtype):
             cost = np.zeros((40, 30), dtype)
             cost[[17, 17, 35], [9, 4, 2]] = value
             zero = gpu.address(np.zeros(40))
-            answer = Answer(gpu.address(np.full(40, -1)), zero, zero)
+            answer = Candidate(gpu.address(np.full(40, -1)), zero, zero)
             with pytest.raises(lw.InvalidCostError, match=rf"cost\[\d+, \d\] is {value}") as caught:
                 prove_on_gpu(gpu.context, gpu.put(laid_out(cost, layout)), answer, maximize)
             assert (caught.value.row, caught.value.col) == ((17, 4) if layout == "rows" else (35, 2))
@@ -185,7 +185,7 @@ def test_bfloat16(gpu):
     result = lw.solve(cost)
     u, v = result.u.copy(), result.v.copy()
     u[3] += 0.5
-    answer = Answer(gpu.address(result.row_to_col), gpu.address(u), gpu.address(v))
+    answer = Candidate(gpu.address(result.row_to_col), gpu.address(u), gpu.address(v))
     found = prove_on_gpu(gpu.context, gpu.put(bits, "bfloat16"), answer)
     assert found == lw.certify(cost, result.row_to_col, u, v)
 

@@ -9,10 +9,12 @@ import numpy as np
 import pytest
 
 import lapwing as lw
-from lapwing import gpu_request, instances, on_gpu
+from lapwing import instances
+from lapwing.gpu.kinds import choose
 from lapwing.gpu.reference import REFERENCE_METHODS, ReferenceSolve, munkres, ssp
 from lapwing.gpu.reference.munkres import STAGES
 from lapwing.papers import Column, Instance, Limits, Table, run_table
+from lapwing.request import Request
 from support import emulated_toolkit
 from support.checks import assert_hall_violator, assert_optimal
 from support.emulated_solves import check_interrupted, draw
@@ -173,17 +175,18 @@ def test_the_plan():
     assert "munkres: the classical Hungarian method on a slack matrix" in str(made)
     with pytest.raises(lw.ArgumentError, match="cannot use start="):
         lw.solve(cost, device="cuda", method="munkres", start=(np.zeros(300), np.zeros(200)))
-    with pytest.raises(lw.ArgumentError, match="'munkres', 'hungarian-bfs', 'hungarian-tree', 'ssp'"):
+    with pytest.raises(lw.ArgumentError, match="'core', 'ssp', 'auction', 'hungarian-bfs', 'hungarian-tree'"):
         lw.solve(cost, device="cuda", method="jv")
 
 
 def test_dtypes_on_a_gpu(gpu, monkeypatch):
-    monkeypatch.setattr(gpu_request, "view_if_on_gpu", lambda cost: cost)
+    monkeypatch.setattr(choose, "view_if_on_gpu", lambda cost: cost)
+    request = Request(method="munkres")
     for dtype in REFERENCE_METHODS["munkres"].dtypes():
-        made = on_gpu.plan_on_gpu(gpu.put(np.zeros((3, 3), dtype)), "cuda", gpu_request.Options(method="munkres"))
-        assert made.dtype == dtype
+        with choose.choose_kind(gpu.put(np.zeros((3, 3), dtype)), "cuda", request) as costs:
+            assert costs.plan(request).dtype == dtype
     with pytest.raises(lw.DtypeError, match="takes costs of int32, float32, float64, int64 on a GPU, got int8"):
-        on_gpu.plan_on_gpu(gpu.put(np.zeros((3, 3), np.int8)), "cuda", gpu_request.Options(method="munkres"))
+        choose.choose_kind(gpu.put(np.zeros((3, 3), np.int8)), "cuda", request)
 
 
 def test_computed_costs_are_for_core():

@@ -11,15 +11,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lapwing import exact, inputs
+from lapwing import inputs
+from lapwing.answer import Answer
 from lapwing.certificate import Certificate
+from lapwing.cpu.exact import solve_proven
 from lapwing.errors import ArgumentError, InternalError, LapwingError
 from lapwing.gpu.batch.inputs import BatchRequest, Prices
 from lapwing.gpu.batch.launch import BatchArrays
 from lapwing.gpu.runtime.arrays import ITEM_BYTES, GpuArray
 from lapwing.gpu.runtime.copies import read, write
 from lapwing.gpu.runtime.device import Context
-from lapwing.methods import METHODS, Answer
 from lapwing.plan import make_plan
 
 # What `status` holds (kernels/batch/batch.cuh), and where it is among the arrays of an answer.
@@ -64,9 +65,7 @@ def _solved(context: Context, request: BatchRequest, b: int, code: int) -> tuple
     prices = None if request.prices is None else host_prices(context, request.prices, b, rows)
     matrix = _host_matrix(context, request.costs, b)[:rows, :cols]
     problem = inputs.make_problem(matrix, request.maximize, prices)
-    traits = {name: method.traits for name, method in METHODS.items()}
-    plan = make_plan(problem.form, traits, method="auto", threads=1, warm_start=False, processors=1)
-    solved, proof = exact.solve_proven(problem, plan, exact.Request())
+    solved, proof = solve_proven(problem, make_plan(problem.form))
     assert proof is not None
     return solved, proof
 

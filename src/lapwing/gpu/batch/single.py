@@ -11,8 +11,10 @@ from typing import Any
 
 import numpy as np
 
+from lapwing.answer import Answer
 from lapwing.certificate import Certificate
 from lapwing.errors import InfeasibleError, InvalidCostError, RangeError
+from lapwing.gpu.backend import Solve
 from lapwing.gpu.batch.check import (
     BAD_COUNTS,
     INFEASIBLE,
@@ -25,12 +27,11 @@ from lapwing.gpu.batch.check import (
 from lapwing.gpu.batch.inputs import BatchOptions, BatchRequest, check_stack, make_request
 from lapwing.gpu.batch.launch import BatchArrays, outputs_of
 from lapwing.gpu.batch.solve import BatchOnGpu, handed_over
+from lapwing.gpu.kinds.resident import ResidentMatrix
 from lapwing.gpu.runtime.arrays import ITEM_BYTES, GpuArray, view_array
 from lapwing.gpu.runtime.copies import copy_bytes, fill_bytes, read, write
 from lapwing.gpu.runtime.device import Context, shared_context
-from lapwing.gpu_request import Options
-from lapwing.on_gpu import solve_view
-from lapwing.result import Result
+from lapwing.request import Request
 
 _STATUS = {InfeasibleError: INFEASIBLE, InvalidCostError: INVALID_COST, RangeError: TOO_LARGE}
 
@@ -56,7 +57,7 @@ class _Singly:
         self._context, self._request, self._answer = context, request, answer
         self._count, self._rows, self._cols = request.costs.shape
         self._dual = np.dtype(request.form.dual_dtype)
-        self._options = Options(maximize=request.maximize, certify=certify)
+        self._certify = certify
 
     def run(self) -> None:
         context, (row_to_col, objective, status, u, v, *proof) = self._context, self._answer.pointers
@@ -70,11 +71,11 @@ class _Singly:
         rows = self._sizes(self._request.row_counts, self._rows)
         cols = self._sizes(self._request.col_counts, self._cols)
         for b in range(self._count):
-            result, statuses[b] = self._solve(b, rows[b], cols[b])
-            if result is None:
+            answer, proofs[b], statuses[b] = self._solve(b, rows[b], cols[b])
+            if answer is None:
                 continue
-            objectives[b], proofs[b] = result.objective, result.certificate
-            parts: tuple[Any, ...] = (result.row_to_col, result.u, result.v)
+            objectives[b] = answer.objective
+            parts: tuple[Any, ...] = (answer.row_to_col, answer.u, answer.v)
             for (pointer, _, length), part in zip(by_problem, parts, strict=True):
                 if pointer:
                     copy_bytes(context, pointer + 8 * b * length, part.pointer, part.nbytes)
@@ -85,18 +86,23 @@ class _Singly:
             self._write(proof[1], [None if c is None else c.gap for c in proofs])
             write(context, proof[2], np.array([c is None for c in proofs], np.int32))
 
-    def _solve(self, b: int, rows: int, cols: int) -> tuple[Result | None, int]:
-        """The answer to problem b and its status."""
+    def _solve(self, b: int, rows: int, cols: int) -> tuple[Answer | None, Certificate | None, int]:
+        """The answer to problem b, its arrays in GPU memory; its certificate; its status."""
         costs, prices = self._request.costs, self._request.prices
         if not (0 <= rows <= self._rows and 0 <= cols <= self._cols):
-            return None, BAD_COUNTS
+            return None, None, BAD_COUNTS
         item = costs.strides[0] * ITEM_BYTES[costs.dtype]
         matrix = replace(costs, pointer=costs.pointer + b * item, shape=(rows, cols), strides=costs.strides[1:])
         price = None if prices is None else host_prices(self._context, prices, b, rows)
         try:
-            return solve_view(self._context, matrix, replace(self._options, unmatched_cost=price)), SOLVED
+            kind = ResidentMatrix(self._context, matrix)
+            asked = Request(self._request.maximize, price, certify=self._certify)
+            solve = Solve(kind, kind.plan(asked), asked)
+            answer, certificate = solve.run()
         except (InfeasibleError, InvalidCostError, RangeError) as error:
-            return None, _STATUS[type(error)]
+            return None, None, _STATUS[type(error)]
+        answer.row_to_col, answer.u, answer.v = map(solve.on_gpu, (answer.row_to_col, answer.u, answer.v))
+        return answer, certificate, SOLVED
 
     def _sizes(self, counts: GpuArray | None, otherwise: int) -> list[int]:
         if counts is None:

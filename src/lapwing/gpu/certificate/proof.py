@@ -39,7 +39,7 @@ _MATCHING_FAULTS = ("column_range", "column_twice", "forbidden_pair")
 _EVERY_BIT = (1 << 64) - 1
 
 
-class Answer(NamedTuple):
+class Candidate(NamedTuple):
     """What is to be certified: addresses of contiguous arrays on the costs' GPU, in the user's sense.
 
     Attributes
@@ -56,14 +56,14 @@ class Answer(NamedTuple):
     prices: int = 0
 
 
-def prove_on_gpu(context: Context, cost: GpuArray, answer: Answer, maximize: bool = False) -> Certificate:
+def prove_on_gpu(context: Context, cost: GpuArray, candidate: Candidate, maximize: bool = False) -> Certificate:
     """Certify an assignment against the whole matrix; waits for the stream.
 
     Parameters
     ----------
     context : Context, entered
     cost : GpuArray, (m, n), neither of them 0
-    answer : Answer
+    candidate : Candidate
     maximize : bool
 
     Raises
@@ -71,43 +71,43 @@ def prove_on_gpu(context: Context, cost: GpuArray, answer: Answer, maximize: boo
     InvalidCostError
         If a cost is NaN or infinite with the wrong sign.
     """
-    proof = proof_of_matrix(context, cost, answer, maximize)
+    proof = proof_of_matrix(context, cost, candidate, maximize)
     proof.start()
     return proof.finish()
 
 
 def proof_of_matrix(
-    context: Context, cost: GpuArray, answer: Answer, maximize: bool, mail: Mail | None = None
+    context: Context, cost: GpuArray, candidate: Candidate, maximize: bool, mail: Mail | None = None
 ) -> Proof:
     """See `prove_on_gpu`."""
-    tall = not answer.prices and cost.shape[0] > cost.shape[1]
-    return Proof(MatrixPass(context, cost, maximize, tall), cost.dtype, answer, mail)
+    tall = not candidate.prices and cost.shape[0] > cost.shape[1]
+    return Proof(MatrixPass(context, cost, maximize, tall), cost.dtype, candidate, mail)
 
 
 def proof_of_computed(
     context: Context,
     cost: Computed,
-    answer: Answer,
+    candidate: Candidate,
     maximize: bool,
     like: GpuArray | None,
     wait: Callable[[], None],
     mail: Mail | None = None,
 ) -> Proof:
     """The same for computed costs, whose pass comes in parts; `wait` is called between them."""
-    return Proof(ComputedPass(context, cost, maximize, like, wait), cost.dtype, answer, mail)
+    return Proof(ComputedPass(context, cost, maximize, like, wait), cost.dtype, candidate, mail)
 
 
 def proof_of_host_rows(
     context: Context,
     cost: Streamed,
     rows: HostRows,
-    answer: Answer,
+    candidate: Candidate,
     maximize: bool,
     wait: Callable[[], None],
     mail: Mail | None = None,
 ) -> Proof:
     """The same for a matrix on the host, which comes in parts."""
-    return Proof(HostPass(context, cost, rows, maximize, wait), cost.dtype, answer, mail)
+    return Proof(HostPass(context, cost, rows, maximize, wait), cost.dtype, candidate, mail)
 
 
 class Proof:
@@ -120,13 +120,13 @@ class Proof:
     costs : CostPass
     dtype : str
         Of the costs.
-    answer : Answer
+    candidate : Candidate
     """
 
-    def __init__(self, costs: CostPass, dtype: str, answer: Answer, mail: Mail | None) -> None:
-        self.context, self.costs, self.answer, self.maximize = costs.context, costs, answer, costs.maximize
+    def __init__(self, costs: CostPass, dtype: str, candidate: Candidate, mail: Mail | None) -> None:
+        self.context, self.costs, self.candidate, self.maximize = costs.context, costs, candidate, costs.maximize
         self.rows, self.cols = costs.rows, costs.cols
-        self.tall = not answer.prices and self.rows > self.cols
+        self.tall = not candidate.prices and self.rows > self.cols
         self.integer = dtype in INTEGERS
         self.limbs = 2 if self.integer else 66  # of an exact sum
         self.blocks = min(-(-max(self.rows, self.cols) // _THREADS), _VECTOR_BLOCKS)
@@ -137,7 +137,7 @@ class Proof:
             "owners": (self.cols, "uint32"),
         }
         self.memory = Workspace(self.context, sizes, costs.like)
-        self.at = Vectors(answer.row_to_col, answer.u, answer.v, *(self.memory[name] for name in _SCRATCH))
+        self.at = Vectors(candidate.row_to_col, candidate.u, candidate.v, *(self.memory[name] for name in _SCRATCH))
         self._mail = mail
 
     def start(self) -> None:
@@ -146,7 +146,7 @@ class Proof:
         self.costs.launch_lines(self.at)
         self.costs.kernels["certify_vectors"].launch(
             self.context, self.blocks, _THREADS,
-            *self.costs.of_vectors, self.at.row_to_col, self.at.u, self.at.v, self.answer.prices, self.at.owners,
+            *self.costs.of_vectors, self.at.row_to_col, self.at.u, self.at.v, self.candidate.prices, self.at.owners,
             self.at.violations, self.costs.lines, self.at.summary, 0 if self._mail is None else self._mail.address,
         )  # fmt: skip
 
@@ -176,7 +176,7 @@ class Proof:
         key = _first(summary[_FAULT])
         stage, index, kind = key >> 40, key >> 2 & 0xFFFFFFFF, key & 3
         if stage == 0:
-            col = int(read(self.context, self.answer.row_to_col + 8 * index, 1, "int64")[0])
+            col = int(read(self.context, self.candidate.row_to_col + 8 * index, 1, "int64")[0])
             return _MATCHING_FAULTS[kind], index, col
         return ("invalid_dual", -1, index) if kind else ("invalid_dual", index, -1)
 

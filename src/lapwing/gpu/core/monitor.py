@@ -22,8 +22,7 @@ import numpy as np
 from lapwing.gpu.runtime import toolkit
 from lapwing.gpu.runtime.copies import Mail, OwnStream, pinned
 from lapwing.gpu.runtime.device import Context, checked
-
-Hook = Callable[..., object]  # stage, phase, matched rows, bound, best objective; of the problem as minimised
+from lapwing.progress import Hook
 
 _EACH = 32  # bytes of struct Watch; the second is for samples, which are stopped with the rest, but have no news
 _BYTES = 2 * _EACH

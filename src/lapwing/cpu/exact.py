@@ -10,20 +10,30 @@ from __future__ import annotations
 import math
 import time
 from dataclasses import replace
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
 
 from lapwing import _core
+from lapwing.answer import Answer, Duals, inverse
 from lapwing.certificate import Certificate, prove, require_matching
 from lapwing.costs.dense import row_blocks
+from lapwing.cpu.batch import BatchAnswer
+from lapwing.cpu.solve import (
+    FREE,
+    Control,
+    as_minimised,
+    given_back,
+    infeasible_with_proof,
+    invalid_cost_found,
+    run,
+)
 from lapwing.errors import ArgumentError, InfeasibleError, InternalError, InvalidCostError, RangeError
 from lapwing.inputs import processors
-from lapwing.methods import METHODS, Answer, BatchAnswer, Hook, Keep, Start, run
-from lapwing.methods.base import as_minimised, given_back, infeasible_with_proof, invalid_cost_found, inverse
 from lapwing.plan import Plan, make_plan
 from lapwing.problem import Problem
+from lapwing.progress import Hook
 
 _ULP = 2.0**-52
 _ROUNDING = 1e-9  # errors of a method over the magnitudes of all duals and of the largest cost; more is a bug
@@ -31,18 +41,9 @@ _NEAR = 2.0**-20  # a bound over the objective, up to which the exact solve has 
 _MUCH_BETTER = 2.0**-10  # an objective over the one before: then digits that were rounded away may matter
 
 
-class Request(NamedTuple):
-    """What a solve is asked for beside its problem and plan."""
-
-    start: Start | None = None
-    time_limit: float = math.inf
-    hook: Hook | None = None
-    keep: Keep | None = None
-    keep_every: float = 0.0
-    certify: bool = True
-
-
-def solve_proven(problem: Problem, plan: Plan, request: Request) -> tuple[Answer, Certificate | None]:
+def solve_proven(
+    problem: Problem, plan: Plan, start: Duals | None = None, control: Control = FREE, *, certify: bool = True
+) -> tuple[Answer, Certificate | None]:
     """Solve by the plan's method; by the exact solve where that leaves a doubt. With a certificate if it is asked for.
 
     Raises
@@ -51,29 +52,29 @@ def solve_proven(problem: Problem, plan: Plan, request: Request) -> tuple[Answer
     """
     began = time.perf_counter()
     try:
-        answer = run(problem, plan, request.start, request.time_limit, request.hook, request.keep, request.keep_every)
+        answer = run(problem, plan, start, control)
     except RangeError:
         if problem.is_integer or problem.is_empty:
             raise
-        answer, certificate = _solved_wide(problem, plan, request)
+        answer, certificate = _solved_wide(problem, plan, control)
         if not math.isfinite(certificate.primal):  # the optimum itself is out of range
             raise
-        return answer, certificate if request.certify else None
+        return answer, certificate if certify else None
     answer.statistics["solve_seconds"] = solved = time.perf_counter() - began
     if (
         answer.status == "time_limit" and not np.isfinite(answer.u).all()
     ):  # the time limit came before every row was read
         return answer, None
-    if not request.certify and (answer.status != "optimal" or is_trusted(problem, answer)):
+    if not certify and (answer.status != "optimal" or is_trusted(problem, answer)):
         return answer, None
     certificate = prove(problem, answer.row_to_col, *answer.proving_duals, plan.threads)
     require_matching(certificate)
     if answer.status == "optimal" and not is_proven(problem, answer, certificate):
         refuse_errors(problem, answer, certificate)
-        remaining = request.time_limit - (time.perf_counter() - began)
-        answer, certificate = repaired(problem, plan, answer, certificate, remaining, request.hook)
+        remaining = control.time_limit - (time.perf_counter() - began)
+        answer, certificate = repaired(problem, plan, answer, certificate, remaining, control.hook)
     answer.statistics["certify_seconds"] = time.perf_counter() - began - solved
-    return answer, certificate if request.certify else None
+    return answer, certificate if certify else None
 
 
 def prove_in_batch(
@@ -92,7 +93,7 @@ def prove_in_batch(
         if is_proven(problem, one, certificate):
             return certificate
     try:
-        better, proof = solve_proven(problem, plan, Request(certify=True))
+        better, proof = solve_proven(problem, plan)
     except (InvalidCostError, RangeError, InfeasibleError) as error:
         if check:
             error.add_note(f"in problem {b} of the batch")
@@ -153,27 +154,22 @@ def proven_on_cpu(
     problem: Problem, answer: Answer, time_limit: float, hook: Hook | None = None
 ) -> tuple[Answer, Certificate]:
     """Solve here what another device answered but could not prove: from its duals, unless they are far off."""
-    plan = _plan(problem, warm_start=True)
+    plan = make_plan(problem.form, "core", warm_start=True, processors=processors())
     certificate = prove(problem, answer.row_to_col, answer.u, answer.v, plan.threads)
     if is_proven(problem, answer, certificate):
         return answer, certificate
     refuse_errors(problem, answer, certificate)
     if certificate.bound <= _NEAR * abs(certificate.primal):
         return repaired(problem, plan, answer, certificate, time_limit, hook)
-    again, proof = solve_proven(problem, plan, Request(time_limit=time_limit, hook=hook))
+    again, proof = solve_proven(problem, plan, control=Control(time_limit, hook))
     assert proof is not None
     return again, proof
 
 
 def solved_on_cpu(problem: Problem, time_limit: float, certify: bool) -> tuple[Answer, Certificate | None]:
     """Solve here what is out of another device's range: see `solve_proven`."""
-    request = Request(time_limit=time_limit, certify=certify)
-    return solve_proven(problem, _plan(problem, warm_start=False), request)
-
-
-def _plan(problem: Problem, warm_start: bool) -> Plan:
-    traits = {name: method.traits for name, method in METHODS.items()}
-    return make_plan(problem.form, traits, method="core", threads=None, warm_start=warm_start, processors=processors())
+    plan = make_plan(problem.form, "core", processors=processors())
+    return solve_proven(problem, plan, control=Control(time_limit), certify=certify)
 
 
 def refuse_errors(problem: Problem, answer: Answer, certificate: Certificate) -> None:
@@ -224,7 +220,7 @@ def repaired(
     all_pairs = all_digits = False
     while True:
         if not math.isfinite(certificate.primal):  # of the best answer, perhaps of the optimum
-            rest = Request(time_limit=deadline - time.perf_counter(), hook=hook)
+            rest = Control(deadline - time.perf_counter(), hook)
             best, certificate = _solved_wide(problem, plan, rest)
             if not math.isfinite(certificate.primal):
                 raise RangeError("the optimum is out of the range of float64: divide all costs by a constant")
@@ -256,9 +252,9 @@ def _costs(problem: Problem, answer: Answer) -> NDArray[Any]:
     return np.append(matched, problem.unmatched_cost[answer.row_to_col < 0])
 
 
-def _solved_wide(problem: Problem, plan: Plan, request: Request) -> tuple[Answer, Certificate]:
+def _solved_wide(problem: Problem, plan: Plan, control: Control) -> tuple[Answer, Certificate]:
     """Solve what is out of range for float64 sums, from nothing."""
-    answer = _solved(problem, plan, None, math.inf, 0.0, request.time_limit, request.hook)
+    answer = _solved(problem, plan, None, math.inf, 0.0, control.time_limit, control.hook)
     if answer is None:
         raise RangeError("the time limit ended the solve of costs that are too large for sums in float64")
     return answer, prove(problem, answer.row_to_col, *answer.proving_duals, plan.threads)

@@ -10,8 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lapwing import _core
+from lapwing.answer import Answer
+from lapwing.cpu.solve import answer_empty
 from lapwing.errors import InfeasibleError, InternalError, InvalidCostError, RangeError
-from lapwing.methods.base import Answer, answer_empty
 from lapwing.problem import Problem, Stack
 
 # Raises the error of the problem of that number. None: a problem without an answer shows in the status alone.

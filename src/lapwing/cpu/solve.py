@@ -1,131 +1,111 @@
-"""What a method is: it gets a Problem and a Plan, and returns an assignment and duals.
+"""A compiled method on a problem: it gets a Problem and a Plan, and returns an assignment and duals.
 
-All methods are compiled. They see rows <= cols (or unmatched costs) and minimise; this file turns a problem into that
-form without copying the matrix, and the answer back.
+The compiled methods see rows <= cols (or unmatched costs) and minimise. This file turns a problem into that form
+without copying the matrix, and the answer back.
 """
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from lapwing import _core
 from lapwing._core import ABSENT
+from lapwing.answer import Answer, Duals, Keep, inverse
 from lapwing.costs.base import CostSource
 from lapwing.costs.dense import DenseCost
+from lapwing.cpu.large_costs import find_large, solve_without_large
 from lapwing.errors import InfeasibleError, InternalError, InvalidCostError, RangeError, infeasible
 from lapwing.inputs import invalid_cost
-from lapwing.methods.large_costs import find_large, solve_without_large
-from lapwing.plan import MethodTraits, Plan
+from lapwing.methods import METHODS, Method
+from lapwing.plan import Plan
 from lapwing.problem import Problem
-
-Start = tuple[NDArray[Any], NDArray[Any]]  # u (m,), v (n,), in the user's orientation and sense
-Keep = Callable[["Answer"], None]  # given what a method has, now and then
-Hook = Callable[..., object]  # stage, phase, matched rows, bound, best objective; of the problem as minimised
+from lapwing.progress import Hook
 
 
-@dataclass(frozen=True)
-class Answer:
-    """What a method found, in the user's orientation and sense.
-
-    Invariants: those of a `lapwing.Result`, which is made from it.
+class Control(NamedTuple):
+    """What reaches into a running method beside Ctrl-C: time limit, progress, checkpoints.
 
     Attributes
     ----------
-    parts : ((k, m), (k, n)) float64, or None
-        Numbers whose sums are the duals, where one float64 has too few digits for them; u and v are the sums, rounded.
-    provisional : bool
-        Whether an "optimal" answer may be far from the optimum: large costs were needed, and are not all the same.
-    shift : float
-        By which the method moved prices at its end: their errors are ulps of it, too.
+    time_limit : float
+        Seconds; infinite for none.
+    hook : Hook or None
+    keep : Keep or None
+        Called, if the method can, every `keep_every` seconds.
     """
 
-    status: str
-    row_to_col: NDArray[np.int64]
-    u: NDArray[Any]
-    v: NDArray[Any]
-    statistics: dict[str, float]
-    parts: tuple[NDArray[Any], NDArray[Any]] | None = None
-    provisional: bool = False
-    shift: float = 0.0
-
-    @property
-    def proving_duals(self) -> tuple[NDArray[Any], NDArray[Any]]:
-        """U and v with all their digits."""
-        return (self.u, self.v) if self.parts is None else self.parts
+    time_limit: float = math.inf
+    hook: Hook | None = None
+    keep: Keep | None = None
+    keep_every: float = 0.0
 
 
-@dataclass(frozen=True)
-class Method:
-    """A compiled method, called by its name."""
+FREE = Control()  # to run to the end, unwatched
 
-    traits: MethodTraits
 
-    def solve(
-        self,
-        problem: Problem,
-        plan: Plan,
-        start: Start | None,
-        time_limit: float,
-        hook: Hook | None,
-        keep: Keep | None = None,
-        keep_every: float = 0.0,
-    ) -> Answer:
-        """Solve a problem that is not empty; `keep`, if the method can, is called every so many seconds.
+def run(problem: Problem, plan: Plan, start: Duals | None = None, control: Control = FREE) -> Answer:
+    """Solve any problem with the method that the plan chose.
 
-        Raises
-        ------
-        InvalidCostError, RangeError, InfeasibleError
-        """
-        cost = self._readable(problem.cost).compiled(plan.transposed)
-        prices = as_minimised(problem, problem.unmatched_cost)
-        start_v = None if start is None else as_minimised(problem, start[0] if plan.transposed else start[1])
-        options = plan.options.compiled() if plan.options else {}
-        kept = None if keep is None else _kept(problem, plan, keep)
-        with_fallback = f"{plan.method} or {plan.fallback}" if plan.fallback else plan.method
+    Raises
+    ------
+    InvalidCostError, RangeError, InfeasibleError
+    """
+    return answer_empty(problem) if problem.is_empty else _run(METHODS[plan.method], problem, plan, start, control)
 
-        deadline = time.perf_counter() + time_limit
 
-        def remaining() -> float:
-            return max(0.0, deadline - time.perf_counter())
+def _run(method: Method, problem: Problem, plan: Plan, start: Duals | None, control: Control) -> Answer:
+    cost = _readable(method, problem.cost).compiled(plan.transposed)
+    prices = as_minimised(problem, problem.unmatched_cost)
+    start_v = None if start is None else as_minimised(problem, start[0] if plan.transposed else start[1])
+    options = plan.options.compiled() if plan.options else {}
+    time_limit, hook, keep, keep_every = control
+    kept = None if keep is None else _kept(problem, plan, keep)
+    with_fallback = f"{plan.method} or {plan.fallback}" if plan.fallback else plan.method
 
-        def solver(cost: Any, prices: NDArray[Any] | None) -> dict[str, Any]:
-            name = with_fallback if isinstance(cost, np.ndarray) else plan.method
-            limit = remaining()
-            return _core.solve(
-                name, options, cost, problem.maximize, prices, start_v, plan.threads, limit, hook, kept, keep_every
-            )
+    deadline = time.perf_counter() + time_limit
 
-        try:
-            raw = large = None
-            if not problem.is_integer and problem.cost.tier in ("dense", "computed"):
-                large = find_large(cost, problem.maximize, prices)
-            if large is not None:
-                rows = problem.shape[1] if plan.transposed else problem.shape[0]
-                as_matrix = not self.traits.reads_sources
-                raw = solve_without_large(large, cost, rows, problem.maximize, prices, solver, as_matrix, remaining)
-            if raw is None:
-                if not self.traits.checks_range:
-                    _check_range(problem, plan, cost, prices)
-                raw = solver(cost, prices)
-        except _core.InvalidCost as error:
-            raise invalid_cost_found(problem, plan, error) from None
-        if raw["status"] == "range":
-            _check_range(problem, plan, cost, prices)
-            raise InternalError("the method found costs too large that are not; please report it with the matrix")
-        if raw["status"] == "infeasible":
-            raise infeasible_with_proof(problem, plan, cost, prices, raw)
-        return given_back(problem, plan, raw)
+    def remaining() -> float:
+        return max(0.0, deadline - time.perf_counter())
 
-    def _readable(self, cost: CostSource) -> CostSource:
-        if cost.tier == "dense" or self.traits.reads_sources:
-            return cost
-        return DenseCost(cost.read(slice(None)))
+    def solver(cost: Any, prices: NDArray[Any] | None) -> dict[str, Any]:
+        name = with_fallback if isinstance(cost, np.ndarray) else plan.method
+        limit = remaining()
+        return _core.solve(
+            name, options, cost, problem.maximize, prices, start_v, plan.threads, limit, hook, kept, keep_every
+        )
+
+    try:
+        raw = large = None
+        if not problem.is_integer and problem.cost.tier in ("dense", "computed"):
+            large = find_large(cost, problem.maximize, prices)
+        if large is not None:
+            rows = problem.shape[1] if plan.transposed else problem.shape[0]
+            as_matrix = not method.reads_sources
+            raw = solve_without_large(large, cost, rows, problem.maximize, prices, solver, as_matrix, remaining)
+        if raw is None:
+            if not method.checks_range:
+                _check_range(problem, plan, cost, prices)
+            raw = solver(cost, prices)
+    except _core.InvalidCost as error:
+        raise invalid_cost_found(problem, plan, error) from None
+    if raw["status"] == "range":
+        _check_range(problem, plan, cost, prices)
+        raise InternalError("the method found costs too large that are not; please report it with the matrix")
+    if raw["status"] == "infeasible":
+        raise infeasible_with_proof(problem, plan, cost, prices, raw)
+    return given_back(problem, plan, raw)
+
+
+def _readable(method: Method, cost: CostSource) -> CostSource:
+    if cost.tier == "dense" or method.reads_sources:
+        return cost
+    return DenseCost(cost.read(slice(None)))
 
 
 def answer_empty(problem: Problem) -> Answer:
@@ -249,11 +229,3 @@ def _rounded(parts: NDArray[Any]) -> NDArray[Any]:
     for part in parts[::-1]:
         total = total + part
     return total
-
-
-def inverse(partner: NDArray[np.int64], size: int) -> NDArray[np.int64]:
-    """The same matching seen from the other side, which has `size` members: -1 where free."""
-    answer = np.full(size, -1, np.int64)
-    matched = np.flatnonzero(partner >= 0)
-    answer[partner[matched]] = matched
-    return answer

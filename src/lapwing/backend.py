@@ -1,0 +1,94 @@
+"""The devices as the flow sees them: one contract, and the choice between them.
+
+Nothing of the GPU is loaded before a problem is solved there.
+"""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager
+from typing import Any, Protocol
+
+from lapwing.answer import Answer
+from lapwing.arrays import is_gpu_array
+from lapwing.certificate import Certificate
+from lapwing.costs.base import CostSource
+from lapwing.costs.function import ON_GPU_ONLY, FunctionCost
+from lapwing.cpu.backend import Cpu
+from lapwing.errors import ArgumentError, DtypeError, GpuError
+from lapwing.inputs import shape_of
+from lapwing.methods import METHODS, methods_on
+from lapwing.plan import Plan, choose_device
+from lapwing.problem import Problem
+from lapwing.request import Request
+
+
+class Backend(Protocol):
+    """One device. The flow calls these in their order, all but the first inside ``with problem``."""
+
+    def problem(self, cost: Any, request: Request) -> AbstractContextManager[Any]:
+        """The costs, checked, as this device sees them."""
+        ...
+
+    def identified(self, problem: Any, request: Request) -> Problem:
+        """The problem that a checkpoint is of: the same on every device."""
+        ...
+
+    def plan(self, problem: Any, request: Request) -> Plan:
+        """How it is solved."""
+        ...
+
+    def solve(self, problem: Any, plan: Plan, request: Request) -> tuple[Answer, Certificate | None]:
+        """The answer, and its certificate if it is asked for; without one the answer has its objective and bound."""
+        ...
+
+
+CPU: Backend = Cpu()
+
+
+def choose_backend(cost: Any, device: str | None, request: Request) -> Backend:
+    """Where to solve; `request.why` is told, if the user left it open.
+
+    Raises
+    ------
+    ArgumentError, DtypeError
+    """
+    if device is not None and not isinstance(device, str):
+        raise DtypeError(f"device must be a string such as 'cuda:0', got {device!r}")
+    if device == "cpu":
+        if isinstance(cost, FunctionCost):
+            raise ArgumentError(ON_GPU_ONLY)
+        return CPU
+    if device == "auto" and isinstance(cost, CostSource) and not cost.is_computable_on_gpu:
+        request.why = "CPU: what supplies these costs is there"
+        return CPU
+    if is_on_gpu(cost):
+        device = "cuda" if device in (None, "auto") else device
+    elif device == "auto":
+        device, request.why = choose_device(shape_of(cost), request.method, _usable_gpus())
+    if device in (None, "cpu"):
+        return CPU
+    if request.method != "auto" and "cuda" not in getattr(METHODS.get(request.method), "devices", ()):
+        core, *others = map(repr, methods_on("cuda"))
+        raise ArgumentError(
+            f"method={request.method!r} is not supported on a GPU, which has {core}, {', '.join(others)}: leave it "
+            "out, or pass device='cpu'"
+        )
+    from lapwing.gpu.backend import Gpu
+
+    return Gpu(device)
+
+
+def is_on_gpu(cost: Any) -> bool:
+    """Whether costs are in a GPU's memory, or are computed there from what is."""
+    if isinstance(cost, CostSource):
+        return cost.home is not None or isinstance(cost, FunctionCost)
+    return is_gpu_array(cost)
+
+
+def _usable_gpus() -> int:
+    from lapwing.gpu.runtime.device import device_count
+
+    try:
+        return device_count()
+    except GpuError:
+        return 0

@@ -1,0 +1,375 @@
+"""What the flow calls to solve on a GPU, whatever kind its costs are of."""
+
+from __future__ import annotations
+
+import math
+import time
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lapwing import inputs
+from lapwing.answer import Answer, inverse
+from lapwing.certificate import Certificate, Number, prove, require_matching
+from lapwing.checkpoint import CheckpointWriter
+from lapwing.cpu import exact
+from lapwing.cpu.backend import sum_up
+from lapwing.cpu.solve import answer_empty
+from lapwing.errors import ArgumentError, GpuError, InfeasibleError, RangeError
+from lapwing.gpu.certificate.proof import SUMMARY_BYTES, Candidate, Proof
+from lapwing.gpu.core.errors import invalid_cost, no_assignment
+from lapwing.gpu.core.monitor import TimeIsUpError, Watch
+from lapwing.gpu.core.solver import (
+    INFEASIBLE,
+    INVALID,
+    OPENING,
+    OPTIMAL,
+    REPORT_BYTES,
+    CoreSolve,
+    Outputs,
+    Report,
+    nothing,
+)
+from lapwing.gpu.costs.canonical import View
+from lapwing.gpu.costs.unmatched import Exits
+from lapwing.gpu.kinds.base import CostKind, Search
+from lapwing.gpu.kinds.choose import choose_kind
+from lapwing.gpu.reference import ReferenceSolve
+from lapwing.gpu.runtime.arrays import GpuArray, empty_array
+from lapwing.gpu.runtime.copies import read, write
+from lapwing.plan import Plan
+from lapwing.prices import prices_in_kind
+from lapwing.problem import Problem
+from lapwing.progress import Reporter
+from lapwing.request import Request
+
+
+class Gpu:
+    """The backend of one GPU; see `lapwing.backend.Backend`."""
+
+    def __init__(self, device: str) -> None:
+        self.device, self._began = device, time.perf_counter()
+
+    def problem(self, cost: Any, request: Request) -> CostKind:
+        return choose_kind(cost, self.device, request)
+
+    def identified(self, costs: CostKind, request: Request) -> Problem:
+        if request.method not in ("auto", "core"):
+            raise ArgumentError(f"method {request.method!r} writes no checkpoints on a GPU: use method='core'")
+        return costs.identified(request)
+
+    def plan(self, costs: CostKind, request: Request) -> Plan:
+        if request.start is not None:
+            inputs.check_duals(*request.start, costs.shape, "start")
+        return costs.plan(request)
+
+    def solve(self, costs: CostKind, plan: Plan, request: Request) -> tuple[Answer, Certificate | None]:
+        solve = Solve(costs, plan, request, self._began + request.time_limit)
+        answer, certificate = solve.run()
+        return solve.given_back(answer), certificate
+
+
+class Solve:
+    """One solve of costs whose context is entered and stays so.
+
+    The arrays of an answer are views of GPU memory, or NumPy's where the CPU had the last word: `given_back` makes them
+    the user's.
+    """
+
+    def __init__(self, costs: CostKind, plan: Plan, request: Request, deadline: float = math.inf) -> None:
+        self.costs, self.plan, self.request = costs, plan, request
+        self.context, self.like, self.maximize = costs.context, costs.like, request.maximize
+        self.deadline = deadline  # by time.perf_counter
+        self.exits: Exits | None = None
+        self.prices: NDArray[Any] | None = None  # unmatched costs, as minimised
+
+    def run(self) -> tuple[Answer, Certificate | None]:
+        """The answer, and its certificate if it is asked for.
+
+        Raises
+        ------
+        InvalidCostError, RangeError, InfeasibleError
+        """
+        if 0 in self.costs.shape:
+            return self._empty()
+        try:
+            return self._loaded()
+        except RangeError:  # for sums in float64: perhaps the optimum itself is within its range
+            if self.costs.is_integer or not self.costs.is_readable_on_host:
+                raise
+            return self._solved_on_cpu()
+
+    def _loaded(self) -> tuple[Answer, Certificate | None]:
+        with self.costs.loaded():
+            costs, request = self.costs, self.request
+            if request.priced:
+                prices = prices_in_kind(request.unmatched_cost, costs.shape[0], self.maximize, costs.is_integer)
+                self.prices = -prices if self.maximize else prices
+                self.exits = Exits(self.context, self.prices, costs.dtype, self.like)
+            interval = math.inf if request.writer is None else request.writer.interval
+            with (
+                Reporter(request.progress, self._pairs, self.maximize) as reporter,
+                Watch(self.context, self.deadline, reporter.hook, interval) as watch,
+            ):
+                return self._run(watch)
+
+    def _run(self, watch: Watch) -> tuple[Answer, Certificate | None]:
+        began = time.perf_counter()
+        costs, request, writer = self.costs, self.request, self.request.writer
+        rows, cols = costs.shape
+        if rows != cols or self.plan.method != "core" or request.priced or request.start is not None:
+            costs.wait_for_all()
+        view = costs.canonical(self.maximize, self.exits, watch)
+        search = costs.search(view, watch, self.plan, request)
+        solve = search.solve
+        if self.exits is not None and search.start is not None:
+            watch.bound_shift = self.exits.bound_shift
+        if writer is not None:
+            solve.keep = partial(self._keep, writer, view, solve)
+        concluded: list[tuple[Outputs, Proof | None]] = []
+
+        def conclude() -> None:
+            if not concluded:
+                outputs = self._outputs(view)
+                concluded.append((outputs, self._proof(view, outputs, watch) if request.certify else None))
+            outputs, proof = concluded[0]
+            solve.deliver(outputs, always=False)
+            if proof is not None:
+                proof.start()
+
+        if costs.can_overlap:  # launched behind the search; in vain, but soon over, if that does not end well
+            solve.after_launch = conclude
+        try:
+            report = self._found(search, view)
+        except TimeIsUpError:
+            report = solve.interrupted()
+        finally:
+            solve.after_launch, solve.keep = nothing, None  # no cycle that holds memory until it is collected
+        if report.status == INVALID:
+            raise invalid_cost(view, solve, report.invalid_row)
+        if report.status == INFEASIBLE:
+            raise no_assignment(view, solve)
+        optimal, sign = report.status == OPTIMAL, -1 if self.maximize else 1
+        matched_cost: Number | None = None
+        if not optimal:
+            outputs, proof, matched_cost = self._interrupted(view, solve, report, watch)
+        else:
+            if not concluded:
+                conclude()
+            outputs, proof = concluded[0]
+        status = "optimal" if optimal else "time_limit"
+        u, v, row_to_col, col_to_row = outputs.oriented(view.transposed)
+        if writer is not None:
+            writer.keep(Answer(status, self._host(row_to_col), self._host(u), self._host(v), {}))
+        solved = time.perf_counter()
+        if optimal:
+            watch.finish(view.matrix.rows, lambda: sign * self._picked_sum(solve, outputs))
+        counted = search.statistics(report)  # this, too, while the GPU proves
+        answer = Answer(status, row_to_col, u, v, counted, col_to_row=col_to_row)
+        certificate = None
+        if proof is not None:
+            certificate = proof.finish()
+            require_matching(certificate)
+            answer.objective, answer.bound = certificate.primal, certificate.optimum_bound
+        else:
+            answer.objective = self._picked_sum(solve, outputs) if matched_cost is None else matched_cost
+            answer.bound = answer.objective if optimal else sign * watch.bound
+        if optimal and not self._is_proven(certificate, answer, solve, outputs):
+            better = self._without_large(solve, began)
+            return better or self._proven_on_cpu(view, solve, answer, solved - began, watch)
+        answer.statistics |= {"solve_seconds": solved - began, "certify_seconds": time.perf_counter() - solved}
+        return answer, certificate
+
+    def _found(self, search: Search, view: View) -> Report:
+        """Run the search to its end."""
+        if search.start is None:
+            assert isinstance(search.solve, ReferenceSolve)
+            return search.solve.run()
+        if self._fill_start(search.solve, view):
+            return search.start.run_from(search.solve, OPENING)
+        return search.start.run(search.solve)
+
+    def _fill_start(self, solve: CoreSolve, view: View) -> bool:
+        """Prices from the user's duals, for square problems; False if there are none."""
+        if self.request.start is None:
+            return False
+        u, v = inputs.check_duals(*self.request.start, view.shape, "start")
+        matrix = view.matrix
+        if matrix.rows != matrix.cols:
+            return False
+
+        def largest(_: bool) -> int | float:  # of some rows: what is cut off too early helps less, and harms nothing
+            step = max(1, matrix.rows // 16)
+            return max(inputs.largest_magnitude(solve.read_row(i)) for i in range(0, matrix.rows, step))
+
+        prices = inputs.start_duals(u if view.transposed else v, self.costs.is_integer, largest, shiftable=True)
+        solve.prepare()
+        write(self.context, solve.v, -prices if self.maximize else prices)
+        return True
+
+    def _keep(self, writer: CheckpointWriter, view: View, solve: CoreSolve) -> None:
+        """Write what there is while the kernel runs."""
+        u, v, row_to_col = solve.snapshot()
+        if view.transposed:
+            u, v, row_to_col = v, u, inverse(row_to_col, len(v))
+        sign = -1 if self.maximize else 1
+        writer.keep(Answer("running", row_to_col, sign * u, sign * v, {}))
+
+    def _outputs(self, view: View) -> Outputs:
+        rows, cols, dual = view.matrix.rows, view.matrix.real_cols, view.matrix.dual_dtype
+        empty = partial(empty_array, self.context, like=self.like)
+        return Outputs(empty((rows,), "int64"), empty((cols,), "int64"), empty((rows,), dual), empty((cols,), dual))
+
+    def _proof(self, view: View, outputs: Outputs, watch: Watch) -> Proof:
+        u, v, row_to_col, _ = outputs.oriented(view.transposed)
+        candidate = Candidate(row_to_col.pointer, u.pointer, v.pointer, self._price_pointer)
+        return self.costs.proof(candidate, self.maximize, watch.wait, watch.mail(REPORT_BYTES, SUMMARY_BYTES))
+
+    @property
+    def _price_pointer(self) -> int:
+        return 0 if self.exits is None else self.exits.pointer
+
+    def _interrupted(
+        self, view: View, solve: CoreSolve, report: Report, watch: Watch
+    ) -> tuple[Outputs, Proof | None, Number | None]:
+        """The matching that there is, with the duals of the best bound; and what it costs, if no proof will say so."""
+        outputs = self._outputs(view)
+        solve.deliver(outputs)
+        # Asked before another matching is delivered with the duals.
+        matched_cost = None if self.request.certify else self._picked_sum(solve, outputs)
+        if solve.improve_duals(report):
+            better = self._outputs(view)
+            solve.deliver(better)
+            outputs = replace(outputs, u=better.u, v=better.v)
+        if not self.request.certify:
+            return outputs, None, matched_cost
+        proof = self._proof(view, outputs, watch)
+        proof.start()
+        return outputs, proof, matched_cost
+
+    @property
+    def _pairs(self) -> int:
+        """How many pairs, or rows left free, an assignment has."""
+        return self.costs.shape[0] if self.request.priced else min(self.costs.shape)
+
+    # --- where rounding leaves a doubt ---
+
+    def _is_proven(self, certificate: Certificate | None, answer: Answer, solve: CoreSolve, outputs: Outputs) -> bool:
+        """Whether the answer is optimal to the last digits; without a certificate, whether rounding cannot matter."""
+        integer = self.costs.is_integer
+        if certificate is not None:
+            if certificate.exact or not exact.is_tight(certificate, integer, self._pairs):
+                return certificate.exact
+            return exact.tells_small_costs(certificate, solve.picked_values(outputs))
+        if integer:
+            return True
+        largest = float(np.abs(self._host(outputs.v)).max(initial=0.0))
+        assert answer.objective is not None
+        return exact.are_small(largest, abs(answer.objective))
+
+    def _without_large(self, solve: CoreSolve, began: float) -> tuple[Answer, Certificate | None] | None:
+        """The answer to the matrix without costs far above all others, if it is proven for the whole matrix."""
+        request = self.request
+        above = self.costs.large_from(solve, self.prices)
+        if above is None:
+            return None
+        prices = None
+        if self.prices is not None:
+            prices = np.where(self.prices > above, math.inf, self.prices) * (-1 if self.maximize else 1)
+        asked = replace(request, certify=False, start=None, progress=False, unmatched_cost=prices, writer=None)
+        try:
+            small = self.costs.without_large(above, self.maximize)
+            answer, _ = Solve(small, self.plan, asked, self.deadline).run()
+        except (InfeasibleError, GpuError):  # large costs are needed, or there is no memory for a copy
+            return None
+        if answer.status != "optimal" or not isinstance(answer.u, GpuArray):
+            return None
+        solved = time.perf_counter()
+        candidate = Candidate(answer.row_to_col.pointer, answer.u.pointer, answer.v.pointer, self._price_pointer)
+        proof = self.costs.proof(candidate, self.maximize, self.context.synchronize, None)
+        proof.start()
+        certificate = proof.finish()
+        require_matching(certificate)
+        if not exact.is_tight(certificate, False, self._pairs):
+            return None
+        if request.writer is not None:
+            row_to_col, u, v = (self._host(array) for array in (answer.row_to_col, answer.u, answer.v))
+            request.writer.keep(Answer("optimal", row_to_col, u, v, answer.statistics))
+        answer.statistics |= {"solve_seconds": solved - began, "certify_seconds": time.perf_counter() - solved}
+        return _concluded(answer, certificate, request.certify)
+
+    def _proven_on_cpu(
+        self, view: View, solve: CoreSolve, found: Answer, seconds: float, watch: Watch
+    ) -> tuple[Answer, Certificate | None]:
+        """The answer of the exact solve on the host, for costs whose digits float64 duals cannot hold."""
+        problem = inputs.make_problem(self.costs.on_host((view, solve)), self.maximize, self.request.unmatched_cost)
+        u, v, row_to_col = (self._host(array) for array in (found.u, found.v, found.row_to_col))
+        answer = Answer("optimal", row_to_col, u, v, found.statistics | {"solve_seconds": seconds})
+        answer, certificate = exact.proven_on_cpu(problem, answer, self.deadline - time.perf_counter())
+        watch.finish(problem.rows_to_match, lambda: float(certificate.primal))
+        if self.request.writer is not None:
+            self.request.writer.keep(answer)
+        return _concluded(answer, certificate, self.request.certify)
+
+    def _solved_on_cpu(self) -> tuple[Answer, Certificate | None]:
+        """The answer of the host, where sums that leave the range of float64 are held in wide integers."""
+        problem = inputs.make_problem(self.costs.on_host(), self.maximize, self.request.unmatched_cost)
+        limit = self.deadline - time.perf_counter()
+        answer, certificate = exact.solved_on_cpu(problem, limit, self.request.certify)
+        if certificate is None:
+            sum_up(problem, answer)
+        if self.request.writer is not None:
+            self.request.writer.keep(answer)
+        return answer, certificate
+
+    def _empty(self) -> tuple[Answer, Certificate | None]:
+        """Nothing to match: as the CPU says."""
+        dtype = np.int64 if self.costs.is_integer else np.float64
+        problem = inputs.make_problem(np.zeros(self.costs.shape, dtype), self.maximize, self.request.unmatched_cost)
+        answer = answer_empty(problem)
+        certificate = prove(problem, answer.row_to_col, answer.u, answer.v, 1)
+        return _concluded(answer, certificate, self.request.certify)
+
+    # --- arrays ---
+
+    def given_back(self, answer: Answer) -> Answer:
+        """An answer in the library of the costs."""
+        if self.like is None:
+            to_user = self._host
+        else:
+            if answer.col_to_row is None:
+                answer.col_to_row = inverse(answer.row_to_col, self.costs.shape[1])
+            to_user = self._handed_over
+        answer.row_to_col, answer.u, answer.v = to_user(answer.row_to_col), to_user(answer.u), to_user(answer.v)
+        answer.col_to_row = None if answer.col_to_row is None else to_user(answer.col_to_row)
+        return answer
+
+    def on_gpu(self, array: GpuArray | NDArray[Any]) -> GpuArray:
+        """An array of an answer in GPU memory, wherever it is."""
+        if isinstance(array, GpuArray):
+            return array
+        view = empty_array(self.context, array.shape, array.dtype.name, self.like)
+        write(self.context, view.pointer, array)
+        return view
+
+    def _handed_over(self, array: GpuArray | NDArray[Any]) -> Any:
+        view = self.on_gpu(array)
+        return view.library.handed_over(self.context, view)
+
+    def _host(self, array: GpuArray | NDArray[Any]) -> NDArray[Any]:
+        if isinstance(array, np.ndarray):
+            return array
+        return read(self.context, array.pointer, math.prod(array.shape), array.dtype)
+
+    def _picked_sum(self, solve: CoreSolve, outputs: Outputs) -> Number:
+        values = solve.picked_values(outputs)
+        return int(values.sum()) if self.costs.is_integer else math.fsum(values.tolist())
+
+
+def _concluded(answer: Answer, certificate: Certificate, certify: bool) -> tuple[Answer, Certificate | None]:
+    """A proven answer, and its certificate if it is asked for."""
+    answer.objective, answer.bound = certificate.primal, certificate.optimum_bound
+    return answer, certificate if certify else None

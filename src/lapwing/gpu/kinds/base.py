@@ -1,0 +1,154 @@
+"""What a kind of costs on a GPU is: all that a solve asks of them."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Any, Self
+
+from numpy.typing import NDArray
+
+from lapwing import inputs
+from lapwing.errors import ArgumentError
+from lapwing.gpu.certificate.proof import Candidate, Proof
+from lapwing.gpu.core.monitor import Watch
+from lapwing.gpu.core.solver import CoreSolve, Report
+from lapwing.gpu.core.start import Start
+from lapwing.gpu.costs.canonical import View
+from lapwing.gpu.costs.unmatched import Exits
+from lapwing.gpu.plan import Memory
+from lapwing.gpu.reference import ReferenceSolve
+from lapwing.gpu.runtime.arrays import GpuArray
+from lapwing.gpu.runtime.copies import Mail
+from lapwing.gpu.runtime.device import Context
+from lapwing.gpu.runtime.programs import INTEGERS
+from lapwing.plan import Plan
+from lapwing.problem import Problem
+from lapwing.request import Request
+
+
+@dataclass(eq=False)  # not frozen, which would take four times as long to make
+class Search:
+    """A solve that is ready to run, and what finds where it starts: nothing for a reference method."""
+
+    solve: CoreSolve
+    start: Start | None = None
+
+    def statistics(self, report: Report) -> dict[str, float]:
+        """What was counted."""
+        if self.start is None:
+            assert isinstance(self.solve, ReferenceSolve)
+            return self.solve.statistics(report)
+        names = ("phases", "rounds", "offers", "searches", "steps", "scans", "refreshes", "full_rows", "left")
+        counted = {"levels": float(self.start.levels), "listings": float(self.solve.listings)}
+        return {name: float(getattr(report, name)) for name in names} | counted
+
+
+class CostKind(ABC):
+    """One problem's costs; a context manager that holds their GPU.
+
+    A kind supplies, in the order in which a solve asks:
+
+    - `plan`: how much memory a solve takes, and whether there is so much; the methods that it refuses;
+    - `loaded`: what is copied and compiled before anything runs;
+    - `canonical`: the matrix as the core's kernels see it, which says how a row is read (`Oriented`, struct `Costs` of
+      kernels/costs/costs.cuh);
+    - `search`: the `CoreSolve` that lists rows, reads one and says what matched pairs cost, and the `Start` that takes
+      samples; a kind whose rows are read in another way overrides their methods, as `HostSolve` and `HostStart` do;
+    - `proof`: the certificate's pass over all pairs (`CostPass`);
+    - `on_host`: the costs for the exact solve on the CPU, which takes over where rounding leaves a doubt.
+
+    `lapwing.gpu.kinds.choose` names the kinds; a new one is added there, and to the table of ARCHITECTURE.md.
+
+    Attributes
+    ----------
+    context : Context
+    given : as the user gave them
+    shape : (m, n)
+    dtype : str
+    like : GpuArray or None
+        Of the library in which the answer is given; None for NumPy.
+    can_overlap : bool
+        Whether all that follows the search can be launched while it runs.
+    is_readable_on_host : bool
+        Whether `on_host` needs no solve.
+    """
+
+    context: Context
+    given: Any
+    shape: tuple[int, int]
+    dtype: str
+    like: GpuArray | None = None
+    can_overlap = False
+    is_readable_on_host = True
+
+    def __enter__(self) -> Self:
+        self.context.__enter__()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.context.__exit__(kind, error, trace)
+
+    @property
+    def is_integer(self) -> bool:
+        return self.dtype in INTEGERS
+
+    @property
+    def memory(self) -> Memory:
+        """What the GPU has, and what of it is free."""
+        return Memory(self.context, None if self.like is None else self.like.library)
+
+    def identified(self, request: Request) -> Problem:
+        """The problem that a checkpoint is of, as a CPU sees it."""
+        return inputs.make_problem(self.given, request.maximize, request.unmatched_cost)
+
+    @abstractmethod
+    def plan(self, request: Request) -> Plan:
+        """How it is solved."""
+
+    def loaded(self) -> AbstractContextManager[object]:
+        """Have on the GPU what a solve reads, for a ``with`` block."""
+        return nullcontext()
+
+    def wait_for_all(self) -> None:  # noqa: B027
+        """Wait for what is on its way; called where a solve cannot begin with what has come."""
+
+    @abstractmethod
+    def canonical(self, maximize: bool, exits: Exits | None, watch: Watch) -> View:
+        """The costs as the kernels see them."""
+
+    @abstractmethod
+    def search(self, view: View, watch: Watch, plan: Plan, request: Request) -> Search:
+        """What solves them."""
+
+    @abstractmethod
+    def proof(self, candidate: Candidate, maximize: bool, wait: Callable[[], None], mail: Mail | None) -> Proof:
+        """The certificate of an answer, not yet begun; a pass that comes in parts calls `wait` between them."""
+
+    def on_host(self, _solved: tuple[View, CoreSolve] | None = None) -> Any:
+        """Costs that `lapwing.inputs.make_problem` takes; of some kinds after a solve only, which can read rows."""
+        return self.given
+
+    def large_from(self, _solve: CoreSolve, _prices: NDArray[Any] | None) -> float | None:
+        """The limit above which costs, as minimised, are far above all others; None if there are none, or who knows."""
+        return None
+
+    def without_large(self, above: float, maximize: bool) -> CostKind:
+        """The same costs, those above the limit forbidden; of a kind that has `large_from`."""
+        raise NotImplementedError
+
+
+def refuse_reference(request: Request, what: str) -> None:
+    """Refuse the methods of papers, which read a matrix.
+
+    Raises
+    ------
+    ArgumentError
+    """
+    if request.method not in ("auto", "core"):
+        raise ArgumentError(f"method {request.method!r} {what}: use method='core'")

@@ -1,0 +1,91 @@
+"""Which kind the user's costs are, on the GPU that is named."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from lapwing import inputs
+from lapwing.costs.base import CostSource
+from lapwing.errors import ArgumentError, DtypeError
+from lapwing.gpu.costs.host_rows import lines_of, lines_of_source
+from lapwing.gpu.kinds.base import CostKind
+from lapwing.gpu.kinds.computed import ComputedCosts
+from lapwing.gpu.kinds.resident import ResidentMatrix
+from lapwing.gpu.kinds.streamed import StreamedCosts
+from lapwing.gpu.kinds.uploaded import UploadedMatrix
+from lapwing.gpu.plan import is_too_large
+from lapwing.gpu.reference import REFERENCE_METHODS
+from lapwing.gpu.runtime.arrays import GpuArray, view_if_on_gpu
+from lapwing.gpu.runtime.device import Context, shared_context
+from lapwing.gpu.runtime.programs import FLOATS, INTEGERS
+from lapwing.request import Request
+
+
+def choose_kind(cost: Any, device: str, request: Request) -> CostKind:
+    """The costs, checked; see `lapwing.solve`.
+
+    Parameters
+    ----------
+    cost : as the user gave them
+    device : str
+        "cuda" or "cuda:N".
+
+    Raises
+    ------
+    ArgumentError, DtypeError
+    """
+    if isinstance(cost, CostSource):
+        if cost.is_computable_on_gpu:
+            return ComputedCosts(_context_of(cost, device), cost)
+        return StreamedCosts(Context(_ordinal_of(device)), cost, *lines_of_source(cost, request.priced))
+    view = view_if_on_gpu(cost)
+    if view is not None:
+        return _resident(view, device, request)
+    host = inputs.as_matrix_of(cost, request.maximize, request.unmatched_cost, _dtypes(request))
+    uploaded = UploadedMatrix(Context(_ordinal_of(device)), cost, host)
+    if request.method not in ("auto", "core") or 0 in host.shape:  # a reference method cannot do without a copy
+        return uploaded
+    with uploaded:
+        if not is_too_large(uploaded.matrix, uploaded.memory, request):
+            return uploaded
+    return StreamedCosts(uploaded.context, cost, *lines_of(host, request.priced))
+
+
+def _resident(view: GpuArray, device: str, request: Request) -> ResidentMatrix:
+    if device not in ("cuda", f"cuda:{view.ordinal}"):
+        raise ArgumentError(f"device={device!r}, but cost is on GPU {view.ordinal}: move it, or leave device out")
+    if len(view.shape) != 2:
+        raise ArgumentError(f"cost must be a matrix (2-D), got {len(view.shape)}-D of shape {view.shape}")
+    dtypes = _dtypes(request)
+    if view.dtype not in dtypes:
+        raise DtypeError(
+            f"method={request.method!r} takes costs of {', '.join(dtypes)} on a GPU, got {view.dtype}: convert them, "
+            "or use method='core'"
+        )
+    return ResidentMatrix(shared_context(view.ordinal, view.stream), view)
+
+
+def _dtypes(request: Request) -> tuple[str, ...]:
+    """Of costs that the method takes."""
+    reference = REFERENCE_METHODS.get(request.method)
+    return FLOATS + INTEGERS if reference is None else reference.dtypes()
+
+
+def _context_of(source: CostSource, device: str) -> Context:
+    """The GPU that is to compute a source's costs."""
+    ordinal, home = _ordinal_of(device), source.home
+    if home is None:
+        return shared_context(ordinal, 0)
+    if device not in ("cuda", f"cuda:{home.ordinal}"):
+        raise ArgumentError(
+            f"device={device!r}, but the points are on GPU {home.ordinal}: move them, or leave device out"
+        )
+    return shared_context(home.ordinal, home.stream)
+
+
+def _ordinal_of(device: str) -> int:
+    """Which GPU is meant."""
+    name, _, number = device.partition(":")
+    if name != "cuda" or not (number or "0").isdigit():
+        raise ArgumentError(f"device must be 'cpu', 'cuda', 'cuda:N' or 'auto', got {device!r}")
+    return int(number or 0)

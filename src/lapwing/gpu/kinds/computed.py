@@ -1,0 +1,66 @@
+"""Costs that the GPU computes whenever it reads them: of points, of a formula, of the user's CUDA function."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any
+
+import numpy as np
+
+from lapwing.costs.base import CostSource
+from lapwing.costs.function import FunctionCost
+from lapwing.gpu.certificate.proof import Candidate, Proof, proof_of_computed
+from lapwing.gpu.core.monitor import Watch
+from lapwing.gpu.core.solver import CoreSolve
+from lapwing.gpu.core.start import Start
+from lapwing.gpu.costs.canonical import View, orient
+from lapwing.gpu.costs.computed import placed, upload
+from lapwing.gpu.costs.unmatched import Exits
+from lapwing.gpu.kinds.base import CostKind, Search, refuse_reference
+from lapwing.gpu.plan import plan_computed
+from lapwing.gpu.runtime.copies import Mail
+from lapwing.gpu.runtime.device import Context
+from lapwing.gpu.runtime.launch import preload
+from lapwing.gpu.runtime.programs import COMPUTED_CERTIFICATE, COMPUTED_CORE, COMPUTED_START, TEXT
+from lapwing.plan import Plan
+from lapwing.request import Request
+
+
+class ComputedCosts(CostKind):
+    """See the module; `computed` is what lies in the GPU's memory, without addresses before `loaded`."""
+
+    given: CostSource
+    is_readable_on_host = False
+
+    def __init__(self, context: Context, source: CostSource) -> None:
+        self.context, self.given, self.like = context, source, source.home
+        self.computed = placed(source)
+        self.shape, self.dtype = source.shape, self.computed.dtype
+
+    def plan(self, request: Request) -> Plan:
+        refuse_reference(request, "reads a matrix on a GPU, not computed costs")
+        return plan_computed(self.computed, self.memory, request)
+
+    def loaded(self) -> AbstractContextManager[object]:
+        self.computed = upload(self.context, self.given, self.like)
+        choice = {"COST": self.dtype, TEXT: self.computed.recipe.text}
+        programs = (COMPUTED_CORE, COMPUTED_START, COMPUTED_CERTIFICATE)
+        preload(self.context, [(program, program.variant(**choice)) for program in programs])
+        return nullcontext()
+
+    def canonical(self, maximize: bool, exits: Exits | None, watch: Watch) -> View:
+        return orient(self.context, self.computed, maximize, exits)
+
+    def search(self, view: View, watch: Watch, plan: Plan, request: Request) -> Search:
+        return Search(CoreSolve(self.context, view.matrix, watch, self.like), Start(self.context, watch, self.like))
+
+    def proof(self, candidate: Candidate, maximize: bool, wait: Callable[[], None], mail: Mail | None) -> Proof:
+        return proof_of_computed(self.context, self.computed, candidate, maximize, self.like, wait, mail)
+
+    def on_host(self, solved: tuple[View, CoreSolve] | None = None) -> Any:
+        if solved is None or not isinstance(self.given, FunctionCost):
+            return self.given
+        view, solve = solved
+        rows = np.stack([solve.read_row(i) for i in range(view.matrix.rows)])  # only a GPU computes them
+        return rows.T if view.transposed else rows

@@ -1,0 +1,82 @@
+"""A matrix in the GPU's memory, read in place."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from numpy.typing import NDArray
+
+from lapwing.errors import ArgumentError
+from lapwing.gpu.certificate.proof import Candidate, Proof, proof_of_matrix
+from lapwing.gpu.core.large_costs import find_large, without_large
+from lapwing.gpu.core.monitor import Watch
+from lapwing.gpu.core.solver import CoreSolve
+from lapwing.gpu.core.start import Start
+from lapwing.gpu.costs.canonical import View, orient
+from lapwing.gpu.costs.on_device import DeviceCost
+from lapwing.gpu.costs.unmatched import Exits
+from lapwing.gpu.costs.upload import Copier
+from lapwing.gpu.kinds.base import CostKind, Search
+from lapwing.gpu.plan import plan_matrix
+from lapwing.gpu.reference import REFERENCE_METHODS
+from lapwing.gpu.runtime.arrays import GpuArray
+from lapwing.gpu.runtime.copies import Mail, read_array
+from lapwing.gpu.runtime.device import Context
+from lapwing.gpu.runtime.launch import preload
+from lapwing.gpu.runtime.programs import CERTIFICATE, CORE
+from lapwing.plan import Plan
+from lapwing.prices import prices_in_kind
+from lapwing.problem import Problem
+from lapwing.request import Request
+
+
+class ResidentMatrix(CostKind):
+    """See the module; `matrix` is where it lies."""
+
+    can_overlap = True
+
+    def __init__(self, context: Context, matrix: GpuArray) -> None:
+        self.context, self.given, self.matrix, self.like = context, matrix, matrix, matrix
+        self.shape, self.dtype = (matrix.shape[0], matrix.shape[1]), matrix.dtype
+        self.copier: Copier | None = None  # which brings the matrix
+
+    def identified(self, request: Request) -> Problem:
+        """The same as on a CPU."""
+        matrix = self.matrix
+        if matrix.strides[1] != 1 and matrix.shape[1] > 1:
+            raise ArgumentError(
+                "checkpoint= takes a matrix on a GPU if its rows are contiguous, as some of them tell it from others: "
+                f"copy it in C order, or leave checkpoint= out (got strides {matrix.strides})"
+            )
+        source, prices = DeviceCost(matrix), request.unmatched_cost
+        if prices is not None:
+            prices = prices_in_kind(prices, source.shape[0], request.maximize, source.is_integer)
+        return Problem(source, request.maximize, prices)
+
+    def plan(self, request: Request) -> Plan:
+        return plan_matrix(self.matrix, self.memory, request)
+
+    def canonical(self, maximize: bool, exits: Exits | None, watch: Watch) -> View:
+        return orient(self.context, self.matrix, maximize, exits)
+
+    def search(self, view: View, watch: Watch, plan: Plan, request: Request) -> Search:
+        reference = REFERENCE_METHODS.get(plan.method)
+        if reference is not None:
+            return Search(reference(self.context, view.matrix, watch, self.like, request.options))
+        if request.certify:  # compiled side by side at their first use
+            preload(self.context, [(program, program.of_cost(self.dtype)) for program in (CORE, CERTIFICATE)])
+        solve = CoreSolve(self.context, view.matrix, watch, self.like)
+        return Search(solve, Start(self.context, watch, self.like, self.copier))
+
+    def proof(self, candidate: Candidate, maximize: bool, wait: Callable[[], None], mail: Mail | None) -> Proof:
+        return proof_of_matrix(self.context, self.matrix, candidate, maximize, mail)
+
+    def on_host(self, _solved: tuple[View, CoreSolve] | None = None) -> Any:
+        return read_array(self.matrix)
+
+    def large_from(self, solve: CoreSolve, prices: NDArray[Any] | None) -> float | None:
+        return None if self.is_integer else find_large(solve, prices)
+
+    def without_large(self, above: float, maximize: bool) -> CostKind:
+        return ResidentMatrix(self.context, without_large(self.context, self.matrix, above, maximize))

@@ -1,0 +1,48 @@
+"""A matrix in the host's memory that is copied to the GPU; the solve begins with the rows that come first."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from numpy.typing import NDArray
+
+from lapwing import inputs
+from lapwing.gpu.core.solver import CoreSolve
+from lapwing.gpu.costs.canonical import View
+from lapwing.gpu.costs.upload import placed, upload
+from lapwing.gpu.kinds.resident import ResidentMatrix
+from lapwing.gpu.plan import plan_matrix
+from lapwing.gpu.runtime.device import Context
+from lapwing.plan import Plan
+from lapwing.problem import Problem
+from lapwing.request import Request
+
+
+class UploadedMatrix(ResidentMatrix):
+    """See the module; `host` is the matrix with unit stride along one axis, in a dtype that kernels read."""
+
+    def __init__(self, context: Context, given: Any, host: NDArray[Any]) -> None:
+        super().__init__(context, placed(context, host))
+        self.given, self.host, self.like = given, host, None
+
+    def identified(self, request: Request) -> Problem:
+        return inputs.make_problem(self.given, request.maximize, request.unmatched_cost)
+
+    def plan(self, request: Request) -> Plan:
+        return plan_matrix(self.matrix, self.memory, request, on_host=True)
+
+    def on_host(self, _solved: tuple[View, CoreSolve] | None = None) -> Any:
+        return self.given
+
+    @contextmanager
+    def loaded(self) -> Iterator[None]:
+        self.matrix, copier = upload(self.context, self.host)
+        with copier:
+            self.copier = copier
+            yield
+
+    def wait_for_all(self) -> None:
+        assert self.copier is not None
+        self.copier.finish()
