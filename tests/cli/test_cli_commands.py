@@ -1,4 +1,4 @@
-"""`lapwing generate`, `plan`, `info` and `bench`."""
+"""`lapwing generate`, `plan` and `info`."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ import pytest
 
 import lapwing
 from lapwing import files, instances
-from lapwing.cli.peers import Peer
 
 
 @pytest.mark.parametrize("suffix", [".npy", ".npz", ".csv", ".mtx"])
@@ -84,41 +83,6 @@ def test_info_and_solve_load_nothing_heavy(tmp_path: Path) -> None:
         "assert not heavy, heavy\n"
     )
     subprocess.run([sys.executable, "-c", script], cwd=tmp_path, check=True, timeout=60, stdout=subprocess.DEVNULL)
-
-
-def test_bench(invoke, monkeypatch: pytest.MonkeyPatch) -> None:
-    pytest.importorskip("scipy")
-
-    def wrong(cost: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        return np.arange(len(cost)), np.arange(len(cost))
-
-    from lapwing.cli import bench as module
-
-    found = module.installed_peers()
-    assert "scipy" in [peer.name for peer in found]
-    monkeypatch.setattr(module, "installed_peers", lambda: [*found, Peer("wrong", "1", wrong)])
-    options = ("--sizes", "5,20", "--classes", "uniform,int:1", "--rounds", 1)
-    answer = json.loads(invoke("bench", *options, "--json").stdout)
-    rows = answer["results"]
-    assert {(row["class"], row["n"]) for row in rows} == {(c, n) for c in ("uniform", "int:1") for n in (5, 20)}
-    assert {row["solver"] for row in rows if not row["optimal"]} == {"wrong"}
-    assert all(row["ratio"] == 1 for row in rows if row["solver"] == "lapwing")
-    assert answer["versions"]["lapwing"] in invoke("--version").stdout
-    table = invoke("bench", *options).stdout
-    assert "(not optimal)" in table and "scipy" in table and "Versions: lapwing" in table
-
-
-def test_bench_drops_slow_peers(invoke) -> None:
-    pytest.importorskip("scipy")
-    arguments = ("bench", "--sizes", "5,20", "--classes", "uniform", "--rounds", 1, "--limit", 0, "--json")
-    rows = json.loads(invoke(*arguments).stdout)["results"]
-    assert {(row["solver"], row["n"]) for row in rows if row["n"] == 20} == {("lapwing", 20)}
-
-
-def test_bench_refuses(invoke) -> None:
-    assert invoke("bench", "--sizes", "0").exit_code == 2
-    assert invoke("bench", "--sizes", "ten").exit_code == 2
-    assert invoke("bench", "--classes", "nonsense").exit_code == 1
 
 
 def test_version_is_the_packages(invoke) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import click
 
-from lapwing.cli.bench import bench
 from lapwing.cli.failures import EXIT_CODES_HELP, LapwingGroup
 from lapwing.cli.generate import generate
 from lapwing.cli.info import info, version
@@ -26,5 +25,5 @@ def main() -> None:
     """Parse the command line; each command has its own file."""
 
 
-for _command in (solve, resume, plan, match_images, generate, bench, papers, info, warmup):
+for _command in (solve, resume, plan, match_images, generate, papers, info, warmup):
     main.add_command(_command)
