@@ -32,8 +32,9 @@ namespace nb = nanobind;
     for (;;) std::this_thread::sleep_for(std::chrono::hours(1));
 }
 
-// Runs Python code, or waits for the GIL. At its end the interpreter stops daemon threads that do either by unwinding them (before
-// Python 3.14), which destructors of C++ do not survive: such a thread sleeps instead until the process ends.
+// Runs Python code, or waits for the GIL. At its end the interpreter stops daemon threads that do either by unwinding
+// them (before Python 3.14), which destructors of C++ do not survive: such a thread sleeps instead until the process
+// ends.
 template <class Call>
 decltype(auto) in_python(const Call& call) {
 #if defined(__GLIBCXX__)
@@ -162,7 +163,8 @@ inline nb::object indices_to_numpy(const std::vector<Index>& indices) {
     return to_numpy(std::vector<std::int64_t>(indices.begin(), indices.end()));
 }
 
-// What long work asks every 50 ms or so (KeepGoing); raises KeyboardInterrupt. A no-op on other threads than the main one.
+// What long work asks every 50 ms or so (KeepGoing); raises KeyboardInterrupt. A no-op on other threads than the main
+// one.
 inline bool look_for_signals() {
     const GilAcquire gil;
     if (PyErr_CheckSignals() != 0) throw nb::python_error();

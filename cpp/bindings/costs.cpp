@@ -11,8 +11,8 @@
 
 #include "common.hpp"
 #include "lapwing/costs/file_rows.hpp"
-#include "lapwing/costs/neighbours.hpp"
 #include "lapwing/costs/points.hpp"
+#include "lapwing/costs/spatial_order.hpp"
 
 namespace lapwing::bindings {
 namespace {
@@ -40,7 +40,8 @@ Source point_costs(const std::vector<Term<T>>& terms) {
     return {costs->rows(), costs->cols(), std::move(costs), {}, {}};
 }
 
-// Calls supply(begin, end), which returns a matrix of these rows in the dtype of the costs; lapwing.costs.rows sees to that.
+// Calls supply(begin, end), which returns a matrix of these rows in the dtype of the costs; lapwing.costs.rows sees to
+// that.
 template <class T>
 typename RowsSource<T>::Supply copied_from(nb::handle callable, Index cols) {
     return [callable, cols](Index begin, Index end, T* const* to) {
@@ -183,7 +184,7 @@ class Neighbours {
           order_(
               std::async(std::launch::async, [at = points_.data(), count = points_.shape(0), dims = points_.shape(1)] {
                   const DefaultFloatEnvironment arithmetic;
-                  return neighbours(at, static_cast<Index>(count), static_cast<Index>(dims), [] {});
+                  return spatial_order(at, static_cast<Index>(count), static_cast<Index>(dims), [] {});
               })) {}
     nb::object order() const {
         {

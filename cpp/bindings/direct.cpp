@@ -1,9 +1,10 @@
 // The public lapwing.linear_sum_assignment: small plain problems are solved here, all else is handed to Python.
 //
-// At ten rows the solver takes a fraction of a microsecond, so this file counts nanoseconds: a plain vectorcall function
-// (no argument objects, no dispatch), NumPy's C API (no buffer requests), a workspace on the stack, and the GIL kept
-// while a release would cost more than the solve. What is not small, plain and valid, errors included, is answered by the
-// Python function that make_linear_sum_assignment was given; it is the function's __self__, so there is no global state.
+// At ten rows the solver takes a fraction of a microsecond, so this file counts nanoseconds: a plain vectorcall
+// function (no argument objects, no dispatch), NumPy's C API (no buffer requests), a workspace on the stack, and the
+// GIL kept while a release would cost more than the solve. What is not small, plain and valid, errors included, is
+// answered by the Python function that make_linear_sum_assignment was given; it is the function's __self__, so there is
+// no global state.
 #define NPY_NO_DEPRECATED_API NPY_1_22_API_VERSION
 #include <nanobind/nanobind.h>
 #include <numpy/arrayobject.h>
@@ -45,7 +46,8 @@ bool read_arguments(PyObject* const* args, Py_ssize_t positional, PyObject* keyw
            read_maximize(args[1], request);
 }
 
-// Not of a subclass's memory, nor of a buffer that is no bytes: that of a map may have lost its file (lapwing.costs.streamed).
+// Not of a subclass's memory, nor of a buffer that is no bytes: that of a map may have lost its file
+// (lapwing.costs.streamed).
 bool has_plain_memory(PyArrayObject* array) {
     PyObject* base = PyArray_BASE(array);
     for (; base != nullptr && PyArray_Check(base); base = PyArray_BASE(reinterpret_cast<PyArrayObject*>(base)))

@@ -1,4 +1,5 @@
-// lapwing._core.find_large_costs, small_costs and solve_exact: what keeps answers exact where costs span many magnitudes.
+// lapwing._core.find_large_costs, small_costs and solve_exact: what keeps answers exact where costs span many
+// magnitudes.
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/vector.h>

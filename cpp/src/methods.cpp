@@ -1,25 +1,25 @@
-// What stands between the methods: one that hands over to another, and the completion of interrupted answers.
+// Methods that hand over to another method, and the completion of interrupted answers.
 #include "lapwing/methods.hpp"
 
 #include "lapwing/costs/source.hpp"
 #include "lapwing/exact/wide.hpp"
-#include "lapwing/indifferent.hpp"
 #include "lapwing/jv/jv.hpp"
 #include "lapwing/reductions/capped.hpp"
+#include "lapwing/tied_rows.hpp"
 
 namespace lapwing {
 
 namespace {
 
-// Plain shortest augmenting paths on full rows, as SciPy's: never fast, never slow. The last resort where the searches of
-// another method prove hard.
+// Plain shortest augmenting paths on full rows, as in SciPy: their time hardly depends on the costs. The last resort
+// where the searches of another method prove hard.
 template <class T>
 Solution<Dual<T>> solve_plainly(const Problem<T>& problem, int threads, Control& control) {
     return solve_ssp(problem, SspPricing::none, threads, control);
 }
 
-// solve_jv within a budget; false if that was used up. Searches of jv a row: 4 to 10 on uniform and integer costs at n = 1000, 33
-// on points, 140 to 500 on other structures.
+// solve_jv within a budget; false if that was used up. Searches of jv a row: 4 to 10 on uniform and integer costs at n
+// = 1000, 33 on points, 140 to 500 on other structures.
 template <class T>
 bool solve_jv_in_time(const Problem<T>& problem, Control& control, Solution<Dual<T>>& solution) {
     constexpr std::uint64_t kPollsPerRow = 16;
@@ -28,8 +28,8 @@ bool solve_jv_in_time(const Problem<T>& problem, Control& control, Solution<Dual
     return !control.lift_budget() || solution.status != Status::time_limit;
 }
 
-// solve_core, if a few passes over the costs will do. Costs of many magnitudes, of which lists tell little, take it 600 times as
-// long as plain paths.
+// solve_core within a budget of reads, then plain paths. On costs of many magnitudes, where lists carry little
+// information, solve_core alone takes 600 times as long as plain paths.
 template <class T>
 Solution<Dual<T>> solve_core_in_time(const Problem<T>& problem, int threads, Control& control) {
     control.let_give_up(true);
@@ -47,8 +47,8 @@ Solution<Dual<T>> solve_jv_or_core(const Problem<T>& problem, int threads, Contr
     if (has_caps(problem) && solve_capped(problem, threads, control, solution)) return solution;
     if (problem.cost.rows <= kDirectMaxRows) return solve_jv(problem, control);
     if (solve_jv_in_time(problem, control, solution)) return solution;
-    return many_are_indifferent(problem) ? solve_plainly(problem, threads, control)
-                                         : solve_core_in_time(problem, threads, control);
+    return many_rows_are_tied(problem) ? solve_plainly(problem, threads, control)
+                                       : solve_core_in_time(problem, threads, control);
 }
 
 template <class T>
@@ -56,13 +56,13 @@ Solution<Dual<T>> solve_core_or_jv(const Problem<T>& problem, int threads, Contr
     Solution<Dual<T>> solution;
     if (has_caps(problem) && solve_capped(problem, threads, control, solution)) return solution;
     const bool as_it_is = problem.source == nullptr && !problem.maximize && problem.cost.col_stride == 1;
-    if (!as_it_is || !many_are_indifferent(problem)) return solve_core_in_time(problem, threads, control);
+    if (!as_it_is || !many_rows_are_tied(problem)) return solve_core_in_time(problem, threads, control);
     return solve_jv_in_time(problem, control, solution) ? solution : solve_plainly(problem, threads, control);
 }
 
 namespace {
 
-// Lines that are free, in the order that the source knows, if it knows one.
+// Free rows or columns, in the source's spatial order if it has one.
 template <class T, class IsFree>
 std::vector<Index> free_in_order(const Problem<T>& problem, bool rows, Control& control, const IsFree& is_free) {
     std::vector<std::int32_t> order;
@@ -75,8 +75,8 @@ std::vector<Index> free_in_order(const Problem<T>& problem, bool rows, Control& 
     return free;
 }
 
-// Pairs free rows and columns by their places in order, where that is allowed and no dearer than to stay free: one cost is
-// read for each row.
+// Pairs free rows and columns by their places in order, where that is allowed and no dearer than to stay free: one cost
+// is read for each row.
 template <class T>
 void complete_in_order(const Problem<T>& problem, std::vector<Index>& row_to_col, std::vector<char>& taken,
                        Control& control) {
@@ -147,7 +147,7 @@ Dual<T> total_cost(const Problem<T>& problem, const std::vector<Index>& row_to_c
     constexpr Dual<T> infinity = kInfinity<Dual<T>>;
     Dual<T> sum = 0;
     for (Index i = 0; i < problem.cost.rows; ++i) {
-        const Index j = row_to_col[i] < problem.cost.cols ? row_to_col[i] : -1;  // or its exit
+        const Index j = row_to_col[i] < problem.cost.cols ? row_to_col[i] : -1;  // or its unmatched column
         const Dual<T> cost = j >= 0                   ? at_pair(problem, i, j)
                              : problem.unmatched_cost ? problem.unmatched_cost[i]
                                                       : infinity;

@@ -247,8 +247,8 @@ void test_large_integers() {
     CHECK(single(least, most, most).violation == kInfinity<std::int64_t>);
 }
 
-// A pass that takes long can be stopped from the thread that called it. On no machine does this one end before the hook is
-// asked a second time: 10^11 costs, which lie in one row.
+// A pass that takes long can be stopped from the thread that called it. On no machine does this one end before the hook
+// is asked a second time: 10^11 costs, which lie in one row.
 void test_interruption() {
     constexpr Index rows = 1'000'000, cols = 100'000;
     const std::vector<float> cost(cols, 1);  // every row is the same one

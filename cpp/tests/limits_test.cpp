@@ -108,7 +108,8 @@ void test_invalid_costs(const Method<T>& method) {
     }
 }
 
-// A method ends with an assignment or an error while another thread writes to the matrix, and touches no memory but its own.
+// A method ends with an assignment or an error while another thread writes to the matrix, and touches no memory but its
+// own.
 template <class T>
 void test_changing_costs(const Method<T>& method) {
     constexpr T kWritten[] = {std::numeric_limits<T>::quiet_NaN(), std::numeric_limits<T>::infinity(),

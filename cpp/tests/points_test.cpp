@@ -1,12 +1,13 @@
-// Costs computed from points: every metric against its definition, bit for bit, on every instruction set; and the order of neighbours.
+// Costs computed from points: every metric against its definition, bit for bit, on every instruction set; and the order
+// of neighbours.
 #include <algorithm>
 #include <cmath>
 #include <numbers>
 #include <random>
 
 #include "check.hpp"
-#include "lapwing/costs/neighbours.hpp"
 #include "lapwing/costs/points.hpp"
+#include "lapwing/costs/spatial_order.hpp"
 
 using namespace lapwing;
 
@@ -141,8 +142,9 @@ void test_all() {
     test_great_circle<T>();
 }
 
-// Points on a line that are drawn, in order, the same, or such that pivots are chosen badly: half of them are before the others.
-void test_neighbours() {
+// Points on a line that are drawn, in order, the same, or such that pivots are chosen badly: half of them are before
+// the others.
+void test_spatial_order() {
     const Index largest = 70000;
     for (const Index count : {1, 2, 3, 4, 5, 63, 256, 1000, largest}) {
         for (const int kind : {0, 1, 2, 3, 4}) {
@@ -155,7 +157,7 @@ void test_neighbours() {
                 x[i] = static_cast<float>(of_kind[kind]);
             }
             int polls = 0;
-            const auto order = neighbours(x.data(), count, 1, [&] { ++polls; });
+            const auto order = spatial_order(x.data(), count, 1, [&] { ++polls; });
             std::vector<std::int32_t> sorted = order;
             std::sort(sorted.begin(), sorted.end());
             for (Index i = 0; i < count; ++i) CHECK(sorted[i] == i);
@@ -174,6 +176,6 @@ void test_neighbours() {
 int main() {
     test_all<float>();
     test_all<double>();
-    test_neighbours();
+    test_spatial_order();
     return lapwing::test::report();
 }

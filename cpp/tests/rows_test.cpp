@@ -1,4 +1,5 @@
-// Supplied rows: the cache's policies, and a source that stays right whatever it holds and whatever its function throws.
+// Supplied rows: the cache's policies, and a source that stays right whatever it holds and whatever its function
+// throws.
 #include "lapwing/costs/rows.hpp"
 
 #include <map>

@@ -1,8 +1,8 @@
 // Many problems at once: threads take one problem after another, each thread with a workspace of its own.
 //
 // Binding: _core.solve_batch(costs, maximize, unmatched_cost, threads, with_duals) -> dict
-//   costs           (B, m, n) array of float32, float64, int32 or int64 with any strides, or a list of 2-D arrays of one of
-//                   these dtypes, the same for all. Tall problems are fine. No dimension may be 0.
+//   costs           (B, m, n) array of float32, float64, int32 or int64 with any strides, or a list of 2-D arrays of
+//                   one of these dtypes, the same for all. Tall problems are fine. No dimension may be 0.
 //   maximize        bool, for all
 //   unmatched_cost  None; or, as minimised, float64 (int64 for integer costs): one array of [sum of all rows], problem
 //                   after problem
@@ -10,7 +10,8 @@
 //   with_duals      bool
 //   -> row_to_col   int64 [sum of rows] of all problems, one after the other; -1 where a row is free
 //      u, v         [sum of rows], [sum of columns], float64 or int64, as minimised; only with_duals
-//      objective    [B], float64 or int64, in the user's sense, with the price of free rows where there is unmatched_cost
+//      objective    [B], float64 or int64, in the user's sense, with the price of free rows where unmatched_cost is
+//                   given
 //      faults       list of (problem, kind, row, col) in the order of problems; kind is "invalid" (cost at row, col),
 //                   "infeasible" (row, col: how many rows share how many fewer columns) or "range" (the magnitude of
 //                   row, col's cost is too large), or "doubtful": the answer is there, but rounding may have spoiled it
@@ -27,8 +28,8 @@
 
 namespace lapwing {
 
-// The problems of a batch: a list of any shapes, or a stack of one shape, for which nothing is stored by problem. In the
-// outputs, problem b's rows start at row_start(b) and its columns at col_start(b); those of size() are the totals.
+// The problems of a batch: a list of any shapes, or a stack of one shape, for which nothing is stored by problem. In
+// the outputs, problem b's rows start at row_start(b) and its columns at col_start(b); those of size() are the totals.
 template <class T>
 class Problems {
   public:
@@ -85,8 +86,8 @@ struct BatchOutput {
     D* objective = nullptr;
 };
 
-// Solves all problems (any shapes) on at most `threads` threads, one of them the caller's. Returns the faults in the order of
-// problems. Throws Interrupted.
+// Solves all problems (any shapes) on at most `threads` threads, one of them the caller's. Returns the faults in the
+// order of problems. Throws Interrupted.
 template <class T>
 std::vector<BatchFault> solve_batch(const Problems<T>& problems, const BatchOutput<Dual<T>>& output, int threads,
                                     const KeepGoing& keep_going);

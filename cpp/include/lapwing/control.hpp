@@ -1,8 +1,8 @@
-// The way in for the outside world while a solve runs: time limit, interruption, progress.
+// How the caller controls a running solve: time limit, interruption, progress.
 //
 // A method calls poll() about once in every 10 to 100 microseconds of work (a row scanned, a path found); poll() is an
-// increment most of the time, looks at the clock every 64th call (every call, where rows may take long), and calls the hook
-// at most every 50 ms.
+// increment most of the time, looks at the clock every 64th call (every call, where rows may take long), and calls the
+// hook at most every 50 ms.
 #pragma once
 
 #include <algorithm>
@@ -26,10 +26,10 @@ struct Progress {
     double objective = std::numeric_limits<double>::infinity();
 };
 
-// Thrown by poll() when the hook asks to stop; whoever installed the hook knows why.
+// Thrown by poll() when the hook asks to stop.
 struct Interrupted {};
 
-// Thrown where costs that are dear to compute are read row by row, when the time is up: what was read so far is dropped.
+// Thrown when the time is up while costs that are expensive to compute are read row by row: the rows read are dropped.
 struct TimeIsUp {};
 
 // Thrown when a cost is NaN or -inf (as minimised). row and col are of the problem as given to the method.
@@ -44,13 +44,13 @@ struct CostTooLarge {
     Index col;
 };
 
-// Thrown with words for the user: what is wrong with the costs, and the remedy.
+// Thrown with a message for the user, which says what is wrong with the costs and how to correct it.
 struct Refused : std::runtime_error {
     using std::runtime_error::runtime_error;
 };
 
-// Thrown when two reads of a cost disagree: somebody writes to the matrix. Costs may change at any time, so no loop and no index
-// may rest on reading the same value twice.
+// Thrown when two reads of a cost disagree: the matrix is being modified. Costs may change at any time, so no loop and
+// no index may rest on reading the same value twice.
 struct CostsChanged : Refused {
     CostsChanged()
         : Refused(
@@ -67,7 +67,7 @@ class Control {
     // Returns false to stop the solve. Called from the thread that called the method, never from a worker.
     using Hook = std::function<bool(const Progress&)>;
 
-    // `watched` is false if the hook does not care for what it is told.
+    // `watched` is false if the hook ignores its argument.
     explicit Control(double time_limit_s = std::numeric_limits<double>::infinity(), Hook hook = {}, bool watched = true)
         : hook_(std::move(hook)), watched_(watched && hook_), start_(Clock::now()), next_hook_(start_ + kHookInterval),
           deadline_(time_limit_s < kForever ? start_ + std::chrono::duration_cast<Clock::duration>(
@@ -95,7 +95,8 @@ class Control {
         keep_is_due_ = keep_is_due_ || now >= next_keep_;
         return expired_ || calls_ > budget_;
     }
-    // Whether the time has been up for a tenth of a second, or of the time limit, so that what is under way is to be dropped.
+    // Whether the time has been up for a tenth of a second, or of the time limit, so that what is under way is to be
+    // dropped.
     bool is_late() const {
         constexpr auto kPatience = std::chrono::milliseconds(100);
         return expired_ && Clock::now() - deadline_ > std::max<Clock::duration>(kPatience, (deadline_ - start_) / 10);
@@ -118,7 +119,8 @@ class Control {
         next_keep_ = Clock::now() + keep_interval_;
     }
 
-    // Whether a method that another can take over from may end early, with Status::time_limit, when its searches prove hard.
+    // Whether a method that another can take over from may end early, with Status::time_limit, when its searches prove
+    // hard.
     void let_give_up(bool may) { may_give_up_ = may; }
     bool may_give_up() const { return may_give_up_; }
     bool is_expired() const { return expired_; }

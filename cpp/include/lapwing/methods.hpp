@@ -1,4 +1,4 @@
-// The methods on a CPU, one declaration each; all answer to the contract in solution.hpp.
+// The methods on a CPU, one declaration each; all keep the contract in solution.hpp.
 //
 // Instantiated for float, double, int32_t and int64_t in cpp/src. Every method takes any strides, checks for NaN and
 // -inf as it first reads the matrix (InvalidCost), polls the Control, and is free of global state. Rows <= cols, or
@@ -11,15 +11,16 @@
 
 namespace lapwing {
 
-// Candidate lists that prove themselves (core/). `start_v`: nullptr or [cols] prices to start from, any finite values.
-// `start_rows`: nullptr or, beside start_v, [rows] the columns of an assignment, -1 for a free row: where it is tight, it is kept.
-// `keep` is called when the control says so (keep_every), and when an exception ends the solve.
+// Shortest augmenting paths on candidate lists with proven bounds (core/solve.hpp). `start_v`: nullptr or [cols] prices
+// to start from, any finite values. `start_rows`: nullptr or, beside start_v, [rows] the columns of an assignment, -1
+// for a free row: where it is tight, it is kept. `keep` is called when the control says so (keep_every), and when an
+// exception ends the solve.
 template <class T>
 Solution<Dual<T>> solve_core(const Problem<T>& problem, const Dual<T>* start_v, int threads, Control& control,
                              const Keep<Dual<T>>& keep = {}, const Index* start_rows = nullptr);
 
-// The same for costs with a cap, which has_caps (reductions/capped.hpp) has found. False, with nothing solved, if some rows have too many pairs
-// below their caps, or a pair is forbidden.
+// The same for costs with a cap, which has_caps (reductions/capped.hpp) has found. False, with nothing solved, if some
+// rows have too many pairs below their caps, or a pair is forbidden.
 template <class T>
 bool solve_capped(const Problem<T>& problem, int threads, Control& control, Solution<Dual<T>>& solution);
 
@@ -27,51 +28,56 @@ bool solve_capped(const Problem<T>& problem, int threads, Control& control, Solu
 template <class T>
 Solution<Dual<T>> solve_jv(const Problem<T>& problem, Control& control);
 
-// solve_capped where costs have a cap. Else solve_jv; beyond kDirectMaxRows, if its searches prove hard, solve_core from the
-// beginning. Where lists would tell nothing, since many rows are indifferent (indifferent.hpp) or costs span many magnitudes, so
-// that solve_core reads rows again and again, plain shortest paths (solve_ssp) end it. For sizes at which a matrix stays in the
-// cache, jv is up to twice as fast on costs without structure, and core ten times on others.
+// solve_capped where costs have a cap. Else solve_jv; beyond kDirectMaxRows, if its searches prove hard, solve_core
+// from the beginning. Where lists carry no information, because many rows are tied (tied_rows.hpp) or costs span many
+// magnitudes, solve_core would read rows again and again: plain shortest paths (solve_ssp) replace it. For sizes at
+// which a matrix stays in the cache, jv is up to twice as fast on costs without structure, and core ten times on
+// others.
 template <class T>
 Solution<Dual<T>> solve_jv_or_core(const Problem<T>& problem, int threads, Control& control);
 
-// The largest smaller side for which that pays. Measured at n = 500 to 2000, where the two take the same time.
+// The largest number of rows (of columns, if these are fewer) for which solve_jv_or_core pays. Measured at n = 500 to
+// 2000, where the two take the same time.
 inline constexpr Index kJvOrCoreMaxRows = 1024;
 
-// For larger ones: solve_capped where costs have a cap; else solve_core, or solve_jv where many rows are indifferent and jv needs no
-// copy of the matrix; and plain shortest paths where either proves hard.
+// For larger ones: solve_capped where costs have a cap; else solve_core, or solve_jv where many rows are tied and jv
+// needs no copy of the matrix; and plain shortest paths where either proves hard.
 template <class T>
 Solution<Dual<T>> solve_core_or_jv(const Problem<T>& problem, int threads, Control& control);
 
-// Gives rows that a time limit has left free the cheapest column that is free too, in the order of the rows; after a tenth of a
-// second, or of the time so far, no longer the cheapest but one whose place in the order of columns is that of the row.
+// Assigns each row that a time limit has left free, in the order of the rows, to the cheapest free column. After a
+// tenth of a second, or of the time so far, the remaining rows get a column by position: free rows and free columns are
+// paired in the order that the source gives.
 template <class T>
 void complete_greedily(const Problem<T>& problem, std::vector<Index>& row_to_col, Control& control);
 
-// What an assignment costs in a matrix, as minimised; kInfinity if a row has neither a column nor a price.
+// The cost of an assignment, as minimised; kInfinity if a row has neither a column nor a price.
 template <class T>
 Dual<T> total_cost(const Problem<T>& problem, const std::vector<Index>& row_to_col);
 
-// Forward auction with epsilon scaling, and shortest augmenting paths at the end (auction.cpp): bids from whole rows, or from lists.
+// Forward auction with epsilon scaling, and shortest augmenting paths at the end (src/auction/auction.cpp): bids from
+// whole rows, or from lists.
 enum class AuctionVariant { plain, optimised };
 template <class T>
 Solution<Dual<T>> solve_auction(const Problem<T>& problem, AuctionVariant variant, Control& control);
 
-// Algorithm 1015: shortest augmenting paths with epsilon-pricing on full rows (ssp.cpp).
-// Of a row that threads share: some 9 microseconds of work, where handing it out takes up to 4.
+// Algorithm 1015: shortest augmenting paths with epsilon-pricing on full rows (src/ssp/ssp.cpp).
+// Columns of a row for each thread that shares it: some 9 microseconds of work; to hand it out takes up to 4.
 inline constexpr Index kSspColumnsPerThread = 8192;
 // `none`: plain shortest augmenting paths from v = 0, for comparison.
 enum class SspPricing { epsilon, none };
 template <class T>
 Solution<Dual<T>> solve_ssp(const Problem<T>& problem, SspPricing pricing, int threads, Control& control);
 
-// Date and Nagi's Hungarian methods: classical (hungarian_bfs.cpp), and with alternating trees (hungarian_tree.cpp). The answer
-// of these and of munkres does not depend on `threads`.
+// Date and Nagi's Hungarian methods: classical (src/hungarian/bfs.cpp), and with alternating trees (tree.cpp). The
+// answer of these and of munkres does not depend on `threads`.
 template <class T>
 Solution<Dual<T>> solve_hungarian_bfs(const Problem<T>& problem, int threads, Control& control);
 template <class T>
 Solution<Dual<T>> solve_hungarian_tree(const Problem<T>& problem, int threads, Control& control);
 
-// The classical Hungarian method on a slack matrix, after Lopes and others (munkres.cpp, which explains the options).
+// The classical Hungarian method on a slack matrix, after Lopes and others (src/hungarian/munkres.cpp, which explains
+// the options).
 struct MunkresOptions {
     bool fused = true;
     bool one_launch = true;

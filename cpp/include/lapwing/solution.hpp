@@ -1,4 +1,4 @@
-// What every method answers: an assignment, duals that are feasible for the whole problem, and counters.
+// The answer of every method: an assignment, duals that are feasible for the whole problem, and counters.
 #pragma once
 
 #include <functional>
@@ -46,8 +46,8 @@ struct Solution {
     Statistics statistics;
 };
 
-// What is called now and then with what a method has, for another solve to start from: duals as under time_limit, and an
-// assignment, -1 where a row has no column yet. May throw.
+// Called now and then with the method's current state, from which another solve can start: duals as under time_limit,
+// and an assignment, -1 where a row has no column yet. May throw.
 template <class D>
 using Keep = std::function<void(std::vector<D>&& u, std::vector<D>&& v, std::vector<Index>&& row_to_col)>;
 

@@ -17,7 +17,7 @@
 
 namespace lapwing {
 
-// Asked on the thread that called, about every 50 ms; returns false, or throws, to stop. May be empty.
+// Called on the calling thread, about every 50 ms; returns false, or throws, to stop. May be empty.
 using KeepGoing = std::function<bool()>;
 
 // Calls it when it is time.
@@ -60,8 +60,8 @@ bool lies_by_columns(const MatrixView<T>& matrix) {
     return matrix.row_stride == 1 && matrix.col_stride != 1;
 }
 
-// Calls work(begin, end) for runs of rows that make up `lines`, from up to `threads` threads. What it throws is thrown here,
-// once all are done.
+// Calls work(begin, end) for runs of rows that make up `lines`, from up to `threads` threads. An exception of work is
+// rethrown here once all threads are done.
 template <class T, class Work>
 void for_each_run(const MatrixView<T>& lines, int threads, const KeepGoing& keep_going, const Work& work) {
     constexpr double kPairsPerThread = 100'000;

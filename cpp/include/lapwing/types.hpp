@@ -1,9 +1,10 @@
-// Number types, and the problem that every method is given.
+// Number types, and the problem that every method solves.
 //
 // Costs are read as T, one of float, double, int32_t and int64_t. All sums and duals are of Dual<T>: double for
-// floating-point costs, int64_t for integers. float and int32_t sums are exact in practice (see certificate/certificate.hpp, which
-// proves it answer by answer); int64_t costs are checked for overflow before a solve begins (numbers/range.hpp). Wide integers, which
-// are their own duals, serve the exact solve of floating-point costs (exact.hpp).
+// floating-point costs, int64_t for integers. Sums of float and int32_t costs are exact in practice, which the
+// certificate (certificate/certificate.hpp) proves for each answer; int64_t costs are checked for overflow before a
+// solve begins (numbers/range.hpp). Wide integers, which are their own duals, serve the exact solve of floating-point
+// costs (exact/solve.hpp).
 #pragma once
 
 #include <cstddef>
@@ -30,7 +31,8 @@ inline constexpr D kInfinity =
     std::is_floating_point_v<D> ? std::numeric_limits<D>::infinity()
                                 : static_cast<D>(std::numeric_limits<std::int64_t>::max() / 2);
 
-// rows x cols costs in memory that is not ours, or, without data, the shape of costs that no matrix holds. Strides are counted in elements and may be negative.
+// rows x cols costs in memory that the caller owns; without data, the shape alone, of costs that a source supplies.
+// Strides are counted in elements and may be negative.
 template <class T>
 struct MatrixView {
     const T* data = nullptr;

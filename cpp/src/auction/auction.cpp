@@ -1,29 +1,31 @@
 // Method "auction": Bertsekas' forward auction with epsilon scaling, and a last stage that makes it exact.
 //
 // Problem   the linear assignment problem of types.hpp.
-// Method    Free rows bid, one after the other (Gauss-Seidel): row i takes its cheapest column j under c[i,j] - v[j] and lowers
-//           v[j] until its second choice is as good, and by epsilon more; the row that had j, if any, bids next. When no row is
-//           free, the assignment costs at most rows * epsilon more than the best (epsilon complementary slackness). A phase
-//           begins without assignment, with the prices of the last one, and with an epsilon a fifth as large. The last stage is
-//           the last phase of "ssp" (ssp.cpp): shortest paths, exact whatever the prices are; it takes few where they are good.
-// Variants  plain: every bid reads the whole row. optimised: a row bids from a list of some 30 columns that were its cheapest
-//           when it was listed, with a bound on all others; since v only falls, values only rise, and the bound stays true
-//           until a second choice exceeds it. Then the row is read and listed again.
-// Epsilons  from a fifth of the costs' range R down to R / (5000 rows); integers are multiplied by rows + 1, where 64 bits are
-//           enough, and end with epsilon = 1, so that the assignment of the last phase is optimal already.
-// Cost      O(R / epsilon) bids a row and phase at worst, each O(cols), or O(1) from a list. Bids are limited, and so is the
-//           fall of prices: a price war, or a problem without an assignment, in which it would not end, is left to the last
-//           stage. O(rows + cols) memory; the lists take 800 bytes a row.
+// Method    Free rows bid, one after the other (Gauss-Seidel): row i takes its cheapest column j under c[i,j] - v[j]
+//           and lowers v[j] until its second choice is as good, and by epsilon more; the row that had j, if any, bids
+//           next. When no row is free, the assignment costs at most rows * epsilon more than the best (epsilon
+//           complementary slackness). A phase begins without assignment, with the prices of the last one, and with an
+//           epsilon a fifth as large. The last stage is the last phase of "ssp" (ssp/ssp.cpp): shortest paths, exact
+//           whatever the prices are; it takes few where they are good.
+// Variants  plain: every bid reads the whole row. optimised: a row bids from a list of some 30 columns that were its
+//           cheapest when it was listed, with a bound on all others; since v only falls, values only rise, and the
+//           bound stays true until a second choice exceeds it. Then the row is read and listed again.
+// Epsilons  from a fifth of the costs' range R down to R / (5000 rows); integers are multiplied by rows + 1, where 64
+//           bits are enough, and end with epsilon = 1, so that the assignment of the last phase is optimal already.
+// Cost      O(R / epsilon) bids a row and phase at worst, each O(cols), or O(1) from a list. Bids are limited, and so
+//           is the fall of prices: a price war, or a problem without an assignment, in which it would not end, is left
+//           to the last stage. O(rows + cols) memory; the lists take 800 bytes a row.
 //
-// Deviations: the limits. The authors of the comparison made their auction exact by bids with epsilon = 0, which can go on for
-// ever; ours ends with shortest paths, which also give the duals of integers. More columns than rows: one phase from v = 0 with
-// the last epsilon, since a column that nobody wants must keep its price. Unmatched costs: no phase, as in "ssp", where prices that
-// are too low would have to rise again. Price falls are whole multiples of a unit, as there.
+// Deviations: the limits. The authors of the comparison made their auction exact by bids with epsilon = 0, which can go
+// on for ever; ours ends with shortest paths, which also give the duals of integers. More columns than rows: one phase
+// from v = 0 with the last epsilon, since a column that no row takes must keep its price. Unmatched costs: no phase, as
+// in "ssp", where prices that are too low would have to rise again. Price falls are whole multiples of a unit, as
+// there.
 //
-// References: D. P. Bertsekas, "The auction algorithm: a distributed relaxation method for the assignment problem", Annals of
-// Operations Research 14, 1988; D. P. Bertsekas, D. A. Castanon, "A forward/reverse auction algorithm for asymmetric assignment
-// problems", Computational Optimization and Applications 1, 1992; S. Guthe, D. Thuerck, Algorithm 1015 (2021), section 5, and
-// their github.com/sguthe/auction-solver.
+// References: D. P. Bertsekas, "The auction algorithm: a distributed relaxation method for the assignment problem",
+// Annals of Operations Research 14, 1988; D. P. Bertsekas, D. A. Castanon, "A forward/reverse auction algorithm for
+// asymmetric assignment problems", Computational Optimization and Applications 1, 1992; S. Guthe, D. Thuerck, Algorithm
+// 1015 (2021), section 5, and their github.com/sguthe/auction-solver.
 #include "lapwing/auction/auction.hpp"
 
 #include <cmath>

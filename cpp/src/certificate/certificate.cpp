@@ -193,7 +193,7 @@ class LineScan {
         Index k = 0;
         while (k < n) {
             if (fast_ && is_fast(a)) {
-                k = LAPWING_DISPATCH(certificate_next_doubtful_block, cost, k, n, maximize_, a, b);
+                k = LAPWING_DISPATCH(certificate_next_undecided_block, cost, k, n, maximize_, a, b);
             }
             for (const Index end = std::min(k + kBlock, n); k < end; ++k) examine(i, cost[k], a, b[k], first + k);
         }
@@ -201,7 +201,7 @@ class LineScan {
     void scan_parts(Index i, const T* cost, Index first, Index n) {
         const double rest = rest_of(line_duals_ + i, lines_.rows);
         for (Index k = 0; k < n;) {
-            k = LAPWING_DISPATCH(certificate_next_doubtful_parts, cost, k, n, maximize_, line_duals_[i],
+            k = LAPWING_DISPATCH(certificate_next_undecided_parts, cost, k, n, maximize_, line_duals_[i],
                                  cross_duals_ + first, rest, cross_rest_.data() + first);
             for (const Index end = std::min(k + kBlock, n); k < end; ++k) {
                 const D c = minimised(cost[k], maximize_);

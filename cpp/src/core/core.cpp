@@ -38,13 +38,14 @@ void give_up(CoreState<T>& state, Solution<Dual<T>>& solution) {
 // From the state's conventions to the contract of solution.hpp.
 template <class T>
 void finish(CoreState<T>& state, Solution<Dual<T>>& solution) {
-    if (state.has_hub()) solution.shift = std::fabs(static_cast<double>(state.highest_price()));
+    if (state.has_dummy_rows()) solution.shift = std::fabs(static_cast<double>(state.highest_price()));
     to_contract(state, state.u, state.v);
     if (solution.status == Status::optimal)
         for (Index i = 0; i < state.m; ++i) {
             const Index j = state.row_to_col[i];
             state.u[i] = j < state.n ? state.cost(i, j) - state.v[j] : state.problem.unmatched_cost[i];
-            if (state.has_exits()) state.u[i] = std::min(state.u[i], state.problem.unmatched_cost[i]);  // rounding
+            if (state.has_unmatched_columns())
+                state.u[i] = std::min(state.u[i], state.problem.unmatched_cost[i]);  // rounding
         }
     for (Index& j : state.row_to_col)
         if (j >= state.n) j = -1;
@@ -53,15 +54,16 @@ void finish(CoreState<T>& state, Solution<Dual<T>>& solution) {
     solution.v = std::move(state.v);
 }
 
-// Gives rows the columns that an earlier solve gave them, where these are their nearest under today's prices. -1: a row's exit.
+// Gives rows the columns that an earlier solve gave them, where these are their nearest under the current prices. -1:
+// its unmatched column.
 template <class T>
 void keep_tight_pairs(CoreState<T>& state, const Index* row_to_col) {
     for (Index i = 0; i < state.m; ++i) {
         const BestTwo<Dual<T>> best = best_two(state, i);
-        const bool is_exit = row_to_col[i] < 0;
-        if (best.column < 0 || (is_exit && !state.has_exits())) continue;
-        const Index j = is_exit ? state.exit_of(i) : row_to_col[i];
-        const Dual<T> cost = is_exit ? state.exit_cost(i) : state.cost(i, j);
+        const bool stays_free = row_to_col[i] < 0;
+        if (best.column < 0 || (stays_free && !state.has_unmatched_columns())) continue;
+        const Index j = stays_free ? state.unmatched_column(i) : row_to_col[i];
+        const Dual<T> cost = stays_free ? state.unmatched_cost_of(i) : state.cost(i, j);
         if (state.col_to_row[j] >= 0 || !(cost - state.v[j] == best.first)) continue;
         state.u[i] = best.first;
         state.assign(i, j);
@@ -87,7 +89,7 @@ class Solver {
 
     // All stages, from given prices or its own.
     //
-    // Problems with virtual rows begin at zero prices and with epsilon = 0: no column that a phase has priced may stay
+    // Problems with dummy rows begin at zero prices and with epsilon = 0: no column that a phase has priced may stay
     // unassigned for free, and putting that right takes longer than the phases save, unless the searches prove hard.
     // With an assignment beside given prices, rows whose pair is tight under them keep it.
     void solve(CoreState<T>& state, const Dual<T>* start_v, const Index* start_rows, Solution<Dual<T>>& solution);
@@ -95,7 +97,8 @@ class Solver {
     void solve_listed(CoreState<T>& state, Solution<Dual<T>>& solution);
 
   private:
-    // Lists and auctions, and searches within a budget, for the duals of a sample; returns the error of the prices given.
+    // Lists and auctions, and searches within a budget, for the duals of a sample; returns the error of the prices
+    // given.
     double price(CoreState<T>& state, double error);
     double start(CoreState<T>& state);
     double regret_error(CoreState<T>& solved);
@@ -125,11 +128,11 @@ void Solver<T>::solve(CoreState<T>& state, const Dual<T>* start_v, const Index* 
     if (start_v) {
         take_given_prices(state, start_v);
     } else {
-        error = state.has_hub() ? 0 : start(state);
+        error = state.has_dummy_rows() ? 0 : start(state);
         if (control_.look(state.progress)) std::fill(state.v.begin(), state.v.end(), Dual<T>{0});  // half-made ones
     }
     for (int attempt = 0;; ++attempt) {
-        const bool again = attempt == 1 && state.has_hub() && !start_v;
+        const bool again = attempt == 1 && state.has_dummy_rows() && !start_v;
         if (again) {  // prices may rise, so the lists are void
             state.progress.stage = "start";
             state.release_all();
@@ -137,7 +140,7 @@ void Solver<T>::solve(CoreState<T>& state, const Dual<T>* start_v, const Index* 
             error = start(state);
         }
         lap("start");
-        const bool distinct = attempt == 0 && !start_v && (state.has_hub() || separable_);
+        const bool distinct = attempt == 0 && !start_v && (state.has_dummy_rows() || separable_);
         if (distinct)
             take_nearest(state);
         else if (attempt == 0 || again)
@@ -174,13 +177,13 @@ template <class T>
 double Solver<T>::price(CoreState<T>& state, double error) {
     list_rows(state, 1);
     set_row_minima(state);
-    const double given = dual_objective(state, state.u), width = list_width(state);
+    const double given = dual_objective(state, state.u), gap = list_gap(state);
     auction_phases(state, error);
     Solution<Dual<T>> solution;
     search_paths(state, true, solution);
     set_row_minima(state);
-    return width > 0 ? std::max((dual_objective(state, state.u) - given) / state.m / width, StartTuning::kNone)
-                     : StartTuning::kNone;
+    return gap > 0 ? std::max((dual_objective(state, state.u) - given) / state.m / gap, StartTuning::kNone)
+                   : StartTuning::kNone;
 }
 
 // The error of prices from regret, with those of `solved` for the truth.
@@ -190,8 +193,8 @@ double Solver<T>::regret_error(CoreState<T>& solved) {
     regret_start(trial);
     list_rows(trial, 1);
     set_row_minima(trial);
-    const double width = list_width(trial);
-    return width > 0 ? (dual_objective(solved, solved.u) - dual_objective(trial, trial.u)) / solved.m / width : 0;
+    const double gap = list_gap(trial);
+    return gap > 0 ? (dual_objective(solved, solved.u) - dual_objective(trial, trial.u)) / solved.m / gap : 0;
 }
 
 // Sets state.v where something can be known before every row is listed; returns the error to expect in the prices.
@@ -265,7 +268,7 @@ Solution<Dual<T>> solve_core(const Problem<T>& problem, const Dual<T>* start_v, 
     } catch (const TimeIsUp&) {
         give_up(state, solution);
     } catch (...) {
-        if (control.keeps()) incumbent.keep_at_exit(state);
+        if (control.keeps()) incumbent.keep_on_exception(state);
         throw;
     }
     if (solution.status != Status::infeasible) finish(state, solution);

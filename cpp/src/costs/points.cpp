@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "lapwing/costs/neighbours.hpp"
+#include "lapwing/costs/spatial_order.hpp"
 
 #define LAPWING_TARGET_INCLUDE "lapwing/costs/points.inc.hpp"
 #include "lapwing/simd/foreach_target.hpp"
@@ -75,7 +75,7 @@ std::vector<std::int32_t> PointCosts<T>::in_order(bool rows, const std::function
             }
         first += term.dims;
     }
-    return neighbours(points.data(), count, dims, poll);
+    return spatial_order(points.data(), count, dims, poll);
 }
 
 template class PointCosts<float>;

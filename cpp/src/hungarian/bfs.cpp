@@ -13,7 +13,8 @@
 // Deviations: lists by row (hungarian/tight.hpp) instead of one array, and only those that gain are made again: what a
 // dual update loosens leads from rows outside the forest into it, which matters to nobody until the next iteration
 // drops it. The forest is kept over a dual update, so that progress does not rest on rounding (hungarian/state.hpp). A
-// tree that has an end grows no more; a reverse pass is not needed. Rectangular problems, forbidden pairs and exits.
+// tree that has an end grows no more; a reverse pass is not needed. Rectangular problems, forbidden pairs and unmatched
+// columns.
 //
 // Reference: K. Date, R. Nagi, "GPU-accelerated Hungarian algorithms for the Linear Assignment Problem", Parallel
 // Computing 57 (2016) 52-72.
@@ -41,7 +42,7 @@ void grow_forest(HungarianState<D>& state, const TightPairs& tight, std::vector<
                 return j == state.n || (state.col_to_row[j] == kFreeRow && state.open[j] != 0);
             });
             if (end != cols.end()) {
-                *end == state.n ? state.enter_exit(i) : static_cast<void>(state.enter(i, *end));
+                *end == state.n ? state.enter_unmatched_column(i) : static_cast<void>(state.enter(i, *end));
                 continue;
             }
             for (const Index j : cols)
@@ -70,7 +71,7 @@ class HungarianBfs {
   private:
     HungarianState<D> s_;
     TightPairs tight_;      // of each row; outside an iteration exactly the pairs with slack <= 0
-    std::vector<D> slack_;  // [m] of a row of the forest: the least to a column outside, or its exit
+    std::vector<D> slack_;  // [m] of a row of the forest: the least to a column outside, or its unmatched column
     std::vector<Index> frontier_;
 
     Status run() {
@@ -124,7 +125,8 @@ class HungarianBfs {
                 const Index count = kernels.collect(s_.problem.row(i), s_.problem.maximize, s_.n, s_.v.data(),
                                                     s_.open.data(), s_.u[i], limit, found.data());
                 tight_[i].insert(tight_[i].end(), found.begin(), found.begin() + count);
-                if (s_.problem.has_exit(i) && s_.problem.exit_cost(i) - s_.u[i] <= limit) tight_[i].push_back(s_.n);
+                if (s_.problem.may_stay_unmatched(i) && s_.problem.unmatched_cost_of(i) - s_.u[i] <= limit)
+                    tight_[i].push_back(s_.n);
             }
         });
         s_.counts.rows_scanned += static_cast<std::int64_t>(rows.size());
@@ -132,7 +134,7 @@ class HungarianBfs {
 
     void drop_loose() {
         const auto is_loose = [this](Index i, Index j) {
-            return (j == s_.n ? s_.problem.exit_cost(i) : s_.problem.at(i, j) - s_.v[j]) - s_.u[i] > 0;
+            return (j == s_.n ? s_.problem.unmatched_cost_of(i) : s_.problem.at(i, j) - s_.v[j]) - s_.u[i] > 0;
         };
         for (Index i = 0; i < s_.m; ++i) {
             s_.poll();
@@ -148,7 +150,7 @@ class HungarianBfs {
                 const Index i = s_.rows[k];
                 const D least =
                     kernels.least(s_.problem.row(i), s_.problem.maximize, s_.n, s_.v.data(), s_.open.data());
-                const D nearest = std::min(least, s_.problem.exit_cost(i));
+                const D nearest = std::min(least, s_.problem.unmatched_cost_of(i));
                 slack_[i] = nearest < kInfinity<D> ? nearest - s_.u[i] : kInfinity<D>;
             }
         });

@@ -28,7 +28,7 @@
 // Deviations: rows and columns are exchanged, so that the search begins at rows, of which there are no more than needed
 // in rectangular problems; a block of zeros is a row's list. Rows outside the forest are touched only where they gain
 // slack: at its columns. A tree that has a path grows no more. Slack of floats is formed anew from the duals in each
-// iteration, so that the rounding of step 6 does not add up ("renewal_seconds"). Forbidden pairs and exits.
+// iteration, so that the rounding of step 6 does not add up ("renewal_seconds"). Forbidden pairs and unmatched columns.
 //
 // Reference: P. A. C. Lopes, S. S. Yadav, A. Ilic, S. K. Patra, "Fast Block Distributed CUDA Implementation of the
 // Hungarian Algorithm", Journal of Parallel and Distributed Computing 130 (2019).
@@ -63,10 +63,10 @@ class Munkres {
     const MunkresOptions options_;
     HungarianState<D> s_;
     std::size_t pitch_;
-    // (c - v) - u of all pairs, of rows' exits, and where it is 0: exactly so for integers; for floats up to the
+    // (c - v) - u of all pairs, of unmatched columns, and where it is 0: exactly so for integers; for floats up to the
     // rounding of one iteration, and never negative.
     std::unique_ptr<D[]> slack_;       // [m x pitch]
-    std::vector<D> exit_slack_;        // [m]
+    std::vector<D> unmatched_slack_;   // [m]
     TightPairs zeros_;                 // [m] outside the forest without its columns
     std::vector<D> least_;             // [m] of a row of the forest: its least slack that is not covered
     std::vector<char> is_in_forest_;   // [m]
@@ -91,7 +91,7 @@ class Munkres {
         if (status != Status::optimal) return status;
         const auto rows = static_cast<std::size_t>(s_.m);
         slack_ = std::make_unique_for_overwrite<D[]>(rows * pitch_);
-        exit_slack_.resize(rows);
+        unmatched_slack_.resize(rows);
         zeros_.resize(rows);
         least_.resize(rows);
         is_in_forest_.resize(rows);
@@ -105,7 +105,9 @@ class Munkres {
         const auto& kernels = s_.kernels;
         over_rows([&](Index i, Index* found) {
             kernels.form_slack(s_.problem.row(i), s_.problem.maximize, s_.n, s_.v.data(), s_.u[i], slack_of(i));
-            exit_slack_[i] = s_.problem.has_exit(i) ? std::max(s_.problem.exit_cost(i) - s_.u[i], D{0}) : kInfinity<D>;
+            unmatched_slack_[i] = s_.problem.may_stay_unmatched(i)
+                                      ? std::max(s_.problem.unmatched_cost_of(i) - s_.u[i], D{0})
+                                      : kInfinity<D>;
             list_zeros(i, found);
         });
         s_.counts.rows_scanned += s_.m;
@@ -116,7 +118,7 @@ class Munkres {
     }
     void keep_zeros(Index i, const Index* found, Index count) {
         zeros_[i].assign(found, found + count);
-        if (exit_slack_[i] == 0) zeros_[i].push_back(s_.n);
+        if (unmatched_slack_[i] == 0) zeros_[i].push_back(s_.n);
     }
 
     void step_2() {
@@ -177,7 +179,7 @@ class Munkres {
         for (const Index i : s_.rows) is_in_forest_[i] = 1;
         over_rows([&](Index i, Index*) {
             if (!is_in_forest_[i]) return;
-            least_[i] = std::min(kernels.least_of(slack_of(i), s_.n, s_.open.data()), exit_slack_[i]);
+            least_[i] = std::min(kernels.least_of(slack_of(i), s_.n, s_.open.data()), unmatched_slack_[i]);
         });
         D step = kInfinity<D>;
         for (const Index i : s_.rows) step = std::min(step, least_[i]);
@@ -195,7 +197,7 @@ class Munkres {
     }
 
     void lower(Index i, D step, Index* found) {
-        if (s_.problem.has_exit(i)) exit_slack_[i] -= step;
+        if (s_.problem.may_stay_unmatched(i)) unmatched_slack_[i] -= step;
         if (options_.fused)
             keep_zeros(i, found, s_.kernels.subtract_and_find(slack_of(i), s_.n, s_.open.data(), step, found));
         else

@@ -42,7 +42,7 @@ Status HungarianState<D>::reduce() {
         for (Index i = begin; i < end; ++i) {
             invalid[i] = kernels.first_invalid(problem.row(i), problem.maximize, n);
             const D least = kernels.least(problem.row(i), problem.maximize, n, v.data(), open.data());
-            u[i] = std::min(least, problem.exit_cost(i));
+            u[i] = std::min(least, problem.unmatched_cost_of(i));
         }
     });
     counts.rows_scanned += m;
@@ -73,7 +73,7 @@ std::vector<Index> HungarianState<D>::rows_by_regret() {
     for_rows(m, [&](Index begin, Index end) {
         for (Index i = begin; i < end; ++i) {
             const auto two = kernels.two_least(problem.row(i), problem.maximize, n, v.data(), open.data());
-            const D second = std::min(two.second, problem.exit_cost(i));
+            const D second = std::min(two.second, problem.unmatched_cost_of(i));
             regret[i] = second < kInfinity<D> ? second - two.least : kInfinity<D>;
         }
     });
@@ -91,8 +91,8 @@ void HungarianState<D>::match_tight(const std::vector<Index>& order) {
         if (j >= 0) {
             match(i, j);
             open[j] = 0;
-        } else if (problem.has_exit(i) && problem.exit_cost(i) - u[i] <= 0) {
-            match(i, kAtExit);
+        } else if (problem.may_stay_unmatched(i) && problem.unmatched_cost_of(i) - u[i] <= 0) {
+            match(i, kUnmatchedColumn);
         }
     }
     counts.rows_scanned += m;
@@ -104,8 +104,8 @@ void HungarianState<D>::match_tight(const std::vector<Index>& order) {
 template <class D>
 void HungarianState<D>::match(Index i, Index j) {
     row_to_col[i] = j;
-    if (j != kAtExit) col_to_row[j] = i;
-    u[i] = j == kAtExit ? problem.exit_cost(i) : problem.at(i, j) - v[j];
+    if (j != kUnmatchedColumn) col_to_row[j] = i;
+    u[i] = j == kUnmatchedColumn ? problem.unmatched_cost_of(i) : problem.at(i, j) - v[j];
 }
 
 template <class D>
@@ -184,7 +184,7 @@ Solution<D> HungarianState<D>::finish(Status status) {
     Solution<D> solution;
     solution.status = status;
     if (status == Status::infeasible) solution.hall_rows = {empty_row_ >= 0 ? empty_row_ : free_rows.front()};
-    for (Index i = 0; i < m; ++i) u[i] = std::min(u[i], problem.exit_cost(i));
+    for (Index i = 0; i < m; ++i) u[i] = std::min(u[i], problem.unmatched_cost_of(i));
     v.resize(n);
     for (Index& j : row_to_col) j = std::max(j, Index{-1});
     solution.row_to_col = std::move(row_to_col);
@@ -214,7 +214,8 @@ void HungarianState<D>::check_invariants() const {
 #ifdef LAPWING_CHECK_INVARIANTS
     if (std::is_floating_point_v<D> || static_cast<double>(m) * n > 2048) return;
     for (Index i = 0; i < m; ++i) {
-        if (u[i] > problem.exit_cost(i)) throw std::logic_error("hungarian: a dual is above its exit's cost");
+        if (u[i] > problem.unmatched_cost_of(i))
+            throw std::logic_error("hungarian: a row's dual is above its unmatched cost");
         for (Index j = 0; j < n; ++j) {
             const D slack = (problem.at(i, j) - v[j]) - u[i];
             if (slack < 0 || (slack > 0 && row_to_col[i] == j))

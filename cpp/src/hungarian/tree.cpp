@@ -14,7 +14,7 @@
 //
 // Deviations: a dual update raises one number, theta, instead of n column slacks, and is O(n) for the minimum alone; a
 // tree that has an end grows no more; a reverse pass is not needed (state.hpp); rectangular problems, forbidden pairs
-// and exits.
+// and unmatched columns.
 //
 // Reference: K. Date, R. Nagi, "GPU-accelerated Hungarian algorithms for the Linear Assignment Problem", Parallel
 // Computing 57 (2016) 52-72.
@@ -85,10 +85,11 @@ class TreeSearch {
     bool collect_tight() {
         ++s_.counts.levels;
         frontier_.clear();
-        if (s_.problem.has_exits()) {
+        if (s_.problem.has_unmatched_columns()) {
             for (const Index i : s_.rows)
-                if (s_.problem.has_exit(i) && s_.may_grow(i) && s_.problem.exit_cost(i) - offset_[i] <= s_.theta)
-                    s_.enter_exit(i);
+                if (s_.problem.may_stay_unmatched(i) && s_.may_grow(i) &&
+                    s_.problem.unmatched_cost_of(i) - offset_[i] <= s_.theta)
+                    s_.enter_unmatched_column(i);
         }
         const Index count = s_.kernels.within(distance_.data(), s_.n, s_.open.data(), s_.theta, tight_.data());
         s_.counts.edges_visited += count;
@@ -109,9 +110,10 @@ class TreeSearch {
     // Raises theta to the least distance; false if nothing else can be reached.
     bool update_duals() {
         D least = s_.kernels.least_of(distance_.data(), s_.n, s_.open.data());
-        if (s_.problem.has_exits())
+        if (s_.problem.has_unmatched_columns())
             for (const Index i : s_.rows)
-                if (s_.problem.has_exit(i)) least = std::min(least, s_.problem.exit_cost(i) - offset_[i]);
+                if (s_.problem.may_stay_unmatched(i))
+                    least = std::min(least, s_.problem.unmatched_cost_of(i) - offset_[i]);
         if (least >= kInfinity<D>) return false;
         s_.theta = std::max(s_.theta, least);
         ++s_.counts.dual_updates;

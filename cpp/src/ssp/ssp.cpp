@@ -4,27 +4,29 @@
 // Method    Each phase begins with no assignment and the prices that the last one left. It assigns row after row, each
 //           by a shortest alternating path (Dijkstra, dense) under reduced costs c[i,j] - v[j]; u is implicit, each
 //           matched pair being tight. Where plain shortest augmenting paths lower v of the columns closed by a search
-//           by (path length - distance), a phase with epsilon > 0 lowers it by epsilon more: like an auction's bids, this
-//           spreads prices early and makes later searches short. The last phase has epsilon = 0 and is exact whatever
-//           the prices it starts from. The start is that of ssp_start.cpp; every second phase takes the rows backwards.
-// Schedule  epsilon = min(epsilon / 4, what epsilon added to the fall of prices in the last phase / (8 cols)), then 0; 0
-//           at once when a phase's paths lowered prices by more than epsilon did.
+//           by (path length - distance), a phase with epsilon > 0 lowers it by epsilon more: like an auction's bids,
+//           this spreads prices early and makes later searches short. The last phase has epsilon = 0 and is exact
+//           whatever the prices it starts from. The start is that of ssp/start.cpp; every second phase takes the rows
+//           backwards.
+// Schedule  epsilon = min(epsilon / 4, what epsilon added to the fall of prices in the last phase / (8 cols)), then 0;
+//           0 at once when a phase's paths lowered prices by more than epsilon did.
 // Cost      O(rows) rows read a phase at best, O(rows^2) at worst, each O(cols); O(rows + cols) memory.
 //
-// More columns than rows: virtual rows of cost 0 take the columns left over. They are all alike, so one (kVirtual)
+// More columns than rows: dummy rows of cost 0 take the columns left over. They are all alike, so one (kDummyRow)
 // stands for all: a column owned by it has price `level_`, the highest, and a search that reaches one such column has
-// reached all of them, and every other column j at level_ - v[j] more. A phase begins by giving the virtual rows what
+// reached all of them, and every other column j at level_ - v[j] more. A phase begins by giving the dummy rows what
 // they would take first: the columns of the highest prices, cut down to a common level. At the end v - level_ is at
-// most 0, and 0 for the columns left over. Nothing is stored for virtual rows.
-// Together, the virtual rows and the columns at `level_` that no row owns form the sink: reaching it ends a search
-// while it has a vacancy. Columns below the level that nobody owns end a search, too.
-// Unmatched costs: row i has one more column of its own, its exit at that cost. As only virtual rows could take it
-// otherwise, it belongs to the sink. Such problems are solved in one phase from v = 0 (prices that earlier phases made
-// too low would have to rise again through the virtual rows, which costs more than the phases save).
+// most 0, and 0 for the columns left over. Nothing is stored for dummy rows. Together, the dummy rows and the columns
+// at `level_` that no row owns form the sink: reaching it ends a search while it has a vacancy. Columns below the level
+// that nobody owns end a search, too. Unmatched costs: row i has one more column of its own, its unmatched column, at
+// that cost. As only dummy rows could take it otherwise, it belongs to the sink. Such problems are solved in one phase
+// from v = 0 (prices that earlier phases made too low would have to rise again through the dummy rows, which costs more
+// than the phases save).
 //
-// Deviations from the paper: the virtual rows' shortcut above (the paper searches for each); exits; infinite costs; a unit for
-// epsilon (ssp_start.cpp). The preference for free columns among equals is the paper's. On square problems the rows evaluated are
-// those of the authors' published code (github.com/sguthe/lap-solver), up to rounding: tests/test_ssp.py.
+// Deviations from the paper: the aggregated dummy row (the paper searches for each dummy row); unmatched columns;
+// infinite costs; a unit for epsilon (ssp/start.cpp). The preference for free columns among equals is the paper's. On
+// square problems the rows evaluated are those of the authors' published code (github.com/sguthe/lap-solver), up to
+// rounding: tests/methods/test_ssp.py.
 //
 // Reference: S. Guthe, D. Thuerck, "Algorithm 1015: A Fast Scalable Solver for the Dense Linear (Sum) Assignment
 // Problem", ACM Transactions on Mathematical Software 47(2), 2021, sections 3 and 4.
@@ -80,9 +82,9 @@ class Ssp {
     }
 
   private:
-    enum Owner : Index { kUnowned = -1, kVirtual = -2 };     // of a column; else a row
-    enum Assigned : Index { kUnassigned = -1, kExit = -2 };  // row_to_col_; else a column
-    static constexpr Index kSink = -3;                       // a node of a path; else a column
+    enum Owner : Index { kUnowned = -1, kDummyRow = -2 };               // of a column; else a row
+    enum Assigned : Index { kUnassigned = -1, kUnmatchedColumn = -2 };  // row_to_col_; else a column
+    static constexpr Index kSink = -3;                                  // a node of a path; else a column
 
     const Problem<T>& problem_;
     Control& control_;
@@ -94,8 +96,8 @@ class Ssp {
     std::vector<Index> best_;  // [rows] the best complete assignment
     D objective_ = kInfinity<D>;
 
-    // Of the phase. With epsilon == 0: v[j] <= level_, and equal where owner_[j] == kVirtual; c[i,j] - v[j] is row i's least
-    // at its own j.
+    // Of the phase. With epsilon == 0: v[j] <= level_, and equal where owner_[j] == kDummyRow; c[i,j] - v[j] is row i's
+    // least at its own j.
     D epsilon_ = 0;
     Index phase_ = 0, matched_ = 0;
     D level_ = 0;
@@ -111,7 +113,8 @@ class Ssp {
     std::vector<Index> row_to_col_;  // [rows]
     std::vector<Index> closed_;      // columns, in the order of their distance
     D sink_distance_ = 0;
-    Index sink_entry_ = kExit;  // the column by which the sink is reached, or kExit: by the exit of sink_row_
+    // The column by which the sink is reached; kUnmatchedColumn: that of sink_row_.
+    Index sink_entry_ = kUnmatchedColumn;
     Index sink_row_ = -1;
     bool sink_closed_ = false;
     D reached_ = 0;  // distance of the last node closed; never falls
@@ -164,7 +167,7 @@ class Ssp {
         }
     }
 
-    // Nothing is assigned; the virtual rows have theirs, except in a first phase with epsilon.
+    // Nothing is assigned; the dummy rows have theirs, except in a first phase with epsilon.
     void begin_phase() {
         std::fill(row_to_col_.begin(), row_to_col_.end(), kUnassigned);
         std::fill(owner_.begin(), owner_.end(), kUnowned);
@@ -183,7 +186,7 @@ class Ssp {
         for (Index j = 0; j < n_; ++j) {
             if (v_[index(j)] >= level_) {
                 v_[index(j)] = level_;
-                owner_[index(j)] = kVirtual;
+                owner_[index(j)] = kDummyRow;
             } else {
                 --level_vacancies_;
             }
@@ -198,7 +201,7 @@ class Ssp {
         sink_distance_ = kInfinity<D>;
         reached_ = -kInfinity<D>;
         Index end = kUnassigned;
-        reach_exit(f, D{0});
+        reach_unmatched_column(f, D{0});
         SspNearest<D> nearest = scan_first(f);
         while (end == kUnassigned) {
             if (control_.poll({"search", phase_, matched_, start_.bound, static_cast<double>(objective_)}))
@@ -219,13 +222,13 @@ class Ssp {
             const Index owner = owner_[index(j)];
             if (owner == kUnowned) {
                 end = j;
-            } else if (owner == kVirtual) {
+            } else if (owner == kDummyRow) {
                 sink_distance_ = nearest.distance;
                 sink_entry_ = j;
             } else {
                 const T* row = rows_(owner);
                 const D offset = (problem_.minimised(row[j]) - v_[index(j)]) - reached_;
-                reach_exit(owner, offset);
+                reach_unmatched_column(owner, offset);
                 nearest = shared([&](Index begin, Index end) {
                     return LAPWING_DISPATCH(ssp_next_row, row, problem_.maximize, labels(), offset, owner, begin, end);
                 });
@@ -260,29 +263,29 @@ class Ssp {
         state_[index(j)] = ssp_closed;
         closed_.push_back(j);
     }
-    void reach_exit(Index i, D offset) {
+    void reach_unmatched_column(Index i, D offset) {
         const D cost = rows_.unmatched_cost(i);
         if (sink_closed_ || cost == kInfinity<D>) return;
         const D distance = (cost - level_) - offset;
         if (distance >= sink_distance_) return;
         sink_distance_ = distance;
-        sink_entry_ = kExit;
+        sink_entry_ = kUnmatchedColumn;
         sink_row_ = i;
     }
-    // The virtual rows: their columns are closed, all others reached. Not with unmatched costs: see level_vacancies_.
+    // The dummy rows: their columns are closed, all others reached. Not with unmatched costs: see level_vacancies_.
     SspNearest<D> scan_sink() {
         sink_closed_ = true;
         sink_distance_ = reached_;
         for (Index j = 0; j < n_; ++j) {
-            if (owner_[index(j)] != kVirtual || state_[index(j)] == ssp_closed) continue;
+            if (owner_[index(j)] != kDummyRow || state_[index(j)] == ssp_closed) continue;
             distance_[index(j)] = reached_;
             close(j);
         }
         return LAPWING_DISPATCH(ssp_virtual_row, static_cast<const T*>(nullptr), labels(), -level_ - reached_);
     }
 
-    // By the rest of the path's length, and epsilon. With epsilon > 0 a matched pair need not be tight, so a column may be
-    // nearer than one that was closed before it; then it falls by the difference, too.
+    // By the rest of the path's length, and epsilon. With epsilon > 0 a matched pair need not be tight, so a column may
+    // be nearer than one that was closed before it; then it falls by the difference, too.
     void lower_prices() {
         for (const Index j : closed_) {
             const D rest = reached_ - distance_[index(j)];
@@ -297,15 +300,15 @@ class Ssp {
     void augment(Index f, Index end) {
         if (end == kSink) --level_vacancies_;
         for (Index j = end;;) {
-            if (j == kSink && sink_entry_ == kExit) {
-                j = std::exchange(row_to_col_[index(sink_row_)], kExit);
+            if (j == kSink && sink_entry_ == kUnmatchedColumn) {
+                j = std::exchange(row_to_col_[index(sink_row_)], kUnmatchedColumn);
                 if (sink_row_ == f) return;
                 continue;
             }
-            if (j == kSink) j = sink_entry_;  // a virtual row gives it up
+            if (j == kSink) j = sink_entry_;  // a dummy row gives it up
             const auto i = static_cast<Index>(predecessor_[index(j)]);
             if (i == kSspVirtualRow) {
-                owner_[index(j)] = kVirtual;
+                owner_[index(j)] = kDummyRow;
                 v_[index(j)] = level_;  // so it is up to rounding, and up to epsilon
                 j = kSink;
                 continue;
@@ -346,7 +349,8 @@ class Ssp {
         for (Index i = 0; i < m_; ++i) {
             Index& j = row_to_col_[index(i)];
             const D alone = rows_.unmatched_cost(i);
-            solution_.u[index(i)] = j == kExit ? alone : std::min(at_pair(problem_, i, j) - v_[index(j)], alone);
+            solution_.u[index(i)] =
+                j == kUnmatchedColumn ? alone : std::min(at_pair(problem_, i, j) - v_[index(j)], alone);
             j = std::max(j, Index{-1});
         }
         solution_.row_to_col = std::move(row_to_col_);
@@ -354,7 +358,8 @@ class Ssp {
     }
 
     // The last complete assignment; the duals are the row minima under v = 0 (those of the start), or under today's v
-    // where they give the better bound: one more pass, where there are such prices, unless costs are supplied row by row.
+    // where they give the better bound: one more pass, where there are such prices, unless costs are supplied row by
+    // row.
     void finish_early() {
         solution_.row_to_col = best_;
         for (Index& j : solution_.row_to_col) j = std::max(j, Index{-1});

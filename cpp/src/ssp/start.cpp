@@ -1,22 +1,24 @@
 // Where the "ssp" method starts: prices, the order of the rows, and the epsilons, from lower and upper bounds on the
 // optimum (Algorithm 1015, section 3, "initial epsilon and dual solution"). Each pass reads every row once:
-//   survey   row minima give a lower bound, the diagonal and a greedy choice in the order of the rows upper ones. Column
-//            j's first estimate of v is the second smallest of c[i,j] less its row's minimum: the price at which only one
-//            row would take it at no loss.
-//   regret   under that v, rows choose greedily from the last to the first: better bounds, and what it costs a row not to
-//            get its best column. If the gap between the bounds is below a quarter of the survey's, this v is good.
+//   survey   row minima give a lower bound, the diagonal and a greedy choice in the order of the rows upper ones.
+//            Column j's first estimate of v is the second smallest of c[i,j] less its row's minimum: the price at which
+//            only one row would take it at no loss.
+//   regret   under that v, rows choose greedily from the last to the first: better bounds, and what it costs a row not
+//            to get its best column. If the gap between the bounds is below a quarter of the survey's, this v is good.
 // Else three more:
 //   greedy   rows choose the best column left, greatest regret first.
 //   reverse  prices under which that choice is stable: the last row to choose fixes its column's price; columns taken
-//            before it fall until the row does not prefer them; then the row before it, and so on. Exact where the costs
-//            are a sum or a product of a row and a column term.
+//            before it fall until the row does not prefer them; then the row before it, and so on. Exact where the
+//            costs are a sum or a product of a row and a column term.
 //   bound    the gap that is left. v is a mean of both prices: of the first, as much as is left of the survey's gap.
-// With g the last gap, G the survey's (between diagonal and row minima), epsilon starts at g sqrt(g / G) / rows, and scaling
-// ends below G / (16 rows^2). If nothing is left of the gap, one phase without epsilon takes the rows by growing regret.
+// With g the last gap, G the survey's (between diagonal and row minima), epsilon starts at g sqrt(g / G) / rows, and
+// scaling ends below G / (16 rows^2). If nothing is left of the gap, one phase without epsilon takes the rows by
+// growing regret.
 //
-// Deviations: prices and epsilons are whole multiples of a unit, so that sums of costs on a binary grid stay exact (DESIGN
-// section 3.5); virtual rows choose last; a row that finds no column left counts with the largest cost. Only the survey is made,
-// and v = epsilon = 0, for unmatched costs (ssp.cpp says why) and for integers too large for the prices that scaling can reach.
+// Deviations: prices and epsilons are whole multiples of a unit, so that sums of costs on a binary grid stay exact
+// (DESIGN section 3.5); dummy rows choose last; a row that finds no column left counts with the largest cost. Only the
+// survey is made, and v = epsilon = 0, for unmatched costs (ssp/ssp.cpp says why) and for integers too large for the
+// prices that scaling can reach.
 #include <algorithm>
 #include <cmath>
 #include <numeric>
@@ -151,7 +153,7 @@ class Starter {
         upper_ = std::min(upper_, diagonal);
         greedy_gap_ = upper_ - lower;
         for (std::size_t j = 0; j < second.size(); ++j) {
-            if (n_ > m_ + 1) second[j] = 0;  // a virtual row's price
+            if (n_ > m_ + 1) second[j] = 0;  // a dummy row's price
             if (n_ == m_ + 1) second[j] = first[j];
             if (second[j] >= kInfinity<D> / 2) second[j] = first[j] < kInfinity<D> / 2 ? first[j] : 0;
         }
@@ -213,7 +215,7 @@ class Starter {
         for (const Index j : chosen) {
             if (j >= 0) earlier[index(j)] = -1;
         }
-        D floor = kInfinity<D>;  // the virtual rows chose last
+        D floor = kInfinity<D>;  // the dummy rows chose last
         for (Index j = 0; j < n_; ++j) {
             if (earlier[index(j)] == 0) floor = std::min(floor, v[index(j)]);
         }

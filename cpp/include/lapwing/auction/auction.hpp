@@ -7,8 +7,8 @@
 
 namespace lapwing {
 
-// A row's list: the columns whose values do not exceed the kAuctionRank-th smallest of the minima of kAuctionGroups groups, so
-// some 30 of them.
+// A row's list: the columns whose values do not exceed the kAuctionRank-th smallest of the minima of kAuctionGroups
+// groups, so some 30 of them.
 inline constexpr int kAuctionGroups = 64;
 inline constexpr int kAuctionRank = 24;
 inline constexpr Index kAuctionListed = 64;

@@ -9,8 +9,8 @@
 //     one's rounding error of zero; then error-free transformations (Knuth's TwoSum) give the exact value;
 //   - sums are exact (Shewchuk, "Adaptive precision floating-point arithmetic", 1997; 128-bit integers) and rounded
 //     once: primal, dual and gap to nearest, violation and bound upwards.
-// Duals may be sums of several doubles, where one has too few digits for an exact proof; then the same holds of the sums.
-// Hence gap == 0 and violation == 0 mean: optimal, with no rounding in the argument (`exact`).
+// Duals may be sums of several doubles, where one has too few digits for an exact proof; then the same holds of the
+// sums. Hence gap == 0 and violation == 0 mean: optimal, with no rounding in the argument (`exact`).
 //
 // One pass over the matrix, at memory speed, threads over lines (rows, or columns where those are contiguous).
 // Shares nothing with the methods but the number types, the way to start threads (threads.hpp), and, where no matrix
@@ -67,7 +67,8 @@ struct CertificateInput {
     int parts = 1;                             // of every dual, at most kMostDualParts; 1 for integers
 };
 
-// `threads` is an upper limit; the answer does not depend on it. Throws Interrupted. T: float, double, int32_t, int64_t.
+// `threads` is an upper limit; the answer does not depend on it. Throws Interrupted. T: float, double, int32_t,
+// int64_t.
 template <class T>
 Certificate<Dual<T>> certify(const CertificateInput<T>& input, int threads, const KeepGoing& keep_going = {});
 

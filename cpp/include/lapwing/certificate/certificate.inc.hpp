@@ -13,26 +13,26 @@ inline constexpr Index kCertificateBlock = 64;
 // fl(d - b) >= 0 suffices too: that settles ties of integers. NaN and -inf are never certain, +inf (forbidden) always.
 template <class T>
 bool certificate_block_is_feasible(const T* cost, Index n, double sign, double a, const double* b) {
-    std::int64_t doubtful = 0;
+    std::int64_t undecided = 0;
     for (Index k = 0; k < n; ++k) {
         const double d = sign * static_cast<double>(cost[k]) - a;
         const double slack = d - b[k];
-        doubtful |= slack >= __builtin_fabs(d) * 0x1p-52 ? 0 : 1;
+        undecided |= slack >= __builtin_fabs(d) * 0x1p-52 ? 0 : 1;
     }
-    if (doubtful == 0) return true;
-    doubtful = 0;
+    if (undecided == 0) return true;
+    undecided = 0;
     for (Index k = 0; k < n; ++k) {
         const double c = sign * static_cast<double>(cost[k]);
         const double d = c - a;
         const double virtual_a = c - d;
         const double error = (c - (d + virtual_a)) + (virtual_a - a);  // of c - a, exactly
         const double slack = d - b[k];
-        doubtful |= (slack >= __builtin_fabs(d) * 0x1p-52) | ((slack >= 0) & (error == 0)) ? 0 : 1;
+        undecided |= (slack >= __builtin_fabs(d) * 0x1p-52) | ((slack >= 0) & (error == 0)) ? 0 : 1;
     }
-    return doubtful == 0;
+    return undecided == 0;
 }
 
-// The same for integers, exact. The caller vouches for |a|, |b| <= 2^61; a cost beyond that is left to exact code.
+// The same for integers, exact. Requires |a|, |b| <= 2^61; a cost beyond that is left to exact code.
 template <class T>
 bool certificate_block_is_feasible(const T* cost, Index n, std::int64_t sign, std::int64_t a, const std::int64_t* b) {
     if constexpr (sizeof(T) == 8) {
@@ -48,9 +48,9 @@ bool certificate_block_is_feasible(const T* cost, Index n, std::int64_t sign, st
     return signs >= 0;
 }
 
-// The first block at or after `from` with a doubtful pair, or n. `cost` and `b` are [n] and contiguous.
+// The first block at or after `from` with an undecided pair, or n. `cost` and `b` are [n] and contiguous.
 template <class T>
-Index certificate_next_doubtful_block(const T* cost, Index from, Index n, bool maximize, Dual<T> a, const Dual<T>* b) {
+Index certificate_next_undecided_block(const T* cost, Index from, Index n, bool maximize, Dual<T> a, const Dual<T>* b) {
     const Dual<T> sign = maximize ? -1 : 1;
     for (; from + kCertificateBlock <= n; from += kCertificateBlock) {
         if (!certificate_block_is_feasible(cost + from, kCertificateBlock, sign, a, b + from)) return from;
@@ -59,21 +59,22 @@ Index certificate_next_doubtful_block(const T* cost, Index from, Index n, bool m
     return n;
 }
 
-// The same for duals of several parts: a and b are the first ones; a_rest and b_rest[k] bound the magnitude of the others' sum.
+// The same for duals of several parts: a and b are the first ones; a_rest and b_rest[k] bound the magnitude of the
+// others' sum.
 template <class T>
 bool certificate_parts_are_feasible(const T* cost, Index n, double sign, double a, const double* b, double a_rest,
                                     const double* b_rest) {
-    std::int64_t doubtful = 0;
+    std::int64_t undecided = 0;
     for (Index k = 0; k < n; ++k) {
         const double d = sign * static_cast<double>(cost[k]) - a;
         const double slack = d - b[k];
-        doubtful |= slack >= __builtin_fabs(d) * 0x1p-51 + (a_rest + b_rest[k]) * (1 + 0x1p-50) ? 0 : 1;
+        undecided |= slack >= __builtin_fabs(d) * 0x1p-51 + (a_rest + b_rest[k]) * (1 + 0x1p-50) ? 0 : 1;
     }
-    return doubtful == 0;
+    return undecided == 0;
 }
 template <class T>
-Index certificate_next_doubtful_parts(const T* cost, Index from, Index n, bool maximize, double a, const double* b,
-                                      double a_rest, const double* b_rest) {
+Index certificate_next_undecided_parts(const T* cost, Index from, Index n, bool maximize, double a, const double* b,
+                                       double a_rest, const double* b_rest) {
     const double sign = maximize ? -1 : 1;
     for (; from < n; from += kCertificateBlock) {
         const Index size = n - from < kCertificateBlock ? n - from : kCertificateBlock;

@@ -1,7 +1,7 @@
 // A 4-ary min-heap of (key, id) that knows where each id is, so that a key can be lowered in place.
 //
-// Shortest-path searches lower the key of the same few columns again and again (on chains of near-ties dozens of times);
-// with lazy duplicates the heap would grow by as much.
+// Shortest-path searches lower the key of the same few columns again and again (on chains of near-ties dozens of
+// times); with lazy duplicates the heap would grow by as much.
 #pragma once
 
 #include <vector>

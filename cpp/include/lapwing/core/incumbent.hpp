@@ -1,8 +1,8 @@
-// What an interrupted solve can answer, and what is kept of a long one: the cheapest complete assignment and the highest
-// lower bound seen between stages.
+// The answer of an interrupted solve, and the checkpoint of a long one: the cheapest complete assignment and the
+// highest lower bound seen between stages.
 //
-// Whatever v is, the rows' minima as u make the duals feasible, and a list bounds its row's minimum. So a look costs O(m k),
-// about as much as one bid a row, and reads no costs but those of a complete assignment.
+// Whatever v is, the rows' minima as u make the duals feasible, and a list bounds its row's minimum. So a look costs
+// O(m k), about as much as one bid a row, and reads no costs but those of a complete assignment.
 #pragma once
 
 #include <string_view>
@@ -19,7 +19,7 @@ double dual_objective(const CoreState<T>& state, const std::vector<Dual<T>>& u) 
     for (const auto& x : u)
         if (x < kInfinity<Dual<T>>) sum += static_cast<double>(x);
     for (const auto& x : state.v) sum += static_cast<double>(x);
-    if (state.has_hub()) sum -= static_cast<double>(state.highest_price()) * state.spare();
+    if (state.has_dummy_rows()) sum -= static_cast<double>(state.highest_price()) * state.spare();
     if (std::is_integral_v<T> && state.problem.maximize) sum += state.m;  // signed_cost
     return sum;
 }
@@ -27,7 +27,7 @@ double dual_objective(const CoreState<T>& state, const std::vector<Dual<T>>& u) 
 // Duals from the state's conventions to those of solution.hpp.
 template <class T>
 void to_contract(const CoreState<T>& state, std::vector<Dual<T>>& u, std::vector<Dual<T>>& v) {
-    if (state.has_hub()) {
+    if (state.has_dummy_rows()) {
         const Dual<T> ceiling = *std::max_element(v.begin(), v.end());
         for (auto& x : v) x -= ceiling;
         for (auto& x : u) x += ceiling;
@@ -50,7 +50,8 @@ class Incumbent {
         std::vector<D> u(state.m);
         for (Index i = 0; i < state.m; ++i) {
             u[i] = std::min(state.lists.best(i, state.v.data()).first, state.lists.tau(i));
-            if (state.has_exits()) u[i] = std::min(u[i], state.exit_cost(i) - state.v[state.exit_of(i)]);
+            if (state.has_unmatched_columns())
+                u[i] = std::min(u[i], state.unmatched_cost_of(i) - state.v[state.unmatched_column(i)]);
         }
         const double bound = dual_objective(state, u);
         if (bound > bound_) {
@@ -63,19 +64,20 @@ class Incumbent {
         return bound;
     }
 
-    // Hands over the best duals, those of today's prices included, and the best assignment: the last one, if none is
-    // complete.
+    // Hands over the best duals, those of the current prices included, and the best assignment: the last one, if none
+    // is complete.
     void keep(CoreState<T>& state) {
         look(state);
         hand_over(state);
     }
-    // The same, wherever an exception has come from.
-    void keep_at_exit(CoreState<T>& state) {
+    // The same after an exception in any stage.
+    void keep_on_exception(CoreState<T>& state) {
         const std::string_view stage = state.progress.stage;
         if (stage == "auction" || stage == "search") look(state);  // else lists are void
         if (!v_.empty()) hand_over(state);
     }
-    // At the time limit, with row minima as the state's u: gives the state what is best of its own and this.
+    // At the time limit, with row minima as the state's u: replaces the state's duals and assignment by better ones
+    // seen earlier.
     void settle(CoreState<T>& state) {
         if (bound_ > dual_objective(state, state.u)) {
             state.u = std::move(u_);
@@ -99,10 +101,10 @@ class Incumbent {
         keep_(std::move(u), std::move(v), std::move(row_to_col));
         state.control.kept();
     }
-    // As minimised, of row i in this column, in its exit, or left free.
+    // As minimised, of row i in this column, in its unmatched column, or left free.
     static D cost_of(const CoreState<T>& state, Index i, Index j) {
         if (j >= 0 && j < state.n) return state.cost(i, j);
-        return state.has_exits() ? state.problem.unmatched_cost[i] : kInfinity<D>;
+        return state.has_unmatched_columns() ? state.problem.unmatched_cost[i] : kInfinity<D>;
     }
     void offer(CoreState<T>& state, const std::vector<Index>& row_to_col) {
         D objective = 0;

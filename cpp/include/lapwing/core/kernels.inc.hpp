@@ -44,8 +44,8 @@ struct RowKernels {
 
     // A value that about 28 of the row's reduced costs do not exceed: the row is dealt out to 64 groups; eight lanes of
     // eight groups each are sorted far enough to know each lane's third smallest minimum; the answer is the sixth
-    // smallest of those eight. kInfinity where too few are finite. With kCheck, *odd tells whether the row holds a NaN or
-    // a magnitude above `most`.
+    // smallest of those eight. kInfinity where too few are finite. With kCheck, *odd tells whether the row holds a NaN
+    // or a magnitude above `most`.
     template <bool kCheck>
     static D threshold(const T* row, Index n, const D* v, T most, bool* odd) {
         BitVector largest{}, largest2{};
@@ -120,8 +120,8 @@ struct RowKernels {
         return count;
     }
 
-    // The columns with c - v < limit and, up to `capacity`, those with c - v == limit from column `origin` on and around: of
-    // origin's own block of 64, those before it come last.
+    // The columns with c - v < limit and, up to `capacity`, those with c - v == limit from column `origin` on and
+    // around: of origin's own block of 64, those before it come last.
     static Index scan_ties(const T* row, Index n, const D* v, D limit, Index origin, Index capacity, Index* found) {
         const Vec<D> limits = broadcast<D>(limit);
         const Index blocks = n / 64;
@@ -163,10 +163,10 @@ struct RowKernels {
 
     // Lists columns of small reduced cost: at most `capacity` of them, all that have less than *tau, and no forbidden
     // one; no column left out has less than *tau. Returns their number; *tau is kInfinity when nothing was left out.
-    // `guess` is a value of *tau to try first, which saves the pass of `threshold` where it gives a list of useful length;
-    // kInfinity: none. Of ties at *tau those from column `origin` on are taken, so that rows that are all alike list
-    // different columns. `found` and `value` are scratch.
-    // With kCheck, returns -1 if the row holds a NaN or a magnitude above `most`.
+    // `guess` is a value of *tau to try first, which saves the pass of `threshold` where it gives a list of useful
+    // length; kInfinity: none. Of ties at *tau those from column `origin` on are taken, so that rows that are all alike
+    // list different columns. `found` and `value` are scratch. With kCheck, returns -1 if the row holds a NaN or a
+    // magnitude above `most`.
     template <bool kCheck>
     static Index list_row(const T* row, Index n, const D* v, D guess, Index origin, Index capacity, T most, Index* cols,
                           T* costs, D* tau, Index* found, D* value) {
@@ -194,8 +194,8 @@ struct RowKernels {
         return count;
     }
 
-    // Appends the positions of the set bits. A few are written without asking whether they are there: the number of bits
-    // is hard to predict, and a mispredicted branch costs more than the writes. found has room for 64 more.
+    // Appends the positions of the set bits. A few are written without asking whether they are there: the number of
+    // bits is hard to predict, and a mispredicted branch costs more than the writes. found has room for 64 more.
     static LAPWING_INLINE Index append_bits(std::uint64_t mask, Index origin, Index* found, Index count) {
         const Index end = count + __builtin_popcountll(mask);
         constexpr int kBlind = 3;
@@ -268,8 +268,8 @@ struct RowKernels {
         for (int t = 0; t < 64; t += kLine) __builtin_prefetch(row + n + j + t, 0, 2);
     }
 
-    // The column of the smallest c[j] - v[j], that value and the second smallest, in values[0] and [1]; -1 if the row has no
-    // column that is not forbidden, -2 if it holds a NaN or a magnitude above `most`.
+    // The column of the smallest c[j] - v[j], that value and the second smallest, in values[0] and [1]; -1 if the row
+    // has no column that is not forbidden, -2 if it holds a NaN or a magnitude above `most`.
     static Index nearest(const T* row, Index n, const D* v, T most, D* values) {
         Vec<D> first = broadcast<D>(kInfinity<D>), first2 = first, second = first, second2 = first;
         BitVector largest{};

@@ -1,9 +1,10 @@
-// Candidate lists that prove themselves (DESIGN: the core method).
+// Candidate lists with a bound on the columns that they leave out.
 //
-// For row i the list holds columns of small c[i,j] - v[j] at the time of listing, and tau[i] is a lower bound on
-// c[i,j] - v[j] of every column left out. v only falls while a solve runs, so tau[i] stays valid for ever: a minimum
-// found in the list that is <= tau[i] is the minimum over the whole row. A row whose list no longer proves what is asked
-// is *refreshed*: listed again under today's v, one read of the dense row.
+// For row i the list holds columns of small c[i,j] - v[j] at the time of listing, and tau[i] is a lower bound on c[i,j]
+// - v[j] of every column left out. Invariant: c[i,j] - v[j] >= tau[i] for every column j outside the list. v only falls
+// while a solve runs, so tau[i] stays valid: a minimum over the list that is at most tau[i] is the minimum over the
+// whole row. A row whose list minimum exceeds tau[i] is *refreshed*: listed again under the current v, with one read of
+// the dense row.
 #pragma once
 
 #include <algorithm>
@@ -49,7 +50,7 @@ class Zeros {
     std::unique_ptr<T, Free> data_;
 };
 
-// What one thread needs to list rows.
+// A thread's workspace for listing rows.
 template <class T>
 struct ListScratch {
     RowReader<T> reader;
@@ -93,7 +94,7 @@ class CandidateLists {
           capacity_((std::min(cost.cols, capacity) + 7) / 8 * 8),
           cols_(static_cast<std::size_t>(cost.rows) * capacity_),
           costs_(static_cast<std::size_t>(cost.rows) * capacity_), count_(cost.rows, 0), tau_(cost.rows, -kInfinity<D>),
-          width_(cost.rows, D{0}) {}
+          gap_(cost.rows, D{0}) {}
 
     std::span<const Index> cols(Index i) const { return {cols_.data() + at(i), static_cast<std::size_t>(count_[i])}; }
     // Of cols(i)[place], as the kernels minimise it.
@@ -113,8 +114,8 @@ class CandidateLists {
         reject_negative_infinity(i);
         scratch.learn(guess, tau_[i]);
     }
-    // Lists only the nearest column of row i, for the first time, and checks the costs. The second smallest c - v is the
-    // list's tau; a longer list comes with the first refresh.
+    // Lists only the nearest column of row i, for the first time, and checks the costs. The second smallest c - v is
+    // the list's tau; a longer list comes with the first refresh.
     void list_nearest(Index i, const D* v, ListScratch<T>& scratch) {
         const T* row = scratch.dense_row(i);
         D values[2];
@@ -130,7 +131,8 @@ class CandidateLists {
         costs_[at(i)] = maximize_ ? signed_cost<T, true>(row[j]) : row[j];
         reject_negative_infinity(i);
     }
-    // Takes all allowed pairs of a row, no more than its list holds, costs as minimised by the kernels: it is never read again.
+    // Takes all allowed pairs of a row, no more than its list holds, costs as minimised by the kernels: the row is
+    // never read again.
     bool take_all(Index i, Index count, const Index* cols, const D* costs) {
         if (count > capacity_) return false;
         count_[i] = count;
@@ -141,7 +143,8 @@ class CandidateLists {
         }
         return true;
     }
-    // Lists row i under other prices than the solve's: whatever is listed must be listed again before the solve goes on.
+    // Lists row i under other prices than the solve's: whatever is listed must be listed again before the solve goes
+    // on.
     void list_under(Index i, const D* prices, ListScratch<T>& scratch) {
         list(kernels_.list_row, i, scratch.dense_row(i), prices, kInfinity<D>, scratch);
     }
@@ -150,7 +153,7 @@ class CandidateLists {
         if (count_[i] == 1 && tau_[i] < kInfinity<D>) return extend(i, v, scratch);
         const D least = best(i, v).first;
         const D guess = least < kInfinity<D> && tau_[i] < kInfinity<D>
-                            ? std::max(least, tau_[i]) + width_[i] + width_[i] / 4
+                            ? std::max(least, tau_[i]) + gap_[i] + gap_[i] / 4
                             : kInfinity<D>;
         list(kernels_.list_row, i, scratch.dense_row(i), v, guess, scratch);
     }
@@ -180,9 +183,9 @@ class CandidateLists {
             count_[i] = 0;
             return false;
         }
-        D width = tau_[i] < kInfinity<D> && count_[i] > 0 ? tau_[i] - best(i, v).first : D{0};
-        if (count_[i] < 24) width += width / 2;
-        width_[i] = width;
+        D gap = tau_[i] < kInfinity<D> && count_[i] > 0 ? tau_[i] - best(i, v).first : D{0};
+        if (count_[i] < 24) gap += gap / 2;
+        gap_[i] = gap;
         return true;
     }
     std::size_t at(Index i) const { return static_cast<std::size_t>(i) * capacity_; }
@@ -214,7 +217,7 @@ class CandidateLists {
     Zeros<T> costs_;            // [rows, capacity], as minimised
     std::vector<Index> count_;  // [rows]
     std::vector<D> tau_;        // [rows]
-    std::vector<D> width_;      // [rows] tau - min when listed; 0 where the list is complete
+    std::vector<D> gap_;        // [rows] tau - min when listed; 0 where the list is complete
 };
 
 }  // namespace lapwing

@@ -1,11 +1,11 @@
 // Starting prices from a greedy assignment in the order of regret: the estimate of Guthe and Thuerck (Algorithm 1015,
 // ACM TOMS 47, 2021), which nearly solves costs of rank one.
 //
-// Rows choose their cheapest free column in the order of decreasing regret (second smallest cost minus smallest). Then, from
-// the last row to the first, the price of the row's column is set between two bounds that the rows and columns chosen
-// later imply: the row must not prefer a later column, and no later row may prefer this one. Where the two are consistent
-// all the way, the greedy assignment is optimal and the prices prove it. Deviation: the middle of the bounds is taken, so
-// that no tie is made. Cost: three passes over the matrix.
+// Rows choose their cheapest free column in the order of decreasing regret (second smallest cost minus smallest). Then,
+// from the last row to the first, the price of the row's column is set between two bounds that the rows and columns
+// chosen later imply: the row must not prefer a later column, and no later row may prefer this one. Where the two are
+// consistent all the way, the greedy assignment is optimal and the prices prove it. Deviation: the middle of the bounds
+// is taken, so that no tie is made. Cost: three passes over the matrix.
 #pragma once
 
 #include <numeric>

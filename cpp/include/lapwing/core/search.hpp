@@ -1,15 +1,17 @@
 // Shortest augmenting paths on candidate lists: the stage that makes the assignment perfect and exact.
 //
-// Dijkstra's algorithm from one free row over reduced costs (the successive shortest path method; Jonker and Volgenant,
-// Computing 38, 1987). Nodes are columns; scanning a row reaches the columns in its list and plants a *refresh event* at
-// distance d + tau - u, before which no column left out of the list can be reached. An event that is due reads the
-// dense row: the row gets a new list; where that proves no more (many near-ties, or a row that has one already), all its
-// columns up to a limit are reached, which grows by a factor from one event of the row to the next. The search stops at the nearest unassigned column; paths that cannot beat the best one found are never pushed.
-//
-// With virtual rows (state.hpp) an unassigned column that the hub holds is no end of a path unless the hub has one to
-// spare: the hub is scanned, and reaches every column at its distance plus ceiling - v[j].
-//
-// Cost: O(k) a row scanned and O(log) a push; dense reads only for events that fall due.
+// Problem: assign the rows that the auction left free, keeping the duals feasible and the assigned pairs tight. Method:
+// from each free row, Dijkstra's algorithm over reduced costs (successive shortest paths). The nodes are columns.
+// Scanning a row relaxes the columns in its list and plants a *refresh event* at distance d + tau - u: no column that
+// the list leaves out is nearer than that. When an event is due, the row is listed again. Where the new list proves no
+// more (many near-ties, or a row that this search has listed already), all columns of the row up to a limit are
+// relaxed; the limit grows by a factor from one event of the row to the next. The search stops at the nearest
+// unassigned column. Columns that are farther than the nearest one found so far are never pushed. Dummy rows
+// (state.hpp): an unassigned column that the aggregated dummy row holds ends a path only if the dummy row can spare a
+// column. Otherwise the dummy row is scanned, and relaxes every column at its distance plus ceiling - v[j]. Complexity:
+// O(k) a scanned row with k listed columns, O(log(m + n)) a push, one dense row a refresh event. In the worst case O(n
+// (m + log n)) a search and O(m n (m + log n)) in all, as for full rows. Deviations: candidate lists with bounds in
+// place of full rows; the dummy rows as one node. Reference: Jonker and Volgenant, Computing 38 (1987), "augmentation".
 #pragma once
 
 #include <functional>
@@ -28,10 +30,10 @@ class PathSearch {
     using D = Dual<T>;
 
     explicit PathSearch(CoreState<T>& state)
-        : s_(state), hub_(state.columns + state.m), heap_(hub_ + 1), dist_(state.columns, kInfinity<D>),
+        : s_(state), dummy_row_(state.columns + state.m), heap_(dummy_row_ + 1), dist_(state.columns, kInfinity<D>),
           pred_(state.columns, -1), closed_(state.columns, 0), row_dist_(state.m, D{0}), covered_(state.m, D{0}),
           listed_in_(state.m, 0) {
-        if (s_.has_hub()) prepare_hub();
+        if (s_.has_dummy_rows()) prepare_dummy_rows();
     }
 
     // Gives free row `source` a column. u[source] is set here; all other invariants of the state hold before and after.
@@ -49,25 +51,25 @@ class PathSearch {
     const std::vector<Index>& tree_columns() const { return settled_; }
 
   private:
-    static constexpr Index kHub = -2;  // as a predecessor
+    static constexpr Index kDummyRow = -2;  // as a predecessor
 
-    void prepare_hub();
+    void prepare_dummy_rows();
     void count_held();
     void reset();
     void scan(Index i, D d);
     void relax_list(Index i, D base);
-    void scan_hub(D d);
+    void scan_dummy_row(D d);
     void cover(Index i, D base, D value);
     void refresh(Index i);
-    void reach(Index j, Index from, D d);
+    void relax(Index j, Index from, D d);
     void update_duals(Index source);
     void flip(Index source);
 
     CoreState<T>& s_;
-    Index hub_;  // heap ids: columns, then a refresh event a row, then the hub
+    Index dummy_row_;  // heap ids: columns, then a refresh event a row, then the dummy row
     IndexedHeap<D> heap_;
     std::vector<D> dist_;          // of columns; kInfinity where not reached
-    std::vector<Index> pred_;      // the row (or kHub) from which a column is reached
+    std::vector<Index> pred_;      // the row (or kDummyRow) from which a column is reached
     std::vector<char> closed_;     // column settled
     std::vector<D> row_dist_;      // of scanned rows
     std::vector<D> covered_;       // c - v up to which a scanned row's columns have been reached
@@ -75,9 +77,9 @@ class PathSearch {
     std::vector<Index> touched_, settled_;
     D bound_ = 0;  // distance of the nearest end found
     Index end_ = -1;
-    D hub_dist_ = 0;
-    Index hub_via_ = -1;  // the held column through which the hub is reached
-    bool hub_closed_ = false;
+    D dummy_dist_ = 0;
+    Index dummy_via_ = -1;  // the held column through which the dummy row is reached
+    bool dummy_closed_ = false;
     Index held_ = 0;  // unassigned columns with v == ceiling
 };
 
@@ -87,9 +89,9 @@ void PathSearch<T>::reset() {
     touched_.clear();
     settled_.clear();
     heap_.clear();
-    bound_ = hub_dist_ = kInfinity<D>;
-    end_ = hub_via_ = -1;
-    hub_closed_ = false;
+    bound_ = dummy_dist_ = kInfinity<D>;
+    end_ = dummy_via_ = -1;
+    dummy_closed_ = false;
 }
 
 template <class T>
@@ -107,8 +109,8 @@ SearchOutcome PathSearch<T>::augment(Index source) {
             closed_[id] = 1;
             settled_.push_back(id);
             scan(s_.col_to_row[id], d);
-        } else if (id == hub_) {
-            scan_hub(d);
+        } else if (id == dummy_row_) {
+            scan_dummy_row(d);
         } else {
             refresh(id - s_.columns);
         }
@@ -126,9 +128,9 @@ void PathSearch<T>::scan(Index i, D d) {
     row_dist_[i] = d;
     const D base = d - s_.u[i];
     relax_list(i, base);
-    if (s_.has_exits() && s_.exit_cost(i) < kInfinity<D>) {
-        const Index exit = s_.exit_of(i);
-        reach(exit, i, base + (s_.exit_cost(i) - s_.v[exit]));
+    if (s_.has_unmatched_columns() && s_.unmatched_cost_of(i) < kInfinity<D>) {
+        const Index column = s_.unmatched_column(i);
+        relax(column, i, base + (s_.unmatched_cost_of(i) - s_.v[column]));
     }
 }
 
@@ -138,7 +140,7 @@ void PathSearch<T>::relax_list(Index i, D base) {
     D values[kMaxCapacity];
     const Index* cols = s_.lists.cols(i).data();
     const Index count = s_.lists.below(i, s_.v.data(), bound_ - base, places, values);
-    for (Index t = 0; t < count; ++t) reach(cols[places[t]], i, base + values[t]);
+    for (Index t = 0; t < count; ++t) relax(cols[places[t]], i, base + values[t]);
     cover(i, base, s_.lists.tau(i));
 }
 
@@ -150,29 +152,29 @@ void PathSearch<T>::cover(Index i, D base, D value) {
 }
 
 template <class T>
-void PathSearch<T>::reach(Index j, Index from, D d) {
+void PathSearch<T>::relax(Index j, Index from, D d) {
     if (!(d < bound_ && d < dist_[j]) || closed_[j]) return;
     if (dist_[j] == kInfinity<D>) touched_.push_back(j);
     dist_[j] = d;
     pred_[j] = from;
     if (s_.col_to_row[j] >= 0) {
         heap_.lower(j, d);
-    } else if (!s_.has_hub() || s_.v[j] < s_.ceiling || held_ > s_.spare()) {
+    } else if (!s_.has_dummy_rows() || s_.v[j] < s_.ceiling || held_ > s_.spare()) {
         bound_ = d;
         end_ = j;
-    } else if (!hub_closed_ && d < hub_dist_) {
-        hub_dist_ = d;
-        hub_via_ = j;
-        heap_.lower(hub_, d);
+    } else if (!dummy_closed_ && d < dummy_dist_) {
+        dummy_dist_ = d;
+        dummy_via_ = j;
+        heap_.lower(dummy_row_, d);
     }
 }
 
 template <class T>
-void PathSearch<T>::scan_hub(D d) {
-    hub_closed_ = true;
-    closed_[hub_via_] = 1;  // or rounding might find it nearer once more, through the hub itself
+void PathSearch<T>::scan_dummy_row(D d) {
+    dummy_closed_ = true;
+    closed_[dummy_via_] = 1;  // or rounding might find it nearer once more, through the dummy row itself
     for (Index j = 0; j < s_.columns; ++j)
-        if (s_.col_to_row[j] >= 0 || s_.v[j] < s_.ceiling) reach(j, kHub, d + (s_.ceiling - s_.v[j]));
+        if (s_.col_to_row[j] >= 0 || s_.v[j] < s_.ceiling) relax(j, kDummyRow, d + (s_.ceiling - s_.v[j]));
 }
 
 template <class T>
@@ -188,7 +190,7 @@ void PathSearch<T>::refresh(Index i) {
     auto& scratch = s_.scratch;
     const Index count = s_.lists.kernels().collect(scratch.dense_row(i), s_.n, s_.v.data(), limit, scratch.found.data(),
                                                    scratch.value.data());
-    for (Index t = 0; t < count; ++t) reach(scratch.found[t], i, base + scratch.value[t]);
+    for (Index t = 0; t < count; ++t) relax(scratch.found[t], i, base + scratch.value[t]);
     cover(i, base, limit);
 }
 
@@ -202,8 +204,8 @@ void PathSearch<T>::update_duals(Index source) {
         s_.u[s_.col_to_row[j]] += rise;
     }
     s_.u[source] += bound_;
-    if (hub_closed_) {
-        const D lower = s_.ceiling - std::max(bound_ - hub_dist_, D{0});
+    if (dummy_closed_) {
+        const D lower = s_.ceiling - std::max(bound_ - dummy_dist_, D{0});
         for (Index j = 0; j < s_.columns; ++j)
             if (s_.col_to_row[j] < 0 && s_.v[j] > lower) s_.v[j] = lower;  // held ones, and what rounding left above
         s_.ceiling = lower;
@@ -212,14 +214,14 @@ void PathSearch<T>::update_duals(Index source) {
 
 template <class T>
 void PathSearch<T>::flip(Index source) {
-    if (!hub_closed_ && s_.has_hub() && s_.v[end_] == s_.ceiling) --held_;
+    if (!dummy_closed_ && s_.has_dummy_rows() && s_.v[end_] == s_.ceiling) --held_;
     Index j = end_;
     for (;;) {
         const Index i = pred_[j];
-        if (i == kHub) {  // the hub takes j and gives up the column through which it was reached
+        if (i == kDummyRow) {  // the dummy row takes j and gives up the column through which it was reached
             s_.col_to_row[j] = -1;
             s_.v[j] = s_.ceiling;
-            j = hub_via_;
+            j = dummy_via_;
             continue;
         }
         const Index next = s_.row_to_col[i];
@@ -227,7 +229,7 @@ void PathSearch<T>::flip(Index source) {
         if (i == source) break;
         j = next;
     }
-    if (hub_closed_) count_held();
+    if (dummy_closed_) count_held();
 }
 
 template <class T>
@@ -236,10 +238,10 @@ void PathSearch<T>::count_held() {
     for (Index j = 0; j < s_.columns; ++j) held_ += s_.col_to_row[j] < 0 && s_.v[j] == s_.ceiling;
 }
 
-// Gives the virtual rows their columns: those with the highest v, which come down to the same level, the ceiling. Rows
+// Gives the dummy rows their columns: those with the highest v, which come down to the same level, the ceiling. Rows
 // that have one of them lose it, where there are too few unassigned ones. Nothing happens when all prices are zero.
 template <class T>
-void PathSearch<T>::prepare_hub() {
+void PathSearch<T>::prepare_dummy_rows() {
     const Index spare = s_.spare();
     std::vector<D> highest = s_.v;
     std::nth_element(highest.begin(), highest.begin() + (spare - 1), highest.end(), std::greater<D>());

@@ -1,6 +1,6 @@
 // The core method: the stages in order.
 //
-//     start (sampled prices, where they help) -> list every row -> auction phases -> shortest augmenting paths -> finish
+//     start (sampled prices, where they help) -> list every row -> auction phases -> shortest augmenting paths
 //
 // Complexity: one pass over the matrix to list, a small fraction of one to sample, and O(k) work for each bid and each
 // scanned row; refreshes read one dense row each. References: Guthe and Thuerck, Algorithm 1015 (ACM TOMS 47, 2021) for
@@ -18,8 +18,8 @@
 
 namespace lapwing {
 
-// The schedule, in units of the mean width tau - min of the candidate lists. Times move by a few per cent when any of these
-// is halved or doubled.
+// The schedule, in units of the mean gap tau - min of the candidate lists. Times move by a few per cent when any of
+// these is halved or doubled.
 struct PhaseTuning {
     static constexpr double kFirst = 4;  // first epsilon, over the error expected in a row's price ...
     static constexpr double kDivisor = 5;
@@ -36,8 +36,8 @@ struct PhaseTuning {
     static constexpr double kMost = 64;        // ... up to this times the first
     static constexpr long kSearchReads = 3;    // budget of the searches, a row: dense rows read ...
     static constexpr long kSearchScans = 100;  // ... and rows scanned
-    // Dense rows read, a row, if another method can take over: at m = 1000 and 8000 costs of the literature's classes take 1 to 5 and
-    // 1 to 8, those of which lists tell nothing 70 to 1500.
+    // Dense rows read, a row, if another method can take over: at m = 1000 and 8000 costs of the literature's classes
+    // take 1 to 5 and 1 to 8, those of which lists tell nothing 70 to 1500.
     static long most_reads(Index m) { return static_cast<long>(std::max(12.0, 2 * std::sqrt(std::sqrt(m))) * m); }
     static constexpr int kAttempts = 4;  // at phases from a larger epsilon, before the budget is lifted
 };
@@ -83,7 +83,7 @@ void list_rows(CoreState<T>& state, int threads) {
 // Mean of tau - min over the lists (of a typical list, where lists are complete): the scale on which rows tell their
 // columns apart.
 template <class T>
-double list_width(CoreState<T>& state) {
+double list_gap(CoreState<T>& state) {
     using D = Dual<T>;
     constexpr Index kTypical = 28;
     double sum = 0;
@@ -124,8 +124,8 @@ std::vector<Index> free_rows(const CoreState<T>& state) {
     return rows;
 }
 
-// The phases, from all rows free. `error`: the error to expect in a row's price, in list widths; 0 where nothing is known.
-// For `given` prices a trial tells.
+// The phases, from all rows free. `error`: the error to expect in a row's price, in list gaps; 0 where nothing is
+// known. For `given` prices a trial tells.
 template <class T>
 void auction_phases(CoreState<T>& state, double error, bool given = false) {
     using D = Dual<T>;
@@ -141,7 +141,7 @@ void auction_phases(CoreState<T>& state, double error, bool given = false) {
         return static_cast<double>(left.size()) / state.m;
     };
     state.progress.stage = "auction";
-    const double width = list_width(state);
+    const double gap = list_gap(state);
     const double left = error > 0 ? phase(D{0}, 1) : 1;
     if (left < PhaseTuning::kManyFree) return;
     if (given && left > PhaseTuning::kFarOff) error = StartTuning::kError;
@@ -150,7 +150,7 @@ void auction_phases(CoreState<T>& state, double error, bool given = false) {
     const double highest = static_cast<double>(cost_spread(state)) / 2;
     bool growing = true;  // until a phase has been long enough
     for (double wanted = first; wanted >= last && !state.control.poll(state.progress);) {
-        const D epsilon = as_epsilon<D>(std::min(wanted * width, highest));
+        const D epsilon = as_epsilon<D>(std::min(wanted * gap, highest));
         if (!(epsilon > 0)) break;
         const bool too_small = phase(epsilon, PhaseTuning::kBidsPerRow) > PhaseTuning::kManyFree;
         growing = growing && too_small && wanted < PhaseTuning::kMost * first;
@@ -160,8 +160,9 @@ void auction_phases(CoreState<T>& state, double error, bool given = false) {
     phase(D{0}, PhaseTuning::kFinalBidsPerRow);
 }
 
-// Gives every row its nearest column where that is free yet, with a list of this column alone: for prices under which most
-// rows want different columns. The others bid; only rows that lose in that, or take part in a search, get a longer list.
+// Gives every row its nearest column where that is free yet, with a list of this column alone: for prices under which
+// most rows want different columns. The others bid; only rows that lose in that, or take part in a search, get a longer
+// list.
 template <class T>
 void take_nearest(CoreState<T>& state) {
     state.progress.stage = "list";
@@ -177,8 +178,8 @@ void take_nearest(CoreState<T>& state) {
     assert_invariants(state);
 }
 
-// Searches for all free rows. Fills solution.status, and the Hall violator where there is one. Returns false if it gave up
-// because the searches take more than a budget: the prices are too far off, and more auction phases are cheaper.
+// Searches for all free rows. Fills solution.status, and the Hall violator where there is one. Returns false if it gave
+// up because the searches take more than a budget: the prices are too far off, and more auction phases are cheaper.
 template <class T>
 bool search_paths(CoreState<T>& state, bool limited, Solution<Dual<T>>& solution) {
     state.progress.stage = "search";

@@ -3,12 +3,14 @@
 // A random sample of the rows and columns is solved first, by the same method and so by a sample of its own, and its
 // duals are extended to all columns: v[j] = min over sampled rows (c[i,j] - u[i]), a c-transform. It needs no geometry,
 // only costs, reads one row in `kShrink`, and leaves searches that no longer grow with n on geometric, disjoint and
-// low-rank costs. On unstructured costs (uniform, integers at random) the duals of a sample say nothing about the rest. The
-// smallest sample tells which: the error of plain row minima as duals, a row, in candidate-list widths, is 0.02 for
-// unstructured costs whatever the size, 0.07 to 0.1 for points in the plane, and 0.3 and more for the other classes.
+// low-rank costs. On unstructured costs (uniform, random integers) the duals of a sample carry no information about
+// other rows. The smallest sample decides between the two: the error of plain row minima as duals, a row, in
+// candidate-list gaps, is 0.02 for unstructured costs whatever the size, 0.07 to 0.1 for points in the plane, and 0.3
+// and more for the other classes.
 //
-// Of points a sample is stratified (costs/neighbours.hpp): as many rows and columns in every place as the whole lets one expect. Prices of a
-// random sample, with more rows than columns here and fewer there, are off by several times as much.
+// Of points a sample is stratified (costs/spatial_order.hpp): each region holds rows and columns in proportion to the
+// whole problem. Prices of a random sample, with more rows than columns here and fewer there, are off by several times
+// as much.
 #pragma once
 
 #include <cmath>
@@ -28,7 +30,7 @@ struct StartTuning {
     static constexpr Index kSmallest = 64;      // rows of the smallest sample
     static constexpr Index kProbe = 256;        // rows at most of the sample that is solved from nothing, to probe ...
     static constexpr Index kProbeShare = 16;    // ... or this part of the whole, if that is more
-    static constexpr double kError = 0.25;      // price error to expect where no level has told, in list widths
+    static constexpr double kError = 0.25;      // price error to expect where no level has told, in list gaps
     static constexpr double kNone = 1e-3;       // price error where prices are as good as can be
     static constexpr double kRegretError = 0.02;  // price error on the smallest sample up to which regret is the start
     static constexpr double kStructured = 0.028;  // price error of the row minima above which costs are structured
@@ -40,7 +42,7 @@ struct Sample {
     std::vector<Index> rows, cols;          // ascending
     std::vector<T> costs;                   // [rows, cols], or
     std::unique_ptr<CostSource<T>> source;  // in place of a copy
-    std::vector<Dual<T>> exits;
+    std::vector<Dual<T>> unmatched_costs;
     Problem<T> problem;  // refers to the three above
     bool stratified = false;
 
@@ -59,18 +61,18 @@ struct Sample {
         if (whole.source != nullptr) source = whole.source->part(rows, cols);
         if (source == nullptr) copy(whole, control);
         if (whole.unmatched_cost)
-            for (const Index i : rows) exits.push_back(whole.unmatched_cost[i]);
+            for (const Index i : rows) unmatched_costs.push_back(whole.unmatched_cost[i]);
         problem = {{costs.data(), static_cast<Index>(rows.size()), static_cast<Index>(cols.size()),
                     static_cast<std::ptrdiff_t>(cols.size()), 1},
                    whole.maximize,
-                   whole.unmatched_cost ? exits.data() : nullptr,
+                   whole.unmatched_cost ? unmatched_costs.data() : nullptr,
                    source.get()};
     }
     Sample(const Sample&) = delete;
     Sample& operator=(const Sample&) = delete;
 
   private:
-    // Half of a copy, at the time limit, is as good as any: what is made of it is not used.
+    // A copy that the time limit cuts short is never used.
     void copy(const Problem<T>& whole, Control& control) {
         costs.resize(rows.size() * cols.size());
         RowReader<T> reader(whole.cost, whole.source);
@@ -79,7 +81,8 @@ struct Sample {
             for (std::size_t b = 0; b < cols.size(); ++b) costs[a * cols.size() + b] = row[cols[b]];
         }
     }
-    // One from each of `count / shrink` runs of neighbours (so rows <= cols is kept), by index or in an order that is known.
+    // One from each of `count / shrink` runs of neighbours (so rows <= cols is kept), by index or in an order that is
+    // known.
     static std::vector<Index> choose(Index count, Index shrink, std::uint64_t seed,
                                      const std::vector<std::int32_t>& order) {
         const Index wanted = std::max<Index>(1, count / shrink);
@@ -96,14 +99,14 @@ struct Sample {
     }
 };
 
-// Prices to start from that a caller gives. Any are good; but those far below the highest, by more than the costs spread,
-// could only cost precision and are raised.
+// Prices to start from that a caller gives. Any are good; but those far below the highest, by more than the costs
+// spread, could only cost precision and are raised.
 template <class T>
 void take_given_prices(CoreState<T>& state, const Dual<T>* given) {
     using D = Dual<T>;
     const D spread = cost_spread(state);
     D highest = *std::max_element(given, given + state.n);
-    if (state.has_hub()) highest = std::max(highest, D{0});
+    if (state.has_dummy_rows()) highest = std::max(highest, D{0});
     std::vector<D> v(state.n);
     for (Index j = 0; j < state.n; ++j) v[j] = std::max(given[j] - highest, -2 * spread);
     take_prices(state, v);
@@ -122,8 +125,8 @@ void extend_duals(CoreState<T>& whole, const Sample<T>& sample, const std::vecto
     take_prices(whole, v);
 }
 
-// Whether rows tell their columns apart under state.v: lists a few rows and looks for two pairs that want the same column. Of
-// 4 sqrt(n) rows about eight pairs would by chance.
+// Whether rows tell their columns apart under state.v: lists a few rows and looks for two pairs that want the same
+// column. Of 4 sqrt(n) rows about eight pairs would by chance.
 template <class T>
 bool rows_want_distinct_columns(CoreState<T>& state) {
     const Index rows = std::min<Index>(state.m, static_cast<Index>(4 * std::sqrt(static_cast<double>(state.n))));
@@ -140,8 +143,8 @@ bool rows_want_distinct_columns(CoreState<T>& state) {
     return true;
 }
 
-// Starting prices for costs that are nearly a sum a[i] + b[j]: a few rows tell b. Sets state.v and returns true if they, or
-// no prices at all, are good enough by themselves.
+// Starting prices for costs that are nearly a sum a[i] + b[j]: a few rows tell b. Sets state.v and returns true if
+// they, or no prices at all, are good enough by themselves.
 template <class T>
 bool separable_start(CoreState<T>& state) {
     using D = Dual<T>;

@@ -1,9 +1,12 @@
 // The state that the stages of the core method share: duals, assignment, candidate lists.
 //
-// Columns are numbered 0 .. n-1; with unmatched costs row i has a column of its own, its *exit* n + i, at the price of
-// staying free. A problem that has more columns than rows needs (rectangular, or with exits) is completed by `spare`
-// virtual rows that cost nothing anywhere; they are all alike, so one node, the *hub*, stands for them in a search. The
-// hub holds unassigned columns with v[j] == ceiling; the contract of solution.hpp is reached by moving ceiling to 0.
+// Columns are numbered 0 .. n-1. With unmatched costs row i has one more column, its *unmatched column* n + i, whose
+// cost is the row's unmatched cost and which no other row can take.
+//
+// A problem that has more columns than rows (rectangular, or with unmatched costs) is completed by `spare` *dummy
+// rows*, which cost nothing in any column. They are all alike, so a search represents them by one node, the *aggregated
+// dummy row*. It holds the unassigned columns with v[j] == ceiling. The contract of solution.hpp, v <= 0 and v = 0 at
+// unassigned columns, is reached by subtracting the ceiling.
 #pragma once
 
 #include <algorithm>
@@ -34,24 +37,25 @@ struct CoreState {
     Index m, n, columns;
     CandidateLists<T> lists;
     ListScratch<T> scratch;
-    // Invariants, but for epsilon while an auction runs: c[i,j] - u[i] - v[j] >= 0 on all edges, == 0 on matched ones;
-    // v never rises (the lists rest on it).
+    // Invariants: c[i,j] - u[i] - v[j] >= 0 for all columns of assigned rows, or >= -epsilon
+    // while an auction runs, and == 0 for assigned pairs. v never rises while lists are in use: their bounds tau rely
+    // on it.
     std::vector<D> u, v;
     std::vector<Index> row_to_col, col_to_row;
-    D ceiling = 0;                   // max of v; only meaningful with virtual rows
+    D ceiling = 0;                   // max of v; defined with dummy rows only
     D lowest_price = -kInfinity<D>;  // no auction lowers v so far: distances would leave the range (numbers/range.hpp)
     long bids = 0, rows_scanned = 0, paths = 0, phases = 0;
     long most_reads = std::numeric_limits<long>::max();  // dense rows, before another method takes over
     int start_levels = 0;                                // sampled levels that v comes from; 1 for prices from regret
     Statistics stages;                                   // seconds and dense rows read of each
 
-    bool has_hub() const { return columns > m; }
+    bool has_dummy_rows() const { return columns > m; }
     Index spare() const { return columns - m; }
-    bool has_exits() const { return problem.unmatched_cost != nullptr; }
-    Index exit_of(Index i) const { return n + i; }
+    bool has_unmatched_columns() const { return problem.unmatched_cost != nullptr; }
+    Index unmatched_column(Index i) const { return n + i; }
     D highest_price() const { return *std::max_element(v.begin(), v.end()); }
     // Row i's price of staying free, in the signs of the lists (see signed_cost).
-    D exit_cost(Index i) const {
+    D unmatched_cost_of(Index i) const {
         const D price = problem.unmatched_cost[i];
         return std::is_integral_v<D> && problem.maximize && price < kInfinity<D> ? price - 1 : price;
     }
@@ -69,7 +73,7 @@ struct CoreState {
         row_to_col[i] = j;
         col_to_row[j] = i;
     }
-    // Between two stages; the bound under today's v.
+    // Between two stages; the bound under the current v.
     double preview() { return incumbent != nullptr ? incumbent->look(*this) : progress.bound; }
     // Between two bids or two searches, while lists are in use.
     void keep_if_due() {
@@ -77,8 +81,8 @@ struct CoreState {
     }
     void refresh(Index i) { lists.refresh(i, v.data(), scratch); }
     bool has_read_too_much() const { return scratch.dense_rows_read > most_reads; }
-    // After a row was read for the first time. Long rows that are computed may take milliseconds each; where all are to be
-    // read, the solve ends here soon after the time is up (integers have no duals for rows that were not read).
+    // After a row was read for the first time. Long rows that are computed may take milliseconds each; where all are to
+    // be read, the solve ends here soon after the time is up (integers have no duals for rows that were not read).
     void poll_row() {
         constexpr Index kLong = 4096;
         const bool is_computed = problem.source != nullptr;
@@ -92,12 +96,12 @@ struct CoreState {
     Index matched() const { return static_cast<Index>(m - std::count(row_to_col.begin(), row_to_col.end(), -1)); }
 };
 
-// Sets v of the columns; those without a finite price get 0, and none gets more where columns may stay free. Auctions have
-// room for as much again below the lowest.
+// Sets v of the columns; those without a finite price get 0, and none gets more where columns may stay free. Auctions
+// have room for as much again below the lowest.
 template <class T>
 void take_prices(CoreState<T>& state, const std::vector<Dual<T>>& v) {
     using D = Dual<T>;
-    const D lowest = state.lowest_price / 2, highest = state.has_hub() ? D{0} : -lowest;
+    const D lowest = state.lowest_price / 2, highest = state.has_dummy_rows() ? D{0} : -lowest;
     for (Index j = 0; j < state.n; ++j) {
         const bool finite = v[j] > -kInfinity<D> && v[j] < kInfinity<D>;
         state.v[j] = finite ? std::clamp(v[j], lowest, highest) : D{0};
@@ -156,10 +160,10 @@ BestTwo<Dual<T>> best_two(CoreState<T>& state, Index i) {
         ++state.bids;
         const BestInList<D> listed = state.lists.best(i, state.v.data());
         BestTwo<D> best{listed.place < 0 ? -1 : state.lists.cols(i)[listed.place], listed.first, listed.second};
-        if (state.has_exits() && state.exit_cost(i) < kInfinity<D>) {
-            const D r = state.exit_cost(i) - state.v[state.exit_of(i)];
+        if (state.has_unmatched_columns() && state.unmatched_cost_of(i) < kInfinity<D>) {
+            const D r = state.unmatched_cost_of(i) - state.v[state.unmatched_column(i)];
             if (r < best.first) {
-                best = {state.exit_of(i), r, best.first};
+                best = {state.unmatched_column(i), r, best.first};
             } else {
                 best.second = std::min(best.second, r);
             }

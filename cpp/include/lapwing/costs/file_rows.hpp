@@ -1,6 +1,6 @@
 // Rows of a matrix that lies in a file as it is computed with: read straight to where they are kept.
 //
-// A read that the file cannot answer, because it was truncated or changed, is left to whoever words errors.
+// A read that the file cannot answer, because it was truncated or changed, is reported by the caller.
 #pragma once
 
 #if __has_include(<sys/uio.h>)

@@ -1,9 +1,9 @@
 // Costs that are computed from points: a weighted sum of terms, each a metric of one set of coordinates.
 //
-// Row i and column j have coordinates x[i][k] and y[j][k], k = 0 .. dims - 1, of the number type T of the costs, in which
-// all of the arithmetic is done: differences first, k in increasing order, nothing fused. So a cost depends on neither the
-// instruction set nor the piece of the row that it is computed with. Memory O((rows + cols) dims); costs/points.inc.hpp has the
-// loops.
+// Row i and column j have coordinates x[i][k] and y[j][k], k = 0 .. dims - 1, of the number type T of the costs, in
+// which all of the arithmetic is done: differences first, k in increasing order, nothing fused. So a cost depends on
+// neither the instruction set nor the piece of the row that it is computed with. Memory O((rows + cols) dims);
+// costs/points.inc.hpp has the loops.
 #pragma once
 
 #include <optional>

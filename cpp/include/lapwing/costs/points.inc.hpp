@@ -1,7 +1,7 @@
 // Rows of costs computed from points (costs/points.hpp), for one SIMD target.
 //
-// kColumnsAtOnce columns at a time, from any column on: a tile of kTile registers goes through all dimensions of all terms
-// before the next. About 0.2 cycles a pair for squared distances in the plane, float32, 512 bits.
+// kColumnsAtOnce columns at a time, from any column on: a tile of kTile registers goes through all dimensions of all
+// terms before the next. About 0.2 cycles a pair for squared distances in the plane, float32, 512 bits.
 namespace lapwing {
 namespace LAPWING_TARGET {
 

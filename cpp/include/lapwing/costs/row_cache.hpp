@@ -1,10 +1,10 @@
-// Which rows to keep, for a source whose rows are dear: the two policies of Guthe and Thuerck (Algorithm 1015, ACM TOMS 47,
-// 2021), on numbered slots.
+// The replacement policy of a cache of rows, for a source whose rows are expensive: the two policies of Guthe and
+// Thuerck (Algorithm 1015, ACM TOMS 47, 2021), on numbered slots.
 //
 // Least frequently used where at least a quarter of the rows fit: uses are counted from the beginning, evictions
-// included, and ties go to the row that was used longest ago. Segmented LRU (Karedla, Love, Wherry, "Caching strategies to
-// improve disk system performance", IEEE Computer 27, 1994) below: a row that is used again moves to the protected segment, so
-// one pass over all rows does not drive out those that are needed again and again.
+// included, and ties go to the row that was used longest ago. Segmented LRU (Karedla, Love, Wherry, "Caching strategies
+// to improve disk system performance", IEEE Computer 27, 1994) below: a row that is used again moves to the protected
+// segment, so one pass over all rows does not drive out those that are needed again and again.
 //
 // A row that was placed and not yet found is *fresh*: rows are placed by the block and must not drive each other out.
 // O(1) a call for segmented LRU, O(log slots) for LFU, nothing where all rows fit.
@@ -107,7 +107,7 @@ class RowCache {
             }
         }
     }
-    // The slot of the row that is worth least, which it leaves.
+    // Evicts the row with the least value; returns its slot.
     Index evict() {
         const Index slot = !counted_.empty()      ? std::get<2>(*counted_.begin())
                            : !probation_.empty()  ? probation_.back()

@@ -1,7 +1,7 @@
 // Costs that a function supplies, a block of rows at a time, behind a cache of rows.
 //
 // Rows that are read one after the other are asked for together; a row that is read alone, for a refresh, is asked for
-// alone. The function is called by one thread at a time, whichever reads a row that is not held.
+// alone. The function is called by one thread at a time: the thread that reads a row that is not cached.
 #pragma once
 
 #include <atomic>
@@ -28,8 +28,8 @@
 
 namespace lapwing {
 
-// Memory for numbered slots of equal size, allocated by the slab when a slot of it is first used. Slabs ask for large pages,
-// where the system has them: the first use of a slot then takes a tenth of the time.
+// Memory for numbered slots of equal size, allocated by the slab when a slot of it is first used. Slabs ask for large
+// pages, where the system has them: the first use of a slot then takes a tenth of the time.
 template <class T>
 class Slots {
   public:
@@ -64,8 +64,8 @@ class Slots {
     std::vector<std::unique_ptr<T[], Free>> slabs_;
 };
 
-// How many forks lie between the process that first asked and this one. A lock that was held at a fork is held for ever in the
-// child, where nobody is left to release it.
+// How many forks lie between the process that first asked and this one. A lock that was held at a fork stays
+// locked in the child, where no thread can release it.
 inline int forks() {
 #if __has_include(<pthread.h>)
     static std::atomic<int> count = 0;
@@ -137,7 +137,7 @@ class RowsSource final : public CostSource<T> {
     }
 
   private:
-    // Exclusive use of the source. A function that reads the very costs that it is to supply would wait for ever.
+    // Exclusive use of the source. A function that reads the costs that it supplies would deadlock.
     class Turn {
       public:
         explicit Turn(const RowsSource& source) : source_(source) {

@@ -1,7 +1,7 @@
-// Where costs come from: a matrix that is read in place, or a source that makes rows when they are asked for.
+// Where costs come from: a matrix that is read in place, or a source that makes rows on request.
 //
-// The core method sees costs only as whole rows (RowReader) and single pairs (at_pair), the certificate as pieces of rows. So
-// all sources share their code, and a matrix with contiguous rows is never copied.
+// The core method sees costs only as whole rows (RowReader) and single pairs (at_pair), the certificate as pieces of
+// rows. So all sources share their code, and a matrix with contiguous rows is never copied.
 #pragma once
 
 #include <algorithm>
@@ -16,8 +16,9 @@
 
 namespace lapwing {
 
-// Costs that no matrix holds. A pair has the same cost, to the last bit, whichever piece of its row it is read with and how
-// often: the proof of an answer rests on that. Every function may be called from several threads at once.
+// Costs that are not stored in a matrix. A pair has the same cost, to the last bit, whichever piece of its row it is
+// read with and how often: the proof of an answer rests on that. Every function may be called from several threads at
+// once.
 template <class T>
 class CostSource {
   public:
@@ -28,15 +29,16 @@ class CostSource {
     virtual void read_pairs(std::span<const Index> rows, std::span<const Index> cols, T* out) const {
         for (std::size_t k = 0; k < rows.size(); ++k) read(rows[k], cols[k], 1, out + k);
     }
-    // The problem of some rows and columns, in increasing order, as a source of its own. Null: their costs are to be copied.
+    // The problem of some rows and columns, in increasing order, as a source of its own. Null: their costs are to be
+    // copied.
     virtual std::unique_ptr<CostSource> part(std::span<const Index>, std::span<const Index>) const { return nullptr; }
     virtual bool has_parts() const { return false; }
-    // All rows, or columns, in an order in which neighbours are alike; empty: none is known. `poll` is called every few
-    // milliseconds, and may throw.
+    // All rows, or all columns, ordered so that consecutive ones are similar; empty if no such order is known. `poll`
+    // is called every few milliseconds, and may throw.
     virtual std::vector<std::int32_t> in_order(bool /*rows*/, const std::function<void()>& /*poll*/) const {
         return {};
     }
-    // How many rows are best made together, and that these, no more, are read next.
+    // How many rows are best made together; fetch announces that these rows are read next.
     virtual Index rows_at_once() const { return 1; }
     virtual void fetch(Index /*begin*/, Index /*end*/) const {}
 };

@@ -1,8 +1,8 @@
 // Floating-point costs as integer multiples of one power of two.
 //
-// A double is m * 2^e with |m| < 2^53. With a unit 2^g that is no larger than the lowest digit of any cost, every cost is an
-// integer, and so are all sums and duals. Where the costs span more digits than the integers have, the unit is larger and costs
-// are rounded *down* to it: duals that are feasible for the rounded costs are feasible for the costs.
+// A double is m * 2^e with |m| < 2^53. With a unit 2^g that is no larger than the lowest digit of any cost, every cost
+// is an integer, and so are all sums and duals. Where the costs span more digits than the integers have, the unit is
+// larger and costs are rounded *down* to it: duals that are feasible for the rounded costs are feasible for the costs.
 #pragma once
 
 #include <algorithm>

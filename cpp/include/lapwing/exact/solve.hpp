@@ -1,12 +1,13 @@
-// The exact solve: floating-point costs without any rounding, from duals that are nearly right.
+// The exact solve: floating-point costs without any rounding, starting from nearly optimal duals.
 //
-// Problem. A method with float64 duals loses the digits of small costs where duals are large (a large number M in place of
-// infinity, costs that span many magnitudes). Its certificate shows that, and the solve goes on here.
-// Method. Costs are integers in a common unit (fixed_point.hpp), and the core method runs on them with integer duals, from the
-// prices that the first method has left. Its answer is optimal and its duals prove it without rounding; they come back as sums
-// of doubles. Int128 serves costs that span up to some 110 binary digits, and others if rounding them down to 110 digits
-// leaves the optimum certain up to `precision`; else Wide, which has room for all finite doubles and is some twenty times slower.
-// Cost. One pass over the costs for their digits, one to list all rows, and searches for the rows that rounding has misled.
+// Problem. A method with float64 duals loses the digits of small costs where duals are large (a large number M in place
+// of infinity, costs that span many magnitudes). The certificate then reports a gap, and this solve continues. Method.
+// Costs are integers in a common unit (fixed_point.hpp), and the core method runs on them with integer duals, from the
+// prices that the first method returned. Its answer is optimal and its duals prove it without rounding; they come back
+// as sums of doubles. Int128 serves costs that span up to some 110 binary digits, and others if rounding them down to
+// 110 digits leaves the optimum certain up to `precision`; else Wide, which has room for all finite doubles and is some
+// twenty times slower. Cost. One pass over the costs for their digits, one to list all rows, and searches for the rows
+// that rounding has misled.
 #pragma once
 
 #include "lapwing/control.hpp"

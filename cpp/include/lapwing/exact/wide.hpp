@@ -1,8 +1,9 @@
 // Integers that are wide enough for exact sums of floating-point numbers.
 //
-// A double is an integer multiple of 2^-1074 below 2^2098 of them. So numbers with a common unit are integers, and their sums
-// have no rounding: Int128 where the costs of a problem span at most some 110 binary digits, Wide for all finite doubles. Both
-// have what the core method asks of a number: comparison, sums, small multiples and quotients, conversion to double.
+// A double is an integer multiple of 2^-1074 below 2^2098 of them. So numbers with a common unit are integers, and
+// their sums have no rounding: Int128 where the costs of a problem span at most some 110 binary digits, Wide for all
+// finite doubles. Both have what the core method asks of a number: comparison, sums, small multiples and quotients,
+// conversion to double.
 #pragma once
 
 #include <cmath>
@@ -15,7 +16,8 @@ namespace lapwing {
 
 __extension__ typedef unsigned __int128 UnsignedInt128;
 
-// Two's complement, 2176 bits, least significant word first. Overflow is the caller's concern, as with built-in integers.
+// Two's complement, 2176 bits, least significant word first. Overflow is the caller's concern, as with built-in
+// integers.
 class Wide {
   public:
     static constexpr int kWords = 34;

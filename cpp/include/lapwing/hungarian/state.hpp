@@ -1,10 +1,10 @@
 // What the Hungarian methods ("hungarian-bfs", "hungarian-tree", "munkres") share: duals, a matching, and the forest of
 // alternating paths that grows from all free rows at once.
 //
-// An iteration grows the forest until some of its trees have reached a free column (or an exit, at which a row may stay
-// free), and flips one path in each of these trees: trees have no vertex in common, so neither have the paths.
-// Whenever the forest cannot grow along tight pairs, the duals of its rows rise and those of its columns fall, by the
-// least slack of a pair that leads out of it. `theta` is the sum of these steps in one iteration.
+// An iteration grows the forest until some of its trees have reached a free column (or a row's unmatched column, at
+// which a row may stay free), and flips one path in each of these trees: trees have no vertex in common, so neither
+// have the paths. Whenever the forest cannot grow along tight pairs, the duals of its rows rise and those of its
+// columns fall, by the least slack of a pair that leads out of it. `theta` is the sum of these steps in one iteration.
 //
 // Rounding. What is tight is decided by one expression, (c - v) - u <= 0. A float problem whose sums round would lose
 // pairs again that were tight when they were chosen, so nothing rests on a second look at them: the forest keeps its
@@ -14,7 +14,7 @@
 // exact all of this changes nothing.
 //
 // More columns than rows, or rows that may stay free: v starts at 0 (no column reduction), only columns of the
-// forest fall, and of these the free ones end it at once; so v <= 0, and v = 0 at free columns. No virtual row is
+// forest fall, and of these the free ones end it at once; so v <= 0, and v = 0 at free columns. No dummy row is
 // stored.
 #pragma once
 
@@ -45,13 +45,13 @@ struct HungarianProblem {
 
     const void* row(Index i, Index begin = 0) const { return data + i * pitch + begin * item; }
     D at(Index i, Index j) const { return kernels.cost(row(i), maximize, j); }
-    D exit_cost(Index i) const { return unmatched_cost != nullptr ? unmatched_cost[i] : kInfinity<D>; }
-    bool has_exit(Index i) const { return exit_cost(i) < kInfinity<D>; }
-    bool has_exits() const { return unmatched_cost != nullptr; }
-    bool is_square() const { return rows == cols && !has_exits(); }
+    D unmatched_cost_of(Index i) const { return unmatched_cost != nullptr ? unmatched_cost[i] : kInfinity<D>; }
+    bool may_stay_unmatched(Index i) const { return unmatched_cost_of(i) < kInfinity<D>; }
+    bool has_unmatched_columns() const { return unmatched_cost != nullptr; }
+    bool is_square() const { return rows == cols && !has_unmatched_columns(); }
 };
 
-inline constexpr Index kFreeRow = -1, kAtExit = -2;  // in row_to_col; else a column
+inline constexpr Index kFreeRow = -1, kUnmatchedColumn = -2;  // in row_to_col; else a column
 
 template <class D>
 class HungarianState {
@@ -63,7 +63,7 @@ class HungarianState {
         std::int64_t rows_scanned = 0;   // rows of costs or slack that were walked through
     };
     struct End {
-        Index row, col;  // the last pair of a path; col == kAtExit: the row's exit
+        Index row, col;  // the last pair of a path; col == kUnmatchedColumn: the row's unmatched column
     };
 
     const HungarianProblem<D>& problem;
@@ -75,8 +75,8 @@ class HungarianState {
     Statistics statistics;  // what a method adds to the counts
     const char* stage = "reduce";
 
-    // c - u - v >= 0 up to rounding, = 0 where matched; u[i] <= exit_cost(i). At every moment but inside a flip, and,
-    // in the tree method, inside an iteration.
+    // c - u - v >= 0 up to rounding, = 0 where matched; u[i] <= unmatched_cost_of(i). At every moment but inside a
+    // flip, and, in the tree method, inside an iteration.
     std::vector<D> u, v;            // [m], [padded n]
     std::vector<Index> row_to_col;  // [m]
     std::vector<Index> col_to_row;  // [n] -1 where free
@@ -105,14 +105,14 @@ class HungarianState {
 
     // --- the start: O(m n) each
 
-    // u = the least cost of each row (at most its exit's), then, in square problems, v = the least c - u of each
-    // column. Checks the costs: throws InvalidCost. When the time is up, u is complete nevertheless, so that there is a
-    // bound. Infeasible if a row can have nothing.
+    // u = the least cost of each row (at most its unmatched cost), then, in square problems, v = the least c - u of
+    // each column. Checks the costs: throws InvalidCost. When the time is up, u is complete nevertheless, so that there
+    // is a bound. Infeasible if a row can have nothing.
     Status reduce();
     // The rows, by what each would lose without its cheapest column: the difference of its two least reduced costs,
     // greatest first (Vogel's rule). Rows with several tight columns can wait.
     std::vector<Index> rows_by_regret();
-    // Gives each row of `order` the first tight column that is still free, or its exit if that is tight.
+    // Gives each row of `order` the first tight column that is still free, or its unmatched column if that is tight.
     void match_tight(const std::vector<Index>& order);
 
     // --- the forest
@@ -122,8 +122,8 @@ class HungarianState {
     // Column j is reached from row i along a tight pair. The row that it brings into the forest; kFreeRow: none, an
     // end.
     Index enter(Index i, Index j);
-    // Row i's tree ends at its exit.
-    void enter_exit(Index i) { finish_tree({i, kAtExit}); }
+    // Row i's tree ends at its unmatched column.
+    void enter_unmatched_column(Index i) { finish_tree({i, kUnmatchedColumn}); }
     // The duals of the forest after dual updates of `theta` in all.
     void raise_duals();
     // Augmentation: one path in each tree that has an end. Predecessors lead from an end to its root, so what the

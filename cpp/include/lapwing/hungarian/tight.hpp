@@ -1,8 +1,8 @@
 // Tight pairs row by row, and the forward pass over them: for the methods that list them ("hungarian-bfs", "munkres").
 //
 // Every row has a list of its own, so that rows are compacted by themselves, by whichever thread: the papers' one array
-// of pairs and its offsets (CSR) need a prefix sum for that, and all rows at once. A row's exit is column n of its
-// list.
+// of pairs and its offsets (CSR) need a prefix sum for that, and all rows at once. A row's unmatched column is column n
+// of its list.
 #pragma once
 
 #include <vector>

@@ -14,9 +14,10 @@
 
 namespace lapwing {
 
-// Problems whose smaller side is at most this long are solved directly by "auto" and by batches, others by the core: below
-// it, building candidate lists costs more than the dense scans that they save. Where both are equally fast depends on the
-// costs: structured ones favour the core from about 300 on, unstructured and rectangular ones the direct path to 1000.
+// Problems whose smaller side is at most this long are solved directly by "auto" and by batches, others by the core:
+// below it, building candidate lists costs more than the dense scans that they save. Where both are equally fast
+// depends on the costs: structured ones favour the core from about 300 on, unstructured and rectangular ones the direct
+// path to 1000.
 inline constexpr Index kDirectMaxRows = 384;
 
 // What the direct path leaves in the workspace; valid until the workspace is used again.

@@ -3,26 +3,27 @@
 // Minimise over perfect matchings of the rows. Prices v and a partial matching are kept such that every matched pair
 // attains its row's minimum of cost - v: then u[i] = that minimum makes the duals feasible and matched pairs tight.
 //
-//   1. Column reduction (square problems): v[j] = the column's minimum, at a row that takes the column if it has none yet.
-//      A row that took exactly one column lowers that column's price as far as the row's second minimum allows
+//   1. Column reduction (square problems): v[j] = the column's minimum, at a row that takes the column if it has none
+//      yet. A row that took exactly one column lowers that column's price as far as the row's second minimum allows
 //      (reduction transfer), which makes room for others.
-//   2. Augmenting row reduction: a free row takes its nearest column and lowers the price until its second nearest is as
-//      near; who held the column is free now and goes on at once. When the price cannot be lowered (a tie, or the
-//      difference vanishes in rounding) the displaced row waits for the next pass: so a pass ends, and so do all
-//      after kRowReductionScans scans a row.
-//   3. Augmentation: a shortest path search (Dijkstra over columns, all distances in one dense array) from each row that is
-//      still free; prices of the columns in its tree fall by what they are nearer than the path's end. Short rows are
-//      searched in registers (jv/short.inc.hpp).
+//   2. Augmenting row reduction: a free row takes its nearest column and lowers the price until its second nearest is
+//      as near; the row that had the column is free now and bids next. When the price cannot be lowered (a tie, or the
+//      difference vanishes in rounding) the displaced row waits for the next pass: so a pass ends, and so do all after
+//      kRowReductionScans scans a row.
+//   3. Augmentation: a shortest path search (Dijkstra over columns, all distances in one dense array) from each row
+//      that is still free; prices of the columns in its tree fall by what they are nearer than the path's end. Short
+//      rows are searched in registers (jv/short.inc.hpp).
 //
-// Rectangular problems (more columns than rows) leave out step 1: prices start at 0, only fall for columns that are matched,
-// and a matched column stays matched; so v <= 0, and v = 0 at free columns. With unmatched costs, row i has
-// one more column, its private exit at that cost and price 0. Nobody else can want it: a row that takes its exit is done.
+// Rectangular problems (more columns than rows) leave out step 1: prices start at 0, only fall for columns that are
+// matched, and a matched column stays matched; so v <= 0, and v = 0 at free columns. With unmatched costs, row i has
+// one more column, its unmatched column, at that cost and price 0. No other row can take it, so a row that takes it is
+// done.
 //
 // If a search runs dry, its rows have only its columns, one fewer: a Hall violator.
 //
-// References: R. Jonker, A. Volgenant, "A shortest augmenting path algorithm for dense and sparse linear assignment problems",
-// Computing 38 (1987) 325-340. Complexity O(rows^2 cols). Deviations: dense distances instead of a partition of the columns (a
-// scan is then one pass of vector instructions), free columns are preferred among ties and so are
+// References: R. Jonker, A. Volgenant, "A shortest augmenting path algorithm for dense and sparse linear assignment
+// problems", Computing 38 (1987) 325-340. Complexity O(rows^2 cols). Deviations: dense distances instead of a partition
+// of the columns (a scan is then one pass of vector instructions), free columns are preferred among ties and so are
 // those that can be made free (jv/pairs.inc.hpp), and the bounds on step 2.
 #include "lapwing/jv/lanes.inc.hpp"
 #include "lapwing/jv/memory.inc.hpp"
@@ -41,7 +42,7 @@ class Jv {
 
     // cost: rows x cols with col_stride 1, minimised as it is.
     Jv(const MatrixView<T>& cost, const D* unmatched_cost, Carver& memory, Control* control)
-        : exit_(unmatched_cost), control_(control), rows_(cost.rows), cols_(cost.cols),
+        : unmatched_cost_(unmatched_cost), control_(control), rows_(cost.rows), cols_(cost.cols),
           padded_((cols_ + kLanes - 1) / kLanes * kLanes), costs_(cost, memory),
           matching_(memory, rows_, cols_, padded_) {
         const auto longest = static_cast<std::size_t>(padded_);
@@ -75,12 +76,12 @@ class Jv {
 
   private:
     struct End {
-        enum { column, exit, dry, expired } what;
-        Index number;  // of the free column, or of the row that takes its exit
+        enum { column, unmatched, dry, expired } what;
+        Index number;  // of the free column, or of the row that takes its unmatched column
     };
 
-    // Augmenting row reduction gives up after so many scans for each row of the matrix: by then a search is cheaper, as it
-    // is bounded, where rows may fight over prices for long (structured costs).
+    // Augmenting row reduction gives up after so many scans for each row of the matrix: by then a search is cheaper, as
+    // it is bounded, where rows may fight over prices for long (structured costs).
     static constexpr Index kRowReductionScans = 1;
     static constexpr int kRowReductionPasses = 2;
 
@@ -88,7 +89,7 @@ class Jv {
 
     Status run() {
         matching_.clear();
-        if (rows_ == cols_ && exit_ == nullptr) {
+        if (rows_ == cols_ && unmatched_cost_ == nullptr) {
             reduce_columns();
         } else {
             unchecked_ = true;
@@ -97,7 +98,7 @@ class Jv {
             for (Index i = 0; i < rows_; ++i) free_[i] = i;
             free_count_ = rows_;
         }
-        if (exit_ != nullptr && too_many_rows()) {
+        if (unmatched_cost_ != nullptr && too_many_rows()) {
             for (Index i = 0; i < rows_; ++i) costs_.check(i);
             return Status::infeasible;
         }
@@ -109,7 +110,7 @@ class Jv {
             const End end = search(root);
             switch (end.what) {
                 case End::column: augment(root, end.number); break;
-                case End::exit: augment_to_exit(root, end.number); break;
+                case End::unmatched: augment_to_unmatched(root, end.number); break;
                 case End::dry: name_violator(root); return Status::infeasible;
                 case End::expired: return Status::time_limit;
             }
@@ -120,8 +121,8 @@ class Jv {
     // Columns that only fill up a vector look like columns of the tree: nothing ever reaches them.
     void close_padding() { std::fill(v_ + cols_, v_ + padded_, -kInfinity<D>); }
 
-    // Step 1, checking the costs on the way. Long columns are walked a few rows at a time, so that every row is one of few
-    // streams from memory.
+    // Step 1, checking the costs on the way. Long columns are walked a few rows at a time, so that every row is one of
+    // few streams from memory.
     void reduce_columns() {
         constexpr Index kShortColumn = 64, kStreams = 8;
         std::int64_t* nearest = from_;
@@ -204,13 +205,14 @@ class Jv {
         }
         return false;
     }
-    // Gives row i a column if it can; returns the row that goes on at once, or -1. Row `ahead` is likely to be read next.
+    // Gives row i a column if it can; returns the row that goes on at once, or -1. Row `ahead` is likely to be read
+    // next.
     Index reduce_row(Index i, Index ahead) {
         auto [first, second, column] = two_smallest(costs_[i], v_, costs_.at(ahead));
         ++scans_;
-        if (exit_ != nullptr) {
-            if (exit_[i] <= first && !infinite(exit_[i])) return -1;  // it stays free
-            second = std::min(second, exit_[i]);
+        if (unmatched_cost_ != nullptr) {
+            if (unmatched_cost_[i] <= first && !infinite(unmatched_cost_[i])) return -1;  // it stays free
+            second = std::min(second, unmatched_cost_[i]);
         }
         if (infinite(first)) {
             free_[free_count_++] = i;
@@ -238,20 +240,20 @@ class Jv {
         return -1;
     }
 
-    // Step 3: distances from row `root` until a free column or an exit is the nearest of all.
+    // Step 3: distances from row `root` until a free column or an unmatched column is the nearest.
     End search(Index root) {
         tree_size_ = 0;
-        D exit_distance = exit_ != nullptr ? exit_[root] : kInfinity<D>;
-        Index exit_row = root;
+        D unmatched_distance = unmatched_cost_ != nullptr ? unmatched_cost_[root] : kInfinity<D>;
+        Index unmatched_row = root;
         Nearest<D> nearest = relax<true>(costs_[root], v_, D{}, root, distance_, from_);
         ++scans_;
-        start_ = std::min(nearest.distance, exit_distance);
+        start_ = std::min(nearest.distance, unmatched_distance);
         level_ = -kInfinity<D>;
         for (;;) {
-            if (infinite(nearest.distance) && infinite(exit_distance)) return {End::dry, root};
-            if (exit_distance <= nearest.distance) {
-                level_ = std::max(level_, exit_distance);
-                return {End::exit, exit_row};
+            if (infinite(nearest.distance) && infinite(unmatched_distance)) return {End::dry, root};
+            if (unmatched_distance <= nearest.distance) {
+                level_ = std::max(level_, unmatched_distance);
+                return {End::unmatched, unmatched_row};
             }
             const Index j = nearest.column, i = matching_.col_to_row[j];
             const bool tied = nearest.tied || nearest.distance == level_;
@@ -267,9 +269,10 @@ class Jv {
                 return {End::expired, root};
             }
             const D to_row = level_ - (costs_.at(i, j) - v_[j]);  // its distance, less its u
-            if (exit_ != nullptr && !infinite(exit_[i]) && to_row + exit_[i] < exit_distance) {
-                exit_distance = to_row + exit_[i];
-                exit_row = i;
+            if (unmatched_cost_ != nullptr && !infinite(unmatched_cost_[i]) &&
+                to_row + unmatched_cost_[i] < unmatched_distance) {
+                unmatched_distance = to_row + unmatched_cost_[i];
+                unmatched_row = i;
             }
             if (tree_size_ == most_in_tree_) refuse_changed_costs();
             tree_[tree_size_] = j;
@@ -282,7 +285,7 @@ class Jv {
         }
     }
     // All searches for short rows, up to one that runs dry.
-    bool fits_registers() const { return padded_ <= kMostVectors * kLanes && exit_ == nullptr; }
+    bool fits_registers() const { return padded_ <= kMostVectors * kLanes && unmatched_cost_ == nullptr; }
     template <int N = 1>
     void search_in_registers() {
         if constexpr (N < kMostVectors)
@@ -307,7 +310,7 @@ class Jv {
             matching_.take(std::exchange(column, matching_.row_to_col[i]), i);
         }
     }
-    void augment_to_exit(Index root, Index i) {
+    void augment_to_unmatched(Index root, Index i) {
         if (i == root) return lower_prices();
         const Index column = matching_.row_to_col[i];
         matching_.row_to_col[i] = -1;
@@ -330,25 +333,25 @@ class Jv {
     void finish_u() {
         for (Index i = 0; i < rows_; ++i) {
             const Index j = matching_.row_to_col[i];
-            u_[i] = j >= 0 ? costs_.at(i, j) - v_[j] : exit_ != nullptr ? exit_[i] : D{};
+            u_[i] = j >= 0 ? costs_.at(i, j) - v_[j] : unmatched_cost_ != nullptr ? unmatched_cost_[i] : D{};
         }
         for (Index k = done_; k < free_count_; ++k) {
             const Index i = free_[k];
             u_[i] = two_smallest(costs_[i], v_, costs_.at(i)).first;
-            if (exit_ != nullptr) u_[i] = std::min(u_[i], exit_[i]);
+            if (unmatched_cost_ != nullptr) u_[i] = std::min(u_[i], unmatched_cost_[i]);
         }
     }
-    // More rows without an exit than columns: said before their prices fall without end.
+    // More rows without an unmatched column than columns: detected here, before their prices fall without end.
     bool too_many_rows() {
         Index count = 0;
         for (Index i = 0; i < rows_ && count <= cols_; ++i)
-            if (infinite(exit_[i])) hall_rows_[count++] = i;
+            if (infinite(unmatched_cost_[i])) hall_rows_[count++] = i;
         if (count <= cols_) return false;
         for (Index j = 0; j < cols_; ++j) tree_[j] = j;
         tree_size_ = cols_;
         return true;
     }
-    // Under finished u: a row without a column and without an exit, if there is one.
+    // Under finished u: a row with neither a column nor an unmatched column, if there is one.
     bool name_empty_row() {
         tree_size_ = 0;
         hall_rows_[0] = static_cast<Index>(std::find_if(u_, u_ + rows_, infinite) - u_);
@@ -360,7 +363,7 @@ class Jv {
         restore_prices();
     }
 
-    const D* const exit_;  // unmatched cost by row, or null
+    const D* const unmatched_cost_;  // unmatched cost by row, or null
     Control* const control_;
     const Index rows_, cols_;
     const Index padded_;  // columns rounded up to whole vectors

@@ -1,6 +1,6 @@
 // Comparisons, selections and reductions over the lanes of one vector, for jv/scan.inc.hpp (see simd/vector.inc.hpp).
 //
-// A mask is what the target likes best: a mask register with AVX-512, otherwise a vector of all-ones and zeros.
+// A mask is a mask register with AVX-512, otherwise a vector of all-ones and zeros.
 namespace lapwing {
 namespace LAPWING_TARGET {
 
@@ -64,8 +64,8 @@ LAPWING_INLINE Lanes lane_numbers() {
     return x;
 }
 
-// array[index] = x, written as a whole vector: the scans load whole vectors, and a load waits long for a narrower store.
-// The array starts at a vector's boundary.
+// array[index] = x, written as a whole vector: the scans load whole vectors, and a load waits long for a narrower
+// store. The array starts at a vector's boundary.
 template <class D>
 LAPWING_INLINE void put(D* array, std::int32_t index, D x) {
     D* block = array + index / kLanes * kLanes;

@@ -1,5 +1,5 @@
-// The workspace of the direct path (see jv/jv.inc.hpp): arrays one after another, and a copy of matrices that cannot be read in
-// place because they are maximised or their rows are not contiguous.
+// The workspace of the direct path (see jv/jv.inc.hpp): arrays one after another, and a copy of matrices that cannot be
+// read in place because they are maximised or their rows are not contiguous.
 namespace lapwing {
 namespace LAPWING_TARGET {
 

@@ -1,10 +1,12 @@
-// The pairs of jv/jv.inc.hpp's partial matching, and how it is asked for a column: one that is free, or can be made free for nothing.
+// The pairs of jv/jv.inc.hpp's partial matching, and its queries for a column that is free, or can be made free at no
+// cost.
 //
-// A column can be made free if its row has a spare. Column reduction puts every column's price at the column's minimum and
-// matches a row with one of the columns whose minimum it is; the row's others are its spares. The price of a free column
-// does not change, and a row with a spare has u = 0, so the pair stays tight until the spare is taken: the row may always
-// move there. Whoever reaches such a row's column has found an alternating path to a free column, and need not read the row.
-// Where many costs are equal, that ends a search as soon as such a column is seen, long before the row would be read.
+// A column can be made free if its row has a spare. Column reduction puts every column's price at the column's minimum
+// and matches a row with one of the columns whose minimum it is; the row's others are its spares. The price of a free
+// column does not change, and a row with a spare has u = 0, so the pair stays tight until the spare is taken: the row
+// may always move there. A search that reaches such a row's column has found an alternating path to a free column and
+// does not read the row. Where many costs are equal, that ends a search as soon as such a column is seen, long before
+// the row would be read.
 namespace lapwing {
 namespace LAPWING_TARGET {
 
@@ -58,7 +60,8 @@ class Matching {
         keeps_spares_ = false;
     }
 
-    // From now on spares are used. nearest[j] is the row where free column j has its minimum, which is its price; or -1.
+    // From now on spares are used. nearest[j] is the row where free column j has its minimum, which is its price; or
+    // -1.
     void keep_spares(const std::int64_t* nearest) {
         keeps_spares_ = true;
         for (Index w = 0; w < spared_.size; ++w) spared_.word(w) = 0;
@@ -89,8 +92,9 @@ class Matching {
             spared_.erase(j);
         }
     }
-    // The first column with exactly this value that is free, or else one that is made free by moving its row to a spare; -1
-    // if there is none. The caller takes it. values_from(j) is the vector of values that begins with column j.
+    // The first column with exactly this value that is free, or else one that is made free by moving its row to a
+    // spare; -1 if there is none. The caller takes it. values_from(j) is the vector of values that begins with column
+    // j.
     template <class D, class F>
     LAPWING_INLINE Index claim(D value, F&& values_from) {
         const Vec<D> wanted = broadcast(value);

@@ -1,8 +1,8 @@
 // The matrix as the direct path reads it: rows of whole vectors, and whether their costs are valid.
 //
 // Columns come in whole vectors straight from the matrix; the last, partial one of every row lies in a side table,
-// padded with kInfinity, and the arrays by column (prices, distances, ...) are as long as the padded rows. So no pass has
-// a scalar remainder, and the matrix is not copied.
+// padded with kInfinity, and the arrays by column (prices, distances, ...) are as long as the padded rows. So no pass
+// has a scalar remainder, and the matrix is not copied.
 namespace lapwing {
 namespace LAPWING_TARGET {
 

@@ -1,4 +1,4 @@
-// What the direct path does to one row: each function is one pass over the row, one vector at a time.
+// The passes of the direct path over one row, one vector at a time.
 namespace lapwing {
 namespace LAPWING_TARGET {
 
@@ -29,8 +29,8 @@ LAPWING_INLINE TwoSmallest<D> two_smallest(const Row<T>& row, const D* v, const 
     return {first[0], second[0], at == 0 ? 0 : static_cast<Index>(columns[__builtin_ctz(at)])};
 }
 
-// (cost - price) + offset. Columns that already belong to the tree have the price -kInfinity and come out at kInfinity: for
-// floating-point numbers by themselves, for integers (which wrap around on the way) because they are told so.
+// (cost - price) + offset. Columns that already belong to the tree have the price -kInfinity and come out at kInfinity:
+// for floating-point numbers by themselves, for integers (which wrap around on the way) because they are told so.
 template <class D>
 LAPWING_INLINE Vec<D> distance_through(Vec<D> cost, Vec<D> price, Vec<D> offset) {
     if constexpr (std::is_floating_point_v<D>) {

@@ -2,7 +2,8 @@
 //
 // Over so few columns, a step of a search costs what its chain of latencies costs: the smallest distance, where it is,
 // whose column that is, that row's costs, the new distances. So nothing is stored and reloaded between steps, and the
-// costs of matched rows lie by column, where they are found without asking who the row is; augmenting moves them along.
+// costs of matched rows lie by column, where they are found without a lookup of the row; augmenting moves them with
+// their columns.
 namespace lapwing {
 namespace LAPWING_TARGET {
 

@@ -1,8 +1,10 @@
-// The arithmetic of IEEE 754 as every method and every proof means it: rounding to nearest, subnormal numbers, no traps.
+// The arithmetic of IEEE 754 as every method and every proof means it: rounding to nearest, subnormal numbers, no
+// traps.
 //
-// The host process may compute otherwise: libraries built with -ffast-math have the processor flush subnormal numbers to zero, and
-// interval arithmetic changes the rounding. Every entry of the core, and every thread that computes for it, holds an
-// object of this class, which restores the earlier state when it ends. It costs a nanosecond, unless there is something to change.
+// The host process may compute otherwise: libraries built with -ffast-math have the processor flush subnormal numbers
+// to zero, and interval arithmetic changes the rounding. Every entry of the core, and every thread that computes for
+// it, holds an object of this class, which restores the earlier state when it ends. It costs a nanosecond, unless there
+// is something to change.
 #pragma once
 
 #include <cstdint>

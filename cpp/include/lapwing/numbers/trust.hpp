@@ -1,8 +1,8 @@
 // Whether rounding may have spoiled an answer that nobody asks a certificate for.
 //
-// Errors of float64 duals are some units in the last place of the largest one. Where that is of the size of the objective, the
-// answer is as good as any float64 sum can tell. Where it is much larger (a large number M in place of infinity), only the
-// certificate knows. O(rows + cols) for nearly all problems.
+// Errors of float64 duals are some units in the last place of the largest one. Where that is of the size of the
+// objective, the answer is as good as any float64 sum can tell. Where it is much larger (a large number M in place of
+// infinity), only the certificate knows. O(rows + cols) for nearly all problems.
 #pragma once
 
 #include "lapwing/jv/jv.hpp"
@@ -22,9 +22,9 @@ bool are_small(const Problem<T>& problem, const Index* row_to_col, const Dual<T>
 template <class T>
 bool is_proven(const Problem<T>& problem, const Index* row_to_col, const Dual<T>* v);
 
-// As solve_direct, and whether the answer, if there is one, is sure to be optimal: since its prices are small, or the problem
-// was solved without its large costs (reductions/large_costs.hpp), or by its certificate. A look at one row says whether to begin without.
-// The answer lies in `workspace`, or in `second`, which such a solve fills.
+// As solve_direct, and whether the answer, if there is one, is sure to be optimal: since its prices are small, or the
+// problem was solved without its large costs (reductions/large_costs.hpp), or by its certificate. A look at one row
+// says whether to begin without. The answer lies in `workspace`, or in `second`, which such a solve fills.
 template <class T>
 bool solve_surely(const Problem<T>& problem, std::byte* workspace, bool with_u, Workspace& second,
                   DirectAnswer<Dual<T>>& answer);

@@ -1,10 +1,12 @@
-// Costs with a cap: most costs of a row are equal to its largest one. Overlaps that are zero, distances that are cut off, 0/1 costs.
+// Costs with a cap: most costs of a row equal its largest one, as in overlaps that are mostly zero, truncated
+// distances, or 0/1 costs.
 //
-// A cap is a price for staying free. If no cost of row i is above t_i, forbid the pairs at t_i, and let the row stay free at the
-// price t_i instead; rows and columns that are left free are then paired in any way. The optimum is the same: were the cost of
-// such a pair below t_i, to match it would have been better. And the proof carries over: with rows that may stay free
-// u_i <= t_i and v_j <= 0, so u_i + v_j <= t_i holds for all pairs at the cap, with equality where both were left free. What
-// remains is sparse: lists that hold all pairs below the cap, and no row is read twice.
+// A cap is a price for staying free. If no cost of row i is above t_i, forbid the pairs at t_i, and let the row stay
+// free at the price t_i instead; rows and columns that are left free are then paired arbitrarily. The optimum is the
+// same: a pair of a free row and a free column that costs less than t_i would improve the assignment if it were
+// matched. And the proof carries over: with rows that may stay free u_i <= t_i and v_j <= 0, so u_i + v_j <= t_i holds
+// for all pairs at the cap, with equality where both were left free. What remains is sparse: lists that hold all pairs
+// below the cap, and no row is read twice.
 #pragma once
 
 #include <algorithm>
@@ -18,7 +20,7 @@
 
 namespace lapwing {
 
-// Reads rows: what they cost at most, and which pairs cost less.
+// Reads rows: the cap of each, and the pairs below it.
 template <class T>
 class CapReader {
   public:
@@ -47,13 +49,13 @@ class CapReader {
     // As minimised: signed_cost makes integers that are maximised 1 less.
     D cap() const { return std::is_integral_v<T> && problem_.maximize ? cap_ + 1 : cap_; }
     // Whether so many pairs share the least cost, and it is below the cap, that any free column will do.
-    bool is_indifferent() {
-        constexpr Index kShare = 32;  // as in indifferent.hpp
+    bool is_tied() {
+        constexpr Index kShare = 32;  // as in tied_rows.hpp
         const D least = kernels_.minimum(row_, problem_.cost.cols, zeros_.data());
         return least < cap_ && collect(least) >= std::max<Index>(problem_.cost.cols / kShare, 2);
     }
 
-    // The pairs below the cap, costs in the signs of the kernels; until the row is looked at again.
+    // The pairs below the cap, costs in the signs of the kernels; valid until the next read.
     Index below = 0;
     const Index* cols() const { return found_.data(); }
     const D* costs() const { return values_.data(); }
@@ -108,14 +110,14 @@ bool has_caps(const Problem<T>& problem) {
     const Index most = std::min(kMostBelow, problem.cost.cols / kShare);
     const Index sampled = std::min(kSampled, problem.cost.rows);
     CapReader<T> row(problem);
-    Index below = 0, indifferent = 0;
+    Index below = 0, tied = 0;
     for (Index t = 0; t < sampled; ++t) {
         if (!row.read(static_cast<Index>(static_cast<std::int64_t>(t) * problem.cost.rows / sampled))) return false;
         below += row.below;
         if (below > sampled * most) return false;
-        indifferent += row.is_indifferent();
+        tied += row.is_tied();
     }
-    return 2 * indifferent <= sampled;
+    return 2 * tied <= sampled;
 }
 
 // The costs of a matrix, as given, without those at the caps: these are forbidden. Of floats.

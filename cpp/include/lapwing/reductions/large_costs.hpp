@@ -1,9 +1,9 @@
-// Costs far above all others: found before a solve, which is tried without them.
+// Costs far above all others: detected before a solve, which is then tried without them.
 //
-// People write a large number M where a pair is forbidden. Prices then rise to its size and lose the digits of the other costs.
-// Sort the magnitudes of all costs: where the next one is more than 4 n times the largest before it (n: pairs of an assignment),
-// no sum of costs below this gap is worth one above it. So if there is an assignment without the large costs, the best of
-// these is the optimum, and its prices are of the size of the costs below the gap.
+// People write a large number M where a pair is forbidden. Prices then rise to its size and lose the digits of the
+// other costs. Sort the magnitudes of all costs: where the next one is more than 4 n times the largest before it (n:
+// pairs of an assignment), no sum of costs below this gap is worth one above it. So if there is an assignment without
+// the large costs, the best of these is the optimum, and its prices are of the size of the costs below the gap.
 #pragma once
 
 #include <algorithm>
@@ -21,8 +21,8 @@ struct LargeCosts {
 };
 
 // Looks at `rows` rows, evenly spread, and at the unmatched costs. None where there is no gap, or where large costs are
-// negative, too. A look at some rows is enough: what is found is only a better way to begin, since every answer is proven.
-// `pairs`: of an assignment, where the problem holds but some rows of one; 0: of an assignment of its own.
+// negative, too. A look at some rows is enough: what is found is only a better way to begin, since every answer is
+// proven. `pairs`: of an assignment, where the problem holds but some rows of one; 0: of an assignment of its own.
 template <class T>
 std::optional<LargeCosts> find_large_costs(const Problem<T>& problem, Index rows, Index pairs = 0);
 

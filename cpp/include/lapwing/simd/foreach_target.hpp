@@ -9,8 +9,9 @@
 // The included file puts its code into `namespace lapwing { namespace LAPWING_TARGET { ... } }` and includes nothing:
 // whatever is defined while a target's pragma is in force is compiled for it, and only code in that namespace may be,
 // since inline functions shared with other translation units could otherwise be linked into a path that an older CPU
-// takes. Loops are written for the compiler's vectoriser (fixed trip counts over small local arrays) or with
-// the types of simd/vector.inc.hpp, which is included for every target first. One such file a translation unit. On other architectures (NEON is part of the AArch64 baseline) the file is compiled once.
+// takes. Loops are written for the compiler's vectoriser (fixed trip counts over small local arrays) or with the types
+// of simd/vector.inc.hpp, which is included for every target first. One such file a translation unit. On other
+// architectures (NEON is part of the AArch64 baseline) the file is compiled once.
 #include <cstdint>
 #include <cstring>
 #if defined(__x86_64__)

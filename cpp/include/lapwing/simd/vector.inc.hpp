@@ -73,7 +73,8 @@ LAPWING_INLINE V vsqrt(V x) {
 #endif
 }
 #if LAPWING_VECTOR_BYTES == 64
-// The bits of a mask as a number. GCC 12 may keep the mask in one byte of the stack and read eight when it is merely converted.
+// The bits of a mask as a number. GCC 12 may keep the mask in one byte of the stack and read eight when it is merely
+// converted.
 LAPWING_INLINE unsigned number_of(__mmask8 mask) {
     unsigned bits;
     asm("kmovb %1, %0" : "=r"(bits) : "k"(mask));

@@ -1,5 +1,5 @@
-// What the parts of the "ssp" method share: ssp.cpp (the method), ssp_start.cpp (where it starts) and their kernels; "auction"
-// ends with its last phase.
+// What the parts of the "ssp" method share: ssp.cpp (the method), ssp_start.cpp (where it starts) and their kernels;
+// "auction" ends with its last phase.
 #pragma once
 
 #include <cmath>

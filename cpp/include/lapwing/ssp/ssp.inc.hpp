@@ -17,9 +17,10 @@ SspNearest<D> ssp_reduce(Vec<D> nearest, Vec<std::int64_t> column, const std::in
     return best;
 }
 
-// distance[j] = min(distance[j], cost[j] - v[j] - offset) over the open columns from begin, a multiple of kSspPadding, to end; `row` being the predecessor where it
-// fell; kFirst: distances are set, not lowered. kVirtual: the row's costs are all 0.
-template <bool kFirst, bool kVirtual, class T>
+// distance[j] = min(distance[j], cost[j] - v[j] - offset) over the open columns from begin, a multiple of kSspPadding,
+// to end; `row` being the predecessor where it fell; kFirst: distances are set, not lowered. kDummyRow: the row's costs
+// are all 0.
+template <bool kFirst, bool kDummyRow, class T>
 SspNearest<Dual<T>> ssp_scan_row(const T* cost, bool maximize, const SspLabels<Dual<T>>& labels, Dual<T> offset,
                                  Index row, Index begin, Index end) {
     using D = Dual<T>;
@@ -32,7 +33,7 @@ SspNearest<Dual<T>> ssp_scan_row(const T* cost, bool maximize, const SspLabels<D
         const Vec<std::int64_t> state = load<Vec<std::int64_t>>(labels.state + k);
         const auto open = state != 0;
         Vec<D> x{};
-        if constexpr (!kVirtual) x = ssp_costs(cost, k, labels.cols, maximize, kInfinity<D> / 2);
+        if constexpr (!kDummyRow) x = ssp_costs(cost, k, labels.cols, maximize, kInfinity<D> / 2);
         const Vec<D> reached = (x - load<Vec<D>>(labels.v + k)) - offsets;
         Vec<D> distance = reached;
         if constexpr (kFirst) {

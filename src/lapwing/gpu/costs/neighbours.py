@@ -1,4 +1,4 @@
-"""Points in the order of a k-d tree, in which neighbours are near each other (cpp: lapwing/costs/neighbours.hpp).
+"""Points in the order of a k-d tree, in which neighbours are near each other (cpp: lapwing/costs/spatial_order.hpp).
 
 The order has two uses. Samples are stratified: one of each run of successive points stands for all
 (kernels/costs/sample.cuh). And points are in bounding boxes, most of which a search for near points leaves out

@@ -1,10 +1,11 @@
-// Rows that hardly care: many of their columns cost the same, and no other costs less. Dummy rows that make a problem square are such, and
-// rows of costs with few values.
+// Tied rows: rows whose minimum is attained by many columns, such as dummy rows that make a problem square, and rows of
+// costs with few values.
 //
-// Where there are many of them, candidate lists tell nothing: the columns that such a row did not list are as good as those
-// that it did, and every price that rises has it listed again. Full rows are the better way, as searches soon meet a free column
-// among so many: half of 4096 rows being dummies, method core took over 30 seconds, jv 0.02. Where fewer than one column in kShare
-// ties, either may be the faster, by three times.
+// With many tied rows, candidate lists carry no information: the columns that such a row does not list are as good as
+// those that it lists, and each time a listed price changes, the row has to be listed again. Full rows are better
+// there, as searches soon meet a free column among so many. When half of 4096 rows were dummy rows, method core took
+// over 30 seconds and jv 0.02. Where fewer than one column in kShare is tied, either may be the faster, by up to three
+// times.
 #pragma once
 
 #include <algorithm>
@@ -15,9 +16,9 @@
 
 namespace lapwing {
 
-// Whether one row in 16 is indifferent, as far as some of them tell. A cost that is not valid is not noticed here.
+// Whether at least one row in 16 is tied, estimated from up to 64 rows. Invalid costs are not detected here.
 template <class T>
-bool many_are_indifferent(const Problem<T>& problem) {
+bool many_rows_are_tied(const Problem<T>& problem) {
     constexpr Index kProbed = 64, kMany = 16, kShare = 32, kRoom = 64;  // of what a pass finds, beyond the columns
     const Index rows = problem.cost.rows, cols = problem.cost.cols, probed = std::min(rows, kProbed);
     const CoreKernels<T> kernels = core_kernels<T>(problem.maximize);
@@ -25,14 +26,14 @@ bool many_are_indifferent(const Problem<T>& problem) {
     std::vector<Dual<T>> values(cols + kRoom);
     std::vector<Index> found(cols + kRoom);
     RowReader<T> reader(problem.cost, problem.source);
-    Index indifferent = 0;
+    Index tied = 0;
     for (Index t = 0; t < probed; ++t) {
         const T* row = reader.row(static_cast<Index>(static_cast<std::int64_t>(t) * rows / probed));
         const Dual<T> least = kernels.minimum(row, cols, zero_prices.data());
         const Index ties = kernels.collect(row, cols, zero_prices.data(), least, found.data(), values.data());
-        indifferent += ties >= std::max<Index>(cols / kShare, 2);
+        tied += ties >= std::max<Index>(cols / kShare, 2);
     }
-    return indifferent * kMany >= probed;
+    return tied * kMany >= probed;
 }
 
 }  // namespace lapwing

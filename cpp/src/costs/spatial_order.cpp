@@ -1,4 +1,4 @@
-#include "lapwing/costs/neighbours.hpp"
+#include "lapwing/costs/spatial_order.hpp"
 
 #include <algorithm>
 #include <bit>
@@ -51,9 +51,9 @@ std::uint64_t key_of(float x, std::int32_t index) {
     return std::uint64_t{ordered} << 32 | static_cast<std::uint32_t>(index);
 }
 
-// Brings the k-th of keys that differ to its place, and what is less before it, as std::nth_element does, but without a branch that
-// depends on a comparison (quickselect: C. A. R. Hoare, "Algorithm 65: find", 1961; every key is exchanged with the first that is
-// not less than the pivot): in half the time or less.
+// Brings the k-th of keys that differ to its place, and what is less before it, as std::nth_element does, but without a
+// branch that depends on a comparison (quickselect: C. A. R. Hoare, "Algorithm 65: find", 1961; every key is exchanged
+// with the first that is not less than the pivot): in half the time or less.
 void select(std::uint64_t* keys, Index count, Index k) {
     Index begin = 0, end = count;
     for (int turns = 0; end - begin > kSmall && turns < kMostTurns; ++turns) {
@@ -78,7 +78,8 @@ void select(std::uint64_t* keys, Index count, Index k) {
 
 }  // namespace
 
-std::vector<std::int32_t> neighbours(const float* points, Index count, Index dims, const std::function<void()>& poll) {
+std::vector<std::int32_t> spatial_order(const float* points, Index count, Index dims,
+                                        const std::function<void()>& poll) {
     std::vector<std::int32_t> order(count);
     std::iota(order.begin(), order.end(), 0);
     std::vector<std::uint64_t> keys(count);
