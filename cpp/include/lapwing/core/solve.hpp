@@ -13,6 +13,7 @@
 
 #include "lapwing/core/auction.hpp"
 #include "lapwing/core/incumbent.hpp"
+#include "lapwing/core/invariants.hpp"
 #include "lapwing/core/search.hpp"
 #include "lapwing/core/start.hpp"
 
@@ -136,7 +137,7 @@ void auction_phases(CoreState<T>& state, double error, bool given = false) {
         state.release_all();
         ++state.phases;
         const auto left = auction(state, everyone, epsilon, bids_per_row * state.m);
-        assert_invariants(state);
+        assert_epsilon_optimal(state, epsilon);
         state.preview();
         return static_cast<double>(left.size()) / state.m;
     };
@@ -175,7 +176,7 @@ void take_nearest(CoreState<T>& state) {
         if (best.column >= 0 && state.col_to_row[best.column] < 0) state.assign(i, best.column);
         state.poll_row();
     }
-    assert_invariants(state);
+    assert_epsilon_optimal(state, Dual<T>{0});
 }
 
 // Searches for all free rows. Fills solution.status, and the Hall violator where there is one. Returns false if it gave
@@ -196,7 +197,7 @@ bool search_paths(CoreState<T>& state, bool limited, Solution<Dual<T>>& solution
                 ++state.progress.matched;
                 bound += static_cast<double>(search.length());
                 state.progress.bound = std::max(state.progress.bound, bound);
-                assert_invariants(state);
+                assert_pairing(state);
                 state.keep_if_due();
                 break;
             case SearchOutcome::expired: solution.status = Status::time_limit; return true;
@@ -207,6 +208,7 @@ bool search_paths(CoreState<T>& state, bool limited, Solution<Dual<T>>& solution
                 return true;
         }
     }
+    assert_optimal(state);
     return true;
 }
 

@@ -10,7 +10,6 @@
 #pragma once
 
 #include <algorithm>
-#include <stdexcept>
 #include <vector>
 
 #include "lapwing/core/lists.hpp"
@@ -37,7 +36,7 @@ struct CoreState {
     Index m, n, columns;
     CandidateLists<T> lists;
     ListScratch<T> scratch;
-    // Invariants: c[i,j] - u[i] - v[j] >= 0 for all columns of assigned rows, or >= -epsilon
+    // Invariants (core/invariants.hpp): c[i,j] - u[i] - v[j] >= 0 for all columns of assigned rows, or >= -epsilon
     // while an auction runs, and == 0 for assigned pairs. v never rises while lists are in use: their bounds tau rely
     // on it.
     std::vector<D> u, v;
@@ -60,6 +59,11 @@ struct CoreState {
         return std::is_integral_v<D> && problem.maximize && price < kInfinity<D> ? price - 1 : price;
     }
 
+    // A cost in the signs of the lists (see signed_cost).
+    D minimised(T given) const {
+        const D c = problem.minimised(given);
+        return std::is_integral_v<D> && problem.maximize ? c - 1 : c;
+    }
     // As minimised: from the list where it is there, which a source of costs need not be asked for.
     D cost(Index i, Index j) const {
         const auto listed = lists.cols(i);
@@ -106,22 +110,6 @@ void take_prices(CoreState<T>& state, const std::vector<Dual<T>>& v) {
         const bool finite = v[j] > -kInfinity<D> && v[j] < kInfinity<D>;
         state.v[j] = finite ? std::clamp(v[j], lowest, highest) : D{0};
     }
-}
-
-// In checking builds: the two halves of the assignment agree, and prices are finite.
-template <class T>
-void assert_invariants([[maybe_unused]] const CoreState<T>& state) {
-#ifdef LAPWING_CHECK_INVARIANTS
-    const auto holds = [](bool condition) {
-        if (!condition) throw std::logic_error("core method: an invariant of CoreState is broken");
-    };
-    for (Index i = 0; i < state.m; ++i) holds(state.row_to_col[i] < 0 || state.col_to_row[state.row_to_col[i]] == i);
-    for (Index j = 0; j < state.columns; ++j) {
-        const Index i = state.col_to_row[j];
-        holds(i < 0 || state.row_to_col[i] == j);
-        holds(state.v[j] == state.v[j] && state.v[j] < kInfinity<Dual<T>> && state.v[j] > -kInfinity<Dual<T>>);
-    }
-#endif
 }
 
 // Largest minus smallest finite cost of a row, the most of a few rows.
