@@ -4,6 +4,7 @@
 #include <atomic>
 #include <thread>
 
+#include "lapwing/core/invariants.hpp"
 #include "verify.hpp"
 
 using namespace lapwing;
@@ -115,6 +116,9 @@ void test_changing_costs(const Method<T>& method) {
     constexpr T kWritten[] = {std::numeric_limits<T>::quiet_NaN(), std::numeric_limits<T>::infinity(),
                               -std::numeric_limits<T>::infinity(), 1};
     constexpr int kRounds = 12;
+#ifdef LAPWING_CHECK_INVARIANTS
+    costs_are_constant = false;
+#endif
     for (const auto& [rows, cols] : {std::pair<Index, Index>{6, 6}, {30, 30}, {90, 120}, {150, 150}}) {
         tally().where = std::string(method.name) + ": changing costs";
         Case<T> the_case;
@@ -144,6 +148,9 @@ void test_changing_costs(const Method<T>& method) {
         over = true;
         writer.join();
     }
+#ifdef LAPWING_CHECK_INVARIANTS
+    costs_are_constant = true;
+#endif
 }
 
 }  // namespace
