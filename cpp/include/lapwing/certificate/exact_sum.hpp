@@ -22,9 +22,9 @@ struct TwoSum {
 template <class D>
 class ExactSum;
 
-// A floating-point expansion (Shewchuk 1997, section 2.4, zeros dropped). Numbers that are not tiny are kept scaled down, so
-// that no sum of them overflows before its end; beyond the range a result is infinity, or the largest number where it is
-// rounded towards zero.
+// A floating-point expansion (Shewchuk 1997, section 2.4, zeros dropped). Numbers that are not tiny are kept scaled
+// down, so that no sum of them overflows before its end; beyond the range a result is infinity, or the largest number
+// where it is rounded towards zero.
 template <>
 class ExactSum<double> {
   public:
@@ -77,7 +77,8 @@ class ExactSum<double> {
         if (x != 0) parts.push_back(x);
     }
 
-    // high = the sum rounded to nearest up to ties, low = its error up to `rest`, the first part below low's lowest bit.
+    // high = the sum rounded to nearest up to ties, low = its error up to `rest`, the first part below low's lowest
+    // bit.
     struct Head {
         double high = 0, low = 0, rest = 0;
 

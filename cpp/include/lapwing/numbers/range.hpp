@@ -36,9 +36,9 @@ struct CostRange {
 template <class T>
 CostRange<Dual<T>> check_range(const Problem<T>& problem, int threads, const KeepGoing& keep_going = {});
 
-// Throws CostTooLarge for int64_t costs and for unmatched costs. Methods that check floating-point costs as they read them
-// call this first. Returns by how much prices to start from may differ: for integers so that distances, sums of at most
-// 2 n costs and such a difference, stay below 2^62; for floats infinity. `control` may be null.
+// Throws CostTooLarge for int64_t costs and for unmatched costs. Methods that check floating-point costs as they read
+// them call this first. Returns by how much prices to start from may differ: for integers so that distances, sums of at
+// most 2 n costs and such a difference, stay below 2^62; for floats infinity. `control` may be null.
 template <class T>
 Dual<T> require_range(const Problem<T>& problem, Control* control);
 

@@ -13,8 +13,8 @@ namespace lapwing {
 // Duals may be so much larger than the objective, 4 of their 52 digits.
 inline constexpr double kTrustedRatio = 16;
 
-// Whether the prices of an optimal answer to a problem with a matrix, and `shift` of its solution, are so small; integers
-// always are.
+// Whether the prices of an optimal answer to a problem with a matrix, and `shift` of its solution, are so small;
+// integers always are.
 template <class T>
 bool are_small(const Problem<T>& problem, const Index* row_to_col, const Dual<T>* v, double shift = 0);
 
