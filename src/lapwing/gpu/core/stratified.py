@@ -3,8 +3,8 @@
 A row is a point: its coordinates are differences of its costs in a few columns, the pivots. A constant that a row adds
 to all its costs does not matter then; of squared distances, or costs of low rank, the coordinates are linear in the
 points behind them. Columns likewise, by pivots among rows. Both are put in the order of a k-d tree
-(cpp/src/costs/spatial_order.cpp), and a sample takes one of each run of neighbours. In the plane, at n = 4000, the error
-of such a sample's prices is a fifth of that of a random sample.
+(cpp/src/costs/spatial_order.cpp), and a sample takes one of each run of neighbours. In the plane, at n = 4000, the
+error of such a sample's prices is a fifth of that of a random sample.
 
 A sample's own rows and columns are in random order: where the nearest columns of a row lie side by side, its list
 takes longer (kernels/core/lists/filter.cuh).
