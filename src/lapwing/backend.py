@@ -81,7 +81,7 @@ def choose_backend(cost: Any, device: str | None, request: Request) -> Backend:
 def is_on_gpu(cost: Any) -> bool:
     """Whether costs are in a GPU's memory, or are computed there from what is."""
     if isinstance(cost, CostSource):
-        return cost.home is not None or isinstance(cost, FunctionCost)
+        return cost.device_of is not None or isinstance(cost, FunctionCost)
     return is_gpu_array(cost)
 
 

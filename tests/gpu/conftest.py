@@ -11,7 +11,7 @@ import pytest
 
 from lapwing.gpu import plan as gpu_plan
 from lapwing.gpu.core import monitor
-from lapwing.gpu.costs.host_rows import Layout
+from lapwing.gpu.costs.host_rows import StreamLayout
 from lapwing.gpu.kinds import choose
 from lapwing.gpu.runtime.device import Context
 from support import emulated_toolkit
@@ -72,7 +72,7 @@ def room_for(monkeypatch):
     """No room for a matrix, but for so many rows, and stores of such a depth."""
 
     def layout(room, depth, shape, dtype, _):
-        return Layout(*shape, dtype, min(room, shape[0]), min(depth, shape[1]))
+        return StreamLayout(*shape, dtype, min(room, shape[0]), min(depth, shape[1]))
 
     def apply(room, depth):
         monkeypatch.setattr(choose, "is_too_large", lambda *_: True)

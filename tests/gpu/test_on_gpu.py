@@ -99,9 +99,9 @@ def test_jax_gets_64_bits(dtype, request):
     jax = pytest.importorskip("jax")
     jax.config.update("jax_enable_x64", True)
     request.addfinalizer(lambda: jax.config.update("jax_enable_x64", False))
-    like = view_array(jax.numpy.zeros((2, 2)))
-    with Context(like.ordinal, like.stream) as context:
-        made = empty_array(context, (3,), dtype, like)
+    array_template = view_array(jax.numpy.zeros((2, 2)))
+    with Context(array_template.ordinal, array_template.stream) as context:
+        made = empty_array(context, (3,), dtype, array_template)
         write(context, made.pointer, np.array([1, 2, 2**40], dtype))
         answer = made.library.handed_over(context, made)
     assert answer.dtype == dtype and np.asarray(answer).tolist() == [1, 2, 2**40]

@@ -17,7 +17,7 @@ from lapwing import instances
 from lapwing.gpu import backend
 from lapwing.gpu import plan as gpu_plan
 from lapwing.gpu.core import start as core_start
-from lapwing.gpu.core.monitor import Watch
+from lapwing.gpu.core.monitor import Monitor
 from lapwing.gpu.core.solver import EXPLORING
 from lapwing.gpu.runtime.arrays import ANY, GpuArray
 from lapwing.gpu.runtime.device import Context
@@ -213,7 +213,7 @@ def test_stopped_after_some_orders(monkeypatch, shape, orders):
     monkeypatch.setattr(core_start, "_FIRST_SAMPLE", 33)
     monkeypatch.setattr(core_start, "EXPLORING", replace(EXPLORING, structure_threshold=-1.0))
 
-    class Impatient(Watch):
+    class Impatient(Monitor):
         def __enter__(self):
             super().__enter__()
             self.stop(orders)
@@ -224,7 +224,7 @@ def test_stopped_after_some_orders(monkeypatch, shape, orders):
             self.stopped = True
             super().__exit__(*error)
 
-    monkeypatch.setattr(backend, "Watch", Impatient)
+    monkeypatch.setattr(backend, "Monitor", Impatient)
     result = check_interrupted(draw(shape, "float32", kind="points"), time_limit=1e9)
     assert orders > 5 or result.status == "time_limit"
 

@@ -87,7 +87,7 @@ class CostSource(ABC):
         return 0
 
     @property
-    def home(self) -> GpuArray | None:
+    def device_of(self) -> GpuArray | None:
         """An array like those that the source was made from, if these are on a GPU: there it is solved."""
         return None
 

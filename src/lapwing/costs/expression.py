@@ -23,7 +23,7 @@ from lapwing import _core
 from lapwing.costs.base import DENSE_LIMIT_BYTES, CostArray, CostSource, CudaFunction, Tier
 from lapwing.costs.expression_cuda import device_function
 from lapwing.costs.expression_tree import Coordinate, Node, Number, Operation, Scalar, is_reserved, parse
-from lapwing.costs.points import as_points, frozen, home_of, is_small
+from lapwing.costs.points import as_points, device_of_points, frozen, is_small
 from lapwing.errors import ArgumentError, DtypeError, MissingPackageError
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ class ExpressionCost(CostSource):
     scalars: Mapping[str, float]
     cache_bytes: int = _CACHE_BYTES
     matrix_limit: int = DENSE_LIMIT_BYTES
-    home: GpuArray | None = None
+    device_of: GpuArray | None = None
 
     def limited(self, limit: int) -> ExpressionCost:
         """The same costs, with fewer rows kept."""
@@ -188,7 +188,7 @@ def expression(text: str, x: Any, y: Any, **scalars: Any) -> ExpressionCost:
         frozen(points_x.astype(dtype)),
         frozen(points_y.astype(dtype)),
         {name: _as_scalar(name, value, dtype) for name, value in scalars.items()},
-        home=home_of(x, y),
+        device_of=device_of_points(x, y),
     )
     unused = set(scalars) - _names(made.tree)
     if unused:

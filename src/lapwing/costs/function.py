@@ -41,7 +41,7 @@ class FunctionCost(CostSource):
     function: CudaFunction
     given_shape: tuple[int, int]
     given_dtype: np.dtype[Any]
-    home: GpuArray | None = field(default=None, compare=False)
+    device_of: GpuArray | None = field(default=None, compare=False)
 
     def __repr__(self) -> str:
         rows, cols = self.given_shape
@@ -131,8 +131,8 @@ def cuda_source(
     on_gpu = [value for value in checked.values() if not isinstance(value, (int, float, np.ndarray))]
     if len({array.ordinal for array in on_gpu}) > 1:
         raise ArgumentError("arrays are on several GPUs: move them to one")
-    home = on_gpu[0] if on_gpu else None
-    return FunctionCost(CudaFunction(source, checked), _checked_shape(shape), chosen, home)
+    device_of = on_gpu[0] if on_gpu else None
+    return FunctionCost(CudaFunction(source, checked), _checked_shape(shape), chosen, device_of)
 
 
 def _checked_shape(shape: Any) -> tuple[int, int]:

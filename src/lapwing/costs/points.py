@@ -62,13 +62,13 @@ class PointCost(CostSource):
     ----------
     terms : tuple of Term
         Of one dtype and shape; their weighted costs are added in this order.
-    home : GpuArray or None
+    device_of : GpuArray or None
         Of which library and GPU the points were, without their memory.
     """
 
     tier: ClassVar[Tier] = "computed"
     terms: tuple[Term, ...]
-    home: GpuArray | None = None
+    device_of: GpuArray | None = None
     matrix_limit: int = DENSE_LIMIT_BYTES
 
     def limited(self, limit: int) -> PointCost:
@@ -168,8 +168,8 @@ def squared_euclidean(X: Any, Y: Any) -> PointCost:
     Differences are formed before they are squared, so nothing cancels however far the points are from the origin; but
     coordinates keep their own rounding, so shift float32 points to their centre before you round them to float32.
     """
-    x, y, home = _points(X, Y)
-    return _source("squared_euclidean", x, y, _sum_of_squares(x, y), home)
+    x, y, device_of = _points(X, Y)
+    return _source("squared_euclidean", x, y, _sum_of_squares(x, y), device_of)
 
 
 def euclidean(X: Any, Y: Any) -> PointCost:
@@ -177,9 +177,9 @@ def euclidean(X: Any, Y: Any) -> PointCost:
 
     Parameters, returns and raises as `squared_euclidean`.
     """
-    x, y, home = _points(X, Y)
+    x, y, device_of = _points(X, Y)
     squared = _sum_of_squares(x, y)
-    return _source("euclidean", x, y, max(squared, math.sqrt(squared)), home)
+    return _source("euclidean", x, y, max(squared, math.sqrt(squared)), device_of)
 
 
 def minkowski(X: Any, Y: Any, p: float) -> PointCost:
@@ -191,7 +191,7 @@ def minkowski(X: Any, Y: Any, p: float) -> PointCost:
         At least 1; 1 is the Manhattan distance, 2 the Euclidean, `math.inf` the largest difference. Others are computed
         with the C library's `pow`, a hundred times slower.
     """
-    x, y, home = _points(X, Y)
+    x, y, device_of = _points(X, Y)
     try:
         power = float(p)
     except (TypeError, ValueError):
@@ -204,14 +204,14 @@ def minkowski(X: Any, Y: Any, p: float) -> PointCost:
         return euclidean(X, Y)
     spans = _spans(x, y)
     if power == 1:
-        return _source("manhattan", x, y, sum(spans), home)
+        return _source("manhattan", x, y, sum(spans), device_of)
     if power == math.inf:
-        return _source("chebyshev", x, y, max(spans, default=0.0), home)
+        return _source("chebyshev", x, y, max(spans, default=0.0), device_of)
     try:
         largest = sum(span**power for span in spans)
     except OverflowError:
         largest = math.inf
-    return _source("minkowski", x, y, max(largest, sum(spans)), home, power)
+    return _source("minkowski", x, y, max(largest, sum(spans)), device_of, power)
 
 
 def inner_product(X: Any, Y: Any) -> PointCost:
@@ -219,9 +219,9 @@ def inner_product(X: Any, Y: Any) -> PointCost:
 
     Parameters, returns and raises as `squared_euclidean`.
     """
-    x, y, home = _points(X, Y)
+    x, y, device_of = _points(X, Y)
     largest = sum(a * b for a, b in zip(_largest(x), _largest(y), strict=True))
-    return _source("inner_product", x, y, largest, home)
+    return _source("inner_product", x, y, largest, device_of)
 
 
 def cosine(X: Any, Y: Any) -> PointCost:
@@ -232,8 +232,8 @@ def cosine(X: Any, Y: Any) -> PointCost:
     Parameters, returns and raises as `squared_euclidean`; a point at the origin has no direction and is an
     `ArgumentError`.
     """
-    x, y, home = _points(X, Y)
-    return _source("cosine", _directions(x, "X"), _directions(y, "Y"), 4.0, home)
+    x, y, device_of = _points(X, Y)
+    return _source("cosine", _directions(x, "X"), _directions(y, "Y"), 4.0, device_of)
 
 
 def haversine(X: Any, Y: Any) -> PointCost:
@@ -250,8 +250,8 @@ def haversine(X: Any, Y: Any) -> PointCost:
 
     Returns and raises as `squared_euclidean`.
     """
-    x, y, home = _points(X, Y)
-    return _source("great_circle", _on_sphere(x, "X"), _on_sphere(y, "Y"), 5.0, home)
+    x, y, device_of = _points(X, Y)
+    return _source("great_circle", _on_sphere(x, "X"), _on_sphere(y, "Y"), 5.0, device_of)
 
 
 def weighted(*terms: Any) -> PointCost:
@@ -286,10 +286,10 @@ def weighted(*terms: Any) -> PointCost:
         weight = _as_weight(given)
         gathered += [replace(term, weight=term.weight * weight) for term in source.terms]
     dtype = np.result_type(*(term.x.dtype for term in gathered))
-    homes = [source.home for source in terms[::2] if source.home is not None]
-    if len({home.ordinal for home in homes}) > 1:
+    devices = [source.device_of for source in terms[::2] if source.device_of is not None]
+    if len({device_of.ordinal for device_of in devices}) > 1:
         raise ArgumentError("weighted got points on several GPUs: move them to one")
-    return PointCost(tuple(_in_dtype(term, dtype) for term in gathered), homes[0] if homes else None)
+    return PointCost(tuple(_in_dtype(term, dtype) for term in gathered), devices[0] if devices else None)
 
 
 # The metrics that take nothing but two sets of points, by the names that the command line gives them.
@@ -312,10 +312,10 @@ def _points(given_x: Any, given_y: Any) -> tuple[CostArray, CostArray, GpuArray 
     if x.shape[1] != y.shape[1]:
         raise ArgumentError(f"X and Y must have the same number of dimensions, got shapes {x.shape} and {y.shape}")
     dtype = np.dtype(np.float32 if is_small(x) and is_small(y) else np.float64)
-    return frozen(x.astype(dtype)), frozen(y.astype(dtype)), home_of(given_x, given_y)
+    return frozen(x.astype(dtype)), frozen(y.astype(dtype)), device_of_points(given_x, given_y)
 
 
-def home_of(given_x: Any, given_y: Any) -> GpuArray | None:
+def device_of_points(given_x: Any, given_y: Any) -> GpuArray | None:
     """Where points on a GPU are."""
     arrays = [view for view in map(view_if_on_gpu, (given_x, given_y)) if view is not None]
     if len({array.ordinal for array in arrays}) > 1:
@@ -367,9 +367,9 @@ def frozen(points: CostArray) -> CostArray:
 
 
 def _source(
-    metric: str, x: CostArray, y: CostArray, largest: float, home: GpuArray | None, power: float = 1.0
+    metric: str, x: CostArray, y: CostArray, largest: float, device_of: GpuArray | None, power: float = 1.0
 ) -> PointCost:
-    return PointCost((Term(metric, x, y, power, 1.0, largest),), home)
+    return PointCost((Term(metric, x, y, power, 1.0, largest),), device_of)
 
 
 def _spans(x: CostArray, y: CostArray) -> list[float]:

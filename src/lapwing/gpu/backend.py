@@ -21,20 +21,20 @@ from lapwing.cpu.solve import answer_empty
 from lapwing.errors import ArgumentError, GpuError, InfeasibleError, RangeError
 from lapwing.gpu.certificate.proof import SUMMARY_BYTES, Candidate, Proof
 from lapwing.gpu.core.errors import invalid_cost, no_assignment
-from lapwing.gpu.core.monitor import TimeIsUpError, Watch
+from lapwing.gpu.core.monitor import Monitor, TimeIsUpError
 from lapwing.gpu.core.solver import (
     INFEASIBLE,
     INVALID,
-    OPENING,
     OPTIMAL,
     REPORT_BYTES,
+    WARM_UP,
     CoreSolve,
     Outputs,
     Report,
     nothing,
 )
-from lapwing.gpu.costs.canonical import View
-from lapwing.gpu.costs.unmatched import Exits
+from lapwing.gpu.costs.canonical import CanonicalForm
+from lapwing.gpu.costs.unmatched import UnmatchedColumns
 from lapwing.gpu.kinds.base import CostKind, Search
 from lapwing.gpu.kinds.choose import choose_kind
 from lapwing.gpu.reference import ReferenceSolve
@@ -81,9 +81,9 @@ class Solve:
 
     def __init__(self, costs: CostKind, plan: Plan, request: Request, deadline: float = math.inf) -> None:
         self.costs, self.plan, self.request = costs, plan, request
-        self.context, self.like, self.maximize = costs.context, costs.like, request.maximize
+        self.context, self.array_template, self.maximize = costs.context, costs.array_template, request.maximize
         self.deadline = deadline  # by time.perf_counter
-        self.exits: Exits | None = None
+        self.unmatched: UnmatchedColumns | None = None
         self.prices: NDArray[Any] | None = None  # unmatched costs, as minimised
 
     def run(self) -> tuple[Answer, Certificate | None]:
@@ -108,25 +108,25 @@ class Solve:
             if request.priced:
                 prices = prices_in_kind(request.unmatched_cost, costs.shape[0], self.maximize, costs.is_integer)
                 self.prices = -prices if self.maximize else prices
-                self.exits = Exits(self.context, self.prices, costs.dtype, self.like)
+                self.unmatched = UnmatchedColumns(self.context, self.prices, costs.dtype, self.array_template)
             interval = math.inf if request.writer is None else request.writer.interval
             with (
                 Reporter(request.progress, self._pairs, self.maximize) as reporter,
-                Watch(self.context, self.deadline, reporter.hook, interval) as watch,
+                Monitor(self.context, self.deadline, reporter.hook, interval) as monitor,
             ):
-                return self._run(watch)
+                return self._run(monitor)
 
-    def _run(self, watch: Watch) -> tuple[Answer, Certificate | None]:
+    def _run(self, monitor: Monitor) -> tuple[Answer, Certificate | None]:
         began = time.perf_counter()
         costs, request, writer = self.costs, self.request, self.request.writer
         rows, cols = costs.shape
         if rows != cols or self.plan.method != "core" or request.priced or request.start is not None:
             costs.wait_for_all()
-        view = costs.canonical(self.maximize, self.exits, watch)
-        search = costs.search(view, watch, self.plan, request)
+        view = costs.canonical(self.maximize, self.unmatched, monitor)
+        search = costs.search(view, monitor, self.plan, request)
         solve = search.solve
-        if self.exits is not None and search.start is not None:
-            watch.bound_shift = self.exits.bound_shift
+        if self.unmatched is not None and search.start is not None:
+            monitor.bound_shift = self.unmatched.bound_shift
         if writer is not None:
             solve.keep = partial(self._keep, writer, view, solve)
         concluded: list[tuple[Outputs, Proof | None]] = []
@@ -134,7 +134,7 @@ class Solve:
         def conclude() -> None:
             if not concluded:
                 outputs = self._outputs(view)
-                concluded.append((outputs, self._proof(view, outputs, watch) if request.certify else None))
+                concluded.append((outputs, self._proof(view, outputs, monitor) if request.certify else None))
             outputs, proof = concluded[0]
             solve.deliver(outputs, always=False)
             if proof is not None:
@@ -155,18 +155,18 @@ class Solve:
         optimal, sign = report.status == OPTIMAL, -1 if self.maximize else 1
         matched_cost: Number | None = None
         if not optimal:
-            outputs, proof, matched_cost = self._interrupted(view, solve, report, watch)
+            outputs, proof, matched_cost = self._interrupted(view, solve, report, monitor)
         else:
             if not concluded:
                 conclude()
             outputs, proof = concluded[0]
         status = "optimal" if optimal else "time_limit"
-        u, v, row_to_col, col_to_row = outputs.oriented(view.transposed)
+        u, v, row_to_col, col_to_row = outputs.as_given(view.transposed)
         if writer is not None:
             writer.keep(Answer(status, self._host(row_to_col), self._host(u), self._host(v), {}))
         solved = time.perf_counter()
         if optimal:
-            watch.finish(view.matrix.rows, lambda: sign * self._picked_sum(solve, outputs))
+            monitor.finish(view.matrix.rows, lambda: sign * self._picked_sum(solve, outputs))
         counted = search.statistics(report)  # this, too, while the GPU proves
         answer = Answer(status, row_to_col, u, v, counted, col_to_row=col_to_row)
         certificate = None
@@ -176,23 +176,23 @@ class Solve:
             answer.objective, answer.bound = certificate.primal, certificate.optimum_bound
         else:
             answer.objective = self._picked_sum(solve, outputs) if matched_cost is None else matched_cost
-            answer.bound = answer.objective if optimal else sign * watch.bound
+            answer.bound = answer.objective if optimal else sign * monitor.bound
         if optimal and not self._is_proven(certificate, answer, solve, outputs):
             better = self._without_large(solve, began)
-            return better or self._proven_on_cpu(view, solve, answer, solved - began, watch)
+            return better or self._proven_on_cpu(view, solve, answer, solved - began, monitor)
         answer.statistics |= {"solve_seconds": solved - began, "certify_seconds": time.perf_counter() - solved}
         return answer, certificate
 
-    def _found(self, search: Search, view: View) -> Report:
+    def _found(self, search: Search, view: CanonicalForm) -> Report:
         """Run the search to its end."""
         if search.start is None:
             assert isinstance(search.solve, ReferenceSolve)
             return search.solve.run()
         if self._fill_start(search.solve, view):
-            return search.start.run_from(search.solve, OPENING)
+            return search.start.run_from(search.solve, WARM_UP)
         return search.start.run(search.solve)
 
-    def _fill_start(self, solve: CoreSolve, view: View) -> bool:
+    def _fill_start(self, solve: CoreSolve, view: CanonicalForm) -> bool:
         """Prices from the user's duals, for square problems; False if there are none."""
         if self.request.start is None:
             return False
@@ -210,7 +210,7 @@ class Solve:
         write(self.context, solve.v, -prices if self.maximize else prices)
         return True
 
-    def _keep(self, writer: CheckpointWriter, view: View, solve: CoreSolve) -> None:
+    def _keep(self, writer: CheckpointWriter, view: CanonicalForm, solve: CoreSolve) -> None:
         """Write what there is while the kernel runs."""
         u, v, row_to_col = solve.snapshot()
         if view.transposed:
@@ -218,22 +218,22 @@ class Solve:
         sign = -1 if self.maximize else 1
         writer.keep(Answer("running", row_to_col, sign * u, sign * v, {}))
 
-    def _outputs(self, view: View) -> Outputs:
+    def _outputs(self, view: CanonicalForm) -> Outputs:
         rows, cols, dual = view.matrix.rows, view.matrix.real_cols, view.matrix.dual_dtype
-        empty = partial(empty_array, self.context, like=self.like)
+        empty = partial(empty_array, self.context, array_template=self.array_template)
         return Outputs(empty((rows,), "int64"), empty((cols,), "int64"), empty((rows,), dual), empty((cols,), dual))
 
-    def _proof(self, view: View, outputs: Outputs, watch: Watch) -> Proof:
-        u, v, row_to_col, _ = outputs.oriented(view.transposed)
+    def _proof(self, view: CanonicalForm, outputs: Outputs, monitor: Monitor) -> Proof:
+        u, v, row_to_col, _ = outputs.as_given(view.transposed)
         candidate = Candidate(row_to_col.pointer, u.pointer, v.pointer, self._price_pointer)
-        return self.costs.proof(candidate, self.maximize, watch.wait, watch.mail(REPORT_BYTES, SUMMARY_BYTES))
+        return self.costs.proof(candidate, self.maximize, monitor.wait, monitor.mail(REPORT_BYTES, SUMMARY_BYTES))
 
     @property
     def _price_pointer(self) -> int:
-        return 0 if self.exits is None else self.exits.pointer
+        return 0 if self.unmatched is None else self.unmatched.pointer
 
     def _interrupted(
-        self, view: View, solve: CoreSolve, report: Report, watch: Watch
+        self, view: CanonicalForm, solve: CoreSolve, report: Report, monitor: Monitor
     ) -> tuple[Outputs, Proof | None, Number | None]:
         """The matching that there is, with the duals of the best bound; and what it costs, if no proof will say so."""
         outputs = self._outputs(view)
@@ -246,7 +246,7 @@ class Solve:
             outputs = replace(outputs, u=better.u, v=better.v)
         if not self.request.certify:
             return outputs, None, matched_cost
-        proof = self._proof(view, outputs, watch)
+        proof = self._proof(view, outputs, monitor)
         proof.start()
         return outputs, proof, matched_cost
 
@@ -302,14 +302,14 @@ class Solve:
         return _concluded(answer, certificate, request.certify)
 
     def _proven_on_cpu(
-        self, view: View, solve: CoreSolve, found: Answer, seconds: float, watch: Watch
+        self, view: CanonicalForm, solve: CoreSolve, found: Answer, seconds: float, monitor: Monitor
     ) -> tuple[Answer, Certificate | None]:
         """The answer of the exact solve on the host, for costs whose digits float64 duals cannot hold."""
         problem = inputs.make_problem(self.costs.on_host((view, solve)), self.maximize, self.request.unmatched_cost)
         u, v, row_to_col = (self._host(array) for array in (found.u, found.v, found.row_to_col))
         answer = Answer("optimal", row_to_col, u, v, found.statistics | {"solve_seconds": seconds})
         answer, certificate = exact.proven_on_cpu(problem, answer, self.deadline - time.perf_counter())
-        watch.finish(problem.rows_to_match, lambda: float(certificate.primal))
+        monitor.finish(problem.rows_to_match, lambda: float(certificate.primal))
         if self.request.writer is not None:
             self.request.writer.keep(answer)
         return _concluded(answer, certificate, self.request.certify)
@@ -337,7 +337,7 @@ class Solve:
 
     def given_back(self, answer: Answer) -> Answer:
         """An answer in the library of the costs."""
-        if self.like is None:
+        if self.array_template is None:
             to_user = self._host
         else:
             if answer.col_to_row is None:
@@ -351,7 +351,7 @@ class Solve:
         """An array of an answer in GPU memory, wherever it is."""
         if isinstance(array, GpuArray):
             return array
-        view = empty_array(self.context, array.shape, array.dtype.name, self.like)
+        view = empty_array(self.context, array.shape, array.dtype.name, self.array_template)
         write(self.context, view.pointer, array)
         return view
 

@@ -9,8 +9,8 @@ from lapwing.errors import ArgumentError
 from lapwing.gpu.core.solver import workspace_bytes
 from lapwing.gpu.core.start import sample_bytes
 from lapwing.gpu.costs.canonical import is_copied, is_transposed
-from lapwing.gpu.costs.computed import Computed
-from lapwing.gpu.costs.host_rows import Layout, Lines, largest_layout, least_layout, sample_rows
+from lapwing.gpu.costs.computed import ComputedCosts
+from lapwing.gpu.costs.host_rows import Lines, StreamLayout, largest_layout, least_layout, sample_rows
 from lapwing.gpu.reference import REFERENCE_METHODS
 from lapwing.gpu.runtime.arrays import ITEM_BYTES, GpuArray, Library
 from lapwing.gpu.runtime.device import Context, DeviceInfo
@@ -73,7 +73,7 @@ def plan_matrix(cost: GpuArray, memory: Memory, request: Request, on_host: bool 
     return plan
 
 
-def plan_computed(cost: Computed, memory: Memory, request: Request) -> Plan:
+def plan_computed(cost: ComputedCosts, memory: Memory, request: Request) -> Plan:
     """Decide how to solve costs that the GPU computes; see `plan_matrix`."""
     info, priced = memory.info, request.priced
     rows, cols = cost.shape
@@ -96,7 +96,7 @@ def plan_computed(cost: Computed, memory: Memory, request: Request) -> Plan:
     return plan
 
 
-def plan_streamed(lines: Lines, transposed: bool, memory: Memory, request: Request) -> tuple[Plan, Layout]:
+def plan_streamed(lines: Lines, transposed: bool, memory: Memory, request: Request) -> tuple[Plan, StreamLayout]:
     """Decide how to solve a matrix that stays on the host, because it must or because there is no room for it.
 
     Parameters

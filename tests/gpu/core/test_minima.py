@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from lapwing.gpu.core import solver as core
-from lapwing.gpu.core.monitor import Watch
-from lapwing.gpu.core.solver import OPENING, OPTIMAL, UNFINISHED, CoreSolve, Oriented
+from lapwing.gpu.core.monitor import Monitor
+from lapwing.gpu.core.solver import OPTIMAL, UNFINISHED, WARM_UP, CanonicalMatrix, CoreSolve
 from lapwing.gpu.runtime.copies import read
 
 STEP = 16  # of so many rows one is in the sample
@@ -20,13 +20,13 @@ def prices_of(gpu, monkeypatch, cost: np.ndarray, sampled: bool, maximize: bool 
     """Where a solve starts; and lists under these prices are good for one."""
     monkeypatch.setattr(core, "_SAMPLED_BYTES", 0 if sampled else math.inf)
     given, size = gpu.put(cost), len(cost)
-    with Watch(gpu.context) as watch:
-        matrix = Oriented(given.pointer, size, size, cost.strides[0] // cost.itemsize, cost.dtype.name, maximize)
-        solve = CoreSolve(gpu.context, matrix, watch)
+    with Monitor(gpu.context) as monitor:
+        matrix = CanonicalMatrix(given.pointer, size, size, cost.strides[0] // cost.itemsize, cost.dtype.name, maximize)
+        solve = CoreSolve(gpu.context, matrix, monitor)
         assert solve.start_at_column_minima()
         prices = read(gpu.context, solve.v, size, matrix.dual_dtype)
         solve.list_rows()
-        solve.launch(OPENING)
+        solve.launch(WARM_UP)
         assert solve.report().status in (OPTIMAL, UNFINISHED)
         u, v = (read(gpu.context, at, size, matrix.dual_dtype) for at in (solve.u, solve.v))
     minimised = (-1 if maximize else 1) * cost.astype(u.dtype)
@@ -77,8 +77,8 @@ def test_what_is_not_finite(gpu, monkeypatch) -> None:
     expected[5] = 0
     monkeypatch.setattr(core, "_SAMPLED_BYTES", 0)
     given = gpu.put(cost)
-    with Watch(gpu.context) as watch:
-        solve = CoreSolve(gpu.context, Oriented(given.pointer, SIZE, SIZE, SIZE, "float32", False), watch)
+    with Monitor(gpu.context) as monitor:
+        solve = CoreSolve(gpu.context, CanonicalMatrix(given.pointer, SIZE, SIZE, SIZE, "float32", False), monitor)
         assert solve.start_at_column_minima()
         assert (read(gpu.context, solve.v, SIZE, "float64") == expected).all()
 
@@ -86,6 +86,8 @@ def test_what_is_not_finite(gpu, monkeypatch) -> None:
 @pytest.mark.parametrize("offset", [0, 1])
 def test_rows_that_are_no_whole_packs(gpu, offset) -> None:
     memory = gpu.put(np.zeros((64, 68), np.float32))
-    with Watch(gpu.context) as watch:
-        matrix = Oriented(memory.pointer + 4 * offset, 64 - (offset == 0), 64 - (offset == 0), 68, "float32", False)
-        assert not CoreSolve(gpu.context, matrix, watch).start_at_column_minima()
+    with Monitor(gpu.context) as monitor:
+        matrix = CanonicalMatrix(
+            memory.pointer + 4 * offset, 64 - (offset == 0), 64 - (offset == 0), 68, "float32", False
+        )
+        assert not CoreSolve(gpu.context, matrix, monitor).start_at_column_minima()

@@ -9,10 +9,10 @@ import pytest
 
 import lapwing as lw
 from lapwing.gpu.core import start as core_start
-from lapwing.gpu.core.monitor import Watch
-from lapwing.gpu.core.solver import EXPLORING, OPTIMAL, CoreSolve, Oriented
+from lapwing.gpu.core.monitor import Monitor
+from lapwing.gpu.core.solver import EXPLORING, OPTIMAL, CanonicalMatrix, CoreSolve
 from lapwing.gpu.core.sorted_prices import find_axis, orders, prices_in_order
-from lapwing.gpu.core.start import Start
+from lapwing.gpu.core.start import StartFinder
 from lapwing.gpu.runtime.copies import read
 
 ROWS = 320
@@ -81,9 +81,9 @@ def test_starts(gpu, monkeypatch, kind, dtype, levels, maximize):
         cost = np.rint(1e6 * cost)
     cost = (-cost if maximize else cost).astype(dtype)
     given = gpu.put(cost)
-    with Watch(gpu.context) as watch:
-        solve = CoreSolve(gpu.context, Oriented(given.pointer, ROWS, ROWS, ROWS, dtype, maximize), watch)
-        start = Start(gpu.context, watch, None)
+    with Monitor(gpu.context) as monitor:
+        solve = CoreSolve(gpu.context, CanonicalMatrix(given.pointer, ROWS, ROWS, ROWS, dtype, maximize), monitor)
+        start = StartFinder(gpu.context, monitor, None)
         report = start.run(solve)
     assert report.status == OPTIMAL
     assert start.levels == levels

@@ -16,7 +16,7 @@ from lapwing import instances
 from lapwing.gpu.core import start as core_start
 from lapwing.gpu.core.solver import EXPLORING
 from lapwing.gpu.costs import computed, neighbours
-from lapwing.gpu.costs.canonical import orient
+from lapwing.gpu.costs.canonical import to_canonical
 from lapwing.gpu.plan import bytes_of_solve
 from lapwing.gpu.runtime import arrays
 from lapwing.gpu.runtime.arrays import ITEM_BYTES, AnyArray, GpuArray, empty_array
@@ -76,7 +76,7 @@ def assert_as_a_matrix(source, cost, **options):
 
 def written_out(context, source):
     """All costs, as the kernels compute them."""
-    view = orient(context, computed.upload(context, source, None), maximize=False)
+    view = to_canonical(context, computed.upload_computed(context, source, None), maximize=False)
     matrix = view.matrix
     out = empty_array(context, source.shape, matrix.dtype)
     gather = matrix.kernels(context, CORE_START, COMPUTED_START)["gather"]

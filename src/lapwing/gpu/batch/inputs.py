@@ -226,12 +226,12 @@ def _converted(view: GpuArray, dtype: str, name: str) -> GpuArray:
     raise DtypeError(f"{name} has dtype {view.dtype}; pass a contiguous array of dtype {dtype}")
 
 
-def _sent(context: Context, values: NDArray[Any], like: GpuArray) -> GpuArray:
+def _sent(context: Context, values: NDArray[Any], array_template: GpuArray) -> GpuArray:
     """A copy of host values on the GPU. With PyTorch nothing waits for it; else the stream does."""
     values = np.ascontiguousarray(values)
-    if like.library is TORCH:
+    if array_template.library is TORCH:
         pinned = sys.modules["torch"].from_numpy(values).pin_memory()
-        return view_array(pinned.to(like.owner.device, non_blocking=True))
-    target = empty_array(context, values.shape, values.dtype.name, like)
+        return view_array(pinned.to(array_template.owner.device, non_blocking=True))
+    target = empty_array(context, values.shape, values.dtype.name, array_template)
     write(context, target.pointer, values)
     return target

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from lapwing.errors import InvalidCostError
-from lapwing.gpu.costs.computed import Computed, row_group_blocks
+from lapwing.gpu.costs.computed import ComputedCosts, row_group_blocks
 from lapwing.gpu.costs.host_rows import HostRows, Streamed
 from lapwing.gpu.runtime.arrays import ITEM_BYTES, GpuArray
 from lapwing.gpu.runtime.copies import read
@@ -47,7 +47,7 @@ class CostPass(ABC):
     by_columns : bool
         Whether a line is a column.
     lines, positions : int
-    like : GpuArray or None
+    array_template : GpuArray or None
         In whose library scratch memory is made.
     kernels : dict
         The program's, by name.
@@ -56,8 +56,10 @@ class CostPass(ABC):
     by_columns = False
     kernels: dict[str, Kernel]
 
-    def __init__(self, context: Context, shape: tuple[int, int], maximize: bool, like: GpuArray | None) -> None:
-        self.context, self.maximize, self.like = context, maximize, like
+    def __init__(
+        self, context: Context, shape: tuple[int, int], maximize: bool, array_template: GpuArray | None
+    ) -> None:
+        self.context, self.maximize, self.array_template = context, maximize, array_template
         self.rows, self.cols = shape
         self.lines, self.positions = shape[::-1] if self.by_columns else shape
 
@@ -194,15 +196,20 @@ class ComputedPass(CostPass):
     """Computed costs, part after part; `wait` is called between them."""
 
     def __init__(
-        self, context: Context, cost: Computed, maximize: bool, like: GpuArray | None, wait: Callable[[], None]
+        self,
+        context: Context,
+        cost: ComputedCosts,
+        maximize: bool,
+        array_template: GpuArray | None,
+        wait: Callable[[], None],
     ) -> None:
-        super().__init__(context, cost.shape, maximize, like)
+        super().__init__(context, cost.shape, maximize, array_template)
         self.cost, self.wait = cost, wait
-        variant = COMPUTED_CERTIFICATE.variant(COST=cost.dtype, TEXT=cost.recipe.text)
+        variant = COMPUTED_CERTIFICATE.variant(COST=cost.dtype, TEXT=cost.cost_program.text)
         self.kernels = kernels(context, COMPUTED_CERTIFICATE, variant)
 
     def launch_lines(self, at: Vectors) -> None:
-        for part in self.cost.recipe.parts(self.rows, self.cols):
+        for part in self.cost.cost_program.parts(self.rows, self.cols):
             if part.start:
                 self.wait()
             self.kernels["certify_lines"].launch(
@@ -223,6 +230,6 @@ class ComputedPass(CostPass):
         )  # fmt: skip
 
     def cost_at(self, row: int, col: int) -> float:
-        with Workspace(self.context, {"cost": (1, self.cost.dtype)}, self.like) as memory:
+        with Workspace(self.context, {"cost": (1, self.cost.dtype)}, self.array_template) as memory:
             self.kernels["read_cost"].launch(self.context, 1, _THREADS, self.cost.block, row, col, memory["cost"])
             return float(read(self.context, memory["cost"], 1, self.cost.dtype)[0])

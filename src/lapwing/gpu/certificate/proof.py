@@ -19,7 +19,7 @@ from lapwing._core import ABSENT
 from lapwing.certificate import Certificate, Number, assemble
 from lapwing.errors import InvalidCostError
 from lapwing.gpu.certificate.passes import ComputedPass, CostPass, HostPass, MatrixPass, Vectors
-from lapwing.gpu.costs.computed import Computed
+from lapwing.gpu.costs.computed import ComputedCosts
 from lapwing.gpu.costs.host_rows import HostRows, Streamed
 from lapwing.gpu.runtime.arrays import GpuArray
 from lapwing.gpu.runtime.copies import Mail, read
@@ -86,15 +86,15 @@ def proof_of_matrix(
 
 def proof_of_computed(
     context: Context,
-    cost: Computed,
+    cost: ComputedCosts,
     candidate: Candidate,
     maximize: bool,
-    like: GpuArray | None,
+    array_template: GpuArray | None,
     wait: Callable[[], None],
     mail: Mail | None = None,
 ) -> Proof:
     """The same for computed costs, whose pass comes in parts; `wait` is called between them."""
-    return Proof(ComputedPass(context, cost, maximize, like, wait), cost.dtype, candidate, mail)
+    return Proof(ComputedPass(context, cost, maximize, array_template, wait), cost.dtype, candidate, mail)
 
 
 def proof_of_host_rows(
@@ -136,7 +136,7 @@ class Proof:
             "violations": (costs.lines, "int64"),
             "owners": (self.cols, "uint32"),
         }
-        self.memory = Workspace(self.context, sizes, costs.like)
+        self.memory = Workspace(self.context, sizes, costs.array_template)
         self.at = Vectors(candidate.row_to_col, candidate.u, candidate.v, *(self.memory[name] for name in _SCRATCH))
         self._mail = mail
 
@@ -171,7 +171,7 @@ class Proof:
         if not summary[_FAULT]:
             if summary[_INVALID_COST]:
                 key = _first(summary[_INVALID_COST])
-                raise self._invalid_cost(*self._oriented(key >> 32, key & 0xFFFFFFFF))
+                raise self._invalid_cost(*self._as_given(key >> 32, key & 0xFFFFFFFF))
             return "none", -1, -1
         key = _first(summary[_FAULT])
         stage, index, kind = key >> 40, key >> 2 & 0xFFFFFFFF, key & 3
@@ -202,9 +202,9 @@ class Proof:
             return (index, -1) if self.tall else (-1, index)
         line = place - 2 * self.rows - self.cols
         self.costs.launch_place(line, self.at, self.at.summary + 8 * _PLACE)
-        return self._oriented(line, _first(int(read(self.context, self.at.summary + 8 * _PLACE, 1, "int64")[0])))
+        return self._as_given(line, _first(int(read(self.context, self.at.summary + 8 * _PLACE, 1, "int64")[0])))
 
-    def _oriented(self, line: int, position: int) -> tuple[int, int]:
+    def _as_given(self, line: int, position: int) -> tuple[int, int]:
         return (position, line) if self.costs.by_columns else (line, position)
 
     # --- the certificate ----------------------------------------------------------------------------------------------

@@ -6,12 +6,12 @@ import numpy as np
 
 from lapwing.errors import InfeasibleError, InternalError, InvalidCostError, LapwingError, RangeError, infeasible
 from lapwing.gpu.core.solver import CoreSolve
-from lapwing.gpu.costs.canonical import View
+from lapwing.gpu.costs.canonical import CanonicalForm
 from lapwing.gpu.runtime.copies import read
 from lapwing.gpu.runtime.workspace import Workspace
 
 
-def invalid_cost(view: View, solve: CoreSolve, line: int) -> LapwingError:
+def invalid_cost(view: CanonicalForm, solve: CoreSolve, line: int) -> LapwingError:
     """The error for the first invalid cost of a row of the matrix as oriented, which has one."""
     costs = solve.read_row(line)
     maximize = view.matrix.maximize
@@ -29,7 +29,7 @@ def invalid_cost(view: View, solve: CoreSolve, line: int) -> LapwingError:
     )
 
 
-def no_assignment(view: View, solve: CoreSolve) -> InfeasibleError:
+def no_assignment(view: CanonicalForm, solve: CoreSolve) -> InfeasibleError:
     """The error for a problem whose searches ended without a free column.
 
     Raises

@@ -17,19 +17,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lapwing.gpu.core.monitor import Watch
+from lapwing.gpu.core.monitor import Monitor
 from lapwing.gpu.core.solver import (
     EXPLORING,
     OPTIMAL,
     UNFINISHED,
     UNSTRUCTURED,
+    CanonicalMatrix,
     CoreSolve,
-    Oriented,
     Outputs,
     Report,
     Schedule,
 )
-from lapwing.gpu.core.start import LEAST_ROWS, Start, structured
+from lapwing.gpu.core.start import LEAST_ROWS, StartFinder, structured
 from lapwing.gpu.costs.host_rows import HostRows, Ids, Lines, sample_rows
 from lapwing.gpu.runtime.arrays import ITEM_BYTES, GpuArray, empty_array
 from lapwing.gpu.runtime.copies import copy_bytes, fill_bytes, read, write
@@ -52,11 +52,13 @@ class HostSolve(CoreSolve):
     rows : HostRows
     """
 
-    def __init__(self, context: Context, matrix: Oriented, watch: Watch, rows: HostRows, lines: Lines) -> None:
-        super().__init__(context, matrix, watch)
+    def __init__(
+        self, context: Context, matrix: CanonicalMatrix, monitor: Monitor, rows: HostRows, lines: Lines
+    ) -> None:
+        super().__init__(context, matrix, monitor)
         self.rows, self._lines = rows, lines
         self._has_caches, self._is_complete = False, True
-        watch.serve = rows.serve
+        monitor.serve = rows.serve
 
     def _load_kernels(self) -> dict[str, Kernel]:
         return kernels(self.context, HOST_CORE, HOST_CORE.of_cost(self.matrix.dtype))
@@ -95,7 +97,7 @@ class HostSolve(CoreSolve):
         self._kernels["list_rows"].launch(
             self.context, min(self.matrix.rows, 8 * self.context.info.processors), _THREADS, *self._arguments
         )
-        self._watch.wait()
+        self._monitor.wait()
         insufficient = self.rows.take_insufficient()
         if len(insufficient):
             self._cache_rows(insufficient, 0)
@@ -110,7 +112,7 @@ class HostSolve(CoreSolve):
             if minima:
                 self.lower_to_minima(rows, 0, first, count, len(ids), minima)
 
-        self.rows.every(ids, visit, self._watch.wait)
+        self.rows.every(ids, visit, self._monitor.wait)
         self._has_caches = True
 
     def lower_to_minima(self, rows: int, of_rows: int, first: int, count: int, all_rows: int, target: int) -> None:
@@ -180,14 +182,14 @@ class HostSolve(CoreSolve):
         def visit(rows: int, whose: int, _: int, count: int) -> None:
             self._launch("check_violator", count, rows, whose, count, of_cols, outside)
 
-        self.rows.every(marked, visit, self._watch.wait)
+        self.rows.every(marked, visit, self._monitor.wait)
 
 
-class HostStart(Start):
+class HostStartFinder(StartFinder):
     """Prices for a matrix on the host, and the epsilons that suit them."""
 
     def run(self, solve: CoreSolve) -> Report:
-        """See `Start`."""
+        """See `StartFinder`."""
         assert isinstance(solve, HostSolve)
         matrix = solve.matrix
         if matrix.rows != matrix.cols:
@@ -221,7 +223,7 @@ class HostStart(Start):
                 target = costs.pointer + first * size * ITEM_BYTES[matrix.dtype]
                 solve.gather_cols(came, count, memory["cols"], size, target)
 
-            solve.rows.every(rows, gather, self.watch.wait)
+            solve.rows.every(rows, gather, self.monitor.wait)
             sample = self._solved_sample(matrix, costs, size)
             if sample is None:
                 return
@@ -229,17 +231,17 @@ class HostStart(Start):
             def lower(came: int, _: int, first: int, count: int) -> None:
                 solve.lower_to_minima(came, sample.u + 8 * first, first, count, size, memory["v"])
 
-            solve.rows.every(rows, lower, self.watch.wait)
+            solve.rows.every(rows, lower, self.monitor.wait)
             solve.replace_prices(memory["v"])
 
-    def _solved_sample(self, matrix: Oriented, costs: GpuArray, size: int) -> CoreSolve | None:
-        part = Oriented(costs.pointer, size, size, size, matrix.dtype, matrix.maximize)
-        sample = CoreSolve(self.context, part, self.watch, is_sample=True, owner=costs)
-        starter = Start(self.context, self.watch)
+    def _solved_sample(self, matrix: CanonicalMatrix, costs: GpuArray, size: int) -> CoreSolve | None:
+        part = CanonicalMatrix(costs.pointer, size, size, size, matrix.dtype, matrix.maximize)
+        sample = CoreSolve(self.context, part, self.monitor, is_sample=True, owner=costs)
+        starter = StartFinder(self.context, self.monitor)
         report = starter.run(sample)
         self.levels += 1 + starter.levels
         return sample if report.status in (OPTIMAL, UNFINISHED) else None
 
 
-def _all_rows(matrix: Oriented) -> Ids:
+def _all_rows(matrix: CanonicalMatrix) -> Ids:
     return np.arange(matrix.rows, dtype=np.int32)

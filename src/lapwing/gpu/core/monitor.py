@@ -62,7 +62,7 @@ _idle: defaultdict[int, list[_Words]] = defaultdict(list)
 _lock = threading.Lock()
 
 
-class Watch:
+class Monitor:
     """One solve's watch; a context manager, inside its GPU's context.
 
     Parameters
@@ -106,7 +106,7 @@ class Watch:
         self.serve: Callable[[], None] | None = None
         self._marked = False
 
-    def __enter__(self) -> Watch:
+    def __enter__(self) -> Monitor:
         ordinal = self._context.info.ordinal
         with _lock:
             idle = _idle[ordinal]

@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lapwing.errors import InternalError
-from lapwing.gpu.core.monitor import TimeIsUpError, Watch
-from lapwing.gpu.costs.computed import Recipe
+from lapwing.gpu.core.monitor import Monitor, TimeIsUpError
+from lapwing.gpu.costs.computed import CostProgram
 from lapwing.gpu.costs.upload import Copier
 from lapwing.gpu.runtime.arrays import ITEM_BYTES, GpuArray
 from lapwing.gpu.runtime.copies import copy_bytes, read
@@ -58,7 +58,7 @@ class Schedule:
 
 
 #: A few rounds without epsilon.
-OPENING = Schedule(0.0, 0.0, 0.25, 8)
+WARM_UP = Schedule(0.0, 0.0, 0.25, 8)
 #: Where row and column minima are nearly right; the same, to find out whether they are; where lists are far from their
 #: final prices.
 UNSTRUCTURED = Schedule(1 / 32, 1 / 4096, 0.5, 16, warm_up=8)
@@ -100,7 +100,7 @@ REPORT_BYTES = 256  # room for it
 
 
 @dataclass(eq=False)  # not frozen, which would take four times as long to make
-class Oriented:
+class CanonicalMatrix:
     """The costs as the kernels see them: at most as many rows as columns; of a matrix, a row's elements side by side.
 
     With `prices` (an address; 0 for none) the last `rows` columns are exits: row i may stay free at prices[i]. Computed
@@ -114,18 +114,18 @@ class Oriented:
     dtype: str
     maximize: bool
     prices: int = 0
-    recipe: Recipe | None = None
+    cost_program: CostProgram | None = None
 
     def kernels(self, context: Context, of_matrix: Program, computed: Program) -> dict[str, Kernel]:
         """Of one of two programs, loaded."""
-        if self.recipe is None:
+        if self.cost_program is None:
             return kernels(context, of_matrix, of_matrix.of_cost(self.dtype))
-        return kernels(context, computed, computed.variant(COST=self.dtype, TEXT=self.recipe.text))
+        return kernels(context, computed, computed.variant(COST=self.dtype, TEXT=self.cost_program.text))
 
     @property
     def in_order(self) -> bool:
         """Whether costs are computed from points in order, so that samples are stratified."""
-        return self.recipe is not None and self.recipe.in_order
+        return self.cost_program is not None and self.cost_program.in_order
 
     @property
     def real_cols(self) -> int:
@@ -177,7 +177,7 @@ class Outputs:
     u: GpuArray
     v: GpuArray
 
-    def oriented(self, transposed: bool) -> tuple[GpuArray, GpuArray, GpuArray, GpuArray]:
+    def as_given(self, transposed: bool) -> tuple[GpuArray, GpuArray, GpuArray, GpuArray]:
         """u, v, row_to_col and col_to_row of the matrix, or of its transpose."""
         if transposed:
             return self.v, self.u, self.col_to_row, self.row_to_col
@@ -194,9 +194,9 @@ class CoreSolve:
     Parameters
     ----------
     context : Context, entered
-    matrix : Oriented
-    watch : Watch, entered
-    like : GpuArray, optional
+    matrix : CanonicalMatrix
+    monitor : Monitor, entered
+    array_template : GpuArray, optional
         Of the library whose allocator is to be used.
     is_sample : bool
         Whether it is not the whole problem.
@@ -223,21 +223,21 @@ class CoreSolve:
     def __init__(
         self,
         context: Context,
-        matrix: Oriented,
-        watch: Watch,
-        like: GpuArray | None = None,
+        matrix: CanonicalMatrix,
+        monitor: Monitor,
+        array_template: GpuArray | None = None,
         is_sample: bool = False,
         owner: GpuArray | None = None,
     ) -> None:
         self.context, self.matrix = context, matrix
-        self._watch, self._sample, self._owner = watch, is_sample, owner
+        self._monitor, self._sample, self._owner = monitor, is_sample, owner
         self._kernels = self._load_kernels()
         rows, cols, dual = matrix.rows, matrix.cols, matrix.dual_dtype
-        self._memory = memory = Workspace(context, _layout(rows, cols, matrix.dtype, dual), like)
+        self._memory = memory = Workspace(context, _layout(rows, cols, matrix.dtype, dual), array_template)
         self.u, self.v, self.picked, self.keys = memory["u"], memory["v"], memory["picked"], memory["keys"]
         of_matrix = (matrix.pointer, matrix.row_stride, rows, cols, int(matrix.maximize), matrix.prices)
         self._arguments = (*of_matrix, self.u, self.v, memory["state"])
-        self._mail = watch.mail(0, _REPORT.size)
+        self._mail = monitor.mail(0, _REPORT.size)
         self._report: Report | None = None
         self.after_launch: Callable[[], None] = nothing
         self.keep: Callable[[], None] | None = None
@@ -246,8 +246,8 @@ class CoreSolve:
         # Under a time limit, prices that phases may leave far behind: those with the best bound between launches, and
         # those of the present lists, whose bound comes with the next report.
         self._kept: Workspace | None = None
-        if watch.limited and not self._sample:
-            self._kept = Workspace(context, dict.fromkeys(("best", "listed"), (cols, dual)), like)
+        if monitor.limited and not self._sample:
+            self._kept = Workspace(context, dict.fromkeys(("best", "listed"), (cols, dual)), array_template)
         self._best_bound = -math.inf
         self._lists_are_fresh = False
         self._prices_are_lowered = False  # as lists of a matrix need them
@@ -269,7 +269,10 @@ class CoreSolve:
         The matrix may be on its way; what has come is read while the rest comes.
         """
         matrix, item = self.matrix, ITEM_BYTES[self.matrix.dtype]
-        if matrix.recipe is not None or (matrix.pointer | matrix.row_stride * item | matrix.cols * item) % _PACK != 0:
+        if (
+            matrix.cost_program is not None
+            or (matrix.pointer | matrix.row_stride * item | matrix.cols * item) % _PACK != 0
+        ):
             return False
         size, processors = matrix.rows, self.context.info.processors
         sampled = copier is None and size * size * item >= _SAMPLED_BYTES
@@ -290,14 +293,14 @@ class CoreSolve:
         """List every row under the prices in `v`, in the order of the stream."""
         self._begin_listing()
         matrix, blocks = self.matrix, self.context.info.processors * _BLOCKS_A_PROCESSOR
-        if matrix.recipe is None:
+        if matrix.cost_program is None:
             if not self._prices_are_lowered:
                 self._launch("lower_prices", min(-(-matrix.cols // _SMALL_BLOCK), blocks))
             self._launch("list_rows", min(matrix.rows, self.context.info.processors * _LISTERS_A_PROCESSOR))
             return
-        for part in matrix.recipe.parts(matrix.rows, matrix.cols):
+        for part in matrix.cost_program.parts(matrix.rows, matrix.cols):
             if part.start:
-                self._watch.wait(self._sample)
+                self._monitor.wait(self._sample)
             self._launch("list_rows", min(-(-len(part) // LINES), blocks), part.start, len(part))
 
     def _begin_listing(self) -> None:
@@ -312,11 +315,11 @@ class CoreSolve:
         most = self.matrix.rows if most_left is None else most_left
         epsilons = (float(schedule.first), float(schedule.last), float(schedule.factor))
         rounds = (schedule.rounds, schedule.warm_up, float(schedule.structure_threshold))
-        self._watch.look_at_the_clock()
-        watch = self._watch.pointer(self._sample)
-        arguments = (*self._arguments, *epsilons, *rounds, most, watch, self._mail.address)
+        self._monitor.look_at_the_clock()
+        monitor = self._monitor.pointer(self._sample)
+        arguments = (*self._arguments, *epsilons, *rounds, most, monitor, self._mail.address)
         solver.launch_cooperative(self.context, CLUSTER_BLOCKS, _THREADS, *arguments)
-        self._watch.mark()
+        self._monitor.mark()
         self._solved_since_listing = True
         self.after_launch()
 
@@ -331,7 +334,7 @@ class CoreSolve:
             If an invariant did not hold.
         """
         report = self._read_report()
-        if report.status == STOPPED or (report.status == UNFINISHED and self._watch.stopped):
+        if report.status == STOPPED or (report.status == UNFINISHED and self._monitor.stopped):
             raise TimeIsUpError
         return report
 
@@ -341,7 +344,7 @@ class CoreSolve:
         if report is None:
             self.prepare(zero_prices=True)
             self.list_rows()
-            self.launch(OPENING)
+            self.launch(WARM_UP)
             report = self._read_report()
         if report.status == STOPPED or report.status == UNFINISHED:
             self._complete()
@@ -352,7 +355,7 @@ class CoreSolve:
         self._kernels["complete_most"].launch_cooperative(self.context, CLUSTER_BLOCKS, _THREADS, *self._arguments)
         for first in range(0, self.matrix.rows, _COMPLETED_AT_ONCE):
             self._kernels["complete"].launch(self.context, 1, _THREADS, *self._arguments, first, _COMPLETED_AT_ONCE)
-            self._watch.wait(self._sample)
+            self._monitor.wait(self._sample)
 
     def improve_duals(self, report: Report) -> bool:
         """After an interruption: the duals with the best bound, unless `report` has it; the matching is lost then."""
@@ -361,12 +364,12 @@ class CoreSolve:
         self.prepare()
         self.replace_prices(self._kept["best"])
         self.list_rows()
-        self.launch(OPENING)  # which ends before it has begun, with row minima
+        self.launch(WARM_UP)  # which ends before it has begun, with row minima
         self._read_report()
         return True
 
     def _read_report(self) -> Report:
-        self._watch.wait(self._sample, self.keep)
+        self._monitor.wait(self._sample, self.keep)
         self._report = report = Report._make(_REPORT.unpack_from(self._mail.memory.data))
         if report.status == CONTRADICTION:
             raise InternalError(f"the searches contradict each other; please report it with the matrix ({report})")
@@ -384,7 +387,7 @@ class CoreSolve:
             if bound > self._best_bound:
                 self._best_bound = bound
                 self._keep("best", prices)
-        self._watch.learn(max(report.bound, self._best_bound))
+        self._monitor.learn(max(report.bound, self._best_bound))
 
     def _keep(self, name: str, prices: int) -> None:
         if self._kept is not None:
@@ -400,7 +403,7 @@ class CoreSolve:
     def read_row(self, i: int) -> NDArray[Any]:
         """The costs of row i, as they are given."""
         matrix = self.matrix
-        if matrix.recipe is None:
+        if matrix.cost_program is None:
             at = matrix.pointer + i * matrix.row_stride * ITEM_BYTES[matrix.dtype]
             return read(self.context, at, matrix.real_cols, matrix.dtype)
         with Workspace(self.context, {"row": (matrix.real_cols, matrix.dtype)}) as memory:
@@ -415,7 +418,7 @@ class CoreSolve:
         u is read before v, which only falls, so that they are feasible but for what moves just then.
         """
         rows, cols, dual = self.matrix.rows, self.matrix.real_cols, self.matrix.dual_dtype
-        stream = self._watch.stream
+        stream = self._monitor.stream
         u, v = (np.frombuffer(stream.fetch(at, 8 * n), dual) for at, n in ((self.u, rows), (self.v, cols)))
         partners = np.frombuffer(stream.fetch(self._memory["state"] + _PARTNERS, 4 * rows), np.int32)
         kept = np.full(rows, -1, np.int64)

@@ -21,11 +21,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lapwing._core import Neighbours
-from lapwing.gpu.core.monitor import Watch
+from lapwing.gpu.core.monitor import Monitor
 from lapwing.gpu.core.solver import (
     EXPLORING,
     FINER,
-    OPENING,
     OPTIMAL,
     ROUGH,
     STRATIFIED,
@@ -33,8 +32,9 @@ from lapwing.gpu.core.solver import (
     STRUCTURED,
     UNFINISHED,
     UNSTRUCTURED,
+    WARM_UP,
+    CanonicalMatrix,
     CoreSolve,
-    Oriented,
     Report,
     Schedule,
     workspace_bytes,
@@ -66,14 +66,14 @@ def sample_bytes(rows: int, cols: int, dtype: str, computed: bool = False) -> in
     return costs + workspace_bytes(largest, largest, dtype)
 
 
-class Start:
+class StartFinder:
     """Finds prices for a solve, and the epsilons that suit them; runs it.
 
     Parameters
     ----------
     context : Context, entered
-    watch : Watch, entered
-    like : GpuArray, optional
+    monitor : Monitor, entered
+    array_template : GpuArray, optional
         Of the library whose allocator is to be used.
     copier : Copier, entered, optional
         If the matrix, which is square, is on its way.
@@ -85,9 +85,9 @@ class Start:
     """
 
     def __init__(
-        self, context: Context, watch: Watch, like: GpuArray | None = None, copier: Copier | None = None
+        self, context: Context, monitor: Monitor, array_template: GpuArray | None = None, copier: Copier | None = None
     ) -> None:
-        self.context, self.watch, self.like, self._copier = context, watch, like, copier
+        self.context, self.monitor, self.array_template, self._copier = context, monitor, array_template, copier
         self.levels = 0
         self._kernels: dict[str, Kernel] = {}
         self._stratified: StratifiedSamples | None = None  # of the matrix whose samples are taken
@@ -111,7 +111,7 @@ class Start:
         solve.prepare()
         sides = self._find_orders(matrix)  # while an axis is looked for
         if self._sort(solve):
-            report = self.run_from(solve, OPENING, matrix.rows // _SORTED_LEFT)
+            report = self.run_from(solve, WARM_UP, matrix.rows // _SORTED_LEFT)
             if report.status != UNFINISHED:
                 return report
             solve.prepare()
@@ -141,11 +141,11 @@ class Start:
         write(self.context, solve.v, prices)
         return True
 
-    def _prices_along(self, matrix: Oriented, run: int, axis: Axis) -> NDArray[np.generic] | None:
+    def _prices_along(self, matrix: CanonicalMatrix, run: int, axis: Axis) -> NDArray[np.generic] | None:
         size, context = matrix.rows, self.context
         blocks = -(-size // _THREADS)
         sizes = {"keys": (2 * size, "float64"), "orders": (2 * size, "int32"), "rises": (size, matrix.dual_dtype)}
-        with Workspace(context, sizes, self.like) as memory:
+        with Workspace(context, sizes, self.array_template) as memory:
             keys, second_keys = memory["keys"], memory["keys"] + 8 * size
             self._launch(matrix, "sorting_keys", blocks, size, run, *axis.rows, *axis.cols, keys, second_keys)
             row_keys, col_keys = read(context, keys, 2 * size, "float64").reshape(2, size)
@@ -174,7 +174,7 @@ class Start:
             while runs[-1] > _GROWTH:
                 runs.append(runs[-1] // _GROWTH)
             rows, cols = (side.order() for side in sides)
-            self._stratified = StratifiedSamples(self.context, rows, cols, runs, self.like)
+            self._stratified = StratifiedSamples(self.context, rows, cols, runs, self.array_template)
         sample = self._sample(solve.matrix, run)
         self._column_bounds(solve.matrix, run, 0, sample)
         while True:
@@ -189,9 +189,9 @@ class Start:
                 return
             sample, run = above, finer
 
-    def _find_orders(self, matrix: Oriented) -> list[Neighbours]:
+    def _find_orders(self, matrix: CanonicalMatrix) -> list[Neighbours]:
         """Begin to put rows and columns of a matrix in order, for strata; nothing if there will be none."""
-        if matrix.recipe is not None or _run(matrix.rows, _FIRST_SAMPLE, _GROWTH) == 1:  # a recipe has its own
+        if matrix.cost_program is not None or _run(matrix.rows, _FIRST_SAMPLE, _GROWTH) == 1:  # a recipe has its own
             return []
         size, run = matrix.rows, _run(matrix.rows, PIVOTS, 2)
         blocks = -(-size // _THREADS)
@@ -199,10 +199,10 @@ class Start:
         def launch_keys(pivot: int, row_keys: int, col_keys: int) -> None:
             self._launch(matrix, "sorting_keys", blocks, size, run, pivot, 0, pivot, 0, row_keys, col_keys)
 
-        points = pivot_points(self.context, size, self.like, launch_keys)
+        points = pivot_points(self.context, size, self.array_template, launch_keys)
         return [] if points is None else [Neighbours(side) for side in points]
 
-    def _schedule(self, matrix: Oriented) -> Schedule:
+    def _schedule(self, matrix: CanonicalMatrix) -> Schedule:
         """For a structured matrix, or computed costs, when samples were taken."""
         if matrix.in_order:
             return STRATIFIED
@@ -219,31 +219,31 @@ class Start:
         """Of the rows and columns of a matrix's sample."""
         return (0, 0) if self._stratified is None else self._stratified.lists(run)
 
-    def _sample(self, matrix: Oriented, run: int) -> CoreSolve:
+    def _sample(self, matrix: CanonicalMatrix, run: int) -> CoreSolve:
         size = matrix.rows // run
-        if matrix.recipe is None:
+        if matrix.cost_program is None:
             costs = self._gather(matrix, run)
-            part = Oriented(costs.pointer, size, size, size, matrix.dtype, matrix.maximize)
-            solve = CoreSolve(self.context, part, self.watch, self.like, is_sample=True, owner=costs)
+            part = CanonicalMatrix(costs.pointer, size, size, size, matrix.dtype, matrix.maximize)
+            solve = CoreSolve(self.context, part, self.monitor, self.array_template, is_sample=True, owner=costs)
         else:  # computed like the whole
             part = replace(matrix, rows=size, cols=size, row_stride=run)
-            solve = CoreSolve(self.context, part, self.watch, self.like, is_sample=True)
+            solve = CoreSolve(self.context, part, self.monitor, self.array_template, is_sample=True)
         solve.prepare()
         return solve
 
-    def _gather(self, matrix: Oriented, run: int) -> GpuArray:
+    def _gather(self, matrix: CanonicalMatrix, run: int) -> GpuArray:
         size = matrix.rows // run
-        costs = empty_array(self.context, (size, size), matrix.dtype, self.like)
+        costs = empty_array(self.context, (size, size), matrix.dtype, self.array_template)
         of_matrix = (matrix.row_stride, 1, size, size, run, *self._lists(run))
-        shape = of_matrix if matrix.recipe is None else (run, 0, size, size)
+        shape = of_matrix if matrix.cost_program is None else (run, 0, size, size)
         self._kernel(matrix, "gather").launch(self.context, size, _THREADS, matrix.pointer, *shape, costs.pointer)
         return costs
 
-    def _carry_over(self, matrix: Oriented, sample: CoreSolve, run: int, above: CoreSolve, finer: int) -> None:
+    def _carry_over(self, matrix: CanonicalMatrix, sample: CoreSolve, run: int, above: CoreSolve, finer: int) -> None:
         """Prices for a larger sample, or the whole, from a smaller one's."""
         size = above.matrix.rows
-        with Workspace(self.context, {"u": (size, matrix.dual_dtype)}, self.like) as memory:
-            if matrix.recipe is None:
+        with Workspace(self.context, {"u": (size, matrix.dual_dtype)}, self.array_template) as memory:
+            if matrix.cost_program is None:
                 blocks = min(size, 64 * self.context.info.processors)
                 shape = (size, finer, sample.matrix.rows, run)
                 lists = self._lists(finer)[0], self._lists(run)[1]
@@ -252,9 +252,9 @@ class Start:
                 self._line_bounds(matrix.pointer, matrix, _ROWS, finer, run, sample.v, memory["u"])
             self._column_bounds(matrix, finer, memory["u"], above)
 
-    def _column_bounds(self, matrix: Oriented, run: int, u: int, target: CoreSolve) -> None:
-        if matrix.recipe is not None:
-            return self._line_bounds(matrix.recipe.exchanged, matrix, _COLS, run, run, u, target.v)
+    def _column_bounds(self, matrix: CanonicalMatrix, run: int, u: int, target: CoreSolve) -> None:
+        if matrix.cost_program is not None:
+            return self._line_bounds(matrix.cost_program.exchanged, matrix, _COLS, run, run, u, target.v)
         size = matrix.rows // run
         chunks = -(-size // _THREADS)
         bands = max(1, min(size, 16 * self.context.info.processors // chunks))
@@ -262,24 +262,24 @@ class Start:
         self._launch(matrix, "column_bounds", chunks * bands, *shape, u, target.keys, target.v)
 
     def _line_bounds(
-        self, block: int, matrix: Oriented, lines: int, run: int, other_run: int, prices: int, least: int
+        self, block: int, matrix: CanonicalMatrix, lines: int, run: int, other_run: int, prices: int, least: int
     ) -> None:
         """The least cost - price of every row, or column, of one sample, over the columns or rows of another."""
-        assert matrix.recipe is not None
+        assert matrix.cost_program is not None
         size, others = matrix.rows // run, matrix.rows // other_run
         kernel = self._kernel(matrix, "line_bounds")
-        for part in matrix.recipe.parts(size, others):
+        for part in matrix.cost_program.parts(size, others):
             if part.start:
-                self.watch.wait(sample=True)
+                self.monitor.wait(sample=True)
             grid = row_group_blocks(len(part), self.context.info.processors)
             shape = (part.start, len(part), run, lines, others, other_run)
             kernel.launch(self.context, grid, _THREADS, block, int(matrix.maximize), *shape, prices, least)
 
-    def _launch(self, matrix: Oriented, name: str, grid: int, *arguments: int) -> None:
+    def _launch(self, matrix: CanonicalMatrix, name: str, grid: int, *arguments: int) -> None:
         of_matrix = (matrix.pointer, matrix.row_stride, int(matrix.maximize))
         self._kernel(matrix, name).launch(self.context, grid, _THREADS, *of_matrix, *arguments)
 
-    def _kernel(self, matrix: Oriented, name: str) -> Kernel:
+    def _kernel(self, matrix: CanonicalMatrix, name: str) -> Kernel:
         if not self._kernels:
             self._kernels = matrix.kernels(self.context, CORE_START, COMPUTED_START)
         return self._kernels[name]

@@ -43,12 +43,12 @@ class StratifiedSamples:
         rows: NDArray[np.int32],
         cols: NDArray[np.int32],
         runs: Sequence[int],
-        like: GpuArray | None,
+        array_template: GpuArray | None,
     ) -> None:
         random = np.random.default_rng(_SEED)
         lists = [(_sample(rows, run, random), _sample(cols, run, random)) for run in runs]
         flat = np.concatenate([members for pair in lists for members in pair])
-        self._memory = Workspace(context, {"lists": (len(flat), "int32")}, like)
+        self._memory = Workspace(context, {"lists": (len(flat), "int32")}, array_template)
         at = self._memory["lists"]
         write(context, at, flat)
         self._addresses = {1: (0, 0)}
@@ -64,13 +64,13 @@ class StratifiedSamples:
 def _sample(order: NDArray[np.int32], run: int, random: np.random.Generator) -> NDArray[np.int32]:
     """One of each `run` neighbours, in no order."""
     size = len(order) // run
-    strata = random.permutation(size)
-    members: NDArray[np.int32] = order[strata * run + random.integers(0, run, size)]
+    samples = random.permutation(size)
+    members: NDArray[np.int32] = order[samples * run + random.integers(0, run, size)]
     return members
 
 
 def pivot_points(
-    context: Context, size: int, like: GpuArray | None, launch_keys: Callable[[int, int, int], None]
+    context: Context, size: int, array_template: GpuArray | None, launch_keys: Callable[[int, int, int], None]
 ) -> NDArray[np.float32] | None:
     """Rows and columns of a square matrix as points, (2, n, 3); None if they are not finite, as with forbidden pairs.
 
@@ -80,7 +80,7 @@ def pivot_points(
         Writes the differences of pivot `pivot`'s costs and pivot 0's, of every row and every column, as float64.
     """
     dims = PIVOTS - 1
-    with Workspace(context, {"keys": (2 * dims * size, "float64")}, like) as memory:
+    with Workspace(context, {"keys": (2 * dims * size, "float64")}, array_template) as memory:
         for k in range(dims):
             at = memory["keys"] + 16 * k * size
             launch_keys(k + 1, at, at + 8 * size)

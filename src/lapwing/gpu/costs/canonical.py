@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from lapwing.gpu.core.solver import Oriented
-from lapwing.gpu.costs.computed import Computed
+from lapwing.gpu.core.solver import CanonicalMatrix
+from lapwing.gpu.costs.computed import ComputedCosts
 from lapwing.gpu.costs.host_rows import HostRows, Streamed
-from lapwing.gpu.costs.unmatched import Exits
+from lapwing.gpu.costs.unmatched import UnmatchedColumns
 from lapwing.gpu.runtime.arrays import GpuArray, empty_array
 from lapwing.gpu.runtime.device import Context
 from lapwing.gpu.runtime.launch import kernels
@@ -17,12 +17,12 @@ _THREADS = CORE_START.constants["THREADS"]
 
 
 @dataclass(eq=False)  # not frozen, which would take four times as long to make
-class View:
+class CanonicalForm:
     """The oriented matrix, whether it is the transpose of what was given, and what keeps its memory alive."""
 
-    matrix: Oriented
+    matrix: CanonicalMatrix
     transposed: bool
-    owner: GpuArray | Computed | HostRows
+    owner: GpuArray | ComputedCosts | HostRows
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -34,16 +34,18 @@ class View:
         return (position, line) if self.transposed else (line, position)
 
 
-def orient(context: Context, cost: GpuArray | Computed, maximize: bool, exits: Exits | None = None) -> View:
+def to_canonical(
+    context: Context, cost: GpuArray | ComputedCosts, maximize: bool, unmatched: UnmatchedColumns | None = None
+) -> CanonicalForm:
     """View costs of shape (m, n), neither of them 0; a matrix is copied if what must be contiguous is not.
 
     With exits there are more columns than rows in any case, so the matrix stays as it is.
     """
-    if isinstance(cost, Computed):
-        return _orient_computed(cost, maximize, exits)
+    if isinstance(cost, ComputedCosts):
+        return _computed_to_canonical(cost, maximize, unmatched)
     rows, cols = cost.shape
     row_stride, col_stride = cost.strides
-    priced = exits is not None
+    priced = unmatched is not None
     transposed = is_transposed(cost.shape, cost.strides, priced)
     if transposed:
         rows, cols, row_stride, col_stride = cols, rows, col_stride, row_stride
@@ -51,26 +53,34 @@ def orient(context: Context, cost: GpuArray | Computed, maximize: bool, exits: E
     if is_copied(cost.shape, cost.strides, priced):
         owner = _gathered(context, cost, (rows, cols), (row_stride, col_stride))
         pointer, row_stride = owner.pointer, cols
-    all_cols, prices = (cols, 0) if exits is None else (cols + rows, exits.pointer)
-    return View(Oriented(pointer, rows, all_cols, row_stride, cost.dtype, maximize, prices), transposed, owner)
+    all_cols, prices = (cols, 0) if unmatched is None else (cols + rows, unmatched.pointer)
+    return CanonicalForm(
+        CanonicalMatrix(pointer, rows, all_cols, row_stride, cost.dtype, maximize, prices), transposed, owner
+    )
 
 
-def orient_host_rows(cost: Streamed, rows: HostRows, maximize: bool, exits: Exits | None) -> View:
+def host_rows_to_canonical(
+    cost: Streamed, rows: HostRows, maximize: bool, unmatched: UnmatchedColumns | None
+) -> CanonicalForm:
     """The same for a matrix on the host, whose lines are rows already."""
     lines, positions = cost.lines.shape
-    all_cols, prices = (positions, 0) if exits is None else (positions + lines, exits.pointer)
-    return View(Oriented(rows.block, lines, all_cols, 0, cost.dtype, maximize, prices), cost.transposed, rows)
+    all_cols, prices = (positions, 0) if unmatched is None else (positions + lines, unmatched.pointer)
+    return CanonicalForm(
+        CanonicalMatrix(rows.block, lines, all_cols, 0, cost.dtype, maximize, prices), cost.transposed, rows
+    )
 
 
-def _orient_computed(cost: Computed, maximize: bool, exits: Exits | None) -> View:
+def _computed_to_canonical(cost: ComputedCosts, maximize: bool, unmatched: UnmatchedColumns | None) -> CanonicalForm:
     rows, cols = cost.shape
-    transposed = exits is None and rows > cols
-    block, recipe = cost.block, cost.recipe
+    transposed = unmatched is None and rows > cols
+    block, cost_program = cost.block, cost.cost_program
     if transposed:
         rows, cols = cols, rows
-        block, recipe = recipe.exchanged, replace(recipe, exchanged=block)
-    all_cols, prices = (cols, 0) if exits is None else (cols + rows, exits.pointer)
-    return View(Oriented(block, rows, all_cols, 1, cost.dtype, maximize, prices, recipe), transposed, cost)
+        block, cost_program = cost_program.exchanged, replace(cost_program, exchanged=block)
+    all_cols, prices = (cols, 0) if unmatched is None else (cols + rows, unmatched.pointer)
+    return CanonicalForm(
+        CanonicalMatrix(block, rows, all_cols, 1, cost.dtype, maximize, prices, cost_program), transposed, cost
+    )
 
 
 def is_transposed(shape: tuple[int, ...], strides: tuple[int, ...], priced: bool) -> bool:

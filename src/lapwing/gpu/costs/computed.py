@@ -39,7 +39,7 @@ _TYPES = {"bool": "bool", "float32": "float", "float64": "double"}  # of element
 
 
 @dataclass(frozen=True)
-class Recipe:
+class CostProgram:
     """How costs are computed, beside the address of their block.
 
     Attributes
@@ -73,50 +73,50 @@ def row_group_blocks(lines: int, processors: int) -> int:
 
 
 @dataclass(frozen=True, eq=False)
-class Computed:
+class ComputedCosts:
     """A source on a GPU.
 
     Attributes
     ----------
     shape : (m, n)
     dtype : str
-    recipe : Recipe
+    cost_program : CostProgram
     nbytes : int
         Of its memory.
     block : int
-        An address; 0 before `upload`, as in the recipe.
+        An address; 0 before `upload_computed`, as in the recipe.
     held : tuple
         What keeps the memory alive.
     """
 
     shape: tuple[int, int]
     dtype: str
-    recipe: Recipe
+    cost_program: CostProgram
     nbytes: int
     block: int = 0
     held: tuple[Any, ...] = ()
 
 
-def placed(source: CostSource) -> Computed:
+def planned_computed(source: CostSource) -> ComputedCosts:
     """A source as it will be on a GPU, without memory yet."""
     if isinstance(source, PointCost):
         work = sum(4 * term.x.shape[1] + 4 for term in source.terms)
-        recipe = Recipe(_points_text(source), 0, work, _is_ordered(source))
+        cost_program = CostProgram(_points_text(source), 0, work, _is_ordered(source))
     else:
-        recipe = Recipe(_function_text(_function(source)), 0, _WORK_OF_A_FUNCTION)
-    return Computed(source.shape, source.dtype.name, recipe, workspace_bytes(_sizes(source)))
+        cost_program = CostProgram(_function_text(_function(source)), 0, _WORK_OF_A_FUNCTION)
+    return ComputedCosts(source.shape, source.dtype.name, cost_program, workspace_bytes(_sizes(source)))
 
 
-def upload(context: Context, source: CostSource, like: GpuArray | None) -> Computed:
+def upload_computed(context: Context, source: CostSource, array_template: GpuArray | None) -> ComputedCosts:
     """Copy what is on the host to the GPU; it may be changed once this returns."""
-    memory = Workspace(context, _sizes(source), like)
+    memory = Workspace(context, _sizes(source), array_template)
     for name, values in (_arrays(source) | _ordered(source)).items():
         write(context, memory[name], np.ascontiguousarray(values))
     for name in _BLOCKS:
         write(context, memory[name], _block(source, memory, name == "exchanged"))
-    known = placed(source)
-    recipe = replace(known.recipe, exchanged=memory["exchanged"])
-    return replace(known, recipe=recipe, block=memory["block"], held=(memory, source))
+    known = planned_computed(source)
+    cost_program = replace(known.cost_program, exchanged=memory["exchanged"])
+    return replace(known, cost_program=cost_program, block=memory["block"], held=(memory, source))
 
 
 def _function(source: CostSource) -> CudaFunction:

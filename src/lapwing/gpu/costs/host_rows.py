@@ -104,7 +104,7 @@ def _run_of(ids: Ids) -> slice | None:
 
 
 @dataclass(frozen=True)
-class Layout:
+class StreamLayout:
     """What lies in the GPU's memory for a matrix on the host, beside what every solve takes.
 
     Attributes
@@ -149,21 +149,21 @@ class Layout:
         return workspace_bytes(self.sizes)
 
 
-def least_layout(shape: tuple[int, int], dtype: str) -> Layout:
+def least_layout(shape: tuple[int, int], dtype: str) -> StreamLayout:
     """The smallest that will do."""
     lines, positions = shape
-    return Layout(lines, positions, dtype, 1, min(_LEAST_DEPTH, positions))
+    return StreamLayout(lines, positions, dtype, 1, min(_LEAST_DEPTH, positions))
 
 
-def largest_layout(shape: tuple[int, int], dtype: str, budget: int) -> Layout | None:
+def largest_layout(shape: tuple[int, int], dtype: str, budget: int) -> StreamLayout | None:
     """The largest of use within so many bytes; None if there is none."""
     lines, positions = shape
     least = least_layout(shape, dtype)
     row_bytes = least.pitch * ITEM_BYTES[dtype]
     room = min(lines, max(1, min(_LARGEST_PART, budget // _SHARE) // row_bytes))
-    flat = Layout(lines, positions, dtype, room, 0)
+    flat = StreamLayout(lines, positions, dtype, room, 0)
     depth = (budget - flat.nbytes) // (lines * (4 + ITEM_BYTES[dtype])) // _DEPTH_STEP * _DEPTH_STEP
-    layout = Layout(lines, positions, dtype, room, min(max(depth, least.depth), _MOST_DEPTH, positions))
+    layout = StreamLayout(lines, positions, dtype, room, min(max(depth, least.depth), _MOST_DEPTH, positions))
     return next((fits for fits in (layout, least) if fits.nbytes <= budget), None)
 
 
@@ -185,14 +185,14 @@ class Streamed:
         As solved.
     transposed : bool
         Whether lines are columns.
-    layout : Layout
+    layout : StreamLayout
     """
 
     shape: tuple[int, int]
     dtype: str
     lines: Lines
     transposed: bool
-    layout: Layout
+    layout: StreamLayout
 
 
 def lines_of(matrix: NDArray[Any], priced: bool) -> tuple[Lines, bool]:

@@ -23,7 +23,7 @@ from lapwing.gpu.runtime.workspace import Workspace
 _LARGEST_LISTED = float(np.finfo(np.float32).max)
 
 
-class Exits:
+class UnmatchedColumns:
     """Prices in GPU memory.
 
     Parameters
@@ -47,9 +47,9 @@ class Exits:
         If a price is too large for exact sums.
     """
 
-    def __init__(self, context: Context, prices: NDArray[Any], dtype: str, like: GpuArray | None) -> None:
+    def __init__(self, context: Context, prices: NDArray[Any], dtype: str, array_template: GpuArray | None) -> None:
         _check_range(prices, dtype)
-        self._memory = Workspace(context, {"prices": (len(prices), prices.dtype.name)}, like)
+        self._memory = Workspace(context, {"prices": (len(prices), prices.dtype.name)}, array_template)
         self.pointer = self._memory["prices"]
         write(context, self.pointer, prices)
         self.bound_shift = 0.0

@@ -48,7 +48,7 @@ _idle: defaultdict[int, list[_Lane]] = defaultdict(list)
 _lock = threading.Lock()
 
 
-def placed(context: Context, matrix: NDArray[Any]) -> GpuArray:
+def planned_matrix(context: Context, matrix: NDArray[Any]) -> GpuArray:
     """A host matrix as it will lie on the GPU, without memory yet: lines in one piece each."""
     dtype = matrix.dtype.name
     item = ITEM_BYTES[dtype]
@@ -65,7 +65,7 @@ def upload(context: Context, matrix: NDArray[Any]) -> tuple[GpuArray, Copier]:
 
     The copier is to be entered at once, with ``with``; the matrix may be changed when that is left.
     """
-    view = placed(context, matrix)
+    view = planned_matrix(context, matrix)
     lines = matrix.T if _by_columns(matrix) else matrix
     pitch = max(view.strides) if min(matrix.shape) > 0 else 0
     memory = empty_array(context, (max(len(lines) * pitch * lines.itemsize, 1),), "uint8")

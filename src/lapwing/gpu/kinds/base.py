@@ -14,11 +14,11 @@ from numpy.typing import NDArray
 from lapwing import inputs
 from lapwing.errors import ArgumentError
 from lapwing.gpu.certificate.proof import Candidate, Proof
-from lapwing.gpu.core.monitor import Watch
+from lapwing.gpu.core.monitor import Monitor
 from lapwing.gpu.core.solver import CoreSolve, Report
-from lapwing.gpu.core.start import Start
-from lapwing.gpu.costs.canonical import View
-from lapwing.gpu.costs.unmatched import Exits
+from lapwing.gpu.core.start import StartFinder
+from lapwing.gpu.costs.canonical import CanonicalForm
+from lapwing.gpu.costs.unmatched import UnmatchedColumns
 from lapwing.gpu.plan import Memory
 from lapwing.gpu.reference import ReferenceSolve
 from lapwing.gpu.runtime.arrays import GpuArray
@@ -35,7 +35,7 @@ class Search:
     """A solve that is ready to run, and what finds where it starts: nothing for a reference method."""
 
     solve: CoreSolve
-    start: Start | None = None
+    start: StartFinder | None = None
 
     def statistics(self, report: Report) -> dict[str, float]:
         """What was counted."""
@@ -54,10 +54,11 @@ class CostKind(ABC):
 
     - `plan`: how much memory a solve takes, and whether there is so much; the methods that it refuses;
     - `loaded`: what is copied and compiled before anything runs;
-    - `canonical`: the matrix as the core's kernels see it, which says how a row is read (`Oriented`, struct `Costs` of
-      kernels/costs/costs.cuh);
-    - `search`: the `CoreSolve` that lists rows, reads one and says what matched pairs cost, and the `Start` that takes
-      samples; a kind whose rows are read in another way overrides their methods, as `HostSolve` and `HostStart` do;
+    - `canonical`: the matrix as the core's kernels see it, which says how a row is read (`CanonicalMatrix`, struct
+      `Costs` of kernels/costs/costs.cuh);
+    - `search`: the `CoreSolve` that lists rows, reads one and says what matched pairs cost, and the `StartFinder` that
+      takes samples; a kind whose rows are read in another way overrides their methods, as `HostSolve` and
+      `HostStartFinder` do;
     - `proof`: the certificate's pass over all pairs (`CostPass`);
     - `on_host`: the costs for the exact solve on the CPU, which takes over where rounding leaves a doubt.
 
@@ -69,7 +70,7 @@ class CostKind(ABC):
     given : as the user gave them
     shape : (m, n)
     dtype : str
-    like : GpuArray or None
+    array_template : GpuArray or None
         Of the library in which the answer is given; None for NumPy.
     can_overlap : bool
         Whether all that follows the search can be launched while it runs.
@@ -81,7 +82,7 @@ class CostKind(ABC):
     given: Any
     shape: tuple[int, int]
     dtype: str
-    like: GpuArray | None = None
+    array_template: GpuArray | None = None
     can_overlap = False
     is_readable_on_host = True
 
@@ -101,7 +102,7 @@ class CostKind(ABC):
     @property
     def memory(self) -> Memory:
         """What the GPU has, and what of it is free."""
-        return Memory(self.context, None if self.like is None else self.like.library)
+        return Memory(self.context, None if self.array_template is None else self.array_template.library)
 
     def identified(self, request: Request) -> Problem:
         """The problem that a checkpoint is of, as a CPU sees it."""
@@ -119,18 +120,18 @@ class CostKind(ABC):
         """Wait for what is on its way; called where a solve cannot begin with what has come."""
 
     @abstractmethod
-    def canonical(self, maximize: bool, exits: Exits | None, watch: Watch) -> View:
+    def canonical(self, maximize: bool, unmatched: UnmatchedColumns | None, monitor: Monitor) -> CanonicalForm:
         """The costs as the kernels see them."""
 
     @abstractmethod
-    def search(self, view: View, watch: Watch, plan: Plan, request: Request) -> Search:
+    def search(self, view: CanonicalForm, monitor: Monitor, plan: Plan, request: Request) -> Search:
         """What solves them."""
 
     @abstractmethod
     def proof(self, candidate: Candidate, maximize: bool, wait: Callable[[], None], mail: Mail | None) -> Proof:
         """The certificate of an answer, not yet begun; a pass that comes in parts calls `wait` between them."""
 
-    def on_host(self, _solved: tuple[View, CoreSolve] | None = None) -> Any:
+    def on_host(self, _solved: tuple[CanonicalForm, CoreSolve] | None = None) -> Any:
         """Costs that `lapwing.inputs.make_problem` takes; of some kinds after a solve only, which can read rows."""
         return self.given
 

@@ -73,14 +73,14 @@ def _dtypes(request: Request) -> tuple[str, ...]:
 
 def _context_of(source: CostSource, device: str) -> Context:
     """The GPU that is to compute a source's costs."""
-    ordinal, home = _ordinal_of(device), source.home
-    if home is None:
+    ordinal, device_of = _ordinal_of(device), source.device_of
+    if device_of is None:
         return shared_context(ordinal, 0)
-    if device not in ("cuda", f"cuda:{home.ordinal}"):
+    if device not in ("cuda", f"cuda:{device_of.ordinal}"):
         raise ArgumentError(
-            f"device={device!r}, but the points are on GPU {home.ordinal}: move them, or leave device out"
+            f"device={device!r}, but the points are on GPU {device_of.ordinal}: move them, or leave device out"
         )
-    return shared_context(home.ordinal, home.stream)
+    return shared_context(device_of.ordinal, device_of.stream)
 
 
 def _ordinal_of(device: str) -> int:

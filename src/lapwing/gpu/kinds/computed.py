@@ -11,12 +11,12 @@ import numpy as np
 from lapwing.costs.base import CostSource
 from lapwing.costs.function import FunctionCost
 from lapwing.gpu.certificate.proof import Candidate, Proof, proof_of_computed
-from lapwing.gpu.core.monitor import Watch
+from lapwing.gpu.core.monitor import Monitor
 from lapwing.gpu.core.solver import CoreSolve
-from lapwing.gpu.core.start import Start
-from lapwing.gpu.costs.canonical import View, orient
-from lapwing.gpu.costs.computed import placed, upload
-from lapwing.gpu.costs.unmatched import Exits
+from lapwing.gpu.core.start import StartFinder
+from lapwing.gpu.costs.canonical import CanonicalForm, to_canonical
+from lapwing.gpu.costs.computed import planned_computed, upload_computed
+from lapwing.gpu.costs.unmatched import UnmatchedColumns
 from lapwing.gpu.kinds.base import CostKind, Search, refuse_reference
 from lapwing.gpu.plan import plan_computed
 from lapwing.gpu.runtime.copies import Mail
@@ -34,8 +34,8 @@ class ComputedCosts(CostKind):
     is_readable_on_host = False
 
     def __init__(self, context: Context, source: CostSource) -> None:
-        self.context, self.given, self.like = context, source, source.home
-        self.computed = placed(source)
+        self.context, self.given, self.array_template = context, source, source.device_of
+        self.computed = planned_computed(source)
         self.shape, self.dtype = source.shape, self.computed.dtype
 
     def plan(self, request: Request) -> Plan:
@@ -43,22 +43,25 @@ class ComputedCosts(CostKind):
         return plan_computed(self.computed, self.memory, request)
 
     def loaded(self) -> AbstractContextManager[object]:
-        self.computed = upload(self.context, self.given, self.like)
-        choice = {"COST": self.dtype, TEXT: self.computed.recipe.text}
+        self.computed = upload_computed(self.context, self.given, self.array_template)
+        choice = {"COST": self.dtype, TEXT: self.computed.cost_program.text}
         programs = (COMPUTED_CORE, COMPUTED_START, COMPUTED_CERTIFICATE)
         preload(self.context, [(program, program.variant(**choice)) for program in programs])
         return nullcontext()
 
-    def canonical(self, maximize: bool, exits: Exits | None, watch: Watch) -> View:
-        return orient(self.context, self.computed, maximize, exits)
+    def canonical(self, maximize: bool, unmatched: UnmatchedColumns | None, monitor: Monitor) -> CanonicalForm:
+        return to_canonical(self.context, self.computed, maximize, unmatched)
 
-    def search(self, view: View, watch: Watch, plan: Plan, request: Request) -> Search:
-        return Search(CoreSolve(self.context, view.matrix, watch, self.like), Start(self.context, watch, self.like))
+    def search(self, view: CanonicalForm, monitor: Monitor, plan: Plan, request: Request) -> Search:
+        return Search(
+            CoreSolve(self.context, view.matrix, monitor, self.array_template),
+            StartFinder(self.context, monitor, self.array_template),
+        )
 
     def proof(self, candidate: Candidate, maximize: bool, wait: Callable[[], None], mail: Mail | None) -> Proof:
-        return proof_of_computed(self.context, self.computed, candidate, maximize, self.like, wait, mail)
+        return proof_of_computed(self.context, self.computed, candidate, maximize, self.array_template, wait, mail)
 
-    def on_host(self, solved: tuple[View, CoreSolve] | None = None) -> Any:
+    def on_host(self, solved: tuple[CanonicalForm, CoreSolve] | None = None) -> Any:
         if solved is None or not isinstance(self.given, FunctionCost):
             return self.given
         view, solve = solved

@@ -10,12 +10,12 @@ from numpy.typing import NDArray
 from lapwing.errors import ArgumentError
 from lapwing.gpu.certificate.proof import Candidate, Proof, proof_of_matrix
 from lapwing.gpu.core.large_costs import find_large, without_large
-from lapwing.gpu.core.monitor import Watch
+from lapwing.gpu.core.monitor import Monitor
 from lapwing.gpu.core.solver import CoreSolve
-from lapwing.gpu.core.start import Start
-from lapwing.gpu.costs.canonical import View, orient
+from lapwing.gpu.core.start import StartFinder
+from lapwing.gpu.costs.canonical import CanonicalForm, to_canonical
 from lapwing.gpu.costs.on_device import DeviceCost
-from lapwing.gpu.costs.unmatched import Exits
+from lapwing.gpu.costs.unmatched import UnmatchedColumns
 from lapwing.gpu.costs.upload import Copier
 from lapwing.gpu.kinds.base import CostKind, Search
 from lapwing.gpu.plan import plan_matrix
@@ -37,7 +37,7 @@ class ResidentMatrix(CostKind):
     can_overlap = True
 
     def __init__(self, context: Context, matrix: GpuArray) -> None:
-        self.context, self.given, self.matrix, self.like = context, matrix, matrix, matrix
+        self.context, self.given, self.matrix, self.array_template = context, matrix, matrix, matrix
         self.shape, self.dtype = (matrix.shape[0], matrix.shape[1]), matrix.dtype
         self.copier: Copier | None = None  # which brings the matrix
 
@@ -57,22 +57,22 @@ class ResidentMatrix(CostKind):
     def plan(self, request: Request) -> Plan:
         return plan_matrix(self.matrix, self.memory, request)
 
-    def canonical(self, maximize: bool, exits: Exits | None, watch: Watch) -> View:
-        return orient(self.context, self.matrix, maximize, exits)
+    def canonical(self, maximize: bool, unmatched: UnmatchedColumns | None, monitor: Monitor) -> CanonicalForm:
+        return to_canonical(self.context, self.matrix, maximize, unmatched)
 
-    def search(self, view: View, watch: Watch, plan: Plan, request: Request) -> Search:
+    def search(self, view: CanonicalForm, monitor: Monitor, plan: Plan, request: Request) -> Search:
         reference = REFERENCE_METHODS.get(plan.method)
         if reference is not None:
-            return Search(reference(self.context, view.matrix, watch, self.like, request.options))
+            return Search(reference(self.context, view.matrix, monitor, self.array_template, request.options))
         if request.certify:  # compiled side by side at their first use
             preload(self.context, [(program, program.of_cost(self.dtype)) for program in (CORE, CERTIFICATE)])
-        solve = CoreSolve(self.context, view.matrix, watch, self.like)
-        return Search(solve, Start(self.context, watch, self.like, self.copier))
+        solve = CoreSolve(self.context, view.matrix, monitor, self.array_template)
+        return Search(solve, StartFinder(self.context, monitor, self.array_template, self.copier))
 
     def proof(self, candidate: Candidate, maximize: bool, wait: Callable[[], None], mail: Mail | None) -> Proof:
         return proof_of_matrix(self.context, self.matrix, candidate, maximize, mail)
 
-    def on_host(self, _solved: tuple[View, CoreSolve] | None = None) -> Any:
+    def on_host(self, _solved: tuple[CanonicalForm, CoreSolve] | None = None) -> Any:
         return read_array(self.matrix)
 
     def large_from(self, solve: CoreSolve, prices: NDArray[Any] | None) -> float | None:

@@ -7,12 +7,12 @@ from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 from lapwing.gpu.certificate.proof import Candidate, Proof, proof_of_host_rows
-from lapwing.gpu.core.host_solver import HostSolve, HostStart
-from lapwing.gpu.core.monitor import Watch
+from lapwing.gpu.core.host_solver import HostSolve, HostStartFinder
+from lapwing.gpu.core.monitor import Monitor
 from lapwing.gpu.core.solver import Report
-from lapwing.gpu.costs.canonical import View, orient_host_rows
+from lapwing.gpu.costs.canonical import CanonicalForm, host_rows_to_canonical
 from lapwing.gpu.costs.host_rows import HostRows, Lines, Streamed
-from lapwing.gpu.costs.unmatched import Exits
+from lapwing.gpu.costs.unmatched import UnmatchedColumns
 from lapwing.gpu.kinds.base import CostKind, Search, refuse_reference
 from lapwing.gpu.plan import plan_streamed
 from lapwing.gpu.runtime.copies import Mail
@@ -40,14 +40,14 @@ class StreamedCosts(CostKind):
         preload(self.context, [(program, program.variant(COST=self.dtype)) for program in (HOST_CORE, CERTIFICATE)])
         return nullcontext()
 
-    def canonical(self, maximize: bool, exits: Exits | None, watch: Watch) -> View:
+    def canonical(self, maximize: bool, unmatched: UnmatchedColumns | None, monitor: Monitor) -> CanonicalForm:
         self._costs = Streamed(self.shape, self.dtype, self.lines, self.transposed, self._layout)
-        self._rows = HostRows(self.context, self._costs, watch.stream)
-        return orient_host_rows(self._costs, self._rows, maximize, exits)
+        self._rows = HostRows(self.context, self._costs, monitor.stream)
+        return host_rows_to_canonical(self._costs, self._rows, maximize, unmatched)
 
-    def search(self, view: View, watch: Watch, plan: Plan, request: Request) -> Search:
-        solve = HostSolve(self.context, view.matrix, watch, self._rows, self.lines)
-        return HostSearch(solve, HostStart(self.context, watch))
+    def search(self, view: CanonicalForm, monitor: Monitor, plan: Plan, request: Request) -> Search:
+        solve = HostSolve(self.context, view.matrix, monitor, self._rows, self.lines)
+        return HostSearch(solve, HostStartFinder(self.context, monitor))
 
     def proof(self, candidate: Candidate, maximize: bool, wait: Callable[[], None], mail: Mail | None) -> Proof:
         return proof_of_host_rows(self.context, self._costs, self._rows, candidate, maximize, wait, mail)

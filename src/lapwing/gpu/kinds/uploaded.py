@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from lapwing import inputs
 from lapwing.gpu.core.solver import CoreSolve
-from lapwing.gpu.costs.canonical import View
-from lapwing.gpu.costs.upload import placed, upload
+from lapwing.gpu.costs.canonical import CanonicalForm
+from lapwing.gpu.costs.upload import planned_matrix, upload
 from lapwing.gpu.kinds.resident import ResidentMatrix
 from lapwing.gpu.plan import plan_matrix
 from lapwing.gpu.runtime.device import Context
@@ -24,8 +24,8 @@ class UploadedMatrix(ResidentMatrix):
     """See the module; `host` is the matrix with unit stride along one axis, in a dtype that kernels read."""
 
     def __init__(self, context: Context, given: Any, host: NDArray[Any]) -> None:
-        super().__init__(context, placed(context, host))
-        self.given, self.host, self.like = given, host, None
+        super().__init__(context, planned_matrix(context, host))
+        self.given, self.host, self.array_template = given, host, None
 
     def identified(self, request: Request) -> Problem:
         return inputs.make_problem(self.given, request.maximize, request.unmatched_cost)
@@ -33,7 +33,7 @@ class UploadedMatrix(ResidentMatrix):
     def plan(self, request: Request) -> Plan:
         return plan_matrix(self.matrix, self.memory, request, on_host=True)
 
-    def on_host(self, _solved: tuple[View, CoreSolve] | None = None) -> Any:
+    def on_host(self, _solved: tuple[CanonicalForm, CoreSolve] | None = None) -> Any:
         return self.given
 
     @contextmanager

@@ -5,8 +5,8 @@ from __future__ import annotations
 from abc import abstractmethod
 from typing import ClassVar
 
-from lapwing.gpu.core.monitor import Watch
-from lapwing.gpu.core.solver import CoreSolve, Oriented, Report
+from lapwing.gpu.core.monitor import Monitor
+from lapwing.gpu.core.solver import CanonicalMatrix, CoreSolve, Report
 from lapwing.gpu.runtime.arrays import GpuArray
 from lapwing.gpu.runtime.copies import fetch
 from lapwing.gpu.runtime.device import Context
@@ -52,14 +52,16 @@ class ReferenceSolve(CoreSolve):
     def __init__(
         self,
         context: Context,
-        matrix: Oriented,
-        watch: Watch,
-        like: GpuArray | None,
+        matrix: CanonicalMatrix,
+        monitor: Monitor,
+        array_template: GpuArray | None,
         tuning: MethodOptions | None = None,
     ) -> None:
-        super().__init__(context, matrix, watch, like)
-        self._like = like
-        self._more = Workspace(context, {"all": (self._workspace_bytes(matrix.rows, matrix.cols), "uint8")}, like)
+        super().__init__(context, matrix, monitor, array_template)
+        self._array_template = array_template
+        self._more = Workspace(
+            context, {"all": (self._workspace_bytes(matrix.rows, matrix.cols), "uint8")}, array_template
+        )
         self._extra = self._make_extra(self._first_extra_bytes())
         self._program_kernels = self._load_program()
 
@@ -99,7 +101,7 @@ class ReferenceSolve(CoreSolve):
             If it was stopped before.
         """
         self._solved_since_listing = True
-        self._watch.look_at_the_clock()
+        self._monitor.look_at_the_clock()
         self.prepare(zero_prices=True)
         self._search()
         return self.report()
@@ -114,7 +116,7 @@ class ReferenceSolve(CoreSolve):
         return self.extra_bytes(self.matrix.rows, self.matrix.real_cols, self.matrix.dtype)
 
     def _make_extra(self, size: int) -> Workspace:
-        return Workspace(self.context, {"extra": (size, "uint8")}, self._like)
+        return Workspace(self.context, {"extra": (size, "uint8")}, self._array_template)
 
     def _load_program(self) -> dict[str, Kernel]:
         return self._load(self.program)
@@ -124,7 +126,7 @@ class ReferenceSolve(CoreSolve):
 
     @property
     def _own_arguments(self) -> tuple[int, ...]:
-        return (*self._arguments, self._more["all"], self._watch.pointer(sample=False))
+        return (*self._arguments, self._more["all"], self._monitor.pointer(sample=False))
 
     def _launch_grid(self, name: str, *more: int) -> None:
         """One kernel on the whole grid, cooperatively."""
@@ -133,5 +135,5 @@ class ReferenceSolve(CoreSolve):
     def _follow(self) -> None:
         """Queue what follows the last launch of a search, as after the core method's."""
         fetch(self.context, self._memory["state"], self._mail.memory)
-        self._watch.mark()
+        self._monitor.mark()
         self.after_launch()

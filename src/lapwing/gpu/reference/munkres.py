@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from lapwing.gpu.core.monitor import Watch
-from lapwing.gpu.core.solver import UNFINISHED, Oriented, Report
+from lapwing.gpu.core.monitor import Monitor
+from lapwing.gpu.core.solver import UNFINISHED, CanonicalMatrix, Report
 from lapwing.gpu.reference.hungarian import HungarianSolve
 from lapwing.gpu.runtime.arrays import GpuArray
 from lapwing.gpu.runtime.copies import read
@@ -39,14 +39,14 @@ class MunkresSolve(HungarianSolve):
     def __init__(
         self,
         context: Context,
-        matrix: Oriented,
-        watch: Watch,
-        like: GpuArray | None,
+        matrix: CanonicalMatrix,
+        monitor: Monitor,
+        array_template: GpuArray | None,
         tuning: MethodOptions | None = None,
     ) -> None:
         self._options = tuning if isinstance(tuning, Munkres) else Munkres()
         self._wide = self._switched = False
-        super().__init__(context, matrix, watch, like)
+        super().__init__(context, matrix, monitor, array_template)
 
     @classmethod
     def extra_bytes(cls, rows: int, cols: int, dtype: str) -> int:
@@ -100,7 +100,7 @@ class MunkresSolve(HungarianSolve):
             last = (*self._munkres_arguments, 1, task)
             solver.launch(self.context, blocks, self.threads, *self._own_arguments, *last)
             following.launch(self.context, 1, self.threads, *self._own_arguments, *last)
-            self._watch.wait()
+            self._monitor.wait()
             task = int(read(self.context, self._more["all"], 1, "uint32")[0])
 
     def _run_wide(self) -> Report:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from lapwing.gpu.core.monitor import Watch
-from lapwing.gpu.core.solver import Oriented, Report
+from lapwing.gpu.core.monitor import Monitor
+from lapwing.gpu.core.solver import CanonicalMatrix, Report
 from lapwing.gpu.reference.base import ReferenceSolve
 from lapwing.gpu.runtime.arrays import ITEM_BYTES, GpuArray
 from lapwing.gpu.runtime.device import Context
@@ -35,12 +35,12 @@ class SspSolve(ReferenceSolve):
     def __init__(
         self,
         context: Context,
-        matrix: Oriented,
-        watch: Watch,
-        like: GpuArray | None,
+        matrix: CanonicalMatrix,
+        monitor: Monitor,
+        array_template: GpuArray | None,
         tuning: MethodOptions | None = None,
     ) -> None:
-        super().__init__(context, matrix, watch, like)
+        super().__init__(context, matrix, monitor, array_template)
         self._pricing = not isinstance(tuning, Ssp) or tuning.pricing
 
     @classmethod

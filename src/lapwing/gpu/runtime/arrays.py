@@ -112,8 +112,10 @@ def view_if_on_gpu(array: Any) -> GpuArray | None:
     return library.view(array) if library.is_on_gpu(array) else None
 
 
-def empty_array(context: Context, shape: tuple[int, ...], dtype: str, like: GpuArray | None = None) -> GpuArray:
-    """An array of `like`'s library, or memory of the driver's pool, in the order of the context's stream.
+def empty_array(
+    context: Context, shape: tuple[int, ...], dtype: str, array_template: GpuArray | None = None
+) -> GpuArray:
+    """An array of `array_template`'s library, or memory of the driver's pool, in the order of the context's stream.
 
     Raises
     ------
@@ -121,7 +123,7 @@ def empty_array(context: Context, shape: tuple[int, ...], dtype: str, like: GpuA
         If there is not so much memory.
     """
     try:
-        return (ANY if like is None else like.library).empty(context, shape, dtype)
+        return (ANY if array_template is None else array_template.library).empty(context, shape, dtype)
     except (RuntimeError, MemoryError) as error:  # as libraries call it
         raise _no_memory(context, math.prod(shape) * ITEM_BYTES[dtype], error) from error
 
@@ -137,23 +139,23 @@ def _no_memory(context: Context, size: int, error: Exception) -> GpuError:
 Empty = tuple[tuple[int, ...], tuple[int, ...], str]  # an array to be made: its shape, strides, dtype
 
 
-def empty_arrays(context: Context, wanted: tuple[Empty, ...], like: GpuArray) -> tuple[list[Any], list[int]]:
-    """Contiguous arrays of `like`'s library and their addresses: tensors of PyTorch, or views to be handed over.
+def empty_arrays(context: Context, wanted: tuple[Empty, ...], array_template: GpuArray) -> tuple[list[Any], list[int]]:
+    """Contiguous arrays of a template's library and their addresses: tensors of PyTorch, or views to be handed over.
 
     Raises
     ------
     GpuError
         If there is not so much memory.
     """
-    if like.library is TORCH:
+    if array_template.library is TORCH:
         try:
-            tensors = TORCH.empty_tensors(like.ordinal, wanted)
+            tensors = TORCH.empty_tensors(array_template.ordinal, wanted)
         except RuntimeError as error:
             raise _no_memory(
                 context, sum(math.prod(shape) * ITEM_BYTES[dtype] for shape, _, dtype in wanted), error
             ) from error
         return tensors, [tensor.data_ptr() for tensor in tensors]
-    views = [empty_array(context, shape, dtype, like) for shape, _, dtype in wanted]
+    views = [empty_array(context, shape, dtype, array_template) for shape, _, dtype in wanted]
     return list(views), [view.pointer for view in views]
 
 

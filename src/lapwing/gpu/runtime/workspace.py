@@ -43,14 +43,14 @@ class Workspace:
     ----------
     context : Context, entered
     layout : name -> (count, dtype), or a Layout that was made of such sizes
-    like : GpuArray, optional
+    array_template : GpuArray, optional
         An array of the library whose allocator is to be used.
     """
 
-    def __init__(self, context: Context, layout: Layout | Sizes, like: GpuArray | None = None) -> None:
+    def __init__(self, context: Context, layout: Layout | Sizes, array_template: GpuArray | None = None) -> None:
         self.nbytes, self._offsets = layout if isinstance(layout, Layout) else lay_out(layout)
         self._context = context
-        self._block: GpuArray | None = empty_array(context, (max(self.nbytes, 1),), "uint8", like)
+        self._block: GpuArray | None = empty_array(context, (max(self.nbytes, 1),), "uint8", array_template)
         self._begin = self._block.pointer
 
     def __getitem__(self, name: str) -> int:
