@@ -138,7 +138,7 @@ def test_kernels_are_replaced_when_the_full_build_is_there(emulated_gpu, monkeyp
     build = SimpleNamespace(is_over=lambda: build.over, over=False, wait=lambda: setattr(build, "over", True))
     build.result = lambda: code if made else None
     monkeypatch.setattr(launch, "start_build", lambda *_: (code, build))
-    monkeypatch.setattr(launch, "_in_the_making", {})
+    monkeypatch.setattr(launch, "_background_builds", {})
     monkeypatch.setattr(launch, "_replaced", [])
     quick = kernels(emulated_gpu, CERTIFICATE, FLOAT32)
     assert kernels(emulated_gpu, CERTIFICATE, FLOAT32) is quick
