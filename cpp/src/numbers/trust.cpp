@@ -139,12 +139,12 @@ bool is_proven(const Problem<T>& problem, const Index* row_to_col, const Dual<T>
 template <class T>
 bool solve_surely(const Problem<T>& problem, std::byte* workspace, bool with_u, Workspace& memory,
                   DirectAnswer<Dual<T>>& answer) {
-    if (solve_by_caps(problem, memory, answer)) return true;
     bool looked = false;
-    if constexpr (std::is_floating_point_v<T>) {
+    if constexpr (std::is_floating_point_v<T>) {  // before caps: a large number on most pairs is one, too
         looked = spans_magnitudes(problem);
         if (looked && solve_without_large(problem, with_u, memory, answer)) return true;
     }
+    if (solve_by_caps(problem, memory, answer)) return true;
     answer = solve_direct(problem, workspace, with_u, nullptr);
     if (answer.status != Status::optimal || are_small(problem, answer.row_to_col, answer.v)) return true;
     if constexpr (std::is_floating_point_v<T>)
