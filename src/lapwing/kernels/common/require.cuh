@@ -1,15 +1,23 @@
-// Assertions of invariants on the emulator, in checking builds (LAPWING_CHECK_INVARIANTS); a GPU compiles none of them.
+// Assertions of invariants in checking builds (LAPWING_CHECK_INVARIANTS), which only the emulator's tests are.
 #pragma once
 #ifdef LAPWING_CHECK_INVARIANTS
+#ifdef LAPWING_EMULATION
 #include <cstdio>
 #include <cstdlib>
+#endif
 
 #include "common/common.cuh"
 
-inline void require(bool holds, const char* invariant) {
+// Ends the launch if an invariant does not hold.
+__device__ inline void require(bool holds, const char* invariant) {
     if (holds) return;
+#ifdef LAPWING_EMULATION
     std::fprintf(stderr, "an invariant is broken: %s\n", invariant);
     std::abort();
+#else
+    (void)invariant;
+    __trap();
+#endif
 }
 
 // Whether u + v <= cost up to the rounding of this comparison and of the duals.

@@ -10,19 +10,10 @@
 //   tightness            with u, u[i] + v[j] = cost[i, j] for matched pairs
 //   matching             row_to_col and col_to_row are inverse to each other
 #pragma once
+#include "common/require.cuh"
 #include "core/state.cuh"
 
 #if defined(LAPWING_CHECK_INVARIANTS) && !defined(STORED)
-
-// Ends the launch if something does not hold.
-__device__ inline void require(bool holds, const char* what) {
-#ifdef LAPWING_EMULATION
-    if (!holds) throw std::logic_error(what);
-#else
-    if (!holds) __trap();
-    (void)what;
-#endif
-}
 
 // By which sums of these numbers may be off.
 __device__ inline Dual rounding_of(Dual a, Dual b, Dual c) {
