@@ -2,42 +2,13 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 
+#include "answers.hpp"
 #include "common.hpp"
 #include "lapwing/certificate/certificate.hpp"
+#include "sparse.hpp"
 
 namespace lapwing::bindings {
 namespace {
-
-const char* fault_name(Fault fault) {
-    switch (fault) {
-        case Fault::column_range: return "column_range";
-        case Fault::column_twice: return "column_twice";
-        case Fault::forbidden_pair: return "forbidden_pair";
-        case Fault::invalid_dual: return "invalid_dual";
-        case Fault::invalid_cost: return "invalid_cost";
-        default: return "none";
-    }
-}
-
-template <class D>
-nb::dict to_dict(const Certificate<D>& certificate) {
-    nb::dict answer;
-    answer["fault"] = fault_name(certificate.fault);
-    answer["fault_row"] = certificate.fault_row;
-    answer["fault_col"] = certificate.fault_col;
-    answer["matched"] = certificate.matched;
-    answer["complete"] = certificate.complete;
-    answer["exact"] = certificate.exact;
-    answer["primal"] = certificate.primal;
-    answer["dual"] = certificate.dual;
-    answer["dual_below"] = certificate.dual_below;
-    answer["gap"] = certificate.gap;
-    answer["violation"] = certificate.violation;
-    answer["violation_row"] = certificate.violation_row;
-    answer["violation_col"] = certificate.violation_col;
-    answer["bound"] = certificate.bound;
-    return answer;
-}
 
 template <class T>
 nb::dict certify_as(CertificateInput<T> input, const nb::object& unmatched_cost, const nb::object& row_to_col,
@@ -62,6 +33,18 @@ nb::dict certify_as(CertificateInput<T> input, const nb::object& unmatched_cost,
 
 nb::dict certify_any(const nb::object& cost, bool maximize, const nb::object& unmatched_cost,
                      const nb::object& row_to_col, const nb::object& u, const nb::object& v, int parts, int threads) {
+    if (is_sparse(cost)) {
+        const auto& sparse = nb::cast<const SparseCosts&>(cost);
+        return sparse.with_view([&]<class T>(const SparseView<T>& pairs) {
+            CertificateInput<T> input;
+            input.cost.rows = sparse.problem_rows();
+            input.cost.cols = sparse.problem_cols();
+            input.sparse = &pairs;
+            input.sparse_by_columns = sparse.transposed;
+            input.maximize = maximize;
+            return certify_as(input, unmatched_cost, row_to_col, u, v, parts, threads);
+        });
+    }
     return with_costs(cost, [&]<class T>(const MatrixView<T>& matrix, const CostSource<T>* source) {
         CertificateInput<T> input;
         input.cost = matrix;

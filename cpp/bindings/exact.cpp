@@ -4,10 +4,12 @@
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/vector.h>
 
+#include "answers.hpp"
 #include "common.hpp"
 #include "lapwing/exact/solve.hpp"
 #include "lapwing/numbers/trust.hpp"
 #include "lapwing/reductions/large_costs.hpp"
+#include "sparse.hpp"
 
 namespace lapwing::bindings {
 namespace {
@@ -50,23 +52,11 @@ Source small_costs(const nb::object& cost, bool maximize, double above) {
     });
 }
 
-// A NumPy array (parts, size).
-nb::object parts_to_numpy(const std::vector<std::vector<double>>& parts, std::size_t size) {
-    auto all = std::make_unique<std::vector<double>>();
-    for (const auto& part : parts) all->insert(all->end(), part.begin(), part.end());
-    double* data = all->data();
-    nb::capsule owner(all.get(), [](void* p) noexcept {
-        std::unique_ptr<std::vector<double>>(static_cast<std::vector<double>*>(p));
-    });
-    all.release();
-    return nb::cast(nb::ndarray<nb::numpy, double, nb::ndim<2>>(data, {parts.size(), size}, owner));
-}
-
-using Parts = nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
-
 nb::object solve_exactly(const nb::object& cost, bool maximize, const nb::object& unmatched_cost,
                          const nb::object& start_v, const nb::object& start_rows, double most, double precision,
                          int threads, double time_limit, const nb::object& hook) {
+    if (is_sparse(cost))
+        return solve_sparse_exactly(cost, maximize, unmatched_cost, start_v, most, precision, time_limit, hook);
     return with_float_costs(cost, [&]<class T>(const MatrixView<T>& matrix, const CostSource<T>* source) -> nb::object {
         Vector<double> holder;
         Problem<T> problem{matrix, maximize, nullptr, source};
@@ -97,16 +87,7 @@ nb::object solve_exactly(const nb::object& cost, bool maximize, const nb::object
         } catch (const InvalidCost& invalid) {
             raise(invalid);
         }
-        nb::dict answer;
-        answer["status"] = status_name(solution.status);
-        answer["rounded"] = solution.rounded;
-        answer["row_to_col"] = indices_to_numpy(solution.row_to_col);
-        answer["u"] = parts_to_numpy(solution.u, rows);
-        answer["v"] = parts_to_numpy(solution.v, cols);
-        answer["hall_rows"] = indices_to_numpy(solution.hall_rows);
-        answer["hall_cols"] = indices_to_numpy(solution.hall_cols);
-        answer["statistics"] = counted(solution.statistics);
-        return answer;
+        return to_dict(std::move(solution), rows, cols);
     });
 }
 

@@ -16,6 +16,7 @@ void bind_direct(nb::module_& module);
 void bind_batch(nb::module_& module);
 void bind_costs(nb::module_& module);
 void bind_exact(nb::module_& module);
+void bind_sparse(nb::module_& module);
 
 namespace {
 
@@ -67,4 +68,5 @@ NB_MODULE(_core, module) {
     bind_batch(module);
     bind_costs(module);
     bind_exact(module);
+    bind_sparse(module);
 }

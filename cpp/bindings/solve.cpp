@@ -6,28 +6,16 @@
 #include <stdexcept>
 #include <string>
 
+#include "answers.hpp"
 #include "common.hpp"
 #include "lapwing/control.hpp"
 #include "lapwing/jv/jv.hpp"
 #include "lapwing/methods.hpp"
 #include "lapwing/numbers/range.hpp"
+#include "sparse.hpp"
 
 namespace lapwing::bindings {
 namespace {
-
-template <class D>
-nb::dict to_dict(Solution<D>&& solution) {
-    nb::dict answer;
-    answer["status"] = status_name(solution.status);
-    answer["row_to_col"] = indices_to_numpy(solution.row_to_col);
-    answer["u"] = to_numpy(std::move(solution.u));
-    answer["v"] = to_numpy(std::move(solution.v));
-    answer["shift"] = solution.shift;
-    answer["hall_rows"] = indices_to_numpy(solution.hall_rows);
-    answer["hall_cols"] = indices_to_numpy(solution.hall_cols);
-    answer["statistics"] = counted(solution.statistics);
-    return answer;
-}
 
 // What methods take beside a problem: the fields of lapwing.options, checked there.
 struct Options {
@@ -50,16 +38,6 @@ struct Options {
         if (without_epsilon) ssp = SspPricing::none;
     }
 };
-
-// Calls keep(u, v, row_to_col).
-template <class D>
-Keep<D> make_keep(const nb::object& callable) {
-    return [&callable](std::vector<D>&& u, std::vector<D>&& v, std::vector<Index>&& row_to_col) {
-        const GilAcquire gil;
-        in_python(
-            [&] { return callable(to_numpy(std::move(u)), to_numpy(std::move(v)), indices_to_numpy(row_to_col)); });
-    };
-}
 
 template <class T>
 Solution<Dual<T>> dispatch(const std::string& method, const Options& options, const Problem<T>& problem,
@@ -105,6 +83,8 @@ nb::dict solve_as(const std::string& method, const Options& options, Problem<T> 
 nb::dict solve(const std::string& method, const nb::dict& options, const nb::object& cost, bool maximize,
                const nb::object& unmatched_cost, const nb::object& start_v, int threads, double time_limit,
                const nb::object& hook, const nb::object& keep, double keep_every) {
+    if (is_sparse(cost))
+        return solve_sparse_costs(cost, maximize, unmatched_cost, start_v, time_limit, hook, keep, keep_every);
     return with_costs(cost, [&]<class T>(const MatrixView<T>& matrix, const CostSource<T>* source) {
         const Problem<T> problem{matrix, maximize, nullptr, source};
         return solve_as(method, Options(options), problem, unmatched_cost, start_v, threads, time_limit, hook, keep,
@@ -114,6 +94,7 @@ nb::dict solve(const std::string& method, const nb::dict& options, const nb::obj
 
 // None, or (limit, extreme, row, col) of a cost that is too large.
 nb::object range_excess(const nb::object& cost, bool maximize, const nb::object& unmatched_cost, int threads) {
+    if (is_sparse(cost)) return sparse_range_excess(cost, maximize, unmatched_cost);
     return with_costs(cost, [&]<class T>(const MatrixView<T>& matrix, const CostSource<T>* source) -> nb::object {
         Vector<Dual<T>> holder;
         Problem<T> problem{matrix, maximize, nullptr, source};

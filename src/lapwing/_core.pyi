@@ -23,6 +23,18 @@ class CostSource:
     def in_order(self, rows: bool) -> NDArray[np.int32]: ...
     def counters(self) -> dict[str, float]: ...
 
+class SparseCosts:
+    def __init__(
+        self,
+        indptr: NDArray[np.int64],
+        indices: NDArray[np.int32],
+        data: NDArray[Any],
+        rows: int,
+        cols: int,
+        transposed: bool,
+    ) -> None: ...
+    def has_duplicates(self) -> bool: ...
+
 _Term = tuple[str, NDArray[Any], NDArray[Any], float, float]
 
 class Neighbours:
@@ -50,7 +62,7 @@ def features() -> dict[str, Any]: ...
 def solve(
     method: str,
     options: dict[str, bool],
-    cost: NDArray[Any] | CostSource,
+    cost: NDArray[Any] | CostSource | SparseCosts,
     maximize: bool,
     unmatched_cost: NDArray[Any] | None,
     start_v: NDArray[Any] | None,
@@ -61,10 +73,10 @@ def solve(
     keep_every: float = 0.0,
 ) -> dict[str, Any]: ...
 def check_range(
-    cost: NDArray[Any] | CostSource, maximize: bool, unmatched_cost: NDArray[Any] | None, threads: int
+    cost: NDArray[Any] | CostSource | SparseCosts, maximize: bool, unmatched_cost: NDArray[Any] | None, threads: int
 ) -> tuple[int | float, int | float, int, int] | None: ...
 def certify(
-    cost: NDArray[Any] | CostSource,
+    cost: NDArray[Any] | CostSource | SparseCosts,
     maximize: bool,
     unmatched_cost: NDArray[Any] | None,
     row_to_col: NDArray[np.int64],
@@ -74,11 +86,15 @@ def certify(
     threads: int,
 ) -> dict[str, Any]: ...
 def find_large_costs(
-    cost: NDArray[Any] | CostSource, maximize: bool, unmatched_cost: NDArray[Any] | None, rows: int, pairs: int = 0
+    cost: NDArray[Any] | CostSource | SparseCosts,
+    maximize: bool,
+    unmatched_cost: NDArray[Any] | None,
+    rows: int,
+    pairs: int = 0,
 ) -> tuple[float, float] | None: ...
-def small_costs(cost: NDArray[Any] | CostSource, maximize: bool, above: float) -> CostSource: ...
+def small_costs(cost: NDArray[Any] | CostSource | SparseCosts, maximize: bool, above: float) -> CostSource: ...
 def solve_exact(
-    cost: NDArray[Any] | CostSource,
+    cost: NDArray[Any] | CostSource | SparseCosts,
     maximize: bool,
     unmatched_cost: NDArray[Any] | None,
     start_v: NDArray[np.float64] | None,

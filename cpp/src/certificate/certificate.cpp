@@ -119,20 +119,24 @@ class LineScan {
         Index invalid = -1;   // position of a NaN or -inf
     };
     explicit LineScan(const CertificateInput<T>& in)
-        : by_columns_(in.source == nullptr && lies_by_columns(in.cost)),
-          lines_(by_columns_ ? in.cost.transposed() : in.cost), source_(in.source), row_to_col_(in.row_to_col),
-          maximize_(in.maximize), parts_(in.parts), line_duals_(by_columns_ ? in.v : in.u),
+        : by_columns_(in.sparse != nullptr ? in.sparse_by_columns : in.source == nullptr && lies_by_columns(in.cost)),
+          lines_(by_columns_ ? in.cost.transposed() : in.cost), source_(in.source), sparse_(in.sparse),
+          row_to_col_(in.row_to_col), maximize_(in.maximize), parts_(in.parts), line_duals_(by_columns_ ? in.v : in.u),
           cross_duals_(by_columns_ ? in.u : in.v), result_(static_cast<std::size_t>(lines_.rows)),
-          matched_(source_ != nullptr ? result_.size() : 0) {
+          matched_(source_ != nullptr || sparse_ != nullptr ? static_cast<std::size_t>(in.cost.rows) : 0),
+          found_(sparse_ != nullptr ? matched_.size() : 0) {
+        if (sparse_ != nullptr) begins_ = checked_begins(*sparse_);
         for (Index j = 0; j < lines_.cols; ++j) fast_ = fast_ && is_fast(cross_duals_[j]);
         if (parts_ > 1)
             for (Index j = 0; j < lines_.cols; ++j) cross_rest_.push_back(rest_of(cross_duals_ + j, lines_.cols));
     }
     bool by_columns() const { return by_columns_; }
     const std::vector<Line>& lines() const { return result_; }
+    // Whether the pair of row i and its column is given, after run(); dense costs all are.
+    bool is_given(Index i) const { return sparse_ == nullptr || found_[static_cast<std::size_t>(i)] != 0; }
     // The cost of row i and its column, after run().
     T matched(Index i) const {
-        return source_ != nullptr
+        return source_ != nullptr || sparse_ != nullptr
                    ? matched_[static_cast<std::size_t>(i)]
                    : (by_columns_ ? lines_.transposed() : lines_).at(i, static_cast<Index>(row_to_col_[i]));
     }
@@ -140,6 +144,10 @@ class LineScan {
         for_each_run(lines_, threads, keep_going, [this](Index begin, Index end) {
             const Index at_once = source_ != nullptr ? source_->rows_at_once() : 1;
             for (Index i = begin; i < end; ++i) {
+                if (sparse_ != nullptr) {
+                    scan_sparse(i);
+                    continue;
+                }
                 if (source_ != nullptr && (i - begin) % at_once == 0) source_->fetch(i, std::min(i + at_once, end));
                 scan(i);
             }
@@ -150,6 +158,7 @@ class LineScan {
     bool by_columns_;  // lines are columns
     MatrixView<T> lines_;
     const CostSource<T>* source_;  // of the lines, where there is no matrix
+    const SparseView<T>* sparse_;  // the lines, where pairs are missing
     const std::int64_t* row_to_col_;
     bool maximize_;
     int parts_;                       // of every dual
@@ -158,7 +167,9 @@ class LineScan {
     std::vector<double> cross_rest_;  // [positions] the magnitudes of all parts but the first, if there are more
     bool fast_ = true;                // no cross dual can overflow the fast test
     std::vector<Line> result_;        // [lines]; each written by one thread
-    std::vector<T> matched_;          // [lines] of a source: costs of matched pairs, picked up as they pass
+    std::vector<T> matched_;   // [rows] of a source or sparse costs: costs of matched pairs, picked up as they pass
+    std::vector<char> found_;  // [rows] of sparse costs: whether that pair is given
+    std::vector<std::int64_t> begins_;  // [lines + 1] of sparse costs: where lines begin
 
     // Of a dual's parts beyond the first, the sum of magnitudes, rounded up.
     double rest_of(const D* dual, Index count) const {
@@ -184,6 +195,48 @@ class LineScan {
             scan(i, buffer, first, n);
         }
     }
+    // The entries of a line are copied piece by piece beside the duals of their positions.
+    void scan_sparse(Index i) {
+        T cost[kBuffer];
+        D dual[kBuffer];
+        const D a = line_duals_[i];
+        for (std::int64_t first = begins_[i]; first < begins_[i + 1]; first += kBuffer) {
+            const auto n = static_cast<Index>(std::min<std::int64_t>(kBuffer, begins_[i + 1] - first));
+            Index position[kBuffer];
+            for (Index k = 0; k < n; ++k) {
+                cost[k] = sparse_->data[first + k];
+                position[k] = sparse_->indices[first + k];
+                if (position[k] < 0 || position[k] >= lines_.cols) refuse_index(i, position[k], lines_.cols);
+                dual[k] = cross_duals_[position[k]];
+                pick_up(by_columns_ ? position[k] : i, by_columns_ ? i : position[k], cost[k]);
+            }
+            Index k = 0;
+            while (k < n) {
+                if (parts_ == 1 && fast_ && is_fast(a)) {
+                    k = LAPWING_DISPATCH(certificate_next_undecided_block, cost, k, n, maximize_, a, dual);
+                }
+                for (const Index end = std::min(k + kBlock, n); k < end; ++k) {
+                    if (parts_ == 1)
+                        examine(i, cost[k], a, dual[k], position[k]);
+                    else
+                        examine_parts(i, cost[k], position[k]);
+                }
+            }
+        }
+    }
+    // Of a pair that is given twice the lesser cost counts, as for a method. A row has one column, so one line writes
+    // here.
+    void pick_up(Index row, Index col, T cost) {
+        const auto at = static_cast<std::size_t>(row);
+        if (row_to_col_[at] != col) return;
+        if (found_[at] == 0 || (maximize_ ? cost > matched_[at] : cost < matched_[at])) matched_[at] = cost;
+        found_[at] = 1;
+    }
+    static std::vector<std::int64_t> checked_begins(const SparseView<T>& view) {
+        std::vector<std::int64_t> begins(view.indptr, view.indptr + view.rows + 1);
+        require_rising(begins.data(), view.rows, view.entries);
+        return begins;
+    }
     // n costs of line i, the first of them at position `first`.
     void scan(Index i, const T* cost, Index first, Index n) {
         const D a = line_duals_[i];
@@ -203,13 +256,15 @@ class LineScan {
         for (Index k = 0; k < n;) {
             k = LAPWING_DISPATCH(certificate_next_undecided_parts, cost, k, n, maximize_, line_duals_[i],
                                  cross_duals_ + first, rest, cross_rest_.data() + first);
-            for (const Index end = std::min(k + kBlock, n); k < end; ++k) {
-                const D c = minimised(cost[k], maximize_);
-                note(i, c, first + k,
-                     excess_of_parts(c, line_duals_ + i, static_cast<std::size_t>(lines_.rows),
-                                     cross_duals_ + first + k, static_cast<std::size_t>(lines_.cols), parts_));
-            }
+            for (const Index end = std::min(k + kBlock, n); k < end; ++k) examine_parts(i, cost[k], first + k);
         }
+    }
+    void examine_parts(Index i, T cost, Index position) {
+        const D c = minimised(cost, maximize_);
+        if constexpr (std::is_floating_point_v<D>)
+            note(i, c, position,
+                 excess_of_parts(c, line_duals_ + i, static_cast<std::size_t>(lines_.rows), cross_duals_ + position,
+                                 static_cast<std::size_t>(lines_.cols), parts_));
     }
     void examine(Index i, T cost, D a, D b, Index position) {
         const D c = minimised(cost, maximize_);
@@ -249,7 +304,7 @@ void check_matching(const CertificateInput<T>& in, const LineScan<T>& scan, Cert
         if (taken[static_cast<std::size_t>(j)]) report(result, Fault::column_twice, i, col);
         taken[static_cast<std::size_t>(j)] = true;
         const D c = minimised(scan.matched(i), in.maximize);
-        if (std::is_floating_point_v<D> && c == kInfinity<D>) {
+        if (!scan.is_given(i) || (std::is_floating_point_v<D> && c == kInfinity<D>)) {
             report(result, Fault::forbidden_pair, i, col);
         } else if (is_valid_cost(c)) {
             primal.add(c);

@@ -12,12 +12,14 @@
 // Duals may be sums of several doubles, where one has too few digits for an exact proof; then the same holds of the
 // sums. Hence gap == 0 and violation == 0 mean: optimal, with no rounding in the argument (`exact`).
 //
-// One pass over the matrix, at memory speed, threads over lines (rows, or columns where those are contiguous).
-// Shares nothing with the methods but the number types, the way to start threads (threads.hpp), and, where no matrix
-// holds the costs, the source that says what they are (costs/source.hpp).
+// One pass over the matrix, at memory speed, threads over lines (rows, or columns where those are contiguous). Of
+// sparse costs the lines are shorter, and their duals are gathered; forbidden pairs have no constraint. Shares nothing
+// with the methods but the number types, the way to start threads (threads.hpp), and, where no matrix holds the costs,
+// the source that says what they are (costs/source.hpp).
 #pragma once
 
 #include "lapwing/costs/source.hpp"
+#include "lapwing/sparse/matrix.hpp"
 #include "lapwing/threads.hpp"
 #include "lapwing/types.hpp"
 
@@ -57,13 +59,16 @@ inline constexpr int kMostDualParts = 48;
 
 template <class T>
 struct CertificateInput {
-    MatrixView<T> cost;  // rows <= cols unless unmatched_cost is given; without data if there is a source
+    MatrixView<T>
+        cost;  // rows <= cols unless unmatched_cost is given; without data if there is a source, or sparse costs
     bool maximize = false;
     const Dual<T>* unmatched_cost = nullptr;   // [rows] as minimised, or nullptr
     const std::int64_t* row_to_col = nullptr;  // [rows], -1 where a row is free; any values are accepted
     const Dual<T>* u = nullptr;                // [parts, rows] as minimised, sums of parts; any values are accepted
     const Dual<T>* v = nullptr;                // [parts, cols] as minimised, sums of parts; any values are accepted
     const CostSource<T>* source = nullptr;     // where the costs come from, if no matrix holds them
+    const SparseView<T>* sparse = nullptr;     // the pairs that are not forbidden, if they are given by rows ...
+    bool sparse_by_columns = false;            // ... or these by columns: indices are rows of the problem
     int parts = 1;                             // of every dual, at most kMostDualParts; 1 for integers
 };
 

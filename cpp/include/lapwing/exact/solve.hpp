@@ -23,6 +23,7 @@ struct ExactSolution {
     std::vector<std::vector<double>> u,
         v;  // [parts][rows], [parts][cols]: sums over parts are the duals; none at a time limit
     std::vector<Index> hall_rows, hall_cols;  // as in Solution
+    bool violator_is_cols = false;            // as in SparseSolution
     Statistics statistics;
 };
 

@@ -1,0 +1,57 @@
+// Sparse costs: the stages in order.
+//
+//     copy and check -> rows and columns without a pair -> auction phases -> shortest augmenting paths -> finish
+//
+// Problem. Every row gets a column of its own among its allowed pairs at the least total cost (rows <= columns, or the
+// caller transposes); or rows may stay free at a price each. Nothing that is not in the arrays is ever written out or
+// looked at.
+// Method. Successive shortest paths on adjacency lists, prepared by auctions. Where every column is needed (square and
+// complete) phases of an auction with falling epsilon make good prices first. Where columns may stay free, prices start
+// at zero and no phase runs with epsilon > 0: a free column must keep the price zero, and trees are short, since a path
+// may end in so many places.
+// Complexity. O(degree) a bid and a scanned row, O(log n) a push; O(n (nnz + n log n)) at worst. 16 bytes of copy an
+// entry (8 for 4-byte costs) and some 60 bytes a row and column.
+// Deviations. A phase keeps the pairs of the one before that epsilon allows; bids of a phase are limited; searches have
+// a budget, past which phases start again from a larger epsilon.
+// References. Bertsekas (Annals of Operations Research 14, 1988); Jonker and Volgenant (Computing 38, 1987); Guthe and
+// Thuerck, Algorithm 1015 (ACM TOMS 47, 2021), for searches prepared by epsilon scaling.
+#pragma once
+
+#include "lapwing/control.hpp"
+#include "lapwing/numbers/range.hpp"
+#include "lapwing/solution.hpp"
+#include "lapwing/sparse/matrix.hpp"
+
+namespace lapwing {
+
+template <class T>
+struct SparseProblem {
+    SparseView<T> cost;
+    bool maximize = false;
+    bool transposed = false;                  // the columns of `cost` are the rows to be matched
+    const Dual<T>* unmatched_cost = nullptr;  // of the rows to be matched, as minimised, finite or kInfinity
+};
+
+// In the orientation that is solved. A Hall violator is one of which no part is a violator; `violator_is_cols`: its
+// rows are columns of a square problem, and its columns rows.
+template <class D>
+struct SparseSolution : Solution<D> {
+    bool violator_is_cols = false;
+};
+
+// `start_v`: nullptr or prices of the columns of the problem as solved, any finite values. Throws Refused, InvalidCost
+// and CostTooLarge, with positions in the problem as solved.
+template <class T>
+SparseSolution<Dual<T>> solve_sparse(const SparseProblem<T>& problem, const Dual<T>* start_v, Control& control,
+                                     const Keep<Dual<T>>& keep = {});
+
+// The same on a copy that was checked already. `exits`: nullptr or [rows] prices of staying free.
+template <class T>
+SparseSolution<Dual<T>> solve_adjacency(Adjacency<T>& pairs, Index cols, const Dual<T>* exits, const Dual<T>* start_v,
+                                        Control& control, const Keep<Dual<T>>& keep);
+
+// Whether all sums have room (numbers/range.hpp); `pairs`: of the problem.
+template <class T>
+CostRange<Dual<T>> sparse_range(const SparseProblem<T>& problem, const Adjacency<T>& pairs);
+
+}  // namespace lapwing

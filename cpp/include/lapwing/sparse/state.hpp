@@ -1,0 +1,171 @@
+// The state that the stages of the sparse method share: costs by rows, duals, assignment.
+#pragma once
+
+#include <algorithm>
+#include <stdexcept>
+#include <utility>
+#include <vector>
+
+#include "lapwing/control.hpp"
+#include "lapwing/solution.hpp"
+#include "lapwing/sparse/matrix.hpp"
+
+namespace lapwing {
+
+// In place of a column: the row stays free at its price.
+inline constexpr Index kExit = -2;
+
+template <class T>
+struct SparseState {
+    using D = Dual<T>;
+    using Entry = SparseEntry<T>;
+
+    SparseState(Adjacency<T>& pairs_, Index cols, const D* exits_, bool columns_may_stay_free_, Control& control_)
+        : pairs(pairs_), exits(exits_), columns_may_stay_free(columns_may_stay_free_), control(control_),
+          m(static_cast<Index>(pairs_.rows.size())), n(cols), u(m, D{0}), v(n, D{0}), row_to_col(m, -1),
+          col_to_row(n, -1) {}
+
+    Adjacency<T>& pairs;
+    const D* exits;              // [m], kInfinity where the row must be matched; null: all must
+    bool columns_may_stay_free;  // then v <= 0, and v == 0 of free columns
+    Control& control;
+    Progress progress;
+    Index m, n;
+    // Invariants, but for epsilon while an auction runs: c[i,j] - u[i] - v[j] >= 0 on all pairs of assigned rows, == 0
+    // on matched ones; u[i] <= exits[i], with equality for rows at their exit; v never rises.
+    std::vector<D> u, v;
+    std::vector<Index> row_to_col;  // -1: not assigned yet; kExit: stays free at its price
+    std::vector<Index> col_to_row;
+    long bids = 0, refreshes = 0, rows_scanned = 0, paths = 0, phases = 0;
+
+    void assign(Index i, Index j) {
+        row_to_col[i] = j;
+        if (j >= 0) col_to_row[j] = i;
+    }
+    void release_all() {
+        std::fill(row_to_col.begin(), row_to_col.end(), -1);
+        std::fill(col_to_row.begin(), col_to_row.end(), -1);
+    }
+    // What row i costs in this column, in its exit, or without either.
+    D cost_of(Index i, Index j) {
+        if (j < 0) return j == kExit && exits != nullptr ? exits[i] : kInfinity<D>;
+        D least = kInfinity<D>;  // of pairs that are given twice
+        for (Index k = 0; k < pairs.rows[i].count; ++k)
+            if (entries(i)[k].col == j) least = std::min(least, static_cast<D>(entries(i)[k].cost));
+        return least;
+    }
+    Entry* entries(Index i) { return pairs.entries.data() + pairs.rows[i].begin; }
+    // Lists the row's cheapest entries under today's prices.
+    void refresh(Index i);
+};
+
+// Rows of at most kWhole entries are read as a whole; of longer ones kListed are listed, and the others read when these
+// prove nothing.
+struct ListedEntries {
+    static constexpr Index kWhole = 40, kListed = 12;
+};
+
+// Makes long rows list their cheapest entries anew before they are next read: for the beginning, and after prices have
+// fallen.
+template <class T>
+void forget_lists(Adjacency<T>& pairs) {
+    for (auto& row : pairs.rows)
+        if (row.count > ListedEntries::kWhole) {
+            row.listed = 0;
+            row.tau = -kInfinity<Dual<T>>;
+        }
+}
+
+template <class T>
+void SparseState<T>::refresh(Index i) {
+    constexpr Index kListed = ListedEntries::kListed;
+    auto& row = pairs.rows[i];
+    ++refreshes;
+    Entry* const entry = entries(i);
+    // The places of the cheapest, dearest last, and one more, which gives tau.
+    D value[kListed + 1];
+    Index place[kListed + 1];
+    Index found = 0;
+    for (Index k = 0; k < row.count; ++k) {
+        const D r = static_cast<D>(entry[k].cost) - v[entry[k].col];
+        if (found > kListed) {
+            if (!(r < value[kListed])) continue;
+        } else {
+            ++found;
+        }
+        Index at = found - 1;
+        for (; at > 0 && r < value[at - 1]; --at) value[at] = value[at - 1], place[at] = place[at - 1];
+        value[at] = r;
+        place[at] = k;
+    }
+    row.listed = kListed;
+    row.tau = value[kListed];
+    std::sort(place, place + kListed);
+    for (Index k = 0; k < kListed; ++k) std::swap(entry[k], entry[place[k]]);
+}
+
+// A row's cheapest column under today's prices, and the value of its second cheapest, or a lower bound on that.
+template <class D>
+struct BestPair {
+    Index col = -1;  // -1: the row has no allowed pair; kExit: to stay free is cheapest
+    D first = kInfinity<D>;
+    D second = kInfinity<D>;
+};
+
+template <class T>
+inline BestPair<Dual<T>> best_pair(SparseState<T>& state, Index i) {
+    using D = Dual<T>;
+    const D* v = state.v.data();
+    auto& row = state.pairs.rows[i];
+    for (bool fresh = false;; fresh = true) {
+        BestPair<D> best;
+        const SparseEntry<T>* const entry = state.entries(i);
+        for (Index k = 0; k < row.listed; ++k) {
+            const D r = static_cast<D>(entry[k].cost) - v[entry[k].col];
+            const bool less = r < best.first;
+            best.second = less ? best.first : std::min(best.second, r);
+            best.col = less ? entry[k].col : best.col;
+            best.first = less ? r : best.first;
+        }
+        if (state.exits != nullptr) {
+            const D r = state.exits[i];
+            if (r <= best.first && r < kInfinity<D>)
+                best = {kExit, r, best.first};
+            else
+                best.second = std::min(best.second, r);
+        }
+        if (best.first <= row.tau || fresh) {
+            best.second = std::min(best.second, row.tau);
+            return best;
+        }
+        state.refresh(i);
+    }
+}
+
+// In debug builds, after every stage that leaves exact duals.
+template <class T>
+void assert_invariants([[maybe_unused]] SparseState<T>& state) {
+#ifdef LAPWING_CHECK_INVARIANTS
+    using D = Dual<T>;
+    const auto slack = [](D scale) {
+        return std::is_floating_point_v<D> ? (scale < 0 ? -scale : scale) * D(1e-9) : D{0};
+    };
+    for (Index i = 0; i < state.m; ++i) {
+        const Index j = state.row_to_col[i];
+        if (j == -1) continue;
+        const bool paired = j == kExit || state.col_to_row[j] == i;
+        const D exit = state.exits == nullptr ? kInfinity<D> : state.exits[i];
+        bool feasible = state.u[i] <= exit + slack(state.u[i]), tight = j == kExit;
+        for (Index k = 0; k < state.pairs.rows[i].count; ++k) {
+            const auto& entry = state.entries(i)[k];
+            const D c = static_cast<D>(entry.cost), r = c - state.v[entry.col] - state.u[i];
+            const D room = slack(c) + slack(state.u[i]) + slack(state.v[entry.col]);
+            feasible = feasible && r >= -room;
+            tight = tight || (entry.col == j && r <= room);
+        }
+        if (!paired || !feasible || !tight) throw std::logic_error("an invariant of the sparse method does not hold");
+    }
+#endif
+}
+
+}  // namespace lapwing

@@ -1,0 +1,308 @@
+// solve_sparse: see sparse/solve.hpp for the method.
+#include "lapwing/sparse/solve.hpp"
+
+#include <cmath>
+#include <string>
+
+#include "lapwing/exact/wide.hpp"
+#include "lapwing/sparse/auction.hpp"
+#include "lapwing/sparse/incumbent.hpp"
+#include "lapwing/sparse/search.hpp"
+
+namespace lapwing {
+namespace {
+
+// The schedule, in units of the mean difference between a row's cheapest two columns.
+struct SparseTuning {
+    static constexpr double kFirst = 1, kDivisor = 8, kLast = 0.004;  // epsilon
+    static constexpr long kBidsPerRow = 40;                           // limit of a phase
+    static constexpr long kFinalBidsPerRow = 8;                       // of the last one, with epsilon = 0
+    static constexpr long kSearchScans = 60;                          // budget of the searches, a row
+    static constexpr double kEscalation = 16;                         // of the first epsilon, if the budget is used up
+    static constexpr int kAttempts = 3;                               // before the budget is lifted
+    static constexpr int kRaises = 8;                                 // passes that bring given prices to legal ones
+};
+
+// Powers of two, so that costs on a binary grid keep exact duals; 0 when an integer epsilon would be below 1.
+template <class D>
+D as_epsilon(double wanted) {
+    if (!(wanted > 0 && wanted < 0x1p1000)) return D{0};
+    const double power = std::exp2(std::round(std::log2(wanted)));
+    if constexpr (!std::is_floating_point_v<D>)
+        if (power < 1) return D{0};
+    return static_cast<D>(power);
+}
+
+template <class T>
+class SparseSolver {
+  public:
+    using D = Dual<T>;
+
+    SparseSolver(SparseState<T>& state, const Keep<D>& keep)
+        : s_(state), incumbent_(state, keep), queue_(state.m), from_(state.control.seconds()) {}
+
+    void solve(const D* start_v, SparseSolution<D>& solution);
+
+  private:
+    void lap(const char* stage);
+    bool has_empty_line(SparseSolution<D>& solution);
+    void take_prices(const D* start_v);
+    void release_violating(D epsilon);
+    void phases(double first);
+    void auction(D epsilon, long bids_per_row);
+    bool search(bool limited, SparseSolution<D>& solution);
+    void finish();
+
+    SparseState<T>& s_;
+    SparseIncumbent<T> incumbent_;
+    RowQueue queue_;
+    double from_;
+    Statistics stages_;
+};
+
+template <class T>
+void SparseSolver<T>::lap(const char* stage) {
+    const double now = s_.control.seconds();
+    stages_.add(std::string(stage) + "_seconds", now - std::exchange(from_, now));
+}
+
+template <class T>
+void SparseSolver<T>::solve(const D* start_v, SparseSolution<D>& solution) {
+    if (has_empty_line(solution)) return;
+    try {
+        if (start_v != nullptr) take_prices(start_v);
+        double first = start_v == nullptr && !s_.columns_may_stay_free ? SparseTuning::kFirst : 0;
+        for (int attempt = 0;; ++attempt) {
+            phases(first);
+            auction(D{0}, SparseTuning::kFinalBidsPerRow);
+            assert_invariants(s_);
+            lap("auction");
+            incumbent_.look();
+            const bool limited = !s_.columns_may_stay_free && attempt < SparseTuning::kAttempts;
+            const bool done = search(limited, solution);
+            lap("search");
+            if (done) break;
+            first = first > 0 ? first * SparseTuning::kEscalation : SparseTuning::kFirst;
+        }
+        if (solution.status == Status::time_limit) incumbent_.settle();
+    } catch (...) {
+        if (s_.control.keeps()) incumbent_.hand_over();
+        throw;
+    }
+    if (solution.status == Status::optimal) finish();
+    for (Index& j : s_.row_to_col) j = std::max(j, Index{-1});
+    solution.statistics = std::move(stages_);
+    solution.statistics.set("phases", static_cast<double>(s_.phases));
+    solution.statistics.set("bids", static_cast<double>(s_.bids));
+    solution.statistics.set("paths", static_cast<double>(s_.paths));
+    solution.statistics.set("rows_scanned", static_cast<double>(s_.rows_scanned));
+}
+
+// A row that has no pair, nor may stay free, or a column of a square problem that has none.
+template <class T>
+bool SparseSolver<T>::has_empty_line(SparseSolution<D>& solution) {
+    const auto found = [&](Index line, bool is_col) {
+        solution.status = Status::infeasible;
+        solution.hall_rows = {line};
+        solution.violator_is_cols = is_col;
+        return true;
+    };
+    for (Index i = 0; i < s_.m; ++i)
+        if (s_.pairs.rows[i].count == 0 && !(s_.exits != nullptr && s_.exits[i] < kInfinity<D>)) return found(i, false);
+    if (s_.columns_may_stay_free) return false;
+    std::vector<char> has_pair(s_.n, 0);
+    for (const auto& entry : s_.pairs.entries) has_pair[entry.col] = 1;
+    const auto empty = std::find(has_pair.begin(), has_pair.end(), 0);
+    return empty != has_pair.end() && found(static_cast<Index>(empty - has_pair.begin()), true);
+}
+
+// Where columns may stay free, free ones go back to zero, and rows that this misleads bid again; zero prices if that
+// does not end.
+template <class T>
+void SparseSolver<T>::take_prices(const D* start_v) {
+    std::copy(start_v, start_v + s_.n, s_.v.begin());
+    if (!s_.columns_may_stay_free) return;
+    for (D& x : s_.v) x = std::min(x, D{0});
+    for (int pass = 0; pass < SparseTuning::kRaises; ++pass) {
+        auction(D{0}, SparseTuning::kFinalBidsPerRow);
+        bool raised = false;
+        for (Index j = 0; j < s_.n; ++j)
+            if (s_.col_to_row[j] < 0 && s_.v[j] < D{0}) {
+                s_.v[j] = D{0};
+                raised = true;
+            }
+        if (raised) forget_lists(s_.pairs);
+        release_violating(D{0});  // of floats a bid, too, may be an ulp off: then a column becomes free below zero
+        for (; !queue_.empty(); queue_.pop()) {
+        }
+        bool legal = true;
+        for (Index j = 0; j < s_.n; ++j) legal = legal && (s_.col_to_row[j] >= 0 || !(s_.v[j] < D{0}));
+        if (legal) return;
+    }
+    std::fill(s_.v.begin(), s_.v.end(), D{0});
+    s_.release_all();
+    forget_lists(s_.pairs);
+}
+
+// Keeps the pairs whose reduced cost is at most epsilon; rows that have no such pair are free, and queued.
+template <class T>
+void SparseSolver<T>::release_violating(D epsilon) {
+    while (!queue_.empty()) queue_.pop();
+    for (Index i = 0; i < s_.m; ++i) {
+        const Index j = s_.row_to_col[i];
+        if (j == kExit && s_.exits[i] <= best_pair(s_, i).first + epsilon) continue;
+        if (j >= 0) {
+            const D first = best_pair(s_, i).first;
+            if (s_.cost_of(i, j) - s_.v[j] <= first + epsilon) {
+                s_.u[i] = first;
+                continue;
+            }
+            s_.col_to_row[j] = -1;
+        }
+        s_.row_to_col[i] = -1;
+        queue_.push(i);
+    }
+}
+
+template <class T>
+void SparseSolver<T>::auction(D epsilon, long bids_per_row) {
+    s_.progress.stage = "auction";
+    release_violating(epsilon);
+    sparse_auction(s_, queue_, epsilon, bids_per_row * s_.m);
+}
+
+// `first`: the first epsilon; 0: no phase.
+template <class T>
+void SparseSolver<T>::phases(double first) {
+    if (!(first > 0)) return;
+    double width = 0;
+    Index counted = 0;
+    for (Index i = 0; i < s_.m; ++i) {
+        const BestPair<D> best = best_pair(s_, i);
+        if (!(best.second < kInfinity<D>)) continue;
+        width += static_cast<double>(best.second - best.first);
+        ++counted;
+    }
+    width /= std::max(counted, Index{1});
+    for (double wanted = first; wanted >= SparseTuning::kLast; wanted /= SparseTuning::kDivisor) {
+        const D epsilon = as_epsilon<D>(wanted * width);
+        if (!(epsilon > D{0}) || s_.control.look(s_.progress)) return;
+        s_.progress.phase = static_cast<Index>(++s_.phases);
+        auction(epsilon, SparseTuning::kBidsPerRow);
+        incumbent_.look();
+    }
+}
+
+// Searches for all free rows. False if they used up their budget.
+template <class T>
+bool SparseSolver<T>::search(bool limited, SparseSolution<D>& solution) {
+    s_.progress.stage = "search";
+    const long most = s_.rows_scanned + SparseTuning::kSearchScans * s_.m;
+    SparseSearch<T> search(s_);
+    s_.progress.matched =
+        static_cast<Index>(std::count_if(s_.row_to_col.begin(), s_.row_to_col.end(), [](Index j) { return j != -1; }));
+    double bound = s_.progress.bound;
+    for (Index i = 0; i < s_.m; ++i) {
+        if (s_.row_to_col[i] != -1) continue;
+        if (limited && s_.rows_scanned > most) return false;
+        switch (search.augment(i)) {
+            case SparseOutcome::augmented:
+                ++s_.progress.matched;
+                bound += static_cast<double>(search.length());
+                s_.progress.bound = std::max(s_.progress.bound, bound);
+                incumbent_.keep_if_due();
+                break;
+            case SparseOutcome::expired: solution.status = Status::time_limit; return true;
+            case SparseOutcome::infeasible:
+                solution.status = Status::infeasible;
+                solution.hall_rows = search.tree_rows(i);
+                solution.hall_cols = search.tree_columns();
+                return true;
+        }
+    }
+    assert_invariants(s_);
+    return true;
+}
+
+// u from the matched costs, so that matched pairs are tight to the last digit that there is.
+template <class T>
+void SparseSolver<T>::finish() {
+    for (Index i = 0; i < s_.m; ++i) {
+        const Index j = s_.row_to_col[i];
+        const D exit = s_.exits == nullptr ? kInfinity<D> : s_.exits[i];
+        s_.u[i] = j < 0 ? exit : std::min(s_.cost_of(i, j) - s_.v[j], exit);
+    }
+}
+
+}  // namespace
+
+template <class T>
+CostRange<Dual<T>> sparse_range(const SparseProblem<T>& problem, const Adjacency<T>& pairs) {
+    using D = Dual<T>;
+    const auto magnitude = [](D x) { return x < D{0} ? -x : x; };
+    const auto rows = static_cast<Index>(pairs.rows.size());
+    CostRange<D> range;
+    const auto exceeds = [&](D x, Index row, Index col) {
+        if (!(x < kInfinity<D>) || magnitude(x) <= range.limit) return false;
+        range.fits = false;
+        range.extreme = problem.maximize && col >= 0 ? -x : x;
+        range.row = row;
+        range.col = col;
+        return true;
+    };
+    if (problem.unmatched_cost != nullptr) {
+        range.limit = cost_limit<D>(rows);
+        for (Index i = 0; i < rows; ++i)
+            if (exceeds(problem.unmatched_cost[i], i, -1)) return range;
+    }
+    range.limit = cost_limit<D>(std::min(problem.cost.rows, problem.cost.cols));
+    if constexpr (std::is_same_v<T, D>)
+        for (Index i = 0; i < rows; ++i)
+            for (Index k = 0; k < pairs.rows[i].count; ++k) {
+                const auto& entry = pairs.entries[static_cast<std::size_t>(pairs.rows[i].begin + k)];
+                if (exceeds(entry.cost, i, entry.col)) return range;
+            }
+    return range;
+}
+
+template <class T>
+SparseSolution<Dual<T>> solve_adjacency(Adjacency<T>& pairs, Index cols, const Dual<T>* exits, const Dual<T>* start_v,
+                                        Control& control, const Keep<Dual<T>>& keep) {
+    forget_lists(pairs);
+    const bool free_columns = exits != nullptr || static_cast<Index>(pairs.rows.size()) < cols;
+    SparseState<T> state(pairs, cols, exits, free_columns, control);
+    SparseSolution<Dual<T>> solution;
+    SparseSolver<T>(state, keep).solve(start_v, solution);
+    solution.row_to_col = std::move(state.row_to_col);
+    solution.u = std::move(state.u);
+    solution.v = std::move(state.v);
+    return solution;
+}
+
+template <class T>
+SparseSolution<Dual<T>> solve_sparse(const SparseProblem<T>& problem, const Dual<T>* start_v, Control& control,
+                                     const Keep<Dual<T>>& keep) {
+    control.look({"check"});
+    auto pairs = make_adjacency(problem.cost, problem.maximize, problem.transposed);
+    const auto range = sparse_range(problem, pairs);
+    if (!range.fits) throw CostTooLarge{range.row, range.col};
+    const Index cols = problem.transposed ? problem.cost.rows : problem.cost.cols;
+    return solve_adjacency(pairs, cols, problem.unmatched_cost, start_v, control, keep);
+}
+
+#define LAPWING_INSTANTIATE(T)                                                                       \
+    template CostRange<Dual<T>> sparse_range(const SparseProblem<T>&, const Adjacency<T>&);          \
+    template SparseSolution<Dual<T>> solve_sparse(const SparseProblem<T>&, const Dual<T>*, Control&, \
+                                                  const Keep<Dual<T>>&);
+LAPWING_INSTANTIATE(float)
+LAPWING_INSTANTIATE(double)
+LAPWING_INSTANTIATE(std::int32_t)
+LAPWING_INSTANTIATE(std::int64_t)
+#undef LAPWING_INSTANTIATE
+
+template SparseSolution<Int128> solve_adjacency(Adjacency<Int128>&, Index, const Int128*, const Int128*, Control&,
+                                                const Keep<Int128>&);
+template SparseSolution<Wide> solve_adjacency(Adjacency<Wide>&, Index, const Wide*, const Wide*, Control&,
+                                              const Keep<Wide>&);
+
+}  // namespace lapwing
