@@ -13,6 +13,7 @@ from lapwing.arrays import is_gpu_array
 from lapwing.certificate import Certificate
 from lapwing.costs.base import CostSource
 from lapwing.costs.function import ON_GPU_ONLY, FunctionCost
+from lapwing.costs.sparse import SparseCost, is_sparse
 from lapwing.cpu.backend import Cpu
 from lapwing.errors import ArgumentError, DtypeError, GpuError
 from lapwing.inputs import shape_of
@@ -57,6 +58,9 @@ def choose_backend(cost: Any, device: str | None, request: Request) -> Backend:
     if device == "cpu":
         if isinstance(cost, FunctionCost):
             raise ArgumentError(ON_GPU_ONLY)
+        return CPU
+    if device == "auto" and (is_sparse(cost) or isinstance(cost, SparseCost)):
+        request.why = "CPU: sparse costs are solved there"
         return CPU
     if device == "auto" and isinstance(cost, CostSource) and not cost.is_computable_on_gpu:
         request.why = "CPU: what supplies these costs is there"

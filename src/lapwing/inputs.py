@@ -21,7 +21,7 @@ from lapwing.costs.dense import DenseCost, is_readable, row_blocks
 from lapwing.costs.dtypes import as_array, check_kind, in_native_order, with_core_dtype, without_mask
 from lapwing.costs.mapped import check_mapped
 from lapwing.costs.rows import as_bytes
-from lapwing.costs.sparse import as_floating, densify, exact_floats, is_sparse
+from lapwing.costs.sparse import SparseCost, as_floating, densify, exact_floats, from_scipy, is_sparse
 from lapwing.costs.streamed import physical_limit, streamed
 from lapwing.errors import ArgumentError, DtypeError, InvalidCostError, LapwingError, RangeError
 from lapwing.prices import as_prices, prices_in_kind, with_prices, without_masked_prices
@@ -36,7 +36,13 @@ _INT64_MAX = np.iinfo(np.int64).max
 _REACH = 64  # largest dual to start from, over the largest cost
 
 
-def make_problem(cost: Any, maximize: bool = False, unmatched_cost: Any = None, limit: int | None = None) -> Problem:
+def make_problem(
+    cost: Any,
+    maximize: bool = False,
+    unmatched_cost: Any = None,
+    limit: int | None = None,
+    write_out: bool = False,
+) -> Problem:
     """Check and view a problem.
 
     Parameters
@@ -46,6 +52,8 @@ def make_problem(cost: Any, maximize: bool = False, unmatched_cost: Any = None, 
     unmatched_cost : None, scalar or (m,) array-like
     limit : int or None
         Bytes of costs that are held in memory where they need not be; a memory map above it is streamed.
+    write_out : bool
+        Whether sparse costs become a matrix, for a method that reads none else.
 
     Raises
     ------
@@ -54,6 +62,10 @@ def make_problem(cost: Any, maximize: bool = False, unmatched_cost: Any = None, 
     prices = None
     if isinstance(cost, np.memmap) and cost.ndim == 2 and cost.nbytes > (physical_limit() if limit is None else limit):
         cost = streamed(cost, physical_limit() if limit is None else limit)
+    if type(cost) is not np.ndarray and (is_sparse(cost) or isinstance(cost, SparseCost)):
+        if not write_out:
+            return _sparse_problem(cost, maximize, unmatched_cost)
+        cost = _as_array(cost, maximize)
     if type(cost) is not np.ndarray and isinstance(cost, CostSource):
         cost = cost if limit is None else cost.limited(limit)
         if unmatched_cost is not None:
@@ -69,6 +81,21 @@ def make_problem(cost: Any, maximize: bool = False, unmatched_cost: Any = None, 
     if unmatched_cost is not None:
         matrix, prices = with_prices(matrix, as_prices(unmatched_cost, matrix.shape[0], maximize))
     return Problem(DenseCost(matrix), maximize, prices)
+
+
+def _sparse_problem(cost: Any, maximize: bool, unmatched_cost: Any) -> Problem:
+    _check_parts(cost)
+    pairs = cost if isinstance(cost, SparseCost) else from_scipy(cost)
+    if unmatched_cost is None:
+        return Problem(pairs, maximize)
+    data, prices = with_prices(pairs.data, as_prices(unmatched_cost, pairs.shape[0], maximize))
+    return Problem(pairs if data is pairs.data else pairs.with_floats(), maximize, prices)
+
+
+def _check_parts(cost: Any) -> None:
+    """Refuse arrays of sparse costs whose file is gone."""
+    for part in ("data", "indices", "indptr", "row", "col"):
+        check_mapped(getattr(cost, part, None))
 
 
 def as_matrix(cost: Any, maximize: bool) -> CostArray:
@@ -175,7 +202,7 @@ def make_problems(costs: Sequence[Any], maximize: bool = False, unmatched_cost: 
     problems = []
     for b, (cost, price) in enumerate(zip(costs, prices, strict=True)):
         try:
-            problems.append(make_problem(cost, maximize, price))
+            problems.append(make_problem(cost, maximize, price, write_out=True))
         except LapwingError as error:
             error.add_note(f"in problem {b} of the batch")
             raise
@@ -197,9 +224,8 @@ def _as_array(cost: Any, maximize: bool) -> CostArray:
             check_mapped(cost)
         return cost
     forbidden = -math.inf if maximize else math.inf
-    if is_sparse(cost):
-        for part in ("data", "indices", "indptr", "row", "col"):
-            check_mapped(getattr(cost, part, None))
+    if is_sparse(cost) or isinstance(cost, SparseCost):
+        _check_parts(cost)
         return densify(cost, forbidden)
     if isinstance(cost, np.ma.MaskedArray):
         check_mapped(cost.data)
@@ -423,12 +449,16 @@ def check_row_to_col(row_to_col: Any, rows: int) -> NDArray[np.int64]:
 
 def with_float_costs(problem: Problem) -> Problem:
     """The same problem in float64, where its integers are exact."""
-    if problem.cost.tier != "dense":
+    cost: CostSource
+    if isinstance(problem.cost, SparseCost):
+        cost = problem.cost.with_floats()
+    elif problem.cost.tier == "dense":
+        cost = DenseCost(exact_floats(problem.cost.read(slice(None)), np.dtype(np.float64)))
+    else:
         raise DtypeError(f"u and v must be integers for {problem.cost.dtype} costs of a source; round them")
-    array = exact_floats(problem.cost.read(slice(None)), np.dtype(np.float64))
     prices = problem.unmatched_cost
     if prices is not None:
         absent = np.abs(prices) == ABSENT
         floats = exact_floats(np.where(absent, 0, prices), np.dtype(np.float64))
         prices = np.where(absent, np.copysign(math.inf, prices), floats)
-    return Problem(DenseCost(array), problem.maximize, prices)
+    return Problem(cost, problem.maximize, prices)

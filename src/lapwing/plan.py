@@ -8,7 +8,7 @@ from functools import lru_cache
 from lapwing._core import DIRECT_MAX_ROWS, JV_OR_CORE_MAX_ROWS
 from lapwing.costs.base import Tier
 from lapwing.errors import ArgumentError
-from lapwing.methods import METHODS, Method
+from lapwing.methods import Method, methods_for
 from lapwing.options import MethodOptions
 from lapwing.problem import Form
 
@@ -46,8 +46,8 @@ class Plan:
     device : str
         "cpu", or "cuda:N" for GPU N.
     tier : str
-        Where the costs are: "dense", a matrix in memory; "computed", whenever they are read; "rows", from a callback;
-        "streamed", from a file.
+        Where the costs are: "dense", a matrix in memory; "sparse", some pairs of one; "computed", whenever they are
+        read; "rows", from a callback; "streamed", from a file.
     options : MethodOptions or None
         Those of the method, if it has any.
     """
@@ -72,9 +72,13 @@ class Plan:
     def __str__(self) -> str:
         rows, cols = self.shape
         method = f"{self.method!r} or {self.fallback!r}" if self.fallback else repr(self.method)
-        source = {"dense": "", "computed": ", computed", "rows": ", from a callback", "streamed": ", streamed"}[
-            self.tier
-        ]
+        source = {
+            "dense": "",
+            "sparse": ", sparse",
+            "computed": ", computed",
+            "rows": ", from a callback",
+            "streamed": ", streamed",
+        }[self.tier]
         head = f"{rows} x {cols} {self.dtype}{source}: method {method}, {self.where}"
         memory = f"about {_readable_bytes(self.memory_bytes)} " + (
             "beside the matrix" if self.tier == "dense" else "of memory"
@@ -133,8 +137,9 @@ def make_plan(
     ArgumentError
         For an unknown method, one that cannot use a warm start, or one that reads a matrix where it would be huge.
     """
-    if method != "auto" and method not in METHODS:
-        raise ArgumentError(f"unknown method {method!r}; choose from {', '.join(map(repr, ['auto', *METHODS]))}")
+    methods = methods_for(form.tier)
+    if method != "auto" and method not in methods:
+        raise ArgumentError(f"unknown method {method!r}; choose from {', '.join(map(repr, ['auto', *methods]))}")
     if form.is_empty:
         return _plan(form, "none", None, 1, 0, ["there is nothing to match"])
     reasons = []
@@ -142,14 +147,14 @@ def make_plan(
     if method == "auto":
         method, fallback, why = _choose(form, warm_start)
         reasons.append(why)
-    traits = METHODS["core" if fallback else method]
+    traits = methods["core" if fallback else method]
     if warm_start and not traits.warm_start:
-        usable = " or ".join(repr(name) for name, other in METHODS.items() if other.warm_start)
+        usable = " or ".join(repr(name) for name, other in methods.items() if other.warm_start)
         raise ArgumentError(f"method {method!r} cannot use start= or checkpoint=; use method={usable}, or leave it out")
-    reasons.append(f"{method}: {METHODS[method].summary}" + (f", {options}" if options else ""))
+    reasons.append(f"{method}: {methods[method].summary}" + (f", {options}" if options else ""))
     written_out = 0
     if form.tier != "dense":
-        written_out, why = _written_out(form, METHODS[method])
+        written_out, why = _written_out(form, methods[method])
         reasons.append(why)
     if form.solved_transposed:
         why = "it is tall" if form.is_tall else "its columns are contiguous"
@@ -178,6 +183,8 @@ def _plan(form: Form, method: str, fallback: str | None, threads: int, memory: i
 
 def _choose(form: Form, warm_start: bool) -> tuple[str, str | None, str]:
     """Method, fallback and the reason, by the smaller side."""
+    if form.tier == "sparse":
+        return "sparse", None, "most pairs are forbidden: they are not written out"
     if warm_start:
         return "core", None, "core can start from duals"
     if form.tier == "streamed":
@@ -209,6 +216,8 @@ def _choose(form: Form, warm_start: bool) -> tuple[str, str | None, str]:
 def _written_out(form: Form, traits: Method) -> tuple[int, str]:
     """How many bytes of costs are written out as a matrix for a method, and why."""
     if traits.reads_sources:
+        if form.tier == "sparse":
+            return 0, f"no matrix is held, but a copy of the pairs: {_readable_bytes(form.held_bytes)}"
         if form.tier == "computed":
             return 0, "the costs are computed whenever they are read: no matrix is held"
         kept = f"and {_readable_bytes(form.held_bytes)} of them are kept"

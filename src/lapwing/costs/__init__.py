@@ -1,4 +1,4 @@
-"""Costs that are made whenever they are read, for problems whose matrix would not fit in memory.
+"""Costs that no matrix holds: made whenever they are read, or of some pairs only.
 
 Each function makes a *cost source*: `lapwing.solve`, `lapwing.plan` and `lapwing.certify` take it in place of a matrix.
 """
@@ -18,20 +18,24 @@ from lapwing.costs.points import (
     weighted,
 )
 from lapwing.costs.rows import RowCost, rows
+from lapwing.costs.sparse import SparseCost, edges, sparse
 
 __all__ = [
     "ExpressionCost",
     "FunctionCost",
     "PointCost",
     "RowCost",
+    "SparseCost",
     "cosine",
     "cuda_source",
+    "edges",
     "euclidean",
     "expression",
     "haversine",
     "inner_product",
     "minkowski",
     "rows",
+    "sparse",
     "squared_euclidean",
     "weighted",
 ]

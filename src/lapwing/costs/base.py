@@ -18,9 +18,9 @@ CostArray = NDArray[Any]
 DENSE_LIMIT_BYTES: Final = 8 << 30  # of costs that are written out as a matrix, unless memory_limit= says otherwise
 MAX_LINES = np.iinfo(np.int32).max  # rows or columns
 
-# Where costs are: in a matrix in memory, computed whenever they are read, supplied by a callback row by row, or from a
-# file, likewise.
-Tier = Literal["dense", "computed", "rows", "streamed"]
+# Where costs are: in a matrix in memory, in arrays of the pairs that are not forbidden, computed whenever they are
+# read, supplied by a callback row by row, or from a file, likewise.
+Tier = Literal["dense", "sparse", "computed", "rows", "streamed"]
 
 IDENTITY_BYTES = 1 << 30  # of a matrix that are hashed, at most
 

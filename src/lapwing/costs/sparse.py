@@ -1,38 +1,296 @@
-"""SciPy's sparse matrices and arrays: entries that are missing are forbidden pairs.
+"""Sparse costs: pairs that are missing are forbidden, and are never written out.
 
-The solver is dense, so the matrix is written out with +inf (-inf when maximising) in the gaps, below a bound on memory.
+SciPy's classes, `sparse` (rows as they lie in memory) and `edges` (pairs in any order) become one `SparseCost`: the
+arrays of a matrix by rows or by columns. The core checks them as it copies them, so nobody can lead it astray.
 """
 
 from __future__ import annotations
 
 import math
 import sys
-from typing import Any
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
-from lapwing.costs.base import DENSE_LIMIT_BYTES, CostArray
+from lapwing import _core
+from lapwing.costs.base import DENSE_LIMIT_BYTES, IDENTITY_BYTES, MAX_LINES, CostArray, CostSource, Tier
 from lapwing.costs.dense import row_blocks
-from lapwing.costs.dtypes import EXACT_FLOAT64
-from lapwing.errors import ArgumentError, RangeError
+from lapwing.costs.dtypes import EXACT_FLOAT64, with_core_dtype, without_mask
+from lapwing.errors import ArgumentError, DtypeError, RangeError
 
-_WITH_DUPLICATES = ("coo", "csr", "csc", "bsr")
+
+@dataclass(frozen=True, eq=False)
+class SparseCost(CostSource):
+    """Costs of the pairs that may be matched, as arrays of a matrix by rows (CSR), or by columns (CSC).
+
+    Attributes
+    ----------
+    indptr : (lines + 1,) int64
+    indices : (entries,) int32
+        The columns of each row's entries, or the rows of each column's; no pair twice.
+    data : (entries,) float32, float64, int32 or int64
+    full_shape : (m, n)
+    by_columns : bool
+        Whether lines are columns.
+    """
+
+    tier: ClassVar[Tier] = "sparse"
+    indptr: NDArray[np.int64]
+    indices: NDArray[np.int32]
+    data: CostArray
+    full_shape: tuple[int, int]
+    by_columns: bool = False
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self.full_shape
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        return self.data.dtype
+
+    @property
+    def held_bytes(self) -> int:
+        """The core's copy: a cost and a column for each entry."""
+        return len(self.data) * 2 * self.dtype.itemsize
+
+    @property
+    def entry_lines(self) -> NDArray[np.int64]:
+        """The line of each entry."""
+        return np.repeat(np.arange(len(self.indptr) - 1), np.diff(self.indptr))
+
+    def compiled(self, transposed: bool) -> Any:
+        """The arrays for the core, of the problem or its transpose."""
+        lines, across = self.full_shape[::-1] if self.by_columns else self.full_shape
+        return _core.SparseCosts(self.indptr, self.indices, self.data, lines, across, transposed != self.by_columns)
+
+    def read(self, rows: slice) -> CostArray:
+        """Some rows as a matrix of floats, infinity where pairs are missing: of a few rows, for messages."""
+        first, last, _ = rows.indices(self.full_shape[0])
+        matrix = np.full((max(0, last - first), self.full_shape[1]), math.inf, as_floating(self.dtype))
+        lines = self.entry_lines
+        row, col = (self.indices, lines) if self.by_columns else (lines, self.indices)
+        wanted = np.flatnonzero((row >= first) & (row < last))
+        matrix[row[wanted] - first, col[wanted]] = self.data[wanted]
+        return matrix
+
+    def picked(self, row_to_col: NDArray[np.int64]) -> CostArray:
+        """The costs of the matched pairs, in the order of their rows."""
+        lines = self.entry_lines
+        row, col = (self.indices, lines) if self.by_columns else (lines, self.indices)
+        matched = np.flatnonzero(row_to_col[row] == col)
+        return np.asarray(self.data[matched[np.argsort(row[matched], kind="stable")]])
+
+    def with_floats(self) -> SparseCost:
+        """The same with float64 costs, if these are exact."""
+        data = exact_floats(self.data, np.dtype(np.float64))
+        return SparseCost(self.indptr, self.indices, data, self.full_shape, self.by_columns)
+
+    def reaches_only(self, lines: NDArray[np.int64], reach: NDArray[np.int64], of_cols: bool) -> bool:
+        """Whether all pairs of these rows (columns if `of_cols`) lie in `reach`: a check of what the core claims."""
+        entry_lines: NDArray[Any] = self.entry_lines
+        across: NDArray[Any] = self.indices
+        if of_cols != self.by_columns:
+            entry_lines, across = across, entry_lines
+        finite = self.data < np.inf if self.dtype.kind == "f" else np.ones(len(self.data), bool)
+        finite &= self.data > -np.inf if self.dtype.kind == "f" else finite
+        theirs = np.isin(entry_lines, lines) & finite
+        return bool(np.isin(across[theirs], reach).all())
+
+    def identity(self) -> Iterator[bytes]:
+        """The arrays, or pieces of large ones at even distances."""
+        for array in (self.indptr, self.indices, self.data):
+            step = -(-array.nbytes // IDENTITY_BYTES) or 1
+            yield np.ascontiguousarray(array[::step]).tobytes()
+
+
+def sparse(indptr: Any, indices: Any, data: Any, shape: tuple[int, int]) -> SparseCost:
+    """Costs of some pairs, by rows (CSR): row i may take the columns ``indices[indptr[i]:indptr[i + 1]]``.
+
+    Parameters
+    ----------
+    indptr : (m + 1,) integers, rising from 0
+    indices : (entries,) integers, columns in any order
+    data : (entries,) real numbers
+        Costs; zeros are costs. Of a pair that is given twice the sum counts, as in SciPy.
+    shape : (m, n)
+
+    Returns
+    -------
+    SparseCost
+        int64 `indptr`, int32 `indices` and `data` of the core's dtypes are used in place.
+
+    Raises
+    ------
+    ArgumentError, DtypeError, RangeError
+    """
+    rows, cols = _check_shape(shape)
+    ends = _as_integers(indptr, "indptr").astype(np.int64, copy=False)
+    if len(ends) != rows + 1:
+        raise ArgumentError(f"the sparse matrix has a damaged indptr: {len(ends)} entries for {rows} rows")
+    return _from_lines(ends, _as_indices(indices, cols, "column"), _as_costs(data), (rows, cols), by_columns=False)
+
+
+def edges(i: Any, j: Any, cost: Any, shape: tuple[int, int]) -> SparseCost:
+    """Costs of some pairs, one by one: row ``i[k]`` may take column ``j[k]`` at ``cost[k]``.
+
+    Parameters
+    ----------
+    i, j : (entries,) integers, in any order
+    cost : (entries,) real numbers
+        Of a pair that is given twice the sum counts, as in SciPy.
+    shape : (m, n)
+
+    Returns
+    -------
+    SparseCost
+
+    Raises
+    ------
+    ArgumentError, DtypeError, RangeError
+    """
+    rows, cols = _check_shape(shape)
+    row, col, data = np.array(_as_indices(i, rows, "row")), np.array(_as_indices(j, cols, "column")), _as_costs(cost)
+    _check_within(row, rows, "row")
+    _check_within(col, cols, "column")
+    if not len(row) == len(col) == len(data):
+        raise ArgumentError(
+            f"the sparse matrix has damaged indices: {len(row)} rows, {len(col)} columns and {len(data)} costs"
+        )
+    return _by_rows(row, col, data, (rows, cols))
 
 
 def is_sparse(value: object) -> bool:
     """Whether `value` is one of SciPy's sparse classes; does not import SciPy."""
-    sparse = sys.modules.get("scipy.sparse")
-    return sparse is not None and bool(sparse.issparse(value))
+    scipy = sys.modules.get("scipy.sparse")
+    return scipy is not None and bool(scipy.issparse(value))
 
 
-def densify(matrix: Any, forbidden: float) -> CostArray:
-    """Write a sparse matrix out, `forbidden` where it has no entry. Explicit zeros are costs; duplicates are summed.
+def from_scipy(matrix: Any) -> SparseCost:
+    """A SciPy matrix of any class. Explicit zeros are costs; duplicates are summed.
 
     Of a `dia_matrix` zeros are taken for missing: it stores whole diagonals, and fills them up with zeros.
 
+    Raises
+    ------
+    ArgumentError
+        If the matrix is not 2-D, or its indices lead out of it.
+    """
+    if len(matrix.shape) != 2:
+        raise ArgumentError(f"cost must be a matrix (2-D), got a sparse array of shape {matrix.shape}")
+    shape = _check_shape(matrix.shape)
+    if matrix.format in ("csr", "csc"):
+        by_columns = matrix.format == "csc"
+        across = shape[0] if by_columns else shape[1]
+        ends = np.asarray(matrix.indptr).astype(np.int64, copy=False)
+        lines = shape[1] if by_columns else shape[0]
+        if len(ends) != lines + 1 or len(matrix.indices) != len(matrix.data):
+            raise ArgumentError(
+                f"the sparse matrix has a damaged indptr: it must rise from 0 to the number of entries, "
+                f"{min(len(matrix.indices), len(matrix.data))}; build the matrix anew"
+            )
+        indices = _as_indices(matrix.indices, across, "row" if by_columns else "column")
+        return _from_lines(ends, indices, _as_costs(matrix.data), shape, by_columns)
+    if matrix.format == "bsr":
+        _check_indices(matrix)
+        # SciPy adds equal blocks in the matrix's dtype, where sums may wrap around
+        return from_scipy((matrix.astype(np.int64) if matrix.dtype.kind in "iu" else matrix).tocsr())
+    if matrix.format != "coo":
+        matrix = matrix.tocoo(copy=True)
+    return edges(matrix.row, matrix.col, matrix.data, shape)
+
+
+def _from_lines(
+    ends: NDArray[np.int64], indices: NDArray[np.int32], data: CostArray, shape: tuple[int, int], by_columns: bool
+) -> SparseCost:
+    given = SparseCost(ends, indices, data, shape, by_columns)
+    if not given.compiled(transposed=False).has_duplicates():
+        return given
+    ends, indices, data = ends.copy(), indices.copy(), data.copy()  # what nobody else can change is checked once more
+    private = SparseCost(ends, indices, data, shape, by_columns)
+    private.compiled(transposed=False).has_duplicates()
+    lines = private.entry_lines
+    across = indices[: len(lines)]
+    row, col = (across, lines) if by_columns else (lines, across)
+    return _by_rows(row, col, data[: len(lines)], shape)
+
+
+def _by_rows(row: NDArray[Any], col: NDArray[Any], data: CostArray, shape: tuple[int, int]) -> SparseCost:
+    """Pairs in the order of their rows and columns, the costs of equal ones added."""
+    order = np.lexsort((col, row))
+    row, col = row[order], col[order]
+    data = data[order]
+    first = np.ones(len(row), bool)
+    first[1:] = (row[1:] != row[:-1]) | (col[1:] != col[:-1])
+    if not first.all():
+        wide = data.astype(np.int64) if data.dtype.kind == "i" else data  # sums of small integers may be large
+        begins = np.flatnonzero(first)
+        with np.errstate(over="ignore", invalid="ignore"):
+            data = np.add.reduceat(wide, begins)
+        _check_sums(wide, data, begins)
+        row, col = row[first], col[first]
+    ends = np.zeros(shape[0] + 1, np.int64)
+    np.cumsum(np.bincount(row, minlength=shape[0]), out=ends[1:])
+    return SparseCost(ends, np.ascontiguousarray(col, np.int32), np.ascontiguousarray(data), shape)
+
+
+def _check_sums(parts: CostArray, sums: CostArray, begins: NDArray[Any]) -> None:
+    """Refuse sums that the numbers of the core do not hold, of parts that they do."""
+    if parts.dtype.kind == "i":
+        beyond = np.add.reduceat(np.abs(parts.astype(np.float64)), begins) >= 2.0**63
+        kind = "int64"
+    else:
+        beyond = np.logical_and.reduceat(np.isfinite(parts), begins) & ~np.isfinite(sums)
+        kind = str(parts.dtype)
+    if beyond.any():
+        raise RangeError(f"duplicate entries of the sparse matrix add up to a cost beyond {kind}; divide all costs")
+
+
+def _check_shape(shape: Any) -> tuple[int, int]:
+    rows, cols = (int(size) for size in shape)
+    if rows < 0 or cols < 0:
+        raise ArgumentError(f"shape is {(rows, cols)}: sizes are not negative")
+    if max(rows, cols) > MAX_LINES:
+        raise ArgumentError(f"cost has shape {(rows, cols)}; at most {MAX_LINES} rows and columns are supported")
+    return rows, cols
+
+
+def _as_integers(given: Any, name: str) -> NDArray[Any]:
+    array = np.asarray(without_mask(given, name))
+    if array.ndim != 1:
+        raise ArgumentError(f"{name} must be 1-D, got shape {array.shape}")
+    if array.dtype.kind not in "iu" and array.size:
+        raise DtypeError(f"{name} must be integers, got dtype {array.dtype}")
+    return array
+
+
+def _as_indices(given: Any, size: int, what: str) -> NDArray[np.int32]:
+    """Indices as the core reads them; the core checks int32 ones itself."""
+    array = _as_integers(given, "indices")
+    if array.dtype == np.int32 and array.dtype.isnative:
+        return np.ascontiguousarray(array)
+    array = array.copy()
+    _check_within(array, size, what)
+    return np.ascontiguousarray(array, np.int32)
+
+
+def _as_costs(given: Any) -> CostArray:
+    array = np.asarray(without_mask(given, "data"))
+    if array.ndim != 1:
+        raise ArgumentError(f"data must be 1-D, got shape {array.shape}")
+    array = with_core_dtype(array)
+    return np.ascontiguousarray(array, array.dtype.newbyteorder("="))
+
+
+def densify(matrix: Any, forbidden: float) -> CostArray:
+    """Write a sparse matrix out for a method that reads a matrix, `forbidden` where it has no entry.
+
     Parameters
     ----------
-    matrix : scipy.sparse matrix or array, (m, n), real
+    matrix : scipy.sparse matrix or array, (m, n), real; or SparseCost
     forbidden : float
         +inf or -inf.
 
@@ -47,54 +305,35 @@ def densify(matrix: Any, forbidden: float) -> CostArray:
     RangeError
         If an integer entry is not a float64 number, or duplicates add up to none.
     """
-    if len(matrix.shape) != 2:
-        raise ArgumentError(f"cost must be a matrix (2-D), got a sparse array of shape {matrix.shape}")
-    dtype = as_floating(matrix.dtype)
-    needed = math.prod(matrix.shape) * dtype.itemsize
+    cost = matrix if isinstance(matrix, SparseCost) else from_scipy(matrix)
+    dtype = as_floating(cost.dtype)
+    needed = math.prod(cost.shape) * dtype.itemsize
     if needed > DENSE_LIMIT_BYTES:
         raise ArgumentError(
-            f"the sparse matrix of shape {matrix.shape} needs {needed / 2**30:.1f} GiB when written out, above the "
-            f"limit of {DENSE_LIMIT_BYTES >> 30} GiB; pass a dense np.memmap with {forbidden} at the missing entries"
+            f"the sparse matrix of shape {cost.shape} needs {needed / 2**30:.1f} GiB when written out, above the "
+            f"limit of {DENSE_LIMIT_BYTES >> 30} GiB; leave method= out, and device=, and it is solved as it is"
         )
-    _check_indices(matrix)
-    if matrix.dtype.kind in "iu" and matrix.format in _WITH_DUPLICATES:
-        exact_floats(matrix.data, dtype)
-        matrix = matrix.astype(np.int64)  # SciPy sums duplicates in the matrix's dtype, where they may wrap around
-    has_sums = matrix.format in _WITH_DUPLICATES and bool(np.isfinite(matrix.data).all())
-    with np.errstate(over="ignore", invalid="ignore"):
-        by_row = matrix.tocsr()
-    _check_indices(by_row)
-    dense = np.empty(matrix.shape, dtype=dtype)
+    lines = cost.entry_lines
+    row, col = (cost.indices, lines) if cost.by_columns else (lines, cost.indices)
+    dense = np.empty(cost.shape, dtype=dtype)
     for rows in row_blocks(dense):
-        block = by_row[rows].tocoo(copy=True)
-        with np.errstate(over="ignore", invalid="ignore"):
-            block.sum_duplicates()
-        if has_sums and not np.isfinite(block.data).all():
-            raise RangeError("duplicate entries of the sparse matrix add up to a cost beyond float64; divide all costs")
         dense[rows] = forbidden
-        dense[rows][block.row, block.col] = exact_floats(block.data, dtype)
+    dense[row, col] = exact_floats(cost.data, dtype)
     return dense
 
 
 def _check_indices(matrix: Any) -> None:
-    """Refuse indices that lead out of the matrix: anybody may have written them, and SciPy trusts them."""
+    """Refuse block indices that lead out of the matrix: anybody may have written them, and SciPy trusts them."""
     rows, cols = matrix.shape
-    if matrix.format == "coo":
-        if not len(matrix.row) == len(matrix.col) == len(matrix.data):
-            raise ArgumentError("the sparse matrix has damaged indices: not one row and column an entry; build it anew")
-        _check_within(matrix.row, rows, "row")
-        _check_within(matrix.col, cols, "column")
-    elif matrix.format in ("csr", "csc", "bsr"):
-        height, width = matrix.blocksize if matrix.format == "bsr" else (1, 1)
-        lines, across = (cols, rows) if matrix.format == "csc" else (rows // height, cols // width)
-        ends, indices = matrix.indptr, matrix.indices
-        entries = min(len(indices), len(matrix.data))
-        if len(ends) != lines + 1 or ends[0] != 0 or (np.diff(ends) < 0).any() or ends[-1] > entries:
-            raise ArgumentError(
-                f"the sparse matrix has a damaged indptr: it must rise from 0 to the number of entries, {entries}; "
-                "build the matrix anew"
-            )
-        _check_within(indices[: ends[-1]], across, "row" if matrix.format == "csc" else "column")
+    height, width = matrix.blocksize
+    ends, indices = matrix.indptr, matrix.indices
+    entries = min(len(indices), len(matrix.data))
+    if len(ends) != rows // height + 1 or ends[0] != 0 or (np.diff(ends) < 0).any() or ends[-1] > entries:
+        raise ArgumentError(
+            f"the sparse matrix has a damaged indptr: it must rise from 0 to the number of entries, {entries}; "
+            "build the matrix anew"
+        )
+    _check_within(indices[: ends[-1]], cols // width, "column")
 
 
 def _check_within(indices: CostArray, size: int, what: str) -> None:

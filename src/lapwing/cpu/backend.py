@@ -18,6 +18,7 @@ from lapwing.cpu.batch import BatchAnswer, solve_list, solve_stack
 from lapwing.cpu.exact import prove_in_batch, solve_proven
 from lapwing.cpu.solve import Control, run
 from lapwing.errors import LapwingError
+from lapwing.methods import SPARSE
 from lapwing.plan import Plan, make_plan
 from lapwing.problem import Problem, Stack
 from lapwing.progress import Reporter
@@ -28,7 +29,8 @@ class Cpu:
     """The backend of the CPU; see `lapwing.backend.Backend`."""
 
     def problem(self, cost: Any, request: Request) -> Problem:
-        return inputs.make_problem(cost, request.maximize, request.unmatched_cost, request.memory_limit)
+        named = request.method not in ("auto", SPARSE.name)  # such a method reads a matrix
+        return inputs.make_problem(cost, request.maximize, request.unmatched_cost, request.memory_limit, named)
 
     def identified(self, problem: Problem, _request: Request) -> Problem:
         return problem

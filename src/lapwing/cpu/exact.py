@@ -19,6 +19,7 @@ from lapwing import _core
 from lapwing.answer import Answer, Duals, inverse
 from lapwing.certificate import Certificate, prove, require_matching
 from lapwing.costs.dense import row_blocks
+from lapwing.costs.sparse import SparseCost
 from lapwing.cpu.batch import BatchAnswer
 from lapwing.cpu.solve import (
     FREE,
@@ -202,6 +203,8 @@ def _refuse(problem: Problem, certificate: Certificate) -> NoReturn:
 
 def _largest_cost(problem: Problem) -> float:
     """The largest magnitude of a cost that is not forbidden: a pass over the costs, which is seldom needed."""
+    if isinstance(problem.cost, SparseCost):
+        return _largest(problem.cost.data)
     return max((_largest(problem.cost.read(rows)) for rows in row_blocks(problem.cost)), default=0.0)
 
 

@@ -19,10 +19,11 @@ from lapwing._core import ABSENT
 from lapwing.answer import Answer, Duals, Keep, inverse
 from lapwing.costs.base import CostSource
 from lapwing.costs.dense import DenseCost
+from lapwing.costs.sparse import SparseCost
 from lapwing.cpu.large_costs import find_large, solve_without_large
 from lapwing.errors import InfeasibleError, InternalError, InvalidCostError, RangeError, infeasible
 from lapwing.inputs import invalid_cost
-from lapwing.methods import METHODS, Method
+from lapwing.methods import Method, methods_for
 from lapwing.plan import Plan
 from lapwing.problem import Problem
 from lapwing.progress import Hook
@@ -56,7 +57,9 @@ def run(problem: Problem, plan: Plan, start: Duals | None = None, control: Contr
     ------
     InvalidCostError, RangeError, InfeasibleError
     """
-    return answer_empty(problem) if problem.is_empty else _run(METHODS[plan.method], problem, plan, start, control)
+    if problem.is_empty:
+        return answer_empty(problem)
+    return _run(methods_for(problem.cost.tier)[plan.method], problem, plan, start, control)
 
 
 def _run(method: Method, problem: Problem, plan: Plan, start: Duals | None, control: Control) -> Answer:
@@ -160,6 +163,8 @@ def infeasible_with_proof(
 ) -> InfeasibleError:
     """The error for a compiled answer "infeasible", whose Hall violator is checked first."""
     violators, reach = np.sort(raw["hall_rows"].view(np.int64)), np.sort(raw["hall_cols"].view(np.int64))
+    if isinstance(problem.cost, SparseCost):
+        return _sparse_infeasible(problem, prices, violators, reach, plan.transposed != raw["violator_is_cols"])
     _check_violator(problem, cost, prices, violators, reach)
     return infeasible(problem.shape, plan.transposed, violators, reach)
 
@@ -182,6 +187,26 @@ def _check_violator(
     )
     if not proven:
         raise InternalError("the method called the problem infeasible without a proof")
+
+
+def _sparse_infeasible(
+    problem: Problem,
+    prices: NDArray[Any] | None,
+    violators: NDArray[np.int64],
+    reach: NDArray[np.int64],
+    of_cols: bool,
+) -> InfeasibleError:
+    """The error for rows (columns if `of_cols`) that have no pairs but with the fewer ones in `reach`; proves it."""
+    assert isinstance(problem.cost, SparseCost)
+    absent = ABSENT if problem.is_integer else np.inf
+    proven = (
+        len(violators) > len(reach)
+        and problem.cost.reaches_only(violators, reach, of_cols)
+        and (prices is None or bool((prices[violators] == absent).all()))
+    )
+    if not proven:
+        raise InternalError("the method called the problem infeasible without a proof")
+    return InfeasibleError(reach, violators, by_cols=True) if of_cols else InfeasibleError(violators, reach)
 
 
 def _row(cost: Any, row: int) -> NDArray[Any]:

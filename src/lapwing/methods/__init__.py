@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from lapwing._core import SSP_COLUMNS_PER_THREAD
+from lapwing.costs.base import Tier
 
 
 @dataclass(frozen=True)
@@ -84,7 +85,19 @@ _TABLE = (
     ),
 )  # fmt: skip
 
+# Of the pairs themselves, and of nothing else: it is chosen by the costs.
+SPARSE = Method(  # cpp/include/lapwing/sparse
+    "sparse", "auctions and shortest augmenting paths on the pairs that are there", ("cpu",),
+    warm_start=True, parallel=False, checks_range=True, reads_sources=True, bytes_per_row=100, bytes_per_col=72,
+)  # fmt: skip
+
 METHODS: Mapping[str, Method] = MappingProxyType({method.name: method for method in _TABLE})
+_OF_PAIRS: Mapping[str, Method] = MappingProxyType({SPARSE.name: SPARSE})
+
+
+def methods_for(tier: Tier) -> Mapping[str, Method]:
+    """The methods for costs that are in such a place, on a CPU."""
+    return _OF_PAIRS if tier == "sparse" else METHODS
 
 
 def methods_on(device: str) -> list[str]:
