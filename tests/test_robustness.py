@@ -88,7 +88,7 @@ INTERRUPTED_SPARSE = """
     matrix = sparse.eye_array(30_000)
     print("ready", flush=True)
     try:
-        lw.solve(matrix)
+        lw.solve(matrix, method="core")
     except KeyboardInterrupt:
         print(time.monotonic())
 """
@@ -96,7 +96,7 @@ INTERRUPTED_SPARSE = """
 
 @pytest.mark.skipif(os.name == "nt", reason="needs POSIX signals")
 def test_interrupt_while_a_sparse_matrix_is_written_out():
-    """Seven gigabytes of forbidden pairs, of which the first few hundred megabytes are written."""
+    """By a method named by the caller: seven gigabytes of forbidden pairs, of which the first are written."""
     process = start_python(INTERRUPTED_SPARSE)
     assert process.stdout.readline() == "ready\n", process.stderr.read()
     time.sleep(0.1)
