@@ -163,8 +163,8 @@ inline nb::object indices_to_numpy(const std::vector<Index>& indices) {
     return to_numpy(std::vector<std::int64_t>(indices.begin(), indices.end()));
 }
 
-// What long work asks every 50 ms or so (KeepGoing); raises KeyboardInterrupt. A no-op on other threads than the main
-// one.
+// Long work calls this every 50 ms or so (KeepGoing); it raises KeyboardInterrupt. It does nothing on other threads
+// than the main one.
 inline bool look_for_signals() {
     const GilAcquire gil;
     if (PyErr_CheckSignals() != 0) throw nb::python_error();

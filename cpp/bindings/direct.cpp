@@ -2,9 +2,9 @@
 //
 // At ten rows the solver takes a fraction of a microsecond, so this file counts nanoseconds: a plain vectorcall
 // function (no argument objects, no dispatch), NumPy's C API (no buffer requests), a workspace on the stack, and the
-// GIL kept while a release would cost more than the solve. What is not small, plain and valid, errors included, is
-// answered by the Python function that make_linear_sum_assignment was given; it is the function's __self__, so there is
-// no global state.
+// GIL kept while a release would cost more than the solve. All other calls are answered, and
+// errors raised, by the Python function that make_linear_sum_assignment was given; it is the function's __self__, so
+// there is no global state.
 #define NPY_NO_DEPRECATED_API NPY_1_22_API_VERSION
 #include <nanobind/nanobind.h>
 #include <numpy/arrayobject.h>

@@ -1,7 +1,7 @@
 // The answer of an interrupted solve, and the checkpoint of a long one: the cheapest complete assignment and the
 // highest lower bound seen between stages.
 //
-// Whatever v is, the rows' minima as u make the duals feasible, and a list bounds its row's minimum. So a look costs
+// For any v, row minima as u make the duals feasible, and a list bounds its row's minimum. So a look costs
 // O(m k), about as much as one bid a row, and reads no costs but those of a complete assignment.
 #pragma once
 

@@ -26,7 +26,8 @@ inline void require_invariant(bool holds, const char* which) {
     if (!holds) throw std::logic_error(std::string("core method: broken invariant: ") + which);
 }
 
-// What rounding may add to c - u - v: prices change in many small steps, each rounded to half a unit in the last place.
+// A bound on the rounding of c - u - v: prices change in many small steps, each rounded to half a unit in the last
+// place.
 template <class D>
 D rounding_of(D c, D u, D v) {
     const auto magnitude = [](D x) { return x < 0 ? -x : x; };

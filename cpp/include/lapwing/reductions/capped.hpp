@@ -5,8 +5,8 @@
 // free at the price t_i instead; rows and columns that are left free are then paired arbitrarily. The optimum is the
 // same: a pair of a free row and a free column that costs less than t_i would improve the assignment if it were
 // matched. And the proof carries over: with rows that may stay free u_i <= t_i and v_j <= 0, so u_i + v_j <= t_i holds
-// for all pairs at the cap, with equality where both were left free. What remains is sparse: lists that hold all pairs
-// below the cap, and no row is read twice.
+// for all pairs at the cap, with equality where both were left free. The rest is sparse: lists hold all pairs below
+// the cap, and no row is read twice.
 #pragma once
 
 #include <algorithm>

@@ -1,5 +1,5 @@
-// What an interrupted sparse solve can answer: the cheapest complete assignment and the highest lower bound seen
-// between stages.
+// The answer of an interrupted sparse solve: the cheapest complete assignment and the highest lower bound seen between
+// stages.
 #pragma once
 
 #include "lapwing/sparse/state.hpp"
