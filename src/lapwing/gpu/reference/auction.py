@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from lapwing.gpu.core.monitor import Monitor
-from lapwing.gpu.core.solver import CanonicalMatrix, Report
+from lapwing.gpu.core.solver import Report
 from lapwing.gpu.reference.ssp import SspSolve
-from lapwing.gpu.runtime.arrays import GpuArray
-from lapwing.gpu.runtime.device import Context
 from lapwing.gpu.runtime.launch import Kernel
 from lapwing.gpu.runtime.programs import AUCTION, SSP
-from lapwing.options import Auction, MethodOptions
+from lapwing.options import Auction
 
 
 class AuctionSolve(SspSolve):
@@ -18,17 +15,6 @@ class AuctionSolve(SspSolve):
     method = "auction"
     summary = "forward auction with epsilon scaling, exact by shortest paths at the end"
     program = AUCTION
-
-    def __init__(
-        self,
-        context: Context,
-        matrix: CanonicalMatrix,
-        monitor: Monitor,
-        array_template: GpuArray | None,
-        tuning: MethodOptions | None = None,
-    ) -> None:
-        super().__init__(context, matrix, monitor, array_template)
-        self._listed = not isinstance(tuning, Auction) or tuning.variant == "optimised"
 
     def _load_program(self) -> dict[str, Kernel]:
         return self._load(AUCTION) | self._load(SSP)
@@ -47,6 +33,7 @@ class AuctionSolve(SspSolve):
 
     def _search(self) -> None:
         self._launch_grid("survey_ssp")
-        self._launch_grid("bid_auction", int(self._listed))
+        listed = not isinstance(self._tuning, Auction) or self._tuning.variant == "optimised"
+        self._launch_grid("bid_auction", int(listed))
         self._launch_paths("PRICES_GIVEN")
         self._follow()

@@ -58,6 +58,7 @@ class ReferenceSolve(CoreSolve):
         tuning: MethodOptions | None = None,
     ) -> None:
         super().__init__(context, matrix, monitor, array_template)
+        self._tuning = tuning
         self._array_template = array_template
         self._more = Workspace(
             context, {"all": (self._workspace_bytes(matrix.rows, matrix.cols), "uint8")}, array_template

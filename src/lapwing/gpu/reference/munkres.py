@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from lapwing.gpu.core.monitor import Monitor
-from lapwing.gpu.core.solver import UNFINISHED, CanonicalMatrix, Report
+from lapwing.gpu.core.solver import UNFINISHED, Report
 from lapwing.gpu.reference.hungarian import HungarianSolve
-from lapwing.gpu.runtime.arrays import GpuArray
 from lapwing.gpu.runtime.copies import read
-from lapwing.gpu.runtime.device import Context
 from lapwing.gpu.runtime.launch import Kernel
 from lapwing.gpu.runtime.programs import HUNGARIAN_TREE, INTEGERS, MUNKRES
-from lapwing.options import MethodOptions, Munkres
+from lapwing.options import Munkres
 
 _PITCH = 16  # rows of slacks begin at a multiple of so many elements
 _LEAST_SHARE = 256  # with `switch`, shortest paths take over when an iteration matches fewer than one row of so many
@@ -36,17 +33,11 @@ class MunkresSolve(HungarianSolve):
     summary = "the classical Hungarian method on a slack matrix (Lopes and others)"
     program = MUNKRES
 
-    def __init__(
-        self,
-        context: Context,
-        matrix: CanonicalMatrix,
-        monitor: Monitor,
-        array_template: GpuArray | None,
-        tuning: MethodOptions | None = None,
-    ) -> None:
-        self._options = tuning if isinstance(tuning, Munkres) else Munkres()
-        self._wide = self._switched = False
-        super().__init__(context, matrix, monitor, array_template)
+    _wide = _switched = False
+
+    @property
+    def _options(self) -> Munkres:
+        return self._tuning if isinstance(self._tuning, Munkres) else Munkres()
 
     @classmethod
     def extra_bytes(cls, rows: int, cols: int, dtype: str) -> int:

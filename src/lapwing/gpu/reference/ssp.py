@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from lapwing.gpu.core.monitor import Monitor
-from lapwing.gpu.core.solver import CanonicalMatrix, Report
+from lapwing.gpu.core.solver import Report
 from lapwing.gpu.reference.base import ReferenceSolve
-from lapwing.gpu.runtime.arrays import ITEM_BYTES, GpuArray
-from lapwing.gpu.runtime.device import Context
+from lapwing.gpu.runtime.arrays import ITEM_BYTES
 from lapwing.gpu.runtime.programs import SSP
-from lapwing.options import MethodOptions, Ssp
+from lapwing.options import Ssp
 
 _CONSTANTS = SSP.constants
 _BLOCKS = _CONSTANTS["SEARCH_BLOCKS"]  # of the cluster that searches
@@ -32,16 +30,9 @@ class SspSolve(ReferenceSolve):
     row_bytes, col_bytes = _CONSTANTS["SSP_ROW_BYTES"], _CONSTANTS["SSP_COL_BYTES"]
     search_threads = _CONSTANTS["SEARCH_THREADS"]
 
-    def __init__(
-        self,
-        context: Context,
-        matrix: CanonicalMatrix,
-        monitor: Monitor,
-        array_template: GpuArray | None,
-        tuning: MethodOptions | None = None,
-    ) -> None:
-        super().__init__(context, matrix, monitor, array_template)
-        self._pricing = not isinstance(tuning, Ssp) or tuning.pricing
+    @property
+    def _pricing(self) -> bool:
+        return not isinstance(self._tuning, Ssp) or self._tuning.pricing
 
     @classmethod
     def extra_bytes(cls, rows: int, cols: int, dtype: str) -> int:
