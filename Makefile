@@ -66,7 +66,7 @@ format: $(VENV)/with-dev  ## rewrite Python and C++ in the project's format
 
 .PHONY: cpp-build
 cpp-build: $(VENV)/package
-	$(call cpp_build,build/cpp-release,-DCMAKE_BUILD_TYPE=Release -DLAPWING_LIBRARY=$$(ls -t $$PWD/build/cp*/liblapwing_cpp.a | head -1))
+	$(call cpp_build,build/cpp-release,-DCMAKE_BUILD_TYPE=Release -DLAPWING_LIBRARY=$$(ls -t $$PWD/build/cp[0-9]*/liblapwing_cpp.a | head -1))
 	$(call cpp_build,build/cpp-sanitized,-DCMAKE_BUILD_TYPE=RelWithDebInfo -DLAPWING_SANITIZE=ON)
 
 define cpp_build
