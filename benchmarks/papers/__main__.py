@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 
 from benchmarks.harness import RESULTS, ROOT
-from lapwing.cli import main
+from lapwing.cli.main import main
 
 if __name__ == "__main__":
     short = "--short" in sys.argv

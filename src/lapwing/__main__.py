@@ -1,6 +1,6 @@
 """``python -m lapwing`` is ``lapwing``."""
 
-from lapwing.cli import main
+from lapwing.cli import run
 
 if __name__ == "__main__":
-    main()
+    run()

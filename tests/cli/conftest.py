@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from lapwing.cli import main
+from lapwing.cli.main import main
 
 
 @pytest.fixture

@@ -76,13 +76,20 @@ def test_info(invoke) -> None:
 def test_info_and_solve_load_nothing_heavy(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text("1,2\n3,4\n")
     script = (
-        "import sys; from lapwing.cli import main\n"
+        "import sys; from lapwing.cli.main import main\n"
         "for arguments in (['info'], ['solve', 'a.csv'], ['plan', 'a.csv']):\n"
         "    main(arguments, standalone_mode=False)\n"
         "heavy = {'scipy', 'pandas', 'torch', 'rich', 'ot', 'lap', 'cupy', 'cuda'} & set(sys.modules)\n"
         "assert not heavy, heavy\n"
     )
     subprocess.run([sys.executable, "-c", script], cwd=tmp_path, check=True, timeout=60, stdout=subprocess.DEVNULL)
+
+
+def test_without_click_it_says_what_to_install() -> None:
+    script = "import sys; sys.modules['click'] = None; import lapwing.cli; lapwing.cli.run()"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60)
+    needs = "lapwing: the command line needs click and rich: pip install 'lapwing[cli]'\n"
+    assert (done.returncode, done.stderr) == (1, needs)
 
 
 def test_version_is_the_packages(invoke) -> None:

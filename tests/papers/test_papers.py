@@ -9,7 +9,7 @@ import pytest
 from click.testing import CliRunner
 
 import lapwing as lw
-from lapwing.cli import main
+from lapwing.cli.main import main
 from lapwing.methods import METHODS
 from lapwing.options import name_and_options
 from lapwing.papers import TABLES, Column, Instance, Limits, Table, draw, run_table, show
