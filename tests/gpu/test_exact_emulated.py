@@ -10,6 +10,12 @@ from scipy.optimize import linear_sum_assignment
 
 import lapwing as lw
 from lapwing.cpu import exact
+from lapwing.gpu import backend
+from lapwing.gpu.core.large_costs import find_large_in_rows, find_large_on_gpu
+from lapwing.gpu.core.monitor import Monitor
+from lapwing.gpu.core.solver import CoreSolve
+from lapwing.gpu.kinds.resident import ResidentMatrix
+from lapwing.gpu.runtime.arrays import view_if_on_gpu
 from support.gpu_memory import Gpu, OnGpu
 
 pytestmark = pytest.mark.usefixtures("emulated_gpu")
@@ -48,6 +54,8 @@ def test_large_costs_are_left_out_on_the_gpu(monkeypatch, dtype, shape, price, m
         raise AssertionError("solved on the host")
 
     monkeypatch.setattr(exact, "proven_on_cpu", refused)
+    monkeypatch.setattr(exact, "solved_on_cpu", refused)
+    monkeypatch.setattr(backend, "SMALL", 0)
     cost = with_large(45, 6e4 if dtype == "float16" else 1e15, dtype)[: shape[0], : shape[1]]
     if dtype == "float16":  # so that there is room for a gap
         cost[cost < 1] *= np.float16(0.01)
@@ -60,6 +68,71 @@ def test_large_costs_are_left_out_on_the_gpu(monkeypatch, dtype, shape, price, m
         answer = (result.row_to_col, result.u, result.v)
         again = lw.certify(sign * cost, *answer, maximize=maximize, unmatched_cost=prices)
         assert again.bound <= max(shape) * 2.0**-52 * abs(result.objective)
+
+
+@pytest.mark.parametrize("small", [0, 10**6])
+@pytest.mark.parametrize("place", ["host", "gpu"])
+@pytest.mark.parametrize("certify", [True, False])
+def test_large_costs_that_are_needed(monkeypatch, emulated_gpu, small, place, certify):
+    monkeypatch.setattr(backend, "SMALL", small)
+    cost = with_large(40, 1e17)
+    cost[7], cost[:, 11], cost[12] = 1e17, 3e17, 1e17
+    given = OnGpu(Gpu(emulated_gpu), cost) if place == "gpu" else cost
+    result = lw.solve(given, device="cuda", certify=certify)
+    assert result.status == "optimal" and result.objective == pytest.approx(lw.solve(cost).objective, rel=1e-15)
+
+
+def test_a_small_matrix_of_the_host_stays_there(monkeypatch):
+    def refused(*_):
+        raise AssertionError("solved on the GPU")
+
+    monkeypatch.setattr(CoreSolve, "launch", refused)
+    cost = with_large(70, 1e18)
+    result = lw.solve(cost, device="cuda", maximize=False, unmatched_cost=5.0)
+    assert result.objective == lw.solve(cost, unmatched_cost=5.0).objective
+    with pytest.raises(lw.InfeasibleError):
+        lw.solve(np.where(np.arange(70) == 3, np.inf, cost), device="cuda")
+
+
+@pytest.mark.usefixtures("meanwhile")
+@pytest.mark.parametrize("small", [0, 10**6])
+def test_large_costs_on_the_gpu_stop_the_solve_that_has_begun(monkeypatch, emulated_gpu, small):
+    monkeypatch.setattr(backend, "SMALL", small)
+    stopped, stop = [], Monitor.stop
+    monkeypatch.setattr(Monitor, "stop", lambda monitor: stopped.append(monitor) or stop(monitor))
+    cost = with_large(60, 1e18)
+    result = lw.solve(OnGpu(Gpu(emulated_gpu), cost), progress=lambda _: None)
+    assert len(set(stopped)) == 1 and result.objective == pytest.approx(best(cost), rel=1e-15)
+    assert result.certificate.bound <= 60 * 2.0**-52 * result.objective
+    stopped.clear()
+    again = lw.solve(OnGpu(Gpu(emulated_gpu), np.where(cost == np.float32(1e18), np.inf, cost)))
+    assert not stopped and again.objective == result.objective
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+@pytest.mark.parametrize("maximize", [False, True])
+def test_a_look_for_large_costs(emulated_gpu, dtype, maximize):
+    def limits(cost, prices=None):
+        cost, pairs = -cost if maximize else cost, cost.shape[0]
+        there = OnGpu(Gpu(emulated_gpu), cost)
+        view = view_if_on_gpu(there)
+        with Monitor(emulated_gpu) as monitor:
+            matrix = ResidentMatrix(emulated_gpu, view).canonical(maximize, None, monitor).matrix
+            on_gpu = find_large_on_gpu(matrix, monitor.stream, prices)
+        assert on_gpu == find_large_in_rows(cost, maximize, prices, pairs)
+        return on_gpu
+
+    cost = (1 + np.random.default_rng(1).random((33, 47))).astype(dtype)
+    assert limits(cost) == math.inf
+    cost[3:, 5:] = 6e4
+    cost[:3, :] = cost[0, 0]
+    assert 2 < limits(cost) < 6e4
+    cost[2, 7] = 1e-4  # far below all others, but most rows have none so small
+    assert 2 < limits(cost) < 6e4
+    cost[4, :] = 6e4  # which can do without it at a price
+    assert limits(cost) == math.inf
+    assert 2 < limits(cost, np.full(33, 1.5)) < 6e4
+    assert limits(np.zeros((20, 20), dtype)) == math.inf
 
 
 @pytest.mark.parametrize("certify", [True, False])

@@ -322,6 +322,8 @@ CORE = SimpleNamespace(
 
 
 class Driver:
+    CUDA_MEMCPY2D = SimpleNamespace
+    CUmemorytype = int
     CUfunction_attribute = SimpleNamespace(
         CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES=8, CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED=14
     )
@@ -381,8 +383,15 @@ class Driver:
         return 0, SimpleNamespace(reached=True)
 
     def cuEventRecord(self, event, stream):  # noqa: N802
-        event.reached = False
-        BACKGROUND.launch(lambda: setattr(event, "reached", True), stream)
+        event.reached, event.record = False, (record := object())  # which takes the place of an earlier one
+
+        def reach():
+            event.reached = event.reached or event.record is record
+
+        BACKGROUND.launch(reach, stream)
+        return (0,)
+
+    def cuStreamWaitEvent(self, stream, event, flags):  # noqa: N802
         return (0,)
 
     def cuEventQuery(self, event):  # noqa: N802
@@ -403,6 +412,14 @@ class Driver:
         if not any(0 <= host - block.handle < block.memory.nbytes for block in self.pinned):
             COUNTS["waits"] += 1
             BACKGROUND.wait(stream)
+        return (0,)
+
+    def cuMemcpy2DAsync(self, copy, stream):  # noqa: N802
+        assert stream == WATCHING_STREAM and copy.WidthInBytes <= copy.srcPitch < 2**31
+        COUNTS["bytes aside"] += copy.Height * copy.WidthInBytes
+        for row in range(copy.Height):
+            there, here = copy.srcDevice + row * copy.srcPitch, copy.dstHost + row * copy.dstPitch
+            ctypes.memmove(here, there, copy.WidthInBytes)
         return (0,)
 
     def cuMemcpyHtoDAsync(self, pointer, host, size, stream):  # noqa: N802

@@ -21,6 +21,7 @@ from lapwing.cpu.solve import answer_empty
 from lapwing.errors import ArgumentError, GpuError, InfeasibleError, RangeError
 from lapwing.gpu.certificate.proof import SUMMARY_BYTES, Candidate, Proof
 from lapwing.gpu.core.errors import invalid_cost, no_assignment
+from lapwing.gpu.core.large_costs import SMALL
 from lapwing.gpu.core.monitor import Monitor, TimeIsUpError
 from lapwing.gpu.core.solver import (
     INFEASIBLE,
@@ -28,6 +29,7 @@ from lapwing.gpu.core.solver import (
     OPTIMAL,
     REPORT_BYTES,
     WARM_UP,
+    CanonicalMatrix,
     CoreSolve,
     Outputs,
     Report,
@@ -39,7 +41,7 @@ from lapwing.gpu.kinds.base import CostKind, Search
 from lapwing.gpu.kinds.choose import choose_kind
 from lapwing.gpu.reference import ReferenceSolve
 from lapwing.gpu.runtime.arrays import GpuArray, empty_array
-from lapwing.gpu.runtime.copies import read, write
+from lapwing.gpu.runtime.copies import OwnStream, read, write
 from lapwing.plan import Plan
 from lapwing.prices import prices_in_kind
 from lapwing.problem import Problem
@@ -72,6 +74,10 @@ class Gpu:
         return solve.given_back(answer), certificate
 
 
+class _LargeCostsError(Exception):
+    """A solve was stopped, since costs far above all others can be left out."""
+
+
 class Solve:
     """One solve of costs whose context is entered and stays so.
 
@@ -83,6 +89,8 @@ class Solve:
         self.costs, self.plan, self.request = costs, plan, request
         self.context, self.array_template, self.maximize = costs.context, costs.array_template, request.maximize
         self.deadline = deadline  # by time.perf_counter
+        self._began = time.perf_counter()
+        self._large_from: float | None = None  # what costs of the kind show; see CostKind.large_from
         self.unmatched: UnmatchedColumns | None = None
         self.prices: NDArray[Any] | None = None  # unmatched costs, as minimised
 
@@ -103,21 +111,33 @@ class Solve:
             return self._solved_on_cpu()
 
     def _loaded(self) -> tuple[Answer, Certificate | None]:
-        with self.costs.loaded():
-            costs, request = self.costs, self.request
-            if request.priced:
-                prices = prices_in_kind(request.unmatched_cost, costs.shape[0], self.maximize, costs.is_integer)
-                self.prices = -prices if self.maximize else prices
+        costs, request = self.costs, self.request
+        if request.priced:
+            prices = prices_in_kind(request.unmatched_cost, costs.shape[0], self.maximize, costs.is_integer)
+            self.prices = -prices if self.maximize else prices
+        has_large = self._can_begin_again and self._has_large()
+        if has_large and self._is_small:
+            return self._solved_on_cpu()
+        with costs.loaded():
+            self._began = time.perf_counter()
+            if self.prices is not None:
                 self.unmatched = UnmatchedColumns(self.context, self.prices, costs.dtype, self.array_template)
-            interval = math.inf if request.writer is None else request.writer.interval
+            return (self._without_large() if has_large else None) or self._watched()
+
+    def _watched(self) -> tuple[Answer, Certificate | None]:
+        """The answer to the whole matrix; to that without large costs, where those are seen meanwhile and stop it."""
+        request = self.request
+        interval = math.inf if request.writer is None else request.writer.interval
+        try:
             with (
                 Reporter(request.progress, self._pairs, self.maximize) as reporter,
                 Monitor(self.context, self.deadline, reporter.hook, interval) as monitor,
             ):
                 return self._run(monitor)
+        except _LargeCostsError:
+            return self._without_large() or self._watched()
 
     def _run(self, monitor: Monitor) -> tuple[Answer, Certificate | None]:
-        began = time.perf_counter()
         costs, request, writer = self.costs, self.request, self.request.writer
         rows, cols = costs.shape
         if rows != cols or self.plan.method != "core" or request.priced or request.start is not None:
@@ -125,6 +145,7 @@ class Solve:
         view = costs.canonical(self.maximize, self.unmatched, monitor)
         search = costs.search(view, monitor, self.plan, request)
         solve = search.solve
+        looks = self._can_begin_again and costs.can_overlap and self._large_from is None
         if self.unmatched is not None and search.start is not None:
             monitor.bound_shift = self.unmatched.bound_shift
         if writer is not None:
@@ -140,11 +161,20 @@ class Solve:
             if proof is not None:
                 proof.start()
 
+        def follow_up() -> None:
+            conclude()
+            if looks and self._large_from is None and self._has_large((view.matrix, monitor.stream)):
+                monitor.stop()
+
+        if looks:
+            monitor.follow()
         if costs.can_overlap:  # launched behind the search; in vain, but soon over, if that does not end well
-            solve.after_launch = conclude
+            solve.after_launch = follow_up
         try:
             report = self._found(search, view)
         except TimeIsUpError:
+            if looks and self._has_large() and time.perf_counter() < self.deadline:
+                raise _LargeCostsError from None
             report = solve.interrupted()
         finally:
             solve.after_launch, solve.keep = nothing, None  # no cycle that holds memory until it is collected
@@ -178,9 +208,9 @@ class Solve:
             answer.objective = self._picked_sum(solve, outputs) if matched_cost is None else matched_cost
             answer.bound = answer.objective if optimal else sign * monitor.bound
         if optimal and not self._is_proven(certificate, answer, solve, outputs):
-            better = self._without_large(solve, began)
-            return better or self._proven_on_cpu(view, solve, answer, solved - began, monitor)
-        answer.statistics |= {"solve_seconds": solved - began, "certify_seconds": time.perf_counter() - solved}
+            better = self._without_large() if self._has_large((view.matrix, monitor.stream)) else None
+            return better or self._proven_on_cpu(view, solve, answer, solved - self._began, monitor)
+        answer.statistics |= {"solve_seconds": solved - self._began, "certify_seconds": time.perf_counter() - solved}
         return answer, certificate
 
     def _found(self, search: Search, view: CanonicalForm) -> Report:
@@ -270,16 +300,33 @@ class Solve:
         assert answer.objective is not None
         return exact.are_small(largest, abs(answer.objective))
 
-    def _without_large(self, solve: CoreSolve, began: float) -> tuple[Answer, Certificate | None] | None:
-        """The answer to the matrix without costs far above all others, if it is proven for the whole matrix."""
-        request = self.request
-        above = self.costs.large_from(solve, self.prices)
-        if above is None:
-            return None
+    @property
+    def _is_small(self) -> bool:
+        return math.prod(self.costs.shape) <= SMALL
+
+    @property
+    def _can_begin_again(self) -> bool:
+        """Whether nothing is lost if a solve that has begun is stopped."""
+        return self.plan.method == "core" and self.request.start is None and self.request.writer is None
+
+    def _has_large(self, on_gpu: tuple[CanonicalMatrix, OwnStream] | None = None) -> bool:
+        """Whether costs far above all others are known, or seen now, and were not left out in vain."""
+        if self._large_from is None:
+            self._large_from = self.costs.large_from(self.maximize, self.prices, on_gpu)
+        return self._large_from is not None and self._large_from < math.inf
+
+    def _without_large(self) -> tuple[Answer, Certificate | None] | None:
+        """The answer to the matrix without large costs, if it is proven for the whole matrix; a small one's anyway."""
+        request, above = self.request, self._large_from
+        assert above is not None
+        self._large_from = math.inf
+        if self._is_small:
+            return self._solved_on_cpu()
+        self.costs.wait_for_all()
         prices = None
         if self.prices is not None:
             prices = np.where(self.prices > above, math.inf, self.prices) * (-1 if self.maximize else 1)
-        asked = replace(request, certify=False, start=None, progress=False, unmatched_cost=prices, writer=None)
+        asked = replace(request, certify=False, start=None, unmatched_cost=prices, writer=None)
         try:
             small = self.costs.without_large(above, self.maximize)
             answer, _ = Solve(small, self.plan, asked, self.deadline).run()
@@ -298,7 +345,7 @@ class Solve:
         if request.writer is not None:
             row_to_col, u, v = (self._host(array) for array in (answer.row_to_col, answer.u, answer.v))
             request.writer.keep(Answer("optimal", row_to_col, u, v, answer.statistics))
-        answer.statistics |= {"solve_seconds": solved - began, "certify_seconds": time.perf_counter() - solved}
+        answer.statistics |= {"solve_seconds": solved - self._began, "certify_seconds": time.perf_counter() - solved}
         return _concluded(answer, certificate, request.certify)
 
     def _proven_on_cpu(
@@ -315,7 +362,7 @@ class Solve:
         return _concluded(answer, certificate, self.request.certify)
 
     def _solved_on_cpu(self) -> tuple[Answer, Certificate | None]:
-        """The answer of the host, where sums that leave the range of float64 are held in wide integers."""
+        """The answer of the host: large costs are left out, and sums out of the range of float64 are wide integers."""
         problem = inputs.make_problem(self.costs.on_host(), self.maximize, self.request.unmatched_cost)
         limit = self.deadline - time.perf_counter()
         answer, certificate = exact.solved_on_cpu(problem, limit, self.request.certify)

@@ -138,6 +138,13 @@ class Monitor:
         assert self._words is not None
         return self._words.stream
 
+    def follow(self) -> None:
+        """Let that stream wait for what the context's stream was given so far."""
+        assert self._words is not None
+        driver = toolkit.driver()
+        checked(driver.cuEventRecord(self._words.mark, self._context.stream.handle))
+        checked(driver.cuStreamWaitEvent(self._words.stream.handle, self._words.mark, 0))
+
     def pointer(self, sample: bool) -> int:
         """Of the words that a kernel is to look at; `sample`: it solves not the whole problem."""
         assert self._words is not None

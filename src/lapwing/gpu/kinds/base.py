@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
@@ -15,14 +16,14 @@ from lapwing import inputs
 from lapwing.errors import ArgumentError
 from lapwing.gpu.certificate.proof import Candidate, Proof
 from lapwing.gpu.core.monitor import Monitor
-from lapwing.gpu.core.solver import CoreSolve, Report
+from lapwing.gpu.core.solver import CanonicalMatrix, CoreSolve, Report
 from lapwing.gpu.core.start import StartFinder
 from lapwing.gpu.costs.canonical import CanonicalForm
 from lapwing.gpu.costs.unmatched import UnmatchedColumns
 from lapwing.gpu.plan import Memory
 from lapwing.gpu.reference import ReferenceSolve
 from lapwing.gpu.runtime.arrays import GpuArray
-from lapwing.gpu.runtime.copies import Mail
+from lapwing.gpu.runtime.copies import Mail, OwnStream
 from lapwing.gpu.runtime.device import Context
 from lapwing.gpu.runtime.programs import INTEGERS
 from lapwing.plan import Plan
@@ -135,9 +136,14 @@ class CostKind(ABC):
         """Costs that `lapwing.inputs.make_problem` takes; of some kinds after a solve only, which can read rows."""
         return self.given
 
-    def large_from(self, _solve: CoreSolve, _prices: NDArray[Any] | None) -> float | None:
-        """The limit above which costs, as minimised, are far above all others; None if there are none, or who knows."""
-        return None
+    def large_from(
+        self, _maximize: bool, _prices: NDArray[Any] | None, _on_gpu: tuple[CanonicalMatrix, OwnStream] | None = None
+    ) -> float | None:
+        """The limit above which costs, as minimised, are far above all others, by a look at some of them.
+
+        Infinite if they show none; None if only the GPU holds them, and `_on_gpu` does not say where.
+        """
+        return math.inf
 
     def without_large(self, above: float, maximize: bool) -> CostKind:
         """The same costs, those above the limit forbidden; of a kind that has `large_from`."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -9,9 +10,9 @@ from numpy.typing import NDArray
 
 from lapwing.errors import ArgumentError
 from lapwing.gpu.certificate.proof import Candidate, Proof, proof_of_matrix
-from lapwing.gpu.core.large_costs import find_large, without_large
+from lapwing.gpu.core.large_costs import find_large_on_gpu, without_large
 from lapwing.gpu.core.monitor import Monitor
-from lapwing.gpu.core.solver import CoreSolve
+from lapwing.gpu.core.solver import CanonicalMatrix, CoreSolve
 from lapwing.gpu.core.start import StartFinder
 from lapwing.gpu.costs.canonical import CanonicalForm, to_canonical
 from lapwing.gpu.costs.on_device import DeviceCost
@@ -21,7 +22,7 @@ from lapwing.gpu.kinds.base import CostKind, Search
 from lapwing.gpu.plan import plan_matrix
 from lapwing.gpu.reference import REFERENCE_METHODS
 from lapwing.gpu.runtime.arrays import GpuArray
-from lapwing.gpu.runtime.copies import Mail, read_array
+from lapwing.gpu.runtime.copies import Mail, OwnStream, read_array
 from lapwing.gpu.runtime.device import Context
 from lapwing.gpu.runtime.launch import preload
 from lapwing.gpu.runtime.programs import CERTIFICATE, CORE
@@ -75,8 +76,12 @@ class ResidentMatrix(CostKind):
     def on_host(self, _solved: tuple[CanonicalForm, CoreSolve] | None = None) -> Any:
         return read_array(self.matrix)
 
-    def large_from(self, solve: CoreSolve, prices: NDArray[Any] | None) -> float | None:
-        return None if self.is_integer else find_large(solve, prices)
+    def large_from(
+        self, _maximize: bool, prices: NDArray[Any] | None, on_gpu: tuple[CanonicalMatrix, OwnStream] | None = None
+    ) -> float | None:
+        if self.is_integer:
+            return math.inf
+        return None if on_gpu is None else find_large_on_gpu(*on_gpu, prices)
 
     def without_large(self, above: float, maximize: bool) -> CostKind:
         return ResidentMatrix(self.context, without_large(self.context, self.matrix, above, maximize))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 from numpy.typing import NDArray
 
 from lapwing import inputs
+from lapwing.gpu.core.large_costs import find_large_in_rows
 from lapwing.gpu.core.solver import CoreSolve
 from lapwing.gpu.costs.canonical import CanonicalForm
 from lapwing.gpu.costs.upload import planned_matrix, upload
@@ -35,6 +37,11 @@ class UploadedMatrix(ResidentMatrix):
 
     def on_host(self, _solved: tuple[CanonicalForm, CoreSolve] | None = None) -> Any:
         return self.given
+
+    def large_from(self, maximize: bool, prices: NDArray[Any] | None, _on_gpu: object = None) -> float:
+        if self.is_integer:
+            return math.inf
+        return find_large_in_rows(self.host, maximize, prices, min(self.shape) if prices is None else self.shape[0])
 
     @contextmanager
     def loaded(self) -> Iterator[None]:

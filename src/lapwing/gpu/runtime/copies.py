@@ -14,18 +14,25 @@ from lapwing.gpu.runtime.arrays import ITEM_BYTES, GpuArray
 from lapwing.gpu.runtime.device import Context, checked
 
 _NON_BLOCKING = 1  # CU_STREAM_NON_BLOCKING: in no order with the default stream
+_HOST_MEMORY, _DEVICE_MEMORY = 1, 2  # CU_MEMORYTYPE_HOST, CU_MEMORYTYPE_DEVICE
+MOST_PITCH = 2**31 - 1  # bytes from row to row that the driver copies at once
 _PORTABLE = 1  # CU_MEMHOSTALLOC_PORTABLE: pinned for every GPU
 
 
 def read(context: Context, pointer: int, count: int, dtype: str) -> NDArray[Any]:
     """`count` items of GPU memory as a NumPy array, after all work that was launched; bfloat16 comes as float32."""
     if dtype == "bfloat16":
-        return (read(context, pointer, count, "uint16").astype(np.uint32) << 16).view(np.float32)
+        return _widened(read(context, pointer, count, "uint16"))
     host = np.empty(count, dtype)
     if count:
         fetch(context, pointer, host)
         context.synchronize()
     return host
+
+
+def _widened(bits: NDArray[Any]) -> NDArray[Any]:
+    """The float32 of bfloat16, which NumPy lacks."""
+    return (bits.astype(np.uint32) << 16).view(np.float32)
 
 
 def read_array(array: GpuArray) -> NDArray[Any]:
@@ -106,6 +113,19 @@ class OwnStream:
         checked(toolkit.driver().cuMemcpyDtoHAsync(host.ctypes.data, pointer, size, self.handle))
         self.synchronize()
         return host.tobytes()
+
+    def fetch_rows(self, pointer: int, pitch: int, shape: tuple[int, int], dtype: str) -> NDArray[Any]:
+        """Rows of GPU memory, `pitch` bytes from each to the next (at most `MOST_PITCH`), now; as `read` gives them."""
+        host = np.empty(shape, "uint16" if dtype == "bfloat16" else dtype)
+        driver = toolkit.driver()
+        copy = driver.CUDA_MEMCPY2D()
+        copy.srcMemoryType, copy.dstMemoryType = driver.CUmemorytype(_DEVICE_MEMORY), driver.CUmemorytype(_HOST_MEMORY)
+        copy.srcDevice, copy.srcPitch = pointer, pitch
+        copy.dstHost, copy.dstPitch = host.ctypes.data, host.strides[0]
+        copy.Height, copy.WidthInBytes = shape[0], host.strides[0]
+        checked(driver.cuMemcpy2DAsync(copy, self.handle))
+        self.synchronize()
+        return _widened(host) if dtype == "bfloat16" else host
 
     def synchronize(self) -> None:
         """Wait until what was begun is done."""
