@@ -14,7 +14,6 @@ import argparse
 import time
 from typing import Any
 
-import numpy as np
 import torch
 from torch import Tensor, nn
 
@@ -46,11 +45,9 @@ def detector() -> Any:
 
 def match(costs: Tensor, sizes: Tensor) -> Tensor:
     """The object of each prediction, -1 for none: (B, QUERIES); of costs (B, QUERIES, MOST) `sizes` columns count."""
-    if costs.is_cuda:
-        on_gpu: Tensor = lw.solve_batch(costs, col_counts=sizes).row_to_col
-        return on_gpu
-    cut = [cost[:, :size] for cost, size in zip(costs, sizes.tolist(), strict=True)]
-    return torch.from_numpy(np.stack(list(lw.solve_batch(cut).row_to_col)))
+    matched: Any = lw.solve_batch(costs, col_counts=sizes)
+    row_to_col: Tensor = matched.row_to_col
+    return row_to_col
 
 
 def loss_of(predictions: Tensor, targets: Tensor, sizes: Tensor) -> Tensor:

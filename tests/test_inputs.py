@@ -94,10 +94,8 @@ def test_memmap(tmp_path):
 def test_torch_tensors():
     torch = pytest.importorskip("torch")
     assert lw.solve(torch.tensor(SQUARE)).objective == 5
-    with pytest.raises(lw.DtypeError, match=r"bfloat16.*float\(\)"):
-        lw.solve(torch.tensor(SQUARE).to(torch.bfloat16))
-    with pytest.raises(lw.DtypeError, match="detach"):
-        lw.solve(torch.tensor(SQUARE, dtype=torch.float32, requires_grad=True))
+    assert lw.solve(torch.tensor(SQUARE).to(torch.bfloat16)).objective == 5
+    assert lw.solve(torch.tensor(SQUARE, dtype=torch.float32, requires_grad=True)).objective == 5
 
 
 @pytest.mark.parametrize("shape", [(0, 0), (0, 3), (3, 0)])

@@ -1,6 +1,9 @@
 """Results: objectives without rounding, duals with the right signs, SciPy's order."""
 
 import math
+import pickle
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -73,3 +76,130 @@ def test_statistics_have_times():
     statistics = lw.solve(np.random.default_rng(0).random((300, 300))).statistics
     assert statistics["solve_seconds"] > 0 and statistics["certify_seconds"] > 0
     assert all(isinstance(value, float) for value in statistics.values())
+
+
+@pytest.mark.parametrize("shape", [(4, 6), (6, 4), (5, 5), (0, 3)])
+@pytest.mark.parametrize("kind", [np.asarray, lambda c: lw.costs.rows(lambda a, b: c[a:b], c.shape)])
+def test_pairs_and_their_costs(shape, kind):
+    cost = np.random.default_rng(1).random(shape)
+    result = lw.solve(kind(cost), unmatched_cost=0.2)
+    row_ind, col_ind = result
+    assert np.array_equal(result.pairs, np.stack((row_ind, col_ind), 1)) and result.pairs.dtype == np.int64
+    assert sorted([*result.free_rows, *row_ind]) == [*range(shape[0])]
+    assert sorted([*result.free_cols, *col_ind]) == [*range(shape[1])]
+    assert np.array_equal(result.pair_costs, cost[row_ind, col_ind])
+    assert result.matched_cost == math.fsum(cost[row_ind, col_ind])
+    assert result.objective == math.fsum([*cost[row_ind, col_ind], *[0.2] * len(result.free_rows)])
+    assert result.certificate.exact
+
+
+def test_matched_costs_of_integers_stay_integers():
+    result = lw.solve([[2**55, 5], [5, 2**55]], maximize=True)
+    assert result.matched_cost == 2**56 and type(result.matched_cost) is int
+
+
+def test_pickled_results_keep_the_costs_of_their_pairs():
+    result = pickle.loads(pickle.dumps(lw.solve([[4, 1], [2, 0]])))
+    assert result.pair_costs.tolist() == [1, 2] and result.certificate.exact and isinstance(result, lw.Result)
+
+
+def test_notebooks_show_a_table():
+    html = lw.solve(np.arange(400.0).reshape(20, 20))._repr_html_()
+    assert html.startswith("<table>") and "proven exactly" in html and "and 10 more" in html
+    assert "optimal, objective" in lw.solve([[1.0]], certify=False)._repr_html_()
+    assert "2 problems" in lw.solve_batch(np.ones((2, 3, 3)))._repr_html_()
+
+
+def test_batches_can_be_indexed():
+    costs = np.random.default_rng(0).random((3, 4, 6))
+    batch = lw.solve_batch(costs, certify=True)
+    for b, problem in enumerate(batch):
+        alone = lw.solve(costs[b])
+        assert np.array_equal(problem.pairs, alone.pairs) and problem.objective == alone.objective
+        assert np.array_equal(problem.col_to_row, batch.col_to_row[b]) and problem.certificate.exact
+        assert np.array_equal(batch.row_ind[b], alone.row_ind) and np.array_equal(batch.col_ind[b], alone.col_ind)
+        assert problem.u.shape == (4,) and problem.free_cols.size == 2
+    assert np.array_equal(batch[-1].row_to_col, batch.row_to_col[2])
+    with pytest.raises(IndexError, match="problem 3 of a batch of 3"):
+        batch[3]
+    listed = lw.solve_batch([costs[0], costs[1].T])
+    assert isinstance(listed, lw.ListResult) and listed.row_ind[1].tolist() == listed[1].row_ind.tolist()
+    assert listed.col_to_row[1].tolist() == batch.row_to_col[1].tolist() and listed[1].u is None
+    assert repr(listed[1]).startswith("<lapwing.Assignment: objective 1.06")
+
+
+def test_certify_finds_duals():
+    cost = np.random.default_rng(0).random((5, 7))
+    best = lw.solve(cost)
+    assert lw.certify(cost, best.row_to_col).exact
+    worse = lw.certify(cost, np.arange(5))
+    assert worse.bound == pytest.approx(np.trace(cost) - best.objective) and not worse.exact
+    assert lw.certify(-cost, best.row_to_col, maximize=True).exact
+    with pytest.raises(lw.ArgumentError, match="both u and v"):
+        lw.certify(cost, best.row_to_col, best.u)
+
+
+def test_sources_are_arrays():
+    points = np.random.default_rng(0).random((5, 2))
+    source = lw.costs.squared_euclidean(points, points)
+    assert isinstance(source, lw.costs.CostSource) and np.asarray(source, np.float32).dtype == np.float32
+    assert np.array_equal(np.asarray(source), source.read(slice(None)))
+    sparse = lw.costs.edges([0, 1], [1, 0], [3, 4], (2, 2))
+    assert np.asarray(sparse).tolist() == [[np.inf, 3], [4, np.inf]]
+    many = np.zeros((100_000, 2))
+    with pytest.raises(lw.ArgumentError, match="100000 x 100000 costs"):
+        np.asarray(lw.costs.squared_euclidean(many, many))
+
+
+CLIENT = """
+import numpy as np
+import lapwing as lw
+
+result = lw.solve(np.eye(3))
+print(lw.__version__, result.certificate.bound, result.row_to_col.sum())
+print(lw.solve_batch([np.eye(3)]).row_to_col[0].sum())
+stopped: lw.Result = lw.solve(np.eye(3), time_limit=1)
+if stopped.certificate is not None:
+    print(stopped.certificate.exact, lw.solve_batch(np.ones((1, 3, 3))).row_to_col.sum())
+"""
+
+
+def test_a_typed_client(tmp_path):
+    pytest.importorskip("mypy")
+    (tmp_path / "client.py").write_text(CLIENT)
+    command = [sys.executable, "-m", "mypy", "--strict", "--cache-dir", str(tmp_path / "cache"), "client.py"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout
+    (tmp_path / "client.py").write_text(CLIENT.replace("if stopped.certificate is not None:", "if True:"))
+    assert "has no attribute" in subprocess.run(command, cwd=tmp_path, capture_output=True, text=True).stdout
+
+
+class TestTensors:
+    @pytest.fixture
+    def torch(self):
+        return pytest.importorskip("torch")
+
+    @pytest.mark.parametrize("dtype", ["float64", "float32", "float16", "bfloat16", "int64"])
+    def test_are_answered_with_tensors(self, torch, dtype):
+        cost = (torch.rand(4, 6, dtype=torch.float64) * 100).to(getattr(torch, dtype))
+        cost.requires_grad_(dtype.startswith("float"))
+        result = lw.solve(cost)
+        assert result.certificate.bound <= 1e-12
+        for part in (result.row_to_col, result.u, result.v, result.col_to_row, result.pairs, result.pair_costs):
+            assert isinstance(part, torch.Tensor) and not part.requires_grad
+        row_ind, col_ind = result
+        assert float(cost.detach()[row_ind, col_ind].double().sum()) == pytest.approx(result.objective)
+        batch = lw.solve_batch(torch.stack([cost, cost]), certify=True, row_counts=torch.tensor([4, 2]))
+        parts = (batch.row_to_col, batch.objective, batch.status, batch.u, batch.col_to_row, batch.certificate.gap)
+        assert all(isinstance(part, torch.Tensor) for part in parts)
+        assert torch.equal(batch[0].row_to_col, result.row_to_col)
+        assert isinstance(lw.solve_batch([cost]).row_to_col[0], torch.Tensor)
+
+    def test_without_values_are_refused(self, torch):
+        for tensor, words in (
+            (torch.rand(2, 2, device="meta"), "meta tensor"),
+            (torch.rand(2, 2).to_sparse_coo(), "to_dense"),
+            (torch.rand(2, 2).to(torch.complex64), "real"),
+        ):
+            with pytest.raises(lw.DtypeError, match=words):
+                lw.solve(tensor)

@@ -16,7 +16,7 @@ PACKAGE = Path(__file__).resolve().parent.parent / "src" / "lapwing"
 # A module may import those of its own line and of the lines above it. A package is one stage, but for its modules that
 # stand here by name.
 STAGES = (
-    ("errors", "_core", "atomic"),
+    ("errors", "_core", "atomic", "tensors"),
     ("gpu.runtime",),
     ("arrays", "matched"),
     ("costs", "progress"),
@@ -26,6 +26,7 @@ STAGES = (
     ("plan",),
     ("certificate",),
     ("answer",),
+    ("assignment", "unique"),
     ("result",),
     ("files", "request", "checkpoint"),
     ("cpu.large_costs",),

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from lapwing import costs
 from lapwing.api import certify, linear_sum_assignment, plan, solve, solve_batch
+from lapwing.assignment import Assignment
 from lapwing.certificate import Certificate
 from lapwing.errors import (
     ArgumentError,
@@ -22,7 +23,7 @@ from lapwing.errors import (
 from lapwing.options import Auction, Munkres, Ssp
 from lapwing.plan import Plan
 from lapwing.progress import Progress
-from lapwing.result import BatchResult, Result
+from lapwing.result import BatchResult, ListResult, ProvenResult, Result, StackResult
 
 if TYPE_CHECKING:
     from lapwing import files, images, instances
@@ -30,8 +31,11 @@ if TYPE_CHECKING:
     from lapwing.gpu.batch.torch_operator import register_torch_operator
     from lapwing.matched import matched_costs, matched_pairs
 
+    __version__: str
+
 __all__ = [
     "ArgumentError",
+    "Assignment",
     "Auction",
     "BatchResult",
     "Certificate",
@@ -42,13 +46,17 @@ __all__ = [
     "InternalError",
     "InvalidCostError",
     "LapwingError",
+    "ListResult",
     "MissingPackageError",
     "Munkres",
     "Plan",
     "Progress",
+    "ProvenResult",
     "RangeError",
     "Result",
     "Ssp",
+    "StackResult",
+    "__version__",
     "certify",
     "costs",
     "files",
@@ -74,6 +82,10 @@ _MODULE_OF = {
 
 
 def __getattr__(name: str) -> Any:
+    if name == "__version__":
+        from importlib.metadata import version
+
+        return version("lapwing")
     if name in _MODULES:
         return import_module(f"lapwing.{name}")
     if name in _MODULE_OF:

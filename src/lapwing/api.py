@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, SupportsIndex, cast
+from typing import TYPE_CHECKING, Any, Literal, SupportsIndex, cast, overload
 
 import numpy as np
 
 from lapwing import _core, inputs
+from lapwing.assignment import IndexArray, pairs_of
 from lapwing.backend import choose_backend, is_on_gpu
 from lapwing.certificate import Certificate, prove
 from lapwing.cpu.backend import solve_batch as solve_batch_on_cpu
@@ -19,12 +20,54 @@ from lapwing.plan import Plan, make_plan
 from lapwing.problem import Problem, Stack
 from lapwing.progress import Progress
 from lapwing.request import Request, make_request
-from lapwing.result import BatchResult, IndexArray, Result, make_result, matched_pairs
+from lapwing.result import (
+    BatchResult,
+    GivenCosts,
+    HostCosts,
+    ListResult,
+    ProvenResult,
+    Result,
+    StackResult,
+    make_result,
+)
+from lapwing.tensors import like
 
 if TYPE_CHECKING:
     from lapwing.checkpoint import Checkpoint
 
 
+@overload
+def solve(
+    cost: Any,
+    *,
+    maximize: bool = False,
+    unmatched_cost: Any = None,
+    start: Result | tuple[Any, Any] | None = None,
+    method: str | MethodOptions = "auto",
+    threads: SupportsIndex | None = None,
+    time_limit: None = None,
+    progress: bool | Callable[[Progress], object] = False,
+    certify: Literal[True] = True,
+    device: str | None = None,
+    memory_limit: int | str | None = None,
+    checkpoint: str | os.PathLike[str] | Checkpoint | None = None,
+) -> ProvenResult: ...
+@overload
+def solve(
+    cost: Any,
+    *,
+    maximize: bool = False,
+    unmatched_cost: Any = None,
+    start: Result | tuple[Any, Any] | None = None,
+    method: str | MethodOptions = "auto",
+    threads: SupportsIndex | None = None,
+    time_limit: float | None = None,
+    progress: bool | Callable[[Progress], object] = False,
+    certify: bool = True,
+    device: str | None = None,
+    memory_limit: int | str | None = None,
+    checkpoint: str | os.PathLike[str] | Checkpoint | None = None,
+) -> Result: ...
 def solve(
     cost: Any,
     *,
@@ -71,7 +114,8 @@ def solve(
     device : None, "cpu", "cuda", "cuda:N" or "auto"
         Where to solve. Default: where the costs are. An array on a GPU (PyTorch, CuPy, JAX, anything with DLPack or
         `__cuda_array_interface__`) is read in place, on its library's current stream, and answered in its library; a
-        GPU's "auto" is "core". "auto" takes the first GPU for arrays on the host, if there is one and it pays.
+        GPU's "auto" is "core". Tensors of PyTorch on the CPU are read without their gradient, and answered with
+        tensors. "auto" takes the first GPU for arrays on the host, if there is one and it pays.
         Costs of points, formulas and `costs.cuda_source` are computed on the GPU; rows of a callback are sent there if
         it is named.
     memory_limit : int or str, optional
@@ -112,7 +156,9 @@ def solve(
             _go_on(checkpoint, backend.identified(problem, request), request)
         chosen = backend.plan(problem, request)
         answer, certificate = backend.solve(problem, chosen, request)
-        return make_result(chosen, answer, certificate)
+        asked = request.maximize, request.unmatched_cost
+        costs = HostCosts(problem) if isinstance(problem, Problem) else GivenCosts(cost, *asked)
+        return make_result(chosen, answer, certificate, costs, cost)
 
 
 def _go_on(checkpoint: str | os.PathLike[str] | Checkpoint, problem: Problem, request: Request) -> None:
@@ -123,6 +169,32 @@ def _go_on(checkpoint: str | os.PathLike[str] | Checkpoint, problem: Problem, re
     request.start = request.writer.start or request.start
 
 
+@overload
+def solve_batch(
+    costs: list[Any] | tuple[Any, ...],
+    *,
+    maximize: bool = False,
+    unmatched_cost: Any = None,
+    row_counts: Any = None,
+    col_counts: Any = None,
+    threads: SupportsIndex | None = None,
+    duals: bool = False,
+    certify: bool = False,
+    check: bool | None = None,
+) -> ListResult: ...
+@overload
+def solve_batch(
+    costs: Any,
+    *,
+    maximize: bool = False,
+    unmatched_cost: Any = None,
+    row_counts: Any = None,
+    col_counts: Any = None,
+    threads: SupportsIndex | None = None,
+    duals: bool = False,
+    certify: bool = False,
+    check: bool | None = None,
+) -> StackResult: ...
 def solve_batch(
     costs: Any,
     *,
@@ -198,7 +270,14 @@ def solve_batch(
         problems = inputs.make_stack(costs, maximize, unmatched_cost, row_counts, col_counts)
 
     answer, certificates = solve_batch_on_cpu(problems, count, duals=duals, certify=certify, check=check)
-    return BatchResult(answer.row_to_col, answer.objective, answer.u, answer.v, answer.status, certificates)
+    template = costs[0] if isinstance(problems, list) and problems else costs
+    row_to_col, objective, u, v, status = (
+        like(part, template) for part in (answer.row_to_col, answer.objective, answer.u, answer.v, answer.status)
+    )
+    if isinstance(problems, list):
+        widths = [problem.shape[1] for problem in problems]
+        return ListResult(row_to_col, objective, u, v, status, certificates, widths)
+    return StackResult(row_to_col, objective, u, v, status, certificates, problems.costs.shape[2])
 
 
 def plan(
@@ -228,8 +307,8 @@ def plan(
 def certify(
     cost: Any,
     row_to_col: Any,
-    u: Any,
-    v: Any,
+    u: Any = None,
+    v: Any = None,
     *,
     maximize: bool = False,
     unmatched_cost: Any = None,
@@ -245,6 +324,7 @@ def certify(
     row_to_col : (m,) integers, -1 where a row is free
     u, v : (m,) and (n,) finite real numbers
         Or (k, m) and (k, n), whose sums over k, taken without rounding, are the duals: as `Certificate.duals` has them.
+        Without them the problem is solved, and its optimal duals are taken.
 
     Raises
     ------
@@ -253,9 +333,13 @@ def certify(
     maximize = inputs.check_flag(maximize, "maximize")
     problem = inputs.make_problem(cost, maximize, unmatched_cost, inputs.check_memory_limit(memory_limit))
     assignment = inputs.check_row_to_col(row_to_col, problem.shape[0])
-    duals = inputs.check_parts(u, v, problem.shape, "certify")
-    count = inputs.check_threads(threads)
-    return prove(problem, assignment, *duals, inputs.processors() if count is None else count)
+    count = inputs.check_threads(threads) or inputs.processors()
+    if (u is None) != (v is None):
+        raise ArgumentError("certify takes both u and v, or neither")
+    if u is None:
+        answer, _ = solve_proven(problem, make_plan(problem.form, threads=count, processors=count), certify=False)
+        return prove(problem, assignment, *answer.proving_duals, count)
+    return prove(problem, assignment, *inputs.check_parts(u, v, problem.shape, "certify"), count)
 
 
 # A compiled function, so that a small call costs no Python at all; its docstring is in cpp/bindings/direct.cpp.
@@ -278,4 +362,4 @@ def linear_sum_assignment(cost_matrix: Any, maximize: bool = False) -> tuple[Ind
         raise ValueError("matrix contains invalid numeric entries") from error
     except InfeasibleError as error:
         raise ValueError("cost matrix is infeasible") from error
-    return matched_pairs(answer.row_to_col)
+    return pairs_of(answer.row_to_col)

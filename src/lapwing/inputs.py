@@ -26,6 +26,7 @@ from lapwing.costs.streamed import physical_limit, streamed
 from lapwing.errors import ArgumentError, DtypeError, InvalidCostError, LapwingError, RangeError
 from lapwing.prices import as_prices, prices_in_kind, with_prices, without_masked_prices
 from lapwing.problem import Problem, Stack
+from lapwing.tensors import is_tensor, read_tensor
 
 _DLPACK_HOST = (1, 3, 11)  # kDLCPU, kDLCUDAHost, kDLROCMHost
 
@@ -233,6 +234,8 @@ def _as_array(cost: Any, maximize: bool) -> CostArray:
     if isinstance(cost, np.ndarray):
         check_mapped(cost)
         return np.asarray(cost)
+    if is_tensor(cost) and not cost.is_cuda:
+        return read_tensor(cost, "cost")
     if hasattr(cost, "__dlpack__") and hasattr(cost, "__dlpack_device__"):
         return _from_dlpack(cost)
     if hasattr(cost, "__cuda_array_interface__"):

@@ -26,7 +26,7 @@ def matched_costs(costs: Any, row_to_col: Any) -> Any:
         With the gradient to the matched pairs, if `costs` asks for one. Forbidden pairs and NaN beyond a problem's rows
         and columns do not come into it.
     """
-    library = _library(costs)
+    library = library_of(costs)
     if costs.shape[-1] == 0:
         return costs.sum(-1)
     free = row_to_col < 0
@@ -50,7 +50,7 @@ def matched_pairs(row_to_col: Any, cols: int) -> tuple[Any, Any]:
     row_ind, col_ind : (B, min(m, cols)) int64
         At the end -1 where a problem has fewer pairs: with counts, unmatched costs, or without an answer.
     """
-    library = _library(row_to_col)
+    library = library_of(row_to_col)
     rows = row_to_col.shape[-1]
     index = library.arange(rows, **({"device": row_to_col.device} if library.__name__ == "torch" else {}))
     order = library.argsort(library.where(row_to_col < 0, index + rows, index), -1)[..., :cols]
@@ -60,7 +60,33 @@ def matched_pairs(row_to_col: Any, cols: int) -> tuple[Any, Any]:
     return library.where(chosen < 0, -1, order), chosen
 
 
-def _library(array: Any) -> Any:
+def col_to_row(row_to_col: Any, cols: int) -> Any:
+    """The row of each column, -1 where the column is free.
+
+    Parameters
+    ----------
+    row_to_col : (B, m) integers, -1 where a row is free
+    cols : int
+
+    Returns
+    -------
+    (B, cols) int64
+    """
+    library = library_of(row_to_col)
+    count, rows = row_to_col.shape
+    chosen = library.where(row_to_col < 0, cols, row_to_col)  # free rows share a column beyond, cut off below
+    if library.__name__ == "torch":
+        index = library.arange(rows, device=row_to_col.device).expand(count, rows)
+        return row_to_col.new_full((count, cols + 1), -1).scatter_(1, chosen, index)[:, :cols]
+    lines = library.arange(count)[:, None]
+    answer = library.full((count, cols + 1), -1, row_to_col.dtype)
+    if library.__name__ == "jax.numpy":
+        return answer.at[lines, chosen].set(library.arange(rows))[:, :cols]
+    answer[lines, chosen] = library.arange(rows)
+    return answer[:, :cols]
+
+
+def library_of(array: Any) -> Any:
     """The module whose functions take this array."""
     for name, module in (("torch", "torch"), ("cupy", "cupy"), ("jax", "jax.numpy")):
         loaded = sys.modules.get(name)

@@ -3,24 +3,46 @@
 from __future__ import annotations
 
 import math
+import weakref
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from lapwing.answer import Answer, inverse
+from lapwing.answer import Answer
+from lapwing.arrays import is_gpu_array, to_host
+from lapwing.assignment import Assignment, IndexArray, Matching, html_table, shown
 from lapwing.certificate import BatchCertificate, Certificate, Number
-from lapwing.errors import DtypeError
+from lapwing.errors import ArgumentError, DtypeError
+from lapwing.inputs import make_problem
+from lapwing.matched import col_to_row, matched_pairs
 from lapwing.plan import Plan
+from lapwing.problem import Problem
+from lapwing.tensors import like
 
-IndexArray = NDArray[np.int64]
+
+class Costs(Protocol):
+    """The costs of a result, for what is asked about them later."""
+
+    def of_pairs(self, row_ind: Any, col_ind: Any) -> Any:
+        """Their costs, one for each pair, in the library of the indices."""
+        ...
+
+    def problem(self) -> Problem:
+        """The problem, on the host."""
+        ...
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Result:
+class Result(Matching):
     """An assignment with its proof.
+
+    It unpacks like SciPy's pair: ``row_ind, col_ind = lapwing.solve(cost)``. A result refers to its costs, which
+    `pair_costs`, `matched_cost` and `is_unique` read; to those in a GPU's memory only as long as the caller does. A
+    pickled result has its pairs' costs alone.
 
     Attributes
     ----------
@@ -36,7 +58,7 @@ class Result:
     certificate : Certificate or None
         None if none was asked for, or u is infinite.
     statistics : dict
-        Counters and stage times in seconds, by name.
+        Counters and stage times in seconds, by name: see "Statistics" in docs/methods.md.
     status : str
         "optimal" or "time_limit".
     plan : Plan
@@ -53,37 +75,113 @@ class Result:
     status: str
     plan: Plan
     lower_bound: Number
-    _col_to_row: Any = None  # if the method knows it
+    _costs: Costs | None
 
     def __repr__(self) -> str:
         rows, cols = len(self.u), len(self.v)
         return f"<lapwing.Result: {self.status}, objective {self.objective!r}, {rows} x {cols}, {self.plan.method}>"
 
+    def _repr_html_(self) -> str:
+        pairs, costs = self.pairs, self.pair_costs
+        lines = [(*pairs[k], costs[k]) for k in shown(len(pairs))]
+        proof = f"{self.status}, objective {self.objective}" if self.certificate is None else str(self.certificate)
+        return html_table(("row", "column", "cost"), lines, len(pairs), proof)
+
+    def __getstate__(self) -> dict[str, Any]:
+        kept = {} if self._costs is None else {"pair_costs": self.pair_costs}
+        return self.__dict__ | kept | {"_costs": None}
+
+    @property
+    def _col_count(self) -> int:
+        return len(self.v)
+
     @cached_property
-    def col_to_row(self) -> IndexArray:
-        """(n,) int64, the row of each column, -1 where the column is free."""
-        known: IndexArray | None = self._col_to_row
-        return inverse(self.row_to_col, len(self.v)) if known is None else known
+    def pair_costs(self) -> NDArray[Any]:
+        """(k,) the cost of each pair of `pairs`, of the dtype of the costs.
+
+        Raises
+        ------
+        ArgumentError
+            If the costs were in a GPU's memory, and are not any more.
+        """
+        if self._costs is None:
+            raise ArgumentError("this result has no costs; solve again")
+        costs: NDArray[Any] = self._costs.of_pairs(self.row_ind, self.col_ind)
+        return costs
 
     @property
-    def row_ind(self) -> IndexArray:
-        """The matched rows in increasing order, as `scipy.optimize.linear_sum_assignment` returns them."""
-        rows: IndexArray = matched_pairs(self.row_to_col)[0]
-        return rows
+    def matched_cost(self) -> Number:
+        """The sum of the matched costs alone, without what free rows cost: as exact as `objective`."""
+        values = self.pair_costs.tolist()
+        return sum(values) if all(isinstance(value, int) for value in values) else math.fsum(values)
 
-    @property
-    def col_ind(self) -> IndexArray:
-        """The columns of `row_ind`."""
-        cols: IndexArray = matched_pairs(self.row_to_col)[1]
-        return cols
+    def is_unique(self) -> bool:
+        """Whether no other assignment has the optimal objective. Reads all costs once.
+
+        Raises
+        ------
+        ArgumentError
+            If the solve stopped at a time limit, or the costs are gone.
+        """
+        from lapwing.unique import is_unique
+
+        if self._costs is None:
+            raise ArgumentError("this result was pickled without its costs, which is_unique() reads; solve again")
+        if self.status != "optimal":
+            raise ArgumentError("the solve stopped at its time limit: whether the optimum is unique is not known")
+        return is_unique(self._costs.problem(), *(np.asarray(to_host(x)) for x in (self.row_to_col, self.u, self.v)))
+
+
+class ProvenResult(Result):
+    """A `Result` with its certificate."""
+
+    certificate: Certificate
+
+
+class Batch:
+    """Many assignments, of any library: what follows from `row_to_col`.
+
+    ``batch[b]`` is the `Assignment` of problem b, and a batch may be iterated.
+    """
+
+    row_to_col: Any
+    objective: Any
+    status: Any
+    u: Any
+    v: Any
+    _cols: Any  # the columns of every problem, or a sequence with those of each
+
+    def _proof(self, _b: int) -> Certificate | None:
+        return None
+
+    def __len__(self) -> int:
+        return int(self.objective.shape[0])
+
+    def __iter__(self) -> Iterator[Assignment]:
+        return (self[b] for b in range(len(self)))
+
+    def __getitem__(self, b: int) -> Assignment:
+        """Problem b; from the end, if negative."""
+        count = len(self)
+        if not -count <= b < count:
+            raise IndexError(f"problem {b} of a batch of {count}")
+        b %= count
+        u, v = (None if duals is None else duals[b] for duals in (self.u, self.v))
+        cols = self._cols if isinstance(self._cols, int) else int(self._cols[b])
+        return Assignment(self.row_to_col[b], self.objective[b], self.status[b], u, v, self._proof(b), cols)
+
+    def _repr_html_(self) -> str:
+        lines = [(b, self[b].objective, len(self[b].row_ind), len(self[b].row_to_col)) for b in shown(len(self))]
+        return html_table(("problem", "objective", "matched", "rows"), lines, len(self), f"{len(self)} problems")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class BatchResult:
+class BatchResult(Batch):
     """The assignments of many problems.
 
-    For a (B, m, n) array every attribute is an array; for a list of problems `row_to_col`, `u` and `v` are lists of
-    arrays.
+    ``batch[b]`` is the `Assignment` of problem b, and a batch may be iterated. For a (B, m, n) array every attribute is
+    an array (`StackResult`), of tensors a tensor; for a list of problems `row_to_col`, `u` and `v`, and what follows
+    from them, are lists of arrays (`ListResult`).
 
     Attributes
     ----------
@@ -101,12 +199,13 @@ class BatchResult:
         None among them for a problem without an answer.
     """
 
-    row_to_col: IndexArray | list[IndexArray]
+    row_to_col: Any
     objective: NDArray[Any]
-    u: NDArray[Any] | list[NDArray[Any]] | None
-    v: NDArray[Any] | list[NDArray[Any]] | None
+    u: Any
+    v: Any
     status: NDArray[np.int32]
     certificates: list[Certificate | None] | None
+    _cols: int | Sequence[int]
 
     @property
     def certificate(self) -> BatchCertificate | None:
@@ -114,38 +213,133 @@ class BatchResult:
         if self.certificates is None:
             return None
         proofs = self.certificates
-        dtype = self.objective.dtype
-        return BatchCertificate(
-            np.array([_no_number(dtype) if c is None else c.violation for c in proofs], dtype),
-            np.array([_no_number(dtype) if c is None else c.gap for c in proofs], dtype),
-            np.array([c is None for c in proofs], np.int32),
-        )
+        dtype = np.asarray(self.objective).dtype
+        violation = np.array([_no_number(dtype) if c is None else c.violation for c in proofs], dtype)
+        gap = np.array([_no_number(dtype) if c is None else c.gap for c in proofs], dtype)
+        fault = np.array([c is None for c in proofs], np.int32)
+        return BatchCertificate(*(like(part, self.objective) for part in (violation, gap, fault)))
 
-    def __len__(self) -> int:
-        return len(self.objective)
+    def _proof(self, b: int) -> Certificate | None:
+        return None if self.certificates is None else self.certificates[b]
 
     def __repr__(self) -> str:
         return f"<lapwing.BatchResult: {len(self)} problems>"
+
+
+class StackResult(BatchResult):
+    """A `BatchResult` of a (B, m, n) array: arrays throughout."""
+
+    row_to_col: IndexArray
+    u: NDArray[Any] | None
+    v: NDArray[Any] | None
+    _cols: int
+
+    @property
+    def col_to_row(self) -> IndexArray:
+        """(B, n) int64, -1 where a column is free."""
+        partner: IndexArray = col_to_row(self.row_to_col, self._cols)
+        return partner
+
+    @property
+    def row_ind(self) -> IndexArray:
+        """(B, min(m, n)) int64, the matched rows of each problem in increasing order; -1 where there are fewer."""
+        rows: IndexArray = matched_pairs(self.row_to_col, self._cols)[0]
+        return rows
+
+    @property
+    def col_ind(self) -> IndexArray:
+        """The columns of `row_ind`."""
+        cols: IndexArray = matched_pairs(self.row_to_col, self._cols)[1]
+        return cols
+
+
+class ListResult(BatchResult):
+    """A `BatchResult` of a list of problems: a list of arrays for each attribute but `objective` and `status`."""
+
+    row_to_col: list[IndexArray]
+    u: list[NDArray[Any]] | None
+    v: list[NDArray[Any]] | None
+    _cols: Sequence[int]
+
+    @property
+    def col_to_row(self) -> list[IndexArray]:
+        """For each problem (n_b,) int64, -1 where a column is free."""
+        return [problem.col_to_row for problem in self]
+
+    @property
+    def row_ind(self) -> list[IndexArray]:
+        """The matched rows of each problem in increasing order."""
+        return [problem.row_ind for problem in self]
+
+    @property
+    def col_ind(self) -> list[IndexArray]:
+        """The columns of `row_ind`."""
+        return [problem.col_ind for problem in self]
 
 
 def _no_number(dtype: Any) -> float:
     return math.nan if np.dtype(dtype).kind == "f" else 0
 
 
-def make_result(plan: Plan, answer: Answer, certificate: Certificate | None) -> Result:
-    """Gather a result: objective and bound are the certificate's, if there is one."""
-    return Result(
-        answer.row_to_col,
+class HostCosts:
+    """Costs on the host, or that are computed there; see `Costs`."""
+
+    def __init__(self, problem: Problem) -> None:
+        self._problem = problem
+
+    def of_pairs(self, row_ind: Any, col_ind: Any) -> Any:
+        row_to_col = np.full(self._problem.shape[0], -1, np.int64)
+        row_to_col[np.asarray(row_ind)] = np.asarray(col_ind)
+        return like(self._problem.cost.picked(row_to_col), row_ind)
+
+    def problem(self) -> Problem:
+        return self._problem
+
+
+class GivenCosts:
+    """Costs that were solved on a GPU, as the caller gave them; see `Costs`. A GPU's memory is not kept from others."""
+
+    def __init__(self, cost: Any, maximize: bool, unmatched_cost: Any) -> None:
+        is_weak = is_gpu_array(cost) and hasattr(type(cost), "__weakref__")
+        self._refer = weakref.ref(cost) if is_weak else lambda: cost
+        self._options = maximize, unmatched_cost
+
+    def _given(self) -> Any:
+        cost = self._refer()
+        if cost is None:
+            raise ArgumentError(
+                "the costs are not in the GPU's memory any more: ask while you hold them, or solve again"
+            )
+        return cost
+
+    def of_pairs(self, row_ind: Any, col_ind: Any) -> Any:
+        cost = self._given()
+        if is_gpu_array(cost):
+            return cost[row_ind, col_ind]
+        return HostCosts(self.problem()).of_pairs(row_ind, col_ind)
+
+    def problem(self) -> Problem:
+        return make_problem(to_host(self._given()), *self._options)
+
+
+def make_result(plan: Plan, answer: Answer, certificate: Certificate | None, costs: Costs | None, given: Any) -> Result:
+    """Gather a result: objective and bound are the certificate's, if there is one; tensors if `given` is one."""
+    of_kind = Result if certificate is None else ProvenResult
+    result = of_kind(
+        like(answer.row_to_col, given),
         answer.objective if certificate is None else certificate.primal,  # type: ignore[arg-type]
-        answer.u,
-        answer.v,
+        like(answer.u, given),
+        like(answer.v, given),
         certificate,
         answer.statistics,
         answer.status,
         plan,
         answer.bound if certificate is None else certificate.optimum_bound,  # type: ignore[arg-type]
-        answer.col_to_row,
+        costs,
     )
+    if answer.col_to_row is not None:
+        result.__dict__["col_to_row"] = like(answer.col_to_row, given)
+    return result
 
 
 def duals_of(start: Any) -> tuple[Any, Any]:
@@ -155,13 +349,3 @@ def duals_of(start: Any) -> tuple[Any, Any]:
     if not isinstance(start, (tuple, list)) or len(start) != 2:
         raise DtypeError(f"start must be a Result or a pair (u, v), got {type(start).__name__}")
     return start[0], start[1]
-
-
-def matched_pairs(row_to_col: Any) -> tuple[Any, Any]:
-    """The matched rows in increasing order, and their columns, in the library of `row_to_col`."""
-    if not isinstance(row_to_col, np.ndarray):
-        rows = (row_to_col >= 0).nonzero()
-        rows = rows[0] if isinstance(rows, tuple) else rows[:, 0]
-        return rows, row_to_col[rows]
-    rows = np.flatnonzero(row_to_col >= 0).astype(np.int64, copy=False)
-    return rows, row_to_col[rows]

@@ -5,6 +5,7 @@ Each function makes a *cost source*: `lapwing.solve`, `lapwing.plan` and `lapwin
 
 from __future__ import annotations
 
+from lapwing.costs.base import CostSource
 from lapwing.costs.expression import ExpressionCost, expression
 from lapwing.costs.function import FunctionCost, cuda_source
 from lapwing.costs.points import (
@@ -21,6 +22,7 @@ from lapwing.costs.rows import RowCost, rows
 from lapwing.costs.sparse import SparseCost, edges, sparse
 
 __all__ = [
+    "CostSource",
     "ExpressionCost",
     "FunctionCost",
     "PointCost",

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from lapwing.errors import ArgumentError
+
 if TYPE_CHECKING:
     from lapwing.gpu.runtime.arrays import GpuArray
 
@@ -117,6 +119,25 @@ class CostSource(ABC):
     @abstractmethod
     def read(self, rows: slice) -> CostArray:
         """The costs of some rows, as a matrix: a view where there is one to be had."""
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> CostArray:
+        """The matrix, for `numpy.asarray`.
+
+        Raises
+        ------
+        ArgumentError
+            If it takes more than `matrix_limit` bytes.
+        ValueError
+            If a copy is ruled out.
+        """
+        if copy is False:
+            raise ValueError("these costs are in no matrix: numpy cannot have one without a copy")
+        if self.nbytes > self.matrix_limit:
+            raise ArgumentError(
+                f"the matrix of {self.shape[0]} x {self.shape[1]} costs would take {self.nbytes} bytes, more than "
+                f"{self.matrix_limit}: read some of its rows, source.read(slice(0, 100))"
+            )
+        return np.array(self.read(slice(None)), dtype)
 
     def counters(self) -> dict[str, float]:
         """What has been counted since the source was made: the difference goes into a result's statistics."""

@@ -10,6 +10,7 @@ from lapwing.costs.base import CostArray
 from lapwing.costs.dense import CORE_DTYPES, converted
 from lapwing.costs.mapped import check_mapped
 from lapwing.errors import ArgumentError, DtypeError, RangeError
+from lapwing.tensors import is_host_tensor, read_tensor
 
 EXACT_FLOAT64 = 1 << 53  # integers up to here are float64 numbers
 
@@ -59,7 +60,7 @@ def as_array(given: Any, name: str) -> CostArray:
     RangeError
         If there is an integer that no dtype of all these numbers holds.
     """
-    array = np.asarray(given)
+    array = read_tensor(given, name) if is_host_tensor(given) else np.asarray(given)
     if array.base is not None:
         check_mapped(array)
     if isinstance(given, np.ndarray) or hasattr(given, "dtype") or array.dtype != np.float64 or not array.size:

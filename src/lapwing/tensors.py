@@ -1,0 +1,63 @@
+"""PyTorch's tensors on the host: read as NumPy's arrays, and answered as tensors. PyTorch is never imported here."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lapwing.errors import DtypeError
+
+
+def is_tensor(value: Any) -> bool:
+    """Whether `value` is a tensor of PyTorch, wherever it is."""
+    torch = sys.modules.get("torch")
+    return torch is not None and isinstance(value, getattr(torch, "Tensor", ()))
+
+
+def is_host_tensor(value: Any) -> bool:
+    """Whether `value` is a tensor of PyTorch in the host's memory."""
+    return is_tensor(value) and value.device.type == "cpu"
+
+
+def read_tensor(tensor: Any, name: str) -> NDArray[Any]:
+    """The values of a strided tensor on the host, without a copy where NumPy has the dtype; of bfloat16 as float32.
+
+    Gradients do not come into it.
+
+    Raises
+    ------
+    DtypeError
+        If the tensor has no values, or NumPy cannot view them.
+    """
+    torch = sys.modules["torch"]
+    if tensor.device.type == "meta":
+        raise DtypeError(
+            f"{name} is a meta tensor, which has a shape and no values: pass one on a device that holds them"
+        )
+    if tensor.is_nested:
+        raise DtypeError(f"{name} is a nested tensor: pass {name}.to_padded_tensor(...), or a list of its matrices")
+    if tensor.layout is not torch.strided:
+        raise DtypeError(f"{name} is a {tensor.layout} tensor: pass {name}.to_dense()")
+    values = tensor.detach().resolve_conj().resolve_neg()
+    if values.dtype == torch.bfloat16:
+        values = values.float()
+    try:
+        array: NDArray[Any] = values.numpy()
+    except (RuntimeError, TypeError) as error:
+        raise DtypeError(
+            f"{name} of dtype {tensor.dtype} cannot be viewed by NumPy ({error}): pass {name}.float()"
+        ) from error
+    return array
+
+
+def like(values: Any, template: Any) -> Any:
+    """NumPy's values as a tensor where `template` is one on the host, else as they are; of a list each."""
+    if not is_host_tensor(template):
+        return values
+    from_numpy = sys.modules["torch"].from_numpy
+    if isinstance(values, list):
+        return [like(part, template) for part in values]
+    return from_numpy(np.ascontiguousarray(values)) if isinstance(values, np.ndarray) else values

@@ -1,0 +1,81 @@
+"""Whether an optimum is the only one, against all assignments of small problems."""
+
+from __future__ import annotations
+
+import itertools
+from fractions import Fraction
+
+import numpy as np
+import pytest
+import scipy.sparse
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import lapwing as lw
+
+
+def optima(cost, price=None):
+    """How many assignments are optimal, by enumeration in exact arithmetic."""
+    m, n = cost.shape
+    totals = []
+    if price is None and m > n:
+        return optima(cost.T)
+    for cols in itertools.permutations([*range(n), *([-1] * m if price is not None else [])], m):
+        chosen = [price if j < 0 else cost[i, j] for i, j in enumerate(cols)]
+        if all(np.isfinite(chosen)):
+            totals.append((sum(map(Fraction, map(float, chosen))), cols))
+    least = min(totals)[0]
+    return len({cols for total, cols in totals if total == least})
+
+
+@settings(max_examples=200)
+@given(
+    shape=st.tuples(st.integers(1, 4), st.integers(1, 4)),
+    levels=st.integers(1, 12),
+    scale=st.sampled_from([None, 1.0, 0.1, 1e-3]),
+    share=st.sampled_from([0.0, 0.3]),
+    price=st.sampled_from([None, None, 0, 1, 3]),
+    maximize=st.booleans(),
+    seed=st.integers(0, 2**32),
+)
+def test_against_all_assignments(shape, levels, scale, share, price, maximize, seed):
+    rng = np.random.default_rng(seed)
+    cost = rng.integers(0, levels, shape)
+    if scale is not None:
+        cost = cost * scale + rng.integers(0, 2, shape) * 0.1
+        cost[rng.random(shape) < share] = np.inf
+        price = None if price is None else price * 0.1
+    sign = -1 if maximize else 1
+    try:
+        result = lw.solve(sign * cost, maximize=maximize, unmatched_cost=None if price is None else sign * price)
+    except lw.InfeasibleError:
+        return
+    assert result.is_unique() == (optima(cost, price) == 1)
+
+
+@pytest.mark.parametrize("n", [1, 60])
+def test_random_floats_and_constants(n):
+    cost = np.random.default_rng(n).random((n, n))
+    assert lw.solve(cost).is_unique() and lw.solve(cost.astype(np.float32), certify=False).is_unique()
+    assert lw.solve(np.ones((n, n))).is_unique() == (n == 1)
+    assert lw.solve([[1, 2], [2, 1]]).is_unique() and not lw.solve([[1, 2], [2, 3]]).is_unique()
+
+
+def test_sources():
+    dense = np.array([[1, 2, 9], [2, 1, 9], [9, 9, 1]])
+    for kind in (scipy.sparse.csr_array, scipy.sparse.csc_array):
+        assert lw.solve(kind(dense)).is_unique()
+        assert not lw.solve(kind([[1, 2], [2, 3]])).is_unique()
+    points = np.array([[0.0, 0.0], [1.0, 1.0]])
+    assert lw.solve(lw.costs.squared_euclidean(points, points)).is_unique()
+    assert not lw.solve(lw.costs.squared_euclidean(points, points * 0)).is_unique()
+
+
+def test_what_cannot_be_said():
+    import pickle
+
+    with pytest.raises(lw.ArgumentError, match="pickled without its costs"):
+        pickle.loads(pickle.dumps(lw.solve(np.eye(3)))).is_unique()
+    stopped = lw.solve(np.random.default_rng(0).random((1000, 1000)), time_limit=0)
+    with pytest.raises(lw.ArgumentError, match="time limit"):
+        stopped.is_unique()
