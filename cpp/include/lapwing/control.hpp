@@ -74,10 +74,10 @@ class Control {
                                                            std::chrono::duration<double>(time_limit_s))
                                             : Clock::time_point::max()) {}
 
-    // True when the time or the budget is up: wind down and return Status::time_limit. Throws Interrupted.
+    // True when the time is up: wind down and return Status::time_limit. Throws Interrupted.
     bool poll(const Progress& progress) {
         ++calls_;
-        return (calls_ & between_looks_) == 0 ? look(progress) : expired_ || calls_ > budget_;
+        return (calls_ & between_looks_) == 0 ? look(progress) : expired_;
     }
 
     void look_at_every_poll() { between_looks_ = 0; }
@@ -93,7 +93,7 @@ class Control {
         }
         expired_ = expired_ || now >= deadline_;
         keep_is_due_ = keep_is_due_ || now >= next_keep_;
-        return expired_ || calls_ > budget_;
+        return expired_;
     }
     // Whether the time has been up for a tenth of a second, or of the time limit, so that what is under way is to be
     // dropped.
@@ -102,9 +102,7 @@ class Control {
         return expired_ && Clock::now() - deadline_ > std::max<Clock::duration>(kPatience, (deadline_ - start_) / 10);
     }
     // Whether a bound and an assignment are of use before the solve is done.
-    bool wants_previews() const {
-        return watched_ || keeps() || deadline_ < Clock::time_point::max() || budget_ < kNoBudget;
-    }
+    bool wants_previews() const { return watched_ || keeps() || deadline_ < Clock::time_point::max(); }
 
     // Asks the method to keep what it has, so that another solve can go on from it, every so many seconds.
     void keep_every(double seconds) {
@@ -125,9 +123,6 @@ class Control {
     bool may_give_up() const { return may_give_up_; }
     bool is_expired() const { return expired_; }
 
-    // A budget of so many more calls of poll(), for a method that another can take over from.
-    void set_budget(std::uint64_t calls) { budget_ = calls_ + calls; }
-    bool lift_budget() { return std::exchange(budget_, kNoBudget) < calls_; }  // true if it was used up
     double seconds() const { return std::chrono::duration<double>(Clock::now() - start_).count(); }
 
   private:
@@ -137,8 +132,7 @@ class Control {
     bool watched_;
     Clock::time_point start_, next_hook_, deadline_, next_keep_ = Clock::time_point::max();
     Clock::duration keep_interval_{};
-    static constexpr std::uint64_t kNoBudget = std::numeric_limits<std::uint64_t>::max();
-    std::uint64_t calls_ = 0, budget_ = kNoBudget, between_looks_ = 63;
+    std::uint64_t calls_ = 0, between_looks_ = 63;
     bool expired_ = false, keep_is_due_ = false, may_give_up_ = false;
 };
 

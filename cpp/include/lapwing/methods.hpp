@@ -6,6 +6,7 @@
 #pragma once
 
 #include "lapwing/control.hpp"
+#include "lapwing/jv/jv.hpp"
 #include "lapwing/solution.hpp"
 #include "lapwing/types.hpp"
 
@@ -19,20 +20,18 @@ template <class T>
 Solution<Dual<T>> solve_core(const Problem<T>& problem, const Dual<T>* start_v, int threads, Control& control,
                              const Keep<Dual<T>>& keep = {}, const Index* start_rows = nullptr);
 
-// The same for costs with a cap, which has_caps (reductions/capped.hpp) has found. False, with nothing solved, if some
-// rows have too many pairs below their caps, or a pair is forbidden.
-template <class T>
-bool solve_capped(const Problem<T>& problem, int threads, Control& control, Solution<Dual<T>>& solution);
-
 // Jonker-Volgenant on full rows; also the direct path of small problems (jv/jv.inc.hpp).
 template <class T>
 Solution<Dual<T>> solve_jv(const Problem<T>& problem, Control& control);
+// The same. False, with nothing solved, if it would have to read more rows than allowed, with repetitions.
+template <class T>
+bool solve_jv_within(const Problem<T>& problem, double most_rows_read, Control& control, Solution<Dual<T>>& solution);
 
-// solve_capped where costs have a cap. Else solve_jv; beyond kDirectMaxRows, if its searches prove hard, solve_core
-// from the beginning. Where lists carry no information, because many rows are tied (tied_rows.hpp) or costs span many
-// magnitudes, solve_core would read rows again and again: plain shortest paths (solve_ssp) replace it. For sizes at
-// which a matrix stays in the cache, jv is up to twice as fast on costs without structure, and core ten times on
-// others.
+// solve_capped (reductions/capped.hpp) where costs have a cap. Else solve_jv; beyond kDirectMaxRows, if its searches
+// prove hard, solve_core. Where lists carry no information, because many rows are tied (tied_rows.hpp) or costs span
+// many magnitudes, solve_core would read rows again and again: solve_ssp, whose time hardly depends on the costs,
+// replaces it. For sizes at which a matrix stays in the cache, jv is up to ten times as fast as core, and core ten
+// times as fast on products and sums.
 template <class T>
 Solution<Dual<T>> solve_jv_or_core(const Problem<T>& problem, int threads, Control& control);
 
@@ -40,8 +39,8 @@ Solution<Dual<T>> solve_jv_or_core(const Problem<T>& problem, int threads, Contr
 // 2000, where the two take the same time.
 inline constexpr Index kJvOrCoreMaxRows = 1024;
 
-// For larger ones: solve_capped where costs have a cap; else solve_core, or solve_jv where many rows are tied and jv
-// needs no copy of the matrix; and plain shortest paths where either proves hard.
+// For larger ones: solve_capped where costs have a cap; else solve_core, unless many rows are tied; solve_jv if that
+// proves hard and jv needs no copy of the matrix; solve_ssp if that proves hard, too.
 template <class T>
 Solution<Dual<T>> solve_core_or_jv(const Problem<T>& problem, int threads, Control& control);
 

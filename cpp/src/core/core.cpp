@@ -4,7 +4,6 @@
 #include "lapwing/exact/wide.hpp"
 #include "lapwing/methods.hpp"
 #include "lapwing/numbers/range.hpp"
-#include "lapwing/reductions/capped.hpp"
 
 namespace lapwing {
 namespace {
@@ -93,8 +92,6 @@ class Solver {
     // unassigned for free, and putting that right takes longer than the phases save, unless the searches prove hard.
     // With an assignment beside given prices, rows whose pair is tight under them keep it.
     void solve(CoreState<T>& state, const Dual<T>* start_v, const Index* start_rows, Solution<Dual<T>>& solution);
-    // The same from lists of all allowed pairs, under zero prices, of rows that may stay free.
-    void solve_listed(CoreState<T>& state, Solution<Dual<T>>& solution);
 
   private:
     // Lists and auctions, and searches within a budget, for the duals of a sample; returns the error of the prices
@@ -102,6 +99,11 @@ class Solver {
     double price(CoreState<T>& state, double error);
     double start(CoreState<T>& state);
     double regret_error(CoreState<T>& solved);
+    // What proves hard in a sample proves hard in the whole.
+    static bool gives_up_with(const CoreState<T>& part, CoreState<T>& whole) {
+        if (part.has_read_too_much()) whole.most_reads = CoreState<T>::kGivenUp;
+        return part.has_read_too_much();
+    }
     // Sets state.v from a sample's duals if the costs are structured; returns the error to expect, else 0.
     double start_from_sample(CoreState<T>& state);
 
@@ -129,6 +131,11 @@ void Solver<T>::solve(CoreState<T>& state, const Dual<T>* start_v, const Index* 
         take_given_prices(state, start_v);
     } else {
         error = state.has_dummy_rows() ? 0 : start(state);
+        if (state.has_read_too_much()) {
+            solution.status = Status::time_limit;
+            return;
+        }
+        if (control_.may_give_up()) state.most_reads = PhaseTuning::most_reads(state.m, state.start_levels > 0);
         if (control_.look(state.progress)) std::fill(state.v.begin(), state.v.end(), Dual<T>{0});  // half-made ones
     }
     for (int attempt = 0;; ++attempt) {
@@ -163,14 +170,6 @@ void Solver<T>::solve(CoreState<T>& state, const Dual<T>* start_v, const Index* 
         }
         error = PhaseTuning::kEscalation * std::max(error, PhaseTuning::kUnstructured);
     }
-}
-
-template <class T>
-void Solver<T>::solve_listed(CoreState<T>& state, Solution<Dual<T>>& solution) {
-    state.preview();
-    state.progress.stage = "auction";
-    auction(state, free_rows(state), Dual<T>{0}, PhaseTuning::kFinalBidsPerRow * state.m);
-    search_paths(state, false, solution);
 }
 
 template <class T>
@@ -223,9 +222,11 @@ double Solver<T>::start_from_sample(CoreState<T>& state) {
     try {
         CoreState<T> part(sample.problem, control_);
         part.lowest_price = state.lowest_price;
+        if (control_.may_give_up()) part.most_reads = PhaseTuning::most_reads(part.m, true);
         double error = 0;
         if (part.m <= probe_rows_) {
             error = price(part, 0);
+            if (gives_up_with(part, state)) return 0;
             if (!sample.stratified && error < StartTuning::kStructured) return 0;
             price(part, error);
             regret_works_ = !sample.stratified && regret_error(part) < StartTuning::kRegretError;
@@ -234,7 +235,8 @@ double Solver<T>::start_from_sample(CoreState<T>& state) {
         } else {
             error = start_from_sample(part);
             if (error == 0) return 0;
-            error = price(part, error);
+            if (!part.has_read_too_much()) error = price(part, error);
+            if (gives_up_with(part, state)) return 0;
         }
         extend_duals(state, sample, part.u);
         state.start_levels = part.start_levels + 1;
@@ -256,7 +258,6 @@ Solution<Dual<T>> solve_core(const Problem<T>& problem, const Dual<T>* start_v, 
     if (problem.source != nullptr && !problem.source->has_parts()) control.look_at_every_poll();
     CoreState<T> state(problem, control);
     state.lowest_price = lowest_price;
-    if (control.may_give_up()) state.most_reads = PhaseTuning::most_reads(state.m);
     Incumbent<T> incumbent(keep);
     if (control.wants_previews()) state.incumbent = &incumbent;
     Solution<Dual<T>> solution;
@@ -275,57 +276,6 @@ Solution<Dual<T>> solve_core(const Problem<T>& problem, const Dual<T>* start_v, 
     count(state, solution.statistics);
     return solution;
 }
-
-template <class T>
-bool solve_capped(const Problem<T>& problem, int threads, Control& control, Solution<Dual<T>>& solution) {
-    using D = Dual<T>;
-    constexpr Index kFewLong = 4;  // one row in so many may have more pairs than a list holds; these are listed as ever
-    const D lowest_price = -require_range(problem, &control) / 2;
-    const Index m = problem.cost.rows, n = problem.cost.cols;
-    std::vector<D> caps(m);
-    const BelowCaps<T> below(problem, caps);
-    const Problem<T> sparse{problem.cost, problem.maximize, caps.data(), &below};
-    CoreState<T> state(sparse, control, kMaxCapacity);
-    state.lowest_price = lowest_price;
-    CapReader<T> row(problem);
-    Index long_rows = 0;
-    state.progress.stage = "list";
-    for (Index i = 0; i < m; ++i) {
-        if (!row.read(i)) return false;
-        caps[i] = row.cap();
-        if (!state.lists.take_all(i, row.below, row.cols(), row.costs())) {
-            if (std::is_integral_v<T> || ++long_rows > m / kFewLong) return false;
-            state.lists.list(i, state.v.data(), state.scratch);
-        }
-        if (control.poll(state.progress)) return false;
-    }
-    const Keep<D> nobody;
-    Incumbent<T> incumbent(nobody);
-    if (control.wants_previews()) state.incumbent = &incumbent;
-    Solver<T>(control, threads).solve_listed(state, solution);
-    if (solution.status == Status::time_limit) finish_early(state, solution);
-    finish(state, solution);
-    count(state, solution.statistics);
-    solution.statistics.set("capped", 1);
-    // Rows and columns that were left free, in any way.
-    std::vector<char> taken(n, 0);
-    for (const Index j : solution.row_to_col)
-        if (j >= 0) taken[j] = 1;
-    Index next = 0;
-    for (Index& j : solution.row_to_col) {
-        if (j >= 0) continue;
-        while (taken[next]) ++next;
-        j = next++;
-    }
-    return true;
-}
-
-#define LAPWING_CAPPED(T) template bool solve_capped(const Problem<T>&, int, Control&, Solution<Dual<T>>&);
-LAPWING_CAPPED(float)
-LAPWING_CAPPED(double)
-LAPWING_CAPPED(std::int32_t)
-LAPWING_CAPPED(std::int64_t)
-#undef LAPWING_CAPPED
 
 template Solution<double> solve_core(const Problem<float>&, const double*, int, Control&, const Keep<double>&,
                                      const Index*);

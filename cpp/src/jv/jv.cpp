@@ -28,21 +28,23 @@ std::size_t direct_workspace_bytes(const Problem<T>& problem) {
 }
 
 template <class T>
-DirectAnswer<Dual<T>> solve_direct(const Problem<T>& problem, std::byte* workspace, bool with_u, Control* control) {
+DirectAnswer<Dual<T>> solve_direct(const Problem<T>& problem, std::byte* workspace, bool with_u, Control* control,
+                                   double most_rows_read) {
     require_range(problem, control);
 #if defined(__x86_64__) && defined(__GNUC__)
     // Twelve columns are three vectors of four, whose lanes are reduced faster than those of two vectors of eight.
     if (simd_target() == SimdTarget::avx512 && problem.cost.cols <= 12)
-        return avx2::solve_direct(problem, workspace, with_u, control);
+        return avx2::solve_direct(problem, workspace, with_u, control, most_rows_read);
 #endif
-    return LAPWING_DISPATCH(solve_direct, problem, workspace, with_u, control);
+    return LAPWING_DISPATCH(solve_direct, problem, workspace, with_u, control, most_rows_read);
 }
 
 template <class T>
-Solution<Dual<T>> solve_jv(const Problem<T>& problem, Control& control) {
+bool solve_jv_within(const Problem<T>& problem, double most_rows_read, Control& control, Solution<Dual<T>>& solution) {
     const Workspace workspace = make_workspace(direct_workspace_bytes(problem));
-    const auto answer = solve_direct(problem, workspace.get(), true, &control);
-    Solution<Dual<T>> solution;
+    const auto answer = solve_direct(problem, workspace.get(), true, &control, most_rows_read);
+    if (answer.gave_up) return false;
+    solution = {};
     solution.status = answer.status;
     solution.row_to_col.assign(answer.row_to_col, answer.row_to_col + problem.cost.rows);
     solution.u.assign(answer.u, answer.u + problem.cost.rows);
@@ -53,12 +55,20 @@ Solution<Dual<T>> solve_jv(const Problem<T>& problem, Control& control) {
     }
     solution.statistics.set("rows_read", answer.rows_read);
     solution.statistics.set("seconds", control.seconds());
+    return true;
+}
+
+template <class T>
+Solution<Dual<T>> solve_jv(const Problem<T>& problem, Control& control) {
+    Solution<Dual<T>> solution;
+    solve_jv_within(problem, kNoLimit, control, solution);
     return solution;
 }
 
-#define LAPWING_JV(T)                                                                           \
-    template std::size_t direct_workspace_bytes(const Problem<T>&);                             \
-    template DirectAnswer<Dual<T>> solve_direct(const Problem<T>&, std::byte*, bool, Control*); \
+#define LAPWING_JV(T)                                                                                   \
+    template std::size_t direct_workspace_bytes(const Problem<T>&);                                     \
+    template DirectAnswer<Dual<T>> solve_direct(const Problem<T>&, std::byte*, bool, Control*, double); \
+    template bool solve_jv_within(const Problem<T>&, double, Control&, Solution<Dual<T>>&);             \
     template Solution<Dual<T>> solve_jv(const Problem<T>&, Control&);
 LAPWING_JV(float)
 LAPWING_JV(double)

@@ -89,7 +89,7 @@ bool solve_by_caps(const Problem<T>& problem, Workspace& memory, DirectAnswer<Du
     if (!has_caps(problem)) return false;
     Control control;
     Solution<D> solution;
-    if (!solve_capped(problem, 1, control, solution)) return false;
+    if (!solve_capped(problem, control, solution)) return false;
     const auto rows = static_cast<std::size_t>(problem.cost.rows), cols = static_cast<std::size_t>(problem.cost.cols);
     memory = make_workspace((rows + cols) * sizeof(D) + rows * sizeof(Index));
     D* const v = reinterpret_cast<D*>(memory.get());

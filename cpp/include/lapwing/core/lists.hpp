@@ -88,10 +88,9 @@ class CandidateLists {
   public:
     using D = Dual<T>;
 
-    // At most `capacity` columns a row.
-    CandidateLists(const MatrixView<T>& cost, bool maximize, Index capacity)
+    CandidateLists(const MatrixView<T>& cost, bool maximize)
         : kernels_(core_kernels<T>(maximize)), maximize_(maximize), most_(largest_cost(cost)), n_(cost.cols),
-          capacity_((std::min(cost.cols, capacity) + 7) / 8 * 8),
+          capacity_((std::min(cost.cols, ListTuning::kCapacity) + 7) / 8 * 8),
           cols_(static_cast<std::size_t>(cost.rows) * capacity_),
           costs_(static_cast<std::size_t>(cost.rows) * capacity_), count_(cost.rows, 0), tau_(cost.rows, -kInfinity<D>),
           gap_(cost.rows, D{0}) {}
@@ -130,18 +129,6 @@ class CandidateLists {
         cols_[at(i)] = j;
         costs_[at(i)] = maximize_ ? signed_cost<T, true>(row[j]) : row[j];
         reject_negative_infinity(i);
-    }
-    // Takes all allowed pairs of a row, no more than its list holds, costs as minimised by the kernels: the row is
-    // never read again.
-    bool take_all(Index i, Index count, const Index* cols, const D* costs) {
-        if (count > capacity_) return false;
-        count_[i] = count;
-        tau_[i] = kInfinity<D>;
-        for (Index t = 0; t < count; ++t) {
-            cols_[at(i) + t] = cols[t];
-            costs_[at(i) + t] = static_cast<T>(costs[t]);
-        }
-        return true;
     }
     // Lists row i under other prices than the solve's: whatever is listed must be listed again before the solve goes
     // on.

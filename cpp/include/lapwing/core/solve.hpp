@@ -37,9 +37,13 @@ struct PhaseTuning {
     static constexpr double kMost = 64;        // ... up to this times the first
     static constexpr long kSearchReads = 3;    // budget of the searches, a row: dense rows read ...
     static constexpr long kSearchScans = 100;  // ... and rows scanned
-    // Dense rows read, a row, if another method can take over: at m = 1000 and 8000 costs of the literature's classes
-    // take 1 to 5 and 1 to 8, those of which lists tell nothing 70 to 1500.
-    static long most_reads(Index m) { return static_cast<long>(std::max(12.0, 2 * std::sqrt(std::sqrt(m))) * m); }
+    // Dense rows read, if another method can take over. At m = 1000 and 8000 structured costs take 3 to 5 and 3 to 8 a
+    // row, others 1 to 2; those of which lists tell nothing 20 to 1500, in a sample, too, unless it is small.
+    static long most_reads(Index m, bool structured) {
+        constexpr Index kSmall = 384;
+        const double each = m < kSmall ? 24 : structured ? std::max(8.0, std::sqrt(m) / 5) : 4;
+        return static_cast<long>(each * m);
+    }
     static constexpr int kAttempts = 4;  // at phases from a larger epsilon, before the budget is lifted
 };
 

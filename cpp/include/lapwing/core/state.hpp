@@ -24,10 +24,10 @@ template <class T>
 struct CoreState {
     using D = Dual<T>;
 
-    CoreState(const Problem<T>& given, Control& control_, Index capacity = ListTuning::kCapacity)
+    CoreState(const Problem<T>& given, Control& control_)
         : problem(given), control(control_), m(given.cost.rows), n(given.cost.cols),
-          columns(given.unmatched_cost ? n + m : n), lists(given.cost, given.maximize, capacity), scratch(given),
-          u(m, D{0}), v(columns, D{0}), row_to_col(m, -1), col_to_row(columns, -1) {}
+          columns(given.unmatched_cost ? n + m : n), lists(given.cost, given.maximize), scratch(given), u(m, D{0}),
+          v(columns, D{0}), row_to_col(m, -1), col_to_row(columns, -1) {}
 
     const Problem<T>& problem;
     Control& control;
@@ -44,7 +44,8 @@ struct CoreState {
     D ceiling = 0;                   // max of v; defined with dummy rows only
     D lowest_price = -kInfinity<D>;  // no auction lowers v so far: distances would leave the range (numbers/range.hpp)
     long bids = 0, rows_scanned = 0, paths = 0, phases = 0;
-    long most_reads = std::numeric_limits<long>::max();  // dense rows, before another method takes over
+    static constexpr long kGivenUp = -1;
+    long most_reads = std::numeric_limits<long>::max();  // dense rows, before another method takes over; or kGivenUp
     int start_levels = 0;                                // sampled levels that v comes from; 1 for prices from regret
     Statistics stages;                                   // seconds and dense rows read of each
 

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstddef>
+#include <limits>
 #include <memory>
 #include <new>
 
@@ -31,7 +32,10 @@ struct DirectAnswer {
     const Index* hall_cols = nullptr;   // [hall_size]
     Index hall_size = 0;
     double rows_read = 0;  // rows of the matrix that were scanned, with repetitions
+    bool gave_up = false;  // then nothing else is set
 };
+
+inline constexpr double kNoLimit = std::numeric_limits<double>::infinity();
 
 // The workspace in bytes; it must be aligned to kDirectAlignment.
 template <class T>
@@ -48,8 +52,10 @@ inline Workspace make_workspace(std::size_t bytes) {
 
 // Solves the problem (rows <= cols or unmatched_cost given, rows and cols > 0). Throws InvalidCost and
 // CostTooLarge. `control` may be null:
-// then the clock is never looked at. u is computed only `with_u`.
+// then the clock is never looked at. u is computed only `with_u`. Gives up when it has to read more than
+// `most_rows_read`, with repetitions.
 template <class T>
-DirectAnswer<Dual<T>> solve_direct(const Problem<T>& problem, std::byte* workspace, bool with_u, Control* control);
+DirectAnswer<Dual<T>> solve_direct(const Problem<T>& problem, std::byte* workspace, bool with_u, Control* control,
+                                   double most_rows_read = kNoLimit);
 
 }  // namespace lapwing

@@ -41,9 +41,9 @@ class Jv {
     using D = Dual<T>;
 
     // cost: rows x cols with col_stride 1, minimised as it is.
-    Jv(const MatrixView<T>& cost, const D* unmatched_cost, Carver& memory, Control* control)
-        : unmatched_cost_(unmatched_cost), control_(control), rows_(cost.rows), cols_(cost.cols),
-          padded_((cols_ + kLanes - 1) / kLanes * kLanes), costs_(cost, memory),
+    Jv(const MatrixView<T>& cost, const D* unmatched_cost, Carver& memory, Control* control, double most_rows_read)
+        : unmatched_cost_(unmatched_cost), control_(control), most_rows_read_(most_rows_read), rows_(cost.rows),
+          cols_(cost.cols), padded_((cols_ + kLanes - 1) / kLanes * kLanes), costs_(cost, memory),
           matching_(memory, rows_, cols_, padded_) {
         const auto longest = static_cast<std::size_t>(padded_);
         const auto rows = static_cast<std::size_t>(rows_);
@@ -62,6 +62,9 @@ class Jv {
     DirectAnswer<D> solve(bool with_u) {
         DirectAnswer<D> answer;
         answer.status = run();
+        answer.gave_up = gave_up_;
+        answer.rows_read = scans_;
+        if (gave_up_) return answer;
         if (with_u) finish_u();
         if (with_u && answer.status == Status::time_limit && name_empty_row()) answer.status = Status::infeasible;
         answer.row_to_col = matching_.row_to_col;
@@ -70,7 +73,6 @@ class Jv {
         answer.hall_rows = hall_rows_;
         answer.hall_cols = tree_;
         answer.hall_size = tree_size_;
-        answer.rows_read = scans_;
         return answer;
     }
 
@@ -105,7 +107,10 @@ class Jv {
         if (reduce_rows()) return Status::time_limit;
         if (control_ != nullptr) start_bound();
         if (fits_registers() && free_count_ > 0) search_in_registers();
+        const double before = scans_;
         for (; done_ < free_count_; ++done_) {
+            gave_up_ = is_hard(scans_ - before);
+            if (gave_up_) return Status::time_limit;
             const Index root = free_[done_];
             const End end = search(root);
             switch (end.what) {
@@ -116,6 +121,15 @@ class Jv {
             }
         }
         return Status::optimal;
+    }
+
+    // Whether all searches together will read more rows than allowed, judged by those so far, which have read `read`.
+    // The first ones are the shortest, as a rule.
+    bool is_hard(double read) const {
+        constexpr double kSearches = 8, kRowsEach = 2;  // to judge by: as many searches, which read so much a row
+        if (scans_ > most_rows_read_) return true;
+        if (done_ < kSearches || read < kRowsEach * rows_) return false;
+        return read / done_ * free_count_ > most_rows_read_;
     }
 
     // Columns that only fill up a vector look like columns of the tree: nothing ever reaches them.
@@ -365,6 +379,7 @@ class Jv {
 
     const D* const unmatched_cost_;  // unmatched cost by row, or null
     Control* const control_;
+    const double most_rows_read_;
     const Index rows_, cols_;
     const Index padded_;  // columns rounded up to whole vectors
     const Rows<T> costs_;
@@ -389,19 +404,21 @@ class Jv {
     Index* hall_rows_;
     bool has_nearest_ = false;  // whether from_ holds the rows of step 1, for spares
     bool unchecked_ = false;    // whether costs are still to be checked
+    bool gave_up_ = false;
     double bound_ = -std::numeric_limits<double>::infinity();
     double scans_ = 0;
 };
 
 template <class T, class D = Dual<T>>
-DirectAnswer<D> solve_direct(const Problem<T>& problem, std::byte* workspace, bool with_u, Control* control) {
+DirectAnswer<D> solve_direct(const Problem<T>& problem, std::byte* workspace, bool with_u, Control* control,
+                             double most_rows_read) {
     Carver memory(workspace);
     const MatrixView<T>& cost = problem.cost;
     if (!problem.maximize && cost.col_stride == 1)
-        return Jv<T>(cost, problem.unmatched_cost, memory, control).solve(with_u);
+        return Jv<T>(cost, problem.unmatched_cost, memory, control, most_rows_read).solve(with_u);
     const auto entries = static_cast<std::size_t>(cost.rows) * static_cast<std::size_t>(cost.cols);
     const MatrixView<D> copied = copy_minimised(problem, memory.take<D>(entries));
-    return Jv<D>(copied, problem.unmatched_cost, memory, control).solve(with_u);
+    return Jv<D>(copied, problem.unmatched_cost, memory, control, most_rows_read).solve(with_u);
 }
 
 }  // namespace LAPWING_TARGET

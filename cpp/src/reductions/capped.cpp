@@ -1,0 +1,170 @@
+#include "lapwing/reductions/capped.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "lapwing/core/kernels.hpp"
+#include "lapwing/costs/source.hpp"
+#include "lapwing/numbers/range.hpp"
+#include "lapwing/sparse/solve.hpp"
+
+namespace lapwing {
+namespace {
+
+// More below their caps than this share, and it is no reduction.
+constexpr Index kMostShare = 4;
+constexpr Index kMostBelow = 512;  // a row, on average
+
+// Reads rows: the cap of each, and the pairs below it. All as the kernels minimise them: integers that are maximised
+// are 1 less (signed_cost).
+template <class T>
+class CapReader {
+  public:
+    using D = Dual<T>;
+
+    explicit CapReader(const Problem<T>& problem)
+        : problem_(problem), kernels_(core_kernels<T>(problem.maximize)), opposite_(core_kernels<T>(!problem.maximize)),
+          zeros_(problem.cost.cols), values_(problem.cost.cols + kRoom), found_(problem.cost.cols + kRoom),
+          reader_(problem.cost, problem.source) {
+        if constexpr (std::is_same_v<T, double>) most_ = cost_limit<double>(std::min(problem.cost.rows, cols()));
+    }
+
+    // Reads row i. False if a cost is not a number, infinite or out of range, or a pair of floats is forbidden.
+    bool read(Index i) {
+        row_ = reader_.row(i);
+        D largest[2];  // of the opposite signs, and the next
+        if (opposite_.nearest(row_, cols(), zeros_.data(), most_, largest) < 0) return false;
+        cap = -largest[0];
+        if constexpr (std::is_integral_v<T>) cap -= 1;  // ~x is -x - 1
+        below = collect(before(cap));
+        return true;
+    }
+    // Whether so many pairs share the least cost, and it is below the cap, that any free column will do.
+    bool is_tied() {
+        constexpr Index kShare = 32;  // as in tied_rows.hpp
+        const D least = kernels_.minimum(row_, cols(), zeros_.data());
+        return least < cap && collect(least) >= std::max<Index>(cols() / kShare, 2);
+    }
+
+    D cap = 0;
+    Index below = 0;  // pairs below the cap, valid until the next read:
+    const Index* found() const { return found_.data(); }
+    const D* costs() const { return values_.data(); }
+
+  private:
+    static constexpr Index kRoom = 64;  // for a blind write
+
+    Index cols() const { return problem_.cost.cols; }
+    Index collect(D limit) {
+        return kernels_.collect(row_, cols(), zeros_.data(), limit, found_.data(), values_.data());
+    }
+    static D before(D x) {
+        if constexpr (std::is_integral_v<T>) return x - 1;
+        if constexpr (!std::is_integral_v<T>) return std::nextafter(x, -kInfinity<D>);
+    }
+
+    const Problem<T>& problem_;
+    CoreKernels<T> kernels_, opposite_;
+    T most_ = std::numeric_limits<T>::max();
+    std::vector<D> zeros_, values_;
+    std::vector<Index> found_;
+    RowReader<T> reader_;
+    const T* row_ = nullptr;
+};
+
+// Whether most of a few costs of a few rows are equal.
+template <class T>
+bool may_have_caps(const Problem<T>& problem) {
+    constexpr Index kRows = 3, kCols = 8;
+    const Index m = problem.cost.rows, n = problem.cost.cols;
+    Index massed = 0;
+    for (Index t = 0; t < kRows; ++t) {
+        const Index i = static_cast<Index>(static_cast<std::int64_t>(t) * (m - 1) / (kRows - 1));
+        T most = problem.cost.at(i, 0);
+        Index count = 0;
+        for (Index s = 0; s < kCols; ++s) {
+            const T c = problem.cost.at(i, static_cast<Index>(static_cast<std::int64_t>(s) * (n - 1) / (kCols - 1)));
+            if (problem.maximize ? c < most : c > most) most = c, count = 0;
+            count += c == most;
+        }
+        massed += 2 * count >= kCols;
+    }
+    return 2 * massed > kRows;
+}
+
+// Gives free rows free columns, in their order.
+void pair_up(std::vector<Index>& row_to_col, Index cols) {
+    std::vector<char> taken(static_cast<std::size_t>(cols), 0);
+    for (const Index j : row_to_col)
+        if (j >= 0) taken[j] = 1;
+    Index next = 0;
+    for (Index& j : row_to_col) {
+        if (j >= 0) continue;
+        while (taken[next]) ++next;
+        j = next++;
+    }
+}
+
+}  // namespace
+
+template <class T>
+bool has_caps(const Problem<T>& problem) {
+    constexpr Index kSampled = 5;
+    constexpr Index kLeast = 32;  // columns: fewer are quickly searched
+    if (problem.source != nullptr || problem.unmatched_cost != nullptr || problem.cost.cols < kLeast) return false;
+    if (!may_have_caps(problem)) return false;
+    const Index most = std::min(kMostBelow, problem.cost.cols / kMostShare);
+    const Index sampled = std::min(kSampled, problem.cost.rows);
+    CapReader<T> row(problem);
+    Index below = 0, tied = 0;
+    for (Index t = 0; t < sampled; ++t) {
+        if (!row.read(static_cast<Index>(static_cast<std::int64_t>(t) * problem.cost.rows / sampled))) return false;
+        below += row.below;
+        if (below > sampled * most) return false;
+        tied += row.is_tied();
+    }
+    return 2 * tied <= sampled;
+}
+
+template <class T>
+bool solve_capped(const Problem<T>& problem, Control& control, Solution<Dual<T>>& solution) {
+    using D = Dual<T>;
+    using Cost = std::conditional_t<std::is_floating_point_v<T>, T, D>;  // -min of int32 is no int32
+    require_range(problem, &control);
+    const Index m = problem.cost.rows, n = problem.cost.cols;
+    const D unshift = std::is_integral_v<T> && problem.maximize ? 1 : 0;  // signed_cost
+    const std::size_t most = static_cast<std::size_t>(std::min(kMostBelow, n / kMostShare)) * m * 2;
+    std::vector<D> caps(m);
+    Adjacency<Cost> pairs;
+    pairs.rows.resize(static_cast<std::size_t>(m));
+    CapReader<T> row(problem);
+    for (Index i = 0; i < m; ++i) {
+        if (!row.read(i)) return false;
+        const std::size_t begin = pairs.entries.size();
+        if (begin + static_cast<std::size_t>(row.below) > most) return false;
+        caps[i] = row.cap + unshift;
+        pairs.rows[i].begin = static_cast<std::int64_t>(begin);
+        pairs.rows[i].count = pairs.rows[i].listed = row.below;
+        pairs.entries.resize(begin + row.below);
+        for (Index k = 0; k < row.below; ++k)
+            pairs.entries[begin + k] = {static_cast<Cost>(row.costs()[k] + unshift), row.found()[k]};
+        if (control.poll({"list"})) return false;
+    }
+    const Keep<D> nobody = [](auto&&...) {};
+    solution = solve_adjacency<Cost>(pairs, n, caps.data(), nullptr, control, nobody);
+    solution.statistics.set("capped", 1);
+    pair_up(solution.row_to_col, n);
+    return true;
+}
+
+#define LAPWING_CAPPED(T)                      \
+    template bool has_caps(const Problem<T>&); \
+    template bool solve_capped(const Problem<T>&, Control&, Solution<Dual<T>>&);
+LAPWING_CAPPED(float)
+LAPWING_CAPPED(double)
+LAPWING_CAPPED(std::int32_t)
+LAPWING_CAPPED(std::int64_t)
+#undef LAPWING_CAPPED
+
+}  // namespace lapwing
