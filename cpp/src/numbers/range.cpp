@@ -126,7 +126,7 @@ Dual<T> require_range(const Problem<T>& problem, Control* control) {
     }
     if constexpr (std::is_floating_point_v<T>) return kInfinity<D>;
     const Index n = has_prices ? problem.cost.rows : std::min(problem.cost.rows, problem.cost.cols);
-    return kInfinity<D> - 2 * D{n} * largest;
+    return kInfinity<D> - 2 * static_cast<D>(n) * largest;
 }
 
 template CostRange<double> check_range(const Problem<float>&, int, const KeepGoing&);

@@ -7,10 +7,11 @@ namespace lapwing {
 namespace {
 
 SimdTarget detect() {
-#if defined(__x86_64__) && defined(__GNUC__)
+#ifdef LAPWING_HAS_TARGETS
     __builtin_cpu_init();
     SimdTarget best = SimdTarget::baseline;
-    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi2"))
+    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi") &&
+        __builtin_cpu_supports("bmi2") && __builtin_cpu_supports("popcnt"))
         best = SimdTarget::avx2;
     if (best == SimdTarget::avx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
         __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512cd"))

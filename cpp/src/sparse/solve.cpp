@@ -15,9 +15,9 @@ namespace {
 // The schedule, in units of the mean difference between a row's cheapest two columns.
 struct SparseTuning {
     static constexpr double kFirst = 1, kDivisor = 8, kLast = 0.004;  // epsilon
-    static constexpr long kBidsPerRow = 40;                           // limit of a phase
-    static constexpr long kFinalBidsPerRow = 8;                       // of the last one, with epsilon = 0
-    static constexpr long kSearchScans = 60;                          // budget of the searches, a row
+    static constexpr std::int64_t kBidsPerRow = 40;                   // limit of a phase
+    static constexpr std::int64_t kFinalBidsPerRow = 8;               // of the last one, with epsilon = 0
+    static constexpr std::int64_t kSearchScans = 60;                  // budget of the searches, a row
     static constexpr double kEscalation = 16;                         // of the first epsilon, if the budget is used up
     static constexpr int kAttempts = 3;                               // before the budget is lifted
     static constexpr int kRaises = 8;                                 // passes that bring given prices to legal ones
@@ -49,7 +49,7 @@ class SparseSolver {
     void take_prices(const D* start_v);
     void release_violating(D epsilon);
     void phases(double first);
-    void auction(D epsilon, long bids_per_row);
+    void auction(D epsilon, std::int64_t bids_per_row);
     bool search(bool limited, SparseSolution<D>& solution);
     void finish();
 
@@ -165,7 +165,7 @@ void SparseSolver<T>::release_violating(D epsilon) {
 }
 
 template <class T>
-void SparseSolver<T>::auction(D epsilon, long bids_per_row) {
+void SparseSolver<T>::auction(D epsilon, std::int64_t bids_per_row) {
     s_.progress.stage = "auction";
     release_violating(epsilon);
     sparse_auction(s_, queue_, epsilon, bids_per_row * s_.m);
@@ -197,7 +197,7 @@ void SparseSolver<T>::phases(double first) {
 template <class T>
 bool SparseSolver<T>::search(bool limited, SparseSolution<D>& solution) {
     s_.progress.stage = "search";
-    const long most = s_.rows_scanned + SparseTuning::kSearchScans * s_.m;
+    const std::int64_t most = s_.rows_scanned + SparseTuning::kSearchScans * s_.m;
     SparseSearch<T> search(s_);
     s_.progress.matched =
         static_cast<Index>(std::count_if(s_.row_to_col.begin(), s_.row_to_col.end(), [](Index j) { return j != -1; }));

@@ -27,7 +27,7 @@ bool certificate_block_is_feasible(const T* cost, Index n, double sign, double a
         const double virtual_a = c - d;
         const double error = (c - (d + virtual_a)) + (virtual_a - a);  // of c - a, exactly
         const double slack = d - b[k];
-        undecided |= (slack >= __builtin_fabs(d) * 0x1p-52) | ((slack >= 0) & (error == 0)) ? 0 : 1;
+        undecided |= ((slack >= __builtin_fabs(d) * 0x1p-52) | ((slack >= 0) & (error == 0))) ? 0 : 1;
     }
     return undecided == 0;
 }

@@ -16,10 +16,11 @@ namespace lapwing {
 // Starts from the rows in `free` and returns those that are still free. On return with epsilon == 0 every assigned
 // row's edge is tight and u is feasible for assigned rows; free rows' u is not set.
 template <class T>
-std::vector<Index> auction(CoreState<T>& state, const std::vector<Index>& free, Dual<T> epsilon, long bid_limit) {
+std::vector<Index> auction(CoreState<T>& state, const std::vector<Index>& free, Dual<T> epsilon,
+                           std::int64_t bid_limit) {
     using D = Dual<T>;
     std::vector<Index> left;
-    long bids = 0;
+    std::int64_t bids = 0;
     for (const Index first : free) {
         state.keep_if_due();
         Index i = first;

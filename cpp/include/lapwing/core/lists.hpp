@@ -56,7 +56,7 @@ struct ListScratch {
     RowReader<T> reader;
     std::vector<Index> found;  // [cols], and room for a blind write
     std::vector<Dual<T>> value;
-    long dense_rows_read = 0;
+    std::int64_t dense_rows_read = 0;
 
     // Neighbouring rows often have lists that end at about the same value, which saves half of the work; where they do
     // not, guessing is suspended for longer and longer.

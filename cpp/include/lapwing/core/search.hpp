@@ -68,12 +68,12 @@ class PathSearch {
     CoreState<T>& s_;
     Index dummy_row_;  // heap ids: columns, then a refresh event a row, then the dummy row
     IndexedHeap<D> heap_;
-    std::vector<D> dist_;          // of columns; kInfinity where not reached
-    std::vector<Index> pred_;      // the row (or kDummyRow) from which a column is reached
-    std::vector<char> closed_;     // column settled
-    std::vector<D> row_dist_;      // of scanned rows
-    std::vector<D> covered_;       // c - v up to which a scanned row's columns have been reached
-    std::vector<long> listed_in_;  // the search (s_.paths) that last refreshed the row
+    std::vector<D> dist_;                  // of columns; kInfinity where not reached
+    std::vector<Index> pred_;              // the row (or kDummyRow) from which a column is reached
+    std::vector<char> closed_;             // column settled
+    std::vector<D> row_dist_;              // of scanned rows
+    std::vector<D> covered_;               // c - v up to which a scanned row's columns have been reached
+    std::vector<std::int64_t> listed_in_;  // the search (s_.paths) that last refreshed the row
     std::vector<Index> touched_, settled_;
     D bound_ = 0;  // distance of the nearest end found
     Index end_ = -1;

@@ -24,25 +24,25 @@ namespace lapwing {
 struct PhaseTuning {
     static constexpr double kFirst = 4;  // first epsilon, over the error expected in a row's price ...
     static constexpr double kDivisor = 5;
-    static constexpr double kLast = 0.12;          // ... down to this
-    static constexpr double kUnstructured = 0.03;  // the only epsilon, where no error is known
-    static constexpr long kBidsPerRow = 20;        // limit of a phase
-    static constexpr long kFinalBidsPerRow = 8;    // of the last one, with epsilon = 0
+    static constexpr double kLast = 0.12;                // ... down to this
+    static constexpr double kUnstructured = 0.03;        // the only epsilon, where no error is known
+    static constexpr std::int64_t kBidsPerRow = 20;      // limit of a phase
+    static constexpr std::int64_t kFinalBidsPerRow = 8;  // of the last one, with epsilon = 0
     static constexpr double kManyFree =
-        1.0 / 16;                              // share of free rows: fewer after a trial, and no phase is needed; more
-                                               // at the limit of bids, and epsilon was too small
-    static constexpr double kFarOff = 0.4;     // share of free rows after a trial above which prices that a caller
-                                               // gave are taken for those of a sample: 0.2 or 0.6 are seen
-    static constexpr double kEscalation = 8;   // of an epsilon that was too small ...
-    static constexpr double kMost = 64;        // ... up to this times the first
-    static constexpr long kSearchReads = 3;    // budget of the searches, a row: dense rows read ...
-    static constexpr long kSearchScans = 100;  // ... and rows scanned
+        1.0 / 16;                             // share of free rows: fewer after a trial, and no phase is needed; more
+                                              // at the limit of bids, and epsilon was too small
+    static constexpr double kFarOff = 0.4;    // share of free rows after a trial above which prices that a caller
+                                              // gave are taken for those of a sample: 0.2 or 0.6 are seen
+    static constexpr double kEscalation = 8;  // of an epsilon that was too small ...
+    static constexpr double kMost = 64;       // ... up to this times the first
+    static constexpr std::int64_t kSearchReads = 3;    // budget of the searches, a row: dense rows read ...
+    static constexpr std::int64_t kSearchScans = 100;  // ... and rows scanned
     // Dense rows read, if another method can take over. At m = 1000 and 8000 structured costs take 3 to 5 and 3 to 8 a
     // row, others 1 to 2; those of which lists tell nothing 20 to 1500, in a sample, too, unless it is small.
-    static long most_reads(Index m, bool structured) {
+    static std::int64_t most_reads(Index m, bool structured) {
         constexpr Index kSmall = 384;
         const double each = m < kSmall ? 24 : structured ? std::max(8.0, std::sqrt(m) / 5) : 4;
-        return static_cast<long>(each * m);
+        return static_cast<std::int64_t>(each * m);
     }
     static constexpr int kAttempts = 4;  // at phases from a larger epsilon, before the budget is lifted
 };
@@ -70,7 +70,7 @@ void list_rows(CoreState<T>& state, int threads) {
         }
     };
     state.progress.stage = "list";
-    std::vector<std::future<long>> workers;  // joined by the futures' destructors if this thread throws
+    std::vector<std::future<std::int64_t>> workers;  // joined by the futures' destructors if this thread throws
     try {
         for (int t = 1; t < threads && t * kChunk < state.m; ++t)
             workers.push_back(std::async(std::launch::async, [&] {
@@ -137,7 +137,7 @@ void auction_phases(CoreState<T>& state, double error, bool given = false) {
     std::vector<Index> everyone(state.m);
     std::iota(everyone.begin(), everyone.end(), 0);
     // Returns the share of rows left free.
-    const auto phase = [&](D epsilon, long bids_per_row) {
+    const auto phase = [&](D epsilon, std::int64_t bids_per_row) {
         state.release_all();
         ++state.phases;
         const auto left = auction(state, everyone, epsilon, bids_per_row * state.m);
@@ -188,8 +188,8 @@ void take_nearest(CoreState<T>& state) {
 template <class T>
 bool search_paths(CoreState<T>& state, bool limited, Solution<Dual<T>>& solution) {
     state.progress.stage = "search";
-    const long reads = state.scratch.dense_rows_read + PhaseTuning::kSearchReads * state.m;
-    const long scans = state.rows_scanned + PhaseTuning::kSearchScans * state.m;
+    const std::int64_t reads = state.scratch.dense_rows_read + PhaseTuning::kSearchReads * state.m;
+    const std::int64_t scans = state.rows_scanned + PhaseTuning::kSearchScans * state.m;
     PathSearch<T> search(state);
     state.progress.matched = state.matched();
     double bound = state.preview();

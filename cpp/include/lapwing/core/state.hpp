@@ -43,11 +43,12 @@ struct CoreState {
     std::vector<Index> row_to_col, col_to_row;
     D ceiling = 0;                   // max of v; defined with dummy rows only
     D lowest_price = -kInfinity<D>;  // no auction lowers v so far: distances would leave the range (numbers/range.hpp)
-    long bids = 0, rows_scanned = 0, paths = 0, phases = 0;
-    static constexpr long kGivenUp = -1;
-    long most_reads = std::numeric_limits<long>::max();  // dense rows, before another method takes over; or kGivenUp
-    int start_levels = 0;                                // sampled levels that v comes from; 1 for prices from regret
-    Statistics stages;                                   // seconds and dense rows read of each
+    std::int64_t bids = 0, rows_scanned = 0, paths = 0, phases = 0;
+    static constexpr std::int64_t kGivenUp = -1;
+    std::int64_t most_reads =
+        std::numeric_limits<std::int64_t>::max();  // dense rows, before another method takes over; or kGivenUp
+    int start_levels = 0;                          // sampled levels that v comes from; 1 for prices from regret
+    Statistics stages;                             // seconds and dense rows read of each
 
     bool has_dummy_rows() const { return columns > m; }
     Index spare() const { return columns - m; }

@@ -16,10 +16,8 @@
 #include <thread>
 #include <vector>
 
-#if __has_include(<pthread.h>)
+#if !defined(_WIN32)
 #include <pthread.h>
-#endif
-#if __has_include(<sys/mman.h>)
 #include <sys/mman.h>
 #endif
 
@@ -40,7 +38,7 @@ class Slots {
     }
     T* operator[](Index slot) {
         auto& slab = slabs_[slot / per_slab_];
-        if (!slab) slab.reset(allocate(sizeof(T) * length_ * per_slab_));
+        if (!slab) slab = allocate(sizeof(T) * length_ * per_slab_);
         return slab.get() + slot % per_slab_ * length_;
     }
 
@@ -49,36 +47,39 @@ class Slots {
     struct Free {
         void operator()(T* memory) const { std::free(memory); }
     };
+    using Slab = std::unique_ptr<T[], Free>;
 
-    static T* allocate(std::size_t bytes) {
+    static Slab allocate(std::size_t bytes) {
+#ifdef MADV_HUGEPAGE
         void* memory =
             bytes < kPage ? std::malloc(bytes) : std::aligned_alloc(kPage, (bytes + kPage - 1) / kPage * kPage);
-        if (memory == nullptr) throw std::bad_alloc();
-#ifdef MADV_HUGEPAGE
-        if (bytes >= kPage) madvise(memory, bytes, MADV_HUGEPAGE);
+        if (memory != nullptr && bytes >= kPage) madvise(memory, bytes, MADV_HUGEPAGE);
+#else
+        void* memory = std::malloc(bytes);
 #endif
-        return static_cast<T*>(memory);
+        if (memory == nullptr) throw std::bad_alloc();
+        return Slab(static_cast<T*>(memory));
     }
 
     std::size_t length_, per_slab_;
-    std::vector<std::unique_ptr<T[], Free>> slabs_;
+    std::vector<Slab> slabs_;
 };
 
 // How many forks lie between the process that first asked and this one. A lock that was held at a fork stays
 // locked in the child, where no thread can release it.
 inline int forks() {
-#if __has_include(<pthread.h>)
+#if defined(_WIN32)
+    return 0;
+#else
     static std::atomic<int> count = 0;
     [[maybe_unused]] static const int registered = pthread_atfork(nullptr, nullptr, [] { ++count; });
     return count;
-#else
-    return 0;
 #endif
 }
 
 struct RowCounters {
-    long hits = 0, misses = 0;  // rows read that were held, and that were not
-    long requests = 0;          // calls of the function
+    std::int64_t hits = 0, misses = 0;  // rows read that were held, and that were not
+    std::int64_t requests = 0;          // calls of the function
     double request_seconds = 0;
 };
 

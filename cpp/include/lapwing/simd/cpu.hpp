@@ -2,6 +2,11 @@
 // LAPWING_SIMD=baseline|avx2|avx512 in the environment lowers it (tests run every target this way).
 #pragma once
 
+// GCC and Clang, also as clang-cl, compile a file for each instruction set of x86-64.
+#if defined(__x86_64__)
+#define LAPWING_HAS_TARGETS 1
+#endif
+
 namespace lapwing {
 
 enum class SimdTarget { baseline, avx2, avx512 };
@@ -12,7 +17,7 @@ const char* simd_target_name();
 
 }  // namespace lapwing
 
-#if defined(__x86_64__) && defined(__GNUC__)
+#ifdef LAPWING_HAS_TARGETS
 #define LAPWING_DISPATCH(function, ...)                                                                   \
     (::lapwing::simd_target() == ::lapwing::SimdTarget::avx512 ? ::lapwing::avx512::function(__VA_ARGS__) \
      : ::lapwing::simd_target() == ::lapwing::SimdTarget::avx2 ? ::lapwing::avx2::function(__VA_ARGS__)   \

@@ -20,14 +20,13 @@
 
 #include "lapwing/simd/cpu.hpp"
 
-#if defined(__x86_64__) && defined(__GNUC__)
+#ifdef LAPWING_HAS_TARGETS
 
 #define LAPWING_TARGET avx512
 #define LAPWING_VECTOR_BYTES 64
 #if defined(__clang__)
-#pragma clang attribute push(                                                                                        \
-    __attribute__((                                                                                                  \
-        target("avx512f,avx512dq,avx512vl,avx512bw,avx512cd,avx2,fma,bmi,bmi2,lzcnt,popcnt,prefer-256-bit=false"))), \
+#pragma clang attribute push(                                                                              \
+    __attribute__((target("avx512f,avx512dq,avx512vl,avx512bw,avx512cd,avx2,fma,bmi,bmi2,lzcnt,popcnt"))), \
     apply_to = function)
 #else
 #pragma GCC push_options

@@ -44,10 +44,10 @@ class RowQueue {
 // Bids until no row waits, or the limit or the time is up; rows that still wait stay free, as do rows without a column.
 // With epsilon == 0 assigned rows' pairs are tight on return, and their u is feasible.
 template <class T>
-void sparse_auction(SparseState<T>& state, RowQueue& queue, Dual<T> epsilon, long bid_limit) {
+void sparse_auction(SparseState<T>& state, RowQueue& queue, Dual<T> epsilon, std::int64_t bid_limit) {
     using D = Dual<T>;
     constexpr std::size_t kAhead = 6;
-    const long last = state.bids + bid_limit;
+    const std::int64_t last = state.bids + bid_limit;
     while (!queue.empty()) {
         if (state.bids >= last || state.control.poll(state.progress)) return;
         __builtin_prefetch(&state.pairs.rows[queue.peek(2 * kAhead)]);

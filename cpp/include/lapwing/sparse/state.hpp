@@ -36,7 +36,7 @@ struct SparseState {
     std::vector<D> u, v;
     std::vector<Index> row_to_col;  // -1: not assigned yet; kExit: stays free at its price
     std::vector<Index> col_to_row;
-    long bids = 0, refreshes = 0, rows_scanned = 0, paths = 0, phases = 0;
+    std::int64_t bids = 0, refreshes = 0, rows_scanned = 0, paths = 0, phases = 0;
 
     void assign(Index i, Index j) {
         row_to_col[i] = j;

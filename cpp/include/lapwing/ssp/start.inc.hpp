@@ -16,7 +16,7 @@ SspExtremes<Dual<T>> ssp_extremes(const T* cost, Index n, bool maximize) {
         const Vec<D> x = ssp_costs(cost, k, n, maximize, kInfinity<D>);
         valid &= x > -infinity;
         least = x < least ? x : least;
-        greatest = (x > greatest) & (x < infinity) ? x : greatest;
+        greatest = ((x > greatest) & (x < infinity)) ? x : greatest;
     }
     SspExtremes<D> result{kInfinity<D>, -kInfinity<D>, -1};
     bool all_valid = true;
@@ -94,7 +94,7 @@ void ssp_lower_prices(const T* cost, Index n, bool maximize, Dual<T> ceiling, co
         const auto open = load<Vec<std::int64_t>>(eligible + k) != 0;
         const Vec<D> x = ssp_costs(cost, k, n, maximize, kInfinity<D> / 2);
         const Vec<D> old = load<Vec<D>>(v + k), excess = broadcast<D>(ceiling) - (x - old);
-        store(v + k, open & (excess > D{0}) ? old - excess : old);
+        store(v + k, (open & (excess > D{0})) ? old - excess : old);
     }
 }
 
