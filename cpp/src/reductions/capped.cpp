@@ -42,7 +42,7 @@ class CapReader {
     }
     // Whether so many pairs share the least cost, and it is below the cap, that any free column will do.
     bool is_tied() {
-        constexpr Index kShare = 32;  // as in tied_rows.hpp
+        constexpr Index kShare = 32;
         const D least = kernels_.minimum(row_, cols(), zeros_.data());
         return least < cap && collect(least) >= std::max<Index>(cols() / kShare, 2);
     }

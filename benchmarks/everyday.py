@@ -1,0 +1,233 @@
+"""Costs that people have and the literature's classes lack: overlaps, capped distances, ties, wide ranges, shapes.
+
+`CLASSES` maps a name to a maker: `CLASSES[name](rng, n)` is a matrix of about n x n costs, float64 or int64.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.random import Generator
+from numpy.typing import NDArray
+
+Matrix = NDArray[Any]
+Maker = Callable[[Generator, int], Matrix]
+
+
+def squared_distances(x: Matrix, y: Matrix) -> Matrix:
+    """Return [len(x), len(y)] squared Euclidean distances."""
+    return np.maximum((x * x).sum(1)[:, None] + (y * y).sum(1)[None] - 2 * x @ y.T, 0)
+
+
+def plane(rng: Generator, n: int, d: int = 2) -> Matrix:
+    """Return squared distances of random points of the unit cube."""
+    return squared_distances(rng.random((n, d)), rng.random((n, d)))
+
+
+def differences(x: Matrix, y: Matrix) -> Matrix:
+    """Return |x[i] - y[j]|."""
+    return np.abs(x[:, None] - y[None])
+
+
+def boxes(rng: Generator, n: int, width: float) -> Matrix:
+    """Return [n, 4] boxes (x0, y0, x1, y1) in the unit square."""
+    corner = rng.random((n, 2))
+    return np.hstack([corner, corner + width * (0.5 + rng.random((n, 2)))])
+
+
+def one_minus_iou(a: Matrix, b: Matrix) -> Matrix:
+    """Return 1 - intersection over union of boxes."""
+    low = np.maximum(a[:, None, :2], b[None, :, :2])
+    high = np.minimum(a[:, None, 2:], b[None, :, 2:])
+    shared = np.prod(np.clip(high - low, 0, None), axis=2)
+    area_a, area_b = (np.prod(x[:, 2:] - x[:, :2], axis=1) for x in (a, b))
+    return 1 - shared / (area_a[:, None] + area_b[None] - shared)
+
+
+def frames(rng: Generator, n: int) -> Matrix:
+    """Return overlaps of the boxes of two frames of a film."""
+    before = boxes(rng, n, 0.05)
+    after = before + 0.01 * rng.normal(size=(n, 1))
+    return one_minus_iou(before, after[rng.permutation(n)])
+
+
+def hamming(rng: Generator, n: int, bits: int) -> Matrix:
+    """Return Hamming distances of random codes."""
+    x, y = (rng.random((2, n, bits)) < 0.5).astype(np.float64)
+    return np.rint(x @ (1 - y).T + (1 - x) @ y.T).astype(np.int64)
+
+
+def jaccard(rng: Generator, n: int) -> Matrix:
+    """Return Jaccard distances of random sets."""
+    x, y = (rng.random((2, n, 50)) < 0.1).astype(np.float64)
+    shared = x @ y.T
+    return 1 - shared / np.maximum(x.sum(1)[:, None] + y.sum(1)[None] - shared, 1)
+
+
+def blobs(rng: Generator, n: int) -> Matrix:
+    """Return squared distances of points in thirty clusters."""
+    centres = rng.random((30, 2))
+    x, y = (centres[rng.integers(0, 30, n)] + 0.01 * rng.normal(size=(n, 2)) for _ in range(2))
+    return squared_distances(x, y)
+
+
+def blocks(rng: Generator, n: int, noise: float) -> Matrix:
+    """Return costs between twenty kinds of rows and twenty kinds of columns."""
+    kinds = rng.integers(0, 100, (20, 20)).astype(np.float64)
+    return kinds[rng.integers(0, 20, n)][:, rng.integers(0, 20, n)] + noise * rng.random((n, n))
+
+
+def band(rng: Generator, n: int) -> Matrix:
+    """Return costs that are forbidden far from the diagonal."""
+    place = np.arange(n)
+    return np.where(differences(place, place) > max(n // 20, 3), np.inf, rng.random((n, n)))
+
+
+def forbidden(rng: Generator, n: int) -> Matrix:
+    """Return costs of which nine in ten are forbidden."""
+    cost = np.where(rng.random((n, n)) < 0.9, np.inf, rng.random((n, n)))
+    np.fill_diagonal(cost, 1.0)
+    return cost
+
+
+def diagonal(rng: Generator, n: int, noise: float) -> Matrix:
+    """Return costs of which one permutation is cheap."""
+    cost = 1 + noise * rng.random((n, n))
+    cost[np.arange(n), rng.permutation(n)] *= 0.3
+    return cost
+
+
+def cheap_columns(rng: Generator, n: int, count: int) -> Matrix:
+    """Return costs of which the first columns are cheap."""
+    cost = 1 + rng.random((n, n))
+    cost[:, :count] *= 0.1
+    return cost
+
+
+def zero_lines(rng: Generator, n: int, rows: int, cols: int) -> Matrix:
+    """Return costs padded with zeros: the last rows and the first columns."""
+    cost = rng.random((n, n))
+    cost[n - rows :] = 0
+    cost[:, :cols] = 0
+    return cost
+
+
+def unit_vectors(rng: Generator, n: int, d: int = 64) -> Matrix:
+    """Return [n, d] random directions."""
+    x = rng.normal(size=(n, d))
+    return x / np.linalg.norm(x, axis=1)[:, None]
+
+
+def shape(rng: Generator, n: int, ratio: float) -> Matrix:
+    """Return uniform costs of rows x (ratio rows), n^2 in all."""
+    rows = max(int(n / ratio**0.5), 1)
+    return rng.random((rows, max(int(rows * ratio), rows + 1)))
+
+
+def grid(rng: Generator, n: int) -> Matrix:
+    """Return squared distances of whole-numbered points to the points of a grid."""
+    side = int(np.ceil(np.sqrt(n)))
+    points = np.stack(np.meshgrid(np.arange(side), np.arange(side)), -1).reshape(-1, 2)[:n]
+    return np.rint(squared_distances(rng.integers(0, side, (n, 2)).astype(np.float64), points.astype(np.float64)))
+
+
+def detection(rng: Generator, n: int) -> Matrix:
+    """Return what a detector is trained with: n queries, n / 8 objects, boxes and classes."""
+    queries, objects = rng.random((n, 4)), rng.random((max(n // 8, 1), 4))
+    scores = np.exp(rng.normal(size=(n, 91)))
+    scores /= scores.sum(1)[:, None]
+    apart = sum(differences(queries[:, k], objects[:, k]) for k in range(4))
+    return 5 * apart - scores[:, rng.integers(0, 91, len(objects))]
+
+
+CLASSES: dict[str, Maker] = {
+    # overlaps
+    **{
+        f"1 - IoU, boxes {w}": lambda rng, n, w=w: one_minus_iou(boxes(rng, n, w), boxes(rng, n, w))
+        for w in (0.02, 0.05, 0.2)
+    },
+    "1 - IoU of two frames": frames,
+    "overlap of discs": lambda rng, n: np.minimum(np.sqrt(plane(rng, n)) / 0.05, 1),
+    "1 - exp(-d2 / 0.0005)": lambda rng, n: 1 - np.exp(-plane(rng, n) / 0.0005),
+    # capped distances
+    **{f"min(d, {t})": lambda rng, n, t=t: np.minimum(np.sqrt(plane(rng, n)), t) for t in (0.003, 0.01, 0.03, 0.1)},
+    "min(d2, 0.005)": lambda rng, n: np.minimum(plane(rng, n), 0.005),
+    "min(d2, 0.02) in space": lambda rng, n: np.minimum(plane(rng, n, 3), 0.02),
+    # whole numbers, ties
+    **{
+        f"|a - b|, integers to {r}": lambda rng, n, r=r: differences(rng.integers(0, r, n), rng.integers(0, r, n))
+        for r in (10, 100, 1000)
+    },
+    **{
+        f"rounded sums to {r}": lambda rng, n, r=r: np.rint(
+            r * (rng.random((n, 1)) + rng.random((1, n)) + 0.1 * rng.random((n, n)))
+        )
+        for r in (10, 100)
+    },
+    "exact sums, rounded": lambda rng, n: np.rint(50 * (rng.random((n, 1)) + rng.random((1, n)))),
+    **{f"distances to {k} decimals": lambda rng, n, k=k: np.round(np.sqrt(plane(rng, n)), k) for k in (1, 2)},
+    "per cent": lambda rng, n: rng.integers(0, 101, (n, n)),
+    "per cent, beta": lambda rng, n: np.rint(100 * rng.beta(5, 2, (n, n))),
+    **{f"Hamming, {b} bits": lambda rng, n, b=b: hamming(rng, n, b) for b in (16, 64)},
+    "counts": lambda rng, n: rng.poisson(3, (n, n)),
+    "ranks": lambda rng, n: rng.random((n, n)).argsort(1).argsort(1),
+    "shared ranks": lambda rng, n: (rng.random((1, n)) + 0.3 * rng.random((n, n))).argsort(1).argsort(1),
+    "times in 5 minutes": lambda rng, n: 5 * np.rint(288 * differences(rng.random(n), rng.random(n))),
+    "ages": lambda rng, n: differences(np.rint(rng.normal(40, 12, n)), np.rint(rng.normal(42, 12, n))),
+    **{f"{k} values": lambda rng, n, k=k: rng.integers(1, k + 1, (n, n)) for k in (2, 3, 5)},
+    **{
+        f"0/1, {100 * p:g} % zeros": lambda rng, n, p=p: (rng.random((n, n)) >= p).astype(np.float64)
+        for p in (0.001, 0.002, 0.01, 0.1, 0.99)
+    },
+    "five preferences each": lambda rng, n: np.where(rng.random((n, n)) < 5 / n, rng.integers(1, 6, (n, n)), 20),
+    "RGB colours": lambda rng, n: sum(differences(*rng.integers(0, 256, (2, n))) for _ in range(3)),
+    # lines that are alike
+    "one cheap column": lambda rng, n: cheap_columns(rng, n, 1),
+    "a tenth of the columns cheap": lambda rng, n: cheap_columns(rng, n, n // 10),
+    "ten equal rows each": lambda rng, n: rng.random((n, n))[rng.integers(0, max(n // 10, 1), n)],
+    "ten equal columns each": lambda rng, n: rng.random((n, n))[:, rng.integers(0, max(n // 10, 1), n)],
+    "a hundred equal rows each": lambda rng, n: rng.random((n, n))[rng.integers(0, max(n // 100, 1), n)],
+    "blocks": lambda rng, n: blocks(rng, n, 0),
+    "blocks and noise": lambda rng, n: blocks(rng, n, 1),
+    "half of the rows zero": lambda rng, n: zero_lines(rng, n, n // 2, 0),
+    "a tenth of the columns zero": lambda rng, n: zero_lines(rng, n, 0, n // 10),
+    "all equal": lambda rng, n: np.full((n, n), 3.0),
+    # forbidden pairs
+    "band": band,
+    "90 % forbidden": forbidden,
+    # wide ranges
+    "u^8": lambda rng, n: rng.random((n, n)) ** 8,
+    "u^-8": lambda rng, n: rng.random((n, n)) ** -8.0,
+    "exp(5 normal)": lambda rng, n: np.exp(5 * rng.normal(size=(n, n))),
+    "10^U(-30, 30)": lambda rng, n: 10.0 ** rng.uniform(-30, 30, (n, n)),
+    "Pareto": lambda rng, n: rng.pareto(1.0, (n, n)),
+    "rows of other scales": lambda rng, n: 10.0 ** rng.uniform(-6, 6, (n, 1)) * rng.random((n, n)),
+    "columns of other scales": lambda rng, n: 10.0 ** rng.uniform(-6, 6, (1, n)) * rng.random((n, n)),
+    # structure
+    "products": lambda rng, n: rng.random((n, 1)) * rng.random((1, n)),
+    "negative products": lambda rng, n: -rng.random((n, 1)) * rng.random((1, n)),
+    "integer products": lambda rng, n: rng.integers(1, n + 1, (n, 1)) * rng.integers(1, n + 1, (1, n)),
+    "i j": lambda _, n: np.outer(np.arange(1.0, n + 1), np.arange(1.0, n + 1)),
+    "(i - j)^2": lambda _, n: differences(np.arange(n), np.arange(n)) ** 2.0,
+    "|x - y|": lambda rng, n: differences(rng.random(n), rng.random(n)),
+    "circulant": lambda rng, n: rng.random(n)[(np.arange(n)[:, None] + np.arange(n)[None]) % n],
+    "permuted diagonal": lambda rng, n: diagonal(rng, n, 0),
+    "permuted diagonal and noise": lambda rng, n: diagonal(rng, n, 1),
+    "sums and noise": lambda rng, n: 100 * (rng.random((n, 1)) + rng.random((1, n))) + rng.random((n, n)),
+    # points and features
+    "points": plane,
+    "blobs": blobs,
+    "grid": grid,
+    "cosine, 64 dimensions": lambda rng, n: 1 - unit_vectors(rng, n) @ unit_vectors(rng, n).T,
+    "Jaccard": jaccard,
+    "detection": detection,
+    # noise, shapes
+    "uniform": lambda rng, n: rng.random((n, n)),
+    "normal": lambda rng, n: rng.normal(size=(n, n)),
+    "exponential": lambda rng, n: rng.exponential(size=(n, n)),
+    **{f"uniform, n x {f:g} n": lambda rng, n, f=f: shape(rng, n, f) for f in (1.01, 1.5, 3, 10, 100)},
+    "uniform, 2 n x n": lambda rng, n: shape(rng, n, 2).T,
+    "points, 1.1 n x n": lambda rng, n: squared_distances(rng.random((n + n // 10, 2)), rng.random((n, 2))),
+}

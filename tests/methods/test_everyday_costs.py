@@ -1,0 +1,57 @@
+"""Costs that people have (benchmarks/everyday.py), by whatever methods "auto" takes for them and gives up on the way."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from benchmarks.everyday import CLASSES
+from scipy.optimize import linear_sum_assignment
+
+import lapwing as lw
+
+
+def assert_right(cost, maximize=False):
+    result = lw.solve(cost, maximize=maximize)
+    rows, cols = linear_sum_assignment(cost, maximize)
+    assert result.objective == pytest.approx(float(cost[rows, cols].sum(dtype=np.float64)), rel=1e-9)
+    certificate = lw.certify(cost, result.row_to_col, result.u, result.v, maximize=maximize)
+    assert result.status == "optimal" and result.certificate.complete and certificate.complete
+    rows, cols = lw.linear_sum_assignment(cost, maximize)
+    assert float(cost[rows, cols].sum(dtype=np.float64)) == pytest.approx(result.objective, rel=1e-9)
+
+
+@pytest.mark.parametrize("n", [60, 420])
+@pytest.mark.parametrize("name", CLASSES)
+def test_a_class_is_solved(name, n):
+    cost = np.asarray(CLASSES[name](np.random.default_rng([2, n]), n))
+    assert_right(cost)
+    if not np.isinf(cost).any():
+        assert_right(cost, maximize=True)
+
+
+# Beyond the sizes that jv takes first: the core gives up in a sample, or later, and jv or ssp goes on.
+GIVEN_UP = ["|x - y|", "rows of other scales", "blocks", "exact sums, rounded", "integer products", "ages", "blobs"]
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize("name", GIVEN_UP)
+def test_a_class_that_is_hard_for_lists_is_solved(name, dtype):
+    cost = CLASSES[name](np.random.default_rng(3), 1100).astype(dtype)
+    assert_right(cost)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int32", "int64"])
+@pytest.mark.parametrize("name", CLASSES)
+def test_a_large_class_is_solved(name, dtype):
+    cost = np.asarray(CLASSES[name](np.random.default_rng(4), 1300))
+    if np.dtype(dtype).kind == "i":
+        if np.isinf(cost).any() or np.abs(cost).max() > 1e9:
+            pytest.skip("no integers")
+        cost = cost * (1 if cost.dtype.kind == "i" else 1e6 if cost.max() < 1000 else 1)
+    with np.errstate(over="ignore"):
+        cost = cost.astype(dtype)
+    if dtype == "float32" and np.isinf(cost).all(axis=0).any():
+        pytest.skip("out of float32's range")
+    assert_right(cost)
+    assert_right(-cost if np.isinf(cost).any() else cost, maximize=True)
