@@ -1,4 +1,4 @@
-"""Costs that people have (benchmarks/everyday.py), by whatever methods "auto" takes for them and gives up on the way."""
+"""Costs that people have (benchmarks/everyday.py), by whatever methods "auto" takes for them or gives up."""
 
 from __future__ import annotations
 
