@@ -6,13 +6,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.random import Generator
-from numpy.typing import NDArray
 
-Matrix = NDArray[Any]
+Matrix = Any  # an array of real numbers
 Maker = Callable[[Generator, int], Matrix]
 
 
@@ -51,6 +51,47 @@ def frames(rng: Generator, n: int) -> Matrix:
     before = boxes(rng, n, 0.05)
     after = before + 0.01 * rng.normal(size=(n, 1))
     return one_minus_iou(before, after[rng.permutation(n)])
+
+
+def overlaps(rng: Generator, n: int, width: float) -> Matrix:
+    """Return overlaps of random boxes."""
+    return one_minus_iou(boxes(rng, n, width), boxes(rng, n, width))
+
+
+def capped(rng: Generator, n: int, cap: float) -> Matrix:
+    """Return distances in the plane, cut off."""
+    return np.minimum(np.sqrt(plane(rng, n)), cap)
+
+
+def integer_differences(rng: Generator, n: int, most: int) -> Matrix:
+    """Return |a - b| of random integers."""
+    return differences(rng.integers(0, most, n), rng.integers(0, most, n))
+
+
+def rounded_sums(rng: Generator, n: int, most: int) -> Matrix:
+    """Return rounded a[i] + b[j] with some noise."""
+    return np.rint(most * (rng.random((n, 1)) + rng.random((1, n)) + 0.1 * rng.random((n, n))))
+
+
+def rounded_distances(rng: Generator, n: int, decimals: int) -> Matrix:
+    """Return distances in the plane, rounded."""
+    return np.round(np.sqrt(plane(rng, n)), decimals)
+
+
+def few_values(rng: Generator, n: int, count: int) -> Matrix:
+    """Return random integers from 1 on."""
+    return rng.integers(1, count + 1, (n, n))
+
+
+def zeros(rng: Generator, n: int, share: float) -> Matrix:
+    """Return ones, and zeros for a share of the pairs."""
+    return (rng.random((n, n)) >= share).astype(np.float64)
+
+
+def colours(rng: Generator, n: int) -> Matrix:
+    """Return Manhattan distances of random colours."""
+    x, y = rng.integers(0, 256, (2, n, 3))
+    return differences(x[:, 0], y[:, 0]) + differences(x[:, 1], y[:, 1]) + differences(x[:, 2], y[:, 2])
 
 
 def hamming(rng: Generator, n: int, bits: int) -> Matrix:
@@ -138,51 +179,37 @@ def detection(rng: Generator, n: int) -> Matrix:
     queries, objects = rng.random((n, 4)), rng.random((max(n // 8, 1), 4))
     scores = np.exp(rng.normal(size=(n, 91)))
     scores /= scores.sum(1)[:, None]
-    apart = sum(differences(queries[:, k], objects[:, k]) for k in range(4))
+    apart = np.abs(queries[:, None] - objects[None]).sum(2)
     return 5 * apart - scores[:, rng.integers(0, 91, len(objects))]
 
 
 CLASSES: dict[str, Maker] = {
     # overlaps
-    **{
-        f"1 - IoU, boxes {w}": lambda rng, n, w=w: one_minus_iou(boxes(rng, n, w), boxes(rng, n, w))
-        for w in (0.02, 0.05, 0.2)
-    },
+    **{f"1 - IoU, boxes {w}": partial(overlaps, width=w) for w in (0.02, 0.05, 0.2)},
     "1 - IoU of two frames": frames,
     "overlap of discs": lambda rng, n: np.minimum(np.sqrt(plane(rng, n)) / 0.05, 1),
     "1 - exp(-d2 / 0.0005)": lambda rng, n: 1 - np.exp(-plane(rng, n) / 0.0005),
     # capped distances
-    **{f"min(d, {t})": lambda rng, n, t=t: np.minimum(np.sqrt(plane(rng, n)), t) for t in (0.003, 0.01, 0.03, 0.1)},
+    **{f"min(d, {t})": partial(capped, cap=t) for t in (0.003, 0.01, 0.03, 0.1)},
     "min(d2, 0.005)": lambda rng, n: np.minimum(plane(rng, n), 0.005),
     "min(d2, 0.02) in space": lambda rng, n: np.minimum(plane(rng, n, 3), 0.02),
     # whole numbers, ties
-    **{
-        f"|a - b|, integers to {r}": lambda rng, n, r=r: differences(rng.integers(0, r, n), rng.integers(0, r, n))
-        for r in (10, 100, 1000)
-    },
-    **{
-        f"rounded sums to {r}": lambda rng, n, r=r: np.rint(
-            r * (rng.random((n, 1)) + rng.random((1, n)) + 0.1 * rng.random((n, n)))
-        )
-        for r in (10, 100)
-    },
+    **{f"|a - b|, integers to {r}": partial(integer_differences, most=r) for r in (10, 100, 1000)},
+    **{f"rounded sums to {r}": partial(rounded_sums, most=r) for r in (10, 100)},
     "exact sums, rounded": lambda rng, n: np.rint(50 * (rng.random((n, 1)) + rng.random((1, n)))),
-    **{f"distances to {k} decimals": lambda rng, n, k=k: np.round(np.sqrt(plane(rng, n)), k) for k in (1, 2)},
+    **{f"distances to {k} decimals": partial(rounded_distances, decimals=k) for k in (1, 2)},
     "per cent": lambda rng, n: rng.integers(0, 101, (n, n)),
     "per cent, beta": lambda rng, n: np.rint(100 * rng.beta(5, 2, (n, n))),
-    **{f"Hamming, {b} bits": lambda rng, n, b=b: hamming(rng, n, b) for b in (16, 64)},
+    **{f"Hamming, {b} bits": partial(hamming, bits=b) for b in (16, 64)},
     "counts": lambda rng, n: rng.poisson(3, (n, n)),
     "ranks": lambda rng, n: rng.random((n, n)).argsort(1).argsort(1),
     "shared ranks": lambda rng, n: (rng.random((1, n)) + 0.3 * rng.random((n, n))).argsort(1).argsort(1),
     "times in 5 minutes": lambda rng, n: 5 * np.rint(288 * differences(rng.random(n), rng.random(n))),
     "ages": lambda rng, n: differences(np.rint(rng.normal(40, 12, n)), np.rint(rng.normal(42, 12, n))),
-    **{f"{k} values": lambda rng, n, k=k: rng.integers(1, k + 1, (n, n)) for k in (2, 3, 5)},
-    **{
-        f"0/1, {100 * p:g} % zeros": lambda rng, n, p=p: (rng.random((n, n)) >= p).astype(np.float64)
-        for p in (0.001, 0.002, 0.01, 0.1, 0.99)
-    },
+    **{f"{k} values": partial(few_values, count=k) for k in (2, 3, 5)},
+    **{f"0/1, {100 * p:g} % zeros": partial(zeros, share=p) for p in (0.001, 0.002, 0.01, 0.1, 0.99)},
     "five preferences each": lambda rng, n: np.where(rng.random((n, n)) < 5 / n, rng.integers(1, 6, (n, n)), 20),
-    "RGB colours": lambda rng, n: sum(differences(*rng.integers(0, 256, (2, n))) for _ in range(3)),
+    "RGB colours": colours,
     # lines that are alike
     "one cheap column": lambda rng, n: cheap_columns(rng, n, 1),
     "a tenth of the columns cheap": lambda rng, n: cheap_columns(rng, n, n // 10),
@@ -227,7 +254,7 @@ CLASSES: dict[str, Maker] = {
     "uniform": lambda rng, n: rng.random((n, n)),
     "normal": lambda rng, n: rng.normal(size=(n, n)),
     "exponential": lambda rng, n: rng.exponential(size=(n, n)),
-    **{f"uniform, n x {f:g} n": lambda rng, n, f=f: shape(rng, n, f) for f in (1.01, 1.5, 3, 10, 100)},
+    **{f"uniform, n x {f:g} n": partial(shape, ratio=f) for f in (1.01, 1.5, 3, 10, 100)},
     "uniform, 2 n x n": lambda rng, n: shape(rng, n, 2).T,
     "points, 1.1 n x n": lambda rng, n: squared_distances(rng.random((n + n // 10, 2)), rng.random((n, 2))),
 }
