@@ -1,8 +1,8 @@
 // The stacks of the threads of a block, and the state that ThreadSanitizer keeps of each thread.
 //
-// They are kept from launch to launch, since they take longer to make than most blocks take to run. Launches follow each
-// other, and so do the blocks of one worker: all that ThreadSanitizer knows of the last threads on some stacks happened
-// before all that the next threads on them do, so no race is missed.
+// They are kept from launch to launch, since they take longer to make than most blocks take to run. Launches follow
+// each other, and so do the blocks of one worker: all that ThreadSanitizer knows of the last threads on some stacks
+// happened before all that the next threads on them do, so no race is missed.
 #pragma once
 
 #include <sys/mman.h>

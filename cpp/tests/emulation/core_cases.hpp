@@ -1,4 +1,5 @@
-// Problems of all kinds for a method on the GPU, and the check of its answers: against a reference, its duals against every pair.
+// Problems of all kinds for a method on the GPU, and the check of its answers: the cost against a reference, the duals
+// against every pair.
 #pragma once
 
 #include <algorithm>

@@ -1,5 +1,5 @@
-// The scheduler: one OS thread takes block after block; in a block, fibers hand over to each other directly. Blocks that
-// may wait for each other have a thread each, all on one processor: where a block spins, it gives that processor to the others.
+// The scheduler: one OS thread takes block after block; in a block, fibers hand over to each other directly. Blocks
+// that may wait for each other have a thread each, all on one processor, which a spinning block gives to the others.
 //
 // A waiting fiber is in no queue; whoever completes what it waits for puts it into `ready`. So when a fiber must wait
 // and nobody is ready, nobody ever will be: that is a deadlock. Compile this file without -fsanitize=thread (link with

@@ -1,7 +1,7 @@
 // CUDA on the processor: include this, then a .cu file, and its kernels are C++ functions that launch() runs on a grid.
 //
-// Every block is an OS thread (so `__shared__` is thread_local), every thread of a block a fiber in it. A fiber runs until
-// it waits: at a barrier, at a warp operation until all lanes of its mask are there, or in __nanosleep(), which a
+// Every block is an OS thread (so `__shared__` is thread_local), every thread of a block a fiber in it. A fiber runs
+// until it waits: at a barrier, at a warp operation until all lanes of its mask are there, or in __nanosleep(), which a
 // spinning loop must call. A switch costs about 10 ns. Found and reported, by an exception from launch():
 //   - deadlock: threads that wait for others that wait elsewhere, or spin without end;
 //   - lanes of one mask that meet at different operations; a mask that leaves its caller out; a stack that overflows;
@@ -10,9 +10,9 @@
 //     (__syncthreads, __syncwarp) or atomic between them. Shuffles, votes and reductions order nothing, as on the GPU.
 // With a seed, fibers and blocks run in a random order, and atomics may switch: each seed is another schedule.
 //
-// As on Volta and later, threads that have returned are no longer waited for. Not there: inline PTX, textures, streams,
+// As on Volta and later, nobody waits for threads that have returned. Not there: inline PTX, textures, streams,
 // the memory model weaker than the processor's, cooperative groups. A kernel writes LAPWING_DYNAMIC_SHARED(name) for
-// `extern __shared__ unsigned char name[]`, and keeps PTX in small functions that it leaves out under LAPWING_EMULATION.
+// `extern __shared__ unsigned char name[]`, and keeps PTX in small functions, left out under LAPWING_EMULATION.
 #pragma once
 
 #define LAPWING_EMULATION 1

@@ -1,4 +1,5 @@
-// Candidate lists of the GPU's core method, at first and again: columns in the order of cost - v, and a bound that all others keep.
+// Candidate lists of the GPU's core method, at first and again: columns in the order of cost - v, and a bound that all
+// others keep.
 #include "cuda_emulation.hpp"
 
 #define THREADS 64

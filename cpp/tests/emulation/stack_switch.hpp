@@ -1,5 +1,5 @@
-// lapwing_switch_stack(&saved, next): saves what a call must keep on this stack, and goes on on another one. A new stack
-// looks as if it had been left: kFrameWords words, zeros but for where to begin, at kReturnWord.
+// lapwing_switch_stack(&saved, next): saves what a call must keep on this stack, and continues on another one. A new
+// stack looks as if it had been left: kFrameWords words, zeros but for where to begin, at kReturnWord.
 #pragma once
 
 #if defined(__linux__) && defined(__x86_64__)
