@@ -57,14 +57,22 @@ Problems<T> from_list(const nb::list& list, std::vector<Matrix>& holders) {
     return Problems<T>(std::move(views));
 }
 
+// What is asked for beside the costs.
+struct Wanted {
+    bool maximize;
+    nb::object unmatched_cost;
+    int threads;
+    bool with_duals;
+};
+
 template <class T>
-nb::dict solve_problems(Problems<T> problems, bool maximize, const nb::object& unmatched_cost, int threads,
-                        bool with_duals) {
+nb::dict solve_problems(Problems<T> problems, const Wanted& wanted) {
     using D = Dual<T>;
+    const bool with_duals = wanted.with_duals;
     const std::size_t count = problems.size(), rows = problems.row_start(count), cols = problems.col_start(count);
     Vector<D> prices_holder;
-    problems.maximize = maximize;
-    problems.unmatched_cost = optional_vector(unmatched_cost, rows, prices_holder, "unmatched_cost");
+    problems.maximize = wanted.maximize;
+    problems.unmatched_cost = optional_vector(wanted.unmatched_cost, rows, prices_holder, "unmatched_cost");
 
     Uninitialized<std::int64_t> row_to_col(rows);
     Uninitialized<D> u(with_duals ? rows : 0), v(with_duals ? cols : 0), objective(count);
@@ -73,7 +81,7 @@ nb::dict solve_problems(Problems<T> problems, bool maximize, const nb::object& u
     std::vector<BatchFault> faults;
     {
         const Computing computing;
-        faults = solve_batch<T>(problems, output, threads, look_for_signals);
+        faults = solve_batch<T>(problems, output, wanted.threads, look_for_signals);
     }
     nb::dict answer;
     answer["row_to_col"] = std::move(row_to_col).to_numpy();
@@ -89,28 +97,18 @@ nb::dict solve_problems(Problems<T> problems, bool maximize, const nb::object& u
     return answer;
 }
 
-// `first` decides the number type of all.
-template <class First, class Read>
-nb::dict solve_typed(const First& first, Read&& read, bool maximize, const nb::object& unmatched_cost, int threads,
-                     bool with_duals) {
-    return with_dtype(first, [&]<class T>() {
-        return solve_problems<T>(read.template operator()<T>(), maximize, unmatched_cost, threads, with_duals);
-    });
-}
-
 nb::dict solve_any_batch(const nb::object& costs, bool maximize, const nb::object& unmatched_cost, int threads,
                          bool with_duals) {
+    const Wanted wanted{maximize, unmatched_cost, threads, with_duals};
     if (nb::isinstance<nb::list>(costs)) {
         const nb::list list = nb::cast<nb::list>(costs);
         std::vector<Matrix> holders;
         if (list.size() == 0) throw nb::value_error("solve_batch needs at least one problem");
-        return solve_typed(
-            nb::cast<Matrix>(list[0]), [&]<class T>() { return from_list<T>(list, holders); }, maximize, unmatched_cost,
-            threads, with_duals);
+        return with_dtype(nb::cast<Matrix>(list[0]),
+                          [&]<class T>() { return solve_problems<T>(from_list<T>(list, holders), wanted); });
     }
     const Stack stack = nb::cast<Stack>(costs);
-    return solve_typed(
-        stack, [&]<class T>() { return from_stack<T>(stack); }, maximize, unmatched_cost, threads, with_duals);
+    return with_dtype(stack, [&]<class T>() { return solve_problems<T>(from_stack<T>(stack), wanted); });
 }
 
 }  // namespace
