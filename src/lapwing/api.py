@@ -100,8 +100,8 @@ def solve(
     start : (u, v) or an earlier Result
         Duals to start from: any finite values, good ones save time.
     method : str or MethodOptions
-        "auto", "core", or a reference: "jv", "ssp", "auction", "hungarian-bfs", "hungarian-tree" or "munkres". A method
-        with options is asked for by these: `lapwing.Ssp`, `lapwing.Auction`, `lapwing.Munkres`.
+        "auto", "core", or the name of a reference method (docs/methods.md). The options of a method, such as
+        `lapwing.Ssp()`, stand for its name.
     threads : int, optional
         At most so many. Default: as many processors as the problem keeps busy.
     time_limit : float, optional
