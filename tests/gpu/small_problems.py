@@ -12,7 +12,7 @@ import numpy as np
 import torch
 
 import lapwing as lw
-from lapwing.gpu.costs import neighbours, upload
+from lapwing.gpu.costs import spatial_order, upload
 from lapwing.gpu.reference import REFERENCE_METHODS
 
 
@@ -20,7 +20,7 @@ def main(largest: int) -> None:
     """Solve and certify single problems and batches of at most so many rows."""
     random = np.random.default_rng(20)
     points = random.random((2, largest, 2))
-    neighbours._LEAST = 1  # points in order, though they are few
+    spatial_order._LEAST = 1  # points in order, though they are few
     upload._BUFFER_BYTES, upload._LEAST_PART = 512, 1024  # a host's matrix in parts, though it is small
     for cost in (
         random.random((largest, largest)).astype(np.float32),

@@ -34,7 +34,16 @@ EMULATION = ROOT / "cpp" / "tests" / "emulation"
 BUILD = ROOT / "build" / "emulated"
 COMPILER = shutil.which("c++")
 # Without the flag against unique symbols, programs would share the shared memory of the first that was loaded.
-COMMON = ["-std=c++20", "-O1", "-fPIC", "-fno-gnu-unique", "-ffp-contract=off", "-w", "-pthread"]
+COMMON = [
+    "-std=c++20",
+    "-DLAPWING_CHECK_INVARIANTS",
+    "-O1",
+    "-fPIC",
+    "-fno-gnu-unique",
+    "-ffp-contract=off",
+    "-w",
+    "-pthread",
+]
 
 # What the emulated GPU is: small, so that grids have more than one wave.
 PROCESSORS = 4

@@ -37,7 +37,8 @@ std::size_t bytes_of(Carved& carved) {
     return reinterpret_cast<std::size_t>(carved.end) + 512;
 }
 
-// Method ssp reads the rows of the CPU in its searches. (Where a row finds no column in the start, it may count otherwise.)
+// Method ssp reads the rows of the CPU in its searches. (Where a row finds no column in the start, it may count
+// otherwise.)
 void check_rows(const Case& c, bool pricing, const Report& report) {
     const std::vector<lapwing::Dual<Cost>> prices(c.prices.begin(), c.prices.end());
     const lapwing::Problem<Cost> problem{{c.cost.data(), static_cast<int>(c.rows), static_cast<int>(c.cols), c.cols, 1},
@@ -117,7 +118,7 @@ Answer solve_by(Method method, const Case& c) {
         if (stages & STAGE_ONE_LAUNCH) {
             by_munkres(solve_munkres, c.blocks, true, 0, 0);
         } else {
-            for (int64 task = 0; task != static_cast<int64>(hungarian::Task::done); task = forest.board->task) {
+            for (int64 task = 0; task != static_cast<int64>(hungarian::ForestTask::done); task = forest.board->task) {
                 by_munkres(solve_munkres, c.blocks, false, 1, task);
                 by_munkres(munkres_next, 1, false, 1, task);
             }

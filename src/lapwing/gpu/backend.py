@@ -29,13 +29,12 @@ from lapwing.gpu.core.solver import (
     OPTIMAL,
     REPORT_BYTES,
     WARM_UP,
-    CanonicalMatrix,
     CoreSolve,
     Outputs,
     Report,
     nothing,
 )
-from lapwing.gpu.costs.canonical import CanonicalForm
+from lapwing.gpu.costs.canonical import CanonicalForm, CanonicalMatrix
 from lapwing.gpu.costs.unmatched import UnmatchedColumns
 from lapwing.gpu.kinds.base import CostKind, Search
 from lapwing.gpu.kinds.choose import choose_kind
@@ -168,7 +167,7 @@ class Solve:
 
         if looks:
             monitor.follow()
-        if costs.can_overlap:  # launched behind the search; in vain, but soon over, if that does not end well
+        if costs.can_overlap:  # launched behind the search, and discarded if it fails
             solve.after_launch = follow_up
         try:
             report = self._found(search, view)
@@ -310,7 +309,7 @@ class Solve:
         return self.plan.method == "core" and self.request.start is None and self.request.writer is None
 
     def _has_large(self, on_gpu: tuple[CanonicalMatrix, OwnStream] | None = None) -> bool:
-        """Whether costs far above all others are known, or seen now, and were not left out in vain."""
+        """Whether costs far above all others are known, or seen now, and no solve without them has failed."""
         if self._large_from is None:
             self._large_from = self.costs.large_from(self.maximize, self.prices, on_gpu)
         return self._large_from is not None and self._large_from < math.inf

@@ -14,11 +14,11 @@ from lapwing.gpu.costs.host_rows import Lines, StreamLayout, largest_layout, lea
 from lapwing.gpu.reference import REFERENCE_METHODS
 from lapwing.gpu.runtime.arrays import ITEM_BYTES, GpuArray, Library
 from lapwing.gpu.runtime.device import Context, DeviceInfo
+from lapwing.gpu.runtime.tuning import MOST_ROWS
 from lapwing.methods import METHODS
 from lapwing.plan import Plan
 from lapwing.request import Request
 
-_MOST_ROWS = 1 << 24  # kRowBits of kernels/core_auction.cuh
 _MOST_COLS = 1 << 30  # exits included they are counted in 32 bits
 _LINE_BYTES = 6 * 8  # of duals and partners, a cost or a key, a price, and what a proof takes
 _STREAMED_LINE_BYTES = 4 * 8  # more, of a matrix that stays on the host
@@ -78,9 +78,9 @@ def plan_computed(cost: ComputedCosts, memory: Memory, request: Request) -> Plan
     info, priced = memory.info, request.priced
     rows, cols = cost.shape
     _check_counts(cost.shape, priced)
-    if min(rows, cols) >= _MOST_ROWS:
+    if min(rows, cols) >= MOST_ROWS:
         raise ArgumentError(
-            f"costs of shape {cost.shape}: a GPU takes fewer than {_MOST_ROWS} rows or columns: solve on the CPU with "
+            f"costs of shape {cost.shape}: a GPU takes fewer than {MOST_ROWS} rows or columns: solve on the CPU with "
             "device='cpu'"
         )
     transposed = not priced and rows > cols
@@ -199,10 +199,9 @@ def _check_counts(shape: _Sizes, priced: bool) -> None:
             f"cost has shape {shape}; a GPU takes fewer than {_MOST_COLS} rows and columns: solve on the CPU with "
             "device='cpu'"
         )
-    if priced and rows >= _MOST_ROWS:
+    if priced and rows >= MOST_ROWS:
         raise ArgumentError(
-            f"unmatched_cost takes fewer than {_MOST_ROWS} rows on a GPU, got {rows}: solve on the CPU with "
-            "device='cpu'"
+            f"unmatched_cost takes fewer than {MOST_ROWS} rows on a GPU, got {rows}: solve on the CPU with device='cpu'"
         )
 
 

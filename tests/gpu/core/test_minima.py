@@ -9,7 +9,8 @@ import pytest
 
 from lapwing.gpu.core import solver as core
 from lapwing.gpu.core.monitor import Monitor
-from lapwing.gpu.core.solver import OPTIMAL, UNFINISHED, WARM_UP, CanonicalMatrix, CoreSolve
+from lapwing.gpu.core.solver import OPTIMAL, UNFINISHED, WARM_UP, CoreSolve
+from lapwing.gpu.costs.canonical import CanonicalMatrix
 from lapwing.gpu.runtime.copies import read
 
 STEP = 16  # of so many rows one is in the sample

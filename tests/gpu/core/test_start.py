@@ -10,9 +10,10 @@ import pytest
 import lapwing as lw
 from lapwing.gpu.core import start as core_start
 from lapwing.gpu.core.monitor import Monitor
-from lapwing.gpu.core.solver import EXPLORING, OPTIMAL, CanonicalMatrix, CoreSolve
+from lapwing.gpu.core.solver import EXPLORING, OPTIMAL, CoreSolve
 from lapwing.gpu.core.sorted_prices import find_axis, orders, prices_in_order
 from lapwing.gpu.core.start import StartFinder
+from lapwing.gpu.costs.canonical import CanonicalMatrix
 from lapwing.gpu.runtime.copies import read
 
 ROWS = 320

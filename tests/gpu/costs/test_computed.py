@@ -15,7 +15,7 @@ import lapwing as lw
 from lapwing import instances
 from lapwing.gpu.core import start as core_start
 from lapwing.gpu.core.solver import EXPLORING
-from lapwing.gpu.costs import computed, neighbours
+from lapwing.gpu.costs import computed, spatial_order
 from lapwing.gpu.costs.canonical import to_canonical
 from lapwing.gpu.plan import bytes_of_solve
 from lapwing.gpu.runtime import arrays
@@ -87,7 +87,7 @@ def written_out(context, source):
 @pytest.mark.parametrize("held", [0, 99])
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_points_have_the_same_bits_as_on_a_cpu(emulated_gpu, monkeypatch, dtype, held):
-    monkeypatch.setattr(computed, "_MOST_HELD", held)
+    monkeypatch.setattr(computed, "MOST_HELD", held)
     x, y = points((9, 11), 1, dtype)
     for name in METRICS:
         source = every_metric(x - 0.5, y, **{name: 0.75})
@@ -208,7 +208,7 @@ def test_a_start():
     source = plane((60, 60))
     first = lw.solve(source, device="cuda")
     again = lw.solve(source, device="cuda", start=first)
-    assert again.objective == first.objective and again.statistics["offers"] <= first.statistics["offers"]
+    assert again.objective == first.objective and again.statistics["bids"] <= first.statistics["bids"]
 
 
 def test_a_time_limit_gives_a_matching_and_a_bound():
@@ -372,7 +372,7 @@ def test_groups_leave_nothing_out(monkeypatch):
     monkeypatch.setattr(core_start, "STRATIFIED", core_start.STRUCTURED)
     source = plane((300, 300), seed=5)
     plain = lw.solve(source, device="cuda")
-    monkeypatch.setattr(neighbours, "_LEAST", 300)
+    monkeypatch.setattr(spatial_order, "_LEAST", 300)
     found = lw.solve(source, device="cuda")
     for what in ("row_to_col", "u", "v"):
         assert np.array_equal(getattr(found, what), getattr(plain, what)), what
@@ -392,7 +392,7 @@ def test_groups_leave_nothing_out(monkeypatch):
     ],
 )
 def test_points_in_order(monkeypatch, shape, options):
-    monkeypatch.setattr(neighbours, "_LEAST", 120)
+    monkeypatch.setattr(spatial_order, "_LEAST", 120)
     monkeypatch.setattr(core_start, "_FIRST_SAMPLE", 30)
     source = plane(shape, seed=5)
     assert_optimal(lw.solve(source, device="cuda", **options), source.read(slice(None)), **options)
@@ -400,7 +400,7 @@ def test_points_in_order(monkeypatch, shape, options):
 
 @pytest.mark.parametrize("kind", ["equal", "duplicates", "line"])
 def test_awkward_points_in_order(monkeypatch, kind):
-    monkeypatch.setattr(neighbours, "_LEAST", 1)
+    monkeypatch.setattr(spatial_order, "_LEAST", 1)
     monkeypatch.setattr(core_start, "_FIRST_SAMPLE", 30)
     x, y = points((200, 200))
     if kind == "equal":

@@ -9,7 +9,7 @@ import pytest
 
 import lapwing as lw
 from lapwing import instances
-from lapwing.gpu.costs import neighbours
+from lapwing.gpu.costs import spatial_order
 from support.metrics import METRICS_AND_SUM
 
 pytestmark = pytest.mark.gpu
@@ -61,7 +61,7 @@ def test_points_on_a_grid(shape: tuple[int, int], dims: int, steps: int) -> None
 def test_points_in_order(monkeypatch: pytest.MonkeyPatch, metric: str, dtype: str, shape: tuple[int, int]) -> None:
     source = METRICS[metric](*points(shape, 3, dtype))
     plain = lw.solve(source, device="cuda")
-    monkeypatch.setattr(neighbours, "_LEAST", 1000)
+    monkeypatch.setattr(spatial_order, "_LEAST", 1000)
     found = lw.solve(source, device="cuda")
     assert found.certificate is not None and found.certificate.complete
     assert found.objective == plain.objective
@@ -80,7 +80,7 @@ def test_dimensions(dims: int) -> None:
 @pytest.mark.parametrize("ordered_from", [1000, 1 << 14])
 @pytest.mark.parametrize("kind", ["equal", "duplicates", "line", "sorted"])
 def test_awkward_points(monkeypatch: pytest.MonkeyPatch, kind: str, ordered_from: int) -> None:
-    monkeypatch.setattr(neighbours, "_LEAST", ordered_from)
+    monkeypatch.setattr(spatial_order, "_LEAST", ordered_from)
     x, y = points((3000, 3000), 2, "float32")
     if kind == "equal":
         x, y = 0 * x, 0 * y

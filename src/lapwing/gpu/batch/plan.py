@@ -23,9 +23,10 @@ from lapwing.gpu.runtime.programs import (
     Program,
     Variant,
 )
+from lapwing.gpu.runtime.tuning import number
 
 WARP = 32
-_MOST_THREADS = 512  # of a block
+_MOST_THREADS = number("batch/tuning.cuh", "most_threads")  # of a block
 
 # The type that costs are kept as while a block solves: it holds every cost and its negation.
 STORED = {

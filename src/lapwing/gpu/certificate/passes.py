@@ -17,12 +17,13 @@ from lapwing.gpu.runtime.copies import read
 from lapwing.gpu.runtime.device import Context
 from lapwing.gpu.runtime.launch import Kernel, kernels
 from lapwing.gpu.runtime.programs import CERTIFICATE, COMPUTED_CERTIFICATE
+from lapwing.gpu.runtime.tuning import number
 from lapwing.gpu.runtime.workspace import Workspace
 
 _THREADS = CERTIFICATE.constants["THREADS"]
-_LOAD_BYTES = 16  # of a lane
-_STRIDED_WIDTH = 4  # costs that a thread of certify_strided takes of a line
-_LINES = (4, 32)  # that a thread takes: a multiple of the first (kInFlight), at most the second
+_LOAD_BYTES, _STRIDED_WIDTH, *_LINES = (
+    number("certificate/tuning.cuh", name) for name in ("load_bytes", "strided_width", "in_flight", "most_lines")
+)
 _BLOCKS_A_PROCESSOR = 12  # to aim at: four waves
 _INVALID_COST = 1  # a word of the summary: ~(line << 32 | position)
 _HALF = 0xFFFFFFFF

@@ -18,18 +18,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lapwing.gpu.core.monitor import Monitor
-from lapwing.gpu.core.solver import (
-    EXPLORING,
-    OPTIMAL,
-    UNFINISHED,
-    UNSTRUCTURED,
-    CanonicalMatrix,
-    CoreSolve,
-    Outputs,
-    Report,
-    Schedule,
-)
+from lapwing.gpu.core.solver import EXPLORING, OPTIMAL, UNFINISHED, UNSTRUCTURED, CoreSolve, Outputs, Report, Schedule
 from lapwing.gpu.core.start import LEAST_ROWS, StartFinder, structured
+from lapwing.gpu.costs.canonical import CanonicalMatrix
 from lapwing.gpu.costs.host_rows import HostRows, Ids, Lines, sample_rows
 from lapwing.gpu.runtime.arrays import ITEM_BYTES, GpuArray, empty_array
 from lapwing.gpu.runtime.copies import copy_bytes, fill_bytes, read, write

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lapwing import _core
-from lapwing.gpu.core.solver import CanonicalMatrix
+from lapwing.gpu.costs.canonical import CanonicalMatrix
 from lapwing.gpu.runtime.arrays import ITEM_BYTES, GpuArray, empty_array
 from lapwing.gpu.runtime.copies import MOST_PITCH, OwnStream
 from lapwing.gpu.runtime.device import Context

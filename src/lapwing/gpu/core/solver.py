@@ -17,13 +17,13 @@ from numpy.typing import NDArray
 
 from lapwing.errors import InternalError
 from lapwing.gpu.core.monitor import Monitor, TimeIsUpError
-from lapwing.gpu.costs.computed import CostProgram
+from lapwing.gpu.costs.canonical import CanonicalMatrix
 from lapwing.gpu.costs.upload import Copier
 from lapwing.gpu.runtime.arrays import ITEM_BYTES, GpuArray
 from lapwing.gpu.runtime.copies import copy_bytes, read
 from lapwing.gpu.runtime.device import Context
-from lapwing.gpu.runtime.launch import Kernel, kernels
-from lapwing.gpu.runtime.programs import COMPUTED_CORE, COMPUTED_START, CORE, CORE_START, INTEGERS, Program
+from lapwing.gpu.runtime.launch import Kernel
+from lapwing.gpu.runtime.programs import COMPUTED_CORE, COMPUTED_START, CORE, CORE_START
 from lapwing.gpu.runtime.tuning import BOX_POINTS, CLUSTER_BLOCKS, LINES, LIST_SIZE, SAMPLE_STEP
 from lapwing.gpu.runtime.workspace import Layout, Workspace, lay_out
 
@@ -81,7 +81,7 @@ class Report(NamedTuple):
     free_rows: int
     phases: int
     rounds: int
-    offers: int
+    bids: int
     searches: int
     steps: int
     scans: int
@@ -97,44 +97,6 @@ class Report(NamedTuple):
 _PARTNERS = 256  # bytes from the workspace's beginning to row_to_col
 _REPORT = struct.Struct("@13q3d")
 REPORT_BYTES = 256  # room for it
-
-
-@dataclass(eq=False)  # not frozen, which would take four times as long to make
-class CanonicalMatrix:
-    """The costs as the kernels see them: at most as many rows as columns; of a matrix, a row's elements side by side.
-
-    With `prices` (an address; 0 for none) the last `rows` columns are exits: row i may stay free at prices[i]. Computed
-    costs have a recipe; `pointer` is then their block, and `row_stride` the run of a sample, 1 for the whole.
-    """
-
-    pointer: int
-    rows: int
-    cols: int
-    row_stride: int
-    dtype: str
-    maximize: bool
-    prices: int = 0
-    cost_program: CostProgram | None = None
-
-    def kernels(self, context: Context, of_matrix: Program, computed: Program) -> dict[str, Kernel]:
-        """Of one of two programs, loaded."""
-        if self.cost_program is None:
-            return kernels(context, of_matrix, of_matrix.of_cost(self.dtype))
-        return kernels(context, computed, computed.variant(COST=self.dtype, TEXT=self.cost_program.text))
-
-    @property
-    def in_order(self) -> bool:
-        """Whether costs are computed from points in order, so that samples are stratified."""
-        return self.cost_program is not None and self.cost_program.in_order
-
-    @property
-    def real_cols(self) -> int:
-        """Columns that are not exits."""
-        return self.cols - self.rows if self.prices else self.cols
-
-    @property
-    def dual_dtype(self) -> str:
-        return "int64" if self.dtype in INTEGERS else "float64"
 
 
 def workspace_bytes(rows: int, cols: int, dtype: str) -> int:

@@ -9,8 +9,8 @@ If structured costs are nearly of rank one, two orders give prices (sorted_price
 columns is solved, its prices are carried over to four times as many rows and columns, and so on
 (kernels/core/start/start.cu). A random sample is solved roughly: it has more rows than columns in one place and fewer
 in another, so its own prices are far from those of the whole (in the plane, twice as far as zero prices). Stratified
-samples (gpu/costs/neighbours.py for points, stratified.py for matrices) are solved exactly: the error of their prices
-is a seventh to a fifth of that.
+samples (gpu/costs/spatial_order.py for points, stratified.py for matrices) are solved exactly: the error of their
+prices is a seventh to a fifth of that.
 """
 
 from __future__ import annotations
@@ -33,7 +33,6 @@ from lapwing.gpu.core.solver import (
     UNFINISHED,
     UNSTRUCTURED,
     WARM_UP,
-    CanonicalMatrix,
     CoreSolve,
     Report,
     Schedule,
@@ -41,6 +40,7 @@ from lapwing.gpu.core.solver import (
 )
 from lapwing.gpu.core.sorted_prices import Axis, find_axis, orders, prices_in_order
 from lapwing.gpu.core.stratified import PIVOTS, StratifiedSamples, pivot_points
+from lapwing.gpu.costs.canonical import CanonicalMatrix
 from lapwing.gpu.costs.computed import row_group_blocks
 from lapwing.gpu.costs.upload import Copier
 from lapwing.gpu.runtime.arrays import ITEM_BYTES, GpuArray, empty_array
@@ -48,10 +48,10 @@ from lapwing.gpu.runtime.copies import read, write
 from lapwing.gpu.runtime.device import Context
 from lapwing.gpu.runtime.launch import Kernel
 from lapwing.gpu.runtime.programs import COMPUTED_START, CORE_START
+from lapwing.gpu.runtime.tuning import COL_SALT, ROW_SALT
 from lapwing.gpu.runtime.workspace import Workspace
 
 _THREADS = CORE_START.constants["THREADS"]
-_ROWS, _COLS = 0, 1  # kRowSalt, kColSalt of kernels/costs/sample.cuh
 _GROWTH = 4  # of the sample, from level to level: a power of two
 LEAST_ROWS = 128  # below, lists are a good part of their rows, and hardly any search is long
 _FIRST_SAMPLE = 400  # rows at least, and less than _GROWTH times as many; matrices with fewer rows do without
@@ -249,12 +249,12 @@ class StartFinder:
                 lists = self._lists(finer)[0], self._lists(run)[1]
                 self._launch(matrix, "row_bounds", blocks, *shape, *lists, sample.v, memory["u"])
             else:
-                self._line_bounds(matrix.pointer, matrix, _ROWS, finer, run, sample.v, memory["u"])
+                self._line_bounds(matrix.pointer, matrix, ROW_SALT, finer, run, sample.v, memory["u"])
             self._column_bounds(matrix, finer, memory["u"], above)
 
     def _column_bounds(self, matrix: CanonicalMatrix, run: int, u: int, target: CoreSolve) -> None:
         if matrix.cost_program is not None:
-            return self._line_bounds(matrix.cost_program.exchanged, matrix, _COLS, run, run, u, target.v)
+            return self._line_bounds(matrix.cost_program.exchanged, matrix, COL_SALT, run, run, u, target.v)
         size = matrix.rows // run
         chunks = -(-size // _THREADS)
         bands = max(1, min(size, 16 * self.context.info.processors // chunks))

@@ -4,16 +4,53 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from lapwing.gpu.core.solver import CanonicalMatrix
-from lapwing.gpu.costs.computed import ComputedCosts
+from lapwing.gpu.costs.computed import ComputedCosts, CostProgram
 from lapwing.gpu.costs.host_rows import HostRows, Streamed
 from lapwing.gpu.costs.unmatched import UnmatchedColumns
 from lapwing.gpu.runtime.arrays import GpuArray, empty_array
 from lapwing.gpu.runtime.device import Context
-from lapwing.gpu.runtime.launch import kernels
-from lapwing.gpu.runtime.programs import CORE_START
+from lapwing.gpu.runtime.launch import Kernel, kernels
+from lapwing.gpu.runtime.programs import CORE_START, INTEGERS, Program
 
 _THREADS = CORE_START.constants["THREADS"]
+
+
+@dataclass(eq=False)  # not frozen, which would take four times as long to make
+class CanonicalMatrix:
+    """The costs as the kernels see them: at most as many rows as columns; of a matrix, a row's elements side by side.
+
+    With `prices` (an address; 0 for none) the last `rows` columns are exits: row i may stay free at prices[i]. Computed
+    costs have a recipe; `pointer` is then their block, and `row_stride` the run of a sample, 1 for the whole.
+    """
+
+    pointer: int
+    rows: int
+    cols: int
+    row_stride: int
+    dtype: str
+    maximize: bool
+    prices: int = 0
+    cost_program: CostProgram | None = None
+
+    def kernels(self, context: Context, of_matrix: Program, computed: Program) -> dict[str, Kernel]:
+        """Of one of two programs, loaded."""
+        if self.cost_program is None:
+            return kernels(context, of_matrix, of_matrix.of_cost(self.dtype))
+        return kernels(context, computed, computed.variant(COST=self.dtype, TEXT=self.cost_program.text))
+
+    @property
+    def in_order(self) -> bool:
+        """Whether costs are computed from points in order, so that samples are stratified."""
+        return self.cost_program is not None and self.cost_program.in_order
+
+    @property
+    def real_cols(self) -> int:
+        """Columns that are not exits."""
+        return self.cols - self.rows if self.prices else self.cols
+
+    @property
+    def dual_dtype(self) -> str:
+        return "int64" if self.dtype in INTEGERS else "float64"
 
 
 @dataclass(eq=False)  # not frozen, which would take four times as long to make

@@ -2,7 +2,7 @@
 
 A source becomes a text, which says in C++ what a cost is (kernels/costs/computed.cuh), and two blocks of words: where
 its data are, and the same with rows and columns exchanged, for the transposed problem. Points lie by dimension, so that
-neighbouring lanes read neighbouring numbers; those of columns once more, in groups (neighbours.py).
+neighbouring lanes read neighbouring numbers; those of columns once more, in groups (spatial_order.py).
 """
 
 from __future__ import annotations
@@ -17,18 +17,15 @@ from numpy.typing import NDArray
 from lapwing.costs.base import CostSource, CudaFunction
 from lapwing.costs.points import PointCost
 from lapwing.errors import ArgumentError
-from lapwing.gpu.costs import neighbours
+from lapwing.gpu.costs import spatial_order
 from lapwing.gpu.runtime.arrays import GpuArray
 from lapwing.gpu.runtime.compile import USER_FILE
 from lapwing.gpu.runtime.copies import write
 from lapwing.gpu.runtime.device import Context
 from lapwing.gpu.runtime.programs import points_text
-from lapwing.gpu.runtime.tuning import LINES
+from lapwing.gpu.runtime.tuning import LINES, MOST_HELD
 from lapwing.gpu.runtime.workspace import Workspace, workspace_bytes
 
-_MOST_HELD = (
-    8  # coordinates of a point in registers: four rows' are, of each warp; in_order of cpp/src/points.cpp knows as many
-)
 _WORK_OF_A_FUNCTION = 64  # operations, or so
 _BLOCK_LINES = 8 * LINES  # of a block of 256 threads
 _BLOCKS_A_PROCESSOR = 8  # of grids that walk over tiles
@@ -51,7 +48,7 @@ class CostProgram:
     pair_work : int
         About how many operations a pair takes.
     in_order : bool
-        Whether samples are stratified (neighbours.py).
+        Whether samples are stratified (spatial_order.py).
     """
 
     text: str
@@ -130,15 +127,15 @@ def _function(source: CostSource) -> CudaFunction:
 
 
 def _is_held(source: PointCost) -> bool:
-    return bool(sum(term.x.shape[1] for term in source.terms) <= _MOST_HELD)
+    return bool(sum(term.x.shape[1] for term in source.terms) <= MOST_HELD)
 
 
 def _is_ordered(source: PointCost) -> bool:
-    return _is_held(source) and neighbours.is_ordered(source)
+    return _is_held(source) and spatial_order.is_ordered(source)
 
 
 def _ordered(source: CostSource) -> dict[str, NDArray[Any]]:
-    return neighbours.arrays(source) if isinstance(source, PointCost) and _is_ordered(source) else {}
+    return spatial_order.arrays(source) if isinstance(source, PointCost) and _is_ordered(source) else {}
 
 
 def _points_text(source: PointCost) -> str:
@@ -158,7 +155,7 @@ def _point_words(source: PointCost, addresses: Workspace, exchanged: bool) -> li
     words = _term_words(source, addresses, lines, positions, count)
     if not _is_ordered(source):
         return [*words, 0, 0, 0]
-    groups = neighbours.boxes_of(count) if positions == neighbours.positions_of(source) else 0
+    groups = spatial_order.boxes_of(count) if positions == spatial_order.positions_of(source) else 0
     tail = [addresses[f"order_{lines}"], addresses[f"order_{positions}"], groups]
     words += tail
     if groups:
@@ -211,7 +208,7 @@ def _sizes(source: CostSource) -> dict[str, tuple[int, str]]:
     sizes = {name: values.nbytes for name, values in _arrays(source).items()}
     if isinstance(source, PointCost):
         words = 3 * (7 * len(source.terms) + 3)
-        sizes |= neighbours.sizes(source) if _is_ordered(source) else {}
+        sizes |= spatial_order.sizes(source) if _is_ordered(source) else {}
     else:
         words = 1 + len(_function(source).arrays)
     return {name: (size, "uint8") for name, size in sizes.items()} | dict.fromkeys(_BLOCKS, (words, "int64"))

@@ -90,7 +90,7 @@ def copying_threads() -> int:
 
 
 class Copier:
-    """One matrix on its way, while a ``with`` block lasts, at whose end nobody is at work any more.
+    """One matrix on its way, while a ``with`` block lasts; at its end no thread copies any more.
 
     Parameters
     ----------

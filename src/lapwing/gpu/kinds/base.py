@@ -16,9 +16,9 @@ from lapwing import inputs
 from lapwing.errors import ArgumentError
 from lapwing.gpu.certificate.proof import Candidate, Proof
 from lapwing.gpu.core.monitor import Monitor
-from lapwing.gpu.core.solver import CanonicalMatrix, CoreSolve, Report
+from lapwing.gpu.core.solver import CoreSolve, Report
 from lapwing.gpu.core.start import StartFinder
-from lapwing.gpu.costs.canonical import CanonicalForm
+from lapwing.gpu.costs.canonical import CanonicalForm, CanonicalMatrix
 from lapwing.gpu.costs.unmatched import UnmatchedColumns
 from lapwing.gpu.plan import Memory
 from lapwing.gpu.reference import ReferenceSolve
@@ -43,7 +43,7 @@ class Search:
         if self.start is None:
             assert isinstance(self.solve, ReferenceSolve)
             return self.solve.statistics(report)
-        names = ("phases", "rounds", "offers", "searches", "steps", "scans", "refreshes", "full_rows", "left")
+        names = ("phases", "rounds", "bids", "searches", "steps", "scans", "refreshes", "full_rows", "left")
         counted = {"levels": float(self.start.levels), "listings": float(self.solve.listings)}
         return {name: float(getattr(report, name)) for name in names} | counted
 

@@ -12,9 +12,9 @@ from lapwing.errors import ArgumentError
 from lapwing.gpu.certificate.proof import Candidate, Proof, proof_of_matrix
 from lapwing.gpu.core.large_costs import find_large_on_gpu, without_large
 from lapwing.gpu.core.monitor import Monitor
-from lapwing.gpu.core.solver import CanonicalMatrix, CoreSolve
+from lapwing.gpu.core.solver import CoreSolve
 from lapwing.gpu.core.start import StartFinder
-from lapwing.gpu.costs.canonical import CanonicalForm, to_canonical
+from lapwing.gpu.costs.canonical import CanonicalForm, CanonicalMatrix, to_canonical
 from lapwing.gpu.costs.on_device import DeviceCost
 from lapwing.gpu.costs.unmatched import UnmatchedColumns
 from lapwing.gpu.costs.upload import Copier

@@ -26,7 +26,7 @@ class AuctionSolve(SspSolve):
             "phases": last,
             "auction_phases": report.phases - last,
             "rounds": report.rounds,
-            "bids": report.offers,
+            "bids": report.bids,
             "auction_left": report.left,
         }
         return {name: float(count) for name, count in counts.items()} | self._scans(report)

@@ -6,7 +6,8 @@ from abc import abstractmethod
 from typing import ClassVar
 
 from lapwing.gpu.core.monitor import Monitor
-from lapwing.gpu.core.solver import CanonicalMatrix, CoreSolve, Report
+from lapwing.gpu.core.solver import CoreSolve, Report
+from lapwing.gpu.costs.canonical import CanonicalMatrix
 from lapwing.gpu.runtime.arrays import GpuArray
 from lapwing.gpu.runtime.copies import fetch
 from lapwing.gpu.runtime.device import Context
@@ -26,7 +27,7 @@ class ReferenceSolve(CoreSolve):
 
     Parameters
     ----------
-    context, matrix, watch, like
+    context, matrix, monitor, array_template
         As for `CoreSolve`.
     tuning : MethodOptions, optional
         Options of the method.

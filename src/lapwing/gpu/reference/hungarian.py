@@ -18,7 +18,7 @@ class HungarianSolve(ReferenceSolve):
         return {
             "iterations": float(report.phases),
             "dual_updates": float(report.rounds),
-            "augmentations": float(report.offers),
+            "augmentations": float(report.bids),
             "levels": float(report.steps),
             "rows_scanned": float(report.scans),
         }

@@ -21,7 +21,7 @@ from lapwing.gpu.runtime.cache import cached_program, can_keep, find_program
 from lapwing.gpu.runtime.compile import can_be_quick
 from lapwing.gpu.runtime.programs import PROGRAMS, Program, Variant
 
-_NICENESS = 10  # of the process, which nobody waits for
+_NICENESS = 10  # of the process, for which no solve waits
 
 
 @dataclass(frozen=True)

@@ -94,7 +94,10 @@ def program_text(program: Program, variant: Variant) -> str:
 
 @cache
 def source_text(source: str, text: str = "") -> str:
-    """A file of kernels/ with its headers in place, each once; and `text` for the one that says what costs are."""
+    """A file of kernels/ with its headers in place, each once; and `text` for the one that says what costs are.
+
+    A header stands where it is first included: an `#include` under an `#if` is for headers that nothing else includes.
+    """
     return "\n".join(_flattened(source, set(), text)) + "\n"
 
 

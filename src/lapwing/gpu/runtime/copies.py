@@ -56,7 +56,7 @@ def fetch(context: Context, pointer: int, host: NDArray[Any]) -> None:
 
 
 def pinned(size: int) -> NDArray[np.uint8]:
-    """Host memory that GPUs read and write by themselves; never given back, so whoever has it keeps it for the next."""
+    """Host memory that GPUs read and write by themselves; never freed, so its owner keeps it for the next solve."""
     address = int(checked(toolkit.driver().cuMemHostAlloc(size, _PORTABLE)))
     return np.ctypeslib.as_array((ctypes.c_uint8 * size).from_address(address))
 

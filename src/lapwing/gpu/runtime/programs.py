@@ -230,7 +230,7 @@ _HUNGARIAN = {
     "TIGHT": _TIGHT,  # columns in a row's list of tight pairs
     "FOREST_ROW_BYTES": 4 * _TIGHT + 2 * 8 + 6 * 4,  # of struct Forest
     "FOREST_COL_BYTES": 2 * 8 + 3 * 4,
-    "TASK_BEGIN": 0,  # the first and the last of enum Task
+    "TASK_BEGIN": 0,  # the first and the last of enum ForestTask
     "TASK_DONE": 19,
 }
 

@@ -1,22 +1,31 @@
-"""Tuning numbers that Python shares with the core's kernels, read from struct Tuning of kernels/core/tuning.cuh."""
+"""Numbers that Python shares with the kernels, read from the files of kernels/ in which they stand."""
 
 from __future__ import annotations
 
 import re
+from functools import cache
 
 from lapwing.gpu.runtime.compile import KERNELS
 
-_TEXT = (KERNELS / "core" / "tuning.cuh").read_text(encoding="utf-8")
+
+@cache
+def _text(file: str) -> str:
+    return (KERNELS / file).read_text(encoding="utf-8")
 
 
-def _number(name: str) -> int:
-    found = re.search(rf"\b{name}\s*=\s*(\d+);", _TEXT)
-    assert found is not None, f"{name} is no number of struct Tuning"
+def number(file: str, name: str) -> int:
+    """The integer that a file of kernels/ gives to a name."""
+    found = re.search(rf"\b{name}\s*=\s*(\d+)[,;]", _text(file))
+    assert found is not None, f"{name} is no number of {file}"
     return int(found[1])
 
 
-LIST_SIZE = _number("list_size")
-CLUSTER_BLOCKS = _number("cluster_blocks")
-LINES = _number("lines")
-BOX_POINTS = 32 * _number("positions_ahead")  # kPiece of kernels/costs/computed.cuh, where programs are short
-SAMPLE_STEP = _number("sample_step")
+_CORE = "core/tuning.cuh"
+LIST_SIZE = number(_CORE, "list_size")
+CLUSTER_BLOCKS = number(_CORE, "cluster_blocks")
+LINES = number(_CORE, "lines")
+BOX_POINTS = 32 * number(_CORE, "positions_ahead")  # kPiece of kernels/costs/computed.cuh, where programs are short
+MOST_HELD = number(_CORE, "most_held")
+MOST_ROWS = 1 << number(_CORE, "row_bits")
+SAMPLE_STEP = number(_CORE, "sample_step")
+ROW_SALT, COL_SALT = (number("costs/sample.cuh", name) for name in ("kRowSalt", "kColSalt"))

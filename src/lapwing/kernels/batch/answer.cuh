@@ -130,7 +130,7 @@ __device__ void solve_and_write(const Batch& batch, int64 b, const Problem& prob
 // A block for problems of at most so many columns.
 template <int32 kColumns>
 struct BlockForm {
-    static constexpr int32 threads = kColumns / COLUMNS_A_THREAD < 512 ? kColumns / COLUMNS_A_THREAD : 512;
+    static constexpr int32 threads = smaller(kColumns / COLUMNS_A_THREAD, BatchTuning::most_threads);
     static constexpr int32 columns_a_thread = kColumns / threads;
     // For which a multiprocessor should have registers.
     static constexpr int32 blocks = (columns_a_thread == 1                          ? 1024

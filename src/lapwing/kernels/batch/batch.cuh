@@ -4,6 +4,7 @@
 // prices of unmatched rows. Costs are minimised: floats are negated when maximising; integers are complemented, which
 // shifts them by 1 and cannot overflow, and the prices and row duals are shifted alike.
 #pragma once
+#include "batch/tuning.cuh"
 
 #include "common/common.cuh"
 

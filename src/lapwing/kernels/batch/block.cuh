@@ -51,9 +51,9 @@ class BlockSolver {
     __device__ bool solve() {
         Bids<Team<Matrix, T>> bids(t_);
         bids.start();
-        const int32 waiting = bids.run((t_.is_square() ? 1 : kOnlyBids) * t_.rows);
+        const int32 waiting = bids.run((t_.is_square() ? 1 : BatchTuning::only_bids) * t_.rows);
         if (t_.is_square() && waiting > 0) {
-            if (t_.rows >= kFew && waiting > t_.rows / kManyFree) {
+            if (t_.rows >= kFew && waiting > t_.rows / BatchTuning::many_free) {
                 Phases<Team<Matrix, T>>(t_).run();
                 if (set_row_duals() == kHopeless) return false;
                 reduce<false>(0);
@@ -170,13 +170,11 @@ class BlockSolver {
 
     __device__ int32 column(int32 first, int32 k) const { return smaller(first + t_.lane + 32 * k, t_.cols - 1); }
 
-    static constexpr int32 kUnroll = 16;             // loads of a thread in flight
-    static constexpr int32 kRows = 4, kColumns = 4;  // the same, of free rows
-    static constexpr int32 kNobody = 0x7fffffff;     // of columns, for a minimum
+    static constexpr int32 kUnroll = BatchTuning::column_loads;
+    static constexpr int32 kRows = BatchTuning::free_rows, kColumns = BatchTuning::free_columns;
+    static constexpr int32 kNobody = 0x7fffffff;  // of columns, for a minimum
     static constexpr int32 kHopeless = -1;
-    static constexpr int32 kOnlyBids = 4;  // and of others, where a search matches few rows
-    static constexpr int32 kManyFree = 7;  // one row of so many, after the first bids
-    static constexpr int32 kFew = 32;      // rows; with fewer integers might overflow
+    static constexpr int32 kFew = 32;  // rows; with fewer integers might overflow
 
     const Team<Matrix, T>& t_;
 };

@@ -4,14 +4,13 @@
 // Method: Jonker and Volgenant (Computing 38, 1987; cpp/include/lapwing/jv/jv.inc.hpp), in parallel:
 //   1. Column reduction (square problems): one lane a column.
 //   2. Augmenting row reduction: one lane a row. All free rows bid at once under the same prices; the best bid for a
-//   column
-//      wins, the lower row among equals. kRounds rounds halve the steps of the searches; more gain nothing.
+//      column wins, the lower row among equals. BatchTuning::lane_rounds rounds halve the steps of the searches; more
+//      gain nothing.
 //   3. Shortest augmenting paths, one free row after the other: one lane a column, with its price, distance and partner
-//   in
-//      registers. A step is a chain of latencies: the smallest distance (one 32-bit reduction of its high word; the low
-//      word and the preference for free columns decide among equals), its lane (a vote), that lane's values (shuffles),
-//      the costs of its row (one load from shared memory), the new distances. A problem that has a warp to itself (G =
-//      32) relaxes by four columns a step, which share these latencies.
+//      in registers. A step is a chain of latencies: the smallest distance (one 32-bit reduction of its high word; the
+//      low word and the preference for free columns decide among equals), its lane (a vote), that lane's values
+//      (shuffles), the costs of its row (one load from shared memory), the new distances. A problem that has a warp to
+//      itself (G = 32) relaxes by four columns a step, which share these latencies.
 // The problems of a warp step together; a warp ends with its hardest problem. Blocks are small, and the hardware queues
 // them.
 //
@@ -21,8 +20,7 @@
 // of one column and 56 of four if costs are uniform, 210 and 140 if they are geometric, 48 and 18 if they are integers
 // up to 3.
 #include "batch/proof.cuh"
-
-constexpr int32 kRounds = 3;
+#include "common/require.cuh"
 
 // What the lanes of a problem know of each other.
 template <int32 G>
@@ -47,7 +45,7 @@ class LaneSolver {
         read();
         if (status_ != kSolved) rows_ = cols_ = 0;
         if (batch_.priced == 0) reduce_columns();
-        for (int32 round = 0; round < kRounds && __any_sync(kAllLanes, waiting_ != 0); ++round) bid();
+        for (int32 round = 0; round < BatchTuning::lane_rounds && __any_sync(kAllLanes, waiting_ != 0); ++round) bid();
         price_ = memory_.price[me_];
         partner_ = memory_.partner[me_];
         set_partner_dual();
@@ -259,12 +257,13 @@ class LaneSolver {
         for (;;) {
             const int32 key = order_key(distance_) & ~kLanes | me_;
             const bool ends = present && open && distance_ < infinity<Dual>();
-            int32 least[kGroups];
+            int32 least[BatchTuning::lane_columns];
 #pragma unroll
-            for (int32 g = 0; g < kGroups; ++g) least[g] = warp_min(pending && me_ % kGroups == g ? key : kNoKey);
+            for (int32 g = 0; g < BatchTuning::lane_columns; ++g)
+                least[g] = warp_min(pending && me_ % BatchTuning::lane_columns == g ? key : kNoKey);
             int32 end = warp_min(ends ? key : kNoKey), nearest = least[0];
 #pragma unroll
-            for (int32 g = 1; g < kGroups; ++g) nearest = smaller(nearest, least[g]);
+            for (int32 g = 1; g < BatchTuning::lane_columns; ++g) nearest = smaller(nearest, least[g]);
             if (unmatched_distance_ < infinity<Dual>()) end = smaller(end, order_key(unmatched_distance_));
             if ((end | kLanes) <= (nearest | kLanes)) {
                 const Dual ended = warp_least(ends ? distance_ : infinity<Dual>());
@@ -277,10 +276,10 @@ class LaneSolver {
                     return true;
                 }
             }
-            Dual label[kGroups], dual[kGroups], cost[kGroups];
-            int32 row[kGroups];
+            Dual label[BatchTuning::lane_columns], dual[BatchTuning::lane_columns], cost[BatchTuning::lane_columns];
+            int32 row[BatchTuning::lane_columns];
 #pragma unroll
-            for (int32 g = 0; g < kGroups; ++g) {
+            for (int32 g = 0; g < BatchTuning::lane_columns; ++g) {
                 const int32 lane = least[g] & kLanes;
                 row[g] = larger(from_lane(partner_, lane), 0);
                 label[g] = from_lane(distance_, lane);
@@ -291,10 +290,10 @@ class LaneSolver {
             }
             if (batch_.priced != 0) {
 #pragma unroll
-                for (int32 g = 0; g < kGroups; ++g) relax_unmatched(row[g], label[g], dual[g]);
+                for (int32 g = 0; g < BatchTuning::lane_columns; ++g) relax_unmatched(row[g], label[g], dual[g]);
             }
 #pragma unroll
-            for (int32 g = 0; g < kGroups; ++g) {
+            for (int32 g = 0; g < BatchTuning::lane_columns; ++g) {
                 const Dual x = label[g] + reduced(cost[g], price_, dual[g]);
                 if (present && x < distance_) {
                     distance_ = x;
@@ -378,6 +377,7 @@ class LaneSolver {
             memory_.bid[partner] = partner_dual_;
         }
         __syncwarp();
+        check_invariants(solved && present_);
         const int32 column = memory_.partner[me_];
         const Dual row_dual = user_row_dual(me_ < rows_ ? memory_.bid[me_] : 0, maximize);
         const Dual col_dual = user_col_dual(price_, maximize);
@@ -413,6 +413,18 @@ class LaneSolver {
         }
     }
 
+    // On the emulator: this lane's column, if it is matched, is tight, and its pairs are feasible with the duals of the
+    // rows in memory_.bid.
+    __device__ void check_invariants([[maybe_unused]] bool solved) const {
+#ifdef LAPWING_CHECK_INVARIANTS
+        for (int32 i = 0; solved && me_ < cols_ && i < rows_; ++i) {
+            const Dual cost = memory_.cost[i][me_], u = memory_.bid[i];
+            if (i == partner_) require(u == cost - price_, "a matched pair is tight");
+            require(is_feasible(cost, u, price_), "the duals are feasible");
+        }
+#endif
+    }
+
     // The largest magnitude among the prices of columns, in every lane of the problem; its first 20 digits.
     __device__ Dual largest_price() const {
         const int32 mine = me_ < cols_ ? __double2hiint(magnitude(price_)) : 0;
@@ -443,10 +455,9 @@ class LaneSolver {
         return proven_status(gap, violation, rows_, objective, kTrusted);
     }
 
-    static constexpr int32 kGroups = 4;  // columns looked at in a step
     static constexpr int32 kLanes = 31;  // where a key makes room for the number of a lane
     static constexpr int32 kNoKey = 0x7fffffff;
-    static constexpr int32 kLoads = G < 16 ? G : 16;  // in flight of a lane
+    static constexpr int32 kLoads = smaller(G, BatchTuning::most_lane_loads);
     static constexpr uint32 kMembers = G == 32 ? kAllLanes : (1u << G % 32) - 1;
 
     const Batch& batch_;

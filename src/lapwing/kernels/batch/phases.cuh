@@ -16,9 +16,10 @@ class Phases {
     // For square problems: changes the prices. Afterwards no row is matched, and row duals are undefined.
     __device__ void run() {
         Dual epsilon = 0;
-        for (int32 phase = 0; phase < kPhases; ++phase) {
+        for (int32 phase = 0; phase < BatchTuning::phases; ++phase) {
             free_all();
-            for (int32 left = larger(kLeastRounds, t_.rows / kRoundRows); left > 0 && count_ > few(); --left) {
+            for (int32 left = larger(BatchTuning::least_rounds, t_.rows / BatchTuning::round_rows);
+                 left > 0 && count_ > few(); --left) {
                 bid();
                 if (count_ == t_.rows) {  // in its first round alone
                     if (phase == 0) sample();
@@ -32,10 +33,6 @@ class Phases {
     }
 
   private:
-    static constexpr int32 kPhases = 3;     // the first epsilon is as many raises as there are columns, the next ...
-    static constexpr int32 kStep = 2;       // ... is smaller by so many bits
-    static constexpr int32 kRoundRows = 4;  // rows for each round of a phase
-    static constexpr int32 kLeastRounds = 8;
     static constexpr int32 kColumns = Team::threads <= 64 ? 2 : 4;  // that a lane looks at together ...
     static constexpr int32 kRows = 16 / kColumns;                   // ... of so many rows, whose warp bids for them
     static constexpr float kNoise =
@@ -123,7 +120,7 @@ class Phases {
         const int32 sum = t_.s.waiting[1], raises = t_.s.waiting[2];
         if (raises == 0) return 0;
         const int32 mean = (sum - (sum < 0 ? raises - 1 : 0)) / raises, ties = __clz(raises) - __clz(t_.rows);
-        const int32 power = mean - ties + (31 - __clz(t_.cols)) - phase * kStep;
+        const int32 power = mean - ties + (31 - __clz(t_.cols)) - phase * BatchTuning::epsilon_bits;
         if constexpr (kFloating) {
             return power <= -1022 || power > 1000 ? 0 : __longlong_as_double(static_cast<int64>(power + 1023) << 52);
         } else {

@@ -37,21 +37,19 @@ class Searches {
 
   private:
     static constexpr int32 kWarps = T / 32;
-    static constexpr int32 kFrontierOfWarp = smaller(4, kMostFrontier / kWarps);  // of a warp in a step, at most
-    static constexpr int32 kAtOnce = 4;  // frontier whose costs a thread loads together
+    static constexpr int32 kFrontierOfWarp = smaller(BatchTuning::warp_frontier, kMostFrontier / kWarps);
     // Whether the next rows are loaded while these are processed. That copies registers in every step; it pays only for
     // a block that has its multiprocessor to itself.
     static constexpr bool kAhead = T >= 512 && K > 1;
     static constexpr int32 kNobody = 0x7fffffff;  // of columns, for a minimum
     static constexpr uint32 kLanes = 31;          // where a key makes room for the number of a lane
-    static constexpr int32 kShare = 5;            // one root of so many is to reach a free column before a search ends
 
     static_assert(kMostFrontier == 32 && kMostFrontier % kWarps == 0);
 
     // A place whose key is kNoKey may hold a row of an earlier step; relaxing by it again changes nothing.
     struct Costs {
-        Dual offset[kAtOnce];
-        Stored cost[kAtOnce][K];
+        Dual offset[BatchTuning::frontier_at_once];
+        Stored cost[BatchTuning::frontier_at_once][K];
     };
 
     __device__ int32 column(int32 k) const { return t_.me + k * T; }
@@ -59,7 +57,7 @@ class Searches {
 
     __device__ bool search() {
         begin();
-        const int32 wanted = t_.is_square() ? (roots_ + kShare - 1) / kShare : 1;
+        const int32 wanted = t_.is_square() ? (roots_ + BatchTuning::root_share - 1) / BatchTuning::root_share : 1;
         int32 listed = 0, reached = 0, before = 0;
         Dual level = 0;  // no label below it can change
         for (int32 turn = 0;; turn ^= 1) {
@@ -156,10 +154,10 @@ class Searches {
         pending_ &= ~(1u << slot);
     }
 
-    // The thread's costs in the rows of kAtOnce frontier.
+    // The thread's costs in the rows of BatchTuning::frontier_at_once frontier.
     __device__ void load(Costs& costs, const FrontierRow* frontier) const {
 #pragma unroll
-        for (int32 q = 0; q < kAtOnce; ++q) {
+        for (int32 q = 0; q < BatchTuning::frontier_at_once; ++q) {
             const Stored* const mine = t_.matrix.at(frontier[q].start, t_.me);
             costs.offset[q] = frontier[q].offset;
 #pragma unroll
@@ -193,16 +191,17 @@ class Searches {
         }
         for (int32 first = 0;;) {
             Costs next;
-            if (kAhead && first + kAtOnce < count) load(next, frontier + first + kAtOnce);
+            if (kAhead && first + BatchTuning::frontier_at_once < count)
+                load(next, frontier + first + BatchTuning::frontier_at_once);
 #pragma unroll
             for (int32 k = 0; k < K; ++k) {
-                const Label nearest = nearest_of<kAtOnce>(costs, k, 0);
+                const Label nearest = nearest_of<BatchTuning::frontier_at_once>(costs, k, 0);
                 if (nearest.label < best[k]) {
                     best[k] = nearest.label;
                     via[k] = first + nearest.place;
                 }
             }
-            first += kAtOnce;
+            first += BatchTuning::frontier_at_once;
             if (first >= count) break;
             if constexpr (kAhead)
                 costs = next;

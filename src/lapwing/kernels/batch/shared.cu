@@ -16,7 +16,7 @@ struct SharedMatrix {
 // Every thread copies costs that are blockDim.x apart in the order of memory, so that neighbours read neighbours. What
 // is wrong with them, as bits for each thread.
 __device__ inline uint32 fill(const SharedMatrix& matrix, const Problem& problem) {
-    constexpr int32 kLoads = 8;  // in flight of a thread
+    constexpr int32 kLoads = BatchTuning::fill_loads;
     const bool along_rows = problem.rows_are_contiguous();
     const int32 lines = along_rows ? problem.rows : problem.cols, length = along_rows ? problem.cols : problem.rows;
     const int32 me = static_cast<int32>(threadIdx.x), threads = static_cast<int32>(blockDim.x), total = lines * length;

@@ -1,5 +1,8 @@
 // The certificate's pass over a matrix; included by certificate/certificate.cu.
 #pragma once
+#include "certificate/tuning.cuh"
+
+static_assert(CertificateTuning::most_lines <= 32 && CertificateTuning::most_lines % CertificateTuning::in_flight == 0);
 
 struct Lines {
     const Cost* cost;
@@ -13,7 +16,8 @@ struct Lines {
 // What a thread reads of a line: 16 aligned bytes, or costs that are `step` apart; the first again for any that it has
 // not. `in_flight` lines are loaded before the first is looked at.
 struct Packed {
-    static constexpr uint32 size = Pack<Cost>::size, in_flight = 4;
+    static constexpr uint32 size = Pack<Cost>::size, in_flight = CertificateTuning::in_flight;
+    static_assert(sizeof(Pack<Cost>) == CertificateTuning::load_bytes);
     static constexpr bool adjacent = true;
     Cost values[size];
     __device__ void load(const Cost* from, int64, uint32) {
@@ -83,8 +87,8 @@ __device__ uint32 doubtful_lines(const Lines& in, const Share& share) {
 
 // Block b takes tile b % tiles of positions and lines [b / tiles * sides * lines_per_thread, ...). `across` threads (a
 // power of two) stand along a line, each with Group::size positions; sides = THREADS / across lines are taken side by
-// side. A thread takes at most 32 lines, a multiple of in_flight; what is in doubt is looked at when it has read them
-// all.
+// side. A thread takes at most CertificateTuning::most_lines lines, a multiple of in_flight; it looks at what is in
+// doubt when it has read them all.
 template <class Group>
 __device__ void check_lines(const Lines& in, uint32 across, uint32 lines_per_thread) {
     const uint32 sides = THREADS / across;
@@ -125,7 +129,7 @@ __device__ void check_lines(const Lines& in, uint32 across, uint32 lines_per_thr
         check_lines<group>(in, static_cast<uint32>(across), static_cast<uint32>(lines_per_thread));                    \
     }
 LAPWING_LINE_KERNEL(certify_packed, Packed)
-using Strided = Single<false, 4, 4>;
+using Strided = Single<false, CertificateTuning::strided_width, CertificateTuning::in_flight>;
 LAPWING_LINE_KERNEL(certify_strided, Strided)
 
 __device__ inline Cost cost_at(const Cost* cost, int64 i, int64 j, int64 row_stride, int64 col_stride) {

@@ -135,8 +135,8 @@ __device__ inline T load_plain(const T* from) {
     return value;
 }
 
-// Of global memory, with the ordering that barriers between blocks need.
-// What was written before is seen after an acquiring load
+// Of global memory, with the ordering that barriers between blocks need: an acquiring load that reads what a release
+// wrote sees all that was written before it.
 __device__ inline uint32 add_release(uint32* address, uint32 x) {
 #ifdef LAPWING_EMULATION
     return atomicAdd(address, x);

@@ -1,12 +1,12 @@
 // Assertions of invariants in checking builds (LAPWING_CHECK_INVARIANTS), which only the emulator's tests are.
 #pragma once
+#include "common/common.cuh"
+
 #ifdef LAPWING_CHECK_INVARIANTS
 #ifdef LAPWING_EMULATION
 #include <cstdio>
 #include <cstdlib>
 #endif
-
-#include "common/common.cuh"
 
 // Ends the launch if an invariant does not hold.
 __device__ inline void require(bool holds, const char* invariant) {

@@ -29,6 +29,7 @@ struct Tuning {
     static constexpr int enough_cached = 4;      // candidates within a row cache's bound; fewer: the row is read again
 
     // --- lists of computed costs ---
+    static constexpr uint32 most_held = 8;          // coordinates of a point in registers (Python)
     static constexpr uint32 lines = 4;              // rows of a warp at once (Python)
     static constexpr uint32 positions_ahead = 4;    // positions in flight of a lane, for short programs (Python)
     static constexpr uint32 walk_positions = 1024;  // of a warp between barriers that keep warps at the same positions
@@ -47,7 +48,7 @@ struct Tuning {
     static constexpr uint32 wide_cols = 8 * THREADS;     // columns, of which a thread reads several at once
 
     // --- auction ---
-    static constexpr uint32 row_bits = 24;      // of a bid's word; the rest counts units
+    static constexpr uint32 row_bits = 24;      // of a bid's word, so that rows are at most 2^24 (Python)
     static constexpr int unit_bits = 30;        // the grid of bids is so many powers of two finer than the list gap
     static constexpr uint32 warm_up_left = 32;  // searches follow if rounds without epsilon leave one row of so many
     static constexpr uint32 phase_left = 512;   // a phase ends when one row of so many is free

@@ -1,7 +1,7 @@
 // Samples of rows and columns: one of each `run` of neighbours, a power of two, where a hash says; a run of 1 means
 // all. So a sample is known everywhere, without an array.
 //
-// Where there is an order in which neighbours are near each other (gpu/costs/neighbours.py), they are neighbours in
+// Where there is an order in which neighbours are near each other (gpu/costs/spatial_order.py), they are neighbours in
 // that: the sample is stratified, and has as many rows and columns in every place as all of them would let one expect,
 // but for one or two. What prices of a random sample are off by has to travel far; at n = 6000 in the plane, that takes
 // searches 8 times as many scans.

@@ -30,18 +30,6 @@
 
 namespace auction {
 
-// The tuning numbers of the rounds; those of the lists are in reference/auction_bids.cuh.
-struct Tuning {
-    static constexpr int32 divisor = 5;                  // of epsilon from phase to phase
-    static constexpr double least_per_row = 1.0 / 5000;  // the last epsilon is this times range / rows
-    static constexpr int unit_bits = 46;                 // largest cost / unit, as a power of two
-    static constexpr int32 deepest = 64;                 // v falls by at most so many ranges
-    static constexpr int64 room = 1ll << 53;             // for the scaled range of integers
-    static constexpr int64 bids_per_row = 512;           // limit, over all phases
-    static constexpr uint32 few_listed = 8;              // free rows with which block 0 continues alone, a warp each
-    static constexpr uint32 few_read = 2;                // the same without lists
-    static constexpr uint32 rounds_between_looks = 32;   // at the host's channel, by block 0 alone
-};
 constexpr bool kFloats = Dual(0.5) != Dual(0);
 
 // Words that all blocks share; who writes them, when.
@@ -84,18 +72,18 @@ class Auction {
         if constexpr (kFloats) {
             int exponent = 0;
             frexp(static_cast<double>(most), &exponent);
-            unit_ = ldexp(1.0, exponent - 1 - Tuning::unit_bits);
+            unit_ = ldexp(1.0, exponent - 1 - AuctionTuning::unit_bits);
             bidder_.range = greatest - least;
-            last_ = in_units(bidder_.range * Tuning::least_per_row / rows_);
-            if (!(last_ > 0) || !(bidder_.range * Tuning::deepest < infinity<Dual>())) return false;
+            last_ = in_units(bidder_.range * AuctionTuning::least_per_row / rows_);
+            if (!(last_ > 0) || !(bidder_.range * AuctionTuning::deepest < infinity<Dual>())) return false;
         } else {
-            if (most >= Tuning::room / 2) return false;
-            const Dual room = Tuning::room / 2 / most;
+            if (most >= AuctionTuning::room / 2) return false;
+            const Dual room = AuctionTuning::room / 2 / most;
             bidder_.scale = room < rows_ + 1 ? room : rows_ + 1;
             bidder_.range = (greatest - least) * bidder_.scale;
             last_ = 1;
         }
-        deepest_ = -bidder_.range * Tuning::deepest;
+        deepest_ = -bidder_.range * AuctionTuning::deepest;
         return true;
     }
     __device__ Dual in_units(double x) const { return static_cast<Dual>(unit_ > 0 ? floor(x / unit_) * unit_ : x); }
@@ -105,7 +93,7 @@ class Auction {
     }
 
     __device__ void run_phases() {
-        const double first = static_cast<double>(bidder_.range) / Tuning::divisor;
+        const double first = static_cast<double>(bidder_.range) / AuctionTuning::divisor;
         bidder_.epsilon = rows_ != cols_ ? last_ : no_less_than_last(first);
         for (;;) {
             ++phase_;
@@ -115,13 +103,14 @@ class Auction {
             if (is_first_thread()) *board_ = {{static_cast<uint32>(rows_), 0}, 0, 0};
             grid_barrier(s_.core.barrier, gridDim.x);
             if (!bid_for_all() || bidder_.epsilon <= last_) return;
-            bidder_.epsilon = no_less_than_last(static_cast<double>(bidder_.epsilon) / Tuning::divisor);
+            bidder_.epsilon = no_less_than_last(static_cast<double>(bidder_.epsilon) / AuctionTuning::divisor);
         }
     }
 
     // False if it has ended before.
     __device__ bool bid_for_all() {
-        const uint32 few = bidder_.listed ? Tuning::few_listed : Tuning::few_read, warps = blockDim.x / kWarp;
+        const uint32 few = bidder_.listed ? AuctionTuning::few_listed : AuctionTuning::few_read,
+                     warps = blockDim.x / kWarp;
         for (uint32 turn = 0;; turn ^= 1) {
             const uint32 count = __ldcg(board_->count + turn);
             if (count <= few && count <= warps) return count == 0 || bid_alone(turn, count);
@@ -131,7 +120,7 @@ class Auction {
             left_ = 0;
         }
     }
-    __device__ uint64 limit() const { return static_cast<uint64>(Tuning::bids_per_row * rows_); }
+    __device__ uint64 limit() const { return static_cast<uint64>(AuctionTuning::bids_per_row * rows_); }
 
     // --- a round of the grid
 
@@ -218,7 +207,7 @@ class Auction {
         int32 row = warp < count ? __ldcg(rows + warp) : kNone;
         while (count != 0) {
             ++rounds_alone_;
-            if (threadIdx.x == 0) look(count, rounds_alone_ % Tuning::rounds_between_looks == 1);
+            if (threadIdx.x == 0) look(count, rounds_alone_ % AuctionTuning::rounds_between_looks == 1);
             const Bid mine = bidder_.bid(row);
             const Bid other = lane_index() < warps ? bids[lane_index()] : Bid::of(kNone, kNone);
             const bool hopeless = __any_sync(kAllLanes, other.row >= 0 && is_hopeless(other)) != 0;

@@ -14,10 +14,6 @@ namespace auction {
 
 using namespace costs;
 
-// A row's list are the columns whose values do not exceed the kRank-th smallest of the minima of kGroups groups of
-// columns: some 24 of the Tuning::list_size that it has room for.
-constexpr uint32 kGroups = 64;
-constexpr uint32 kRank = 20;
 constexpr uint32 kWarps = THREADS / kWarp;
 
 // Of equally cheap columns a row takes the one of the least rank, so that rows to which all are equal do not want the
@@ -76,7 +72,7 @@ struct Bid {
 struct SharedBids {
     Bid bids[kWarps];  // of the warps
     Choice choices[kWarps];
-    uint64 groups[kGroups];  // least values, ordered; kFar where no row is being listed
+    uint64 groups[AuctionTuning::list_groups];  // least values, ordered; kFar where no row is being listed
     uint64 threshold, left_out;
     uint32 listed;
 };
@@ -98,7 +94,8 @@ struct Bidder {
 
     // Before the first bid, with a barrier of the block behind it.
     __device__ static void prepare() {
-        for (uint32 group = threadIdx.x; group < kGroups; group += blockDim.x) shared_bids().groups[group] = kFar;
+        for (uint32 group = threadIdx.x; group < AuctionTuning::list_groups; group += blockDim.x)
+            shared_bids().groups[group] = kFar;
     }
 
     // Every warp of a block has a row, or kNone, and gets its bid in every lane; they are in SharedBids::bids, too.
@@ -150,7 +147,7 @@ struct Bidder {
         const Dual far = infinity<Dual>();
         Cheapest mine = {{far, far, far}, {~0u, ~0u}, {0, 0}};
         for_values(i, [&](int32 j, Dual cost, Dual x) { mine.consider(rank_of(i, j), x, cost); });
-        if (listed) atomicMin(&shared_bids().groups[threadIdx.x % kGroups], ordered(mine.value[0]));
+        if (listed) atomicMin(&shared_bids().groups[threadIdx.x % AuctionTuning::list_groups], ordered(mine.value[0]));
         const Choice of_warp = Choice{mine.value[0], mine.value[1], mine.rank[0]}.of_warp();
         if (lane_index() == 0) shared_bids().choices[threadIdx.x / kWarp] = of_warp;
         __syncthreads();
@@ -183,22 +180,23 @@ struct Bidder {
             d.left_out = kFar;
             d.listed = 0;
         }
-        for (uint32 group = threadIdx.x; group < kGroups; group += blockDim.x) {
+        for (uint32 group = threadIdx.x; group < AuctionTuning::list_groups; group += blockDim.x) {
             const uint64 mine = d.groups[group];
             uint32 before = 0;
 #pragma unroll 16
-            for (uint32 g = 0; g < kGroups; ++g) {
+            for (uint32 g = 0; g < AuctionTuning::list_groups; ++g) {
                 const uint64 other = d.groups[g];
                 before += other < mine || (other == mine && g < group) ? 1 : 0;
             }
-            if (before == kRank) d.threshold = mine;
+            if (before == AuctionTuning::list_rank) d.threshold = mine;
         }
     }
     // The row's list: what its threads know up to the threshold.
     __device__ static void list(int32 i, const Cheapest& mine) {
         const State& core = ssp::self().core;
         SharedBids& d = shared_bids();
-        for (uint32 group = threadIdx.x; group < kGroups; group += blockDim.x) d.groups[group] = kFar;
+        for (uint32 group = threadIdx.x; group < AuctionTuning::list_groups; group += blockDim.x)
+            d.groups[group] = kFar;
         const uint64 threshold = d.threshold;
         const int64 begin = static_cast<int64>(i) * Tuning::list_size;
         uint64 left_out = ordered(mine.value[2]);

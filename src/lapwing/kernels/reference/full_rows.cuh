@@ -1,6 +1,7 @@
 // Costs of whole rows, read by warps of the whole grid: shared by the reference methods.
 #pragma once
 #include "core/state.cuh"
+#include "reference/tuning.cuh"
 
 namespace costs {
 

@@ -7,9 +7,6 @@
 
 namespace hungarian {
 
-constexpr uint32 kRowLanes = 8;             // lanes that look at a row's list
-constexpr uint32 kLevelsBetweenLooks = 16;  // at what the host wants
-
 // All free rows are the roots of a new forest.
 __device__ inline void gather() {
     Forest& h = forest();
@@ -117,7 +114,8 @@ template <class Method>
 __device__ void expand(const Method& method, uint32 begin, uint32 end, Dual theta) {
     Forest& h = forest();
     Growth& growing = growth();
-    const uint32 lane = threadIdx.x % kRowLanes, group = threadIdx.x / kRowLanes, groups = blockDim.x / kRowLanes;
+    const uint32 lane = threadIdx.x % HungarianTuning::row_lanes, group = threadIdx.x / HungarianTuning::row_lanes,
+                 groups = blockDim.x / HungarianTuning::row_lanes;
     for (uint32 base = begin; base < end; base += groups) {  // all lanes of a warp stay together
         const uint32 at = base + group;
         int32 i = kNone;
@@ -132,7 +130,7 @@ __device__ void expand(const Method& method, uint32 begin, uint32 end, Dual thet
             count = 0;
         }
         __syncwarp();
-        for (uint32 k = lane; __any_sync(kAllLanes, k < count); k += kRowLanes) {
+        for (uint32 k = lane; __any_sync(kAllLanes, k < count); k += HungarianTuning::row_lanes) {
             int32 j = kNone;
             if (k < count) j = __ldcg(h.tight + static_cast<int64>(i) * kTight + k);
             relax<false>(&growing.new_cols, i, j >= 0 && is_open(h, j) ? j : kNone);
@@ -183,7 +181,8 @@ __device__ void grow(const Method& method, uint32 most_levels, uint32 turn) {
         begin = end;
         if (threadIdx.x != 0) continue;
         ++growing.levels;
-        if (growing.levels % kLevelsBetweenLooks == 0) h.signals.poll(board.levels + board.updates + growing.levels);
+        if (growing.levels % HungarianTuning::levels_between_looks == 0)
+            h.signals.poll(board.levels + board.updates + growing.levels);
     }
     __syncthreads();
     if (threadIdx.x == 0) {

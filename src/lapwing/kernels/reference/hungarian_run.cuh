@@ -5,7 +5,7 @@
 
 namespace hungarian {
 
-enum class Task : uint32 {
+enum class ForestTask : uint32 {
     begin = TASK_BEGIN,
     reduce_rows,
     reduce_cols,
@@ -29,82 +29,85 @@ enum class Task : uint32 {
 };
 
 template <class Method>
-__device__ void perform(const Method& method, Task task) {
+__device__ void perform(const Method& method, ForestTask task) {
     switch (task) {
-        case Task::begin: return begin_solve();
-        case Task::reduce_rows: return reduce_rows();
-        case Task::reduce_cols: return reduce_cols();
-        case Task::set_cols: return set_cols();
-        case Task::list: return method.list();
-        case Task::bid: return bid();
-        case Task::award: return award();
-        case Task::gather: return gather();
-        case Task::grow: return method.grow();
-        case Task::least: return method.least();
-        case Task::update: return method.update();
-        case Task::update_more: return method.update_more();
-        case Task::flip: return method.settle(), flip();
-        case Task::polish: return polish();
-        case Task::optimal: return conclude(SolveStatus::optimal);
-        case Task::infeasible: return conclude(SolveStatus::infeasible);
-        case Task::invalid: return conclude(SolveStatus::invalid);
-        case Task::stopped: return conclude(SolveStatus::stopped);
-        case Task::unfinished: return conclude(SolveStatus::unfinished);
-        case Task::done: return;
+        case ForestTask::begin: return begin_solve();
+        case ForestTask::reduce_rows: return reduce_rows();
+        case ForestTask::reduce_cols: return reduce_cols();
+        case ForestTask::set_cols: return set_cols();
+        case ForestTask::list: return method.list();
+        case ForestTask::bid: return bid();
+        case ForestTask::award: return award();
+        case ForestTask::gather: return gather();
+        case ForestTask::grow: return method.grow();
+        case ForestTask::least: return method.least();
+        case ForestTask::update: return method.update();
+        case ForestTask::update_more: return method.update_more();
+        case ForestTask::flip: return method.settle(), flip();
+        case ForestTask::polish: return polish();
+        case ForestTask::optimal: return conclude(SolveStatus::optimal);
+        case ForestTask::infeasible: return conclude(SolveStatus::infeasible);
+        case ForestTask::invalid: return conclude(SolveStatus::invalid);
+        case ForestTask::stopped: return conclude(SolveStatus::stopped);
+        case ForestTask::unfinished: return conclude(SolveStatus::unfinished);
+        case ForestTask::done: return;
     }
 }
 
-__device__ inline Task after_update(const Board& board) {
-    return __ldcg(&board.overflow) != 0 ? Task::unfinished : Task::grow;
+__device__ inline ForestTask after_update(const Board& board) {
+    return __ldcg(&board.overflow) != 0 ? ForestTask::unfinished : ForestTask::grow;
 }
 
 // The task after one that all blocks have performed, by words that it wrote and that the next task does not write.
 template <class Method>
-__device__ Task next(const Method& method, Task task) {
+__device__ ForestTask next(const Method& method, ForestTask task) {
     const Forest& h = forest();
     const Board& board = *h.board;
     const Matrix& matrix = h.core.matrix;
     const bool square = matrix.rows == matrix.cols;
     switch (task) {
-        case Task::begin: return Task::reduce_rows;
-        case Task::reduce_rows:
-            if (__ldcg(&h.core.report->invalid_row) < matrix.rows) return Task::invalid;
-            if (__ldcg(&h.core.report->empty_row) < matrix.rows) return Task::infeasible;
-            return square ? Task::reduce_cols : Task::list;
-        case Task::reduce_cols: return Task::set_cols;
-        case Task::set_cols: return Task::list;
-        case Task::list:
-            if (__ldcg(&board.overflow) != 0) return Task::unfinished;
-            return __ldcg(&board.rounds) == 0 ? Task::bid : Task::gather;
-        case Task::bid: return Task::award;
-        case Task::award: return __ldcg(&board.rounds) < kStarRounds ? Task::bid : Task::gather;
-        case Task::gather: return __ldcg(&board.free_rows) == 0 ? Task::polish : Task::grow;
-        case Task::grow:
-            if (__ldcg(&board.more[0]) != 0 && method.levels_by_task()) return Task::grow;
-            if (__ldcg(&board.goals) != 0 || __ldcg(&board.stopped) != 0) return Task::flip;
-            return Method::keeps_slacks ? Task::infeasible : Task::least;
-        case Task::least: return is_far(from_order<Dual>(__ldcg(&board.least))) ? Task::infeasible : Task::update;
-        case Task::update: return method.updates_more() ? Task::update_more : after_update(board);
-        case Task::update_more: return after_update(board);
-        case Task::flip:
-            if (__ldcg(&board.stopped) != 0) return Task::stopped;
-            if (__ldcg(&board.few) != 0) return Task::unfinished;
-            return Method::lists_anew && __ldcg(&board.changed) != 0 ? Task::list : Task::gather;
-        case Task::polish: return Task::optimal;
-        default: return Task::done;
+        case ForestTask::begin: return ForestTask::reduce_rows;
+        case ForestTask::reduce_rows:
+            if (__ldcg(&h.core.report->invalid_row) < matrix.rows) return ForestTask::invalid;
+            if (__ldcg(&h.core.report->empty_row) < matrix.rows) return ForestTask::infeasible;
+            return square ? ForestTask::reduce_cols : ForestTask::list;
+        case ForestTask::reduce_cols: return ForestTask::set_cols;
+        case ForestTask::set_cols: return ForestTask::list;
+        case ForestTask::list:
+            if (__ldcg(&board.overflow) != 0) return ForestTask::unfinished;
+            return __ldcg(&board.rounds) == 0 ? ForestTask::bid : ForestTask::gather;
+        case ForestTask::bid: return ForestTask::award;
+        case ForestTask::award:
+            return __ldcg(&board.rounds) < HungarianTuning::star_rounds ? ForestTask::bid : ForestTask::gather;
+        case ForestTask::gather: return __ldcg(&board.free_rows) == 0 ? ForestTask::polish : ForestTask::grow;
+        case ForestTask::grow:
+            if (__ldcg(&board.more[0]) != 0 && method.levels_by_task()) return ForestTask::grow;
+            if (__ldcg(&board.goals) != 0 || __ldcg(&board.stopped) != 0) return ForestTask::flip;
+            return Method::keeps_slacks ? ForestTask::infeasible : ForestTask::least;
+        case ForestTask::least:
+            return is_far(from_order<Dual>(__ldcg(&board.least))) ? ForestTask::infeasible : ForestTask::update;
+        case ForestTask::update: return method.updates_more() ? ForestTask::update_more : after_update(board);
+        case ForestTask::update_more: return after_update(board);
+        case ForestTask::flip:
+            if (__ldcg(&board.stopped) != 0) return ForestTask::stopped;
+            if (__ldcg(&board.few) != 0) return ForestTask::unfinished;
+            return Method::lists_anew && __ldcg(&board.changed) != 0 ? ForestTask::list : ForestTask::gather;
+        case ForestTask::polish: return ForestTask::optimal;
+        default: return ForestTask::done;
     }
 }
 
 // All tasks of a solve from the first on, in one cooperative launch; or that one alone.
 template <class Method>
-__device__ void run(const Method& method, Task first = Task::begin, bool alone = false) {
-    for (Task task = first; task != Task::done;) {
+__device__ void run(const Method& method, ForestTask first = ForestTask::begin, bool alone = false) {
+    for (ForestTask task = first; task != ForestTask::done;) {
         perform(method, task);
         if (alone) return;
         grid_barrier(forest().core.barrier, gridDim.x);
 #ifdef LAPWING_CHECK_INVARIANTS
-        if (is_first_thread() && (task == Task::award || task == Task::flip || task == Task::polish)) check_matching();
-        if (is_first_thread() && task == Task::polish) check_duals();
+        if (is_first_thread() && (task == ForestTask::award || task == ForestTask::flip || task == ForestTask::polish))
+            check_matching(forest().core);
+        if (is_first_thread() && task == ForestTask::polish) check_duals(forest().core);
         grid_barrier(forest().core.barrier, gridDim.x);
 #endif
         task = next(method, task);

@@ -8,8 +8,6 @@
 
 namespace hungarian {
 
-constexpr uint32 kBandRows = 64;  // whose least a lane finds before it tells others
-
 // The words of the board, and what lies by row or column. What prepare (core/core.cu) sets is set: report, distance,
 // barrier.
 __device__ inline void begin_solve() {
@@ -61,13 +59,13 @@ __device__ inline void reduce_cols() {
     constexpr uint32 ahead = 4;
     Forest& h = forest();
     const Matrix& matrix = h.core.matrix;
-    const uint32 rows = matrix.rows, bands = (rows + kBandRows - 1) / kBandRows;
+    const uint32 rows = matrix.rows, bands = (rows + HungarianTuning::band_rows - 1) / HungarianTuning::band_rows;
     const uint32 width = kWarp * kPackCols, groups = (matrix.cols + width - 1) / width;
     const bool aligned = matrix.costs.aligned();
     each_warp(static_cast<uint64>(bands) * groups, [&](uint64 unit) {
-        const uint32 band = static_cast<uint32>(unit / groups), first = band * kBandRows;
+        const uint32 band = static_cast<uint32>(unit / groups), first = band * HungarianTuning::band_rows;
         const int32 j = static_cast<int32>(unit % groups * width + lane_index() * kPackCols);
-        const uint32 end = first + kBandRows < rows ? first + kBandRows : rows;
+        const uint32 end = first + HungarianTuning::band_rows < rows ? first + HungarianTuning::band_rows : rows;
         if (j >= matrix.cols) return;
         Dual best[kPackCols];
         for (Dual& least : best) least = infinity<Dual>();

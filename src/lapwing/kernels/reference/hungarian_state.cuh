@@ -27,10 +27,9 @@ namespace hungarian {
 
 using namespace costs;
 
-constexpr int32 kTight = TIGHT;    // columns in a row's list of tight pairs
-constexpr uint32 kNoRank = ~0u;    // no predecessor
-constexpr uint32 kNoGoal = ~0u;    // no end
-constexpr uint32 kStarRounds = 6;  // of the first matching; what they leave over, the forest does
+constexpr int32 kTight = TIGHT;  // columns in a row's list of tight pairs
+constexpr uint32 kNoRank = ~0u;  // no predecessor
+constexpr uint32 kNoGoal = ~0u;  // no end
 
 // Words that all blocks share. Of each: who writes it, when.
 struct Board {

@@ -25,8 +25,6 @@
 
 namespace hungarian {
 
-constexpr uint32 kStepsBetweenLooks = 4;  // at what the host wants
-
 // A column's least so far: theta, and the rank of its row.
 struct Slacks {
     Dual theta[THREADS * kPackCols];
@@ -67,7 +65,7 @@ class Tree {
             enter(theta, end);
             if (is_first_thread()) {
                 board.step_least[(steps + 1) % 2] = kFar;  // read before the barrier above for the last time
-                if (steps % kStepsBetweenLooks == 0) h.signals.poll(board.levels + steps);
+                if (steps % HungarianTuning::steps_between_looks == 0) h.signals.poll(board.levels + steps);
                 board.stopped = h.signals.stopped;
             }
             grid_barrier(h.core.barrier, gridDim.x);
@@ -255,5 +253,5 @@ class Tree {
 // `resumed`: go on with the duals and the matching that there are.
 extern "C" __global__ void __launch_bounds__(THREADS, 1) solve_hungarian_tree(LAPWING_HUNGARIAN, int64 resumed) {
     LAPWING_SET_FOREST;
-    hungarian::run(hungarian::Tree(), resumed != 0 ? hungarian::Task::gather : hungarian::Task::begin);
+    hungarian::run(hungarian::Tree(), resumed != 0 ? hungarian::ForestTask::gather : hungarian::ForestTask::begin);
 }

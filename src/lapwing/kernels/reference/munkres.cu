@@ -45,12 +45,12 @@
 extern "C" __global__ void __launch_bounds__(THREADS, 1) solve_munkres(LAPWING_MUNKRES) {
     LAPWING_SET_FOREST;
     const hungarian::Munkres method(slacks, pitch, stages, few, by_task != 0);
-    hungarian::run(method, static_cast<hungarian::Task>(task), by_task != 0);
+    hungarian::run(method, static_cast<hungarian::ForestTask>(task), by_task != 0);
 }
 // What comes after a task, into Board::task. One block.
 extern "C" __global__ void munkres_next(LAPWING_MUNKRES) {
     LAPWING_SET_FOREST;
     const hungarian::Munkres method(slacks, pitch, stages, few, by_task != 0);
-    const hungarian::Task then = next(method, static_cast<hungarian::Task>(task));
+    const hungarian::ForestTask then = next(method, static_cast<hungarian::ForestTask>(task));
     if (threadIdx.x == 0) hungarian::forest().board->task = static_cast<uint32>(then);
 }

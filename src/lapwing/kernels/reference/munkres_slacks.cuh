@@ -18,7 +18,6 @@ using Slack = SlackOf<Dual, WIDE != 0>::type;
 
 constexpr uint32 kReductions = STAGE_REDUCTIONS, kFused = STAGE_FUSED, kRegisters = STAGE_REGISTERS;
 constexpr uint32 kBarrier = STAGE_BARRIER, kRegret = START_BY_REGRET;
-constexpr uint32 kFewCols = 8;  // one column of so many in the forest: they are touched one by one
 
 class Munkres {
   public:
@@ -234,7 +233,7 @@ class Munkres {
         Forest& h = forest();
         const Matrix& matrix = h.core.matrix;
         const uint32 reached = __ldcg(&h.board->reached_cols);
-        const bool few = changes && reached < static_cast<uint32>(matrix.real_cols()) / kFewCols;
+        const bool few = changes && reached < static_cast<uint32>(matrix.real_cols()) / HungarianTuning::few_cols;
         each_warp(matrix.rows, [&](uint64 row) {
             const int32 i = static_cast<int32>(row);
             const bool grows = __ldcg(h.root + i) >= 0;

@@ -22,6 +22,7 @@
 //
 // Reference: S. Guthe, D. Thuerck, "Algorithm 1015: A Fast Scalable Solver for the Dense Linear (Sum) Assignment
 // Problem", ACM Transactions on Mathematical Software 47(2), 2021, sections 3 and 4.
+#include "reference/invariants.cuh"
 #include "reference/ssp_start.cuh"
 
 namespace ssp {
@@ -102,7 +103,6 @@ class Search : Start {
     }
 
     __device__ void next_epsilon() {
-        constexpr double divisor = 4, share_of = 8;
         const double mine = warp_reduce(path_fall_, [](double a, double b) { return a + b; });
         const double in_block =
             sum_in_block(blockDim.x / kWarp * kWarp, [&](uint32 k) { return k % kWarp == 0 ? mine : 0.0; });
@@ -110,7 +110,8 @@ class Search : Start {
         barrier();
         double by_paths = 0;
         for (uint32 b = 0; b < blocks(); ++b) by_paths += __ldcg(s_.core.partial + b);
-        const double part = static_cast<double>(epsilon_) / divisor, share = epsilon_fall_ / (share_of * cols_);
+        const double part = static_cast<double>(epsilon_) / SspTuning::epsilon_divisor,
+                     share = epsilon_fall_ / (SspTuning::path_share * cols_);
         const double next = part < share ? part : share;
         const bool ends = (phase_ > 1 && by_paths > epsilon_fall_) || next < epsilon_least_;
         epsilon_ = ends ? Dual(0) : in_units(next);
@@ -340,6 +341,10 @@ class Search : Start {
         report.scans = static_cast<int64>(scans_) + before;
         report.start_bound = -infinity<double>();
         report.bound = sum;
+#ifdef LAPWING_CHECK_INVARIANTS
+        check_matching(s_.core);
+        if (optimal) check_duals(s_.core);
+#endif
     }
 
     const int32 cols_;

@@ -80,14 +80,12 @@ class Start : protected Cluster {
             own_.v[at] = prices == Prices::given ? __ldcg(s_.core.v + j) : Dual(0);
             own_.closed[at] = 0;
         });
-        constexpr double scaling_limit = 1ll << 57;
-        const bool small = kFloats || static_cast<double>(magnitude_) * matrix_.rows <= scaling_limit;
+        const bool small = kFloats || static_cast<double>(magnitude_) * matrix_.rows <= SspTuning::scaling_limit;
         if (prices != Prices::estimated || matrix_.prices != nullptr || !small) return true;
         if (kFloats && magnitude_ > Dual(0)) {
-            constexpr int unit_bits = 46;
             int exponent = 0;
             frexp(static_cast<double>(magnitude_), &exponent);
-            unit_ = ldexp(1.0, exponent - 1 - unit_bits);
+            unit_ = ldexp(1.0, exponent - 1 - SspTuning::unit_bits);
         }
         return choose_prices();
     }
@@ -145,7 +143,7 @@ class Start : protected Cluster {
         Bounds bounds;
         if (!survey_cols() || !find_regrets(bounds)) return false;
         double gap = (upper_ < bounds.upper ? upper_ : bounds.upper) - bounds.lower;
-        if (gap_ < gap / kGoodGap) {
+        if (gap_ < gap / SspTuning::good_gap) {
             order_rows();
             if (!choose_greedily(bounds) || !reverse() || !find_bound(bounds)) return false;
             gap = bounds.upper - bounds.lower;
@@ -312,20 +310,18 @@ class Start : protected Cluster {
     }
 
     __device__ void blend(double share) {
-        constexpr double pure_greedy = 1e-9;
         each_own_col(matrix_.cols, [&](int32, uint32 at) {
             const double mean =
                 static_cast<double>(own_.v[at]) * share + static_cast<double>(own_.distance[at]) * (1 - share);
-            own_.v[at] = share > pure_greedy ? in_units(mean) : own_.distance[at];
+            own_.v[at] = share > SspTuning::pure_greedy ? in_units(mean) : own_.distance[at];
         });
     }
 
     __device__ void choose_epsilon(double gap) {
-        constexpr double nothing_left = 1e-6, least_per_gap = 1.0 / 16;
-        gap = gap < gap_ * kGoodGap ? gap : gap_ * kGoodGap;
+        gap = gap < gap_ * SspTuning::good_gap ? gap : gap_ * SspTuning::good_gap;
         const auto rows = static_cast<double>(matrix_.rows), cols = static_cast<double>(matrix_.cols);
-        const double first = gap <= nothing_left * gap_ ? 0 : rows * gap * sqrt(gap / gap_) / (cols * cols);
-        const double least = gap_ * least_per_gap / (cols * cols);
+        const double first = gap <= SspTuning::nothing_left * gap_ ? 0 : rows * gap * sqrt(gap / gap_) / (cols * cols);
+        const double least = gap_ * SspTuning::least_per_gap / (cols * cols);
         if (first < infinity<double>() && first >= least && first > 0) {
             epsilon_ = in_units(first);
             epsilon_least_ = least;
@@ -354,9 +350,8 @@ class Start : protected Cluster {
         return total;
     }
 
-    static constexpr double kGoodGap = 1.0 / 4;  // of the survey's: no greedy prices are needed
-    const Dual magnitude_;                       // largest |cost|
-    double unit_ = 0;                            // of prices and epsilons: keeps sums on a binary grid
+    const Dual magnitude_;  // largest |cost|
+    double unit_ = 0;       // of prices and epsilons: keeps sums on a binary grid
     double gap_ = 0, greedy_gap_ = 0;
     double upper_ = infinity<double>();
     bool by_regret_ = false, backwards_ = false;  // the order of the rows

@@ -283,9 +283,8 @@ class Cluster {
     __device__ static bool leads() { return is_first_thread(); }
     // A row is to be read.
     __device__ void count_scan() {
-        constexpr uint32 between_looks = 64;
         ++scans_;
-        if (leads() && scans_ % between_looks == 1) self().signals.poll(static_cast<uint32>(scans_));
+        if (leads() && scans_ % SspTuning::scans_between_looks == 1) self().signals.poll(static_cast<uint32>(scans_));
     }
     __device__ Found least_of(const Best& best) { return least_of(best, kUnowned, Dual(0), 0, {}); }
     // In all threads, with a barrier between. Rows that own what is before `next` are fetched while all wait.

@@ -1,5 +1,5 @@
 // Bounding boxes: a walk over the positions that may be near a line, where positions are points in an order in which
-// neighbours are near each other (gpu/costs/neighbours.py).
+// neighbours are near each other (gpu/costs/spatial_order.py).
 //
 // `data` is followed by two more blocks. data[1] has the positions' coordinates in that order, kPiece of them in each
 // box (the last box may have fewer); data[2] has the boxes: low corners first, then high ones. A box whose least cost,

@@ -1,0 +1,11 @@
+// The tuning numbers of the certificate's pass over a matrix. gpu/certificate/passes.py reads them from this file
+// (gpu/runtime/tuning.py), so each is a plain integer.
+#pragma once
+#include "common/common.cuh"
+
+struct CertificateTuning {
+    static constexpr uint32 load_bytes = 16;    // of a lane, where costs are aligned and contiguous
+    static constexpr uint32 in_flight = 4;      // loads of a thread; it takes a multiple of so many lines
+    static constexpr uint32 most_lines = 32;    // of a thread: a bit each says which hold a pair in doubt
+    static constexpr uint32 strided_width = 4;  // costs that a thread takes of a line that is not contiguous
+};
