@@ -4,8 +4,8 @@
 // With many tied rows, candidate lists carry no information: the columns that such a row does not list are as good as
 // those that it lists, and each time a listed price changes, the row has to be listed again. Full rows are better
 // there, as searches soon meet a free column among so many. When half of 4096 rows were dummy rows, method core took
-// over 30 seconds and jv 0.02. At n = 2000 and 4000, costs whose rows had one column in 20 to 115 at their minimum were 1
-// to 20 times faster with jv; with one in 133, the core was up to 3.5 times faster.
+// over 30 seconds and jv 0.02. At n = 2000 and 4000, costs whose rows had one column in 20 to 115 at their minimum were
+// 1 to 20 times faster with jv; with one in 133, the core was up to 3.5 times faster.
 #pragma once
 
 #include <algorithm>
