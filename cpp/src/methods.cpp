@@ -53,7 +53,7 @@ template <class T>
 Solution<Dual<T>> solve_core_or_jv(const Problem<T>& problem, int threads, Control& control) {
     Solution<Dual<T>> solution;
     if (has_caps(problem) && solve_capped(problem, control, solution)) return solution;
-    const bool as_it_is = problem.source == nullptr && !problem.maximize && problem.cost.col_stride == 1;
+    const bool as_it_is = problem.source == nullptr && !copies_for_direct(problem);
     const bool tied = as_it_is && many_rows_are_tied(problem);
     if (!tied && solve_core_within(problem, threads, control, solution)) return solution;
     if (as_it_is && solve_jv_within(problem, most_jv_reads(problem), control, solution)) return solution;

@@ -20,7 +20,7 @@ std::size_t direct_workspace_bytes(const Problem<T>& problem) {
     constexpr std::size_t kArrays = 20, kLongestLanes = 8, kMostInRegisters = 32;
     const auto rows = static_cast<std::size_t>(problem.cost.rows), cols = static_cast<std::size_t>(problem.cost.cols);
     const std::size_t padded = cols + kLongestLanes;
-    const bool copies = problem.maximize || problem.cost.col_stride != 1;
+    const bool copies = copies_for_direct(problem);
     const std::size_t by_col = padded * (5 * sizeof(std::int64_t) + 4 * sizeof(Index) + 2);
     const std::size_t by_row = rows * ((1 + kLongestLanes) * sizeof(std::int64_t) + 4 * sizeof(Index));
     const std::size_t entries = (copies ? rows * cols : 0) + (cols <= kMostInRegisters ? padded * padded : 0);

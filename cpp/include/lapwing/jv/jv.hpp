@@ -37,6 +37,12 @@ struct DirectAnswer {
 
 inline constexpr double kNoLimit = std::numeric_limits<double>::infinity();
 
+// Whether the matrix is copied: small ones that are maximised, and those whose rows are not contiguous.
+template <class T>
+bool copies_for_direct(const Problem<T>& problem) {
+    return problem.cost.col_stride != 1 || (problem.maximize && problem.cost.rows <= kDirectMaxRows);
+}
+
 // The workspace in bytes; it must be aligned to kDirectAlignment.
 template <class T>
 std::size_t direct_workspace_bytes(const Problem<T>& problem);

@@ -35,12 +35,12 @@
 namespace lapwing {
 namespace LAPWING_TARGET {
 
-template <class T>
+template <class T, bool kNegated = false>
 class Jv {
   public:
     using D = Dual<T>;
 
-    // cost: rows x cols with col_stride 1, minimised as it is.
+    // cost: rows x cols with col_stride 1, minimised as it is, or kNegated.
     Jv(const MatrixView<T>& cost, const D* unmatched_cost, Carver& memory, Control* control, double most_rows_read)
         : unmatched_cost_(unmatched_cost), control_(control), most_rows_read_(most_rows_read), rows_(cost.rows),
           cols_(cost.cols), padded_((cols_ + kLanes - 1) / kLanes * kLanes), costs_(cost, memory),
@@ -153,7 +153,8 @@ class Jv {
                 Lanes me = broadcast(static_cast<std::int64_t>(begin));
                 for (Index i = begin; i < end; ++i) {
                     const Vec<D> x = costs_[i].vector(j);
-                    if constexpr (!Rows<T>::kAlwaysUsual) valid = static_cast<Mask>(valid & costs_.is_usual(x));
+                    if constexpr (!Rows<T, kNegated>::kAlwaysUsual)
+                        valid = static_cast<Mask>(valid & costs_.is_usual(x));
                     where = select(less(x, best), me, where);
                     best = lane_min(best, x);
                     me += 1;
@@ -304,8 +305,8 @@ class Jv {
     void search_in_registers() {
         if constexpr (N < kMostVectors)
             if (padded_ > N * kLanes) return search_in_registers<N + 1>();
-        RegisterSearch<T, N> search(matched_costs_, v_, matching_.free.word(0), matching_.row_to_col,
-                                    matching_.col_to_row, cols_);
+        RegisterSearch<T, kNegated, N> search(matched_costs_, v_, matching_.free.word(0), matching_.row_to_col,
+                                              matching_.col_to_row, cols_);
         for (Index j = 0; j < cols_; ++j)
             if (matching_.col_to_row[j] >= 0) search.place(j, costs_[matching_.col_to_row[j]]);
         while (done_ < free_count_ && search.match(free_[done_], costs_[free_[done_]], scans_)) ++done_;
@@ -382,7 +383,7 @@ class Jv {
     const double most_rows_read_;
     const Index rows_, cols_;
     const Index padded_;  // columns rounded up to whole vectors
-    const Rows<T> costs_;
+    const Rows<T, kNegated> costs_;
     Matching matching_;
 
     // By column. While a search runs, v of a column in the tree is -infinity, and its price is in tree_v_.
@@ -414,8 +415,11 @@ DirectAnswer<D> solve_direct(const Problem<T>& problem, std::byte* workspace, bo
                              double most_rows_read) {
     Carver memory(workspace);
     const MatrixView<T>& cost = problem.cost;
-    if (!problem.maximize && cost.col_stride == 1)
+    if (!copies_for_direct(problem)) {
+        if (problem.maximize)
+            return Jv<T, true>(cost, problem.unmatched_cost, memory, control, most_rows_read).solve(with_u);
         return Jv<T>(cost, problem.unmatched_cost, memory, control, most_rows_read).solve(with_u);
+    }
     const auto entries = static_cast<std::size_t>(cost.rows) * static_cast<std::size_t>(cost.cols);
     const MatrixView<D> copied = copy_minimised(problem, memory.take<D>(entries));
     return Jv<D>(copied, problem.unmatched_cost, memory, control, most_rows_read).solve(with_u);

@@ -6,24 +6,29 @@
 namespace lapwing {
 namespace LAPWING_TARGET {
 
-template <class T>
+template <class T, bool kNegated>
 struct Row {
     const T* cost = nullptr;
-    const Dual<T>* tail = nullptr;  // the last, partial vector; null if there is none
+    const Dual<T>* tail = nullptr;  // the last, partial vector, as minimised; null if there is none
     Index whole = 0;                // columns in whole vectors, a multiple of kLanes
     // f(costs as duals, first column) for every vector of the row
     template <class F>
     LAPWING_INLINE void for_each(F&& f) const {
-        for (Index j = 0; j < whole; j += kLanes) f(load_as<Dual<T>>(cost + j), j);
+        for (Index j = 0; j < whole; j += kLanes) f(minimised(j), j);
         if (tail != nullptr) f(load<Vec<Dual<T>>>(tail), whole);
     }
     // The vector that begins with column j.
-    LAPWING_INLINE Vec<Dual<T>> vector(Index j) const {
-        return j < whole ? load_as<Dual<T>>(cost + j) : load<Vec<Dual<T>>>(tail);
+    LAPWING_INLINE Vec<Dual<T>> vector(Index j) const { return j < whole ? minimised(j) : load<Vec<Dual<T>>>(tail); }
+
+  private:
+    LAPWING_INLINE Vec<Dual<T>> minimised(Index j) const {
+        const Vec<Dual<T>> x = load_as<Dual<T>>(cost + j);
+        return kNegated ? -x : x;
     }
 };
 
-template <class T>
+// kNegated: costs that are maximised, minimised as they are read.
+template <class T, bool kNegated>
 class Rows {
   public:
     using D = Dual<T>;
@@ -34,12 +39,19 @@ class Rows {
           whole_(cost.cols / kLanes * kLanes),
           tails_(memory.take<D>(whole_ < cost.cols ? static_cast<std::size_t>(cost.rows) * kLanes : 0)) {
         const Index rest = cost.cols - whole_;
-        for (Index i = 0; i < cost.rows && rest > 0; ++i) store(tail(i), load_partial<D>(cost.row(i) + whole_, rest));
+        for (Index i = 0; i < cost.rows && rest > 0; ++i) {
+            store(tail(i), load_partial<D>(cost.row(i) + whole_, rest));
+            for (Index k = 0; k < rest && kNegated; ++k) tail(i)[k] = at(i, whole_ + k);
+        }
     }
 
-    Row<T> operator[](Index i) const { return {cost_.row(i), whole_ < cost_.cols ? tail(i) : nullptr, whole_}; }
+    Row<T, kNegated> operator[](Index i) const {
+        return {cost_.row(i), whole_ < cost_.cols ? tail(i) : nullptr, whole_};
+    }
     const T* at(Index i) const { return cost_.row(i); }
-    D at(Index i, Index j) const { return static_cast<D>(cost_.row(i)[j]); }
+    D at(Index i, Index j) const {
+        return kNegated ? -static_cast<D>(cost_.row(i)[j]) : static_cast<D>(cost_.row(i)[j]);
+    }
 
     // Whether any value of the type is a valid cost.
     static constexpr bool kAlwaysUsual = sizeof(T) < sizeof(D) && !std::is_floating_point_v<T>;

@@ -9,8 +9,8 @@ struct TwoSmallest {
 };
 
 // The two smallest of cost - v over a row, while the row at `ahead`, which comes next, is on its way to the cache.
-template <class T, class D = Dual<T>>
-LAPWING_INLINE TwoSmallest<D> two_smallest(const Row<T>& row, const D* v, const T* ahead) {
+template <class T, bool kNegated, class D = Dual<T>>
+LAPWING_INLINE TwoSmallest<D> two_smallest(const Row<T, kNegated>& row, const D* v, const T* ahead) {
     Vec<D> first = broadcast(kInfinity<D>), second = first;
     Lanes where{};
     const Lanes lane = lane_numbers();
@@ -51,8 +51,8 @@ struct Nearest {
 
 // distance[j] = min(distance[j], (cost - w[j]) + offset), with the row's number in `from` wherever it fell (or, with
 // kFirst, everywhere: distance and `from` are written for the first time); returns the nearest column.
-template <bool kFirst, class T, class D = Dual<T>>
-LAPWING_INLINE Nearest<D> relax(const Row<T>& row, const D* w, D offset, Index number, D* distance,
+template <bool kFirst, class T, bool kNegated, class D = Dual<T>>
+LAPWING_INLINE Nearest<D> relax(const Row<T, kNegated>& row, const D* w, D offset, Index number, D* distance,
                                 std::int64_t* from) {
     Vec<D> best = broadcast(kInfinity<D>);
     Lanes where{};

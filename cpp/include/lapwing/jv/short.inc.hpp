@@ -9,7 +9,7 @@ namespace LAPWING_TARGET {
 
 inline constexpr int kMostVectors = kLanes < 4 ? 8 : 32 / kLanes;  // of columns; a search has one bit for each column
 
-template <class T, int N>
+template <class T, bool kNegated, int N>
 class RegisterSearch {
   public:
     using D = Dual<T>;
@@ -21,12 +21,12 @@ class RegisterSearch {
           columns_(static_cast<unsigned>((std::uint64_t{1} << cols) - 1)) {}
 
     // Copies the costs of the row that column j is matched to.
-    void place(Index j, const Row<T>& row) {
+    void place(Index j, const Row<T, kNegated>& row) {
         for (int k = 0; k < N; ++k) store(costs_ + j * kWidth + k * kLanes, row.vector(k * kLanes));
     }
 
     // Matches row `root`; false, and nothing is changed, if the search runs dry. Adds the rows looked at to `scans`.
-    bool match(Index root, const Row<T>& row, double& scans) {
+    bool match(Index root, const Row<T, kNegated>& row, double& scans) {
         const Vec<D> infinity = broadcast(kInfinity<D>);
         Vec<D> distance[N], price[N];  // in the tree infinity and -infinity
         Vec<D> taken_at[N];            // the distance at which a column came into the tree; infinity outside
@@ -80,7 +80,7 @@ class RegisterSearch {
     }
 
   private:
-    void augment(Index root, const Row<T>& row, Index j) {
+    void augment(Index root, const Row<T, kNegated>& row, Index j) {
         open_ &= ~(std::uint64_t{1} << (j / kLanes * 8 + j % kLanes));
         for (;;) {
             const auto before = static_cast<Index>(from_[j]);
