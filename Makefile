@@ -131,6 +131,12 @@ wheels: $(VENV)/tools  ## the sdist, and out of it this machine's wheel for old 
 docs: $(VENV)/with-test  ## run the examples of README.md and docs/, and check their links
 	$(BIN)/python tools/check_docs.py
 
+# In Chromium, besides: make site ARGS=--browser
+.PHONY: site
+site: $(VENV)/with-site  ## build the documentation site in build/site, run its gallery, check its links
+	$(BIN)/python -m sphinx --quiet --fail-on-warning --keep-going -d build/site-trees docs build/site
+	$(BIN)/python tools/check_site.py $(ARGS)
+
 .PHONY: clean
 clean:  ## remove .venv and build
 	rm -rf $(VENV) build

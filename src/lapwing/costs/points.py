@@ -237,7 +237,7 @@ def cosine(X: Any, Y: Any) -> PointCost:
 
 
 def haversine(X: Any, Y: Any) -> PointCost:
-    """Great-circle distances on the unit sphere: cost[i, j] = 2 arcsin(|x[i] - y[j]| / 2).
+    """Great-circle distances on the unit sphere: cost[i, j] = 2 arcsin(``|x[i] - y[j]|`` / 2).
 
     x and y are X and Y as unit vectors in space, computed in float64 and rounded to the points' dtype; so a distance is
     exact to about 1e-16 (float32: 1e-7) on the unit sphere, a nanometre (a metre) on the Earth.
