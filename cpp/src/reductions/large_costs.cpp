@@ -3,24 +3,27 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <utility>
 #include <vector>
 
 namespace lapwing {
 namespace {
 
 constexpr int kExponents = 2048;  // of doubles
+constexpr Index kFewRows = 4;     // one row in so many has a cost below the gap, or it tells nothing
 
 int exponent_of(double magnitude) { return static_cast<int>(std::bit_cast<std::uint64_t>(magnitude) >> 52); }
 
-// Calls visit(cost) for the costs of some rows, as minimised, and for the unmatched costs.
-template <class T, class Visit>
-void visit_some(const Problem<T>& problem, Index rows, const Visit& visit) {
+// Calls visit(cost) for the costs of some rows, as minimised, and for the unmatched costs; after_row() after a row.
+template <class T, class Visit, class After>
+void visit_some(const Problem<T>& problem, Index rows, const Visit& visit, const After& after_row) {
     const Index m = problem.cost.rows, n = problem.cost.cols;
     RowReader<T> reader(problem.cost, problem.source);
     rows = std::min(rows, m);
     for (Index t = 0; t < rows; ++t) {
         const T* row = reader.row(static_cast<Index>(static_cast<std::int64_t>(t) * m / rows));
         for (Index j = 0; j < n; ++j) visit(problem.minimised(row[j]));
+        after_row();
     }
     if (problem.unmatched_cost != nullptr)
         for (Index i = 0; i < m; ++i) visit(problem.unmatched_cost[i]);
@@ -58,21 +61,28 @@ std::optional<LargeCosts> find_large_costs(const Problem<T>& problem, Index rows
     const double apart = 4.0 * pairs;
     const int wanted = static_cast<int>(std::log2(apart)) - 1;  // exponents in a row that no cost has
     Exponents seen;
-    visit_some(problem, rows, [&seen](double x) { seen.add(x); });
+    visit_some(problem, rows, [&seen](double x) { seen.add(x); }, [] {});
     int last = seen.next(0);  // zeros, and numbers next to them, cost no digits
     for (int e = seen.next(last); e < kExponents; last = e, e = seen.next(e)) {
         if (e - last <= wanted) continue;  // so it is for nearly all costs
         double below = 0, least = kInfinity<double>;
-        bool negative = false;
-        visit_some(problem, rows, [&](double x) {
+        bool negative = false, has_small = false;
+        Index looked_at = 0, with_small = 0;
+        const auto compare = [&](double x) {
             const double magnitude = std::fabs(x);
             if (exponent_of(magnitude) <= last) {
                 below = std::max(below, magnitude);
+                has_small = true;
             } else if (magnitude < kInfinity<double>) {
                 least = std::min(least, magnitude);
                 negative = negative || x < 0;
             }
+        };
+        visit_some(problem, rows, compare, [&] {
+            ++looked_at;
+            with_small += std::exchange(has_small, false);
         });
+        if (kFewRows * with_small < looked_at) continue;  // a gap among the few least costs
         if (least / apart > below) return negative ? std::nullopt : std::optional(LargeCosts{apart * below, least});
     }
     return std::nullopt;
