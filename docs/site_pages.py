@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import inspect
 import json
+import sys
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 import lapwing
 
-RESULTS = Path(__file__).resolve().parent.parent / "benchmarks" / "results"
+ROOT = Path(__file__).resolve().parent.parent
+RESULTS = ROOT / "benchmarks" / "results"
+sys.path.insert(0, str(ROOT))
+
+from benchmarks.readme_table import gpu_table  # noqa: E402
 
 
 def write(docs: Path) -> None:
@@ -94,6 +99,10 @@ def benchmarks() -> str:
         "```",
         "",
         "![Time against n for Lapwing and its peers](../images/growth.png)",
+        "",
+        "## On a GPU",
+        "",
+        gpu_table(),
         "",
     ]
     return "\n".join(lines)
