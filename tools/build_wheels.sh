@@ -10,7 +10,7 @@ set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 tools=$1
 shift
-bin=$PWD/$(dirname "$tools")
+bin=$(cd "$(dirname "$tools")" && pwd)
 [ $# -gt 0 ] || set -- "$tools"
 
 machine=$(uname -m)

@@ -8,7 +8,6 @@ Call them inside ``with context:``.
 from __future__ import annotations
 
 import threading
-from collections import defaultdict
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -116,7 +115,7 @@ class Kernel:
 
 _Key = tuple[int, str, Variant]
 _loaded: dict[_Key, dict[str, Kernel]] = {}
-_loading: defaultdict[_Key, threading.Lock] = defaultdict(threading.Lock)
+_loading: dict[_Key, threading.Lock] = {}
 _background_builds: dict[_Key, BackgroundBuild] = {}  # of what is loaded as a quick build
 _replaced: list[dict[str, Kernel]] = []  # quick builds; solves may still use them
 
@@ -132,7 +131,7 @@ def kernels(context: Context, program: Program, variant: Variant = ()) -> dict[s
     key = (context.info.ordinal, program.name, variant)
     found = _loaded.get(key)
     if found is None or key in _background_builds:
-        with _loading[key]:
+        with _loading.setdefault(key, threading.Lock()):
             found = _newest(context.info, key, program)
     return found
 
