@@ -8,6 +8,7 @@ import pytest
 from scipy.optimize import linear_sum_assignment
 
 import lapwing as lw
+from lapwing.cpu.large_costs import find_large
 from lapwing.methods import METHODS
 
 LARGE = (1e6, 1e9, 1e12, 1e15, 1e18, 1e30, 1e100, 1e300)
@@ -367,3 +368,12 @@ def test_ten_thousand_problems_are_all_proven():
             continue
         assert result.status == "optimal", seed
         assert is_right(cost, prices, result, maximize), seed
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_a_gap_among_the_least_costs_is_none_below_large_ones(seed):
+    rng = np.random.default_rng(seed)
+    for cost in (rng.random((20, 2000)), rng.random((150, 150)) ** 8):
+        assert find_large(cost, False, None) is None
+        result = lw.solve(cost)
+        assert result.objective == pytest.approx(cost[linear_sum_assignment(cost)].sum(), rel=1e-12)

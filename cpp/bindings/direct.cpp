@@ -21,7 +21,7 @@ namespace lapwing::bindings {
 namespace {
 
 constexpr std::size_t kStackBytes = 32 << 10;  // enough for 200 x 200 costs that need no copy
-constexpr npy_intp kLongestSide = 1024;
+constexpr npy_intp kLongestSide = 8192;
 constexpr npy_intp kKeepGilCols = 64;
 
 // What was asked, if the fast path takes it.
