@@ -10,7 +10,7 @@ namespace lapwing {
 namespace {
 
 constexpr int kExponents = 2048;  // of doubles
-constexpr Index kFewRows = 4;     // one row in so many has a cost below the gap, or it tells nothing
+constexpr Index kFewRows = 3;     // one row in so many has a cost below the gap, or it tells nothing
 
 int exponent_of(double magnitude) { return static_cast<int>(std::bit_cast<std::uint64_t>(magnitude) >> 52); }
 
