@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import inspect
+import multiprocessing
+import pickle
+from decimal import Decimal
+from fractions import Fraction
 
 import numpy as np
 import pandas as pd
@@ -106,6 +110,9 @@ def test_the_same_errors(n, maximize):
         np.full((3, 3), np.inf),
         [[1, 2], [3]],
         [["a", "b"], ["c", "d"]],
+        [[None, 2], [3, 1]],
+        [[1j, 2], [3, 1]],
+        [[{}, 2], [3, 1]],
     ],
     ids=repr,
 )
@@ -195,3 +202,34 @@ def test_sparse_instances_with_many_infeasible_ones():
             feasible += 1
             assert dense[ours[0], ours[1]].sum() == dense[theirs[0], theirs[1]].sum()
     assert 0 < feasible < 40
+
+
+@pytest.mark.parametrize(
+    "cost",
+    [
+        [[Decimal("4.5"), Decimal(1)], [Decimal(2), Decimal(0)]],
+        [[Fraction(1, 3), 1], [2, Fraction(9, 2)]],
+        [["4", "1.5"], ["2", "1e3"]],
+        [[2**70, 1], [2, 2**80]],
+        [[2**63, 1.5], [2, 2**80]],
+        pd.DataFrame({"a": [4.0, 2.0], "b": [1.0, 0.0]}, dtype="Float64"),
+        pd.DataFrame({"a": [4.0, None], "b": [1.0, 0.0]}, dtype="Float64"),
+        pd.DataFrame({"a": [Decimal(4), 2], "b": [1, 0]}),
+    ],
+    ids=["decimal", "fraction", "text", "large", "large-mixed", "Float64", "missing", "frame"],
+)
+def test_what_scipy_converts(cost):
+    assert outcome(lw.linear_sum_assignment, cost) == outcome(scipy_assignment, cost)
+
+
+def test_jax_bfloat16():
+    jax = pytest.importorskip("jax")
+    cost = jax.numpy.asarray([[4, 1], [2, 0]], "bfloat16")
+    assert outcome(lw.linear_sum_assignment, cost) == [[0, 1], [1, 0]]
+
+
+def test_it_can_be_pickled():
+    assert pickle.loads(pickle.dumps(lw.linear_sum_assignment)) is lw.linear_sum_assignment
+    with multiprocessing.get_context("spawn").Pool(1) as pool:
+        (pair,) = pool.map(lw.linear_sum_assignment, [np.eye(3)[::-1]])
+    assert [part.tolist() for part in pair] == [part.tolist() for part in lw.linear_sum_assignment(np.eye(3)[::-1])]

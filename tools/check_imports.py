@@ -42,6 +42,7 @@ STAGES = (
     ("gpu.batch",),
     ("backend",),
     ("api",),
+    ("compat",),
     ("__init__",),
     ("papers",),
     ("cli", "__main__"),

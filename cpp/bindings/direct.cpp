@@ -1,15 +1,17 @@
-// The public lapwing.linear_sum_assignment: small plain problems are solved here, all else is handed to Python.
+// The public lapwing.linear_sum_assignment, and `partners`, on which lapwing.compat stands: small plain problems are
+// solved here, all else is handed to Python.
 //
 // At ten rows the solver takes a fraction of a microsecond, so this file counts nanoseconds: a plain vectorcall
 // function (no argument objects, no dispatch), NumPy's C API (no buffer requests), a workspace on the stack, and the
 // GIL kept while a release would cost more than the solve. All other calls are answered, and
-// errors raised, by the Python function that make_linear_sum_assignment was given; it is the function's __self__, so
-// there is no global state.
+// errors raised, by the Python function that make_linear_sum_assignment was given; its module is the function's
+// __self__, by which it is found and pickled, so there is no global state.
 #define NPY_NO_DEPRECATED_API NPY_1_22_API_VERSION
 #include <nanobind/nanobind.h>
 #include <numpy/arrayobject.h>
 
 #include <algorithm>
+#include <cmath>
 #include <new>
 #include <optional>
 
@@ -23,6 +25,7 @@ namespace {
 constexpr std::size_t kStackBytes = 32 << 10;  // enough for 200 x 200 costs that need no copy
 constexpr npy_intp kLongestSide = 8192;
 constexpr npy_intp kKeepGilCols = 64;
+constexpr const char* kFull = "_linear_sum_assignment";  // of its module: the Python function that answers the rest
 
 // What was asked, if the fast path takes it.
 struct Request {
@@ -63,9 +66,10 @@ bool is_plain(PyArrayObject* cost) {
 }
 
 template <class T>
-bool solve_small(const Problem<T>& problem, std::byte* workspace, Workspace& second, DirectAnswer<Dual<T>>& answer) {
+bool solve_small(const Problem<T>& problem, std::byte* workspace, bool with_u, Workspace& second,
+                 DirectAnswer<Dual<T>>& answer) {
     try {
-        return solve_surely(problem, workspace, false, second, answer) && answer.status == Status::optimal;
+        return solve_surely(problem, workspace, with_u, second, answer) && answer.status == Status::optimal;
     } catch (const InvalidCost&) {
         return false;
     } catch (const CostTooLarge&) {
@@ -94,17 +98,20 @@ void write_pairs(const Index* row_to_col, Index rows, Index cols, bool tall, npy
     }
 }
 
-// (row_ind, col_ind), or null with no exception set if Python has to look at the problem, or with one.
-template <class T>
-PyObject* solve_plain(const Request& request) {
+// Solves a plain matrix and calls write(answer, cost, tall), which makes the Python object; transposed if
+// `tall`. A price is as minimised. Null with no exception set if Python has to look at the problem, or with one.
+template <class T, class Write>
+PyObject* solve_plain(const Request& request, std::optional<Dual<T>> price, bool with_u, const Write& write) {
     constexpr npy_intp item = sizeof(T);
     MatrixView<T> cost{static_cast<const T*>(PyArray_DATA(request.cost)),
                        static_cast<Index>(PyArray_DIM(request.cost, 0)),
                        static_cast<Index>(PyArray_DIM(request.cost, 1)), PyArray_STRIDE(request.cost, 0) / item,
                        PyArray_STRIDE(request.cost, 1) / item};
-    const bool tall = cost.rows > cost.cols;
+    const bool tall = !price && cost.rows > cost.cols;
     if (tall) cost = cost.transposed();
-    const Problem<T> problem{cost, request.maximize, nullptr};
+    Dual<T> prices[kLongestSide];
+    if (price) std::fill_n(prices, cost.rows, *price);
+    const Problem<T> problem{cost, request.maximize, price ? prices : nullptr};
 
     alignas(kDirectAlignment) std::byte on_stack[kStackBytes];
     std::byte* workspace = on_stack;
@@ -121,49 +128,151 @@ PyObject* solve_plain(const Request& request) {
         const DefaultFloatEnvironment arithmetic;
         std::optional<GilRelease> no_gil;
         if (cost.cols > kKeepGilCols) no_gil.emplace();
-        solved = solve_small(problem, workspace, second, answer);
+        solved = solve_small(problem, workspace, with_u, second, answer);
     }
-    if (!solved) return nullptr;
-
-    npy_intp size = cost.rows;
-    PyObject* row_ind = PyArray_SimpleNew(1, &size, NPY_INT64);
-    PyObject* col_ind = PyArray_SimpleNew(1, &size, NPY_INT64);
-    PyObject* pair = row_ind != nullptr && col_ind != nullptr ? PyTuple_New(2) : nullptr;
-    if (pair == nullptr) {
-        Py_XDECREF(row_ind);
-        Py_XDECREF(col_ind);
-        return nullptr;
-    }
-    write_pairs(answer.row_to_col, cost.rows, cost.cols, tall,
-                static_cast<npy_int64*>(PyArray_DATA(reinterpret_cast<PyArrayObject*>(row_ind))),
-                static_cast<npy_int64*>(PyArray_DATA(reinterpret_cast<PyArrayObject*>(col_ind))));
-    PyTuple_SetItem(pair, 0, row_ind);
-    PyTuple_SetItem(pair, 1, col_ind);
-    return pair;
+    return solved ? write(answer, cost, tall) : nullptr;
 }
 
-PyObject* solve_any(const Request& request) {
-    switch (PyArray_TYPE(request.cost)) {
-        case NPY_DOUBLE: return solve_plain<double>(request);
-        case NPY_FLOAT: return solve_plain<float>(request);
-        case NPY_INT32: return solve_plain<std::int32_t>(request);
-        case NPY_INT64: return solve_plain<std::int64_t>(request);
+// A tuple of arrays and numbers, which it takes; null if one of them is.
+template <std::size_t N>
+PyObject* as_tuple(PyObject* const (&parts)[N]) {
+    PyObject* tuple = std::find(parts, parts + N, nullptr) == parts + N ? PyTuple_New(N) : nullptr;
+    for (std::size_t k = 0; k < N; ++k) {
+        if (tuple == nullptr) Py_XDECREF(parts[k]);
+        if (tuple != nullptr) PyTuple_SetItem(tuple, static_cast<Py_ssize_t>(k), parts[k]);
+    }
+    return tuple;
+}
+
+PyObject* new_vector(npy_intp size, int type) { return PyArray_SimpleNew(1, &size, type); }
+
+template <class U>
+U* data_of(PyObject* array) {
+    return static_cast<U*>(PyArray_DATA(reinterpret_cast<PyArrayObject*>(array)));
+}
+
+// (row_ind, col_ind)
+template <class T>
+PyObject* solve_pairs(const Request& request) {
+    return solve_plain<T>(request, std::nullopt, false, [](const auto& answer, const auto& cost, bool tall) {
+        PyObject* const pair = as_tuple({new_vector(cost.rows, NPY_INT64), new_vector(cost.rows, NPY_INT64)});
+        if (pair != nullptr)
+            write_pairs(answer.row_to_col, cost.rows, cost.cols, tall, data_of<npy_int64>(PyTuple_GetItem(pair, 0)),
+                        data_of<npy_int64>(PyTuple_GetItem(pair, 1)));
+        return pair;
+    });
+}
+
+// The sum of the matched costs, as a double: what additions lose is added at the end (Neumaier).
+template <class T>
+double matched_sum(const MatrixView<T>& cost, const Index* row_to_col) {
+    double sum = 0, lost = 0;
+    for (Index i = 0; i < cost.rows; ++i) {
+        if (row_to_col[i] < 0) continue;
+        const auto c = static_cast<double>(cost.at(i, row_to_col[i]));
+        const double next = sum + c;
+        lost += std::fabs(sum) >= std::fabs(c) ? (sum - next) + c : (c - next) + sum;
+        sum = next;
+    }
+    return sum + lost;
+}
+
+// (row_to_col, col_to_row, sum of the matched costs), int32 and -1 where free.
+template <class T>
+PyObject* solve_partners(const Request& request, double unmatched_cost) {
+    std::optional<Dual<T>> price;
+    if (std::isfinite(unmatched_cost)) {
+        price = static_cast<Dual<T>>(request.maximize ? -unmatched_cost : unmatched_cost);
+        if (std::is_integral_v<T> && (unmatched_cost != std::rint(unmatched_cost) || std::fabs(unmatched_cost) > 1e15))
+            return nullptr;
+    }
+    return solve_plain<T>(request, price, false, [](const auto& answer, const auto& cost, bool tall) {
+        PyObject* const parts = as_tuple({new_vector(cost.rows, NPY_INT32), new_vector(cost.cols, NPY_INT32),
+                                          PyFloat_FromDouble(matched_sum(cost, answer.row_to_col))});
+        if (parts == nullptr) return parts;
+        auto* partner = data_of<Index>(PyTuple_GetItem(parts, 0));
+        auto* inverse = data_of<Index>(PyTuple_GetItem(parts, 1));
+        std::copy_n(answer.row_to_col, cost.rows, partner);
+        std::fill_n(inverse, cost.cols, Index{-1});
+        for (Index i = 0; i < cost.rows; ++i)
+            if (partner[i] >= 0) inverse[partner[i]] = i;
+        if (tall) {  // solved as its transpose
+            PyObject* const first = PyTuple_GetItem(parts, 0);
+            PyObject* const exchanged = PyTuple_New(3);
+            if (exchanged != nullptr) {
+                PyObject* const all[] = {PyTuple_GetItem(parts, 1), first, PyTuple_GetItem(parts, 2)};
+                for (Py_ssize_t k = 0; k < 3; ++k) {
+                    Py_INCREF(all[k]);
+                    PyTuple_SetItem(exchanged, k, all[k]);
+                }
+            }
+            Py_DECREF(parts);
+            return exchanged;
+        }
+        return parts;
+    });
+}
+
+// (row_to_col, col_to_row, sum of the matched costs, u, v) of a square matrix; duals of the number type of sums.
+template <class T>
+PyObject* solve_with_duals(const Request& request) {
+    return solve_plain<T>(request, std::nullopt, true, [](const auto& answer, const auto& cost, bool) {
+        using D = Dual<T>;
+        constexpr int number = std::is_integral_v<D> ? NPY_INT64 : NPY_DOUBLE;
+        const Index size = cost.rows;
+        PyObject* const parts = as_tuple({new_vector(size, NPY_INT32), new_vector(size, NPY_INT32),
+                                          PyFloat_FromDouble(matched_sum(cost, answer.row_to_col)),
+                                          new_vector(size, number), new_vector(size, number)});
+        if (parts == nullptr) return parts;
+        auto* partner = data_of<Index>(PyTuple_GetItem(parts, 0));
+        auto* inverse = data_of<Index>(PyTuple_GetItem(parts, 1));
+        std::copy_n(answer.row_to_col, size, partner);
+        for (Index i = 0; i < size; ++i) inverse[partner[i]] = i;
+        std::copy_n(answer.u, size, data_of<D>(PyTuple_GetItem(parts, 3)));
+        std::copy_n(answer.v, size, data_of<D>(PyTuple_GetItem(parts, 4)));
+        return parts;
+    });
+}
+
+template <class Solve>
+PyObject* with_number_type(PyArrayObject* cost, const Solve& solve) {
+    switch (PyArray_TYPE(cost)) {
+        case NPY_DOUBLE: return solve.template operator()<double>();
+        case NPY_FLOAT: return solve.template operator()<float>();
+        case NPY_INT32: return solve.template operator()<std::int32_t>();
+        case NPY_INT64: return solve.template operator()<std::int64_t>();
         default: return nullptr;
     }
 }
 
-extern "C" PyObject* linear_sum_assignment(PyObject* full, PyObject* const* args, Py_ssize_t positional,
+// partners(cost, unmatched_cost, with_duals=False): None if Python has to look at the problem.
+nb::object partners(const nb::handle cost, double unmatched_cost, bool with_duals) {
+    if (!PyArray_CheckExact(cost.ptr())) return nb::none();
+    const Request request{reinterpret_cast<PyArrayObject*>(cost.ptr()), false};
+    if (!is_plain(request.cost) || std::isnan(unmatched_cost)) return nb::none();
+    if (with_duals && PyArray_DIM(request.cost, 0) != PyArray_DIM(request.cost, 1)) return nb::none();
+    PyObject* const answer = with_number_type(request.cost, [&]<class T>() {
+        return with_duals ? solve_with_duals<T>(request) : solve_partners<T>(request, unmatched_cost);
+    });
+    if (answer != nullptr) return nb::steal(answer);
+    if (PyErr_Occurred() != nullptr) throw nb::python_error();
+    return nb::none();
+}
+
+extern "C" PyObject* linear_sum_assignment(PyObject* module, PyObject* const* args, Py_ssize_t positional,
                                            PyObject* keywords) {
     Request request;
     if (read_arguments(args, positional, keywords, request) && is_plain(request.cost)) {
         try {
-            PyObject* pair = solve_any(request);
+            PyObject* pair = with_number_type(request.cost, [&]<class T>() { return solve_pairs<T>(request); });
             if (pair != nullptr || PyErr_Occurred() != nullptr) return pair;
         } catch (const std::bad_alloc&) {
             return PyErr_NoMemory();
         }
     }
-    return PyObject_Vectorcall(full, args, static_cast<std::size_t>(positional), keywords);
+    const nb::object full = nb::steal(PyObject_GetAttrString(module, kFull));
+    if (!full.is_valid()) return nullptr;
+    return PyObject_Vectorcall(full.ptr(), args, static_cast<std::size_t>(positional), keywords);
 }
 
 constexpr const char* kDoc =
@@ -191,12 +300,12 @@ TypeError
     "Cannot cast array data ..." for dtypes that float64 cannot hold.
 )";
 
-PyObject* make_linear_sum_assignment(nb::callable full) {
+PyObject* make_linear_sum_assignment(nb::module_ home) {
     static PyMethodDef definition = {"linear_sum_assignment",
                                      reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(linear_sum_assignment)),
                                      METH_FASTCALL | METH_KEYWORDS, kDoc};
     const nb::str module = nb::str("lapwing");
-    return PyCFunction_NewEx(&definition, full.ptr(), module.ptr());
+    return PyCFunction_NewEx(&definition, home.ptr(), module.ptr());
 }
 
 int import_numpy() {
@@ -213,8 +322,13 @@ void bind_direct(nanobind::module_& module) {
     if (lapwing::bindings::import_numpy() != 0) throw nb::python_error();
     module.def(
         "make_linear_sum_assignment",
-        [](nb::callable full) { return nb::steal(lapwing::bindings::make_linear_sum_assignment(std::move(full))); },
-        "full"_a,
-        "The public linear_sum_assignment; `full(cost_matrix, maximize=False)` answers all that is not small and "
-        "plain.");
+        [](nb::module_ home) { return nb::steal(lapwing::bindings::make_linear_sum_assignment(std::move(home))); },
+        "home"_a,
+        "The public linear_sum_assignment; `home._linear_sum_assignment(cost_matrix, maximize=False)` answers all that "
+        "is not small and plain.");
+    module.def(
+        "partners", &lapwing::bindings::partners, "cost"_a, "unmatched_cost"_a, "with_duals"_a = false,
+        "(row_to_col, col_to_row, sum of matched costs) of a small plain matrix, int32 and -1 where free; None of "
+        "any other, or if it has no answer. Rows may stay free at the price, if that is finite. "
+        "With duals, of a square matrix alone and without a price, u and v follow.");
 }

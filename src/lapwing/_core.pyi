@@ -1,12 +1,11 @@
 """The compiled core (cpp/bindings). Private."""
 
 from collections.abc import Callable
-from typing import Any, TypeVar
+from types import ModuleType
+from typing import Any, Literal, overload
 
 import numpy as np
 from numpy.typing import NDArray
-
-_Function = TypeVar("_Function", bound=Callable[..., object])
 
 SSP_COLUMNS_PER_THREAD: int
 DIRECT_MAX_ROWS: int
@@ -105,7 +104,15 @@ def solve_exact(
     time_limit: float,
     hook: Callable[..., object] | None,
 ) -> dict[str, Any]: ...
-def make_linear_sum_assignment(full: _Function) -> _Function: ...
+def make_linear_sum_assignment(home: ModuleType) -> Callable[..., tuple[NDArray[np.int64], NDArray[np.int64]]]: ...
+@overload
+def partners(
+    cost: object, unmatched_cost: float, with_duals: Literal[False] = False
+) -> tuple[NDArray[np.int32], NDArray[np.int32], float] | None: ...
+@overload
+def partners(
+    cost: object, unmatched_cost: float, with_duals: Literal[True]
+) -> tuple[NDArray[np.int32], NDArray[np.int32], float, NDArray[Any], NDArray[Any]] | None: ...
 def solve_batch(
     costs: NDArray[Any] | list[NDArray[Any]],
     maximize: bool,

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Literal, SupportsIndex, cast, overload
 
 import numpy as np
+from numpy.typing import NDArray
 
 from lapwing import _core, inputs
 from lapwing.assignment import IndexArray, pairs_of
@@ -14,7 +16,7 @@ from lapwing.backend import choose_backend, is_on_gpu
 from lapwing.certificate import Certificate, prove
 from lapwing.cpu.backend import solve_batch as solve_batch_on_cpu
 from lapwing.cpu.exact import solve_proven
-from lapwing.errors import ArgumentError, DtypeError, InfeasibleError, InvalidCostError
+from lapwing.errors import ArgumentError, DtypeError, InfeasibleError, InvalidCostError, LapwingError, RangeError
 from lapwing.options import MethodOptions
 from lapwing.plan import Plan, make_plan
 from lapwing.problem import Problem, Stack
@@ -342,24 +344,42 @@ def certify(
     return prove(problem, assignment, *inputs.check_parts(u, v, problem.shape, "certify"), count)
 
 
-# A compiled function, so that a small call costs no Python at all; its docstring is in cpp/bindings/direct.cpp.
-@_core.make_linear_sum_assignment
-def linear_sum_assignment(cost_matrix: Any, maximize: bool = False) -> tuple[IndexArray, IndexArray]:
+def _linear_sum_assignment(cost_matrix: Any, maximize: bool = False) -> tuple[IndexArray, IndexArray]:
     """What the compiled function calls for all that is not small, plain and valid."""
     dimensions = len(np.shape(cost_matrix))
     if dimensions != 2:
         raise ValueError(f"expected a matrix (2-D array), got a {dimensions} array")
     try:
-        problem = inputs.make_problem(cost_matrix, bool(maximize))
+        try:
+            problem = inputs.make_problem(cost_matrix, bool(maximize))
+        except (DtypeError, RangeError) as error:
+            problem = inputs.make_problem(_as_scipy_converts(cost_matrix, error), bool(maximize))
         chosen = make_plan(problem.form, processors=inputs.processors())
         answer, _ = solve_proven(problem, chosen, certify=False)
-    except DtypeError as error:
-        # what is no array yet fails in this conversion, with NumPy's words
-        given = np.asarray(cost_matrix, dtype=None if hasattr(cost_matrix, "dtype") else np.float64).dtype
-        text = f"Cannot cast array data from {given!r} to dtype('float64') according to the rule 'safe'"
-        raise TypeError(text) from error
     except InvalidCostError as error:
         raise ValueError("matrix contains invalid numeric entries") from error
     except InfeasibleError as error:
         raise ValueError("cost matrix is infeasible") from error
     return pairs_of(answer.row_to_col)
+
+
+def _as_scipy_converts(cost_matrix: Any, error: LapwingError) -> NDArray[np.float64]:
+    """What is no array of numbers, as float64: decimals, fractions, texts of numbers, integers of any size.
+
+    Raises
+    ------
+    TypeError, ValueError
+        As NumPy words them.
+    """
+    if isinstance(cost_matrix, np.ndarray):
+        if isinstance(error, RangeError):
+            raise error
+        text = f"Cannot cast array data from {cost_matrix.dtype!r} to dtype('float64') according to the rule 'safe'"
+        raise TypeError(text) from error
+    return np.asarray(cost_matrix, dtype=np.float64)
+
+
+# A compiled function, so that a small call costs no Python at all; its docstring is in cpp/bindings/direct.cpp. Of this
+# module it calls `_linear_sum_assignment` by its name.
+_linear_sum_assignment.__qualname__ = "linear_sum_assignment"  # in messages
+linear_sum_assignment = _core.make_linear_sum_assignment(sys.modules[__name__])

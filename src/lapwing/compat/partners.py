@@ -1,0 +1,76 @@
+"""What the modules of this package stand on: one solve, small plain matrices by the compiled path alone."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lapwing import inputs
+from lapwing._core import partners as direct
+from lapwing.answer import inverse
+from lapwing.costs import SparseCost
+from lapwing.cpu.exact import solve_proven
+from lapwing.errors import InfeasibleError
+from lapwing.plan import make_plan
+
+Vector = NDArray[np.int32]
+Partners = tuple[
+    Vector, Vector, float
+]  # column of each row, row of each column, -1 if free, and the sum of their costs
+
+
+def solve(cost: Any, unmatched_cost: float = math.inf) -> Partners | None:
+    """The optimum, or None if the problem is infeasible. Rows may stay free at a price that is finite.
+
+    Raises
+    ------
+    ArgumentError, DtypeError, RangeError
+    """
+    return direct(cost, unmatched_cost) or _solve_any(cost, unmatched_cost)
+
+
+def _solve_any(cost: Any, unmatched_cost: float) -> Partners | None:
+    problem = inputs.make_problem(cost, False, unmatched_cost if unmatched_cost < math.inf else None)
+    try:
+        answer, _ = solve_proven(problem, make_plan(problem.form, processors=inputs.processors()), certify=False)
+    except InfeasibleError:
+        return None
+    row_to_col = answer.row_to_col
+    total = math.fsum(problem.cost.picked(row_to_col).tolist())
+    return row_to_col.astype(np.int32), inverse(row_to_col, problem.shape[1]).astype(np.int32), total
+
+
+def solve_partially(cost: Any) -> Partners:
+    """As many pairs as there can be, at the least cost of so many; NaN and infinity forbid a pair.
+
+    A row stays free at a price above what any change of the other pairs can gain.
+    """
+    found = direct(cost, math.inf)
+    if found is not None:
+        return found
+    matrix: Any
+    if isinstance(cost, SparseCost):
+        matrix, values = cost, cost.data
+    else:
+        matrix = values = inputs.as_matrix(cost, False)
+        if matrix.dtype.kind == "f":
+            matrix = values = np.where(np.isfinite(matrix), matrix, math.inf)
+    found = solve(matrix)
+    if found is not None:
+        return found
+    if matrix.shape[0] > matrix.shape[1]:
+        cols, rows, total = solve_partially(np.ascontiguousarray(np.asarray(matrix).T))
+        return rows, cols, total
+    largest = float(np.abs(values[np.isfinite(values)]).max(initial=0.0))
+    partial = solve(matrix, (2 * min(matrix.shape) + 1) * largest + 1)
+    assert partial is not None  # all rows may stay free
+    return partial
+
+
+def pairs(row_to_col: Vector) -> tuple[NDArray[np.int64], Vector]:
+    """The matched rows in increasing order, and their columns."""
+    rows = np.flatnonzero(row_to_col >= 0)
+    return rows, row_to_col[rows]
