@@ -38,10 +38,10 @@ struct PhaseTuning {
     static constexpr std::int64_t kSearchReads = 3;    // budget of the searches, a row: dense rows read ...
     static constexpr std::int64_t kSearchScans = 100;  // ... and rows scanned
     // Dense rows read, if another method can take over. At m = 1000 and 8000 structured costs take 3 to 5 and 3 to 8 a
-    // row, others 1 to 2; those of which lists tell nothing 20 to 1500, in a sample, too, unless it is small.
+    // row, others 1 to 5; those of which lists tell nothing 20 to 1500, in a sample, too, unless it is small.
     static std::int64_t most_reads(Index m, bool structured) {
         constexpr Index kSmall = 384;
-        const double each = m < kSmall ? 24 : structured ? std::max(8.0, std::sqrt(m) / 5) : 4;
+        const double each = m < kSmall ? 24 : structured ? std::max(8.0, std::sqrt(m) / 5) : 6;
         return static_cast<std::int64_t>(each * m);
     }
     static constexpr int kAttempts = 4;  // at phases from a larger epsilon, before the budget is lifted
