@@ -31,6 +31,7 @@ STAGES = (
     ("files", "request", "checkpoint"),
     ("cpu.large_costs",),
     ("cpu.solve",),
+    ("cpu.required_columns",),
     ("cpu.batch",),
     ("cpu.exact",),
     ("cpu", "gpu", "gpu.costs"),

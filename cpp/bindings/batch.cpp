@@ -60,7 +60,7 @@ Problems<T> from_list(const nb::list& list, std::vector<Matrix>& holders) {
 // What is asked for beside the costs.
 struct Wanted {
     bool maximize;
-    nb::object unmatched_cost;
+    nb::object unmatched_cost, unmatched_cols;
     int threads;
     bool with_duals;
 };
@@ -70,9 +70,12 @@ nb::dict solve_problems(Problems<T> problems, const Wanted& wanted) {
     using D = Dual<T>;
     const bool with_duals = wanted.with_duals;
     const std::size_t count = problems.size(), rows = problems.row_start(count), cols = problems.col_start(count);
-    Vector<D> prices_holder;
+    Vector<D> prices_holder, cols_holder;
     problems.maximize = wanted.maximize;
     problems.unmatched_cost = optional_vector(wanted.unmatched_cost, rows, prices_holder, "unmatched_cost");
+    problems.unmatched_cols = optional_vector(wanted.unmatched_cols, cols, cols_holder, "unmatched_cols");
+    if (problems.unmatched_cols != nullptr && problems.unmatched_cost == nullptr)
+        throw nb::value_error("rows need prices, too");
 
     Uninitialized<std::int64_t> row_to_col(rows);
     Uninitialized<D> u(with_duals ? rows : 0), v(with_duals ? cols : 0), objective(count);
@@ -97,9 +100,9 @@ nb::dict solve_problems(Problems<T> problems, const Wanted& wanted) {
     return answer;
 }
 
-nb::dict solve_any_batch(const nb::object& costs, bool maximize, const nb::object& unmatched_cost, int threads,
-                         bool with_duals) {
-    const Wanted wanted{maximize, unmatched_cost, threads, with_duals};
+nb::dict solve_any_batch(const nb::object& costs, bool maximize, const nb::object& unmatched_cost,
+                         const nb::object& unmatched_cols, int threads, bool with_duals) {
+    const Wanted wanted{maximize, unmatched_cost, unmatched_cols, threads, with_duals};
     if (nb::isinstance<nb::list>(costs)) {
         const nb::list list = nb::cast<nb::list>(costs);
         std::vector<Matrix> holders;
@@ -118,5 +121,5 @@ void bind_batch(nanobind::module_& module) {
     namespace nb = nanobind;
     using namespace nb::literals;
     module.def("solve_batch", &lapwing::bindings::solve_any_batch, "costs"_a, "maximize"_a, "unmatched_cost"_a.none(),
-               "threads"_a, "with_duals"_a, "Solve many problems; see cpp/include/lapwing/batch.hpp for the contract.");
+               "unmatched_cols"_a.none(), "threads"_a, "with_duals"_a, "Solve many problems; see cpp/include/lapwing/batch.hpp for the contract.");
 }

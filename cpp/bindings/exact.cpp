@@ -53,16 +53,18 @@ Source small_costs(const nb::object& cost, bool maximize, double above) {
 }
 
 nb::object solve_exactly(const nb::object& cost, bool maximize, const nb::object& unmatched_cost,
-                         const nb::object& start_v, const nb::object& start_rows, double most, double precision,
-                         int threads, double time_limit, const nb::object& hook) {
+                         const nb::object& unmatched_cols, const nb::object& start_v, const nb::object& start_rows,
+                         double most, double precision, int threads, double time_limit, const nb::object& hook) {
     if (is_sparse(cost))
-        return solve_sparse_exactly(cost, maximize, unmatched_cost, start_v, most, precision, time_limit, hook);
+        return solve_sparse_exactly(cost, maximize, unmatched_cost, unmatched_cols, start_v, most, precision,
+                                    time_limit, hook);
     return with_float_costs(cost, [&]<class T>(const MatrixView<T>& matrix, const CostSource<T>* source) -> nb::object {
-        Vector<double> holder;
+        Vector<double> holder, cols_holder;
         Problem<T> problem{matrix, maximize, nullptr, source};
         const auto rows = static_cast<std::size_t>(matrix.rows), cols = static_cast<std::size_t>(matrix.cols);
         problem.unmatched_cost = optional_vector(unmatched_cost, rows, holder, "unmatched_cost");
         ExactRequest request;
+        request.unmatched_cols = optional_vector(unmatched_cols, cols, cols_holder, "unmatched_cols");
         Parts start;
         if (!start_v.is_none()) {
             start = nb::cast<Parts>(start_v);
@@ -103,7 +105,8 @@ void bind_exact(nanobind::module_& module) {
     module.def("small_costs", &lapwing::bindings::small_costs, "cost"_a, "maximize"_a, "above"_a,
                "The costs without the large ones, which are forbidden.");
     module.def("solve_exact", &lapwing::bindings::solve_exactly, "cost"_a, "maximize"_a, "unmatched_cost"_a.none(),
-               "start_v"_a.none(), "start_rows"_a.none(), "most"_a, "precision"_a, "threads"_a, "time_limit"_a,
-               "hook"_a.none(), "Solve without rounding; see cpp/include/lapwing/exact/solve.hpp for the contract.");
+               "unmatched_cols"_a.none(), "start_v"_a.none(), "start_rows"_a.none(), "most"_a, "precision"_a,
+               "threads"_a, "time_limit"_a, "hook"_a.none(),
+               "Solve without rounding; see cpp/include/lapwing/exact/solve.hpp for the contract.");
     module.attr("TRUSTED_RATIO") = lapwing::kTrustedRatio;
 }

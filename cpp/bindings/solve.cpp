@@ -12,6 +12,7 @@
 #include "lapwing/jv/jv.hpp"
 #include "lapwing/methods.hpp"
 #include "lapwing/numbers/range.hpp"
+#include "lapwing/reductions/column_prices.hpp"
 #include "sparse.hpp"
 
 namespace lapwing::bindings {
@@ -55,21 +56,57 @@ Solution<Dual<T>> dispatch(const std::string& method, const Options& options, co
     throw std::invalid_argument("unknown method: " + method);
 }
 
+// Calls solve(problem, start_v, keep) with the costs less the prices of columns; the answer is one of `problem`.
+template <class T, class Solve>
+Solution<Dual<T>> solve_less_prices(const Problem<T>& problem, const Dual<T>* prices, const Dual<T>* start_v,
+                                    const Keep<Dual<T>>& keep, const Solve& solve) {
+    using D = Dual<T>;
+    const LessColumnPrices<T> costs(problem, prices);
+    const Index rows = problem.cost.rows, cols = problem.cost.cols;
+    Problem<D> less{{nullptr, rows, cols, cols, 1}, problem.maximize, problem.unmatched_cost, nullptr};
+    std::vector<D> matrix, start;
+    if (problem.source == nullptr) {
+        matrix = costs.written_out();
+        less.cost.data = matrix.data();
+    } else {
+        less.source = &costs;
+    }
+    for (Index j = 0; start_v != nullptr && j < cols; ++j) start.push_back(start_v[j] - prices[j]);
+    const Keep<D> keep_of_costs = [&](std::vector<D>&& u, std::vector<D>&& v, std::vector<Index>&& row_to_col) {
+        for (Index j = 0; j < cols; ++j) v[j] += prices[j];
+        keep(std::move(u), std::move(v), std::move(row_to_col));
+    };
+    Solution<D> solution = solve(less, start.empty() ? nullptr : start.data(), keep_of_costs);
+    if (solution.status == Status::optimal)
+        add_column_prices(problem, prices, solution.row_to_col.data(), solution.u.data(), solution.v.data());
+    if (solution.status == Status::time_limit)
+        for (Index j = 0; j < cols; ++j) solution.v[j] += prices[j];
+    return solution;
+}
+
 template <class T>
 nb::dict solve_as(const std::string& method, const Options& options, Problem<T> problem,
-                  const nb::object& unmatched_cost, const nb::object& start_v, int threads, double time_limit,
-                  const nb::object& hook, const nb::object& keep, double keep_every) {
-    Vector<Dual<T>> unmatched_holder, start_holder;
+                  const nb::object& unmatched_cost, const nb::object& unmatched_cols, const nb::object& start_v,
+                  int threads, double time_limit, const nb::object& hook, const nb::object& keep, double keep_every) {
+    Vector<Dual<T>> unmatched_holder, cols_holder, start_holder;
     const auto rows = static_cast<std::size_t>(problem.cost.rows), cols = static_cast<std::size_t>(problem.cost.cols);
     problem.unmatched_cost = optional_vector(unmatched_cost, rows, unmatched_holder, "unmatched_cost");
+    const Dual<T>* prices = optional_vector(unmatched_cols, cols, cols_holder, "unmatched_cols");
+    if (prices != nullptr && problem.unmatched_cost == nullptr) throw nb::value_error("rows need prices, too");
     const Dual<T>* start = optional_vector(start_v, cols, start_holder, "start_v");
     Control control(time_limit, make_hook(hook), !hook.is_none());
     if (!keep.is_none()) control.keep_every(keep_every);
     Solution<Dual<T>> solution;
     try {
         const Computing computing;
-        solution = dispatch(method, options, problem, start, threads, control, make_keep<Dual<T>>(keep));
-        if (solution.status == Status::time_limit) complete_greedily(problem, solution.row_to_col, control);
+        const auto solve = [&]<class U>(const Problem<U>& costs, const Dual<U>* from, const Keep<Dual<U>>& kept) {
+            auto solved = dispatch(method, options, costs, from, threads, control, kept);
+            if (solved.status == Status::time_limit) complete_greedily(costs, solved.row_to_col, control);
+            return solved;
+        };
+        const auto kept = make_keep<Dual<T>>(keep);
+        solution =
+            prices == nullptr ? solve(problem, start, kept) : solve_less_prices(problem, prices, start, kept, solve);
     } catch (const InvalidCost& invalid) {
         raise(invalid);
     } catch (const CostTooLarge&) {  // check_range tells where and by how much
@@ -81,29 +118,32 @@ nb::dict solve_as(const std::string& method, const Options& options, Problem<T> 
 }
 
 nb::dict solve(const std::string& method, const nb::dict& options, const nb::object& cost, bool maximize,
-               const nb::object& unmatched_cost, const nb::object& start_v, int threads, double time_limit,
-               const nb::object& hook, const nb::object& keep, double keep_every) {
+               const nb::object& unmatched_cost, const nb::object& unmatched_cols, const nb::object& start_v,
+               int threads, double time_limit, const nb::object& hook, const nb::object& keep, double keep_every) {
     if (is_sparse(cost))
-        return solve_sparse_costs(cost, maximize, unmatched_cost, start_v, time_limit, hook, keep, keep_every);
+        return solve_sparse_costs(cost, maximize, unmatched_cost, unmatched_cols, start_v, time_limit, hook, keep,
+                                  keep_every);
     return with_costs(cost, [&]<class T>(const MatrixView<T>& matrix, const CostSource<T>* source) {
         const Problem<T> problem{matrix, maximize, nullptr, source};
-        return solve_as(method, Options(options), problem, unmatched_cost, start_v, threads, time_limit, hook, keep,
-                        keep_every);
+        return solve_as(method, Options(options), problem, unmatched_cost, unmatched_cols, start_v, threads, time_limit,
+                        hook, keep, keep_every);
     });
 }
 
 // None, or (limit, extreme, row, col) of a cost that is too large.
-nb::object range_excess(const nb::object& cost, bool maximize, const nb::object& unmatched_cost, int threads) {
-    if (is_sparse(cost)) return sparse_range_excess(cost, maximize, unmatched_cost);
+nb::object range_excess(const nb::object& cost, bool maximize, const nb::object& unmatched_cost,
+                        const nb::object& unmatched_cols, int threads) {
+    if (is_sparse(cost)) return sparse_range_excess(cost, maximize, unmatched_cost, unmatched_cols);
     return with_costs(cost, [&]<class T>(const MatrixView<T>& matrix, const CostSource<T>* source) -> nb::object {
-        Vector<Dual<T>> holder;
+        Vector<Dual<T>> holder, cols_holder;
         Problem<T> problem{matrix, maximize, nullptr, source};
-        const auto rows = static_cast<std::size_t>(matrix.rows);
+        const auto rows = static_cast<std::size_t>(matrix.rows), cols = static_cast<std::size_t>(matrix.cols);
+        const Dual<T>* prices = optional_vector(unmatched_cols, cols, cols_holder, "unmatched_cols");
         problem.unmatched_cost = optional_vector(unmatched_cost, rows, holder, "unmatched_cost");
         CostRange<Dual<T>> range;
         {
             const Computing computing;
-            range = check_range(problem, threads, look_for_signals);
+            range = check_range(problem, threads, look_for_signals, prices);
         }
         if (range.fits) return nb::none();
         return nb::make_tuple(range.limit, range.extreme, range.row, range.col);
@@ -117,11 +157,12 @@ void bind_solve(nanobind::module_& module) {
     namespace nb = nanobind;
     using namespace nb::literals;
     module.def("solve", &lapwing::bindings::solve, "method"_a, "options"_a, "cost"_a, "maximize"_a,
-               "unmatched_cost"_a.none(), "start_v"_a.none(), "threads"_a, "time_limit"_a, "hook"_a.none(),
-               "keep"_a.none() = nb::none(), "keep_every"_a = 0.0,
+               "unmatched_cost"_a.none(), "unmatched_cols"_a.none(), "start_v"_a.none(), "threads"_a, "time_limit"_a,
+               "hook"_a.none(), "keep"_a.none() = nb::none(), "keep_every"_a = 0.0,
                "Solve one problem; see cpp/include/lapwing/methods.hpp for the contract.");
     module.def("check_range", &lapwing::bindings::range_excess, "cost"_a, "maximize"_a, "unmatched_cost"_a.none(),
-               "threads"_a, "Whether all sums fit; see cpp/include/lapwing/numbers/range.hpp for the contract.");
+               "unmatched_cols"_a.none(), "threads"_a,
+               "Whether all sums fit; see cpp/include/lapwing/numbers/range.hpp for the contract.");
     module.attr("JV_OR_CORE_MAX_ROWS") = static_cast<int>(lapwing::kJvOrCoreMaxRows);
     module.attr("SSP_COLUMNS_PER_THREAD") = static_cast<int>(lapwing::kSspColumnsPerThread);
     module.attr("DIRECT_MAX_ROWS") = static_cast<int>(lapwing::kDirectMaxRows);

@@ -13,10 +13,13 @@ namespace {
 
 template <class T>
 SparseProblem<T> make_sparse_problem(const SparseCosts& cost, const SparseView<T>& view, bool maximize,
-                                     const nb::object& unmatched_cost, Vector<Dual<T>>& holder) {
-    SparseProblem<T> problem{view, maximize, cost.transposed, nullptr};
+                                     const nb::object& unmatched_cost, const nb::object& unmatched_cols,
+                                     Vector<Dual<T>> (&holders)[2]) {
+    SparseProblem<T> problem{view, maximize, cost.transposed, nullptr, nullptr};
     problem.unmatched_cost =
-        optional_vector(unmatched_cost, static_cast<std::size_t>(cost.problem_rows()), holder, "unmatched_cost");
+        optional_vector(unmatched_cost, static_cast<std::size_t>(cost.problem_rows()), holders[0], "unmatched_cost");
+    problem.unmatched_cols =
+        optional_vector(unmatched_cols, static_cast<std::size_t>(cost.problem_cols()), holders[1], "unmatched_cols");
     if (problem.unmatched_cost == nullptr && cost.problem_rows() > cost.problem_cols())
         throw nb::value_error("more rows than columns need a partner");
     return problem;
@@ -53,12 +56,12 @@ bool has_duplicates_in(const SparseCosts& cost) {
 }  // namespace
 
 nb::dict solve_sparse_costs(const nb::object& given, bool maximize, const nb::object& unmatched_cost,
-                            const nb::object& start_v, double time_limit, const nb::object& hook,
-                            const nb::object& keep, double keep_every) {
+                            const nb::object& unmatched_cols, const nb::object& start_v, double time_limit,
+                            const nb::object& hook, const nb::object& keep, double keep_every) {
     const auto& cost = nb::cast<const SparseCosts&>(given);
     return cost.with_view([&]<class T>(const SparseView<T>& view) -> nb::dict {
-        Vector<Dual<T>> holder, start_holder;
-        const auto problem = make_sparse_problem(cost, view, maximize, unmatched_cost, holder);
+        Vector<Dual<T>> holders[2], start_holder;
+        const auto problem = make_sparse_problem(cost, view, maximize, unmatched_cost, unmatched_cols, holders);
         const Dual<T>* start =
             optional_vector(start_v, static_cast<std::size_t>(cost.problem_cols()), start_holder, "start_v");
         Control control(time_limit, make_hook(hook), !hook.is_none());
@@ -82,13 +85,13 @@ nb::dict solve_sparse_costs(const nb::object& given, bool maximize, const nb::ob
 }
 
 nb::object solve_sparse_exactly(const nb::object& given, bool maximize, const nb::object& unmatched_cost,
-                                const nb::object& start_v, double most, double precision, double time_limit,
-                                const nb::object& hook) {
+                                const nb::object& unmatched_cols, const nb::object& start_v, double most,
+                                double precision, double time_limit, const nb::object& hook) {
     const auto& cost = nb::cast<const SparseCosts&>(given);
     return cost.with_view([&]<class T>(const SparseView<T>& view) -> nb::object {
         if constexpr (std::is_floating_point_v<T>) {
-            Vector<double> holder;
-            const auto problem = make_sparse_problem(cost, view, maximize, unmatched_cost, holder);
+            Vector<double> holders[2];
+            const auto problem = make_sparse_problem(cost, view, maximize, unmatched_cost, unmatched_cols, holders);
             ExactRequest request;
             Parts start;
             if (!start_v.is_none()) {
@@ -116,11 +119,12 @@ nb::object solve_sparse_exactly(const nb::object& given, bool maximize, const nb
 }
 
 // None, or (limit, extreme, row, col) of a cost that is too large.
-nb::object sparse_range_excess(const nb::object& given, bool maximize, const nb::object& unmatched_cost) {
+nb::object sparse_range_excess(const nb::object& given, bool maximize, const nb::object& unmatched_cost,
+                               const nb::object& unmatched_cols) {
     const auto& cost = nb::cast<const SparseCosts&>(given);
     return cost.with_view([&]<class T>(const SparseView<T>& view) -> nb::object {
-        Vector<Dual<T>> holder;
-        const auto problem = make_sparse_problem(cost, view, maximize, unmatched_cost, holder);
+        Vector<Dual<T>> holders[2];
+        const auto problem = make_sparse_problem(cost, view, maximize, unmatched_cost, unmatched_cols, holders);
         CostRange<Dual<T>> range;
         {
             const Computing computing;

@@ -10,6 +10,7 @@
 #include "lapwing/methods.hpp"
 #include "lapwing/numbers/range.hpp"
 #include "lapwing/numbers/trust.hpp"
+#include "lapwing/reductions/column_prices.hpp"
 
 namespace lapwing {
 namespace {
@@ -80,7 +81,31 @@ class Batch {
     void solve(std::size_t b, Workspace& workspace, std::size_t& bytes, bool is_caller) {
         Problem<T> problem = problems_[b];
         if (is_tall(b)) problem.cost = problem.cost.transposed();
-        if (std::min(problem.cost.rows, problem.cost.cols) > kDirectMaxRows) return solve_large(b, problem, is_caller);
+        if (problems_.unmatched_cols == nullptr)
+            return solve_as(b, problem, workspace, bytes, is_caller, [&](const Solved<D>& solved, bool sure) {
+                if (!sure) report({b, BatchFault::doubtful, -1, -1}, false);
+                write(b, problem, solved);
+            });
+        const D* prices = problems_.unmatched_cols + problems_.col_start(b);
+        if (const auto range = check_range(problem, 1, {}, prices); !range.fits)
+            throw CostTooLarge{range.row, range.col};
+        const Index rows = problem.cost.rows, cols = problem.cost.cols;
+        const std::vector<D> matrix = LessColumnPrices<T>(problem, prices).written_out();
+        const Problem<D> less{{matrix.data(), rows, cols, cols, 1}, problem.maximize, problem.unmatched_cost};
+        solve_as(b, less, workspace, bytes, is_caller, [&](const Solved<D>& solved, bool) {
+            std::vector<D> u(problem.unmatched_cost, problem.unmatched_cost + rows), v(solved.v, solved.v + cols);
+            add_column_prices(problem, prices, solved.row_to_col, u.data(), v.data());
+            if (!is_proven(problem, solved.row_to_col, v.data(), prices))
+                report({b, BatchFault::doubtful, -1, -1}, false);
+            write(b, problem, {solved.row_to_col, u.data(), v.data()});
+        });
+    }
+    // Calls take(answer, whether it is sure to be optimal); or reports that there is none.
+    template <class U, class Take>
+    void solve_as(std::size_t b, const Problem<U>& problem, Workspace& workspace, std::size_t& bytes, bool is_caller,
+                  const Take& take) {
+        if (std::min(problem.cost.rows, problem.cost.cols) > kDirectMaxRows)
+            return solve_large(b, problem, is_caller, take);
         const std::size_t needed = direct_workspace_bytes(problem);
         if (needed > bytes) {
             workspace = make_workspace(needed);
@@ -91,25 +116,35 @@ class Batch {
         const bool sure = solve_surely(problem, workspace.get(), output_.u != nullptr, second, answer);
         if (answer.status == Status::infeasible)
             return report({b, BatchFault::infeasible, answer.hall_size + 1, answer.hall_size}, is_tall(b));
-        if (!sure) report({b, BatchFault::doubtful, -1, -1}, false);
-        write(b, problem, {answer.row_to_col, answer.u, answer.v});
+        take({answer.row_to_col, answer.u, answer.v}, sure);
     }
-    void solve_large(std::size_t b, const Problem<T>& problem, bool is_caller) {
+    template <class U, class Take>
+    void solve_large(std::size_t b, const Problem<U>& problem, bool is_caller, const Take& take) {
         constexpr double kForever = std::numeric_limits<double>::infinity();
         Control control(kForever,
                         [&](const Progress&) { return !stop_ && (!is_caller || !keep_going_ || keep_going_()); });
         const auto solution = std::min(problem.cost.rows, problem.cost.cols) <= kJvOrCoreMaxRows
-                                  ? solve_jv_or_core<T>(problem, 1, control)
-                                  : solve_core_or_jv<T>(problem, 1, control);
+                                  ? solve_jv_or_core<U>(problem, 1, control)
+                                  : solve_core_or_jv<U>(problem, 1, control);
         if (solution.status == Status::infeasible) {
             return report({b, BatchFault::infeasible, static_cast<Index>(solution.hall_rows.size()),
                            static_cast<Index>(solution.hall_cols.size())},
                           is_tall(b));
         }
-        if (!are_small(problem, solution.row_to_col.data(), solution.v.data(), solution.shift) &&
-            !is_proven(problem, solution.row_to_col.data(), solution.v.data()))
-            report({b, BatchFault::doubtful, -1, -1}, false);
-        write(b, problem, {solution.row_to_col.data(), solution.u.data(), solution.v.data()});
+        const bool sure = are_small(problem, solution.row_to_col.data(), solution.v.data(), solution.shift) ||
+                          is_proven(problem, solution.row_to_col.data(), solution.v.data());
+        take({solution.row_to_col.data(), solution.u.data(), solution.v.data()}, sure);
+    }
+
+    D price_of_free_columns(std::size_t b, const Problem<T>& problem, const Index* row_to_col) const {
+        const D* prices = problems_.unmatched_cols + problems_.col_start(b);
+        std::vector<char> taken(static_cast<std::size_t>(problem.cost.cols), 0);
+        for (Index i = 0; i < problem.cost.rows; ++i)
+            if (row_to_col[i] >= 0) taken[static_cast<std::size_t>(row_to_col[i])] = 1;
+        D sum{};
+        for (Index j = 0; j < problem.cost.cols; ++j)
+            if (!taken[static_cast<std::size_t>(j)]) sum += problem.maximize ? -prices[j] : prices[j];
+        return sum;
     }
 
     // `problem` is transposed if the given one is tall; the outputs are of the given one.
@@ -126,6 +161,7 @@ class Batch {
             objective += j >= 0 ? static_cast<D>(problem.cost.at(i, j))
                                 : (problem.maximize ? -problem.unmatched_cost[i] : problem.unmatched_cost[i]);
         }
+        if (problems_.unmatched_cols != nullptr) objective += price_of_free_columns(b, problem, solved.row_to_col);
         if constexpr (std::is_floating_point_v<D>)
             if (!(std::fabs(objective) < kInfinity<D>)) report({b, BatchFault::range, -1, -1}, false);
         output_.objective[b] = objective;

@@ -64,6 +64,7 @@ def solve(
     cost: NDArray[Any] | CostSource | SparseCosts,
     maximize: bool,
     unmatched_cost: NDArray[Any] | None,
+    unmatched_cols: NDArray[Any] | None,
     start_v: NDArray[Any] | None,
     threads: int,
     time_limit: float,
@@ -72,12 +73,17 @@ def solve(
     keep_every: float = 0.0,
 ) -> dict[str, Any]: ...
 def check_range(
-    cost: NDArray[Any] | CostSource | SparseCosts, maximize: bool, unmatched_cost: NDArray[Any] | None, threads: int
+    cost: NDArray[Any] | CostSource | SparseCosts,
+    maximize: bool,
+    unmatched_cost: NDArray[Any] | None,
+    unmatched_cols: NDArray[Any] | None,
+    threads: int,
 ) -> tuple[int | float, int | float, int, int] | None: ...
 def certify(
     cost: NDArray[Any] | CostSource | SparseCosts,
     maximize: bool,
     unmatched_cost: NDArray[Any] | None,
+    unmatched_cols: NDArray[Any] | None,
     row_to_col: NDArray[np.int64],
     u: NDArray[Any],
     v: NDArray[Any],
@@ -96,6 +102,7 @@ def solve_exact(
     cost: NDArray[Any] | CostSource | SparseCosts,
     maximize: bool,
     unmatched_cost: NDArray[Any] | None,
+    unmatched_cols: NDArray[Any] | None,
     start_v: NDArray[np.float64] | None,
     start_rows: NDArray[np.int64] | None,
     most: float,
@@ -117,6 +124,7 @@ def solve_batch(
     costs: NDArray[Any] | list[NDArray[Any]],
     maximize: bool,
     unmatched_cost: NDArray[Any] | None,
+    unmatched_cols: NDArray[Any] | None,
     threads: int,
     with_duals: bool,
 ) -> dict[str, Any]: ...

@@ -97,8 +97,11 @@ def solve(
         +inf (-inf when maximising) forbids a pair. C- and Fortran-ordered float32, float64, int32 and int64 are
         read in place.
     maximize : bool
-    unmatched_cost : None, scalar or (m,) array-like
+    unmatched_cost : None, scalar, (m,) array-like, or a tuple of two
         Row i may stay free at this price (this value when maximising). None: the smaller side is matched completely.
+        A tuple of two has the prices of rows and those of columns, each a scalar or an array; without it free columns
+        cost nothing. An infinite price (-inf when maximising) means that the line must be matched. Prices of columns
+        are solved on the CPU.
     start : (u, v) or an earlier Result
         Duals to start from: any finite values, good ones save time.
     method : str or MethodOptions
@@ -218,8 +221,9 @@ def solve_batch(
         for, and answered with what that returns.
     maximize : bool
         For all problems.
-    unmatched_cost : None, scalar, or one value a row
-        For an array (m,) or (B, m); for a list a scalar or a list with what `solve` takes for each problem.
+    unmatched_cost : None, scalar, one value a row, or a tuple of two
+        For an array (m,) or (B, m); for a list a scalar or a list with what `solve` takes for each problem. A tuple of
+        two has the prices of rows and those of columns, which are (n,) or (B, n) for an array.
     row_counts, col_counts : None or (B,) integers
         For an array: problem b is ``costs[b, :row_counts[b], :col_counts[b]]``; what lies beyond is not looked at.
     threads : int, optional

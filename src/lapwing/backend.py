@@ -19,6 +19,7 @@ from lapwing.errors import ArgumentError, DtypeError, GpuError
 from lapwing.inputs import shape_of
 from lapwing.methods import METHODS, methods_on
 from lapwing.plan import Plan, choose_device
+from lapwing.prices import is_pair
 from lapwing.problem import Problem
 from lapwing.request import Request
 
@@ -62,6 +63,9 @@ def choose_backend(cost: Any, device: str | None, request: Request) -> Backend:
     if device == "auto" and (is_sparse(cost) or isinstance(cost, SparseCost)):
         request.why = "CPU: sparse costs are solved there"
         return CPU
+    if device == "auto" and is_pair(request.unmatched_cost):
+        request.why = "CPU: prices of columns are solved there"
+        return CPU
     if device == "auto" and isinstance(cost, CostSource) and not cost.is_computable_on_gpu:
         request.why = "CPU: what supplies these costs is there"
         return CPU
@@ -71,6 +75,11 @@ def choose_backend(cost: Any, device: str | None, request: Request) -> Backend:
         device, request.why = choose_device(shape_of(cost), request.method, _usable_gpus())
     if device in (None, "cpu"):
         return CPU
+    if is_pair(request.unmatched_cost):
+        raise ArgumentError(
+            "prices of columns are solved on the CPU alone yet: pass costs on the host and device='cpu', or prices of "
+            "rows only"
+        )
     if request.method != "auto" and "cuda" not in getattr(METHODS.get(request.method), "devices", ()):
         core, *others = map(repr, methods_on("cuda"))
         raise ArgumentError(

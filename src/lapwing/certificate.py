@@ -40,7 +40,8 @@ class Certificate:
     violation_at : (int, int) or None
         The pair where it occurs; -1 for the column or row of a constraint on u or v alone.
     complete : bool
-        Whether every row (every column of a tall problem) has its partner, or its unmatched cost.
+        Whether every row (every column of a tall problem) has its partner, or its unmatched cost; every column, too,
+        where columns have unmatched costs.
     exact : bool
         Proven optimal without any rounding in the argument: gap == 0 and violation == 0.
     bound : int or float
@@ -128,16 +129,17 @@ def prove(
         problem = with_float_costs(problem)
     u, v = u.astype(problem.dual_dtype, copy=False), v.astype(problem.dual_dtype, copy=False)
     duals = (u, v) if u.ndim == 2 else None
-    prices = problem.unmatched_cost
+    prices, of_cols = problem.unmatched_cost, problem.unmatched_cols
     if problem.maximize:
-        u, v, prices = -u, -v, None if prices is None else -prices
+        u, v = -u, -v
+        prices, of_cols = (None if each is None else -each for each in (prices, of_cols))
     fault = None
     if problem.is_tall:
         row_to_col, fault = _col_to_row(row_to_col, problem.shape[1])
         u, v = v, u
     parts = len(u) if u.ndim == 2 else 1
     cost = problem.cost.compiled(problem.is_tall)
-    raw = _core.certify(cost, problem.maximize, prices, row_to_col, u.ravel(), v.ravel(), parts, threads)
+    raw = _core.certify(cost, problem.maximize, prices, of_cols, row_to_col, u.ravel(), v.ravel(), parts, threads)
     if raw["fault"] == "invalid_cost":
         at = raw["fault_row"], raw["fault_col"]
         raise invalid_cost(problem, *(at[::-1] if problem.is_tall else at))

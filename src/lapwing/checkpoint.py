@@ -266,4 +266,6 @@ def fingerprint(problem: Problem) -> str:
         digest.update(part)
     if problem.unmatched_cost is not None:
         digest.update(b"unmatched" + problem.unmatched_cost.tobytes())
+    if problem.unmatched_cols is not None:
+        digest.update(b"unmatched columns" + problem.unmatched_cols.tobytes())
     return digest.hexdigest()

@@ -24,7 +24,15 @@ from lapwing.costs.rows import as_bytes
 from lapwing.costs.sparse import SparseCost, as_floating, densify, exact_floats, from_scipy, is_sparse
 from lapwing.costs.streamed import physical_limit, streamed
 from lapwing.errors import ArgumentError, DtypeError, InvalidCostError, LapwingError, RangeError
-from lapwing.prices import as_prices, prices_in_kind, with_prices, without_masked_prices
+from lapwing.prices import (
+    as_prices,
+    is_pair,
+    of_rows_and_columns,
+    prices_in_kind,
+    with_prices,
+    without_masked_prices,
+    without_zeros,
+)
 from lapwing.problem import Problem, Stack
 from lapwing.tensors import is_tensor, read_tensor
 
@@ -50,7 +58,7 @@ def make_problem(
     ----------
     cost : (m, n) real matrix of any kind, or a source of `lapwing.costs`: see `lapwing.solve`
     maximize : bool
-    unmatched_cost : None, scalar or (m,) array-like
+    unmatched_cost : None, scalar, (m,) array-like, or a pair of these for rows and columns
     limit : int or None
         Bytes of costs that are held in memory where they need not be; a memory map above it is streamed.
     write_out : bool
@@ -60,7 +68,7 @@ def make_problem(
     ------
     ArgumentError, DtypeError, RangeError
     """
-    prices = None
+    prices = of_cols = None
     if isinstance(cost, np.memmap) and cost.ndim == 2 and cost.nbytes > (physical_limit() if limit is None else limit):
         cost = streamed(cost, physical_limit() if limit is None else limit)
     if type(cost) is not np.ndarray and (is_sparse(cost) or isinstance(cost, SparseCost)):
@@ -70,8 +78,11 @@ def make_problem(
     if type(cost) is not np.ndarray and isinstance(cost, CostSource):
         cost = cost if limit is None else cost.limited(limit)
         if unmatched_cost is not None:
-            prices = prices_in_kind(unmatched_cost, cost.shape[0], maximize, cost.is_integer)
-        problem = Problem(cost, maximize, prices)
+            for_rows, for_cols = of_rows_and_columns(unmatched_cost)
+            prices = prices_in_kind(for_rows, cost.shape[0], maximize, cost.is_integer)
+            if for_cols is not None:
+                of_cols = without_zeros(prices_in_kind(for_cols, cost.shape[1], maximize, cost.is_integer, "column"))
+        problem = Problem(cost, maximize, prices, of_cols)
         if problem.is_tall and not cost.reads_columns:
             raise ArgumentError(
                 f"costs that come by rows have shape {cost.shape}, more rows than columns; supply the rows of the "
@@ -79,18 +90,29 @@ def make_problem(
             )
         return problem
     matrix = as_matrix(cost, maximize)
-    if unmatched_cost is not None:
-        matrix, prices = with_prices(matrix, as_prices(unmatched_cost, matrix.shape[0], maximize))
-    return Problem(DenseCost(matrix), maximize, prices)
+    matrix, prices, of_cols = priced(matrix, matrix.shape, maximize, unmatched_cost)
+    return Problem(DenseCost(matrix), maximize, prices, of_cols)
+
+
+def priced(
+    costs: CostArray, shape: tuple[int, ...], maximize: bool, unmatched_cost: Any
+) -> tuple[CostArray, NDArray[Any] | None, NDArray[Any] | None]:
+    """Costs of a problem of this shape, prices of its rows and of its columns, in one arithmetic."""
+    if unmatched_cost is None:
+        return costs, None, None
+    for_rows, for_cols = of_rows_and_columns(unmatched_cost)
+    given = [as_prices(for_rows, shape[0], maximize)]
+    if for_cols is not None:
+        given.append(as_prices(for_cols, shape[1], maximize, "column"))
+    costs, (of_rows, *of_cols) = with_prices(costs, *given)
+    return costs, of_rows, without_zeros(of_cols[0]) if of_cols else None
 
 
 def _sparse_problem(cost: Any, maximize: bool, unmatched_cost: Any) -> Problem:
     _check_parts(cost)
     pairs = cost if isinstance(cost, SparseCost) else from_scipy(cost)
-    if unmatched_cost is None:
-        return Problem(pairs, maximize)
-    data, prices = with_prices(pairs.data, as_prices(unmatched_cost, pairs.shape[0], maximize))
-    return Problem(pairs if data is pairs.data else pairs.with_floats(), maximize, prices)
+    data, prices, of_cols = priced(pairs.data, pairs.shape, maximize, unmatched_cost)
+    return Problem(pairs if data is pairs.data else pairs.with_floats(), maximize, prices, of_cols)
 
 
 def _check_parts(cost: Any) -> None:
@@ -124,7 +146,7 @@ def as_matrix_of(cost: Any, maximize: bool, unmatched_cost: Any, dtypes: Collect
     readable = array.dtype.name in dtypes and array.dtype.isnative and array.flags.aligned and unit
     matrix = array if array.ndim == 2 and readable else as_matrix(array, maximize)
     if unmatched_cost is not None and matrix.dtype.kind in "iu":
-        matrix, _ = with_prices(matrix, as_prices(unmatched_cost, matrix.shape[0], maximize))
+        matrix, _, _ = priced(matrix, matrix.shape, maximize, unmatched_cost)
     return matrix
 
 
@@ -150,7 +172,7 @@ def make_stack(
     ----------
     costs : (B, m, n) real array
     maximize : bool
-    unmatched_cost : None, scalar, (m,) or (B, m) array-like
+    unmatched_cost : None, scalar, (m,) or (B, m) array-like, or a pair of these, of columns (n,) or (B, n)
     row_counts, col_counts : None or (B,) integers
 
     Raises
@@ -167,14 +189,22 @@ def make_stack(
     cols = None if col_counts is None else check_counts(col_counts, len(array), array.shape[2], "col_counts")
     if unmatched_cost is None:
         return Stack(array, maximize, None, rows, cols)
-    prices = without_masked_prices(unmatched_cost, maximize)
-    if prices.shape not in ((), (array.shape[1],), array.shape[:2]):
+    for_rows, for_cols = of_rows_and_columns(unmatched_cost)
+    given = [_stacked_prices(for_rows, (array.shape[0], array.shape[1]), maximize, "row")]
+    if for_cols is not None:
+        given.append(_stacked_prices(for_cols, (array.shape[0], array.shape[2]), maximize, "column"))
+    array, (of_rows, *of_cols) = with_prices(array, *given)
+    return Stack(array, maximize, of_rows, rows, cols, without_zeros(of_cols[0]) if of_cols else None)
+
+
+def _stacked_prices(given: Any, shape: tuple[int, int], maximize: bool, of: str) -> NDArray[Any]:
+    """One price for each row or column of each problem."""
+    prices = without_masked_prices(given, maximize)
+    if prices.shape not in ((), (shape[1],), shape):
         raise ArgumentError(
-            f"unmatched_cost must be a scalar, or of shape ({array.shape[1]},) or {array.shape[:2]}, got {prices.shape}"
+            f"unmatched_cost of {of}s must be a scalar, or of shape ({shape[1]},) or {shape}, got {prices.shape}"
         )
-    prices = as_prices(np.broadcast_to(prices, array.shape[:2]).ravel(), array.shape[0] * array.shape[1], maximize)
-    array, prices = with_prices(array, prices)
-    return Stack(array, maximize, prices.reshape(array.shape[:2]), rows, cols)
+    return as_prices(np.broadcast_to(prices, shape).ravel(), shape[0] * shape[1], maximize, of).reshape(shape)
 
 
 def check_counts(given: Any, size: int, most: int, name: str) -> NDArray[np.int64]:
@@ -192,9 +222,12 @@ def check_counts(given: Any, size: int, most: int, name: str) -> NDArray[np.int6
 
 
 def make_problems(costs: Sequence[Any], maximize: bool = False, unmatched_cost: Any = None) -> list[Problem]:
-    """A list of problems of any shapes; `unmatched_cost` is a scalar, or a list with one entry for each problem."""
+    """A list of problems of any shapes.
+
+    `unmatched_cost` is a scalar, a pair of scalars, or a list with one entry for each problem.
+    """
     prices = unmatched_cost
-    if not isinstance(prices, (list, tuple)):
+    if is_pair(prices) or not isinstance(prices, (list, tuple)):
         prices = [unmatched_cost] * len(costs)
     if len(prices) != len(costs):
         raise ArgumentError(
@@ -382,12 +415,14 @@ def check_duals(u: Any, v: Any, shape: tuple[int, int], name: str) -> tuple[NDAr
 def check_start(u: Any, v: Any, problem: Problem) -> tuple[NDArray[Any], NDArray[Any]]:
     """Duals to start from, in the problem's dual dtype; see `start_duals`."""
     cost, prices = problem.cost, problem.unmatched_cost
+    free = [each for each in (prices, problem.unmatched_cols) if each is not None]
 
     def largest(sampled: bool) -> int | float:
         if sampled:
             return largest_magnitude(cost.read(slice(None, None, max(1, cost.shape[0] // 16))))
-        of_prices = 0 if prices is None else largest_magnitude(prices)
-        return max([of_prices, *(largest_magnitude(cost.read(rows)) for rows in row_blocks(cost))])
+        return max(
+            [0, *map(largest_magnitude, free), *(largest_magnitude(cost.read(rows)) for rows in row_blocks(cost))]
+        )
 
     shiftable = prices is None and cost.shape[0] == cost.shape[1]
     given = check_duals(u, v, problem.shape, "start")
@@ -459,9 +494,12 @@ def with_float_costs(problem: Problem) -> Problem:
         cost = DenseCost(exact_floats(problem.cost.read(slice(None)), np.dtype(np.float64)))
     else:
         raise DtypeError(f"u and v must be integers for {problem.cost.dtype} costs of a source; round them")
-    prices = problem.unmatched_cost
-    if prices is not None:
+
+    def in_floats(prices: NDArray[Any] | None) -> NDArray[Any] | None:
+        if prices is None:
+            return None
         absent = np.abs(prices) == ABSENT
         floats = exact_floats(np.where(absent, 0, prices), np.dtype(np.float64))
-        prices = np.where(absent, np.copysign(math.inf, prices), floats)
-    return Problem(cost, problem.maximize, prices)
+        return np.where(absent, np.copysign(math.inf, prices), floats)
+
+    return Problem(cost, problem.maximize, in_floats(problem.unmatched_cost), in_floats(problem.unmatched_cols))

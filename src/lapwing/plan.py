@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
+import numpy as np
+
 from lapwing._core import DIRECT_MAX_ROWS, JV_OR_CORE_MAX_ROWS
 from lapwing.costs.base import Tier
 from lapwing.errors import ArgumentError
@@ -153,7 +155,10 @@ def make_plan(
         raise ArgumentError(f"method {method!r} cannot use start= or checkpoint=; use method={usable}, or leave it out")
     reasons.append(f"{method}: {methods[method].summary}" + (f", {options}" if options else ""))
     written_out = 0
-    if form.tier != "dense":
+    if form.cols_priced and form.tier == "dense":
+        written_out = form.shape[0] * form.shape[1] * np.dtype(np.float64).itemsize
+        reasons.append(f"the costs less the prices of columns are written out: {_readable_bytes(written_out)}")
+    elif form.tier != "dense":
         written_out, why = _written_out(form, methods[method])
         reasons.append(why)
     if form.solved_transposed:

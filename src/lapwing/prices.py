@@ -1,4 +1,4 @@
-"""The cost of staying free: what `unmatched_cost=` gives, as one checked price for each row."""
+"""The cost of staying free: what `unmatched_cost=` gives, as one checked price for each row, or row and column."""
 
 from __future__ import annotations
 
@@ -15,14 +15,39 @@ from lapwing.costs.sparse import exact_floats
 from lapwing.errors import ArgumentError, DtypeError, RangeError
 
 
-def as_prices(given: Any, rows: int, maximize: bool) -> NDArray[Any]:
-    """One int64 or float64 price a row, in the user's sense; never NaN, infinite only if that forbids staying free."""
+def is_pair(given: Any) -> bool:
+    """Whether prices of rows and of columns are given: a tuple of two."""
+    return isinstance(given, tuple) and len(given) == 2
+
+
+def of_rows_and_columns(given: Any) -> tuple[Any, Any]:
+    """What is given for rows and for columns; None for columns where they stay free at no cost.
+
+    Raises
+    ------
+    ArgumentError
+    """
+    if not is_pair(given):
+        return given, None
+    if given[0] is None or given[1] is None:
+        raise ArgumentError(
+            "unmatched_cost is a pair with None in it: pass prices of rows and of columns, 0 where staying free costs "
+            "nothing, inf where it is forbidden (-inf when maximising)"
+        )
+    return given[0], given[1]
+
+
+def as_prices(given: Any, rows: int, maximize: bool, of: str = "row") -> NDArray[Any]:
+    """One int64 or float64 price a row, in the user's sense; never NaN, infinite only if that forbids staying free.
+
+    `of`: "row" or "column", whose prices they are.
+    """
     prices = without_masked_prices(given, maximize)
     if prices.dtype.kind not in "biuf" or (prices.dtype.kind == "f" and prices.dtype.itemsize > 8):
         raise DtypeError(f"unmatched_cost must be real numbers, got dtype {prices.dtype}; convert it with float()")
     if prices.ndim > 1 or (prices.ndim == 1 and prices.size != rows):
         raise ArgumentError(
-            f"unmatched_cost must be a scalar or one value for each of the {rows} rows, got shape {prices.shape}"
+            f"unmatched_cost must be a scalar or one value for each of the {rows} {of}s, got shape {prices.shape}"
         )
     if prices.dtype.kind == "u" and prices.size and prices.max() > np.iinfo(np.int64).max:
         raise RangeError(
@@ -31,10 +56,10 @@ def as_prices(given: Any, rows: int, maximize: bool) -> NDArray[Any]:
     prices = np.full(rows, prices, np.float64 if prices.dtype.kind == "f" else np.int64)
     right = prices < math.inf if maximize else prices > -math.inf
     if not right.all():
-        row = int(right.argmin())
+        line = int(right.argmin())
         raise ArgumentError(
-            f"unmatched_cost[{row}] is {prices[row]}: use a finite number, or "
-            f"{'-inf' if maximize else '+inf'} if the row must be matched"
+            f"unmatched_cost{'' if of == 'row' else '[1]'}[{line}] is {prices[line]}: use a finite number, or "
+            f"{'-inf' if maximize else '+inf'} if the {of} must be matched"
         )
     return prices
 
@@ -48,12 +73,18 @@ def without_masked_prices(given: Any, maximize: bool) -> NDArray[Any]:
     return np.where(mask, -math.inf if maximize else math.inf, shown)
 
 
-def with_prices(costs: CostArray, prices: NDArray[Any]) -> tuple[CostArray, NDArray[Any]]:
+def with_prices(costs: CostArray, *prices: NDArray[Any]) -> tuple[CostArray, list[NDArray[Any]]]:
     """Costs and prices in one arithmetic: integer if all are whole, else float64 if integer costs are exact there."""
-    if costs.dtype.kind == "f":
-        return costs, prices.astype(np.float64, copy=False)
-    whole = _whole_prices(prices)
-    return (exact_floats(costs, np.dtype(np.float64)), prices) if whole is None else (costs, whole)
+    whole = [] if costs.dtype.kind == "f" else [_whole_prices(each) for each in prices]
+    if whole and all(each is not None for each in whole):
+        return costs, [each for each in whole if each is not None]
+    floats = costs if costs.dtype.kind == "f" else exact_floats(costs, np.dtype(np.float64))
+    return floats, [each.astype(np.float64, copy=False) for each in prices]
+
+
+def without_zeros(prices: NDArray[Any]) -> NDArray[Any] | None:
+    """Prices of columns; None if all are 0, as they are where none are given."""
+    return prices if prices.any() else None
 
 
 def _whole_prices(prices: NDArray[Any]) -> NDArray[Any] | None:
@@ -73,14 +104,14 @@ def _whole_prices(prices: NDArray[Any]) -> NDArray[Any] | None:
     return np.where(finite, np.where(finite, prices, 0).astype(np.int64), absent)
 
 
-def prices_in_kind(given: Any, rows: int, maximize: bool, integer: bool) -> NDArray[Any]:
+def prices_in_kind(given: Any, rows: int, maximize: bool, integer: bool, of: str = "row") -> NDArray[Any]:
     """One price a row for costs that cannot be converted: int64 for integers, which must be whole, else float64.
 
     Raises
     ------
     ArgumentError, DtypeError, RangeError
     """
-    prices = as_prices(given, rows, maximize)
+    prices = as_prices(given, rows, maximize, of)
     if not integer:
         return prices.astype(np.float64, copy=False)
     whole = _whole_prices(prices)

@@ -1,4 +1,4 @@
-"""What is to be solved: a cost source, a sense, and what a free row costs."""
+"""What is to be solved: a cost source, a sense, and what free rows and columns cost."""
 
 from __future__ import annotations
 
@@ -8,8 +8,15 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from lapwing._core import ABSENT
 from lapwing.costs.base import CostArray, CostSource, Tier
 from lapwing.costs.dense import DenseCost
+
+
+def must_be_matched(prices: NDArray[Any]) -> NDArray[np.bool_]:
+    """Whose price is infinite."""
+    absent: NDArray[np.bool_] = np.isinf(prices) if prices.dtype.kind == "f" else np.abs(prices) == ABSENT
+    return absent
 
 
 class Form(NamedTuple):
@@ -28,6 +35,8 @@ class Form(NamedTuple):
         What the source of the costs keeps in memory.
     matrix_limit : int
         Bytes that the costs may take as a matrix, if they are in none.
+    cols_priced : bool
+        Whether free columns have prices, too.
     """
 
     shape: tuple[int, int]
@@ -37,6 +46,7 @@ class Form(NamedTuple):
     tier: Tier
     held_bytes: int
     matrix_limit: int
+    cols_priced: bool = False
 
     @property
     def is_empty(self) -> bool:
@@ -64,11 +74,14 @@ class Problem:
     unmatched_cost : (m,) float64 or int64 array, or None
         What row i contributes when it stays free, in the user's sense (a value when maximising). None: the smaller side
         is matched completely.
+    unmatched_cols : (n,) array of the same dtype, or None
+        Beside `unmatched_cost` the same of columns. None: free columns cost nothing.
     """
 
     cost: CostSource
     maximize: bool = False
     unmatched_cost: NDArray[Any] | None = None
+    unmatched_cols: NDArray[Any] | None = None
 
     def __enter__(self) -> Problem:
         return self  # as a problem on a GPU, which holds the device meanwhile
@@ -81,7 +94,8 @@ class Problem:
         cost = self.cost
         priced = self.unmatched_cost is not None
         contiguous = cost.rows_are_contiguous
-        return Form(cost.shape, cost.dtype, priced, contiguous, cost.tier, cost.held_bytes, cost.matrix_limit)
+        held, limit, of_cols = cost.held_bytes, cost.matrix_limit, self.unmatched_cols is not None
+        return Form(cost.shape, cost.dtype, priced, contiguous, cost.tier, held, limit, of_cols)
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -106,6 +120,11 @@ class Problem:
         return self.shape[0] if self.unmatched_cost is not None else min(self.shape)
 
     @property
+    def has_required_columns(self) -> bool:
+        """Whether a column must be matched, beside rows that have prices."""
+        return self.unmatched_cols is not None and bool(must_be_matched(self.unmatched_cols).any())
+
+    @property
     def is_tall(self) -> bool:
         """More rows than columns, so that every column needs a row, and not the other way round."""
         return self.unmatched_cost is None and self.shape[0] > self.shape[1]
@@ -120,6 +139,7 @@ class Stack:
     costs : (B, m, n) array of one of the core's dtypes, aligned, in native byte order
     maximize : bool
     unmatched_cost : (B, m) float64 or int64 array, or None
+    unmatched_cols : (B, n) array of the same dtype, or None
     row_counts, col_counts : (B,) int64, or None
         Problem b is ``costs[b, :row_counts[b], :col_counts[b]]``.
     """
@@ -129,6 +149,7 @@ class Stack:
     unmatched_cost: NDArray[Any] | None = None
     row_counts: NDArray[np.int64] | None = None
     col_counts: NDArray[np.int64] | None = None
+    unmatched_cols: NDArray[Any] | None = None
 
     def __len__(self) -> int:
         return int(self.costs.shape[0])
@@ -137,7 +158,8 @@ class Stack:
         rows = None if self.row_counts is None else self.row_counts[b]
         cols = None if self.col_counts is None else self.col_counts[b]
         prices = None if self.unmatched_cost is None else self.unmatched_cost[b, :rows]
-        return Problem(DenseCost(self.costs[b, :rows, :cols]), self.maximize, prices)
+        of_cols = None if self.unmatched_cols is None else self.unmatched_cols[b, :cols]
+        return Problem(DenseCost(self.costs[b, :rows, :cols]), self.maximize, prices, of_cols)
 
     @property
     def is_ragged(self) -> bool:

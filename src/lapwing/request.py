@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, SupportsIndex
 from lapwing import inputs
 from lapwing.arrays import to_host
 from lapwing.options import MethodOptions, name_and_options
+from lapwing.prices import is_pair
 from lapwing.result import duals_of
 
 if TYPE_CHECKING:
@@ -77,7 +78,7 @@ def make_request(
     name, options = name_and_options(method)
     return Request(
         inputs.check_flag(maximize, "maximize"),
-        to_host(unmatched_cost),
+        tuple(map(to_host, unmatched_cost)) if is_pair(unmatched_cost) else to_host(unmatched_cost),
         _start(start),
         name,
         options,

@@ -1,11 +1,13 @@
 // Many problems at once: threads take one problem after another, each thread with a workspace of its own.
 //
-// Binding: _core.solve_batch(costs, maximize, unmatched_cost, threads, with_duals) -> dict
+// Binding: _core.solve_batch(costs, maximize, unmatched_cost, unmatched_cols, threads, with_duals) -> dict
 //   costs           (B, m, n) array of float32, float64, int32 or int64 with any strides, or a list of 2-D arrays of
 //                   one of these dtypes, the same for all. Tall problems are fine. No dimension may be 0.
 //   maximize        bool, for all
 //   unmatched_cost  None; or, as minimised, float64 (int64 for integer costs): one array of [sum of all rows], problem
 //                   after problem
+//   unmatched_cols  None; or, beside unmatched_cost, one array of [sum of all columns], as minimised, finite: prices of
+//                   columns that stay free
 //   threads         upper limit, >= 1
 //   with_duals      bool
 //   -> row_to_col   int64 [sum of rows] of all problems, one after the other; -1 where a row is free
@@ -61,6 +63,7 @@ class Problems {
     // For all problems.
     bool maximize = false;
     const Dual<T>* unmatched_cost = nullptr;  // null, or [row_start(size())], problem after problem
+    const Dual<T>* unmatched_cols = nullptr;  // null, or beside it [col_start(size())]
 
   private:
     std::vector<MatrixView<T>> list_;

@@ -311,6 +311,12 @@ void check_matching(const CertificateInput<T>& in, const LineScan<T>& scan, Cert
             ++result.matched;
         }
     }
+    for (Index j = 0; j < in.cost.cols && in.unmatched_cols != nullptr; ++j) {
+        if (taken[static_cast<std::size_t>(j)]) continue;
+        const D price = in.unmatched_cols[j];
+        result.complete = result.complete && price < kInfinity<D>;
+        if (price < kInfinity<D> && is_valid_cost(price)) primal.add(price);
+    }
 }
 
 template <class D>
@@ -360,8 +366,13 @@ void check_duals(const CertificateInput<T>& in, Certificate<Dual<T>>& result, Ex
             report(result, Fault::invalid_dual, -1, j);
             continue;
         }
-        if (!v_is_signed) continue;
-        const D amount = excess_of_dual(D{0}, in.v, in.cost.cols, j, in.parts);
+        const D price = in.unmatched_cols != nullptr ? in.unmatched_cols[j] : D{0};
+        if (!v_is_signed || price == kInfinity<D>) continue;
+        if (!is_valid_cost(price)) {
+            report(result, Fault::invalid_cost, -1, j);
+            continue;
+        }
+        const D amount = excess_of_dual(price, in.v, in.cost.cols, j, in.parts);
         excesses.add(amount);
         violate(result, amount, Index{-1}, j);
     }

@@ -34,18 +34,22 @@ DigitRange digits_of_costs(const Problem<T>& problem, double most, Control& cont
 
 template <class F, class T>
 ExactSolution solve_in(const Problem<T>& problem, const ExactRequest& request, int unit, Control& control) {
-    const FixedPointSource<T, F> source(problem, unit, request.most);
-    std::vector<F> prices, start;
+    std::vector<F> prices, of_cols, start;
     const auto rows = static_cast<std::size_t>(problem.cost.rows), cols = static_cast<std::size_t>(problem.cost.cols);
+    for (std::size_t j = 0; request.unmatched_cols != nullptr && j < cols; ++j)
+        of_cols.push_back(to_fixed<F>(request.unmatched_cols[j], unit));
+    const FixedPointSource<T, F> source(problem, unit, request.most, of_cols);
     if (problem.unmatched_cost != nullptr)
         for (std::size_t i = 0; i < rows; ++i) prices.push_back(source.fixed(problem.unmatched_cost[i]));
     if (request.start_parts > 0) start = fixed_prices<F>(request, cols, unit);
+    for (std::size_t j = 0; j < of_cols.size() && !start.empty(); ++j) start[j] -= of_cols[j];
     const Problem<F> exact{{nullptr, problem.cost.rows, problem.cost.cols, problem.cost.cols, 1},
                            false,
                            prices.empty() ? nullptr : prices.data(),
                            &source};
     auto solved = solve_core<F>(exact, start.empty() ? nullptr : start.data(), request.threads, control, {},
                                 start.empty() ? nullptr : request.start_rows);
+    for (std::size_t j = 0; j < of_cols.size() && solved.status == Status::optimal; ++j) solved.v[j] += of_cols[j];
     return in_parts(std::move(solved), unit);
 }
 
@@ -55,8 +59,13 @@ template <class T>
 ExactSolution solve_exact(const Problem<T>& problem, const ExactRequest& asked, Control& control) {
     ExactRequest request = asked;
     request.most = std::min(asked.most, std::numeric_limits<double>::max());
-    const DigitRange digits = digits_of_costs(problem, request.most, control);
-    return with_unit(digits, terms_of(problem), request.precision,
+    DigitRange digits = digits_of_costs(problem, request.most, control);
+    Index terms = terms_of(problem);
+    if (request.unmatched_cols != nullptr) {
+        terms += problem.cost.cols;
+        for (Index j = 0; j < problem.cost.cols; ++j) digits.add(request.unmatched_cols[j]);
+    }
+    return with_unit(digits, terms, request.precision,
                      [&]<class F>(int unit) { return solve_in<F>(problem, request, unit, control); });
 }
 

@@ -75,17 +75,26 @@ void find_extreme_supplied(const Problem<D>& problem, const KeepGoing& keep_goin
 }  // namespace
 
 template <class T>
-CostRange<Dual<T>> check_range(const Problem<T>& problem, int threads, const KeepGoing& keep_going) {
+CostRange<Dual<T>> check_range(const Problem<T>& problem, int threads, const KeepGoing& keep_going,
+                               const Dual<T>* unmatched_cols) {
     using D = Dual<T>;
     CostRange<D> range;
-    range.limit = cost_limit<D>(std::min(problem.cost.rows, problem.cost.cols));
+    const D share = unmatched_cols != nullptr ? 2 : 1;
+    range.limit = cost_limit<D>(std::min(problem.cost.rows, problem.cost.cols)) / share;
     if (problem.unmatched_cost != nullptr) {
-        const D limit = cost_limit<D>(problem.cost.rows);
+        const D limit = cost_limit<D>(problem.cost.rows) / share;
         for (Index i = 0; i < problem.cost.rows; ++i) {
             const D price = problem.unmatched_cost[i];
             if (price == kInfinity<D> || magnitude(price) <= magnitude(range.extreme)) continue;
             range.extreme = price;
             range.row = i;
+        }
+        for (Index j = 0; unmatched_cols != nullptr && j < problem.cost.cols; ++j) {
+            const D price = unmatched_cols[j];
+            if (price == kInfinity<D> || magnitude(price) <= magnitude(range.extreme)) continue;
+            range.extreme = price;
+            range.row = -1;
+            range.col = j;
         }
         range.fits = magnitude(range.extreme) <= limit;
         if (!range.fits) {
@@ -129,10 +138,10 @@ Dual<T> require_range(const Problem<T>& problem, Control* control) {
     return kInfinity<D> - 2 * static_cast<D>(n) * largest;
 }
 
-template CostRange<double> check_range(const Problem<float>&, int, const KeepGoing&);
-template CostRange<double> check_range(const Problem<double>&, int, const KeepGoing&);
-template CostRange<std::int64_t> check_range(const Problem<std::int32_t>&, int, const KeepGoing&);
-template CostRange<std::int64_t> check_range(const Problem<std::int64_t>&, int, const KeepGoing&);
+template CostRange<double> check_range(const Problem<float>&, int, const KeepGoing&, const double*);
+template CostRange<double> check_range(const Problem<double>&, int, const KeepGoing&, const double*);
+template CostRange<std::int64_t> check_range(const Problem<std::int32_t>&, int, const KeepGoing&, const std::int64_t*);
+template CostRange<std::int64_t> check_range(const Problem<std::int64_t>&, int, const KeepGoing&, const std::int64_t*);
 
 template double require_range(const Problem<float>&, Control*);
 template double require_range(const Problem<double>&, Control*);

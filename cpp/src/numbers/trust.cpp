@@ -115,7 +115,7 @@ bool are_small(const Problem<T>& problem, const Index* row_to_col, const Dual<T>
 }
 
 template <class T>
-bool is_proven(const Problem<T>& problem, const Index* row_to_col, const Dual<T>* v) {
+bool is_proven(const Problem<T>& problem, const Index* row_to_col, const Dual<T>* v, const Dual<T>* unmatched_cols) {
     const Index rows = problem.cost.rows;
     const std::vector<std::int64_t> matching(row_to_col, row_to_col + rows);
     std::vector<Dual<T>> u;
@@ -128,12 +128,14 @@ bool is_proven(const Problem<T>& problem, const Index* row_to_col, const Dual<T>
     input.cost = problem.cost;
     input.maximize = problem.maximize;
     input.unmatched_cost = problem.unmatched_cost;
+    input.unmatched_cols = unmatched_cols;
     input.row_to_col = matching.data();
     input.u = u.data();
     input.v = v;
-    const auto bound = static_cast<double>(certify(input, 1).bound);
+    const auto certificate = certify(input, 1);
+    const auto bound = static_cast<double>(certificate.bound);
     if (std::is_floating_point_v<T> && !(bound < kInfinity<double>)) return false;
-    return bound <= rows * 0x1p-52 * static_cast<double>(objective_of(problem, row_to_col));
+    return bound <= rows * 0x1p-52 * std::fabs(static_cast<double>(certificate.primal));
 }
 
 template <class T>
@@ -152,9 +154,9 @@ bool solve_surely(const Problem<T>& problem, std::byte* workspace, bool with_u, 
     return is_proven(problem, answer.row_to_col, answer.v);
 }
 
-#define LAPWING_TRUST(T)                                                              \
-    template bool are_small(const Problem<T>&, const Index*, const Dual<T>*, double); \
-    template bool is_proven(const Problem<T>&, const Index*, const Dual<T>*);         \
+#define LAPWING_TRUST(T)                                                                      \
+    template bool are_small(const Problem<T>&, const Index*, const Dual<T>*, double);         \
+    template bool is_proven(const Problem<T>&, const Index*, const Dual<T>*, const Dual<T>*); \
     template bool solve_surely(const Problem<T>&, std::byte*, bool, Workspace&, DirectAnswer<Dual<T>>&);
 LAPWING_TRUST(float)
 LAPWING_TRUST(double)

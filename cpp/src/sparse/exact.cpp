@@ -19,16 +19,19 @@ ExactSolution solve_in(const Adjacency<T>& given, const SparseProblem<T>& proble
         }
         row.count = row.listed = static_cast<Index>(static_cast<std::int64_t>(pairs.entries.size()) - row.begin);
     }
-    std::vector<F> exits, start;
+    std::vector<F> exits, free_cols, start;
     if (problem.unmatched_cost != nullptr)
         for (std::size_t i = 0; i < given.rows.size(); ++i) {
             const double price = problem.unmatched_cost[i];
             exits.push_back(price <= request.most ? to_fixed<F>(price, unit) : kInfinity<F>);
         }
     const Index cols = problem.transposed ? problem.cost.rows : problem.cost.cols;
+    for (Index j = 0; problem.unmatched_cols != nullptr && j < cols; ++j)
+        free_cols.push_back(to_fixed<F>(problem.unmatched_cols[j], unit));
     if (request.start_parts > 0) start = fixed_prices<F>(request, static_cast<std::size_t>(cols), unit);
-    auto solved = solve_adjacency<F>(pairs, cols, exits.empty() ? nullptr : exits.data(),
-                                     start.empty() ? nullptr : start.data(), control, {});
+    auto solved =
+        solve_adjacency<F>(pairs, cols, exits.empty() ? nullptr : exits.data(), start.empty() ? nullptr : start.data(),
+                           control, {}, free_cols.empty() ? nullptr : free_cols.data());
     const bool violator_is_cols = solved.violator_is_cols;
     ExactSolution solution = in_parts<F>(std::move(solved), unit);
     solution.violator_is_cols = violator_is_cols;
@@ -50,6 +53,10 @@ ExactSolution solve_sparse_exact(const SparseProblem<T>& problem, const ExactReq
         terms = static_cast<Index>(pairs.rows.size());
         for (Index i = 0; i < terms; ++i)
             if (problem.unmatched_cost[i] <= request.most) digits.add(problem.unmatched_cost[i]);
+    }
+    if (problem.unmatched_cols != nullptr) {
+        terms += problem.cost.cols;
+        for (Index j = 0; j < problem.cost.cols; ++j) digits.add(problem.unmatched_cols[j]);
     }
     return with_unit(digits, terms, request.precision,
                      [&]<class F>(int unit) { return solve_in<F>(pairs, problem, request, unit, control); });

@@ -116,19 +116,19 @@ bool SparseSolver<T>::has_empty_line(SparseSolution<D>& solution) {
     return empty != has_pair.end() && found(static_cast<Index>(empty - has_pair.begin()), true);
 }
 
-// Where columns may stay free, free ones go back to zero, and rows that this misleads bid again; zero prices if that
-// does not end.
+// Where columns may stay free, free ones go back to the price of that, and rows that this misleads bid again; none of
+// the given prices if that does not end.
 template <class T>
 void SparseSolver<T>::take_prices(const D* start_v) {
     std::copy(start_v, start_v + s_.n, s_.v.begin());
     if (!s_.columns_may_stay_free) return;
-    for (D& x : s_.v) x = std::min(x, D{0});
+    for (Index j = 0; j < s_.n; ++j) s_.v[j] = std::min(s_.v[j], s_.free_price(j));
     for (int pass = 0; pass < SparseTuning::kRaises; ++pass) {
         auction(D{0}, SparseTuning::kFinalBidsPerRow);
         bool raised = false;
         for (Index j = 0; j < s_.n; ++j)
-            if (s_.col_to_row[j] < 0 && s_.v[j] < D{0}) {
-                s_.v[j] = D{0};
+            if (s_.col_to_row[j] < 0 && s_.v[j] < s_.free_price(j)) {
+                s_.v[j] = s_.free_price(j);
                 raised = true;
             }
         if (raised) forget_lists(s_.pairs);
@@ -136,10 +136,10 @@ void SparseSolver<T>::take_prices(const D* start_v) {
         for (; !queue_.empty(); queue_.pop()) {
         }
         bool legal = true;
-        for (Index j = 0; j < s_.n; ++j) legal = legal && (s_.col_to_row[j] >= 0 || !(s_.v[j] < D{0}));
+        for (Index j = 0; j < s_.n; ++j) legal = legal && (s_.col_to_row[j] >= 0 || !(s_.v[j] < s_.free_price(j)));
         if (legal) return;
     }
-    std::fill(s_.v.begin(), s_.v.end(), D{0});
+    s_.forget_prices();
     s_.release_all();
     forget_lists(s_.pairs);
 }
@@ -245,17 +245,20 @@ CostRange<Dual<T>> sparse_range(const SparseProblem<T>& problem, const Adjacency
     const auto exceeds = [&](D x, Index row, Index col) {
         if (!(x < kInfinity<D>) || magnitude(x) <= range.limit) return false;
         range.fits = false;
-        range.extreme = problem.maximize && col >= 0 ? -x : x;
+        range.extreme = problem.maximize && row >= 0 && col >= 0 ? -x : x;
         range.row = row;
         range.col = col;
         return true;
     };
+    const D share = problem.unmatched_cols != nullptr ? 2 : 1;  // each pair counts with the price of its column
     if (problem.unmatched_cost != nullptr) {
-        range.limit = cost_limit<D>(rows);
+        range.limit = cost_limit<D>(rows) / share;
         for (Index i = 0; i < rows; ++i)
             if (exceeds(problem.unmatched_cost[i], i, -1)) return range;
+        for (Index j = 0; problem.unmatched_cols != nullptr && j < problem.cost.cols; ++j)
+            if (exceeds(problem.unmatched_cols[j], -1, j)) return range;
     }
-    range.limit = cost_limit<D>(std::min(problem.cost.rows, problem.cost.cols));
+    range.limit = cost_limit<D>(std::min(problem.cost.rows, problem.cost.cols)) / share;
     if constexpr (std::is_same_v<T, D>)
         for (Index i = 0; i < rows; ++i)
             for (Index k = 0; k < pairs.rows[i].count; ++k) {
@@ -267,10 +270,10 @@ CostRange<Dual<T>> sparse_range(const SparseProblem<T>& problem, const Adjacency
 
 template <class T>
 SparseSolution<Dual<T>> solve_adjacency(Adjacency<T>& pairs, Index cols, const Dual<T>* exits, const Dual<T>* start_v,
-                                        Control& control, const Keep<Dual<T>>& keep) {
+                                        Control& control, const Keep<Dual<T>>& keep, const Dual<T>* free_cols) {
     forget_lists(pairs);
     const bool free_columns = exits != nullptr || static_cast<Index>(pairs.rows.size()) < cols;
-    SparseState<T> state(pairs, cols, exits, free_columns, control);
+    SparseState<T> state(pairs, cols, exits, free_cols, free_columns, control);
     SparseSolution<Dual<T>> solution;
     SparseSolver<T>(state, keep).solve(start_v, solution);
     solution.row_to_col = std::move(state.row_to_col);
@@ -287,7 +290,7 @@ SparseSolution<Dual<T>> solve_sparse(const SparseProblem<T>& problem, const Dual
     const auto range = sparse_range(problem, pairs);
     if (!range.fits) throw CostTooLarge{range.row, range.col};
     const Index cols = problem.transposed ? problem.cost.rows : problem.cost.cols;
-    return solve_adjacency(pairs, cols, problem.unmatched_cost, start_v, control, keep);
+    return solve_adjacency(pairs, cols, problem.unmatched_cost, start_v, control, keep, problem.unmatched_cols);
 }
 
 #define LAPWING_INSTANTIATE(T)                                                                       \
@@ -307,8 +310,8 @@ template SparseSolution<double> solve_adjacency(Adjacency<double>&, Index, const
 template SparseSolution<std::int64_t> solve_adjacency(Adjacency<std::int64_t>&, Index, const std::int64_t*,
                                                       const std::int64_t*, Control&, const Keep<std::int64_t>&);
 template SparseSolution<Int128> solve_adjacency(Adjacency<Int128>&, Index, const Int128*, const Int128*, Control&,
-                                                const Keep<Int128>&);
+                                                const Keep<Int128>&, const Int128*);
 template SparseSolution<Wide> solve_adjacency(Adjacency<Wide>&, Index, const Wide*, const Wide*, Control&,
-                                              const Keep<Wide>&);
+                                              const Keep<Wide>&, const Wide*);
 
 }  // namespace lapwing

@@ -11,16 +11,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lapwing import inputs
-from lapwing._core import ABSENT
-from lapwing.answer import Answer
+from lapwing.answer import Answer, inverse
 from lapwing.certificate import Certificate, Number
 from lapwing.cpu.batch import BatchAnswer, solve_list, solve_stack
 from lapwing.cpu.exact import prove_in_batch, solve_proven
-from lapwing.cpu.solve import Control, run
+from lapwing.cpu.solve import Control
 from lapwing.errors import LapwingError
 from lapwing.methods import SPARSE
 from lapwing.plan import Plan, make_plan
-from lapwing.problem import Problem, Stack
+from lapwing.problem import Problem, Stack, must_be_matched
 from lapwing.progress import Reporter
 from lapwing.request import Request
 
@@ -94,7 +93,7 @@ def solve_batch(
 
     def refuse(b: int) -> None:
         try:
-            run(problems[b], make_plan(problems[b].form))
+            solve_proven(problems[b], make_plan(problems[b].form), certify=False)
         except LapwingError as error:
             error.add_note(f"in problem {b} of the batch")
             raise
@@ -119,12 +118,14 @@ def _counted_since(before: dict[str, float], now: dict[str, float]) -> dict[str,
 
 
 def exact_objective(problem: Problem, row_to_col: NDArray[np.int64]) -> Number:
-    """The sum of the matched costs and of the unmatched costs of free rows."""
+    """The sum of the matched costs and of the unmatched costs of free rows and columns."""
     parts = [problem.cost.picked(row_to_col)]
+    free = []
     if problem.unmatched_cost is not None:
-        prices = problem.unmatched_cost[row_to_col < 0]
-        if prices.size:
-            parts.append(prices[np.isfinite(prices) & (np.abs(prices) != ABSENT)])
+        free.append(problem.unmatched_cost[row_to_col < 0])
+    if problem.unmatched_cols is not None:
+        free.append(problem.unmatched_cols[inverse(row_to_col, problem.shape[1]) < 0])
+    parts += [prices[~must_be_matched(prices)] for prices in free if prices.size]
     return _sum(parts)
 
 

@@ -13,7 +13,7 @@ from lapwing import _core
 from lapwing.answer import Answer
 from lapwing.cpu.solve import answer_empty
 from lapwing.errors import InfeasibleError, InternalError, InvalidCostError, RangeError
-from lapwing.problem import Problem, Stack
+from lapwing.problem import Problem, Stack, must_be_matched
 
 # Raises the error of the problem of that number. None: a problem without an answer shows in the status alone.
 Refuse = Callable[[int], object] | None
@@ -37,7 +37,8 @@ class BatchAnswer:
     status: NDArray[np.int32]
     row_counts: NDArray[np.int64] | None = None  # what counts of each row of row_to_col and u ...
     col_counts: NDArray[np.int64] | None = None  # ... and v
-    doubtful: frozenset[int] = frozenset()  # problems whose answers rounding may have spoiled, or sums out of range
+    # Problems whose answers rounding may have spoiled, with sums out of range, or columns that must be matched.
+    doubtful: frozenset[int] = frozenset()
 
     def __getitem__(self, b: int) -> Answer:
         """The answer to problem b, if there are duals."""
@@ -56,8 +57,11 @@ class BatchAnswer:
             self.u[b][: len(answer.u)], self.v[b][: len(answer.v)] = answer.u, answer.v
 
     def fail(self, b: int, error: Exception) -> None:
-        """Problem b, whose sums are out of range, has no answer."""
+        """Problem b has no answer."""
         self.status[b] = next(status for kind, status in _STATUS_OF_ERROR if isinstance(error, kind))
+        self.row_to_col[b][:], self.objective[b] = -1, _no_objective(np.asarray(self.objective).dtype)
+        if self.u is not None and self.v is not None:
+            self.u[b][:], self.v[b][:] = 0, 0
 
 
 def solve_stack(stack: Stack, threads: int, duals: bool, refuse: Refuse) -> BatchAnswer:
@@ -67,7 +71,9 @@ def solve_stack(stack: Stack, threads: int, duals: bool, refuse: Refuse) -> Batc
     if stack.costs.size == 0:
         return _empty_stack(stack, refuse)
     prices = stack.unmatched_cost
-    raw = _call(stack.costs, stack.maximize, None if prices is None else prices.ravel(), threads, duals, refuse)
+    of_cols = stack.unmatched_cols
+    of_rows, of_cols = (None if each is None else each.ravel() for each in (prices, of_cols))
+    raw = _call(stack.costs, stack.maximize, of_rows, of_cols, threads, duals, refuse)
     count, rows = stack.costs.shape[:2]
     dtype, status = stack.dual_dtype, raw["status"]
     row_to_col = raw["row_to_col"].view(np.int64).reshape(count, rows)
@@ -78,7 +84,8 @@ def solve_stack(stack: Stack, threads: int, duals: bool, refuse: Refuse) -> Batc
         for part in (u, v):
             if part is not None:
                 part[status != 0] = 0
-    return BatchAnswer(row_to_col, objective, u, v, status, doubtful=frozenset(raw["doubtful"]))
+    doubtful = {*raw["doubtful"], *(b for b in range(count) if of_cols is not None and stack[b].has_required_columns)}
+    return BatchAnswer(row_to_col, objective, u, v, status, doubtful=frozenset(doubtful))
 
 
 def _solve_ragged(stack: Stack, threads: int, duals: bool, refuse: Refuse) -> BatchAnswer:
@@ -108,26 +115,27 @@ def _solve_ragged(stack: Stack, threads: int, duals: bool, refuse: Refuse) -> Ba
 def _empty_stack(stack: Stack, refuse: Refuse) -> BatchAnswer:
     """No problem, or problems without rows or columns, whose rows all stay free."""
     count, rows, cols = stack.costs.shape
-    u = np.zeros((count, rows), stack.dual_dtype)
+    u, v = np.zeros((count, rows), stack.dual_dtype), np.zeros((count, cols), stack.dual_dtype)
     objective, status = np.zeros(count, stack.dual_dtype), np.zeros(count, np.int32)
     if stack.unmatched_cost is not None:
         for b in range(count):
-            u[b], objective[b], status[b] = _solve_empty(stack[b], b, refuse)
+            u[b], v[b], objective[b], status[b] = _solve_empty(stack[b], b, refuse)
     row_to_col = np.full((count, rows), -1, np.int64)
-    return BatchAnswer(row_to_col, objective, u, np.zeros((count, cols), stack.dual_dtype), status)
+    return BatchAnswer(row_to_col, objective, u, v, status)
 
 
-def _solve_empty(problem: Problem, b: int, refuse: Refuse) -> tuple[NDArray[Any], Any, int]:
-    """u, objective and status of a problem without rows or columns."""
+def _solve_empty(problem: Problem, b: int, refuse: Refuse) -> tuple[NDArray[Any], NDArray[Any], Any, int]:
+    """u, v, objective and status of a problem without rows or columns."""
     try:
-        u = answer_empty(problem).u
+        answer = answer_empty(problem)
     except (InfeasibleError, RangeError) as error:
         if refuse is not None:
             refuse(b)
             raise
         status = _STATUS["infeasible" if isinstance(error, InfeasibleError) else "range"]
-        return np.zeros(problem.shape[0], problem.dual_dtype), _no_objective(problem.dual_dtype), status
-    return u, u.sum(), 0
+        u, v = (np.zeros(size, problem.dual_dtype) for size in problem.shape)
+        return u, v, _no_objective(problem.dual_dtype), status
+    return answer.u, answer.v, answer.u.sum() + answer.v.sum(), 0
 
 
 def _no_objective(dtype: Any) -> Any:
@@ -144,16 +152,14 @@ def solve_list(problems: Sequence[Problem], threads: int, duals: bool, refuse: R
     u: list[Any] = [None] * len(problems)
     v: list[Any] = [None] * len(problems)
     status = np.zeros(len(problems), np.int32)
-    groups: dict[tuple[np.dtype[Any], bool], list[int]] = {}
+    groups: dict[tuple[np.dtype[Any], bool, bool], list[int]] = {}
     for b, problem in enumerate(problems):
         if problem.is_empty:
-            row_to_col[b], v[b] = (
-                np.full(problem.shape[0], -1, np.int64),
-                np.zeros(problem.shape[1], problem.dual_dtype),
-            )
-            u[b], objective[b], status[b] = _solve_empty(problem, b, refuse)
+            row_to_col[b] = np.full(problem.shape[0], -1, np.int64)
+            u[b], v[b], objective[b], status[b] = _solve_empty(problem, b, refuse)
         else:
-            groups.setdefault((problem.cost.dtype, problem.unmatched_cost is not None), []).append(b)
+            form = problem.form
+            groups.setdefault((problem.cost.dtype, form.priced, form.cols_priced), []).append(b)
     doubtful: set[int] = set()
     for members in groups.values():
         answers, in_doubt = _solve_group(problems, members, threads, duals, refuse)
@@ -174,12 +180,11 @@ def _solve_group(
     """Solve some non-empty problems of one dtype and sense, all with prices, or none; also name those in doubt."""
     chosen = [problems[b] for b in members]
     dtype = chosen[0].dual_dtype
-    prices = None
-    if chosen[0].unmatched_cost is not None:
-        prices = np.concatenate([problem.unmatched_cost for problem in chosen if problem.unmatched_cost is not None])
+    prices = _joined([problem.unmatched_cost for problem in chosen])
+    of_cols = _joined([problem.unmatched_cols for problem in chosen])
     arrays = [problem.cost.read(slice(None)) for problem in chosen]
     refuse_member = None if refuse is None else lambda b: refuse(members[b])
-    raw = _call(arrays, chosen[0].maximize, prices, threads, duals, refuse_member)
+    raw = _call(arrays, chosen[0].maximize, prices, of_cols, threads, duals, refuse_member)
     row_ends = np.cumsum([problem.shape[0] for problem in chosen])[:-1]
     col_ends = np.cumsum([problem.shape[1] for problem in chosen])[:-1]
     nothing = [np.zeros(0, dtype)] * len(chosen)
@@ -191,14 +196,30 @@ def _solve_group(
         raw["status"],
         strict=True,
     )
-    return list(answers), raw["doubtful"]
+    required = [k for k, problem in enumerate(chosen) if problem.has_required_columns]
+    return list(answers), raw["doubtful"] + required
+
+
+def _joined(prices: list[NDArray[Any] | None]) -> NDArray[Any] | None:
+    """Prices of all problems, one after the other, or none."""
+    given = [each for each in prices if each is not None]
+    return np.concatenate(given) if given else None
 
 
 def _call(
-    costs: Any, maximize: bool, prices: NDArray[Any] | None, threads: int, duals: bool, refuse: Refuse
+    costs: Any,
+    maximize: bool,
+    prices: NDArray[Any] | None,
+    of_cols: NDArray[Any] | None,
+    threads: int,
+    duals: bool,
+    refuse: Refuse,
 ) -> dict[str, Any]:
-    minimised = -prices if maximize and prices is not None else prices
-    raw = _core.solve_batch(costs, maximize, minimised, threads, duals)
+    if of_cols is not None:  # columns that must be matched are left to another solve: such problems are in doubt
+        of_cols = np.where(must_be_matched(of_cols), of_cols.dtype.type(0), of_cols)
+    if maximize:
+        prices, of_cols = (None if each is None else -each for each in (prices, of_cols))
+    raw = _core.solve_batch(costs, maximize, prices, of_cols, threads, duals)
     status = raw["status"] = np.zeros(len(raw["objective"]), np.int32)
     is_float = (costs if isinstance(costs, np.ndarray) else costs[0]).dtype.kind == "f"
     again = ("doubtful", "range") if is_float else ()  # float sums out of range may have an optimum in it

@@ -51,6 +51,8 @@ def solve_proven(
     ------
     InvalidCostError, RangeError, InfeasibleError, InternalError
     """
+    if problem.has_required_columns and not problem.is_empty:
+        return _solved_rewritten(problem, plan, start, control, certify=certify)
     began = time.perf_counter()
     try:
         answer = run(problem, plan, start, control)
@@ -76,6 +78,29 @@ def solve_proven(
         answer, certificate = repaired(problem, plan, answer, certificate, remaining, control.hook)
     answer.statistics["certify_seconds"] = time.perf_counter() - began - solved
     return answer, certificate if certify else None
+
+
+def _solved_rewritten(
+    problem: Problem, plan: Plan, start: Duals | None, control: Control, *, certify: bool
+) -> tuple[Answer, Certificate | None]:
+    """Solve a problem with columns that must be matched in another form."""
+    from lapwing.cpu.required_columns import rewritten
+
+    other = rewritten(problem)
+    from_duals = None if start is None or other.start is None else other.start(start)
+    other_plan = other.plan(plan, from_duals is not None)
+    try:
+        answer, _ = solve_proven(other.problem, other_plan, from_duals, other.control(control), certify=False)
+    except InfeasibleError as error:
+        other.refuse(error)
+    answer = other.given_back(answer)
+    if not certify:
+        return answer, None
+    certificate = prove(problem, answer.row_to_col, *answer.proving_duals, plan.threads)
+    require_matching(certificate)
+    if answer.status == "optimal" and not is_proven(problem, answer, certificate):
+        refuse_errors(problem, answer, certificate)
+    return answer, certificate
 
 
 def prove_in_batch(
@@ -248,11 +273,13 @@ def repaired(
 
 
 def _costs(problem: Problem, answer: Answer) -> NDArray[Any]:
-    """What the rows of an answer cost, with a column or without."""
-    matched = problem.cost.picked(answer.row_to_col)
-    if problem.unmatched_cost is None:
-        return matched
-    return np.append(matched, problem.unmatched_cost[answer.row_to_col < 0])
+    """What the rows of an answer cost, with a column or without, and its free columns."""
+    parts = [problem.cost.picked(answer.row_to_col)]
+    if problem.unmatched_cost is not None:
+        parts.append(problem.unmatched_cost[answer.row_to_col < 0])
+    if problem.unmatched_cols is not None:
+        parts.append(problem.unmatched_cols[inverse(answer.row_to_col, problem.shape[1]) < 0])
+    return np.concatenate(parts)
 
 
 def _solved_wide(problem: Problem, plan: Plan, control: Control) -> tuple[Answer, Certificate]:
@@ -280,10 +307,11 @@ def _solved(
         start_rows = inverse(start.row_to_col, problem.shape[1]) if plan.transposed else start.row_to_col
     cost = problem.cost.compiled(plan.transposed)
     prices = as_minimised(problem, problem.unmatched_cost)
+    of_cols = as_minimised(problem, problem.unmatched_cols)
     left = max(0.0, time_limit)
     try:
         raw = _core.solve_exact(
-            cost, problem.maximize, prices, start_v, start_rows, most, precision, plan.threads, left, hook
+            cost, problem.maximize, prices, of_cols, start_v, start_rows, most, precision, plan.threads, left, hook
         )
     except _core.InvalidCost as error:
         raise invalid_cost_found(problem, plan, error) from None

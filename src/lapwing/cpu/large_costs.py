@@ -106,7 +106,7 @@ def _completed(
     else:
         costs = np.concatenate([cost.read(int(i), int(i) + 1)[None, free] for i in rows])
     of_rows = None if prices is None else np.ascontiguousarray(prices[rows])
-    raw = _core.solve("jv", {}, np.ascontiguousarray(costs), maximize, of_rows, None, 1, time_limit, None)
+    raw = _core.solve("jv", {}, np.ascontiguousarray(costs), maximize, of_rows, None, None, 1, time_limit, None)
     if raw["status"] in ("infeasible", "range"):
         return None
     answer = row_to_col.copy()

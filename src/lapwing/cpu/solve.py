@@ -25,7 +25,7 @@ from lapwing.errors import InfeasibleError, InternalError, InvalidCostError, Ran
 from lapwing.inputs import invalid_cost
 from lapwing.methods import Method, methods_for
 from lapwing.plan import Plan
-from lapwing.problem import Problem
+from lapwing.problem import Problem, must_be_matched
 from lapwing.progress import Hook
 
 
@@ -65,6 +65,7 @@ def run(problem: Problem, plan: Plan, start: Duals | None = None, control: Contr
 def _run(method: Method, problem: Problem, plan: Plan, start: Duals | None, control: Control) -> Answer:
     cost = _readable(method, problem.cost).compiled(plan.transposed)
     prices = as_minimised(problem, problem.unmatched_cost)
+    of_cols = as_minimised(problem, problem.unmatched_cols)
     start_v = None if start is None else as_minimised(problem, start[0] if plan.transposed else start[1])
     options = plan.options.compiled() if plan.options else {}
     time_limit, hook, keep, keep_every = control
@@ -80,19 +81,19 @@ def _run(method: Method, problem: Problem, plan: Plan, start: Duals | None, cont
         name = with_fallback if isinstance(cost, np.ndarray) else plan.method
         limit = remaining()
         return _core.solve(
-            name, options, cost, problem.maximize, prices, start_v, plan.threads, limit, hook, kept, keep_every
+            name, options, cost, problem.maximize, prices, of_cols, start_v, plan.threads, limit, hook, kept, keep_every
         )
 
     try:
         raw = large = None
-        if not problem.is_integer and problem.cost.tier in ("dense", "computed"):
+        if not problem.is_integer and of_cols is None and problem.cost.tier in ("dense", "computed"):
             large = find_large(cost, problem.maximize, prices)
         if large is not None:
             rows = problem.shape[1] if plan.transposed else problem.shape[0]
             as_matrix = not method.reads_sources
             raw = solve_without_large(large, cost, rows, problem.maximize, prices, solver, as_matrix, remaining)
         if raw is None:
-            if not method.checks_range:
+            if of_cols is not None or not method.checks_range:
                 _check_range(problem, plan, cost, prices)
             raw = solver(cost, prices)
     except _core.InvalidCost as error:
@@ -112,19 +113,25 @@ def _readable(method: Method, cost: CostSource) -> CostSource:
 
 
 def answer_empty(problem: Problem) -> Answer:
-    """The answer for a matrix without rows or without columns: every row stays free."""
+    """The answer for a matrix without rows or without columns: every row and column stays free."""
     rows, cols = problem.shape
-    prices = problem.unmatched_cost
-    u = np.zeros(rows, problem.dual_dtype)
+    prices, of_cols = problem.unmatched_cost, problem.unmatched_cols
+    u, v, nobody = np.zeros(rows, problem.dual_dtype), np.zeros(cols, problem.dual_dtype), np.zeros(0, np.int64)
     if prices is not None and rows:
-        unpriced = np.flatnonzero(np.isinf(prices) if prices.dtype.kind == "f" else np.abs(prices) == ABSENT)
+        unpriced = np.flatnonzero(must_be_matched(prices))
         if unpriced.size:
-            raise InfeasibleError(unpriced[:1].astype(np.int64), np.zeros(0, np.int64))
-        excess = _core.check_range(np.zeros(problem.shape, problem.dual_dtype), False, prices, 1)
+            raise InfeasibleError(unpriced[:1], nobody)
+        u = prices.copy()
+    if of_cols is not None and cols:
+        unpriced = np.flatnonzero(must_be_matched(of_cols))
+        if unpriced.size:
+            raise InfeasibleError(nobody, unpriced[:1], by_cols=True)
+        v = of_cols.copy()
+    if prices is not None:
+        excess = _core.check_range(np.zeros(problem.shape, problem.dual_dtype), False, prices, of_cols, 1)
         if excess is not None:
             raise _too_large(problem, False, excess)
-        u = prices.copy()
-    return Answer("optimal", np.full(rows, -1, np.int64), u, np.zeros(cols, problem.dual_dtype), {})
+    return Answer("optimal", np.full(rows, -1, np.int64), u, v, {})
 
 
 def as_minimised(problem: Problem, values: NDArray[Any] | None) -> NDArray[Any] | None:
@@ -133,7 +140,8 @@ def as_minimised(problem: Problem, values: NDArray[Any] | None) -> NDArray[Any] 
 
 
 def _check_range(problem: Problem, plan: Plan, cost: Any, prices: NDArray[Any] | None) -> None:
-    excess = _core.check_range(cost, problem.maximize, prices, plan.threads)
+    of_cols = as_minimised(problem, problem.unmatched_cols)
+    excess = _core.check_range(cost, problem.maximize, prices, of_cols, plan.threads)
     if excess is not None:
         raise _too_large(problem, plan.transposed, excess)
 
@@ -141,7 +149,9 @@ def _check_range(problem: Problem, plan: Plan, cost: Any, prices: NDArray[Any] |
 def _too_large(problem: Problem, transposed: bool, excess: tuple[Any, Any, int, int]) -> RangeError:
     """The error for what `_core.check_range` returns."""
     limit, extreme, row, col = excess
-    if col < 0:
+    if row < 0:
+        where = f"unmatched_cost[1][{col}]"
+    elif col < 0:
         where = f"unmatched_cost[{row}]"
     else:
         where = f"cost[{col}, {row}]" if transposed else f"cost[{row}, {col}]"

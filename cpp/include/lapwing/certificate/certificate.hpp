@@ -3,8 +3,8 @@
 // Linear programming duality: for duals with c - u - v >= 0 on all pairs, every assignment costs at least
 // sum(u) + sum(v); an assignment that costs exactly as much is optimal. Real duals may miss feasibility by a little, so
 // the proof is quantitative. With e = the worst violation of a line of the matrix, no assignment costs less than
-//     dual - sum over lines of e - sum over rows of max(0, u - unmatched_cost) - sum over columns of max(0, v),
-// the last two terms only where they apply (below). What is reported is rigorous, not merely computed:
+//     dual - sum over lines of e - sum over rows of max(0, u - p) - sum over columns of max(0, v - q),
+// the last two terms only where rows may stay free at a price p, columns at a price q (mostly 0). What is reported is rigorous, not merely computed:
 //   - the sign of every c - u - v is exact: two rounded subtractions decide unless their result lies within the first
 //     one's rounding error of zero; then error-free transformations (Knuth's TwoSum) give the exact value;
 //   - sums are exact (Shewchuk, "Adaptive precision floating-point arithmetic", 1997; 128-bit integers) and rounded
@@ -32,7 +32,8 @@ enum class Fault {
     column_twice,    // row_to_col[fault_row] is the column of an earlier row
     forbidden_pair,  // (fault_row, fault_col) is matched but forbidden
     invalid_dual,    // u[fault_row] (fault_col == -1) or v[fault_col] (fault_row == -1) is not finite
-    invalid_cost,    // the cost at (fault_row, fault_col) is NaN or -inf, as minimised; col -1: unmatched_cost[row]
+    invalid_cost,    // the cost at (fault_row, fault_col) is NaN or -inf, as minimised; col -1: the price of the row,
+                     // row -1: of the column
 };
 
 // Of D = double or int64_t; everything as minimised. An integer beyond +-kInfinity is reported as +-kInfinity.
@@ -42,14 +43,14 @@ struct Certificate {
     Index fault_row = -1;
     Index fault_col = -1;
     Index matched = 0;         // rows that have a column
-    bool complete = false;     // every row has a column or stays free at a finite unmatched cost
+    bool complete = false;     // every row has a column or stays free at a finite price, and so do priced columns
     bool exact = false;        // proven optimal without rounding: no fault, complete, gap == 0 and violation == 0
-    D primal = 0;              // of the matched pairs, and the unmatched costs of free rows
+    D primal = 0;              // of the matched pairs, and the prices of free rows and columns
     D dual = 0;                // sum(u) + sum(v)
     D dual_below = 0;          // the same, rounded down
     D gap = 0;                 // primal - dual; of an incomplete matching it means nothing
-    D violation = 0;           // worst of u + v - c, of u - unmatched_cost, and of v where v <= 0 is required
-    Index violation_row = -1;  // where; row -1: v[violation_col] > 0
+    D violation = 0;           // worst of u + v - c, of u - p, and of v - q where columns may stay free
+    Index violation_row = -1;  // where; row -1: v[violation_col] > q
     Index violation_col = -1;  // where; col -1: u[violation_row] > unmatched_cost[violation_row]
     D bound = kInfinity<D>;    // objective - optimum is at most this; kInfinity if nothing is proven
 };
@@ -62,7 +63,8 @@ struct CertificateInput {
     MatrixView<T>
         cost;  // rows <= cols unless unmatched_cost is given; without data if there is a source, or sparse costs
     bool maximize = false;
-    const Dual<T>* unmatched_cost = nullptr;   // [rows] as minimised, or nullptr
+    const Dual<T>* unmatched_cost = nullptr;   // [rows] p as minimised, or nullptr
+    const Dual<T>* unmatched_cols = nullptr;   // beside it: [cols] q as minimised, or nullptr, where all are 0
     const std::int64_t* row_to_col = nullptr;  // [rows], -1 where a row is free; any values are accepted
     const Dual<T>* u = nullptr;                // [parts, rows] as minimised, sums of parts; any values are accepted
     const Dual<T>* v = nullptr;                // [parts, cols] as minimised, sums of parts; any values are accepted

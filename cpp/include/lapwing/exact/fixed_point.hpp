@@ -83,11 +83,13 @@ std::vector<std::vector<double>> to_parts(std::vector<F> x, int unit) {
     return parts;
 }
 
-// The costs of a problem as integers, as minimised; pairs above `most` are forbidden like those that cost infinity.
+// The costs of a problem as integers, as minimised, less `prices` of their columns if there are any; pairs above `most`
+// are forbidden like those that cost infinity.
 template <class T, class F>
 class FixedPointSource final : public CostSource<F> {
   public:
-    FixedPointSource(const Problem<T>& problem, int unit, double most) : problem_(problem), unit_(unit), most_(most) {}
+    FixedPointSource(const Problem<T>& problem, int unit, double most, const std::vector<F>& prices)
+        : problem_(problem), unit_(unit), most_(most), prices_(prices) {}
 
     void read(Index i, Index first, Index count, F* out) const override {
         constexpr Index kPiece = 512;
@@ -100,6 +102,8 @@ class FixedPointSource final : public CostSource<F> {
                 for (Index k = 0; k < n; ++k) piece[k] = problem_.cost.at(i, first + done + k);
             }
             for (Index k = 0; k < n; ++k) out[done + k] = fixed(problem_.minimised(piece[k]));
+            for (Index k = 0; k < n && !prices_.empty(); ++k)
+                if (out[done + k] < kInfinity<F>) out[done + k] -= prices_[first + done + k];
         }
     }
     Index rows_at_once() const override { return problem_.source != nullptr ? problem_.source->rows_at_once() : 1; }
@@ -113,6 +117,7 @@ class FixedPointSource final : public CostSource<F> {
     const Problem<T>& problem_;
     int unit_;
     double most_;
+    const std::vector<F>& prices_;  // [cols], or empty
 };
 
 }  // namespace lapwing

@@ -31,6 +31,7 @@ struct ExactRequest {
     // [start_parts][cols]: prices to start from, as sums of parts; none if start_parts is 0.
     const double* start_v = nullptr;
     int start_parts = 0;
+    const double* unmatched_cols = nullptr;            // nullptr or [cols]: reductions/column_prices.hpp, finite
     const Index* start_rows = nullptr;                 // beside prices: [rows] the columns of an assignment, or nullptr
     double most = std::numeric_limits<double>::max();  // pairs that cost more are taken for forbidden
     double precision = 0;

@@ -27,14 +27,16 @@ struct CostRange {
     bool fits = true;
     D limit = 0;     // the largest magnitude allowed for this shape
     D extreme = 0;   // the finite cost of the largest magnitude, signed as given to the method; 0 if none was read
-    Index row = -1;  // where it is
+    Index row = -1;  // where it is; -1: it is the price of a column that stays free
     Index col = -1;  // -1: it is unmatched_cost[row]
 };
 
-// `threads` is an upper limit. NaN and -inf are left for the method to report. Throws Interrupted. T: float, double,
+// `unmatched_cols`: nullptr or [cols] prices of columns that stay free, which are added to costs: all may be half as
+// large. `threads` is an upper limit. NaN and -inf are left for the method to report. Throws Interrupted. T: float, double,
 // int32_t, int64_t.
 template <class T>
-CostRange<Dual<T>> check_range(const Problem<T>& problem, int threads, const KeepGoing& keep_going = {});
+CostRange<Dual<T>> check_range(const Problem<T>& problem, int threads, const KeepGoing& keep_going = {},
+                               const Dual<T>* unmatched_cols = nullptr);
 
 // Throws CostTooLarge for int64_t costs and for unmatched costs. Methods that check floating-point costs as they read
 // them call this first. Returns by how much prices to start from may differ: for integers so that distances, sums of at

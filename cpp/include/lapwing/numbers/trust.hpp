@@ -18,9 +18,11 @@ inline constexpr double kTrustedRatio = 16;
 template <class T>
 bool are_small(const Problem<T>& problem, const Index* row_to_col, const Dual<T>* v, double shift = 0);
 
-// Whether the certificate of an answer leaves a bound of at most rows ulps of the objective.
+// Whether the certificate of an answer leaves a bound of at most rows ulps of the objective. `unmatched_cols`: nullptr
+// or [cols] prices of columns that stay free.
 template <class T>
-bool is_proven(const Problem<T>& problem, const Index* row_to_col, const Dual<T>* v);
+bool is_proven(const Problem<T>& problem, const Index* row_to_col, const Dual<T>* v,
+               const Dual<T>* unmatched_cols = nullptr);
 
 // As solve_direct, and whether the answer, if there is one, is sure to be optimal: since its prices are small, or the
 // problem was solved without its large costs (reductions/large_costs.hpp), or by its certificate. A look at one row

@@ -56,7 +56,8 @@ class SparseIncumbent {
     }
 
   private:
-    // Whatever v is (v <= 0 where columns may stay free), rows' minima make the duals feasible. Returns their sum.
+    // Whatever v is (where columns may stay free, at most their price), rows' minima make the duals feasible. Returns
+    // their sum.
     double row_minima(std::vector<D>& u) {
         double sum = 0;
         for (Index i = 0; i < s_.m; ++i) {
@@ -73,10 +74,20 @@ class SparseIncumbent {
             if (!(cost < kInfinity<D>)) return;
             objective += cost;
         }
+        if (s_.free_cols != nullptr) objective += price_of_free_columns(row_to_col);
         if (!(objective < objective_)) return;
         objective_ = objective;
         row_to_col_ = row_to_col;
         s_.progress.objective = static_cast<double>(objective);
+    }
+    D price_of_free_columns(const std::vector<Index>& row_to_col) {
+        std::vector<char> taken(s_.n, 0);
+        for (const Index j : row_to_col)
+            if (j >= 0) taken[j] = 1;
+        D sum = 0;
+        for (Index j = 0; j < s_.n; ++j)
+            if (!taken[j]) sum += s_.free_cols[j];
+        return sum;
     }
     void complete_greedily() {
         for (Index i = 0; i < s_.m; ++i) {
@@ -85,8 +96,9 @@ class SparseIncumbent {
             Index best = least < kInfinity<D> ? kExit : -1;
             for (Index k = 0; k < s_.pairs.rows[i].count; ++k) {
                 const auto& entry = s_.entries(i)[k];
-                if (s_.col_to_row[entry.col] >= 0 || !(static_cast<D>(entry.cost) < least)) continue;
-                least = static_cast<D>(entry.cost);
+                const D cost = static_cast<D>(entry.cost) - s_.free_price(entry.col);
+                if (s_.col_to_row[entry.col] >= 0 || !(cost < least)) continue;
+                least = cost;
                 best = entry.col;
             }
             s_.assign(i, best);

@@ -7,8 +7,8 @@
 // looked at.
 // Method. Successive shortest paths on adjacency lists, prepared by auctions. Where every column is needed (square and
 // complete) phases of an auction with falling epsilon make good prices first. Where columns may stay free, prices start
-// at zero and no phase runs with epsilon > 0: a free column must keep the price zero, and trees are short, since a path
-// may end in so many places.
+// at what that costs, mostly zero, and no phase runs with epsilon > 0: a free column must keep this price, and trees
+// are short, since a path may end in so many places.
 // Complexity. O(degree) a bid and a scanned row, O(log n) a push; O(n (nnz + n log n)) at worst. 16 bytes of copy an
 // entry (8 for 4-byte costs) and some 60 bytes a row and column.
 // Deviations. A phase keeps the pairs of the one before that epsilon allows; bids of a phase are limited; searches have
@@ -30,6 +30,7 @@ struct SparseProblem {
     bool maximize = false;
     bool transposed = false;                  // the columns of `cost` are the rows to be matched
     const Dual<T>* unmatched_cost = nullptr;  // of the rows to be matched, as minimised, finite or kInfinity
+    const Dual<T>* unmatched_cols = nullptr;  // beside it: of the columns, as minimised, finite; null: 0
 };
 
 // In the orientation that is solved. A Hall violator is one of which no part is a violator; `violator_is_cols`: its
@@ -45,10 +46,12 @@ template <class T>
 SparseSolution<Dual<T>> solve_sparse(const SparseProblem<T>& problem, const Dual<T>* start_v, Control& control,
                                      const Keep<Dual<T>>& keep = {});
 
-// The same on a copy that was checked already. `exits`: nullptr or [rows] prices of staying free.
+// The same on a copy that was checked already. `exits`: nullptr or [rows] prices of staying free; `free_cols`: nullptr
+// or, beside them, [cols] prices of columns that stay free, finite.
 template <class T>
 SparseSolution<Dual<T>> solve_adjacency(Adjacency<T>& pairs, Index cols, const Dual<T>* exits, const Dual<T>* start_v,
-                                        Control& control, const Keep<Dual<T>>& keep);
+                                        Control& control, const Keep<Dual<T>>& keep,
+                                        const Dual<T>* free_cols = nullptr);
 
 // Whether all sums have room (numbers/range.hpp); `pairs`: of the problem.
 template <class T>

@@ -20,14 +20,18 @@ struct SparseState {
     using D = Dual<T>;
     using Entry = SparseEntry<T>;
 
-    SparseState(Adjacency<T>& pairs_, Index cols, const D* exits_, bool columns_may_stay_free_, Control& control_)
-        : pairs(pairs_), exits(exits_), columns_may_stay_free(columns_may_stay_free_), control(control_),
-          m(static_cast<Index>(pairs_.rows.size())), n(cols), u(m, D{0}), v(n, D{0}), row_to_col(m, -1),
-          col_to_row(n, -1) {}
+    SparseState(Adjacency<T>& pairs_, Index cols, const D* exits_, const D* free_cols_, bool columns_may_stay_free_,
+                Control& control_)
+        : pairs(pairs_), exits(exits_), free_cols(free_cols_), columns_may_stay_free(columns_may_stay_free_),
+          control(control_), m(static_cast<Index>(pairs_.rows.size())), n(cols), u(m, D{0}), v(n, D{0}),
+          row_to_col(m, -1), col_to_row(n, -1) {
+        forget_prices();
+    }
 
     Adjacency<T>& pairs;
     const D* exits;              // [m], kInfinity where the row must be matched; null: all must
-    bool columns_may_stay_free;  // then v <= 0, and v == 0 of free columns
+    const D* free_cols;          // [n] prices of columns that stay free, finite; null: 0
+    bool columns_may_stay_free;  // then v <= that price, with equality for free columns
     Control& control;
     Progress progress;
     Index m, n;
@@ -41,6 +45,11 @@ struct SparseState {
     void assign(Index i, Index j) {
         row_to_col[i] = j;
         if (j >= 0) col_to_row[j] = i;
+    }
+    D free_price(Index j) const { return free_cols == nullptr ? D{0} : free_cols[j]; }
+    // The prices of columns before anybody bids.
+    void forget_prices() {
+        for (Index j = 0; j < n; ++j) v[j] = free_price(j);
     }
     void release_all() {
         std::fill(row_to_col.begin(), row_to_col.end(), -1);

@@ -11,6 +11,7 @@ from lapwing.gpu.batch.plan import TooLargeError
 from lapwing.gpu.batch.single import solve_singly
 from lapwing.gpu.batch.solve import BatchOnGpu, solve_arrays
 from lapwing.gpu.batch.torch_operator import is_tracing, solve_with_operator
+from lapwing.prices import is_pair
 
 __all__ = ["BatchCertificate", "BatchOnGpu", "solve_batch"]
 
@@ -53,6 +54,8 @@ def solve_batch(
     GpuError
         If there is no compiler, or it fails.
     """
+    if is_pair(unmatched_cost):
+        raise ArgumentError("prices of columns are solved on the CPU alone yet: pass costs on the host")
     if is_tracing():
         if certify or check:
             raise ArgumentError("certify and check are not for code that PyTorch compiles: call solve_batch outside it")

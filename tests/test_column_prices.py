@@ -1,0 +1,171 @@
+"""Columns that stay free at a price, `unmatched_cost=(rows, columns)`: every method and batch, against SciPy."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given
+from hypothesis import strategies as st
+
+import lapwing as lw
+from support.checks import ALL_METHODS, scipy_objective
+from support.strategies import matrices
+
+
+def doubled(cost, prices, of_cols, maximize):
+    """The matrix in which each row and column has a partner of its own at its price."""
+    cost = np.asarray(cost, np.float64)
+    (m, n), forbidden = cost.shape, -np.inf if maximize else np.inf
+    matrix = np.full((m + n, n + m), forbidden)
+    matrix[:m, :n] = cost
+    matrix[np.arange(m), n + np.arange(m)] = prices
+    matrix[m + np.arange(n), np.arange(n)] = of_cols
+    matrix[m:, n:] = np.where(forbidden == cost.T, forbidden, 0)
+    return matrix
+
+
+def expected(cost, prices, of_cols, maximize=False):
+    return scipy_objective(doubled(cost, prices, of_cols, maximize), maximize=maximize)
+
+
+def assert_right(cost, prices, of_cols, result, want, maximize=False):
+    free_rows, free_cols = result.row_to_col < 0, result.col_to_row < 0
+    dense = np.asarray(cost.toarray() if sp.issparse(cost) else cost, np.float64)
+    matched = np.flatnonzero(~free_rows)
+    parts = [*dense[matched, result.row_to_col[matched]], *prices[free_rows], *of_cols[free_cols]]
+    assert result.objective == float(sum(map(Fraction, parts)))
+    assert abs(result.objective - want) <= 1e-9 * max(1, abs(want), np.abs(parts).max(initial=0))
+    again = lw.certify(cost, result.row_to_col, result.u, result.v, maximize=maximize, unmatched_cost=(prices, of_cols))
+    assert again.complete and again.fault is None and again.primal == result.objective
+    assert result.certificate.complete and result.certificate.bound <= 1e-12 * (1 + np.abs(parts).sum())
+
+
+@pytest.mark.parametrize("method", ALL_METHODS)
+@given(data=st.data(), cost=matrices(forbid=True, longest=7), maximize=st.booleans(), required=st.booleans())
+def test_any_matrix(method, data, cost, maximize, required):
+    if maximize:
+        cost = -cost
+    rng = np.random.default_rng(data.draw(st.integers(0, 1000)))
+    finite = cost[np.isfinite(cost)]
+    scale = np.abs(finite).max(initial=1)
+    prices, of_cols = (np.rint(rng.normal(size=size) * scale) for size in cost.shape)
+    if required:
+        for each in (prices, of_cols):
+            each[rng.random(each.size) < data.draw(st.sampled_from([0, 0.3]))] = -np.inf if maximize else np.inf
+    want = expected(cost, prices, of_cols, maximize)
+    try:
+        result = lw.solve(cost, maximize=maximize, unmatched_cost=(prices, of_cols), method=method)
+    except lw.InfeasibleError as error:
+        assert want is None
+        many, few = (error.rows, error.cols) if len(error.rows) > len(error.cols) else (error.cols, error.rows)
+        assert len(many) > len(few)
+        of_many = prices if many is error.rows else of_cols
+        assert np.isinf(of_many[many]).all()
+    else:
+        assert_right(cost, prices, of_cols, result, want, maximize)
+
+
+@given(cost=matrices(forbid=True, longest=7), seed=st.integers(0, 1000), share=st.sampled_from([0, 0.3]))
+def test_sparse_costs(cost, seed, share):
+    rng = np.random.default_rng(seed)
+    prices, of_cols = (rng.normal(size=size) * np.abs(cost[np.isfinite(cost)]).max(initial=1) for size in cost.shape)
+    of_cols[rng.random(of_cols.size) < share] = np.inf
+    row, col = np.nonzero(np.isfinite(cost))
+    pairs = sp.coo_array((cost[row, col], (row, col)), shape=cost.shape)
+    want = expected(cost, prices, of_cols)
+    try:
+        result = lw.solve(pairs, unmatched_cost=(prices, of_cols))
+    except lw.InfeasibleError:
+        assert want is None
+    else:
+        assert_right(pairs, prices, of_cols, result, want)
+
+
+@given(cost=matrices(longest=7), seed=st.integers(0, 1000), maximize=st.booleans(), required=st.booleans())
+def test_batches(cost, seed, maximize, required):
+    rng = np.random.default_rng(seed)
+    prices, of_cols = (np.rint(rng.normal(size=(2, size)) * 9) for size in cost.shape)
+    if required:
+        of_cols[0, 0] = -np.inf if maximize else np.inf
+    batch = lw.solve_batch(
+        np.stack([cost, cost[::-1]]), maximize=maximize, unmatched_cost=(prices, of_cols), certify=True
+    )
+    listed = lw.solve_batch(
+        [cost, cost[::-1]], maximize=maximize, unmatched_cost=list(zip(prices, of_cols, strict=True)), certify=True
+    )
+    for b, each in enumerate([cost, cost[::-1]]):
+        single = lw.solve(each, maximize=maximize, unmatched_cost=(prices[b], of_cols[b]))
+        assert batch.objective[b] == pytest.approx(single.objective, rel=1e-12, abs=1e-12)
+        assert listed.objective[b] == pytest.approx(single.objective, rel=1e-12, abs=1e-12)
+        assert batch.certificates[b].complete and listed.certificates[b].complete
+
+
+@pytest.mark.parametrize("method", ALL_METHODS)
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_differences_that_floats_round_are_solved_without_rounding(method, dtype):
+    """Costs less the prices agree in float64; the costs and prices themselves tell which pair is cheaper."""
+    cost = np.array([[2.0**-30, 0], [0, 0]], dtype)
+    prices, of_cols = np.full(2, np.inf), np.array([2.0**40, 2.0**40])
+    result = lw.solve(cost, unmatched_cost=(prices, of_cols), method=method)
+    assert result.objective == 0 and result.certificate.bound == 0
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+def test_a_common_price_of_columns_changes_nothing_but_the_objective(sparse):
+    rng = np.random.default_rng(3)
+    cost = rng.integers(0, 100, (40, 30)).astype(np.int64) + 1
+    row, col = np.indices(cost.shape).reshape(2, -1)
+
+    def given(matrix):
+        return lw.costs.edges(row, col, matrix.ravel(), matrix.shape) if sparse else matrix
+
+    plain, priced = lw.solve(given(cost), unmatched_cost=20), lw.solve(given(cost), unmatched_cost=(20, 0))
+    assert priced.objective == plain.objective and isinstance(priced.objective, int)
+    less = lw.solve(given(cost - 7), unmatched_cost=20)
+    assert lw.solve(given(cost), unmatched_cost=(20, 7)).objective == less.objective + 7 * 30
+
+
+def test_sources_take_prices_of_columns():
+    rng = np.random.default_rng(4)
+    x, y = rng.random((60, 2)), rng.random((50, 2))
+    source = lw.costs.squared_euclidean(x, y)
+    matrix = ((x[:, None] - y) ** 2).sum(2)
+    of_cols = rng.random(50) * 0.01
+    want = lw.solve(matrix, unmatched_cost=(0.01, of_cols)).objective
+    assert lw.solve(source, unmatched_cost=(0.01, of_cols)).objective == pytest.approx(want, rel=1e-9)
+    with pytest.raises(lw.ArgumentError, match="exchange rows and columns"):
+        lw.solve(source, unmatched_cost=(0.01, np.inf))
+
+
+def test_starts_time_limits_and_empties():
+    rng = np.random.default_rng(5)
+    cost, of_cols = rng.random((50, 60)), rng.random(60) / 10
+    first = lw.solve(cost, unmatched_cost=(0.1, of_cols))
+    again = lw.solve(cost, unmatched_cost=(0.1, of_cols), start=first, method="core")
+    assert again.objective == first.objective
+    early = lw.solve(cost, unmatched_cost=(0.1, of_cols), time_limit=0, method="core")
+    assert early.lower_bound <= first.objective <= early.objective
+    sparse = lw.costs.edges(*np.nonzero(cost < 0.3), cost[cost < 0.3], cost.shape)
+    for options in ({}, {"time_limit": 0}, {"start": first}):
+        assert lw.solve(sparse, unmatched_cost=(0.1, of_cols), **options).lower_bound <= first.objective + 1e-12
+    nobody = lw.solve(np.zeros((0, 3)), unmatched_cost=(1.0, [1, 2, 3]))
+    assert nobody.objective == 6 and nobody.certificate.exact
+    with pytest.raises(lw.InfeasibleError, match="column"):
+        lw.solve(np.zeros((0, 3)), unmatched_cost=(1.0, np.inf))
+
+
+def test_bad_prices_are_named():
+    cost = np.ones((2, 3))
+    with pytest.raises(lw.ArgumentError, match="None in it"):
+        lw.solve(cost, unmatched_cost=(1, None))
+    with pytest.raises(lw.ArgumentError, match="3 columns"):
+        lw.solve(cost, unmatched_cost=(1, [1, 2]))
+    with pytest.raises(lw.ArgumentError, match=r"unmatched_cost\[1\]\[2\] is nan"):
+        lw.solve(cost, unmatched_cost=(1, [1, 2, np.nan]))
+    with pytest.raises(lw.RangeError, match=r"unmatched_cost\[1\]\[1\]"):
+        lw.solve(cost.astype(np.int64), unmatched_cost=(1, [1, 2**60, 0]))
+    with pytest.raises(lw.ArgumentError, match="CPU alone"):
+        lw.solve(cost, unmatched_cost=(1, 1), device="cuda")
