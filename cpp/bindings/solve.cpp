@@ -10,6 +10,7 @@
 #include "common.hpp"
 #include "lapwing/control.hpp"
 #include "lapwing/jv/jv.hpp"
+#include "lapwing/matching/ties.hpp"
 #include "lapwing/methods.hpp"
 #include "lapwing/numbers/range.hpp"
 #include "lapwing/reductions/column_prices.hpp"
@@ -107,6 +108,8 @@ nb::dict solve_as(const std::string& method, const Options& options, Problem<T> 
         const auto kept = make_keep<Dual<T>>(keep);
         solution =
             prices == nullptr ? solve(problem, start, kept) : solve_less_prices(problem, prices, start, kept, solve);
+        if (problem.unmatched_cost != nullptr && solution.status == Status::optimal)
+            match_ties(problem, solution.row_to_col, solution.v.data(), prices);
     } catch (const InvalidCost& invalid) {
         raise(invalid);
     } catch (const CostTooLarge&) {  // check_range tells where and by how much

@@ -7,6 +7,7 @@
 #include <mutex>
 
 #include "lapwing/jv/jv.hpp"
+#include "lapwing/matching/ties.hpp"
 #include "lapwing/methods.hpp"
 #include "lapwing/numbers/range.hpp"
 #include "lapwing/numbers/trust.hpp"
@@ -149,6 +150,13 @@ class Batch {
 
     // `problem` is transposed if the given one is tall; the outputs are of the given one.
     void write(std::size_t b, const Problem<T>& problem, const Solved<D>& solved) {
+        if (problem.unmatched_cost == nullptr) return copy_out(b, problem, solved);
+        std::vector<Index> row_to_col(solved.row_to_col, solved.row_to_col + problem.cost.rows);
+        const D* prices = problems_.unmatched_cols;
+        match_ties(problem, row_to_col, solved.v, prices == nullptr ? nullptr : prices + problems_.col_start(b));
+        copy_out(b, problem, {row_to_col.data(), solved.u, solved.v});
+    }
+    void copy_out(std::size_t b, const Problem<T>& problem, const Solved<D>& solved) {
         const Index rows = problem.cost.rows, cols = problem.cost.cols;
         const std::size_t first_row = problems_.row_start(b), first_col = problems_.col_start(b);
         std::int64_t* row_to_col = output_.row_to_col + first_row;

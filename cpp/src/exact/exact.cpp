@@ -1,6 +1,7 @@
 #include "lapwing/exact/solve.hpp"
 
 #include "lapwing/exact/unit.hpp"
+#include "lapwing/matching/ties.hpp"
 #include "lapwing/methods.hpp"
 
 namespace lapwing {
@@ -49,6 +50,8 @@ ExactSolution solve_in(const Problem<T>& problem, const ExactRequest& request, i
                            &source};
     auto solved = solve_core<F>(exact, start.empty() ? nullptr : start.data(), request.threads, control, {},
                                 start.empty() ? nullptr : request.start_rows);
+    if (exact.unmatched_cost != nullptr && solved.status == Status::optimal)
+        match_ties(exact, solved.row_to_col, solved.v.data());
     for (std::size_t j = 0; j < of_cols.size() && solved.status == Status::optimal; ++j) solved.v[j] += of_cols[j];
     return in_parts(std::move(solved), unit);
 }

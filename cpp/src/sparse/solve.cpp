@@ -5,6 +5,7 @@
 #include <string>
 
 #include "lapwing/exact/wide.hpp"
+#include "lapwing/matching/ties.hpp"
 #include "lapwing/sparse/auction.hpp"
 #include "lapwing/sparse/incumbent.hpp"
 #include "lapwing/sparse/search.hpp"
@@ -51,6 +52,7 @@ class SparseSolver {
     void phases(double first);
     void auction(D epsilon, std::int64_t bids_per_row);
     bool search(bool limited, SparseSolution<D>& solution);
+    void match_ties();
     void finish();
 
     SparseState<T>& s_;
@@ -224,6 +226,42 @@ bool SparseSolver<T>::search(bool limited, SparseSolution<D>& solution) {
     return true;
 }
 
+// The tight pairs, as in matching/ties.hpp.
+template <class T>
+class SparseTightPairs {
+  public:
+    using D = Dual<T>;
+
+    explicit SparseTightPairs(SparseState<T>& state) : s_(state) {}
+    Index next(Index i, std::int64_t& cursor) {
+        const auto& row = s_.pairs.rows[i];
+        for (; cursor < row.count; ++cursor) {
+            const auto& entry = s_.entries(i)[cursor];
+            if (is_nearly_tight(static_cast<D>(entry.cost), s_.u[i], s_.v[entry.col])) return ++cursor, entry.col;
+        }
+        return -1;
+    }
+    bool is_open(Index j) const { return is_nearly_tight(s_.free_price(j), s_.v[j], D{0}); }
+    bool accepts(const std::vector<Index>& rows, const std::vector<Index>& cols) const {
+        return pays<D>(
+            rows, cols, s_.row_to_col, [this](Index i, Index j) { return s_.cost_of(i, j < 0 ? kExit : j); },
+            [this](Index j) { return s_.free_price(j); });
+    }
+
+  private:
+    SparseState<T>& s_;
+};
+
+// Matches more rows where that costs nothing (matching/ties.hpp).
+template <class T>
+void SparseSolver<T>::match_ties() {
+    std::vector<Index> free;
+    for (Index i = 0; i < s_.m; ++i)
+        if (s_.row_to_col[i] == kExit) free.push_back(i);
+    SparseTightPairs<T> pairs(s_);
+    if (!free.empty()) LayeredMatching(pairs, s_.row_to_col, s_.col_to_row, std::move(free)).run();
+}
+
 // u from the matched costs, so that matched pairs are tight to the last digit that there is.
 template <class T>
 void SparseSolver<T>::finish() {
@@ -232,6 +270,7 @@ void SparseSolver<T>::finish() {
         const D exit = s_.exits == nullptr ? kInfinity<D> : s_.exits[i];
         s_.u[i] = j < 0 ? exit : std::min(s_.cost_of(i, j) - s_.v[j], exit);
     }
+    if (s_.exits != nullptr) match_ties();
 }
 
 }  // namespace
