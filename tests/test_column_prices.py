@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from fractions import Fraction
 
 import numpy as np
@@ -169,3 +170,20 @@ def test_bad_prices_are_named():
         lw.solve(cost.astype(np.int64), unmatched_cost=(1, [1, 2**60, 0]))
     with pytest.raises(lw.ArgumentError, match="CPU alone"):
         lw.solve(cost, unmatched_cost=(1, 1), device="cuda")
+
+
+@given(seed=st.integers(0, 2**32), m=st.integers(1, 3), n=st.integers(1, 3), required=st.booleans())
+def test_whether_the_optimum_is_the_only_one(seed, m, n, required):
+    rng = np.random.default_rng(seed)
+    cost, prices, of_cols = (rng.integers(0, 5, size).astype(float) for size in ((m, n), m, n))
+    if required:
+        of_cols[0] = np.inf
+    totals = []
+    for answer in itertools.product(range(-1, n), repeat=m):
+        taken = [j for j in answer if j >= 0]
+        if len(set(taken)) == len(taken):
+            pairs = [cost[i, j] if j >= 0 else prices[i] for i, j in enumerate(answer)]
+            totals.append(sum(pairs) + sum(of_cols[j] for j in range(n) if j not in taken))
+    result = lw.solve(cost, unmatched_cost=(prices, of_cols))
+    assert result.objective == min(totals)
+    assert result.is_unique() == (totals.count(min(totals)) == 1)

@@ -121,5 +121,6 @@ void bind_batch(nanobind::module_& module) {
     namespace nb = nanobind;
     using namespace nb::literals;
     module.def("solve_batch", &lapwing::bindings::solve_any_batch, "costs"_a, "maximize"_a, "unmatched_cost"_a.none(),
-               "unmatched_cols"_a.none(), "threads"_a, "with_duals"_a, "Solve many problems; see cpp/include/lapwing/batch.hpp for the contract.");
+               "unmatched_cols"_a.none(), "threads"_a, "with_duals"_a,
+               "Solve many problems; see cpp/include/lapwing/batch.hpp for the contract.");
 }

@@ -100,8 +100,8 @@ def solve(
     unmatched_cost : None, scalar, (m,) array-like, or a tuple of two
         Row i may stay free at this price (this value when maximising). None: the smaller side is matched completely.
         A tuple of two has the prices of rows and those of columns, each a scalar or an array; without it free columns
-        cost nothing. Among optimal answers, a CPU gives one with the most matches. An infinite price (-inf when maximising) means that the line must be matched. Prices of columns
-        are solved on the CPU.
+        cost nothing. An infinite price (-inf when maximising) means that the line must be matched. Prices of columns
+        are solved on the CPU. Among optimal answers, a CPU gives one with the most matches.
     start : (u, v) or an earlier Result
         Duals to start from: any finite values, good ones save time.
     method : str or MethodOptions

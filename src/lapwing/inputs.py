@@ -25,12 +25,12 @@ from lapwing.costs.sparse import SparseCost, as_floating, densify, exact_floats,
 from lapwing.costs.streamed import physical_limit, streamed
 from lapwing.errors import ArgumentError, DtypeError, InvalidCostError, LapwingError, RangeError
 from lapwing.prices import (
-    as_prices,
     is_pair,
     of_rows_and_columns,
+    priced,
     prices_in_kind,
+    stacked_prices,
     with_prices,
-    without_masked_prices,
     without_zeros,
 )
 from lapwing.problem import Problem, Stack
@@ -92,20 +92,6 @@ def make_problem(
     matrix = as_matrix(cost, maximize)
     matrix, prices, of_cols = priced(matrix, matrix.shape, maximize, unmatched_cost)
     return Problem(DenseCost(matrix), maximize, prices, of_cols)
-
-
-def priced(
-    costs: CostArray, shape: tuple[int, ...], maximize: bool, unmatched_cost: Any
-) -> tuple[CostArray, NDArray[Any] | None, NDArray[Any] | None]:
-    """Costs of a problem of this shape, prices of its rows and of its columns, in one arithmetic."""
-    if unmatched_cost is None:
-        return costs, None, None
-    for_rows, for_cols = of_rows_and_columns(unmatched_cost)
-    given = [as_prices(for_rows, shape[0], maximize)]
-    if for_cols is not None:
-        given.append(as_prices(for_cols, shape[1], maximize, "column"))
-    costs, (of_rows, *of_cols) = with_prices(costs, *given)
-    return costs, of_rows, without_zeros(of_cols[0]) if of_cols else None
 
 
 def _sparse_problem(cost: Any, maximize: bool, unmatched_cost: Any) -> Problem:
@@ -190,21 +176,11 @@ def make_stack(
     if unmatched_cost is None:
         return Stack(array, maximize, None, rows, cols)
     for_rows, for_cols = of_rows_and_columns(unmatched_cost)
-    given = [_stacked_prices(for_rows, (array.shape[0], array.shape[1]), maximize, "row")]
+    given = [stacked_prices(for_rows, (array.shape[0], array.shape[1]), maximize, "row")]
     if for_cols is not None:
-        given.append(_stacked_prices(for_cols, (array.shape[0], array.shape[2]), maximize, "column"))
+        given.append(stacked_prices(for_cols, (array.shape[0], array.shape[2]), maximize, "column"))
     array, (of_rows, *of_cols) = with_prices(array, *given)
     return Stack(array, maximize, of_rows, rows, cols, without_zeros(of_cols[0]) if of_cols else None)
-
-
-def _stacked_prices(given: Any, shape: tuple[int, int], maximize: bool, of: str) -> NDArray[Any]:
-    """One price for each row or column of each problem."""
-    prices = without_masked_prices(given, maximize)
-    if prices.shape not in ((), (shape[1],), shape):
-        raise ArgumentError(
-            f"unmatched_cost of {of}s must be a scalar, or of shape ({shape[1]},) or {shape}, got {prices.shape}"
-        )
-    return as_prices(np.broadcast_to(prices, shape).ravel(), shape[0] * shape[1], maximize, of).reshape(shape)
 
 
 def check_counts(given: Any, size: int, most: int, name: str) -> NDArray[np.int64]:

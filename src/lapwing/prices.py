@@ -121,3 +121,27 @@ def prices_in_kind(given: Any, rows: int, maximize: bool, integer: bool, of: str
             "are integers: pass costs as float64, or whole prices"
         )
     return whole
+
+
+def priced(
+    costs: CostArray, shape: tuple[int, ...], maximize: bool, unmatched_cost: Any
+) -> tuple[CostArray, NDArray[Any] | None, NDArray[Any] | None]:
+    """Costs of a problem of this shape, prices of its rows and of its columns, in one arithmetic."""
+    if unmatched_cost is None:
+        return costs, None, None
+    for_rows, for_cols = of_rows_and_columns(unmatched_cost)
+    given = [as_prices(for_rows, shape[0], maximize)]
+    if for_cols is not None:
+        given.append(as_prices(for_cols, shape[1], maximize, "column"))
+    costs, (of_rows, *of_cols) = with_prices(costs, *given)
+    return costs, of_rows, without_zeros(of_cols[0]) if of_cols else None
+
+
+def stacked_prices(given: Any, shape: tuple[int, int], maximize: bool, of: str) -> NDArray[Any]:
+    """One price for each row or column of each problem."""
+    prices = without_masked_prices(given, maximize)
+    if prices.shape not in ((), (shape[1],), shape):
+        raise ArgumentError(
+            f"unmatched_cost of {of}s must be a scalar, or of shape ({shape[1]},) or {shape}, got {prices.shape}"
+        )
+    return as_prices(np.broadcast_to(prices, shape).ravel(), shape[0] * shape[1], maximize, of).reshape(shape)

@@ -76,11 +76,13 @@ class _Graph:
             for i in np.flatnonzero(self._row_to_col < 0):
                 self._own[i] = Fraction(prices[i].item())
         arcs = []
+        of_cols = self._columns_staying_free()
         for rows, cols, costs in pairs:
             heads = np.where(self._col_to_row[cols] < 0, free, self._col_to_row[cols])
+            saved = np.where(heads == free, of_cols[cols], 0)
             arcs += [
-                (i, k, Fraction(c) - self._own[i])
-                for i, k, c in zip(rows.tolist(), heads.tolist(), costs.tolist(), strict=True)
+                (i, k, Fraction(c) - Fraction(q) - self._own[i])
+                for i, k, c, q in zip(rows.tolist(), heads.tolist(), costs.tolist(), saved.tolist(), strict=True)
                 if i != k
             ]
         if prices is not None:
@@ -88,8 +90,8 @@ class _Graph:
             arcs += [(int(i), free, Fraction(prices[i].item()) - self._own[i]) for i in np.flatnonzero(stays)]
         arcs += [(free, int(i), Fraction(0)) for i in np.flatnonzero(self._row_to_col < 0)]
         if self._problem.unmatched_cost is not None or m < len(self._v):
-            left = self._is_small(np.zeros_like(self._v), self._v, np.zeros_like(self._v), exact)
-            arcs += [(free, int(i), Fraction(0)) for i in self._col_to_row[left] if i >= 0]
+            left = self._is_small(of_cols, self._v, np.zeros_like(self._v), exact) & (self._col_to_row >= 0)
+            arcs += [(free, int(self._col_to_row[j]), Fraction(of_cols[j].item())) for j in np.flatnonzero(left)]
         return arcs
 
     def _staying_free(self) -> NDArray[Any] | None:
@@ -99,6 +101,15 @@ class _Graph:
             prices = -prices if self._problem.maximize else prices
             return np.where(np.abs(prices) == ABSENT, math.inf, prices) if prices.dtype.kind == "i" else prices
         return np.zeros_like(self._u) if self._problem.is_tall else None
+
+    def _columns_staying_free(self) -> NDArray[Any]:
+        """What each column costs when it stays free, infinite if it must not."""
+        prices = self._problem.unmatched_cols
+        if prices is None:
+            return np.zeros_like(self._v)
+        prices = -prices if self._problem.maximize else prices
+        absent = np.abs(prices) == ABSENT
+        return np.where(absent, math.inf, prices) if prices.dtype.kind == "i" and absent.any() else prices
 
     def _blocks(self) -> Iterator[_Pairs]:
         """All pairs that are not forbidden, some rows at a time."""

@@ -343,11 +343,12 @@ LAPWING_INSTANTIATE(std::int64_t)
 #undef LAPWING_INSTANTIATE
 
 template SparseSolution<double> solve_adjacency(Adjacency<float>&, Index, const double*, const double*, Control&,
-                                                const Keep<double>&);
+                                                const Keep<double>&, const double*);
 template SparseSolution<double> solve_adjacency(Adjacency<double>&, Index, const double*, const double*, Control&,
-                                                const Keep<double>&);
+                                                const Keep<double>&, const double*);
 template SparseSolution<std::int64_t> solve_adjacency(Adjacency<std::int64_t>&, Index, const std::int64_t*,
-                                                      const std::int64_t*, Control&, const Keep<std::int64_t>&);
+                                                      const std::int64_t*, Control&, const Keep<std::int64_t>&,
+                                                      const std::int64_t*);
 template SparseSolution<Int128> solve_adjacency(Adjacency<Int128>&, Index, const Int128*, const Int128*, Control&,
                                                 const Keep<Int128>&, const Int128*);
 template SparseSolution<Wide> solve_adjacency(Adjacency<Wide>&, Index, const Wide*, const Wide*, Control&,

@@ -32,8 +32,8 @@ struct CostRange {
 };
 
 // `unmatched_cols`: nullptr or [cols] prices of columns that stay free, which are added to costs: all may be half as
-// large. `threads` is an upper limit. NaN and -inf are left for the method to report. Throws Interrupted. T: float, double,
-// int32_t, int64_t.
+// large. `threads` is an upper limit. NaN and -inf are left for the method to report. Throws Interrupted. T: float,
+// double, int32_t, int64_t.
 template <class T>
 CostRange<Dual<T>> check_range(const Problem<T>& problem, int threads, const KeepGoing& keep_going = {},
                                const Dual<T>* unmatched_cols = nullptr);
