@@ -65,7 +65,6 @@ struct CertificateInput {
         cost;  // rows <= cols unless unmatched_cost is given; without data if there is a source, or sparse costs
     bool maximize = false;
     const Dual<T>* unmatched_cost = nullptr;   // [rows] p as minimised, or nullptr
-    const Dual<T>* unmatched_cols = nullptr;   // beside it: [cols] q as minimised, or nullptr, where all are 0
     const std::int64_t* row_to_col = nullptr;  // [rows], -1 where a row is free; any values are accepted
     const Dual<T>* u = nullptr;                // [parts, rows] as minimised, sums of parts; any values are accepted
     const Dual<T>* v = nullptr;                // [parts, cols] as minimised, sums of parts; any values are accepted
@@ -73,6 +72,8 @@ struct CertificateInput {
     const SparseView<T>* sparse = nullptr;     // the pairs that are not forbidden, if they are given by rows ...
     bool sparse_by_columns = false;            // ... or these by columns: indices are rows of the problem
     int parts = 1;                             // of every dual, at most kMostDualParts; 1 for integers
+    // Beside unmatched_cost: [cols] q as minimised, or nullptr, where all are 0.
+    const Dual<T>* unmatched_cols = nullptr;
 };
 
 // `threads` is an upper limit; the answer does not depend on it. Throws Interrupted. T: float, double, int32_t,

@@ -31,11 +31,12 @@ struct ExactRequest {
     // [start_parts][cols]: prices to start from, as sums of parts; none if start_parts is 0.
     const double* start_v = nullptr;
     int start_parts = 0;
-    const double* unmatched_cols = nullptr;            // nullptr or [cols]: reductions/column_prices.hpp, finite
     const Index* start_rows = nullptr;                 // beside prices: [rows] the columns of an assignment, or nullptr
     double most = std::numeric_limits<double>::max();  // pairs that cost more are taken for forbidden
     double precision = 0;
     int threads = 1;
+    // nullptr or [cols] prices of columns that stay free (reductions/column_prices.hpp), finite.
+    const double* unmatched_cols = nullptr;
 };
 
 // T: float or double. Contract as in methods.hpp.
