@@ -43,7 +43,7 @@ STAGES = (
     ("gpu.batch",),
     ("backend",),
     ("api",),
-    ("compat",),
+    ("compat", "jax"),
     ("__init__",),
     ("papers",),
     ("cli", "__main__"),
