@@ -44,6 +44,8 @@ STAGES = (
     ("backend",),
     ("api",),
     ("compat", "jax"),
+    ("compat",),
+    ("bipartite",),
     ("__init__",),
     ("papers",),
     ("cli", "__main__"),

@@ -27,6 +27,7 @@ from lapwing.result import BatchResult, ListResult, ProvenResult, Result, StackR
 
 if TYPE_CHECKING:
     from lapwing import files, images, instances
+    from lapwing.bipartite import min_weight_full_bipartite_matching
     from lapwing.checkpoint import Checkpoint
     from lapwing.gpu.batch.torch_operator import register_torch_operator
     from lapwing.matched import matched_costs, matched_pairs
@@ -65,6 +66,7 @@ __all__ = [
     "linear_sum_assignment",
     "matched_costs",
     "matched_pairs",
+    "min_weight_full_bipartite_matching",
     "plan",
     "register_torch_operator",
     "solve",
@@ -77,6 +79,7 @@ _MODULE_OF = {
     "Checkpoint": "lapwing.checkpoint",
     "matched_costs": "lapwing.matched",
     "matched_pairs": "lapwing.matched",
+    "min_weight_full_bipartite_matching": "lapwing.bipartite",
     "register_torch_operator": "lapwing.gpu.batch.torch_operator",
 }
 
