@@ -44,7 +44,6 @@ STAGES = (
     ("backend",),
     ("api",),
     ("compat", "jax"),
-    ("compat",),
     ("bipartite",),
     ("__init__",),
     ("papers",),
