@@ -67,5 +67,5 @@ void compare(std::mt19937& random) {
 int main() {
     std::mt19937 random(1);
     for (int t = 0; t < 5000; ++t) lapwing::test::compare(random);
-    return 0;
+    return lapwing::test::report();
 }
