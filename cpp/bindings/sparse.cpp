@@ -126,9 +126,12 @@ nb::object sparse_range_excess(const nb::object& given, bool maximize, const nb:
         Vector<Dual<T>> holders[2];
         const auto problem = make_sparse_problem(cost, view, maximize, unmatched_cost, unmatched_cols, holders);
         CostRange<Dual<T>> range;
-        {
+        try {
             const Computing computing;
             range = sparse_range(problem, make_adjacency(view, maximize, cost.transposed));
+        } catch (const CostTooLarge& at) {  // the least integer, which has no negative
+            const auto limit = cost_limit<Dual<T>>(std::min(view.rows, view.cols));
+            range = {false, limit, std::numeric_limits<T>::min(), at.row, at.col};
         }
         if (range.fits) return nb::none();
         return nb::make_tuple(range.limit, range.extreme, range.row, range.col);

@@ -224,7 +224,10 @@ def test_starts_batches_and_limits():
     seen = []
     late = lw.solve(pair("minkowski", m=700, n=700), method="core", time_limit=0.05, progress=seen.append)
     assert late.status == "time_limit" and late.lower_bound <= late.objective
-    assert late.certificate.complete and math.isfinite(late.certificate.bound)
+    if late.certificate is None:  # a busy machine: the limit came before every row was read
+        assert late.lower_bound == -math.inf
+    else:
+        assert late.certificate.complete and math.isfinite(late.certificate.bound)
     assert lw.solve(source, unmatched_cost=1e308, method="core").objective == first.objective
 
 

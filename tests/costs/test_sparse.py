@@ -244,3 +244,12 @@ def test_any_start_where_rows_and_columns_stay_free():
         cold = lw.solve(matrix, unmatched_cost=prices)
         warm = lw.solve(matrix, unmatched_cost=prices, start=noise)
         assert warm.objective == pytest.approx(cold.objective, rel=1e-12)
+
+
+@pytest.mark.parametrize("maximize", [False, True])
+@pytest.mark.parametrize("unmatched_cost", [None, 5])
+@pytest.mark.parametrize("value", [2**61, 2**62, 2**63 - 1, -(2**62), -(2**63)])
+def test_integers_out_of_range_are_named(value, unmatched_cost, maximize):
+    cost = lw.costs.edges([0, 1], [0, 1], [value, value], (2, 2))
+    with pytest.raises(lw.RangeError, match=rf"cost\[0, 0\] is {value}: "):
+        lw.solve(cost, maximize=maximize, unmatched_cost=unmatched_cost)

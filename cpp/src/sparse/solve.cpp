@@ -278,11 +278,10 @@ void SparseSolver<T>::finish() {
 template <class T>
 CostRange<Dual<T>> sparse_range(const SparseProblem<T>& problem, const Adjacency<T>& pairs) {
     using D = Dual<T>;
-    const auto magnitude = [](D x) { return x < D{0} ? -x : x; };
     const auto rows = static_cast<Index>(pairs.rows.size());
     CostRange<D> range;
     const auto exceeds = [&](D x, Index row, Index col) {
-        if (!(x < kInfinity<D>) || magnitude(x) <= range.limit) return false;
+        if (x >= -range.limit && x <= range.limit) return false;
         range.fits = false;
         range.extreme = problem.maximize && row >= 0 && col >= 0 ? -x : x;
         range.row = row;
@@ -293,7 +292,7 @@ CostRange<Dual<T>> sparse_range(const SparseProblem<T>& problem, const Adjacency
     if (problem.unmatched_cost != nullptr) {
         range.limit = cost_limit<D>(rows) / share;
         for (Index i = 0; i < rows; ++i)
-            if (exceeds(problem.unmatched_cost[i], i, -1)) return range;
+            if (problem.unmatched_cost[i] < kInfinity<D> && exceeds(problem.unmatched_cost[i], i, -1)) return range;
         for (Index j = 0; problem.unmatched_cols != nullptr && j < problem.cost.cols; ++j)
             if (exceeds(problem.unmatched_cols[j], -1, j)) return range;
     }
