@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "lapwing/certificate/exact_sum.hpp"
+#include "lapwing/certificate/point_boxes.hpp"
 #include "lapwing/threads.hpp"
 
 #define LAPWING_TARGET_INCLUDE "lapwing/certificate/certificate.inc.hpp"
@@ -141,6 +142,8 @@ class LineScan {
                    : (by_columns_ ? lines_.transposed() : lines_).at(i, static_cast<Index>(row_to_col_[i]));
     }
     void run(int threads, const KeepGoing& keep_going) {
+        if constexpr (std::is_floating_point_v<T>)
+            if (run_by_boxes(threads, keep_going)) return;
         for_each_run(lines_, threads, keep_going, [this](Index begin, Index end) {
             const Index at_once = source_ != nullptr ? source_->rows_at_once() : 1;
             for (Index i = begin; i < end; ++i) {
@@ -171,6 +174,40 @@ class LineScan {
     std::vector<char> found_;  // [rows] of sparse costs: whether that pair is given
     std::vector<std::int64_t> begins_;  // [lines + 1] of sparse costs: where lines begin
 
+    // Of points: each line is proven against whole boxes of columns, as far as that goes. False if there are no boxes.
+    // Runs of lines to which these were of no use are the last ones that use them.
+    bool run_by_boxes(int threads, const KeepGoing& keep_going) {
+        constexpr double kUseless = 0.5;  // share of the columns in boxes that are not proven
+        if (source_ == nullptr || parts_ > 1) return false;
+        Watch watch(keep_going);
+        const auto boxes = CertificatePointBoxes<T>::of(source_, lines_.rows, lines_.cols, maximize_, cross_duals_,
+                                                        [&watch] { watch.look(); });
+        if (boxes == nullptr) return false;
+        std::atomic<bool> useful = true;
+        for_each_run(lines_, threads, keep_going, [&](Index begin, Index end) {
+            std::int64_t looked_at = 0;
+            const bool by_boxes = useful;
+            for (Index k = begin; k < end; ++k) {
+                const Index i = boxes->row_order()[static_cast<std::size_t>(k)];
+                if (by_boxes)
+                    looked_at += scan_boxes(i, *boxes);
+                else
+                    scan(i);
+            }
+            if (looked_at > kUseless * (end - begin) * lines_.cols) useful = false;
+        });
+        return true;
+    }
+    Index scan_boxes(Index i, const CertificatePointBoxes<T>& boxes) {
+        const D a = line_duals_[i];
+        const std::int64_t wanted = row_to_col_[i];
+        if (0 <= wanted && wanted < lines_.cols)
+            source_->read(i, static_cast<Index>(wanted), 1, &matched_[static_cast<std::size_t>(i)]);
+        return boxes.visit_doubtful(i, a, [&](const T* cost, const Index* columns, const D* b, Index n) {
+            Index k = LAPWING_DISPATCH(certificate_next_undecided_block, cost, 0, n, maximize_, a, b);
+            for (; k < n; ++k) examine(i, cost[k], a, b[k], columns[k]);
+        });
+    }
     // Of a dual's parts beyond the first, the sum of magnitudes, rounded up.
     double rest_of(const D* dual, Index count) const {
         double rest = 0;

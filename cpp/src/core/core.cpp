@@ -4,6 +4,7 @@
 #include "lapwing/exact/wide.hpp"
 #include "lapwing/methods.hpp"
 #include "lapwing/numbers/range.hpp"
+#include "lapwing/reductions/in_boxes.hpp"
 
 namespace lapwing {
 namespace {
@@ -73,6 +74,7 @@ template <class T>
 void count(const CoreState<T>& state, Statistics& statistics) {
     statistics.values = state.stages.values;
     statistics.set("dense_rows_read", static_cast<double>(state.scratch.dense_rows_read));
+    statistics.set("pairs_in_boxes", static_cast<double>(state.scratch.pairs_in_boxes));
     statistics.set("start_levels", state.start_levels);
     statistics.set("phases", static_cast<double>(state.phases));
     statistics.set("bids", static_cast<double>(state.bids));
@@ -248,11 +250,10 @@ double Solver<T>::start_from_sample(CoreState<T>& state) {
     }
 }
 
-}  // namespace
-
+// solve_core of rows and columns in the order in which they are given.
 template <class T>
-Solution<Dual<T>> solve_core(const Problem<T>& problem, const Dual<T>* start_v, int threads, Control& control,
-                             const Keep<Dual<T>>& keep, const Index* start_rows) {
+Solution<Dual<T>> solve_as_given(const Problem<T>& problem, const Dual<T>* start_v, int threads, Control& control,
+                                 const Keep<Dual<T>>& keep, const Index* start_rows) {
     Dual<T> lowest_price = -kInfinity<Dual<T>>;
     if constexpr (!kIsWide<T>) lowest_price = -require_range(problem, &control) / 2;
     if (problem.source != nullptr && !problem.source->has_parts()) control.look_at_every_poll();
@@ -275,6 +276,32 @@ Solution<Dual<T>> solve_core(const Problem<T>& problem, const Dual<T>* start_v, 
     if (solution.status != Status::infeasible) finish(state, solution);
     count(state, solution.statistics);
     return solution;
+}
+
+}  // namespace
+
+template <class T>
+Solution<Dual<T>> solve_core(const Problem<T>& problem, const Dual<T>* start_v, int threads, Control& control,
+                             const Keep<Dual<T>>& keep, const Index* start_rows) {
+    const auto boxed = InBoxes<T>::of(problem, control);
+    if (!boxed) return solve_as_given(problem, start_v, threads, control, keep, start_rows);
+    using D = Dual<T>;
+    std::vector<D> prices;
+    std::vector<Index> rows;
+    if (start_v != nullptr) prices = boxed->of_cols(start_v);
+    if (start_rows != nullptr) rows = boxed->assignment(start_rows);
+    const Keep<D> keep_given = [&](std::vector<D>&& u, std::vector<D>&& v, std::vector<Index>&& row_to_col) {
+        boxed->give_back(u, v, row_to_col);
+        keep(std::move(u), std::move(v), std::move(row_to_col));
+    };
+    try {
+        auto solution = solve_as_given(boxed->problem(), start_v != nullptr ? prices.data() : nullptr, threads, control,
+                                       keep_given, start_rows != nullptr ? rows.data() : nullptr);
+        boxed->give_back(solution);
+        return solution;
+    } catch (const CostTooLarge& at) {  // an unmatched cost: none of the others is
+        throw CostTooLarge{boxed->row(at.row), at.col};
+    }
 }
 
 template Solution<double> solve_core(const Problem<float>&, const double*, int, Control&, const Keep<double>&,

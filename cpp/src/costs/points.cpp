@@ -1,7 +1,9 @@
 #include "lapwing/costs/points.hpp"
 
+#include <numeric>
 #include <utility>
 
+#include "lapwing/costs/boxes.hpp"
 #include "lapwing/costs/spatial_order.hpp"
 
 #define LAPWING_TARGET_INCLUDE "lapwing/costs/points.inc.hpp"
@@ -40,7 +42,7 @@ void PointCosts<T>::read(Index i, Index first, Index count, T* out) const {
 }
 
 template <class T>
-std::unique_ptr<CostSource<T>> PointCosts<T>::part(std::span<const Index> rows, std::span<const Index> cols) const {
+std::unique_ptr<PointCosts<T>> PointCosts<T>::chosen(std::span<const Index> rows, std::span<const Index> cols) const {
     auto chosen = std::make_unique<PointCosts>(static_cast<Index>(rows.size()), static_cast<Index>(cols.size()));
     for (const PointTerm<T>& term : terms_) {
         Coordinates copy;
@@ -59,12 +61,58 @@ std::unique_ptr<CostSource<T>> PointCosts<T>::part(std::span<const Index> rows, 
 }
 
 template <class T>
+std::unique_ptr<CostSource<T>> PointCosts<T>::part(std::span<const Index> rows, std::span<const Index> cols) const {
+    auto part = chosen(rows, cols);
+    if (is_in_order_) part->make_boxes();  // what is left of an order is one
+    return part;
+}
+
+template <class T>
+std::unique_ptr<CostSource<T>> PointCosts<T>::in_boxes(std::span<const Index> rows, std::span<const Index> cols) const {
+    auto same = chosen(rows, cols);
+    same->make_boxes();
+    if (same->boxes_ == nullptr) return nullptr;
+    return same;
+}
+
+template <class T>
+std::unique_ptr<CostSource<T>> PointCosts<T>::turned(std::span<const Index> rows) const {
+    if (boxes_ == nullptr) return nullptr;
+    auto turned = std::make_unique<PointCosts>(cols_, static_cast<Index>(rows.size()));
+    for (const PointTerm<T>& term : terms_) {
+        Coordinates copy;
+        copy.x.resize(std::size_t(term.dims) * cols_);
+        copy.y.resize(std::size_t(term.dims) * turned->stride());
+        for (Index k = 0; k < term.dims; ++k) {
+            for (Index j = 0; j < cols_; ++j) copy.x[std::size_t(j) * term.dims + k] = term.y[k * term.stride + j];
+            for (std::size_t a = 0; a < rows.size(); ++a)
+                copy.y[k * turned->stride() + a] = term.x[std::ptrdiff_t{rows[a]} * term.dims + k];
+        }
+        turned->add(term, std::move(copy));
+    }
+    turned->make_boxes();
+    if (turned->boxes_ == nullptr) return nullptr;
+    return turned;
+}
+
+template <class T>
+void PointCosts<T>::make_boxes() {
+    is_in_order_ = true;
+    boxes_ = make_point_boxes<T>(rows_, cols_, terms_);
+}
+
+template <class T>
 std::vector<std::int32_t> PointCosts<T>::in_order(bool rows, const std::function<void()>& poll) const {
     constexpr Index kMostDims = 8;  // of more, no order brings neighbours together
     Index dims = 0;
     for (const PointTerm<T>& term : terms_) dims += term.dims;
     if (dims > kMostDims) return {};
     const Index count = rows ? rows_ : cols_;
+    if (is_in_order_) {
+        std::vector<std::int32_t> as_it_is(count);
+        std::iota(as_it_is.begin(), as_it_is.end(), 0);
+        return as_it_is;
+    }
     std::vector<float> points(std::size_t(count) * dims);
     Index first = 0;
     for (const PointTerm<T>& term : terms_) {

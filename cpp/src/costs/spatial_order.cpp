@@ -18,11 +18,11 @@ struct Part {
     Index begin, end;
 };
 
-// Where a part is split: its middle, at a multiple of a group or, if it has fewer, of a power of two.
+// Where a part is split: near its middle, at a multiple of the largest power of two that fits into half of it.
 Index middle(Index count) {
-    Index unit = kNeighbourGroup;
-    while (unit > kLeaf && unit > count / 2) unit /= 2;
-    return std::max<Index>(count / 2 / unit, 1) * unit;
+    const Index half = count / 2;
+    const auto unit = std::max(kLeaf, static_cast<Index>(std::bit_floor(static_cast<std::uint32_t>(half))));
+    return std::max<Index>((half + unit / 2) / unit, 1) * unit;
 }
 
 Index widest(const float* points, Index dims, const std::int32_t* order, Index count) {

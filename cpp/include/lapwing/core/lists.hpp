@@ -4,7 +4,7 @@
 // - v[j] of every column left out. Invariant: c[i,j] - v[j] >= tau[i] for every column j outside the list. v only falls
 // while a solve runs, so tau[i] stays valid: a minimum over the list that is at most tau[i] is the minimum over the
 // whole row. A row whose list minimum exceeds tau[i] is *refreshed*: listed again under the current v, with one read of
-// the dense row.
+// the dense row, or of those boxes of columns that may matter where the costs' source has them (costs/source.hpp).
 #pragma once
 
 #include <algorithm>
@@ -26,7 +26,9 @@ namespace lapwing {
 // Tuning of the lists, measured on uniform, integer, geometric, disjoint and low-rank costs at n = 1000 to 8000:
 // longer lists are refreshed less often, but every scan of a row pays for their length.
 struct ListTuning {
-    static constexpr Index kCapacity = 64;  // columns a row; all of them, if they are no more
+    static constexpr Index kCapacity = 64;   // columns a row; all of them, if they are no more
+    static constexpr Index kFromBoxes = 28;  // columns that are listed by boxes at first, as many as by whole rows
+    static constexpr Index kUseful = kCapacity * 2 / 5;  // columns below a limit, of which a list is made
 };
 
 // An array of zeros that the system makes when they are first touched: half a gigabyte of them at once takes a second.
@@ -56,7 +58,11 @@ struct ListScratch {
     RowReader<T> reader;
     std::vector<Index> found;  // [cols], and room for a blind write
     std::vector<Dual<T>> value;
-    std::int64_t dense_rows_read = 0;
+    std::vector<NearColumn<T>> near;
+    std::int64_t dense_rows_read = 0;  // by boxes or whole
+    std::int64_t pairs_in_boxes = 0;   // costs that were computed for rows read by boxes
+    Index rows_since_prices = 0;       // rows read by boxes since these took the prices ...
+    std::int64_t pairs_at_prices = 0;  // ... and what pairs_in_boxes was then
 
     // Neighbouring rows often have lists that end at about the same value, which saves half of the work; where they do
     // not, guessing is suspended for longer and longer.
@@ -88,9 +94,10 @@ class CandidateLists {
   public:
     using D = Dual<T>;
 
-    CandidateLists(const MatrixView<T>& cost, bool maximize)
+    // `boxes`: null if there are none.
+    CandidateLists(const MatrixView<T>& cost, bool maximize, const ColumnBoxes<T>* boxes = nullptr)
         : kernels_(core_kernels<T>(maximize)), maximize_(maximize), most_(largest_cost(cost)), n_(cost.cols),
-          capacity_((std::min(cost.cols, ListTuning::kCapacity) + 7) / 8 * 8),
+          all_boxes_(boxes), capacity_((std::min(cost.cols, ListTuning::kCapacity) + 7) / 8 * 8),
           cols_(static_cast<std::size_t>(cost.rows) * capacity_),
           costs_(static_cast<std::size_t>(cost.rows) * capacity_), count_(cost.rows, 0), tau_(cost.rows, -kInfinity<D>),
           gap_(cost.rows, D{0}) {}
@@ -101,9 +108,26 @@ class CandidateLists {
     D tau(Index i) const { return tau_[i]; }
     const CoreKernels<T>& kernels() const { return kernels_; }
 
+    // Whether rows are read by boxes.
+    bool has_boxes() const { return boxes_ != nullptr; }
+    // To be called before rows are listed under prices that are not all at most the last ones: boxes take them. Where
+    // these turn out to be of no use, rows are read whole.
+    void take_prices(const D* v, ListScratch<T>& scratch) {
+        boxes_ = all_boxes_;
+        if (boxes_ == nullptr) return;
+        boxes_->take_prices(v, highest_);
+        scratch.rows_since_prices = 0, scratch.pairs_at_prices = scratch.pairs_in_boxes;
+        const auto rows = static_cast<Index>(count_.size()), trials = std::min(rows, BoxTuning::kTrials);
+        for (Index t = 0; t < trials; ++t)
+            look_near(static_cast<Index>(std::int64_t{t} * rows / trials), v, ListTuning::kFromBoxes, kInfinity<D>,
+                      scratch);
+        give_up_useless_boxes(scratch);
+    }
+
     // Lists row i under v for the first time, and checks its costs: InvalidCost, CostTooLarge. Rows can be listed from
     // several threads.
     void list(Index i, const D* v, ListScratch<T>& scratch) {
+        if (boxes_ != nullptr) return list_near(i, v, ListTuning::kFromBoxes, kInfinity<D>, scratch);
         const T* row = scratch.dense_row(i);
         const D guess = scratch.rows_until_guess == 0 ? scratch.guess : kInfinity<D>;
         if (!list(kernels_.list_row_checked, i, row, v, guess, scratch)) {
@@ -116,6 +140,7 @@ class CandidateLists {
     // Lists only the nearest column of row i, for the first time, and checks the costs. The second smallest c - v is
     // the list's tau; a longer list comes with the first refresh.
     void list_nearest(Index i, const D* v, ListScratch<T>& scratch) {
+        if (boxes_ != nullptr) return list(i, v, scratch);
         const T* row = scratch.dense_row(i);
         D values[2];
         Index j = kernels_.nearest(row, n_, v, most_, values);
@@ -142,7 +167,29 @@ class CandidateLists {
         const D guess = least < kInfinity<D> && tau_[i] < kInfinity<D>
                             ? std::max(least, tau_[i]) + gap_[i] + gap_[i] / 4
                             : kInfinity<D>;
+        keep_prices_fresh(v, scratch);
+        if (boxes_ != nullptr) {
+            if (guess < kInfinity<D>) list_near(i, v, capacity_, guess, scratch);
+            if (!(guess < kInfinity<D>) || count_[i] < ListTuning::kUseful)
+                list_near(i, v, ListTuning::kFromBoxes, kInfinity<D>, scratch);
+            return;
+        }
         list(kernels_.list_row, i, scratch.dense_row(i), v, guess, scratch);
+    }
+
+    // All columns of row i with c - v <= limit, and these values: to scratch.found and scratch.value. Returns their
+    // number.
+    Index collect(Index i, const D* v, D limit, ListScratch<T>& scratch) {
+        keep_prices_fresh(v, scratch);
+        if (boxes_ == nullptr)
+            return kernels_.collect(scratch.dense_row(i), n_, v, limit, scratch.found.data(), scratch.value.data());
+        look_near(i, v, n_, limit, scratch);
+        const auto count = static_cast<Index>(scratch.near.size());
+        for (Index t = 0; t < count; ++t) {
+            scratch.found[t] = scratch.near[t].col;
+            scratch.value[t] = scratch.near[t].value;
+        }
+        return count;
     }
 
     // The smallest two of c - v over the list of row i.
@@ -155,6 +202,37 @@ class CandidateLists {
     }
 
   private:
+    // Finds up to `most` columns with c - v <= limit, the least: to scratch.near. Returns what no other column is
+    // below.
+    D look_near(Index i, const D* v, Index most, D limit, ListScratch<T>& scratch) const {
+        ++scratch.dense_rows_read;
+        ++scratch.rows_since_prices;
+        scratch.pairs_in_boxes += boxes_->nearest({i, maximize_, v, highest_.data(), most}, limit, scratch.near);
+        return limit;
+    }
+    void list_near(Index i, const D* v, Index most, D limit, ListScratch<T>& scratch) {
+        tau_[i] = look_near(i, v, most, limit, scratch);
+        count_[i] = static_cast<Index>(scratch.near.size());
+        for (Index t = 0; t < count_[i]; ++t) {
+            cols_[at(i) + t] = scratch.near[t].col;
+            costs_[at(i) + t] = maximize_ ? signed_cost<T, true>(scratch.near[t].cost) : scratch.near[t].cost;
+        }
+        measure_gap(i, v);
+    }
+    // As prices fall, those that the boxes took are too high, and less and less can be left out.
+    void keep_prices_fresh(const D* v, ListScratch<T>& scratch) {
+        constexpr Index kColumnsARow = 64;  // to take prices of so many columns takes as long as to read a row by boxes
+        if (boxes_ == nullptr) return;
+        if (scratch.rows_since_prices < std::max(n_ / kColumnsARow, BoxTuning::kTrials)) return;
+        give_up_useless_boxes(scratch);
+        if (boxes_ != nullptr) boxes_->take_prices(v, highest_);
+        scratch.rows_since_prices = 0, scratch.pairs_at_prices = scratch.pairs_in_boxes;
+    }
+    void give_up_useless_boxes(const ListScratch<T>& scratch) {
+        const auto computed = static_cast<double>(scratch.pairs_in_boxes - scratch.pairs_at_prices);
+        if (computed > BoxTuning::kWorthwhile * scratch.rows_since_prices * n_) boxes_ = nullptr;
+    }
+
     // Lists a row that list_nearest has seen.
     void extend(Index i, const D* v, ListScratch<T>& scratch) {
         const D guess = scratch.rows_until_guess == 0 ? scratch.guess : kInfinity<D>;
@@ -164,16 +242,26 @@ class CandidateLists {
     // Returns false if `kernel` checks the row and finds a NaN.
     bool list(typename CoreKernels<T>::ListRow kernel, Index i, const T* row, const D* v, D guess,
               ListScratch<T>& scratch) {
-        count_[i] = kernel(row, n_, v, guess, i % n_, capacity_, most_, cols_.data() + at(i), costs_.data() + at(i),
+        count_[i] = kernel(row, n_, v, guess, origin(i), capacity_, most_, cols_.data() + at(i), costs_.data() + at(i),
                            &tau_[i], scratch.found.data(), scratch.value.data());
         if (count_[i] < 0) {
             count_[i] = 0;
             return false;
         }
+        measure_gap(i, v);
+        return true;
+    }
+    void measure_gap(Index i, const D* v) {
         D gap = tau_[i] < kInfinity<D> && count_[i] > 0 ? tau_[i] - best(i, v).first : D{0};
         if (count_[i] < 24) gap += gap / 2;
         gap_[i] = gap;
-        return true;
+    }
+    // The column from which ties are taken. Where the columns are in spatial order, so that those which tie follow one
+    // another, each row begins among them with another one.
+    Index origin(Index i) const {
+        constexpr Index kStep = 40503;  // odd, and far from multiples of the length of a list
+        if (all_boxes_ == nullptr || count_[i] == 0) return i % n_;
+        return cols_[at(i) + static_cast<std::size_t>(i) * kStep % count_[i]];
     }
     std::size_t at(Index i) const { return static_cast<std::size_t>(i) * capacity_; }
     void check_costs(Index i, const T* row) const {
@@ -199,7 +287,11 @@ class CandidateLists {
     CoreKernels<T> kernels_;
     bool maximize_;
     T most_;  // the largest magnitude of a cost
-    Index n_, capacity_;
+    Index n_;
+    const ColumnBoxes<T>* all_boxes_;        // null: none
+    const ColumnBoxes<T>* boxes_ = nullptr;  // null: none, or no use, or no prices yet
+    std::vector<D> highest_;                 // of boxes_: prices in each box; not below those that count now
+    Index capacity_;
     Zeros<Index> cols_;         // [rows, capacity]
     Zeros<T> costs_;            // [rows, capacity], as minimised
     std::vector<Index> count_;  // [rows]

@@ -188,8 +188,7 @@ void PathSearch<T>::refresh(Index i) {
     D limit = covered_[i] + (kGrowth - 1) * (covered_[i] - s_.u[i]);
     if (!(limit > covered_[i])) limit = kInfinity<D>;
     auto& scratch = s_.scratch;
-    const Index count = s_.lists.kernels().collect(scratch.dense_row(i), s_.n, s_.v.data(), limit, scratch.found.data(),
-                                                   scratch.value.data());
+    const Index count = s_.lists.collect(i, s_.v.data(), limit, scratch);
     for (Index t = 0; t < count; ++t) relax(scratch.found[t], i, base + scratch.value[t]);
     cover(i, base, limit);
 }

@@ -70,6 +70,7 @@ void list_rows(CoreState<T>& state, int threads) {
         }
     };
     state.progress.stage = "list";
+    state.lists.take_prices(state.v.data(), state.scratch);
     std::vector<std::future<std::int64_t>> workers;  // joined by the futures' destructors if this thread throws
     try {
         for (int t = 1; t < threads && t * kChunk < state.m; ++t)
@@ -123,9 +124,8 @@ D as_epsilon(double wanted) {
 
 template <class T>
 std::vector<Index> free_rows(const CoreState<T>& state) {
-    std::vector<Index> rows;
-    for (Index i = 0; i < state.m; ++i)
-        if (state.row_to_col[i] < 0) rows.push_back(i);
+    std::vector<Index> rows = state.rows_in_turn();
+    std::erase_if(rows, [&state](Index i) { return state.row_to_col[i] >= 0; });
     return rows;
 }
 
@@ -134,8 +134,7 @@ std::vector<Index> free_rows(const CoreState<T>& state) {
 template <class T>
 void auction_phases(CoreState<T>& state, double error, bool given = false) {
     using D = Dual<T>;
-    std::vector<Index> everyone(state.m);
-    std::iota(everyone.begin(), everyone.end(), 0);
+    const std::vector<Index> everyone = state.rows_in_turn();
     // Returns the share of rows left free.
     const auto phase = [&](D epsilon, std::int64_t bids_per_row) {
         state.release_all();
@@ -173,6 +172,7 @@ void take_nearest(CoreState<T>& state) {
     state.progress.stage = "list";
     state.scratch.forget();
     state.scratch.reader.expect(0, state.m);
+    state.lists.take_prices(state.v.data(), state.scratch);
     for (Index i = 0; i < state.m; ++i) {
         state.lists.list_nearest(i, state.v.data(), state.scratch);
         const BestTwo<Dual<T>> best = best_two(state, i);

@@ -112,17 +112,57 @@ void take_given_prices(CoreState<T>& state, const Dual<T>* given) {
     take_prices(state, v);
 }
 
+// The same by boxes, of the sample's rows: each column looks for the nearest. False if there are none.
+template <class T>
+bool extend_by_boxes(CoreState<T>& whole, const Sample<T>& sample, const std::vector<Dual<T>>& sample_u,
+                     std::vector<Dual<T>>& v) {
+    using D = Dual<T>;
+    if (!whole.lists.has_boxes()) return false;
+    for (const D& u : sample_u)
+        if (!(u > -kInfinity<D> && u < kInfinity<D>)) return false;
+    const auto turned = whole.problem.source->turned(sample.rows);
+    if (turned == nullptr) return false;
+    std::vector<D> highest;
+    turned->boxes()->take_prices(sample_u.data(), highest);
+    std::vector<NearColumn<T>> near;
+    for (Index j = 0; j < whole.n; ++j) {
+        D limit = kInfinity<D>;
+        turned->boxes()->nearest({j, whole.problem.maximize, sample_u.data(), highest.data(), 1}, limit, near);
+        v[j] = near[0].value;
+        whole.poll_row();
+    }
+    return true;
+}
+
 // v of the whole from u of a sample's rows.
 template <class T>
 void extend_duals(CoreState<T>& whole, const Sample<T>& sample, const std::vector<Dual<T>>& sample_u) {
     std::vector<Dual<T>> v(whole.n, kInfinity<Dual<T>>);
-    for (std::size_t a = 0; a < sample.rows.size(); ++a) {
+    const std::size_t rows = extend_by_boxes(whole, sample, sample_u, v) ? 0 : sample.rows.size();
+    for (std::size_t a = 0; a < rows; ++a) {
         if (sample_u[a] < kInfinity<Dual<T>>)
             whole.lists.kernels().lower_columns(whole.scratch.dense_row(sample.rows[a]), whole.n, sample_u[a],
                                                 v.data());
         whole.poll_row();
     }
     take_prices(whole, v);
+}
+
+// Some rows, all different: evenly spaced, or at random where neighbours follow one another.
+template <class T>
+std::vector<Index> some_rows(const CoreState<T>& state, Index count) {
+    std::vector<Index> rows(count);
+    std::vector<char> drawn(state.is_in_order() ? state.m : 0, 0);
+    std::uint64_t seed = 1;
+    for (Index t = 0; t < count; ++t) {
+        rows[t] = static_cast<Index>(static_cast<std::int64_t>(t) * state.m / count);
+        if (drawn.empty()) continue;
+        do {
+            seed = seed * 6364136223846793005u + 1442695040888963407u;
+            rows[t] = static_cast<Index>((seed >> 32) * static_cast<std::uint64_t>(state.m) >> 32);
+        } while (std::exchange(drawn[rows[t]], 1));
+    }
+    return rows;
 }
 
 // Whether rows tell their columns apart under state.v: lists a few rows and looks for two pairs that want the same
@@ -132,9 +172,9 @@ bool rows_want_distinct_columns(CoreState<T>& state) {
     const Index rows = std::min<Index>(state.m, static_cast<Index>(4 * std::sqrt(static_cast<double>(state.n))));
     std::vector<char> wanted(state.n, 0);
     bool clash = false;
-    for (Index t = 0; t < rows; ++t) {
+    state.lists.take_prices(state.v.data(), state.scratch);
+    for (const Index i : some_rows(state, rows)) {
         if (state.control.poll(state.progress)) return false;
-        const Index i = static_cast<Index>(static_cast<std::int64_t>(t) * state.m / rows);
         state.lists.list(i, state.v.data(), state.scratch);
         const Index place = state.lists.best(i, state.v.data()).place;
         if (place >= 0 && std::exchange(wanted[state.lists.cols(i)[place]], 1) && std::exchange(clash, true))

@@ -10,6 +10,7 @@
 #pragma once
 
 #include <algorithm>
+#include <numeric>
 #include <vector>
 
 #include "lapwing/core/lists.hpp"
@@ -26,8 +27,9 @@ struct CoreState {
 
     CoreState(const Problem<T>& given, Control& control_)
         : problem(given), control(control_), m(given.cost.rows), n(given.cost.cols),
-          columns(given.unmatched_cost ? n + m : n), lists(given.cost, given.maximize), scratch(given), u(m, D{0}),
-          v(columns, D{0}), row_to_col(m, -1), col_to_row(columns, -1) {}
+          columns(given.unmatched_cost ? n + m : n),
+          lists(given.cost, given.maximize, given.source != nullptr ? given.source->boxes() : nullptr), scratch(given),
+          u(m, D{0}), v(columns, D{0}), row_to_col(m, -1), col_to_row(columns, -1) {}
 
     const Problem<T>& problem;
     Control& control;
@@ -98,6 +100,22 @@ struct CoreState {
     void release_all() {
         std::fill(row_to_col.begin(), row_to_col.end(), -1);
         std::fill(col_to_row.begin(), col_to_row.end(), -1);
+    }
+    // Whether successive rows are neighbours.
+    bool is_in_order() const { return problem.source != nullptr && problem.source->is_in_order(); }
+    // Rows in the order in which they bid, and are searched from. Neighbours that follow one another would outbid each
+    // other while there are free columns elsewhere: there, rows take turns over the whole problem.
+    std::vector<Index> rows_in_turn() const {
+        std::vector<Index> rows(m);
+        if (!is_in_order()) {
+            std::iota(rows.begin(), rows.end(), 0);
+            return rows;
+        }
+        constexpr double kGolden = 0.6180339887498949;  // multiples of it are far from each other, modulo 1
+        auto step = static_cast<std::int64_t>(kGolden * m) | 1;
+        while (std::gcd(step, std::int64_t{m}) != 1) ++step;
+        for (std::int64_t t = 0; t < m; ++t) rows[t] = static_cast<Index>(t * step % m);
+        return rows;
     }
     Index matched() const { return static_cast<Index>(m - std::count(row_to_col.begin(), row_to_col.end(), -1)); }
 };

@@ -52,6 +52,12 @@ class PointCosts final : public CostSource<T> {
     std::unique_ptr<CostSource<T>> part(std::span<const Index> rows, std::span<const Index> cols) const override;
     bool has_parts() const override { return true; }
     std::vector<std::int32_t> in_order(bool rows, const std::function<void()>& poll) const override;
+    std::unique_ptr<CostSource<T>> in_boxes(std::span<const Index> rows, std::span<const Index> cols) const override;
+    bool is_in_order() const override { return is_in_order_; }
+    const ColumnBoxes<T>* boxes() const override { return boxes_.get(); }
+    std::unique_ptr<CostSource<T>> turned(std::span<const Index> rows) const override;
+
+    std::span<const PointTerm<T>> terms() const { return terms_; }
 
   private:
     struct Coordinates {
@@ -59,11 +65,16 @@ class PointCosts final : public CostSource<T> {
     };
     // Takes over the coordinates of one more term, laid out as in PointTerm.
     void add(PointTerm<T> term, Coordinates&& coordinates);
+    std::unique_ptr<PointCosts> chosen(std::span<const Index> rows, std::span<const Index> cols) const;
+    // Rows and columns are in spatial order: puts the columns into boxes.
+    void make_boxes();
     std::ptrdiff_t stride() const { return std::ptrdiff_t{cols_} + kColumnsAtOnce; }
 
     Index rows_, cols_;
     std::vector<Coordinates> coordinates_;
     std::vector<PointTerm<T>> terms_;  // refer to coordinates_
+    bool is_in_order_ = false;
+    std::unique_ptr<const ColumnBoxes<T>> boxes_;  // refer to terms_; null where they are of no use
 };
 
 }  // namespace lapwing

@@ -1,7 +1,8 @@
 // Where costs come from: a matrix that is read in place, or a source that makes rows on request.
 //
-// The core method sees costs only as whole rows (RowReader) and single pairs (at_pair), the certificate as pieces of
-// rows. So all sources share their code, and a matrix with contiguous rows is never copied.
+// The core method sees costs as whole rows (RowReader), as single pairs (at_pair) and, where a source has boxes, as the
+// columns of a row that are near (ColumnBoxes); the certificate as pieces of rows. So all sources share their code, and
+// a matrix with contiguous rows is never copied.
 #pragma once
 
 #include <algorithm>
@@ -16,6 +17,42 @@
 
 namespace lapwing {
 
+// A column, its cost as it is given, and c - v as it is minimised.
+template <class T>
+struct NearColumn {
+    Dual<T> value;
+    Index col;
+    T cost;
+};
+
+// Which columns of a row are wanted, under prices v [cols].
+template <class T>
+struct NearQuery {
+    Index row;
+    bool maximize;
+    const Dual<T>* v;
+    const Dual<T>* highest;  // what take_prices found for these prices or for any that were higher
+    Index most;              // how many at most, at least 1
+};
+
+// Boxes are judged by some rows.
+struct BoxTuning {
+    static constexpr Index kTrials = 16;         // so many,
+    static constexpr double kWorthwhile = 0.25;  // and are of no use if more of all costs were computed
+};
+
+// Finds the columns of a row whose c - v is least, without computing the others: they are in boxes (costs/boxes.hpp).
+template <class T>
+class ColumnBoxes {
+  public:
+    virtual ~ColumnBoxes() = default;
+    // The highest price in every box.
+    virtual void take_prices(const Dual<T>* v, std::vector<Dual<T>>& highest) const = 0;
+    // Replaces `found` by the columns with c - v <= limit. Of more than `most` the least remain, and limit falls:
+    // no column left out has less than limit on return. Returns how many costs were computed.
+    virtual Index nearest(const NearQuery<T>& query, Dual<T>& limit, std::vector<NearColumn<T>>& found) const = 0;
+};
+
 // Costs that are not stored in a matrix. A pair has the same cost, to the last bit, whichever piece of its row it is
 // read with and how often: the proof of an answer rests on that. Every function may be called from several threads at
 // once.
@@ -29,10 +66,21 @@ class CostSource {
     virtual void read_pairs(std::span<const Index> rows, std::span<const Index> cols, T* out) const {
         for (std::size_t k = 0; k < rows.size(); ++k) read(rows[k], cols[k], 1, out + k);
     }
-    // The problem of some rows and columns, in increasing order, as a source of its own. Null: their costs are to be
-    // copied.
-    virtual std::unique_ptr<CostSource> part(std::span<const Index>, std::span<const Index>) const { return nullptr; }
+    // The problem of some rows and columns, in this order, as a source of its own. Null: their costs are to be copied.
+    virtual std::unique_ptr<CostSource<T>> part(std::span<const Index>, std::span<const Index>) const {
+        return nullptr;
+    }
     virtual bool has_parts() const { return false; }
+    // The same with rows and columns in the order of in_order, which helps to find near columns. Null: no use.
+    virtual std::unique_ptr<CostSource<T>> in_boxes(std::span<const Index>, std::span<const Index>) const {
+        return nullptr;
+    }
+    // Whether rows and columns lie in such an order.
+    virtual bool is_in_order() const { return false; }
+    // Null: every cost of a row is to be computed. Of a part the boxes are those of its own columns.
+    virtual const ColumnBoxes<T>* boxes() const { return nullptr; }
+    // These rows as columns, and all columns as rows, if there are boxes.
+    virtual std::unique_ptr<CostSource<T>> turned(std::span<const Index>) const { return nullptr; }
     // All rows, or all columns, ordered so that consecutive ones are similar; empty if no such order is known. `poll`
     // is called every few milliseconds, and may throw.
     virtual std::vector<std::int32_t> in_order(bool /*rows*/, const std::function<void()>& /*poll*/) const {

@@ -1,0 +1,211 @@
+// Boxes of columns: their bounds against every cost, computed in the stated arithmetic; what they find against whole
+// rows; and the certificate's own boxes, which must find every wrong dual.
+#include <algorithm>
+#include <cmath>
+#include <random>
+
+#include "check.hpp"
+#include "lapwing/certificate/certificate.hpp"
+#include "lapwing/certificate/point_boxes.hpp"
+#include "lapwing/costs/boxes.hpp"
+#include "verify.hpp"
+
+using namespace lapwing;
+
+namespace {
+
+enum class Scatter { uniform, clusters, grid, equal, line, subnormal, huge, wide };
+constexpr Scatter kScatters[] = {Scatter::uniform, Scatter::clusters,  Scatter::grid, Scatter::equal,
+                                 Scatter::line,    Scatter::subnormal, Scatter::huge, Scatter::wide};
+
+template <class T>
+std::vector<T> points(Scatter scatter, Index count, Index dims, std::mt19937_64& random) {
+    std::normal_distribution<double> normal;
+    std::vector<T> x;
+    for (Index i = 0; i < count; ++i) {
+        const double shared = normal(random), centre = static_cast<double>(random() % 5);
+        const int exponent = static_cast<int>(random() % 40) - 20;
+        for (Index k = 0; k < dims; ++k) {
+            const double own = normal(random);
+            const double of_scatter[] = {own,
+                                         centre + 0.01 * own,
+                                         std::round(2 * own),
+                                         0.3,
+                                         shared,
+                                         own * 8 * static_cast<double>(std::numeric_limits<T>::denorm_min()),
+                                         own * (sizeof(T) == 4 ? 1e10 : 1e80),
+                                         std::ldexp(own, exponent)};
+            x.push_back(static_cast<T>(of_scatter[static_cast<int>(scatter)]));
+        }
+    }
+    return x;
+}
+
+template <class T>
+void normalise(std::vector<T>& x, Index dims) {
+    for (std::size_t i = 0; i < x.size(); i += dims) {
+        double length = 0;
+        for (Index k = 0; k < dims; ++k) length = std::hypot(length, static_cast<double>(x[i + k]));
+        for (Index k = 0; k < dims; ++k) x[i + k] = static_cast<T>(length > 0 ? x[i + k] / length : k == 0);
+    }
+}
+
+// Costs of one term, or two, the second with a negative weight.
+template <class T>
+std::unique_ptr<PointCosts<T>> made(Metric metric, Scatter scatter, Index rows, Index cols, Index dims, bool two,
+                                    std::mt19937_64& random) {
+    auto costs = std::make_unique<PointCosts<T>>(rows, cols);
+    for (const T weight : {T(0.7), T(-0.2)}) {
+        auto x = points<T>(scatter, rows, dims, random), y = points<T>(scatter, cols, dims, random);
+        if (metric == Metric::cosine || metric == Metric::great_circle) normalise(x, dims), normalise(y, dims);
+        costs->add(metric, dims, x.data(), y.data(), two ? weight : T(1), T(3));
+        if (!two) break;
+    }
+    return costs;
+}
+
+// The k nearest, and all within a limit, by boxes and by whole rows.
+template <class T>
+void test_nearest(const CostSource<T>& source, Index rows, Index cols, bool maximize, std::mt19937_64& random) {
+    const ColumnBoxes<T>* boxes = source.boxes();
+    std::vector<T> row(cols);
+    source.read(0, 0, cols, row.data());
+    const auto [least, most] = std::minmax_element(row.begin(), row.end());
+    const double spread = (static_cast<double>(*most) - static_cast<double>(*least)) / 4;
+    std::vector<double> v(cols), highest, value(cols);
+    for (const double scale : {random() % 2 != 0 ? 0.0 : spread}) {
+        for (double& price : v) price = scale * std::normal_distribution<double>()(random);
+        boxes->take_prices(v.data(), highest);
+        for (Index turn = 0; turn < 2; ++turn) {
+            for (double& price : v) price -= turn * scale * static_cast<double>(random() % 100) / 100;  // they may fall
+            for (Index i = 0; i < rows; i += 1 + rows / 2) {
+                source.read(i, 0, cols, row.data());
+                for (Index j = 0; j < cols; ++j)
+                    value[j] = (maximize ? -1.0 : 1.0) * static_cast<double>(row[j]) - v[j];
+                std::vector<double> sorted = value;
+                std::sort(sorted.begin(), sorted.end());
+                for (const Index wanted : {Index{1}, Index{28}, cols}) {
+                    for (double limit : {kInfinity<double>, sorted[0], sorted[cols / 20]}) {
+                        const double given = limit;
+                        std::vector<NearColumn<T>> found;
+                        boxes->nearest({i, maximize, v.data(), highest.data(), wanted}, limit, found);
+                        const auto within = std::upper_bound(sorted.begin(), sorted.end(), given) - sorted.begin();
+                        CHECK(static_cast<std::ptrdiff_t>(found.size()) == std::min<std::ptrdiff_t>(within, wanted));
+                        std::vector<char> listed(cols, 0);
+                        bool is_right = true;
+                        for (const auto& [c_less_v, col, cost] : found) {
+                            is_right = is_right && !listed[col] && cost == row[col] && c_less_v == value[col];
+                            listed[col] = 1;
+                        }
+                        CHECK(is_right);
+                        bool is_bound = true;
+                        for (Index j = 0; j < cols; ++j) is_bound = is_bound && (listed[j] || value[j] >= limit);
+                        CHECK(is_bound);
+                        CHECK(limit <= given);
+                    }
+                }
+            }
+        }
+    }
+}
+
+template <class T>
+std::unique_ptr<CostSource<T>> in_order(const PointCosts<T>& costs) {
+    return costs.in_boxes(costs.in_order(true, [] {}), costs.in_order(false, [] {}));
+}
+
+template <class T>
+void test_metrics() {
+    std::mt19937_64 random(3);
+    const Metric metrics[] = {
+#define LAPWING_METRIC(name) Metric::name,
+        FOR_EACH_METRIC(LAPWING_METRIC)
+#undef LAPWING_METRIC
+    };
+    constexpr Index kRows = 7, kCols = kBoxesFrom + 333;
+    for (const Metric metric : metrics)
+        for (const Scatter scatter : kScatters)
+            for (const Index dims : {random() % 2 != 0 ? 1 : 3}) {
+                test::tally().where = "metric " + std::to_string(static_cast<int>(metric)) + ", scatter " +
+                                      std::to_string(static_cast<int>(scatter)) + ", dims " + std::to_string(dims);
+                const bool two = random() % 2 != 0, maximize = random() % 2 != 0;
+                const auto costs = made<T>(metric, scatter, kRows, kCols, dims, two, random);
+                const auto boxed = in_order(*costs);
+                CHECK(boxed != nullptr);
+                if (boxed != nullptr) test_nearest(*boxed, kRows, kCols, maximize, random);
+                if (boxed != nullptr && dims == 3)
+                    CHECK(boxed->turned(std::vector<Index>{0, 1}) == nullptr);  // too few
+            }
+}
+
+// Costs that might be infinite, or no numbers, are left to whole rows.
+void test_overflow() {
+    test::tally().where = "overflow";
+    for (const Metric metric : {Metric::squared_euclidean, Metric::inner_product, Metric::minkowski}) {
+        std::vector<float> x{3e25f}, y(kBoxesFrom, -3e25f);
+        PointCosts<float> costs(1, kBoxesFrom);
+        costs.add(metric, 1, x.data(), y.data(), 1.0f, 3.0f);
+        CHECK(in_order(costs) == nullptr);
+        const std::vector<double> v(kBoxesFrom, 0.0);
+        CHECK(CertificatePointBoxes<float>::of(&costs, 1, kBoxesFrom, false, v.data(), [] {}) == nullptr);
+    }
+}
+
+// Row minima under random prices are duals that are feasible up to rounding. One dual after the other is raised, a
+// little or much: the certificate must measure it as the dense one does.
+template <class T>
+void test_certificate(Metric metric, Scatter scatter, bool maximize) {
+    constexpr Index kSize = kBoxesFrom + 77;
+    std::mt19937_64 random(11);
+    const auto costs = made<T>(metric, scatter, kSize, kSize, 2, false, random);
+    std::vector<T> matrix(static_cast<std::size_t>(kSize) * kSize);
+    for (Index i = 0; i < kSize; ++i) costs->read(i, 0, kSize, matrix.data() + static_cast<std::size_t>(i) * kSize);
+    const Problem<T> dense{{matrix.data(), kSize, kSize, kSize, 1}, maximize};
+    const Problem<T> computed{{nullptr, kSize, kSize, kSize, 1}, maximize, nullptr, costs.get()};
+    Solution<double> solution;
+    for (Index i = 0; i < kSize; ++i) solution.row_to_col.push_back(i);
+    for (Index j = 0; j < kSize; ++j) solution.v.push_back(-static_cast<double>(random() % 100) / 1000);
+    for (Index i = 0; i < kSize; ++i) {
+        double least = kInfinity<double>;
+        for (Index j = 0; j < kSize; ++j) least = std::min(least, dense.at(i, j) - solution.v[j]);
+        solution.u.push_back(least);
+    }
+    const auto same = [&] {
+        const auto by_boxes = test::certify_solution(computed, solution),
+                   whole = test::certify_solution(dense, solution);
+        CHECK(by_boxes.fault == whole.fault && by_boxes.violation == whole.violation && by_boxes.bound == whole.bound);
+        CHECK(by_boxes.primal == whole.primal && by_boxes.dual == whole.dual && by_boxes.exact == whole.exact);
+        return by_boxes;
+    };
+    const double scale = std::max(std::fabs(same().primal) / kSize, 1e-3);
+    for (int turn = 0; turn < 6; ++turn) {
+        auto& duals = turn % 2 != 0 ? solution.u : solution.v;
+        double& dual = duals[random() % duals.size()];
+        const double before = dual, raise = turn < 3 ? scale * 1e-6 : 3 * scale;
+        dual += raise;
+        const bool is_wrong = same().violation > 0;  // u was tight; a higher v may still be right
+        CHECK(is_wrong || turn % 2 == 0 || dual == before);
+        dual = before;
+    }
+}
+
+void test_certificates() {
+    for (const Scatter scatter : {Scatter::uniform, Scatter::clusters, Scatter::grid, Scatter::line}) {
+        test::tally().where = "certificate, scatter " + std::to_string(static_cast<int>(scatter));
+        test_certificate<float>(Metric::squared_euclidean, scatter, false);
+        test_certificate<double>(Metric::euclidean, scatter, false);
+    }
+    test::tally().where = "certificate of other metrics";
+    test_certificate<float>(Metric::cosine, Scatter::uniform, false);
+    test_certificate<double>(Metric::manhattan, Scatter::uniform, true);
+}
+
+}  // namespace
+
+int main() {
+    test_metrics<float>();
+    test_metrics<double>();
+    test_overflow();
+    test_certificates();
+    return lapwing::test::report();
+}
