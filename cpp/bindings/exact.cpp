@@ -40,21 +40,14 @@ nb::object large_costs_of(const nb::object& cost, bool maximize, const nb::objec
     });
 }
 
-template <class T>
-std::shared_ptr<const CostSource<T>> without_large(const MatrixView<T>& matrix, const CostSource<T>* source,
-                                                   bool maximize, double above) {
-    return std::make_shared<SmallCostsSource<T>>(matrix, source, maximize, above);
-}
-// Clang emits no virtual members of classes whose first use is in the generic lambda below.
-template std::shared_ptr<const CostSource<float>> without_large(const MatrixView<float>&, const CostSource<float>*,
-                                                                bool, double);
-template std::shared_ptr<const CostSource<double>> without_large(const MatrixView<double>&, const CostSource<double>*,
-                                                                 bool, double);
-
 Source small_costs(const nb::object& cost, bool maximize, double above) {
     return with_costs(cost, [&]<class T>(const MatrixView<T>& matrix, const CostSource<T>* source) -> Source {
         if constexpr (std::is_floating_point_v<T>)
-            return {matrix.rows, matrix.cols, without_large(matrix, source, maximize, above), {}, cost};
+            return {matrix.rows,
+                    matrix.cols,
+                    std::make_shared<SmallCostsSource<T>>(matrix, source, maximize, above),
+                    {},
+                    cost};
         throw nb::type_error("costs must be float32 or float64");
     });
 }

@@ -88,6 +88,36 @@ std::optional<LargeCosts> find_large_costs(const Problem<T>& problem, Index rows
     return std::nullopt;
 }
 
+template <class T>
+void SmallCostsSource<T>::read(Index i, Index first, Index count, T* out) const {
+    if (source_ != nullptr) {
+        source_->read(i, first, count, out);
+    } else if (cost_.col_stride == 1) {
+        std::copy_n(cost_.row(i) + first, count, out);
+    } else {
+        for (Index k = 0; k < count; ++k) out[k] = cost_.at(i, first + k);
+    }
+    constexpr T forbidden = std::numeric_limits<T>::infinity();
+    const T most = static_cast<T>(maximize_ ? -above_ : above_);
+    if (maximize_)
+        for (Index k = 0; k < count; ++k) out[k] = out[k] < most ? -forbidden : out[k];
+    else
+        for (Index k = 0; k < count; ++k) out[k] = out[k] > most ? forbidden : out[k];
+}
+
+template <class T>
+Index SmallCostsSource<T>::rows_at_once() const {
+    return source_ != nullptr ? source_->rows_at_once() : 1;
+}
+
+template <class T>
+void SmallCostsSource<T>::fetch(Index begin, Index end) const {
+    if (source_ != nullptr) source_->fetch(begin, end);
+}
+
+// Not in the header: Clang emits no virtual members of a class whose first use is in a generic lambda.
+template class SmallCostsSource<float>;
+template class SmallCostsSource<double>;
 template std::optional<LargeCosts> find_large_costs(const Problem<float>&, Index, Index);
 template std::optional<LargeCosts> find_large_costs(const Problem<double>&, Index, Index);
 

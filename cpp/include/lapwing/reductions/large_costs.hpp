@@ -32,25 +32,9 @@ class SmallCostsSource final : public CostSource<T> {
   public:
     SmallCostsSource(const MatrixView<T>& cost, const CostSource<T>* source, bool maximize, double above)
         : cost_(cost), source_(source), maximize_(maximize), above_(above) {}
-    void read(Index i, Index first, Index count, T* out) const override {
-        if (source_ != nullptr) {
-            source_->read(i, first, count, out);
-        } else if (cost_.col_stride == 1) {
-            std::copy_n(cost_.row(i) + first, count, out);
-        } else {
-            for (Index k = 0; k < count; ++k) out[k] = cost_.at(i, first + k);
-        }
-        constexpr T forbidden = std::numeric_limits<T>::infinity();
-        const T most = static_cast<T>(maximize_ ? -above_ : above_);
-        if (maximize_)
-            for (Index k = 0; k < count; ++k) out[k] = out[k] < most ? -forbidden : out[k];
-        else
-            for (Index k = 0; k < count; ++k) out[k] = out[k] > most ? forbidden : out[k];
-    }
-    Index rows_at_once() const override { return source_ != nullptr ? source_->rows_at_once() : 1; }
-    void fetch(Index begin, Index end) const override {
-        if (source_ != nullptr) source_->fetch(begin, end);
-    }
+    void read(Index i, Index first, Index count, T* out) const override;
+    Index rows_at_once() const override;
+    void fetch(Index begin, Index end) const override;
 
   private:
     MatrixView<T> cost_;
