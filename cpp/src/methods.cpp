@@ -13,12 +13,17 @@ namespace lapwing {
 
 namespace {
 
-// Rows that jv may read: for each row of the problem it reads 4 to 64 on most costs of 1000 and 2000 rows, the more the
-// more structured they are, and hundreds where other methods are faster.
+// Rows that jv may read, for each row of the problem: 4 to 64 on most costs of 400 to 2000 rows, the more the more
+// structured they are, and hundreds on some. As many take as long as a whole solve by the core, ...
+constexpr double kFirstJvReads = 64;
+// ... which is the limit before the core was tried. After it:
 template <class T>
 double most_jv_reads(const Problem<T>& problem) {
-    constexpr double kEach = 6;  // a row, times the root of their number
-    return kEach * std::sqrt(static_cast<double>(problem.cost.rows)) * problem.cost.rows;
+    return 6 * std::sqrt(static_cast<double>(problem.cost.rows));
+}
+template <class T>
+bool solve_jv_in_time(const Problem<T>& problem, double reads, Control& control, Solution<Dual<T>>& solution) {
+    return solve_jv_within(problem, reads * problem.cost.rows, control, solution);
 }
 
 // solve_core, until it has read too many rows: where costs tie, or span many magnitudes, lists carry little information
@@ -37,6 +42,16 @@ Solution<Dual<T>> solve_steadily(const Problem<T>& problem, int threads, Control
     return solve_ssp(problem, SspPricing::epsilon, threads, control);
 }
 
+template <class T>
+Solution<Dual<T>> solve_without_caps(const Problem<T>& problem, int threads, Control& control) {
+    Solution<Dual<T>> solution;
+    const bool as_it_is = problem.source == nullptr && !copies_for_direct(problem);
+    const bool tied = as_it_is && many_rows_are_tied(problem);
+    if (!tied && solve_core_within(problem, threads, control, solution)) return solution;
+    if (as_it_is && solve_jv_in_time(problem, most_jv_reads(problem), control, solution)) return solution;
+    return solve_steadily(problem, threads, control);
+}
+
 }  // namespace
 
 template <class T>
@@ -44,20 +59,15 @@ Solution<Dual<T>> solve_jv_or_core(const Problem<T>& problem, int threads, Contr
     Solution<Dual<T>> solution;
     if (has_caps(problem) && solve_capped(problem, control, solution)) return solution;
     if (problem.cost.rows <= kDirectMaxRows) return solve_jv(problem, control);
-    if (solve_jv_within(problem, most_jv_reads(problem), control, solution)) return solution;
-    if (!many_rows_are_tied(problem) && solve_core_within(problem, threads, control, solution)) return solution;
-    return solve_steadily(problem, threads, control);
+    if (solve_jv_in_time(problem, kFirstJvReads, control, solution)) return solution;
+    return solve_without_caps(problem, threads, control);
 }
 
 template <class T>
 Solution<Dual<T>> solve_core_or_jv(const Problem<T>& problem, int threads, Control& control) {
     Solution<Dual<T>> solution;
     if (has_caps(problem) && solve_capped(problem, control, solution)) return solution;
-    const bool as_it_is = problem.source == nullptr && !copies_for_direct(problem);
-    const bool tied = as_it_is && many_rows_are_tied(problem);
-    if (!tied && solve_core_within(problem, threads, control, solution)) return solution;
-    if (as_it_is && solve_jv_within(problem, most_jv_reads(problem), control, solution)) return solution;
-    return solve_steadily(problem, threads, control);
+    return solve_without_caps(problem, threads, control);
 }
 
 namespace {

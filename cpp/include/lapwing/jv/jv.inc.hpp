@@ -86,6 +86,7 @@ class Jv {
     // it is bounded, where rows may fight over prices for long (structured costs).
     static constexpr Index kRowReductionScans = 1;
     static constexpr int kRowReductionPasses = 2;
+    static constexpr double kRecent = 16;  // searches
 
     static bool infinite(D x) { return x >= kInfinity<D>; }
 
@@ -112,7 +113,9 @@ class Jv {
             gave_up_ = is_hard(scans_ - before);
             if (gave_up_) return Status::time_limit;
             const Index root = free_[done_];
+            const double begun = scans_;
             const End end = search(root);
+            recent_ += (scans_ - begun - recent_) / kRecent;
             switch (end.what) {
                 case End::column: augment(root, end.number); break;
                 case End::unmatched: augment_to_unmatched(root, end.number); break;
@@ -123,13 +126,13 @@ class Jv {
         return Status::optimal;
     }
 
-    // Whether all searches together will read more rows than allowed, judged by those so far, which have read `read`.
-    // The first ones are the shortest, as a rule.
+    // Whether all searches together will read more rows than allowed, judged by those so far, which have read `read`,
+    // and by the latest: the first are the shortest, as a rule.
     bool is_hard(double read) const {
-        constexpr double kSearches = 8, kRowsEach = 2;  // to judge by: as many searches, which read so much a row
+        constexpr double kRowsEach = 2;  // to judge by, beside some searches
         if (scans_ > most_rows_read_) return true;
-        if (done_ < kSearches || read < kRowsEach * rows_) return false;
-        return read / done_ * free_count_ > most_rows_read_;
+        if (done_ < kRecent || read < kRowsEach * rows_) return false;
+        return read + recent_ * (free_count_ - done_) > most_rows_read_;
     }
 
     // Columns that only fill up a vector look like columns of the tree: nothing ever reaches them.
@@ -406,6 +409,7 @@ class Jv {
     bool has_nearest_ = false;  // whether from_ holds the rows of step 1, for spares
     bool unchecked_ = false;    // whether costs are still to be checked
     bool gave_up_ = false;
+    double recent_ = 0;  // rows that the latest searches have read, on average
     double bound_ = -std::numeric_limits<double>::infinity();
     double scans_ = 0;
 };
