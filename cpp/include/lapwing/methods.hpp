@@ -30,8 +30,8 @@ bool solve_jv_within(const Problem<T>& problem, double most_rows_read, Control& 
 // solve_capped (reductions/capped.hpp) where costs have a cap. Else solve_jv; beyond kDirectMaxRows, if its searches
 // prove hard, plain paths within a budget and solve_core. Where lists carry no information, because many rows are tied
 // (tied_rows.hpp) or costs span many magnitudes, solve_core would read rows again and again: solve_jv within a larger
-// budget and solve_ssp, whose time hardly depends on the costs, replace it. For sizes at which a matrix stays in the cache, jv is up to ten times as fast as core, and core ten
-// times as fast on products and sums.
+// budget and solve_ssp, whose time hardly depends on the costs, replace it. For sizes at which a matrix stays in the
+// cache, jv is up to ten times as fast as core, and core ten times as fast on products and sums.
 template <class T>
 Solution<Dual<T>> solve_jv_or_core(const Problem<T>& problem, int threads, Control& control);
 
