@@ -57,7 +57,7 @@ Problems<T> from_list(const nb::list& list, std::vector<Matrix>& holders) {
     return Problems<T>(std::move(views));
 }
 
-// What is asked for beside the costs.
+// The options beside the costs.
 struct Wanted {
     bool maximize;
     nb::object unmatched_cost, unmatched_cols;

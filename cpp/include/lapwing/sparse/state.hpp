@@ -55,7 +55,7 @@ struct SparseState {
         std::fill(row_to_col.begin(), row_to_col.end(), -1);
         std::fill(col_to_row.begin(), col_to_row.end(), -1);
     }
-    // What row i costs in this column, in its exit, or without either.
+    // The cost of row i in this column, in its exit, or without either.
     D cost_of(Index i, Index j) {
         if (j < 0) return j == kExit && exits != nullptr ? exits[i] : kInfinity<D>;
         D least = kInfinity<D>;  // of pairs that are given twice
