@@ -1,7 +1,8 @@
 """What does a large number M in place of infinity cost, against infinity and against SciPy?
 
 Uniform costs, most of them replaced by M, and one assignment below it. All alternate in one run, one thread; the best
-of several is printed, in microseconds, and every objective is compared with SciPy's.
+of several is printed, in microseconds, and every objective is compared with SciPy's. With `--device cuda` the costs are
+in the GPU's memory; SciPy reads the same numbers in the host's.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import math
 import time
 from collections.abc import Callable
 from functools import partial
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,26 +44,37 @@ def best_times(calls: dict[str, Callable[[], object]], repeats: int) -> dict[str
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--large", type=float, default=1e12)
+    parser.add_argument("--device", choices=["cpu", "cuda"], default="cpu")
+    parser.add_argument("--dtype", default="float64")
     parser.add_argument("--sizes", type=int, nargs="+", default=[10, 40, 100, 300, 400, 700, 1000, 1500, 3000])
     arguments = parser.parse_args()
-    print(f"{'n':>5} {'solve M':>10} {'inf':>10} ratio {'lsa M':>10} {'inf':>10} ratio {'SciPy M':>10}")
+    columns = (
+        ["solve M", "solve inf", "ratio"] + ["lsa M", "lsa inf", "ratio"] * (arguments.device == "cpu") + ["SciPy M"]
+    )
+    print(f"{'n':>5}", *(f"{column:>10}" for column in columns))
     for n in arguments.sizes:
         share = 0.8 if n < 100 else 0.97
-        given, forbidden = costs(n, arguments.large, share), costs(n, np.inf, share)
-        want = math.fsum(given[linear_sum_assignment(given)])
-        assert lw.solve(given).objective <= want * (1 + 2.0**-50)
+        given, forbidden = (costs(n, large, share).astype(arguments.dtype) for large in (arguments.large, np.inf))
+        want = math.fsum(given[linear_sum_assignment(given)].tolist())
+        ours: list[Any] = [given, forbidden]
+        if arguments.device == "cuda":
+            import torch
+
+            ours = [torch.from_numpy(cost).cuda() for cost in ours]
+        assert lw.solve(ours[0]).objective <= want * (1 + 2.0**-50)
         calls: dict[str, Callable[[], object]] = {
-            "solve M": partial(lw.solve, given, threads=1),
-            "solve inf": partial(lw.solve, forbidden, threads=1),
-            "lsa M": partial(lw.linear_sum_assignment, given),
-            "lsa inf": partial(lw.linear_sum_assignment, forbidden),
+            "solve M": partial(lw.solve, ours[0], threads=1),
+            "solve inf": partial(lw.solve, ours[1], threads=1),
             "scipy": partial(linear_sum_assignment, given),
         }
+        if arguments.device == "cpu":
+            calls["lsa M"] = partial(lw.linear_sum_assignment, given)
+            calls["lsa inf"] = partial(lw.linear_sum_assignment, forbidden)
         t = {name: 1e6 * seconds for name, seconds in best_times(calls, max(5, 30_000 // n // 3)).items()}
-        print(
-            f"{n:5} {t['solve M']:10.1f} {t['solve inf']:10.1f} {t['solve M'] / t['solve inf']:5.2f} "
-            f"{t['lsa M']:10.1f} {t['lsa inf']:10.1f} {t['lsa M'] / t['lsa inf']:5.2f} {t['scipy']:10.1f}"
-        )
+        row = [t["solve M"], t["solve inf"], t["solve M"] / t["solve inf"]]
+        if arguments.device == "cpu":
+            row += [t["lsa M"], t["lsa inf"], t["lsa M"] / t["lsa inf"]]
+        print(f"{n:5}", *(f"{value:10.2f}" for value in [*row, t["scipy"]]))
 
 
 if __name__ == "__main__":
