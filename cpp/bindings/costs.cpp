@@ -167,11 +167,12 @@ nb::object read_pairs(const Source& source, const Vector<std::int64_t>& rows, co
 }
 
 // Rows, or columns, in an order in which neighbours are alike.
-nb::object in_order(const Source& source, bool rows) {
+nb::object in_order(const Source& source, bool rows, Index group) {
     std::vector<std::int32_t> order;
     {
         const Computing computing;
-        std::visit([&](const auto& costs) { order = costs->in_order(rows, [] { look_for_signals(); }); }, source.costs);
+        std::visit([&](const auto& costs) { order = costs->in_order(rows, group, [] { look_for_signals(); }); },
+                   source.costs);
     }
     return to_numpy(std::move(order));
 }
@@ -179,12 +180,12 @@ nb::object in_order(const Source& source, bool rows) {
 // Points that a thread of its own puts in order.
 class Neighbours {
   public:
-    explicit Neighbours(Points<float> points)
+    explicit Neighbours(Points<float> points, Index group)
         : points_(std::move(points)),
-          order_(
-              std::async(std::launch::async, [at = points_.data(), count = points_.shape(0), dims = points_.shape(1)] {
+          order_(std::async(
+              std::launch::async, [at = points_.data(), count = points_.shape(0), dims = points_.shape(1), group] {
                   const DefaultFloatEnvironment arithmetic;
-                  return spatial_order(at, static_cast<Index>(count), static_cast<Index>(dims), [] {});
+                  return spatial_order(at, static_cast<Index>(count), static_cast<Index>(dims), group, [] {});
               })) {}
     nb::object order() const {
         {
@@ -215,14 +216,15 @@ void bind_costs(nanobind::module_& module) {
                            "Costs that no matrix holds; see cpp/include/lapwing/costs/source.hpp.")
             .def("read", &read_rows, "begin"_a, "end"_a, "The costs of these rows, one after the other.")
             .def("pairs", &read_pairs, "rows"_a, "cols"_a, "The costs of these pairs.")
-            .def("in_order", &in_order, "rows"_a,
-                 "All rows, or columns, in an order in which neighbours are alike; empty where none is known.")
+            .def("in_order", &in_order, "rows"_a, "group"_a = lapwing::kNested,
+                 "All rows, or columns, in an order in which neighbours are alike, split at multiples of a group if "
+                 "there is one; empty where none is known.")
             .def("counters", &counters, "What a source of supplied costs has counted; empty for others.");
     module.attr("Neighbours") =
         nb::class_<Neighbours>(
             module, "Neighbours",
             "Begins to put points [count, dims], finite, into an order in which neighbours are near each other.")
-            .def(nb::init<Points<float>>(), "points"_a)
+            .def(nb::init<Points<float>, lapwing::Index>(), "points"_a, "group"_a)
             .def("order", &Neighbours::order, "The indices of the points in order; waits until it is found.");
     module.def("point_costs_float32", &point_costs<float>, "terms"_a,
                "Costs computed from points; see cpp/include/lapwing/costs/points.hpp for the contract.");

@@ -1,5 +1,6 @@
 // Methods that hand over to another method, and the completion of interrupted answers.
 #include "lapwing/methods.hpp"
+#include "lapwing/costs/spatial_order.hpp"
 
 #include <cmath>
 
@@ -92,7 +93,8 @@ namespace {
 template <class T, class IsFree>
 std::vector<Index> free_in_order(const Problem<T>& problem, bool rows, Control& control, const IsFree& is_free) {
     std::vector<std::int32_t> order;
-    if (problem.source != nullptr) order = problem.source->in_order(rows, [&control] { control.look({"complete"}); });
+    if (problem.source != nullptr)
+        order = problem.source->in_order(rows, kNested, [&control] { control.look({"complete"}); });
     std::vector<Index> free;
     for (Index k = 0; k < (rows ? problem.cost.rows : problem.cost.cols); ++k) {
         const Index line = order.empty() ? k : order[k];

@@ -8,6 +8,7 @@
 #include "lapwing/certificate/certificate.hpp"
 #include "lapwing/certificate/point_boxes.hpp"
 #include "lapwing/costs/boxes.hpp"
+#include "lapwing/costs/spatial_order.hpp"
 #include "verify.hpp"
 
 using namespace lapwing;
@@ -111,7 +112,7 @@ void test_nearest(const CostSource<T>& source, Index rows, Index cols, bool maxi
 
 template <class T>
 std::unique_ptr<CostSource<T>> in_order(const PointCosts<T>& costs) {
-    return costs.in_boxes(costs.in_order(true, [] {}), costs.in_order(false, [] {}));
+    return costs.in_boxes(costs.in_order(true, kNested, [] {}), costs.in_order(false, kNested, [] {}));
 }
 
 template <class T>

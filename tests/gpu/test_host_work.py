@@ -47,8 +47,7 @@ def test_a_solve(emulated_gpu, shape, options, launches):
     assert counts.pop("bytes back", 0) == (0 if certified else 8 * min(shape) + 8 * shape[1])
     assert counts.pop("waits") <= (1 if certified else 4)
     assert counts.pop("fills", 0) == (1 if certified else 0)
-    assert counts.pop("bytes aside") == 16 * 4 * max(shape)  # some rows: a look for large costs
-    assert not counts
+    assert not counts  # no look for large costs either: the solve is over before that
 
 
 def test_prices_and_starts(emulated_gpu):

@@ -6,6 +6,7 @@
 #include <utility>
 
 #define LAPWING_TARGET_INCLUDE "lapwing/certificate/point_boxes.inc.hpp"
+#include "lapwing/costs/spatial_order.hpp"
 #include "lapwing/simd/foreach_target.hpp"
 
 namespace lapwing {
@@ -74,9 +75,9 @@ std::unique_ptr<CertificatePointBoxes<T>> CertificatePointBoxes<T>::of(const Cos
     std::unique_ptr<CertificatePointBoxes> boxes(new CertificatePointBoxes);
     boxes->cols_ = cols;
     boxes->maximize_ = maximize;
-    boxes->order_ = points->in_order(false, poll);
+    boxes->order_ = points->in_order(false, kNested, poll);
     if (!is_order(boxes->order_, cols)) return nullptr;
-    boxes->row_order_ = points->in_order(true, poll);
+    boxes->row_order_ = points->in_order(true, kNested, poll);
     if (!is_order(boxes->row_order_, rows)) return nullptr;
     boxes->build(points->terms(), v);
     return boxes;

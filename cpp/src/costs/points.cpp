@@ -102,7 +102,7 @@ void PointCosts<T>::make_boxes() {
 }
 
 template <class T>
-std::vector<std::int32_t> PointCosts<T>::in_order(bool rows, const std::function<void()>& poll) const {
+std::vector<std::int32_t> PointCosts<T>::in_order(bool rows, Index group, const std::function<void()>& poll) const {
     constexpr Index kMostDims = 8;  // of more, no order brings neighbours together
     Index dims = 0;
     for (const PointTerm<T>& term : terms_) dims += term.dims;
@@ -123,7 +123,7 @@ std::vector<std::int32_t> PointCosts<T>::in_order(bool rows, const std::function
             }
         first += term.dims;
     }
-    return spatial_order(points.data(), count, dims, poll);
+    return spatial_order(points.data(), count, dims, group, poll);
 }
 
 template class PointCosts<float>;

@@ -18,11 +18,14 @@ struct Part {
     Index begin, end;
 };
 
-// Where a part is split: near its middle, at a multiple of the largest power of two that fits into half of it.
-Index middle(Index count) {
+// Where a part is split: near its middle, at a multiple of the largest power of two that fits into half of it, or that
+// and a group.
+Index middle(Index count, Index group) {
     const Index half = count / 2;
-    const auto unit = std::max(kLeaf, static_cast<Index>(std::bit_floor(static_cast<std::uint32_t>(half))));
-    return std::max<Index>((half + unit / 2) / unit, 1) * unit;
+    const auto power = std::max(kLeaf, static_cast<Index>(std::bit_floor(static_cast<std::uint32_t>(half))));
+    if (group == kNested) return std::max<Index>((half + power / 2) / power, 1) * power;
+    const Index unit = std::min(group, power);
+    return std::max<Index>(half / unit, 1) * unit;
 }
 
 Index widest(const float* points, Index dims, const std::int32_t* order, Index count) {
@@ -78,7 +81,7 @@ void select(std::uint64_t* keys, Index count, Index k) {
 
 }  // namespace
 
-std::vector<std::int32_t> spatial_order(const float* points, Index count, Index dims,
+std::vector<std::int32_t> spatial_order(const float* points, Index count, Index dims, Index group,
                                         const std::function<void()>& poll) {
     std::vector<std::int32_t> order(count);
     std::iota(order.begin(), order.end(), 0);
@@ -98,7 +101,7 @@ std::vector<std::int32_t> spatial_order(const float* points, Index count, Index 
             done = 0;
             poll();
         }
-        const Index k = widest(points, dims, mine, size), split = middle(size);
+        const Index k = widest(points, dims, mine, size), split = middle(size, group);
         for (Index at = 0; at < size; ++at) keys[at] = key_of(points[mine[at] * std::ptrdiff_t{dims} + k], mine[at]);
         select(keys.data(), size, split);
         for (Index at = 0; at < size; ++at) mine[at] = static_cast<std::int32_t>(keys[at]);

@@ -1,4 +1,5 @@
 #include "lapwing/reductions/in_boxes.hpp"
+#include "lapwing/costs/spatial_order.hpp"
 
 #include "lapwing/exact/wide.hpp"
 
@@ -44,7 +45,8 @@ std::optional<InBoxes<T>> InBoxes<T>::of(const Problem<T>& problem, Control& con
             if (control.look({"start"}) && control.is_late()) throw TimeIsUp{};
         };
         if (problem.cost.cols < kBoxedFrom) return {};
-        std::vector<Index> rows = problem.source->in_order(true, poll), cols = problem.source->in_order(false, poll);
+        std::vector<Index> rows = problem.source->in_order(true, kNested, poll),
+                           cols = problem.source->in_order(false, kNested, poll);
         if (rows.empty() || cols.empty()) return {};
         auto source = problem.source->in_boxes(rows, cols);
         if (source == nullptr) return {};

@@ -194,7 +194,7 @@ def proven_on_cpu(
 
 def solved_on_cpu(problem: Problem, time_limit: float, certify: bool) -> tuple[Answer, Certificate | None]:
     """Solve here what is out of another device's range: see `solve_proven`."""
-    plan = make_plan(problem.form, "core", processors=processors())
+    plan = make_plan(problem.form, processors=processors())
     return solve_proven(problem, plan, control=Control(time_limit), certify=certify)
 
 

@@ -21,7 +21,7 @@ from lapwing.cpu.solve import answer_empty
 from lapwing.errors import ArgumentError, GpuError, InfeasibleError, RangeError
 from lapwing.gpu.certificate.proof import SUMMARY_BYTES, Candidate, Proof
 from lapwing.gpu.core.errors import invalid_cost, no_assignment
-from lapwing.gpu.core.large_costs import SMALL
+from lapwing.gpu.core.large_costs import SMALL, quickest_seconds
 from lapwing.gpu.core.monitor import Monitor, TimeIsUpError
 from lapwing.gpu.core.solver import (
     INFEASIBLE,
@@ -39,7 +39,7 @@ from lapwing.gpu.costs.unmatched import UnmatchedColumns
 from lapwing.gpu.kinds.base import CostKind, Search
 from lapwing.gpu.kinds.choose import choose_kind
 from lapwing.gpu.reference import ReferenceSolve
-from lapwing.gpu.runtime.arrays import GpuArray, empty_array
+from lapwing.gpu.runtime.arrays import ITEM_BYTES, GpuArray, empty_array
 from lapwing.gpu.runtime.copies import OwnStream, read, write
 from lapwing.plan import Plan
 from lapwing.prices import prices_in_kind
@@ -145,6 +145,7 @@ class Solve:
         search = costs.search(view, monitor, self.plan, request)
         solve = search.solve
         looks = self._can_begin_again and costs.can_overlap and self._large_from is None
+        quickest = quickest_seconds(rows * cols * ITEM_BYTES[costs.dtype])
         if self.unmatched is not None and search.start is not None:
             monitor.bound_shift = self.unmatched.bound_shift
         if writer is not None:
@@ -162,7 +163,9 @@ class Solve:
 
         def follow_up() -> None:
             conclude()
-            if looks and self._large_from is None and self._has_large((view.matrix, monitor.stream)):
+            if not looks or self._large_from is not None or not monitor.runs_for(quickest):
+                return
+            if self._has_large((view.matrix, monitor.stream)):
                 monitor.stop()
 
         if looks:

@@ -8,6 +8,7 @@ import pytest
 from lapwing._core import Neighbours
 from lapwing.gpu.core.stratified import PIVOTS, StratifiedSamples, pivot_points
 from lapwing.gpu.runtime.copies import read, write
+from lapwing.gpu.runtime.tuning import BOX_POINTS
 
 SIZE = 200
 
@@ -23,7 +24,7 @@ def samples_of(gpu, rows: np.ndarray, cols: np.ndarray, runs: list[int]):
     return (
         None
         if points is None
-        else StratifiedSamples(gpu.context, *(Neighbours(side).order() for side in points), runs, None)
+        else StratifiedSamples(gpu.context, *(Neighbours(side, BOX_POINTS).order() for side in points), runs, None)
     )
 
 
@@ -40,7 +41,7 @@ def test_a_sample_has_one_of_so_many_neighbours(gpu) -> None:
         for address, side in zip(samples.lists(run), points, strict=True):
             members = read(gpu.context, address, SIZE // run, "int32")
             place = np.empty(SIZE, int)
-            place[Neighbours(side.astype(np.float32)).order()] = np.arange(SIZE)
+            place[Neighbours(side.astype(np.float32), BOX_POINTS).order()] = np.arange(SIZE)
             assert sorted(place[members] // run) == list(range(SIZE // run))
             assert list(place[members]) != sorted(place[members])
 

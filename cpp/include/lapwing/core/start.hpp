@@ -19,6 +19,7 @@
 #include <utility>
 
 #include "lapwing/core/state.hpp"
+#include "lapwing/costs/spatial_order.hpp"
 
 namespace lapwing {
 
@@ -52,8 +53,8 @@ struct Sample {
             const auto poll = [&control] {
                 if (control.look({"start"}) && std::is_floating_point_v<Dual<T>> && control.is_late()) throw TimeIsUp{};
             };
-            row_order = whole.source->in_order(true, poll);
-            col_order = whole.source->in_order(false, poll);
+            row_order = whole.source->in_order(true, kNested, poll);
+            col_order = whole.source->in_order(false, kNested, poll);
         }
         stratified = !row_order.empty() && !col_order.empty();
         rows = choose(whole.cost.rows, shrink, seed, row_order);

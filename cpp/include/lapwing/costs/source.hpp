@@ -81,9 +81,10 @@ class CostSource {
     virtual const ColumnBoxes<T>* boxes() const { return nullptr; }
     // These rows as columns, and all columns as rows, if there are boxes.
     virtual std::unique_ptr<CostSource<T>> turned(std::span<const Index>) const { return nullptr; }
-    // All rows, or all columns, ordered so that consecutive ones are similar; empty if no such order is known. `poll`
-    // is called every few milliseconds, and may throw.
-    virtual std::vector<std::int32_t> in_order(bool /*rows*/, const std::function<void()>& /*poll*/) const {
+    // All rows, or all columns, ordered so that consecutive ones are similar; empty if no such order is known. `group`
+    // and `poll`: see spatial_order.
+    virtual std::vector<std::int32_t> in_order(bool /*rows*/, Index /*group*/,
+                                               const std::function<void()>& /*poll*/) const {
         return {};
     }
     // How many rows are best made together; fetch announces that these rows are read next.

@@ -2,7 +2,7 @@
 
 cpp/include/lapwing/reductions/large_costs.hpp says which costs are large, and why an optimum without them is one
 with them, too. A solve with them takes several times as long and proves nothing, so the host looks at a sample before
-the solve, or while the first kernel runs.
+the solve, or while the first kernel runs. The quickest solves are over before that look begins.
 """
 
 from __future__ import annotations
@@ -24,6 +24,8 @@ from lapwing.gpu.runtime.programs import CORE_START
 #: Elements of a matrix that a CPU solves in no more time than a GPU (benchmarks/results/gpu_crossover.json).
 SMALL = 1 << 18
 _SAMPLED_ROWS = 16
+_FIRST_COLS = 256  # of a sampled row that are looked at first
+_LAUNCH_SECONDS, _BYTES_PER_SECOND = 1e-4, 1e12
 _THREADS = CORE_START.constants["THREADS"]
 
 
@@ -52,6 +54,11 @@ def find_large_on_gpu(matrix: CanonicalMatrix, stream: OwnStream, prices: NDArra
     return _find_large(costs, matrix.maximize, None if prices is None else prices[some], matrix.rows)
 
 
+def quickest_seconds(matrix_bytes: int) -> float:
+    """What a solve on a GPU takes at least: a few launches and reads of the matrix."""
+    return _LAUNCH_SECONDS + matrix_bytes / _BYTES_PER_SECOND
+
+
 def _sampled(rows: int, most_step: int) -> slice:
     """Rows of a sample, evenly spread unless the step is limited."""
     count = min(_SAMPLED_ROWS, rows)
@@ -63,6 +70,9 @@ def _find_large(costs: NDArray[Any], maximize: bool, prices: NDArray[Any] | None
     """What lies above a gap that leaves every row a cost or a price below it."""
     costs = costs.astype(np.float32) if costs.dtype == np.float16 else costs
     prices = None if prices is None else np.ascontiguousarray(prices)
+    some = costs[:, :: max(1, costs.shape[1] // _FIRST_COLS)]
+    if _core.find_large_costs(some, maximize, prices, len(some), pairs) is None:
+        return math.inf  # what so few costs do not show is left to the proof
     while True:
         large = _core.find_large_costs(costs, maximize, prices, len(costs), pairs)
         if large is None:

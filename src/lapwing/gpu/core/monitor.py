@@ -172,6 +172,14 @@ class Monitor:
         self._marked = True
         checked(toolkit.driver().cuEventRecord(self._words.mark, self._context.stream.handle))
 
+    def runs_for(self, seconds: float) -> bool:
+        """Whether what came before the `mark` still runs so long after it; waits until then, or until it is done."""
+        until = time.perf_counter() + seconds
+        while not self._is_at_mark():
+            if time.perf_counter() >= until:
+                return True
+        return False
+
     def wait(self, sample: bool = False, keep: Callable[[], None] | None = None) -> None:
         """Wait for the stream, or if there was a `mark` since the last time, for what came before it; see `pointer`.
 

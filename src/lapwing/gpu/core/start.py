@@ -48,7 +48,7 @@ from lapwing.gpu.runtime.copies import read, write
 from lapwing.gpu.runtime.device import Context
 from lapwing.gpu.runtime.launch import Kernel
 from lapwing.gpu.runtime.programs import COMPUTED_START, CORE_START
-from lapwing.gpu.runtime.tuning import COL_SALT, ROW_SALT
+from lapwing.gpu.runtime.tuning import BOX_POINTS, COL_SALT, ROW_SALT
 from lapwing.gpu.runtime.workspace import Workspace
 
 _THREADS = CORE_START.constants["THREADS"]
@@ -200,7 +200,7 @@ class StartFinder:
             self._launch(matrix, "sorting_keys", blocks, size, run, pivot, 0, pivot, 0, row_keys, col_keys)
 
         points = pivot_points(self.context, size, self.array_template, launch_keys)
-        return [] if points is None else [Neighbours(side) for side in points]
+        return [] if points is None else [Neighbours(side, BOX_POINTS) for side in points]
 
     def _schedule(self, matrix: CanonicalMatrix) -> Schedule:
         """For a structured matrix, or computed costs, when samples were taken."""

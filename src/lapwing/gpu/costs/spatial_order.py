@@ -41,7 +41,7 @@ def arrays(source: PointCost) -> dict[str, NDArray[Any]]:
     """
     m, n = source.shape
     compiled = source.compiled(transposed=False)
-    orders = {"x": compiled.in_order(rows=True), "y": compiled.in_order(rows=False)}
+    orders = {side: compiled.in_order(rows=side == "x", group=BOX_POINTS) for side in "xy"}
     side = positions_of(source)
     starts = np.arange(0, max(m, n), BOX_POINTS)
     made: dict[str, NDArray[Any]] = {f"order_{name}": order for name, order in orders.items()}
