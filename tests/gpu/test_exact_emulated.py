@@ -11,7 +11,7 @@ from scipy.optimize import linear_sum_assignment
 import lapwing as lw
 from lapwing.cpu import exact
 from lapwing.gpu import backend
-from lapwing.gpu.core.large_costs import find_large_in_rows, find_large_on_gpu
+from lapwing.gpu.core.large_costs import Glance, find_large_in_rows, find_large_on_gpu
 from lapwing.gpu.core.monitor import Monitor
 from lapwing.gpu.core.solver import CoreSolve
 from lapwing.gpu.kinds.resident import ResidentMatrix
@@ -119,7 +119,9 @@ def test_a_look_for_large_costs(emulated_gpu, dtype, maximize):
         with Monitor(emulated_gpu) as monitor:
             matrix = ResidentMatrix(emulated_gpu, view).canonical(maximize, None, monitor).matrix
             on_gpu = find_large_on_gpu(matrix, monitor.stream, prices)
+            glance = Glance(matrix, monitor.stream, monitor.sample).limit(prices)
         assert on_gpu == find_large_in_rows(cost, maximize, prices, pairs)
+        assert glance is None or (glance == math.inf) == (on_gpu == math.inf)
         return on_gpu
 
     cost = (1 + np.random.default_rng(1).random((33, 47))).astype(dtype)
@@ -196,3 +198,42 @@ def test_a_function_that_only_a_gpu_computes():
     cost = np.where((i * 7 + j * 3) % 10 == 0, 1.0 / (1 + i + j), 1e18)
     result = lw.solve(source, device="cuda")
     assert result.objective == pytest.approx(best(cost), rel=1e-15)
+
+
+@pytest.mark.parametrize("shape", [(1, 1), (1, 900), (2, 300), (3, 257), (33, 47), (40, 700)])
+def test_a_glance_sees_pieces_all_over_the_matrix(emulated_gpu, shape):
+    rows, cols = shape
+    cost = 1 + np.arange(rows * cols, dtype=np.float32).reshape(shape)
+    view = view_if_on_gpu(OnGpu(Gpu(emulated_gpu), cost))
+    with Monitor(emulated_gpu) as monitor:
+        matrix = ResidentMatrix(emulated_gpu, view).canonical(False, None, monitor).matrix
+        glance = Glance(matrix, monitor.stream, monitor.sample)
+        glance.limit(None)
+        pieces = glance._costs.copy()
+    looked_at = range(rows)[glance._rows]
+    assert pieces.shape == (min(rows, 16), min(cols, 256))
+    first = [int(piece[0] - cost[row, 0]) for row, piece in zip(looked_at, pieces, strict=True)]
+    upper = len(first) // 2
+    assert first[:upper] == sorted(first[:upper]) and first[upper:] == sorted(first[upper:], reverse=True)
+    assert first[upper] == cols - pieces.shape[1] and min(first) >= 0 and max(first) == first[upper]
+    for row, column, piece in zip(looked_at, first, pieces, strict=True):
+        assert (piece == cost[row, column : column + len(piece)]).all()
+
+
+@pytest.mark.parametrize(
+    ("cost", "expected"),
+    [
+        (np.kron(np.ones((8, 8)), np.eye(40)), "seen"),
+        (np.kron(np.eye(8), np.ones((40, 40))), "unclear"),  # blocks, and large costs elsewhere
+        (np.kron(np.eye(8)[::-1], np.ones((40, 40))), "unclear"),
+        (np.eye(600), "unclear"),
+        (np.ones((320, 320)), "none"),
+    ],
+)
+def test_what_a_glance_says(emulated_gpu, cost, expected):
+    cost = np.where(cost > 0, 0.5 + np.random.default_rng(1).random(cost.shape), 1e15)
+    view = view_if_on_gpu(OnGpu(Gpu(emulated_gpu), cost))
+    with Monitor(emulated_gpu) as monitor:
+        matrix = ResidentMatrix(emulated_gpu, view).canonical(False, None, monitor).matrix
+        limit = Glance(matrix, monitor.stream, monitor.sample).limit(None)
+    assert {None: "unclear", math.inf: "none"}.get(limit, "seen") == expected

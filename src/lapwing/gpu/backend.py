@@ -21,7 +21,7 @@ from lapwing.cpu.solve import answer_empty
 from lapwing.errors import ArgumentError, GpuError, InfeasibleError, RangeError
 from lapwing.gpu.certificate.proof import SUMMARY_BYTES, Candidate, Proof
 from lapwing.gpu.core.errors import invalid_cost, no_assignment
-from lapwing.gpu.core.large_costs import SMALL, quickest_seconds
+from lapwing.gpu.core.large_costs import SMALL, Glance
 from lapwing.gpu.core.monitor import Monitor, TimeIsUpError
 from lapwing.gpu.core.solver import (
     INFEASIBLE,
@@ -39,8 +39,8 @@ from lapwing.gpu.costs.unmatched import UnmatchedColumns
 from lapwing.gpu.kinds.base import CostKind, Search
 from lapwing.gpu.kinds.choose import choose_kind
 from lapwing.gpu.reference import ReferenceSolve
-from lapwing.gpu.runtime.arrays import ITEM_BYTES, GpuArray, empty_array
-from lapwing.gpu.runtime.copies import OwnStream, read, write
+from lapwing.gpu.runtime.arrays import GpuArray, empty_array
+from lapwing.gpu.runtime.copies import OwnStream, begin_write, read, write
 from lapwing.plan import Plan
 from lapwing.prices import prices_in_kind
 from lapwing.problem import Problem
@@ -145,7 +145,6 @@ class Solve:
         search = costs.search(view, monitor, self.plan, request)
         solve = search.solve
         looks = self._can_begin_again and costs.can_overlap and self._large_from is None
-        quickest = quickest_seconds(rows * cols * ITEM_BYTES[costs.dtype])
         if self.unmatched is not None and search.start is not None:
             monitor.bound_shift = self.unmatched.bound_shift
         if writer is not None:
@@ -162,14 +161,15 @@ class Solve:
                 proof.start()
 
         def follow_up() -> None:
-            conclude()
-            if not looks or self._large_from is not None or not monitor.runs_for(quickest):
-                return
-            if self._has_large((view.matrix, monitor.stream)):
+            if looks and self._sees_large(glance, view.matrix, monitor.stream):
                 monitor.stop()
+            else:
+                conclude()
 
+        glance: Glance | None = None
         if looks:
             monitor.follow()
+            glance = Glance(view.matrix, monitor.stream, monitor.sample)
         if costs.can_overlap:  # launched behind the search, and discarded if it fails
             solve.after_launch = follow_up
         try:
@@ -317,6 +317,16 @@ class Solve:
             self._large_from = self.costs.large_from(self.maximize, self.prices, on_gpu)
         return self._large_from is not None and self._large_from < math.inf
 
+    def _sees_large(self, glance: Glance | None, matrix: CanonicalMatrix, stream: OwnStream) -> bool:
+        """The same, by a first look at few costs, and at more of them if those do not decide."""
+        limit = math.inf if glance is None or self._large_from is not None else glance.limit(self.prices)
+        if limit == math.inf:
+            return False  # what was not seen is left to the proof
+        if limit is None:
+            return self._has_large((matrix, stream))
+        self._large_from = limit
+        return True
+
     def _without_large(self) -> tuple[Answer, Certificate | None] | None:
         """The answer to the matrix without large costs, if it is proven for the whole matrix; a small one's anyway."""
         request, above = self.request, self._large_from
@@ -392,16 +402,19 @@ class Solve:
             if answer.col_to_row is None:
                 answer.col_to_row = inverse(answer.row_to_col, self.costs.shape[1])
             to_user = self._handed_over
-        answer.row_to_col, answer.u, answer.v = to_user(answer.row_to_col), to_user(answer.u), to_user(answer.v)
-        answer.col_to_row = None if answer.col_to_row is None else to_user(answer.col_to_row)
+        given = answer.row_to_col, answer.u, answer.v, answer.col_to_row
+        answer.row_to_col, answer.u, answer.v = (to_user(array) for array in given[:3])
+        answer.col_to_row = None if given[3] is None else to_user(given[3])
+        if self.array_template is not None and any(isinstance(array, np.ndarray) for array in given):
+            self.context.synchronize()  # they are on their way
         return answer
 
     def on_gpu(self, array: GpuArray | NDArray[Any]) -> GpuArray:
-        """An array of an answer in GPU memory, wherever it is."""
+        """An array of an answer in GPU memory, wherever it is; it stays as it is until the stream is done."""
         if isinstance(array, GpuArray):
             return array
         view = empty_array(self.context, array.shape, array.dtype.name, self.array_template)
-        write(self.context, view.pointer, array)
+        begin_write(self.context, view.pointer, array)
         return view
 
     def _handed_over(self, array: GpuArray | NDArray[Any]) -> Any:

@@ -2,7 +2,8 @@
 
 cpp/include/lapwing/reductions/large_costs.hpp says which costs are large, and why an optimum without them is one
 with them, too. A solve with them takes several times as long and proves nothing, so the host looks at a sample before
-the solve, or while the first kernel runs. The quickest solves are over before that look begins.
+the solve, or while the first kernel runs: first at a few thousand costs (`Glance`), and if these do not decide at all
+costs of some rows.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from numpy.typing import NDArray
 from lapwing import _core
 from lapwing.gpu.costs.canonical import CanonicalMatrix
 from lapwing.gpu.runtime.arrays import ITEM_BYTES, GpuArray, empty_array
-from lapwing.gpu.runtime.copies import MOST_PITCH, OwnStream
+from lapwing.gpu.runtime.copies import MOST_PITCH, OwnStream, host_dtype, widened
 from lapwing.gpu.runtime.device import Context
 from lapwing.gpu.runtime.launch import kernels
 from lapwing.gpu.runtime.programs import CORE_START
@@ -24,9 +25,51 @@ from lapwing.gpu.runtime.programs import CORE_START
 #: Elements of a matrix that a CPU solves in no more time than a GPU (benchmarks/results/gpu_crossover.json).
 SMALL = 1 << 18
 _SAMPLED_ROWS = 16
-_FIRST_COLS = 256  # of a sampled row that are looked at first
-_LAUNCH_SECONDS, _BYTES_PER_SECOND = 1e-4, 1e12
+_GLANCED_COLS = 256  # of a sampled row
 _THREADS = CORE_START.constants["THREADS"]
+
+
+class Glance:
+    """A look at pieces of some rows of a matrix on a GPU; they are copied while the caller launches kernels.
+
+    The pieces move to the right from row to row in the upper half of the matrix, and to the left in the lower half.
+
+    Parameters
+    ----------
+    matrix : CanonicalMatrix
+    stream : OwnStream
+        Which waits for the matrix, if that is still to be written.
+    memory : uint8 array
+        Pinned, 64 KiB.
+    """
+
+    def __init__(self, matrix: CanonicalMatrix, stream: OwnStream, memory: NDArray[np.uint8]) -> None:
+        self._matrix, self._stream = matrix, stream
+        item, cols = ITEM_BYTES[matrix.dtype], min(matrix.real_cols, _GLANCED_COLS)
+        row_bytes = matrix.row_stride * item
+        self._rows = _sampled(matrix.rows, MOST_PITCH // row_bytes - 1)
+        count = len(range(matrix.rows)[self._rows])
+        self._costs = memory[: count * cols * item].view(host_dtype(matrix.dtype)).reshape(count, cols)
+        upper = count // 2
+        room, step = matrix.real_cols - cols, self._rows.step
+        shift = room // max(1, count - upper - 1) * item
+        if upper:
+            stream.begin_rows(self._costs[:upper], matrix.pointer, step * row_bytes + shift)
+        lower = matrix.pointer + upper * step * row_bytes + room * item
+        stream.begin_rows(self._costs[upper:], lower, step * row_bytes - shift)
+
+    def limit(self, prices: NDArray[Any] | None) -> float | None:
+        """The limit above which costs, as minimised, are large; infinite if none is seen, None if that is not clear."""
+        matrix = self._matrix
+        self._stream.synchronize()
+        costs = _in_core_dtype(widened(self._costs, matrix.dtype))
+        prices = None if prices is None else np.ascontiguousarray(prices[self._rows])
+        # Without prices as one row: a piece may show nothing but large costs.
+        seen = costs.reshape(1, -1) if prices is None else costs
+        large = _core.find_large_costs(seen, matrix.maximize, prices, len(seen), matrix.rows)
+        if large is None:
+            return math.inf
+        return large[0] if _leaves_every_row_a_cost(costs, large[0], matrix.maximize, prices) else None
 
 
 def find_large_in_rows(matrix: NDArray[Any], maximize: bool, prices: NDArray[Any] | None, pairs: int) -> float:
@@ -54,11 +97,6 @@ def find_large_on_gpu(matrix: CanonicalMatrix, stream: OwnStream, prices: NDArra
     return _find_large(costs, matrix.maximize, None if prices is None else prices[some], matrix.rows)
 
 
-def quickest_seconds(matrix_bytes: int) -> float:
-    """What a solve on a GPU takes at least: a few launches and reads of the matrix."""
-    return _LAUNCH_SECONDS + matrix_bytes / _BYTES_PER_SECOND
-
-
 def _sampled(rows: int, most_step: int) -> slice:
     """Rows of a sample, evenly spread unless the step is limited."""
     count = min(_SAMPLED_ROWS, rows)
@@ -68,22 +106,33 @@ def _sampled(rows: int, most_step: int) -> slice:
 
 def _find_large(costs: NDArray[Any], maximize: bool, prices: NDArray[Any] | None, pairs: int) -> float:
     """What lies above a gap that leaves every row a cost or a price below it."""
-    costs = costs.astype(np.float32) if costs.dtype == np.float16 else costs
+    costs = _in_core_dtype(costs)
     prices = None if prices is None else np.ascontiguousarray(prices)
-    some = costs[:, :: max(1, costs.shape[1] // _FIRST_COLS)]
-    if _core.find_large_costs(some, maximize, prices, len(some), pairs) is None:
-        return math.inf  # what so few costs do not show is left to the proof
     while True:
         large = _core.find_large_costs(costs, maximize, prices, len(costs), pairs)
         if large is None:
             return math.inf
         above = large[0]
-        small = costs >= -above if maximize else costs <= above
-        if (small.any(axis=1) | (False if prices is None else prices <= above)).all():
+        if _leaves_every_row_a_cost(costs, above, maximize, prices):
             return above
         # A few costs next to zero, which others are far above: look for a gap among those.
-        costs = np.where(small, 0, costs)
+        costs = np.where(_small(costs, above, maximize), 0, costs)
         prices = None if prices is None else np.where(prices <= above, 0.0, prices)
+
+
+def _leaves_every_row_a_cost(costs: NDArray[Any], above: float, maximize: bool, prices: NDArray[Any] | None) -> bool:
+    """Or a price, without those above a limit."""
+    priced = False if prices is None else prices <= above
+    return bool((_small(costs, above, maximize).any(axis=1) | priced).all())
+
+
+def _small(costs: NDArray[Any], above: float, maximize: bool) -> NDArray[np.bool_]:
+    small: NDArray[np.bool_] = costs >= -above if maximize else costs <= above
+    return small
+
+
+def _in_core_dtype(costs: NDArray[Any]) -> NDArray[Any]:
+    return costs.astype(np.float32) if costs.dtype == np.float16 else costs
 
 
 def without_large(context: Context, cost: GpuArray, above: float, maximize: bool) -> GpuArray:

@@ -18,6 +18,7 @@ from types import TracebackType
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from lapwing.gpu.runtime import toolkit
 from lapwing.gpu.runtime.copies import Mail, OwnStream, pinned
@@ -27,6 +28,7 @@ from lapwing.progress import Hook
 _EACH = 32  # bytes of struct Watch; the second is for samples, which are stopped with the rest, but have no news
 _BYTES = 2 * _EACH
 _MAIL_BYTES = 8192
+_SAMPLE_BYTES = 1 << 16
 _NEWS = struct.Struct("@6Id")  # stop, wanted, stage, phase, matched, told; bound
 _STAGES = ("list", "auction", "search")
 _NOT_READY = 600  # CUDA_ERROR_NOT_READY
@@ -46,6 +48,7 @@ class _Words:
     def __init__(self) -> None:
         self.pointer = int(checked(toolkit.driver().cuMemAlloc(_BYTES)))
         self.mail = Mail.of(pinned(_MAIL_BYTES))
+        self.sample = pinned(_SAMPLE_BYTES)
         self.stream = OwnStream()
         self.mark = checked(toolkit.driver().cuEventCreate(_NO_TIMING))
         self.write(0, b"\0" * _BYTES)
@@ -119,7 +122,7 @@ class Monitor:
     ) -> None:
         if self._words is None:
             return
-        if error is not None:  # perhaps after a launch, before the wait for it
+        if error is not None and not self._is_done():  # perhaps after a launch, before the wait for it
             self._end()
         if self.stopped or self._wanted:
             self._words.write(0, b"\0" * _BYTES)
@@ -131,6 +134,12 @@ class Monitor:
         """Memory for what kernels say of a solve; it is there when they have been waited for."""
         assert self._words is not None
         return self._words.mail.part(first, size)
+
+    @property
+    def sample(self) -> NDArray[np.uint8]:
+        """Pinned memory for a look at some costs."""
+        assert self._words is not None
+        return self._words.sample
 
     @property
     def stream(self) -> OwnStream:
@@ -172,14 +181,6 @@ class Monitor:
         self._marked = True
         checked(toolkit.driver().cuEventRecord(self._words.mark, self._context.stream.handle))
 
-    def runs_for(self, seconds: float) -> bool:
-        """Whether what came before the `mark` still runs so long after it; waits until then, or until it is done."""
-        until = time.perf_counter() + seconds
-        while not self._is_at_mark():
-            if time.perf_counter() >= until:
-                return True
-        return False
-
     def wait(self, sample: bool = False, keep: Callable[[], None] | None = None) -> None:
         """Wait for the stream, or if there was a `mark` since the last time, for what came before it; see `pointer`.
 
@@ -211,8 +212,10 @@ class Monitor:
     def _end(self) -> None:
         """Stop whatever runs, and wait for that."""
         self.stop()
+        began = time.perf_counter()
         while not self._is_done():
-            time.sleep(_NAP)
+            if time.perf_counter() - began >= _BUSY_SECONDS:
+                time.sleep(_NAP)
 
     def finish(self, matched: int, objective: Callable[[], float]) -> None:
         """Pass on the objective, as minimised, which is asked for only if somebody watches."""

@@ -21,18 +21,21 @@ _PORTABLE = 1  # CU_MEMHOSTALLOC_PORTABLE: pinned for every GPU
 
 def read(context: Context, pointer: int, count: int, dtype: str) -> NDArray[Any]:
     """`count` items of GPU memory as a NumPy array, after all work that was launched; bfloat16 comes as float32."""
-    if dtype == "bfloat16":
-        return _widened(read(context, pointer, count, "uint16"))
-    host = np.empty(count, dtype)
+    host = np.empty(count, host_dtype(dtype))
     if count:
         fetch(context, pointer, host)
         context.synchronize()
-    return host
+    return widened(host, dtype)
 
 
-def _widened(bits: NDArray[Any]) -> NDArray[Any]:
-    """The float32 of bfloat16, which NumPy lacks."""
-    return (bits.astype(np.uint32) << 16).view(np.float32)
+def host_dtype(dtype: str) -> str:
+    """In which NumPy holds the bits of numbers of a GPU: it lacks bfloat16."""
+    return "uint16" if dtype == "bfloat16" else dtype
+
+
+def widened(host: NDArray[Any], dtype: str) -> NDArray[Any]:
+    """The numbers whose bits an array of `host_dtype` holds: of bfloat16 as float32."""
+    return (host.astype(np.uint32) << 16).view(np.float32) if dtype == "bfloat16" else host
 
 
 def read_array(array: GpuArray) -> NDArray[Any]:
@@ -80,9 +83,15 @@ class Mail(NamedTuple):
 def write(context: Context, pointer: int, values: NDArray[Any]) -> None:
     """Fill GPU memory with a contiguous NumPy array, which may be changed once this returns."""
     if values.nbytes:
+        begin_write(context, pointer, values)
+        context.synchronize()
+
+
+def begin_write(context: Context, pointer: int, values: NDArray[Any]) -> None:
+    """The same; the array must stay as it is until the stream is done."""
+    if values.nbytes:
         driver = toolkit.driver()
         checked(driver.cuMemcpyHtoDAsync(pointer, values.ctypes.data, values.nbytes, context.stream.handle))
-        context.synchronize()
 
 
 def copy_bytes(context: Context, to: int, source: int, size: int) -> None:
@@ -116,16 +125,20 @@ class OwnStream:
 
     def fetch_rows(self, pointer: int, pitch: int, shape: tuple[int, int], dtype: str) -> NDArray[Any]:
         """Rows of GPU memory, `pitch` bytes from each to the next (at most `MOST_PITCH`), now; as `read` gives them."""
-        host = np.empty(shape, "uint16" if dtype == "bfloat16" else dtype)
+        host = np.empty(shape, host_dtype(dtype))
+        self.begin_rows(host, pointer, pitch)
+        self.synchronize()
+        return widened(host, dtype)
+
+    def begin_rows(self, host: NDArray[Any], pointer: int, pitch: int) -> None:
+        """Begin to copy rows of GPU memory to those of a contiguous array; it is filled after `synchronize`."""
         driver = toolkit.driver()
         copy = driver.CUDA_MEMCPY2D()
         copy.srcMemoryType, copy.dstMemoryType = driver.CUmemorytype(_DEVICE_MEMORY), driver.CUmemorytype(_HOST_MEMORY)
         copy.srcDevice, copy.srcPitch = pointer, pitch
         copy.dstHost, copy.dstPitch = host.ctypes.data, host.strides[0]
-        copy.Height, copy.WidthInBytes = shape[0], host.strides[0]
+        copy.Height, copy.WidthInBytes = host.shape[0], host.strides[0]
         checked(driver.cuMemcpy2DAsync(copy, self.handle))
-        self.synchronize()
-        return _widened(host) if dtype == "bfloat16" else host
 
     def synchronize(self) -> None:
         """Wait until what was begun is done."""
