@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from lapwing import files, images, instances
     from lapwing.bipartite import min_weight_full_bipartite_matching
     from lapwing.checkpoint import Checkpoint
-    from lapwing.gpu.batch.torch_operator import register_torch_operator
     from lapwing.matched import matched_costs, matched_pairs
+    from lapwing.torch_operator import register_torch_operator
 
     __version__: str
 
@@ -74,13 +74,13 @@ __all__ = [
 ]
 
 # Loaded when first asked for: a solve needs none of them.
-_MODULES = ("files", "images", "instances")
+_MODULES = ("files", "images", "instances", "jax", "torch")  # the last two import what they are named after
 _MODULE_OF = {
     "Checkpoint": "lapwing.checkpoint",
     "matched_costs": "lapwing.matched",
     "matched_pairs": "lapwing.matched",
     "min_weight_full_bipartite_matching": "lapwing.bipartite",
-    "register_torch_operator": "lapwing.gpu.batch.torch_operator",
+    "register_torch_operator": "lapwing.torch_operator",
 }
 
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from lapwing import _core, inputs
 from lapwing.assignment import IndexArray, pairs_of
-from lapwing.backend import choose_backend, is_on_gpu
+from lapwing.backend import choose_backend, choose_batch_device, is_on_gpu
 from lapwing.certificate import Certificate, prove
 from lapwing.cpu.backend import solve_batch as solve_batch_on_cpu
 from lapwing.cpu.exact import solve_proven
@@ -32,7 +32,7 @@ from lapwing.result import (
     StackResult,
     make_result,
 )
-from lapwing.tensors import like
+from lapwing.tensors import is_tensor, is_tracing, like
 
 if TYPE_CHECKING:
     from lapwing.checkpoint import Checkpoint
@@ -186,6 +186,7 @@ def solve_batch(
     duals: bool = False,
     certify: bool = False,
     check: bool | None = None,
+    device: str | None = None,
 ) -> ListResult: ...
 @overload
 def solve_batch(
@@ -199,6 +200,7 @@ def solve_batch(
     duals: bool = False,
     certify: bool = False,
     check: bool | None = None,
+    device: str | None = None,
 ) -> StackResult: ...
 def solve_batch(
     costs: Any,
@@ -211,14 +213,14 @@ def solve_batch(
     duals: bool = False,
     certify: bool = False,
     check: bool | None = None,
+    device: str | None = None,
 ) -> BatchResult:
     """Solve many problems, threads over problems.
 
     Parameters
     ----------
     costs : (B, m, n) real array, or a list of matrices of any shapes
-        As for `solve`. An array on a GPU is solved there by `lapwing.gpu.batch.api.solve_batch`, which nothing waits
-        for, and answered with what that returns.
+        As for `solve`. An array on a GPU is solved there, which nothing waits for, and answered with arrays there.
     maximize : bool
         For all problems.
     unmatched_cost : None, scalar, one value a row, or a tuple of two
@@ -234,7 +236,10 @@ def solve_batch(
         Whether to prove every answer; implies `duals`.
     check : bool, optional
         Whether to raise for the first problem without an answer. If not, its `status` says why, and all others are
-        solved. Default: on a CPU yes; on a GPU no, since it would wait.
+        solved. Default: for costs on the host yes; for those on a GPU no, since it would wait.
+    device : None, "cpu", "cuda", "cuda:N" or "auto"
+        Where to solve. Default: where the costs are. An array on the host, but no list, is copied to the GPU that is
+        named, and the answer back; "auto" takes the first GPU, if there is one and each problem alone would pay.
 
     Returns
     -------
@@ -246,7 +251,16 @@ def solve_batch(
         For the first problem that has no answer; a note on the error says which.
     ArgumentError, DtypeError
     """
-    if is_on_gpu(costs):
+    if is_tracing() and is_tensor(costs):
+        from lapwing.torch_operator import solve_with_operator
+
+        if device is not None:
+            raise ArgumentError("device is not for code that PyTorch compiles: move the costs there")
+        asked = maximize, unmatched_cost, row_counts, col_counts, duals, certify, check
+        row_to_col, objective, u, v, status = solve_with_operator(costs, *asked)
+        return StackResult(row_to_col, objective, u, v, status, None, costs.shape[2])
+    where = choose_batch_device(costs, device)
+    if where != "cpu" and is_on_gpu(costs):
         from lapwing.gpu.batch.api import solve_batch as solve_batch_on_gpu
 
         answer: Any = solve_batch_on_gpu(
@@ -258,8 +272,26 @@ def solve_batch(
             duals=duals,
             certify=certify,
             check=False if check is None else check,
+            device=where,
         )
         return cast(BatchResult, answer)
+    options = maximize, unmatched_cost, row_counts, col_counts
+    return _solve_batch_from_host(costs, where, *options, threads=threads, duals=duals, certify=certify, check=check)
+
+
+def _solve_batch_from_host(
+    costs: Any,
+    where: str,
+    maximize: bool,
+    unmatched_cost: Any,
+    row_counts: Any,
+    col_counts: Any,
+    *,
+    threads: SupportsIndex | None,
+    duals: bool,
+    certify: bool,
+    check: bool | None,
+) -> BatchResult:
     check = check is None or inputs.check_flag(check, "check")
     certify = inputs.check_flag(certify, "certify")
     duals = inputs.check_flag(duals, "duals") or certify
@@ -271,9 +303,17 @@ def solve_batch(
             raise ArgumentError(
                 "row_counts and col_counts are for an array (B, m, n): the matrices of a list have shapes"
             )
+        if where != "cpu":
+            raise ArgumentError("a list is solved on the CPU: pass an array (B, m, n), with row_counts and col_counts")
         problems = inputs.make_problems(costs, maximize, unmatched_cost)
     else:
         problems = inputs.make_stack(costs, maximize, unmatched_cost, row_counts, col_counts)
+        if where != "cpu":
+            from lapwing.gpu.batch.host import solve_host_stack
+
+            return cast(
+                BatchResult, solve_host_stack(problems, where, costs, duals=duals, certify=certify, check=check)
+            )
 
     answer, certificates = solve_batch_on_cpu(problems, count, duals=duals, certify=certify, check=check)
     template = costs[0] if isinstance(problems, list) and problems else costs

@@ -91,6 +91,22 @@ def choose_backend(cost: Any, device: str | None, request: Request) -> Backend:
     return Gpu(device)
 
 
+def choose_batch_device(costs: Any, device: str | None) -> str:
+    """Where to solve a batch: "cpu", or a GPU as it is named; "cuda" is the GPU of costs that are on one.
+
+    Raises
+    ------
+    DtypeError
+    """
+    if device is not None and not isinstance(device, str):
+        raise DtypeError(f"device must be a string such as 'cuda:0', got {device!r}")
+    if is_on_gpu(costs):
+        return "cuda" if device in (None, "auto") else device
+    if device == "auto" and not isinstance(costs, (list, tuple)):
+        return choose_device(shape_of(costs)[1:], "auto", _usable_gpus())[0]
+    return "cpu" if device in (None, "auto") else device
+
+
 def is_on_gpu(cost: Any) -> bool:
     """Whether costs are in a GPU's memory, or are computed there from what is."""
     if isinstance(cost, CostSource):

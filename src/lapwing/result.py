@@ -175,6 +175,30 @@ class Batch:
         return html_table(("problem", "objective", "matched", "rows"), lines, len(self), f"{len(self)} problems")
 
 
+class StackBatch(Batch):
+    """The batch of a (B, m, n) array: an array of its library for each attribute."""
+
+    _cols: int
+
+    @property
+    def col_to_row(self) -> IndexArray:
+        """(B, n) int64, -1 where a column is free."""
+        partner: IndexArray = col_to_row(self.row_to_col, self._cols)
+        return partner
+
+    @property
+    def row_ind(self) -> IndexArray:
+        """(B, min(m, n)) int64, the matched rows of each problem in increasing order; -1 where there are fewer."""
+        rows: IndexArray = matched_pairs(self.row_to_col, self._cols)[0]
+        return rows
+
+    @property
+    def col_ind(self) -> IndexArray:
+        """The columns of `row_ind`."""
+        cols: IndexArray = matched_pairs(self.row_to_col, self._cols)[1]
+        return cols
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class BatchResult(Batch):
     """The assignments of many problems.
@@ -226,31 +250,13 @@ class BatchResult(Batch):
         return f"<lapwing.BatchResult: {len(self)} problems>"
 
 
-class StackResult(BatchResult):
+class StackResult(StackBatch, BatchResult):
     """A `BatchResult` of a (B, m, n) array: arrays throughout."""
 
     row_to_col: IndexArray
     u: NDArray[Any] | None
     v: NDArray[Any] | None
     _cols: int
-
-    @property
-    def col_to_row(self) -> IndexArray:
-        """(B, n) int64, -1 where a column is free."""
-        partner: IndexArray = col_to_row(self.row_to_col, self._cols)
-        return partner
-
-    @property
-    def row_ind(self) -> IndexArray:
-        """(B, min(m, n)) int64, the matched rows of each problem in increasing order; -1 where there are fewer."""
-        rows: IndexArray = matched_pairs(self.row_to_col, self._cols)[0]
-        return rows
-
-    @property
-    def col_ind(self) -> IndexArray:
-        """The columns of `row_ind`."""
-        cols: IndexArray = matched_pairs(self.row_to_col, self._cols)[1]
-        return cols
 
 
 class ListResult(BatchResult):

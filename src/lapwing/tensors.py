@@ -22,6 +22,12 @@ def is_host_tensor(value: Any) -> bool:
     return is_tensor(value) and value.device.type == "cpu"
 
 
+def is_tracing() -> bool:
+    """Whether PyTorch's compiler is looking at this call; costs nothing where PyTorch is not loaded."""
+    asked = getattr(getattr(sys.modules.get("torch"), "compiler", None), "is_compiling", None)  # not in old ones
+    return asked is not None and bool(asked())
+
+
 def read_tensor(tensor: Any, name: str) -> NDArray[Any]:
     """The values of a strided tensor on the host, without a copy where NumPy has the dtype; of bfloat16 as float32.
 

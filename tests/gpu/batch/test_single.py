@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import lapwing as lw
-from lapwing.gpu.batch import api as batch
-from lapwing.gpu.batch import single as batch_single
+from lapwing.gpu.batch import solve as batch
+from lapwing.gpu.batch.api import solve_batch
 from lapwing.gpu.batch.plan import TooLargeError
 from support.gpu_memory import Gpu, OnGpu
 
@@ -20,11 +20,11 @@ def single(emulated_gpu, monkeypatch):
     def refuse(*_, **__):
         raise TooLargeError("as if")
 
-    monkeypatch.setattr(batch, "solve_arrays", refuse)
-    monkeypatch.setattr(batch_single, "handed_over", lambda _, answer: answer)
+    monkeypatch.setattr(batch, "solve_stack", refuse)
+    monkeypatch.setattr(batch, "handed_over", lambda _, answer, cols: answer)
 
     def solve(costs, **options):
-        answer = batch.solve_batch(OnGpu(gpu, costs), **options)
+        answer = solve_batch(OnGpu(gpu, costs), **options)
         return [None if part is None else gpu.get(part) for part in answer.arrays]
 
     return solve

@@ -1,4 +1,4 @@
-"""Batches on a GPU, as users call them: now, or in a graph that PyTorch's compiler traces."""
+"""Batches on a GPU, as users call them."""
 
 from __future__ import annotations
 
@@ -7,10 +7,7 @@ from typing import Any
 from lapwing.certificate import BatchCertificate
 from lapwing.errors import ArgumentError
 from lapwing.gpu.batch.inputs import BatchOptions
-from lapwing.gpu.batch.plan import TooLargeError
-from lapwing.gpu.batch.single import solve_singly
 from lapwing.gpu.batch.solve import BatchOnGpu, solve_arrays
-from lapwing.gpu.batch.torch_operator import is_tracing, solve_with_operator
 from lapwing.prices import is_pair
 
 __all__ = ["BatchCertificate", "BatchOnGpu", "solve_batch"]
@@ -26,6 +23,7 @@ def solve_batch(
     duals: bool = False,
     certify: bool = False,
     check: bool = False,
+    device: str = "cuda",
 ) -> BatchOnGpu:
     """Solve many problems whose costs are on a GPU.
 
@@ -45,6 +43,8 @@ def solve_batch(
     check : bool
         Whether to wait, to solve on the CPU what rounding leaves open (status 3 of floats, and 5), and to raise for
         the first problem without an answer.
+    device : str
+        "cuda", or the GPU of the costs by its number.
 
     Raises
     ------
@@ -56,12 +56,5 @@ def solve_batch(
     """
     if is_pair(unmatched_cost):
         raise ArgumentError("prices of columns are solved on the CPU alone yet: pass costs on the host")
-    if is_tracing():
-        if certify or check:
-            raise ArgumentError("certify and check are not for code that PyTorch compiles: call solve_batch outside it")
-        return BatchOnGpu(*solve_with_operator(costs, maximize, unmatched_cost, row_counts, col_counts, duals))
     options = BatchOptions(maximize, unmatched_cost, row_counts, col_counts, duals, certify, check)
-    try:
-        return solve_arrays(costs, options)
-    except TooLargeError:
-        return solve_singly(costs, options)
+    return solve_arrays(costs, options, device)

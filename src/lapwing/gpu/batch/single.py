@@ -26,28 +26,25 @@ from lapwing.gpu.batch.check import (
 )
 from lapwing.gpu.batch.inputs import BatchOptions, BatchRequest, check_stack, make_request
 from lapwing.gpu.batch.launch import BatchArrays, outputs_of
-from lapwing.gpu.batch.solve import BatchOnGpu, handed_over
 from lapwing.gpu.kinds.resident import ResidentMatrix
-from lapwing.gpu.runtime.arrays import ITEM_BYTES, GpuArray, view_array
+from lapwing.gpu.runtime.arrays import ITEM_BYTES, GpuArray
 from lapwing.gpu.runtime.copies import copy_bytes, fill_bytes, read, write
-from lapwing.gpu.runtime.device import Context, shared_context
+from lapwing.gpu.runtime.device import Context
 from lapwing.request import Request
 
 _STATUS = {InfeasibleError: INFEASIBLE, InvalidCostError: INVALID_COST, RangeError: TOO_LARGE}
 
 
-def solve_singly(costs: Any, options: BatchOptions) -> BatchOnGpu:
-    """`gpu.batch.solve_batch` for large problems: with its options and errors."""
-    stack = view_array(costs)
+def solve_singly(context: Context, stack: GpuArray, options: BatchOptions) -> BatchArrays:
+    """`gpu.batch.solve.solve_stack` for large problems: with its options and errors."""
     check_stack(stack)
     options.check_flags()
-    with shared_context(stack.ordinal, stack.stream) as context:
-        request = make_request(context, stack, options)
-        answer = BatchArrays(context, stack, outputs_of(request.form)[options.duals, options.certify])
-        _Singly(context, request, answer, options.certify).run()
-        if options.check:
-            settle(context, request, answer)
-        return handed_over(context, answer)
+    request = make_request(context, stack, options)
+    answer = BatchArrays(context, stack, outputs_of(request.form)[options.duals, options.certify])
+    _Singly(context, request, answer, options.certify).run()
+    if options.check:
+        settle(context, request, answer)
+    return answer
 
 
 class _Singly:

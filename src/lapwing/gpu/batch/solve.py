@@ -12,17 +12,23 @@ from dataclasses import dataclass
 from typing import Any
 
 from lapwing.certificate import BatchCertificate
+from lapwing.errors import ArgumentError
 from lapwing.gpu.batch.check import settle
 from lapwing.gpu.batch.inputs import BatchOptions, check_stack, make_request
 from lapwing.gpu.batch.launch import SOLVED, BatchArrays, prepared
-from lapwing.gpu.batch.plan import CROSSOVERS, Crossovers
+from lapwing.gpu.batch.plan import CROSSOVERS, Crossovers, TooLargeError
+from lapwing.gpu.batch.single import solve_singly
 from lapwing.gpu.runtime.arrays import GpuArray, view_array
 from lapwing.gpu.runtime.device import Context, shared_context
+from lapwing.result import StackBatch
 
 
 @dataclass(eq=False)  # not frozen, which would take four times as long to make
-class BatchOnGpu:
-    """The answers to a batch, arrays of the user's library on the costs' GPU.
+class BatchOnGpu(StackBatch):
+    """The answers of a GPU to a batch, arrays of the user's library, where the costs are.
+
+    As a `StackResult` has it, ``batch[b]`` is the `Assignment` of problem b, a batch may be iterated, and there are
+    `col_to_row`, `row_ind` and `col_ind`; only the number of an `Assignment`'s pairs makes the host wait.
 
     Attributes
     ----------
@@ -44,33 +50,55 @@ class BatchOnGpu:
     status: Any
     u: Any
     v: Any
-    certificate: BatchCertificate | None = None
+    certificate: BatchCertificate | None
+    _cols: int
 
-    def __len__(self) -> int:
-        return int(self.objective.shape[0])
+    def __repr__(self) -> str:
+        return f"<lapwing.BatchOnGpu: {len(self)} problems>"
 
 
-def solve_arrays(costs: Any, options: BatchOptions) -> BatchOnGpu:
-    """`gpu.batch.solve_batch`, now: with its options and errors."""
+def solve_arrays(costs: Any, options: BatchOptions, device: str = "cuda") -> BatchOnGpu:
+    """`gpu.batch.solve_batch`, with its options and errors; on the GPU of the costs, which is not to be another."""
     stack = view_array(costs)
+    if device not in ("cuda", f"cuda:{stack.ordinal}"):
+        raise ArgumentError(f"device={device!r}, but costs are on GPU {stack.ordinal}: move them, or leave device out")
     with shared_context(stack.ordinal, stack.stream) as context:
-        return handed_over(context, solve_stack(context, stack, options))
+        return handed_over(context, solve_any_size(context, stack, options), stack.shape[2])
 
 
-def handed_over(context: Context, answer: BatchArrays) -> BatchOnGpu:
+def solve_any_size(context: Context, stack: GpuArray, options: BatchOptions) -> BatchArrays:
+    """The same with views in and out, on the context's stream."""
+    try:
+        return solve_stack(context, stack, options)
+    except TooLargeError:
+        return solve_singly(context, stack, options)
+
+
+def handed_over(context: Context, answer: BatchArrays, cols: int) -> BatchOnGpu:
     """Arrays of the user's library."""
     given = answer.arrays
     if isinstance(given[0], GpuArray):
         given = [None if x is None else x.library.handed_over(context, x) for x in given]
-    certificate = BatchCertificate(*given[SOLVED:]) if len(given) > SOLVED else None
-    row_to_col, objective, status, u, v = given[:SOLVED]
-    return BatchOnGpu(row_to_col, objective, status, u, v, certificate)
+    return batch_of(given, cols)
+
+
+def batch_of(arrays: list[Any], cols: int) -> BatchOnGpu:
+    """A batch of the arrays of an answer, in their order."""
+    certificate = BatchCertificate(*arrays[SOLVED:]) if len(arrays) > SOLVED else None
+    row_to_col, objective, status, u, v = arrays[:SOLVED]
+    return BatchOnGpu(row_to_col, objective, status, u, v, certificate, cols)
 
 
 def solve_stack(
     context: Context, stack: GpuArray, options: BatchOptions, crossovers: Crossovers = CROSSOVERS
 ) -> BatchArrays:
-    """The same with views in and out, on the context's stream."""
+    """The same for problems that a block solves.
+
+    Raises
+    ------
+    TooLargeError
+        For larger ones.
+    """
     check_stack(stack)
     options.check_flags()
     request = make_request(context, stack, options)

@@ -40,12 +40,12 @@ def choose_kind(cost: Any, device: str, request: Request) -> CostKind:
     if isinstance(cost, CostSource):
         if cost.is_computable_on_gpu:
             return ComputedCosts(_context_of(cost, device), cost)
-        return StreamedCosts(Context(_ordinal_of(device)), cost, *lines_of_source(cost, request.priced))
+        return StreamedCosts(Context(ordinal_of(device)), cost, *lines_of_source(cost, request.priced))
     view = view_if_on_gpu(cost)
     if view is not None:
         return _resident(view, device, request)
     host = inputs.as_matrix_of(cost, request.maximize, request.unmatched_cost, _dtypes(request))
-    uploaded = UploadedMatrix(Context(_ordinal_of(device)), cost, host)
+    uploaded = UploadedMatrix(Context(ordinal_of(device)), cost, host)
     if request.method not in ("auto", "core") or 0 in host.shape:  # a reference method cannot do without a copy
         return uploaded
     with uploaded:
@@ -76,7 +76,7 @@ def _dtypes(request: Request) -> tuple[str, ...]:
 
 def _context_of(source: CostSource, device: str) -> Context:
     """The GPU that is to compute a source's costs."""
-    ordinal, device_of = _ordinal_of(device), source.device_of
+    ordinal, device_of = ordinal_of(device), source.device_of
     if device_of is None:
         return shared_context(ordinal, 0)
     if device not in ("cuda", f"cuda:{device_of.ordinal}"):
@@ -86,7 +86,7 @@ def _context_of(source: CostSource, device: str) -> Context:
     return shared_context(device_of.ordinal, device_of.stream)
 
 
-def _ordinal_of(device: str) -> int:
+def ordinal_of(device: str) -> int:
     """Which GPU is meant."""
     name, _, number = device.partition(":")
     if name != "cuda" or not (number or "0").isdigit():

@@ -1,0 +1,87 @@
+"""PyTorch: the optimal cost as a differentiable function, on the CPU and on GPUs, also in compiled code.
+
+By Danskin's theorem the gradient of a minimum over assignments is that of the cheapest one: 1 at its pairs and 0
+elsewhere. Where several are optimal, it is a subgradient. PyTorch derives it: the value is the sum of the costs of the
+matched pairs.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from lapwing.api import solve_batch
+from lapwing.errors import ArgumentError, DtypeError, MissingPackageError
+from lapwing.matched import matched_costs
+from lapwing.prices import is_pair
+from lapwing.tensors import is_tensor
+
+try:
+    import torch
+except ImportError as error:
+    raise MissingPackageError("lapwing.torch needs PyTorch: pip install torch") from error
+
+__all__ = ["assignment_cost"]
+
+
+def assignment_cost(
+    costs: Any,
+    *,
+    maximize: bool = False,
+    unmatched_cost: Any = None,
+    row_counts: Any = None,
+    col_counts: Any = None,
+    check: bool | None = None,
+) -> Any:
+    """The cost of the optimal assignment, with its gradient: 1 at matched pairs, and at the prices of free rows.
+
+    Parameters
+    ----------
+    costs : (m, n) or (B, m, n) tensor
+        On the CPU or a GPU, of a dtype that `lapwing.solve_batch` takes.
+    maximize : bool
+    unmatched_cost : None, scalar, (m,) or (B, m)
+        Row i may stay free at this price; a tensor gets a gradient, too.
+    row_counts, col_counts : None or (B,) integers
+        For (B, m, n): problem b is ``costs[b, :row_counts[b], :col_counts[b]]``.
+    check : bool, optional
+        As for `lapwing.solve_batch`: whether to raise for a problem without an answer, by default on the CPU alone. If
+        not, its cost is NaN (of integers 0), without a gradient.
+
+    Returns
+    -------
+    Scalar or (B,) tensor of the costs' dtype
+
+    Raises
+    ------
+    InfeasibleError, InvalidCostError, RangeError
+        With `check`.
+    ArgumentError, DtypeError
+    """
+    if not is_tensor(costs):
+        raise DtypeError(f"costs must be a tensor of PyTorch, got {type(costs).__name__}: pass torch.as_tensor(costs)")
+    if costs.ndim not in (2, 3):
+        raise ArgumentError(f"costs must be (m, n) or (B, m, n), got shape {tuple(costs.shape)}")
+    if is_pair(unmatched_cost):
+        raise ArgumentError("assignment_cost takes prices of rows alone: transpose the costs for prices of columns")
+    stack = costs if costs.ndim == 3 else costs.unsqueeze(0)
+    prices = unmatched_cost.detach() if is_tensor(unmatched_cost) else unmatched_cost
+    counts = {"row_counts": row_counts, "col_counts": col_counts}
+    answer: Any = solve_batch(stack, maximize=maximize, unmatched_cost=prices, **counts, check=check)
+    total = matched_costs(stack, answer.row_to_col).sum(-1, dtype=costs.dtype)
+    if unmatched_cost is not None:
+        total = total + _of_free_rows(stack, answer.row_to_col, unmatched_cost, row_counts)
+    if costs.dtype.is_floating_point:
+        has_answer = (answer.status == 0) | (answer.status == 5)  # 5: optimal but for rounding
+        total = torch.where(has_answer, total, math.nan)
+    return total if costs.ndim == 3 else total[0]
+
+
+def _of_free_rows(stack: Any, row_to_col: Any, unmatched_cost: Any, row_counts: Any) -> Any:
+    """(B,) what the free rows of each problem cost."""
+    free = row_to_col < 0
+    if row_counts is not None:
+        rows = torch.arange(stack.shape[1], device=stack.device)
+        free = free & (rows < torch.as_tensor(row_counts, device=stack.device).unsqueeze(-1))
+    prices = torch.as_tensor(unmatched_cost, dtype=stack.dtype, device=stack.device)
+    return torch.where(free, prices, torch.zeros_like(prices)).sum(-1, dtype=stack.dtype)
