@@ -74,18 +74,27 @@ class Gpu:
 
 
 class _LargeCostsError(Exception):
-    """A solve was stopped, since costs far above all others can be left out."""
+    """A solve was told to stop, since costs far above all others can be left out."""
+
+
+class _UnprovenError(Exception):
+    """A solve without large costs has an answer that is not proven with them."""
 
 
 class Solve:
     """One solve of costs whose context is entered and stays so.
 
+    `whole`: the solve of these costs and others, which this one leaves out; an answer is proven for that.
+
     The arrays of an answer are views of GPU memory, or NumPy's where the CPU had the last word: `given_back` makes them
     the user's.
     """
 
-    def __init__(self, costs: CostKind, plan: Plan, request: Request, deadline: float = math.inf) -> None:
+    def __init__(
+        self, costs: CostKind, plan: Plan, request: Request, deadline: float = math.inf, whole: Solve | None = None
+    ) -> None:
         self.costs, self.plan, self.request = costs, plan, request
+        self._whole = whole
         self.context, self.array_template, self.maximize = costs.context, costs.array_template, request.maximize
         self.deadline = deadline  # by time.perf_counter
         self._began = time.perf_counter()
@@ -105,6 +114,8 @@ class Solve:
         try:
             return self._loaded()
         except RangeError:  # for sums in float64: perhaps the optimum itself is within its range
+            if self._whole is not None:
+                raise _UnprovenError from None
             if self.costs.is_integer or not self.costs.is_readable_on_host:
                 raise
             return self._solved_on_cpu()
@@ -127,14 +138,13 @@ class Solve:
         """The answer to the whole matrix; to that without large costs, where those are seen meanwhile and stop it."""
         request = self.request
         interval = math.inf if request.writer is None else request.writer.interval
-        try:
-            with (
-                Reporter(request.progress, self._pairs, self.maximize) as reporter,
-                Monitor(self.context, self.deadline, reporter.hook, interval) as monitor,
-            ):
-                return self._run(monitor)
-        except _LargeCostsError:
-            return self._without_large() or self._watched()
+        with Reporter(request.progress, self._pairs, self.maximize) as reporter:
+            with Monitor(self.context, self.deadline, reporter.hook, interval) as monitor:
+                try:
+                    return self._run(monitor)
+                except _LargeCostsError:
+                    answer = self._without_large()  # whose kernels follow the one that was told to stop
+            return answer or self._watched()
 
     def _run(self, monitor: Monitor) -> tuple[Answer, Certificate | None]:
         costs, request, writer = self.costs, self.request, self.request.writer
@@ -161,22 +171,18 @@ class Solve:
                 proof.start()
 
         def follow_up() -> None:
-            if looks and self._sees_large(glance, view.matrix, monitor.stream):
+            if looks and self._sees_large(view.matrix, monitor):
                 monitor.stop()
-            else:
-                conclude()
+                raise _LargeCostsError
+            conclude()
 
-        glance: Glance | None = None
         if looks:
             monitor.follow()
-            glance = Glance(view.matrix, monitor.stream, monitor.sample)
         if costs.can_overlap:  # launched behind the search, and discarded if it fails
             solve.after_launch = follow_up
         try:
             report = self._found(search, view)
         except TimeIsUpError:
-            if looks and self._has_large() and time.perf_counter() < self.deadline:
-                raise _LargeCostsError from None
             report = solve.interrupted()
         finally:
             solve.after_launch, solve.keep = nothing, None  # no cycle that holds memory until it is collected
@@ -211,6 +217,8 @@ class Solve:
             answer.bound = answer.objective if optimal else sign * monitor.bound
         if optimal and not self._is_proven(certificate, answer, solve, outputs):
             better = self._without_large() if self._has_large((view.matrix, monitor.stream)) else None
+            if better is None and self._whole is not None:
+                raise _UnprovenError
             return better or self._proven_on_cpu(view, solve, answer, solved - self._began, monitor)
         answer.statistics |= {"solve_seconds": solved - self._began, "certify_seconds": time.perf_counter() - solved}
         return answer, certificate
@@ -257,8 +265,9 @@ class Solve:
 
     def _proof(self, view: CanonicalForm, outputs: Outputs, monitor: Monitor) -> Proof:
         u, v, row_to_col, _ = outputs.as_given(view.transposed)
-        candidate = Candidate(row_to_col.pointer, u.pointer, v.pointer, self._price_pointer)
-        return self.costs.proof(candidate, self.maximize, monitor.wait, monitor.mail(REPORT_BYTES, SUMMARY_BYTES))
+        candidate = Candidate(row_to_col.pointer, u.pointer, v.pointer, self.whole._price_pointer)
+        mail = monitor.mail(REPORT_BYTES, SUMMARY_BYTES)
+        return self.whole.costs.proof(candidate, self.maximize, monitor.wait, mail)
 
     @property
     def _price_pointer(self) -> int:
@@ -286,6 +295,10 @@ class Solve:
     def _pairs(self) -> int:
         """How many pairs, or rows left free, an assignment has."""
         return self.costs.shape[0] if self.request.priced else min(self.costs.shape)
+
+    @property
+    def whole(self) -> Solve:
+        return self if self._whole is None else self._whole
 
     # --- where rounding leaves a doubt ---
 
@@ -317,13 +330,15 @@ class Solve:
             self._large_from = self.costs.large_from(self.maximize, self.prices, on_gpu)
         return self._large_from is not None and self._large_from < math.inf
 
-    def _sees_large(self, glance: Glance | None, matrix: CanonicalMatrix, stream: OwnStream) -> bool:
+    def _sees_large(self, matrix: CanonicalMatrix, monitor: Monitor) -> bool:
         """The same, by a first look at few costs, and at more of them if those do not decide."""
-        limit = math.inf if glance is None or self._large_from is not None else glance.limit(self.prices)
+        if self._large_from is not None:
+            return False
+        limit = Glance(matrix, monitor.stream, monitor.sample).limit(self.prices)
         if limit == math.inf:
             return False  # what was not seen is left to the proof
         if limit is None:
-            return self._has_large((matrix, stream))
+            return self._has_large((matrix, monitor.stream))
         self._large_from = limit
         return True
 
@@ -332,33 +347,26 @@ class Solve:
         request, above = self.request, self._large_from
         assert above is not None
         self._large_from = math.inf
-        if self._is_small:
+        if math.prod(self.costs.shape) <= SMALL // 4:  # of more, the copy to the host counts
             return self._solved_on_cpu()
         self.costs.wait_for_all()
         prices = None
         if self.prices is not None:
             prices = np.where(self.prices > above, math.inf, self.prices) * (-1 if self.maximize else 1)
-        asked = replace(request, certify=False, start=None, unmatched_cost=prices, writer=None)
+        asked = replace(request, certify=True, start=None, unmatched_cost=prices, writer=None)
         try:
             small = self.costs.without_large(above, self.maximize)
-            answer, _ = Solve(small, self.plan, asked, self.deadline).run()
-        except (InfeasibleError, GpuError):  # large costs are needed, or there is no memory for a copy
+            answer, certificate = Solve(small, self.plan, asked, self.deadline, self.whole).run()
+        except (InfeasibleError, GpuError, _UnprovenError):  # large costs are needed, or there is no memory for a copy
             return None
-        if answer.status != "optimal" or not isinstance(answer.u, GpuArray):
-            return None
-        solved = time.perf_counter()
-        candidate = Candidate(answer.row_to_col.pointer, answer.u.pointer, answer.v.pointer, self._price_pointer)
-        proof = self.costs.proof(candidate, self.maximize, self.context.synchronize, None)
-        proof.start()
-        certificate = proof.finish()
-        require_matching(certificate)
-        if not exact.is_tight(certificate, False, self._pairs):
+        if answer.status != "optimal" or certificate is None:
             return None
         if request.writer is not None:
             row_to_col, u, v = (self._host(array) for array in (answer.row_to_col, answer.u, answer.v))
             request.writer.keep(Answer("optimal", row_to_col, u, v, answer.statistics))
-        answer.statistics |= {"solve_seconds": solved - self._began, "certify_seconds": time.perf_counter() - solved}
-        return _concluded(answer, certificate, request.certify)
+        elapsed = time.perf_counter() - self._began
+        answer.statistics["solve_seconds"] = elapsed - answer.statistics["certify_seconds"]
+        return answer, certificate if request.certify else None
 
     def _proven_on_cpu(
         self, view: CanonicalForm, solve: CoreSolve, found: Answer, seconds: float, monitor: Monitor

@@ -122,7 +122,9 @@ class Monitor:
     ) -> None:
         if self._words is None:
             return
-        if error is not None and not self._is_done():  # perhaps after a launch, before the wait for it
+        if (
+            error is not None or self.stopped
+        ) and not self._is_done():  # perhaps after a launch, before the wait for it
             self._end()
         if self.stopped or self._wanted:
             self._words.write(0, b"\0" * _BYTES)
