@@ -17,6 +17,7 @@ void bind_batch(nb::module_& module);
 void bind_costs(nb::module_& module);
 void bind_exact(nb::module_& module);
 void bind_sparse(nb::module_& module);
+void bind_matching(nb::module_& module);
 
 namespace {
 
@@ -69,4 +70,5 @@ NB_MODULE(_core, module) {
     bind_costs(module);
     bind_exact(module);
     bind_sparse(module);
+    bind_matching(module);
 }

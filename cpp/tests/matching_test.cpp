@@ -1,9 +1,11 @@
-// Largest matchings by layers, against augmenting paths one by one.
+// Largest matchings by layers, against augmenting paths one by one; and shortages of columns.
+#include <limits>
 #include <random>
 #include <vector>
 
 #include "check.hpp"
 #include "lapwing/matching/layers.hpp"
+#include "lapwing/matching/shortage.hpp"
 
 namespace lapwing::test {
 namespace {
@@ -61,11 +63,43 @@ void compare(std::mt19937& random) {
     CHECK(matched == most && cover == most);  // Koenig: so no matching is larger
 }
 
+// A matrix with up to 150 columns: bits in several words. Some rows need not be matched.
+void find_shortages(std::mt19937& random) {
+    const Index m = static_cast<Index>(random() % 30), n = static_cast<Index>(random() % 150);
+    const auto rows = static_cast<std::size_t>(m), cols = static_cast<std::size_t>(n);
+    std::vector<float> costs(rows * cols, 1.0f);
+    Pairs pairs{std::vector<std::vector<Index>>(rows)};
+    std::vector<Index> wanted;
+    for (Index i = 0; i < m; ++i) {
+        if (random() % 5 != 0) wanted.push_back(i);
+        for (Index j = 0; j < n; ++j) {
+            if (random() % 50 < 49)
+                costs[static_cast<std::size_t>(i) * cols + j] = std::numeric_limits<float>::infinity();
+            else
+                pairs.cols_of[static_cast<std::size_t>(i)].push_back(j);
+        }
+    }
+    std::vector<Index> col_to_row(cols, -1);
+    Index most = 0;
+    for (const Index i : wanted) {
+        std::vector<char> seen(cols, 0);
+        most += augment(pairs, i, col_to_row, seen);
+    }
+    Control control;
+    AllowedBits<float> allowed(Problem<float>{{costs.data(), m, n, n, 1}}, wanted, control);
+    const Shortage found = find_shortage(allowed, m, n, wanted);
+    CHECK(found.rows.size() - found.cols.size() == wanted.size() - static_cast<std::size_t>(most));
+    for (const Index i : found.rows)
+        for (const Index j : pairs.cols_of[static_cast<std::size_t>(i)])
+            CHECK(std::find(found.cols.begin(), found.cols.end(), j) != found.cols.end());
+}
+
 }  // namespace
 }  // namespace lapwing::test
 
 int main() {
     std::mt19937 random(1);
     for (int t = 0; t < 5000; ++t) lapwing::test::compare(random);
+    for (int t = 0; t < 300; ++t) lapwing::test::find_shortages(random);
     return lapwing::test::report();
 }

@@ -90,6 +90,9 @@ def certify(
     parts: int,
     threads: int,
 ) -> dict[str, Any]: ...
+def find_shortage(
+    cost: NDArray[Any] | CostSource | SparseCosts, maximize: bool, wanted: NDArray[np.bool_]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]: ...
 def find_large_costs(
     cost: NDArray[Any] | CostSource | SparseCosts,
     maximize: bool,

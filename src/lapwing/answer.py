@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from lapwing.certificate import Number
+from lapwing.problem import Problem, must_be_matched
 
 Duals = tuple[NDArray[Any], NDArray[Any]]  # u (m,) and v (n,), in the user's orientation and sense
 Keep = Callable[["Answer"], None]  # given what a method has, now and then
@@ -62,3 +65,42 @@ def inverse(partner: NDArray[np.int64], size: int) -> NDArray[np.int64]:
     matched = np.flatnonzero(partner >= 0)
     answer[partner[matched]] = matched
     return answer
+
+
+# --- what an assignment costs, without rounding on the way --------------------------------------------------------
+
+
+def objective(problem: Problem, row_to_col: NDArray[np.int64]) -> Number:
+    """The sum of the matched costs and of the unmatched costs of free rows and columns, of those that may be free."""
+    parts = [problem.cost.picked(row_to_col)]
+    free = []
+    if problem.unmatched_cost is not None:
+        free.append(problem.unmatched_cost[row_to_col < 0])
+    if problem.unmatched_cols is not None:
+        free.append(problem.unmatched_cols[inverse(row_to_col, problem.shape[1]) < 0])
+    parts += [prices[~must_be_matched(prices)] for prices in free if prices.size]
+    return exact_sum(parts)
+
+
+def exact_sum(parts: list[NDArray[Any]]) -> Number:
+    """The exact sum of integers (whose range was checked), or the correctly rounded sum of floats."""
+    if all(part.dtype.kind == "i" for part in parts):
+        return sum(int(part.sum(dtype=np.int64)) for part in parts)
+    values = [value for part in parts for value in part.tolist()]
+    try:
+        return math.fsum(values)
+    except OverflowError:  # of a sum on the way to one that is in range
+        return float(sum(map(Fraction, values)))
+
+
+def sum_towards(values: Sequence[Number], towards: float | None = None) -> Number:
+    """The sum: exact for integers, of floats rounded to the nearest, or `towards` an infinity."""
+    if all(isinstance(value, int) for value in values):
+        return sum(values)
+    if not all(math.isfinite(value) for value in values):
+        return math.fsum(values)
+    exact = sum(map(Fraction, values))
+    nearest = float(exact)
+    if towards is None or Fraction(nearest) == exact or (Fraction(nearest) > exact) == (towards > 0):
+        return nearest
+    return math.nextafter(nearest, towards)

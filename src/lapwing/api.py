@@ -5,18 +5,20 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal, SupportsIndex, cast, overload
 
 import numpy as np
-from numpy.typing import NDArray
 
 from lapwing import _core, inputs
 from lapwing.assignment import IndexArray, pairs_of
 from lapwing.backend import choose_backend, choose_batch_device, is_on_gpu
 from lapwing.certificate import Certificate, prove
+from lapwing.costs.dtypes import as_scipy_converts
+from lapwing.cpu.backend import solve_as_asked
 from lapwing.cpu.backend import solve_batch as solve_batch_on_cpu
 from lapwing.cpu.exact import solve_proven
-from lapwing.errors import ArgumentError, DtypeError, InfeasibleError, InvalidCostError, LapwingError, RangeError
+from lapwing.errors import ArgumentError, DtypeError, InfeasibleError, InvalidCostError, RangeError
 from lapwing.options import MethodOptions
 from lapwing.plan import Plan, make_plan
 from lapwing.problem import Problem, Stack
@@ -44,6 +46,8 @@ def solve(
     *,
     maximize: bool = False,
     unmatched_cost: Any = None,
+    infeasible: Literal["raise", "partial"] = "raise",
+    invalid: Literal["raise", "forbid"] = "raise",
     start: Result | tuple[Any, Any] | None = None,
     method: str | MethodOptions = "auto",
     threads: SupportsIndex | None = None,
@@ -60,6 +64,8 @@ def solve(
     *,
     maximize: bool = False,
     unmatched_cost: Any = None,
+    infeasible: Literal["raise", "partial"] = "raise",
+    invalid: Literal["raise", "forbid"] = "raise",
     start: Result | tuple[Any, Any] | None = None,
     method: str | MethodOptions = "auto",
     threads: SupportsIndex | None = None,
@@ -75,6 +81,8 @@ def solve(
     *,
     maximize: bool = False,
     unmatched_cost: Any = None,
+    infeasible: Literal["raise", "partial"] = "raise",
+    invalid: Literal["raise", "forbid"] = "raise",
     start: Result | tuple[Any, Any] | None = None,
     method: str | MethodOptions = "auto",
     threads: SupportsIndex | None = None,
@@ -102,6 +110,13 @@ def solve(
         A tuple of two has the prices of rows and those of columns, each a scalar or an array; without it free columns
         cost nothing. An infinite price (-inf when maximising) means that the line must be matched. Prices of columns
         are solved on the CPU. Among optimal answers, a CPU gives one with the most matches.
+    infeasible : "raise" or "partial"
+        Of a problem that no assignment solves: whether to raise an error, or to match as many pairs as possible, at the
+        least cost among these, with status "partial" and a certificate that says why there are no more. Where some
+        rows or columns may stay free at a price, as many as possible are matched of those that must be.
+    invalid : "raise" or "forbid"
+        Of costs that are NaN: whether to raise an error, or to forbid their pairs, which `Result.invalid_pairs` lists.
+        An array on a GPU is copied there.
     start : (u, v) or an earlier Result
         Duals to start from: any finite values, good ones save time.
     method : str or MethodOptions
@@ -142,9 +157,9 @@ def solve(
     Raises
     ------
     InfeasibleError
-        If the forbidden pairs leave no assignment; names rows with too few columns.
+        If the forbidden pairs leave no assignment; names rows with too few columns. With ``infeasible="partial"`` not.
     InvalidCostError
-        If a cost is NaN or infinite with the wrong sign.
+        If a cost is NaN, unless ``invalid="forbid"``, or infinite with the wrong sign.
     RangeError
         If integer costs are too large for sums in 64 bits, or the optimum of floats is out of the range of float64.
     ArgumentError, DtypeError
@@ -153,17 +168,32 @@ def solve(
         Within a fraction of a second of Ctrl-C.
     """
     request = make_request(
-        maximize, unmatched_cost, start, method, threads, memory_limit, certify, time_limit, progress
+        maximize,
+        unmatched_cost,
+        start,
+        method,
+        threads,
+        memory_limit,
+        certify,
+        time_limit,
+        progress,
+        infeasible,
+        invalid,
     )
+    given, invalid_pairs = cost, None
+    if request.forbid_invalid:
+        from lapwing.invalid import InvalidPairs, without_invalid
+
+        cost, invalid_pairs = without_invalid(cost, request.maximize, request.memory_limit), InvalidPairs(cost)
     backend = choose_backend(cost, device, request)
     with backend.problem(cost, request) as problem:
         if checkpoint is not None:
             _go_on(checkpoint, backend.identified(problem, request), request)
         chosen = backend.plan(problem, request)
         answer, certificate = backend.solve(problem, chosen, request)
-        asked = request.maximize, request.unmatched_cost
-        costs = HostCosts(problem) if isinstance(problem, Problem) else GivenCosts(cost, *asked)
-        return make_result(chosen, answer, certificate, costs, cost)
+        asked = request.maximize, request.unmatched_cost, request.forbid_invalid
+        costs = HostCosts(problem) if isinstance(problem, Problem) else GivenCosts(given, *asked)
+        return make_result(chosen, answer, certificate, costs, given, invalid_pairs)
 
 
 def _go_on(checkpoint: str | os.PathLike[str] | Checkpoint, problem: Problem, request: Request) -> None:
@@ -180,6 +210,8 @@ def solve_batch(
     *,
     maximize: bool = False,
     unmatched_cost: Any = None,
+    infeasible: Literal["raise", "partial"] = "raise",
+    invalid: Literal["raise", "forbid"] = "raise",
     row_counts: Any = None,
     col_counts: Any = None,
     threads: SupportsIndex | None = None,
@@ -194,6 +226,8 @@ def solve_batch(
     *,
     maximize: bool = False,
     unmatched_cost: Any = None,
+    infeasible: Literal["raise", "partial"] = "raise",
+    invalid: Literal["raise", "forbid"] = "raise",
     row_counts: Any = None,
     col_counts: Any = None,
     threads: SupportsIndex | None = None,
@@ -207,6 +241,8 @@ def solve_batch(
     *,
     maximize: bool = False,
     unmatched_cost: Any = None,
+    infeasible: Literal["raise", "partial"] = "raise",
+    invalid: Literal["raise", "forbid"] = "raise",
     row_counts: Any = None,
     col_counts: Any = None,
     threads: SupportsIndex | None = None,
@@ -226,6 +262,11 @@ def solve_batch(
     unmatched_cost : None, scalar, one value a row, or a tuple of two
         For an array (m,) or (B, m); for a list a scalar or a list with what `solve` takes for each problem. A tuple of
         two has the prices of rows and those of columns, which are (n,) or (B, n) for an array.
+    infeasible : "raise" or "partial"
+        As for `solve`; the status of a problem with as many pairs as possible is 6. On a GPU such problems are solved
+        on the host, which waits for the GPU.
+    invalid : "raise" or "forbid"
+        As for `solve`.
     row_counts, col_counts : None or (B,) integers
         For an array: problem b is ``costs[b, :row_counts[b], :col_counts[b]]``; what lies beyond is not looked at.
     threads : int, optional
@@ -251,13 +292,24 @@ def solve_batch(
         For the first problem that has no answer; a note on the error says which.
     ArgumentError, DtypeError
     """
+    if inputs.check_choice(invalid, "invalid", ("raise", "forbid")) == "forbid":
+        from lapwing.invalid import numbers_of_batch
+
+        numbers, pairs = numbers_of_batch(costs, inputs.check_flag(maximize, "maximize"))
+        asked: Any = {"maximize": maximize, "unmatched_cost": unmatched_cost, "infeasible": infeasible}
+        asked |= {"row_counts": row_counts, "col_counts": col_counts, "threads": threads, "device": device}
+        solved: BatchResult = solve_batch(numbers, **asked, duals=duals, certify=certify, check=check)
+        return replace(solved, invalid=pairs)
     if is_tracing() and is_tensor(costs):
         from lapwing.torch_operator import solve_with_operator
 
-        if device is not None:
-            raise ArgumentError("device is not for code that PyTorch compiles: move the costs there")
-        asked = maximize, unmatched_cost, row_counts, col_counts, duals, certify, check
-        row_to_col, objective, u, v, status = solve_with_operator(costs, *asked)
+        if device is not None or infeasible != "raise":
+            raise ArgumentError(
+                "device and infeasible are not for code that PyTorch compiles: move the costs there, and call "
+                "solve_batch outside it"
+            )
+        inputs_of = maximize, unmatched_cost, row_counts, col_counts, duals, certify, check
+        row_to_col, objective, u, v, status = solve_with_operator(costs, *inputs_of)
         return StackResult(row_to_col, objective, u, v, status, None, costs.shape[2])
     where = choose_batch_device(costs, device)
     if where != "cpu" and is_on_gpu(costs):
@@ -267,6 +319,7 @@ def solve_batch(
             costs,
             maximize=maximize,
             unmatched_cost=unmatched_cost,
+            infeasible=infeasible,
             row_counts=row_counts,
             col_counts=col_counts,
             duals=duals,
@@ -275,7 +328,8 @@ def solve_batch(
             device=where,
         )
         return cast(BatchResult, answer)
-    options = maximize, unmatched_cost, row_counts, col_counts
+    partial = inputs.check_choice(infeasible, "infeasible", ("raise", "partial")) == "partial"
+    options = maximize, unmatched_cost, row_counts, col_counts, partial
     return _solve_batch_from_host(costs, where, *options, threads=threads, duals=duals, certify=certify, check=check)
 
 
@@ -286,6 +340,7 @@ def _solve_batch_from_host(
     unmatched_cost: Any,
     row_counts: Any,
     col_counts: Any,
+    partial: bool,
     *,
     threads: SupportsIndex | None,
     duals: bool,
@@ -311,11 +366,12 @@ def _solve_batch_from_host(
         if where != "cpu":
             from lapwing.gpu.batch.host import solve_host_stack
 
-            return cast(
-                BatchResult, solve_host_stack(problems, where, costs, duals=duals, certify=certify, check=check)
-            )
+            asked = {"duals": duals, "certify": certify, "check": check, "partial": partial}
+            return cast(BatchResult, solve_host_stack(problems, where, costs, **asked))
 
-    answer, certificates = solve_batch_on_cpu(problems, count, duals=duals, certify=certify, check=check)
+    answer, certificates = solve_batch_on_cpu(
+        problems, count, duals=duals, certify=certify, check=check, partial=partial
+    )
     template = costs[0] if isinstance(problems, list) and problems else costs
     row_to_col, objective, u, v, status = (
         like(part, template) for part in (answer.row_to_col, answer.objective, answer.u, answer.v, answer.status)
@@ -358,6 +414,8 @@ def certify(
     *,
     maximize: bool = False,
     unmatched_cost: Any = None,
+    infeasible: Literal["raise", "partial"] = "raise",
+    invalid: Literal["raise", "forbid"] = "raise",
     threads: SupportsIndex | None = None,
     memory_limit: int | str | None = None,
 ) -> Certificate:
@@ -366,6 +424,11 @@ def certify(
     Parameters
     ----------
     cost, maximize, unmatched_cost, memory_limit
+        As for `solve`.
+    infeasible : "raise" or "partial"
+        "partial": of a problem that no assignment solves, prove how far it is from the least cost of as many pairs as
+        possible.
+    invalid : "raise" or "forbid"
         As for `solve`.
     row_to_col : (m,) integers, -1 where a row is free
     u, v : (m,) and (n,) finite real numbers
@@ -377,15 +440,28 @@ def certify(
     ArgumentError, DtypeError, InvalidCostError
     """
     maximize = inputs.check_flag(maximize, "maximize")
-    problem = inputs.make_problem(cost, maximize, unmatched_cost, inputs.check_memory_limit(memory_limit))
+    limit = inputs.check_memory_limit(memory_limit)
+    if inputs.check_choice(invalid, "invalid", ("raise", "forbid")) == "forbid":
+        from lapwing.invalid import without_invalid
+
+        cost = without_invalid(cost, maximize, limit)
+    problem = inputs.make_problem(cost, maximize, unmatched_cost, limit)
     assignment = inputs.check_row_to_col(row_to_col, problem.shape[0])
     count = inputs.check_threads(threads) or inputs.processors()
     if (u is None) != (v is None):
         raise ArgumentError("certify takes both u and v, or neither")
+    partial = inputs.check_choice(infeasible, "infeasible", ("raise", "partial")) == "partial"
     if u is None:
-        answer, _ = solve_proven(problem, make_plan(problem.form, threads=count, processors=count), certify=False)
-        return prove(problem, assignment, *answer.proving_duals, count)
-    return prove(problem, assignment, *inputs.check_parts(u, v, problem.shape, "certify"), count)
+        plan = make_plan(problem.form, threads=count, processors=count)
+        answer, _ = solve_as_asked(problem, plan, certify=False, partial=partial)
+        u, v = answer.proving_duals
+    else:
+        u, v = inputs.check_parts(u, v, problem.shape, "certify")
+    if not partial:
+        return prove(problem, assignment, u, v, count)
+    from lapwing.shortage import prove_in_parts
+
+    return prove_in_parts(problem, assignment, u, v, count)
 
 
 def _linear_sum_assignment(cost_matrix: Any, maximize: bool = False) -> tuple[IndexArray, IndexArray]:
@@ -397,7 +473,7 @@ def _linear_sum_assignment(cost_matrix: Any, maximize: bool = False) -> tuple[In
         try:
             problem = inputs.make_problem(cost_matrix, bool(maximize))
         except (DtypeError, RangeError) as error:
-            problem = inputs.make_problem(_as_scipy_converts(cost_matrix, error), bool(maximize))
+            problem = inputs.make_problem(as_scipy_converts(cost_matrix, error), bool(maximize))
         chosen = make_plan(problem.form, processors=inputs.processors())
         answer, _ = solve_proven(problem, chosen, certify=False)
     except InvalidCostError as error:
@@ -405,22 +481,6 @@ def _linear_sum_assignment(cost_matrix: Any, maximize: bool = False) -> tuple[In
     except InfeasibleError as error:
         raise ValueError("cost matrix is infeasible") from error
     return pairs_of(answer.row_to_col)
-
-
-def _as_scipy_converts(cost_matrix: Any, error: LapwingError) -> NDArray[np.float64]:
-    """What is no array of numbers, as float64: decimals, fractions, texts of numbers, integers of any size.
-
-    Raises
-    ------
-    TypeError, ValueError
-        As NumPy words them.
-    """
-    if isinstance(cost_matrix, np.ndarray):
-        if isinstance(error, RangeError):
-            raise error
-        text = f"Cannot cast array data from {cost_matrix.dtype!r} to dtype('float64') according to the rule 'safe'"
-        raise TypeError(text) from error
-    return np.asarray(cost_matrix, dtype=np.float64)
 
 
 # A compiled function, so that a small call costs no Python at all; its docstring is in cpp/bindings/direct.cpp. Of this

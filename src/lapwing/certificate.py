@@ -23,6 +23,28 @@ from lapwing.problem import Problem
 Number = int | float
 
 
+@dataclass(frozen=True, eq=False)
+class Shortage:
+    """Rows that must be matched, and have pairs only with fewer columns: some stay free in every assignment.
+
+    Attributes
+    ----------
+    rows, cols : int64 arrays, increasing
+        All pairs of `rows` that are not forbidden lie in `cols`, and there are ``len(rows) - len(cols)`` rows too many.
+    of_cols : bool
+        Whether rows and columns change roles.
+    """
+
+    rows: NDArray[np.int64]
+    cols: NDArray[np.int64]
+    of_cols: bool = False
+
+    @property
+    def count(self) -> int:
+        """How many rows (columns if `of_cols`) stay free at least."""
+        return abs(len(self.rows) - len(self.cols))
+
+
 @dataclass(frozen=True)
 class Certificate:
     """How far an assignment is from the optimum, and why.
@@ -52,6 +74,9 @@ class Certificate:
         What is wrong with the assignment, if it is none.
     duals : ((k, m), (k, n)) float64, or None
         Numbers whose sums, taken without rounding, are the duals of the proof, where u and v lack the digits.
+    shortages : tuple of Shortage
+        Where not every row that must be matched can be (``infeasible="partial"``): why no assignment leaves fewer free.
+        The duals then prove the optimum of each shortage, and of the other rows and columns, as problems of their own.
     """
 
     primal: Number
@@ -65,8 +90,18 @@ class Certificate:
     optimum_bound: Number
     fault: str | None
     duals: tuple[NDArray[Any], NDArray[Any]] | None = field(default=None, repr=False, compare=False)
+    shortages: tuple[Shortage, ...] = field(default=(), repr=False, compare=False)
 
     def __str__(self) -> str:
+        proven = self._proven
+        if not self.shortages or self.fault is not None:
+            return proven
+        rows, cols = (sum(one.count for one in self.shortages if one.of_cols == kind) for kind in (False, True))
+        short = [f"{count} {noun}" for count, noun in ((rows, "rows"), (cols, "columns")) if count]
+        return f"as many pairs as possible, for {' and '.join(short)} must stay free; {proven}"
+
+    @property
+    def _proven(self) -> str:
         if self.fault is not None:
             return f"invalid: {self.fault}"
         if not self.complete:

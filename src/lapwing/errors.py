@@ -70,7 +70,8 @@ class InfeasibleError(LapwingError, ValueError):
             f"the problem is infeasible: {_these(many, many_noun)} {'has' if len(many) == 1 else 'have'} "
             + (f"only {_these(few, few_noun)}" if len(few) else f"no {few_noun}")
             + f" that {'are' if len(few) > 1 else 'is'} not forbidden; "
-            "allow more pairs, or pass unmatched_cost= to let rows stay free at a price"
+            "allow more pairs, pass unmatched_cost= to let rows stay free at a price, or infeasible='partial' to match "
+            "as many as possible"
         )
 
     def __reduce__(self) -> tuple[Any, ...]:

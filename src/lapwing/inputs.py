@@ -22,7 +22,7 @@ from lapwing.costs.dtypes import as_array, check_kind, in_native_order, with_cor
 from lapwing.costs.mapped import check_mapped
 from lapwing.costs.rows import as_bytes
 from lapwing.costs.sparse import SparseCost, as_floating, densify, exact_floats, from_scipy, is_sparse
-from lapwing.costs.streamed import physical_limit, streamed
+from lapwing.costs.streamed import streamed_if_large
 from lapwing.errors import ArgumentError, DtypeError, InvalidCostError, LapwingError, RangeError
 from lapwing.prices import (
     is_pair,
@@ -69,12 +69,11 @@ def make_problem(
     ArgumentError, DtypeError, RangeError
     """
     prices = of_cols = None
-    if isinstance(cost, np.memmap) and cost.ndim == 2 and cost.nbytes > (physical_limit() if limit is None else limit):
-        cost = streamed(cost, physical_limit() if limit is None else limit)
+    cost = streamed_if_large(cost, limit)
     if type(cost) is not np.ndarray and (is_sparse(cost) or isinstance(cost, SparseCost)):
         if not write_out:
             return _sparse_problem(cost, maximize, unmatched_cost)
-        cost = _as_array(cost, maximize)
+        cost = as_plain_array(cost, maximize)
     if type(cost) is not np.ndarray and isinstance(cost, CostSource):
         cost = cost if limit is None else cost.limited(limit)
         if unmatched_cost is not None:
@@ -109,7 +108,7 @@ def _check_parts(cost: Any) -> None:
 
 def as_matrix(cost: Any, maximize: bool) -> CostArray:
     """`cost` as a matrix that the core reads, copied only if it must be."""
-    array = _as_array(cost, maximize)
+    array = as_plain_array(cost, maximize)
     if array.ndim != 2:
         raise ArgumentError(f"cost must be a matrix (2-D), got {array.ndim}-D of shape {array.shape}")
     if max(array.shape) > MAX_LINES:
@@ -125,7 +124,7 @@ def as_matrix_of(cost: Any, maximize: bool, unmatched_cost: Any, dtypes: Collect
 
     Integers become float64 if prices are not whole.
     """
-    array = _as_array(cost, maximize)
+    array = as_plain_array(cost, maximize)
     if array.ndim == 2 and array.dtype.kind == "b":
         array = array.view(np.uint8)
     unit = array.itemsize in array.strides or array.size <= 1
@@ -165,7 +164,7 @@ def make_stack(
     ------
     ArgumentError, DtypeError, RangeError
     """
-    array = _as_array(costs, maximize)
+    array = as_plain_array(costs, maximize)
     if array.ndim != 3:
         raise ArgumentError(f"costs must be (B, m, n) or a list of matrices, got an array of shape {array.shape}")
     array = with_core_dtype(array)
@@ -227,7 +226,7 @@ def invalid_cost(problem: Problem, row: int, col: int) -> InvalidCostError:
 # --- arrays of any kind ---------------------------------------------------------------------------
 
 
-def _as_array(cost: Any, maximize: bool) -> CostArray:
+def as_plain_array(cost: Any, maximize: bool = False) -> CostArray:
     """Anything as an array of its own dtype, with infinities for missing entries."""
     if type(cost) is np.ndarray:
         if cost.base is not None:
@@ -299,6 +298,15 @@ def check_flag(value: Any, name: str) -> bool:
     if not isinstance(value, (bool, np.bool_)):
         raise DtypeError(f"{name} must be True or False, got {value!r}")
     return bool(value)
+
+
+def check_choice(value: Any, name: str, choices: tuple[str, ...]) -> str:
+    """One of some words."""
+    if not isinstance(value, str):
+        raise DtypeError(f"{name} must be {' or '.join(map(repr, choices))}, got {value!r}")
+    if value not in choices:
+        raise ArgumentError(f"{name} must be {' or '.join(map(repr, choices))}, got {value!r}")
+    return value
 
 
 def check_threads(threads: SupportsIndex | None) -> int | None:

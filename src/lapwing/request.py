@@ -37,6 +37,10 @@ class Request:
     why : str
         Why the device was chosen, if the user left it open.
     writer : CheckpointWriter or None
+    partial : bool
+        Whether a problem that no assignment solves gets as many pairs as possible.
+    forbid_invalid : bool
+        Whether pairs whose cost is not a number are forbidden.
     """
 
     maximize: bool = False
@@ -51,6 +55,8 @@ class Request:
     progress: bool | Callable[..., object] = False
     why: str = ""
     writer: CheckpointWriter | None = None
+    partial: bool = False
+    forbid_invalid: bool = False
 
     @property
     def priced(self) -> bool:
@@ -68,6 +74,8 @@ def make_request(
     certify: bool = True,
     time_limit: float | None = None,
     progress: Any = False,
+    infeasible: str = "raise",
+    invalid: str = "raise",
 ) -> Request:
     """Check what `lapwing.solve` was given.
 
@@ -87,6 +95,8 @@ def make_request(
         inputs.check_flag(certify, "certify"),
         inputs.check_time_limit(time_limit),
         inputs.check_progress(progress),
+        partial=inputs.check_choice(infeasible, "infeasible", ("raise", "partial")) == "partial",
+        forbid_invalid=inputs.check_choice(invalid, "invalid", ("raise", "forbid")) == "forbid",
     )
 
 

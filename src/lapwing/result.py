@@ -7,7 +7,7 @@ import weakref
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +22,9 @@ from lapwing.matched import col_to_row, matched_pairs
 from lapwing.plan import Plan
 from lapwing.problem import Problem
 from lapwing.tensors import like
+
+if TYPE_CHECKING:
+    from lapwing.invalid import InvalidPairs
 
 
 class Costs(Protocol):
@@ -60,7 +63,8 @@ class Result(Matching):
     statistics : dict
         Counters and stage times in seconds, by name: see "Statistics" in docs/methods.md.
     status : str
-        "optimal" or "time_limit".
+        "optimal", "time_limit", or "partial" where ``infeasible="partial"`` matched as many pairs as possible; then the
+        duals are those of each part of the problem (`Certificate.shortages`).
     plan : Plan
     lower_bound : int or float
         The optimum is not below it (when maximising: not above it).
@@ -76,6 +80,7 @@ class Result(Matching):
     plan: Plan
     lower_bound: Number
     _costs: Costs | None
+    _invalid: InvalidPairs | None = None
 
     def __repr__(self) -> str:
         rows, cols = len(self.u), len(self.v)
@@ -88,8 +93,8 @@ class Result(Matching):
         return html_table(("row", "column", "cost"), lines, len(pairs), proof)
 
     def __getstate__(self) -> dict[str, Any]:
-        kept = {} if self._costs is None else {"pair_costs": self.pair_costs}
-        return self.__dict__ | kept | {"_costs": None}
+        kept = {} if self._costs is None else {"pair_costs": self.pair_costs, "invalid_pairs": self.invalid_pairs}
+        return self.__dict__ | kept | {"_costs": None, "_invalid": None}
 
     @property
     def _col_count(self) -> int:
@@ -109,6 +114,15 @@ class Result(Matching):
         costs: NDArray[Any] = self._costs.of_pairs(self.row_ind, self.col_ind)
         return costs
 
+    @cached_property
+    def invalid_pairs(self) -> IndexArray:
+        """(k, 2) int64, the pairs that were forbidden since their cost is NaN, by ``invalid="forbid"``.
+
+        They are looked for in the costs when this is first read.
+        """
+        found: IndexArray = np.zeros((0, 2), np.int64) if self._invalid is None else self._invalid.listed()
+        return found
+
     @property
     def matched_cost(self) -> Number:
         """The sum of the matched costs alone, without what free rows cost: as exact as `objective`."""
@@ -127,9 +141,10 @@ class Result(Matching):
 
         if self._costs is None:
             raise ArgumentError("this result was pickled without its costs, which is_unique() reads; solve again")
-        if self.status != "optimal":
+        if self.status == "time_limit":
             raise ArgumentError("the solve stopped at its time limit: whether the optimum is unique is not known")
-        return is_unique(self._costs.problem(), *(np.asarray(to_host(x)) for x in (self.row_to_col, self.u, self.v)))
+        row_to_col, u, v = (np.asarray(to_host(x)) for x in (self.row_to_col, self.u, self.v))
+        return is_unique(self._costs.problem(), row_to_col, u, v, self.status == "partial")
 
 
 class ProvenResult(Result):
@@ -151,8 +166,20 @@ class Batch:
     v: Any
     _cols: Any  # the columns of every problem, or a sequence with those of each
 
+    invalid: Any  # what lists pairs whose cost is NaN: of all problems, or a list with that of each; or None
+
     def _proof(self, _b: int) -> Certificate | None:
         return None
+
+    @property
+    def invalid_pairs(self) -> Any:
+        """The pairs that were forbidden since their cost is NaN: (k, 3) int64 for an array, for a list (k, 2) of each.
+
+        They are looked for in the costs when this is read.
+        """
+        if isinstance(self.invalid, list):
+            return [pairs.listed() for pairs in self.invalid]
+        return np.zeros((0, 3), np.int64) if self.invalid is None else self.invalid.listed()
 
     def __len__(self) -> int:
         return int(self.objective.shape[0])
@@ -218,7 +245,8 @@ class BatchResult(Batch):
         The duals, if they were asked for; 0 beyond a problem's rows and columns.
     status : (B,) int32
         As on a GPU: 0 solved, 1 infeasible, 2 a cost that is NaN or infinite with the wrong sign, 3 costs too large for
-        exact sums. All 0 unless problems without an answer were let pass.
+        exact sums, 6 as many pairs as possible by ``infeasible="partial"``. No others, unless problems without an
+        answer were let pass.
     certificates : list of Certificate, or None
         None among them for a problem without an answer.
     """
@@ -230,6 +258,7 @@ class BatchResult(Batch):
     status: NDArray[np.int32]
     certificates: list[Certificate | None] | None
     _cols: int | Sequence[int]
+    invalid: Any = None
 
     @property
     def certificate(self) -> BatchCertificate | None:
@@ -305,10 +334,10 @@ class HostCosts:
 class GivenCosts:
     """Costs that were solved on a GPU, as the caller gave them; see `Costs`. A GPU's memory is not kept from others."""
 
-    def __init__(self, cost: Any, maximize: bool, unmatched_cost: Any) -> None:
+    def __init__(self, cost: Any, maximize: bool, unmatched_cost: Any, forbid_invalid: bool) -> None:
         is_weak = is_gpu_array(cost) and hasattr(type(cost), "__weakref__")
         self._refer = weakref.ref(cost) if is_weak else lambda: cost
-        self._options = maximize, unmatched_cost
+        self._options, self._forbid_invalid = (maximize, unmatched_cost), forbid_invalid
 
     def _given(self) -> Any:
         cost = self._refer()
@@ -325,10 +354,22 @@ class GivenCosts:
         return HostCosts(self.problem()).of_pairs(row_ind, col_ind)
 
     def problem(self) -> Problem:
-        return make_problem(to_host(self._given()), *self._options)
+        cost = to_host(self._given())
+        if self._forbid_invalid:
+            from lapwing.invalid import without_invalid
+
+            cost = without_invalid(cost, self._options[0])
+        return make_problem(cost, *self._options)
 
 
-def make_result(plan: Plan, answer: Answer, certificate: Certificate | None, costs: Costs | None, given: Any) -> Result:
+def make_result(
+    plan: Plan,
+    answer: Answer,
+    certificate: Certificate | None,
+    costs: Costs | None,
+    given: Any,
+    invalid: InvalidPairs | None = None,
+) -> Result:
     """Gather a result: objective and bound are the certificate's, if there is one; tensors if `given` is one."""
     of_kind = Result if certificate is None else ProvenResult
     result = of_kind(
@@ -342,6 +383,7 @@ def make_result(plan: Plan, answer: Answer, certificate: Certificate | None, cos
         plan,
         answer.bound if certificate is None else certificate.optimum_bound,  # type: ignore[arg-type]
         costs,
+        invalid,
     )
     if answer.col_to_row is not None:
         result.__dict__["col_to_row"] = like(answer.col_to_row, given)

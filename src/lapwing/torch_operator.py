@@ -66,7 +66,7 @@ def _solve_on_host(
     check: bool = False,
 ) -> tuple[Any, ...]:
     stack = inputs.make_stack(costs, maximize, unmatched_cost, row_counts, col_counts)
-    answer, _ = solve_batch_on_cpu(stack, inputs.processors(), duals=duals, certify=False, check=check)
+    answer, _ = solve_batch_on_cpu(stack, inputs.processors(), duals=duals, certify=False, check=check, partial=False)
     parts = (answer.row_to_col, answer.objective, answer.status, answer.u, answer.v)
     return _with_empty_duals(tuple(like(part, costs) for part in parts))
 

@@ -29,6 +29,7 @@ from lapwing.costs.dense import row_blocks
 from lapwing.costs.sparse import SparseCost
 from lapwing.inputs import processors
 from lapwing.problem import Problem
+from lapwing.shortage import find_shortages, parts_of
 
 _Pairs = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[Any]]  # rows, columns, and costs as minimised
 _Arc = tuple[int, int, Fraction]  # from, to, and what it costs
@@ -36,7 +37,7 @@ _Arc = tuple[int, int, Fraction]  # from, to, and what it costs
 _ULP = 2.0**-52
 
 
-def is_unique(problem: Problem, row_to_col: NDArray[np.int64], u: NDArray[Any], v: NDArray[Any]) -> bool:
+def is_unique(problem: Problem, row_to_col: NDArray[np.int64], u: NDArray[Any], v: NDArray[Any], partial: bool) -> bool:
     """Whether no other assignment is as good as this optimal one.
 
     Parameters
@@ -45,7 +46,19 @@ def is_unique(problem: Problem, row_to_col: NDArray[np.int64], u: NDArray[Any], 
     row_to_col : (m,) int64, -1 where a row is free
     u, v : (m,) and (n,) float64 or int64
         Its duals, in the user's sense.
+    partial : bool
+        Whether no assignment solves the problem, and this one has as many pairs as possible: that of each part is the
+        only one, or not (`lapwing.shortage`).
     """
+    if not partial:
+        return _is_unique(problem, row_to_col, u, v)
+    return all(
+        _is_unique(each.problem, each.renumbered(row_to_col), u[each.rows], v[each.cols])
+        for each in parts_of(problem, find_shortages(problem))
+    )
+
+
+def _is_unique(problem: Problem, row_to_col: NDArray[np.int64], u: NDArray[Any], v: NDArray[Any]) -> bool:
     certificate = prove(problem, row_to_col, u, v, processors())
     bound = 0.0 if certificate.exact else certificate.gap + (sum(problem.shape) + 1) * certificate.violation
     graph = _Graph(problem, row_to_col, -u if problem.maximize else u, -v if problem.maximize else v, float(bound))

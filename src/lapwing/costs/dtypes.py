@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from lapwing.costs.base import CostArray
 from lapwing.costs.dense import CORE_DTYPES, converted
 from lapwing.costs.mapped import check_mapped
-from lapwing.errors import ArgumentError, DtypeError, RangeError
+from lapwing.errors import ArgumentError, DtypeError, LapwingError, RangeError
 from lapwing.tensors import is_host_tensor, read_tensor
 
 EXACT_FLOAT64 = 1 << 53  # integers up to here are float64 numbers
@@ -129,3 +130,19 @@ def _remedy(dtype: np.dtype[Any]) -> str:
     if dtype.kind == "O":
         return "convert it with cost.astype(float); missing values become NaN, and forbidden pairs are +inf"
     return "convert it to real numbers with cost.astype(float)"
+
+
+def as_scipy_converts(cost_matrix: Any, error: LapwingError) -> NDArray[np.float64]:
+    """What is no array of numbers, as float64: decimals, fractions, texts of numbers, integers of any size.
+
+    Raises
+    ------
+    TypeError, ValueError
+        As NumPy words them.
+    """
+    if isinstance(cost_matrix, np.ndarray):
+        if isinstance(error, RangeError):
+            raise error
+        text = f"Cannot cast array data from {cost_matrix.dtype!r} to dtype('float64') according to the rule 'safe'"
+        raise TypeError(text) from error
+    return np.asarray(cost_matrix, dtype=np.float64)

@@ -114,6 +114,14 @@ class FileRows:
         return status.st_size, status.st_mtime_ns
 
 
+def streamed_if_large(cost: Any, limit: int | None) -> Any:
+    """The costs themselves, or of a mapped matrix that takes more than `limit` bytes (None: half of all) a source."""
+    if not isinstance(cost, np.memmap) or cost.ndim != 2:
+        return cost
+    most = physical_limit() if limit is None else limit
+    return streamed(cost, most) if cost.nbytes > most else cost
+
+
 def streamed(matrix: np.memmap[Any, Any], limit: int) -> StreamedCost:
     """A mapped matrix as a source that keeps at most `limit` bytes of rows.
 

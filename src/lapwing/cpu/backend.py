@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-import math
+import time
 from dataclasses import replace
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from lapwing import inputs
-from lapwing.answer import Answer, inverse
-from lapwing.certificate import Certificate, Number
-from lapwing.cpu.batch import BatchAnswer, solve_list, solve_stack
+from lapwing.answer import Answer, Duals, exact_sum, objective
+from lapwing.certificate import Certificate
+from lapwing.cpu.batch import INFEASIBLE, PARTIAL, BatchAnswer, solve_list, solve_stack
 from lapwing.cpu.exact import prove_in_batch, solve_proven
-from lapwing.cpu.solve import Control
-from lapwing.errors import LapwingError
+from lapwing.cpu.solve import FREE, Control
+from lapwing.errors import InfeasibleError, LapwingError
 from lapwing.methods import SPARSE
 from lapwing.plan import Plan, make_plan
-from lapwing.problem import Problem, Stack, must_be_matched
+from lapwing.problem import Problem, Stack
 from lapwing.progress import Reporter
 from lapwing.request import Request
 
@@ -57,7 +55,9 @@ def _solve(
     writer, counted = request.writer, problem.cost.counters()
     if writer is not None:
         control = control._replace(keep=writer.keep, keep_every=writer.interval)
-    answer, certificate = solve_proven(problem, plan, start, control, certify=request.certify)
+    answer, certificate = solve_as_asked(
+        problem, plan, start, control, certify=request.certify, partial=request.partial
+    )
     if writer is not None:
         writer.keep(answer)
     if counted:
@@ -67,14 +67,30 @@ def _solve(
     return answer, certificate
 
 
+def solve_as_asked(
+    problem: Problem, plan: Plan, start: Duals | None = None, control: Control = FREE, *, certify: bool, partial: bool
+) -> tuple[Answer, Certificate | None]:
+    """`solve_proven`; if `partial`, of a problem without an assignment as many pairs as possible."""
+    began = time.perf_counter()
+    try:
+        return solve_proven(problem, plan, start, control, certify=certify)
+    except InfeasibleError:
+        if not partial:
+            raise
+    from lapwing.cpu.partial import solve_partial
+
+    left = control._replace(time_limit=max(0.0, control.time_limit - (time.perf_counter() - began)), keep=None)
+    return solve_partial(problem, plan, left, certify=certify)
+
+
 def sum_up(problem: Problem, answer: Answer) -> None:
     """Objective and bound of an answer without a certificate."""
-    answer.objective = exact_objective(problem, answer.row_to_col)
-    answer.bound = _sum([answer.u, answer.v])
+    answer.objective = objective(problem, answer.row_to_col)
+    answer.bound = exact_sum([answer.u, answer.v])
 
 
 def solve_batch(
-    problems: Stack | list[Problem], threads: int, *, duals: bool, certify: bool, check: bool
+    problems: Stack | list[Problem], threads: int, *, duals: bool, certify: bool, check: bool, partial: bool
 ) -> tuple[BatchAnswer, list[Certificate | None] | None]:
     """Solve many problems, threads over problems, and those again whose answers rounding may have spoiled.
 
@@ -85,6 +101,8 @@ def solve_batch(
         Whether the duals, and proofs of all answers, are wanted.
     check : bool
         Whether to raise for the first problem without an answer; a note on the error says which.
+    partial : bool
+        Whether problems that no assignment solves get as many pairs as possible.
 
     Raises
     ------
@@ -98,15 +116,28 @@ def solve_batch(
             error.add_note(f"in problem {b} of the batch")
             raise
 
+    def plan_of(b: int) -> Plan:
+        return make_plan(problems[b].form, threads=threads, processors=inputs.processors())
+
+    at_once = check and not partial  # else what has no answer shows in the status, and is refused after all
     solver: Any = solve_stack if isinstance(problems, Stack) else solve_list
-    answer: BatchAnswer = solver(problems, threads, duals, refuse if check else None)
+    answer: BatchAnswer = solver(problems, threads, duals, refuse if at_once else None)
     certificates: list[Certificate | None] | None = [None] * len(problems) if certify else None
-    for b in range(len(problems)) if certify else sorted(answer.doubtful):
-        if answer.status[b] == 0 or b in answer.doubtful:
-            plan = make_plan(problems[b].form, threads=threads, processors=inputs.processors())
-            proof = prove_in_batch(answer, b, problems[b], plan, certify, check)
-            if certificates is not None:
-                certificates[b] = proof
+    unsolved = np.flatnonzero(answer.status).tolist() if partial else []
+    for b in range(len(problems)) if certify else sorted({*answer.doubtful, *unsolved}):
+        proof = None
+        if b in answer.doubtful or (certify and answer.status[b] == 0):
+            proof = prove_in_batch(answer, b, problems[b], plan_of(b), certify, at_once)
+        if partial and answer.status[b] == INFEASIBLE:
+            from lapwing.cpu.partial import solve_partial
+
+            found, proof = solve_partial(problems[b], plan_of(b), certify=certify)
+            answer.replace(b, found, objective(problems[b], found.row_to_col))
+            answer.status[b] = PARTIAL
+        elif check and answer.status[b]:
+            refuse(b)
+        if certificates is not None:
+            certificates[b] = proof
     return answer, certificates
 
 
@@ -115,26 +146,3 @@ def _counted_since(before: dict[str, float], now: dict[str, float]) -> dict[str,
     since = {name: value - before[name] for name, value in now.items()}
     since["cache_hit_rate"] = since["cache_hits"] / max(1, since["cache_hits"] + since["cache_misses"])
     return since
-
-
-def exact_objective(problem: Problem, row_to_col: NDArray[np.int64]) -> Number:
-    """The sum of the matched costs and of the unmatched costs of free rows and columns."""
-    parts = [problem.cost.picked(row_to_col)]
-    free = []
-    if problem.unmatched_cost is not None:
-        free.append(problem.unmatched_cost[row_to_col < 0])
-    if problem.unmatched_cols is not None:
-        free.append(problem.unmatched_cols[inverse(row_to_col, problem.shape[1]) < 0])
-    parts += [prices[~must_be_matched(prices)] for prices in free if prices.size]
-    return _sum(parts)
-
-
-def _sum(parts: list[NDArray[Any]]) -> Number:
-    """The exact sum of integers (whose range was checked), or the correctly rounded sum of floats."""
-    if all(part.dtype.kind == "i" for part in parts):
-        return sum(int(part.sum(dtype=np.int64)) for part in parts)
-    values = [value for part in parts for value in part.tolist()]
-    try:
-        return math.fsum(values)
-    except OverflowError:  # of a sum on the way to one that is in range
-        return float(sum(map(Fraction, values)))

@@ -18,9 +18,11 @@ from lapwing.problem import Problem, Stack, must_be_matched
 # Raises the error of the problem of that number. None: a problem without an answer shows in the status alone.
 Refuse = Callable[[int], object] | None
 
-# As on a GPU (kernels/batch/batch.cuh), where 4 are counts beyond the array, which are an error here.
-_STATUS = {"infeasible": 1, "invalid": 2, "range": 3}
-_STATUS_OF_ERROR = ((InfeasibleError, 1), (InvalidCostError, 2), (RangeError, 3))
+# As on a GPU (kernels/batch/batch.cuh), where 4 are counts beyond the array, which are an error here. PARTIAL is no
+# kernel's: the host sets it.
+INFEASIBLE, PARTIAL = 1, 6
+_STATUS = {"infeasible": INFEASIBLE, "invalid": 2, "range": 3}
+_STATUS_OF_ERROR = ((InfeasibleError, INFEASIBLE), (InvalidCostError, 2), (RangeError, 3))
 
 
 @dataclass(frozen=True)

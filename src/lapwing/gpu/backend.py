@@ -15,9 +15,11 @@ from lapwing import inputs
 from lapwing.answer import Answer, inverse
 from lapwing.certificate import Certificate, Number, prove, require_matching
 from lapwing.checkpoint import CheckpointWriter
+from lapwing.costs.function import FunctionCost
 from lapwing.cpu import exact
 from lapwing.cpu.backend import sum_up
-from lapwing.cpu.solve import answer_empty
+from lapwing.cpu.partial import solve_partial
+from lapwing.cpu.solve import Control, answer_empty
 from lapwing.errors import ArgumentError, GpuError, InfeasibleError, RangeError
 from lapwing.gpu.certificate.proof import SUMMARY_BYTES, Candidate, Proof
 from lapwing.gpu.core.errors import invalid_cost, no_assignment
@@ -41,7 +43,7 @@ from lapwing.gpu.kinds.choose import choose_kind
 from lapwing.gpu.reference import ReferenceSolve
 from lapwing.gpu.runtime.arrays import GpuArray, empty_array
 from lapwing.gpu.runtime.copies import OwnStream, begin_write, read, write
-from lapwing.plan import Plan
+from lapwing.plan import Plan, make_plan
 from lapwing.prices import prices_in_kind
 from lapwing.problem import Problem
 from lapwing.progress import Reporter
@@ -109,10 +111,12 @@ class Solve:
         ------
         InvalidCostError, RangeError, InfeasibleError
         """
-        if 0 in self.costs.shape:
-            return self._empty()
         try:
-            return self._loaded()
+            return self._empty() if 0 in self.costs.shape else self._loaded()
+        except InfeasibleError:
+            if not self.request.partial or isinstance(self.costs.given, FunctionCost):
+                raise
+            return self._partial_on_cpu()
         except RangeError:  # for sums in float64: perhaps the optimum itself is within its range
             if self._whole is not None:
                 raise _UnprovenError from None
@@ -390,6 +394,16 @@ class Solve:
             sum_up(problem, answer)
         if self.request.writer is not None:
             self.request.writer.keep(answer)
+        return answer, certificate
+
+    def _partial_on_cpu(self) -> tuple[Answer, Certificate | None]:
+        """As many pairs as possible, by the host, for costs that leave no assignment and that it can read."""
+        problem = inputs.make_problem(self.costs.on_host(), self.maximize, self.request.unmatched_cost)
+        plan = make_plan(problem.form, processors=inputs.processors())
+        left = Control(max(0.0, self.deadline - time.perf_counter()))
+        answer, certificate = solve_partial(problem, plan, left, certify=self.request.certify)
+        if certificate is None:
+            sum_up(problem, answer)
         return answer, certificate
 
     def _empty(self) -> tuple[Answer, Certificate | None]:

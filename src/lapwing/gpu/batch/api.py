@@ -24,6 +24,7 @@ def solve_batch(
     certify: bool = False,
     check: bool = False,
     device: str = "cuda",
+    infeasible: str = "raise",
 ) -> BatchOnGpu:
     """Solve many problems whose costs are on a GPU.
 
@@ -45,6 +46,8 @@ def solve_batch(
         the first problem without an answer.
     device : str
         "cuda", or the GPU of the costs by its number.
+    infeasible : "raise" or "partial"
+        "partial" waits, and matches as many pairs as possible, on the host, of a problem that no assignment solves.
 
     Raises
     ------
@@ -56,5 +59,5 @@ def solve_batch(
     """
     if is_pair(unmatched_cost):
         raise ArgumentError("prices of columns are solved on the CPU alone yet: pass costs on the host")
-    options = BatchOptions(maximize, unmatched_cost, row_counts, col_counts, duals, certify, check)
+    options = BatchOptions(maximize, unmatched_cost, row_counts, col_counts, duals, certify, check, infeasible)
     return solve_arrays(costs, options, device)

@@ -14,9 +14,10 @@ from numpy.typing import NDArray
 from lapwing import inputs
 from lapwing.answer import Answer
 from lapwing.certificate import Certificate
-from lapwing.cpu.exact import solve_proven
+from lapwing.cpu.backend import solve_as_asked
+from lapwing.cpu.batch import PARTIAL
 from lapwing.errors import ArgumentError, InternalError, LapwingError
-from lapwing.gpu.batch.inputs import BatchRequest, Prices
+from lapwing.gpu.batch.inputs import BatchOptions, BatchRequest, Prices
 from lapwing.gpu.batch.launch import BatchArrays
 from lapwing.gpu.runtime.arrays import ITEM_BYTES, GpuArray
 from lapwing.gpu.runtime.copies import read, write
@@ -28,8 +29,10 @@ SOLVED, INFEASIBLE, INVALID_COST, TOO_LARGE, BAD_COUNTS, DOUBTFUL = range(6)
 STATUS = 2
 
 
-def settle(context: Context, request: BatchRequest, answer: BatchArrays) -> None:
+def settle(context: Context, request: BatchRequest, answer: BatchArrays, options: BatchOptions) -> None:
     """Wait for the answers, solve what is open, and raise for the first problem without an answer.
+
+    Without `check` nothing is raised, and only what ``infeasible="partial"`` asks for is solved.
 
     Raises
     ------
@@ -40,19 +43,21 @@ def settle(context: Context, request: BatchRequest, answer: BatchArrays) -> None
     """
     codes = read(context, answer.pointers[STATUS], request.costs.shape[0], "int32")
     for b in np.flatnonzero(codes).tolist():
+        if not options.check and codes[b] != INFEASIBLE:
+            continue
         try:
-            solved, proof = _solved(context, request, b, int(codes[b]))
+            solved, proof = _solved(context, request, b, int(codes[b]), options.is_partial)
         except LapwingError as error:
             error.add_note(f"in problem {b} of the batch")
             raise
-        if codes[b] not in (TOO_LARGE, DOUBTFUL):
+        if codes[b] not in (TOO_LARGE, DOUBTFUL) and solved.status != "partial":
             raise InternalError(
                 f"problem {b} of the batch was refused on the GPU, with status {codes[b]}, but solves on the CPU"
             )
         _put(context, request, answer, b, solved, proof)
 
 
-def _solved(context: Context, request: BatchRequest, b: int, code: int) -> tuple[Answer, Certificate]:
+def _solved(context: Context, request: BatchRequest, b: int, code: int, partial: bool) -> tuple[Answer, Certificate]:
     """Problem b on the CPU, proven."""
     rows, cols = request.costs.shape[1:]
     rows = _count(context, request.row_counts, b, rows)
@@ -65,7 +70,7 @@ def _solved(context: Context, request: BatchRequest, b: int, code: int) -> tuple
     prices = None if request.prices is None else host_prices(context, request.prices, b, rows)
     matrix = _host_matrix(context, request.costs, b)[:rows, :cols]
     problem = inputs.make_problem(matrix, request.maximize, prices)
-    solved, proof = solve_proven(problem, make_plan(problem.form))
+    solved, proof = solve_as_asked(problem, make_plan(problem.form), certify=True, partial=partial)
     assert proof is not None
     return solved, proof
 
@@ -82,7 +87,7 @@ def _put(
         (u, solved.u, rows, 0, dual),
         (v, solved.v, cols, 0, dual),
         (objective, [proof.primal], 1, 0, dual),
-        (status, [SOLVED], 1, 0, "int32"),
+        (status, [PARTIAL if solved.status == "partial" else SOLVED], 1, 0, "int32"),
     ]
     if proofs:
         violation, gap, fault = proofs

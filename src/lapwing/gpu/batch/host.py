@@ -20,7 +20,7 @@ from lapwing.tensors import like
 
 
 def solve_host_stack(
-    stack: Stack, device: str, template: Any, *, duals: bool, certify: bool, check: bool
+    stack: Stack, device: str, template: Any, *, duals: bool, certify: bool, check: bool, partial: bool
 ) -> BatchOnGpu:
     """The answer, in NumPy's arrays, or in tensors where `template` is one.
 
@@ -35,9 +35,8 @@ def solve_host_stack(
     """
     if stack.unmatched_cols is not None:
         raise ArgumentError("prices of columns are solved on the CPU alone yet: leave device out")
-    options = BatchOptions(
-        stack.maximize, stack.unmatched_cost, stack.row_counts, stack.col_counts, duals, certify, check
-    )
+    given = stack.maximize, stack.unmatched_cost, stack.row_counts, stack.col_counts
+    options = BatchOptions(*given, duals, certify, check, "partial" if partial else "raise")
     with shared_context(ordinal_of(device), 0) as context:
         costs = _sent(context, stack.costs)
         answer = solve_any_size(context, costs, options)

@@ -37,6 +37,12 @@ class BatchOptions:
     duals: Any = False
     certify: Any = False
     check: Any = False
+    infeasible: Any = "raise"
+
+    @property
+    def is_partial(self) -> bool:
+        """Whether problems that no assignment solves get as many pairs as possible."""
+        return bool(self.infeasible == "partial")
 
     def check_flags(self) -> None:
         """Check the flags, and want duals for a proof.
@@ -50,6 +56,8 @@ class BatchOptions:
             self.duals = inputs.check_flag(self.duals, "duals")
             self.certify = inputs.check_flag(self.certify, "certify")
             self.check = inputs.check_flag(self.check, "check")
+        if self.infeasible != "raise":
+            inputs.check_choice(self.infeasible, "infeasible", ("raise", "partial"))
         if self.certify:
             self.duals = True
 

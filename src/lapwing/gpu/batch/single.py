@@ -42,8 +42,8 @@ def solve_singly(context: Context, stack: GpuArray, options: BatchOptions) -> Ba
     request = make_request(context, stack, options)
     answer = BatchArrays(context, stack, outputs_of(request.form)[options.duals, options.certify])
     _Singly(context, request, answer, options.certify).run()
-    if options.check:
-        settle(context, request, answer)
+    if options.check or options.is_partial:
+        settle(context, request, answer, options)
     return answer
 
 

@@ -39,7 +39,8 @@ class BatchOnGpu(StackBatch):
     status : (B,) int32
         0 solved, 1 infeasible, 2 a cost or price is NaN or infinite with the wrong sign, 3 costs too large for exact
         sums, 4 counts beyond the array, 5 answered, but the duals are so large beside the objective that their
-        rounding may hide a better assignment: `certify` clears this where it proves the answer, `check` solves again.
+        rounding may hide a better assignment: `certify` clears this where it proves the answer, `check` solves again;
+        6 as many pairs as possible, by ``infeasible="partial"``.
     u, v : (B, m) and (B, n), float64 or int64, or None
         The duals, 0 beyond a problem's rows and columns.
     certificate : BatchCertificate or None
@@ -52,6 +53,7 @@ class BatchOnGpu(StackBatch):
     v: Any
     certificate: BatchCertificate | None
     _cols: int
+    invalid: Any = None
 
     def __repr__(self) -> str:
         return f"<lapwing.BatchOnGpu: {len(self)} problems>"
@@ -107,6 +109,6 @@ def solve_stack(
     how.launch(context, request, answer)
     if options.certify:
         how.certify(context, request, answer)
-    if options.check:
-        settle(context, request, answer)
+    if options.check or options.is_partial:
+        settle(context, request, answer, options)
     return answer

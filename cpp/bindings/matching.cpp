@@ -1,0 +1,66 @@
+// lapwing._core.find_shortage: rows that must be matched and have too few columns between them.
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+
+#include <limits>
+
+#include "common.hpp"
+#include "lapwing/matching/shortage.hpp"
+#include "sparse.hpp"
+
+namespace lapwing::bindings {
+namespace {
+
+std::vector<Index> wanted_rows(const Vector<bool>& wanted, Index rows) {
+    if (wanted.size() != static_cast<std::size_t>(rows)) throw nb::value_error("wanted must have a flag for every row");
+    std::vector<Index> found;
+    for (Index i = 0; i < rows; ++i)
+        if (wanted.data()[i]) found.push_back(i);
+    return found;
+}
+
+Control interruptible() {
+    return Control(std::numeric_limits<double>::infinity(), [](const Progress&) { return look_for_signals(); }, false);
+}
+
+Shortage shortage_of_sparse(const SparseCosts& cost, bool maximize, const Vector<bool>& wanted) {
+    const Index rows = cost.problem_rows(), cols = cost.problem_cols();
+    const auto sources = wanted_rows(wanted, rows);
+    return cost.with_view([&]<class T>(const SparseView<T>& view) {
+        const Computing computing;
+        Control control = interruptible();
+        const auto pairs = make_adjacency(view, maximize, cost.transposed);
+        AllowedEntries<T> allowed(pairs, control);
+        return find_shortage(allowed, rows, cols, sources);
+    });
+}
+
+Shortage shortage_of(const nb::object& cost, bool maximize, const Vector<bool>& wanted) {
+    if (is_sparse(cost)) return shortage_of_sparse(nb::cast<const SparseCosts&>(cost), maximize, wanted);
+    return with_costs(cost, [&]<class T>(const MatrixView<T>& matrix, const CostSource<T>* source) {
+        const auto sources = wanted_rows(wanted, matrix.rows);
+        const Computing computing;
+        Control control = interruptible();
+        AllowedBits<T> allowed(Problem<T>{matrix, maximize, nullptr, source}, sources, control);
+        return find_shortage(allowed, matrix.rows, matrix.cols, sources);
+    });
+}
+
+nb::object find_shortage_in(const nb::object& cost, bool maximize, const Vector<bool>& wanted) {
+    try {
+        const Shortage found = shortage_of(cost, maximize, wanted);
+        return nb::make_tuple(indices_to_numpy(found.rows), indices_to_numpy(found.cols));
+    } catch (const InvalidCost& invalid) {
+        raise(invalid);
+    }
+}
+
+}  // namespace
+}  // namespace lapwing::bindings
+
+void bind_matching(nanobind::module_& module) {
+    namespace nb = nanobind;
+    using namespace nb::literals;
+    module.def("find_shortage", &lapwing::bindings::find_shortage_in, "cost"_a, "maximize"_a, "wanted"_a,
+               "The rows and columns of lapwing::Shortage; see cpp/include/lapwing/matching/shortage.hpp.");
+}

@@ -1,0 +1,103 @@
+// Rows that have too few columns between them: of all such sets the one that most rows of must stay free in.
+//
+// Problem. Some rows must be matched. As many of them as possible are to be; which ones compete for too few columns?
+// Method. A largest matching of their allowed pairs (layers.hpp). Alternating paths from its free rows reach rows R and
+// columns C: all pairs of R lie in C, and C is matched into R. So |R| - |C| rows stay free in every matching, and no
+// more do: R is a Hall violator of the greatest deficiency, and in every largest matching C is matched to rows of R,
+// and all other rows to other columns. O(sqrt(rows) pairs) time. Memory: a bit for each pair of a matrix, or a column
+// for each pair of sparse costs.
+// Reference. Dulmage and Mendelsohn, "Coverings of bipartite graphs", Canadian Journal of Mathematics 10, 1958.
+#pragma once
+
+#include <bit>
+#include <vector>
+
+#include "lapwing/control.hpp"
+#include "lapwing/costs/source.hpp"
+#include "lapwing/matching/layers.hpp"
+#include "lapwing/sparse/matrix.hpp"
+
+namespace lapwing {
+
+struct Shortage {
+    std::vector<Index> rows, cols;  // ascending; both empty if all wanted rows can be matched
+};
+
+// Allowed pairs, a bit each, read once.
+template <class T>
+class AllowedBits {
+  public:
+    // Throws InvalidCost for NaN, and for infinities of the wrong sign.
+    AllowedBits(const Problem<T>& problem, const std::vector<Index>& rows, Control& control)
+        : words_((static_cast<std::size_t>(problem.cost.cols) + 63) / 64), control_(control),
+          bits_(words_ * static_cast<std::size_t>(problem.cost.rows)) {
+        RowReader<T> reader(problem.cost, problem.source);
+        for (const Index i : rows) {
+            control_.poll({"check"});
+            const T* row = reader.row(i);
+            std::uint64_t* bits = bits_.data() + words_ * static_cast<std::size_t>(i);
+            for (Index j = 0; j < problem.cost.cols; ++j) {
+                const Dual<T> c = problem.minimised(row[j]);
+                if constexpr (std::is_floating_point_v<T>) {
+                    if (!(c > -kInfinity<Dual<T>>)) throw InvalidCost{i, j};
+                    if (c == kInfinity<Dual<T>>) continue;
+                }
+                bits[j / 64] |= std::uint64_t{1} << (j % 64);
+            }
+        }
+    }
+    Index next(Index i, std::int64_t& cursor) {
+        control_.poll({"check"});
+        const std::uint64_t* bits = bits_.data() + words_ * static_cast<std::size_t>(i);
+        for (auto word = static_cast<std::size_t>(cursor / 64); word < words_; ++word, cursor = 0) {
+            const std::uint64_t left = bits[word] >> (cursor % 64) << (cursor % 64);
+            if (left == 0) continue;
+            const auto j = static_cast<std::int64_t>(word) * 64 + std::countr_zero(left);
+            cursor = j + 1;
+            return static_cast<Index>(j);
+        }
+        cursor = static_cast<std::int64_t>(words_) * 64;
+        return -1;
+    }
+    bool is_open(Index) const { return true; }
+    bool accepts(const std::vector<Index>&, const std::vector<Index>&) const { return true; }
+
+  private:
+    std::size_t words_;  // of a row
+    Control& control_;
+    std::vector<std::uint64_t> bits_;
+};
+
+// The pairs of a checked copy of sparse costs.
+template <class T>
+class AllowedEntries {
+  public:
+    AllowedEntries(const Adjacency<T>& pairs, Control& control) : pairs_(pairs), control_(control) {}
+    Index next(Index i, std::int64_t& cursor) {
+        control_.poll({"check"});
+        const auto& row = pairs_.rows[static_cast<std::size_t>(i)];
+        return cursor < row.count ? pairs_.entries[static_cast<std::size_t>(row.begin + cursor++)].col : -1;
+    }
+    bool is_open(Index) const { return true; }
+    bool accepts(const std::vector<Index>&, const std::vector<Index>&) const { return true; }
+
+  private:
+    const Adjacency<T>& pairs_;
+    Control& control_;
+};
+
+// `wanted`: the rows that must be matched, ascending.
+template <class Graph>
+Shortage find_shortage(Graph& pairs, Index rows, Index cols, const std::vector<Index>& wanted) {
+    std::vector<Index> row_to_col(static_cast<std::size_t>(rows), -1), col_to_row(static_cast<std::size_t>(cols), -1);
+    LayeredMatching layers(pairs, row_to_col, col_to_row, wanted);
+    layers.run();
+    Shortage found;
+    for (const Index i : wanted)
+        if (layers.reached_row(i)) found.rows.push_back(i);
+    for (Index j = 0; j < cols; ++j)
+        if (layers.reached_col(j)) found.cols.push_back(j);
+    return found;
+}
+
+}  // namespace lapwing
