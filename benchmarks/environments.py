@@ -1,4 +1,4 @@
-"""The environments in which solvers are timed: ours, and two of peers (lap and lapx both install a module `lap`)."""
+"""The environments in which solvers are timed: ours, and those of peers (lap and lapx both install a module `lap`)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,11 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 FOLDER = ROOT / "build" / "peers"
 
-PEERS = {"peers": ("scipy", "lap", "lapjv", "POT", "ortools"), "lapx": ("scipy", "lapx")}
+PEERS = {
+    "peers": ("scipy", "lap", "lapjv", "POT", "ortools"),
+    "lapx": ("scipy", "lapx"),
+    "sparse": ("scipy", "ortools", "lapx"),
+}
 
 
 def python_of(solver: str) -> Path:
@@ -18,7 +22,7 @@ def python_of(solver: str) -> Path:
     package = solver.partition(":")[0]
     if package == "lapwing":
         return Path(sys.executable)
-    name = "lapx" if package == "lapx" else "peers"
+    name = package if package in PEERS else "peers"
     folder = FOLDER / name
     python = folder / "bin" / "python"
     if not (folder / "complete").exists():

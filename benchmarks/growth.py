@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import math
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +24,7 @@ OURS = "lapwing:solve"
 SEED = 1
 
 
-def power(sizes: list[int], seconds: list[float]) -> float:
+def power(sizes: Sequence[float], seconds: Sequence[float]) -> float:
     """Return p of the best fit seconds = a n^p."""
     return float(np.polyfit(np.log(sizes), np.log(seconds), 1)[0])
 

@@ -28,6 +28,7 @@ from numpy.typing import NDArray
 
 from benchmarks.environments import ROOT as ROOT
 from benchmarks.environments import python_of
+from benchmarks.sparse_classes import SparseInstance
 
 RESULTS = ROOT / "benchmarks" / "results"
 ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
@@ -163,10 +164,14 @@ class Contest:
             versions |= self._worker(python).ask(60, do="versions")
         return versions
 
-    def time(self, series: str, matrix: NDArray[Any]) -> dict[str, Timing]:
+    def time(self, series: str, costs: NDArray[Any] | SparseInstance) -> dict[str, Timing]:
         """Return a Timing for each solver; sizes within one `series` must grow from call to call."""
-        self._path = Path(self._folder.name) / "matrix.npy"
-        np.save(self._path, matrix)
+        if isinstance(costs, SparseInstance):
+            self._path = Path(self._folder.name) / "costs.npz"
+            costs.save(self._path)
+        else:
+            self._path = Path(self._folder.name) / "costs.npy"
+            np.save(self._path, costs)
         for worker in self._workers.values():
             self._load(worker)
         timings = {s: Timing() for s in self.solvers if (series, s) not in self._dropped}

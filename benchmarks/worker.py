@@ -2,11 +2,11 @@
 
 Reads one JSON command a line on standard input, answers one JSON line each on standard output:
 
-    {"do": "load", "path": P}                         keep the matrix in file P
-    {"do": "time", "solver": S, "loops": L}           solve it L times -> cpu and wall seconds of one solve, objective
+    {"do": "load", "path": P}                         keep the costs in file P: .npy of a matrix, .npz of a sparse one
+    {"do": "time", "solver": S, "loops": L}           solve them L times -> cpu and wall seconds of one solve, objective
     {"do": "versions"}                                -> versions of the packages here
 
-A solver takes the matrix and returns a column for each row, or the pair (rows, columns).
+The solvers are those of dense_solvers.py and sparse_solvers.py.
 """
 
 from __future__ import annotations
@@ -15,129 +15,21 @@ import json
 import os
 import sys
 import time
-from collections.abc import Callable
 from importlib import import_module, metadata
+from pathlib import Path
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
-Matrix = NDArray[Any]
-Solver = Callable[[Matrix], Any]
-
+dense_solvers, sparse_solvers = map(import_module, ("dense_solvers", "sparse_solvers"))  # of this folder
 PACKAGES = ("lapwing", "numpy", "scipy", "lap", "lapx", "lapjv", "pot", "ortools")
 
 
-def _lap_family(function: str, **options: Any) -> Callable[[Matrix], Solver]:
-    """Return the maker of a solver out of `lap` or `lapx`, both of which install a module `lap`."""
-
-    def make(matrix: Matrix) -> Solver:
-        solve = getattr(import_module("lap"), function)
-        extend = {} if matrix.shape[0] == matrix.shape[1] else {"extend_cost": True}
-        return lambda c: solve(c, return_cost=False, **options, **extend)
-
-    return make
-
-
-def _lapx_classic(_: Matrix) -> Solver:
-    solve = import_module("lap").lapjvc
-    return lambda c: solve(c, return_cost=False)
-
-
-def _lapx_lapjvs(matrix: Matrix) -> Solver:
-    """Return lapjvs, which by default would round float64 costs to float32."""
-    return _lap_family("lapjvs", prefer_float32=matrix.dtype == np.float32)(matrix)
-
-
-def _lap_columns(function: str) -> Callable[[Matrix], Solver]:
-    """As _lap_family, for functions that answer (column of each row, row of each column)."""
-
-    def make(matrix: Matrix) -> Solver:
-        solve = _lap_family(function)(matrix)
-        return lambda c: solve(c)[0]
-
-    return make
-
-
-def _lapjv(matrix: Matrix) -> Solver:
-    if matrix.shape[0] != matrix.shape[1]:
-        raise ValueError("lapjv takes square matrices")
-    solve = import_module("lapjv").lapjv
-    doubles = matrix.dtype == np.float64
-    return lambda c: solve(c, force_doubles=doubles)[0]
-
-
-def _scipy(_: Matrix) -> Solver:
-    solver: Solver = import_module("scipy.optimize").linear_sum_assignment
-    return solver
-
-
-def _pot(matrix: Matrix) -> Solver:
-    emd = import_module("ot").emd
-    rows, cols = np.ones(matrix.shape[0]), np.ones(matrix.shape[1])
-    return lambda c: emd(rows, cols, c, numItermax=10**9).argmax(axis=1)
-
-
-def _ortools(matrix: Matrix) -> Solver:
-    """Return SimpleLinearSumAssignment, with the arcs that it wants of a matrix."""
-    if matrix.dtype.kind != "i":
-        raise ValueError("takes integers only")
-    module = import_module("ortools.graph.python.linear_sum_assignment")
-    rows, cols = (np.ascontiguousarray(part.ravel()) for part in np.indices(matrix.shape, dtype=np.int32))
-
-    def solve(c: Matrix) -> Any:
-        solver = module.SimpleLinearSumAssignment()
-        solver.add_arcs_with_cost(rows, cols, c.ravel())
-        if solver.solve() != solver.OPTIMAL:
-            raise ValueError("no optimal answer")
-        return np.array([solver.right_mate(i) for i in range(len(c))])
-
-    return solve
-
-
-def _lapwing(_: Matrix) -> Solver:
-    solver: Solver = import_module("lapwing").linear_sum_assignment
-    return solver
-
-
-def _lapwing_certified(_: Matrix) -> Solver:
-    solve = import_module("lapwing").solve
-    return lambda c: solve(c, threads=1).row_to_col
-
-
-MAKERS: dict[str, Callable[[Matrix], Solver]] = {
-    "lapwing": _lapwing,
-    "lapwing:solve": _lapwing_certified,
-    "scipy": _scipy,
-    "lap:lapjv": _lap_columns("lapjv"),
-    "lapx:lapjv": _lap_columns("lapjv"),
-    "lapx:lapjvx": _lap_family("lapjvx"),
-    "lapx:lapjvr": _lap_family("lapjvr"),
-    "lapx:lapjvh": _lap_family("lapjvh"),
-    "lapx:lapjvs": _lapx_lapjvs,
-    "lapx:lapjvc": _lapx_classic,
-    "lapjv": _lapjv,
-    "pot:emd": _pot,
-    "ortools": _ortools,
-}
-
-
-def _objective(matrix: Matrix, answer: Any) -> float:
-    """Sum of the matched costs in float64; raises unless every row (of the shorter side) has a column of its own."""
-    rows, columns = answer if isinstance(answer, tuple) else (np.arange(len(matrix)), np.asarray(answer))
-    size = min(matrix.shape)
-    if not len(rows) == len(columns) == len(set(map(int, rows))) == len(set(map(int, columns))) == size:
-        raise ValueError("not a perfect matching")
-    return float(matrix[rows, columns].sum(dtype=np.float64))
-
-
-def _time(solver: Solver, matrix: Matrix, loops: int) -> dict[str, float]:
-    matrix.max()  # in the caches as far as they go, whoever had the turn before
+def _time(kind: Any, solver: Any, costs: Any, loops: int) -> dict[str, float]:
+    kind.touch(costs)  # whoever had the turn before
     wall, cpu = time.perf_counter(), time.process_time()
     for _ in range(loops):
-        answer = solver(matrix)
+        answer = solver(costs)
     cpu, wall = time.process_time() - cpu, time.perf_counter() - wall
-    return {"cpu": cpu / loops, "wall": wall / loops, "objective": _objective(matrix, answer)}
+    return {"cpu": cpu / loops, "wall": wall / loops, "objective": kind.objective(costs, answer)}
 
 
 def _versions() -> dict[str, str]:
@@ -154,20 +46,24 @@ def main() -> None:
     """Answer commands until standard input ends."""
     answers = os.fdopen(os.dup(1), "w")  # what a solver prints must not mix with the answers
     os.dup2(2, 1)
-    matrix = np.zeros((1, 1))
-    solvers: dict[str, Solver] = {}
+    kind: Any = dense_solvers
+    costs: Any = None
+    solvers: dict[str, Any] = {}
     for line in sys.stdin:
         command = json.loads(line)
         answer: dict[str, Any] = {}
         try:
             if command["do"] == "load":
-                matrix, solvers = np.load(command["path"]), {}
+                path = Path(command["path"])
+                kind = sparse_solvers if path.suffix == ".npz" else dense_solvers
+                costs, solvers = kind.load(path), {}
             elif command["do"] == "versions":
                 answer = dict(_versions())
             else:
                 name = command["solver"]
-                solvers.setdefault(name, MAKERS[name](matrix))
-                answer = dict(_time(solvers[name], matrix, command["loops"]))
+                if name not in solvers:
+                    solvers[name] = kind.MAKERS[name](costs)
+                answer = _time(kind, solvers[name], costs, command["loops"])
         except Exception as error:  # a peer's failure is a result, whatever its kind
             answer = {"error": f"{type(error).__name__}: {error}"}
         answers.write(json.dumps(answer) + "\n")

@@ -128,7 +128,7 @@ nb::object sparse_range_excess(const nb::object& given, bool maximize, const nb:
         CostRange<Dual<T>> range;
         try {
             const Computing computing;
-            range = sparse_range(problem, make_adjacency(view, maximize, cost.transposed));
+            range = sparse_range(problem, make_adjacency<T>(view, maximize, cost.transposed));
         } catch (const CostTooLarge& at) {  // the least integer, which has no negative
             const auto limit = cost_limit<Dual<T>>(std::min(view.rows, view.cols));
             range = {false, limit, std::numeric_limits<T>::min(), at.row, at.col};

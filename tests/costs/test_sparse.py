@@ -112,6 +112,21 @@ def test_large_integers_stay_integers():
     assert lw.solve(matrix, maximize=True).objective == 2 * big + 1
 
 
+@pytest.mark.parametrize("exponent", [20, 38, 40, 42, 44, 50, 51])
+@pytest.mark.parametrize("unmatched", [False, True])
+def test_integers_are_exact_whether_or_not_doubles_hold_their_sums(exponent, unmatched):
+    rng = np.random.default_rng(exponent)
+    n = 300
+    rows, cols = np.r_[np.repeat(np.arange(n), 6), np.arange(n)], np.r_[rng.integers(0, n, 6 * n), rng.permutation(n)]
+    matrix = sp.csr_array((np.ones(len(rows), np.int64), (rows, cols)), (n, n))
+    matrix.data = rng.integers(-(2**exponent), 2**exponent, matrix.nnz)
+    price = 2 ** (exponent - 1) if unmatched else None
+    result = lw.solve(matrix, unmatched_cost=price)
+    assert result.certificate.exact and isinstance(result.objective, int)
+    again = lw.solve(matrix, unmatched_cost=price, start=result)
+    assert (again.objective, again.certificate.exact) == (result.objective, True)
+
+
 def test_explicit_zeros_and_infinities():
     matrix = sp.csr_array((np.array([0.0, np.inf, 5.0, 7.0]), ([0, 0, 1, 1], [0, 1, 0, 1])), (2, 2))
     assert lw.solve(matrix).row_to_col.tolist() == [0, 1]

@@ -247,17 +247,19 @@ class LineScan {
                 dual[k] = cross_duals_[position[k]];
                 pick_up(by_columns_ ? position[k] : i, by_columns_ ? i : position[k], cost[k]);
             }
-            Index k = 0;
-            while (k < n) {
-                if (parts_ == 1 && fast_ && is_fast(a)) {
-                    k = LAPWING_DISPATCH(certificate_next_undecided_block, cost, k, n, maximize_, a, dual);
-                }
-                for (const Index end = std::min(k + kBlock, n); k < end; ++k) {
-                    if (parts_ == 1)
-                        examine(i, cost[k], a, dual[k], position[k]);
-                    else
-                        examine_parts(i, cost[k], position[k]);
-                }
+            if (parts_ > 1) {
+                for (Index k = 0; k < n; ++k) examine_parts(i, cost[k], position[k]);
+                continue;
+            }
+            if (!(fast_ && is_fast(a))) {
+                for (Index k = 0; k < n; ++k) examine(i, cost[k], a, dual[k], position[k]);
+                continue;
+            }
+            Index undecided[kBuffer];
+            const Index left = LAPWING_DISPATCH(certificate_undecided, cost, n, maximize_, a, dual, undecided);
+            for (Index k = 0; k < left; ++k) {
+                const Index at = undecided[k];
+                examine(i, cost[at], a, dual[at], position[at]);
             }
         }
     }
@@ -368,6 +370,7 @@ D excess_of_dual(D c, const D* duals, Index count, Index i, int parts) {
         const double zero[kMostDualParts] = {};
         if (parts > 1) return excess_of_parts(c, duals + i, static_cast<std::size_t>(count), zero, 1, parts);
     }
+    if (duals[i] <= c) return D{0};
     return excess(c, duals[i], D{0});
 }
 
@@ -395,7 +398,7 @@ void check_duals(const CertificateInput<T>& in, Certificate<Dual<T>>& result, Ex
             continue;
         }
         const D amount = excess_of_dual(in.unmatched_cost[i], in.u, in.cost.rows, i, in.parts);
-        excesses.add(amount);
+        if (amount > 0) excesses.add(amount);
         violate(result, amount, i, Index{-1});
     }
     for (Index j = 0; j < in.cost.cols; ++j) {
@@ -410,7 +413,7 @@ void check_duals(const CertificateInput<T>& in, Certificate<Dual<T>>& result, Ex
             continue;
         }
         const D amount = excess_of_dual(price, in.v, in.cost.cols, j, in.parts);
-        excesses.add(amount);
+        if (amount > 0) excesses.add(amount);
         violate(result, amount, Index{-1}, j);
     }
 }

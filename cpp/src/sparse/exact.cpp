@@ -44,7 +44,7 @@ template <class T>
 ExactSolution solve_sparse_exact(const SparseProblem<T>& problem, const ExactRequest& asked, Control& control) {
     ExactRequest request = asked;
     request.most = std::min(asked.most, std::numeric_limits<double>::max());
-    const auto pairs = make_adjacency(problem.cost, problem.maximize, problem.transposed);
+    const auto pairs = make_adjacency<T>(problem.cost, problem.maximize, problem.transposed);
     DigitRange digits;
     for (const auto& entry : pairs.entries)
         if (entry.cost <= request.most) digits.add(entry.cost);

@@ -66,18 +66,18 @@ std::int64_t lay_out(Adjacency<T>& made) {
 
 }  // namespace
 
-template <class T>
-Adjacency<T> make_adjacency(const SparseView<T>& view, bool maximize, bool transposed) {
+template <class U, class T>
+Adjacency<U> make_adjacency(const SparseView<T>& view, bool maximize, bool transposed) {
     // From here on these are ours: nobody can make them fall.
     const std::vector<std::int64_t> given(view.indptr, view.indptr + view.rows + 1);
     require_rising(given.data(), view.rows, view.entries);
-    Adjacency<T> made;
+    Adjacency<U> made;
     made.rows.resize(static_cast<std::size_t>(transposed ? view.cols : view.rows));
     if (!transposed) {
         made.entries.resize(static_cast<std::size_t>(given.back()));
         std::int64_t size = 0;
         for_each_pair(view, given, maximize, transposed, [&](Index i, Index j, T c) {
-            made.entries[static_cast<std::size_t>(size++)] = {c, j};
+            made.entries[static_cast<std::size_t>(size++)] = {static_cast<U>(c), j};
             ++made.rows[i].count;
         });
         made.entries.resize(static_cast<std::size_t>(size));
@@ -86,11 +86,11 @@ Adjacency<T> make_adjacency(const SparseView<T>& view, bool maximize, bool trans
     }
     // Counting sort by columns. Indices may change between the passes: places are checked, not trusted.
     for_each_pair(view, given, maximize, transposed, [&](Index, Index j, T) { ++made.rows[j].count; });
-    made.entries.resize(static_cast<std::size_t>(lay_out(made)), SparseEntry<T>{T{0}, -1});
+    made.entries.resize(static_cast<std::size_t>(lay_out(made)), SparseEntry<U>{U{0}, -1});
     std::vector<Index> placed(made.rows.size(), 0);
     for_each_pair(view, given, maximize, transposed, [&](Index i, Index j, T c) {
         if (placed[j] == made.rows[j].count) refuse_changed_costs();
-        made.entries[static_cast<std::size_t>(made.rows[j].begin + placed[j]++)] = {c, i};
+        made.entries[static_cast<std::size_t>(made.rows[j].begin + placed[j]++)] = {static_cast<U>(c), i};
     });
     for (std::size_t j = 0; j < placed.size(); ++j)
         if (placed[j] != made.rows[j].count) refuse_changed_costs();
@@ -132,7 +132,9 @@ template bool has_duplicates(const SparseView<std::int64_t>&, bool);
 
 template Adjacency<float> make_adjacency(const SparseView<float>&, bool, bool);
 template Adjacency<double> make_adjacency(const SparseView<double>&, bool, bool);
+template Adjacency<double> make_adjacency(const SparseView<std::int32_t>&, bool, bool);
 template Adjacency<std::int32_t> make_adjacency(const SparseView<std::int32_t>&, bool, bool);
+template Adjacency<double> make_adjacency(const SparseView<std::int64_t>&, bool, bool);
 template Adjacency<std::int64_t> make_adjacency(const SparseView<std::int64_t>&, bool, bool);
 
 }  // namespace lapwing

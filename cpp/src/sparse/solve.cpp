@@ -24,14 +24,12 @@ struct SparseTuning {
     static constexpr int kRaises = 8;                                 // passes that bring given prices to legal ones
 };
 
-// Powers of two, so that costs on a binary grid keep exact duals; 0 when an integer epsilon would be below 1.
+// Powers of two, so that costs on a binary grid keep exact duals; 0 when that of whole duals would be below 1.
 template <class D>
-D as_epsilon(double wanted) {
+D as_epsilon(double wanted, bool whole) {
     if (!(wanted > 0 && wanted < 0x1p1000)) return D{0};
     const double power = std::exp2(std::round(std::log2(wanted)));
-    if constexpr (!std::is_floating_point_v<D>)
-        if (power < 1) return D{0};
-    return static_cast<D>(power);
+    return whole && power < 1 ? D{0} : static_cast<D>(power);
 }
 
 template <class T>
@@ -39,8 +37,8 @@ class SparseSolver {
   public:
     using D = Dual<T>;
 
-    SparseSolver(SparseState<T>& state, const Keep<D>& keep)
-        : s_(state), incumbent_(state, keep), queue_(state.m), from_(state.control.seconds()) {}
+    SparseSolver(SparseState<T>& state, bool whole, const Keep<D>& keep)
+        : s_(state), whole_(whole), incumbent_(state, keep), queue_(state.m), from_(state.control.seconds()) {}
 
     void solve(const D* start_v, SparseSolution<D>& solution);
 
@@ -56,6 +54,7 @@ class SparseSolver {
     void finish();
 
     SparseState<T>& s_;
+    bool whole_;
     SparseIncumbent<T> incumbent_;
     RowQueue queue_;
     double from_;
@@ -187,7 +186,7 @@ void SparseSolver<T>::phases(double first) {
     }
     width /= std::max(counted, Index{1});
     for (double wanted = first; wanted >= SparseTuning::kLast; wanted /= SparseTuning::kDivisor) {
-        const D epsilon = as_epsilon<D>(wanted * width);
+        const D epsilon = as_epsilon<D>(wanted * width, whole_);
         if (!(epsilon > D{0}) || s_.control.look(s_.progress)) return;
         s_.progress.phase = static_cast<Index>(++s_.phases);
         auction(epsilon, SparseTuning::kBidsPerRow);
@@ -308,12 +307,13 @@ CostRange<Dual<T>> sparse_range(const SparseProblem<T>& problem, const Adjacency
 
 template <class T>
 SparseSolution<Dual<T>> solve_adjacency(Adjacency<T>& pairs, Index cols, const Dual<T>* exits, const Dual<T>* start_v,
-                                        Control& control, const Keep<Dual<T>>& keep, const Dual<T>* free_cols) {
+                                        Control& control, const Keep<Dual<T>>& keep, const Dual<T>* free_cols,
+                                        bool whole) {
     forget_lists(pairs);
     const bool free_columns = exits != nullptr || static_cast<Index>(pairs.rows.size()) < cols;
     SparseState<T> state(pairs, cols, exits, free_cols, free_columns, control);
     SparseSolution<Dual<T>> solution;
-    SparseSolver<T>(state, keep).solve(start_v, solution);
+    SparseSolver<T>(state, whole || !std::is_floating_point_v<T>, keep).solve(start_v, solution);
     solution.row_to_col = std::move(state.row_to_col);
     solution.u = std::move(state.u);
     solution.v = std::move(state.v);
@@ -324,7 +324,11 @@ template <class T>
 SparseSolution<Dual<T>> solve_sparse(const SparseProblem<T>& problem, const Dual<T>* start_v, Control& control,
                                      const Keep<Dual<T>>& keep) {
     control.look({"check"});
-    auto pairs = make_adjacency(problem.cost, problem.maximize, problem.transposed);
+    if constexpr (std::is_integral_v<T>) {
+        SparseSolution<Dual<T>> solution;
+        if (solve_in_doubles(problem, start_v, control, keep, solution)) return solution;
+    }
+    auto pairs = make_adjacency<T>(problem.cost, problem.maximize, problem.transposed);
     const auto range = sparse_range(problem, pairs);
     if (!range.fits) throw CostTooLarge{range.row, range.col};
     const Index cols = problem.transposed ? problem.cost.rows : problem.cost.cols;
@@ -342,15 +346,15 @@ LAPWING_INSTANTIATE(std::int64_t)
 #undef LAPWING_INSTANTIATE
 
 template SparseSolution<double> solve_adjacency(Adjacency<float>&, Index, const double*, const double*, Control&,
-                                                const Keep<double>&, const double*);
+                                                const Keep<double>&, const double*, bool);
 template SparseSolution<double> solve_adjacency(Adjacency<double>&, Index, const double*, const double*, Control&,
-                                                const Keep<double>&, const double*);
+                                                const Keep<double>&, const double*, bool);
 template SparseSolution<std::int64_t> solve_adjacency(Adjacency<std::int64_t>&, Index, const std::int64_t*,
                                                       const std::int64_t*, Control&, const Keep<std::int64_t>&,
-                                                      const std::int64_t*);
+                                                      const std::int64_t*, bool);
 template SparseSolution<Int128> solve_adjacency(Adjacency<Int128>&, Index, const Int128*, const Int128*, Control&,
-                                                const Keep<Int128>&, const Int128*);
+                                                const Keep<Int128>&, const Int128*, bool);
 template SparseSolution<Wide> solve_adjacency(Adjacency<Wide>&, Index, const Wide*, const Wide*, Control&,
-                                              const Keep<Wide>&, const Wide*);
+                                              const Keep<Wide>&, const Wide*, bool);
 
 }  // namespace lapwing

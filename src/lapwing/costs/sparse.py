@@ -54,8 +54,8 @@ class SparseCost(CostSource):
 
     @property
     def held_bytes(self) -> int:
-        """The core's copy: a cost and a column for each entry."""
-        return len(self.data) * 2 * self.dtype.itemsize
+        """The core's copy: a cost and a column for each entry, integers as float64 where these are exact."""
+        return len(self.data) * (8 if self.dtype == np.float32 else 16)
 
     @property
     def entry_lines(self) -> NDArray[np.int64]:

@@ -59,6 +59,19 @@ Index certificate_next_undecided_block(const T* cost, Index from, Index n, bool 
     return n;
 }
 
+// Of the n pairs, those that are not certain: where they are, and how many. For short lines, of which the tight pair is
+// undecided more often than not.
+template <class T>
+Index certificate_undecided(const T* cost, Index n, bool maximize, Dual<T> a, const Dual<T>* b, Index* where) {
+    const Dual<T> sign = maximize ? -1 : 1;
+    Index count = 0;
+    for (Index k = 0; k < n; ++k) {
+        where[count] = k;
+        count += certificate_block_is_feasible(cost + k, 1, sign, a, b + k) ? 0 : 1;
+    }
+    return count;
+}
+
 // The same for duals of several parts: a and b are the first ones; a_rest and b_rest[k] bound the magnitude of the
 // others' sum.
 template <class T>

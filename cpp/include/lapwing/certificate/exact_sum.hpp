@@ -2,7 +2,9 @@
 #pragma once
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
+#include <cstdint>
 #include <limits>
 #include <vector>
 
@@ -22,21 +24,37 @@ struct TwoSum {
 template <class D>
 class ExactSum;
 
-// A floating-point expansion (Shewchuk 1997, section 2.4, zeros dropped). Numbers that are not tiny are kept scaled
-// down, so that no sum of them overflows before its end; beyond the range a result is infinity, or the largest number
-// where it is rounded towards zero.
+// A fixed-point number as wide as all doubles, in digits of 32 bits that carry late (Neal, "Fast exact summation using
+// small and large superaccumulators", 2015): three additions a number. It is rounded as a floating-point expansion
+// (Shewchuk 1997, section 2.4, zeros dropped), whose large parts are kept scaled down, so that it does not overflow
+// before its end; beyond the range a result is infinity, or the largest number where it is rounded towards zero.
 template <>
 class ExactSum<double> {
   public:
     void add(double x) {
-        if (std::fabs(x) < kTiny)
-            add_to(tiny_, x);
-        else
-            add_to(scaled_, x * kScale);
+        const auto bits = std::bit_cast<std::uint64_t>(x);
+        const auto exponent = static_cast<int>(bits >> 52 & 0x7ff);
+        if (exponent == 0x7ff) {
+            beyond_ += x;
+            return;
+        }
+        const std::uint64_t fraction = bits & 0xfffffffffffff;
+        const int shift = exponent == 0 ? 0 : exponent - 1;  // x = mantissa 2^(shift - 1074)
+        const std::uint64_t mantissa = exponent == 0 ? fraction : fraction | std::uint64_t{1} << 52;
+        const auto wide = static_cast<unsigned __int128>(mantissa) << (shift % kBits);
+        const std::int64_t sign = x < 0 ? -1 : 1;
+        std::int64_t* const digit = digits_ + shift / kBits;
+        digit[0] += sign * static_cast<std::int64_t>(static_cast<std::uint32_t>(wide));
+        digit[1] += sign * static_cast<std::int64_t>(static_cast<std::uint32_t>(wide >> kBits));
+        digit[2] += sign * static_cast<std::int64_t>(static_cast<std::uint32_t>(wide >> 2 * kBits));
+        if (++added_ == kMostAdded) carry();
     }
     void add(const ExactSum& other, double sign) {
-        for (const double part : other.tiny_) add_to(tiny_, sign * part);
-        for (const double part : other.scaled_) add_to(scaled_, sign * part);
+        ExactSum carried = other;
+        carried.carry();
+        carry();
+        for (int k = 0; k < kDigits; ++k) digits_[k] += sign < 0 ? -carried.digits_[k] : carried.digits_[k];
+        beyond_ += sign * other.beyond_;
     }
     double nearest() const {
         const Head sum(*this);
@@ -62,10 +80,23 @@ class ExactSum<double> {
     // Non-overlapping, of increasing magnitude: the sum of all parts before one is less than that one's lowest bit.
     using Parts = std::vector<double>;
 
-    static constexpr double kTiny = 0x1p-800, kScale = 0x1p-64;  // 2^32 numbers, scaled, stay exact and in range
+    static constexpr int kBits = 32, kDigits = 2046 / kBits + 4;          // of all doubles, and of 2^32 of the largest
+    static constexpr std::int64_t kMostAdded = std::int64_t{1} << 30;     // before a digit might overflow
+    static constexpr int kLowestBit = -1074, kTiny = -800, kScale = -64;  // powers of two
 
-    Parts tiny_, scaled_;  // the sum is tiny + scaled / kScale
+    // The sum is that of digits_[k] 2^(32 k + kLowestBit) and of `beyond_`, which is infinite or NaN unless 0.
+    std::int64_t digits_[kDigits] = {};
+    std::int64_t added_ = 0;  // since digits were last carried
+    double beyond_ = 0;
 
+    // Leaves all digits but the last within [0, 2^32).
+    void carry() {
+        for (int k = 0; k + 1 < kDigits; ++k) {
+            digits_[k + 1] += digits_[k] >> kBits;
+            digits_[k] &= 0xffffffff;
+        }
+        added_ = 0;
+    }
     static void add_to(Parts& parts, double x) {
         std::size_t kept = 0;
         for (const double part : parts) {
@@ -82,9 +113,23 @@ class ExactSum<double> {
     struct Head {
         double high = 0, low = 0, rest = 0;
 
-        explicit Head(const ExactSum& sum) {
-            Parts parts = sum.tiny_;
-            for (const double part : sum.scaled_) add_to(parts, part / kScale);
+        explicit Head(const ExactSum& given) {
+            if (given.beyond_ != 0) {  // NaN is not 0 either
+                high = given.beyond_;
+                return;
+            }
+            ExactSum sum = given;
+            sum.carry();
+            Parts parts, scaled;
+            for (int k = 0; k < kDigits; ++k) {
+                const int power = kBits * k + kLowestBit;
+                const auto digit = static_cast<double>(sum.digits_[k]);  // the last one, too, is far below 2^53
+                if (power < kTiny)
+                    add_to(parts, std::ldexp(digit, power));
+                else
+                    add_to(scaled, std::ldexp(digit, power + kScale));
+            }
+            for (const double part : scaled) add_to(parts, std::ldexp(part, -kScale));
             std::size_t left = parts.size();
             while (left > 0 && low == 0) {
                 const TwoSum s(high, parts[--left]);

@@ -4,7 +4,8 @@
 // row that had j waits in a queue for its next bid. With epsilon > 0 this is a phase of Bertsekas' auction with epsilon
 // scaling (Annals of Operations Research 14, 1988); with epsilon = 0 Jonker and Volgenant's augmenting row reduction
 // (Computing 38, 1987), which leaves tight pairs. O(degree) a bid. Deviations: a phase has a limit of bids, since it
-// only prepares prices, and wars of bids without epsilon can be endless. The queue (first in, first out) tells which
+// only prepares prices; bids without epsilon end where a search is cheaper than the bids that it takes to place one row
+// more, since wars between rows can be endless. The queue (first in, first out) tells which
 // rows bid next, so that their costs are on their way from memory before they are read.
 #pragma once
 
@@ -41,17 +42,52 @@ class RowQueue {
     Index size_ = 0;
 };
 
-// Bids until no row waits, or the limit or the time is up; rows that still wait stay free, as do rows without a column.
-// With epsilon == 0 assigned rows' pairs are tight on return, and their u is feasible.
+// Asks for the entries that the next bid of row i reads.
+template <class T>
+void prefetch_entries(SparseState<T>& state, Index i) {
+    constexpr std::ptrdiff_t kLine = 64;
+    const auto* at = reinterpret_cast<const char*>(state.entries(i));
+    const auto* const end = reinterpret_cast<const char*>(state.entries(i) + state.pairs.rows[i].listed);
+    for (; at < end; at += kLine) __builtin_prefetch(at);
+}
+
+// Tells when bids no longer pay.
+class BidsWatch {
+  public:
+    explicit BidsWatch(Index waiting) { begin(waiting); }
+    // After a bid: whether the bids of a window placed too few rows for good.
+    bool is_over(Index waiting) {
+        if (--left_ > 0) return false;
+        const bool poor = std::int64_t{kBidsPerRow} * (before_ - waiting) < window_;
+        begin(waiting);
+        return poor;
+    }
+
+  private:
+    static constexpr Index kBidsPerRow = 60;  // take as long as a search
+    static constexpr Index kLeast = 64;       // bids of a window
+
+    void begin(Index waiting) {
+        before_ = waiting;
+        left_ = window_ = std::max(kLeast, waiting);
+    }
+    Index before_ = 0, window_ = 0, left_ = 0;
+};
+
+// Bids until no row waits, or the limit or the time is up, or bids without epsilon do not pay; rows that still wait stay
+// free, as do rows without a column. With epsilon == 0 assigned rows' pairs are tight on return, and their u is
+// feasible.
 template <class T>
 void sparse_auction(SparseState<T>& state, RowQueue& queue, Dual<T> epsilon, std::int64_t bid_limit) {
     using D = Dual<T>;
     constexpr std::size_t kAhead = 6;
     const std::int64_t last = state.bids + bid_limit;
+    BidsWatch watch(queue.size());
     while (!queue.empty()) {
         if (state.bids >= last || state.control.poll(state.progress)) return;
+        if (epsilon == D{0} && watch.is_over(queue.size())) return;
         __builtin_prefetch(&state.pairs.rows[queue.peek(2 * kAhead)]);
-        __builtin_prefetch(state.entries(queue.peek(kAhead)));
+        prefetch_entries(state, queue.peek(kAhead));
         const Index i = queue.pop();
         const BestPair<D> best = best_pair(state, i);
         ++state.bids;

@@ -55,10 +55,10 @@ struct Adjacency {
     std::vector<SparseEntry<T>> entries;
 };
 
-// Checks and copies. Throws Refused for damaged arrays; InvalidCost, of the matrix as solved, for NaN and -inf as
-// minimised.
-template <class T>
-Adjacency<T> make_adjacency(const SparseView<T>& view, bool maximize, bool transposed);
+// Checks and copies, with costs as numbers of type U: T itself, or double for integers. Throws Refused for damaged
+// arrays; InvalidCost, of the matrix as solved, for NaN and -inf as minimised.
+template <class U, class T>
+Adjacency<U> make_adjacency(const SparseView<T>& view, bool maximize, bool transposed);
 
 // Whether a pair is given twice. Throws Refused for damaged arrays, in words for rows or, `by_columns`, for columns.
 template <class T>

@@ -47,11 +47,18 @@ SparseSolution<Dual<T>> solve_sparse(const SparseProblem<T>& problem, const Dual
                                      const Keep<Dual<T>>& keep = {});
 
 // The same on a copy that was checked already. `exits`: nullptr or [rows] prices of staying free; `free_cols`: nullptr
-// or, beside them, [cols] prices of columns that stay free, finite.
+// or, beside them, [cols] prices of columns that stay free, finite. `whole`: costs and prices of a floating type are
+// whole numbers, and so are the duals.
 template <class T>
 SparseSolution<Dual<T>> solve_adjacency(Adjacency<T>& pairs, Index cols, const Dual<T>* exits, const Dual<T>* start_v,
-                                        Control& control, const Keep<Dual<T>>& keep,
-                                        const Dual<T>* free_cols = nullptr);
+                                        Control& control, const Keep<Dual<T>>& keep, const Dual<T>* free_cols = nullptr,
+                                        bool whole = false);
+
+// Integers in doubles, where these hold all sums: comparisons of doubles are quicker. False if they may not; `solution`
+// is then no answer. T: int32_t or int64_t.
+template <class T>
+bool solve_in_doubles(const SparseProblem<T>& problem, const Dual<T>* start_v, Control& control,
+                      const Keep<Dual<T>>& keep, SparseSolution<Dual<T>>& solution);
 
 // Whether all sums have room (numbers/range.hpp); `pairs`: of the problem.
 template <class T>

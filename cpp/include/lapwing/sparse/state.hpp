@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <stdexcept>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -121,21 +122,58 @@ struct BestPair {
     D second = kInfinity<D>;
 };
 
+// The lesser and the greater of two numbers without a branch, which would be predicted wrongly every other time.
+template <class D>
+[[gnu::always_inline]] inline D lesser(D a, D b) {
+    if constexpr (std::is_integral_v<D>)
+        return b ^ ((a ^ b) & -static_cast<D>(a < b));
+    else
+        return a < b ? a : b;
+}
+template <class D>
+[[gnu::always_inline]] inline D greater(D a, D b) {
+    if constexpr (std::is_integral_v<D>)
+        return b ^ ((a ^ b) & -static_cast<D>(a > b));
+    else
+        return a > b ? a : b;
+}
+
+// The best pair among `count` entries, in lanes that do not wait for each other.
+template <class T, class D>
+[[gnu::always_inline]] inline BestPair<D> best_of(const SparseEntry<T>* entry, Index count, const D* v) {
+    constexpr int kLanes = 4;
+    D first[kLanes], second[kLanes];
+    Index col[kLanes];
+    for (int l = 0; l < kLanes; ++l) {
+        first[l] = second[l] = kInfinity<D>;
+        col[l] = -1;
+    }
+    const auto take = [&](int l, Index k) {
+        const Index j = entry[k].col;
+        const D r = static_cast<D>(entry[k].cost) - v[j];
+        col[l] ^= (col[l] ^ j) & -static_cast<Index>(r < first[l]);
+        second[l] = lesser(greater(r, first[l]), second[l]);
+        first[l] = lesser(r, first[l]);
+    };
+    Index k = 0;
+    for (; k + kLanes <= count; k += kLanes)
+        for (int l = 0; l < kLanes; ++l) take(l, k + l);
+    for (; k < count; ++k) take(0, k);
+    for (int l = 1; l < kLanes; ++l) {
+        col[0] ^= (col[0] ^ col[l]) & -static_cast<Index>(first[l] < first[0]);
+        second[0] = lesser(greater(first[l], first[0]), lesser(second[l], second[0]));
+        first[0] = lesser(first[l], first[0]);
+    }
+    return {col[0], first[0], second[0]};
+}
+
 template <class T>
 inline BestPair<Dual<T>> best_pair(SparseState<T>& state, Index i) {
     using D = Dual<T>;
     const D* v = state.v.data();
     auto& row = state.pairs.rows[i];
     for (bool fresh = false;; fresh = true) {
-        BestPair<D> best;
-        const SparseEntry<T>* const entry = state.entries(i);
-        for (Index k = 0; k < row.listed; ++k) {
-            const D r = static_cast<D>(entry[k].cost) - v[entry[k].col];
-            const bool less = r < best.first;
-            best.second = less ? best.first : std::min(best.second, r);
-            best.col = less ? entry[k].col : best.col;
-            best.first = less ? r : best.first;
-        }
+        BestPair<D> best = best_of(state.entries(i), row.listed, v);
         if (state.exits != nullptr) {
             const D r = state.exits[i];
             if (r <= best.first && r < kInfinity<D>)
