@@ -4,12 +4,12 @@ Large entries on the diagonal
 
 Direct solvers of sparse linear systems like large entries on the diagonal. The permutation with the largest product of
 diagonal entries is an assignment: the costs are the negative logarithms, and the zeros of the matrix are no pairs at
-all. A sparse matrix is solved as it is.
+all. Its duals are the logarithms of scalings that make these entries 1 and all others at most 1.
 """
 
 import matplotlib.pyplot as plt
 import numpy as np
-from scipy.sparse import coo_array, csr_array
+from scipy.sparse import coo_array, csr_array, diags_array
 
 import lapwing as lw
 
@@ -25,10 +25,10 @@ matrix = csr_array(coo_array((values, (rows, cols)), shape=(n, n)))
 
 # %%
 
-entries = matrix.tocoo()
-result = lw.solve(coo_array((-np.log(entries.data), entries.coords), shape=(n, n)))
-permuted = matrix[:, result.row_to_col]
-print(result.certificate)
+scaling = lw.equilibrate(matrix)
+scaled = diags_array(scaling.row_scale) @ matrix @ diags_array(scaling.col_scale)
+permuted = scaled.tocsr()[:, scaling.permutation]
+print(abs(permuted.diagonal() - 1).max(), abs(permuted).max())
 
 # %%
 

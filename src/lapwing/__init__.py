@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from lapwing.bipartite import min_weight_full_bipartite_matching
     from lapwing.checkpoint import Checkpoint
     from lapwing.matched import matched_costs, matched_pairs
+    from lapwing.scaling import Equilibration, equilibrate
     from lapwing.torch_operator import register_torch_operator
 
     __version__: str
@@ -42,6 +43,7 @@ __all__ = [
     "Certificate",
     "Checkpoint",
     "DtypeError",
+    "Equilibration",
     "GpuError",
     "InfeasibleError",
     "InternalError",
@@ -60,6 +62,7 @@ __all__ = [
     "__version__",
     "certify",
     "costs",
+    "equilibrate",
     "files",
     "images",
     "instances",
@@ -77,6 +80,8 @@ __all__ = [
 _MODULES = ("files", "images", "instances", "jax", "torch")  # the last two import what they are named after
 _MODULE_OF = {
     "Checkpoint": "lapwing.checkpoint",
+    "Equilibration": "lapwing.scaling",
+    "equilibrate": "lapwing.scaling",
     "matched_costs": "lapwing.matched",
     "matched_pairs": "lapwing.matched",
     "min_weight_full_bipartite_matching": "lapwing.bipartite",

@@ -9,6 +9,7 @@ import sys
 import numpy as np
 import pytest
 import scipy.optimize
+import scipy.sparse.csgraph as csgraph
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -193,6 +194,17 @@ def test_patch_scipy(monkeypatch):
     assert module.assign is scipy.optimize.linear_sum_assignment is lw.linear_sum_assignment
     restore()
     assert module.assign is scipy.optimize.linear_sum_assignment is original
+
+
+def test_patch_scipy_for_sparse_matrices(monkeypatch):
+    module = type(sys)("a_users_module")
+    original = module.match = csgraph.min_weight_full_bipartite_matching
+    monkeypatch.setitem(sys.modules, "a_users_module", module)
+    restore = compat_scipy.patch_scipy()
+    assert module.match is csgraph.min_weight_full_bipartite_matching is lw.min_weight_full_bipartite_matching
+    assert compat_scipy.min_weight_full_bipartite_matching is lw.min_weight_full_bipartite_matching
+    restore()
+    assert module.match is csgraph.min_weight_full_bipartite_matching is original
 
 
 def test_torch():

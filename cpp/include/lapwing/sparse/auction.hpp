@@ -74,8 +74,8 @@ class BidsWatch {
     Index before_ = 0, window_ = 0, left_ = 0;
 };
 
-// Bids until no row waits, or the limit or the time is up, or bids without epsilon do not pay; rows that still wait stay
-// free, as do rows without a column. With epsilon == 0 assigned rows' pairs are tight on return, and their u is
+// Bids until no row waits, or the limit or the time is up, or bids without epsilon do not pay; rows that still wait
+// stay free, as do rows without a column. With epsilon == 0 assigned rows' pairs are tight on return, and their u is
 // feasible.
 template <class T>
 void sparse_auction(SparseState<T>& state, RowQueue& queue, Dual<T> epsilon, std::int64_t bid_limit) {
