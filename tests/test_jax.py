@@ -66,3 +66,62 @@ def test_integers_infeasible_ones_and_refusals():
         lapwing_jax.linear_sum_assignment(jax.numpy.zeros(3))
     with pytest.raises(lw.ArgumentError, match=r"\(B, m, n\)"):
         lapwing_jax.solve_batch(jax.numpy.zeros((3, 3)))
+
+
+@pytest.mark.parametrize("wide", [False, True])
+def test_words_of_a_gpus_answer_become_numbers(wide):
+    rng = np.random.default_rng(3)
+    values = rng.standard_normal(2000) * 10.0 ** rng.integers(-60, 60, 2000)
+    ties = [1 + 2**-24, 1 + 3 * 2**-24, 1 + 2**-24 + 2**-50, 2 - 2**-30, 2.0**-126, 3.4028235e38, 3.4028236e38]
+    values = np.concatenate([values, ties, [0, -0.0, np.inf, -np.inf, np.nan]])
+    with jax.enable_x64(wide), np.errstate(all="ignore"):
+        expected = values if wide else np.where(np.abs(values) < 2.0**-126, 0, values).astype(np.float32)
+        words = jax.numpy.asarray(values.view(np.uint32).reshape(-1, 2))
+        found = lapwing_jax.float_of_words(words, jax.numpy.zeros(0, float).dtype)
+        assert np.array_equal(found, expected, equal_nan=True)
+        kept = values.astype(jax.numpy.zeros(0, float).dtype)
+        kept = kept[(np.abs(kept) >= 2.0**-126) | (kept == 0)]
+        words = np.asarray(lapwing_jax.words_of(jax.numpy.asarray(kept)))
+        assert np.array_equal(words.view(np.float64)[:, 0], kept.astype(np.float64))
+        integers = np.array([-1, 0, 7, -(2**31), 2**31 - 1])
+        words = jax.numpy.asarray(integers.view(np.uint32).reshape(-1, 2))
+        assert np.array_equal(lapwing_jax.words_of(jax.numpy.asarray(integers)), words)
+        assert np.array_equal(lapwing_jax.integer_of_words(words, jax.numpy.zeros(0, int).dtype), integers)
+
+
+@pytest.mark.parametrize("priced", [False, True])
+@pytest.mark.parametrize("dtype", [np.float32, np.float16, np.int32])
+def test_buffers_of_xla(monkeypatch, dtype, priced):
+    """The path of a GPU, with XLA's buffers on the host, and the CPU in the place of the kernels."""
+    from lapwing.gpu.batch import buffers
+
+    def solve_into(program, answer, costs, prices, maximize):
+        costs = np.asarray(costs)
+        if prices is not None:
+            prices = np.asarray(prices).view(np.int64 if costs.dtype.kind == "i" else np.float64)
+            prices = prices.reshape(-1, costs.shape[-2])
+        found = lw.solve_batch(costs.reshape(-1, *costs.shape[-2:]), maximize=maximize, unmatched_cost=prices)
+        for buffer, values in zip(answer, (found.row_to_col, found.objective, found.status), strict=True):
+            target = np.asarray(buffer)
+            target[...] = values.view(target.dtype).reshape(target.shape)
+
+    def cuda(*arguments, cuda, default):
+        return cuda(*arguments)
+
+    monkeypatch.setattr(buffers, "solve_into", solve_into)
+    costs = (100 * np.random.default_rng(4).random((3, 2, 4, 6))).astype(dtype)
+    options = {"unmatched_cost": np.array([3, 50, 7, 90], dtype)} if priced else {}
+
+    def answer(costs):
+        found = lapwing_jax.solve_batch(costs, **options)
+        return lw.matched_costs(costs, found.row_to_col).sum().astype(float), found
+
+    given = jax.numpy.asarray(costs)
+    expected = jax.vmap(answer)(given)
+    monkeypatch.setattr(jax.lax, "platform_dependent", cuda)
+    found = jax.jit(jax.vmap(answer))(given)
+    for one, other in zip(jax.tree.leaves(found), jax.tree.leaves(expected), strict=True):
+        assert one.dtype == other.dtype and np.allclose(one, other, rtol=1e-6, atol=0)
+    if dtype == np.float32:
+        gradient = np.asarray(jax.grad(lambda c: answer(c)[0])(given[0]))
+        assert gradient.sum() == (found[1].row_to_col[0] >= 0).sum()

@@ -1,8 +1,13 @@
-"""JAX: assignments inside `jit`, `vmap` and `grad`, solved on the CPU by one call for each batch.
+"""JAX: assignments inside `jit`, `vmap` and `grad`, solved where the costs are by one call for each batch.
 
-A callback of JAX gets the costs on the host and solves them with `lapwing.solve_batch`; `vmap` makes one larger batch
-of them, not a loop. An assignment is piecewise constant in the costs, so no gradient passes through it;
-`lapwing.matched_costs` passes one on to the matched pairs.
+On a CPU a callback of JAX solves with `lapwing.solve_batch`. On an NVIDIA GPU a callback launches the kernels of a
+batch on XLA's stream, from its buffers into its buffers, so that nothing is copied to the host and nothing waits
+(`jax.experimental.buffer_callback`; without it the CPU solves). `vmap` makes one larger batch, not a loop. An
+assignment is piecewise constant in the costs, so no gradient passes through it; `lapwing.matched_costs` passes one on
+to the matched pairs.
+
+JAX has 64-bit numbers only with `jax_enable_x64`. A GPU's answers are therefore declared as pairs of 32-bit words, and
+become numbers of JAX's own width afterwards.
 """
 
 from __future__ import annotations
@@ -12,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from lapwing.api import solve_batch as solve_on_cpu
-from lapwing.errors import ArgumentError, MissingPackageError
+from lapwing.errors import ArgumentError, DtypeError, MissingPackageError
 from lapwing.matched import matched_pairs
 
 try:
@@ -20,6 +25,11 @@ try:
     import jax.numpy as jnp
 except ImportError as error:
     raise MissingPackageError("lapwing.jax needs JAX: pip install jax") from error
+
+try:
+    from jax.experimental.buffer_callback import buffer_callback
+except ImportError:  # an old JAX
+    buffer_callback = None
 
 __all__ = ["BatchAnswer", "linear_sum_assignment", "solve_batch"]
 
@@ -33,7 +43,8 @@ class BatchAnswer(NamedTuple):
         -1 where a row is free.
     objective : (B,) of JAX's default float type, or integer type for integer costs
     status : (B,) int32
-        0 solved; else as `lapwing.BatchResult` has it.
+        0 solved; else as `lapwing.BatchResult` has it. On a GPU 5 if rounding may hide a better assignment, and 3 for
+        sums out of range.
     """
 
     row_to_col: Any
@@ -71,7 +82,7 @@ def linear_sum_assignment(cost_matrix: Any, maximize: bool = False) -> tuple[Any
 
 
 def solve_batch(costs: Any, *, maximize: bool = False, unmatched_cost: Any = None) -> BatchAnswer:
-    """`lapwing.solve_batch` of an array of JAX, traced or not.
+    """`lapwing.solve_batch` of an array of JAX, traced or not, with ``check=False``.
 
     Parameters
     ----------
@@ -84,34 +95,129 @@ def solve_batch(costs: Any, *, maximize: bool = False, unmatched_cost: Any = Non
     ------
     ArgumentError
         If it is no batch.
+    DtypeError
+        If costs are integers and prices are not.
     """
     costs = jax.lax.stop_gradient(jnp.asarray(costs))
     if costs.ndim != 3:
         raise ArgumentError(f"costs must be (B, m, n), got shape {costs.shape}")
-    count, rows, _ = costs.shape
     arguments = [costs]
     if unmatched_cost is not None:
         prices = jax.lax.stop_gradient(jnp.asarray(unmatched_cost))
-        arguments.append(jnp.broadcast_to(prices, (count, rows)))
+        if jnp.issubdtype(prices.dtype, jnp.floating) and not jnp.issubdtype(costs.dtype, jnp.floating):
+            raise DtypeError(f"unmatched_cost is {prices.dtype}, but costs are {costs.dtype}: pass both as floats")
+        arguments.append(jnp.broadcast_to(prices, costs.shape[:2]))
     index = jnp.zeros(0, int).dtype
     number = jnp.zeros(0, float).dtype if jnp.issubdtype(costs.dtype, jnp.floating) else index
+    solver = _Solver(maximize, index, number)
+    if buffer_callback is None or 0 in costs.shape:
+        return BatchAnswer(*solver.on_cpu(*arguments))
+    return BatchAnswer(*jax.lax.platform_dependent(*arguments, cuda=solver.on_gpu, default=solver.on_cpu))
 
-    def solve(costs: Any, prices: Any = None) -> tuple[Any, ...]:
-        stack = np.asarray(costs)
-        lead = stack.shape[:-2]
-        if prices is not None:
-            prices = np.asarray(prices).reshape(-1, stack.shape[-2])
-        stack = stack.reshape(-1, *stack.shape[-2:])
-        found = solve_on_cpu(stack, maximize=maximize, unmatched_cost=prices, check=False)
-        return (
-            found.row_to_col.reshape(*lead, stack.shape[1]).astype(index),
-            found.objective.reshape(lead).astype(number),
-            found.status.reshape(lead),
+
+class _Solver:
+    """A batch as an operation of JAX, for either device.
+
+    Parameters
+    ----------
+    maximize : bool
+    index, number : dtype
+        Of columns and objectives, as JAX is to have them.
+    """
+
+    def __init__(self, maximize: bool, index: Any, number: Any) -> None:
+        self._maximize, self._index, self._number = maximize, index, number
+
+    def on_cpu(self, costs: Any, prices: Any = None) -> tuple[Any, ...]:
+        count, rows, _ = costs.shape
+
+        def solve(costs: Any, prices: Any = None) -> tuple[Any, ...]:
+            stack = np.asarray(costs)
+            lead = stack.shape[:-2]
+            if prices is not None:
+                prices = np.asarray(prices).reshape(-1, stack.shape[-2])
+            stack = stack.reshape(-1, *stack.shape[-2:])
+            found = solve_on_cpu(stack, maximize=self._maximize, unmatched_cost=prices, check=False)
+            return (
+                found.row_to_col.reshape(*lead, stack.shape[1]).astype(self._index),
+                found.objective.reshape(lead).astype(self._number),
+                found.status.reshape(lead),
+            )
+
+        shapes = (
+            jax.ShapeDtypeStruct((count, rows), self._index),
+            jax.ShapeDtypeStruct((count,), self._number),
+            jax.ShapeDtypeStruct((count,), jnp.int32),
         )
+        arguments = (costs,) if prices is None else (costs, prices)
+        answer: tuple[Any, ...] = jax.pure_callback(solve, shapes, *arguments, vmap_method="broadcast_all")
+        return answer
 
-    shapes = (
-        jax.ShapeDtypeStruct((count, rows), index),
-        jax.ShapeDtypeStruct((count,), number),
-        jax.ShapeDtypeStruct((count,), jnp.int32),
-    )
-    return BatchAnswer(*jax.pure_callback(solve, shapes, *arguments, vmap_method="broadcast_all"))
+    def on_gpu(self, costs: Any, prices: Any = None) -> tuple[Any, ...]:
+        count, rows, _ = costs.shape
+
+        def solve(context: Any, answer: Any, costs: Any, prices: Any = None) -> None:
+            from lapwing.gpu.batch.buffers import solve_into
+
+            solve_into(context, answer, costs, prices, self._maximize)
+
+        words = (
+            jax.ShapeDtypeStruct((count, rows, 2), jnp.uint32),
+            jax.ShapeDtypeStruct((count, 2), jnp.uint32),
+            jax.ShapeDtypeStruct((count,), jnp.int32),
+        )
+        arguments = [_widened(costs)]
+        if prices is not None:
+            arguments.append(words_of(prices.astype(self._number)))
+        row_to_col, objective, status = buffer_callback(solve, words, vmap_method="broadcast_all")(*arguments)
+        is_float = jnp.issubdtype(self._number, jnp.floating)
+        decoded = float_of_words(objective, self._number) if is_float else integer_of_words(objective, self._number)
+        return integer_of_words(row_to_col, self._index), decoded, status
+
+
+def _widened(values: Any) -> Any:
+    """With at least 32 bits, which every kernel takes."""
+    if values.dtype.itemsize >= 4:
+        return values
+    return values.astype(jnp.float32 if jnp.issubdtype(values.dtype, jnp.floating) else jnp.int32)
+
+
+def words_of(values: Any) -> Any:
+    """(..., 2) uint32, the words of int64 or float64, out of integers or floats of 32 or 64 bits."""
+    if values.dtype.itemsize == 8:
+        return jax.lax.bitcast_convert_type(values, jnp.uint32)
+    bits = jax.lax.bitcast_convert_type(values, jnp.uint32)
+    if jnp.issubdtype(values.dtype, jnp.integer):
+        return jnp.stack([bits, jnp.where(values < 0, jnp.uint32(0xFFFFFFFF), 0)], -1)
+    exponent, fraction = (bits >> 23) & 0xFF, bits & 0x7FFFFF
+    wide = jnp.where(exponent == 0xFF, 0x7FF, exponent + 896) << 20
+    high = (bits & jnp.uint32(0x80000000)) | wide | (fraction >> 3)
+    is_zero = exponent == 0
+    return jnp.stack([jnp.where(is_zero, 0, fraction << 29), jnp.where(is_zero, 0, high)], -1)
+
+
+def integer_of_words(words: Any, dtype: Any) -> Any:
+    """(...,) integers out of (..., 2) uint32, the words of an int64: modulo 2^32, if `dtype` has no more."""
+    if np.dtype(dtype).itemsize == 8:
+        return jax.lax.bitcast_convert_type(words, dtype)
+    return jax.lax.bitcast_convert_type(words[..., 0], dtype)
+
+
+def float_of_words(words: Any, dtype: Any) -> Any:
+    """(...,) floats out of (..., 2) uint32, the words of a float64: rounded to float32, if `dtype` has no more.
+
+    Values below float32's normal numbers become 0 there.
+    """
+    if np.dtype(dtype).itemsize == 8:
+        return jax.lax.bitcast_convert_type(words, dtype)
+    low, high = words[..., 0], words[..., 1]
+    exponent = (high >> 20) & 0x7FF
+    # The 52 bits of the fraction to 23, to the nearest, ties to even; a carry goes on into the exponent, as it should.
+    kept = ((high & 0xFFFFF) << 3) | (low >> 29)
+    rest, half = low & 0x1FFFFFFF, 1 << 28
+    up = (rest > half) | ((rest == half) & (kept & 1 == 1))
+    magnitude = ((exponent - 896) << 23) + kept + up.astype(jnp.uint32)  # 896: the biases' difference
+    infinity, is_nan = jnp.uint32(0x7F800000), (exponent == 0x7FF) & (((high & 0xFFFFF) | low) != 0)
+    magnitude = jnp.where(exponent <= 896, 0, jnp.where(exponent >= 1151, infinity, jnp.minimum(magnitude, infinity)))
+    magnitude = jnp.where(is_nan, 0x7FC00000, magnitude).astype(jnp.uint32)
+    return jax.lax.bitcast_convert_type((high & jnp.uint32(0x80000000)) | magnitude, dtype)
