@@ -29,7 +29,7 @@ Shortage shortage_of_sparse(const SparseCosts& cost, bool maximize, const Vector
     return cost.with_view([&]<class T>(const SparseView<T>& view) {
         const Computing computing;
         Control control = interruptible();
-        const auto pairs = make_adjacency(view, maximize, cost.transposed);
+        const auto pairs = make_adjacency<T>(view, maximize, cost.transposed);
         AllowedEntries<T> allowed(pairs, control);
         return find_shortage(allowed, rows, cols, sources);
     });
