@@ -6,25 +6,19 @@
 // GIL kept while a release would cost more than the solve. All other calls are answered, and
 // errors raised, by the Python function that make_linear_sum_assignment was given; its module is the function's
 // __self__, by which it is found and pickled, so there is no global state.
-#define NPY_NO_DEPRECATED_API NPY_1_22_API_VERSION
-#include <nanobind/nanobind.h>
-#include <numpy/arrayobject.h>
-
-#include <algorithm>
+#define LAPWING_IMPORTS_NUMPY
+#include "plain.hpp"
+//
 #include <cmath>
 #include <new>
 #include <optional>
 
 #include "common.hpp"
-#include "lapwing/jv/jv.hpp"
 #include "lapwing/numbers/trust.hpp"
 
 namespace lapwing::bindings {
 namespace {
 
-constexpr std::size_t kStackBytes = 32 << 10;  // enough for 200 x 200 costs that need no copy
-constexpr npy_intp kLongestSide = 8192;
-constexpr npy_intp kKeepGilCols = 64;
 constexpr const char* kFull = "_linear_sum_assignment";  // of its module: the Python function that answers the rest
 
 // What was asked, if the fast path takes it.
@@ -47,22 +41,6 @@ bool read_arguments(PyObject* const* args, Py_ssize_t positional, PyObject* keyw
     return positional == 1 && PyTuple_Size(keywords) == 1 &&
            PyUnicode_CompareWithASCIIString(PyTuple_GetItem(keywords, 0), "maximize") == 0 &&
            read_maximize(args[1], request);
-}
-
-// Not of a subclass's memory, nor of a buffer that is no bytes: that of a map may have lost its file
-// (lapwing.costs.streamed).
-bool has_plain_memory(PyArrayObject* array) {
-    PyObject* base = PyArray_BASE(array);
-    for (; base != nullptr && PyArray_Check(base); base = PyArray_BASE(reinterpret_cast<PyArrayObject*>(base)))
-        if (!PyArray_CheckExact(base)) return false;
-    return base == nullptr || PyBytes_Check(base) || PyObject_CheckBuffer(base) == 0;
-}
-
-bool is_plain(PyArrayObject* cost) {
-    if (PyArray_NDIM(cost) != 2 || !PyArray_ISBEHAVED_RO(cost) || !has_plain_memory(cost)) return false;
-    const npy_intp rows = PyArray_DIM(cost, 0), cols = PyArray_DIM(cost, 1), item = PyArray_ITEMSIZE(cost);
-    return rows > 0 && cols > 0 && std::min(rows, cols) <= kDirectMaxRows && std::max(rows, cols) <= kLongestSide &&
-           PyArray_STRIDE(cost, 0) % item == 0 && PyArray_STRIDE(cost, 1) % item == 0;
 }
 
 template <class T>
@@ -102,11 +80,7 @@ void write_pairs(const Index* row_to_col, Index rows, Index cols, bool tall, npy
 // `tall`. A price is as minimised. Null with no exception set if Python has to look at the problem, or with one.
 template <class T, class Write>
 PyObject* solve_plain(const Request& request, std::optional<Dual<T>> price, bool with_u, const Write& write) {
-    constexpr npy_intp item = sizeof(T);
-    MatrixView<T> cost{static_cast<const T*>(PyArray_DATA(request.cost)),
-                       static_cast<Index>(PyArray_DIM(request.cost, 0)),
-                       static_cast<Index>(PyArray_DIM(request.cost, 1)), PyArray_STRIDE(request.cost, 0) / item,
-                       PyArray_STRIDE(request.cost, 1) / item};
+    MatrixView<T> cost = view_of<T>(request.cost);
     const bool tall = !price && cost.rows > cost.cols;
     if (tall) cost = cost.transposed();
     Dual<T> prices[kLongestSide];
@@ -131,24 +105,6 @@ PyObject* solve_plain(const Request& request, std::optional<Dual<T>> price, bool
         solved = solve_small(problem, workspace, with_u, second, answer);
     }
     return solved ? write(answer, cost, tall) : nullptr;
-}
-
-// A tuple of arrays and numbers, which it takes; null if one of them is.
-template <std::size_t N>
-PyObject* as_tuple(PyObject* const (&parts)[N]) {
-    PyObject* tuple = std::find(parts, parts + N, nullptr) == parts + N ? PyTuple_New(N) : nullptr;
-    for (std::size_t k = 0; k < N; ++k) {
-        if (tuple == nullptr) Py_XDECREF(parts[k]);
-        if (tuple != nullptr) PyTuple_SetItem(tuple, static_cast<Py_ssize_t>(k), parts[k]);
-    }
-    return tuple;
-}
-
-PyObject* new_vector(npy_intp size, int type) { return PyArray_SimpleNew(1, &size, type); }
-
-template <class U>
-U* data_of(PyObject* array) {
-    return static_cast<U*>(PyArray_DATA(reinterpret_cast<PyArrayObject*>(array)));
 }
 
 // (row_ind, col_ind)
@@ -232,17 +188,6 @@ PyObject* solve_with_duals(const Request& request) {
         std::copy_n(answer.v, size, data_of<D>(PyTuple_GetItem(parts, 4)));
         return parts;
     });
-}
-
-template <class Solve>
-PyObject* with_number_type(PyArrayObject* cost, const Solve& solve) {
-    switch (PyArray_TYPE(cost)) {
-        case NPY_DOUBLE: return solve.template operator()<double>();
-        case NPY_FLOAT: return solve.template operator()<float>();
-        case NPY_INT32: return solve.template operator()<std::int32_t>();
-        case NPY_INT64: return solve.template operator()<std::int64_t>();
-        default: return nullptr;
-    }
 }
 
 // partners(cost, unmatched_cost, with_duals=False): None if Python has to look at the problem.

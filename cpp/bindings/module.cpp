@@ -13,6 +13,7 @@ namespace nb = nanobind;
 void bind_solve(nb::module_& module);
 void bind_certify(nb::module_& module);
 void bind_direct(nb::module_& module);
+void bind_proven(nb::module_& module);
 void bind_batch(nb::module_& module);
 void bind_costs(nb::module_& module);
 void bind_exact(nb::module_& module);
@@ -66,6 +67,7 @@ NB_MODULE(_core, module) {
     bind_solve(module);
     bind_certify(module);
     bind_direct(module);
+    bind_proven(module);
     bind_batch(module);
     bind_costs(module);
     bind_exact(module);

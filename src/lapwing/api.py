@@ -18,6 +18,7 @@ from lapwing.costs.dtypes import as_scipy_converts
 from lapwing.cpu.backend import solve_as_asked
 from lapwing.cpu.backend import solve_batch as solve_batch_on_cpu
 from lapwing.cpu.exact import solve_proven
+from lapwing.cpu.small import solve_small
 from lapwing.errors import ArgumentError, DtypeError, InfeasibleError, InvalidCostError, RangeError
 from lapwing.options import MethodOptions
 from lapwing.plan import Plan, make_plan
@@ -167,6 +168,13 @@ def solve(
     KeyboardInterrupt
         Within a fraction of a second of Ctrl-C.
     """
+    if (
+        (start is None and threads is None and time_limit is None and progress is False)
+        and (method == "auto" and device is None and memory_limit is None and checkpoint is None)
+        and (infeasible == "raise" and invalid == "raise")
+        and (result := solve_small(cost, maximize, unmatched_cost, certify)) is not None
+    ):
+        return result
     request = make_request(
         maximize,
         unmatched_cost,

@@ -229,20 +229,21 @@ def assemble(
         complete=raw["complete"],
         exact=raw["exact"] and fault is None,
         bound=math.inf if fault is not None or raw["bound"] == ABSENT else raw["bound"],
-        optimum_bound=signed(_lower_bound(raw, shape, integer)),
+        optimum_bound=signed(lower_bound(raw["dual"], raw["dual_below"], raw["violation"], raw["exact"], shape)),
         fault=fault,
     )
 
 
-def _lower_bound(raw: dict[str, Any], shape: tuple[int, int], integer: bool) -> Number:
-    """What the duals prove of the optimum as minimised: every constraint may be off by the worst violation."""
-    dual: Number = raw["dual"]
-    if raw["violation"] > 0:
-        dual -= raw["violation"] * (2 * max(shape) + min(shape))
-    if integer:
+def lower_bound(dual: Number, below: Number, violation: Number, exact: bool, shape: tuple[int, int]) -> Number:
+    """What the duals prove of the optimum as minimised: every constraint may be off by the worst violation.
+
+    `below`: the sum of the duals, which is `dual`, rounded down.
+    """
+    if violation > 0:
+        dual -= violation * (2 * max(shape) + min(shape))
+    if isinstance(dual, int):
         return dual
-    if raw["exact"]:
-        below: Number = raw["dual_below"]
+    if exact:
         return below
     return math.nextafter(math.nextafter(dual, -math.inf), -math.inf)
 

@@ -130,7 +130,7 @@ class Result(Matching):
         return sum(values) if all(isinstance(value, int) for value in values) else math.fsum(values)
 
     def is_unique(self) -> bool:
-        """Whether no other assignment has the optimal objective. Reads all costs once.
+        """Whether no other assignment is as good, or better by what rounding hides. Reads all costs once.
 
         Raises
         ------
@@ -323,12 +323,23 @@ class HostCosts:
         self._problem = problem
 
     def of_pairs(self, row_ind: Any, col_ind: Any) -> Any:
-        row_to_col = np.full(self._problem.shape[0], -1, np.int64)
+        problem = self.problem()
+        row_to_col = np.full(problem.shape[0], -1, np.int64)
         row_to_col[np.asarray(row_ind)] = np.asarray(col_ind)
-        return like(self._problem.cost.picked(row_to_col), row_ind)
+        return like(problem.cost.picked(row_to_col), row_ind)
 
     def problem(self) -> Problem:
         return self._problem
+
+
+class MatrixCosts(HostCosts):
+    """The same of a matrix; the problem is made when somebody asks."""
+
+    def __init__(self, cost: NDArray[Any], maximize: bool, unmatched_cost: float | None) -> None:
+        self._given = cost, maximize, unmatched_cost
+
+    def problem(self) -> Problem:
+        return make_problem(*self._given)
 
 
 class GivenCosts:

@@ -1,0 +1,78 @@
+// Small plain problems, whose calls count nanoseconds: NumPy's C API in place of buffer requests.
+//
+// Include it before any other header that includes NumPy's. direct.cpp imports NumPy for the whole module.
+#pragma once
+
+#define NPY_NO_DEPRECATED_API NPY_1_22_API_VERSION
+#define PY_ARRAY_UNIQUE_SYMBOL lapwing_numpy
+#ifndef LAPWING_IMPORTS_NUMPY
+#define NO_IMPORT_ARRAY
+#endif
+#include <nanobind/nanobind.h>
+#include <numpy/arrayobject.h>
+
+#include <algorithm>
+#include <cstdint>
+
+#include "lapwing/jv/jv.hpp"
+
+namespace lapwing::bindings {
+
+inline constexpr std::size_t kStackBytes = 32 << 10;  // enough for 200 x 200 costs that need no copy
+inline constexpr npy_intp kLongestSide = 8192;
+inline constexpr npy_intp kKeepGilCols = 64;  // up to which a release of the GIL would cost more than the solve
+
+// Not of a subclass's memory, nor of a buffer that is no bytes: that of a map may have lost its file
+// (lapwing.costs.streamed).
+inline bool has_plain_memory(PyArrayObject* array) {
+    PyObject* base = PyArray_BASE(array);
+    for (; base != nullptr && PyArray_Check(base); base = PyArray_BASE(reinterpret_cast<PyArrayObject*>(base)))
+        if (!PyArray_CheckExact(base)) return false;
+    return base == nullptr || PyBytes_Check(base) || PyObject_CheckBuffer(base) == 0;
+}
+
+inline bool is_plain(PyArrayObject* cost) {
+    if (PyArray_NDIM(cost) != 2 || !PyArray_ISBEHAVED_RO(cost) || !has_plain_memory(cost)) return false;
+    const npy_intp rows = PyArray_DIM(cost, 0), cols = PyArray_DIM(cost, 1), item = PyArray_ITEMSIZE(cost);
+    return rows > 0 && cols > 0 && std::min(rows, cols) <= kDirectMaxRows && std::max(rows, cols) <= kLongestSide &&
+           PyArray_STRIDE(cost, 0) % item == 0 && PyArray_STRIDE(cost, 1) % item == 0;
+}
+
+// The costs of a plain array.
+template <class T>
+MatrixView<T> view_of(PyArrayObject* cost) {
+    constexpr npy_intp item = sizeof(T);
+    return {static_cast<const T*>(PyArray_DATA(cost)), static_cast<Index>(PyArray_DIM(cost, 0)),
+            static_cast<Index>(PyArray_DIM(cost, 1)), PyArray_STRIDE(cost, 0) / item, PyArray_STRIDE(cost, 1) / item};
+}
+
+// A tuple of arrays and numbers, which it takes; null if one of them is.
+template <std::size_t N>
+PyObject* as_tuple(PyObject* const (&parts)[N]) {
+    PyObject* tuple = std::find(parts, parts + N, nullptr) == parts + N ? PyTuple_New(N) : nullptr;
+    for (std::size_t k = 0; k < N; ++k) {
+        if (tuple == nullptr) Py_XDECREF(parts[k]);
+        if (tuple != nullptr) PyTuple_SetItem(tuple, static_cast<Py_ssize_t>(k), parts[k]);
+    }
+    return tuple;
+}
+
+inline PyObject* new_vector(npy_intp size, int type) { return PyArray_SimpleNew(1, &size, type); }
+
+template <class U>
+U* data_of(PyObject* array) {
+    return static_cast<U*>(PyArray_DATA(reinterpret_cast<PyArrayObject*>(array)));
+}
+
+template <class Solve>
+PyObject* with_number_type(PyArrayObject* cost, const Solve& solve) {
+    switch (PyArray_TYPE(cost)) {
+        case NPY_DOUBLE: return solve.template operator()<double>();
+        case NPY_FLOAT: return solve.template operator()<float>();
+        case NPY_INT32: return solve.template operator()<std::int32_t>();
+        case NPY_INT64: return solve.template operator()<std::int64_t>();
+        default: return nullptr;
+    }
+}
+
+}  // namespace lapwing::bindings
