@@ -100,9 +100,9 @@ def solve(
     ----------
     cost : (m, n) real matrix
         A NumPy array of any real dtype and layout, a nested list, a pandas frame, an `np.memmap`, a CPU tensor with
-        DLPack, a masked array (masked pairs are forbidden), a SciPy sparse matrix (missing pairs are forbidden, and
-        never written out), or a source of `lapwing.costs`, which computes costs, or asks for them, whenever they are
-        read.
+        DLPack, a masked array (masked pairs are forbidden), a sparse array of SciPy, PyTorch, JAX or CuPy (missing
+        pairs are forbidden, and never written out), or a source of `lapwing.costs`, which computes costs, or asks for
+        them, whenever they are read.
         +inf (-inf when maximising) forbids a pair. C- and Fortran-ordered float32, float64, int32 and int64 are
         read in place.
     maximize : bool

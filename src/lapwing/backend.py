@@ -13,7 +13,7 @@ from lapwing.arrays import is_gpu_array
 from lapwing.certificate import Certificate
 from lapwing.costs.base import CostSource
 from lapwing.costs.function import ON_GPU_ONLY, FunctionCost
-from lapwing.costs.sparse import SparseCost, is_sparse
+from lapwing.costs.sparse import is_sparse
 from lapwing.cpu.backend import Cpu
 from lapwing.errors import ArgumentError, DtypeError, GpuError
 from lapwing.inputs import shape_of
@@ -60,7 +60,7 @@ def choose_backend(cost: Any, device: str | None, request: Request) -> Backend:
         if isinstance(cost, FunctionCost):
             raise ArgumentError(ON_GPU_ONLY)
         return CPU
-    if device == "auto" and (is_sparse(cost) or isinstance(cost, SparseCost)):
+    if device in (None, "auto") and is_sparse(cost):
         request.why = "CPU: sparse costs are solved there"
         return CPU
     if device == "auto" and is_pair(request.unmatched_cost):

@@ -21,7 +21,7 @@ from lapwing.costs.dense import DenseCost, is_readable, row_blocks
 from lapwing.costs.dtypes import as_array, check_kind, in_native_order, with_core_dtype, without_mask
 from lapwing.costs.mapped import check_mapped
 from lapwing.costs.rows import as_bytes
-from lapwing.costs.sparse import SparseCost, as_floating, densify, exact_floats, from_scipy, is_sparse
+from lapwing.costs.sparse import SparseCost, as_floating, as_sparse_cost, densify, exact_floats, is_sparse
 from lapwing.costs.streamed import streamed_if_large
 from lapwing.errors import ArgumentError, DtypeError, InvalidCostError, LapwingError, RangeError
 from lapwing.prices import (
@@ -70,7 +70,7 @@ def make_problem(
     """
     prices = of_cols = None
     cost = streamed_if_large(cost, limit)
-    if type(cost) is not np.ndarray and (is_sparse(cost) or isinstance(cost, SparseCost)):
+    if type(cost) is not np.ndarray and is_sparse(cost):
         if not write_out:
             return _sparse_problem(cost, maximize, unmatched_cost)
         cost = as_plain_array(cost, maximize)
@@ -95,7 +95,7 @@ def make_problem(
 
 def _sparse_problem(cost: Any, maximize: bool, unmatched_cost: Any) -> Problem:
     _check_parts(cost)
-    pairs = cost if isinstance(cost, SparseCost) else from_scipy(cost)
+    pairs = as_sparse_cost(cost)
     data, prices, of_cols = priced(pairs.data, pairs.shape, maximize, unmatched_cost)
     return Problem(pairs if data is pairs.data else pairs.with_floats(), maximize, prices, of_cols)
 
@@ -233,9 +233,9 @@ def as_plain_array(cost: Any, maximize: bool = False) -> CostArray:
             check_mapped(cost)
         return cost
     forbidden = -math.inf if maximize else math.inf
-    if is_sparse(cost) or isinstance(cost, SparseCost):
+    if is_sparse(cost):
         _check_parts(cost)
-        return densify(cost, forbidden)
+        return densify(as_sparse_cost(cost), forbidden)
     if isinstance(cost, np.ma.MaskedArray):
         check_mapped(cost.data)
         return _unmask(cost, forbidden)

@@ -20,7 +20,7 @@ from lapwing.costs.dense import row_blocks
 from lapwing.costs.expression import ExpressionCost
 from lapwing.costs.points import PointCost
 from lapwing.costs.rows import Callback, RowCost
-from lapwing.costs.sparse import SparseCost, from_scipy, is_sparse
+from lapwing.costs.sparse import SparseCost, as_sparse_cost, is_sparse
 from lapwing.costs.streamed import streamed_if_large
 from lapwing.errors import ArgumentError
 from lapwing.inputs import as_plain_array
@@ -48,14 +48,14 @@ class InvalidPairs:
         cost = self._refer()
         if cost is None:
             raise ArgumentError("the costs are not in the GPU's memory any more: ask while you hold them")
-        if is_gpu_array(cost) or is_tensor(cost):
-            return _where(cost != cost)
-        if is_sparse(cost) or isinstance(cost, SparseCost):
-            pairs = cost if isinstance(cost, SparseCost) else from_scipy(cost)
+        if is_sparse(cost):
+            pairs = as_sparse_cost(cost)
             at = np.flatnonzero(pairs.data != pairs.data)
             line, across = pairs.entry_lines[at], pairs.indices[at].astype(np.int64)
             found = np.stack((across, line) if pairs.by_columns else (line, across), axis=1)
             return found[np.lexsort((found[:, 1], found[:, 0]))]
+        if is_gpu_array(cost) or is_tensor(cost):
+            return _where(cost != cost)
         if not isinstance(cost, CostSource):
             cost = as_plain_array(cost)
         parts = [np.zeros((0, len(cost.shape)), np.int64)]
@@ -117,7 +117,7 @@ def _source_without(cost: Any, forbidden: float) -> CostSource:
     if isinstance(cost, PointCost):
         return cost  # all of their costs are numbers
     if is_sparse(cost):
-        cost = from_scipy(cost)
+        cost = as_sparse_cost(cost)
     if isinstance(cost, SparseCost):
         return replace(cost, data=_filled(cost.data, forbidden))
     if isinstance(cost, ExpressionCost):

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lapwing.api import solve
-from lapwing.costs.sparse import edges, is_sparse
+from lapwing.costs.sparse import as_sparse_cost, edges, is_scipy_sparse, is_sparse
 from lapwing.errors import ArgumentError, DtypeError, InfeasibleError, RangeError
 
 Logarithms = NDArray[np.float64]
@@ -90,7 +90,7 @@ def equilibrate(matrix: Any) -> Equilibration:
 
     Parameters
     ----------
-    matrix : (m, n) SciPy sparse matrix or array of any class, or dense array, real or complex
+    matrix : (m, n) dense array or SciPy sparse array of any class, real or complex, or real sparse array as for `solve`
         Entries of magnitude 0 count as missing. Of a matrix that is not square the shorter side is matched completely.
 
     Returns
@@ -132,12 +132,17 @@ def equilibrate(matrix: Any) -> Equilibration:
 
 def _entries(matrix: Any) -> tuple[NDArray[Any], NDArray[Any], Logarithms, tuple[int, int]]:
     """Rows, columns and log|a| of the entries that are not 0, and the shape."""
-    if is_sparse(matrix):
+    if is_scipy_sparse(matrix):
         if len(matrix.shape) != 2:
             raise ArgumentError(f"the matrix must be 2-D, got a sparse array of shape {matrix.shape}")
         pairs = matrix.tocoo(copy=True)
         pairs.sum_duplicates()
-        rows, cols, values = pairs.row, pairs.col, pairs.data
+        rows, cols, values, shape = pairs.row, pairs.col, pairs.data, pairs.shape
+    elif is_sparse(matrix):
+        cost = as_sparse_cost(matrix)
+        lines, across = cost.entry_lines, cost.indices
+        rows, cols = (across, lines) if cost.by_columns else (lines, across)
+        values, shape = cost.data, cost.shape
     else:
         dense = np.asarray(matrix)
         if dense.ndim != 2:
@@ -145,7 +150,7 @@ def _entries(matrix: Any) -> tuple[NDArray[Any], NDArray[Any], Logarithms, tuple
         if dense.dtype.kind not in "biufc":
             raise DtypeError(f"the matrix must hold numbers, got dtype {dense.dtype}")
         rows, cols = np.nonzero(dense)
-        values = dense[rows, cols]
+        values, shape = dense[rows, cols], dense.shape
     if values.dtype.kind not in "biufc":
         raise DtypeError(f"the matrix must hold numbers, got dtype {values.dtype}")
     bad = ~np.isfinite(values)
@@ -153,8 +158,7 @@ def _entries(matrix: Any) -> tuple[NDArray[Any], NDArray[Any], Logarithms, tuple
         at = int(bad.argmax())
         raise ArgumentError(f"the entry ({rows[at]}, {cols[at]}) is {values[at]}: all entries must be finite")
     kept = values != 0
-    shape = (int(matrix.shape[0]), int(matrix.shape[1])) if is_sparse(matrix) else dense.shape
-    return rows[kept], cols[kept], _logarithms(values[kept]), (shape[0], shape[1])
+    return rows[kept], cols[kept], _logarithms(values[kept]), (int(shape[0]), int(shape[1]))
 
 
 def _logarithms(values: NDArray[Any]) -> Logarithms:

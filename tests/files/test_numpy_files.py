@@ -9,9 +9,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
+import lapwing as lw
 from lapwing import files
 from support.refusal import fails
+from support.sparse import written_out
 
 
 @pytest.mark.parametrize("dtype", ["f4", "f8", ">f8", "i1", "u8", "?", "f2"])
@@ -98,3 +101,45 @@ def test_damaged_npz(tmp_path: Path, save) -> None:
     with zipfile.ZipFile(tmp_path / "c.npz", "w", zipfile.ZIP_LZMA) as archive:
         archive.writestr("cost.npy", bytes(100))
     fails(tmp_path / "c.npz", "packed by method 14")
+
+
+def sparse_matrix():
+    rng = np.random.default_rng(2)
+    matrix = sp.random_array((40, 50), density=0.2, rng=rng, dtype=np.float32) + sp.eye_array(40, 50, dtype=np.float32)
+    return matrix.tocsr()
+
+
+@pytest.mark.parametrize("form", ["csr", "csc", "coo"])
+@pytest.mark.parametrize("compressed", [True, False])
+def test_sparse_npz_as_scipy_writes_it(tmp_path: Path, form: str, compressed: bool) -> None:
+    matrix = sparse_matrix()
+    sp.save_npz(tmp_path / "a.npz", matrix.asformat(form), compressed)
+    problem = files.read(tmp_path / "a.npz")
+    assert (problem.format, problem.cost.dtype) == ("npz", np.float32)
+    expected = np.full(matrix.shape, np.inf)
+    expected[matrix.nonzero()] = matrix.data
+    assert np.array_equal(written_out(problem.cost), expected)
+    assert lw.solve(problem.cost).objective == lw.solve(matrix).objective
+
+
+@pytest.mark.parametrize(
+    ("changed", "words"),
+    [
+        ({"format": np.array(b"bsr")}, "format 'bsr'"),
+        ({"format": np.array(7)}, "'format' is () int64"),
+        ({"shape": np.array([40])}, "shape [40]"),
+        ({"shape": np.array([-1, 50])}, "damaged"),
+        ({"shape": np.array([40, 2])}, "column"),
+        ({"shape": np.array([41, 50])}, "41 rows"),
+        ({"shape": np.array([2**31, 50])}, "at most"),
+        ({"indptr": np.zeros((2, 2), np.int64)}, "'indptr' is (2, 2)"),
+        ({"indptr": np.full(41, 2**60)}, "indptr"),
+        ({"indices": np.zeros(3, np.int32)}, "length"),
+        ({"data": np.zeros(3, complex)}, "complex"),
+    ],
+)
+def test_damaged_sparse_npz(tmp_path: Path, changed: dict, words: str) -> None:
+    sp.save_npz(tmp_path / "a.npz", sparse_matrix())
+    with np.load(tmp_path / "a.npz") as whole:
+        np.savez(tmp_path / "a.npz", **(dict(whole) | changed))
+    fails(tmp_path / "a.npz", words)

@@ -101,10 +101,10 @@ def zipped(header: bytes) -> bytes:
     [
         ("a.npy", npy_header("(1000000, 1000000)"), "truncated"),
         ("a.npz", zipped(npy_header("(1000000, 1000000)")), "truncated"),
-        ("a.mtx", "%%MatrixMarket matrix coordinate real general\n1000000 1000000 1\n1 1 1\n", "limit of 2 GiB"),
+        ("a.mtx", "%%MatrixMarket matrix coordinate real general\n1000000000 1000000000 1\n1 1 1\n", "limit of 2 GiB"),
         ("a.mtx", "%%MatrixMarket matrix array real general\n1000000 1000000\n1\n", "but has 1"),
         ("a.mtx", "%%MatrixMarket matrix array real symmetric\n1000000 1000000\n1\n", "but has 1"),
-        ("a.txt", "1000000\n1 1 1\n", "limit of 2 GiB"),
+        ("a.txt", "1000000000\n1 1 1\n", "limit of 2 GiB"),
         ("a.asn", "p asn 999999999 1\na 1 999999999 1\n", "limit of 2 GiB"),
     ],
 )
@@ -115,8 +115,8 @@ def test_huge_sizes_are_refused_without_allocating(save, name: str, content: str
 
 def test_memory_limit(tmp_path: Path, save) -> None:
     path = save("a.txt", "1000\n1 1 1\n")
-    assert files.read(path, memory_limit=8_000_000).cost.shape == (1000, 1000)
-    fails(path, "1000 x 1000 costs take 7.629 MiB", "--memory-limit", memory_limit=7_999_999)
+    assert files.read(path, memory_limit=16_008).cost.shape == (1000, 1000)
+    fails(path, "1000 rows and 1000 columns take 15.63 KiB", "--memory-limit", memory_limit=16_007)
     np.savez_compressed(tmp_path / "a.npz", np.zeros((1000, 1000)))
     assert files.read(tmp_path / "a.npz", memory_limit=8_000_000).cost.shape == (1000, 1000)
     fails(tmp_path / "a.npz", "memory_limit", memory_limit=7_999_999)
@@ -124,10 +124,10 @@ def test_memory_limit(tmp_path: Path, save) -> None:
 
 def test_limits_and_paths_that_cannot_be(tmp_path: Path) -> None:
     path = tmp_path / "x.mtx"
-    path.write_bytes(b"%%MatrixMarket matrix coordinate real general\n99999 99999 0\n")
+    path.write_bytes(b"%%MatrixMarket matrix coordinate real general\n99999999 99999999 0\n")
     fails(path, "more than the limit of 953.7 MiB", memory_limit="1GB")
     path.write_bytes(b"%%MatrixMarket matrix coordinate real general\n9999999999 9999999999 0\n")
-    fails(path, "more than any computer", memory_limit="1GB")
-    fails(path, "more than any computer", memory_limit=1 << 90)
+    fails(path, "at most 2147483647 a side", memory_limit="1GB")
+    fails(path, "at most 2147483647 a side", memory_limit=1 << 90)
     with pytest.raises(ArgumentError, match="NUL"):
         files.read("x\0")

@@ -17,6 +17,7 @@ from pathlib import Path
 import numpy as np
 
 from lapwing import files
+from lapwing.costs.sparse import SparseCost
 from lapwing.errors import LapwingError
 
 MEMORY_LIMIT = 1 << 20
@@ -33,6 +34,11 @@ def read_bytes(data: bytes, folder: Path) -> np.ndarray | None:
     except LapwingError as error:
         assert str(path) in str(error) and len(str(error)) < 1000, str(error)[:3000]
         return None
+    if isinstance(cost, SparseCost):
+        arrays = (cost.indptr, cost.indices, cost.data)
+        assert len(cost.indices) == len(cost.data) == cost.indptr[-1]
+        assert sum(array.nbytes for array in arrays) <= max(MEMORY_LIMIT, 1100 * len(data)) + MEMORY_LIMIT
+        return cost.read(slice(0, 8))
     assert cost.ndim == 2 and cost.dtype.kind in "biuf"
     assert cost.nbytes <= max(MEMORY_LIMIT, 16 * len(data), 1100 * len(data))
     return np.array(cost)
@@ -44,9 +50,11 @@ def seeds() -> list[bytes]:
     np.save(npy, np.arange(6, dtype=np.float32).reshape(2, 3))
     np.savez(npz, cost=np.eye(3, dtype=np.int16))
     np.savez_compressed(packed, np.eye(4), np.ones(3))
+    sparse = io.BytesIO()
+    np.savez(sparse, format=b"csr", shape=[2, 3], data=np.ones(3), indices=np.array([0, 2, 1]), indptr=[0, 2, 3])
     by_format = {
         "npy": [npy.getvalue()],
-        "npz": [npz.getvalue(), packed.getvalue()],
+        "npz": [npz.getvalue(), packed.getvalue(), sparse.getvalue()],
         "csv": [b"1,2\n3,4\n", b"# c\n1.5; -2e3\ninf;+4\n", b"1\t2\r\n3\t9223372036854775807\r\n", b"\xef\xbb\xbf1 2"],
         "mtx": [
             b"%%MatrixMarket matrix coordinate real general\n% c\n2 3 2\n1 3 1.5\n2 1 -4\n",

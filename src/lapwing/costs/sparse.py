@@ -20,6 +20,7 @@ from lapwing.costs.base import DENSE_LIMIT_BYTES, IDENTITY_BYTES, MAX_LINES, Cos
 from lapwing.costs.dense import row_blocks
 from lapwing.costs.dtypes import EXACT_FLOAT64, with_core_dtype, without_mask
 from lapwing.errors import ArgumentError, DtypeError, RangeError
+from lapwing.tensors import is_tensor
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,7 +108,7 @@ class SparseCost(CostSource):
             yield np.ascontiguousarray(array[::step]).tobytes()
 
 
-def sparse(indptr: Any, indices: Any, data: Any, shape: tuple[int, int]) -> SparseCost:
+def sparse(indptr: Any, indices: Any, data: Any, shape: tuple[int, int], by_columns: bool = False) -> SparseCost:
     """Costs of some pairs, by rows (CSR): row i may take the columns ``indices[indptr[i]:indptr[i + 1]]``.
 
     Parameters
@@ -117,6 +118,8 @@ def sparse(indptr: Any, indices: Any, data: Any, shape: tuple[int, int]) -> Spar
     data : (entries,) real numbers
         Costs; zeros are costs. Of a pair that is given twice the sum counts, as in SciPy.
     shape : (m, n)
+    by_columns : bool
+        Whether the arrays are by columns (CSC): `indptr` is (n + 1,), and `indices` are rows.
 
     Returns
     -------
@@ -128,10 +131,12 @@ def sparse(indptr: Any, indices: Any, data: Any, shape: tuple[int, int]) -> Spar
     ArgumentError, DtypeError, RangeError
     """
     rows, cols = _check_shape(shape)
+    lines, across = (cols, rows) if by_columns else (rows, cols)
+    along, name = ("columns", "row") if by_columns else ("rows", "column")
     ends = _as_integers(indptr, "indptr").astype(np.int64, copy=False)
-    if len(ends) != rows + 1:
-        raise ArgumentError(f"the sparse matrix has a damaged indptr: {len(ends)} entries for {rows} rows")
-    return _from_lines(ends, _as_indices(indices, cols, "column"), _as_costs(data), (rows, cols), by_columns=False)
+    if len(ends) != lines + 1:
+        raise ArgumentError(f"the sparse matrix has a damaged indptr: {len(ends)} entries for {lines} {along}")
+    return _from_lines(ends, _as_indices(indices, across, name), _as_costs(data), (rows, cols), by_columns)
 
 
 def edges(i: Any, j: Any, cost: Any, shape: tuple[int, int]) -> SparseCost:
@@ -164,9 +169,48 @@ def edges(i: Any, j: Any, cost: Any, shape: tuple[int, int]) -> SparseCost:
 
 
 def is_sparse(value: object) -> bool:
-    """Whether `value` is one of SciPy's sparse classes; does not import SciPy."""
+    """Whether `value` is sparse costs, or a sparse array of SciPy, PyTorch, JAX or CuPy; imports none of them."""
+    if isinstance(value, SparseCost) or is_scipy_sparse(value) or is_sparse_tensor(value) or is_cupy_sparse(value):
+        return True
+    jax = sys.modules.get("jax.experimental.sparse")
+    return jax is not None and isinstance(value, (jax.BCOO, jax.BCSR))
+
+
+def is_scipy_sparse(value: object) -> bool:
+    """Whether `value` is one of SciPy's sparse classes."""
     scipy = sys.modules.get("scipy.sparse")
     return scipy is not None and bool(scipy.issparse(value))
+
+
+def is_sparse_tensor(value: Any) -> bool:
+    """Whether `value` is a tensor of PyTorch by pairs, rows or columns."""
+    if not is_tensor(value):
+        return False
+    torch = sys.modules["torch"]
+    return value.layout in (torch.sparse_coo, torch.sparse_csr, torch.sparse_csc)
+
+
+def is_cupy_sparse(value: object) -> bool:
+    """Whether `value` is one of CuPy's sparse classes."""
+    cupy = sys.modules.get("cupyx.scipy.sparse")
+    return cupy is not None and bool(cupy.issparse(value))
+
+
+def as_sparse_cost(value: Any) -> SparseCost:
+    """Whatever `is_sparse` accepts, as sparse costs: explicit zeros are costs, and duplicates are summed.
+
+    Raises
+    ------
+    ArgumentError, DtypeError, RangeError
+        If it is no matrix, or its indices lead out of it, or its numbers are none that the core reads.
+    """
+    if isinstance(value, SparseCost):
+        return value
+    if is_scipy_sparse(value):
+        return from_scipy(value)
+    from lapwing.costs.sparse_arrays import from_library
+
+    return from_library(value)
 
 
 def from_scipy(matrix: Any) -> SparseCost:
@@ -285,12 +329,12 @@ def _as_costs(given: Any) -> CostArray:
     return np.ascontiguousarray(array, array.dtype.newbyteorder("="))
 
 
-def densify(matrix: Any, forbidden: float) -> CostArray:
+def densify(cost: SparseCost, forbidden: float) -> CostArray:
     """Write a sparse matrix out for a method that reads a matrix, `forbidden` where it has no entry.
 
     Parameters
     ----------
-    matrix : scipy.sparse matrix or array, (m, n), real; or SparseCost
+    cost : SparseCost, (m, n)
     forbidden : float
         +inf or -inf.
 
@@ -301,11 +345,10 @@ def densify(matrix: Any, forbidden: float) -> CostArray:
     Raises
     ------
     ArgumentError
-        If the matrix is not 2-D, its indices lead out of it, or its dense form exceeds `DENSE_LIMIT_BYTES`.
+        If its dense form exceeds `DENSE_LIMIT_BYTES`.
     RangeError
         If an integer entry is not a float64 number, or duplicates add up to none.
     """
-    cost = matrix if isinstance(matrix, SparseCost) else from_scipy(matrix)
     dtype = as_floating(cost.dtype)
     needed = math.prod(cost.shape) * dtype.itemsize
     if needed > DENSE_LIMIT_BYTES:

@@ -1,13 +1,13 @@
 """Files of problems and answers.
 
-`read` reads a cost matrix from .npy, .npz, text tables, Matrix Market, DIMACS ``p asn`` and OR-Library files;
-`write` writes an answer to .npz, .json or .csv; `write_cost` writes a cost matrix. Writing is atomic: a reader sees the
-old file or the whole new one.
+`read` reads costs from .npy, .npz (also of a SciPy sparse matrix), text tables, Matrix Market, DIMACS ``p asn`` and
+OR-Library files; `write` writes an answer to .npz, .json or .csv; `write_cost` writes a cost matrix. Writing is atomic:
+a reader sees the old file or the whole new one.
 """
 
-from lapwing.files.base import DENSE_LIMIT, FileFormatError, FileProblem
+from lapwing.files.base import DEFAULT_LIMIT, FileFormatError, FileProblem
 from lapwing.files.read import FORMATS, read
 from lapwing.files.write import write
 from lapwing.files.write_cost import write_cost
 
-__all__ = ["DENSE_LIMIT", "FORMATS", "FileFormatError", "FileProblem", "read", "write", "write_cost"]
+__all__ = ["DEFAULT_LIMIT", "FORMATS", "FileFormatError", "FileProblem", "read", "write", "write_cost"]

@@ -8,13 +8,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-import numpy as np
 from numpy.typing import NDArray
 
+from lapwing.costs.base import MAX_LINES
+from lapwing.costs.sparse import SparseCost
 from lapwing.errors import LapwingError
 
-#: A sparse file becomes a dense float64 matrix up to this many bytes (16384 x 16384 costs), unless `read` is told else.
-DENSE_LIMIT: Final = 1 << 31
+#: What a small file may take much of memory for: so many bytes, unless `read` is told else.
+DEFAULT_LIMIT: Final = 1 << 31
 _MESSAGE_LENGTH: Final = 400
 
 
@@ -48,15 +49,16 @@ class FileProblem:
 
     Attributes
     ----------
-    cost : ndarray of shape (m, n)
-        int64 or float64 from text, any real dtype from .npy and .npz; +inf (-inf where `maximize`) forbids a pair.
+    cost : ndarray of shape (m, n), or lapwing.costs.SparseCost
+        int64 or float64 from text, any real dtype from .npy and .npz; +inf (-inf where `maximize`) forbids a pair, and
+        so does a sparse file that leaves it out.
     maximize : bool
-        As it was read: a sparse file's missing pairs are -inf then.
+        As it was read.
     format : str
         The format it was read as.
     """
 
-    cost: NDArray[Any]
+    cost: NDArray[Any] | SparseCost
     maximize: bool
     format: str
 
@@ -68,21 +70,18 @@ class ReadOptions:
     Attributes
     ----------
     maximize : bool
-        The sense, which decides how a forbidden pair is written.
+        The sense.
     memory_limit : int
-        Most bytes for the dense matrix of a sparse file, and for unpacking a compressed .npz file.
+        Most bytes for unpacking a compressed .npz file, for the mirrored half of a symmetric matrix, and for what a
+        sparse file needs for each row and column.
     """
 
     maximize: bool = False
-    memory_limit: int = DENSE_LIMIT
-
-    @property
-    def forbidden(self) -> float:
-        return -np.inf if self.maximize else np.inf
+    memory_limit: int = DEFAULT_LIMIT
 
 
 def check_dense_size(path: Path, shape: tuple[int, int], limit: int) -> None:
-    """Refuse a sparse file whose dense float64 matrix would take more than `limit` bytes."""
+    """Refuse a file whose dense float64 matrix would take more than `limit` bytes."""
     needed = shape[0] * shape[1] * 8
     if needed > sys.maxsize:
         raise FileFormatError(path, f"{shape[0]} x {shape[1]} costs are more than any computer can address")
@@ -91,6 +90,19 @@ def check_dense_size(path: Path, shape: tuple[int, int], limit: int) -> None:
             path,
             f"{shape[0]} x {shape[1]} costs take {_size(needed)} as a dense matrix, more than the limit of "
             f"{_size(limit)}; raise memory_limit= (--memory-limit)",
+        )
+
+
+def check_sparse_size(path: Path, shape: tuple[int, int], limit: int) -> None:
+    """Refuse a sparse matrix with more rows and columns than are supported, or than `limit` bytes hold a number for."""
+    if max(shape) > MAX_LINES:
+        raise FileFormatError(path, f"has {shape[0]} x {shape[1]} costs; at most {MAX_LINES} a side are supported")
+    needed = (shape[0] + shape[1] + 1) * 8
+    if needed > limit:
+        raise FileFormatError(
+            path,
+            f"{shape[0]} rows and {shape[1]} columns take {_size(needed)}, more than the limit of {_size(limit)}; "
+            "raise memory_limit= (--memory-limit)",
         )
 
 

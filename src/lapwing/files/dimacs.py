@@ -19,7 +19,8 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from lapwing.files.base import FileFormatError, FileProblem, ReadOptions, check_dense_size
+from lapwing.costs.sparse import SparseCost
+from lapwing.files.base import FileFormatError, FileProblem, ReadOptions
 from lapwing.files.entries import Entries
 from lapwing.files.text import concatenate, pieces, read_text
 
@@ -49,7 +50,7 @@ def read_dimacs(path: Path, options: ReadOptions) -> FileProblem:
         line = int((tags == ord("p")).argmax()) + 1
         raise FileFormatError(path, f"declares {arcs} arcs but has {arc_lines.size}; the file may be truncated", line)
     left = _left_side(path, values[~of_arc], np.flatnonzero(tags == ord("n")) + 1, nodes)
-    cost = _matrix(path, Entries.from_triples(values[of_arc].reshape(-1, 3), arc_lines), left, nodes, options)
+    cost = _costs(path, Entries.from_triples(values[of_arc].reshape(-1, 3), arc_lines), left, nodes, options)
     return FileProblem(cost, options.maximize, "dimacs")
 
 
@@ -110,15 +111,14 @@ def _left_side(path: Path, ids: NDArray[Any], lines: NDArray[np.int64], nodes: i
     return left.astype(np.int64)
 
 
-def _matrix(
+def _costs(
     path: Path, arcs: Entries, left: NDArray[np.int64], nodes: int, options: ReadOptions
-) -> NDArray[np.float64]:
+) -> SparseCost | NDArray[Any]:
     arcs.check(path, (nodes, nodes))
     source, target = arcs.rows + 1, arcs.cols + 1
     if left.size == 0:
         left = np.unique(source)
     shape = (left.size, nodes - left.size)
-    check_dense_size(path, shape, options.memory_limit)
     row = np.searchsorted(left, source)
     at = np.searchsorted(left, target)
     backwards = (left.take(row, mode="clip") != source) | (left.take(at, mode="clip") == target)
@@ -129,4 +129,4 @@ def _matrix(
             f"the arc from {source[k]} to {target[k]} does not lead from the left side to the right",
             int(arcs.lines[k]),
         )
-    return Entries(row, target - 1 - at, arcs.values, arcs.lines).dense(path, shape, options)
+    return Entries(row, target - 1 - at, arcs.values, arcs.lines).costs(path, shape, options)

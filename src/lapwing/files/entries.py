@@ -1,4 +1,4 @@
-"""The entries (row, column, cost) of a sparse file, with the line that each one came from, and their dense matrix."""
+"""The entries (row, column, cost) of a sparse file, with the line that each one came from."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lapwing.costs.dtypes import EXACT_FLOAT64
-from lapwing.files.base import FileFormatError, ReadOptions, check_dense_size
+from lapwing.costs.sparse import SparseCost, edges
+from lapwing.files.base import FileFormatError, ReadOptions, check_sparse_size
 
 
 @dataclass(frozen=True)
@@ -45,28 +45,20 @@ class Entries:
                 int(self.lines[at]),
             )
 
-    def dense(self, path: Path, shape: tuple[int, int], options: ReadOptions) -> NDArray[np.float64]:
-        """The float64 matrix of these (checked) entries, with every other pair forbidden.
+    def costs(self, path: Path, shape: tuple[int, int], options: ReadOptions) -> SparseCost | NDArray[Any]:
+        """The costs of these (checked) entries; every other pair is forbidden. A matrix, if there is none.
 
         Raises
         ------
         FileFormatError
-            The matrix would take more memory than allowed, or an integer cost has no exact float64.
+            More rows or columns than are supported, or than the memory allowed holds a number for.
         """
-        check_dense_size(path, shape, options.memory_limit)
-        if self.values.dtype.kind == "i":
-            rounded = (self.values > EXACT_FLOAT64) | (self.values < -EXACT_FLOAT64)
-            if rounded.any():
-                at = int(rounded.argmax())
-                raise FileFormatError(
-                    path,
-                    f"the integer {self.values[at]} is beyond 2**53, but sparse costs are kept in float64; scale the "
-                    "costs down, or give all pairs in a dense file, which is read as int64",
-                    int(self.lines[at]),
-                )
-        cost = np.full(shape, options.forbidden)
-        cost[self.rows, self.cols] = self.values
-        return cost
+        check_sparse_size(path, shape, options.memory_limit)
+        if 0 < len(self.values) == shape[0] * shape[1]:
+            matrix = np.empty(shape, self.values.dtype)
+            matrix[self.rows, self.cols] = self.values
+            return matrix
+        return edges(self.rows, self.cols, self.values, shape)
 
 
 def _indices(column: NDArray[Any]) -> NDArray[np.int64]:

@@ -3,7 +3,7 @@
 coordinate   lines ``i j cost``; pairs not listed are forbidden (not zero, as a linear-algebra reader would have it);
              field `pattern` has lines ``i j`` and gives every listed pair the cost 1
 array        all costs, column by column
-integer      kept as int64 in `array` files; `real` is float64; `complex` is refused
+integer      kept as int64; `real` is float64; `complex` is refused
 symmetric    the lower triangle is stored; skew-symmetric: its mirror image is negated, and the diagonal is left out
              (zero in `array` files, forbidden in `coordinate` files)
 """
@@ -18,6 +18,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from lapwing.costs.sparse import SparseCost
 from lapwing.files.base import FileFormatError, FileProblem, ReadOptions, check_dense_size
 from lapwing.files.entries import Entries
 from lapwing.files.text import concatenate, pieces, read_text
@@ -50,6 +51,7 @@ def read_matrix_market(path: Path, options: ReadOptions) -> FileProblem:
     values = concatenate([piece.values for piece in parsed])
     counts = concatenate([piece.counts for piece in parsed])
     del parsed
+    cost: NDArray[Any] | SparseCost
     if header.coordinate:
         cost = _coordinate(path, header, values, counts, options)
     else:
@@ -92,9 +94,8 @@ def _sizes(path: Path, text: bytes, count: int, line: int) -> tuple[int, ...]:
 
 def _coordinate(
     path: Path, header: _Header, values: NDArray[Any], counts: NDArray[np.int64], options: ReadOptions
-) -> NDArray[Any]:
+) -> SparseCost | NDArray[Any]:
     rows, cols, declared = header.sizes
-    check_dense_size(path, (rows, cols), options.memory_limit)
     width = 2 if header.pattern else 3
     wrong = (counts != 0) & (counts != width)
     if wrong.any():
@@ -111,7 +112,7 @@ def _coordinate(
     if header.symmetry != "general":
         entries = _mirrored(path, entries, -1 if header.symmetry == "skew-symmetric" else 1)
     entries.check(path, (rows, cols))
-    return entries.dense(path, (rows, cols), options)
+    return entries.costs(path, (rows, cols), options)
 
 
 def _mirrored(path: Path, entries: Entries, sign: int) -> Entries:

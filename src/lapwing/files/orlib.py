@@ -53,7 +53,7 @@ def read_orlib(path: Path, options: ReadOptions, sparse: bool | None = None) -> 
         )
     entries = Entries.from_triples(body.reshape(-1, 3), np.flatnonzero(counts) + 1)
     entries.check(path, (n, n))
-    return FileProblem(entries.dense(path, (n, n), options), options.maximize, "orlib-sparse")
+    return FileProblem(entries.costs(path, (n, n), options), options.maximize, "orlib-sparse")
 
 
 def _size(path: Path, value: Any) -> int:

@@ -10,7 +10,7 @@ from typing import Final
 
 from lapwing.costs.rows import as_bytes
 from lapwing.errors import ArgumentError
-from lapwing.files.base import DENSE_LIMIT, FileFormatError, FileProblem, ReadOptions, file_size
+from lapwing.files.base import DEFAULT_LIMIT, FileFormatError, FileProblem, ReadOptions, file_size
 from lapwing.files.delimited import read_delimited
 from lapwing.files.dimacs import read_dimacs
 from lapwing.files.matrix_market import read_matrix_market
@@ -47,7 +47,7 @@ def read(
     *,
     format: str | None = None,
     maximize: bool = False,
-    memory_limit: int | str = DENSE_LIMIT,
+    memory_limit: int | str = DEFAULT_LIMIT,
 ) -> FileProblem:
     """Read the costs of an assignment problem from a file.
 
@@ -58,14 +58,16 @@ def read(
     format : {"npy", "npz", "csv", "mtx", "dimacs", "orlib", "orlib-sparse"}, optional
         By default the content decides where it is unmistakable, then the name's ending, then the first lines.
     maximize : bool
-        The sense in which the costs will be used: pairs that a sparse file leaves out become -inf instead of +inf.
+        The sense in which the costs will be used.
     memory_limit : int or str
-        In bytes, or as "4 GB": most for the dense matrix of a sparse file, and for unpacking a compressed .npz file.
+        In bytes, or as "4 GB": most for unpacking a compressed .npz file, for the mirrored half of a symmetric matrix,
+        and for what a sparse file needs for each row and column.
 
     Returns
     -------
     FileProblem
-        With `cost`, `maximize` and `format`. A .npy file stays on disk (`numpy.memmap`).
+        With `cost`, `maximize` and `format`. A .npy file stays on disk (`numpy.memmap`); a sparse file is a source of
+        costs for its pairs, and is never written out.
 
     Raises
     ------

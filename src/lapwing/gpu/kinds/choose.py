@@ -6,7 +6,7 @@ from typing import Any
 
 from lapwing import inputs
 from lapwing.costs.base import CostSource
-from lapwing.costs.sparse import SparseCost, is_sparse
+from lapwing.costs.sparse import is_sparse
 from lapwing.errors import ArgumentError, DtypeError
 from lapwing.gpu.costs.host_rows import lines_of, lines_of_source
 from lapwing.gpu.kinds.base import CostKind
@@ -35,7 +35,7 @@ def choose_kind(cost: Any, device: str, request: Request) -> CostKind:
     ------
     ArgumentError, DtypeError
     """
-    if is_sparse(cost) or isinstance(cost, SparseCost):  # no method here reads the pairs themselves
+    if is_sparse(cost):  # no method here reads the pairs themselves
         cost = inputs.as_matrix(cost, request.maximize)
     if isinstance(cost, CostSource):
         if cost.is_computable_on_gpu:

@@ -1,0 +1,69 @@
+"""Sparse arrays of PyTorch, JAX and CuPy as sparse costs. None of these libraries is imported here.
+
+Arrays in a GPU's memory are copied to the host, where sparse costs are solved.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lapwing.costs.sparse import SparseCost, edges, from_scipy, is_cupy_sparse, is_sparse_tensor, sparse
+from lapwing.errors import ArgumentError
+from lapwing.tensors import read_tensor
+
+
+def from_library(array: Any) -> SparseCost:
+    """A sparse array of one of these libraries.
+
+    Raises
+    ------
+    ArgumentError, DtypeError, RangeError
+        If it is no matrix, or its indices lead out of it, or its numbers are none that the core reads.
+    """
+    if len(array.shape) != 2:
+        raise ArgumentError(f"cost must be a matrix (2-D), got a sparse array of shape {tuple(array.shape)}")
+    if is_sparse_tensor(array):
+        return _from_tensor(array)
+    return from_scipy(array.get()) if is_cupy_sparse(array) else _from_jax(array)
+
+
+def _from_tensor(tensor: Any) -> SparseCost:
+    """Gradients do not come into it."""
+    torch = sys.modules["torch"]
+    if tensor.dense_dim():
+        raise ArgumentError("cost is a hybrid sparse tensor, whose entries are no numbers: pass a matrix of numbers")
+    tensor = tensor.detach().cpu()
+    rows, cols = (int(size) for size in tensor.shape)
+    if tensor.layout == torch.sparse_coo:
+        places = read_tensor(tensor._indices(), "indices")  # of a tensor that is not coalesced, too
+        return edges(places[0], places[1], read_tensor(tensor._values(), "cost"), (rows, cols))
+    data = read_tensor(tensor.values(), "cost")
+    by_columns = tensor.layout == torch.sparse_csc
+    ends, across = (
+        (tensor.ccol_indices(), tensor.row_indices()) if by_columns else (tensor.crow_indices(), tensor.col_indices())
+    )
+    return sparse(read_tensor(ends, "indptr"), read_tensor(across, "indices"), data, (rows, cols), by_columns)
+
+
+def _from_jax(array: Any) -> SparseCost:
+    """JAX pads its arrays with entries whose indices lie just beyond the matrix: these are none."""
+    if array.n_batch or array.n_dense:
+        raise ArgumentError("cost is a batched or hybrid sparse array of JAX: pass a matrix of numbers")
+    rows, cols = (int(size) for size in array.shape)
+    data, indices = _on_host(array.data), _on_host(array.indices)
+    if not hasattr(array, "indptr"):
+        padding = (indices[:, 0] == rows) | (indices[:, 1] == cols)
+        row, col = indices[~padding].T
+        return edges(row, col, data[~padding], (rows, cols))
+    ends = _on_host(array.indptr)
+    count = int(ends[-1]) if len(ends) else 0
+    return sparse(ends, indices[:count], data[:count], (rows, cols))
+
+
+def _on_host(array: Any) -> NDArray[Any]:
+    values: NDArray[Any] = np.asarray(array)
+    return values.astype(np.float32) if values.dtype.name == "bfloat16" else values
