@@ -34,7 +34,7 @@ def build(gpu, monkeypatch, tmp_path):
 
 
 CARVING = """
-#include "core/control/commands.cuh"
+#include "core/lists/matrix.cuh"
 extern "C" __global__ void carve(int64 rows, int64 cols, int64* end) {
     State state;
     state.matrix.rows = static_cast<int32>(rows);
@@ -56,6 +56,8 @@ def test_the_workspace_holds_what_kernels_take(gpu, dtype, build):
 
 
 CAPPING = """
+#include "core/lists/matrix.cuh"
+
 #include "core/control/tasks.cuh"
 extern "C" __global__ void radius(uint64* distance, int32* cols, int64 count, int64 wanted, uint64* answer) {
     Shared& memory = shared();
@@ -89,7 +91,7 @@ def test_the_cap_is_the_distance_of_the_last_column_wanted(gpu, kind, build):
 
 
 LISTING = """
-#include "core/lists/filter.cuh"
+#include "core/lists/matrix.cuh"
 extern "C" __global__ __launch_bounds__(THREADS)
     void NAME(const Cost* cost, int64 pitch, int64 rows, int64 cols, int64 maximize, Dual* v, unsigned char* workspace,
               int32* list_col, Dual* tau) {
@@ -103,15 +105,16 @@ extern "C" __global__ __launch_bounds__(THREADS)
     }
     __syncthreads();
     lower_all_prices(Team{state, shared().control.counts, false, 1});
-    for (int32 i = 0; i < rows; ++i) LISTING(i);
+    for (int32 i = 0; i < rows; ++i) LISTING;
 }
 """
 
 
 def build_listing(build, dtype, again):
     """A kernel that lists all rows, and how many threads it has."""
-    name, list_row, threads = ("relisted", "relist_row", 512) if again else ("listed", "list_row<true>", 256)
-    return build(LISTING.replace("NAME", name).replace("LISTING", list_row), dtype, threads), threads
+    at_first = "__syncthreads_or(make_list<true>(state.matrix, i))"
+    name, listing, threads = ("relisted", "relist_row(i)", 512) if again else ("listed", at_first, 256)
+    return build(LISTING.replace("NAME", name).replace("LISTING", listing), dtype, threads), threads
 
 
 def draw_rows(kind, shape, dtype, random):

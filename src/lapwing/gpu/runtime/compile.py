@@ -96,7 +96,7 @@ def program_text(program: Program, variant: Variant) -> str:
 def source_text(source: str, text: str = "") -> str:
     """A file of kernels/ with its headers in place, each once; and `text` for the one that says what costs are.
 
-    A header stands where it is first included: an `#include` under an `#if` is for headers that nothing else includes.
+    A header stands where it is first included, so that no `#include` may stand under an `#if`.
     """
     return "\n".join(_flattened(source, set(), text)) + "\n"
 

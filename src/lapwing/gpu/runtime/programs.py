@@ -108,7 +108,7 @@ CORE = Program(
 # The same for a matrix that stays on the host.
 HOST_CORE = Program(
     "host_core",
-    CORE.source,
+    "core/host_core.cu",
     (
         "prepare",
         "cache_rows",
@@ -122,7 +122,7 @@ HOST_CORE = Program(
         "check_violator",
     ),
     _EVERY_COST,
-    {**CORE.constants, "STORED": 1},
+    CORE.constants,
     thinly_sampled=True,
     is_slow_to_compile=True,
 )
@@ -152,29 +152,29 @@ _COMPUTED = {
 
 COMPUTED_CORE = Program(
     "computed_core",
-    CORE.source,
+    "core/computed_core.cu",
     tuple(name for name in CORE.kernels if name not in ("column_minima", "lower_prices")),
     _COMPUTED,
-    {**CORE.constants, "COMPUTED": 1},
+    CORE.constants,
     any_text=True,
     is_slow_to_compile=True,
 )
 
 COMPUTED_START = Program(
     "computed_start",
-    CORE_START.source,
+    "core/start/computed_start.cu",
     ("gather", "line_bounds", "sorting_keys", "price_rises"),
     _COMPUTED,
-    {**CORE_START.constants, "COMPUTED": 1},
+    CORE_START.constants,
     any_text=True,
 )
 
 COMPUTED_CERTIFICATE = Program(
     "computed_certificate",
-    CERTIFICATE.source,
+    "certificate/computed_certificate.cu",
     ("certify_lines", "certify_vectors", "certify_place", "read_cost"),
     _COMPUTED,
-    {**CERTIFICATE.constants, "COMPUTED": 1},
+    CERTIFICATE.constants,
     any_text=True,
 )
 

@@ -3,18 +3,18 @@
 // sign turns them into a minimisation.
 //
 //   fault      0, or the first of: 1 no answer, 2 a column out of range, 3 a column taken twice, 4 a forbidden pair, or
-//   a row
-//              that stays free but must not, 5 a row without a column while a column is free
+//              a row that stays free but must not, 5 a row without a column while a column is free
 //   violation  the largest u[i] + v[j] - c[i,j], at least 0, over all pairs that are not forbidden, and of u over
-//   prices gap        primal minus dual objective, as the sum of its terms: c - u - v over matched pairs, price - u
-//   over free rows,
-//              -u or -v over lines that need no partner
+//              prices
+//   gap        primal minus dual objective, as the sum of its terms: c - u - v over matched pairs, price - u over free
+//              rows, -u or -v over lines that need no partner
 //
 // Floats: each c - u - v is formed without error as a sum of three doubles, and sums are rounded up. So violation and
 // gap are upper bounds, and 0 only if they are truly 0. The status of an answer becomes kSolved if these prove the
 // objective to an ulp for each pair, else kDoubtful. Shared memory: one bit a column, one double a warp. Barriers: two
 // for each reduction, three beside.
 #include "batch/proof.cuh"
+#include "common/require.cuh"
 
 constexpr uint32 kMostColumns = 1u << 16;
 enum Fault : int32 {
@@ -35,6 +35,16 @@ __device__ T block_reduce(T value, T* places, Combine combine) {
     T all = places[0];
     for (uint32 w = 1; w < blockDim.x / kWarp; ++w) all = combine(all, places[w]);
     return all;
+}
+
+// Invariants of a proof without a fault, asserted on the emulator: every matched row has a column of its own; and weak
+// duality: each of at most `terms` terms of the gap is at least -violation.
+__device__ inline void require_proof(Dual gap, Dual violation, Dual matched_rows, Dual matched_cols, int64 terms) {
+    if constexpr (!kChecksInvariants) return;
+    require(matched_rows == matched_cols, "as many columns as rows are matched");
+    require(!(violation < 0), "a violation is not negative");
+    const auto least = -static_cast<double>(violation) * static_cast<double>(terms);
+    require(!(static_cast<double>(gap) < least * (1 + 1e-9)), "weak duality");
 }
 
 __device__ inline void certify_problem(const Batch& batch, Dual* violation, Dual* gap, int32* fault) {
@@ -118,6 +128,7 @@ __device__ inline void certify_problem(const Batch& batch, Dual* violation, Dual
     part = block_reduce(part, places, add);
     wrong = block_reduce(wrong, fault_places, smaller_fault);
     if (threadIdx.x != 0) return;
+    if (answered && wrong == kNoFault) require_proof(part, worst, m - rows_left, n - cols_left, m + n);
     violation[b] = answered ? worst : no_objective();
     gap[b] = answered ? part : no_objective();
     fault[b] = wrong;

@@ -1,7 +1,8 @@
-// The certificate's pass over computed costs; included by certificate/certificate.cu. Lines are rows; a warp takes
-// kLines of them, from the first position to the last. Every cost is computed once, and again where the quick test is
-// in doubt. The quick test of floats is done in the costs' own precision, with u, v and their sum rounded up.
+// The certificate's pass over computed costs; included by certificate/computed_certificate.cu. Lines are rows; a warp
+// takes kLines of them, from the first position to the last. Every cost is computed once, and again where the quick test
+// is in doubt. The quick test of floats is done in the costs' own precision, with u, v and their sum rounded up.
 #pragma once
+#include "certificate/invariants.cuh"
 
 // Whether c - a - b >= 0 is certain; a and b at least the duals that are meant.
 __device__ inline bool is_surely_positive(float c, float a, float b) { return c > __fadd_ru(a, b); }
@@ -56,6 +57,21 @@ __device__ inline void examine_position(const Source& source, const RowGroup& gr
     }
 }
 
+// See certificate/invariants.cuh; of a thread's positions in one piece.
+__device__ inline void require_violations(const Source& source, const RowGroup& group, const Found& found, int64 first,
+                                          int64 cols, const Dual* v, bool maximize) {
+    if constexpr (!kChecksInvariants) return;
+    for (int64 k = first; k < cols && k < first + kWarp * kAhead; k += kWarp) {
+        Source::Position position;
+        Cost costs[kLines];
+        source.load_position(k, position);
+        source.costs(group.lines, position, costs);
+        for (uint32 r = 0; r < kLines; ++r)
+            require_violation(found, minimised(costs[r], maximize), group.dual[r], negated(v[k], maximize),
+                              group.row[r]);
+    }
+}
+
 // Rows first .. first + count - 1: a part of all, so that a long pass can be interrupted.
 extern "C" __global__ void __launch_bounds__(THREADS)
     certify_lines(const Costs::Data* data, int64 first, int64 count, int64 rows, int64 cols, int64 maximize,
@@ -82,6 +98,7 @@ extern "C" __global__ void __launch_bounds__(THREADS)
                                                    : doubtful_positions<false>(source, group, k, cols, v, negate);
             for (; doubtful != 0; doubtful &= doubtful - 1)
                 examine_position(source, group, found, k + (__ffs(static_cast<int>(doubtful)) - 1) * kWarp, v, negate);
+            require_violations(source, group, found, k, cols, v, negate);
             if (from / piece % kPiecesTogether == kPiecesTogether - 1) __syncthreads();  // at the same coordinates
         }
     }
@@ -96,10 +113,14 @@ extern "C" __global__ void __launch_bounds__(THREADS)
     certify_place(const Costs::Data* data, int64 line, int64 positions, int64 maximize, const Dual* line_dual,
                   const Dual* cross_duals, const uint64* amount, uint64* place) {
     const Dual a = negated(*line_dual, maximize != 0);
+    bool attained = false;
     for (int64 k = threadIdx.x; k < positions; k += THREADS) {
         const Dual c = minimised(cost_at(data, line, k, 0, 0), maximize != 0);
-        if (to_bits(excess(c, a, negated(cross_duals[k], maximize != 0))) == *amount) report_first(place, k);
+        if (to_bits(excess(c, a, negated(cross_duals[k], maximize != 0))) != *amount) continue;
+        report_first(place, k);
+        attained = true;
     }
+    require_place(attained);
 }
 
 // The cost of one pair, for a message.

@@ -1,5 +1,6 @@
 // The certificate's pass over a matrix; included by certificate/certificate.cu.
 #pragma once
+#include "certificate/invariants.cuh"
 #include "certificate/tuning.cuh"
 
 static_assert(CertificateTuning::most_lines <= 32 && CertificateTuning::most_lines % CertificateTuning::in_flight == 0);
@@ -85,6 +86,21 @@ __device__ uint32 doubtful_lines(const Lines& in, const Share& share) {
     return doubtful;
 }
 
+// See certificate/invariants.cuh.
+__device__ inline void require_violations(const Lines& in, const Share& share) {
+    if constexpr (!kChecksInvariants) return;
+    for (uint32 n = 0; n < share.lines; ++n) {
+        const int64 line = share.line(in, n);
+        const Dual a = negated(in.line_duals[line], in.maximize);
+        for (uint32 k = 0; k < share.count; ++k) {
+            const int64 position = share.first + k * share.step;
+            const Cost c = in.cost[line * in.line_stride + position * in.position_stride];
+            require_violation(in.found, minimised(c, in.maximize), a, negated(in.cross_duals[position], in.maximize),
+                              line);
+        }
+    }
+}
+
 // Block b takes tile b % tiles of positions and lines [b / tiles * sides * lines_per_thread, ...). `across` threads (a
 // power of two) stand along a line, each with Group::size positions; sides = THREADS / across lines are taken side by
 // side. A thread takes at most CertificateTuning::most_lines lines, a multiple of in_flight; it looks at what is in
@@ -115,6 +131,7 @@ __device__ void check_lines(const Lines& in, uint32 across, uint32 lines_per_thr
             examine(in.found, minimised(c, in.maximize), a, b, line, position);
         }
     }
+    require_violations(in, share);
 }
 
 #define LAPWING_LINE_KERNEL(name, group)                                                                               \
@@ -141,10 +158,14 @@ extern "C" __global__ void __launch_bounds__(THREADS)
     certify_place(const Cost* cost, int64 positions, int64 position_stride, int64 maximize, const Dual* line_dual,
                   const Dual* cross_duals, const uint64* amount, uint64* place) {
     const Dual a = negated(*line_dual, maximize != 0);
+    bool attained = false;
     for (int64 k = threadIdx.x; k < positions; k += THREADS) {
         const Dual c = minimised(cost[k * position_stride], maximize != 0);
-        if (to_bits(excess(c, a, negated(cross_duals[k], maximize != 0))) == *amount) report_first(place, k);
+        if (to_bits(excess(c, a, negated(cross_duals[k], maximize != 0))) != *amount) continue;
+        report_first(place, k);
+        attained = true;
     }
+    require_place(attained);
 }
 
 // Of a matrix that comes in parts: the costs of matched pairs whose line is among lines first .. first + count - 1,

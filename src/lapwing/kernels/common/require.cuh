@@ -1,4 +1,5 @@
-// Assertions of invariants in checking builds (LAPWING_CHECK_INVARIANTS), which only the emulator's tests are.
+// Assertions of invariants in checking builds (LAPWING_CHECK_INVARIANTS), which only the emulator's tests are. In other
+// builds `require` does nothing; loops that only assert stand under `if constexpr (kChecksInvariants)`.
 #pragma once
 #include "common/common.cuh"
 
@@ -7,6 +8,8 @@
 #include <cstdio>
 #include <cstdlib>
 #endif
+
+constexpr bool kChecksInvariants = true;
 
 // Ends the launch if an invariant does not hold.
 __device__ inline void require(bool holds, const char* invariant) {
@@ -25,4 +28,9 @@ inline bool is_feasible(double cost, double u, double v) {
     return !(cost < infinity<double>()) || u + v - cost <= 1e-9 * (fabs(cost) + fabs(u) + fabs(v));
 }
 inline bool is_feasible(int64 cost, int64 u, int64 v) { return u + v <= cost; }
+#else
+
+constexpr bool kChecksInvariants = false;
+__device__ inline void require(bool, const char*) {}
+
 #endif

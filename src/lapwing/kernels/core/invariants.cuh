@@ -1,7 +1,7 @@
 // Invariants of the core method, asserted by the coordinator after each phase and each search.
 //
-// They are compiled only under LAPWING_CHECK_INVARIANTS, which emulated tests set: each assertion reads the whole
-// matrix. A matrix on the host (STORED) is left out, since its rows are not on the GPU. Sums of floats are compared up
+// Checking builds alone assert them (common/require.cuh), which emulated tests are: each assertion reads the whole
+// matrix. A matrix on the host is left out, since its rows are not on the GPU. Sums of floats are compared up
 // to rounding, integers exactly.
 //
 //   tau                  no column outside row i's list has cost - v below tau[i]
@@ -12,8 +12,6 @@
 #pragma once
 #include "common/require.cuh"
 #include "core/state.cuh"
-
-#if defined(LAPWING_CHECK_INVARIANTS) && !defined(STORED)
 
 // By which sums of these numbers may be off.
 __device__ inline Dual rounding_of(Dual a, Dual b, Dual c) {
@@ -42,6 +40,7 @@ __device__ inline void require_matching(const State& state) {
     }
 }
 __device__ inline void require_tau(const State& state) {
+    if constexpr (!kChecksInvariants || Costs::is_on_host) return;
     for (int32 i = lane_index(); i < state.matrix.rows; i += kWarp) {
         const Dual tau = __ldcg(state.tau + i);
         for (int32 j = 0; j < state.matrix.cols; ++j) {
@@ -52,6 +51,7 @@ __device__ inline void require_tau(const State& state) {
     }
 }
 __device__ inline void require_epsilon_optimality(const State& state, Dual epsilon) {
+    if constexpr (!kChecksInvariants || Costs::is_on_host) return;
     require_matching(state);
     for (int32 i = lane_index(); i < state.matrix.rows; i += kWarp) {
         const int32 own = __ldcg(state.row_to_col + i);
@@ -66,6 +66,7 @@ __device__ inline void require_epsilon_optimality(const State& state, Dual epsil
     }
 }
 __device__ inline void require_feasible_duals(const State& state) {
+    if constexpr (!kChecksInvariants || Costs::is_on_host) return;
     require_matching(state);
     for (int32 i = lane_index(); i < state.matrix.rows; i += kWarp) {
         const int32 own = __ldcg(state.row_to_col + i);
@@ -79,11 +80,3 @@ __device__ inline void require_feasible_duals(const State& state) {
         }
     }
 }
-
-#else
-
-__device__ inline void require_tau(const State&) {}
-__device__ inline void require_epsilon_optimality(const State&, Dual) {}
-__device__ inline void require_feasible_duals(const State&) {}
-
-#endif

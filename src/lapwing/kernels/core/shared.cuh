@@ -7,14 +7,6 @@
 
 constexpr uint32 kTaken = 0xffffffffu;  // more than every key of a float
 
-#if !defined(COMPUTED) && !defined(STORED)
-// Of columns whose bounds tie at `limit`, only those with a tie_order below `width` were noted.
-struct Window {
-    float limit;  // infinity: all were
-    uint32 width;
-};
-#endif
-
 // A column that may be in the list.
 struct alignas(sizeof(ListCost) == 4 ? 16 : 8) Collected {
     Dual value;   // infinity: there is none
@@ -26,15 +18,24 @@ struct alignas(sizeof(ListCost) == 4 ? 16 : 8) Collected {
     }
 };
 
-// Of the block's shared memory; free to use before and after.
-struct ListScratch {
+// Of a block that lists a row: what it collected.
+struct Collection {
     Collected collected[Tuning::collected];
     Dual smallest[2 *
                   Tuning::list_size];  // to the bound: at least kWanted, and less than as many again as there are warps
     uint32 below, tied;  // collected (more than there is room for: not all); ties with the bound that were not
     Dual next_bound;
-#if !defined(COMPUTED) && !defined(STORED)
-    // Of the filter (core/lists/filter.cuh).
+};
+
+// Of columns whose bounds tie at `limit`, only those with a tie_order below `width` were noted.
+struct Window {
+    float limit;  // infinity: all were
+    uint32 width;
+};
+
+// The same with what the filter needs (core/lists/filter.cuh), which reads rows in memory.
+template <bool filters>
+struct FilteredCollection : Collection {
     uint32 low_smallest[2 * Tuning::list_size], low_bound;
     uint32 noted_count;               // may exceed what there is room for
     uint32 noted_before;              // of the pieces before
@@ -44,7 +45,11 @@ struct ListScratch {
     Dual left_out;  // what was not collected is not less
     int32 noted[Tuning::noted];
     int32 next_turn;  // of listing all rows
-#endif
+};
+template <>
+struct FilteredCollection<false> : Collection {};
+
+struct ListScratch : FilteredCollection<Costs::is_in_memory> {
     uint32 ahead[kMostBlockWarps];
 };
 
@@ -77,19 +82,22 @@ struct RowCacheScratch {
     uint32 ahead[kMostBlockWarps];
 };
 
+// Of a block that lists rows of computed costs, several a warp (core/lists/multi_row.cuh); by warp and line.
+template <bool computed>
+struct MultiRowScratch {
+    static constexpr uint32 lines = kTeamWarps * Tuning::lines;
+    int32 room[lines][Tuning::room];
+    uint32 met[lines];
+    uint32 invalid[kTeamWarps];
+};
+template <>
+struct MultiRowScratch<false> {};
+
 struct Scratch {
     union {
         ListScratch list;
-#ifdef COMPUTED
-        struct {  // by warp and line
-            int32 room[kTeamWarps * kLines][Tuning::room];
-            uint32 met[kTeamWarps * kLines];
-            uint32 invalid[kTeamWarps];
-        };
-#endif
-#ifdef STORED
+        MultiRowScratch<Costs::is_computed> multi_row;
         RowCacheScratch row_cache;
-#endif
         RoundScratch rounds;
         StepScratch steps;
         EndScratch ends;

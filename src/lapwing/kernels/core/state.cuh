@@ -180,11 +180,7 @@ struct State {
     // By column, what it goes back to: the column that leads to it or, at last, ~ the free row whose tree it is in.
     // Where columns outnumber rows, by free row: the column at the end of its path.
     int32* roots;
-#ifdef COMPUTED
-    Margin* box_price;  // prices of bounding boxes (core/lists/boxes.cuh)
-#else
-    float* lowered;  // -v of every column, rounded down (core/lists/filter.cuh)
-#endif
+    Costs::ListingPrice* listing_price;
     // Of the grid; a line later, of the first blocks; another line later, commands to all blocks so far
     uint32* barrier;
     double* partial;  // sums, by block
@@ -233,11 +229,7 @@ struct State {
         take(base, free_cols, rows);
         take(base, met_cols, cols);
         take(base, roots, cols);
-#ifdef COMPUTED
-        take(base, box_price, cols / kPiece + 1);
-#else
-        take(base, lowered, cols);
-#endif
+        take(base, listing_price, Costs::listing_prices(cols));
         end = base;
     }
     template <class T>
@@ -257,6 +249,12 @@ __device__ D from_key(uint64 key) {
     } else {
         return static_cast<int64>(key);
     }
+}
+
+// A reduced cost of feasible duals.
+__device__ inline Dual reduced(Dual cost, Dual v, Dual u) {
+    const Dual x = cost - v - u;  // rounding may leave it below 0
+    return x > Dual(0) ? x : Dual(0);
 }
 
 // A value that no thread writes before the next barrier of the team: L1 may have it, since barriers of the grid and of

@@ -15,6 +15,7 @@
 // of 3 loads and their addresses: 10.6 instructions of sm_90 in core/lists/multi_row.cuh.
 #pragma once
 #include "core/tuning.cuh"
+#include "costs/costs.cuh"
 #include "source"
 
 constexpr uint32 kLines = Tuning::lines;                                   // at once, by a warp
@@ -36,18 +37,6 @@ LAPWING_NOINLINE __device__ Cost one_cost(const Source::Block* block, int64 i, i
     source.costs(line, position, cost);
     return cost[0];
 }
-
-struct Costs {
-    using Data = Source::Block;
-    const Data* data;
-    int64 pitch;  // of a sample of rows and columns: its run
-
-    __device__ int64 row(int64 i) const { return pitch == 1 ? i : sampled(i, pitch, kRowSalt, data->neighbours.lines); }
-    __device__ int64 col(int64 j) const {
-        return pitch == 1 ? j : sampled(j, pitch, kColSalt, data->neighbours.positions);
-    }
-    __device__ Cost at(int64 i, int64 j) const { return one_cost(data, row(i), col(j)); }
-};
 
 // --- the quick test -----------------------------------------------------------------------------------------------
 
@@ -81,6 +70,49 @@ __device__ inline bool may_be_within(Margin cost, Margin price, Margin limit) {
     else
         return !(cost - price > limit);
 }
+
+struct Costs {
+    static constexpr bool is_in_memory = false, is_computed = true, is_on_host = false, is_short = Source::is_short;
+    using Data = Source::Block;
+    const Data* data;
+    int64 pitch;  // of a sample of rows and columns: its run
+
+    __device__ int64 row(int64 i) const { return pitch == 1 ? i : sampled(i, pitch, kRowSalt, data->neighbours.lines); }
+    __device__ int64 col(int64 j) const {
+        return pitch == 1 ? j : sampled(j, pitch, kColSalt, data->neighbours.positions);
+    }
+    __device__ Cost at(int64 i, int64 j) const { return one_cost(data, row(i), col(j)); }
+    __device__ int64 sample_row(int64 k, int64 run) const { return Costs{data, run}.row(k); }
+    __device__ int64 sample_col(int64 k, int64 run) const { return Costs{data, run}.col(k); }
+
+    class Row {
+      public:
+        __device__ Row(const Costs& costs, int32 i) : costs_(costs), source_(costs.data) {
+            const int64 index[1] = {costs.row(i)};
+            source_.load(index, line_);
+        }
+        template <uint32 n>
+        __device__ void load(const int32 (&col)[n], Cost (&out)[n]) const {
+            Source::Position position[n];
+#pragma unroll
+            for (uint32 k = 0; k < n; ++k) source_.load_position(costs_.col(col[k]), position[k]);
+#pragma unroll
+            for (uint32 k = 0; k < n; ++k) {
+                Cost made[1];
+                source_.costs(line_, position[k], made);
+                out[k] = made[0];
+            }
+        }
+
+      private:
+        const Costs& costs_;
+        const Source source_;
+        Source::Lines<1> line_;
+    };
+
+    using ListingPrice = Margin;  // the highest price in each bounding box (core/lists/boxes.cuh)
+    __device__ static uint64 listing_prices(uint64 cols) { return cols / kPiece + 1; }
+};
 
 // --- walking ------------------------------------------------------------------------------------------------------
 

@@ -1,9 +1,10 @@
 // Costs of a matrix that stays on the host. Of every row a *row cache* is here: its `depth` columns with the smallest
 // cost - v when the row was last read, and a bound below which nothing left out lies, then and later, since prices only
-// rise. Lists are made from row caches (core/lists/rows.cuh, core/lists/build.cuh). What a row cache cannot decide
+// rise. Lists are made from row caches (core/lists/host.cuh). What a row cache cannot decide
 // takes the row itself: the coordinator asks the host for some rows, and waits while they are copied
 // (core/lists/row_cache.cuh).
 #pragma once
+#include "costs/costs.cuh"
 
 // What the coordinator of the persistent kernel asks of the host, which looks now and then (gpu/costs/host_rows.py),
 // and answers by copies on a stream of its own.
@@ -18,6 +19,7 @@ struct Request {
 };
 
 struct Costs {
+    static constexpr bool is_in_memory = false, is_computed = false, is_on_host = true, is_short = true;
     struct Data {            // gpu/costs/host_rows.py writes it
         int64 pitch;         // elements from row to row
         const Cost* row;     // [room][pitch], rows that are here,
@@ -39,4 +41,18 @@ struct Costs {
     // Of a row that is here.
     __device__ const Cost* row(int32 i) const { return data->row + data->place[i] * data->pitch; }
     __device__ Cost at(int32 i, int32 j) const { return row(i)[j]; }
+
+    struct Row {
+        const Costs& costs;
+        int32 i;
+
+        template <uint32 n>
+        __device__ void load(const int32 (&col)[n], Cost (&out)[n]) const {
+#pragma unroll
+            for (uint32 k = 0; k < n; ++k) out[k] = costs.at(i, col[k]);
+        }
+    };
+
+    using ListingPrice = float;  // none is read: lists are made from row caches
+    __device__ static uint64 listing_prices(uint64 cols) { return cols; }
 };

@@ -1,7 +1,9 @@
 // Costs in a matrix in memory.
 #pragma once
+#include "costs/costs.cuh"
 
 struct Costs {
+    static constexpr bool is_in_memory = true, is_computed = false, is_on_host = false, is_short = true;
     using Data = Cost;
     const Cost* data;
     int64 pitch;  // elements from row to row
@@ -12,4 +14,20 @@ struct Costs {
     __device__ bool aligned() const {
         return reinterpret_cast<uint64>(data) % 16 == 0 && pitch * sizeof(Cost) % 16 == 0;
     }
+    __device__ int64 sample_row(int64 k, int64 run) const { return sampled_row(k, run); }
+    __device__ int64 sample_col(int64 k, int64 run) const { return sampled_col(k, run); }
+
+    struct Row {
+        const Costs& costs;
+        int32 i;
+
+        template <uint32 n>
+        __device__ void load(const int32 (&col)[n], Cost (&out)[n]) const {
+#pragma unroll
+            for (uint32 k = 0; k < n; ++k) out[k] = costs.at(i, col[k]);
+        }
+    };
+
+    using ListingPrice = float;  // -v of every column, rounded down (core/lists/filter.cuh)
+    __device__ static uint64 listing_prices(uint64 cols) { return cols; }
 };

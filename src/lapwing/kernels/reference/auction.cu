@@ -26,6 +26,8 @@
 //
 // References: D. P. Bertsekas, "The auction algorithm: a distributed relaxation method for the assignment problem",
 // Annals of Operations Research 14 (1988) 105-123; S. Guthe, D. Thuerck, Algorithm 1015 (2021), section 5.
+#include "costs/matrix.cuh"
+
 #include "reference/auction_bids.cuh"
 
 namespace auction {

@@ -21,6 +21,8 @@
 //
 // Reference: K. Date, R. Nagi, "GPU-accelerated Hungarian algorithms for the Linear Assignment Problem", Parallel
 // Computing 57 (2016) 52-72, sections 2.3 (sequential) and 4 (parallel).
+#include "costs/matrix.cuh"
+
 #include "reference/hungarian_run.cuh"
 
 namespace hungarian {

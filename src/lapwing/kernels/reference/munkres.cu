@@ -35,6 +35,8 @@
 // References: P. A. C. Lopes, S. S. Yadav, A. Ilic, S. K. Patra, "Fast block distributed CUDA implementation of the
 // Hungarian algorithm", Journal of Parallel and Distributed Computing 130 (2019) 50-62, sections 2 and 4 and the
 // appendix, and the two reports of 2021 and 2022 on it.
+#include "costs/matrix.cuh"
+
 #include "reference/hungarian_run.cuh"
 #include "reference/munkres_slacks.cuh"
 

@@ -22,6 +22,8 @@
 //
 // Reference: S. Guthe, D. Thuerck, "Algorithm 1015: A Fast Scalable Solver for the Dense Linear (Sum) Assignment
 // Problem", ACM Transactions on Mathematical Software 47(2), 2021, sections 3 and 4.
+#include "costs/matrix.cuh"
+
 #include "reference/invariants.cuh"
 #include "reference/ssp_start.cuh"
 

@@ -186,24 +186,22 @@ class Coordinator {
     __device__ void refresh(uint32 count) {
         refreshes_ += count;
         perform(Task::refresh, count, 2);
-#ifdef STORED
-        with_rows_of_host(Task::cache_fetched_rows, costs().insufficient_rows, take(counts_.insufficient));
-#endif
+        if constexpr (Listing::fetches_rows) cache_insufficient_rows();
     }
 
-#ifdef STORED
-    __device__ const Costs::Data& costs() const { return *state_.matrix.costs.data; }
     // Dispatches a task for the rows in a list when they are here, part after part; not for all, if the host wants us
     // to stop.
     __device__ void with_rows_of_host(Task task, const int32* list, uint32 count) {
-        const uint32 room = static_cast<uint32>(costs().room);
+        const uint32 room = Listing::room(state_);
         for (uint32 first = 0; first < count; first += room) {
             const uint32 part = count - first < room ? count - first : room;
-            if (!fetch_rows(list + first, part, ++asked_)) return;
+            if (!Listing::fetch(list + first, part)) return;
             perform(task, part, 1);
         }
     }
-#endif
+    __device__ void cache_insufficient_rows() {
+        with_rows_of_host(Task::cache_fetched_rows, Listing::insufficient_rows(state_), take(counts_.insufficient));
+    }
 
     // --- searches ---
 
@@ -287,11 +285,8 @@ class Coordinator {
         search_.radius = kFar;
         search_.present = 0;
         search_.exhausted = false;
-#ifdef STORED
-        const bool singly = !square();  // core/search/rectangular.cuh would look at full rows in every sweep
-#else
-        const bool singly = !square() && (singly_ || search_.free_count <= Tuning::singly);
-#endif
+        // Of rows that are fetched: core/search/rectangular.cuh would look at full rows in every sweep.
+        const bool singly = !square() && (Listing::fetches_rows || singly_ || search_.free_count <= Tuning::singly);
         search_.wanted = singly ? 1 : search_.free_count - search_.free_count / Tuning::unwanted_share;
         search_.born = search_.number;
         search_.bucket_limit = as_key(search_.bucket_width);
@@ -313,13 +308,13 @@ class Coordinator {
     }
 
     __device__ void resolve(uint32 uncertified) {
-#ifdef STORED
-        const uint32 room = static_cast<uint32>(costs().room);
-        uncertified = uncertified < room ? uncertified : room;  // the others the next time
-        perform(Task::relist, uncertified, 1);
-        with_rows_of_host(Task::cache_fetched_rows, costs().insufficient_rows, take(counts_.insufficient));
-        if (signals_.stopped) return;
-#endif
+        if constexpr (Listing::fetches_rows) {
+            const uint32 room = Listing::room(state_);
+            uncertified = uncertified < room ? uncertified : room;  // the others the next time
+            perform(Task::relist, uncertified, 1);
+            cache_insufficient_rows();
+            if (signals_.stopped) return;
+        }
         if (lane_index() < 4) counts_.step[lane_index()] = {};
         __syncwarp();
         perform(Task::resolve, uncertified, 2);
@@ -340,12 +335,12 @@ class Coordinator {
         const uint32 full = take(counts_.full);
         search_.mixes = full > 0;
         perform(Task::parents, state_.matrix.cols);
-#ifdef STORED
-        with_rows_of_host(Task::parents_in_full_rows, state_.full_rows, full);
-        if (signals_.stopped) return false;
-#else
-        perform(Task::parents_in_full_rows, full, 2);
-#endif
+        if constexpr (Listing::fetches_rows) {
+            with_rows_of_host(Task::parents_in_full_rows, state_.full_rows, full);
+            if (signals_.stopped) return false;
+        } else {
+            perform(Task::parents_in_full_rows, full, 2);
+        }
         full_rows_ += full;
         perform(Task::augment, state_.matrix.cols);
         return true;
@@ -401,7 +396,4 @@ class Coordinator {
     uint64 scans_ = 0;  // before the search
     uint32 left_ = 0, phases_ = 0, rounds_ = 0, full_rows_ = 0;
     uint64 refreshes_ = 0;
-#ifdef STORED
-    uint32 asked_ = 0;  // of the host
-#endif
 };

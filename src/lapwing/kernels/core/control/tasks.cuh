@@ -1,6 +1,5 @@
 // Tasks: what each command runs, and the numbers that block 0 finds for the coordinator.
 #pragma once
-#include "core/lists/row_cache.cuh"
 #include "core/search/auction.cuh"
 #include "core/search/rectangular.cuh"
 
@@ -116,24 +115,7 @@ LAPWING_NOINLINE __device__ void run_task() {
                     const AuctionRun& run = shared().control.command.auction;
                     return run.ended() || run.refreshes() ? 0 : run.count;
                 });
-        case Task::refresh:
-#ifdef COMPUTED
-            return refresh_rows(team, command.count);
-#else
-            lower_all_prices(team);
-            for (uint32 at = team.block(); at < command.count; at += team.blocks) {
-                const int32 i = load_stable(state.refresh_rows + at);
-                const bool insufficient = relist_row(i);
-#ifdef STORED
-                note_insufficient(team, i, insufficient);
-#endif
-            }
-            return;
-#endif
-#ifdef STORED
-        case Task::relist: return relist_uncertified(team, search, command.count);
-        case Task::cache_fetched_rows: return cache_fetched_rows(team, command.count);
-#endif
+        case Task::refresh: return Listing::refresh(team, command.count);
         case Task::derive_duals:
             derive_u(team, state.matrix.rows, false);
             team.sync();
@@ -171,5 +153,6 @@ LAPWING_NOINLINE __device__ void run_task() {
         case Task::find_radius: return find_radius(team, scratch, search.free_count, search.wanted);
         case Task::farthest: return find_farthest(team, scratch, search.free_count);
         case Task::finish: return;
+        default: return Listing::run_task(team, command);
     }
 }

@@ -3,8 +3,6 @@
 #pragma once
 #include "core/lists/build.cuh"
 
-#if !defined(COMPUTED) && !defined(STORED)
-
 // Of a row's listing: threads of the block, and columns that each of them has at work at once.
 template <bool frozen>
 constexpr int32 kListers = frozen ? Tuning::first_listers : kTeamThreads;
@@ -94,18 +92,29 @@ struct Piece {
     }
 };
 
+// The prices of a pack's columns. `frozen`: no thread writes prices while the kernel runs, so that L1 may keep them.
+template <bool frozen>
+__device__ inline void load_prices(const Dual* from, Dual* to) {
+#pragma unroll
+    for (uint32 k = 0; k < Pack<Cost>::size; k += 2) {
+        using Two = longlong2;
+        const Two* two = reinterpret_cast<const Two*>(from + k);
+        const Two x = frozen ? *two : __ldcg(two);
+        memcpy(to + k, &x, 16);
+    }
+}
 // What is taken from costs, of one pack: prices, or -v lowered.
 template <bool frozen, bool packed, int32 size>
 __device__ inline void load_filter_prices(const State& state, int64 j, FilterPrice (&to)[size]) {
     if constexpr (!packed) {
         if constexpr (kNarrowCosts)
-            to[0] = state.lowered[j];
+            to[0] = state.listing_price[j];
         else
             to[0] = frozen ? state.v[j] : __ldcg(state.v + j);
     } else if constexpr (kNarrowCosts) {
 #pragma unroll
         for (int32 k = 0; k < size; k += 4) {
-            const float* const from = state.lowered + j + k;
+            const float* const from = state.listing_price + j + k;
             const Pack<float> four = frozen ? load_pack_again(from) : *reinterpret_cast<const Pack<float>*>(from);
 #pragma unroll
             for (int32 q = 0; q < 4; ++q) to[k + q] = four.values[q];
@@ -214,5 +223,3 @@ __device__ inline uint32 mask_below(const float (&low)[held], float limit) {
     for (int32 k = held - 1; k >= 0; --k) below = below << 1 | __float_as_uint(low[k] - limit) >> 31;
     return below;
 }
-
-#endif

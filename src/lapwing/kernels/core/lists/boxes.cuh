@@ -9,9 +9,9 @@
 // The positions of a sample are in that order by themselves. One of each run of places is in the sample, so a piece of
 // kPiece positions spans as many boxes as the run is long.
 #pragma once
-#include "core/lists/build.cuh"
+#include "costs/computed.cuh"
 
-#ifdef COMPUTED
+#include "core/control/team.cuh"
 
 // Whether the columns are in boxes; maximising would need largest costs.
 __device__ inline bool has_boxes(const Matrix& matrix) {
@@ -40,7 +40,7 @@ __device__ inline void price_boxes(const Team& team) {
             most = most < price ? price : most;
         }
         most = warp_reduce(most, [](Margin a, Margin b) { return a < b ? b : a; });
-        if (lane_index() == 0) __stcg(state.box_price + g, most);
+        if (lane_index() == 0) __stcg(state.listing_price + g, most);
     });
 }
 
@@ -74,5 +74,3 @@ __device__ inline void walk_boxes(const Source::Block* data, const SourceLines& 
         }
     }
 }
-
-#endif

@@ -7,25 +7,14 @@
 // below it, the bound falls to a value that was seen, or ties are taken in order of their columns, beginning at a
 // column that differs from row to row, so that rows of equal costs get different lists.
 //
-// Of a row of the host (STORED) the same is done with its row cache, whose bound limits tau. A list is insufficient if
-// hardly a candidate is within that bound.
+// Of a row of the host the same is done with its row cache, whose bound limits tau. A list is insufficient if hardly a
+// candidate is within that bound.
 //
 // Invariant: no column outside row i's list has cost - v below tau[i]. Cost: a read of the row and of v, and a quarter
 // of another; 4 barriers of the block. The list does not depend on the order of threads.
 #pragma once
-#include "core/lists/rows.cuh"
+#include "core/lists/ties.cuh"
 #include "core/shared.cuh"
-
-// The column at which row i's ties begin, and where column j stands among them.
-__device__ inline int32 first_tie(const Matrix& matrix, int32 i) {
-    if (matrix.rows == matrix.cols) return i;
-    return static_cast<int32>(static_cast<int64>(i) * matrix.cols / matrix.rows);
-}
-__device__ inline int32 tie_order(int32 first, int32 cols, int32 j) {
-    return j >= first ? j - first : j - first + cols;
-}
-
-#ifndef COMPUTED
 
 // Floats as keys whose unsigned order is theirs.
 __device__ inline uint32 float_key(float x) {
@@ -68,75 +57,9 @@ __device__ inline void collect_at(ListScratch& scratch, uint32 at, Dual value, i
     if (at < Tuning::collected) scratch.collected[at] = {value, order, static_cast<ListCost>(cost)};
 }
 
-// Adds ties with `bound` to what was collected until there are kWanted, in tie_order.
-#ifdef STORED
-LAPWING_NOINLINE __device__ void collect_ties(int32 i, Dual bound) {
-    const State& state = shared().state;
-    ListScratch& scratch = shared().scratch.list;
-    const int32 first = first_tie(state.matrix, i), cols = state.matrix.cols;
-    uint64 least = 0;  // of the orders that are left
-    for (uint32 at = scratch.below; at < kWanted; ++at) {
-        uint64 mine = kFar;
-        ListCost its_cost = 0;
-        for_share<false>(state, i, [&](int32 j, Dual cost, Dual x) {
-            const auto order = static_cast<uint64>(tie_order(first, cols, j));
-            if (!(x == bound) || order < least || order >= mine) return;
-            mine = order;
-            its_cost = static_cast<ListCost>(cost);
-        });
-        const uint64 next = best_in_block(shared().scratch.keys, mine, true);
-        if (next == kFar) break;
-        if (mine == next) {
-            scratch.collected[at] = {bound, static_cast<int32>(next), its_cost};
-            scratch.below = at + 1;
-        }
-        least = next + 1;
-    }
-    __syncthreads();
-}
-#else
-LAPWING_NOINLINE __device__ void collect_ties(int32 i, Dual bound) {
-    const State& state = shared().state;
-    ListScratch& scratch = shared().scratch.list;
-    const Matrix& matrix = state.matrix;
-    const uint32 warp = threadIdx.x / kWarp, warps = blockDim.x / kWarp, lanes_before = (1u << lane_index()) - 1;
-    const int32 first = first_tie(matrix, i);
-    for (int32 base = 0; base < matrix.cols; base += Tuning::tie_cols * blockDim.x) {
-        __syncthreads();
-        const uint32 begin = scratch.below;
-        if (begin >= kWanted) return;
-        const int32 order = base + static_cast<int32>(Tuning::tie_cols * threadIdx.x);
-        Dual cost[Tuning::tie_cols], v[Tuning::tie_cols];
-#pragma unroll
-        for (uint32 q = 0; q < Tuning::tie_cols; ++q) {
-            const int32 its = order + q, j = its < matrix.cols - first ? its + first : its + first - matrix.cols;
-            cost[q] = its < matrix.cols ? matrix.at(i, j) : infinity<Dual>();
-            v[q] = its < matrix.cols ? __ldcg(state.v + j) : Dual(0);
-        }
-        uint32 at = begin, of_warp = 0;
-#pragma unroll
-        for (uint32 q = 0; q < Tuning::tie_cols; ++q) {
-            const uint32 ties = __ballot_sync(kAllLanes, cost[q] - v[q] == bound);
-            at += __popc(ties & lanes_before);
-            of_warp += __popc(ties);
-        }
-        if (lane_index() == 0) scratch.ahead[warp] = of_warp;
-        __syncthreads();
-        uint32 all = begin;
-        for (uint32 w = 0; w < warps; ++w) {
-            if (w < warp) at += scratch.ahead[w];
-            all += scratch.ahead[w];
-        }
-#pragma unroll
-        for (uint32 q = 0; q < Tuning::tie_cols; ++q) {
-            if (cost[q] - v[q] == bound && at < kWanted) collect_at(scratch, at++, bound, order + q, cost[q]);
-        }
-        __syncthreads();
-        if (threadIdx.x == 0) scratch.below = all < kWanted ? all : kWanted;
-    }
-    __syncthreads();
-}
-#endif
+// Adds ties with `bound` to what was collected until there are kWanted, in tie_order. All threads of a block call it.
+// Defined by each kind of costs (core/lists/matrix.cuh, core/lists/host.cuh).
+LAPWING_NOINLINE __device__ void collect_ties(int32 i, Dual bound);
 
 // Puts the smallest of what was collected into row i's list, in order; the first that is left out gives tau, or
 // `left_out`, which all that was not collected is not less than. Several lanes count for two candidates together how
@@ -174,18 +97,6 @@ LAPWING_NOINLINE __device__ void write_list(int32 i, Dual left_out) {
     }
     if (threadIdx.x == 0 && count <= Tuning::list_size) state.tau[i] = left_out;
 }
-
-#ifdef STORED
-// Lowers tau to the bound of the row cache. True if too few candidates are within it. All threads of a block call it.
-__device__ inline bool apply_cache_bound(const State& state, int32 i, const ListScratch& scratch) {
-    const Dual bound = state.matrix.costs.data->cached_bound[i];
-    const bool mine = threadIdx.x < scratch.below && scratch.collected[threadIdx.x].value <= bound;
-    const int within = __syncthreads_count(mine);
-    if (threadIdx.x == 0 && bound < state.tau[i]) state.tau[i] = bound;
-    __syncthreads();
-    return within < Tuning::enough_cached && bound < infinity<Dual>();
-}
-#endif
 
 // Collects the kWanted smallest of a part of row i, and perhaps more, whatever the costs are; next_bound is not less
 // than they are. part(state, i, f) calls f(col, cost as minimised, cost - v) for a thread's share; `sharing` threads
@@ -230,18 +141,3 @@ __device__ inline bool collect_from(int32 i, uint32 sharing, Part part) {
     if (scratch.tied > 0 && scratch.below < kWanted) collect_ties(i, bound);
     return invalid;
 }
-
-// The same of the whole row.
-template <bool frozen>
-struct WholeRow {
-    template <class F>
-    __device__ void operator()(const State& state, int32 i, F f) const {
-        for_share<frozen>(state, i, f);
-    }
-};
-template <bool frozen>
-LAPWING_NOINLINE __device__ bool collect(int32 i) {
-    return collect_from(i, sharing_threads(shared().state.matrix), WholeRow<frozen>());
-}
-
-#endif

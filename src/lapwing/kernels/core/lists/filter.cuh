@@ -13,9 +13,6 @@
 #pragma once
 #include "core/lists/bounds.cuh"
 
-#ifndef COMPUTED
-#ifndef STORED
-
 // Notes this thread's columns in `mask` behind `begin`, counted in `count`, as far as there is room.
 template <bool frozen, bool packed>
 __device__ inline void note(ListScratch& scratch, Piece<frozen, packed> piece, uint32 mask, uint32 begin,
@@ -214,47 +211,3 @@ template <bool frozen>
 LAPWING_NOINLINE __device__ bool filter_unaligned_row(int32 i) {
     return filter_row<frozen, false>(shared().state.matrix, i);
 }
-#endif
-
-// Lists row i under the present prices; all threads of the block call it, and the list is valid for them behind a
-// barrier. True if this thread saw a cost of the row that is not valid.
-template <bool frozen>
-__device__ inline bool make_list(const Matrix& matrix, int32 i) {
-    ListScratch& scratch = shared().scratch.list;
-    bool invalid = false;
-    Dual left_out = infinity<Dual>();
-#ifdef STORED
-    collect<frozen>(i);
-#else
-    const bool packed = matrix.costs.aligned() && matrix.real_cols() % static_cast<int32>(Pack<Cost>::size) == 0;
-    if (packed ? filter_row<frozen, true>(matrix, i) : filter_unaligned_row<frozen>(i))
-        left_out = scratch.left_out;
-    else
-        invalid = collect<frozen>(i);
-#endif
-    write_list(i, left_out);
-    return invalid;
-}
-// The same with the barrier. True if a cost of the row is not valid; of a row of the host, if the list is insufficient.
-template <bool frozen>
-__device__ inline bool list_row(int32 i) {
-    const bool invalid = __syncthreads_or(make_list<frozen>(shared().state.matrix, i));
-#ifdef STORED
-    return apply_cache_bound(shared().state, i, shared().scratch.list);
-#else
-    return invalid;
-#endif
-}
-// Before that, whenever prices have moved: what the filter takes from costs.
-__device__ inline void lower_all_prices(const Team& team) {
-#ifndef STORED
-    if constexpr (kNarrowCosts) {
-        team.each(team.state.matrix.cols, [&](uint32 j) { team.state.lowered[j] = lowered(__ldcg(team.state.v + j)); });
-        team.sync();
-    }
-#endif
-}
-// The same while prices move, compiled once.
-LAPWING_NOINLINE __device__ bool relist_row(int32 i) { return list_row<false>(i); }
-
-#endif

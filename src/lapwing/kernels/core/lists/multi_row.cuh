@@ -7,7 +7,7 @@
 // warp ranks the candidates, keeps the nearest kWanted, and the limit falls. Columns come in a scattered order, so that
 // even without a survey about kWanted * ln(cols / kWanted) of them are ever added: 370 of a million (by every warp that
 // shares the row). Nearer means: a smaller cost - v, and among equal ones the first in the row's own order (tie_order).
-// So the list depends on costs and prices alone, and is the list that list_row would make of a matrix.
+// So the list depends on costs and prices alone, and is the list that make_list would make of a matrix.
 //
 // A row that is listed again begins with a limit: as its old list now stands, that many columns are that near. If those
 // are all, the limit becomes tau. (Where prices rise everywhere alike that is the rule; to find the next column would
@@ -19,8 +19,8 @@
 // costs.
 #pragma once
 #include "core/lists/boxes.cuh"
-
-#ifdef COMPUTED
+#include "core/lists/ties.cuh"
+#include "core/shared.cuh"
 
 struct Limit {
     Dual value;  // of the kWanted-th nearest candidate; infinity while there are fewer
@@ -45,7 +45,7 @@ __device__ inline Standing standing(const State& state, int32 i, int32 j) {
 LAPWING_NOINLINE __device__ Limit keep_nearest(int32 i, uint32 slot, uint32 count) {
     constexpr uint32 kEach = Tuning::room / kWarp;
     const State& state = shared().state;
-    int32* const candidates = shared().scratch.room[slot];
+    int32* const candidates = shared().scratch.multi_row.room[slot];
     __syncwarp();
     int32 col[kEach];
     Standing mine[kEach];
@@ -127,7 +127,7 @@ __device__ inline void meet_column(RowGroup& group, const State& state, const So
             wanting = __ballot_sync(kAllLanes, wanted());
         }
         if (wanting >> lane_index() & 1)
-            shared().scratch.room[slot][group.count[r] + __popc(wanting & ((1u << lane_index()) - 1))] = j;
+            shared().scratch.multi_row.room[slot][group.count[r] + __popc(wanting & ((1u << lane_index()) - 1))] = j;
         group.count[r] += __popc(wanting);
     }
 }
@@ -155,7 +155,7 @@ __device__ inline Limit old_limit(const State& state, int32 i) {
 // `again`: they are those within the limit of the old list. False if there must be more of them than `least`.
 __device__ inline bool write_candidates(const State& state, int32 i, uint32 slot, uint32 parts, bool again,
                                         uint32 least) {
-    Scratch& scratch = shared().scratch;
+    auto& scratch = shared().scratch.multi_row;
     const Dual beyond = again ? old_limit(state, i).value : infinity<Dual>();
     uint32 count = scratch.met[slot];
     for (uint32 part = 1; part < parts; ++part) {
@@ -214,7 +214,7 @@ __device__ inline void survey(RowGroup& group, const Source& source, const Sourc
     }
     const uint32 warp = threadIdx.x / kWarp, each = kWarp / share.parts;
     const auto of_all = [&](uint32 r) {
-        return reinterpret_cast<Margin*>(shared().scratch.room[(warp - share.part) * kLines + r]);
+        return reinterpret_cast<Margin*>(shared().scratch.multi_row.room[(warp - share.part) * kLines + r]);
     };
 #pragma unroll
     for (uint32 r = 0; r < kLines; ++r) {
@@ -235,7 +235,7 @@ __device__ inline void survey(RowGroup& group, const Source& source, const Sourc
 }
 
 // A list of all columns; within the limit of the row's old list; the same from boxes.
-enum class Listing { fresh, again, near };
+enum class Pass { fresh, again, near };
 
 // How a block of `warps` lists `count` rows: in sets of warps that take kLines rows each, every warp a part of the
 // columns. A power of two.
@@ -248,15 +248,15 @@ __device__ inline uint32 warps_of_row_group(uint32 warps, uint32 count) {
 // Lists rows row_of(begin), row_of(begin + 1) ... below `end`, as many as the block takes (kLines a group), under the
 // present prices; `guess`: within the limits of a survey, too. All threads of the block call it; true if these were too
 // low. met(row, whether a cost of it is not valid) is called by one lane a row.
-template <Listing listing, class RowOf, class Met>
+template <Pass pass, class RowOf, class Met>
 __device__ bool list_row_group(uint32 begin, uint32 end, uint32 parts, bool guess, RowOf row_of, Met met) {
-    constexpr bool again = listing != Listing::fresh;
+    constexpr bool again = pass != Pass::fresh;
     const State& state = shared().state;
     const Matrix& matrix = state.matrix;
     const Costs costs = matrix.costs;
     const Source source(costs.data);
     const uint32 warp = threadIdx.x / kWarp, part = warp % parts, first = begin + warp / parts * kLines;
-    Scratch& scratch = shared().scratch;
+    auto& scratch = shared().scratch.multi_row;
     RowGroup group;
     int64 index[kLines];
 #pragma unroll
@@ -271,7 +271,7 @@ __device__ bool list_row_group(uint32 begin, uint32 end, uint32 parts, bool gues
     const Positions positions{matrix.real_cols(), costs.pitch, kColSalt, costs.data->neighbours.positions};
     const Part share{part, parts, first >= end};
     const auto price = [v = state.v](int64 j) { return upward(load_stable(v + j)); };
-    if constexpr (listing != Listing::near) {
+    if constexpr (pass != Pass::near) {
         if (guess && positions.count >= Tuning::surveyed_cols)
             survey(group, source, lines, positions, share, price, matrix.maximize);
     }
@@ -288,10 +288,10 @@ __device__ bool list_row_group(uint32 begin, uint32 end, uint32 parts, bool gues
     const auto meet = [&](int64 j, bool there) {
         meet_column(group, state, source, lines, static_cast<int32>(j), there);
     };
-    if constexpr (listing == Listing::near) {
+    if constexpr (pass == Pass::near) {
         const BoxOrder order(costs);
         walk_boxes(
-            costs.data, lines, positions, share, state.box_price, group.margin,
+            costs.data, lines, positions, share, state.listing_price, group.margin,
             [&](int64 k) { return price(order.col(k)); },
             [&](const Piece& piece) { return near_positions(piece, group.margin, false); },
             [&](int64 k, bool there) { meet(there ? order.col(k) : 0, there); });
@@ -330,27 +330,3 @@ __device__ bool list_row_group(uint32 begin, uint32 end, uint32 parts, bool gues
     }
     return __syncthreads_or(is_short);
 }
-
-// Lists the first `count` of refresh_rows again.
-template <Listing listing>
-LAPWING_NOINLINE __device__ void refresh_by_row_groups(const Team& team, uint32 count) {
-    const State& state = team.state;
-    const uint32 each = (count + team.blocks - 1) / team.blocks, parts = warps_of_row_group(kTeamWarps, each);
-    const uint32 first = team.block() * each < count ? team.block() * each : count,
-                 end = first + each < count ? first + each : count;
-    for (uint32 begin = first; begin < end; begin += kTeamWarps / parts * kLines) {
-        const auto row_of = [&](uint32 at) { return load_stable(state.refresh_rows + at); };
-        for (bool guess = true; list_row_group<listing>(begin, end, parts, guess, row_of, [](int32, bool) {});)
-            guess = false;
-    }
-}
-__device__ inline void refresh_rows(const Team& team, uint32 count) {
-    if (has_boxes(team.state.matrix)) {
-        price_boxes(team);
-        team.sync();
-        return refresh_by_row_groups<Listing::near>(team, count);
-    }
-    refresh_by_row_groups<Listing::again>(team, count);
-}
-
-#endif

@@ -8,9 +8,10 @@
 //
 // Cost: three to nine reads of the row and of v by a block, far less than its transfer from the host.
 #pragma once
-#include "core/lists/filter.cuh"
+#include "costs/host_rows.cuh"
 
-#ifdef STORED
+#include "core/lists/ties.cuh"
+#include "core/shared.cuh"
 
 // Puts row i, which begins at `row`, into its row cache under the present prices. All threads of a block call it; true
 // if a cost of the row is not valid.
@@ -82,34 +83,3 @@ LAPWING_NOINLINE __device__ bool cache_row(int32 i, const Cost* row) {
     }
     return __syncthreads_or(invalid);
 }
-
-// The first `count` rows that are here, into their row caches and lists.
-__device__ inline void cache_fetched_rows(const Team& team, uint32 count) {
-    const Costs::Data& data = *team.state.matrix.costs.data;
-    for (uint32 at = team.block(); at < count; at += team.blocks) {
-        const int32 i = __ldcg(data.owner + at);
-        if (threadIdx.x == 0) data.place[i] = static_cast<int32>(at);
-        __syncthreads();
-        cache_row(i, data.row + at * data.pitch);
-        relist_row(i);
-    }
-}
-
-// By the coordinator's warp: asks the host for some rows, and waits until they are here; false if the host wants us to
-// stop.
-LAPWING_NOINLINE __device__ bool fetch_rows(const int32* list, uint32 count, uint32 number) {
-    HostSignals& signals = shared().control.signals;
-    Request* const request = shared().state.matrix.costs.data->request;
-    __syncwarp();
-    if (lane_index() == 0) {
-        request->list = reinterpret_cast<uint64>(list);
-        request->count = count;
-        __threadfence();
-        __stcg(&request->asked, number);
-        while (load_acquire(&request->answered) != number && !signals.stopped) signals.stopped = signals.polls_stop();
-    }
-    __syncwarp();
-    return !signals.stopped;
-}
-
-#endif

@@ -18,7 +18,7 @@
 // not prove its minimum to within epsilon waits until it is listed again); rounds stop while some rows are free; zero
 // is an epsilon, since the searches do the rest.
 #pragma once
-#include "core/lists/filter.cuh"
+#include "core/shared.cuh"
 
 constexpr uint64 kMostUnits = (1ull << (64 - Tuning::row_bits - 1)) - 1;
 constexpr uint64 kRowMask = (1ull << Tuning::row_bits) - 1;
@@ -278,11 +278,8 @@ __device__ inline void derive_u(const Team& team, uint32 count, bool refreshed) 
             __stcg(state.row_to_col + i, kNone);
         } else if (!refreshed) {
             state.refresh_rows[atomicAdd(team.wide ? &state.counts->refresh : &team.own.refresh, 1u)] = i;
-        }
-#ifdef STORED
-        else {  // the solve was stopped before the row came
+        } else if constexpr (Costs::is_on_host) {  // the solve was stopped before the row came
             state.u[i] = load_stable(state.tau + i);
         }
-#endif
     });
 }

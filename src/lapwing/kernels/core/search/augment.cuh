@@ -21,7 +21,7 @@
 //
 // Cost: a pass over the candidates of reached rows, three passes over all columns, 4 to 5 barriers.
 #pragma once
-#include "core/search/relax.cuh"
+#include "core/search/resolve.cuh"
 
 // Of a row that may lead somewhere: its distance, and the step in which it fell.
 struct Origin {
@@ -105,13 +105,7 @@ __device__ inline void find_parents(const Team& team, const SearchRun& run) {
 __device__ inline void find_parents_in_full_rows(const Team& team, const SearchRun& run, uint32 count) {
     State& state = team.state;
     for (uint32 index = team.block(); index < count; index += team.blocks) {
-#ifdef STORED
-        const int32 i = __ldcg(state.matrix.costs.data->owner + index);
-        if (threadIdx.x == 0) state.matrix.costs.data->place[i] = static_cast<int32>(index);
-        __syncthreads();
-#else
-        const int32 i = load_stable(state.full_rows + index);
-#endif
+        const int32 i = Listing::full_row(state, index);
         const int32 own = load_stable(state.row_to_col + i);
         const Origin from = {i, own < 0 ? run.born : step_of(__ldcg(state.stamp + own)),
                              own < 0 ? Dual(0) : from_key<Dual>(__ldcg(state.distance + own)),

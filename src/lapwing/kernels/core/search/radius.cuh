@@ -4,7 +4,7 @@
 // same; at the end block 0 finds the least (find_radius).
 #pragma once
 #include "core/control/commands.cuh"
-#include "core/lists/build.cuh"
+#include "core/shared.cuh"
 
 // The distance of the k-th free column; kFar if there is none, or it was not reached.
 __device__ inline uint64 free_distance(const State& state, uint32 k, uint32 count) {

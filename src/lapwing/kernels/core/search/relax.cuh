@@ -31,14 +31,7 @@
 // References: R. Jonker and A. Volgenant, Computing 38 (1987); U. Meyer and P. Sanders, "Delta-stepping: a
 // parallelizable shortest path algorithm", Journal of Algorithms 49 (2003).
 #pragma once
-#include "core/lists/filter.cuh"
-#include "core/lists/multi_row.cuh"
 #include "core/search/radius.cuh"
-
-__device__ inline Dual reduced(Dual cost, Dual v, Dual u) {
-    const Dual x = cost - v - u;  // rounding may leave it below 0
-    return x > Dual(0) ? x : Dual(0);
-}
 
 // When a distance fell: the step, and whether the column's row is to be looked from then.
 __device__ inline uint32 stamp(uint32 step, bool at_work) { return step * 2 + at_work; }
@@ -335,122 +328,5 @@ __device__ inline void advance(const Team& team) {
         extend_bucket<true>(team, run, nearest, count);
     else
         extend_bucket<false>(team, run, nearest, count);
-    if (blockIdx.x == 0 && threadIdx.x == 0) shared().control.command.search = run;
-}
-
-// Rows whose lists leave columns below the search radius uncertified; of reached columns, and free ones.
-__device__ inline void find_uncertified(const Team& team, const SearchRun& run) {
-    State& state = team.state;
-    const uint32 cols = state.matrix.cols, count = cols + run.free_count;
-    team.each_converged(count, [&](uint32 index) {
-        int32 i = kNone;
-        uint64 key = kFar;
-        if (index < cols) {
-            key = __ldcg(state.distance + index);
-            if (key < run.radius) i = load_stable(state.col_to_row + index);
-        } else if (index < count) {
-            key = 0;
-            i = load_stable(state.free_rows + index - cols);
-        }
-        bool uncertified = false;
-        if (i >= 0 && key < run.radius) {
-            const Dual distance = from_key<Dual>(key), tau = load_stable(state.tau + i);
-            uncertified =
-                tau < infinity<Dual>() &&
-                as_key(distance + reduced(tau, Dual(0), load_stable(state.u + i))) < run.radius &&
-                !(load_stable(state.full_search + i) == run.search && load_stable(state.full_distance + i) == distance);
-            if (uncertified) state.row_distance[i] = distance;
-        }
-        append(team, state.refresh_rows, &Counts::refresh, uncertified ? i : kNone);
-    });
-}
-
-// Whether row i's list reaches beyond the search radius, not to it: what an old list led to there must be in the new
-// one.
-__device__ inline bool list_suffices(const State& state, const SearchRun& run, int32 i) {
-    const Dual u = load_stable(state.u + i), distance = load_stable(state.row_distance + i),
-               tau = load_stable(state.tau + i);
-    return tau == infinity<Dual>() || as_key(distance + reduced(tau, Dual(0), u)) > run.radius;
-}
-#ifdef STORED
-__device__ inline void note_insufficient(const Team& team, int32 i, bool insufficient) {
-    if (threadIdx.x >= kWarp) return;
-    append(team, team.state.matrix.costs.data->insufficient_rows, &Counts::insufficient,
-           insufficient && threadIdx.x == 0 ? i : kNone);
-}
-// Lists uncertified rows again, and notes those for which that is not enough.
-__device__ inline void relist_uncertified(const Team& team, const SearchRun& run, uint32 count) {
-    for (uint32 at = team.block(); at < count; at += team.blocks) {
-        const int32 i = load_stable(team.state.refresh_rows + at);
-        relist_row(i);
-        note_insufficient(team, i, !list_suffices(team.state, run, i));
-    }
-}
-#endif
-
-#if !defined(COMPUTED) && !defined(STORED)
-// Whether another list of a row were no better: it holds nothing but ties at the row's least cost, there are more of
-// them, and that was not enough in this search or the one before. All lanes of a warp call it.
-__device__ inline bool list_is_ties(const State& state, const SearchRun& run, int32 i) {
-    const uint32 looked = load_stable(state.full_search + i);
-    if (looked == 0 || looked + 1 < run.search) return false;
-    const Candidate mine = load_candidate(state, i);
-    const Dual u = load_stable(state.u + i),
-               least = mine.col >= 0 ? Dual(mine.cost) - load_stable(state.v + mine.col) : infinity<Dual>();
-    return __all_sync(kAllLanes, !(least > u)) && !(load_stable(state.tau + i) > u);
-}
-#endif
-// Lists an uncertified row again (unless the whole list of them is), and looks at all its columns if that does not
-// help. All threads of a block call it.
-template <bool wide>
-__device__ inline void resolve_uncertified_row(const Team& team, const SearchRun& run, int32 i) {
-    State& state = team.state;
-#if !defined(COMPUTED) && !defined(STORED)
-    if (!list_is_ties(state, run, i)) relist_row(i);
-#endif
-    const int32 own = load_stable(state.row_to_col + i);
-    const Dual u = load_stable(state.u + i), distance = load_stable(state.row_distance + i);
-    if (list_suffices(state, run, i)) {
-        if (threadIdx.x == 0)
-            pick(state.frontier, !run.present)[add_count<wide>(&counts_of<wide>(team, run.present).next, 1)] = {i, own};
-        return;
-    }
-    if (threadIdx.x < kWarp) {
-        const bool mine = threadIdx.x == 0 && load_stable(state.full_search + i) != run.search;
-        append(team, state.full_rows, &Counts::full, mine ? i : kNone);
-    }
-    if (threadIdx.x == 0) {
-        state.full_search[i] = run.search;
-        state.full_distance[i] = distance;
-    }
-    FullRow(state.matrix, i).each_part(state, own, [&](FullRow::Part& part) {
-        Dual x[FullRow::kAtOnce];
-#pragma unroll
-        for (uint32 k = 0; k < FullRow::kAtOnce; ++k) {
-            if (!(part.cost[k] < infinity<Dual>())) part.col[k] = kNone;
-            x[k] = distance + reduced(part.cost[k], part.v[k], u);
-        }
-        relax<wide>(team, run, part.col, x, part.known);
-    });
-}
-template <bool wide>
-LAPWING_NOINLINE __device__ void resolve_uncertified() {
-    State& state = shared().state;
-    const Team team{state, shared().control.counts, wide, shared().control.command.blocks};
-    const uint32 count = shared().control.command.count;
-    SearchRun run = shared().control.command.search;
-    run.count = 0;
-    ++run.number;
-    run.exhausted = false;
-#ifdef COMPUTED
-    refresh_rows(team, count);
-    team.sync();
-#else
-    lower_all_prices(team);
-#endif
-    for (uint32 at = team.block(); at < count; at += team.blocks)
-        resolve_uncertified_row<wide>(team, run, load_stable(state.refresh_rows + at));
-    team.sync();
-    conclude_step<wide>(team, run);
     if (blockIdx.x == 0 && threadIdx.x == 0) shared().control.command.search = run;
 }

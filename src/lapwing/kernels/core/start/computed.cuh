@@ -1,7 +1,7 @@
-// Minima over lines of computed costs, of samples or the whole; included by core/start/start.cu. What are columns is
+// Minima over lines of computed costs, of samples or the whole; included by core/start/computed_start.cu. What are columns is
 // what lines are where blocks are exchanged (costs/computed.cuh), so one kernel does for both.
 #pragma once
-#include "costs/costs.cuh"
+#include "core/start/sorted.cuh"
 
 // out[r, c] = the cost of row first + r and column c of the sample, for what is small enough to be written out. A block
 // for each of `rows`, or several.

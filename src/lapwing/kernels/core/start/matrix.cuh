@@ -1,7 +1,8 @@
 // Row and column minima of a matrix less prices, of samples or the whole; included by core/start/start.cu.
 #pragma once
 #include "common/column_keys.cuh"
-#include "costs/costs.cuh"
+#include "core/start/sorted.cuh"
+#include "costs/matrix.cuh"
 
 // Row or column `index` of a sample: of a list (gpu/core/stratified.py) or, where that is null, as a hash says.
 __device__ inline int64 member(int64 index, int64 run, uint32 salt, const int32* list) {

@@ -11,6 +11,7 @@
 #pragma once
 #include "common/column_keys.cuh"
 #include "core/lists/bounds.cuh"
+#include "core/problem.cuh"
 
 // Costs as they are given, in a narrow type that a minimum costs one instruction of.
 template <class C>
@@ -165,7 +166,7 @@ LAPWING_NOINLINE __device__ Verdict judge(const State& state) {
 __device__ inline void set_price(const State& state, int64 c, Dual bound) {
     const Dual price = bound < infinity<Dual>() && bound > -infinity<Dual>() ? bound : Dual(0);
     state.v[c] = price;
-    state.lowered[c] = lowered(price);
+    state.listing_price[c] = lowered(price);
 }
 // Of a row number among those that are read: which row it is.
 __device__ inline int32 row_behind(int32 k, bool sampled) {

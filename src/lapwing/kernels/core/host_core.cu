@@ -1,4 +1,5 @@
-// Kernels that process rows of the host as they arrive, between launches of `solve`; included by core/core.cu. `row`
+// The core method (core/core.cu) for a matrix that stays on the host. Its rows arrive in parts, between launches of
+// `solve` or when the coordinator asks for them, and are kept as row caches (core/lists/row_cache.cuh). `row`
 // [count][pitch] holds rows whose[0] .. whose[count - 1].
 //
 //   cache_rows       their row caches and lists
@@ -7,7 +8,9 @@
 //   column_minima    v[j] = the least cost[i, j] - u[i] over rows i that came
 //   gather_cols      a part of their columns
 //   check_violator   of a Hall violator, pairs that it must not have
-#pragma once
+#include "core/lists/host.cuh"
+
+#include "core/solve.cuh"
 
 extern "C" __global__ void __launch_bounds__(THREADS)
     cache_rows(LAPWING_PROBLEM, const Cost* row, const int32* whose, int64 count) {
@@ -78,7 +81,7 @@ extern "C" __global__ void __launch_bounds__(256)
     }
 }
 
-// See the other check_violator, in core/core.cu.
+// See the other check_violator, in core/complete.cuh.
 extern "C" __global__ void __launch_bounds__(256) check_violator(LAPWING_PROBLEM, const Cost* row, const int32* whose,
                                                                  int64 count, const uint8* of_cols, uint64* outside) {
     const Matrix matrix = LAPWING_MATRIX;

@@ -1,0 +1,5 @@
+// The certificate on the GPU (certificate/certificate.cu), for computed costs.
+#include "costs/computed.cuh"
+
+#include "certificate/computed.cuh"
+#include "certificate/vectors.cuh"

@@ -1,0 +1,80 @@
+// Uncertified rows of a search: those whose lists leave columns below the search radius unseen (core/search/relax.cuh).
+// They are listed again under the present prices; where that is not enough, all their columns are relaxed.
+#pragma once
+#include "core/lists/full_row.cuh"
+#include "core/search/relax.cuh"
+
+// Rows whose lists leave columns below the search radius uncertified; of reached columns, and free ones.
+__device__ inline void find_uncertified(const Team& team, const SearchRun& run) {
+    State& state = team.state;
+    const uint32 cols = state.matrix.cols, count = cols + run.free_count;
+    team.each_converged(count, [&](uint32 index) {
+        int32 i = kNone;
+        uint64 key = kFar;
+        if (index < cols) {
+            key = __ldcg(state.distance + index);
+            if (key < run.radius) i = load_stable(state.col_to_row + index);
+        } else if (index < count) {
+            key = 0;
+            i = load_stable(state.free_rows + index - cols);
+        }
+        bool uncertified = false;
+        if (i >= 0 && key < run.radius) {
+            const Dual distance = from_key<Dual>(key), tau = load_stable(state.tau + i);
+            uncertified =
+                tau < infinity<Dual>() &&
+                as_key(distance + reduced(tau, Dual(0), load_stable(state.u + i))) < run.radius &&
+                !(load_stable(state.full_search + i) == run.search && load_stable(state.full_distance + i) == distance);
+            if (uncertified) state.row_distance[i] = distance;
+        }
+        append(team, state.refresh_rows, &Counts::refresh, uncertified ? i : kNone);
+    });
+}
+
+// Lists an uncertified row again (unless the whole list of them is), and looks at all its columns if that does not
+// help. All threads of a block call it.
+template <bool wide>
+__device__ inline void resolve_uncertified_row(const Team& team, const SearchRun& run, int32 i) {
+    State& state = team.state;
+    Listing::refresh_one(state, run, i);
+    const int32 own = load_stable(state.row_to_col + i);
+    const Dual u = load_stable(state.u + i), distance = load_stable(state.row_distance + i);
+    if (list_suffices(state, run, i)) {
+        if (threadIdx.x == 0)
+            pick(state.frontier, !run.present)[add_count<wide>(&counts_of<wide>(team, run.present).next, 1)] = {i, own};
+        return;
+    }
+    if (threadIdx.x < kWarp) {
+        const bool mine = threadIdx.x == 0 && load_stable(state.full_search + i) != run.search;
+        append(team, state.full_rows, &Counts::full, mine ? i : kNone);
+    }
+    if (threadIdx.x == 0) {
+        state.full_search[i] = run.search;
+        state.full_distance[i] = distance;
+    }
+    FullRow(state.matrix, i).each_part(state, own, [&](FullRow::Part& part) {
+        Dual x[FullRow::kAtOnce];
+#pragma unroll
+        for (uint32 k = 0; k < FullRow::kAtOnce; ++k) {
+            if (!(part.cost[k] < infinity<Dual>())) part.col[k] = kNone;
+            x[k] = distance + reduced(part.cost[k], part.v[k], u);
+        }
+        relax<wide>(team, run, part.col, x, part.known);
+    });
+}
+template <bool wide>
+LAPWING_NOINLINE __device__ void resolve_uncertified() {
+    State& state = shared().state;
+    const Team team{state, shared().control.counts, wide, shared().control.command.blocks};
+    const uint32 count = shared().control.command.count;
+    SearchRun run = shared().control.command.search;
+    run.count = 0;
+    ++run.number;
+    run.exhausted = false;
+    Listing::refresh_all(team, count);
+    for (uint32 at = team.block(); at < count; at += team.blocks)
+        resolve_uncertified_row<wide>(team, run, load_stable(state.refresh_rows + at));
+    team.sync();
+    conclude_step<wide>(team, run);
+    if (blockIdx.x == 0 && threadIdx.x == 0) shared().control.command.search = run;
+}
