@@ -6,8 +6,8 @@
 // `maximize`.
 //
 //   certify_packed,    the pass over a matrix (certificate/matrix.cuh): rows * cols costs, each read once (16 bytes a
-//   certify_strided    lane where they are aligned and contiguous), four loads in flight; a block keeps the duals of its
-//                      tile's positions in registers for up to 32 lines. No barrier.
+//   certify_strided    lane where they are aligned and contiguous), four loads in flight; a block keeps the duals of
+//                      its tile's positions in registers for up to 32 lines. No barrier.
 //   certify_lines      the pass over computed costs (certificate/computed.cuh, in computed_certificate.cu)
 //   certify_vectors    O(rows + cols): whether it is a matching, whether the duals are numbers, the primal and dual
 //                      sums; it may write the summary to pinned memory of the host, which saves a copy

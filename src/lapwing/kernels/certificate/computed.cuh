@@ -1,6 +1,6 @@
 // The certificate's pass over computed costs; included by certificate/computed_certificate.cu. Lines are rows; a warp
-// takes kLines of them, from the first position to the last. Every cost is computed once, and again where the quick test
-// is in doubt. The quick test of floats is done in the costs' own precision, with u, v and their sum rounded up.
+// takes kLines of them, from the first position to the last. It computes every cost once, and again where the quick
+// test is in doubt. The quick test of floats is done in the costs' own precision, with u, v and their sum rounded up.
 #pragma once
 #include "certificate/invariants.cuh"
 

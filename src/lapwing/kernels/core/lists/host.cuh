@@ -7,8 +7,8 @@
 #include "core/lists/listing.cuh"
 #include "core/lists/row_cache.cuh"
 
-// The cached columns of a row, in any order, as a part that can be collected (core/lists/build.cuh). `frozen`: no thread
-// writes prices while the kernel runs.
+// The cached columns of a row, in any order, as a part that can be collected (core/lists/build.cuh). `frozen`: no
+// thread writes prices while the kernel runs.
 template <bool frozen>
 struct CachedRow {
     template <class F>

@@ -1,5 +1,5 @@
-// Lists of a matrix in memory: by the filter (core/lists/filter.cuh) or, where it cannot tell, from the whole row, which
-// is read 16 bytes at a time where rows are aligned.
+// Lists of a matrix in memory: by the filter (core/lists/filter.cuh) or, where it cannot tell, from the whole row. Rows
+// are read 16 bytes at a time where they are aligned.
 #pragma once
 #include "costs/matrix.cuh"
 

@@ -6,8 +6,9 @@
 // each cost), one of the matrix. All arithmetic is as in the method itself. For costs that two orders explain,
 // gpu/core/sorted_prices.py finds prices from differences of costs.
 //
-// Of a matrix: gather, forbid_large, row_bounds, column_bounds (core/start/matrix.cuh); of computed costs, whose program
-// is core/start/computed_start.cu: gather, line_bounds (core/start/computed.cuh); of both: sorting_keys, price_rises.
+// Of a matrix: gather, forbid_large, row_bounds, column_bounds (core/start/matrix.cuh); of computed costs, whose
+// program is core/start/computed_start.cu: gather, line_bounds (core/start/computed.cuh); of both: sorting_keys,
+// price_rises.
 #include "costs/matrix.cuh"
 
 #include "core/start/matrix.cuh"
