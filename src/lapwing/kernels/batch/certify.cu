@@ -40,7 +40,7 @@ __device__ T block_reduce(T value, T* places, Combine combine) {
 // Invariants of a proof without a fault, asserted on the emulator: every matched row has a column of its own; and weak
 // duality: each of at most `terms` terms of the gap is at least -violation.
 __device__ inline void require_proof(Dual gap, Dual violation, Dual matched_rows, Dual matched_cols, int64 terms) {
-    if constexpr (!kChecksInvariants) return;
+    if (!kChecksInvariants) return;
     require(matched_rows == matched_cols, "as many columns as rows are matched");
     require(!(violation < 0), "a violation is not negative");
     const auto least = -static_cast<double>(violation) * static_cast<double>(terms);

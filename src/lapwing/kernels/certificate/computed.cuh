@@ -60,7 +60,7 @@ __device__ inline void examine_position(const Source& source, const RowGroup& gr
 // See certificate/invariants.cuh; of a thread's positions in one piece.
 __device__ inline void require_violations(const Source& source, const RowGroup& group, const Found& found, int64 first,
                                           int64 cols, const Dual* v, bool maximize) {
-    if constexpr (!kChecksInvariants) return;
+    if (!kChecksInvariants) return;
     for (int64 k = first; k < cols && k < first + kWarp * kAhead; k += kWarp) {
         Source::Position position;
         Cost costs[kLines];

@@ -10,11 +10,11 @@
 #include "common/require.cuh"
 
 __device__ inline void require_violation(const Found& found, Dual c, Dual a, Dual b, int64 line) {
-    if constexpr (!kChecksInvariants) return;
+    if (!kChecksInvariants) return;
     require(to_bits(excess(c, a, b)) <= __ldcg(found.violations + line), "a pair exceeds its line's violation");
 }
 __device__ inline void require_owner(const uint32* owners, int64 rows, int64 i, int64 j) {
-    if constexpr (!kChecksInvariants) return;
+    if (!kChecksInvariants) return;
     require(owners[j] >= rows - i && owners[j] <= rows, "a column's owner is above a row that has the column");
 }
 // All threads of the block call it.

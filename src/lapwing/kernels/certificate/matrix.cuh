@@ -88,7 +88,7 @@ __device__ uint32 doubtful_lines(const Lines& in, const Share& share) {
 
 // See certificate/invariants.cuh.
 __device__ inline void require_violations(const Lines& in, const Share& share) {
-    if constexpr (!kChecksInvariants) return;
+    if (!kChecksInvariants) return;
     for (uint32 n = 0; n < share.lines; ++n) {
         const int64 line = share.line(in, n);
         const Dual a = negated(in.line_duals[line], in.maximize);

@@ -13,7 +13,9 @@
 #include "common/require.cuh"
 #include "core/state.cuh"
 
-// By which sums of these numbers may be off.
+constexpr bool kChecksCore = kChecksInvariants && !Costs::is_on_host;
+
+// The rounding of sums of these numbers.
 __device__ inline Dual rounding_of(Dual a, Dual b, Dual c) {
     if constexpr (Dual(0.5) == Dual(0)) return Dual(0);
     return static_cast<Dual>(
@@ -40,7 +42,7 @@ __device__ inline void require_matching(const State& state) {
     }
 }
 __device__ inline void require_tau(const State& state) {
-    if constexpr (!kChecksInvariants || Costs::is_on_host) return;
+    if (!kChecksCore) return;
     for (int32 i = lane_index(); i < state.matrix.rows; i += kWarp) {
         const Dual tau = __ldcg(state.tau + i);
         for (int32 j = 0; j < state.matrix.cols; ++j) {
@@ -51,7 +53,7 @@ __device__ inline void require_tau(const State& state) {
     }
 }
 __device__ inline void require_epsilon_optimality(const State& state, Dual epsilon) {
-    if constexpr (!kChecksInvariants || Costs::is_on_host) return;
+    if (!kChecksCore) return;
     require_matching(state);
     for (int32 i = lane_index(); i < state.matrix.rows; i += kWarp) {
         const int32 own = __ldcg(state.row_to_col + i);
@@ -66,7 +68,7 @@ __device__ inline void require_epsilon_optimality(const State& state, Dual epsil
     }
 }
 __device__ inline void require_feasible_duals(const State& state) {
-    if constexpr (!kChecksInvariants || Costs::is_on_host) return;
+    if (!kChecksCore) return;
     require_matching(state);
     for (int32 i = lane_index(); i < state.matrix.rows; i += kWarp) {
         const int32 own = __ldcg(state.row_to_col + i);
