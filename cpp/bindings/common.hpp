@@ -1,4 +1,4 @@
-// What the binding files share: cost matrices in, arrays out, and the C++ failures as Python exceptions.
+// Shared by the binding files: cost matrices in, arrays out, and the C++ failures as Python exceptions.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -185,8 +185,8 @@ inline nb::dict counted(const Statistics& statistics) {
     return answer;
 }
 
-// Runs on the solving thread, every 50 ms or so. Signals are looked at even without a Python hook. What the hook raises
-// travels through the method to Python.
+// Runs on the solving thread, every 50 ms or so. It checks for signals even without a Python hook. An exception of the
+// hook travels through the method to Python.
 inline Control::Hook make_hook(const nb::object& callable) {
     return [&callable](const Progress& progress) {
         const GilAcquire gil;

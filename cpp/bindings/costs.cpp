@@ -77,7 +77,7 @@ typename RowsSource<T>::Pairs pairs_from(nb::handle supply) {
     };
 }
 
-// Whatever `read` writes the rows with, `supply` is known to the garbage collector and stays as long as the source.
+// The garbage collector knows `supply`, the object behind `read`, and keeps it as long as the source.
 template <class T>
 Source supplied(Index rows, Index cols, std::size_t cache_bytes, typename RowsSource<T>::Supply read,
                 nb::object supply) {

@@ -21,7 +21,7 @@ namespace {
 
 constexpr const char* kFull = "_linear_sum_assignment";  // of its module: the Python function that answers the rest
 
-// What was asked, if the fast path takes it.
+// The request, if the fast path takes it.
 struct Request {
     PyArrayObject* cost = nullptr;
     bool maximize = false;

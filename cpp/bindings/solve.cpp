@@ -19,7 +19,7 @@
 namespace lapwing::bindings {
 namespace {
 
-// What methods take beside a problem: the fields of lapwing.options, checked there.
+// The options of methods: the fields of lapwing.options, checked there.
 struct Options {
     MunkresOptions munkres;
     AuctionVariant auction = AuctionVariant::optimised;

@@ -1,4 +1,4 @@
-// What can go wrong or be cut short: time limits, interruption, invalid costs. For every method.
+// Failures and early ends: time limits, interruption, invalid costs. For every method.
 //
 // Usage: limits_test METHOD (the table in verify.hpp)
 #include <atomic>

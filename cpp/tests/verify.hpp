@@ -133,7 +133,7 @@ void verify_hall(const Problem<T>& problem, const Solution<Dual<T>>& solution) {
     }
 }
 
-// What rounding may add to an objective: in proportion to the largest finite magnitude.
+// The most that rounding may add to an objective: in proportion to the largest finite magnitude.
 template <class T>
 double rounding_of(const Problem<T>& problem) {
     double scale = 0;

@@ -101,7 +101,7 @@ class Solver {
     double price(CoreState<T>& state, double error);
     double start(CoreState<T>& state);
     double regret_error(CoreState<T>& solved);
-    // What proves hard in a sample proves hard in the whole.
+    // A method that proves hard in a sample proves hard in the whole.
     static bool gives_up_with(const CoreState<T>& part, CoreState<T>& whole) {
         if (part.has_read_too_much()) whole.most_reads = CoreState<T>::kGivenUp;
         return part.has_read_too_much();

@@ -18,7 +18,7 @@
 #if defined(__SANITIZE_ADDRESS__)
 #include <sanitizer/asan_interface.h>
 #endif
-#if defined(LAPWING_EMULATION_TSAN)  // since who includes this is not compiled with it
+#if defined(LAPWING_EMULATION_TSAN)  // since the including file is not compiled with it
 #include <sanitizer/tsan_interface.h>
 #endif
 

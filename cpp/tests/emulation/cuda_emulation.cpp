@@ -1,7 +1,7 @@
 // The scheduler: one OS thread takes block after block; in a block, fibers hand over to each other directly. Blocks
 // that may wait for each other have a thread each, all on one processor, which a spinning block gives to the others.
 //
-// A waiting fiber is in no queue; whoever completes what it waits for puts it into `ready`. So when a fiber must wait
+// A waiting fiber is in no queue; the fiber that ends its wait puts it into `ready`. So when a fiber must wait
 // and nobody is ready, nobody ever will be: that is a deadlock. Compile this file without -fsanitize=thread (link with
 // it): what the scheduler does is no access of the kernel's.
 #include "cuda_emulation.hpp"
@@ -74,7 +74,7 @@ struct Unwatched {
 #endif
 };
 
-// What the blocks of one launch share.
+// Shared by the blocks of one launch.
 struct Grid {
     struct Cluster {
         std::atomic<unsigned> arrived = 0, generation = 0;
@@ -399,7 +399,7 @@ int barrier(const char* name, int predicate, unsigned id, unsigned threads) {
 void pause(bool spinning) {
     [[maybe_unused]] const Unwatched unwatched;
     Block& block = *current->block;
-    if (spinning && block.spins++ > block.ready_count) {  // everybody who can run has spun
+    if (spinning && block.spins++ > block.ready_count) {  // every fiber that can run has spun
         block.spins = 0;
         std::this_thread::yield();
         const std::uint64_t progress = block.grid.progress;

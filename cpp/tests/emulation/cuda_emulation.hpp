@@ -72,7 +72,7 @@ struct Block;
 struct Fiber;
 using Combine = void (*)(Fiber* const* lanes, std::uint32_t members);  // reads each one's in, writes each one's out
 
-// A thread of the grid. What a waiting lane brought and gets is here, for the last that arrives to combine.
+// A thread of the grid. It holds the operand and the result of a waiting lane, which the last lane to arrive combines.
 struct Fiber {
     dim3 thread, block_index;
     unsigned number, lane;  // in the block, in the warp
@@ -102,7 +102,7 @@ inline void maybe_switch() {
     if (current_launch->seed != 0 && random_bits() % 8 == 0) pause(false);
 }
 
-// What is inside a cluster: for kernels' own wrappers of the PTX.
+// The primitives of a cluster, for kernels' own wrappers of the PTX.
 inline unsigned cluster_rank() { return current->block_index.x % current_launch->cluster_size; }
 template <class T>
 T* map_shared(T* mine, unsigned rank) {  // dynamic shared memory only

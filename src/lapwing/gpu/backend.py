@@ -1,4 +1,4 @@
-"""What the flow calls to solve on a GPU, whatever kind its costs are of."""
+"""The backend of a GPU: the flow calls it to solve costs of any kind there."""
 
 from __future__ import annotations
 

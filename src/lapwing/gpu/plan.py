@@ -28,7 +28,7 @@ _Sizes = tuple[int, ...]
 
 
 class Memory:
-    """What a GPU has, and what is free: asked for only where a solve takes a good part of it.
+    """The memory of a GPU, and how much is free: asked for only where a solve takes a good part of it.
 
     Parameters
     ----------

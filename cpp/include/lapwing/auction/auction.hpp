@@ -1,4 +1,4 @@
-// What the "auction" method (auction.cpp) shares with its kernels.
+// Shared by the "auction" method (auction.cpp) and its kernels.
 #pragma once
 
 #include <algorithm>

@@ -4,8 +4,8 @@
 // sum(u) + sum(v); an assignment that costs exactly as much is optimal. Real duals may miss feasibility by a little, so
 // the proof is quantitative. With e = the worst violation of a line of the matrix, no assignment costs less than
 //     dual - sum over lines of e - sum over rows of max(0, u - p) - sum over columns of max(0, v - q),
-// the last two terms only where rows may stay free at a price p, columns at a price q (mostly 0). What is
-// reported is rigorous, not merely computed:
+// the last two terms only where rows may stay free at a price p, columns at a price q (mostly 0). The
+// report is rigorous, not merely computed:
 //   - the sign of every c - u - v is exact: two rounded subtractions decide unless their result lies within the first
 //     one's rounding error of zero; then error-free transformations (Knuth's TwoSum) give the exact value;
 //   - sums are exact (Shewchuk, "Adaptive precision floating-point arithmetic", 1997; 128-bit integers) and rounded
@@ -26,7 +26,7 @@
 
 namespace lapwing {
 
-// What is wrong with the input, the first of these that was found.
+// The fault of the input, the first of these that was found.
 enum class Fault {
     none,
     column_range,    // row_to_col[fault_row] is neither -1 nor a column

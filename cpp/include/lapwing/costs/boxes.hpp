@@ -16,7 +16,7 @@
 // a box then is too high, and the bound too low.
 //
 // O(k + log n) costs and bounds a row where dimensions are few and prices vary little from one box to the next. In many
-// dimensions nothing is left out, and who asks should look at how many costs were computed. Memory: dims * cols / 32
+// dimensions nothing is left out, and the caller should watch how many costs were computed. Memory: dims * cols / 32
 // numbers.
 #pragma once
 

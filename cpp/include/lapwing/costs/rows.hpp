@@ -86,7 +86,7 @@ struct RowCounters {
 template <class T>
 class RowsSource final : public CostSource<T> {
   public:
-    // Writes rows begin .. end - 1 to rows[0], rows[1], ..., each [cols]. What it throws reaches whoever reads.
+    // Writes rows begin .. end - 1 to rows[0], rows[1], ..., each [cols]. Its exceptions reach the reader.
     using Supply = std::function<void(Index begin, Index end, T* const* rows)>;
     // The costs of pairs (rows[k], cols[k]), where that is cheaper than their rows; may be empty.
     using Pairs = std::function<void(std::span<const Index> rows, std::span<const Index> cols, T* out)>;

@@ -1,4 +1,4 @@
-// What the Hungarian methods ("hungarian-bfs", "hungarian-tree", "munkres") share: duals, a matching, and the forest of
+// Shared by the Hungarian methods ("hungarian-bfs", "hungarian-tree", "munkres"): duals, a matching, and the forest of
 // alternating paths that grows from all free rows at once.
 //
 // An iteration grows the forest until some of its trees have reached a free column (or a row's unmatched column, at
@@ -6,7 +6,7 @@
 // have the paths. Whenever the forest cannot grow along tight pairs, the duals of its rows rise and those of its
 // columns fall, by the least slack of a pair that leads out of it. `theta` is the sum of these steps in one iteration.
 //
-// Rounding. What is tight is decided by one expression, (c - v) - u <= 0. A float problem whose sums round would lose
+// Rounding. One expression decides tightness, (c - v) - u <= 0. A float problem whose sums round would lose
 // pairs again that were tight when they were chosen, so nothing rests on a second look at them: the forest keeps its
 // predecessors, a matched pair is tight by definition (u is set to c - v), and a dual that has moved k times in an
 // iteration is its old value and theta, two roundings instead of k. The pair of least slack always enters, so an
@@ -131,7 +131,7 @@ class HungarianState {
     // Duals are up to date.
     void flip_paths();
 
-    // Infeasible: hall_rows has a row that can have no column, and whoever knows the costs finds the others.
+    // Infeasible: hall_rows has a row that can have no column; a reader of the costs finds the others.
     Solution<D> finish(Status status);
 
   private:

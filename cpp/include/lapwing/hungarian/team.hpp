@@ -1,10 +1,10 @@
 // Threads that stay for a whole solve and share one loop at a time.
 //
-// Who synchronises with whom: the caller writes the task, then raises `round_` (release); a helper that sees the new
+// Synchronisation: the caller writes the task, then raises `round_` (release); a helper that sees the new
 // round (acquire) sees the task and everything that the caller did before. A helper that is through lowers `busy_`
 // (release); the caller goes on when it reads 0 (acquire), and sees everything that the helpers did. Between the two,
 // pieces are handed out by `next_` (relaxed: a piece is nobody else's, whatever the order), and two pieces must not
-// touch the same data. So whatever a loop computes is the same for any number of threads, if each piece is.
+// touch the same data. So the result of a loop is the same for any number of threads, if that of each piece is.
 #pragma once
 
 #include <atomic>
@@ -27,7 +27,7 @@ class Team {
     Team& operator=(const Team&) = delete;
 
     // Calls work(begin, end) for pieces that make up [0, count), begin being a multiple of `piece`; look() after each
-    // on the thread that called. What they throw is thrown here, once all are done.
+    // on the thread that called. Their exceptions are thrown here, once all are done.
     void share(Index count, Index piece, const std::function<void()>& look,
                const std::function<void(Index, Index)>& work);
 

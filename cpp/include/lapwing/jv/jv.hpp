@@ -21,7 +21,7 @@ namespace lapwing {
 // path to 1000.
 inline constexpr Index kDirectMaxRows = 384;
 
-// What the direct path leaves in the workspace; valid until the workspace is used again.
+// The result of the direct path, in the workspace; valid until the workspace is used again.
 template <class D>
 struct DirectAnswer {
     Status status = Status::optimal;

@@ -1,4 +1,4 @@
-// What ssp/ssp.inc.hpp and ssp/start.inc.hpp share, for one instruction set.
+// Shared by ssp/ssp.inc.hpp and ssp/start.inc.hpp, for one instruction set.
 namespace lapwing {
 namespace LAPWING_TARGET {
 

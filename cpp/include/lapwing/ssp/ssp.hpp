@@ -1,4 +1,4 @@
-// What the parts of the "ssp" method share: ssp.cpp (the method), ssp_start.cpp (where it starts) and their kernels;
+// Shared by the parts of the "ssp" method: ssp.cpp (the method), ssp_start.cpp (where it starts) and their kernels;
 // "auction" ends with its last phase.
 #pragma once
 

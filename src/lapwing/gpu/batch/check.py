@@ -24,7 +24,7 @@ from lapwing.gpu.runtime.copies import read, write
 from lapwing.gpu.runtime.device import Context
 from lapwing.plan import make_plan
 
-# What `status` holds (kernels/batch/batch.cuh), and where it is among the arrays of an answer.
+# The values of `status` (kernels/batch/batch.cuh), and its place among the arrays of an answer.
 SOLVED, INFEASIBLE, INVALID_COST, TOO_LARGE, BAD_COUNTS, DOUBTFUL = range(6)
 STATUS = 2
 

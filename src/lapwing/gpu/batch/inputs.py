@@ -28,7 +28,7 @@ _COUNT_TYPES = ("int32", "int64")
 
 @dataclass(eq=False, slots=True)  # the cheapest to make: a call takes 16 us in all
 class BatchOptions:
-    """What `gpu.batch.solve_batch` takes beside the costs, as given; `check_flags` makes the flags bools."""
+    """The arguments of `gpu.batch.solve_batch` beside the costs, as given; `check_flags` makes the flags bools."""
 
     maximize: Any = False
     unmatched_cost: Any = None

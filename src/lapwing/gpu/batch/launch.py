@@ -1,4 +1,4 @@
-"""The launch of a batch. What depends on the batch's form alone is prepared once and kept.
+"""The launch of a batch. The parts that depend on the batch's form alone are prepared once and kept.
 
 A `Prepared` holds the plan, the kernels and the shapes of the answer; a call adds its pointers. Preparation takes
 longer than a thousand tiny problems.

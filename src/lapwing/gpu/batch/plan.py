@@ -100,7 +100,7 @@ class BatchForm(NamedTuple):
 
 @dataclass(frozen=True)
 class BatchPlan:
-    """What is launched.
+    """The launch of a batch.
 
     Attributes
     ----------

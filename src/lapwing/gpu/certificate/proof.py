@@ -40,7 +40,7 @@ _EVERY_BIT = (1 << 64) - 1
 
 
 class Candidate(NamedTuple):
-    """What is to be certified: addresses of contiguous arrays on the costs' GPU, in the user's sense.
+    """The answer to certify: addresses of contiguous arrays on the costs' GPU, in the user's sense.
 
     Attributes
     ----------

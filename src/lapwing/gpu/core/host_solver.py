@@ -159,7 +159,7 @@ class HostSolve(CoreSolve):
         return np.asarray(self._lines.read(np.array([i], np.int32))[0])
 
     def picked_values(self, outputs: Outputs) -> NDArray[Any]:
-        """What every row costs, in the dual dtype, if `outputs` were delivered."""
+        """The cost of every row, in the dual dtype, if `outputs` were delivered."""
         partners = read(self.context, outputs.row_to_col.pointer, self.matrix.rows, "int64")
         values = read(self.context, self.picked, self.matrix.rows, self.matrix.dual_dtype)
         values[partners >= 0] = self._lines.picked(partners)

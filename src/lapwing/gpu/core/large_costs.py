@@ -105,7 +105,7 @@ def _sampled(rows: int, most_step: int) -> slice:
 
 
 def _find_large(costs: NDArray[Any], maximize: bool, prices: NDArray[Any] | None, pairs: int) -> float:
-    """What lies above a gap that leaves every row a cost or a price below it."""
+    """The costs above a gap that leaves every row a cost or a price below it."""
     costs = _in_core_dtype(costs)
     prices = None if prices is None else np.ascontiguousarray(prices)
     while True:

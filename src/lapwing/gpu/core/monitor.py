@@ -248,7 +248,7 @@ class Monitor:
 
 
 def _is_ready(answer: tuple[Any, ...]) -> bool:
-    """What the driver says of a stream or an event."""
+    """The driver's status of a stream or an event."""
     if int(answer[0]) == _NOT_READY:
         return False
     checked(answer)

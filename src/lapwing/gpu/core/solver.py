@@ -74,7 +74,7 @@ FINER = replace(ROUGH, first=4.0)
 
 
 class Report(NamedTuple):
-    """What the kernel says of a solve: struct Report of kernels/core/state.cuh, field by field."""
+    """The report of a solve: struct Report of kernels/core/state.cuh, field by field."""
 
     status: int
     invalid_row: int
@@ -125,7 +125,7 @@ def _key_count(cols: int) -> int:
 
 @dataclass(eq=False)  # not frozen, which would take four times as long to make
 class Outputs:
-    """What a solve delivers, of the matrix as oriented: arrays on the GPU, in the user's sense.
+    """The answer of a solve, of the matrix as oriented: arrays on the GPU, in the user's sense.
 
     Attributes
     ----------
@@ -286,7 +286,7 @@ class CoreSolve:
         self.after_launch()
 
     def report(self) -> Report:
-        """What the kernel says; waits for its end, not for what follows.
+        """The report; waits for the end of the solve, not for later work.
 
         Raises
         ------
@@ -390,11 +390,11 @@ class CoreSolve:
         return u, v, kept
 
     def picked_values(self, _outputs: Outputs) -> NDArray[Any]:
-        """What every row costs, in the dual dtype, when `deliver` has said so."""
+        """The cost of every row, in the dual dtype, after `deliver`."""
         return read(self.context, self.picked, self.matrix.rows, self.matrix.dual_dtype)
 
     def deliver(self, outputs: Outputs, always: bool = True) -> None:
-        """What the user gets, in the user's sense, if the solve comes to its end, or `always`."""
+        """Write the answer, in the user's sense, if the solve comes to its end, or `always`."""
         matching = (outputs.row_to_col.pointer, outputs.col_to_row.pointer)
         duals = (outputs.u.pointer, outputs.v.pointer)
         self._launch("deliver", self.context.info.processors, int(always), *matching, self.picked, *duals)

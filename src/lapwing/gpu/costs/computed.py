@@ -197,7 +197,7 @@ def _type(value: int | float | NDArray[Any] | GpuArray) -> str:
 
 
 def _arrays(source: CostSource) -> dict[str, NDArray[Any]]:
-    """What is to be copied, by name; points by dimension."""
+    """The arrays to copy, by name; points by dimension."""
     if isinstance(source, PointCost):
         sides = ((f"{side}{k}", getattr(term, side)) for k, term in enumerate(source.terms) for side in ("x", "y"))
         return {name: points.T for name, points in sides}

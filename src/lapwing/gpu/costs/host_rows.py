@@ -105,7 +105,7 @@ def _run_of(ids: Ids) -> slice | None:
 
 @dataclass(frozen=True)
 class StreamLayout:
-    """What lies in the GPU's memory for a matrix on the host, beside what every solve takes.
+    """The GPU's memory for a matrix on the host, beside the memory of every solve.
 
     Attributes
     ----------

@@ -206,7 +206,7 @@ class Copier:
                 yield at, slice(line, line + 1), slice(first, min(first + part, length))
 
     def _work(self, share: int) -> None:
-        """What a thread does."""
+        """The work of a thread."""
         with self._news:
             if self._cancelled:
                 return

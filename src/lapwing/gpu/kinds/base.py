@@ -1,4 +1,4 @@
-"""What a kind of costs on a GPU is: all that a solve asks of them."""
+"""The contract of a kind of costs on a GPU: all that a solve asks of them."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Search:
     start: StartFinder | None = None
 
     def statistics(self, report: Report) -> dict[str, float]:
-        """What was counted."""
+        """The counts of the solve."""
         if self.start is None:
             assert isinstance(self.solve, ReferenceSolve)
             return self.solve.statistics(report)
@@ -102,7 +102,7 @@ class CostKind(ABC):
 
     @property
     def memory(self) -> Memory:
-        """What the GPU has, and what of it is free."""
+        """The GPU's memory, and how much of it is free."""
         return Memory(self.context, None if self.array_template is None else self.array_template.library)
 
     def identified(self, request: Request) -> Problem:
@@ -126,7 +126,7 @@ class CostKind(ABC):
 
     @abstractmethod
     def search(self, view: CanonicalForm, monitor: Monitor, plan: Plan, request: Request) -> Search:
-        """What solves them."""
+        """The solver of these costs."""
 
     @abstractmethod
     def proof(self, candidate: Candidate, maximize: bool, wait: Callable[[], None], mail: Mail | None) -> Proof:

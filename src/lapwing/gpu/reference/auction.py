@@ -20,7 +20,7 @@ class AuctionSolve(SspSolve):
         return self._load(AUCTION) | self._load(SSP)
 
     def statistics(self, report: Report) -> dict[str, float]:
-        """What the method counted."""
+        """The method's counts."""
         last = int(report.searches > 0)  # phases of shortest paths
         counts = {
             "phases": last,

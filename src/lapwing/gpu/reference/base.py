@@ -1,4 +1,4 @@
-"""What the reference methods share: the launches before and after the search, and the workspace beside the core's."""
+"""Shared by the reference methods: the launches before and after the search, and the workspace beside the core's."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ class ReferenceSolve(CoreSolve):
 
     @abstractmethod
     def statistics(self, report: Report) -> dict[str, float]:
-        """What the method counted."""
+        """The method's counts."""
 
     # --- the solve ----------------------------------------------------------------------------------------------------
 
@@ -114,7 +114,7 @@ class ReferenceSolve(CoreSolve):
         return board + rows * cls.row_bytes + cols * cls.col_bytes + _ARRAYS * _ALIGNMENT
 
     def _first_extra_bytes(self) -> int:
-        """What of `extra_bytes` is allocated before the search."""
+        """The part of `extra_bytes` that is allocated before the search."""
         return self.extra_bytes(self.matrix.rows, self.matrix.real_cols, self.matrix.dtype)
 
     def _make_extra(self, size: int) -> Workspace:

@@ -1,4 +1,4 @@
-"""What the Hungarian methods share: the workspace of kernels/reference/hungarian_state.cuh, and the counts."""
+"""Shared by the Hungarian methods: the workspace of kernels/reference/hungarian_state.cuh, and the counts."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ class HungarianSolve(ReferenceSolve):
     col_bytes = HUNGARIAN_BFS.constants["FOREST_COL_BYTES"]
 
     def statistics(self, report: Report) -> dict[str, float]:
-        """What the method counted."""
+        """The method's counts."""
         return {
             "iterations": float(report.phases),
             "dual_updates": float(report.rounds),

@@ -64,7 +64,7 @@ class MunkresSolve(HungarianSolve):
         return report
 
     def statistics(self, report: Report) -> dict[str, float]:
-        """What the method counted."""
+        """The method's counts."""
         own = {"slack_bytes": float(self._slack_bytes), "switched": float(self._switched)}
         return super().statistics(report) | own
 

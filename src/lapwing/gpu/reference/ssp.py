@@ -41,14 +41,14 @@ class SspSolve(ReferenceSolve):
 
     @classmethod
     def _column_bytes(cls, cols: int, dtype: str) -> int:
-        """What a block stores of its columns: struct Columns, for whole packs of its threads."""
+        """The memory of a block's columns: struct Columns, for whole packs of its threads."""
         item = ITEM_BYTES[dtype]
         pack = _PACK_BYTES // item
         packs = -(-cols // (_BLOCKS * cls.search_threads * pack))
         return packs * cls.search_threads * pack * (2 * item + _CONSTANTS["COLUMN_BYTES"])
 
     def statistics(self, report: Report) -> dict[str, float]:
-        """What the method counted."""
+        """The method's counts."""
         return {"phases": float(report.phases)} | self._scans(report)
 
     @staticmethod

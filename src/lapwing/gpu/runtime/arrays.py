@@ -78,7 +78,7 @@ class Library(Protocol):
         ...
 
     def handed_over(self, context: Context, array: GpuArray) -> Any:
-        """What the user gets for an array of `empty` that work on the context's stream has filled or will fill."""
+        """The user's array for one of `empty` that work on the context's stream has filled or will fill."""
         ...
 
     def kept_bytes(self, ordinal: int) -> int:

@@ -3,7 +3,7 @@
 The core's persistent kernel takes the compiler 10 to 20 s. Optimised less it takes a third of that, and solves take 1.2
 to 2.8 times as long; the answers are the same, since nothing is contracted or reordered either way. So the first use
 on a machine begins with a quick build, while a process of its own compiles the program in full, into the cache; it
-does so even if the one that started it ends before. Whoever solves again gets the full build as soon as it is there
+does so even if the one that started it ends before. Later solves get the full build as soon as it is there
 (`launch.kernels`). Where no process can be started, or nothing kept, the first use waits for the compiler.
 """
 
@@ -97,7 +97,7 @@ def _make(program: Program, variant: Variant, architecture: int) -> BackgroundBu
 
 
 def order(program: Program, variant: Variant, architecture: int) -> str:
-    """What the process is told."""
+    """The order for the process."""
     return json.dumps([program.name, variant, architecture])
 
 

@@ -57,7 +57,7 @@ def cached_program(program: Program, variant: Variant, architecture: int, quick:
 
 
 def find_program(program: Program, variant: Variant, architecture: int) -> bytes | None:
-    """What `cached_program` would give without compiling; None if it is not there."""
+    """The result of `cached_program` if it needs no compiling, else None."""
     return _read(_open_store(), _key(program, variant, architecture, quick=False))
 
 

@@ -25,7 +25,7 @@ _MOST_CONTEXTS = 256  # that are kept
 
 @dataclass(frozen=True, eq=False)  # each GPU has one
 class DeviceInfo:
-    """What planning needs to know of a GPU.
+    """The properties of a GPU that planning needs.
 
     Attributes
     ----------
@@ -223,7 +223,7 @@ def _stream(handle: int) -> Any:
 
 
 def checked(answer: tuple[Any, ...]) -> Any:
-    """What a call of the driver returned: nothing, a value or a tuple, without its status.
+    """The result of a call of the driver: nothing, a value or a tuple, without its status.
 
     Raises
     ------

@@ -137,7 +137,7 @@ def kernels(context: Context, program: Program, variant: Variant = ()) -> dict[s
 
 
 def _newest(info: DeviceInfo, key: _Key, program: Program) -> dict[str, Kernel]:
-    """What is loaded, or a quick build in its place, or what was in the making meanwhile."""
+    """The loaded program, a quick build in its place, or the full build if it is ready."""
     found, build = _loaded.get(key), _background_builds.get(key)
     if found is None:
         code, build = start_build(program, key[2], info.architecture)

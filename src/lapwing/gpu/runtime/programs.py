@@ -1,7 +1,7 @@
 """The table of GPU programs: every kernel that Lapwing ships, in every variant, so that tools can compile them all.
 
 A program is one file of kernels/, compiled once for each combination of its macros (a variant) and for each
-architecture. What computes costs is compiled for a text, too, which says how (gpu/costs/computed.py). Kernels are
+architecture. Programs for computed costs are compiled for a text, too (gpu/costs/computed.py). Kernels are
 `extern "C"` and take pointers, `long long` and `double` only (see `launch`).
 """
 
@@ -312,7 +312,7 @@ PROGRAMS = (
 
 
 def target_architecture(major: int, minor: int) -> int:
-    """What to compile for a GPU: the tested architecture whose code it runs, or its own if it is of a newer family."""
+    """The architecture to compile for: the tested one whose code a GPU runs, or its own if it is of a newer family."""
     own = 10 * major + minor
     tested = [arch for arch in ARCHITECTURES if arch // 10 == major and arch <= own]
     return max(tested, default=own)

@@ -1,4 +1,4 @@
-// What surrounds a block's solve: the check of the costs, and the answer in the user's orientation and sense.
+// Before and after a block's solve: the check of the costs, and the answer in the user's orientation and sense.
 #pragma once
 
 #include "batch/block.cuh"

@@ -1,4 +1,4 @@
-// What the engines of batches share: the location of a problem, how its costs are read, and where its answer goes.
+// Shared by the engines of batches: the location of a problem, the reads of its costs, and the place of its answer.
 //
 // A problem is solved with rows <= cols: a tall one is solved as the transposed view of what the user gave, except with
 // prices of unmatched rows. Costs are minimised: floats are negated when maximising; integers are complemented, which
@@ -58,7 +58,7 @@ constexpr bool kFloating = Dual(0.5) != Dual(0);
 __device__ inline Dual magnitude(Dual x) { return x < 0 ? -x : x; }
 __device__ constexpr Dual larger(Dual a, Dual b) { return a < b ? b : a; }
 
-// What is minimised instead when maximising.
+// The number that is minimised instead when maximising.
 __device__ inline float opposite(float x) { return -x; }
 __device__ inline double opposite(double x) { return -x; }
 __device__ inline int32 opposite(int32 x) { return ~x; }

@@ -94,8 +94,8 @@ class Bids {
         return {lowered, stays ? kUnmatched : bids ? column : kFree, i};
     }
 
-    // The first warp's: gives columns to the best bidders. Whoever lost, or lost its column, goes to the end of the
-    // queue.
+    // The first warp's: gives columns to the best bidders. A row that lost, or lost its column, goes to the end of
+    // the queue.
     __device__ void settle(int32 active) const {
         const BlockState& s = t_.s;
         const Bid none = {0, kFree, kFree};

@@ -22,7 +22,7 @@
 #include "batch/proof.cuh"
 #include "common/require.cuh"
 
-// What the lanes of a problem know of each other.
+// The exchange between the lanes of a problem.
 template <int32 G>
 struct LaneMemory {
     Dual cost[G][G + 1];

@@ -13,8 +13,8 @@ struct SharedMatrix {
     __device__ const Stored* at(int64 start, int32 j) const { return costs + static_cast<int32>(start) + j; }
 };
 
-// Every thread copies costs that are blockDim.x apart in the order of memory, so that neighbours read neighbours. What
-// is wrong with them, as bits for each thread.
+// Every thread copies costs that are blockDim.x apart in the order of memory, so that neighbours read neighbours.
+// Returns the faults of this thread's costs, as bits.
 __device__ inline uint32 fill(const SharedMatrix& matrix, const Problem& problem) {
     constexpr int32 kLoads = BatchTuning::fill_loads;
     const bool along_rows = problem.rows_are_contiguous();

@@ -1,4 +1,4 @@
-// What the passes find: the words of the summary, and the violations of lines.
+// The findings of the passes: the words of the summary, and the violations of lines.
 #pragma once
 #include "certificate/pair.cuh"
 
@@ -11,7 +11,7 @@ enum FaultKind { kColumnRange = 0, kColumnTwice = 1, kForbiddenPair = 2, kInvali
 // Keys for atomicMax on zeroed memory: 0 is "none", the smallest number wins.
 __device__ inline void report_first(uint64* key, uint64 number) { atomicMax(key, ~number); }
 
-// What the pass over all pairs finds.
+// The findings of the pass over all pairs.
 struct Found {
     uint64* violations;  // [lines]
     uint64* invalid;     // key: line << 32 | position

@@ -14,8 +14,8 @@ struct Lines {
     Found found;
 };
 
-// What a thread reads of a line: 16 aligned bytes, or costs that are `step` apart; the first again for any that it has
-// not. `in_flight` lines are loaded before the first is looked at.
+// A thread's part of a line: 16 aligned bytes, or costs that are `step` apart; the first cost stands in for costs that
+// it lacks. `in_flight` lines are loaded before the first is examined.
 struct Packed {
     static constexpr uint32 size = Pack<Cost>::size, in_flight = CertificateTuning::in_flight;
     static_assert(sizeof(Pack<Cost>) == CertificateTuning::load_bytes);

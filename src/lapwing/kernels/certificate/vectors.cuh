@@ -16,7 +16,7 @@ struct Vectors {
     uint64* summary;
 };
 
-// What a block adds up in shared memory.
+// The sums of a block, in shared memory.
 struct Totals {
     int64 primal[kLimbs<Dual>], dual[kLimbs<Dual>], excess[kLimbs<Dual>];
     uint64 matched, missing;

@@ -21,8 +21,8 @@ __device__ inline int32 cheapest_free(const State& state, int32 i) {
     return col == kFar ? kNoRow : static_cast<int32>(col);
 }
 
-// What an interrupted solve leaves free: a few rounds, in which all free rows ask for their cheapest free column, and
-// the lowest row gets it. A cooperative launch.
+// Matches rows that an interrupted solve left free: in a few rounds all free rows ask for their cheapest free column,
+// and the lowest row gets it. A cooperative launch.
 extern "C" __global__ void __launch_bounds__(THREADS, 1) complete_most(LAPWING_PROBLEM) {
     State& state = set_state(LAPWING_MATRIX, u, v, workspace);
     const Team team{state, shared().control.counts, true, gridDim.x};
@@ -63,7 +63,7 @@ extern "C" __global__ void __launch_bounds__(THREADS) complete(LAPWING_PROBLEM, 
     }
 }
 // Adds to `outside` how many pairs of the rows marked in `of_rows` with columns not marked in `of_cols` are allowed,
-// unmatched columns included: 0 proves the violator, whoever marked it. A block a row.
+// unmatched columns included: 0 proves the violator. A block a row.
 extern "C" __global__ void __launch_bounds__(256)
     check_violator(LAPWING_PROBLEM, const uint8* of_rows, const uint8* of_cols, uint64* outside) {
     const Matrix& matrix = set_state(LAPWING_MATRIX, u, v, workspace).matrix;

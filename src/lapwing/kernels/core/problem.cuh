@@ -1,4 +1,5 @@
-// What every kernel of the core gets: the problem and the workspace; and the state in a block's shared memory.
+// The first arguments of every kernel of the core: the problem and the workspace; and the state in a block's shared
+// memory.
 #pragma once
 #include "core/shared.cuh"
 
@@ -19,8 +20,8 @@ __device__ inline State& set_state(Matrix matrix, Dual* u, Dual* v, unsigned cha
     return state;
 }
 
-// What every kernel here gets first: where costs are (costs/costs.cuh); rows <= cols, unmatched columns included if
-// there are `prices` (struct Matrix); u: (rows,), v: (cols,), where v starts.
+// The address of the costs (costs/costs.cuh); rows <= cols, unmatched columns included if there are `prices` (struct
+// Matrix); u: (rows,); v: (cols,), the prices to start from.
 #define LAPWING_PROBLEM                                                                                         \
     const Costs::Data *costs, int64 pitch, int64 rows, int64 cols, int64 maximize, const Dual *prices, Dual *u, \
         Dual *v, unsigned char *workspace

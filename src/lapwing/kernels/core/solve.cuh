@@ -64,9 +64,9 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
     }
 }
 
-// What the user gets: the column of each row and the row of each column of the matrix, -1 where there is none; the
-// duals of both in the user's sense; and what each row costs, as it is given. Nothing unless the solve came to its end,
-// or `always`.
+// Writes the user's answer: the column of each row and the row of each column of the matrix, -1 where there is none;
+// the duals of both in the user's sense; and each row's cost, as given. It writes nothing unless the solve came to its
+// end, or `always`.
 extern "C" __global__ void __launch_bounds__(256)
     deliver(LAPWING_PROBLEM, int64 always, int64* row_to_col, int64* col_to_row, Dual* picked, Dual* given_u,
             Dual* given_v) {

@@ -1,4 +1,4 @@
-// What the stages of the core method share on the GPU: the problem, and the state with its invariants.
+// Shared by the stages of the core method on the GPU: the problem, and the state with its invariants.
 #pragma once
 #include "core/tuning.cuh"
 #include "costs/costs.cuh"
@@ -124,7 +124,7 @@ struct alignas(8) Edge {
     int32 row, col;
 };
 
-// What is said about a solve, in this order to Python too (gpu/core/solver.py).
+// The report of a solve, field by field as in Python (gpu/core/solver.py).
 struct Report {
     int64 status;
     int64 invalid_row;  // the first with a cost that is not valid; no such row: at least `rows`
@@ -258,8 +258,8 @@ __device__ inline Dual reduced(Dual cost, Dual v, Dual u) {
 }
 
 // A value that no thread writes before the next barrier of the team: L1 may have it, since barriers of the grid and of
-// clusters empty L1, and stores of the block pass through it. What atomics change, and what others may write, is
-// read past L1 (__ldcg).
+// clusters empty L1, and stores of the block pass through it. Values that atomics change, or that other threads may
+// write, are read past L1 (__ldcg).
 template <class T>
 __device__ inline T load_stable(const T* from) {
     return load_plain(from);

@@ -124,7 +124,7 @@ struct Positions {
     __device__ int64 at(int64 k) const { return run == 1 ? k : sampled(k, run, salt, order); }
 };
 
-// What a lane computes at once: for kAhead positions their prices, and the costs of the warp's lines.
+// One lane's share of a piece: for kAhead positions their prices, and the costs of the warp's lines.
 struct Piece {
     Margin price[kAhead];
     Cost cost[kAhead][kLines];
@@ -177,8 +177,8 @@ __device__ inline void walk_piece(const Source& source, const SourceLines& lines
     }
 }
 
-// What a warp walks over: one of `parts` of all positions, the same number in all warps of the block. If it is idle, it
-// only meets the others at their barriers.
+// The positions of a warp: one of `parts` of all, the same number in all warps of the block. An idle warp only takes
+// part in barriers.
 struct Part {
     uint32 part, parts;
     bool idle;

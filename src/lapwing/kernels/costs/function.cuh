@@ -35,7 +35,7 @@ struct Function {
             out[r] = static_cast<Cost>(user::cost(block.arrays, i, j));
         }
     }
-    // What is not points is not in boxes.
+    // Only points are in boxes.
     template <uint32 n>
     __device__ void least_costs(const Lines<n>&, const Position&, const Position&, Cost (&)[n]) const {}
 };

@@ -1,13 +1,12 @@
 // Costs of a matrix that stays on the host. Of every row a *row cache* is here: its `depth` columns with the smallest
 // cost - v when the row was last read, and a bound below which nothing left out lies, then and later, since prices only
-// rise. Lists are made from row caches (core/lists/host.cuh). What a row cache cannot decide
-// takes the row itself: the coordinator asks the host for some rows, and waits while they are copied
-// (core/lists/row_cache.cuh).
+// rise. Lists are made from row caches. Where a row cache cannot decide, the coordinator requests the row itself from
+// the host, and waits while it is copied (core/lists/host.cuh).
 #pragma once
 #include "costs/costs.cuh"
 
-// What the coordinator of the persistent kernel asks of the host, which looks now and then (gpu/costs/host_rows.py),
-// and answers by copies on a stream of its own.
+// A request of the coordinator of the persistent kernel to the host. The host polls it (gpu/costs/host_rows.py), and
+// answers by copies on a stream of its own.
 struct Request {
     // By the coordinator, or by list_rows.
     uint64 list;          // address of the numbers of the rows

@@ -55,7 +55,7 @@ METRIC_FUNCTION Number twice_arcsine(Number h) {
     return is_small ? r + r : Scalar(3.14159265358979323846) - 4 * r;
 }
 
-// What a metric is unless it says otherwise.
+// A metric's properties unless it defines its own.
 struct Sum {
     static constexpr bool is_product = false;     // its terms are of x[k] y[k] rather than of d[k]
     static constexpr bool is_decreasing = false;  // the larger a term, the smaller the cost

@@ -3,7 +3,7 @@
 //
 // Where there is an order in which neighbours are near each other (gpu/costs/spatial_order.py), they are neighbours in
 // that: the sample is stratified, and has as many rows and columns in every place as all of them would let one expect,
-// but for one or two. What prices of a random sample are off by has to travel far; at n = 6000 in the plane, that takes
+// but for one or two. Errors of the prices of a random sample have to travel far; at n = 6000 in the plane, that takes
 // searches 8 times as many scans.
 #pragma once
 #include "common/common.cuh"

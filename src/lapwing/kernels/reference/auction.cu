@@ -34,7 +34,7 @@ namespace auction {
 
 constexpr bool kFloats = Dual(0.5) != Dual(0);
 
-// Words that all blocks share; who writes them, when.
+// Words that all blocks share; each with its writer and the time of the write.
 struct Board {
     uint32 count[2];    // free rows, of this round and the next in turn. settle: counted. bid: the next one set back.
     uint32 ended;       // a limit is reached, or the host wants an end. bid, and block 0 alone.

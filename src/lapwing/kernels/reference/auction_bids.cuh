@@ -81,7 +81,7 @@ __device__ inline SharedBids& shared_bids() {
     return memory;
 }
 
-// What bids are made from. All threads of a grid have the same.
+// The data for bids, the same in all threads of a grid.
 struct Bidder {
     const Matrix matrix;
     const Dual* v;  // scaled

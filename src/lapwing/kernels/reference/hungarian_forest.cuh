@@ -43,7 +43,7 @@ __device__ inline double dual_bound() {
            sum_in_block(matrix.real_cols(), [&](uint32 j) { return static_cast<double>(__ldcg(h.core.v + j)); });
 }
 
-// What the host wants to know of a solve. Block 0, between iterations.
+// Tells the host how far the solve is. Block 0, between iterations.
 __device__ inline void tell_news() {
     Forest& h = forest();
     constexpr uint32 search = 2;  // of the stages of gpu/core/monitor.py
@@ -53,7 +53,7 @@ __device__ inline void tell_news() {
     h.signals.publish(search, h.board->iterations, h.core.matrix.rows - h.board->free_rows, bound);
 }
 
-// What block 0 counts while the forest grows.
+// The counts of block 0 while the forest grows.
 struct Growth {
     uint32 forest_rows, new_cols, reached_cols, goals, wide_rows, levels;
 };

@@ -131,8 +131,8 @@ __device__ inline void set_forest(Matrix matrix, Dual* u, Dual* v, unsigned char
 
 }  // namespace hungarian
 
-// What every kernel here gets first: the core method's (core/core.cu), the workspace of struct Forest, and what the
-// host says meanwhile. cost: rows `row_stride` elements apart; rows <= cols, unmatched columns included if there are
+// The first arguments of every kernel here: the core method's (core/problem.cuh), the workspace of struct Forest, and
+// the host's channel. cost: rows `row_stride` elements apart; rows <= cols, unmatched columns included if there are
 // `prices` (struct Matrix); u: (rows,), v: (cols,), both set here.
 #define LAPWING_HUNGARIAN                                                                                             \
     const Cost *cost, int64 row_stride, int64 rows, int64 cols, int64 maximize, const Dual *prices, Dual *u, Dual *v, \

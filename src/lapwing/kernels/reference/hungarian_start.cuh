@@ -8,8 +8,8 @@
 
 namespace hungarian {
 
-// The words of the board, and what lies by row or column. What prepare (core/core.cu) sets is set: report, distance,
-// barrier.
+// Sets the words of the board, and the arrays by row and column. The kernel prepare (core/solve.cuh) has set report,
+// distance and barrier.
 __device__ inline void begin_solve() {
     Forest& h = forest();
     const Matrix& matrix = h.core.matrix;

@@ -31,10 +31,10 @@ constexpr int32 kTight = TIGHT;  // columns in a row's list of tight pairs
 constexpr uint32 kNoRank = ~0u;  // no predecessor
 constexpr uint32 kNoGoal = ~0u;  // no end
 
-// Words that all blocks share. Of each: who writes it, when.
+// Words that all blocks share; each with its writer and the time of the write.
 struct Board {
     uint32
-        // What comes next, where the host launches each task (reference/munkres.cu). First, where Python reads it.
+        // The next task, where the host launches each (reference/munkres.cu). First, where Python reads it.
         task;
     uint64 least;          // what least has found, as `ordered`: minimum over all blocks. Set back by block 0 in grow.
     uint64 theta;          // bits of a Dual: sum of this iteration's dual updates. Block 0, in gather and grow.

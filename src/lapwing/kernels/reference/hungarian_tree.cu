@@ -48,8 +48,8 @@ class Tree {
         if (is_first_thread()) forest().board->few = 0;  // which was why "munkres" handed over
     }
 
-    // The whole forest: all blocks alike. What a step decides by is read right after a barrier, and not written before
-    // the next.
+    // The whole forest: all blocks alike. Each step reads the words that it decides by right after a barrier, and no
+    // block writes them before the next.
     __device__ void grow() const {
         Forest& h = forest();
         Board& board = *h.board;

@@ -49,7 +49,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) solve_munkres(LAPWING_M
     const hungarian::Munkres method(slacks, pitch, stages, few, by_task != 0);
     hungarian::run(method, static_cast<hungarian::ForestTask>(task), by_task != 0);
 }
-// What comes after a task, into Board::task. One block.
+// Writes the task that follows into Board::task. One block.
 extern "C" __global__ void munkres_next(LAPWING_MUNKRES) {
     LAPWING_SET_FOREST;
     const hungarian::Munkres method(slacks, pitch, stages, few, by_task != 0);

@@ -1,4 +1,4 @@
-// What the two kernels of method "ssp" share on the GPU (reference/ssp.cu explains the method): memory, the cluster
+// Shared by the two kernels of method "ssp" on the GPU (reference/ssp.cu explains the method): memory, the cluster
 // that searches, the ownership of columns, and the agreement of its threads on a minimum.
 #pragma once
 #include "core/control/host_channel.cuh"
@@ -139,8 +139,8 @@ __device__ inline uint32 blocks() {
 }
 __device__ inline uint32 member() { return blockIdx.x * blockDim.x + threadIdx.x; }
 __device__ inline uint32 members() { return blocks() * blockDim.x; }
-// What all threads wrote before is seen by all after. meanwhile() is called before a thread waits, by whole warps,
-// where it need not be seen.
+// After it, all threads see the writes of all threads before it. Whole warps call meanwhile() before they wait; its
+// writes need not be seen.
 template <class Meanwhile>
 __device__ void barrier(Meanwhile meanwhile) {
 #if defined(LAPWING_EMULATION) || __CUDA_ARCH__ >= 900
@@ -217,7 +217,7 @@ __device__ void each_own_pack(const Matrix& matrix, int32 i, Body body, Meanwhil
         body(static_cast<int32>(pack) * kPackCols, at, costs.values);
     }
 }
-// What this thread will read of row i, into L2.
+// Brings this thread's share of row i into L2.
 __device__ inline void prefetch_own(const Matrix& matrix, int32 i) {
     const Cost* row = matrix.costs.row(i);
 #pragma unroll 1
@@ -268,8 +268,8 @@ struct Found {
     Message rest;  // the best that this lane knows beside it
 };
 
-// All its threads run the same program; what differs are the columns that they have. What runs is derived from this: an
-// object without references to itself stays in registers.
+// All its threads run the same program on different columns. The searches derive from this class: an object without
+// references to itself stays in registers.
 class Cluster {
   protected:
     // Copies: what is in shared memory would be loaded again after every store.
@@ -315,7 +315,7 @@ class Cluster {
         return {
             from_order<Dual>(all.key), static_cast<int32>(all.col & ~kOwned), all.owner, all.number, all.word, rest};
     }
-    // What is likely to be found next.
+    // The likely next find.
     __device__ static Message runner_up(const Found& found) {
         Message next = found.rest;
         reduce(next);

@@ -153,7 +153,7 @@ class Coordinator {
         require_feasible_duals(state_);
     }
 
-    // What the preparation found.
+    // Reads the results of the preparation.
     __device__ void read_preparation() {
         bound_ = start_bound_ = __longlong_as_double(static_cast<int64>(counts_.answer));
         list_gap_ = static_cast<double>(from_key<Dual>(counts_.list_gap));

@@ -65,7 +65,7 @@ __device__ inline void find_bound(const Team& team, Scratch& scratch, bool from_
     if (lane_index() == 0) (team.wide ? *state.counts : team.own).answer = bits;
 }
 
-// What there is before the first round: the list gap, the grid of bids, and the bound.
+// Before the first round: finds the list gap, the grid of bids, and the bound.
 __device__ inline void open(const Team& team, Scratch& scratch) {
     if (team.block() == 0) find_list_gap(team, scratch);
     find_bound(team, scratch, true);  // behind a barrier of the team

@@ -102,7 +102,7 @@ __device__ inline void raise(uint32* flag, bool raised) {
     if (__any_sync(kAllLanes, raised) && lane_index() == 0) atomicExch(flag, 1u);
 }
 // The counts of the present step of a run, or the next one's. A cluster that goes on by itself has others than all
-// blocks had: who drops out may not have read those yet when it is a step ahead.
+// blocks had: a block that drops out may not have read those yet when the cluster is a step ahead.
 template <bool wide>
 __device__ inline StepCounts& counts_of(const Team& team, uint32 step) {
     if constexpr (wide)
@@ -131,9 +131,9 @@ __device__ inline uint32 blocks_for(uint32 rows) {
     return rows > kMiddleRows ? gridDim.x : rows > kNarrowRows ? middle_blocks() : 1;
 }
 // run(wide, blocks) by a team, then by ever smaller ones, as rows at work get fewer, without the coordinator in
-// between: while left(), how many there are then, calls for fewer blocks; 0 if the coordinator is to decide. What is
-// left of a run is on every block's control block; on that of one that dropped out perhaps not what the others know,
-// who went on meanwhile.
+// between: while left(), the number of rows then, calls for fewer blocks; 0 if the coordinator is to decide. Each block
+// writes the state of the run to its control block; a block that dropped out has the state of that time, though the
+// others went on.
 template <class Run, class Left>
 __device__ inline void run_by_smaller_teams(bool wide, uint32 blocks, Run run, Left left) {
     for (;;) {

@@ -14,7 +14,7 @@ constexpr bool kNarrowCosts = sizeof(Cost) < 8;
 
 constexpr float kMostFloat = 3.4028234663852886e38f;
 
-// What a filter takes from costs.
+// The number that a filter subtracts from costs.
 template <bool narrow>
 struct FilterPriceOf {
     using type = float;
@@ -103,7 +103,7 @@ __device__ inline void load_prices(const Dual* from, Dual* to) {
         memcpy(to + k, &x, 16);
     }
 }
-// What is taken from costs, of one pack: prices, or -v lowered.
+// The numbers to subtract from the costs of one pack: prices, or -v lowered.
 template <bool frozen, bool packed, int32 size>
 __device__ inline void load_filter_prices(const State& state, int64 j, FilterPrice (&to)[size]) {
     if constexpr (!packed) {

@@ -27,7 +27,7 @@ __device__ inline void note(ListScratch& scratch, Piece<frozen, packed> piece, u
 __device__ inline double not_below(float x, double) { return x; }
 __device__ inline int64 not_below(float x, int64) { return __float2ll_ru(x); }
 
-// What is noted, as a part of its row that can be collected.
+// The noted columns, as a part of their row that can be collected.
 struct Noted {
     uint32 count;
     template <class F>

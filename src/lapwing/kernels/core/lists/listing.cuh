@@ -26,7 +26,7 @@ __device__ inline bool list_suffices(const State& state, const SearchRun& run, i
     return tau == infinity<Dual>() || as_key(distance + reduced(tau, Dual(0), u)) > run.radius;
 }
 
-// What is the same for all costs that the GPU reads when it wants them.
+// Shared by all costs that the GPU can read at any time.
 struct ListingAtHand {
     static constexpr bool fetches_rows = false;
 

@@ -121,7 +121,7 @@ __device__ inline bool make_list(const Matrix& matrix, int32 i) {
     write_list(i, left_out);
     return invalid;
 }
-// Before that, whenever prices have moved: what the filter takes from costs.
+// Lowers the prices that the filter subtracts from costs; before a row is listed, whenever prices have moved.
 __device__ inline void lower_all_prices(const Team& team) {
     if constexpr (kNarrowCosts) {
         team.each(team.state.matrix.cols,

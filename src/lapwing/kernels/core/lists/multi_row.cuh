@@ -144,7 +144,7 @@ __device__ inline uint32 invalid_positions(const Piece& piece, const Matrix& mat
     return bits;
 }
 
-// What the farthest candidate in row i's list stands at under the present prices; infinity if the list has ended.
+// The value of the farthest candidate in row i's list under the present prices; infinity if the list has ended.
 __device__ inline Limit old_limit(const State& state, int32 i) {
     const Candidate mine = load_candidate(state, i);
     const Dual x = mine.col >= 0 ? Dual(mine.cost) - load_stable(state.v + mine.col) : infinity<Dual>();

@@ -103,7 +103,7 @@ __device__ inline void make_bid(const Team& team, const AuctionRun& run, const B
                   units << Tuning::row_bits | (kRowMask - static_cast<uint64>(bid.i)));
 }
 
-// What a warp takes first of the free rows: loaded while it is not yet known how many there are.
+// The first free rows that a warp takes: loaded while their number is not yet known.
 template <bool wide>
 __device__ inline void load_first(const Team& team, uint32 present, int32 (&first)[Tuning::warp_rows]) {
     const uint32 most = wide ? team.state.matrix.rows : kNarrowRows;
@@ -114,9 +114,9 @@ __device__ inline void load_first(const Team& team, uint32 present, int32 (&firs
         first[r] = row_at<wide>(team.state, present, index < most ? index : most - 1);
     }
 }
-// n rows of a warp bid, the first of them at `base`; kNone: there is none. What is long is done for all of them at
-// once: their loads, then their minima; in the end a lane bids for each. (Everything is assigned whether it is needed
-// or not: what is left as it was would be kept in memory.)
+// n rows of a warp bid, the first of them at `base`; kNone: there is none. The warp takes the slow stages for all
+// of them together: their loads, then their minima; in the end a lane bids for each. (Every variable is assigned
+// whether it is needed or not: the compiler would keep an unassigned one in memory.)
 template <bool wide, uint32 n>
 __device__ inline void bid_for_rows(const Team& team, const AuctionRun& run, uint32 base, const int32 (&i)[n]) {
     const State& state = team.state;

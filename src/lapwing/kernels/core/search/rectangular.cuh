@@ -26,7 +26,7 @@ __device__ inline int64 backward_place(const State& state, int32 i, int32 own) {
 __device__ inline uint64 backward_by(Dual cost, Dual v, Dual u, uint64 backward) {
     return backward == kFar ? kFar : as_key(reduced(cost, v, u) + from_key<Dual>(backward));
 }
-// What matters of a path of row i at distance d.
+// The rest of a path, for a row at distance d, if the whole path is within the search radius; else kFar.
 __device__ inline uint64 within(uint64 onward, Dual d, uint64 radius) {
     return onward == kFar || as_key(d + from_key<Dual>(onward)) > radius ? kFar : onward;
 }

@@ -43,7 +43,7 @@ __device__ inline bool is_at_work(const SearchRun& run, uint64 key) {
 }
 
 // Columns col[k] are at distance x[k] or nearer, where they were at known[k]; those of kNone are not meant. All lanes
-// of a warp call it. What takes long is in flight at once, and the frontier grows once.
+// of a warp call it. The slow accesses are in flight together, and the frontier grows once.
 template <bool wide, uint32 n>
 __device__ inline void relax(const Team& team, const SearchRun& run, const int32 (&col)[n], const Dual (&x)[n],
                              const uint64 (&known)[n]) {
@@ -105,7 +105,7 @@ __device__ inline Edge frontier_at(const Team& team, uint32 present, uint32 inde
     if constexpr (wide) return load_stable(pick(team.state.frontier, present) + index);
     return shared().scratch.steps.at[present][index];
 }
-// What a warp takes first of a frontier: loaded while it is not yet known how long the frontier is.
+// The first rows of a frontier that a warp takes: loaded while the length of the frontier is not yet known.
 template <bool wide>
 __device__ inline Edge load_frontier(const Team& team, uint32 present) {
     const uint32 most = wide ? 2 * team.state.matrix.rows : kNarrowRows, index = team.warp();

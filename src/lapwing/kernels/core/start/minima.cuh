@@ -115,7 +115,8 @@ __device__ inline bool differ_alike(int64 a, int64 b, int64 c, int64 d) {
     return static_cast<uint64>(a) - static_cast<uint64>(b) == static_cast<uint64>(c) - static_cast<uint64>(d);
 }
 
-// What the sample's minima say of the other rows; see the top. Of a part of the columns, by every block for itself.
+// The verdict of the sample's minima on the other rows; see the top. Every block judges a part of the columns by
+// itself.
 enum class Verdict : uint32 { unknown, constant, zero };
 LAPWING_NOINLINE __device__ Verdict judge(const State& state) {
     const Matrix& matrix = state.matrix;

@@ -7,8 +7,8 @@ constexpr uint32 kThreads = THREADS;
 
 __device__ inline Dual minimised(Cost c, bool maximize) { return maximize ? -widened(c) : Dual(widened(c)); }
 
-// What rows and columns are sorted by: the differences of two sampled columns' costs in every row, and of two sampled
-// rows' in every column.
+// The keys by which rows and columns are sorted: the differences of two sampled columns' costs in every row, and of two
+// sampled rows' costs in every column.
 extern "C" __global__ void __launch_bounds__(THREADS)
     sorting_keys(const Costs::Data* data, int64 pitch, int64 maximize, int64 size, int64 run, int64 row,
                  int64 other_row, int64 col, int64 other_col, double* row_keys, double* col_keys) {
