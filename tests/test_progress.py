@@ -135,10 +135,17 @@ def test_what_remains_is_told_to_a_callable():
     known = [p for p in seen if not math.isnan(p.remaining)]
     assert all(p.stage == "search" and p.remaining >= 0 for p in known)
     line = replace(seen[0], remaining=42.4)
-    assert str(line).endswith("about 42 s of searches left")
-    assert "about 5 min of searches left" in str(replace(line, remaining=300))
+    assert line.described_remaining() == "  about 42 s of searches left"
+    assert str(line).endswith(" left") and "about 42 s" in str(line)
+    assert "about 5 min" in str(replace(line, remaining=300))
     assert "about 2 h left" in str(replace(line, remaining=7200))
     assert "left" not in str(replace(line, remaining=math.nan)) + str(replace(line, remaining=0.4))
+
+
+def test_a_line_fits_a_terminal():
+    long = lw.Progress("auction", 12, 1234567, 1234567, -123456.789012, 1.23456e8, 98765.4, remaining=5900)
+    assert len(str(long)) <= 79 and "1234567/1234567" in str(long) and "about 98 min left" in str(long)
+    assert len(str(replace(long, stage="search", bound=-1.234567e-300, matched=7))) <= 79
 
 
 @pytest.mark.parametrize("stream", ["missing", "closed", "full"])

@@ -494,4 +494,6 @@ def _linear_sum_assignment(cost_matrix: Any, maximize: bool = False) -> tuple[In
 # A compiled function, so that a small call costs no Python at all; its docstring is in cpp/bindings/direct.cpp. Of this
 # module it calls `_linear_sum_assignment` by its name.
 _linear_sum_assignment.__qualname__ = "linear_sum_assignment"  # in messages
-linear_sum_assignment = _core.make_linear_sum_assignment(sys.modules[__name__])
+linear_sum_assignment: Callable[..., tuple[IndexArray, IndexArray]] = _core.make_linear_sum_assignment(
+    sys.modules[__name__]
+)

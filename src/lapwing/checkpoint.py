@@ -191,7 +191,7 @@ class CheckpointWriter:
 
     def __init__(self, given: Checkpoint | str | os.PathLike[str], problem: Problem) -> None:
         checkpoint = given if isinstance(given, Checkpoint) else Checkpoint(given)
-        self.interval = float(checkpoint.interval)
+        self.interval: float = float(checkpoint.interval)
         self._path, self._problem = Path(checkpoint.path), problem
         self._began, self._warned, self._failed = time.perf_counter(), False, 0.0
         self._about = {

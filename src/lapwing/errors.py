@@ -36,7 +36,10 @@ class InvalidCostError(ArgumentError):
     """
 
     def __init__(self, row: int, col: int, value: float, maximize: bool = False) -> None:
-        self.row, self.col, self.value, self._maximize = row, col, value, maximize
+        self.row: int = row
+        self.col: int = col
+        self.value: float = value
+        self._maximize = maximize
         if value != value:
             remedy = f"replace it, for instance by {'-inf' if maximize else '+inf'} to forbid the pair"
         else:
@@ -63,7 +66,9 @@ class InfeasibleError(LapwingError, ValueError):
     """
 
     def __init__(self, rows: IndexArray, cols: IndexArray, by_cols: bool = False) -> None:
-        self.rows, self.cols, self._by_cols = rows, cols, by_cols
+        self.rows: IndexArray = rows
+        self.cols: IndexArray = cols
+        self._by_cols = by_cols
         few, many = (rows, cols) if by_cols else (cols, rows)
         few_noun, many_noun = ("row", "column") if by_cols else ("column", "row")
         super().__init__(

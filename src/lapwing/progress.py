@@ -14,6 +14,9 @@ from typing import TextIO
 Hook = Callable[..., object]  # stage, phase, matched rows, bound, best objective; of the problem as minimised
 
 
+_WIDTH = 79  # of a terminal, less the column after the last one
+
+
 @dataclass(frozen=True)
 class Progress:
     """Where a solve stands.
@@ -53,15 +56,19 @@ class Progress:
         return abs(self.objective - self.bound)
 
     def __str__(self) -> str:
-        return (
-            f"lapwing: {self.seconds:6.1f} s  {self.stage} {self.phase}  {self.matched}/{self.rows} matched  "
-            f"{self.described_bound()}{self.described_remaining()}"
-        )
+        """All of it in a line; where that is longer than a terminal is wide, without the gap and some words."""
+        when, what = f"lapwing: {self.seconds:6.1f} s", f"{self.stage} {self.phase}"
+        matched, remaining = f"{self.matched}/{self.rows}", self.described_remaining()
+        line = f"{when}  {what}  {matched} matched  {self.described_bound()}{remaining}"
+        if len(line) <= _WIDTH:
+            return line
+        bound = self.described_bound(brief=True)
+        return f"{when} {what} {matched} {bound}{remaining.replace(' of searches', '')[1:]}"
 
-    def described_bound(self) -> str:
-        """Bound and gap in words, as far as they are known."""
-        bound = f"bound {self.bound:.9g}" if math.isfinite(self.bound) else "no bound yet"
-        return f"{bound}  gap {self.gap:.3g}" if math.isfinite(self.gap) else bound
+    def described_bound(self, brief: bool = False) -> str:
+        """Bound and gap in words, as far as they are known; if brief, the bound alone."""
+        bound = f"bound {self.bound:.{7 if brief else 9}g}" if math.isfinite(self.bound) else "no bound yet"
+        return f"{bound}  gap {self.gap:.3g}" if math.isfinite(self.gap) and not brief else bound
 
     def described_remaining(self) -> str:
         """What is left, where that is known; what takes less than a second is not worth a word."""

@@ -41,6 +41,17 @@ def test_options_are_kept(invoke, files):
     assert answer["objective"] == pytest.approx(lw.solve(np.load("cost.npy"), unmatched_cost=0.25).objective)
 
 
+def test_the_output_is_kept(invoke, files, monkeypatch):
+    invoke("solve", "cost.npy", "--checkpoint", "run.npz", "-o", "answer.csv", "--duals", "--time-limit", "0")
+    (files / "elsewhere").mkdir()
+    monkeypatch.chdir("elsewhere")
+    assert invoke("resume", "../run.npz").exit_code == 0
+    assert (files / "answer.csv").read_text().startswith("row,col,u,v\n")
+    (files / "answer.csv").unlink()
+    assert invoke("resume", "../run.npz", "-o", "other.json").exit_code == 0
+    assert not (files / "answer.csv").exists() and json.loads((files / "elsewhere/other.json").read_text())["u"]
+
+
 def test_changed_files_are_refused(invoke, files):
     assert invoke("solve", "cost.npy", "--checkpoint", "run.npz").exit_code == 0
     np.save("cost.npy", np.load("cost.npy") + 1)
@@ -72,6 +83,8 @@ def test_what_cannot_be_resumed(invoke, files):
         {"metric": "zz"},
         {"threads": True},
         {"option": [1]},
+        {"output": 3},
+        {"duals": "yes"},
     ],
     ids=str,
 )

@@ -15,8 +15,9 @@ import pytest
 
 import lapwing
 from lapwing import files, instances
+from lapwing.checkpoint import read_checkpoint
 from lapwing.cli.options import METRICS
-from support.checks import hear_interrupts
+from support.checks import hard_cost, hear_interrupts
 
 COST = "4,1,3\n2,0,5\n3,2,2\n"  # optimum 5: 0 -> 1, 1 -> 0, 2 -> 2
 
@@ -278,6 +279,49 @@ def test_interrupt(tmp_path: Path) -> None:
         assert time.perf_counter() - start < 5
     assert process.returncode == 130
     assert rest.endswith("lapwing: interrupted\n") and "Traceback" not in rest
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals are sent the POSIX way")
+def test_terminated_by_a_scheduler(invoke, monkeypatch: pytest.MonkeyPatch) -> None:
+    cost = hard_cost(4000)
+    files.write_cost("a.npy", cost)
+    solve_in_python = lapwing.solve
+
+    def ended_by_a_signal(*arguments: object, **options: object) -> lapwing.Result:
+        def end(progress: lapwing.Progress) -> None:
+            if progress.matched > 2000:  # not in a sample, of which nothing is kept
+                os.kill(os.getpid(), signal.SIGTERM)
+
+        return solve_in_python(*arguments, **options | {"progress": end})
+
+    monkeypatch.setattr(lapwing, "solve", ended_by_a_signal)
+    before = signal.getsignal(signal.SIGTERM)
+    result = invoke("solve", "a.npy", "--method", "core", "--checkpoint", "run.npz")
+    assert result.exit_code == 143 and result.stderr == "lapwing: terminated\n"
+    assert read_checkpoint("run.npz").about["status"] == "running"
+    assert signal.getsignal(signal.SIGTERM) is before
+    monkeypatch.undo()
+    assert solve_in_python(cost, checkpoint="run.npz").status == "optimal"
+
+
+def test_standard_input(run_process, tmp_path: Path) -> None:
+    np.save(tmp_path / "a.npy", [[4.0, 1], [2, 0]])
+    for name, text in (("a.npy", None), ("b.csv", "4,1\n2,0\n")):
+        if text is not None:
+            (tmp_path / name).write_text(text)
+        with (tmp_path / name).open("rb") as stream:
+            done = subprocess.run(
+                [sys.executable, "-m", "lapwing", "solve", "-", "--json"],
+                stdin=stream,
+                capture_output=True,
+                cwd=tmp_path,
+            )
+        assert done.returncode == 0, done.stderr
+        assert json.loads(done.stdout)["objective"] == 3 and json.loads(done.stdout)["file"] == "-"
+    done = run_process("solve", "-", "--checkpoint", "run.npz")
+    assert done.returncode == 2 and "standard input is none" in " ".join(done.stderr.split())
+    done = run_process("solve", "-", "-", "--metric", "euclidean")
+    assert done.returncode == 2 and "not both" in done.stderr
 
 
 def test_devices(invoke, csv: Path) -> None:

@@ -57,6 +57,8 @@ def test_a_column_and_a_row(save) -> None:
 @pytest.mark.parametrize(
     ("text", "line", "words"),
     [
+        ("1,5;2,5\n3;4\n", 1, "'1,5' is not a number; write decimal points in place of decimal commas"),
+        ("1,5\t2,5\n3,25\t4\n", 1, "'1,5' is not a number; write decimal points"),
         ("1,2\n3,x\n", 2, "'x' is not a number"),
         ("a,b\n3,4\n", 1, "'a' is not a number"),
         ("1,2\n\n3,4,5\n6,7\n", 3, "3 numbers where the rows before have 2"),

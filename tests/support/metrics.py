@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 
 import lapwing as lw
@@ -11,8 +9,8 @@ import lapwing as lw
 METRICS = {
     "squared_euclidean": lw.costs.squared_euclidean,
     "euclidean": lw.costs.euclidean,
-    "manhattan": lambda x, y: lw.costs.minkowski(x, y, 1),
-    "chebyshev": lambda x, y: lw.costs.minkowski(x, y, math.inf),
+    "manhattan": lw.costs.manhattan,
+    "chebyshev": lw.costs.chebyshev,
     "minkowski": lambda x, y: lw.costs.minkowski(x, y, 2.5),
     "inner_product": lw.costs.inner_product,
     "cosine": lw.costs.cosine,

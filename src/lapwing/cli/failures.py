@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 import errno
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from enum import IntEnum
+from types import FrameType
 from typing import Any
 
 import click
@@ -21,6 +26,7 @@ class ExitCode(IntEnum):
     TIME_LIMIT = 4
     INTERNAL = 5
     INTERRUPTED = 130
+    TERMINATED = 143
 
 
 EXIT_CODES_HELP = """\b
@@ -31,7 +37,29 @@ Exit codes:
     3  the problem is infeasible
     4  the time limit came first; the best answer so far was given
     5  a bug in Lapwing
-  130  interrupted (Ctrl-C)"""
+  130  interrupted (Ctrl-C)
+  143  terminated (SIGTERM, as schedulers send it), after a last checkpoint"""
+
+
+class TerminatedError(KeyboardInterrupt):
+    """SIGTERM came: a solve ends as at Ctrl-C."""
+
+
+@contextmanager
+def _terminated_like_interrupted() -> Iterator[None]:
+    """Have SIGTERM raise where Ctrl-C does. Only the main thread can ask for that."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def end(_number: int, _frame: FrameType | None) -> None:
+        raise TerminatedError
+
+    before = signal.signal(signal.SIGTERM, end)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 class LapwingGroup(click.Group):
@@ -39,7 +67,10 @@ class LapwingGroup(click.Group):
 
     def invoke(self, ctx: click.Context) -> Any:
         try:
-            return super().invoke(ctx)
+            with _terminated_like_interrupted():
+                return super().invoke(ctx)
+        except TerminatedError:
+            _fail(ctx, ExitCode.TERMINATED, "terminated")
         except KeyboardInterrupt:
             _fail(ctx, ExitCode.INTERRUPTED, "interrupted")
         except InfeasibleError as error:

@@ -5,9 +5,12 @@ from __future__ import annotations
 import functools
 import json
 import math
+import shutil
+import sys
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import click
@@ -17,6 +20,8 @@ from lapwing.errors import ArgumentError
 from lapwing.files import FORMATS, read
 from lapwing.methods import METHODS
 from lapwing.options import OPTIONS, MethodOptions
+
+STANDARD_INPUT = "-"
 
 
 @dataclass(frozen=True)
@@ -44,12 +49,17 @@ class Request:
     device: str
     format: str | None
     memory_limit: float | None  # GiB
+    output: str | None = None
+    duals: bool = False  # in the output
 
     @property
     def note(self) -> str:
         """All of the request as a text, for a checkpoint; files by their full paths."""
-        targets = None if self.targets is None else str(Path(self.targets).resolve())
-        return json.dumps(asdict(replace(self, file=str(Path(self.file).resolve()), targets=targets)))
+        if STANDARD_INPUT in (self.file, self.targets):
+            raise click.UsageError("--checkpoint needs files that can be read again, and standard input is none")
+        paths = {name: getattr(self, name) for name in ("file", "targets", "output")}
+        full = {name: str(Path(path).resolve()) for name, path in paths.items() if path is not None}
+        return json.dumps(asdict(self) | full)
 
     @classmethod
     def of_note(cls, note: str) -> Request | None:
@@ -62,12 +72,18 @@ class Request:
 
     def _is_sound(self) -> bool:
         """Whether every field is of the kind that the command line gives it, whatever a checkpoint says."""
-        texts = [self.file, self.method, self.device, *(x for x in (self.targets, self.format) if x is not None)]
+        texts = [
+            self.file,
+            self.method,
+            self.device,
+            *(x for x in (self.targets, self.format, self.output) if x is not None),
+        ]
         numbers = [x for x in (self.unmatched_cost, self.memory_limit) if x is not None]
         return (
             all(isinstance(text, str) and "\0" not in text for text in texts)
             and all(isinstance(x, (int, float)) and not isinstance(x, bool) for x in numbers)
             and isinstance(self.maximize, bool)
+            and isinstance(self.duals, bool)
             and isinstance(self.option, (list, tuple))
             and all(isinstance(text, str) for text in self.option)
             and (self.metric is None or (isinstance(self.metric, str) and self.metric in METRICS))
@@ -86,10 +102,12 @@ class Request:
             )
         limit = self._limit_bytes
         options: dict[str, Any] = {} if limit is None else {"memory_limit": limit}
-        problem = read(self.file, format=self.format, maximize=self.maximize, **options)
+        if self.file == self.targets == STANDARD_INPUT:
+            raise click.UsageError("standard input can be FILE or TARGETS, but not both")
+        problem = read(_file_of(self.file), format=self.format, maximize=self.maximize, **options)
         if self.metric is None or self.targets is None:
             return Given(problem.cost, problem.maximize, problem.format, self.file)
-        targets = read(self.targets, format=self.format, **options)
+        targets = read(_file_of(self.targets), format=self.format, **options)
         cost = METRICS[self.metric](problem.cost, targets.cost)
         return Given(cost, self.maximize, f"{self.metric} of points", f"{self.file} and {self.targets}")
 
@@ -119,6 +137,17 @@ class Request:
         if not math.isfinite(size):
             raise click.UsageError(f"--memory-limit must be a finite number of GiB, got {self.memory_limit}")
         return int(size)
+
+
+def _file_of(name: str) -> str:
+    """A file by its name; what comes on standard input is kept in one until the command ends."""
+    if name != STANDARD_INPUT:
+        return name
+    folder = click.get_current_context().with_resource(TemporaryDirectory(prefix="lapwing-"))
+    path = Path(folder) / "standard-input"
+    with path.open("wb") as stream:
+        shutil.copyfileobj(sys.stdin.buffer, stream)
+    return str(path)
 
 
 def _number(text: str) -> int | float:
@@ -203,7 +232,8 @@ def problem_options(command: Callable[..., None]) -> Callable[..., None]:
 
     @functools.wraps(command)
     def with_request(**given: Any) -> None:
-        command(Request(**{field.name: given.pop(field.name) for field in fields(Request)}), **given)
+        asked = {field.name: given.pop(field.name) for field in fields(Request) if field.name in given}
+        command(Request(**asked), **given)
 
     for option in reversed(_OPTIONS):
         with_request = option(with_request)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import click
@@ -16,7 +17,8 @@ from lapwing.errors import ArgumentError
 @click.command(
     help=f"""Go on with a solve that was stopped, from the checkpoint that it wrote.
 
-The files and options are those of `lapwing solve --checkpoint CHECKPOINT`; files that have changed since are refused.
+The files and options are those of `lapwing solve --checkpoint CHECKPOINT`, --output and --duals among them unless
+others are given; files that have changed since are refused.
 Checkpoints are written on, to the same file.
 
 {EXIT_CODES_HELP}"""
@@ -24,12 +26,12 @@ Checkpoints are written on, to the same file.
 @click.argument("checkpoint", type=click.Path(dir_okay=False))
 @answer_options
 @checkpoint_interval_option
-def resume(checkpoint: str, checkpoint_interval: float, **wanted: Any) -> None:
-    note = read_checkpoint(checkpoint).about["note"]
-    request = Request.of_note(note)
+def resume(checkpoint: str, checkpoint_interval: float, output: str | None, duals: bool, **wanted: Any) -> None:
+    request = Request.of_note(read_checkpoint(checkpoint).about["note"])
     if request is None:
         raise ArgumentError(
             f"{checkpoint} was not written by `lapwing solve`, and does not say where its costs are; go on with it in "
             "Python, by lapwing.solve(cost, checkpoint=...)"
         )
-    answer(request, Checkpoint(checkpoint, checkpoint_interval, note), **wanted)
+    request = replace(request, output=output or request.output, duals=duals or request.duals)
+    answer(request, Checkpoint(checkpoint, checkpoint_interval, request.note), **wanted)

@@ -26,8 +26,8 @@ _STAGES = ("solve_seconds", "certify_seconds")
     help=f"""Solve the problem in FILE exactly and print the answer's certificate.
 
 FILE is .npy, .npz, .csv (or a table with tabs, semicolons or spaces), Matrix Market (.mtx), DIMACS "p asn", or
-OR-Library, dense or sparse. Pairs that a sparse file leaves out are forbidden. In the answer, rows and columns are
-counted from 0.
+OR-Library, dense or sparse; - is standard input. Pairs that a sparse file leaves out are forbidden. In the answer, rows
+and columns are counted from 0.
 
 With --metric, FILE and TARGETS hold points, one a row, of the rows and of the columns.
 
@@ -47,13 +47,12 @@ def solve(request: Request, checkpoint: str | None, checkpoint_interval: float, 
 def answer(
     request: Request,
     checkpoint: Checkpoint | None,
-    duals: bool,
-    output: str | None,
     as_json: bool,
     time_limit: float | None,
     progress: bool,
 ) -> None:
     """Solve what was asked for, and give the answer as `answer_options` say."""
+    output, duals = request.output, request.duals
     if output is not None:
         writer_of(output)
         check_output(output, request.file, request.targets, None if checkpoint is None else checkpoint.path)

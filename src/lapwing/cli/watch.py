@@ -24,9 +24,9 @@ def watched(wanted: bool) -> Iterator[bool | Callable[[Progress], object]]:
 
     display = Display(
         TextColumn("{task.description}"),
-        BarColumn(),
+        BarColumn(bar_width=10),
         MofNCompleteColumn(),
-        TextColumn("matched, {task.fields[bound]}{task.fields[remaining]}"),
+        TextColumn("{task.fields[bound]}{task.fields[remaining]}"),
         TimeElapsedColumn(),
         console=Console(stderr=True),
         transient=True,
@@ -40,8 +40,8 @@ def watched(wanted: bool) -> Iterator[bool | Callable[[Progress], object]]:
                 description=f"{progress.stage} {progress.phase}",
                 completed=progress.matched,
                 total=progress.rows,
-                bound=progress.described_bound(),
-                remaining=progress.described_remaining(),
+                bound=progress.described_bound(brief=True),
+                remaining=progress.described_remaining().replace(" of searches", ""),
             )
 
         yield show

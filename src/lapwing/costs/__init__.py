@@ -10,10 +10,12 @@ from lapwing.costs.expression import ExpressionCost, expression
 from lapwing.costs.function import FunctionCost, cuda_source
 from lapwing.costs.points import (
     PointCost,
+    chebyshev,
     cosine,
     euclidean,
     haversine,
     inner_product,
+    manhattan,
     minkowski,
     squared_euclidean,
     weighted,
@@ -28,6 +30,7 @@ __all__ = [
     "PointCost",
     "RowCost",
     "SparseCost",
+    "chebyshev",
     "cosine",
     "cuda_source",
     "edges",
@@ -35,6 +38,7 @@ __all__ = [
     "expression",
     "haversine",
     "inner_product",
+    "manhattan",
     "minkowski",
     "rows",
     "sparse",

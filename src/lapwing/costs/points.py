@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 import numpy as np
@@ -214,6 +214,16 @@ def minkowski(X: Any, Y: Any, p: float) -> PointCost:
     return _source("minkowski", x, y, max(largest, sum(spans)), device_of, power)
 
 
+def manhattan(X: Any, Y: Any) -> PointCost:
+    """`minkowski` with p = 1: cost[i, j] = sum over k of abs(X[i, k] - Y[j, k])."""
+    return minkowski(X, Y, 1)
+
+
+def chebyshev(X: Any, Y: Any) -> PointCost:
+    """`minkowski` with p infinite: cost[i, j] = max over k of abs(X[i, k] - Y[j, k])."""
+    return minkowski(X, Y, math.inf)
+
+
 def inner_product(X: Any, Y: Any) -> PointCost:
     """Inner products: cost[i, j] = sum over k of X[i, k] * Y[j, k], the low-rank matrix X @ Y.T.
 
@@ -296,8 +306,8 @@ def weighted(*terms: Any) -> PointCost:
 METRICS: Final[dict[str, Callable[[Any, Any], PointCost]]] = {
     "squared_euclidean": squared_euclidean,
     "euclidean": euclidean,
-    "manhattan": partial(minkowski, p=1),
-    "chebyshev": partial(minkowski, p=math.inf),
+    "manhattan": manhattan,
+    "chebyshev": chebyshev,
     "cosine": cosine,
     "inner_product": inner_product,
     "haversine": haversine,

@@ -68,7 +68,8 @@ class FileRows:
         self._file = os.open(path, os.O_RDONLY)
         weakref.finalize(self, os.close, self._file)
         self._path, self._position, self._stride = path, position, stride
-        self.stored, self._dtype = stored, dtype
+        self.stored: np.dtype[Any] = stored
+        self._dtype = dtype
         self._row_bytes = cols * stored.itemsize
         self._version = self._stamp()
 

@@ -35,7 +35,9 @@ class FileFormatError(LapwingError, ValueError):
         if len(message) > _MESSAGE_LENGTH:
             half = _MESSAGE_LENGTH // 2
             message = f"{message[:half]} ... {message[-half:]}"
-        self.path, self.message, self.line = path, message, line
+        self.path: Path = path
+        self.message: str = message
+        self.line: int | None = line
         where = f"{path}" if line is None else f"{path}, line {line}"
         super().__init__(f"{where}: {message}")
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Final
 
 from lapwing.files.base import FileFormatError, FileProblem, ReadOptions
-from lapwing.files.text import concatenate, pieces, read_text
+from lapwing.files.text import DECIMAL_COMMA, concatenate, pieces, read_text
 
 _COMMENT: Final = re.compile(rb"#[^\n]*")
 
@@ -42,9 +42,15 @@ def read_delimited(path: Path, options: ReadOptions) -> FileProblem:
 
 
 def _separator(data: bytes) -> bytes:
-    """A semicolon or a comma where the first line of numbers has one, else a space (for any white space)."""
+    """A semicolon or a comma where the first line of numbers has one, else a space (for any white space).
+
+    A space, too, between numbers with decimal commas, which are refused later.
+    """
     end = data.find(b"\n", len(data) - len(data.lstrip()))
     first = data if end < 0 else data[:end]
+    tokens = first.split()
+    if len(tokens) > 1 and all(DECIMAL_COMMA.fullmatch(token) for token in tokens):
+        return b" "
     return next((separator for separator in (b";", b",") if separator in first), b" ")
 
 

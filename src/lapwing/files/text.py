@@ -31,6 +31,7 @@ _INTEGER: Final = re.compile(rb"[+-]?\d+")
 _TOKEN_BYTES: Final = {
     separator: bytes(code not in b" \n" + separator for code in range(256)) for separator in (b" ", b",", b";")
 }
+DECIMAL_COMMA: Final = re.compile(rb"[+-]?\d*,\d+")
 _OTHER_SPACES: Final = (b"\t", b"\v", b"\f")
 _SPACES: Final = bytes.maketrans(b"\t\v\f", b"   ")
 
@@ -162,13 +163,20 @@ def _check_tokens(path: Path, data: bytes, piece: Piece) -> None:
     for index, token in enumerate(data.split()):
         shown = token[:40].decode("ascii", "backslashreplace")
         if not (_INTEGER if integers else _NUMBER).fullmatch(token):
-            raise FileFormatError(path, f"{shown!r} is not a number; only numbers belong here", piece.line_of(index))
+            raise FileFormatError(path, f"{shown!r} is not a number; {_remedy(token)}", piece.line_of(index))
         if integers and not -(2**63) <= int(token[:4000]) < 2**63:
             remedy = "scale the costs down, or write them with a decimal point to have them rounded to float64"
             raise FileFormatError(path, f"the integer {shown} does not fit 64 bits; {remedy}", piece.line_of(index))
         if not integers and np.isinf(float(token)) and b"i" not in token.lower():
             remedy = "scale the costs down, or write inf to forbid the pair"
             raise FileFormatError(path, f"{shown} is beyond the range of float64; {remedy}", piece.line_of(index))
+
+
+def _remedy(token: bytes) -> str:
+    """What to do about a token that is no number."""
+    if DECIMAL_COMMA.fullmatch(token.strip(b'"')):
+        return "write decimal points in place of decimal commas, as pandas.read_csv(..., decimal=',') and to_csv do"
+    return "only numbers belong here"
 
 
 def concatenate(parts: list[NDArray[Any]]) -> NDArray[Any]:

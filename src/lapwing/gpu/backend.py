@@ -43,6 +43,7 @@ from lapwing.gpu.kinds.choose import choose_kind
 from lapwing.gpu.reference import ReferenceSolve
 from lapwing.gpu.runtime.arrays import GpuArray, empty_array
 from lapwing.gpu.runtime.copies import OwnStream, begin_write, read, write
+from lapwing.gpu.runtime.device import Context
 from lapwing.plan import Plan, make_plan
 from lapwing.prices import prices_in_kind
 from lapwing.problem import Problem
@@ -54,7 +55,8 @@ class Gpu:
     """The backend of one GPU; see `lapwing.backend.Backend`."""
 
     def __init__(self, device: str) -> None:
-        self.device, self._began = device, time.perf_counter()
+        self.device: str = device
+        self._began = time.perf_counter()
 
     def problem(self, cost: Any, request: Request) -> CostKind:
         return choose_kind(cost, self.device, request)
@@ -95,9 +97,13 @@ class Solve:
     def __init__(
         self, costs: CostKind, plan: Plan, request: Request, deadline: float = math.inf, whole: Solve | None = None
     ) -> None:
-        self.costs, self.plan, self.request = costs, plan, request
+        self.costs: CostKind = costs
+        self.plan: Plan = plan
+        self.request: Request = request
         self._whole = whole
-        self.context, self.array_template, self.maximize = costs.context, costs.array_template, request.maximize
+        self.context: Context = costs.context
+        self.array_template: GpuArray | None = costs.array_template
+        self.maximize: bool = request.maximize
         self.deadline = deadline  # by time.perf_counter
         self._began = time.perf_counter()
         self._large_from: float | None = None  # what costs of the kind show; see CostKind.large_from

@@ -38,7 +38,8 @@ class Memory:
     """
 
     def __init__(self, context: Context, library: Library | None = None) -> None:
-        self.info, self._context, self._library = context.info, context, library
+        self.info: DeviceInfo = context.info
+        self._context, self._library = context, library
 
     def free_bytes(self) -> int:
         kept = 0 if self._library is None else self._library.kept_bytes(self.info.ordinal)

@@ -7,9 +7,10 @@ longer than a thousand tiny problems.
 from __future__ import annotations
 
 from functools import lru_cache
+from typing import Any
 
 from lapwing.gpu.batch.inputs import BatchRequest, Prices
-from lapwing.gpu.batch.plan import STORED, WARP, BatchForm, Crossovers, plan_batch
+from lapwing.gpu.batch.plan import STORED, WARP, BatchForm, BatchPlan, Crossovers, plan_batch
 from lapwing.gpu.runtime.arrays import ITEM_BYTES, Empty, GpuArray, empty_arrays, row_major
 from lapwing.gpu.runtime.device import Context
 from lapwing.gpu.runtime.launch import kernels
@@ -34,6 +35,8 @@ class BatchArrays:
     """
 
     def __init__(self, context: Context, costs: GpuArray, outputs: tuple[Empty, ...]) -> None:
+        self.arrays: list[Any]
+        self.pointers: list[int]
         self.arrays, self.pointers = empty_arrays(context, outputs, costs)
         if len(outputs) < SOLVED:
             self.arrays += [None, None]
@@ -63,7 +66,8 @@ class Prepared:
 
     def __init__(self, context: Context, form: BatchForm, crossovers: Crossovers) -> None:
         self.form = form
-        self.plan = plan = plan_batch(form, context.info.shared_bytes, crossovers)
+        plan = plan_batch(form, context.info.shared_bytes, crossovers)
+        self.plan: BatchPlan = plan
         self._kernel = kernels(context, plan.program, plan.variant)[plan.kernel]
         self._extra = (0,) if plan.program is BATCH_MEMORY else ()  # no staged matrices
         self._problem_bytes = form.strides[0] * ITEM_BYTES[form.dtype]

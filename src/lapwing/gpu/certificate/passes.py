@@ -11,7 +11,7 @@ import numpy as np
 
 from lapwing.errors import InvalidCostError
 from lapwing.gpu.costs.computed import ComputedCosts, row_group_blocks
-from lapwing.gpu.costs.host_rows import HostRows, Streamed
+from lapwing.gpu.costs.host_rows import HostRows, Lines, Streamed
 from lapwing.gpu.runtime.arrays import ITEM_BYTES, GpuArray
 from lapwing.gpu.runtime.copies import read
 from lapwing.gpu.runtime.device import Context
@@ -54,13 +54,19 @@ class CostPass(ABC):
         The program's, by name.
     """
 
-    by_columns = False
+    by_columns: bool = False
     kernels: dict[str, Kernel]
+    rows: int
+    cols: int
+    lines: int
+    positions: int
 
     def __init__(
         self, context: Context, shape: tuple[int, int], maximize: bool, array_template: GpuArray | None
     ) -> None:
-        self.context, self.maximize, self.array_template = context, maximize, array_template
+        self.context: Context = context
+        self.maximize: bool = maximize
+        self.array_template: GpuArray | None = array_template
         self.rows, self.cols = shape
         self.lines, self.positions = shape[::-1] if self.by_columns else shape
 
@@ -91,11 +97,12 @@ class MatrixPass(CostPass):
 
     def __init__(self, context: Context, cost: GpuArray, maximize: bool, tall: bool) -> None:
         row_stride, col_stride = map(abs, cost.strides)
-        self.by_columns = row_stride < col_stride or (row_stride == col_stride and tall)
+        self.by_columns: bool = row_stride < col_stride or (row_stride == col_stride and tall)
         super().__init__(context, (cost.shape[0], cost.shape[1]), maximize, cost)
-        self.cost, self.dtype = cost, cost.dtype
+        self.cost: GpuArray = cost
+        self.dtype: str = cost.dtype
         self.line_stride, self.position_stride = cost.strides[::-1] if self.by_columns else cost.strides
-        self.kernels = kernels(context, CERTIFICATE, CERTIFICATE.of_cost(cost.dtype))
+        self.kernels: dict[str, Kernel] = kernels(context, CERTIFICATE, CERTIFICATE.of_cost(cost.dtype))
 
     def launch_lines(self, at: Vectors) -> None:
         self._launch_part(at, self.cost.pointer, 0, self.lines)
@@ -148,12 +155,16 @@ class HostPass(MatrixPass):
     def __init__(
         self, context: Context, cost: Streamed, rows: HostRows, maximize: bool, wait: Callable[[], None]
     ) -> None:
-        self.by_columns = cost.transposed
+        self.by_columns: bool = cost.transposed
         CostPass.__init__(self, context, cost.shape, maximize, None)
-        self.source, self.host_rows, self.wait, self.dtype = cost.lines, rows, wait, cost.dtype
-        self.line_stride, self.position_stride = cost.layout.pitch, 1
-        self.kernels = kernels(context, CERTIFICATE, CERTIFICATE.of_cost(cost.dtype))
-        self.picked = Workspace(context, {"costs": (self.rows * ITEM_BYTES[cost.dtype], "uint8")})
+        self.source: Lines = cost.lines
+        self.host_rows: HostRows = rows
+        self.wait: Callable[[], None] = wait
+        self.dtype: str = cost.dtype
+        self.line_stride: int = cost.layout.pitch
+        self.position_stride: int = 1
+        self.kernels: dict[str, Kernel] = kernels(context, CERTIFICATE, CERTIFICATE.of_cost(cost.dtype))
+        self.picked: Workspace = Workspace(context, {"costs": (self.rows * ITEM_BYTES[cost.dtype], "uint8")})
 
     def launch_lines(self, at: Vectors) -> None:
         self.picked.clear()
@@ -205,9 +216,10 @@ class ComputedPass(CostPass):
         wait: Callable[[], None],
     ) -> None:
         super().__init__(context, cost.shape, maximize, array_template)
-        self.cost, self.wait = cost, wait
+        self.cost: ComputedCosts = cost
+        self.wait: Callable[[], None] = wait
         variant = COMPUTED_CERTIFICATE.variant(COST=cost.dtype, TEXT=cost.cost_program.text)
-        self.kernels = kernels(context, COMPUTED_CERTIFICATE, variant)
+        self.kernels: dict[str, Kernel] = kernels(context, COMPUTED_CERTIFICATE, variant)
 
     def launch_lines(self, at: Vectors) -> None:
         for part in self.cost.cost_program.parts(self.rows, self.cols):

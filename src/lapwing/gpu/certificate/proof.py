@@ -124,20 +124,26 @@ class Proof:
     """
 
     def __init__(self, costs: CostPass, dtype: str, candidate: Candidate, mail: Mail | None) -> None:
-        self.context, self.costs, self.candidate, self.maximize = costs.context, costs, candidate, costs.maximize
-        self.rows, self.cols = costs.rows, costs.cols
-        self.tall = not candidate.prices and self.rows > self.cols
-        self.integer = dtype in INTEGERS
+        self.context: Context = costs.context
+        self.costs: CostPass = costs
+        self.candidate: Candidate = candidate
+        self.maximize: bool = costs.maximize
+        self.rows: int = costs.rows
+        self.cols: int = costs.cols
+        self.tall: bool = not candidate.prices and self.rows > self.cols
+        self.integer: bool = dtype in INTEGERS
         self.limbs = 2 if self.integer else 66  # of an exact sum
-        self.blocks = min(-(-max(self.rows, self.cols) // _THREADS), _VECTOR_BLOCKS)
-        self.words = _TOTALS + 3 * self.limbs + 2 + 2 * self.blocks
+        self.blocks: int = min(-(-max(self.rows, self.cols) // _THREADS), _VECTOR_BLOCKS)
+        self.words: int = _TOTALS + 3 * self.limbs + 2 + 2 * self.blocks
         sizes = {
             "summary": (self.words, "int64"),
             "violations": (costs.lines, "int64"),
             "owners": (self.cols, "uint32"),
         }
-        self.memory = Workspace(self.context, sizes, costs.array_template)
-        self.at = Vectors(candidate.row_to_col, candidate.u, candidate.v, *(self.memory[name] for name in _SCRATCH))
+        self.memory: Workspace = Workspace(self.context, sizes, costs.array_template)
+        self.at: Vectors = Vectors(
+            candidate.row_to_col, candidate.u, candidate.v, *(self.memory[name] for name in _SCRATCH)
+        )
         self._mail = mail
 
     def start(self) -> None:

@@ -47,7 +47,8 @@ class HostSolve(CoreSolve):
         self, context: Context, matrix: CanonicalMatrix, monitor: Monitor, rows: HostRows, lines: Lines
     ) -> None:
         super().__init__(context, matrix, monitor)
-        self.rows, self._lines = rows, lines
+        self.rows: HostRows = rows
+        self._lines = lines
         self._has_caches, self._is_complete = False, True
         monitor.serve = rows.serve
 

@@ -101,11 +101,13 @@ class Monitor:
     ) -> None:
         self._context, self._hook, self._deadline = context, hook, deadline
         self._next_news = time.perf_counter() + _SECONDS_BETWEEN_NEWS
-        self.keep_interval, self._next_keep = keep_interval, time.perf_counter() + keep_interval
+        self.keep_interval: float = keep_interval
+        self._next_keep = time.perf_counter() + keep_interval
         self._wanted = 0
-        self.stopped = False
-        self.limited = deadline < math.inf
-        self.bound, self.bound_shift = -math.inf, 0.0
+        self.stopped: bool = False
+        self.limited: bool = deadline < math.inf
+        self.bound_shift: float = 0.0
+        self.bound: float = -math.inf
         self.serve: Callable[[], None] | None = None
         self._marked = False
 

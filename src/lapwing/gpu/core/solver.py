@@ -191,19 +191,23 @@ class CoreSolve:
         is_sample: bool = False,
         owner: GpuArray | None = None,
     ) -> None:
-        self.context, self.matrix = context, matrix
+        self.context: Context = context
+        self.matrix: CanonicalMatrix = matrix
         self._monitor, self._sample, self._owner = monitor, is_sample, owner
         self._kernels = self._load_kernels()
         rows, cols, dual = matrix.rows, matrix.cols, matrix.dual_dtype
         self._memory = memory = Workspace(context, _layout(rows, cols, matrix.dtype, dual), array_template)
-        self.u, self.v, self.picked, self.keys = memory["u"], memory["v"], memory["picked"], memory["keys"]
+        self.u: int = memory["u"]
+        self.v: int = memory["v"]
+        self.picked: int = memory["picked"]
+        self.keys: int = memory["keys"]
         of_matrix = (matrix.pointer, matrix.row_stride, rows, cols, int(matrix.maximize), matrix.prices)
         self._arguments = (*of_matrix, self.u, self.v, memory["state"])
         self._mail = monitor.mail(0, _REPORT.size)
         self._report: Report | None = None
         self.after_launch: Callable[[], None] = nothing
         self.keep: Callable[[], None] | None = None
-        self.listings = 0
+        self.listings: int = 0
         self._solved_since_listing = False
         # Under a time limit, prices that phases may leave far behind: those with the best bound between launches, and
         # those of the present lists, whose bound comes with the next report.

@@ -87,8 +87,11 @@ class StartFinder:
     def __init__(
         self, context: Context, monitor: Monitor, array_template: GpuArray | None = None, copier: Copier | None = None
     ) -> None:
-        self.context, self.monitor, self.array_template, self._copier = context, monitor, array_template, copier
-        self.levels = 0
+        self.context: Context = context
+        self.monitor: Monitor = monitor
+        self.array_template: GpuArray | None = array_template
+        self._copier = copier
+        self.levels: int = 0
         self._kernels: dict[str, Kernel] = {}
         self._stratified: StratifiedSamples | None = None  # of the matrix whose samples are taken
 

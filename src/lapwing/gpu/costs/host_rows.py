@@ -68,8 +68,9 @@ class MatrixLines:
 
     def __init__(self, lines: NDArray[Any]) -> None:
         self._lines = lines
-        self.shape, self.dtype = (lines.shape[0], lines.shape[1]), lines.dtype
-        self.threads = copying_threads()
+        self.shape: tuple[Any, Any] = (lines.shape[0], lines.shape[1])
+        self.dtype: np.dtype[Any] = lines.dtype
+        self.threads: int = copying_threads()
 
     def read(self, ids: Ids) -> NDArray[Any]:
         """A view where rows follow each other."""
@@ -85,7 +86,9 @@ class SourceLines:
 
     def __init__(self, source: CostSource) -> None:
         self._source = source
-        self.shape, self.dtype, self.threads = source.shape, source.dtype, 1
+        self.shape: tuple[int, int] = source.shape
+        self.dtype: np.dtype[Any] = source.dtype
+        self.threads: int = 1
 
     def read(self, ids: Ids) -> NDArray[Any]:
         run = _run_of(ids)
@@ -244,12 +247,15 @@ class HostRows:
     """
 
     def __init__(self, context: Context, streamed: Streamed, stream: OwnStream) -> None:
-        self.context, self._lines, self.layout = context, streamed.lines, streamed.layout
+        self.context: Context = context
+        self.layout: StreamLayout = streamed.layout
+        self._lines = streamed.lines
         self._memory = memory = Workspace(context, streamed.layout.sizes)
         self._pitch_bytes = self.layout.pitch * ITEM_BYTES[self.layout.dtype]
         self._stream = stream
         self._pool = ThreadPoolExecutor(self._lines.threads)  # its threads end when it is dropped
-        self.block, self.rows_read = memory["block"], 0
+        self.block: int = memory["block"]
+        self.rows_read: int = 0
         words = (
             self.layout.pitch, memory["rows"], memory["owner"], memory["place"], self.layout.room, self.layout.depth,
             memory["cached_col"], memory["cached_cost"], memory["cached_count"], memory["cached_bound"],

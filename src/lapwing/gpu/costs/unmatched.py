@@ -50,9 +50,9 @@ class UnmatchedColumns:
     def __init__(self, context: Context, prices: NDArray[Any], dtype: str, array_template: GpuArray | None) -> None:
         _check_range(prices, dtype)
         self._memory = Workspace(context, {"prices": (len(prices), prices.dtype.name)}, array_template)
-        self.pointer = self._memory["prices"]
+        self.pointer: int = self._memory["prices"]
         write(context, self.pointer, prices)
-        self.bound_shift = 0.0
+        self.bound_shift: float = 0.0
         if dtype in FLOATS and ITEM_BYTES[dtype] < 8:
             finite = prices[np.isfinite(prices)]
             listed = np.clip(finite, -_LARGEST_LISTED, _LARGEST_LISTED).astype(np.float32).astype(np.float64)

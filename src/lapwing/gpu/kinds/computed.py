@@ -15,6 +15,7 @@ from lapwing.gpu.core.monitor import Monitor
 from lapwing.gpu.core.solver import CoreSolve
 from lapwing.gpu.core.start import StartFinder
 from lapwing.gpu.costs.canonical import CanonicalForm, to_canonical
+from lapwing.gpu.costs.computed import ComputedCosts as DeviceCosts
 from lapwing.gpu.costs.computed import planned_computed, upload_computed
 from lapwing.gpu.costs.unmatched import UnmatchedColumns
 from lapwing.gpu.kinds.base import CostKind, Search, refuse_reference
@@ -34,8 +35,9 @@ class ComputedCosts(CostKind):
     is_readable_on_host = False
 
     def __init__(self, context: Context, source: CostSource) -> None:
-        self.context, self.given, self.array_template = context, source, source.device_of
-        self.computed = planned_computed(source)
+        self.context: Context = context
+        self.given, self.array_template = source, source.device_of
+        self.computed: DeviceCosts = planned_computed(source)
         self.shape, self.dtype = source.shape, self.computed.dtype
 
     def plan(self, request: Request) -> Plan:

@@ -38,7 +38,8 @@ class ResidentMatrix(CostKind):
     can_overlap = True
 
     def __init__(self, context: Context, matrix: GpuArray) -> None:
-        self.context, self.given, self.matrix, self.array_template = context, matrix, matrix, matrix
+        self.matrix: GpuArray = matrix
+        self.context, self.given, self.array_template = context, matrix, matrix
         self.shape, self.dtype = (matrix.shape[0], matrix.shape[1]), matrix.dtype
         self.copier: Copier | None = None  # which brings the matrix
 

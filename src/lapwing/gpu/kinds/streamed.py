@@ -27,7 +27,9 @@ class StreamedCosts(CostKind):
     """See the module; `lines` are rows as they are solved, the columns of the given costs if `transposed`."""
 
     def __init__(self, context: Context, given: Any, lines: Lines, transposed: bool) -> None:
-        self.context, self.given, self.lines, self.transposed = context, given, lines, transposed
+        self.lines: Lines = lines
+        self.transposed: bool = transposed
+        self.context, self.given = context, given
         rows, cols = lines.shape
         self.shape, self.dtype = (cols, rows) if transposed else (rows, cols), lines.dtype.name
 

@@ -27,7 +27,8 @@ class UploadedMatrix(ResidentMatrix):
 
     def __init__(self, context: Context, given: Any, host: NDArray[Any]) -> None:
         super().__init__(context, planned_matrix(context, host))
-        self.given, self.host, self.array_template = given, host, None
+        self.host: NDArray[Any] = host
+        self.given, self.array_template = given, None
 
     def identified(self, request: Request) -> Problem:
         return inputs.make_problem(self.given, request.maximize, request.unmatched_cost)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from lapwing.gpu.core.solver import Report
 from lapwing.gpu.reference.base import ReferenceSolve
 from lapwing.gpu.runtime.programs import HUNGARIAN_BFS
@@ -10,8 +12,8 @@ from lapwing.gpu.runtime.programs import HUNGARIAN_BFS
 class HungarianSolve(ReferenceSolve):
     """A Hungarian method: an alternating forest from all free rows at once."""
 
-    row_bytes = HUNGARIAN_BFS.constants["FOREST_ROW_BYTES"]
-    col_bytes = HUNGARIAN_BFS.constants["FOREST_COL_BYTES"]
+    row_bytes: ClassVar[int] = HUNGARIAN_BFS.constants["FOREST_ROW_BYTES"]
+    col_bytes: ClassVar[int] = HUNGARIAN_BFS.constants["FOREST_COL_BYTES"]
 
     def statistics(self, report: Report) -> dict[str, float]:
         """The method's counts."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from lapwing.gpu.core.solver import Report
 from lapwing.gpu.reference.base import ReferenceSolve
 from lapwing.gpu.runtime.arrays import ITEM_BYTES
@@ -27,8 +29,9 @@ class SspSolve(ReferenceSolve):
     method = "ssp"
     summary = "shortest augmenting paths with epsilon-pricing on full rows (Algorithm 1015)"
     program = SSP
-    row_bytes, col_bytes = _CONSTANTS["SSP_ROW_BYTES"], _CONSTANTS["SSP_COL_BYTES"]
-    search_threads = _CONSTANTS["SEARCH_THREADS"]
+    row_bytes: ClassVar[int] = _CONSTANTS["SSP_ROW_BYTES"]
+    col_bytes: ClassVar[int] = _CONSTANTS["SSP_COL_BYTES"]
+    search_threads: int = _CONSTANTS["SEARCH_THREADS"]
 
     @property
     def _pricing(self) -> bool:

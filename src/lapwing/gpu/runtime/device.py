@@ -141,11 +141,11 @@ class Context:
     """
 
     def __init__(self, ordinal: int = 0, stream: int = 0) -> None:
-        self.info = device_info(ordinal)
+        self.info: DeviceInfo = device_info(ordinal)
         self._primary = _primary_context(ordinal)
         self._primary_handle = int(self._primary)
         self._pushed = _Pushed()
-        self.stream_handle = stream or LEGACY_STREAM
+        self.stream_handle: int = stream or LEGACY_STREAM
         self.stream: Any = _stream(self.stream_handle)
 
     def __enter__(self) -> Context:

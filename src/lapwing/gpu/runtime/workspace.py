@@ -48,6 +48,7 @@ class Workspace:
     """
 
     def __init__(self, context: Context, layout: Layout | Sizes, array_template: GpuArray | None = None) -> None:
+        self.nbytes: int
         self.nbytes, self._offsets = layout if isinstance(layout, Layout) else lay_out(layout)
         self._context = context
         self._block: GpuArray | None = empty_array(context, (max(self.nbytes, 1),), "uint8", array_template)
