@@ -27,7 +27,7 @@ STAGES = (
     ("plan",),
     ("certificate",),
     ("answer",),
-    ("shortage",),
+    ("shortage", "shifted"),
     ("assignment", "unique"),
     ("result",),
     ("files", "request", "checkpoint"),

@@ -17,11 +17,11 @@
 namespace lapwing::bindings {
 namespace {
 
-// metric, x [rows, dims], y [cols, dims], weight, power
+// metric, x [rows, dims], y [cols, dims], weight, power, limit, what counts beyond it
 template <class T>
 using Points = nb::ndarray<const T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 template <class T>
-using Term = std::tuple<std::string, Points<T>, Points<T>, double, double>;
+using Term = std::tuple<std::string, Points<T>, Points<T>, double, double, double, double>;
 
 // All terms are of the same number of rows and columns, at least one.
 template <class T>
@@ -29,13 +29,13 @@ Source point_costs(const std::vector<Term<T>>& terms) {
     const DefaultFloatEnvironment arithmetic;
     const auto rows = std::get<1>(terms.at(0)).shape(0), cols = std::get<2>(terms.at(0)).shape(0);
     auto costs = std::make_shared<PointCosts<T>>(static_cast<Index>(rows), static_cast<Index>(cols));
-    for (const auto& [metric, x, y, weight, power] : terms) {
+    for (const auto& [metric, x, y, weight, power, limit, beyond] : terms) {
         if (x.shape(0) != rows || y.shape(0) != cols || x.shape(1) != y.shape(1))
             throw std::invalid_argument("terms of different shapes");
         const std::optional<Metric> known = metric_named(metric);
         if (!known) throw std::invalid_argument("unknown metric: " + metric);
         costs->add(*known, static_cast<Index>(x.shape(1)), x.data(), y.data(), static_cast<T>(weight),
-                   static_cast<T>(power));
+                   static_cast<T>(power), static_cast<T>(limit), static_cast<T>(beyond));
     }
     return {costs->rows(), costs->cols(), std::move(costs), {}, {}};
 }

@@ -23,7 +23,7 @@ Control interruptible() {
     return Control(std::numeric_limits<double>::infinity(), [](const Progress&) { return look_for_signals(); }, false);
 }
 
-Shortage shortage_of_sparse(const SparseCosts& cost, bool maximize, const Vector<bool>& wanted) {
+Shortage shortage_of_sparse(const SparseCosts& cost, bool maximize, const Vector<bool>& wanted, bool minimal) {
     const Index rows = cost.problem_rows(), cols = cost.problem_cols();
     const auto sources = wanted_rows(wanted, rows);
     return cost.with_view([&]<class T>(const SparseView<T>& view) {
@@ -31,24 +31,24 @@ Shortage shortage_of_sparse(const SparseCosts& cost, bool maximize, const Vector
         Control control = interruptible();
         const auto pairs = make_adjacency<T>(view, maximize, cost.transposed);
         AllowedEntries<T> allowed(pairs, control);
-        return find_shortage(allowed, rows, cols, sources);
+        return find_shortage(allowed, rows, cols, sources, minimal);
     });
 }
 
-Shortage shortage_of(const nb::object& cost, bool maximize, const Vector<bool>& wanted) {
-    if (is_sparse(cost)) return shortage_of_sparse(nb::cast<const SparseCosts&>(cost), maximize, wanted);
+Shortage shortage_of(const nb::object& cost, bool maximize, const Vector<bool>& wanted, bool minimal) {
+    if (is_sparse(cost)) return shortage_of_sparse(nb::cast<const SparseCosts&>(cost), maximize, wanted, minimal);
     return with_costs(cost, [&]<class T>(const MatrixView<T>& matrix, const CostSource<T>* source) {
         const auto sources = wanted_rows(wanted, matrix.rows);
         const Computing computing;
         Control control = interruptible();
         AllowedBits<T> allowed(Problem<T>{matrix, maximize, nullptr, source}, sources, control);
-        return find_shortage(allowed, matrix.rows, matrix.cols, sources);
+        return find_shortage(allowed, matrix.rows, matrix.cols, sources, minimal);
     });
 }
 
-nb::object find_shortage_in(const nb::object& cost, bool maximize, const Vector<bool>& wanted) {
+nb::object find_shortage_in(const nb::object& cost, bool maximize, const Vector<bool>& wanted, bool minimal) {
     try {
-        const Shortage found = shortage_of(cost, maximize, wanted);
+        const Shortage found = shortage_of(cost, maximize, wanted, minimal);
         return nb::make_tuple(indices_to_numpy(found.rows), indices_to_numpy(found.cols));
     } catch (const InvalidCost& invalid) {
         raise(invalid);
@@ -61,6 +61,6 @@ nb::object find_shortage_in(const nb::object& cost, bool maximize, const Vector<
 void bind_matching(nanobind::module_& module) {
     namespace nb = nanobind;
     using namespace nb::literals;
-    module.def("find_shortage", &lapwing::bindings::find_shortage_in, "cost"_a, "maximize"_a, "wanted"_a,
+    module.def("find_shortage", &lapwing::bindings::find_shortage_in, "cost"_a, "maximize"_a, "wanted"_a, "minimal"_a,
                "The rows and columns of lapwing::Shortage; see cpp/include/lapwing/matching/shortage.hpp.");
 }

@@ -139,6 +139,60 @@ void test_metrics() {
             }
 }
 
+// Beyond a limit pairs are forbidden, and neither rows nor boxes have them; boxes are left out that are beyond it.
+template <class T>
+void test_gate(Metric metric, Scatter scatter, bool maximize, std::mt19937_64& random) {
+    constexpr Index kRows = 3, kCols = kBoxesFrom + 99, kDims = 2;
+    auto x = points<T>(scatter, kRows, kDims, random), y = points<T>(scatter, kCols, kDims, random);
+    if (metric == Metric::cosine || metric == Metric::great_circle) normalise(x, kDims), normalise(y, kDims);
+    PointCosts<T> plain(kRows, kCols), gated(kRows, kCols);
+    plain.add(metric, kDims, x.data(), y.data(), T(1), T(3));
+    std::vector<T> row(kCols), of_gated(kCols);
+    plain.read(0, 0, kCols, row.data());
+    std::vector<T> sorted = row;
+    std::sort(sorted.begin(), sorted.end());
+    const T limit = sorted[kCols / 20], forbidden = std::numeric_limits<T>::infinity();
+    gated.add(metric, kDims, x.data(), y.data(), T(1), T(3), limit, maximize ? -forbidden : forbidden);
+    const auto boxed = in_order(gated);
+    CHECK(boxed != nullptr);
+    if (boxed == nullptr) return;
+    const std::vector<double> v(kCols, 0.0);
+    std::vector<double> highest;
+    boxed->boxes()->take_prices(v.data(), highest);
+    for (Index i = 0; i < kRows; ++i) {
+        plain.read(i, 0, kCols, row.data());
+        gated.read(i, 0, kCols, of_gated.data());
+        bool is_right = true;
+        for (Index j = 0; j < kCols; ++j)
+            is_right = is_right && of_gated[j] == (row[j] > limit ? (maximize ? -forbidden : forbidden) : row[j]);
+        CHECK(is_right);
+        boxed->read(i, 0, kCols, of_gated.data());
+        const auto allowed =
+            std::count_if(of_gated.begin(), of_gated.end(), [&](T c) { return c > -forbidden && c < forbidden; });
+        for (const Index most : {Index{5}, kCols}) {
+            double within = kInfinity<double>;
+            std::vector<NearColumn<T>> found;
+            const Index computed =
+                boxed->boxes()->nearest({i, maximize, v.data(), highest.data(), most}, within, found);
+            CHECK(static_cast<std::ptrdiff_t>(found.size()) == std::min<std::ptrdiff_t>(allowed, most));
+            for (const auto& near : found) CHECK(near.cost == of_gated[near.col] && near.value < kInfinity<double>);
+            if (!maximize && scatter == Scatter::uniform) CHECK(computed < kCols);
+        }
+    }
+}
+
+void test_gates() {
+    std::mt19937_64 random(7);
+    for (const Metric metric : {Metric::squared_euclidean, Metric::euclidean, Metric::manhattan, Metric::chebyshev,
+                                Metric::minkowski, Metric::cosine, Metric::great_circle})
+        for (const Scatter scatter : {Scatter::uniform, Scatter::clusters, Scatter::grid})
+            for (const bool maximize : {false, true}) {
+                test::tally().where = "gate, metric " + std::to_string(static_cast<int>(metric));
+                test_gate<float>(metric, scatter, maximize, random);
+                test_gate<double>(metric, scatter, maximize, random);
+            }
+}
+
 // Costs that might be infinite, or no numbers, are left to whole rows.
 void test_overflow() {
     test::tally().where = "overflow";
@@ -206,6 +260,7 @@ void test_certificates() {
 int main() {
     test_metrics<float>();
     test_metrics<double>();
+    test_gates();
     test_overflow();
     test_certificates();
     return lapwing::test::report();

@@ -1,4 +1,5 @@
 // Largest matchings by layers, against augmenting paths one by one; and shortages of columns.
+#include <algorithm>
 #include <limits>
 #include <random>
 #include <vector>
@@ -87,11 +88,20 @@ void find_shortages(std::mt19937& random) {
     }
     Control control;
     AllowedBits<float> allowed(Problem<float>{{costs.data(), m, n, n, 1}}, wanted, control);
-    const Shortage found = find_shortage(allowed, m, n, wanted);
+    const Shortage found = find_shortage(allowed, m, n, wanted, false);
     CHECK(found.rows.size() - found.cols.size() == wanted.size() - static_cast<std::size_t>(most));
     for (const Index i : found.rows)
         for (const Index j : pairs.cols_of[static_cast<std::size_t>(i)])
             CHECK(std::find(found.cols.begin(), found.cols.end(), j) != found.cols.end());
+    const Shortage minimal = find_shortage(allowed, m, n, wanted, true);
+    CHECK(minimal.rows.empty() == found.rows.empty() && minimal.rows.size() <= found.rows.size());
+    CHECK(minimal.rows.empty() ? minimal.cols.empty() : minimal.rows.size() == minimal.cols.size() + 1);
+    for (const Index left_out : minimal.rows) {
+        std::vector<Index> others;
+        for (const Index i : minimal.rows)
+            if (i != left_out) others.push_back(i);
+        CHECK(find_shortage(allowed, m, n, others, false).rows.empty());
+    }
 }
 
 }  // namespace

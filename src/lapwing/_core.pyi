@@ -34,7 +34,7 @@ class SparseCosts:
     ) -> None: ...
     def has_duplicates(self) -> bool: ...
 
-_Term = tuple[str, NDArray[Any], NDArray[Any], float, float]
+_Term = tuple[str, NDArray[Any], NDArray[Any], float, float, float, float]
 
 class Neighbours:
     def __init__(self, points: NDArray[np.float32], group: int) -> None: ...
@@ -91,7 +91,7 @@ def certify(
     threads: int,
 ) -> dict[str, Any]: ...
 def find_shortage(
-    cost: NDArray[Any] | CostSource | SparseCosts, maximize: bool, wanted: NDArray[np.bool_]
+    cost: NDArray[Any] | CostSource | SparseCosts, maximize: bool, wanted: NDArray[np.bool_], minimal: bool
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]: ...
 def find_large_costs(
     cost: NDArray[Any] | CostSource | SparseCosts,

@@ -83,14 +83,19 @@ def objective(problem: Problem, row_to_col: NDArray[np.int64]) -> Number:
 
 
 def exact_sum(parts: list[NDArray[Any]]) -> Number:
-    """The exact sum of integers (whose range was checked), or the correctly rounded sum of floats."""
+    """The exact sum of integers, or the correctly rounded sum of floats."""
     if all(part.dtype.kind == "i" for part in parts):
-        return sum(int(part.sum(dtype=np.int64)) for part in parts)
+        return sum(_whole_sum(part) for part in parts)
     values = [value for part in parts for value in part.tolist()]
     try:
         return math.fsum(values)
     except OverflowError:  # of a sum on the way to one that is in range
         return float(sum(map(Fraction, values)))
+
+
+def _whole_sum(part: NDArray[Any]) -> int:
+    largest = max(-int(part.min()), int(part.max())) if part.size else 0
+    return int(part.sum(dtype=np.int64)) if largest * part.size < 1 << 63 else sum(part.tolist())
 
 
 def sum_towards(values: Sequence[Number], towards: float | None = None) -> Number:

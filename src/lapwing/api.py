@@ -13,11 +13,10 @@ import numpy as np
 from lapwing import _core, inputs
 from lapwing.assignment import IndexArray, pairs_of
 from lapwing.backend import choose_backend, choose_batch_device, is_on_gpu
-from lapwing.certificate import Certificate, prove
+from lapwing.certificate import Certificate
 from lapwing.costs.dtypes import as_scipy_converts
 from lapwing.cpu.backend import solve_as_asked
 from lapwing.cpu.backend import solve_batch as solve_batch_on_cpu
-from lapwing.cpu.exact import solve_proven
 from lapwing.cpu.small import solve_small
 from lapwing.errors import ArgumentError, DtypeError, InfeasibleError, InvalidCostError, RangeError
 from lapwing.options import MethodOptions
@@ -465,11 +464,10 @@ def certify(
         u, v = answer.proving_duals
     else:
         u, v = inputs.check_parts(u, v, problem.shape, "certify")
-    if not partial:
-        return prove(problem, assignment, u, v, count)
+    from lapwing.shifted import prove_shifted
     from lapwing.shortage import prove_in_parts
 
-    return prove_in_parts(problem, assignment, u, v, count)
+    return (prove_in_parts if partial else prove_shifted)(problem, assignment, u, v, count)
 
 
 def _linear_sum_assignment(cost_matrix: Any, maximize: bool = False) -> tuple[IndexArray, IndexArray]:
@@ -483,7 +481,7 @@ def _linear_sum_assignment(cost_matrix: Any, maximize: bool = False) -> tuple[In
         except (DtypeError, RangeError) as error:
             problem = inputs.make_problem(as_scipy_converts(cost_matrix, error), bool(maximize))
         chosen = make_plan(problem.form, processors=inputs.processors())
-        answer, _ = solve_proven(problem, chosen, certify=False)
+        answer, _ = solve_as_asked(problem, chosen, certify=False, partial=False)
     except InvalidCostError as error:
         raise ValueError("matrix contains invalid numeric entries") from error
     except InfeasibleError as error:

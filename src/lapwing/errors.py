@@ -61,8 +61,9 @@ class InfeasibleError(LapwingError, ValueError):
     Attributes
     ----------
     rows, cols : int64 arrays, increasing
-        The Hall violator. If rows are the scarcer side (m <= n): all pairs of `rows` that are not forbidden lie in
-        `cols`, and there are fewer `cols` than `rows`. For a tall matrix (m > n) rows and columns change roles.
+        The Hall violator, which contains no smaller one. If rows are the scarcer side (m < n): all pairs of `rows` that
+        are not forbidden lie in `cols`, and there are fewer `cols` than `rows`. For a tall matrix (m > n) rows and
+        columns change roles. For a square one there are violators of either kind: the one is named that is smaller.
     """
 
     def __init__(self, rows: IndexArray, cols: IndexArray, by_cols: bool = False) -> None:
@@ -91,18 +92,12 @@ class MissingPackageError(LapwingError, ImportError):
     """Something was asked for that needs a package which is not installed; the message says how to install it."""
 
 
-def infeasible(shape: tuple[int, int], transposed: bool, violators: IndexArray, reach: IndexArray) -> InfeasibleError:
-    """The error for a Hall violator of a matrix, (m, n), or if `transposed` of its transpose.
+def infeasible(transposed: bool, violators: IndexArray, reach: IndexArray) -> InfeasibleError:
+    """The error for a Hall violator of a matrix, or if `transposed` of its transpose.
 
     Its rows `violators` have no columns but those in `reach`, which are fewer. Both increase.
     """
-    rows, cols = shape
-    if not transposed:
-        return InfeasibleError(violators, reach)
-    if rows > cols:
-        return InfeasibleError(reach, violators, by_cols=True)
-    # Square: the rows out of reach have all their columns outside the violators, and there are more of them.
-    return InfeasibleError(np.setdiff1d(np.arange(rows), reach), np.setdiff1d(np.arange(cols), violators))
+    return InfeasibleError(reach, violators, by_cols=True) if transposed else InfeasibleError(violators, reach)
 
 
 class InternalError(LapwingError, RuntimeError):

@@ -21,7 +21,7 @@ from lapwing.costs.dense import DenseCost, is_readable, row_blocks
 from lapwing.costs.dtypes import as_array, check_kind, in_native_order, with_core_dtype, without_mask
 from lapwing.costs.mapped import check_mapped
 from lapwing.costs.rows import as_bytes
-from lapwing.costs.sparse import SparseCost, as_floating, as_sparse_cost, densify, exact_floats, is_sparse
+from lapwing.costs.sparse import SparseCost, as_floating, as_sparse_cost, densify, exact_floats, from_masked, is_sparse
 from lapwing.costs.streamed import streamed_if_large
 from lapwing.errors import ArgumentError, DtypeError, InvalidCostError, LapwingError, RangeError
 from lapwing.prices import (
@@ -70,12 +70,14 @@ def make_problem(
     """
     prices = of_cols = None
     cost = streamed_if_large(cost, limit)
+    if isinstance(cost, np.ma.MaskedArray) and not write_out and _has_masked_integers(cost):
+        cost = from_masked(cost)  # a matrix of integers has no infinity
     if type(cost) is not np.ndarray and is_sparse(cost):
         if not write_out:
             return _sparse_problem(cost, maximize, unmatched_cost)
         cost = as_plain_array(cost, maximize)
     if type(cost) is not np.ndarray and isinstance(cost, CostSource):
-        cost = cost if limit is None else cost.limited(limit)
+        cost = (cost if limit is None else cost.limited(limit)).in_sense(maximize)
         if unmatched_cost is not None:
             for_rows, for_cols = of_rows_and_columns(unmatched_cost)
             prices = prices_in_kind(for_rows, cost.shape[0], maximize, cost.is_integer)
@@ -91,6 +93,11 @@ def make_problem(
     matrix = as_matrix(cost, maximize)
     matrix, prices, of_cols = priced(matrix, matrix.shape, maximize, unmatched_cost)
     return Problem(DenseCost(matrix), maximize, prices, of_cols)
+
+
+def _has_masked_integers(cost: np.ma.MaskedArray[Any, Any]) -> bool:
+    check_mapped(cost.data)
+    return cost.dtype.kind in "biu" and cost.ndim == 2 and np.ma.is_masked(cost)
 
 
 def _sparse_problem(cost: Any, maximize: bool, unmatched_cost: Any) -> Problem:

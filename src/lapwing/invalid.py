@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from lapwing.arrays import is_gpu_array
 from lapwing.costs.base import CostArray, CostSource
 from lapwing.costs.dense import row_blocks
+from lapwing.costs.dtypes import is_nullable, nullable_values
 from lapwing.costs.expression import ExpressionCost
 from lapwing.costs.points import PointCost
 from lapwing.costs.rows import Callback, RowCost
@@ -56,6 +57,8 @@ class InvalidPairs:
             return found[np.lexsort((found[:, 1], found[:, 0]))]
         if is_gpu_array(cost) or is_tensor(cost):
             return _where(cost != cost)
+        if hasattr(cost, "isna"):
+            return np.argwhere(np.asarray(cost.isna()))
         if not isinstance(cost, CostSource):
             cost = as_plain_array(cost)
         parts = [np.zeros((0, len(cost.shape)), np.int64)]
@@ -90,6 +93,10 @@ def without_invalid(cost: Any, maximize: bool, limit: int | None = None) -> Any:
     cost = streamed_if_large(cost, limit)
     if isinstance(cost, CostSource):
         return _source_without(cost, forbidden)
+    if hasattr(cost, "isna") and is_nullable(cost, np.asarray(cost)):
+        cost = nullable_values(cost, "cost")  # missing integers are masked, and so forbidden
+    if isinstance(cost, np.ma.MaskedArray) and cost.dtype.kind in "biu":
+        return cost
     return _filled(as_plain_array(cost, maximize), forbidden)
 
 

@@ -74,7 +74,7 @@ def _shortage(problem: Problem, cost: CostSource, wanted: NDArray[np.bool_], of_
     if 0 in cost.shape:
         lines, across = np.flatnonzero(wanted), np.zeros(0, np.int64)
     else:
-        lines, across = _core.find_shortage(cost.compiled(of_cols), problem.maximize, wanted)
+        lines, across = _core.find_shortage(cost.compiled(of_cols), problem.maximize, wanted, False)
     if not len(lines):
         return ()
     return (Shortage(across, lines, True) if of_cols else Shortage(lines, across, False),)

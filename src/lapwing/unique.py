@@ -29,6 +29,7 @@ from lapwing.costs.dense import row_blocks
 from lapwing.costs.sparse import SparseCost
 from lapwing.inputs import processors
 from lapwing.problem import Problem
+from lapwing.shifted import shifted
 from lapwing.shortage import find_shortages, parts_of
 
 _Pairs = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[Any]]  # rows, columns, and costs as minimised
@@ -60,6 +61,8 @@ def is_unique(problem: Problem, row_to_col: NDArray[np.int64], u: NDArray[Any], 
 
 def _is_unique(problem: Problem, row_to_col: NDArray[np.int64], u: NDArray[Any], v: NDArray[Any]) -> bool:
     certificate = prove(problem, row_to_col, u, v, processors())
+    if not certificate.bound < math.inf and (less := shifted(problem)) is not None:
+        return _is_unique(less.problem, row_to_col, *less.duals(u, v))
     bound = 0.0 if certificate.exact else certificate.gap + (sum(problem.shape) + 1) * certificate.violation
     graph = _Graph(problem, row_to_col, -u if problem.maximize else u, -v if problem.maximize else v, float(bound))
     arcs = graph.arcs(certificate.exact)

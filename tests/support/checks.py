@@ -134,11 +134,11 @@ def assert_optimal(result, cost, *, maximize=False, unmatched_cost=None):
 
 
 def assert_hall_violator(error, cost, *, maximize=False):
-    """The rows (the columns of a tall matrix) that the error names have too few partners."""
+    """The rows (the columns of a tall matrix, of a square one either) that the error names have too few partners."""
     cost = np.asarray(cost, dtype=np.float64)
     allowed = cost != (-np.inf if maximize else np.inf)
     many, few = error.rows, error.cols
-    if cost.shape[0] > cost.shape[1]:
+    if cost.shape[0] > cost.shape[1] or (cost.shape[0] == cost.shape[1] and len(error.cols) > len(error.rows)):
         allowed, many, few = allowed.T, error.cols, error.rows
     assert len(many) > len(few)
     assert len(set(many.tolist())) == len(many) and len(set(few.tolist())) == len(few)

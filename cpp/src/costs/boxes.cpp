@@ -188,8 +188,10 @@ class PointBoxes<T>::Search {
     static constexpr Index kRoom = 32;  // columns beyond `most` that are found before the least are chosen
 
     Index count() const { return static_cast<Index>(found_.size()); }
-    // Of what is not a number, nothing is known.
-    bool is_out(double bound) const { return is_full_ ? bound >= limit_ : bound > limit_; }
+    // Of what is not a number, nothing is known. All pairs with a box of infinite bound are forbidden.
+    bool is_out(double bound) const {
+        return bound == kInfinity<double> || (is_full_ ? bound >= limit_ : bound > limit_);
+    }
 
     // Puts the boxes of a level from `first` on, those in one box of the next, on the stack, the nearest on top.
     void open(int level, Index first) {

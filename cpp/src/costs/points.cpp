@@ -20,11 +20,11 @@ std::optional<Metric> metric_named(std::string_view name) {
 }
 
 template <class T>
-void PointCosts<T>::add(Metric metric, Index dims, const T* x, const T* y, T weight, T power) {
+void PointCosts<T>::add(Metric metric, Index dims, const T* x, const T* y, T weight, T power, T limit, T beyond) {
     Coordinates copy{{x, x + std::size_t(rows_) * dims}, std::vector<T>(std::size_t(dims) * stride())};
     for (Index j = 0; j < cols_; ++j)
         for (Index k = 0; k < dims; ++k) copy.y[k * stride() + j] = y[std::size_t(j) * dims + k];
-    add({metric, dims, nullptr, nullptr, stride(), weight, power}, std::move(copy));
+    add({metric, dims, nullptr, nullptr, stride(), weight, power, limit, beyond}, std::move(copy));
 }
 
 template <class T>

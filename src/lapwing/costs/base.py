@@ -112,6 +112,10 @@ class CostSource(ABC):
         """The same costs, of which at most so many bytes are held in memory."""
         return self
 
+    def in_sense(self, _maximize: bool) -> CostSource:
+        """The same costs, in which infinities forbid pairs where that is maximised, or minimised."""
+        return self
+
     @abstractmethod
     def compiled(self, transposed: bool) -> Any:
         """What `_core.solve` and `_core.certify` read: an array or a `_core.CostSource`."""

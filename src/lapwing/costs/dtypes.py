@@ -64,6 +64,8 @@ def as_array(given: Any, name: str) -> CostArray:
     array = read_tensor(given, name) if is_host_tensor(given) else np.asarray(given)
     if array.base is not None:
         check_mapped(array)
+    if is_nullable(given, array) and not np.asarray(given.isna()).any():
+        return nullable_values(given, name)
     if isinstance(given, np.ndarray) or hasattr(given, "dtype") or array.dtype != np.float64 or not array.size:
         return array
     magnitudes = np.abs(array)
@@ -88,6 +90,34 @@ def as_array(given: Any, name: str) -> CostArray:
         f"{name} has the integer {rounded} beside floats: it is not exact in float64 (beyond 2^53); pass integers "
         "alone, or divide them into range"
     )
+
+
+def is_nullable(given: Any, array: CostArray) -> bool:
+    """Whether these are pandas' numbers among which some may be missing, which NumPy sees as objects."""
+    if array.dtype != object or not hasattr(given, "isna"):
+        return False
+    kinds = given.dtypes if hasattr(given, "dtypes") else [given.dtype]
+    return all(getattr(kind, "na_value", None) is not None and kind.kind in "biuf" for kind in kinds)
+
+
+def nullable_values(given: Any, name: str) -> CostArray:
+    """Pandas' numbers: integers as int64, masked where they are missing; floats with NaN there.
+
+    Raises
+    ------
+    RangeError
+    """
+    exact, missing = given.to_numpy(dtype=object), np.asarray(given.isna())
+    if all(isinstance(value, (int, np.integer)) for value in exact[~missing]):
+        try:
+            values = np.where(missing, 0, exact).astype(np.int64)
+        except OverflowError:
+            raise RangeError(
+                f"{name} has integers beyond int64; subtract a constant from all, or divide them"
+            ) from None
+        return np.ma.MaskedArray(values, missing) if missing.any() else values
+    floats: CostArray = given.to_numpy(dtype=np.float64, na_value=np.nan)
+    return floats
 
 
 def without_mask(given: Any, name: str) -> Any:

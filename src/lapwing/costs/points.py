@@ -44,6 +44,8 @@ class Term:
     weight : float
     largest : float
         No unweighted cost exceeds it in magnitude, and no intermediate result does.
+    limit : float
+        Pairs whose unweighted cost is above it, as a number of the points' dtype, are forbidden.
     """
 
     metric: str
@@ -52,6 +54,17 @@ class Term:
     power: float
     weight: float
     largest: float
+    limit: float = math.inf
+
+    @property
+    def is_gated(self) -> bool:
+        """Whether it forbids pairs."""
+        return self.limit < math.inf
+
+    def limit_in(self, dtype: np.dtype[Any]) -> float:
+        """The limit as a number of the points' dtype."""
+        with np.errstate(over="ignore"):
+            return float(dtype.type(self.limit))
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,12 +77,20 @@ class PointCost(CostSource):
         Of one dtype and shape; their weighted costs are added in this order.
     device_of : GpuArray or None
         Of which library and GPU the points were, without their memory.
+    forbidden : float
+        What pairs beyond a term's limit cost: an infinity.
     """
 
     tier: ClassVar[Tier] = "computed"
     terms: tuple[Term, ...]
     device_of: GpuArray | None = None
     matrix_limit: int = DENSE_LIMIT_BYTES
+    forbidden: float = math.inf
+
+    def in_sense(self, maximize: bool) -> PointCost:
+        """The same costs, with pairs forbidden as that needs."""
+        forbidden = -math.inf if maximize and any(term.is_gated for term in self.terms) else math.inf
+        return self if forbidden == self.forbidden else replace(self, forbidden=forbidden)
 
     def limited(self, limit: int) -> PointCost:
         """The same costs, never written out to a matrix above the limit."""
@@ -89,7 +110,10 @@ class PointCost(CostSource):
             )
 
     def __repr__(self) -> str:
-        names = " + ".join(f"{term.weight:g} {term.metric}" for term in self.terms)
+        names = " + ".join(
+            f"{term.weight:g} {term.metric}" + (f" up to {term.limit:g}" if term.is_gated else "")
+            for term in self.terms
+        )
         return f"<lapwing.costs.PointCost: {self.shape[0]} x {self.shape[1]} {self.dtype}, {names}>"
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -117,7 +141,8 @@ class PointCost(CostSource):
         if step != 1:
             picked = [self._forward.read(i, i + 1) for i in range(begin, end, step)]
             return np.array(picked, self.dtype).reshape(len(picked), self.shape[1])
-        return self._forward.read(begin, max(begin, end)).reshape(-1, self.shape[1])
+        end = max(begin, end)
+        return self._forward.read(begin, end).reshape(end - begin, self.shape[1])
 
     def picked(self, row_to_col: NDArray[np.int64]) -> CostArray:
         """The costs of the matched pairs, in the order of their rows."""
@@ -127,24 +152,24 @@ class PointCost(CostSource):
     def identity(self) -> Iterator[bytes]:
         """The terms themselves."""
         for term in self.terms:
-            yield repr((term.metric, term.power, term.weight, term.x.shape)).encode()
+            yield repr((term.metric, term.power, term.weight, term.x.shape, term.limit)).encode()
             yield term.x.tobytes()
             yield term.y.tobytes()
 
     @cached_property
     def _forward(self) -> _core.CostSource:
-        return self._made([(term.metric, term.x, term.y, term.weight, term.power) for term in self.terms])
+        return self._made([(term, term.x, term.y) for term in self.terms])
 
     @cached_property
     def _transposed(self) -> _core.CostSource:
-        return self._made([(term.metric, term.y, term.x, term.weight, term.power) for term in self.terms])
+        return self._made([(term, term.y, term.x) for term in self.terms])
 
-    def _made(self, terms: list[tuple[str, CostArray, CostArray, float, float]]) -> _core.CostSource:
+    def _made(self, terms: list[tuple[Term, CostArray, CostArray]]) -> _core.CostSource:
         make = _core.point_costs_float32 if self.dtype == np.float32 else _core.point_costs_float64
-        return make(terms)
+        return make([(t.metric, x, y, t.weight, t.power, t.limit_in(self.dtype), self.forbidden) for t, x, y in terms])
 
 
-def squared_euclidean(X: Any, Y: Any) -> PointCost:
+def squared_euclidean(X: Any, Y: Any, *, max_distance: Any = None) -> PointCost:
     """Squared distances: cost[i, j] = sum over k of (X[i, k] - Y[j, k])**2.
 
     Parameters
@@ -153,6 +178,9 @@ def squared_euclidean(X: Any, Y: Any) -> PointCost:
         The points of the rows and of the columns, copied; where they are on a GPU, the problem is solved there.
         float16 and float32 are computed with in float32, float64 and integers (which must be exact there) in float64;
         of two dtypes the wider one counts.
+    max_distance : float, optional
+        Pairs that are farther apart are forbidden; of squared distances it is the distance. Compared in the points'
+        dtype with the cost as it is computed. A narrow gate makes a solve faster: far points are not even looked at.
 
     Returns
     -------
@@ -169,20 +197,22 @@ def squared_euclidean(X: Any, Y: Any) -> PointCost:
     coordinates keep their own rounding, so shift float32 points to their centre before you round them to float32.
     """
     x, y, device_of = _points(X, Y)
-    return _source("squared_euclidean", x, y, _sum_of_squares(x, y), device_of)
+    limit = _as_limit(max_distance) ** 2
+    return _source("squared_euclidean", x, y, _sum_of_squares(x, y), device_of, limit=limit)
 
 
-def euclidean(X: Any, Y: Any) -> PointCost:
+def euclidean(X: Any, Y: Any, *, max_distance: Any = None) -> PointCost:
     """Distances: cost[i, j] = sqrt(sum over k of (X[i, k] - Y[j, k])**2).
 
     Parameters, returns and raises as `squared_euclidean`.
     """
     x, y, device_of = _points(X, Y)
     squared = _sum_of_squares(x, y)
-    return _source("euclidean", x, y, max(squared, math.sqrt(squared)), device_of)
+    limit = _as_limit(max_distance)
+    return _source("euclidean", x, y, max(squared, math.sqrt(squared)), device_of, limit=limit)
 
 
-def minkowski(X: Any, Y: Any, p: float) -> PointCost:
+def minkowski(X: Any, Y: Any, p: float, *, max_distance: Any = None) -> PointCost:
     """Minkowski distances: cost[i, j] = (sum over k of abs(X[i, k] - Y[j, k])**p)**(1 / p).
 
     Parameters, returns and raises as `squared_euclidean`, and
@@ -201,17 +231,18 @@ def minkowski(X: Any, Y: Any, p: float) -> PointCost:
     if not power >= 1:
         raise ArgumentError(f"p must be at least 1, got {p}: below, it is no distance")
     if power == 2:
-        return euclidean(X, Y)
+        return euclidean(X, Y, max_distance=max_distance)
+    limit = _as_limit(max_distance)
     spans = _spans(x, y)
     if power == 1:
-        return _source("manhattan", x, y, sum(spans), device_of)
+        return _source("manhattan", x, y, sum(spans), device_of, limit=limit)
     if power == math.inf:
-        return _source("chebyshev", x, y, max(spans, default=0.0), device_of)
+        return _source("chebyshev", x, y, max(spans, default=0.0), device_of, limit=limit)
     try:
         largest = sum(span**power for span in spans)
     except OverflowError:
         largest = math.inf
-    return _source("minkowski", x, y, max(largest, sum(spans)), device_of, power)
+    return _source("minkowski", x, y, max(largest, sum(spans)), device_of, power, limit)
 
 
 def manhattan(X: Any, Y: Any) -> PointCost:
@@ -234,7 +265,7 @@ def inner_product(X: Any, Y: Any) -> PointCost:
     return _source("inner_product", x, y, largest, device_of)
 
 
-def cosine(X: Any, Y: Any) -> PointCost:
+def cosine(X: Any, Y: Any, *, max_distance: Any = None) -> PointCost:
     """Cosine distances: cost[i, j] = 1 - sum over k of x[i, k] * y[j, k], where x and y are X and Y as unit vectors.
 
     The points are divided by their lengths in float64, and rounded to their dtype, before anything else.
@@ -243,10 +274,10 @@ def cosine(X: Any, Y: Any) -> PointCost:
     `ArgumentError`.
     """
     x, y, device_of = _points(X, Y)
-    return _source("cosine", _directions(x, "X"), _directions(y, "Y"), 4.0, device_of)
+    return _source("cosine", _directions(x, "X"), _directions(y, "Y"), 4.0, device_of, limit=_as_limit(max_distance))
 
 
-def haversine(X: Any, Y: Any) -> PointCost:
+def haversine(X: Any, Y: Any, *, max_distance: Any = None) -> PointCost:
     """Great-circle distances on the unit sphere: cost[i, j] = 2 arcsin(``|x[i] - y[j]|`` / 2).
 
     x and y are X and Y as unit vectors in space, computed in float64 and rounded to the points' dtype; so a distance is
@@ -257,11 +288,14 @@ def haversine(X: Any, Y: Any) -> PointCost:
     X, Y : (m, 2) and (n, 2) real, finite
         Latitude and longitude in radians, latitudes within pi / 2 of 0. For kilometres on the Earth:
         ``weighted(haversine(X, Y), 6371.0088)``.
+    max_distance : float, optional
+        In radians; as for `squared_euclidean`.
 
     Returns and raises as `squared_euclidean`.
     """
     x, y, device_of = _points(X, Y)
-    return _source("great_circle", _on_sphere(x, "X"), _on_sphere(y, "Y"), 5.0, device_of)
+    limit = _as_limit(max_distance)
+    return _source("great_circle", _on_sphere(x, "X"), _on_sphere(y, "Y"), 5.0, device_of, limit=limit)
 
 
 def weighted(*terms: Any) -> PointCost:
@@ -272,7 +306,8 @@ def weighted(*terms: Any) -> PointCost:
     terms : PointCost, float, PointCost, float, ...
         Sources of one shape, each followed by its finite weight. Costs are computed in float64 if any source is of
         float64, else in float32, to which weights are rounded; sums go from the first term to the last, and the terms
-        of a source that is a sum itself are multiplied out.
+        of a source that is a sum itself are multiplied out. A pair is forbidden if it is beyond `max_distance` in any
+        term, before the weight.
 
     Returns
     -------
@@ -377,9 +412,30 @@ def frozen(points: CostArray) -> CostArray:
 
 
 def _source(
-    metric: str, x: CostArray, y: CostArray, largest: float, device_of: GpuArray | None, power: float = 1.0
+    metric: str,
+    x: CostArray,
+    y: CostArray,
+    largest: float,
+    device_of: GpuArray | None,
+    power: float = 1.0,
+    limit: float = math.inf,
 ) -> PointCost:
-    return PointCost((Term(metric, x, y, power, 1.0, largest),), device_of)
+    return PointCost((Term(metric, x, y, power, 1.0, largest, limit),), device_of)
+
+
+def _as_limit(given: Any) -> float:
+    """The largest distance, infinite for none."""
+    if given is None:
+        return math.inf
+    try:
+        limit = float(given)
+    except (TypeError, ValueError):
+        raise DtypeError(f"max_distance must be a number, got {given!r}") from None
+    except OverflowError:
+        raise ArgumentError("max_distance is beyond float64: leave it out for no limit") from None
+    if not limit >= 0:
+        raise ArgumentError(f"max_distance must be at least 0, got {given}")
+    return limit
 
 
 def _spans(x: CostArray, y: CostArray) -> list[float]:

@@ -247,6 +247,21 @@ def from_scipy(matrix: Any) -> SparseCost:
     return edges(matrix.row, matrix.col, matrix.data, shape)
 
 
+def from_masked(matrix: np.ma.MaskedArray[Any, Any]) -> SparseCost:
+    """The pairs of a masked matrix that are not masked.
+
+    Raises
+    ------
+    DtypeError, RangeError
+    """
+    allowed = ~np.ma.getmaskarray(matrix)
+    ends = np.zeros(len(allowed) + 1, np.int64)
+    np.cumsum(np.count_nonzero(allowed, axis=1), out=ends[1:])
+    return SparseCost(
+        ends, np.nonzero(allowed)[1].astype(np.int32), _as_costs(np.asarray(matrix.data)[allowed]), allowed.shape
+    )
+
+
 def _from_lines(
     ends: NDArray[np.int64], indices: NDArray[np.int32], data: CostArray, shape: tuple[int, int], by_columns: bool
 ) -> SparseCost:

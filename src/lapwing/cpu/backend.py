@@ -12,7 +12,7 @@ from lapwing import inputs
 from lapwing.answer import Answer, Duals, exact_sum, objective
 from lapwing.certificate import Certificate
 from lapwing.cpu.batch import INFEASIBLE, PARTIAL, BatchAnswer, solve_list, solve_stack
-from lapwing.cpu.exact import prove_in_batch, solve_proven
+from lapwing.cpu.exact import prove_in_batch, solve_in_range, solve_proven
 from lapwing.cpu.solve import FREE, Control
 from lapwing.errors import InfeasibleError, LapwingError
 from lapwing.methods import SPARSE
@@ -70,10 +70,11 @@ def _solve(
 def solve_as_asked(
     problem: Problem, plan: Plan, start: Duals | None = None, control: Control = FREE, *, certify: bool, partial: bool
 ) -> tuple[Answer, Certificate | None]:
-    """`solve_proven`; if `partial`, of a problem without an assignment as many pairs as possible."""
+    """`solve_in_range`; if `partial`, of a problem without an assignment as many pairs as possible."""
     began = time.perf_counter()
+
     try:
-        return solve_proven(problem, plan, start, control, certify=certify)
+        return solve_in_range(problem, plan, start, control, certify=certify)
     except InfeasibleError:
         if not partial:
             raise

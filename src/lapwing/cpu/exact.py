@@ -80,6 +80,30 @@ def solve_proven(
     return answer, certificate if certify else None
 
 
+def solve_in_range(
+    problem: Problem, plan: Plan, start: Duals | None = None, control: Control = FREE, *, certify: bool = True
+) -> tuple[Answer, Certificate | None]:
+    """`solve_proven`; less a constant, where sums of integers are out of range and that helps.
+
+    Raises
+    ------
+    InvalidCostError, RangeError, InfeasibleError, InternalError
+    """
+    try:
+        return solve_proven(problem, plan, start, control, certify=certify)
+    except RangeError:
+        from lapwing.shifted import shifted
+
+        less = shifted(problem)
+        if less is None:
+            raise
+        try:
+            return less.given_back(*solve_proven(less.problem, plan, None, control, certify=certify))
+        except OverflowError:  # a RangeError is one, too
+            pass
+        raise
+
+
 def _solved_rewritten(
     problem: Problem, plan: Plan, start: Duals | None, control: Control, *, certify: bool
 ) -> tuple[Answer, Certificate | None]:

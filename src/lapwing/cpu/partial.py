@@ -10,7 +10,7 @@ import numpy as np
 
 from lapwing.answer import Answer, Duals
 from lapwing.certificate import Certificate
-from lapwing.cpu.exact import solve_proven
+from lapwing.cpu.exact import solve_in_range
 from lapwing.cpu.solve import FREE, Control
 from lapwing.plan import Plan, make_plan
 from lapwing.problem import Problem
@@ -32,7 +32,7 @@ def solve_partial(
     answers, proofs = [], []
     for each in parts:
         left = control._replace(time_limit=max(0.0, control.time_limit - (time.perf_counter() - began)))
-        answer, proof = solve_proven(each.problem, _plan_of(each.problem, plan), None, left, certify=certify)
+        answer, proof = solve_in_range(each.problem, _plan_of(each.problem, plan), None, left, certify=certify)
         answers.append(answer)
         proofs.append(proof)
     answer = _together(problem, parts, answers)

@@ -176,7 +176,14 @@ def infeasible_with_proof(
     if isinstance(problem.cost, SparseCost):
         return _sparse_infeasible(problem, prices, violators, reach, plan.transposed != raw["violator_is_cols"])
     _check_violator(problem, cost, prices, violators, reach)
-    return infeasible(problem.shape, plan.transposed, violators, reach)
+    rows, cols = problem.shape
+    if rows == cols and prices is None and problem.cost.reads_columns and len(violators) + len(reach) > rows:
+        # the columns out of reach have fewer rows between them: perhaps one has none
+        wanted = np.ones(cols, bool)
+        wanted[reach] = False
+        other = problem.cost.compiled(not plan.transposed)
+        return infeasible(not plan.transposed, *_core.find_shortage(other, problem.maximize, wanted, True))
+    return infeasible(plan.transposed, violators, reach)
 
 
 def _check_violator(

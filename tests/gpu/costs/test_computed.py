@@ -126,6 +126,24 @@ def test_formulas_have_the_bits_of_the_cpu(dtype):
     assert lw.plan(source, device="cuda").device == "cuda:0"
 
 
+@pytest.mark.parametrize("maximize", [False, True])
+@pytest.mark.parametrize("held", [99, 0])  # in registers, or read when they are needed
+def test_gated_points_have_the_bits_of_the_cpu(emulated_gpu, monkeypatch, held, maximize):
+    monkeypatch.setattr(computed, "MOST_HELD", held)
+    x, y = points((20, 140), 4, np.float32)
+    for source in (
+        lw.costs.squared_euclidean(x, y, max_distance=0.3),
+        lw.costs.weighted(lw.costs.euclidean(x, y, max_distance=0.25), -0.7, lw.costs.cosine(x + 1, y + 1), 1.5),
+    ):
+        gated = source.in_sense(maximize)
+        costs = gated.read(slice(None))
+        assert np.isinf(costs).any() and np.array_equal(written_out(emulated_gpu, gated), costs)
+        price = -0.2 if maximize else 0.2
+        assert_as_a_matrix(source, costs, maximize=maximize, unmatched_cost=price)
+        found = lw.solve(source, device="cuda", maximize=maximize, infeasible="partial")
+        assert found.objective == pytest.approx(lw.solve(costs, maximize=maximize, infeasible="partial").objective)
+
+
 def test_samples(monkeypatch):
     """With thresholds so low that small problems take all steps of large ones, and parts of passes in turn."""
     monkeypatch.setattr(core_start, "LEAST_ROWS", 20)

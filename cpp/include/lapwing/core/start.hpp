@@ -129,7 +129,7 @@ bool extend_by_boxes(CoreState<T>& whole, const Sample<T>& sample, const std::ve
     for (Index j = 0; j < whole.n; ++j) {
         D limit = kInfinity<D>;
         turned->boxes()->nearest({j, whole.problem.maximize, sample_u.data(), highest.data(), 1}, limit, near);
-        v[j] = near[0].value;
+        if (!near.empty()) v[j] = near[0].value;  // else all pairs are forbidden
         whole.poll_row();
     }
     return true;

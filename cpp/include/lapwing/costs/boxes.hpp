@@ -13,7 +13,7 @@
 // change nothing. The powers of `minkowski` and the arcsine of `great_circle` need not be monotone; there the bound
 // allows for far more than their error. For a term with a negative weight, or where costs are maximised, the greatest
 // cost, at the farthest place, takes the place of the least. Prices may fall after they were taken: the highest one of
-// a box then is too high, and the bound too low.
+// a box then is too high, and the bound too low. A box all of which is beyond the limit of a term is left out.
 //
 // O(k + log n) costs and bounds a row where dimensions are few and prices vary little from one box to the next. In many
 // dimensions nothing is left out, and the caller should watch how many costs were computed. Memory: dims * cols / 32

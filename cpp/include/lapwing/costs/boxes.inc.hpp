@@ -37,7 +37,10 @@ struct BoxKernels {
             V cost = M::finished(sum[t], term.power);
             if constexpr (!M::is_monotone) cost *= kFarthest ? 1 + kSlack : 1 - kSlack;
             if constexpr (!M::is_monotone && !kFarthest) cost = sum[t] < kTiny ? V{} : cost;
-            total[t] += term.weight * cost;
+            V weighted = term.weight * cost;
+            if constexpr (!kFarthest)  // the whole box is too far
+                if (term.limit < term.beyond) weighted = cost > term.limit ? term.beyond - V{} : weighted;
+            total[t] += weighted;
         }
     }
 
@@ -76,7 +79,7 @@ void bound_boxes(const BoxTerm<T>* terms, Index count, Index row, bool maximize,
 }
 
 // The columns of a box, from `first` on, whose c - v is at most `limit`, or below it: to out, which has room for all.
-// Returns their number.
+// Forbidden ones are not among them. Returns their number.
 template <class T>
 Index near_in_box(const PointTerm<T>* terms, Index count, Index row, bool maximize, Index first, Index columns,
                   const double* v, double limit, bool below, NearColumn<T>* out) {
@@ -88,7 +91,7 @@ Index near_in_box(const PointTerm<T>* terms, Index count, Index row, bool maximi
         __builtin_memcpy(value, prices, static_cast<std::size_t>(columns) * sizeof(double));
         prices = value;
     }
-    const Vec<double> limits = broadcast<double>(limit);
+    const Vec<double> limits = broadcast<double>(below ? limit : std::min(limit, std::numeric_limits<double>::max()));
     std::uint64_t mask = 0;
     for (Index t = 0; t < kBoxColumns; t += kLanes) {
         Vec<double> c = load_as<double>(cost + t);

@@ -2,10 +2,11 @@
 //
 // Row i and column j have coordinates x[i][k] and y[j][k], k = 0 .. dims - 1, of the number type T of the costs, in
 // which all of the arithmetic is done: differences first, k in increasing order, nothing fused. So a cost depends on
-// neither the instruction set nor the piece of the row that it is computed with. Memory O((rows + cols) dims);
-// costs/points.inc.hpp has the loops.
+// neither the instruction set nor the piece of the row that it is computed with. Pairs that are farther apart than a
+// term's limit are forbidden. Memory O((rows + cols) dims); costs/points.inc.hpp has the loops.
 #pragma once
 
+#include <limits>
 #include <optional>
 #include <span>
 #include <string_view>
@@ -34,6 +35,8 @@ struct PointTerm {
     std::ptrdiff_t stride;  // >= cols + kColumnsAtOnce
     T weight;
     T power;
+    T limit = std::numeric_limits<T>::infinity();   // an unweighted cost above it
+    T beyond = std::numeric_limits<T>::infinity();  // counts as this: infinity, with the sign that forbids a pair
 };
 
 inline constexpr Index kColumnsAtOnce = 64;
@@ -43,8 +46,9 @@ class PointCosts final : public CostSource<T> {
   public:
     PointCosts(Index rows, Index cols) : rows_(rows), cols_(cols) {}
 
-    // Adds a term of x [rows, dims] and y [cols, dims], both copied; all numbers finite.
-    void add(Metric metric, Index dims, const T* x, const T* y, T weight, T power);
+    // Adds a term of x [rows, dims] and y [cols, dims], both copied; all numbers finite but limit and beyond.
+    void add(Metric metric, Index dims, const T* x, const T* y, T weight, T power,
+             T limit = std::numeric_limits<T>::infinity(), T beyond = std::numeric_limits<T>::infinity());
 
     Index rows() const { return rows_; }
     Index cols() const { return cols_; }

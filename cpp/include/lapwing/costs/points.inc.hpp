@@ -45,7 +45,13 @@ struct PointKernels {
                 sum[t] = M::joined(sum[t], M::term(M::is_product ? a * b : a - b, term.power));
             }
         }
-        for (int t = 0; t < kTile; ++t) total[t] += term.weight * M::finished(sum[t], term.power);
+        for (auto& s : sum) s = M::finished(s, term.power);
+        if (term.limit < std::numeric_limits<T>::infinity()) {
+            const V beyond = term.beyond - V{};
+            for (int t = 0; t < kTile; ++t) total[t] += sum[t] > term.limit ? beyond : term.weight * sum[t];
+        } else {
+            for (int t = 0; t < kTile; ++t) total[t] += term.weight * sum[t];
+        }
     }
 
     static LAPWING_INLINE void add_term(const PointTerm<T>& term, Index row, Index column, V* total) {

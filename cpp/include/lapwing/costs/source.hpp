@@ -48,8 +48,8 @@ class ColumnBoxes {
     virtual ~ColumnBoxes() = default;
     // The highest price in every box.
     virtual void take_prices(const Dual<T>* v, std::vector<Dual<T>>& highest) const = 0;
-    // Replaces `found` by the columns with c - v <= limit. Of more than `most` the least remain, and limit falls:
-    // no column left out has less than limit on return. Returns how many costs were computed.
+    // Replaces `found` by the allowed columns with c - v <= limit. Of more than `most` the least remain, and limit
+    // falls: no column left out has less than limit on return. Returns how many costs were computed.
     virtual Index nearest(const NearQuery<T>& query, Dual<T>& limit, std::vector<NearColumn<T>>& found) const = 0;
 };
 

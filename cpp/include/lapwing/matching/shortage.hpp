@@ -86,12 +86,18 @@ class AllowedEntries {
     Control& control_;
 };
 
-// `wanted`: the rows that must be matched, ascending.
+// `wanted`: the rows that must be matched, ascending. With `minimal`, what one of the free rows alone reaches: a Hall
+// violator that contains no smaller one, as all of its rows but any one can be matched.
 template <class Graph>
-Shortage find_shortage(Graph& pairs, Index rows, Index cols, const std::vector<Index>& wanted) {
+Shortage find_shortage(Graph& pairs, Index rows, Index cols, const std::vector<Index>& wanted, bool minimal) {
     std::vector<Index> row_to_col(static_cast<std::size_t>(rows), -1), col_to_row(static_cast<std::size_t>(cols), -1);
-    LayeredMatching layers(pairs, row_to_col, col_to_row, wanted);
-    layers.run();
+    LayeredMatching(pairs, row_to_col, col_to_row, wanted).run();
+    std::vector<Index> free;
+    for (const Index i : wanted)
+        if (row_to_col[static_cast<std::size_t>(i)] < 0) free.push_back(i);
+    if (minimal && free.size() > 1) free.resize(1);
+    LayeredMatching layers(pairs, row_to_col, col_to_row, std::move(free));
+    layers.run();  // which finds no path, but what is reached
     Shortage found;
     for (const Index i : wanted)
         if (layers.reached_row(i)) found.rows.push_back(i);

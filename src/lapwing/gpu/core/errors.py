@@ -47,4 +47,4 @@ def no_assignment(view: CanonicalForm, solve: CoreSolve) -> InfeasibleError:
         outside = int(read(solve.context, memory["outside"], 1, "int64")[0])
     if outside or len(violators) <= len(reach):
         raise InternalError("the method called the problem infeasible without a proof")
-    return infeasible(view.shape, view.transposed, violators, reach)
+    return infeasible(view.transposed, violators, reach)

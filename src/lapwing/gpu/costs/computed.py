@@ -142,7 +142,8 @@ def _points_text(source: PointCost) -> str:
     dims = [term.x.shape[1] for term in source.terms]
     held = _is_held(source)
     terms = ", ".join(
-        f"Term<Metric::{term.metric}, {count if held else 0}, {'false' if term.weight == 1 else 'true'}>"
+        f"Term<Metric::{term.metric}, {count if held else 0}, {'false' if term.weight == 1 else 'true'}"
+        + (", true>" if term.is_gated else ">")
         for term, count in zip(source.terms, dims, strict=True)
     )
     return points_text(terms)
@@ -169,7 +170,8 @@ def _term_words(source: PointCost, addresses: Workspace, lines: str, positions: 
     words = []
     for k, term in enumerate(source.terms):
         line_stride = len(getattr(term, lines))
-        numbers = (term.x.shape[1], _bits(term.weight), _bits(term.power))
+        gate = term.limit_in(source.dtype), source.forbidden
+        numbers = (term.x.shape[1], *map(_bits, (term.weight, term.power, *gate)))
         words += [addresses[f"{lines}{k}"], addresses[f"{positions}{k}"], line_stride, stride, *numbers]
     return words
 
@@ -207,7 +209,7 @@ def _arrays(source: CostSource) -> dict[str, NDArray[Any]]:
 def _sizes(source: CostSource) -> dict[str, tuple[int, str]]:
     sizes = {name: values.nbytes for name, values in _arrays(source).items()}
     if isinstance(source, PointCost):
-        words = 3 * (7 * len(source.terms) + 3)
+        words = 3 * (9 * len(source.terms) + 3)
         sizes |= spatial_order.sizes(source) if _is_ordered(source) else {}
     else:
         words = 1 + len(_function(source).arrays)

@@ -38,6 +38,7 @@ def choose_kind(cost: Any, device: str, request: Request) -> CostKind:
     if is_sparse(cost):  # no method here reads the pairs themselves
         cost = inputs.as_matrix(cost, request.maximize)
     if isinstance(cost, CostSource):
+        cost = cost.in_sense(request.maximize)
         if cost.is_computable_on_gpu:
             return ComputedCosts(_context_of(cost, device), cost)
         return StreamedCosts(Context(ordinal_of(device)), cost, *lines_of_source(cost, request.priced))

@@ -40,13 +40,25 @@ struct TermData {
     const Cost *lines, *positions;
     int64 line_stride, position_stride, dims;
     double weight, power;
+    double limit, beyond;  // an unweighted cost above the limit counts as `beyond`, an infinity
 };
 
-// One metric, how many coordinates are held in registers, and whether its weight is other than 1.
-template <class M, uint32 kDims, bool kWeighted>
+// One metric, how many coordinates are held in registers, whether its weight is other than 1, and whether it has a
+// limit.
+template <class M, uint32 kDims, bool kWeighted, bool kGated = false>
 struct Term {
     static constexpr uint32 dims = kDims;
     static constexpr bool weighted = kWeighted;
+
+    // total + weight * cost or, of the first term without a weight, the cost; beyond the limit: forbidden. So are all
+    // pairs with a box whose least cost is beyond it (boxes are asked where costs are minimised).
+    __device__ static Cost added_to(Cost total, Cost cost, const TermData& term, bool first) {
+        if constexpr (kGated) {
+            if (cost > static_cast<Cost>(term.limit)) return total + static_cast<Cost>(term.beyond);
+        }
+        if constexpr (kWeighted) return total + static_cast<Cost>(term.weight) * cost;
+        return first ? cost : total + cost;
+    }
 
     // The sum with one dimension more. The first term is the sum itself.
     __device__ static Cost added(Cost sum, Cost a, Cost b, Cost power, bool first) {
@@ -140,11 +152,7 @@ __device__ inline void add_terms(const TermData* terms, const PointsOf<n, First,
     }
 #pragma unroll
     for (uint32 r = 0; r < n; ++r) {
-        const Cost term = First::finished(sum[r], power);
-        if constexpr (First::weighted)
-            total[r] = total[r] + static_cast<Cost>(terms->weight) * term;
-        else
-            total[r] = kFirst ? term : total[r] + term;
+        total[r] = First::added_to(total[r], First::finished(sum[r], power), *terms, kFirst);
     }
     add_terms<false>(terms + 1, lines.others, position.others, total);
 }
@@ -164,11 +172,7 @@ __device__ inline void add_least(const TermData* terms, const PointsOf<n, First,
 #pragma unroll
         for (uint32 k = 0; k < First::dims; ++k)
             sum = First::least_added(sum, lines.mine.at(r, k), low.mine.at(0, k), high.mine.at(0, k), power, k == 0);
-        const Cost term = First::least_finished(sum, power);
-        if constexpr (First::weighted)
-            total[r] = total[r] + static_cast<Cost>(terms->weight) * term;
-        else
-            total[r] = kFirst ? term : total[r] + term;
+        total[r] = First::added_to(total[r], First::least_finished(sum, power), *terms, kFirst);
     }
     add_least<false>(terms + 1, lines.others, low.others, high.others, total);
 }
