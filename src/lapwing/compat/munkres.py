@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
@@ -41,7 +40,9 @@ class Munkres:
             return []
         height, width = len(cost_matrix), len(cost_matrix[0])
         matrix = self.pad_matrix(cost_matrix) if len({len(row) for row in cost_matrix}) > 1 else cost_matrix
-        found = partners.solve(np.array([[math.inf if _is_disallowed(c) else c for c in row] for row in matrix]))
+        mask = np.array([[_is_disallowed(c) for c in row] for row in matrix])
+        costs: Any = np.array([[0 if _is_disallowed(c) else c for c in row] for row in matrix])
+        found = partners.solve(np.ma.MaskedArray(costs, mask) if mask.any() else costs)
         if found is None:
             raise UnsolvableMatrix("This matrix cannot be solved!")
         return [(i, j) for i, j in enumerate(found[0].tolist()) if i < height and 0 <= j < width]

@@ -12,7 +12,7 @@ from lapwing import inputs
 from lapwing._core import partners as direct
 from lapwing.answer import inverse
 from lapwing.costs import SparseCost
-from lapwing.cpu.exact import solve_proven
+from lapwing.cpu.backend import solve_as_asked
 from lapwing.errors import InfeasibleError
 from lapwing.plan import make_plan
 
@@ -32,10 +32,11 @@ def solve(cost: Any, unmatched_cost: float = math.inf) -> Partners | None:
     return direct(cost, unmatched_cost) or _solve_any(cost, unmatched_cost)
 
 
-def _solve_any(cost: Any, unmatched_cost: float) -> Partners | None:
+def _solve_any(cost: Any, unmatched_cost: float, partial: bool = False) -> Partners | None:
     problem = inputs.make_problem(cost, False, unmatched_cost if unmatched_cost < math.inf else None)
+    plan = make_plan(problem.form, processors=inputs.processors())
     try:
-        answer, _ = solve_proven(problem, make_plan(problem.form, processors=inputs.processors()), certify=False)
+        answer, _ = solve_as_asked(problem, plan, certify=False, partial=partial)
     except InfeasibleError:
         return None
     row_to_col = answer.row_to_col
@@ -44,30 +45,16 @@ def _solve_any(cost: Any, unmatched_cost: float) -> Partners | None:
 
 
 def solve_partially(cost: Any) -> Partners:
-    """As many pairs as there can be, at the least cost of so many; NaN and infinity forbid a pair.
-
-    A row stays free at a price above what any change of the other pairs can gain.
-    """
+    """As many pairs as there can be, at the least cost of so many; NaN and infinity forbid a pair."""
     found = direct(cost, math.inf)
-    if found is not None:
-        return found
-    matrix: Any
-    if isinstance(cost, SparseCost):
-        matrix, values = cost, cost.data
-    else:
-        matrix = values = inputs.as_matrix(cost, False)
-        if matrix.dtype.kind == "f":
-            matrix = values = np.where(np.isfinite(matrix), matrix, math.inf)
-    found = solve(matrix)
-    if found is not None:
-        return found
-    if matrix.shape[0] > matrix.shape[1]:
-        cols, rows, total = solve_partially(np.ascontiguousarray(np.asarray(matrix).T))
-        return rows, cols, total
-    largest = float(np.abs(values[np.isfinite(values)]).max(initial=0.0))
-    partial = solve(matrix, (2 * min(matrix.shape) + 1) * largest + 1)
-    assert partial is not None  # all rows may stay free
-    return partial
+    if found is None:
+        if not isinstance(cost, SparseCost):
+            cost = inputs.as_matrix(cost, False)
+            if cost.dtype.kind == "f":
+                cost = np.where(np.isfinite(cost), cost, math.inf)
+        found = _solve_any(cost, math.inf, partial=True)
+    assert found is not None
+    return found
 
 
 def pairs(row_to_col: Vector) -> tuple[NDArray[np.int64], Vector]:
