@@ -425,14 +425,7 @@ def _source(
 
 def _as_limit(given: Any) -> float:
     """The largest distance, infinite for none."""
-    if given is None:
-        return math.inf
-    try:
-        limit = float(given)
-    except (TypeError, ValueError):
-        raise DtypeError(f"max_distance must be a number, got {given!r}") from None
-    except OverflowError:
-        raise ArgumentError("max_distance is beyond float64: leave it out for no limit") from None
+    limit = math.inf if given is None else _as_float(given, "max_distance")
     if not limit >= 0:
         raise ArgumentError(f"max_distance must be at least 0, got {given}")
     return limit
@@ -482,15 +475,19 @@ def _on_sphere(points: CostArray, name: str) -> CostArray:
 
 
 def _as_weight(given: Any) -> float:
-    try:
-        weight = float(given)
-    except (TypeError, ValueError):
-        raise DtypeError(f"a weight must be a number, got {given!r}") from None
-    except OverflowError:
-        raise ArgumentError("a weight must be finite in float64, got an integer beyond it") from None
+    weight = _as_float(given, "a weight")
     if not math.isfinite(weight):
         raise ArgumentError(f"a weight must be finite, got {weight}")
     return weight
+
+
+def _as_float(given: Any, name: str) -> float:
+    try:
+        return float(given)
+    except (TypeError, ValueError):
+        raise DtypeError(f"{name} must be a number, got {given!r}") from None
+    except OverflowError:
+        raise ArgumentError(f"{name} must be finite in float64, got an integer beyond it") from None
 
 
 def _in_dtype(term: Term, dtype: np.dtype[Any]) -> Term:
