@@ -330,3 +330,26 @@ def test_devices(invoke, csv: Path) -> None:
     assert invoke("solve", csv, "--device", "auto").exit_code == 0
     result = invoke("solve", csv, "--device", "tpu")
     assert result.exit_code == 1 and "'cuda:N' or 'auto', got 'tpu'" in one_line(result.stderr)
+
+
+def test_tables_of_named_points(invoke, tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("cell,x,y\nA,0,0\nB,1,1\n")
+    (tmp_path / "b.tsv").write_text("y\tx\tcell\n1\t1\tq\n0\t0.5\tp\n")
+    asked = ("solve", "--metric", "euclidean", "--x", "x,y", "--id", "cell", "a.csv", "b.tsv")
+    assert "A -> p, B -> q" in invoke(*asked).stdout
+    assert invoke(*asked, "-o", "answer.csv", "--checkpoint", "run.npz").exit_code == 0
+    expected = "row,col,row_id,col_id,cost\n0,1,A,p,0.5\n1,0,B,q,0.0\n"
+    assert (tmp_path / "answer.csv").read_text() == expected
+    (tmp_path / "answer.csv").unlink()
+    assert invoke("resume", "run.npz").exit_code == 0
+    assert (tmp_path / "answer.csv").read_text() == expected
+    for wrong in (("solve", "--x", "x", "a.csv"), ("solve", "--metric", "cosine", "--id", "cell", "a.csv", "b.tsv")):
+        assert invoke(*wrong).exit_code == 2
+
+
+def test_labels(invoke, tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("task,wash,dry\nanna,4,1\nbert,2,0\n")
+    assert "anna -> dry, bert -> wash" in invoke("solve", "--labels", "a.csv").stdout
+    assert json.loads(invoke("solve", "--labels", "a.csv", "--json").stdout)["col_ids"] == ["wash", "dry"]
+    result = invoke("solve", "a.csv")
+    assert result.exit_code == 1 and "--labels" in result.stderr

@@ -17,7 +17,8 @@ import click
 
 from lapwing.costs.points import METRICS
 from lapwing.errors import ArgumentError
-from lapwing.files import FORMATS, read
+from lapwing.files import FORMATS, read, read_points
+from lapwing.files.base import Ids
 from lapwing.methods import METHODS
 from lapwing.options import OPTIONS, MethodOptions
 
@@ -32,6 +33,7 @@ class Given:
     maximize: bool
     format: str
     source: str  # the files
+    ids: Ids | None = None
 
 
 @dataclass(frozen=True)
@@ -49,6 +51,9 @@ class Request:
     device: str
     format: str | None
     memory_limit: float | None  # GiB
+    x: str | None = None  # columns with coordinates, separated by commas
+    id: str | None = None  # the column that names points
+    labels: bool = False
     output: str | None = None
     duals: bool = False  # in the output
 
@@ -76,7 +81,7 @@ class Request:
             self.file,
             self.method,
             self.device,
-            *(x for x in (self.targets, self.format, self.output) if x is not None),
+            *(x for x in (self.targets, self.format, self.x, self.id, self.output) if x is not None),
         ]
         numbers = [x for x in (self.unmatched_cost, self.memory_limit) if x is not None]
         return (
@@ -84,6 +89,7 @@ class Request:
             and all(isinstance(x, (int, float)) and not isinstance(x, bool) for x in numbers)
             and isinstance(self.maximize, bool)
             and isinstance(self.duals, bool)
+            and isinstance(self.labels, bool)
             and isinstance(self.option, (list, tuple))
             and all(isinstance(text, str) for text in self.option)
             and (self.metric is None or (isinstance(self.metric, str) and self.metric in METRICS))
@@ -104,12 +110,28 @@ class Request:
         options: dict[str, Any] = {} if limit is None else {"memory_limit": limit}
         if self.file == self.targets == STANDARD_INPUT:
             raise click.UsageError("standard input can be FILE or TARGETS, but not both")
-        problem = read(_file_of(self.file), format=self.format, maximize=self.maximize, **options)
+        if self.x is not None or self.id is not None:
+            return self._read_tables()
+        problem = read(_file_of(self.file), format=self.format, maximize=self.maximize, labels=self.labels, **options)
         if self.metric is None or self.targets is None:
-            return Given(problem.cost, problem.maximize, problem.format, self.file)
+            return Given(problem.cost, problem.maximize, problem.format, self.file, problem.ids)
         targets = read(_file_of(self.targets), format=self.format, **options)
         cost = METRICS[self.metric](problem.cost, targets.cost)
         return Given(cost, self.maximize, f"{self.metric} of points", f"{self.file} and {self.targets}")
+
+    def _read_tables(self) -> Given:
+        """Points in named columns of two tables."""
+        if self.metric is None or self.targets is None or self.x is None:
+            raise click.UsageError(
+                "--x and --id name columns of two tables of points; for instance: lapwing solve --metric euclidean "
+                "--x x,y --id cell sources.csv targets.csv"
+            )
+        columns = [name.strip() for name in self.x.split(",")]
+        sources, targets = (read_points(_file_of(name), columns, self.id) for name in (self.file, self.targets))
+        ids = None if sources.ids is None or targets.ids is None else (sources.ids, targets.ids)
+        cost = METRICS[self.metric](sources.points, targets.points)
+        kind = f"{self.metric} of columns {', '.join(columns)}"
+        return Given(cost, self.maximize, kind, f"{self.file} and {self.targets}", ids)
 
     @property
     def options(self) -> dict[str, Any]:
@@ -167,6 +189,13 @@ _OPTIONS = (
         "--metric",
         type=click.Choice(list(METRICS)),
         help="Compute costs from the points in FILE and TARGETS, one a row, without making a matrix.",
+    ),
+    click.option("--x", metavar="NAMES", help="Columns of the two tables with coordinates, for instance x,y."),
+    click.option("--id", metavar="NAME", help="The column of the two tables that names points; answers carry it."),
+    click.option(
+        "--labels",
+        is_flag=True,
+        help="The first line and first column of FILE name its columns and rows, as answers do.",
     ),
     click.option("--maximize", is_flag=True, help="Maximise the sum instead of minimising it."),
     click.option(

@@ -29,7 +29,8 @@ FILE is .npy, .npz, .csv (or a table with tabs, semicolons or spaces), Matrix Ma
 OR-Library, dense or sparse; - is standard input. Pairs that a sparse file leaves out are forbidden. In the answer, rows
 and columns are counted from 0.
 
-With --metric, FILE and TARGETS hold points, one a row, of the rows and of the columns.
+With --metric, FILE and TARGETS hold points, one a row, of the rows and of the columns. If they are tables with a
+header (CSV, TSV, Parquet), --x names the columns of the coordinates, and --id that of the points' names.
 
 {EXIT_CODES_HELP}"""
 )
@@ -73,9 +74,9 @@ def answer(
             click.echo(json.dumps(described | proof))
         raise
     if output is not None:
-        write(output, result, duals=duals)
+        write(output, result, duals=duals, ids=problem.ids)
     if as_json:
-        click.echo(json.dumps(described | as_dict(result, duals), allow_nan=False))
+        click.echo(json.dumps(described | as_dict(result, duals, problem.ids), allow_nan=False))
     else:
         _show(problem, result, read_seconds, output)
     click.get_current_context().exit(ExitCode.OPTIMAL if result.status == "optimal" else ExitCode.TIME_LIMIT)
@@ -118,5 +119,7 @@ def _show(problem: Given, result: Result, read_seconds: float, output: str | Non
     if output is None and rows > _SHOWN_ROWS:
         click.echo("assignment:  not shown; use --output FILE or --json")
     elif output is None:
-        pairs = (f"{row} -> {col if col >= 0 else 'free'}" for row, col in enumerate(result.row_to_col.tolist()))
+        row_ids, col_ids = problem.ids or (range(rows), range(cols))
+        cols_of_rows = enumerate(result.row_to_col.tolist())
+        pairs = (f"{row_ids[row]} -> {col_ids[col] if col >= 0 else 'free'}" for row, col in cols_of_rows)
         click.echo("assignment:  " + ", ".join(pairs))

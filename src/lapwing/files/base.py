@@ -45,6 +45,9 @@ class FileFormatError(LapwingError, ValueError):
         return type(self), (self.path, self.message, self.line)
 
 
+Ids = tuple[list[str], list[str]]
+
+
 @dataclass(frozen=True)
 class FileProblem:
     """The problem that a file holds.
@@ -58,11 +61,14 @@ class FileProblem:
         As it was read.
     format : str
         The format it was read as.
+    ids : two lists of str, or None
+        What rows and columns are called, if the file says so.
     """
 
     cost: NDArray[Any] | SparseCost
     maximize: bool
     format: str
+    ids: Ids | None = None
 
 
 @dataclass(frozen=True)
@@ -74,12 +80,15 @@ class ReadOptions:
     maximize : bool
         The sense.
     memory_limit : int
-        Most bytes for unpacking a compressed .npz file, for the mirrored half of a symmetric matrix, and for what a
-        sparse file needs for each row and column.
+        Most bytes for unpacking a compressed file, for the mirrored half of a symmetric matrix, and for what a sparse
+        file needs for each row and column.
+    labels : bool
+        Whether the first line and the first column of a table name its columns and rows.
     """
 
     maximize: bool = False
     memory_limit: int = DEFAULT_LIMIT
+    labels: bool = False
 
 
 def check_dense_size(path: Path, shape: tuple[int, int], limit: int) -> None:

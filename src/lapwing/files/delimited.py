@@ -1,7 +1,8 @@
 """A dense matrix as text: one row a line, numbers separated by commas, semicolons, tabs or spaces.
 
-`#` starts a comment; blank lines are skipped; a byte-order mark is ignored. There is no header. The matrix is int64
-where every number is an integer, else float64. `inf` forbids a pair (`-inf` when maximising).
+`#` starts a comment; blank lines are skipped; a byte-order mark is ignored. There is no header, unless labels are asked
+for: then the first line and the first column are names. The matrix is int64 where every number is an integer, else
+float64. `inf` forbids a pair (`-inf` when maximising).
 """
 
 from __future__ import annotations
@@ -10,7 +11,8 @@ import re
 from pathlib import Path
 from typing import Final
 
-from lapwing.files.base import FileFormatError, FileProblem, ReadOptions
+from lapwing.files.base import FileFormatError, FileProblem, Ids, ReadOptions
+from lapwing.files.table import read_labelled
 from lapwing.files.text import DECIMAL_COMMA, concatenate, pieces, read_text
 
 _COMMENT: Final = re.compile(rb"#[^\n]*")
@@ -18,9 +20,14 @@ _COMMENT: Final = re.compile(rb"#[^\n]*")
 
 def read_delimited(path: Path, options: ReadOptions) -> FileProblem:
     """Read a table of numbers; a table needs no memory that its file does not justify, so there is no limit."""
-    data = read_text(path)
-    if b"#" in data:
-        data = _COMMENT.sub(b"", data)
+    ids: Ids | None = None
+    if options.labels:
+        data, *labels = read_labelled(path)
+        ids = labels[0], labels[1]
+    else:
+        data = read_text(path)
+        if b"#" in data:
+            data = _COMMENT.sub(b"", data)
     width, parts = 0, []
     for piece in pieces(path, data, separator=_separator(data)):
         filled = piece.counts > 0
@@ -38,7 +45,7 @@ def read_delimited(path: Path, options: ReadOptions) -> FileProblem:
         parts.append(piece.values)
     if not parts:
         raise FileFormatError(path, "holds no numbers; write one row of costs a line")
-    return FileProblem(concatenate(parts).reshape(-1, width), options.maximize, "csv")
+    return FileProblem(concatenate(parts).reshape(-1, width), options.maximize, "csv", ids)
 
 
 def _separator(data: bytes) -> bytes:

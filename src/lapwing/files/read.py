@@ -16,12 +16,14 @@ from lapwing.files.dimacs import read_dimacs
 from lapwing.files.matrix_market import read_matrix_market
 from lapwing.files.numpy_files import read_npy, read_npz
 from lapwing.files.orlib import read_orlib
+from lapwing.files.table import read_parquet
 
 _Reader = Callable[[Path, ReadOptions], FileProblem]
 _READERS: Final[dict[str, _Reader]] = {
     "npy": read_npy,
     "npz": read_npz,
     "csv": read_delimited,
+    "parquet": read_parquet,
     "mtx": read_matrix_market,
     "dimacs": read_dimacs,
     "orlib": partial(read_orlib, sparse=False),
@@ -48,6 +50,7 @@ def read(
     format: str | None = None,
     maximize: bool = False,
     memory_limit: int | str = DEFAULT_LIMIT,
+    labels: bool = False,
 ) -> FileProblem:
     """Read the costs of an assignment problem from a file.
 
@@ -55,19 +58,21 @@ def read(
     ----------
     path : path
         A regular file.
-    format : {"npy", "npz", "csv", "mtx", "dimacs", "orlib", "orlib-sparse"}, optional
+    format : {"npy", "npz", "csv", "parquet", "mtx", "dimacs", "orlib", "orlib-sparse"}, optional
         By default the content decides where it is unmistakable, then the name's ending, then the first lines.
     maximize : bool
         The sense in which the costs will be used.
     memory_limit : int or str
-        In bytes, or as "4 GB": most for unpacking a compressed .npz file, for the mirrored half of a symmetric matrix,
-        and for what a sparse file needs for each row and column.
+        In bytes, or as "4 GB": most for unpacking a compressed file, for the mirrored half of a symmetric matrix, and
+        for what a sparse file needs for each row and column.
+    labels : bool
+        Whether the first line and the first column of a table (csv, parquet) name its columns and rows.
 
     Returns
     -------
     FileProblem
-        With `cost`, `maximize` and `format`. A .npy file stays on disk (`numpy.memmap`); a sparse file is a source of
-        costs for its pairs, and is never written out.
+        With `cost`, `maximize`, `format` and, with labels, `ids`. A .npy file stays on disk (`numpy.memmap`); a sparse
+        file is a source of costs for its pairs, and is never written out.
 
     Raises
     ------
@@ -83,7 +88,9 @@ def read(
     if format is not None and format not in _READERS:
         raise ArgumentError(f"unknown format {format!r}; use one of {', '.join(FORMATS)}")
     reader = _detect(path) if format is None else _READERS[format]
-    return reader(path, ReadOptions(maximize, limit))
+    if labels and reader not in (read_delimited, read_parquet):
+        raise ArgumentError(f"labels are read from tables (csv, parquet), and {path} is none")
+    return reader(path, ReadOptions(maximize, limit, labels))
 
 
 def _detect(path: Path) -> _Reader:
@@ -94,6 +101,8 @@ def _detect(path: Path) -> _Reader:
         return read_npy
     if head.startswith((b"PK\x03\x04", b"PK\x05\x06")):
         return read_npz
+    if head.startswith(b"PAR1"):
+        return read_parquet
     if head[:1] == b"\x80":
         raise FileFormatError(
             path, "looks like a pickle, which is refused because loading one can run any code; use .npy"

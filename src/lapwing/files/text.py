@@ -176,6 +176,8 @@ def _remedy(token: bytes) -> str:
     """What to do about a token that is no number."""
     if DECIMAL_COMMA.fullmatch(token.strip(b'"')):
         return "write decimal points in place of decimal commas, as pandas.read_csv(..., decimal=',') and to_csv do"
+    if token[:1].isalpha() or token[:1] == b'"':
+        return "names need labels=True (--labels), those of points --x; without, only numbers belong here"
     return "only numbers belong here"
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 import math
 import os
@@ -13,12 +15,14 @@ import numpy as np
 
 from lapwing.atomic import atomic_writer
 from lapwing.errors import ArgumentError
+from lapwing.files.base import Ids
 from lapwing.result import Result
 
+_Writer = Callable[[BinaryIO, Result, bool, Ids | None], None]
 _CERTIFICATE_FIELDS: Final = ("gap", "violation", "exact", "primal", "dual", "bound")
 
 
-def write(path: str | os.PathLike[str], result: Result, *, duals: bool = False) -> None:
+def write(path: str | os.PathLike[str], result: Result, *, duals: bool = False, ids: Ids | None = None) -> None:
     """Write an answer, atomically.
 
     Parameters
@@ -30,6 +34,9 @@ def write(path: str | os.PathLike[str], result: Result, *, duals: bool = False) 
     result : Result
     duals : bool
         Also write `u` and `v` (in .csv as the columns u and v of each row and its partner).
+    ids : two sequences of str, optional
+        What rows and columns are called: written too, with the cost of each pair (in .csv as the columns row_id,
+        col_id and cost, the last two empty where the row is free).
 
     Raises
     ------
@@ -40,10 +47,10 @@ def write(path: str | os.PathLike[str], result: Result, *, duals: bool = False) 
     """
     write_as = writer_of(path)
     with atomic_writer(path) as stream:
-        write_as(stream, result, duals)
+        write_as(stream, result, duals, ids)
 
 
-def writer_of(path: str | os.PathLike[str]) -> Callable[[BinaryIO, Result, bool], None]:
+def writer_of(path: str | os.PathLike[str]) -> _Writer:
     """The function behind a file name; raises before any work is done if there is none."""
     suffix = Path(path).suffix.lower()
     if suffix not in _WRITERS:
@@ -53,7 +60,7 @@ def writer_of(path: str | os.PathLike[str]) -> Callable[[BinaryIO, Result, bool]
     return _WRITERS[suffix]
 
 
-def as_dict(result: Result, duals: bool = False) -> dict[str, Any]:
+def as_dict(result: Result, duals: bool = False, ids: Ids | None = None) -> dict[str, Any]:
     """The answer as plain Python values, for JSON."""
     fields: dict[str, Any] = {
         "status": result.status,
@@ -69,6 +76,9 @@ def as_dict(result: Result, duals: bool = False) -> dict[str, Any]:
     if duals:
         fields["u"] = [_plain(value) for value in result.u.tolist()]
         fields["v"] = [_plain(value) for value in result.v.tolist()]
+    if ids is not None:
+        fields["row_ids"], fields["col_ids"] = map(list, ids)
+        fields["pair_costs"] = [_plain(value) for value in result.pair_costs.tolist()]
     return fields
 
 
@@ -79,11 +89,11 @@ def _plain(value: Any) -> Any:
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
-def _write_json(stream: BinaryIO, result: Result, duals: bool) -> None:
-    stream.write(json.dumps(as_dict(result, duals), allow_nan=False).encode() + b"\n")
+def _write_json(stream: BinaryIO, result: Result, duals: bool, ids: Ids | None) -> None:
+    stream.write(json.dumps(as_dict(result, duals, ids), allow_nan=False).encode() + b"\n")
 
 
-def _write_npz(stream: BinaryIO, result: Result, duals: bool) -> None:
+def _write_npz(stream: BinaryIO, result: Result, duals: bool, ids: Ids | None) -> None:
     arrays: dict[str, Any] = {
         "row_to_col": result.row_to_col,
         "col_to_row": result.col_to_row,
@@ -95,24 +105,31 @@ def _write_npz(stream: BinaryIO, result: Result, duals: bool) -> None:
         arrays |= {f"certificate_{name}": getattr(result.certificate, name) for name in _CERTIFICATE_FIELDS}
     if duals:
         arrays |= {"u": result.u, "v": result.v}
+    if ids is not None:
+        arrays |= {"row_ids": np.array(ids[0], str), "col_ids": np.array(ids[1], str), "pair_costs": result.pair_costs}
     np.savez(stream, **arrays)
 
 
-def _write_csv(stream: BinaryIO, result: Result, duals: bool) -> None:
+def _write_csv(stream: BinaryIO, result: Result, duals: bool, ids: Ids | None) -> None:
     cols = result.row_to_col.tolist()
-    lines = ["row,col,u,v" if duals else "row,col"]
+    table: dict[str, list[Any]] = {"row": list(range(len(cols))), "col": cols}
+    if ids is not None:
+        costs = dict(zip(result.row_ind.tolist(), result.pair_costs.tolist(), strict=True))
+        table["row_id"] = list(ids[0])
+        table["col_id"] = [ids[1][col] if col >= 0 else "" for col in cols]
+        table["cost"] = [repr(costs[row]) if row in costs else "" for row in range(len(cols))]
     if duals:
-        u, v = result.u.tolist(), result.v.tolist()
-        lines += [
-            f"{row},{col},{u[row]!r},{v[col]!r}" if col >= 0 else f"{row},-1,{u[row]!r},"
-            for row, col in enumerate(cols)
-        ]
-    else:
-        lines += [f"{row},{col}" for row, col in enumerate(cols)]
-    stream.write(("\n".join(lines) + "\n").encode())
+        v = result.v.tolist()
+        table["u"] = [repr(value) for value in result.u.tolist()]
+        table["v"] = [repr(v[col]) if col >= 0 else "" for col in cols]
+    text = io.StringIO(newline="")
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(table)
+    writer.writerows(zip(*table.values(), strict=True))
+    stream.write(text.getvalue().encode())
 
 
-_WRITERS: Final[dict[str, Callable[[BinaryIO, Result, bool], None]]] = {
+_WRITERS: Final[dict[str, _Writer]] = {
     ".npz": _write_npz,
     ".json": _write_json,
     ".csv": _write_csv,
