@@ -8,6 +8,7 @@
 #include "lapwing/exact/wide.hpp"
 #include "lapwing/jv/jv.hpp"
 #include "lapwing/reductions/capped.hpp"
+#include "lapwing/reductions/equal_lines.hpp"
 #include "lapwing/tied_rows.hpp"
 
 namespace lapwing {
@@ -67,6 +68,7 @@ Solution<Dual<T>> solve_jv_or_core(const Problem<T>& problem, int threads, Contr
     Solution<Dual<T>> solution;
     if (has_caps(problem) && solve_capped(problem, control, solution)) return solution;
     if (problem.cost.rows <= kDirectMaxRows) return solve_jv(problem, control);
+    if (has_equal_lines(problem) && solve_equal_lines(problem, control, solution)) return solution;
     if (solve_jv_in_time(problem, kFirstJvReads, control, solution)) return solution;
     if (solve_plainly_in_time(problem, threads, control, solution)) return solution;
     if (!many_rows_are_tied(problem) && solve_core_within(problem, threads, control, solution)) return solution;
@@ -77,6 +79,7 @@ template <class T>
 Solution<Dual<T>> solve_core_or_jv(const Problem<T>& problem, int threads, Control& control) {
     Solution<Dual<T>> solution;
     if (has_caps(problem) && solve_capped(problem, control, solution)) return solution;
+    if (has_equal_lines(problem) && solve_equal_lines(problem, control, solution)) return solution;
     const bool as_it_is = problem.source == nullptr && !copies_for_direct(problem);
     if (as_it_is && many_rows_are_tied(problem)) {
         if (solve_jv_in_time(problem, kFirstJvReads, control, solution)) return solution;

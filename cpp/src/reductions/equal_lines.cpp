@@ -1,0 +1,381 @@
+#include "lapwing/reductions/equal_lines.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "lapwing/costs/source.hpp"
+#include "lapwing/numbers/range.hpp"
+
+namespace lapwing {
+namespace {
+
+constexpr Index kSampled = 128;   // lines
+constexpr Index kFewer = 4;       // distinct pairs of lines, of so many of the matrix, are worth a transport
+constexpr double kMostReads = 6;  // of the matrix, that a transport may be worth
+
+// The bits of a cost: equal bits are equal costs.
+template <class T>
+std::uint64_t bits_of(T cost) {
+    if constexpr (sizeof(T) == 8)
+        return std::bit_cast<std::uint64_t>(cost);
+    else
+        return std::bit_cast<std::uint32_t>(cost);
+}
+
+inline std::uint64_t mixed(std::uint64_t hash, std::uint64_t bits) {
+    hash = (hash ^ bits) * 0x9E3779B97F4A7C15u;
+    return hash ^ hash >> 29;
+}
+
+// How many distinct lines there are, from some of them: if they are D, one in D pairs of lines is equal.
+double distinct_of(std::vector<std::uint64_t>& hashes) {
+    std::sort(hashes.begin(), hashes.end());
+    double equal = 0;
+    for (std::size_t k = 0, first = 0; k < hashes.size(); ++k) {
+        if (hashes[k] != hashes[first]) first = k;
+        equal += static_cast<double>(k - first);
+    }
+    const auto count = static_cast<double>(hashes.size());
+    return equal == 0 ? kInfinity<double> : count * (count - 1) / (2 * equal);
+}
+
+// Looks at `pieces` pieces of `length` successive costs of some rows, evenly spread, or of some columns of a transposed
+// view.
+template <class T>
+double estimated_distinct(const MatrixView<T>& cost, Index pieces, Index length) {
+    const Index lines = std::min(cost.rows, kSampled);
+    std::vector<std::uint64_t> hashes;
+    for (Index t = 0; t < lines; ++t) {
+        const auto i = static_cast<Index>(std::int64_t{t} * cost.rows / lines);
+        std::uint64_t hash = 0;
+        for (Index p = 0; p < pieces; ++p) {
+            const auto first = static_cast<Index>((std::int64_t{p} * 2 + 1) * (cost.cols - length) / (2 * pieces));
+            for (Index k = 0; k < length; ++k) hash = mixed(hash, bits_of(cost.at(i, first + k)));
+        }
+        hashes.push_back(hash);
+    }
+    return distinct_of(hashes);
+}
+
+// As few costs as tell, mostly: more only if those are equal in many lines.
+template <class T>
+double distinct_rows(const MatrixView<T>& cost, bool contiguous) {
+    const Index length = contiguous ? std::min<Index>(8, cost.cols) : 1;
+    double distinct = 0;
+    for (const Index pieces : {1, 4, 32}) {
+        if (!contiguous && pieces == 1) continue;
+        distinct = estimated_distinct(cost, std::min(pieces, cost.cols / length), length);
+        if (!(distinct < cost.rows)) return kInfinity<double>;
+    }
+    return distinct;
+}
+
+// Sets of equal lines.
+struct Sets {
+    std::vector<Index> of_line;         // [lines]
+    std::vector<Index> representative;  // [sets] a line
+
+    Index count() const { return static_cast<Index>(representative.size()); }
+};
+
+template <class T>
+class EqualLines {
+  public:
+    using D = Dual<T>;
+
+    explicit EqualLines(const Problem<T>& problem)
+        : problem_(problem), m_(problem.cost.rows), n_(problem.cost.cols), reader_(problem.cost, nullptr) {}
+
+    // False if there are too many distinct lines, or a cost is out of range.
+    bool find() {
+        find_rows();
+        if (too_many(rows_.count(), 1)) return false;
+        return find_cols() && !too_many(rows_.count(), cols_.count()) && gather();
+    }
+
+    const Sets& rows() const { return rows_; }
+    const Sets& cols() const { return cols_; }
+    // Of distinct rows and columns; as the last column, if there are prices, those.
+    std::vector<D> costs;
+    Index width = 0;
+
+  private:
+    bool too_many(double rows, double cols) const { return rows * cols * kFewer > static_cast<double>(m_) * n_; }
+
+    void find_rows() {
+        rows_.of_line.resize(m_);
+        std::unordered_map<std::uint64_t, Index> seen;
+        for (Index i = 0; i < m_; ++i) {
+            const T* row = reader_.row(i);
+            std::uint64_t hash = problem_.unmatched_cost == nullptr ? 0 : bits_of(problem_.unmatched_cost[i]);
+            std::uint64_t lanes[4] = {hash, 1, 2, 3};
+            Index j = 0;
+            for (; j + 4 <= n_; j += 4)
+                for (Index k = 0; k < 4; ++k) lanes[k] = mixed(lanes[k], bits_of(row[j + k]));
+            for (; j < n_; ++j) lanes[0] = mixed(lanes[0], bits_of(row[j]));
+            for (Index k = 1; k < 4; ++k) lanes[0] = mixed(lanes[0], lanes[k]);
+            const auto [at, is_new] = seen.try_emplace(lanes[0], rows_.count());
+            if (!is_new && is_equal(i, row, at->second)) {
+                rows_.of_line[i] = at->second;
+                continue;
+            }
+            rows_.of_line[i] = rows_.count();
+            rows_.representative.push_back(i);
+            distinct_.insert(distinct_.end(), row, row + n_);
+            if (too_many(rows_.count(), 1)) return;
+        }
+    }
+
+    bool is_equal(Index i, const T* row, Index set) const {
+        const Index other = rows_.representative[set];
+        return std::memcmp(row, distinct_row(set), sizeof(T) * n_) == 0 &&
+               (problem_.unmatched_cost == nullptr || problem_.unmatched_cost[i] == problem_.unmatched_cost[other]);
+    }
+
+    const T* distinct_row(Index set) const { return distinct_.data() + static_cast<std::size_t>(set) * n_; }
+
+    // False if two sets of columns have the same hash.
+    bool find_cols() {
+        std::vector<std::uint64_t> hashes(n_);
+        for (Index r = 0; r < rows_.count(); ++r) {
+            const T* row = distinct_row(r);
+            for (Index j = 0; j < n_; ++j) hashes[j] = mixed(hashes[j], bits_of(row[j]));
+        }
+        cols_.of_line.resize(n_);
+        std::unordered_map<std::uint64_t, Index> seen;
+        for (Index j = 0; j < n_; ++j) {
+            const auto [at, is_new] = seen.try_emplace(hashes[j], cols_.count());
+            cols_.of_line[j] = at->second;
+            if (is_new) cols_.representative.push_back(j);
+        }
+        for (Index r = 0; r < rows_.count(); ++r) {
+            const T* row = distinct_row(r);
+            for (Index j = 0; j < n_; ++j)
+                if (bits_of(row[j]) != bits_of(row[cols_.representative[cols_.of_line[j]]])) return false;
+        }
+        return true;
+    }
+
+    bool gather() {
+        const bool priced = problem_.unmatched_cost != nullptr;
+        width = cols_.count() + static_cast<Index>(priced);
+        costs.reserve(static_cast<std::size_t>(rows_.count()) * width);
+        const D most = cost_limit<D>(priced ? m_ : std::min(m_, n_));
+        for (Index r = 0; r < rows_.count(); ++r) {
+            for (const Index j : cols_.representative) {
+                const D c = problem_.minimised(distinct_row(r)[j]);
+                const bool forbidden = std::is_floating_point_v<D> && c == kInfinity<D>;
+                if (!forbidden && !(c <= most && c >= -most)) return false;
+                costs.push_back(c);
+            }
+            if (!priced) continue;
+            const D price = problem_.unmatched_cost[rows_.representative[r]];
+            if (price != kInfinity<D> && !(price <= most && price >= -most)) return false;
+            costs.push_back(price);
+        }
+        return true;
+    }
+
+    const Problem<T>& problem_;
+    const Index m_, n_;
+    RowReader<T> reader_;
+    Sets rows_, cols_;
+    std::vector<T> distinct_;  // the distinct rows
+};
+
+// Invariants between searches: costs - v >= the row's least, with equality where units go; v <= 0, and 0 for sinks with
+// room, unless all sinks are full at the end.
+template <class D>
+class Transport {
+  public:
+    std::vector<D> v;
+    std::vector<Index> units;  // [rows, cols]
+
+    Transport(const std::vector<D>& costs, Index rows, Index cols, std::vector<Index> supply, std::vector<Index> room,
+              bool all_full)
+        : v(cols), units(static_cast<std::size_t>(rows) * cols), costs_(costs), rows_(rows), cols_(cols),
+          supply_(std::move(supply)), room_(std::move(room)), sources_of_(cols), distance_(cols), parent_(cols),
+          entered_by_(rows), is_scanned_(cols), is_visited_(rows) {
+        if (all_full) {
+            std::fill(v.begin(), v.end(), kInfinity<D>);
+            for (Index r = 0; r < rows; ++r)
+                for (Index c = 0; c < cols; ++c) v[c] = std::min(v[c], cost(r, c));
+            for (D& price : v) price = price == kInfinity<D> ? 0 : price;
+        }
+    }
+
+    // False if a unit finds no sink, the searches scan more than `most_scans` costs, or the time is up.
+    bool run(double most_scans, Control& control) {
+        for (Index r = 0; r < rows_; ++r)
+            while (supply_[r] > 0) {
+                if (control.poll({"search"}) || !search(r) || scans_ > most_scans) return false;
+                augment(r);
+            }
+        return true;
+    }
+
+    // cost - v where a row's units go; of floats the least of several that are equal but for rounding.
+    std::vector<D> least_of_rows() const {
+        std::vector<D> least(rows_, kInfinity<D>);
+        for (Index r = 0; r < rows_; ++r)
+            for (Index c = 0; c < cols_; ++c)
+                if (units[static_cast<std::size_t>(r) * cols_ + c] > 0)
+                    least[r] = std::min(least[r], cost(r, c) - v[c]);
+        return least;
+    }
+
+  private:
+    D cost(Index r, Index c) const { return costs_[static_cast<std::size_t>(r) * cols_ + c]; }
+
+    Index& units_of(Index r, Index c) { return units[static_cast<std::size_t>(r) * cols_ + c]; }
+
+    // A shortest path from source r to a sink with room, and prices under which it is tight.
+    bool search(Index source) {
+        std::fill(distance_.begin(), distance_.end(), kInfinity<D>);
+        std::fill(is_scanned_.begin(), is_scanned_.end(), char{0});
+        std::fill(is_visited_.begin(), is_visited_.end(), char{0});
+        scanned_.clear();
+        visit(source, D{0});
+        for (;;) {
+            Index nearest = -1;
+            D least = kInfinity<D>;
+            for (Index c = 0; c < cols_; ++c)
+                if (!is_scanned_[c] &&
+                    (distance_[c] < least || (distance_[c] == least && nearest >= 0 && room_[c] > 0))) {
+                    least = distance_[c];
+                    nearest = c;
+                }
+            if (nearest < 0) return false;
+            if (room_[nearest] > 0) {
+                sink_ = nearest;
+                for (const Index c : scanned_) v[c] += distance_[c] - least;
+                return true;
+            }
+            is_scanned_[nearest] = 1;
+            scanned_.push_back(nearest);
+            for (const Index r : sources_of_[nearest]) {
+                if (is_visited_[r]) continue;
+                entered_by_[r] = nearest;
+                visit(r, least - (cost(r, nearest) - v[nearest]));
+            }
+        }
+    }
+
+    // Relaxes all pairs of source r, where cost - v less the source's least is added to the way there: `offset`.
+    void visit(Index r, D offset) {
+        is_visited_[r] = 1;
+        scans_ += cols_;
+        const D* row = costs_.data() + static_cast<std::size_t>(r) * cols_;
+        for (Index c = 0; c < cols_; ++c) {
+            if (is_scanned_[c] || !(row[c] < kInfinity<D>)) continue;
+            const D reached = row[c] - v[c] + offset;
+            if (reached < distance_[c]) {
+                distance_[c] = reached;
+                parent_[c] = r;
+            }
+        }
+    }
+
+    // As many units as the path can carry, from the source to the sink that the search has found.
+    void augment(Index source) {
+        Index most = std::min(supply_[source], room_[sink_]);
+        for (Index c = sink_; parent_[c] != source;) {
+            const Index r = parent_[c], back = entered_by_[r];
+            most = std::min(most, units_of(r, back));
+            c = back;
+        }
+        supply_[source] -= most;
+        room_[sink_] -= most;
+        for (Index c = sink_;;) {
+            const Index r = parent_[c];
+            if (units_of(r, c) == 0) sources_of_[c].push_back(r);
+            units_of(r, c) += most;
+            if (r == source) return;
+            c = entered_by_[r];
+            if ((units_of(r, c) -= most) == 0) std::erase(sources_of_[c], r);
+        }
+    }
+
+    const std::vector<D>& costs_;  // [rows, cols]
+    const Index rows_, cols_;
+    std::vector<Index> supply_, room_;            // units that are left, of sources and sinks
+    std::vector<std::vector<Index>> sources_of_;  // of a sink's units
+    std::vector<D> distance_;
+    std::vector<Index> parent_, entered_by_;  // the source before a sink, and the sink before a source
+    std::vector<char> is_scanned_, is_visited_;
+    std::vector<Index> scanned_;
+    Index sink_ = -1;
+    double scans_ = 0;
+};
+
+std::vector<Index> sizes(const Sets& sets) {
+    std::vector<Index> count(sets.representative.size());
+    for (const Index set : sets.of_line) ++count[set];
+    return count;
+}
+
+}  // namespace
+
+template <class T>
+bool has_equal_lines(const Problem<T>& problem) {
+    constexpr Index kFewRows = 64;
+    const MatrixView<T>& cost = problem.cost;
+    if (problem.source != nullptr || std::min(cost.rows, cost.cols) < kFewRows) return false;
+    const bool by_rows = cost.col_stride == 1 || cost.col_stride == -1;
+    const double rows = std::min<double>(distinct_rows(cost, by_rows), cost.rows);
+    const double cols = std::min<double>(distinct_rows(cost.transposed(), !by_rows), cost.cols);
+    return rows * cols * kFewer < static_cast<double>(cost.rows) * cost.cols;
+}
+
+template <class T>
+bool solve_equal_lines(const Problem<T>& problem, Control& control, Solution<Dual<T>>& solution) {
+    using D = Dual<T>;
+    const Index m = problem.cost.rows, n = problem.cost.cols;
+    const bool priced = problem.unmatched_cost != nullptr;
+    EqualLines<T> lines(problem);
+    if (!lines.find()) return false;
+    std::vector<Index> room = sizes(lines.cols());
+    if (priced) room.push_back(m);
+    Transport<D> transport(lines.costs, lines.rows().count(), lines.width, sizes(lines.rows()), std::move(room),
+                           !priced && m == n);
+    if (!transport.run(kMostReads * m * n, control)) return false;
+    solution = {};
+    solution.row_to_col.assign(m, -1);
+    solution.u.resize(m);
+    solution.v.resize(n);
+    for (Index j = 0; j < n; ++j) solution.v[j] = transport.v[lines.cols().of_line[j]];
+    std::vector<std::vector<Index>> members(lines.cols().count());
+    for (Index j = n; j-- > 0;) members[lines.cols().of_line[j]].push_back(j);
+    const std::vector<D> least = transport.least_of_rows();
+    std::vector<Index> next(lines.rows().count());  // the sink of the next unit of a row's set
+    for (Index i = 0; i < m; ++i) {
+        const Index r = lines.rows().of_line[i];
+        Index& c = next[r];
+        Index* const units = transport.units.data() + static_cast<std::size_t>(r) * lines.width;
+        while (units[c] == 0) ++c;
+        --units[c];
+        solution.u[i] = least[r];
+        if (priced && c == lines.cols().count()) continue;
+        solution.row_to_col[i] = members[c].back();
+        members[c].pop_back();
+    }
+    solution.statistics.set("distinct_rows", lines.rows().count());
+    solution.statistics.set("distinct_cols", lines.cols().count());
+    return true;
+}
+
+#define LAPWING_EQUAL_LINES(T)                        \
+    template bool has_equal_lines(const Problem<T>&); \
+    template bool solve_equal_lines(const Problem<T>&, Control&, Solution<Dual<T>>&);
+LAPWING_EQUAL_LINES(float)
+LAPWING_EQUAL_LINES(double)
+LAPWING_EQUAL_LINES(std::int32_t)
+LAPWING_EQUAL_LINES(std::int64_t)
+#undef LAPWING_EQUAL_LINES
+
+}  // namespace lapwing
