@@ -98,6 +98,18 @@ def test_a_time_limit_and_the_way_on(tmp_path):
     assert read_checkpoint(path).about["seconds"] > 0.3
 
 
+@pytest.mark.parametrize("shape", [(2500, 2500), (2500, 2000), (2000, 2500)])
+def test_a_stop_before_there_are_prices_costs_no_more_than_a_fresh_solve(tmp_path, shape):
+    cost = hard_cost(2500)[: shape[0], : shape[1]]
+    path = tmp_path / "run.npz"
+    assert lw.solve(cost, method="core", time_limit=0, checkpoint=path).status == "time_limit"
+    assert read_checkpoint(path).about["status"] == "time_limit"
+    on, fresh = lw.solve(cost, method="core", checkpoint=path), lw.solve(cost, method="core")
+    assert on.objective == fresh.objective
+    for name in ("start_levels", "bids", "paths", "dense_rows_read"):
+        assert on.statistics[name] == fresh.statistics[name]
+
+
 def test_an_interruption_keeps_what_there_is(tmp_path):
     path = tmp_path / "run.npz"
     cost = hard_cost(HARD)

@@ -209,8 +209,14 @@ class CheckpointWriter:
 
     @property
     def start(self) -> Duals | None:
-        """The duals in the file, if there is one."""
-        return None if self._before is None else (self._before.u, self._before.v)
+        """The duals in the file, if there is one and they are worth it.
+
+        Where one side's are all the same, the solve was stopped before it had prices: the other side's are minima of
+        the costs, which are found again at once, and a solve that begins anew takes its prices from a sample.
+        """
+        if self._before is None or any(np.ptp(dual) == 0 for dual in (self._before.u, self._before.v) if dual.size):
+            return None
+        return self._before.u, self._before.v
 
     def keep(self, answer: Answer) -> None:
         """Write what there is now."""
