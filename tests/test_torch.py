@@ -125,6 +125,17 @@ def test_the_operator_is_sound():
         torch.library.opcheck(operator, (costs,), {"maximize": True, "duals": True}, test_utils=tests)
 
 
+def test_scipys_function_drops_nothing_of_a_tensor():
+    rows, cols = lw.linear_sum_assignment(uniform(3, 4).requires_grad_())
+    assert (rows.tolist(), len(cols)) == ([0, 1, 2], 3)
+    for cost, words in (
+        (torch.ones((2, 2), dtype=torch.complex64), "complex"),
+        (torch.empty(2, 2, device="meta"), "meta"),
+    ):
+        with pytest.raises(TypeError, match=words):
+            lw.linear_sum_assignment(cost)
+
+
 @pytest.mark.parametrize(
     ("make", "words"),
     [

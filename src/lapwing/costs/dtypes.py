@@ -11,7 +11,7 @@ from lapwing.costs.base import CostArray
 from lapwing.costs.dense import CORE_DTYPES, converted
 from lapwing.costs.mapped import check_mapped
 from lapwing.errors import ArgumentError, DtypeError, LapwingError, RangeError
-from lapwing.tensors import is_host_tensor, read_tensor
+from lapwing.tensors import is_host_tensor, is_tensor, read_tensor
 
 EXACT_FLOAT64 = 1 << 53  # integers up to here are float64 numbers
 
@@ -175,4 +175,6 @@ def as_scipy_converts(cost_matrix: Any, error: LapwingError) -> NDArray[np.float
             raise error
         text = f"Cannot cast array data from {cost_matrix.dtype!r} to dtype('float64') according to the rule 'safe'"
         raise TypeError(text) from error
+    if is_tensor(cost_matrix):  # NumPy would drop the imaginary part of a complex one
+        raise TypeError(str(error)) from error
     return np.asarray(cost_matrix, dtype=np.float64)

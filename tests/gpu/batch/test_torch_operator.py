@@ -198,3 +198,42 @@ def test_too_large_for_a_block(torch, shape):
     assert answer.certificate.exact.all() and answer.row_to_col.is_cuda and answer.u.shape == shape[:2]
     priced = lw.solve_batch(costs, unmatched_cost=0.001, row_counts=[30] * shape[0], col_counts=[40] * shape[0])
     assert_same_objectives(priced, costs[:, :30, :40], unmatched_cost=0.001)
+
+
+def test_the_same_code_as_on_a_cpu(torch):
+    from lapwing.torch import assignment_cost
+
+    def step(costs, counts):
+        batch = lw.solve_batch(costs, unmatched_cost=0.9, col_counts=counts, duals=True)
+        loss = assignment_cost(costs, unmatched_cost=0.9, col_counts=counts)
+        return (
+            loss,
+            batch.row_to_col,
+            batch.row_ind,
+            batch.col_to_row,
+            batch[0].pairs,
+            [len(b.free_rows) for b in batch],
+        )
+
+    leaves = [torch.rand((5, 7, 9), generator=torch.Generator().manual_seed(3)) for _ in range(2)]
+    leaves[1] = leaves[1].cuda()
+    found = []
+    for leaf in leaves:
+        leaf.requires_grad_()
+        answer = step(leaf, torch.tensor([9, 8, 5, 3, 0], device=leaf.device))
+        answer[0].sum().backward()
+        found.append([part.cpu().tolist() if isinstance(part, torch.Tensor) else part for part in (*answer, leaf.grad)])
+    assert found[0][0] == pytest.approx(found[1][0], rel=1e-6) and found[0][1:] == found[1][1:]
+    compiled = torch.compile(lambda costs: assignment_cost(costs).sum(), fullgraph=True)
+    assert compiled(leaves[1]).item() == pytest.approx(lw.solve_batch(leaves[0]).objective.sum().item(), rel=1e-6)
+
+
+def test_from_the_host_and_back(torch):
+    costs = torch.rand((50, 20, 24), generator=torch.Generator().manual_seed(4))
+    batch = lw.solve_batch(costs, device="cuda", certify=True)
+    assert batch.row_to_col.device.type == "cpu" and batch.certificate.exact.all()
+    assert_same_objectives(batch, costs)
+    with pytest.raises(lw.ArgumentError, match="costs are on GPU 0"):
+        lw.solve_batch(costs.cuda(), device="cuda:1")
+    with pytest.raises(lw.ArgumentError, match="copy it to the host first"):
+        lw.solve_batch(costs.cuda(), device="cpu")
