@@ -53,3 +53,17 @@ def test_points_of_which_one_has_no_near_one():
     y = np.append(x[:19], [[100.0]], axis=0)
     error = named(lw.costs.euclidean(x, y, max_distance=3))
     assert error.cols.tolist() == [19] and len(error.rows) == 0
+
+
+def test_a_search_without_an_end_reads_few_rows():
+    """A column without any pair: the core finds that out by reading each row some times, not hundreds."""
+    n, asked = 800, []
+    cost = np.random.default_rng(0).random((n, n))
+    cost[:, 7] = np.inf
+
+    def rows(begin, end):
+        asked.append(end - begin)
+        return cost[begin:end]
+
+    named(lw.costs.rows(rows, (n, n), cache=0), method="core")
+    assert sum(asked) <= 40 * n

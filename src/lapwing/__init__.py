@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from lapwing import costs
 from lapwing.api import certify, linear_sum_assignment, plan, solve, solve_batch
 from lapwing.assignment import Assignment
-from lapwing.certificate import Certificate
+from lapwing.certificate import Certificate, Shortage
 from lapwing.errors import (
     ArgumentError,
     DtypeError,
@@ -57,6 +57,7 @@ __all__ = [
     "ProvenResult",
     "RangeError",
     "Result",
+    "Shortage",
     "Ssp",
     "StackResult",
     "__version__",

@@ -5,15 +5,17 @@
 // Scanning a row relaxes the columns in its list and plants a *refresh event* at distance d + tau - u: no column that
 // the list leaves out is nearer than that. When an event is due, the row is listed again. Where the new list proves no
 // more (many near-ties, or a row that this search has listed already), all columns of the row up to a limit are
-// relaxed; the limit grows by a factor from one event of the row to the next. The search stops at the nearest
-// unassigned column. Columns that are farther than the nearest one found so far are never pushed. Dummy rows
-// (state.hpp): an unassigned column that the aggregated dummy row holds ends a path only if the dummy row can spare a
-// column. Otherwise the dummy row is scanned, and relaxes every column at its distance plus ceiling - v[j]. Complexity:
-// O(k) a scanned row with k listed columns, O(log(m + n)) a push, one dense row a refresh event. In the worst case O(n
-// (m + log n)) a search and O(m n (m + log n)) in all, as for full rows. Deviations: candidate lists with bounds in
-// place of full rows; the dummy rows as one node. Reference: Jonker and Volgenant, Computing 38 (1987), "augmentation".
+// relaxed; the limit grows by a factor from one event of the row to the next, and at least to the next column. The
+// search stops at the nearest unassigned column. Columns that are farther than the nearest one found so far are never
+// pushed. Dummy rows (state.hpp): an unassigned column that the aggregated dummy row holds ends a path only if the
+// dummy row can spare a column. Otherwise the dummy row is scanned, and relaxes every column at its distance plus
+// ceiling - v[j]. Complexity: O(k) a scanned row with k listed columns, O(log(m + n)) a push, one dense row a refresh
+// event. In the worst case O(n (m + log n)) a search and O(m n (m + log n)) in all, as for full rows. Deviations:
+// candidate lists with bounds in place of full rows; the dummy rows as one node. Reference: Jonker and Volgenant,
+// Computing 38 (1987), "augmentation".
 #pragma once
 
+#include <algorithm>
 #include <functional>
 #include <utility>
 
@@ -188,8 +190,17 @@ void PathSearch<T>::refresh(Index i) {
     D limit = covered_[i] + (kGrowth - 1) * (covered_[i] - s_.u[i]);
     if (!(limit > covered_[i])) limit = kInfinity<D>;
     auto& scratch = s_.scratch;
-    const Index count = s_.lists.collect(i, s_.v.data(), limit, scratch);
-    for (Index t = 0; t < count; ++t) relax(scratch.found[t], i, base + scratch.value[t]);
+    Index count = s_.lists.collect(i, s_.v.data(), limit, scratch);
+    const auto is_new = [&](D value) { return value > covered_[i]; };
+    if (std::none_of(scratch.value.begin(), scratch.value.begin() + count, is_new)) {
+        // up to the next column, if there is one
+        count = s_.lists.collect(i, s_.v.data(), kInfinity<D>, scratch);
+        limit = kInfinity<D>;
+        for (Index t = 0; t < count; ++t)
+            if (is_new(scratch.value[t])) limit = std::min(limit, scratch.value[t]);
+    }
+    for (Index t = 0; t < count; ++t)
+        if (scratch.value[t] <= limit) relax(scratch.found[t], i, base + scratch.value[t]);
     cover(i, base, limit);
 }
 
