@@ -58,11 +58,14 @@ def on_gpu(array):
 @pytest.mark.gpu
 def test_tensors_stay_on_the_gpu():
     cost = gated(1, (200, 220))
+    cost[[7, 70]] = np.inf
     result = lw.solve(on_gpu(cost), infeasible="partial")
     other = lw.solve(cost, infeasible="partial")
     assert result.row_to_col.is_cuda and result.u.is_cuda and result.status == "partial"
     assert result.objective == other.objective and result.certificate.exact
-    batch = lw.solve_batch(on_gpu(np.stack([gated(seed, (30, 30)) for seed in range(5)])), infeasible="partial")
+    costs = np.stack([gated(seed, (30, 30)) for seed in range(5)])
+    costs[:, 3] = np.inf
+    batch = lw.solve_batch(on_gpu(costs), infeasible="partial")
     assert batch.status.tolist() == [6] * 5 and batch.row_to_col.is_cuda
 
 
@@ -81,5 +84,6 @@ def test_numbers_alone(dtype, maximize):
     assert result.objective == pytest.approx(lw.solve(filled, maximize=maximize).objective, rel=1e-12)
     assert result.invalid_pairs.is_cuda and result.invalid_pairs.tolist() == np.argwhere(np.isnan(host)).tolist()
     assert result.is_unique() in (True, False) and result.pair_costs.isfinite().all()
-    batch = lw.solve_batch(given.expand(3, 50, 60), maximize=maximize, invalid="forbid")
+    stack = given.expand(3, 50, 60)
+    batch = lw.solve_batch(stack, maximize=maximize, invalid="forbid")
     assert batch.status.tolist() == [0, 0, 0] and len(batch.invalid_pairs) == 3 * np.isnan(host).sum()

@@ -181,10 +181,13 @@ class Solve:
                 proof.start()
 
         def follow_up() -> None:
+            if not self._is_small:  # what takes the GPU so long that it never waits for the look
+                conclude()
             if looks and self._sees_large(view.matrix, monitor):
                 monitor.stop()
                 raise _LargeCostsError
-            conclude()
+            if self._is_small:
+                conclude()
 
         if looks:
             monitor.follow()

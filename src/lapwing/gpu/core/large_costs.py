@@ -116,19 +116,14 @@ def _find_large(costs: NDArray[Any], maximize: bool, prices: NDArray[Any] | None
         if _leaves_every_row_a_cost(costs, above, maximize, prices):
             return above
         # A few costs next to zero, which others are far above: look for a gap among those.
-        costs = np.where(_small(costs, above, maximize), 0, costs)
+        costs = np.where(costs >= -above if maximize else costs <= above, 0, costs)
         prices = None if prices is None else np.where(prices <= above, 0.0, prices)
 
 
 def _leaves_every_row_a_cost(costs: NDArray[Any], above: float, maximize: bool, prices: NDArray[Any] | None) -> bool:
     """Or a price, without those above a limit."""
-    priced = False if prices is None else prices <= above
-    return bool((_small(costs, above, maximize).any(axis=1) | priced).all())
-
-
-def _small(costs: NDArray[Any], above: float, maximize: bool) -> NDArray[np.bool_]:
-    small: NDArray[np.bool_] = costs >= -above if maximize else costs <= above
-    return small
+    least = -costs.max(axis=1) if maximize else costs.min(axis=1)
+    return bool((least if prices is None else np.minimum(least, prices)).max() <= above)
 
 
 def _in_core_dtype(costs: NDArray[Any]) -> NDArray[Any]:
