@@ -22,7 +22,6 @@ from lapwing.costs.dtypes import as_array, check_kind, in_native_order, with_cor
 from lapwing.costs.mapped import check_mapped
 from lapwing.costs.rows import as_bytes
 from lapwing.costs.sparse import SparseCost, as_floating, as_sparse_cost, densify, exact_floats, from_masked, is_sparse
-from lapwing.costs.streamed import streamed_if_large
 from lapwing.errors import ArgumentError, DtypeError, InvalidCostError, LapwingError, RangeError
 from lapwing.prices import (
     is_pair,
@@ -69,7 +68,10 @@ def make_problem(
     ArgumentError, DtypeError, RangeError
     """
     prices = of_cols = None
-    cost = streamed_if_large(cost, limit)
+    if isinstance(cost, np.memmap):
+        from lapwing.costs.streamed import streamed_if_large
+
+        cost = streamed_if_large(cost, limit)
     if isinstance(cost, np.ma.MaskedArray) and not write_out and _has_masked_integers(cost):
         cost = from_masked(cost)  # a matrix of integers has no infinity
     if type(cost) is not np.ndarray and is_sparse(cost):
