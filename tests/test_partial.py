@@ -11,6 +11,7 @@ from scipy.optimize import linear_sum_assignment
 
 import lapwing as lw
 from lapwing.errors import ArgumentError, DtypeError, InfeasibleError
+from support.checks import ALL_METHODS
 
 _LARGE = 1e6  # more than all costs below together
 
@@ -130,6 +131,25 @@ def test_a_batch_in_one_array_raises_for_other_faults_only():
 def test_all_pairs_forbidden(shape):
     result = lw.solve(np.full(shape, np.inf), infeasible="partial")
     assert len(result.pairs) == 0 and result.objective == 0 and result.certificate.exact
+
+
+@pytest.mark.parametrize("method", ALL_METHODS)
+@pytest.mark.parametrize("shape", [(40, 40), (30, 50), (50, 30)])
+def test_every_method(method, shape):
+    rng = np.random.default_rng(shape[0])
+    cost = np.where(rng.random(shape) < 0.03, rng.integers(0, 50, shape), np.inf)
+    result = lw.solve(cost, method=method, infeasible="partial")
+    assert (len(result.pairs), result.objective) == largest_by_scipy(cost) and result.status == "partial"
+    assert_proven(cost, result, infeasible="partial")
+
+
+def test_stops_and_goes_on(tmp_path):
+    rng = np.random.default_rng(9)
+    cost = np.where(rng.random((200, 200)) < 0.006, rng.random((200, 200)), np.inf)
+    whole = lw.solve(cost, infeasible="partial", progress=lambda _: None)
+    for options in ({"checkpoint": tmp_path / "a.npz"}, {"checkpoint": tmp_path / "a.npz"}, {"start": whole}):
+        again = lw.solve(cost, infeasible="partial", **options)
+        assert again.status == "partial" and again.objective == pytest.approx(whole.objective, rel=1e-12)
 
 
 def test_larger_against_scipy():
