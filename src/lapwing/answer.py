@@ -5,14 +5,16 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from lapwing.certificate import Number
 from lapwing.problem import Problem, must_be_matched
+
+if TYPE_CHECKING:
+    from fractions import Fraction
 
 Duals = tuple[NDArray[Any], NDArray[Any]]  # u (m,) and v (n,), in the user's orientation and sense
 Keep = Callable[["Answer"], None]  # given what a method has, now and then
@@ -90,12 +92,18 @@ def exact_sum(parts: list[NDArray[Any]]) -> Number:
     try:
         return math.fsum(values)
     except OverflowError:  # of a sum on the way to one that is in range
-        return float(sum(map(Fraction, values)))
+        return float(_rational_sum(values))
 
 
 def _whole_sum(part: NDArray[Any]) -> int:
     largest = max(-int(part.min()), int(part.max())) if part.size else 0
     return int(part.sum(dtype=np.int64)) if largest * part.size < 1 << 63 else sum(part.tolist())
+
+
+def _rational_sum(values: Sequence[Number]) -> Fraction:
+    from fractions import Fraction  # loads much, and is seldom asked for
+
+    return sum(map(Fraction, values), Fraction(0))
 
 
 def sum_towards(values: Sequence[Number], towards: float | None = None) -> Number:
@@ -104,8 +112,8 @@ def sum_towards(values: Sequence[Number], towards: float | None = None) -> Numbe
         return sum(values)
     if not all(math.isfinite(value) for value in values):
         return math.fsum(values)
-    exact = sum(map(Fraction, values))
+    exact = _rational_sum(values)
     nearest = float(exact)
-    if towards is None or Fraction(nearest) == exact or (Fraction(nearest) > exact) == (towards > 0):
+    if towards is None or nearest == exact or (nearest > exact) == (towards > 0):
         return nearest
     return math.nextafter(nearest, towards)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from html import escape
 from typing import Any
 
 import numpy as np
@@ -127,6 +126,8 @@ def _plain(value: Any) -> Number:
 
 def html_table(heads: tuple[str, ...], lines: list[tuple[Any, ...]], total: int, caption: str) -> str:
     """A table for a notebook, of the first lines of `total`."""
+    from html import escape
+
     cells = ["".join(f"<th>{escape(head)}</th>" for head in heads)]
     cells += ["".join(f"<td>{escape(str(_plain(cell)))}</td>" for cell in line) for line in lines]
     if total > len(lines):

@@ -11,7 +11,6 @@ import mmap
 import os
 import weakref
 from functools import cached_property
-from pathlib import Path
 from typing import Any, ClassVar, Final
 
 import numpy as np
@@ -63,7 +62,7 @@ class FileRows:
     """
 
     def __init__(
-        self, path: Path, position: int, stride: int, cols: int, stored: np.dtype[Any], dtype: np.dtype[Any]
+        self, path: str, position: int, stride: int, cols: int, stored: np.dtype[Any], dtype: np.dtype[Any]
     ) -> None:
         self._file = os.open(path, os.O_RDONLY)
         weakref.finalize(self, os.close, self._file)
@@ -180,7 +179,7 @@ def _rows_of_file(matrix: np.memmap[Any, Any], dtype: np.dtype[Any]) -> FileRows
     skipped = matrix.offset - matrix.offset % mmap.ALLOCATIONGRANULARITY  # of the file, before the map
     position = matrix.__array_interface__["data"][0] - start + skipped
     try:
-        reader = FileRows(Path(matrix.filename), position, matrix.strides[0], matrix.shape[1], matrix.dtype, dtype)
+        reader = FileRows(os.fspath(matrix.filename), position, matrix.strides[0], matrix.shape[1], matrix.dtype, dtype)
     except FileNotFoundError:
         raise ArgumentError(f"{matrix.filename} is gone since it was mapped; restore it and map it again") from None
     for row in (0, len(matrix) - 1):

@@ -54,5 +54,6 @@ class _OnStream:
         shape = tuple(interface["shape"])
         if dtype is not None:
             interface["typestr"], shape = dtype, shape[:-1]
-        interface |= {"shape": (math.prod(shape[:-axes]), *shape[-axes:]), "strides": None, "stream": stream}
+        interface |= {"shape": (math.prod(shape[:-axes]), *shape[-axes:]), "strides": None}
+        interface |= {"stream": stream, "version": 3}  # the first that knows streams; JAX may say 2
         self.__cuda_array_interface__ = interface
