@@ -282,7 +282,7 @@ def test_interrupt(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(os.name != "posix", reason="signals are sent the POSIX way")
-def test_terminated_by_a_scheduler(invoke, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_terminated_by_a_scheduler(invoke, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     cost = hard_cost(4000)
     files.write_cost("a.npy", cost)
     solve_in_python = lapwing.solve
@@ -301,7 +301,7 @@ def test_terminated_by_a_scheduler(invoke, monkeypatch: pytest.MonkeyPatch) -> N
     assert read_checkpoint("run.npz").about["status"] == "running"
     assert signal.getsignal(signal.SIGTERM) is before
     monkeypatch.undo()
-    assert solve_in_python(cost, checkpoint="run.npz").status == "optimal"
+    assert solve_in_python(cost, checkpoint=tmp_path / "run.npz").status == "optimal"
 
 
 def test_standard_input(run_process, tmp_path: Path) -> None:

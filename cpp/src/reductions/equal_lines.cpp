@@ -168,10 +168,11 @@ class EqualLines {
         const D most = cost_limit<D>(priced ? m_ : std::min(m_, n_));
         for (Index r = 0; r < rows_.count(); ++r) {
             for (const Index j : cols_.representative) {
-                const D c = problem_.minimised(distinct_row(r)[j]);
-                const bool forbidden = std::is_floating_point_v<D> && c == kInfinity<D>;
-                if (!forbidden && !(c <= most && c >= -most)) return false;
-                costs.push_back(c);
+                const auto given = static_cast<D>(distinct_row(r)[j]);
+                const bool fits = given <= most && given >= -most;  // before the least integer is negated
+                if (!fits && (std::is_integral_v<D> || problem_.minimised(distinct_row(r)[j]) != kInfinity<D>))
+                    return false;
+                costs.push_back(problem_.minimised(distinct_row(r)[j]));
             }
             if (!priced) continue;
             const D price = problem_.unmatched_cost[rows_.representative[r]];
