@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import json
+import sys
 
 import numpy as np
 import pytest
@@ -79,9 +81,33 @@ def test_parquet(tmp_path):
     ):
         with pytest.raises(FileFormatError, match=words):
             call()
-    path.write_bytes(path.read_bytes()[:60])
+    parquet.write_table(pyarrow.table({"a": [2**53 + 1], "b": [0.5]}), path)
+    with pytest.raises(FileFormatError, match="integers in column 'a' that float64 rounds"):
+        files.read(path)
+    parquet.write_table(pyarrow.table({"cell": ["p"], "x": [2**53 + 1], "y": [-3]}), path)
+    assert files.read(path, labels=True).cost.tolist() == [[2**53 + 1, -3]]
+    whole = path.read_bytes()
+    rng = np.random.default_rng(0)
+    for k in range(200):
+        damaged = bytearray(whole[: rng.integers(4, len(whole))] if k % 2 else whole)
+        for at in rng.integers(4, len(damaged), 3 * (k % 5)) if len(damaged) > 4 else ():
+            damaged[at] = rng.integers(256)
+        path.write_bytes(damaged)
+        for call in (lambda: files.read(path, labels=True), lambda: files.read_points(path, ["x"])):
+            with contextlib.suppress(FileFormatError):
+                call()
+    path.write_bytes(whole[:60])
+    with pytest.raises(FileFormatError, match="no Parquet file that can be read"):
+        files.read(path)
+    with pytest.raises(FileNotFoundError):
+        files.read(tmp_path / "none.parquet", format="parquet")
+
+
+def test_parquet_without_pyarrow(save, monkeypatch):
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    path = save("a.parquet", "PAR1 and so on")
     for call in (lambda: files.read(path), lambda: files.read_points(path, ["x"])):
-        with pytest.raises(FileFormatError, match="no Parquet file that can be read"):
+        with pytest.raises(lw.MissingPackageError, match=r"a\.parquet: .*lapwing\[tables\]"):
             call()
 
 

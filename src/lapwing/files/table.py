@@ -9,6 +9,7 @@ from __future__ import annotations
 import csv
 import re
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -83,21 +84,28 @@ def read_labelled(path: Path) -> tuple[bytes, list[str], list[str]]:
 
 def read_parquet(path: Path, options: ReadOptions) -> FileProblem:
     """A Parquet file of costs: one row a record, one column a column; with labels, the first column names the rows."""
-    parquet = _pyarrow().parquet
-    try:
+    file_size(path)
+    with _parquet(path) as parquet:
         about = parquet.read_metadata(path)
         check_dense_size(path, (about.num_rows, about.num_columns), options.memory_limit)
         table = parquet.read_table(path)
-    except (OSError, ValueError) as error:
-        raise _unreadable(path, error) from error
-    names = table.column_names
-    labels = [str(value) for value in table.column(0).to_pylist()] if options.labels and names else None
-    columns = names[1:] if options.labels else names
-    if not columns or not table.num_rows:
-        raise FileFormatError(path, "holds no costs")
-    values = [_as_array(path, name, table.column(name)) for name in columns]
-    ids = None if labels is None else (labels, columns)
-    return FileProblem(np.column_stack(values), options.maximize, "parquet", ids)
+        names = table.column_names
+        columns = names[1:] if options.labels else names
+        if not columns or not table.num_rows:
+            raise FileFormatError(path, "holds no costs")
+        values = [_as_array(path, name, table.column(name)) for name in columns]
+        ids = ([str(value) for value in table.column(0).to_pylist()], columns) if options.labels else None
+    costs = np.column_stack(values)
+    for name, given in zip(columns, values, strict=True):
+        if given.dtype.kind in "iu" and costs.dtype.kind == "f" and _rounds(given, costs.dtype):
+            raise FileFormatError(path, f"has integers in column {name!r} that {costs.dtype} rounds; write one dtype")
+    return FileProblem(costs, options.maximize, "parquet", ids)
+
+
+def _rounds(integers: NDArray[Any], dtype: np.dtype[Any]) -> bool:
+    """Whether some are no number of a float type: beyond 2^53, for float64."""
+    largest = 1 << (np.finfo(dtype).nmant + 1)
+    return bool(((integers > largest) | (integers < -largest if integers.dtype.kind == "i" else False)).any())
 
 
 def is_parquet(path: Path) -> bool:
@@ -143,22 +151,27 @@ def _text_columns(path: Path, wanted: Sequence[str]) -> list[list[str]]:
 
 
 def _parquet_columns(path: Path, wanted: Sequence[str]) -> list[Any]:
-    parquet = _pyarrow().parquet
-    try:
+    with _parquet(path) as parquet:
         names = parquet.read_schema(path).names
         for name in wanted:
             _place(path, names, name)
         table = parquet.read_table(path, columns=list(dict.fromkeys(wanted)))
-    except (OSError, ValueError) as error:
-        raise _unreadable(path, error) from error
-    return [table.column(name).to_pylist() for name in wanted]
+        return [table.column(name).to_pylist() for name in wanted]
 
 
-def _unreadable(path: Path, error: Exception) -> Exception:
-    """The error for a damaged Parquet file; what we have raised ourselves as it is."""
-    if isinstance(error, FileFormatError):
-        return error
-    return FileFormatError(path, f"is no Parquet file that can be read: {error}")
+@contextmanager
+def _parquet(path: Path) -> Iterator[Any]:
+    """Pyarrow's module of Parquet; what it raises for a damaged file becomes our error."""
+    try:
+        from pyarrow import ArrowException, parquet
+    except ImportError as error:
+        raise MissingPackageError(f"{path}: Parquet files need pyarrow: pip install 'lapwing[tables]'") from error
+    try:
+        yield parquet
+    except FileFormatError:
+        raise
+    except (ArrowException, OSError, ValueError, KeyError, TypeError, OverflowError) as error:
+        raise FileFormatError(path, f"is no Parquet file that can be read: {error}") from error
 
 
 def _place(path: Path, names: Sequence[str], name: str) -> int:
@@ -196,11 +209,3 @@ def _as_array(path: Path, name: str, column: Any) -> NDArray[Any]:
     if values.dtype.kind not in "biuf":
         raise FileFormatError(path, f"has no numbers in column {name!r}; with a column of labels, ask for labels")
     return values
-
-
-def _pyarrow() -> Any:
-    try:
-        import pyarrow.parquet
-    except ImportError as error:
-        raise MissingPackageError("Parquet files need pyarrow: pip install 'lapwing[tables]'") from error
-    return pyarrow
