@@ -40,14 +40,10 @@ nb::object large_costs_of(const nb::object& cost, bool maximize, const nb::objec
     });
 }
 
-Source small_costs(const nb::object& cost, bool maximize, double above) {
+Source source_of_small_costs(const nb::object& cost, bool maximize, double above) {
     return with_costs(cost, [&]<class T>(const MatrixView<T>& matrix, const CostSource<T>* source) -> Source {
         if constexpr (std::is_floating_point_v<T>)
-            return {matrix.rows,
-                    matrix.cols,
-                    std::make_shared<SmallCostsSource<T>>(matrix, source, maximize, above),
-                    {},
-                    cost};
+            return {matrix.rows, matrix.cols, small_costs<T>(matrix, source, maximize, above), {}, cost};
         throw nb::type_error("costs must be float32 or float64");
     });
 }
@@ -102,7 +98,7 @@ void bind_exact(nanobind::module_& module) {
     module.def("find_large_costs", &lapwing::bindings::large_costs_of, "cost"_a, "maximize"_a,
                "unmatched_cost"_a.none(), "rows"_a, "pairs"_a = 0,
                "Costs far above all others; see cpp/include/lapwing/reductions/large_costs.hpp for the contract.");
-    module.def("small_costs", &lapwing::bindings::small_costs, "cost"_a, "maximize"_a, "above"_a,
+    module.def("small_costs", &lapwing::bindings::source_of_small_costs, "cost"_a, "maximize"_a, "above"_a,
                "The costs without the large ones, which are forbidden.");
     module.def("solve_exact", &lapwing::bindings::solve_exactly, "cost"_a, "maximize"_a, "unmatched_cost"_a.none(),
                "unmatched_cols"_a.none(), "start_v"_a.none(), "start_rows"_a.none(), "most"_a, "precision"_a,

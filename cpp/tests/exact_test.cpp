@@ -161,9 +161,9 @@ void test_large_costs() {
     const Problem<double> problem{{cost.data(), 3, 3, 3, 1}};
     const auto large = find_large_costs(problem, 3);
     CHECK(large && large->least == 1e18 && large->above == 60);
-    const SmallCostsSource<double> small(problem.cost, nullptr, false, large->above);
+    const auto small = small_costs<double>(problem.cost, nullptr, false, large->above);
     double row[3];
-    small.read(0, 0, 3, row);
+    small->read(0, 0, 3, row);
     CHECK(row[0] == 1 && row[1] == 2 && row[2] == kInf);
     cost[0] = -1e18;  // as large, but welcome
     CHECK(!find_large_costs(problem, 3));

@@ -65,9 +65,9 @@ bool solve_without_large(const Problem<T>& problem, bool with_u, Workspace& memo
         (items * sizeof(T) + kDirectAlignment - 1) / kDirectAlignment * kDirectAlignment;  // of the costs
     memory = make_workspace(bytes + direct_workspace_bytes(small));
     T* const costs = reinterpret_cast<T*>(memory.get());
-    const SmallCostsSource<T> source(cost, nullptr, problem.maximize, large->above);
+    const auto source = small_costs<T>(cost, nullptr, problem.maximize, large->above);
     for (Index i = 0; i < cost.rows; ++i)
-        source.read(i, 0, cost.cols, costs + static_cast<std::ptrdiff_t>(i) * cost.cols);
+        source->read(i, 0, cost.cols, costs + static_cast<std::ptrdiff_t>(i) * cost.cols);
     small.cost.data = costs;
     const auto second = solve_direct(small, memory.get() + bytes, with_u, nullptr);
     if (second.status != Status::optimal) return false;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <limits>
 #include <utility>
 #include <vector>
 
@@ -52,6 +53,41 @@ struct Exponents {
     }
 };
 
+template <class T>
+class SmallCostsSource final : public CostSource<T> {
+  public:
+    SmallCostsSource(const MatrixView<T>& cost, const CostSource<T>* source, bool maximize, double above)
+        : cost_(cost), source_(source), maximize_(maximize), above_(above) {}
+
+    void read(Index i, Index first, Index count, T* out) const override {
+        if (source_ != nullptr) {
+            source_->read(i, first, count, out);
+        } else if (cost_.col_stride == 1) {
+            std::copy_n(cost_.row(i) + first, count, out);
+        } else {
+            for (Index k = 0; k < count; ++k) out[k] = cost_.at(i, first + k);
+        }
+        constexpr T forbidden = std::numeric_limits<T>::infinity();
+        const T most = static_cast<T>(maximize_ ? -above_ : above_);
+        if (maximize_)
+            for (Index k = 0; k < count; ++k) out[k] = out[k] < most ? -forbidden : out[k];
+        else
+            for (Index k = 0; k < count; ++k) out[k] = out[k] > most ? forbidden : out[k];
+    }
+
+    Index rows_at_once() const override { return source_ != nullptr ? source_->rows_at_once() : 1; }
+
+    void fetch(Index begin, Index end) const override {
+        if (source_ != nullptr) source_->fetch(begin, end);
+    }
+
+  private:
+    MatrixView<T> cost_;
+    const CostSource<T>* source_;
+    bool maximize_;
+    double above_;
+};
+
 }  // namespace
 
 template <class T>
@@ -89,35 +125,16 @@ std::optional<LargeCosts> find_large_costs(const Problem<T>& problem, Index rows
 }
 
 template <class T>
-void SmallCostsSource<T>::read(Index i, Index first, Index count, T* out) const {
-    if (source_ != nullptr) {
-        source_->read(i, first, count, out);
-    } else if (cost_.col_stride == 1) {
-        std::copy_n(cost_.row(i) + first, count, out);
-    } else {
-        for (Index k = 0; k < count; ++k) out[k] = cost_.at(i, first + k);
-    }
-    constexpr T forbidden = std::numeric_limits<T>::infinity();
-    const T most = static_cast<T>(maximize_ ? -above_ : above_);
-    if (maximize_)
-        for (Index k = 0; k < count; ++k) out[k] = out[k] < most ? -forbidden : out[k];
-    else
-        for (Index k = 0; k < count; ++k) out[k] = out[k] > most ? forbidden : out[k];
+std::shared_ptr<const CostSource<T>> small_costs(const MatrixView<T>& cost, const CostSource<T>* source, bool maximize,
+                                                 double above) {
+    return std::make_shared<SmallCostsSource<T>>(cost, source, maximize, above);
 }
 
-template <class T>
-Index SmallCostsSource<T>::rows_at_once() const {
-    return source_ != nullptr ? source_->rows_at_once() : 1;
-}
-
-template <class T>
-void SmallCostsSource<T>::fetch(Index begin, Index end) const {
-    if (source_ != nullptr) source_->fetch(begin, end);
-}
-
-// Not in the header: Clang emits no virtual members of a class whose first use is in a generic lambda.
-template class SmallCostsSource<float>;
-template class SmallCostsSource<double>;
+// Instantiated here alone: where a generic lambda is the first to use a class, Clang 22 omits some virtual members.
+template std::shared_ptr<const CostSource<float>> small_costs(const MatrixView<float>&, const CostSource<float>*, bool,
+                                                              double);
+template std::shared_ptr<const CostSource<double>> small_costs(const MatrixView<double>&, const CostSource<double>*,
+                                                               bool, double);
 template std::optional<LargeCosts> find_large_costs(const Problem<float>&, Index, Index);
 template std::optional<LargeCosts> find_large_costs(const Problem<double>&, Index, Index);
 

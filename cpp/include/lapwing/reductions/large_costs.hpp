@@ -6,10 +6,8 @@
 // the large costs, the best of these is the optimum, and its prices are of the size of the costs below the gap.
 #pragma once
 
-#include <algorithm>
-#include <limits>
+#include <memory>
 #include <optional>
-#include <utility>
 
 #include "lapwing/costs/source.hpp"
 
@@ -26,21 +24,9 @@ struct LargeCosts {
 template <class T>
 std::optional<LargeCosts> find_large_costs(const Problem<T>& problem, Index rows, Index pairs = 0);
 
-// The costs of a problem, as given, without the large ones: these are forbidden.
+// The costs of a problem, as given, without the large ones: these are forbidden. It refers to what it is given.
 template <class T>
-class SmallCostsSource final : public CostSource<T> {
-  public:
-    SmallCostsSource(const MatrixView<T>& cost, const CostSource<T>* source, bool maximize, double above)
-        : cost_(cost), source_(source), maximize_(maximize), above_(above) {}
-    void read(Index i, Index first, Index count, T* out) const override;
-    Index rows_at_once() const override;
-    void fetch(Index begin, Index end) const override;
-
-  private:
-    MatrixView<T> cost_;
-    const CostSource<T>* source_;
-    bool maximize_;
-    double above_;
-};
+std::shared_ptr<const CostSource<T>> small_costs(const MatrixView<T>& cost, const CostSource<T>* source, bool maximize,
+                                                 double above);
 
 }  // namespace lapwing
