@@ -84,7 +84,7 @@ nb::dict solve_problems(Problems<T> problems, const Wanted& wanted) {
     std::vector<BatchFault> faults;
     {
         const Computing computing;
-        faults = solve_batch<T>(problems, output, wanted.threads, look_for_signals);
+        faults = solve_batch<T>(problems, output, wanted.threads, until_a_signal());
     }
     nb::dict answer;
     answer["row_to_col"] = std::move(row_to_col).to_numpy();

@@ -27,7 +27,7 @@ nb::dict certify_as(CertificateInput<T> input, const nb::object& unmatched_cost,
     Certificate<Dual<T>> certificate;
     {
         const Computing computing;
-        certificate = certify(input, threads, look_for_signals);
+        certificate = certify(input, threads, until_a_signal());
     }
     return to_dict(certificate);
 }

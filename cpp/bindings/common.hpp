@@ -22,6 +22,7 @@
 #include "lapwing/costs/source.hpp"
 #include "lapwing/numbers/float_environment.hpp"
 #include "lapwing/solution.hpp"
+#include "lapwing/threads.hpp"
 #include "lapwing/types.hpp"
 
 namespace lapwing::bindings {
@@ -163,13 +164,16 @@ inline nb::object indices_to_numpy(const std::vector<Index>& indices) {
     return to_numpy(std::vector<std::int64_t>(indices.begin(), indices.end()));
 }
 
-// Long work calls this every 50 ms or so (KeepGoing); it raises KeyboardInterrupt. It does nothing on other threads
-// than the main one.
+// Long work calls this every 50 ms or so; it raises KeyboardInterrupt. It does nothing on other threads than the main
+// one.
 inline bool look_for_signals() {
     const GilAcquire gil;
     if (PyErr_CheckSignals() != 0) throw nb::python_error();
     return true;
 }
+
+// Made here alone: where a generic lambda is the first to make it, Clang 22 omits some of its virtual members.
+inline KeepGoing until_a_signal() { return look_for_signals; }
 
 inline const char* status_name(Status status) {
     switch (status) {

@@ -146,7 +146,7 @@ nb::object range_excess(const nb::object& cost, bool maximize, const nb::object&
         CostRange<Dual<T>> range;
         {
             const Computing computing;
-            range = check_range(problem, threads, look_for_signals, prices);
+            range = check_range(problem, threads, until_a_signal(), prices);
         }
         if (range.fits) return nb::none();
         return nb::make_tuple(range.limit, range.extreme, range.row, range.col);
