@@ -26,11 +26,12 @@ for python; do
     CMAKE_TOOLCHAIN_FILE=$PWD/tools/zig.cmake "$python" -m pip --disable-pip-version-check wheel --quiet --no-deps \
         --wheel-dir "$work/built" dist/lapwing-*.tar.gz
     PATH=$bin:$PATH "$tools" -m auditwheel repair --plat "manylinux_2_28_$machine" --wheel-dir "$work/repaired" "$work"/built/*.whl
-    mv "$work"/repaired/*.whl dist/
     rm "$work"/built/*.whl
+    wheel=$(basename "$work"/repaired/*.whl)
+    mv "$work/repaired/$wheel" dist/
 
     "$python" -m venv "$work/empty"
-    "$work/empty/bin/pip" --disable-pip-version-check install --quiet --find-links dist --only-binary lapwing "lapwing[cli]"
+    "$work/empty/bin/pip" --disable-pip-version-check install --quiet "lapwing[cli] @ file://$PWD/dist/$wheel"
     (cd "$work" && empty/bin/lapwing info && empty/bin/python -c '
 import numpy, lapwing
 result = lapwing.solve(numpy.random.default_rng(0).random((300, 400)))

@@ -59,7 +59,7 @@ def compile_program(
         version = ".".join(map(str, toolkit.nvrtc_version()))
         raise GpuError(
             f"kernels/{program.source} with {dict(variant)} does not compile for sm_{architecture}: NVRTC {version}. "
-            f"If the GPU is newer than this, upgrade with pip install -U 'lapwing[cuda13]'.\n{error}"
+            f"If the GPU is newer than this, upgrade with pip install -U 'nvidia-cuda-nvrtc==13.*'.\n{error}"
         ) from error
     return bytes(compiled.code)
 
