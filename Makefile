@@ -128,7 +128,7 @@ wheels: $(VENV)/tools  ## the sdist, and out of it this machine's wheel for old 
 	tools/build_wheels.sh $(BIN)/python $(ARGS)
 
 .PHONY: comparison
-comparison: $(VENV)/with-bench  ## a page of times, failures and versions of the newest other packages: build/comparison/index.md
+comparison: $(VENV)/with-bench  ## times, failures and versions of the newest other packages, for the site: benchmarks/results/comparison.json
 	$(BIN)/python -m benchmarks.comparison --newest $(ARGS)
 
 .PHONY: docs
@@ -140,6 +140,11 @@ docs: $(VENV)/with-test  ## run the examples of README.md and docs/, and check t
 site: $(VENV)/with-site  ## build the documentation site in build/site, run its gallery, check its links
 	$(BIN)/python -m sphinx --quiet --fail-on-warning --keep-going -d build/site-trees docs build/site
 	$(BIN)/python tools/check_site.py $(ARGS)
+
+# After `make site`, whose pages it reads.
+.PHONY: links
+links: $(VENV)/with-site  ## ask for the links of the documents to other sites; needs the network, by hand
+	$(BIN)/python -m sphinx --quiet -b linkcheck -d build/site-trees docs build/links
 
 .PHONY: clean
 clean:  ## remove .venv and build

@@ -1,7 +1,7 @@
 """What does each package take for the same costs, what does it get wrong, and what can it not do?
 
-Writes a page, build/comparison/index.md, and its JSON. Peers are installed at their newest releases, anew with
---newest.
+Writes results/comparison.json, which the site shows, and the same page as build/comparison/index.md; with --output
+another file, and the page beside it. Peers are installed at their newest releases, anew with --newest.
 Every objective is compared with that of a certified answer; where a peer crashes, is wrong or is not done in time, the
 page says so. torch-linear-assignment runs on GPUs: `gpu_batches.py` compares with it.
 """
@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.environments import FOLDER
-from benchmarks.harness import ROOT, Contest, Report, Timing
+from benchmarks.harness import RESULTS, ROOT, Contest, Report, Timing
 from lapwing import instances
 
 SOLVERS = ("lapwing:solve", "scipy", "lap:lapjv", "lapx:lapjvx", "lapjv", "pot:emd", "ortools")
@@ -25,12 +25,16 @@ SEED = 1
 PAGE = ROOT / "build" / "comparison" / "index.md"
 
 
-def cell(timing: Timing | None) -> str:
-    """Return a timing as the page shows it: milliseconds, or what went wrong."""
+def cell(timing: Timing | None, failure: str) -> str:
+    """Return a timing as the page shows it: milliseconds, or what went wrong, here or at a smaller size."""
     if timing is None:
-        return "too slow before"
+        return failure or "too slow before"
     if timing.remark:
-        return timing.remark.partition(":")[0] if timing.remark.startswith("wrong") else timing.remark[:60]
+        return (
+            timing.remark.partition(":")[0]
+            if timing.remark.startswith("wrong")
+            else timing.remark.removeprefix("ValueError: ")[:60]
+        )
     return f"{timing.cpu * 1e3:.3g}"
 
 
@@ -42,7 +46,8 @@ def page(content: dict[str, Any]) -> str:
         "",
         "Milliseconds of processor time, the best of several runs that alternate, on one thread. Lapwing's time is",
         "that of `lapwing.solve` with its certificate. An answer whose objective is above the certified one by more",
-        "than a millionth is wrong.",
+        "than a millionth is wrong. A package that needs ten times as long as the fastest other one is not asked for",
+        "larger costs.",
         "",
         "| costs | n | " + " | ".join(SOLVERS) + " |",
         "|---|---:|" + "---:|" * len(SOLVERS),
@@ -62,22 +67,27 @@ def main() -> None:
     parser.add_argument("--timeout", type=float, default=30.0, help="seconds that one solve may take")
     parser.add_argument("--budget", type=float, default=4.0, help="seconds for repeating the solvers of one cell")
     parser.add_argument("--newest", action="store_true", help="install the peers anew")
-    parser.add_argument("--output", type=Path, default=PAGE)
+    parser.add_argument("--output", type=Path, help="JSON; by default results/comparison.json is replaced")
     options = parser.parse_args()
     if options.newest:
         shutil.rmtree(FOLDER, ignore_errors=True)
 
+    shown = options.output.with_suffix(".md") if options.output else PAGE
+    shown.parent.mkdir(parents=True, exist_ok=True)
     with Contest(SOLVERS, options.timeout, options.budget) as contest:
-        report = Report(options.output.with_suffix(".json"), "CPU seconds of every solver", contest.versions())
+        path = options.output or RESULTS / "comparison.json"
+        report = Report(path, "CPU seconds of every solver", contest.versions())
         for cls, dtype in (*CASES, *INTEGER_CASES):
+            failures = dict.fromkeys(SOLVERS, "")
             for n in options.sizes:
                 timings = contest.time(f"{cls} {dtype}", instances.generate(cls, n, SEED, dtype=dtype))
-                cells = {solver: cell(timings.get(solver)) for solver in SOLVERS}
+                cells = {solver: cell(timings.get(solver), failures[solver]) for solver in SOLVERS}
+                failures |= {solver: cells[solver] for solver, timing in timings.items() if timing.remark}
                 plain = {solver: timing.plain() for solver, timing in timings.items()}
                 report.add({"class": cls, "dtype": dtype, "n": n, "cells": cells, "solvers": plain})
-                options.output.write_text(page(report.content), encoding="utf-8")
+                shown.write_text(page(report.content), encoding="utf-8")
                 print(cls, dtype, n, cells, flush=True)
-    print(options.output)
+    print(shown)
 
 
 if __name__ == "__main__":

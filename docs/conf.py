@@ -1,6 +1,6 @@
 """The site's configuration: `make site` builds it, with warnings as errors.
 
-The pages are the Markdown files of this folder; the reference is generated from `lapwing.__all__`, the gallery from
+The pages are the Markdown files of this folder; the reference is generated from the public names, the gallery from
 `tutorials/`, and pages of figures from `benchmarks/results/` (`site_pages.py`).
 """
 
@@ -39,6 +39,7 @@ suppress_warnings = ["config.cache"]  # the gallery's own configuration holds fu
 
 autosummary_generate = True
 autosummary_ignore_module_all = False
+autodoc_mock_imports = ["jax"]
 autodoc_typehints = "none"  # the sections "Parameters" say more
 numpydoc_show_class_members = False
 numpydoc_xref_param_type = False

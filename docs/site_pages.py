@@ -1,20 +1,26 @@
-"""The pages of the site that are written by script: the reference, out of `lapwing.__all__`, and recorded results."""
+"""The pages of the site that are written by script: the reference, of every public name, and recorded results."""
 
 from __future__ import annotations
 
 import inspect
 import json
+import pkgutil
 import sys
+from importlib import import_module
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from sphinx.ext.autodoc.mock import mock
+
 import lapwing
+import lapwing.compat
 
 ROOT = Path(__file__).resolve().parent.parent
 RESULTS = ROOT / "benchmarks" / "results"
 sys.path.insert(0, str(ROOT))
 
+from benchmarks import comparison  # noqa: E402
 from benchmarks.readme_table import gpu_table  # noqa: E402
 
 
@@ -22,6 +28,7 @@ def write(docs: Path) -> None:
     """Write all of them into the folder of documents, where git ignores them."""
     _replace(docs / "reference" / "python.rst", reference())
     _replace(docs / "explanation" / "benchmarks.md", benchmarks())
+    _replace(docs / "explanation" / "comparison.md", comparison.page(_load("comparison")))
     _replace(docs / "gallery_gpu.md", points_on_a_gpu())
 
 
@@ -34,18 +41,21 @@ def _replace(path: Path, text: str) -> None:
 def reference() -> str:
     """Return the page of every public name, in groups by what it is."""
     groups: dict[str, list[str]] = {"Functions": [], "Results and options": [], "Errors": []}
-    modules = []
+    modules = []  # those of `__all__`, then those that are imported by name
     for name in (name for name in lapwing.__all__ if not name.startswith("__")):
         public = getattr(lapwing, name)
         if isinstance(public, ModuleType):
-            modules.append(name)
+            modules.append(public)
         elif inspect.isclass(public):
             groups["Errors" if issubclass(public, Exception) else "Results and options"].append(f"lapwing.{name}")
         else:
             groups["Functions"].append(f"lapwing.{name}")
+    with mock(["jax"]):  # which the site does without
+        modules.append(import_module("lapwing.jax"))
+    compat = [found.name for found in pkgutil.iter_modules(lapwing.compat.__path__) if found.name != "partners"]
+    modules += [import_module(f"lapwing.compat.{name}") for name in compat]
     for module in modules:
-        names = _names_of(getattr(lapwing, module))
-        groups[f"lapwing.{module}"] = [f"lapwing.{module}.{name}" for name in names]
+        groups[module.__name__] = [f"{module.__name__}.{name}" for name in _names_of(module)]
     return "\n".join(["Python", "======", "", *(line for group in groups.items() for line in _group(*group))])
 
 
@@ -121,7 +131,7 @@ def points_on_a_gpu() -> str:
     """Return the tutorial of a million points, with the results that were recorded on a GPU."""
     sources = _load("gpu_sources")
     lines = [
-        "# A million points on a GPU",
+        "# A million points on a GPU, and on two",
         "",
         ":::{note}",
         "This page needs an NVIDIA GPU, so the site does not execute it. Its figures were recorded by",
@@ -151,8 +161,30 @@ def points_on_a_gpu() -> str:
         "",
         "![Seconds against n for points on a GPU](images/gpu_sources.png)",
         "",
-        "A solve uses one GPU. Several problems run on several GPUs in one process each",
-        "([How to](howto/recipes.md#several-gpus)).",
+        "## On two GPUs",
+        "",
+        "A solve uses one GPU. Two problems take two GPUs, in a process each, which sees one of them:",
+        "",
+        "```py",
+        "import os",
+        "from concurrent.futures import ProcessPoolExecutor",
+        "from multiprocessing import get_context",
+        "",
+        "import numpy as np",
+        "",
+        "",
+        "def solve_on(gpu, seed):",
+        '    os.environ["CUDA_VISIBLE_DEVICES"] = str(gpu)  # before anything uses CUDA',
+        "    import lapwing as lw",
+        "",
+        "    X, Y = np.random.default_rng(seed).random((2, 1_000_000, 2), dtype=np.float32)",
+        '    return lw.solve(lw.costs.squared_euclidean(X, Y), device="cuda").row_to_col',
+        "",
+        "",
+        'if __name__ == "__main__":',
+        '    with ProcessPoolExecutor(2, get_context("spawn")) as pool:',
+        "        answers = list(pool.map(solve_on, (0, 1), (1, 2)))",
+        "```",
         "",
     ]
     return "\n".join(lines)

@@ -1,7 +1,7 @@
 """Check the built site: links and anchors inside it, and that a page fetches nothing from elsewhere.
 
-With --browser, headless Chromium also opens every page, wide and narrow, light and dark, and reports what its console
-says; pictures of the main pages go to build/site-pictures/.
+With --browser, headless Chromium also opens the main pages, wide and narrow, light and dark, and reports what its
+console says; their pictures go to build/site-pictures/.
 """
 
 from __future__ import annotations
@@ -23,6 +23,10 @@ SHOWN = (
     "start/when.html",
     "gallery/index.html",
     "gallery/plot_3_tracking.html",
+    "gallery_gpu.html",
+    "howto/migrate.html",
+    "methods.html",
+    "explanation/comparison.html",
     "explanation/benchmarks.html",
     "reference/python.html",
     "reference/generated/lapwing.solve.html",
