@@ -124,8 +124,8 @@ nb::dict solve(const std::string& method, const nb::dict& options, const nb::obj
                const nb::object& unmatched_cost, const nb::object& unmatched_cols, const nb::object& start_v,
                int threads, double time_limit, const nb::object& hook, const nb::object& keep, double keep_every) {
     if (is_sparse(cost))
-        return solve_sparse_costs(cost, maximize, unmatched_cost, unmatched_cols, start_v, time_limit, hook, keep,
-                                  keep_every);
+        return solve_sparse_costs(cost, maximize, unmatched_cost, unmatched_cols, start_v, threads, time_limit, hook,
+                                  keep, keep_every);
     return with_costs(cost, [&]<class T>(const MatrixView<T>& matrix, const CostSource<T>* source) {
         const Problem<T> problem{matrix, maximize, nullptr, source};
         return solve_as(method, Options(options), problem, unmatched_cost, unmatched_cols, start_v, threads, time_limit,

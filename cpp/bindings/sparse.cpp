@@ -56,7 +56,7 @@ bool has_duplicates_in(const SparseCosts& cost) {
 }  // namespace
 
 nb::dict solve_sparse_costs(const nb::object& given, bool maximize, const nb::object& unmatched_cost,
-                            const nb::object& unmatched_cols, const nb::object& start_v, double time_limit,
+                            const nb::object& unmatched_cols, const nb::object& start_v, int threads, double time_limit,
                             const nb::object& hook, const nb::object& keep, double keep_every) {
     const auto& cost = nb::cast<const SparseCosts&>(given);
     return cost.with_view([&]<class T>(const SparseView<T>& view) -> nb::dict {
@@ -69,7 +69,7 @@ nb::dict solve_sparse_costs(const nb::object& given, bool maximize, const nb::ob
         SparseSolution<Dual<T>> solution;
         try {
             const Computing computing;
-            solution = solve_sparse(problem, start, control, make_keep<Dual<T>>(keep));
+            solution = solve_sparse(problem, start, threads, control, make_keep<Dual<T>>(keep));
         } catch (const InvalidCost& invalid) {
             raise(invalid);
         } catch (const CostTooLarge&) {  // check_range tells where and by how much

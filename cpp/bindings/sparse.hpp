@@ -35,7 +35,7 @@ inline bool is_sparse(const nb::object& cost) { return nb::isinstance<SparseCost
 
 // These take SparseCosts for `cost`, and are called by the functions of the same names without "sparse".
 nb::dict solve_sparse_costs(const nb::object& cost, bool maximize, const nb::object& unmatched_cost,
-                            const nb::object& unmatched_cols, const nb::object& start_v, double time_limit,
+                            const nb::object& unmatched_cols, const nb::object& start_v, int threads, double time_limit,
                             const nb::object& hook, const nb::object& keep, double keep_every);
 nb::object solve_sparse_exactly(const nb::object& cost, bool maximize, const nb::object& unmatched_cost,
                                 const nb::object& unmatched_cols, const nb::object& start_v, double most,

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <numeric>
 #include <random>
 #include <string>
 #include <vector>
@@ -149,7 +150,7 @@ void check_solves(const Case<T>& given, std::mt19937_64& random) {
     for (Index j = 0; j < given.n(); ++j) start.push_back(static_cast<D>(static_cast<int>(random() % 200) - 100));
     for (const D* from : {static_cast<const D*>(nullptr), static_cast<const D*>(start.data())}) {
         Control control;
-        const auto answer = solve_sparse(given.problem(), from, control);
+        const auto answer = solve_sparse(given.problem(), from, from == nullptr ? 1 : 3, control);
         CHECK((answer.status == Status::infeasible) == (expected == kInf));
         if (answer.status == Status::infeasible) {
             check_violator(given.m(), given.n(), dense, answer);
@@ -159,7 +160,7 @@ void check_solves(const Case<T>& given, std::mt19937_64& random) {
         check_certificate(given, answer);
     }
     Control hurried(0.0);
-    const auto stopped = solve_sparse(given.problem(), static_cast<const D*>(nullptr), hurried);
+    const auto stopped = solve_sparse(given.problem(), static_cast<const D*>(nullptr), 2, hurried);
     if (stopped.status == Status::time_limit && stopped.row_to_col.size() == at(given.m()))
         check_certificate(given, stopped);
     if constexpr (std::is_floating_point_v<T>) {
@@ -195,6 +196,57 @@ void test_answers(const char* name) {
     }
 }
 
+// Blocks along the diagonal, each with costs on a scale of its own; rows and columns are then permuted.
+template <class T>
+Case<T> block_case(std::mt19937_64& random, Index blocks, Index most, bool square, bool with_exits) {
+    Case<T> made;
+    made.maximize = random() % 2 == 0;
+    made.transposed = random() % 2 == 0;
+    std::uniform_real_distribution<double> draw;
+    std::vector<Index> rows{0}, cols{0};
+    std::vector<double> scale;
+    for (Index b = 0; b < blocks; ++b) {
+        const Index size = 1 + static_cast<Index>(random() % static_cast<unsigned>(most));
+        rows.push_back(rows.back() + size);
+        cols.push_back(cols.back() + size + (square ? 0 : static_cast<Index>(random() % 3)));
+        scale.push_back(std::vector<double>{8, 100, 10000}[random() % 3]);
+    }
+    if (made.transposed) std::swap(rows, cols);
+    made.rows = rows.back();
+    made.cols = cols.back();
+    std::vector<Index> row_order(at(made.rows)), col_order(at(made.cols));
+    std::iota(row_order.begin(), row_order.end(), Index{0});
+    std::iota(col_order.begin(), col_order.end(), Index{0});
+    std::shuffle(row_order.begin(), row_order.end(), random);
+    std::shuffle(col_order.begin(), col_order.end(), random);
+    for (const Index i : row_order) {
+        const auto block = at(static_cast<Index>(std::upper_bound(rows.begin(), rows.end(), i) - rows.begin() - 1));
+        for (Index j = cols[block]; j < cols[block + 1]; ++j) {
+            if (j - cols[block] != i - rows[block] && draw(random) < 0.4) continue;
+            made.indices.push_back(col_order[at(j)]);
+            made.data.push_back(static_cast<T>(draw(random) * scale[block]));
+        }
+        made.indptr.push_back(static_cast<std::int64_t>(made.data.size()));
+    }
+    for (Index i = 0; with_exits && i < made.m(); ++i) made.exits.push_back(static_cast<Dual<T>>(draw(random) * 1000));
+    return made;
+}
+
+template <class T>
+void test_components(const char* name) {
+    std::mt19937_64 random(17);
+    for (int t = 0; t < 24; ++t) {
+        tally().where = std::string(name) + ", components " + std::to_string(t);
+        const Index most = t % 2 == 0 ? 50 : 8;
+        const auto given = block_case<T>(random, t % 2 == 0 ? 5 : 70, most, t % 3 != 0, t % 4 == 3);
+        check_solves(given, random);
+        auto damaged = given;  // some component has no answer any more
+        for (std::size_t k = 0; k < damaged.indices.size(); ++k)
+            if (damaged.indices[k] == 3) damaged.indices[k] = (damaged.indices[k] + 1) % damaged.cols;
+        check_solves(damaged, random);
+    }
+}
+
 // Every array with one wrong number in it is refused, or is another matrix: nothing else is read or written.
 template <class T>
 void test_damage() {
@@ -214,7 +266,7 @@ void test_damage() {
             given.indptr[random() % given.indptr.size()] = value;
         Control control;
         try {
-            solve_sparse(given.problem(), static_cast<const Dual<T>*>(nullptr), control);
+            solve_sparse(given.problem(), static_cast<const Dual<T>*>(nullptr), 2, control);
             CHECK(!in_indices);
         } catch (const Refused&) {
             ++refused;
@@ -248,7 +300,7 @@ void test_invalid_costs() {
         Control control;
         bool thrown = false;
         try {
-            solve_sparse(given.problem(), static_cast<const double*>(nullptr), control);
+            solve_sparse(given.problem(), static_cast<const double*>(nullptr), 1, control);
         } catch (const InvalidCost& error) {
             thrown = error.row == 1 && error.col == 1;
         }
@@ -259,6 +311,10 @@ void test_invalid_costs() {
 }  // namespace
 
 int main() {
+    test_components<double>("double");
+    test_components<float>("float");
+    test_components<std::int32_t>("int32");
+    test_components<std::int64_t>("int64");
     test_answers<double>("double");
     test_answers<float>("float");
     test_answers<std::int32_t>("int32");

@@ -17,6 +17,9 @@ from lapwing.problem import Form
 # Below this many pairs a second thread costs more than it saves.
 _PAIRS_PER_THREAD = 1_000_000
 
+# The same of sparse costs, by what their copy takes: 50,000 pairs.
+_SPARSE_BYTES_PER_THREAD = 800_000
+
 # From this many rows (of the smaller side) on a GPU is as fast or faster for costs on the host, certificate and copying
 # included, in every class of benchmarks/gpu_crossover.py: an H200 and 16 processors of its host (benchmarks/results).
 GPU_FROM_ROWS = 1000
@@ -251,6 +254,9 @@ def _threads(form: Form, traits: Method, asked: int | None, processors: int) -> 
     if form.tier == "rows":
         return 1, "one thread: the callback is called by one at a time; threads= asks for more"
     rows, cols = form.shape
+    if form.tier == "sparse":
+        count = max(1, min(processors, form.held_bytes // _SPARSE_BYTES_PER_THREAD))
+        return count, f"{_count_threads(count)}, which take components of the pairs in turns"
     count = max(1, min(processors, rows * cols // _PAIRS_PER_THREAD))
     if traits.cols_per_thread:
         longest = max(1, max(rows, cols) // traits.cols_per_thread)

@@ -268,3 +268,63 @@ def test_integers_out_of_range_are_named(value, unmatched_cost, maximize):
     cost = lw.costs.edges([0, 1], [0, 1], [value, 0], (2, 2))
     with pytest.raises(lw.RangeError, match=rf"cost\[0, 0\] is {value}: "):
         lw.solve(cost, maximize=maximize, unmatched_cost=unmatched_cost)
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+@pytest.mark.parametrize("shape", ["square", "wide", "free"])
+@pytest.mark.parametrize("dtype", ["float64", "int64"])
+def test_components_are_the_problems_that_they_are(threads, shape, dtype):
+    rng = np.random.default_rng(8)
+    sizes = rng.integers(1, 60, 40)
+    scales = 10.0 ** rng.integers(0, 5, 40)
+    blocks = [
+        sp.coo_array((scale * (0.01 + rng.random((n, n + (shape == "wide"))))).astype(dtype) + np.ones(1, dtype))
+        for n, scale in zip(sizes, scales, strict=True)
+    ]
+    price = 300 if shape == "free" else None
+    expected = sum(lw.solve(block.toarray(), unmatched_cost=price).objective for block in blocks)
+    whole = sp.block_diag(blocks, "csr")
+    order, places = rng.permutation(whole.shape[0]), rng.permutation(whole.shape[1])
+    result = lw.solve(whole[order][:, places], unmatched_cost=price, threads=threads)
+    assert result.objective == pytest.approx(expected, rel=1e-12)
+    assert result.certificate.complete and (result.certificate.exact or dtype == "float64")
+    assert result.certificate.bound <= 1e-12 * expected
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_a_component_without_an_answer(threads):
+    rng = np.random.default_rng(9)
+    blocks = [rng.random((40, 40)) + 1 for _ in range(10)]
+    blocks[6][5:9, 2:] = 0  # four rows for two columns
+    matrix = sp.block_diag([sp.coo_array(block) for block in blocks], "csr")
+    with pytest.raises(lw.InfeasibleError) as failure:
+        lw.solve(matrix, threads=threads)
+    assert_violator(matrix, failure.value)
+    result = lw.solve(matrix, unmatched_cost=50.0, threads=threads)
+    assert (result.row_to_col < 0).sum() == 2
+
+
+def test_rows_and_columns_without_pairs_beside_components():
+    blocks = sp.block_diag([np.full((30, 30), 2) + np.eye(30, dtype=int) for _ in range(20)], "coo")
+    matrix = sp.csr_array((blocks.data, (blocks.row + 7, blocks.col + 9)), (620, 640))
+    result = lw.solve(matrix, unmatched_cost=5, threads=2)
+    assert result.objective == 600 * 2 + 20 * 5 and result.certificate.exact
+    with pytest.raises(lw.InfeasibleError) as failure:
+        lw.solve(matrix, threads=2)
+    assert len(failure.value.rows) == 1 and len(failure.value.cols) == 0
+
+
+def test_a_time_limit_ends_all_components():
+    rng = np.random.default_rng(10)
+    matrix = sp.block_diag([rng.random((60, 60)) + 0.1 for _ in range(50)], "csr")
+    result = lw.solve(matrix, time_limit=0.0, threads=2)
+    assert result.certificate.fault is None and result.lower_bound <= lw.solve(matrix).objective + 1e-9
+
+
+def test_searches_go_on_where_little_is_left():
+    n, k = 150_000, 4  # on a ring, where paths are long
+    data = np.random.default_rng(1).random(n * k)
+    indices = (np.arange(n)[:, None] + np.arange(k)).ravel() % n
+    result = lw.solve(sp.csr_array((data, indices, np.arange(0, n * k + 1, k)), (n, n)))
+    assert result.certificate.bound < 1e-9
+    assert result.statistics["rows_scanned"] < 100 * n

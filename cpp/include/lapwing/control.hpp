@@ -110,6 +110,12 @@ class Control {
             std::chrono::duration<double>(std::min(std::max(seconds, 0.0), kForever)));
         kept();
     }
+    // Whether somebody looks at the progress.
+    bool is_watched() const { return watched_; }
+    double remaining_seconds() const {
+        if (deadline_ == Clock::time_point::max()) return std::numeric_limits<double>::infinity();
+        return std::max(0.0, std::chrono::duration<double>(deadline_ - Clock::now()).count());
+    }
     bool keeps() const { return next_keep_ < Clock::time_point::max(); }
     bool keep_is_due() const { return keep_is_due_; }
     void kept() {

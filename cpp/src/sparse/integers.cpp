@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "lapwing/numbers/range.hpp"
-#include "lapwing/sparse/solve.hpp"
+#include "lapwing/sparse/components.hpp"
 
 namespace lapwing {
 namespace {
@@ -46,7 +46,7 @@ const double* data_or_null(const std::vector<double>& values) { return values.em
 }  // namespace
 
 template <class T>
-bool solve_in_doubles(const SparseProblem<T>& problem, const Dual<T>* start_v, Control& control,
+bool solve_in_doubles(const SparseProblem<T>& problem, const Dual<T>* start_v, int threads, Control& control,
                       const Keep<Dual<T>>& keep, SparseSolution<Dual<T>>& solution) {
     auto pairs = make_adjacency<double>(problem.cost, problem.maximize, problem.transposed);
     const auto rows = static_cast<Index>(pairs.rows.size());
@@ -59,8 +59,8 @@ bool solve_in_doubles(const SparseProblem<T>& problem, const Dual<T>* start_v, C
     const auto kept = [&keep](std::vector<double>&& u, std::vector<double>&& v, std::vector<Index>&& row_to_col) {
         if (all_within(u, kRoom) && all_within(v, kRoom)) keep(as_integers(u), as_integers(v), std::move(row_to_col));
     };
-    auto solved = solve_adjacency<double>(pairs, cols, data_or_null(exits), data_or_null(start), control, kept,
-                                          data_or_null(free_cols), true);
+    auto solved = solve_components<double>(pairs, cols, data_or_null(exits), data_or_null(start), threads, control,
+                                           kept, data_or_null(free_cols), true);
     if (!all_within(solved.u, kRoom) || !all_within(solved.v, kRoom)) return false;
     solution.status = solved.status;
     solution.row_to_col = std::move(solved.row_to_col);
@@ -73,9 +73,9 @@ bool solve_in_doubles(const SparseProblem<T>& problem, const Dual<T>* start_v, C
     return true;
 }
 
-template bool solve_in_doubles(const SparseProblem<std::int32_t>&, const std::int64_t*, Control&,
+template bool solve_in_doubles(const SparseProblem<std::int32_t>&, const std::int64_t*, int, Control&,
                                const Keep<std::int64_t>&, SparseSolution<std::int64_t>&);
-template bool solve_in_doubles(const SparseProblem<std::int64_t>&, const std::int64_t*, Control&,
+template bool solve_in_doubles(const SparseProblem<std::int64_t>&, const std::int64_t*, int, Control&,
                                const Keep<std::int64_t>&, SparseSolution<std::int64_t>&);
 
 }  // namespace lapwing

@@ -7,6 +7,7 @@
 #include "lapwing/exact/wide.hpp"
 #include "lapwing/matching/ties.hpp"
 #include "lapwing/sparse/auction.hpp"
+#include "lapwing/sparse/components.hpp"
 #include "lapwing/sparse/incumbent.hpp"
 #include "lapwing/sparse/search.hpp"
 
@@ -19,6 +20,7 @@ struct SparseTuning {
     static constexpr std::int64_t kBidsPerRow = 40;                   // limit of a phase
     static constexpr std::int64_t kFinalBidsPerRow = 8;               // of the last one, with epsilon = 0
     static constexpr std::int64_t kSearchScans = 60;                  // budget of the searches, a row
+    static constexpr double kPaceOf = 16;                             // searches that make up their pace
     static constexpr double kEscalation = 16;                         // of the first epsilon, if the budget is used up
     static constexpr int kAttempts = 3;                               // before the budget is lifted
     static constexpr int kRaises = 8;                                 // passes that bring given prices to legal ones
@@ -194,24 +196,28 @@ void SparseSolver<T>::phases(double first) {
     }
 }
 
-// Searches for all free rows. False if they used up their budget.
+// Searches for all free rows. False if they used up their budget, and would need as much again at their latest pace.
 template <class T>
 bool SparseSolver<T>::search(bool limited, SparseSolution<D>& solution) {
     s_.progress.stage = "search";
-    const std::int64_t most = s_.rows_scanned + SparseTuning::kSearchScans * s_.m;
+    const std::int64_t budget = SparseTuning::kSearchScans * s_.m, most = s_.rows_scanned + budget;
     SparseSearch<T> search(s_);
     s_.progress.matched =
         static_cast<Index>(std::count_if(s_.row_to_col.begin(), s_.row_to_col.end(), [](Index j) { return j != -1; }));
     double bound = s_.progress.bound;
+    double pace = 0;  // scans of a search, the latest ones counting most
     for (Index i = 0; i < s_.m; ++i) {
         if (s_.row_to_col[i] != -1) continue;
-        if (limited && s_.rows_scanned > most) return false;
+        if (limited && s_.rows_scanned > most && pace * (s_.m - s_.progress.matched) > static_cast<double>(budget))
+            return false;
+        const std::int64_t scans = s_.rows_scanned;
         switch (search.augment(i)) {
             case SparseOutcome::augmented:
                 ++s_.progress.matched;
                 bound += static_cast<double>(search.length());
                 s_.progress.bound = std::max(s_.progress.bound, bound);
                 incumbent_.keep_if_due();
+                pace += (static_cast<double>(s_.rows_scanned - scans) - pace) / SparseTuning::kPaceOf;
                 break;
             case SparseOutcome::expired: solution.status = Status::time_limit; return true;
             case SparseOutcome::infeasible:
@@ -308,9 +314,9 @@ CostRange<Dual<T>> sparse_range(const SparseProblem<T>& problem, const Adjacency
 template <class T>
 SparseSolution<Dual<T>> solve_adjacency(Adjacency<T>& pairs, Index cols, const Dual<T>* exits, const Dual<T>* start_v,
                                         Control& control, const Keep<Dual<T>>& keep, const Dual<T>* free_cols,
-                                        bool whole) {
+                                        bool whole, bool rectangular) {
     forget_lists(pairs);
-    const bool free_columns = exits != nullptr || static_cast<Index>(pairs.rows.size()) < cols;
+    const bool free_columns = rectangular || exits != nullptr || static_cast<Index>(pairs.rows.size()) < cols;
     SparseState<T> state(pairs, cols, exits, free_cols, free_columns, control);
     SparseSolution<Dual<T>> solution;
     SparseSolver<T>(state, whole || !std::is_floating_point_v<T>, keep).solve(start_v, solution);
@@ -321,23 +327,24 @@ SparseSolution<Dual<T>> solve_adjacency(Adjacency<T>& pairs, Index cols, const D
 }
 
 template <class T>
-SparseSolution<Dual<T>> solve_sparse(const SparseProblem<T>& problem, const Dual<T>* start_v, Control& control,
-                                     const Keep<Dual<T>>& keep) {
+SparseSolution<Dual<T>> solve_sparse(const SparseProblem<T>& problem, const Dual<T>* start_v, int threads,
+                                     Control& control, const Keep<Dual<T>>& keep) {
     control.look({"check"});
     if constexpr (std::is_integral_v<T>) {
         SparseSolution<Dual<T>> solution;
-        if (solve_in_doubles(problem, start_v, control, keep, solution)) return solution;
+        if (solve_in_doubles(problem, start_v, threads, control, keep, solution)) return solution;
     }
     auto pairs = make_adjacency<T>(problem.cost, problem.maximize, problem.transposed);
     const auto range = sparse_range(problem, pairs);
     if (!range.fits) throw CostTooLarge{range.row, range.col};
     const Index cols = problem.transposed ? problem.cost.rows : problem.cost.cols;
-    return solve_adjacency(pairs, cols, problem.unmatched_cost, start_v, control, keep, problem.unmatched_cols);
+    return solve_components(pairs, cols, problem.unmatched_cost, start_v, threads, control, keep,
+                            problem.unmatched_cols);
 }
 
-#define LAPWING_INSTANTIATE(T)                                                                       \
-    template CostRange<Dual<T>> sparse_range(const SparseProblem<T>&, const Adjacency<T>&);          \
-    template SparseSolution<Dual<T>> solve_sparse(const SparseProblem<T>&, const Dual<T>*, Control&, \
+#define LAPWING_INSTANTIATE(T)                                                                            \
+    template CostRange<Dual<T>> sparse_range(const SparseProblem<T>&, const Adjacency<T>&);               \
+    template SparseSolution<Dual<T>> solve_sparse(const SparseProblem<T>&, const Dual<T>*, int, Control&, \
                                                   const Keep<Dual<T>>&);
 LAPWING_INSTANTIATE(float)
 LAPWING_INSTANTIATE(double)
@@ -346,15 +353,18 @@ LAPWING_INSTANTIATE(std::int64_t)
 #undef LAPWING_INSTANTIATE
 
 template SparseSolution<double> solve_adjacency(Adjacency<float>&, Index, const double*, const double*, Control&,
-                                                const Keep<double>&, const double*, bool);
+                                                const Keep<double>&, const double*, bool, bool);
 template SparseSolution<double> solve_adjacency(Adjacency<double>&, Index, const double*, const double*, Control&,
-                                                const Keep<double>&, const double*, bool);
+                                                const Keep<double>&, const double*, bool, bool);
+template SparseSolution<std::int64_t> solve_adjacency(Adjacency<std::int32_t>&, Index, const std::int64_t*,
+                                                      const std::int64_t*, Control&, const Keep<std::int64_t>&,
+                                                      const std::int64_t*, bool, bool);
 template SparseSolution<std::int64_t> solve_adjacency(Adjacency<std::int64_t>&, Index, const std::int64_t*,
                                                       const std::int64_t*, Control&, const Keep<std::int64_t>&,
-                                                      const std::int64_t*, bool);
+                                                      const std::int64_t*, bool, bool);
 template SparseSolution<Int128> solve_adjacency(Adjacency<Int128>&, Index, const Int128*, const Int128*, Control&,
-                                                const Keep<Int128>&, const Int128*, bool);
+                                                const Keep<Int128>&, const Int128*, bool, bool);
 template SparseSolution<Wide> solve_adjacency(Adjacency<Wide>&, Index, const Wide*, const Wide*, Control&,
-                                              const Keep<Wide>&, const Wide*, bool);
+                                              const Keep<Wide>&, const Wide*, bool, bool);
 
 }  // namespace lapwing

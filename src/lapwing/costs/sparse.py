@@ -331,9 +331,11 @@ def _as_indices(given: Any, size: int, what: str) -> NDArray[np.int32]:
     array = _as_integers(given, "indices")
     if array.dtype == np.int32 and array.dtype.isnative:
         return np.ascontiguousarray(array)
-    array = array.copy()
-    _check_within(array, size, what)
-    return np.ascontiguousarray(array, np.int32)
+    narrow = np.ascontiguousarray(array, np.int32)
+    if (narrow != array).any():  # which leads out of any matrix
+        _check_within(array, size, what)
+    _check_within(narrow, size, what)
+    return narrow
 
 
 def _as_costs(given: Any) -> CostArray:

@@ -88,7 +88,7 @@ _TABLE = (
 # Of the pairs themselves, and of nothing else: it is chosen by the costs.
 SPARSE = Method(  # cpp/include/lapwing/sparse
     "sparse", "auctions and shortest augmenting paths on the pairs that are there", ("cpu",),
-    warm_start=True, parallel=False, checks_range=True, reads_sources=True, bytes_per_row=100, bytes_per_col=72,
+    warm_start=True, parallel=True, checks_range=True, reads_sources=True, bytes_per_row=64, bytes_per_col=24,
 )  # fmt: skip
 
 METHODS: Mapping[str, Method] = MappingProxyType({method.name: method for method in _TABLE})

@@ -1,6 +1,7 @@
 // Sparse costs: the stages in order.
 //
-//     copy and check -> rows and columns without a pair -> auction phases -> shortest augmenting paths -> finish
+//     copy and check -> components -> rows and columns without a pair -> auction phases -> shortest augmenting paths
+//     -> finish
 //
 // Problem. Every row gets a column of its own among its allowed pairs at the least total cost (rows <= columns, or the
 // caller transposes); or rows may stay free at a price each. Nothing that is not in the arrays is ever written out or
@@ -40,24 +41,26 @@ struct SparseSolution : Solution<D> {
     bool violator_is_cols = false;
 };
 
-// `start_v`: nullptr or prices of the columns of the problem as solved, any finite values. Throws Refused, InvalidCost
+// `start_v`: nullptr or prices of the columns of the problem as solved, any finite values. `threads`: an upper limit.
+// Throws Refused, InvalidCost
 // and CostTooLarge, with positions in the problem as solved.
 template <class T>
-SparseSolution<Dual<T>> solve_sparse(const SparseProblem<T>& problem, const Dual<T>* start_v, Control& control,
-                                     const Keep<Dual<T>>& keep = {});
+SparseSolution<Dual<T>> solve_sparse(const SparseProblem<T>& problem, const Dual<T>* start_v, int threads,
+                                     Control& control, const Keep<Dual<T>>& keep = {});
 
 // The same on a copy that was checked already. `exits`: nullptr or [rows] prices of staying free; `free_cols`: nullptr
 // or, beside them, [cols] prices of columns that stay free, finite. `whole`: costs and prices of a floating type are
-// whole numbers, and so are the duals.
+// whole numbers, and so are the duals. `rectangular`: the duals are those of a problem whose columns may stay free, as
+// they may anyway where there are more of them than rows, or exits.
 template <class T>
 SparseSolution<Dual<T>> solve_adjacency(Adjacency<T>& pairs, Index cols, const Dual<T>* exits, const Dual<T>* start_v,
                                         Control& control, const Keep<Dual<T>>& keep, const Dual<T>* free_cols = nullptr,
-                                        bool whole = false);
+                                        bool whole = false, bool rectangular = false);
 
 // Integers in doubles, where these hold all sums: comparisons of doubles are quicker. False if they may not; `solution`
 // is then no answer. T: int32_t or int64_t.
 template <class T>
-bool solve_in_doubles(const SparseProblem<T>& problem, const Dual<T>* start_v, Control& control,
+bool solve_in_doubles(const SparseProblem<T>& problem, const Dual<T>* start_v, int threads, Control& control,
                       const Keep<Dual<T>>& keep, SparseSolution<Dual<T>>& solution);
 
 // Whether all sums have room (numbers/range.hpp); `pairs`: of the problem.
