@@ -89,7 +89,7 @@ class PointCost(CostSource):
 
     def in_sense(self, maximize: bool) -> PointCost:
         """The same costs, with pairs forbidden as that needs."""
-        forbidden = -math.inf if maximize and any(term.is_gated for term in self.terms) else math.inf
+        forbidden = -math.inf if maximize and self.is_gated else math.inf
         return self if forbidden == self.forbidden else replace(self, forbidden=forbidden)
 
     def limited(self, limit: int) -> PointCost:
@@ -118,6 +118,11 @@ class PointCost(CostSource):
 
     def __reduce__(self) -> tuple[Any, ...]:
         return PointCost, (self.terms, None, self.matrix_limit)  # at home on the host
+
+    @property
+    def is_gated(self) -> bool:
+        """Whether a term forbids pairs."""
+        return any(term.is_gated for term in self.terms)
 
     @property
     def is_computable_on_gpu(self) -> bool:
@@ -328,7 +333,9 @@ def weighted(*terms: Any) -> PointCost:
             raise DtypeError(f"weighted takes sources of lapwing.costs, got {type(source).__name__}")
         if source.shape != terms[0].shape:
             raise ArgumentError(f"weighted takes sources of one shape, got {terms[0].shape} and {source.shape}")
-        weight = _as_weight(given)
+        weight = _as_float(given, "a weight")
+        if not math.isfinite(weight):
+            raise ArgumentError(f"a weight must be finite, got {weight}")
         gathered += [replace(term, weight=term.weight * weight) for term in source.terms]
     dtype = np.result_type(*(term.x.dtype for term in gathered))
     devices = [source.device_of for source in terms[::2] if source.device_of is not None]
@@ -472,13 +479,6 @@ def _on_sphere(points: CostArray, name: str) -> CostArray:
     across = np.cos(latitude)
     vectors = np.stack([across * np.cos(longitude), across * np.sin(longitude), np.sin(latitude)], axis=1)
     return frozen(vectors.astype(points.dtype))
-
-
-def _as_weight(given: Any) -> float:
-    weight = _as_float(given, "a weight")
-    if not math.isfinite(weight):
-        raise ArgumentError(f"a weight must be finite, got {weight}")
-    return weight
 
 
 def _as_float(given: Any, name: str) -> float:

@@ -166,13 +166,15 @@ def _point_words(source: PointCost, addresses: Workspace, exchanged: bool) -> li
 
 
 def _term_words(source: PointCost, addresses: Workspace, lines: str, positions: str, stride: int) -> list[int]:
-    """Structs TermData of kernels/costs/points.cuh; lines and positions are names of arrays."""
+    """Structs TermData, or GatedTermData, of kernels/costs/points.cuh; lines and positions are names of arrays."""
     words = []
     for k, term in enumerate(source.terms):
         line_stride = len(getattr(term, lines))
-        gate = term.limit_in(source.dtype), source.forbidden
-        numbers = (term.x.shape[1], *map(_bits, (term.weight, term.power, *gate)))
-        words += [addresses[f"{lines}{k}"], addresses[f"{positions}{k}"], line_stride, stride, *numbers]
+        numbers = [term.weight, term.power]
+        if source.is_gated:  # GatedTermData
+            numbers += [term.limit_in(source.dtype), source.forbidden]
+        words += [addresses[f"{lines}{k}"], addresses[f"{positions}{k}"], line_stride, stride]
+        words += [term.x.shape[1], *map(_bits, numbers)]
     return words
 
 

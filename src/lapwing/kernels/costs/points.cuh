@@ -40,7 +40,18 @@ struct TermData {
     const Cost *lines, *positions;
     int64 line_stride, position_stride, dims;
     double weight, power;
-    double limit, beyond;  // an unweighted cost above the limit counts as `beyond`, an infinity
+};
+// Of a source of which a term has a limit: an unweighted cost above it counts as `beyond`, an infinity.
+struct GatedTermData : TermData {
+    double limit, beyond;
+};
+template <bool kGated>
+struct DataOf {
+    using type = TermData;
+};
+template <>
+struct DataOf<true> {
+    using type = GatedTermData;
 };
 
 // One metric, how many coordinates are held in registers, whether its weight is other than 1, and whether it has a
@@ -48,18 +59,17 @@ struct TermData {
 template <class M, uint32 kDims, bool kWeighted, bool kGated = false>
 struct Term {
     static constexpr uint32 dims = kDims;
-    static constexpr bool weighted = kWeighted;
+    static constexpr bool weighted = kWeighted || kGated, gated = kGated;
 
-    // total + weight * cost or, of the first term without a weight, the cost; beyond the limit: forbidden. So are all
-    // pairs with a box whose least cost is beyond it (boxes are asked where costs are minimised).
-    __device__ static Cost added_to(Cost total, Cost cost, const TermData& term, bool first) {
-        if constexpr (kGated) {
-            if (cost > static_cast<Cost>(term.limit)) return total + static_cast<Cost>(term.beyond);
-        }
-        if constexpr (kWeighted) return total + static_cast<Cost>(term.weight) * cost;
-        return first ? cost : total + cost;
+    // The weighted cost; infinite beyond the limit. So is that of a box, whose least cost it is: boxes are asked where
+    // costs are minimised.
+    template <class Data>
+    __device__ static Cost weighed(Cost cost, const Data& term) {
+        const Cost weighted_cost = static_cast<Cost>(term.weight) * cost;
+        if constexpr (kGated)
+            return cost > static_cast<Cost>(term.limit) ? static_cast<Cost>(term.beyond) : weighted_cost;
+        return weighted_cost;
     }
-
     // The sum with one dimension more. The first term is the sum itself.
     __device__ static Cost added(Cost sum, Cost a, Cost b, Cost power, bool first) {
         if constexpr (M::is_product) return M::joined(sum, M::term(a * b, power));
@@ -111,27 +121,31 @@ struct Coordinates<n, 0> {
 // n points, for all terms.
 template <uint32 n, class... Terms>
 struct PointsOf {
-    __device__ void load_lines(const TermData*, const int64 (&)[n]) {}
-    __device__ void load_positions(const TermData*, const int64 (&)[n]) {}
+    template <class Data>
+    __device__ void load_lines(const Data*, const int64 (&)[n]) {}
+    template <class Data>
+    __device__ void load_positions(const Data*, const int64 (&)[n]) {}
 };
 template <uint32 n, class First, class... Rest>
 struct PointsOf<n, First, Rest...> {
     Coordinates<n, First::dims> mine;
     PointsOf<n, Rest...> others;
-    __device__ void load_lines(const TermData* terms, const int64 (&index)[n]) {
+    template <class Data>
+    __device__ void load_lines(const Data* terms, const int64 (&index)[n]) {
         mine.load(terms->lines, terms->line_stride, index);
         others.load_lines(terms + 1, index);
     }
-    __device__ void load_positions(const TermData* terms, const int64 (&index)[n]) {
+    template <class Data>
+    __device__ void load_positions(const Data* terms, const int64 (&index)[n]) {
         mine.load(terms->positions, terms->position_stride, index);
         others.load_positions(terms + 1, index);
     }
 };
 
-template <bool kFirst, uint32 n>
-__device__ inline void add_terms(const TermData*, const PointsOf<n>&, const PointsOf<1>&, Cost (&)[n]) {}
-template <bool kFirst, uint32 n, class First, class... Rest>
-__device__ inline void add_terms(const TermData* terms, const PointsOf<n, First, Rest...>& lines,
+template <bool kFirst, class Data, uint32 n>
+__device__ inline void add_terms(const Data*, const PointsOf<n>&, const PointsOf<1>&, Cost (&)[n]) {}
+template <bool kFirst, class Data, uint32 n, class First, class... Rest>
+__device__ inline void add_terms(const Data* terms, const PointsOf<n, First, Rest...>& lines,
                                  const PointsOf<1, First, Rest...>& position, Cost (&total)[n]) {
     const Cost power = static_cast<Cost>(terms->power);
     Cost sum[n] = {};
@@ -152,17 +166,21 @@ __device__ inline void add_terms(const TermData* terms, const PointsOf<n, First,
     }
 #pragma unroll
     for (uint32 r = 0; r < n; ++r) {
-        total[r] = First::added_to(total[r], First::finished(sum[r], power), *terms, kFirst);
+        const Cost term = First::finished(sum[r], power);
+        if constexpr (First::weighted)
+            total[r] = total[r] + First::weighed(term, *terms);
+        else
+            total[r] = kFirst ? term : total[r] + term;
     }
     add_terms<false>(terms + 1, lines.others, position.others, total);
 }
 
 // total += the term of a box, whose least and largest coordinates are `low` and `high`.
-template <bool kFirst, uint32 n>
-__device__ inline void add_least(const TermData*, const PointsOf<n>&, const PointsOf<1>&, const PointsOf<1>&,
-                                 Cost (&)[n]) {}
-template <bool kFirst, uint32 n, class First, class... Rest>
-__device__ inline void add_least(const TermData* terms, const PointsOf<n, First, Rest...>& lines,
+template <bool kFirst, class Data, uint32 n>
+__device__ inline void add_least(const Data*, const PointsOf<n>&, const PointsOf<1>&, const PointsOf<1>&, Cost (&)[n]) {
+}
+template <bool kFirst, class Data, uint32 n, class First, class... Rest>
+__device__ inline void add_least(const Data* terms, const PointsOf<n, First, Rest...>& lines,
                                  const PointsOf<1, First, Rest...>& low, const PointsOf<1, First, Rest...>& high,
                                  Cost (&total)[n]) {
     const Cost power = static_cast<Cost>(terms->power);
@@ -172,7 +190,11 @@ __device__ inline void add_least(const TermData* terms, const PointsOf<n, First,
 #pragma unroll
         for (uint32 k = 0; k < First::dims; ++k)
             sum = First::least_added(sum, lines.mine.at(r, k), low.mine.at(0, k), high.mine.at(0, k), power, k == 0);
-        total[r] = First::added_to(total[r], First::least_finished(sum, power), *terms, kFirst);
+        const Cost term = First::least_finished(sum, power);
+        if constexpr (First::weighted)
+            total[r] = total[r] + First::weighed(term, *terms);
+        else
+            total[r] = kFirst ? term : total[r] + term;
     }
     add_least<false>(terms + 1, lines.others, low.others, high.others, total);
 }
@@ -180,7 +202,7 @@ __device__ inline void add_least(const TermData* terms, const PointsOf<n, First,
 template <class... Terms>
 struct Points {
     struct Block {
-        TermData terms[sizeof...(Terms)];
+        typename DataOf<(Terms::gated || ...)>::type terms[sizeof...(Terms)];
         Neighbours neighbours;
     };
     template <uint32 n>
