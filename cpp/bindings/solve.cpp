@@ -23,7 +23,7 @@ namespace {
 struct Options {
     MunkresOptions munkres;
     AuctionVariant auction = AuctionVariant::optimised;
-    SspPricing ssp = SspPricing::epsilon;
+    SspOptions ssp;
 
     explicit Options(const nb::dict& given) {
         const auto set = [&given](const char* name, bool& field) {
@@ -33,11 +33,18 @@ struct Options {
         set("one_launch", munkres.one_launch);
         set("by_regret", munkres.by_regret);
         set("switches", munkres.switches);
-        bool from_rows = false, without_epsilon = false;
+        bool from_rows = false;
         set("from_rows", from_rows);
-        set("without_epsilon", without_epsilon);
         if (from_rows) auction = AuctionVariant::plain;
-        if (without_epsilon) ssp = SspPricing::none;
+        set("pricing", ssp.pricing);
+        set("least_v", ssp.least_v);
+        set("picked_v", ssp.picked_v);
+        set("last_v", ssp.last_v);
+        set("whole_gap", ssp.whole_gap);
+        set("any_gap", ssp.any_gap);
+        set("in_order", ssp.in_order);
+        set("stop_early", ssp.stop_early);
+        set("compare_above", ssp.compare_above);
     }
 };
 

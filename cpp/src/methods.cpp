@@ -41,7 +41,7 @@ bool solve_core_within(const Problem<T>& problem, int threads, Control& control,
 // The last resort: full rows, with epsilon, read 7 to 100 times at n = 1000 and 2000, whatever the costs.
 template <class T>
 Solution<Dual<T>> solve_steadily(const Problem<T>& problem, int threads, Control& control) {
-    return solve_ssp(problem, SspPricing::epsilon, threads, control);
+    return solve_ssp(problem, {}, threads, control);
 }
 
 // Plain shortest paths read 2 to 12 rows a row where costs have heavy tails, or many rows cost the same everywhere:

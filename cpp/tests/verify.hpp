@@ -76,7 +76,7 @@ template <class T>
 std::vector<Method<T>> methods() {
     return {
         {"jv", [](const Problem<T>& p, Control& c) { return solve_jv(p, c); }},
-        {"ssp", [](const Problem<T>& p, Control& c) { return solve_ssp(p, SspPricing::epsilon, 1, c); }},
+        {"ssp", [](const Problem<T>& p, Control& c) { return solve_ssp(p, {}, 1, c); }},
         {"auction", [](const Problem<T>& p, Control& c) { return solve_auction(p, AuctionVariant::optimised, c); }},
         {"auction, plain", [](const Problem<T>& p, Control& c) { return solve_auction(p, AuctionVariant::plain, c); }},
         {"core", [](const Problem<T>& p, Control& c) { return solve_core<T>(p, nullptr, 1, c); }},
@@ -88,7 +88,7 @@ std::vector<Method<T>> methods() {
          }},
         {"ssp, from a source", [](const Problem<T>& p, Control& c) {
              const MatrixSource<T> source(p.cost);
-             return solve_ssp(from_source(p, source), SspPricing::none, 1, c);
+             return solve_ssp(from_source(p, source), {.pricing = false}, 1, c);
          }}};
 }
 

@@ -106,9 +106,10 @@ class Munkres(MethodOptions):
     Parameters
     ----------
     stages : strings
-        Of two later reports on the method, all of them unless given: "reductions" instead of atomics, "fused"
-        subtraction and listing of zeros, "one_launch" for the whole solve, slack held in "registers", an extra
-        "barrier". On a CPU "fused" and "one_launch" (threads that stay) mean something; the others change nothing.
+        Of two later reports on the method, all of them unless given: "reductions" of counters of zeros by row instead
+        of one contended counter, "fused" subtraction and listing of zeros, "one_launch" for the whole solve, slack held
+        in "registers", an extra "barrier" between the change of slack and its comparison. On a CPU "fused" and
+        "one_launch" (threads that stay) mean something; the others change nothing.
     switch : bool
         Go on with shortest paths after an iteration that matched few rows.
     start : "greedy" or "regret"
@@ -160,6 +161,9 @@ class Auction(MethodOptions):
         return {"from_rows": self.variant == "plain"}
 
 
+_TEXT = ("least_v", "picked_v", "last_v", "whole_gap", "any_gap", "in_order", "stop_early", "compare_above")
+
+
 @dataclass(frozen=True)
 class Ssp(MethodOptions):
     """Options of method "ssp".
@@ -168,6 +172,16 @@ class Ssp(MethodOptions):
     ----------
     pricing : bool
         Whether phases with a falling epsilon come first; without, plain shortest augmenting paths from zero prices.
+    text : strings
+        Places in which the method follows the text of the paper, where its authors' published program does otherwise;
+        none unless given. On a CPU only. "least_v": the first v is the smallest reduced cost of a column, not the
+        second smallest. "picked_v": the greedy choice gets its prices row by row, as it is made, not backwards at its
+        end. "last_v": the first phase starts at the last v, not at a mean with the first one. "whole_gap": epsilon_0 is
+        formed of the whole gap that is left, not of at most a quarter of the first one. "any_gap": it is not 0 below a
+        millionth of the first gap. "in_order": each phase takes the rows in their order, not every second one
+        backwards. "stop_early": also the first phase can be followed by epsilon = 0, where its paths lowered v by more
+        than epsilon did. "compare_above": no epsilon where epsilon_0 is above the least one, not below: as printed,
+        which switches the method off; all others together are the paper's method.
 
     Raises
     ------
@@ -177,10 +191,11 @@ class Ssp(MethodOptions):
 
     method: ClassVar[str] = "ssp"
     pricing: bool = _option(True, "phases with a falling epsilon first")
+    text: Iterable[str] = _option((), "places that follow the paper's text, not its program", _TEXT)
 
     def compiled(self) -> dict[str, bool]:
-        """What the compiled method takes (SspPricing in cpp/include/lapwing/methods.hpp)."""
-        return {"without_epsilon": not self.pricing}
+        """What the compiled method takes (SspOptions in cpp/include/lapwing/methods.hpp)."""
+        return {"pricing": self.pricing} | {place: place in self.text for place in _TEXT}
 
 
 OPTIONS: dict[str, type[MethodOptions]] = {options.method: options for options in (Munkres, Auction, Ssp)}

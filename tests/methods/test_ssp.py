@@ -112,6 +112,46 @@ def test_evaluates_the_rows_of_the_published_schedule(cls):
         assert statistics["rows_scanned"] - statistics["rows_scanned_start"] == published_rows(cost)
 
 
+TEXT = ("least_v", "picked_v", "last_v", "whole_gap", "any_gap", "in_order", "stop_early")
+
+
+@pytest.mark.parametrize("text", [*TEXT, "compare_above", TEXT])
+@pytest.mark.parametrize("shape", [(60, 60), (40, 90), (90, 40), (30, 31)])
+def test_places_that_follow_the_text(text, shape):
+    for cls in ("uniform", "geometric", "lowrank:1", "sanity", "int:1"):
+        cost = lw.instances.generate(cls, shape[0], 1, cols=shape[1])
+        assert_optimal(lw.solve(cost, method=lw.Ssp(text=text)), cost)
+    forbidden = np.where(np.random.default_rng(0).random(shape) < 0.7, np.inf, cost.astype(float))
+    forbidden[np.arange(min(shape)), np.arange(min(shape))] = 1
+    assert_optimal(lw.solve(forbidden, method=lw.Ssp(text=text)), forbidden)
+
+
+def test_what_the_places_change():
+    """Each of these changes what is read, of costs that need a greedy choice or of others."""
+    for cls, places in (("uniform", ("least_v", "in_order")), ("lowrank:2", ("picked_v", "last_v"))):
+        cost = lw.instances.generate(cls, 300, 1)
+        usual = lw.solve(cost, method="ssp").statistics
+        for place in places:
+            changed = lw.solve(cost, method=lw.Ssp(text=place)).statistics
+            assert changed["rows_scanned"] != usual["rows_scanned"]
+    assert lw.solve(cost, method=lw.Ssp(text="picked_v")).statistics["rows_scanned_start"] == 4 * len(cost)
+    assert usual["rows_scanned_start"] == 5 * len(cost)
+    assert lw.solve(cost, method=lw.Ssp(text="compare_above")).statistics["phases"] == 1
+    with pytest.raises(lw.ArgumentError, match="some of"):
+        lw.Ssp(text="none")
+
+
+@pytest.mark.parametrize("cls", ["sanity", "disjoint", "lowrank:1", "lowrank:2", "lowrank:8"])
+def test_rows_evaluated_are_the_printed_ones(cls):
+    """Those of Algorithm 1015's Table 1, up to what five matrices differ by."""
+    n, printed = 1000, {"sanity": 1000, "disjoint": 28229, "lowrank:1": 3503, "lowrank:2": 28969, "lowrank:8": 22989}
+    found = []
+    for seed in range(1, 6):
+        statistics = lw.solve(lw.instances.generate(cls, n, seed), method=lw.Ssp(text=TEXT), certify=False).statistics
+        found.append(statistics["rows_scanned"] - statistics["rows_scanned_start"])
+    assert np.mean(found) == pytest.approx(printed[cls], rel=0.12)
+
+
 @pytest.mark.parametrize("shape", [(60, 60), (40, 90), (90, 40)])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_costs_on_demand(shape, dtype):

@@ -1,4 +1,4 @@
-"""`lapwing papers`: what a table's record holds, on tiny instances."""
+"""`lapwing papers`: the identities of its tables, and what a table's record holds, on tiny instances."""
 
 from __future__ import annotations
 
@@ -12,57 +12,163 @@ import lapwing as lw
 from lapwing.cli.main import main
 from lapwing.methods import METHODS
 from lapwing.options import name_and_options
-from lapwing.papers import TABLES, Column, Instance, Limits, Table, draw, run_table, show
+from lapwing.papers import TABLES, Column, Instance, Limits, Measurements, Table, draw, run_table, show
 from lapwing.papers.images import distances, draw_images, scaled
-from lapwing.papers.tables import PAPERS
+from lapwing.papers.measure import QUANTITIES
+from lapwing.papers.published import PAPERS, paper
+from lapwing.papers.runner import fit_power
 
-CORE, SSP = Column("core", "core"), Column("ours", "ssp")
-TWO = (Instance("uniform", 10), Instance("uniform", 20))
+CORE, SSP = Column("core", "core"), Column("ours", "ssp", "with_epsilon")
+TWO = (Instance("uniform", 10, printed={"with_epsilon": 1.5}), Instance("uniform", 20))
+BY_ROOT_TWO = (1000, 1414, 2000, 2828, 4000, 5656, 8000, 11313, 16000, 22627, 32000, 45254, 64000, 90509, 128000)
+DOUBLING = (64, 128, 256, 512, 1024, 2048, 4096, 8192)
+LOPES = ("int:0.1", "int:1", "int:10")
+GUTHE = {"sanity", "uniform", "geometric", "disjoint", "lowrank:1", "lowrank:2", "lowrank:4", "lowrank:8"}
+
+#: What each printed table has: its number, classes, sizes and seeds.
+IDENTITIES = {
+    "date-nagi-1": ("1", {"int:1"}, tuple(range(500, 5001, 500)), 3),
+    "date-nagi-2": ("2", {"int:1"}, (1000, 2000, 3000, 4000, 5000), 1),
+    "date-nagi-3": ("3", set(LOPES), (5000, 10000, 15000, 20000), 3),
+    "date-nagi-4": ("4", {"int:10"}, (10000, 14142, 20000, 28284, 40000), 1),
+    "date-nagi-5": ("5", {"int:10"}, (10000, 14142, 20000), 1),
+    "lopes-1": ("1", set(LOPES), DOUBLING[3:], 1),
+    "lopes-2": ("2", set(LOPES), DOUBLING[3:], 1),
+    "lopes-3": ("3", {"int:1"}, DOUBLING[3:], 1),
+    "lopes-4": ("4", set(LOPES), DOUBLING[3:], 1),
+    "report-2021-2": ("II", {"int:1000"}, DOUBLING[2:7], 1),
+    "report-2021-3": ("III", {"int:1000"}, DOUBLING[2:7], 1),
+    "report-2022-3": ("III", {f"int:{10.0**k:g}" for k in range(-3, 4)}, (512, 8192), 1),
+    **{
+        f"report-2022-{k + 7}": (("IV", "V", "VI", "VII", "VIII", "IX", "X")[k + 3], {f"int:{10.0**k:g}"}, DOUBLING, 1)
+        for k in range(-3, 4)
+    },
+    "algorithm-1015-1": ("1", GUTHE, BY_ROOT_TWO[:11], 5),
+    "algorithm-1015-2": ("2", GUTHE, BY_ROOT_TWO, 1),
+    "algorithm-1015-3": ("3", {"int:10"}, (10000, 14142, 20000, 28284, 40000, 56568, 80000, 113137, 160000), 1),
+}
 
 
-def table(measure="seconds", columns=(SSP, CORE), instances=TWO, **more):
-    return Table("tiny", "lopes", "Table 0", measure, columns, instances, 10, **more)
+def table(columns=(SSP, CORE), instances=TWO, unit="s", **more):
+    return Table("tiny", "lopes", "Table 0", unit, columns, instances, 10, **more)
 
 
 def test_every_table_can_be_run():
     for name, each in TABLES.items():
-        assert each.name == name and each.paper in PAPERS and each.source
-        assert each.measure in ("seconds", "rows", "path", "shares")
-        assert any(column.method for column in each.columns)
-        for column in each.columns:
+        assert each.name == name and each.paper in PAPERS and each.title.startswith(("Table ", "Figure "))
+        labels = [column.label for column in each.columns]
+        assert len(set(labels)) == len(labels)
+        for k, column in enumerate(each.columns):
+            assert column.quantity in QUANTITIES or column.quantity.split()[0] in ("statistic", "seconds")
+            assert set(column.formed[1:]) <= set(labels[:k])
             if column.method is not None:
                 assert name_and_options(column.method)[0] in METHODS
         for cls in {instance.cls for instance in each.instances}:
-            sizes = [instance.n for instance in each.instances if instance.cls == cls]
-            assert sizes == sorted(sizes)
-            lw.instances.block(cls, max(sizes), 1, [0], [0])
+            lw.instances.block(cls, max(line.n for line in each.instances if line.cls == cls), 1, [0], [0])
 
 
-def test_published_figures_have_a_source():
-    labels = {name: {instance.label for instance in each.instances} for name, each in TABLES.items()}
-    for name, each in TABLES.items():
-        for instance, column in each.published:
-            assert instance in labels[name] and column in {known.label for known in each.columns}
-        if each.published:
-            assert not each.source.startswith("no source")
+@pytest.mark.parametrize("name", IDENTITIES)
+def test_the_identity_of_a_printed_table(name):
+    each, (number, classes, sizes, seeds) = TABLES[name], IDENTITIES[name]
+    assert each.number == number and each.title.startswith(f"Table {number}:")
+    assert {line.cls for line in each.instances} == classes
+    for cls in classes:
+        assert tuple(dict.fromkeys(line.n for line in each.instances if line.cls == cls)) == sizes
+    assert {line.seeds for line in each.instances} == {seeds}
+
+
+def test_tables_have_all_that_is_printed():
+    """Every line and every column of every printed table."""
+    shown = {(each.paper, each.number) for name, each in TABLES.items() if name in IDENTITIES}
+    assert shown == {(key, number) for key in PAPERS for number in paper(key).tables}
+    for name in IDENTITIES:
+        each = TABLES[name]
+        assert each.printed is not None
+        assert set(each.printed.columns) == {column.printed for column in each.columns if column.printed}
+        assert list(dict.fromkeys(id(line.printed) for line in each.instances)) == [
+            id(row) for row in each.printed.rows
+        ]
+
+
+def test_printed_figures():
+    """One of each table, as in the paper."""
+    expected = {
+        ("date-nagi", "1", 9, "cu_class"): 1.39,
+        ("date-nagi", "2", 4, "initial"): 4316,
+        ("date-nagi", "3", 11, "tree_total"): 12.81,
+        ("date-nagi", "4", 4, "class_overall"): 23.59,
+        ("date-nagi", "5", 0, "class_overall"): 11.07,
+        ("lopes", "1", 14, "cuda"): 1094.78,
+        ("lopes", "2", 5, "speedup"): 0.87,
+        ("lopes", "3", 4, "step_6"): 29.49,
+        ("lopes", "4", 14, "cuda"): 1716.38,
+        ("report-2021", "II", 4, "baseline"): 16759.68,
+        ("report-2021", "III", 4, "total4"): 4.34,
+        ("report-2022", "III", 6, "step_6"): 6210,
+        ("report-2022", "IX", 7, "ours"): 1306.27,
+        ("algorithm-1015", "1", 11, "with_epsilon"): 12824,
+        ("algorithm-1015", "2", 0, "ours"): 0.027,
+        ("algorithm-1015", "3", 0, "omp8"): 0.87,
+    }
+    for (key, number, line, column), figure in expected.items():
+        assert paper(key).tables[number].rows[line][column] == figure
+    assert paper("algorithm-1015").tables["1"].fits["uniform", "without_epsilon"] == (0.631, 1.515, 2.19)
+
+
+def test_printed_quotients():
+    """Tables of quotients are those of the tables before them, up to rounding."""
+    for times, factors in zip(paper("lopes").tables["1"].rows, paper("lopes").tables["2"].rows, strict=True):
+        assert factors["speedup"] == pytest.approx(times["cpu"] / times["cuda"], abs=0.02)
+    tables = paper("report-2021").tables
+    for times, factors in zip(tables["II"].rows, tables["III"].rows, strict=True):
+        assert factors["total4"] == pytest.approx(times["baseline"] / times["opt4"], abs=0.01)
+    for row in paper("date-nagi").tables["2"].rows:
+        assert sum(count for name, count in row.items() if name not in ("cls", "n") and count) == row["n"]
 
 
 def test_a_record():
-    record = run_table(table(published={("uniform 20", "ours"): 1.5}, source="somewhere"), Limits())
+    record = run_table(table(), Limits())
     assert [row["instance"] for row in record["rows"]] == ["uniform 10", "uniform 20"]
-    assert record["rows"][1]["cells"]["ours"]["published"] == 1.5 and record["fits"] == {}
+    assert [row["cells"]["ours"]["published"] for row in record["rows"]] == [1.5, None] and record["fits"] == {}
     assert all(cell["value"] > 0 for row in record["rows"] for cell in row["cells"].values())
     assert json.loads(json.dumps(record)) == record
+    thousand = run_table(table(unit="ms"), measured := Measurements(Limits()))["rows"][0]["cells"]["ours"]["value"]
+    assert run_table(table(), measured)["rows"][0]["cells"]["ours"]["value"] == pytest.approx(thousand / 1000)
+
+
+def test_formed_columns():
+    columns = (
+        Column("a", "ssp", shown=False),
+        Column("b", "core", device="cuda"),
+        Column("twice", None, formed=("quotient", "a", "a")),
+        Column("nothing", None, formed=("difference", "a", "b")),
+    )
+    record = run_table(table(columns), Limits())
+    cells = record["rows"][0]["cells"]
+    assert cells["twice"]["value"] == 1 and cells["nothing"]["remark"] == "on a GPU"
+    assert record["shown"] == ["b", "twice", "nothing"]
 
 
 def test_rows_and_their_powers():
-    record = run_table(table("rows", instances=tuple(Instance("sanity", n, 2) for n in (20, 40))), Limits())
-    assert [row["cells"]["ours"]["value"] for row in record["rows"]] == [1, 1]
-    assert record["fits"]["sanity"]["ours"] == pytest.approx(1)
+    columns = (Column("ours", "ssp", quantity="rows"),)
+    instances = tuple(Instance("sanity", n, 2) for n in (20, 40))
+    record = run_table(table(columns, instances, "rows"), Limits())
+    assert [row["cells"]["ours"]["value"] for row in record["rows"]] == [20, 40]
+    assert record["fits"]["sanity"]["ours"]["value"] == pytest.approx((1, 1, 0), abs=1e-6)
+
+
+def test_fits_are_the_papers():
+    """Least squares of the counts: those of its own lines, without epsilon."""
+    printed = paper("algorithm-1015").tables["1"]
+    for cls in GUTHE:
+        points = [(row["n"], row["without_epsilon"]) for row in printed.rows if row["cls"] == cls]
+        _, power, error = fit_power(*np.array(points, float).T)
+        _, their_power, their_error = printed.fits[cls, "without_epsilon"]
+        assert power == pytest.approx(their_power, abs=0.008) and error == pytest.approx(their_error, abs=0.03)
 
 
 def test_shares_add_up():
-    record = run_table(table("shares", columns=(Column("munkres", "munkres"),)), Limits())
+    record = run_table(table((Column("munkres", "munkres", quantity="shares"),), unit="share"), Limits())
     for row in record["rows"]:
         assert sum(row["cells"]["munkres"]["value"].values()) == pytest.approx(1)
 
@@ -73,14 +179,33 @@ def test_small_and_largest():
 
 
 def test_missing_cells_say_why():
-    columns = (Column("Gurobi", None), Column("gone", "simplex"), Column("slow", "ssp"))
+    columns = (
+        Column("Gurobi"),
+        Column("slow", "ssp"),
+        Column("many", "ssp", device="cpu", threads=4096),
+        Column("uncounted", "jv", quantity="statistic iterations"),
+    )
     instances = tuple(Instance("disjoint", n) for n in (600, 601))
-    record = run_table(table(columns=columns, instances=instances), Limits(seconds=1e-6))
-    remarks = [[cell["remark"] for cell in row["cells"].values()] for row in record["rows"]]
-    assert remarks[0] == ["published only", "no method 'simplex'", "not done after 1e-06 s"]
-    assert remarks[1][2] == "not asked: a smaller one took too long"
+    record = run_table(table(columns, instances), Limits(seconds=1e-6))
+    remarks = [[cell.get("remark") for cell in row["cells"].values()] for row in record["rows"]]
+    assert remarks[0][:3] == ["published only", "not done after 1e-06 s", "needs 4096 cores"]
+    assert remarks[1][1] == "not asked: a smaller one took too long"
+    assert run_table(table(columns), Limits())["rows"][0]["cells"]["uncounted"]["remark"] == "not counted"
+    late = run_table(table(), Limits(budget=1e-9))["rows"][0]["cells"]["core"]
+    assert late["remark"] == "no time was left"
+    several = run_table(table((CORE,), (Instance("uniform", 10, gpus=2),)), Limits())["rows"][0]
+    assert several["instance"] == "uniform 10 on 2" and several["cells"]["core"]["value"] is None
     text = show(record | {"machine": "a machine"})
     assert "- / published only" in text and "a machine" in text
+
+
+def test_each_solve_is_made_once(monkeypatch):
+    solve, calls = lw.solve, []
+    monkeypatch.setattr(lw, "solve", lambda *args, **more: calls.append(more) or solve(*args, **more))
+    measured = Measurements(Limits())
+    first = run_table(table(), measured)
+    made = len(calls)
+    assert run_table(table(), measured) == first and len(calls) == made
 
 
 def test_a_wrong_answer_is_no_figure(monkeypatch):
@@ -94,26 +219,35 @@ def test_a_wrong_answer_is_no_figure(monkeypatch):
         run_table(table(instances=(Instance("sanity", 10),)), Limits())
 
 
-@pytest.mark.parametrize("measure", ["seconds", "shares"])
-def test_pictures(measure, tmp_path):
+@pytest.mark.parametrize("unit", ["s", "share"])
+def test_pictures(unit, tmp_path):
     pytest.importorskip("matplotlib")
-    columns = (Column("munkres", "munkres"),)
-    record = run_table(table(measure, columns, published={("uniform 10", "munkres"): 2.0}), Limits())
-    draw(record, tmp_path / "a.png")
+    columns = (Column("munkres", "munkres", "with_epsilon", "shares" if unit == "share" else "time"),)
+    draw(run_table(table(columns, unit=unit), Limits()), tmp_path / "a.png")
     assert (tmp_path / "a.png").stat().st_size > 1000
 
 
 def test_distances_of_images(tmp_path):
     rng = np.random.default_rng(0)
     dark, bright = 0.1 * rng.random((4, 6, 3)), 0.9 + 0.1 * rng.random((4, 6, 3))
-    images = {"dark": dark, "bright": bright, "dark again": dark.copy(), "upside down": dark[::-1]}
+    dark[0, 0] = bright[0, 0] = 1  # of which colours are shares
+    images = {"dark": dark, "bright": bright, "dark again": dark.copy(), "upside down": dark[::-1], "less": dark[:3]}
     distance, _ = distances(images, "jv")
-    assert distance[0, 2] == 0 and distance[0, 1] > 1 and 0 < distance[0, 3] < 0.1
-    assert np.array_equal(distance, distance.T)
+    assert distance[0, 2] == 0 and distance[0, 1] > 20 and 0 < distance[0, 3] < 5
+    assert np.array_equal(distance, distance.T) and distance[0, 4] > 0
     if pytest.importorskip("matplotlib"):
         record = {"title": "t", "pixels": 24, "places": scaled(distance).tolist()}
         draw_images(record, images, tmp_path / "a.png")
         assert (tmp_path / "a.png").exists()
+
+
+def test_the_distance_of_images_is_the_optimal_cost():
+    """Of points of colours and positions, each in [0, 1]."""
+    one, other = np.zeros((1, 2, 3)), np.zeros((1, 2, 3))
+    one[0, 1], other[0, 0, 0] = 0.5, 0.25  # black and white; red and black
+    distance, _ = distances({"one": one, "other": other}, "jv")
+    stay, swap = 1 + 3, (1 + 1) + (1 + 2)  # (0,0,0)-(1,0,0), (1,1,1)-(0,0,0); with the change of place
+    assert distance[0, 1] == pytest.approx(min(stay, swap))
 
 
 def test_scaling_keeps_distances_of_the_plane():
@@ -127,9 +261,10 @@ def test_command_line(tmp_path):
     run = CliRunner().invoke
     assert "algorithm-1015-1: Table 1" in run(main, ["papers", "--list"]).output
     assert run(main, ["papers", "--table", "lopes-9"]).exit_code == 2
-    options = ["papers", "--small", "--table", "report-2022-3", "--largest", "64"]
+    options = ["papers", "--small", "--table", "report-2022-4", "--largest", "64"]
     result = run(main, [*options, "--output", str(tmp_path)])
-    assert result.exit_code == 0 and "Table III: n = 64" in result.output and "Gurobi" in result.output
-    record = json.loads((tmp_path / "report-2022-3.json").read_text())
-    assert record["machine"] and len(record["rows"]) == 7
-    assert json.loads(run(main, [*options, "--json"]).output)["table"] == "report-2022-3"
+    assert result.exit_code == 0 and "Table IV: six solvers, range 0.001n" in result.output and "8.44" in result.output
+    record = json.loads((tmp_path / "report-2022-4.json").read_text())
+    assert record["machine"] and record["command"] and "commit" in record and len(record["rows"]) == 1
+    assert record["rows"][0]["cells"]["Gurobi"]["published"] == 8.439
+    assert json.loads(run(main, [*options, "--json"]).output)["table"] == "report-2022-4"

@@ -63,14 +63,25 @@ Solution<Dual<T>> solve_auction(const Problem<T>& problem, AuctionVariant varian
 // Algorithm 1015: shortest augmenting paths with epsilon-pricing on full rows (src/ssp/ssp.cpp).
 // Columns of a row for each thread that shares it: some 9 microseconds of work; to hand it out takes up to 4.
 inline constexpr Index kSspColumnsPerThread = 8192;
-// `none`: plain shortest augmenting paths from v = 0, for comparison.
-enum class SspPricing { epsilon, none };
+// Without pricing: plain shortest augmenting paths from v = 0. The others are the places in which the text of the paper
+// differs from its authors' published program: true as the text has it (src/ssp/start.cpp, ssp.cpp explain them).
+struct SspOptions {
+    bool pricing = true;
+    bool least_v = false;
+    bool picked_v = false;
+    bool last_v = false;
+    bool whole_gap = false;
+    bool any_gap = false;
+    bool in_order = false;
+    bool stop_early = false;
+    bool compare_above = false;
+};
 // Without epsilon, until it has read more rows than allowed, with repetitions: then false, with nothing solved.
 template <class T>
 bool solve_plainly_within(const Problem<T>& problem, double most_rows_read, int threads, Control& control,
                           Solution<Dual<T>>& solution);
 template <class T>
-Solution<Dual<T>> solve_ssp(const Problem<T>& problem, SspPricing pricing, int threads, Control& control);
+Solution<Dual<T>> solve_ssp(const Problem<T>& problem, const SspOptions& options, int threads, Control& control);
 
 // Date and Nagi's Hungarian methods: classical (src/hungarian/bfs.cpp), and with alternating trees (tree.cpp). The
 // answer of these and of munkres does not depend on `threads`.

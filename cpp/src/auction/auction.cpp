@@ -225,7 +225,7 @@ Solution<Dual<T>> solve_auction(const Problem<T>& problem, AuctionVariant varian
     require_range(problem, &control);
     if (problem.source != nullptr && !problem.source->has_parts()) control.look_at_every_poll();
     SspRows<T> rows(problem);
-    return ssp_solve(rows, Auction<T>(rows, variant, control).run(), 1, control);
+    return ssp_solve(rows, Auction<T>(rows, variant, control).run(), {}, 1, control);
 }
 
 #define LAPWING_INSTANTIATE(T) template Solution<Dual<T>> solve_auction(const Problem<T>&, AuctionVariant, Control&);

@@ -80,7 +80,10 @@ class HungarianBfs {
         slack_.assign(static_cast<std::size_t>(s_.m), D{0});
         tight_.resize(static_cast<std::size_t>(s_.m));
         s_.stage = "list";
-        list_tight(all_rows(), D{0});
+        {
+            const StageClock clock(s_.statistics, s_.control, "compression_seconds");
+            list_tight(all_rows(), D{0});
+        }
         s_.stage = "search";
         while (!s_.free_rows.empty()) {
             s_.begin_forest();

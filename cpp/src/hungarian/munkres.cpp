@@ -19,8 +19,8 @@
 //             (1) fused: step 6 adds, subtracts and lists zeros in one pass over the slack, which (3) is then still in
 //                 a register; without it, zeros are listed by a second pass over the whole matrix
 //             (2) one launch: threads stay for the whole solve; without it, they are started for every step
-//           The others are about a GPU: (0) reductions in the place of atomics, which there are none of here; (4) a
-//           barrier in step 4, whose zeros are distributed over blocks there.
+//           The others are about a GPU: (0) counters of zeros by bin in the place of one that all threads add to, which
+//           there is none of here; (4) a barrier of the block in step 6.
 // Options   `by_regret`: step 2 takes the rows in the order of their regret (Vogel's rule) instead of their number.
 //           `switches`: after an iteration that took a step 6 and matched few rows, shortest paths go on
 //           (hungarian_tree.cpp): an idea that the reports leave open.

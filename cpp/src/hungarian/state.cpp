@@ -175,6 +175,11 @@ void HungarianState<D>::flip_paths() {
             i = static_cast<Index>(predecessor[j]);
         }
     }
+    const auto five = static_cast<std::size_t>(counts.iterations - early_iterations_ - 1) / 5;
+    if (counts.dual_updates == 0)
+        early_ += static_cast<std::int64_t>(ends.size()), ++early_iterations_;
+    else if (five < by_five_.size())
+        by_five_[five] += static_cast<std::int64_t>(ends.size());
     counts.augmentations += static_cast<std::int64_t>(ends.size());
     list_free_rows();
 }
@@ -197,6 +202,10 @@ Solution<D> HungarianState<D>::finish(Status status) {
 template <class D>
 Statistics HungarianState<D>::report() {
     Statistics all;
+    const auto matched = m - static_cast<std::int64_t>(free_rows.size());
+    all.set("matched_before_update", static_cast<double>(matched - counts.augmentations + early_));
+    for (std::size_t k = 0; k < by_five_.size() && by_five_[k] != 0; ++k)
+        all.set("matched_by_" + std::to_string(5 * k + 5), static_cast<double>(by_five_[k]));
     all.set("iterations", static_cast<double>(counts.iterations));
     all.set("dual_updates", static_cast<double>(counts.dual_updates));
     all.set("augmentations", static_cast<double>(counts.augmentations));

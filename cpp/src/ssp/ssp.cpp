@@ -56,12 +56,13 @@ class Ssp {
     using D = Dual<T>;
 
   public:
-    Ssp(SspRows<T>& rows, SspStart<D> start, int threads, Control& control, double most_rows)
-        : problem_(rows.problem()), control_(control), most_rows_(most_rows), rows_(rows), m_(problem_.cost.rows),
-          n_(problem_.cost.cols), has_sink_(problem_.unmatched_cost != nullptr || m_ != n_), start_(std::move(start)),
-          v_(std::move(start_.v)), distance_(ssp_padded(n_), D{0}), predecessor_(ssp_padded(n_), 0),
-          state_(ssp_padded(n_), ssp_closed), owner_(index(n_), kUnowned), row_to_col_(index(m_), kUnassigned),
-          team_(threads), piece_(static_cast<Index>(ssp_padded((n_ + threads - 1) / threads))),
+    Ssp(SspRows<T>& rows, SspStart<D> start, const SspOptions& options, int threads, Control& control, double most_rows)
+        : options_(options), problem_(rows.problem()), control_(control), most_rows_(most_rows), rows_(rows),
+          m_(problem_.cost.rows), n_(problem_.cost.cols), has_sink_(problem_.unmatched_cost != nullptr || m_ != n_),
+          start_(std::move(start)), v_(std::move(start_.v)), distance_(ssp_padded(n_), D{0}),
+          predecessor_(ssp_padded(n_), 0), state_(ssp_padded(n_), ssp_closed), owner_(index(n_), kUnowned),
+          row_to_col_(index(m_), kUnassigned), team_(threads),
+          piece_(static_cast<Index>(ssp_padded((n_ + threads - 1) / threads))),
           found_(index((n_ + piece_ - 1) / piece_)) {}
 
     Solution<D> solve() {
@@ -91,6 +92,7 @@ class Ssp {
     enum Assigned : Index { kUnassigned = -1, kUnmatchedColumn = -2 };  // row_to_col_; else a column
     static constexpr Index kSink = -3;                                  // a node of a path; else a column
 
+    const SspOptions options_;
     const Problem<T>& problem_;
     Control& control_;
     double most_rows_;  // to be read before it gives up, with repetitions
@@ -143,7 +145,8 @@ class Ssp {
             const std::int64_t before = rows_.scanned();
             begin_phase();
             for (Index k = 0; k < m_; ++k) {
-                const Status status = search(start_.order[index(phase_ % 2 == 1 ? k : m_ - 1 - k)]);
+                const Status status =
+                    search(start_.order[index(phase_ % 2 == 1 || options_.in_order ? k : m_ - 1 - k)]);
                 if (status != Status::optimal) return status;
                 ++matched_;
             }
@@ -166,7 +169,7 @@ class Ssp {
     void next_epsilon() {
         const double share = epsilon_fall_ / (kScheduleShare * static_cast<double>(n_));
         const double next = std::min(static_cast<double>(epsilon_) / kScheduleDivisor, share);
-        if ((phase_ > 1 && path_fall_ > epsilon_fall_) || next < start_.epsilon_least) {
+        if (((phase_ > 1 || options_.stop_early) && path_fall_ > epsilon_fall_) || next < start_.epsilon_least) {
             epsilon_ = 0;
         } else {
             epsilon_ = start_.in_units(next);
@@ -399,19 +402,20 @@ class Ssp {
 }  // namespace
 
 template <class T>
-Solution<Dual<T>> ssp_solve(SspRows<T>& rows, SspStart<Dual<T>> start, int threads, Control& control) {
+Solution<Dual<T>> ssp_solve(SspRows<T>& rows, SspStart<Dual<T>> start, const SspOptions& options, int threads,
+                            Control& control) {
     const Index useful = rows.problem().cost.cols / kSspColumnsPerThread;
-    return Ssp<T>(rows, std::move(start), std::clamp(threads, 1, std::max(useful, Index{1})), control,
+    return Ssp<T>(rows, std::move(start), options, std::clamp(threads, 1, std::max(useful, Index{1})), control,
                   std::numeric_limits<double>::infinity())
         .solve();
 }
 
 template <class T>
-Solution<Dual<T>> solve_ssp(const Problem<T>& problem, SspPricing pricing, int threads, Control& control) {
+Solution<Dual<T>> solve_ssp(const Problem<T>& problem, const SspOptions& options, int threads, Control& control) {
     require_range(problem, &control);
     if (problem.source != nullptr && !problem.source->has_parts()) control.look_at_every_poll();
     SspRows<T> rows(problem);
-    return ssp_solve(rows, ssp_start(rows, pricing, control), threads, control);
+    return ssp_solve(rows, ssp_start(rows, options, control), options, threads, control);
 }
 
 template <class T>
@@ -420,13 +424,14 @@ bool solve_plainly_within(const Problem<T>& problem, double most_rows_read, int 
     require_range(problem, &control);
     SspRows<T> rows(problem);
     const int useful = std::clamp(threads, 1, std::max(problem.cost.cols / kSspColumnsPerThread, Index{1}));
-    solution = Ssp<T>(rows, ssp_start(rows, SspPricing::none, control), useful, control, most_rows_read).solve();
+    const SspOptions plain{.pricing = false};
+    solution = Ssp<T>(rows, ssp_start(rows, plain, control), plain, useful, control, most_rows_read).solve();
     return solution.status != Status::time_limit || control.is_expired();
 }
 
-#define LAPWING_INSTANTIATE(T)                                                           \
-    template Solution<Dual<T>> ssp_solve(SspRows<T>&, SspStart<Dual<T>>, int, Control&); \
-    template Solution<Dual<T>> solve_ssp(const Problem<T>&, SspPricing, int, Control&);  \
+#define LAPWING_INSTANTIATE(T)                                                                              \
+    template Solution<Dual<T>> ssp_solve(SspRows<T>&, SspStart<Dual<T>>, const SspOptions&, int, Control&); \
+    template Solution<Dual<T>> solve_ssp(const Problem<T>&, const SspOptions&, int, Control&);              \
     template bool solve_plainly_within(const Problem<T>&, double, int, Control&, Solution<Dual<T>>&);
 LAPWING_INSTANTIATE(float)
 LAPWING_INSTANTIATE(double)

@@ -46,8 +46,8 @@ class Starter {
     using D = Dual<T>;
 
   public:
-    Starter(SspRows<T>& rows, SspPricing pricing, Control& control)
-        : rows_(rows), pricing_(pricing), control_(control), n_(rows.problem().cost.cols), m_(rows.problem().cost.rows),
+    Starter(SspRows<T>& rows, const SspOptions& options, Control& control)
+        : rows_(rows), options_(options), control_(control), n_(rows.problem().cost.cols), m_(rows.problem().cost.rows),
           maximize_(rows.problem().maximize) {}
 
     SspStart<D> run() {
@@ -57,7 +57,7 @@ class Starter {
         std::iota(start_.order.begin(), start_.order.end(), 0);
         std::vector<D> estimate = survey();
         if (start_.forbidden_row >= 0 || start_.expired) return std::move(start_);
-        if (pricing_ == SspPricing::none || rows_.problem().unmatched_cost != nullptr) return std::move(start_);
+        if (!options_.pricing || rows_.problem().unmatched_cost != nullptr) return std::move(start_);
         if (!std::is_floating_point_v<D> && static_cast<double>(magnitude_) * m_ > kScalingLimit) {
             return std::move(start_);
         }
@@ -75,7 +75,7 @@ class Starter {
     };
 
     SspRows<T>& rows_;
-    SspPricing pricing_;
+    const SspOptions options_;
     Control& control_;
     Index n_, m_;
     bool maximize_;
@@ -154,7 +154,7 @@ class Starter {
         greedy_gap_ = upper_ - lower;
         for (std::size_t j = 0; j < second.size(); ++j) {
             if (n_ > m_ + 1) second[j] = 0;  // a dummy row's price
-            if (n_ == m_ + 1) second[j] = first[j];
+            if (n_ == m_ + 1 || (n_ == m_ && options_.least_v)) second[j] = first[j];
             if (second[j] >= kInfinity<D> / 2) second[j] = first[j] < kInfinity<D> / 2 ? first[j] : 0;
         }
         make_nonpositive(second);
@@ -173,9 +173,12 @@ class Starter {
                 return regrets[index(a)] > regrets[index(b)] || (regrets[index(a)] == regrets[index(b)] && a > b);
             });
             std::vector<Index> chosen(index(m_), -1);
-            if (!greedy(v, chosen, bounds) || !reverse(v, chosen) || !bound(v, bounds)) return false;
+            const bool done =
+                options_.picked_v ? pick(v, chosen, bounds) : greedy(v, chosen, bounds) && reverse(v, chosen);
+            if (!done || !bound(v, bounds)) return false;
             gap = bounds.gap();
-            blend(v, greedy_gap_ > 0 ? std::clamp(gap / greedy_gap_, 0.0, 1.0) : 0);
+            const double share = greedy_gap_ > 0 ? std::clamp(gap / greedy_gap_, 0.0, 1.0) : 0;
+            blend(v, options_.last_v ? 0 : share);
         }
         choose_epsilon(gap);
         return true;
@@ -237,6 +240,39 @@ class Starter {
         return true;
     }
 
+    // As greedy, with prices of the columns taken so far after each choice: where the row at hand prefers some of them,
+    // they fall to what the row pays. That makes a column cheaper for the rows that took others, so of these each
+    // column falls by as much as the one taken after it, less what its row can spare.
+    bool pick(std::vector<D>& v, std::vector<Index>& chosen, Bounds& bounds) {
+        std::vector<std::int64_t> left = columns(true);
+        std::vector<Index> taken;
+        std::vector<D> spare(index(n_), D{0});  // of a taken column's row, to the columns taken before it
+        bounds.upper = 0;
+        for (const Index i : start_.order) {
+            if (poll()) return false;
+            const T* cost = rows_(i);
+            bounds.upper += choose(i, cost, start_.v, left, chosen);
+            const Index j = chosen[index(i)];
+            if (j < 0) continue;
+            const auto price = [&](Index k) { return rows_.problem().minimised(cost[k]) - v[index(k)]; };
+            const D paid = price(j);
+            D least = kInfinity<D>, fall = 0;
+            for (const Index k : taken) least = std::min(least, price(k));
+            for (auto k = taken.rbegin(); least < paid && k != taken.rend(); ++k) {
+                const D before = fall;
+                const bool last = k == taken.rbegin();
+                fall = std::max({D{0}, paid - price(*k), last ? D{0} : fall - spare[index(*k)]});
+                v[index(*k)] -= fall;
+                if (!last) spare[index(*k)] += fall - before;
+            }
+            spare[index(j)] = least < kInfinity<D> / 2 ? std::max(D{0}, least - paid) : D{0};
+            taken.push_back(j);
+        }
+        offer(chosen, bounds.upper);
+        make_nonpositive(v);
+        return true;
+    }
+
     bool bound(const std::vector<D>& v, Bounds& bounds) {
         const std::vector<std::int64_t> all = columns(true);
         double lower = sum(v);
@@ -263,15 +299,17 @@ class Starter {
     }
 
     void choose_epsilon(double gap) {
-        gap = std::min(gap, gap_ * kGoodGap);
+        if (!options_.whole_gap) gap = std::min(gap, gap_ * kGoodGap);
         const auto rows = static_cast<double>(m_), cols = static_cast<double>(n_);
-        const double first = gap <= kNothingLeft * gap_ ? 0 : rows * gap * std::sqrt(gap / gap_) / (cols * cols);
+        const double nothing = options_.any_gap ? 0 : kNothingLeft * gap_;
+        const double first = gap <= nothing ? 0 : rows * gap * std::sqrt(gap / gap_) / (cols * cols);
         const double least = gap_ * kLeastPerGap / (cols * cols);
-        if (std::isfinite(first) && first >= least && first > 0) {
+        const bool needed = options_.compare_above ? first <= least : first >= least;
+        if (std::isfinite(first) && needed && first > 0) {
             start_.epsilon = start_.in_units(first);
             start_.epsilon_least = least;
         }
-        if (start_.epsilon > 0) {
+        if (start_.epsilon > 0 || options_.in_order) {
             std::iota(start_.order.begin(), start_.order.end(), 0);
         } else {
             std::reverse(start_.order.begin(), start_.order.end());
@@ -282,13 +320,13 @@ class Starter {
 }  // namespace
 
 template <class T>
-SspStart<Dual<T>> ssp_start(SspRows<T>& rows, SspPricing pricing, Control& control) {
-    return Starter<T>(rows, pricing, control).run();
+SspStart<Dual<T>> ssp_start(SspRows<T>& rows, const SspOptions& options, Control& control) {
+    return Starter<T>(rows, options, control).run();
 }
 
-template SspStart<double> ssp_start(SspRows<float>&, SspPricing, Control&);
-template SspStart<double> ssp_start(SspRows<double>&, SspPricing, Control&);
-template SspStart<std::int64_t> ssp_start(SspRows<std::int32_t>&, SspPricing, Control&);
-template SspStart<std::int64_t> ssp_start(SspRows<std::int64_t>&, SspPricing, Control&);
+template SspStart<double> ssp_start(SspRows<float>&, const SspOptions&, Control&);
+template SspStart<double> ssp_start(SspRows<double>&, const SspOptions&, Control&);
+template SspStart<std::int64_t> ssp_start(SspRows<std::int32_t>&, const SspOptions&, Control&);
+template SspStart<std::int64_t> ssp_start(SspRows<std::int64_t>&, const SspOptions&, Control&);
 
 }  // namespace lapwing

@@ -45,8 +45,7 @@ void check_rows(const Case& c, bool pricing, const Report& report) {
                                          c.maximize,
                                          c.priced() ? prices.data() : nullptr};
     lapwing::Control control;
-    const auto expected =
-        lapwing::solve_ssp(problem, pricing ? lapwing::SspPricing::epsilon : lapwing::SspPricing::none, 1, control);
+    const auto expected = lapwing::solve_ssp(problem, {.pricing = pricing}, 1, control);
     std::map<std::string, double> counts(expected.statistics.values.begin(), expected.statistics.values.end());
     CHECK(report.phases == counts["phases"]);
     CHECK(report.scans - report.steps == counts["rows_scanned"] - counts["rows_scanned_start"]);

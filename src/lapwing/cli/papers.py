@@ -3,25 +3,29 @@
 from __future__ import annotations
 
 import json
+import math
 import os
+import shlex
+import subprocess
+import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import click
 
 from lapwing.cli.info import gpus, processor, version
-from lapwing.papers import TABLES, Limits, draw, run_table, show
-from lapwing.papers.images import draw_images, run_images
-
-IMAGES = "algorithm-1015-figure-11"
+from lapwing.papers import TABLES, Limits, Measurements, draw, run_table, show
+from lapwing.papers.images import IMAGES, draw_images, run_images
 
 
 @click.command(
     help="""Run the tables and figures of the papers again, and print each beside what was published.
 
-Without --table all of them. Times are of one thread unless --threads or --device is given; every answer is compared
-with a certified one. Published figures stand only where their source could be read. Pictures need matplotlib, and
-the images scikit-learn (the extra `demo`)."""
+Without --table all of them. Times are of one thread unless --threads or --device is given, or the paper says so; every
+answer is compared with a certified one. Two commands run all: `lapwing papers --small` on a CPU, `lapwing papers
+--device cuda --largest 10000 --limit 6 --budget 300` on a GPU. Pictures need matplotlib, and the images scikit-learn
+(the extra `demo`)."""
 )
 @click.option("--table", "names", multiple=True, metavar="NAME", help="Only this one; may be repeated. See --list.")
 @click.option("--list", "list_only", is_flag=True, help="Name the tables, and run nothing.")
@@ -35,6 +39,13 @@ the images scikit-learn (the extra `demo`)."""
     metavar="SECONDS",
     help="A method that takes longer is not asked for larger instances of the class.",
 )
+@click.option(
+    "--budget",
+    type=click.FloatRange(min=0, min_open=True),
+    default=math.inf,
+    metavar="SECONDS",
+    help="Solve nothing else after so long.",
+)
 @click.option("--threads", type=click.IntRange(min=1), default=1, show_default=True, metavar="N")
 @click.option("--device", default="cpu", show_default=True, metavar="DEVICE", help="Where to solve: cpu, cuda, cuda:N.")
 @click.option("--output", type=click.Path(path_type=Path), metavar="FOLDER", help="Keep each as JSON and PNG here.")
@@ -45,24 +56,33 @@ def papers(
     small: bool,
     largest: int | None,
     limit: float,
+    budget: float,
     threads: int,
     device: str,
     output: Path | None,
     as_json: bool,
 ) -> None:
-    every = [*TABLES, IMAGES]
-    unknown = [name for name in names if name not in every]
+    titles = {name: table.title for name, table in TABLES.items()} | {IMAGES: "Figure 11: ten images"}
+    unknown = [name for name in names if name not in titles]
     if unknown:
         raise click.BadParameter(f"there is no table {unknown[0]!r}; --list names them", param_hint="--table")
     if list_only:
-        click.echo("\n".join([f"{name}: {table.title}" for name, table in TABLES.items()] + [f"{IMAGES}: ten images"]))
+        click.echo("\n".join(f"{name}: {title}" for name, title in titles.items()))
         return
-    limits = Limits(small, largest, limit, threads, device)
-    for name in names or every:
-        record, picture = _images(small) if name == IMAGES else _table(name, limits)
-        if record is None:
+    measured = Measurements(Limits(small, largest, limit, budget, threads, device))
+    about = {
+        "machine": _machine(device),
+        "lapwing": version(),
+        "commit": _commit(),
+        "command": shlex.join([Path(sys.argv[0]).name, *sys.argv[1:]]),
+    }
+    for name in names or titles:
+        found = _run(name, measured)
+        if found is None:
             continue
-        click.echo(json.dumps(record) if as_json else _text(record))
+        record, text, picture = found
+        record = about | record
+        click.echo(json.dumps(record) if as_json else text(record) + "\n")
         if output is not None:
             _keep(output / name, record, picture)
 
@@ -71,32 +91,45 @@ def _machine(device: str = "cpu") -> str:
     return ", ".join([*(gpus() if device != "cpu" else []), processor(), f"{os.cpu_count()} cores"])
 
 
-def _table(name: str, limits: Limits) -> tuple[dict[str, Any] | None, Any]:
-    record = {"machine": _machine(limits.device), "lapwing": version()} | run_table(TABLES[name], limits)
-    return (record, lambda path: draw(record, path)) if record["rows"] else (None, None)
-
-
-def _images(small: bool) -> tuple[dict[str, Any] | None, Any]:
+def _commit() -> str | None:
+    """Of the work tree that this package is in, if it is in one."""
+    asked = ["git", "-C", str(Path(__file__).parent), "describe", "--always", "--dirty"]
     try:
-        found, images = run_images(small)
+        return subprocess.run(asked, capture_output=True, text=True, check=True).stdout.strip()
+    except (OSError, subprocess.CalledProcessError):
+        return None
+
+
+Found = tuple[dict[str, Any], Callable[[dict[str, Any]], str], Callable[[dict[str, Any], Path], None]]
+
+
+def _run(name: str, measured: Measurements) -> Found | None:
+    """A record, and what says and draws it; None where there is nothing to run."""
+    on_cpu = measured.limits.device == "cpu"
+    if name in TABLES:
+        if TABLES[name].device == "cpu" and not on_cpu:
+            return None
+        record = run_table(TABLES[name], measured)
+        return (record, show, draw) if record["rows"] else None
+    if not on_cpu:
+        return None
+    try:
+        record, images = run_images(measured.limits.small)
     except ImportError as error:
-        click.echo(f"{IMAGES}: left out: {error}; install lapwing[demo]", err=True)
-        return None, None
-    record = {"machine": _machine(), "lapwing": version()} | found
-    return record, lambda path: draw_images(record, images, path)
+        click.echo(f"{name}: left out: {error}; install lapwing[demo]", err=True)
+        return None
+    return record, _describe_images, lambda record, path: draw_images(record, images, path)
 
 
-def _text(record: dict[str, Any]) -> str:
-    if "distances" not in record:
-        return show(record) + "\n"
-    text = f"{record['title']}: {record['pixels']} pixels each, all pairs in {record['seconds']:.3g} s"
-    return f"{text} on {record['machine']}\n"
+def _describe_images(record: dict[str, Any]) -> str:
+    times = f"all pairs in {record['seconds']:.3g} s"
+    return f"{record['title']}: {record['pixels']} pixels each, {times} on {record['machine']}"
 
 
-def _keep(path: Path, record: dict[str, Any], picture: Any) -> None:
+def _keep(path: Path, record: dict[str, Any], picture: Callable[[dict[str, Any], Path], None]) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     path.with_suffix(".json").write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
     try:
-        picture(path.with_suffix(".png"))
+        picture(record, path.with_suffix(".png"))
     except ImportError:
         click.echo(f"{path.name}: no picture without matplotlib; install lapwing[bench]", err=True)

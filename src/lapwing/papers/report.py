@@ -5,21 +5,29 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-UNITS = {"seconds": "seconds", "rows": "rows evaluated / n", "path": "rows of a path", "shares": "share of the time"}
+UNITS = {
+    "s": "seconds",
+    "ms": "milliseconds",
+    "rows": "rows evaluated",
+    "count": "count",
+    "factor": "factor",
+    "share": "share of the time",
+}
 
 
 def show(record: dict[str, Any]) -> str:
     """The table as text: for each column the published figure, if there is one, beside ours."""
-    columns = list(record["rows"][0]["cells"]) if record["rows"] else []
+    columns = record["shown"]
     lines = [["", *columns]]
     lines += [[row["instance"], *(_words(row["cells"][column]) for column in columns)] for row in record["rows"]]
     for cls, fit in record["fits"].items():
-        lines.append([f"{cls}: exponent", *(f"{fit[column]:.2f}" if column in fit else "-" for column in columns)])
+        lines.append([f"{cls}: power of n", *(_power(fit[column]) for column in columns)])
     widths = [max(len(line[k]) for line in lines) for k in range(len(columns) + 1)]
     text = [
-        f"{record['title']}  ({record['paper']})",
-        f"{UNITS[record['measure']]}; published figure / ours; {_where(record)} of {record['machine']}",
-        f"published: {record['source']}",
+        f"{record['paper'].split(':')[0]}: {record['title']}",
+        f"{UNITS[record['unit']]}; theirs / ours",
+        f"theirs: {record['their_machine'] or 'does not depend on a machine'}",
+        f"ours: {_where(record)} of {record['machine']}",
     ]
     text += [f"note: {record['note']}"] if record["note"] else []
     text += ["  ".join(word.ljust(width) for word, width in zip(line, widths, strict=True)).rstrip() for line in lines]
@@ -32,21 +40,29 @@ def _where(record: dict[str, Any]) -> str:
     return "1 thread" if record["threads"] == 1 else f"{record['threads']} threads"
 
 
-def _words(cell: dict[str, Any]) -> str:
-    published = "-" if cell["published"] is None else f"{cell['published']:.3g}"
-    value = cell["value"]
+def _number(value: float | None) -> str:
     if value is None:
-        return f"{published} / {cell['remark']}"
+        return "-"
+    return f"{value:.0f}" if abs(value) >= 1000 else f"{value:.3g}"
+
+
+def _words(cell: dict[str, Any]) -> str:
+    value = cell["value"]
     if isinstance(value, dict):
         return " ".join(f"{name} {share:.0%}" for name, share in value.items() if share >= 0.005)
-    return f"{published} / {value:.3g}"
+    return f"{_number(cell['published'])} / {cell['remark'] if value is None else _number(value)}"
+
+
+def _power(fit: dict[str, Any]) -> str:
+    theirs, ours = (f"{found[1]:.3f}" if found else "-" for found in (fit["published"], fit["value"]))
+    return f"{theirs} / {ours}"
 
 
 def draw(record: dict[str, Any], path: Path) -> None:
     """Write the picture of a table: a panel for each class, one for all where they have one size; shares as bars."""
     from matplotlib.figure import Figure
 
-    shares = record["measure"] == "shares"
+    shares = record["unit"] == "share"
     by_class = len({row["n"] for row in record["rows"]}) > 1 and not shares
     groups: dict[str, list[dict[str, Any]]] = {}
     for row in record["rows"]:
@@ -56,43 +72,43 @@ def draw(record: dict[str, Any], path: Path) -> None:
     for axes in panels[len(groups) :]:
         axes.remove()
     for axes, (name, rows) in zip(panels, groups.items(), strict=False):
-        (_bars if shares else _lines)(axes, rows, by_class)
+        (_bars if shares else _lines)(axes, rows, record["shown"], by_class)
         axes.set_title(name, fontsize=9)
-    panels[0].set_ylabel(UNITS[record["measure"]])
-    panels[0].legend(fontsize=7)
+    panels[0].set_ylabel(UNITS[record["unit"]])
+    if panels[0].get_legend_handles_labels()[0]:
+        panels[0].legend(fontsize=6)
     figure.suptitle(record["title"], fontsize=10)
     figure.tight_layout()
     figure.savefig(path)
 
 
-def _lines(axes: Any, rows: list[dict[str, Any]], by_class: bool) -> None:
+def _lines(axes: Any, rows: list[dict[str, Any]], columns: list[str], by_class: bool) -> None:
     """Ours as lines, published figures as crosses of the same colour."""
-    for k, column in enumerate(rows[0]["cells"]):
+    for k, column in enumerate(columns):
         x = [row["n"] if by_class else row["cls"] for row in rows]
         cells = [row["cells"][column] for row in rows]
-        ours = [(at, cell["value"]) for at, cell in zip(x, cells, strict=True) if cell["value"] is not None]
-        theirs = [(at, cell["published"]) for at, cell in zip(x, cells, strict=True) if cell["published"] is not None]
-        if ours:
-            axes.plot(*zip(*ours, strict=True), "o-", color=f"C{k}", label=column, markersize=3)
-        if theirs:
-            axes.plot(*zip(*theirs, strict=True), "x", color=f"C{k}", label=f"{column}, published")
+        for kind, style, label in (("value", "o-", column), ("published", "x", f"{column}, published")):
+            points = [(at, cell[kind]) for at, cell in zip(x, cells, strict=True) if cell[kind]]
+            if points:
+                axes.plot(*zip(*points, strict=True), style, color=f"C{k}", label=label, markersize=3)
     if by_class:
         axes.set_xscale("log", base=2)
         axes.set_xlabel("n")
     else:
         axes.tick_params(axis="x", rotation=60, labelsize=7)
-    axes.set_yscale("log")
+    if all(y > 0 for line in axes.get_lines() for y in line.get_ydata()):
+        axes.set_yscale("log")
     axes.grid(alpha=0.3)
 
 
-def _bars(axes: Any, rows: list[dict[str, Any]], _: bool) -> None:
+def _bars(axes: Any, rows: list[dict[str, Any]], columns: list[str], _: bool) -> None:
     """A bar for each instance, of the steps of its one column."""
     labels, values = [], []
     for row in rows:
-        for cell in row["cells"].values():
-            if cell["value"] is not None:
+        for column in columns:
+            if row["cells"][column]["value"] is not None:
                 labels.append(row["instance"])
-                values.append(cell["value"])
+                values.append(row["cells"][column]["value"])
     bottom = [0.0] * len(labels)
     for step in dict.fromkeys(name for value in values for name in value):
         heights = [value.get(step, 0.0) for value in values]

@@ -1,50 +1,77 @@
-"""What the tables of the papers hold: instances, columns, what is measured, and what was published.
+"""What a table of a paper is: instances, columns, and what each column measures or quotes.
 
-A published figure stands here only with the source in which it can be read; where none could be found, the column says
-so. Instances are of `lapwing.instances`, drawn afresh, so published times and ours differ in machine and draw alike.
-Algorithm 1015's are those of its authors' test commands; the others' classes and sizes are ours, within the ranges of
-the papers.
+A column has a method of Lapwing, or what it is formed of, or neither; and it may name a column of the printed table.
+`catalogue` has all tables.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Final
 
-from lapwing.options import Auction, MethodOptions, Munkres, Ssp
+from lapwing.options import MethodOptions
+from lapwing.papers.published import Printed, Row, paper
 
-PAPERS: Final = {
-    "date-nagi": "K. Date, R. Nagi: GPU-accelerated Hungarian algorithms for the linear assignment problem. Parallel "
-    "Computing 57, 2016",
-    "lopes": "P. A. C. Lopes, S. S. Yadav, A. Ilic, S. K. Patra: Fast block distributed CUDA implementation of the "
-    "Hungarian algorithm. Journal of Parallel and Distributed Computing 130, 2019",
-    "report-2021": "The 2021 report on improvements of Lopes and others' implementation",
-    "report-2022": "The 2022 report on improvements of Lopes and others' implementation",
-    "algorithm-1015": "S. Guthe, D. Thuerck: Algorithm 1015: A fast scalable solver for the dense linear (sum) "
-    "assignment problem. ACM Transactions on Mathematical Software 47, 2021",
-}
+#: What a second is in a table's unit; other units are counts and factors.
+SECONDS = {"s": 1.0, "ms": 1000.0}
 
 
 @dataclass(frozen=True)
 class Instance:
-    """One line of a table: a class of `lapwing.instances`, a size, and how many seeds are averaged."""
+    """One line of a table: a class of `lapwing.instances`, a size, and how many seeds are averaged.
+
+    Attributes
+    ----------
+    gpus : int
+        Of the paper's run; 0 where the table does not say.
+    printed : dict
+        The line of the printed table.
+    """
 
     cls: str
     n: int
     seeds: int = 1
+    gpus: int = 0
+    printed: Row = field(default_factory=dict)
 
     @property
     def label(self) -> str:
-        return f"{self.cls} {self.n}"
+        return f"{self.cls} {self.n}" + (f" on {self.gpus}" if self.gpus else "")
 
 
 @dataclass(frozen=True)
 class Column:
-    """One column of a table: a method of Lapwing, by its name or with options, or None for published figures alone."""
+    """One column of a table.
+
+    Attributes
+    ----------
+    label : str
+    method : str, MethodOptions or None
+        The counterpart in Lapwing; None if there is none.
+    printed : str
+        The column of the printed table, "" if none.
+    quantity : str
+        A key of `measure.QUANTITIES`; "statistic NAME"; or "seconds NAME", of a step.
+    device : "", "cpu" or "cuda"
+        Where the counterpart runs; "" is where the run says.
+    threads : int
+        0: as the run says.
+    formed : tuple of str
+        ("quotient" or "difference", label, label), of columns to the left.
+    shown : bool
+        Whether it is printed; others are there for columns that are formed.
+    remark : str
+        Why ours is empty, where it is always.
+    """
 
     label: str
-    method: str | MethodOptions | None
+    method: str | MethodOptions | None = None
+    printed: str = ""
+    quantity: str = "time"
+    device: str = ""
+    threads: int = 0
+    formed: tuple[str, ...] = ()
+    shown: bool = True
+    remark: str = "published only"
 
 
 @dataclass(frozen=True)
@@ -56,19 +83,22 @@ class Table:
     name : str
         As on the command line.
     paper : str
-        A key of `PAPERS`.
+        A name in `published.PAPERS`.
     title : str
-    measure : {"seconds", "rows", "path", "shares"}
-        Seconds of a solve; rows evaluated over n, the start not counted; rows of an augmenting path, on average; each
-        step's share of the time.
+        Its number in the paper first.
+    unit : {"s", "ms", "rows", "count", "factor", "share"}
+        Of its columns, but for objectives and counts among times.
     columns : tuple of Column
     instances : tuple of Instance
         Sizes grow within a class.
     small_n : int
-        `small` runs leave out larger ones.
-    published : {(instance label, column label): figure}
-    source : str
-        Where the published figures can be read, or why there are none.
+        `small` runs leave out larger instances.
+    number : str
+        Of the printed table; "" for a figure.
+    machine : str
+        The paper's.
+    device : "" or "cpu"
+        Where it can be run; "": anywhere.
     note : str
         What to know when reading.
     """
@@ -76,112 +106,27 @@ class Table:
     name: str
     paper: str
     title: str
-    measure: str
+    unit: str
     columns: tuple[Column, ...]
     instances: tuple[Instance, ...]
     small_n: int
-    published: Mapping[tuple[str, str], float] = field(default_factory=dict)
-    source: str = "no source with the published figures was found"
+    number: str = ""
+    machine: str = ""
     note: str = ""
+    device: str = ""
+
+    @property
+    def printed(self) -> Printed | None:
+        """The printed table, if the paper's text has one."""
+        return paper(self.paper).tables[self.number] if self.number else None
 
 
-CORE = Column("core", "core")
-JV = Column("jv", "jv")
-TREE = Column("alternating tree", "hungarian-tree")
-BFS = Column("classical", "hungarian-bfs")
-MUNKRES = Column("munkres", "munkres")
-SSP = Column("with epsilon", "ssp")
-PLAIN_SSP = Column("without epsilon", Ssp(pricing=False))
-STAGES = tuple(Munkres().stages)
-AUCTIONS = (Column("auction, plain", Auction("plain")), Column("auction, optimised", Auction("optimised")))
-
-_RANGES = ("int:1", "int:10", "int:100")
-_OURS = "the choice of sizes and ranges is ours"
-_CLASSES = ("uniform", "geometric", "disjoint", "sanity", "lowrank:1", "lowrank:2", "lowrank:4", "lowrank:8")
-
-
-def _grid(classes: tuple[str, ...], sizes: tuple[int, ...], seeds: int = 1) -> tuple[Instance, ...]:
+def grid(classes: tuple[str, ...], sizes: tuple[int, ...], seeds: int = 1) -> tuple[Instance, ...]:
+    """Every class in every size."""
     return tuple(Instance(cls, n, seeds) for cls in classes for n in sizes)
 
 
-def _date_nagi() -> tuple[Table, ...]:
-    ours = (BFS, TREE, CORE)
-    what = "the choice of sizes and ranges is ours, up to the sizes of the paper's abstract"
-    abstract = "the paper's abstract (experts.illinois.edu): 400 million variables within 13 seconds on average"
-    large = 20000
-    return (
-        Table("date-nagi-1", "date-nagi", "Table 1: against the CPU", "seconds", (*ours, JV),
-              _grid(_RANGES, (500, 1000, 2000, 3000, 4000, 5000)), 1000, note=what),
-        Table("date-nagi-2", "date-nagi", "Table 2: large problems on one GPU", "seconds", ours,
-              _grid(_RANGES, (500, 1000, 5000, 10000, large)), 500,
-              {(f"{cls} {large}", TREE.label): 13.0 for cls in _RANGES}, abstract, what),
-        Table("date-nagi-3", "date-nagi", "Table 3: several GPUs", "seconds", ours,
-              _grid(_RANGES, (500, 10000, 20000, 40000)), 500, note=f"{what}; here on one machine's CPU"),
-    )  # fmt: skip
-
-
-def _lopes() -> tuple[Table, ...]:
-    sizes, few = (128, 256, 512, 1024, 2048, 4096, 8192), (MUNKRES, CORE)
-    steps = tuple(
-        Table(f"lopes-figure-{number}", "lopes", f"Figure {number}: the share of each step, {cls}", "shares",
-              (MUNKRES,), _grid((cls,), sizes), 1024, note=_OURS)
-        for number, cls in zip((10, 11, 12), ("int:0.1", "int:1", "int:10"), strict=True)
-    )  # fmt: skip
-    return (
-        *(Table(f"lopes-{number}", "lopes", f"Table {number}: {cls}", "seconds", columns, _grid((cls,), sizes), 512,
-                note=_OURS)
-          for number, cls, columns in (
-              (1, "int:0.1", few), (2, "int:1", few), (3, "int:10", few), (4, "int:100", (*few, TREE, JV)))),
-        *steps,
-    )  # fmt: skip
-
-
-def _reports() -> tuple[Table, ...]:
-    ranges = ("int:0.001", "int:0.01", "int:0.1", "int:1", "int:10", "int:100", "int:1000")
-    gurobi = Column("Gurobi", None)
-    stages = [Column("no stage", Munkres(stages=()))]
-    stages += [Column(f"to ({k})", Munkres(stages=STAGES[: k + 1])) for k in range(len(STAGES) - 1)]
-    return (
-        Table("report-2021-2", "report-2021", "Table II: run time", "seconds", (MUNKRES, CORE),
-              _grid(("int:0.1", "int:1", "int:10"), (512, 1024, 2048, 4096)), 512, note=_OURS),
-        Table("report-2021-3", "report-2021", "Table III: the improvements at range 1000 n", "seconds",
-              (*stages, MUNKRES, CORE), _grid(("int:1000",), (256, 512, 1024, 2048, 4096)), 512,
-              note="each stage is added to those before it, munkres has all; on a CPU (1) and (2) mean something"),
-        *(Table(f"report-2022-{number}", "report-2022", f"Table {roman}: n = {n}", "seconds",
-                (MUNKRES, JV, gurobi, CORE), tuple(Instance(cls, n) for cls in ranges), 512,
-                note="Gurobi's column as published only")
-          for number, roman, n in zip(range(3, 11), ("III", "IV", "V", "VI", "VII", "VIII", "IX", "X"),
-                                      (64, 128, 256, 512, 1024, 2048, 4096, 8192), strict=True)),
-    )  # fmt: skip
-
-
-def _algorithm_1015() -> tuple[Table, ...]:
-    sizes = (1000, 2000, 4000, 8000, 16000, 32000)
-    small = (250, 500, *sizes)
-    commands = "commands in the authors' readme (github.com/sguthe/lap-solver) tell the instances, not the figures"
-    hard = ("uniform", "geometric", "disjoint", "sanity")
-    ssp = Column("Algorithm 1015", "ssp")
-    paper = "algorithm-1015"
-    return (
-        Table("algorithm-1015-1", paper, title="Table 1: rows evaluated, over n", measure="rows",
-              columns=(PLAIN_SSP, SSP, CORE), instances=_grid(_CLASSES, small, 3), small_n=1000, source=commands,
-              note="the reads of the start do not count, as in the authors' code; the fit is of rows, not of rows / n"),
-        Table("algorithm-1015-2", paper, title="Table 2: against the auction", measure="seconds",
-              columns=(*AUCTIONS, ssp, CORE), instances=_grid(hard, small), small_n=1000, source=commands),
-        Table("algorithm-1015-3", paper, title="Table 3: against others", measure="seconds",
-              columns=(ssp, JV, TREE, CORE), instances=_grid(hard, small), small_n=500, source=commands,
-              note="8 threads in the paper, one here unless --threads says otherwise"),
-        Table("algorithm-1015-figures-1-3", paper, title="Figures 1 to 3: rows of an augmenting path", measure="path",
-              columns=(PLAIN_SSP, SSP), instances=_grid(hard, small), small_n=1000, source=commands,
-              note="the scan counts beside them are Table 1's"),
-        Table("algorithm-1015-figure-4", paper, title="Figure 4: rows evaluated, over n, drawn", measure="rows",
-              columns=(PLAIN_SSP, SSP), instances=_grid(_CLASSES, small), small_n=500, source=commands),
-        Table("algorithm-1015-figures-5-8", paper, title="Figures 5 to 8: run time by class", measure="seconds",
-              columns=(PLAIN_SSP, SSP, CORE), instances=_grid(_CLASSES, small), small_n=500, source=commands),
-    )  # fmt: skip
-
-
-#: Every table, by the name that `lapwing papers --table` takes.
-TABLES: Final[dict[str, Table]] = {
-    table.name: table for table in (*_date_nagi(), *_lopes(), *_reports(), *_algorithm_1015())
-}
+def lines(key: str, number: str, seeds: int = 1) -> tuple[Instance, ...]:
+    """The lines of a printed table, in its order."""
+    rows = paper(key).tables[number].rows
+    return tuple(Instance(row["cls"], row["n"], seeds, row.get("gpus", 0), row) for row in rows)

@@ -106,6 +106,8 @@ def test_plain_shortest_paths():
     result = lw.solve(cost, device="cuda", method=lw.Ssp(pricing=False))
     assert_optimal(result, cost)
     assert result.statistics["phases"] == 1
+    with pytest.raises(lw.ArgumentError, match="Ssp.*solved on a CPU"):
+        lw.solve(cost, device="cuda", method=lw.Ssp(text="in_order"))
 
 
 @pytest.mark.parametrize("cls", ["uniform", "geometric", "lowrank:1", "int:1"])
@@ -196,12 +198,47 @@ def test_computed_costs_are_for_core():
 
 
 def test_tables_on_a_gpu(monkeypatch):
-    monkeypatch.setattr("lapwing.papers.runner._REPETITIONS", 1)
-    columns = (Column("a", "munkres"), Column("b", "ssp"), Column("c", "jv"))
-    tables = [
-        Table("t", "lopes", "T", how, columns, (Instance("int:1", 15),), 15) for how in ("seconds", "rows", "path")
+    monkeypatch.setattr("lapwing.papers.measure._REPETITIONS", 1)
+    columns = (
+        Column("a", "munkres"),
+        Column("b", "ssp", quantity="rows"),
+        Column("c", "jv"),
+        Column("d", "munkres", quantity="shares"),
+        Column("e", "ssp", quantity="shares"),
+        Column("f", "jv", device="cpu"),
+    )
+    table = Table("t", "lopes", "T", "ms", columns, (Instance("int:1", 15),), 15)
+    cells = run_table(table, Limits(device="cuda"))["rows"][0]["cells"]
+    assert cells["c"]["remark"] == "not on a GPU" and cells["f"]["value"] > 0
+    assert cells["a"]["value"] > 0 and cells["b"]["value"] >= 15
+    assert set(cells["d"]["value"]) == {f"step_{k}" for k in range(1, 7)} and cells["e"]["remark"] == "not counted"
+
+
+@pytest.mark.parametrize("method", ["munkres", lw.Munkres(stages=()), "hungarian-bfs", "hungarian-tree"])
+def test_what_the_hungarian_methods_count_and_time(method):
+    """As on the CPU where the choice of paths does not matter; times of all steps."""
+    cost = instances.generate("int:1", 40, 1, dtype="int32")
+    ours, theirs = (lw.solve(cost, method=method, device=device).statistics for device in ("cuda", "cpu"))
+    assert ours["matched_before_update"] == theirs["matched_before_update"] == largest_matching_of_zeros(cost)
+    early = ours["matched_before_update"]
+    assert early + sum(count for name, count in ours.items() if name.startswith("matched_by_")) == 40
+    times = [seconds for name, seconds in ours.items() if name.endswith("_seconds")]
+    assert all(seconds >= 0 for seconds in times) and sum(times) > 0
+
+
+def largest_matching_of_zeros(cost):
+    """After the reduction of rows, then of columns."""
+    slack = cost - cost.min(axis=1, keepdims=True)
+    slack -= slack.min(axis=0)
+    return int(len(cost) - lw.solve((slack > 0).astype(np.float64)).objective)
+
+
+@pytest.mark.parametrize("cls", ["int:1", "int:0.1"])
+def test_counters_of_zeros(cls):
+    """One by bins, or one that all threads add to: the same number."""
+    cost = instances.generate(cls, 30, 1, dtype="int32")
+    listed = [
+        lw.solve(cost, device="cuda", method=lw.Munkres(stages=stages)).statistics["zeros_listed"]
+        for stages in (STAGES, [name for name in STAGES if name != "reductions"])
     ]
-    cells = [run_table(table, Limits(device="cuda"))["rows"][0]["cells"] for table in tables]
-    assert all(cell["c"]["remark"] == "not on a GPU" for cell in cells)
-    assert cells[0]["a"]["value"] > 0 and cells[1]["b"]["value"] >= 1
-    assert cells[2]["a"]["remark"] == cells[2]["b"]["remark"] == "not counted on a GPU"
+    assert listed[0] == listed[1] > 0

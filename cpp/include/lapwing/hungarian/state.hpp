@@ -19,6 +19,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <functional>
 #include <limits>
@@ -137,6 +138,9 @@ class HungarianState {
   private:
     Index empty_row_ = -1;                      // can have nothing
     std::vector<D> base_u_, base_v_, entered_;  // duals, and theta, when a root or a column entered the forest
+    // Augmentations before the first dual update, in so many iterations; then those of every five iterations.
+    std::int64_t early_ = 0, early_iterations_ = 0;
+    std::array<std::int64_t, 7> by_five_{};
     double bound_ = -std::numeric_limits<double>::infinity();
     bool is_expired_ = false;
 

@@ -96,7 +96,7 @@ template <class D>
 struct SspStart {
     std::vector<D> v;                                         // [padded cols], finite
     std::vector<D> row_least;                                 // [rows]: with v = 0, feasible duals
-    std::vector<Index> order;                                 // [rows]: of the first phase; the next one's is reversed
+    std::vector<Index> order;                                 // [rows]: of the first phase
     std::vector<Index> best;                                  // [rows]: an assignment, -1 where a row found no column
     D epsilon = 0;                                            // of the first phase; 0: none is needed
     double epsilon_least = 0;                                 // below this, scaling ends
@@ -111,10 +111,11 @@ struct SspStart {
 
 // Throws InvalidCost, CostTooLarge. Reads each row at most five times.
 template <class T>
-SspStart<Dual<T>> ssp_start(SspRows<T>& rows, SspPricing pricing, Control& control);
+SspStart<Dual<T>> ssp_start(SspRows<T>& rows, const SspOptions& options, Control& control);
 
 // The phases, from any start; exact whatever its prices are. The answer does not depend on `threads`.
 template <class T>
-Solution<Dual<T>> ssp_solve(SspRows<T>& rows, SspStart<Dual<T>> start, int threads, Control& control);
+Solution<Dual<T>> ssp_solve(SspRows<T>& rows, SspStart<Dual<T>> start, const SspOptions& options, int threads,
+                            Control& control);
 
 }  // namespace lapwing

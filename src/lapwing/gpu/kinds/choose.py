@@ -19,6 +19,7 @@ from lapwing.gpu.reference import REFERENCE_METHODS
 from lapwing.gpu.runtime.arrays import GpuArray, view_if_on_gpu
 from lapwing.gpu.runtime.device import Context, shared_context
 from lapwing.gpu.runtime.programs import FLOATS, INTEGERS
+from lapwing.options import Ssp
 from lapwing.request import Request
 
 
@@ -35,6 +36,8 @@ def choose_kind(cost: Any, device: str, request: Request) -> CostKind:
     ------
     ArgumentError, DtypeError
     """
+    if isinstance(request.options, Ssp) and request.options.text:
+        raise ArgumentError(f"{request.options} is solved on a CPU: use device='cpu', or leave text out")
     if is_sparse(cost):  # no method here reads the pairs themselves
         cost = inputs.as_matrix(cost, request.maximize)
     if isinstance(cost, CostSource):

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from lapwing.gpu.reference.hungarian import HungarianSolve
+from collections.abc import Mapping
+from typing import ClassVar
+
+from lapwing.gpu.reference.hungarian import START, HungarianSolve
 from lapwing.gpu.runtime.arrays import ITEM_BYTES
 from lapwing.gpu.runtime.programs import HUNGARIAN_BFS
 
@@ -15,6 +18,14 @@ class HungarianBfsSolve(HungarianSolve):
     method = "hungarian-bfs"
     summary = "the classical Hungarian method on lists of tight pairs (Date and Nagi)"
     program = HUNGARIAN_BFS
+    steps: ClassVar[Mapping[str, str]] = START | {
+        "list": "compression",
+        "gather": "forward",
+        "grow": "forward",
+        "least": "dual_update",
+        "update": "dual_update",
+        "flip": "augmentation",
+    }
 
     @classmethod
     def extra_bytes(cls, rows: int, cols: int, dtype: str) -> int:

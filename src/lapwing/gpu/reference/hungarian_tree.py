@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from lapwing.gpu.reference.hungarian import HungarianSolve
+from collections.abc import Mapping
+from typing import ClassVar
+
+from lapwing.gpu.reference.hungarian import START, HungarianSolve
 from lapwing.gpu.runtime.programs import HUNGARIAN_TREE
 
 
@@ -12,6 +15,7 @@ class HungarianTreeSolve(HungarianSolve):
     method = "hungarian-tree"
     summary = "the Hungarian method with alternating trees (Date and Nagi)"
     program = HUNGARIAN_TREE
+    steps: ClassVar[Mapping[str, str]] = START | {"list": "reduction", "gather": "tree", "grow": "tree", "flip": "tree"}
 
     def _search(self) -> None:
         self._launch_grid("solve_hungarian_tree", 0)

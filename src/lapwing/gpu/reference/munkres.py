@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping
+from typing import ClassVar
+
+import numpy as np
 
 from lapwing.gpu.core.solver import UNFINISHED, Report
-from lapwing.gpu.reference.hungarian import HungarianSolve
+from lapwing.gpu.reference.hungarian import TASKS, ZEROS, HungarianSolve
 from lapwing.gpu.runtime.copies import read
 from lapwing.gpu.runtime.launch import Kernel
 from lapwing.gpu.runtime.programs import HUNGARIAN_TREE, INTEGERS, MUNKRES
@@ -33,7 +37,16 @@ class MunkresSolve(HungarianSolve):
     summary = "the classical Hungarian method on a slack matrix (Lopes and others)"
     program = MUNKRES
 
+    steps: ClassVar[Mapping[str, str]] = {
+        **dict.fromkeys(("begin", "reduce_rows", "reduce_cols", "set_cols", "list"), "step_1"),
+        **dict.fromkeys(("bid", "award"), "step_2"),
+        "gather": "step_3",
+        "grow": "step_4",
+        "flip": "step_5",
+        **dict.fromkeys(("least", "update", "update_more"), "step_6"),
+    }
     _wide = _switched = False
+    _launched: dict[str, float] | None = None  # the same where the host launches each task, with the launches
 
     @property
     def _options(self) -> Munkres:
@@ -66,6 +79,7 @@ class MunkresSolve(HungarianSolve):
     def statistics(self, report: Report) -> dict[str, float]:
         """The method's counts."""
         own = {"slack_bytes": float(self._slack_bytes), "switched": float(self._switched)}
+        own |= {"zeros_listed": float(self._board()[ZEROS:].view(np.uint64)[0])} | (self._launched or {})
         return super().statistics(report) | own
 
     @property
@@ -87,12 +101,18 @@ class MunkresSolve(HungarianSolve):
         """One launch for each task, as in the paper: the host asks for the next one after each."""
         solver, following = self._program_kernels["solve_munkres"], self._program_kernels["munkres_next"]
         task, blocks = _BEGIN, solver.resident_blocks(self.threads)
+        seconds = dict.fromkeys((f"{step}_seconds" for step in self.steps.values()), 0.0)
         while task != _DONE:
+            began = time.perf_counter()
             last = (*self._munkres_arguments, 1, task)
             solver.launch(self.context, blocks, self.threads, *self._own_arguments, *last)
             following.launch(self.context, 1, self.threads, *self._own_arguments, *last)
             self._monitor.wait()
+            step = self.steps.get(TASKS[task] if task < len(TASKS) else "")
             task = int(read(self.context, self._more["all"], 1, "uint32")[0])
+            if step is not None:
+                seconds[f"{step}_seconds"] += time.perf_counter() - began
+        self._launched = seconds
 
     def _run_wide(self) -> Report:
         """Solve again, with slacks of eight bytes."""

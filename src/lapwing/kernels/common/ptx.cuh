@@ -57,6 +57,13 @@ __device__ inline uint32 add_in_global(uint32* address, uint32 x) {
     return before;
 #endif
 }
+__device__ inline void add_in_global(uint64* address, uint64 x) {
+#ifdef LAPWING_EMULATION
+    atomicAdd(address, x);
+#else
+    asm volatile("red.global.add.u64 [%0], %1;" ::"l"(__cvta_generic_to_global(address)), "l"(x) : "memory");
+#endif
+}
 __device__ inline uint32 add_in_shared(uint32* address, uint32 x) {
 #ifdef LAPWING_EMULATION
     return atomicAdd(address, x);
@@ -154,5 +161,16 @@ __device__ inline uint32 load_acquire(const uint32* address) {
     uint32 value;
     asm volatile("ld.acquire.gpu.u32 %0, [%1];" : "=r"(value) : "l"(address) : "memory");
     return value;
+#endif
+}
+
+// The GPU's clock, the same for all of its multiprocessors; it may advance by a microsecond at a time.
+__device__ inline uint64 nanoseconds() {
+#ifdef LAPWING_EMULATION
+    return static_cast<uint64>(clock64());
+#else
+    uint64 now;
+    asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now));
+    return now;
 #endif
 }

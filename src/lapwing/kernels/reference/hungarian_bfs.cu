@@ -39,7 +39,7 @@ class Bfs {
     __device__ bool updates_more() const { return false; }
     __device__ void update_more() const {}
     __device__ void list() const { list_tight(); }
-    __device__ void grow() const { hungarian::grow(*this, ~0u, 0); }
+    __device__ void grow() const { hungarian::grow(*this, ~0u); }
     __device__ void settle() const { settle_duals(); }
     __device__ static Dual theta_after(Dual theta, Dual least) { return least > theta ? least : theta; }
 

@@ -147,10 +147,9 @@ __device__ void expand(const Method& method, uint32 begin, uint32 end, Dual thet
     __syncthreads();
 }
 
-// Grows the forest until no tree can, or each that can has an end; or by `most_levels`. By block 0 alone; `turn`: of
-// Board::more.
+// Grows the forest until no tree can, or each that can has an end; or by `most_levels`. By block 0 alone.
 template <class Method>
-__device__ void grow(const Method& method, uint32 most_levels, uint32 turn) {
+__device__ void grow(const Method& method, uint32 most_levels) {
     if (blockIdx.x != 0) return;
     Forest& h = forest();
     Board& board = *h.board;
@@ -197,7 +196,7 @@ __device__ void grow(const Method& method, uint32 most_levels, uint32 turn) {
         board.goals = growing.goals;
         board.levels += growing.levels;
         board.stopped = h.signals.stopped;
-        board.more[turn] = more;
+        board.more = more;
     }
 }
 
@@ -230,8 +229,14 @@ __device__ inline void flip() {
         }
     });
     if (is_first_thread()) {
-        h.board->free_rows = 0;
-        h.board->augmentations += goals;
+        Board& board = *h.board;
+        const uint32 five = (board.iterations - board.early_iterations - 1) / 5;
+        if (board.updates == 0)
+            board.early += goals, ++board.early_iterations;
+        else if (five < sizeof board.by_five / sizeof *board.by_five)
+            board.by_five[five] += goals;
+        board.free_rows = 0;
+        board.augmentations += goals;
     }
 }
 

@@ -81,7 +81,7 @@ __device__ ForestTask next(const Method& method, ForestTask task) {
             return __ldcg(&board.rounds) < HungarianTuning::star_rounds ? ForestTask::bid : ForestTask::gather;
         case ForestTask::gather: return __ldcg(&board.free_rows) == 0 ? ForestTask::polish : ForestTask::grow;
         case ForestTask::grow:
-            if (__ldcg(&board.more[0]) != 0 && method.levels_by_task()) return ForestTask::grow;
+            if (__ldcg(&board.more) != 0 && method.levels_by_task()) return ForestTask::grow;
             if (__ldcg(&board.goals) != 0 || __ldcg(&board.stopped) != 0) return ForestTask::flip;
             return Method::keeps_slacks ? ForestTask::infeasible : ForestTask::least;
         case ForestTask::least:
@@ -100,10 +100,16 @@ __device__ ForestTask next(const Method& method, ForestTask task) {
 // All tasks of a solve from the first on, in one cooperative launch; or that one alone.
 template <class Method>
 __device__ void run(const Method& method, ForestTask first = ForestTask::begin, bool alone = false) {
+    uint64 began = nanoseconds();
     for (ForestTask task = first; task != ForestTask::done;) {
         perform(method, task);
         if (alone) return;
         grid_barrier(forest().core.barrier, gridDim.x);
+        if (is_first_thread()) {
+            const uint64 now = nanoseconds();
+            forest().board->time[static_cast<uint32>(task)] += now - began;
+            began = now;
+        }
 #ifdef LAPWING_CHECK_INVARIANTS
         if (is_first_thread() && (task == ForestTask::award || task == ForestTask::flip || task == ForestTask::polish))
             check_matching(forest().core);

@@ -33,9 +33,14 @@ constexpr uint32 kNoGoal = ~0u;  // no end
 
 // Words that all blocks share; each with its writer and the time of the write.
 struct Board {
-    uint32
-        // The next task, where the host launches each (reference/munkres.cu). First, where Python reads it.
-        task;
+    // First, what Python reads (gpu/reference/hungarian.py).
+    uint32 task;              // the next one, where the host launches each task (reference/munkres.cu)
+    uint32 early;             // augmentations before the first dual update. flip.
+    uint32 early_iterations;  // that made them
+    uint32 by_five[7];        // augmentations of every five iterations after these
+    uint64 time[TASK_DONE];   // nanoseconds of each task, where one launch performs all. The first thread, in between.
+    uint64 zeros;             // listed, each time that a row is, by "munkres"
+
     uint64 least;          // what least has found, as `ordered`: minimum over all blocks. Set back by block 0 in grow.
     uint64 theta;          // bits of a Dual: sum of this iteration's dual updates. Block 0, in gather and grow.
     uint64 step_least[2];  // the same for steps of "hungarian-tree" in turn
@@ -50,7 +55,7 @@ struct Board {
     uint32 changed;        // whether duals moved since tight pairs were listed. Block 0, in grow.
     uint32 expanded;       // rows of the forest whose tight pairs were looked at. Block 0, in gather and grow.
     uint32 few;            // whether an iteration has matched so few rows that another method is to go on. flip.
-    uint32 more[2];        // whether levels are left, where they are done one by one; in turn
+    uint32 more;           // whether levels are left, where the host launches each. grow.
     // Counts for the report. Block 0.
     uint32 iterations, updates, levels;
     uint64 augmentations, scanned;

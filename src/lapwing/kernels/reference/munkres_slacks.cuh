@@ -33,16 +33,8 @@ class Munkres {
     __device__ bool updates_more() const { return !has(kFused); }
     __device__ static Dual theta_after(Dual theta, Dual least) { return theta + least; }
 
-    // Step 4. Without stage `barrier`, all blocks wait after each level.
-    __device__ void grow() const {
-        const bool alone = has(kBarrier);
-        for (uint32 turn = 0;; turn ^= 1) {
-            hungarian::grow(*this, alone ? ~0u : 1, turn);
-            if (alone || by_task_) return;
-            grid_barrier(forest().core.barrier, gridDim.x);
-            if (__ldcg(forest().board->more + turn) == 0) return;
-        }
-    }
+    // Step 4. Where the host launches every task, a level a launch.
+    __device__ void grow() const { hungarian::grow(*this, by_task_ ? 1 : ~0u); }
     // Whether to go on with shortest paths.
     __device__ void settle() const {
         Board& board = *forest().board;
@@ -55,6 +47,7 @@ class Munkres {
         const Matrix& matrix = h.core.matrix;
         constexpr int32 width = kWarp * kPackCols;
         bool fits = true;
+        uint32 listed = 0;
         each_warp(matrix.rows, [&](uint64 row) {
             const int32 i = static_cast<int32>(row);
             Dual second = infinity<Dual>();  // least of the slacks that are not zero
@@ -80,15 +73,18 @@ class Munkres {
                               }
                               if (j < matrix.real_cols()) store(i, j, values);
                               list.add(j, bits);
+                              count_zeros(bits);
                           });
             });
-            if (!has(kRegret)) return;
             __syncwarp();
+            listed += __ldcg(h.tight_count + i);
+            if (!has(kRegret)) return;
             const uint32 zeros = __ldcg(h.tight_count + i);
             second = from_order<Dual>(warp_min(ordered(second)));
             if (lane_index() == 0) __stcg(h.regret + i, zeros > 1 ? 0.0f : static_cast<float>(second));
         });
         note_overflow(!fits);
+        count_listed(listed);
         if (is_first_thread()) h.board->scanned += matrix.rows;
     }
 
@@ -132,10 +128,7 @@ class Munkres {
                 best = unmatched < best ? unmatched : best;
             }
         });
-        if (has(kReductions))
-            lower_least(ordered(best), &h.board->least);
-        else
-            min_in_global(&h.board->least, ordered(best));
+        lower_least(ordered(best), &h.board->least);
     }
 
     // Step 6, second half: slacks, duals and, with stage `fused`, zeros.
@@ -152,7 +145,7 @@ class Munkres {
     __device__ void update_more() const { change_rows(Dual(0), false, true); }
 
   private:
-    static constexpr int32 kSlackCols = Pack<Slack>::size;
+    static constexpr int32 kSlackCols = Pack<Slack>::size, kAhead = 4;  // packs that are loaded at once
 
     __device__ bool has(uint32 stage) const { return (stages_ & stage) != 0; }
     __device__ Slack* row_of(int32 i) const { return slacks_ + i * pitch_; }
@@ -196,7 +189,7 @@ class Munkres {
     // lanes together.
     template <class F>
     __device__ void for_slacks(int32 i, int32 begin, int32 end, F f) const {
-        constexpr int32 ahead = 4, width = kWarp * kSlackCols;
+        constexpr int32 ahead = kAhead, width = kWarp * kSlackCols;
         const int32 lane_begin = begin + static_cast<int32>(lane_index()) * kSlackCols;
         const int32 cols = forest().core.matrix.real_cols();
 #pragma unroll 1
@@ -234,8 +227,9 @@ class Munkres {
         const Matrix& matrix = h.core.matrix;
         const uint32 reached = __ldcg(&h.board->reached_cols);
         const bool few = changes && reached < static_cast<uint32>(matrix.real_cols()) / HungarianTuning::few_cols;
-        each_warp(matrix.rows, [&](uint64 row) {
-            const int32 i = static_cast<int32>(row);
+        const bool paced = changes && lists && has(kBarrier);
+        uint32 listed = 0;
+        const auto change = [&](int32 i) {
             const bool grows = __ldcg(h.root + i) >= 0;
             if (grows && changes) {
                 if (lane_index() == 0) {
@@ -245,13 +239,44 @@ class Munkres {
                 }
                 __syncwarp();
             }
+            uint32 barriers = 0;
             if (!grows && few && (!lists || __ldcg(h.tight_count + i) <= kTight))
-                return change_cols(i, step, reached, lists);
-            list_tight_row(i, lists && unmatched_slack_vanishes(i, grows),
-                           [&](TightList& list, int32 begin, int32 end) {
-                               change_row(i, grows, step, begin, end, changes, lists, list);
-                           });
-        });
+                change_cols(i, step, reached, lists);
+            else
+                list_tight_row(i, lists && unmatched_slack_vanishes(i, grows),
+                               [&](TightList& list, int32 begin, int32 end) {
+                                   barriers += change_row(i, grows, step, begin, end, changes, lists, list);
+                               });
+            __syncwarp();
+            if (lists) listed += __ldcg(h.tight_count + i);
+            return barriers;
+        };
+        const uint64 rows = matrix.rows;
+#pragma unroll 1
+        for (uint64 base = 0; base < rows; base += grid_warps()) {
+            const uint64 row = base + grid_warp();
+            uint32 barriers = row < rows ? change(static_cast<int32>(row)) : 0;
+            if (!paced) continue;
+            for (; barriers < most_barriers(matrix.real_cols()); ++barriers) __syncthreads();
+        }
+        if (lists) count_listed(listed);
+    }
+    // Stage `reductions` is off: a contended counter in global memory for every zero that is listed.
+    __device__ void count_zeros(uint32 bits) const {
+        if (has(kReductions)) return;
+        for (; bits != 0; bits &= bits - 1) add_in_global(&forest().board->zeros, uint64(1));
+    }
+    // It is on: a counter for every row, and the sums of a warp's rows by a reduction of the block. All threads.
+    __device__ void count_listed(uint32 listed) const {
+        if (!has(kReductions)) return;
+        const double all =
+            sum_in_block(blockDim.x / kWarp * kWarp, [&](uint32) { return lane_index() == 0 ? listed : 0; });
+        if (threadIdx.x == 0) add_in_global(&forest().board->zeros, static_cast<uint64>(all));
+    }
+    // Of the block, for a row of slacks: the two parts of a row begin at a pack of lane 0.
+    __device__ static uint32 most_barriers(int32 cols) {
+        constexpr int32 width = kWarp * kSlackCols, batch = kAhead * width;
+        return ((cols + width + batch - 1) / batch + 1) * kAhead;
     }
     // Of a row outside the forest, where few columns are in it.
     __device__ void change_cols(int32 i, Dual step, uint32 reached, bool lists) const {
@@ -275,16 +300,18 @@ class Munkres {
         __syncwarp();
         if (stays) __stcg(list + __popc(staying & ((1u << lane) - 1)), j);
         if (lane == 0) __stcg(h.tight_count + i, static_cast<uint32>(__popc(staying)));
+        count_zeros(stays ? 1 : 0);
     }
     // The slacks of row i from `begin` to `end`. Zeros are looked for while slacks are in registers, unless that stage
-    // is off.
-    __device__ void change_row(int32 i, bool grows, Dual step, int32 begin, int32 end, bool changes, bool lists,
-                               TightList& list) const {
+    // is off; with stage `barrier`, after a barrier of the block for each pack, whose number this returns.
+    __device__ uint32 change_row(int32 i, bool grows, Dual step, int32 begin, int32 end, bool changes, bool lists,
+                                 TightList& list) const {
         Forest& h = forest();
         constexpr int32 width = kWarp * kSlackCols;
         const Dual by = grows ? -step : step;
-        const bool held = has(kRegisters);
+        const bool held = has(kRegisters), paced = changes && lists && has(kBarrier);
         bool fits = true;
+        uint32 barriers = 0;
         for_slacks(i, begin / width * width, end, [&](int32 j, Pack<Slack>& pack) {
             const uint32 open = open_bits(j);
             uint32 inside = 0, zeros = 0;
@@ -306,17 +333,20 @@ class Munkres {
                 if (!held) pack = load(row_of(i) + j);
             }
             if (!lists) return;
+            if (paced) __syncthreads(), ++barriers;
 #pragma unroll
             for (int32 k = 0; k < kSlackCols; ++k) {
                 if ((inside >> k & 1) && pack.values[k] == Slack(0)) zeros |= 1u << k;
             }
             list.add<kSlackCols>(j, zeros);
+            count_zeros(zeros);
             const uint32 fresh = grows ? zeros & open : 0;
             if (!__any_sync(kAllLanes, fresh != 0)) return;
 #pragma unroll 1
             for (int32 k = 0; k < kSlackCols; ++k) relax<true>(&h.board->new_cols, i, fresh >> k & 1 ? j + k : kNone);
         });
         note_overflow(!fits);
+        return barriers;
     }
 
     Slack* slacks_;

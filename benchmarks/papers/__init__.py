@@ -1,1 +1,0 @@
-"""The tables of the papers: `python -m benchmarks.papers`."""
