@@ -2,6 +2,7 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
 
 #include <stdexcept>
 #include <string>
@@ -140,6 +141,28 @@ nb::dict solve(const std::string& method, const nb::dict& options, const nb::obj
     });
 }
 
+// What method "ssp" reads and leaves on the way, of a square matrix of finite costs: struct SspTrace.
+nb::dict trace_ssp(const nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu>& cost,
+                   const nb::dict& options) {
+    const auto rows = static_cast<Index>(cost.shape(0)), cols = static_cast<Index>(cost.shape(1));
+    SspTrace trace;
+    SspOptions chosen = Options(options).ssp;
+    chosen.trace = &trace;
+    Control control;
+    {
+        const Computing computing;
+        solve_ssp(Problem<double>{{cost.data(), rows, cols, cols, 1}, false, nullptr}, chosen, 1, control);
+    }
+    nb::list left;
+    for (std::vector<double>& v : trace.v) left.append(to_numpy(std::move(v)));
+    nb::dict answer;
+    answer["scans"] = to_numpy(std::move(trace.scans));
+    answer["path_rows"] = to_numpy(std::move(trace.path_rows));
+    answer["epsilon"] = trace.epsilon;
+    answer["v"] = left;
+    return answer;
+}
+
 // None, or (limit, extreme, row, col) of a cost that is too large.
 nb::object range_excess(const nb::object& cost, bool maximize, const nb::object& unmatched_cost,
                         const nb::object& unmatched_cols, int threads) {
@@ -170,6 +193,8 @@ void bind_solve(nanobind::module_& module) {
                "unmatched_cost"_a.none(), "unmatched_cols"_a.none(), "start_v"_a.none(), "threads"_a, "time_limit"_a,
                "hook"_a.none(), "keep"_a.none() = nb::none(), "keep_every"_a = 0.0,
                "Solve one problem; see cpp/include/lapwing/methods.hpp for the contract.");
+    module.def("trace_ssp", &lapwing::bindings::trace_ssp, "cost"_a, "options"_a,
+               "The rows that method ssp reads, its paths, and v after each phase.");
     module.def("check_range", &lapwing::bindings::range_excess, "cost"_a, "maximize"_a, "unmatched_cost"_a.none(),
                "unmatched_cols"_a.none(), "threads"_a,
                "Whether all sums fit; see cpp/include/lapwing/numbers/range.hpp for the contract.");

@@ -12,7 +12,8 @@ import lapwing as lw
 from lapwing.cli.main import main
 from lapwing.methods import METHODS
 from lapwing.options import name_and_options
-from lapwing.papers import TABLES, Column, Instance, Limits, Measurements, Table, draw, run_table, show
+from lapwing.papers import TABLES, Column, Instance, Limits, Measurements, Table, curves, draw, run_table, show
+from lapwing.papers.curves import draw_curves, run_curves
 from lapwing.papers.images import distances, draw_images, scaled
 from lapwing.papers.measure import QUANTITIES
 from lapwing.papers.published import PAPERS, paper
@@ -225,6 +226,34 @@ def test_pictures(unit, tmp_path):
     columns = (Column("munkres", "munkres", "with_epsilon", "shares" if unit == "share" else "time"),)
     draw(run_table(table(columns, unit=unit), Limits()), tmp_path / "a.png")
     assert (tmp_path / "a.png").stat().st_size > 1000
+
+
+def test_curves_along_a_run(monkeypatch, tmp_path):
+    """The counts of all rows add up to those of a solve; rank one reads all rows that are assigned, and its own."""
+    monkeypatch.setattr(curves, "_N", 60)
+    cost = lw.instances.generate("uniform", 60, 1, dtype=np.float64)
+    record = run_curves("algorithm-1015-figure-1", small=True)
+    for curve, options in zip(record["curves"], (lw.Ssp(pricing=False), curves.AS_PRINTED), strict=True):
+        found = lw.solve(cost, method=options).statistics
+        assert sum(curve["scan count"]) == found["rows_scanned"] - found["rows_scanned_start"]
+        assert sum(curve["path length"]) == found["path_rows"] - 60 * found["phases"]
+        assert min(curve["scan count"]) >= found["phases"] and min(curve["path length"]) >= 0
+    plain = curves._core.trace_ssp(lw.instances.generate("lowrank:1", 60, 1), lw.Ssp(pricing=False).compiled())
+    assert sum(plain["scans"]) == 60 * 61 // 2 and plain["epsilon"] == [0]
+    if pytest.importorskip("matplotlib"):
+        draw_curves(record, tmp_path / "a.png")
+        assert (tmp_path / "a.png").exists()
+
+
+def test_distances_from_the_last_v(monkeypatch, tmp_path):
+    monkeypatch.setattr(curves, "_SIZES", (80,))
+    record = run_curves("algorithm-1015-figure-3", small=True)
+    assert [curve["label"] for curve in record["curves"]] == [f"{cls} 80" for cls in curves._CLASSES]
+    for curve in record["curves"]:
+        assert curve["epsilon"] == sorted(curve["epsilon"], reverse=True) and len(curve["distance"]) > 0
+        assert all(away > 0 for away in curve["distance"])
+    if pytest.importorskip("matplotlib"):
+        draw_curves(record, tmp_path / "a.png")
 
 
 def test_distances_of_images(tmp_path):

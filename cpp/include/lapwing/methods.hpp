@@ -5,6 +5,9 @@
 // `unmatched_cost` is given. Empty problems are answered by the caller. solve_jv alone takes no problem with a source.
 #pragma once
 
+#include <cstdint>
+#include <vector>
+
 #include "lapwing/control.hpp"
 #include "lapwing/jv/jv.hpp"
 #include "lapwing/solution.hpp"
@@ -65,7 +68,13 @@ Solution<Dual<T>> solve_auction(const Problem<T>& problem, AuctionVariant varian
 inline constexpr Index kSspColumnsPerThread = 8192;
 // Without pricing: plain shortest augmenting paths from v = 0. The others are the places in which the text of the paper
 // differs from its authors' published program: true as the text has it (src/ssp/start.cpp, ssp.cpp explain them).
+struct SspTrace {                                // of a solve
+    std::vector<std::int64_t> scans, path_rows;  // [rows] how often it was read; other rows of its augmenting paths
+    std::vector<double> epsilon;                 // of each phase
+    std::vector<std::vector<double>> v;          // that each leaves, [cols]
+};
 struct SspOptions {
+    SspTrace* trace = nullptr;  // to fill
     bool pricing = true;
     bool least_v = false;
     bool picked_v = false;

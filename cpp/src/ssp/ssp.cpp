@@ -138,6 +138,10 @@ class Ssp {
 
     Status run_phases() {
         epsilon_ = start_.epsilon;
+        if (options_.trace != nullptr) {
+            options_.trace->scans.assign(index(m_), 0);
+            options_.trace->path_rows.assign(index(m_), 0);
+        }
         solution_.statistics.set("rows_scanned_start", static_cast<double>(rows_.scanned()));
         solution_.statistics.set("epsilon_0", static_cast<double>(epsilon_));
         for (;;) {
@@ -149,6 +153,10 @@ class Ssp {
                     search(start_.order[index(phase_ % 2 == 1 || options_.in_order ? k : m_ - 1 - k)]);
                 if (status != Status::optimal) return status;
                 ++matched_;
+            }
+            if (options_.trace != nullptr) {
+                options_.trace->epsilon.push_back(static_cast<double>(epsilon_));
+                options_.trace->v.emplace_back(v_.begin(), v_.begin() + n_);
             }
             keep_best(row_to_col_);
             solution_.statistics.set("rows_scanned_phase_" + std::to_string(phase_),
@@ -236,7 +244,7 @@ class Ssp {
                 sink_distance_ = nearest.distance;
                 sink_entry_ = j;
             } else {
-                const T* row = rows_(owner);
+                const T* row = read(owner);
                 const D offset = (problem_.minimised(row[j]) - v_[index(j)]) - reached_;
                 reach_unmatched_column(owner, offset);
                 nearest = shared([&](Index begin, Index end) {
@@ -245,13 +253,19 @@ class Ssp {
             }
         }
         lower_prices();
+        const std::int64_t before = path_rows_;
         augment(f, end);
+        if (options_.trace != nullptr) options_.trace->path_rows[index(f)] += path_rows_ - before - 1;
         for (const Index j : closed_) state_[index(j)] = owner_[index(j)] >= 0 ? ssp_owned : ssp_unowned;
         return Status::optimal;
     }
 
+    const T* read(Index i) {
+        if (options_.trace != nullptr) ++options_.trace->scans[index(i)];
+        return rows_(i);
+    }
     SspNearest<D> scan_first(Index i) {
-        const T* row = rows_(i);
+        const T* row = read(i);
         return shared([&](Index begin, Index end) {
             return LAPWING_DISPATCH(ssp_first_row, row, problem_.maximize, labels(), i, begin, end);
         });

@@ -16,6 +16,7 @@ import click
 
 from lapwing.cli.info import gpus, processor, version
 from lapwing.papers import TABLES, Limits, Measurements, draw, run_table, show
+from lapwing.papers.curves import CURVES, describe_curves, draw_curves, run_curves
 from lapwing.papers.images import IMAGES, draw_images, run_images
 
 
@@ -62,7 +63,7 @@ def papers(
     output: Path | None,
     as_json: bool,
 ) -> None:
-    titles = {name: table.title for name, table in TABLES.items()} | {IMAGES: "Figure 11: ten images"}
+    titles = {name: table.title for name, table in TABLES.items()} | CURVES | {IMAGES: "Figure 11: ten images"}
     unknown = [name for name in names if name not in titles]
     if unknown:
         raise click.BadParameter(f"there is no table {unknown[0]!r}; --list names them", param_hint="--table")
@@ -113,6 +114,8 @@ def _run(name: str, measured: Measurements) -> Found | None:
         return (record, show, draw) if record["rows"] else None
     if not on_cpu:
         return None
+    if name in CURVES:
+        return run_curves(name, measured.limits.small, measured.limits.largest), describe_curves, draw_curves
     try:
         record, images = run_images(measured.limits.small)
     except ImportError as error:

@@ -101,7 +101,7 @@ def _lopes() -> tuple[Table, ...]:
     )
     on_cpu = tuple(replace(each, device="cpu", threads=1) for each in (Column("munkres (O4)", "munkres"), *others))
     on_gpu = (Column("munkres (O4)", "munkres", device="cuda"), replace(others[0], device="cuda"))
-    plot = "the paper has a plot alone"
+    plot, a_cpu = "the paper has a plot alone", "a CPU that is not named"
     return (
         Table("lopes-1", key, "Table 1: CUDA and C", "ms", (cuda, c, CORE), lines(key, "1"), 1024, "1",
               "GTX 970; Intel i7-6700K for C"),
@@ -114,15 +114,17 @@ def _lopes() -> tuple[Table, ...]:
               "Tesla K20c"),
         Table("lopes-figure-4", key, "Figure 4: CPU methods over the classical one, range n", "factor",
               (*on_cpu, *over), grid(("int:1",), (512, 1024, 2048, 4096, 8192)), 1024,
-              note=f"{plot}; sizes are those of its tables", device="cpu"),
+              machine=a_cpu, note=f"{plot}; sizes are those of its tables", device="cpu"),
         Table("lopes-figure-5", key, "Figure 5: the same by range", "factor", (*on_cpu, *over),
-              grid(RANGES, (2048,)), 0, note=f"{plot}; the ranges are those of the report of 2022", device="cpu"),
+              grid(RANGES, (2048,)), 0, machine=a_cpu,
+              note=f"{plot}; the ranges are those of the report of 2022", device="cpu"),
         Table("lopes-figure-6", key, "Figure 6: the tree over the classical method in CUDA", "factor",
               (*on_gpu, Column("tree (O3) / O4", None, formed=("quotient", "tree (O3)", "munkres (O4)"))),
-              grid(("int:0.1", "int:1", "int:10"), (512, 1024, 2048, 4096, 8192)), 0, note=plot),
+              grid(("int:0.1", "int:1", "int:10"), (512, 1024, 2048, 4096, 8192)), 0, machine="GTX 970",
+              note=plot),
         *(Table(f"lopes-figure-{number}", key, f"Figure {number}: the share of each step, {cls}", "share",
                 (Column("munkres", "munkres", quantity="shares"),), grid((cls,), (512, 1024, 2048, 4096, 8192)), 1024,
-                note=f"{plot}, of the steps in CUDA")
+                machine="GTX 970", note=f"{plot}, of the steps in CUDA")
           for number, cls in zip((10, 11, 12), ("int:0.1", "int:1", "int:10"), strict=True)),
     )  # fmt: skip
 

@@ -26,7 +26,7 @@ def show(record: dict[str, Any]) -> str:
     text = [
         f"{record['paper'].split(':')[0]}: {record['title']}",
         f"{UNITS[record['unit']]}; theirs / ours",
-        f"theirs: {record['their_machine'] or 'does not depend on a machine'}",
+        f"theirs: {record['their_machine'] or 'counts, which do not depend on a machine'}",
         f"ours: {_where(record)} of {record['machine']}",
     ]
     text += [f"note: {record['note']}"] if record["note"] else []
