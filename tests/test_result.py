@@ -198,8 +198,13 @@ class TestTensors:
     def test_without_values_are_refused(self, torch):
         for tensor, words in (
             (torch.rand(2, 2, device="meta"), "meta tensor"),
-            (torch.rand(2, 2).to_sparse_coo(), "to_dense"),
             (torch.rand(2, 2).to(torch.complex64), "real"),
         ):
             with pytest.raises(lw.DtypeError, match=words):
                 lw.solve(tensor)
+
+    def test_sparse_ones_are_solved_as_such(self, torch):
+        cost = torch.tensor([[0.0, 3, 1], [2, 0, 0], [5, 4, 0]])  # a zero is no pair
+        for tensor in (cost.to_sparse_coo(), cost.to_sparse_csr()):
+            result = lw.solve(tensor)
+            assert result.objective == 7 and result.row_to_col.tolist() == [2, 0, 1] and result.certificate.exact
