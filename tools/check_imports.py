@@ -1,12 +1,14 @@
 """Check that the package's stages import in one direction only (what they load: tests/test_import.py).
 
 The flow is inputs -> Problem -> Plan -> method -> Certificate -> Result; the API alone sees all of it, the command line
-sees the API. Every `import` of every module is read with `ast`, those inside functions included.
+sees the API. Every `import` of every module is read with `ast`, those inside functions included. The folders of
+kernels/ include in one direction, too.
 """
 
 from __future__ import annotations
 
 import ast
+import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -56,6 +58,17 @@ STAGES = (
 _METHODS = {"plan", "methods", "cpu", "gpu.core", "gpu.reference"}
 FORBIDDEN = {"certificate": _METHODS, "gpu.certificate": _METHODS}
 
+# Folders of kernels/: a file may include those of its own folder and of these.
+INCLUDES = {
+    "common": set[str](),
+    "costs": {"common"},
+    "certificate": {"common", "costs"},
+    "batch": {"common"},
+    "core": {"common", "costs"},
+    "reference": {"common", "costs", "core"},
+}
+_INCLUDE = re.compile(r'^\s*#\s*include\s+"(\w+)/', re.M)
+
 RANK = {name: rank for rank, names in enumerate(STAGES) for name in names}
 
 
@@ -102,9 +115,19 @@ def backward_imports() -> Iterator[str]:
                 yield f"{path}:{line}: '{stage}' must not import '{other}'"
 
 
+def backward_includes() -> Iterator[str]:
+    """Yield a message for every `#include` of a kernel from a folder that is not its to use."""
+    kernels = PACKAGE / "kernels"
+    for path in sorted(kernels.rglob("*.cu*")):
+        folder = path.relative_to(kernels).parts[0]
+        for other in _INCLUDE.findall(path.read_text(encoding="utf-8")):
+            if other != folder and other not in INCLUDES[folder]:
+                yield f"{path}: '{folder}' includes '{other}'"
+
+
 def main() -> int:
     """Print what is wrong; return the exit code."""
-    problems = list(backward_imports())
+    problems = [*backward_imports(), *backward_includes()]
     print("\n".join(problems) or "imports: in order")
     return 1 if problems else 0
 

@@ -20,12 +20,12 @@ def number(file: str, name: str) -> int:
     return int(found[1])
 
 
-_CORE = "core/tuning.cuh"
+_CORE, _COSTS = "core/tuning.cuh", "costs/tuning.cuh"
 LIST_SIZE = number(_CORE, "list_size")
 CLUSTER_BLOCKS = number(_CORE, "cluster_blocks")
-LINES = number(_CORE, "lines")
-BOX_POINTS = 32 * number(_CORE, "positions_ahead")  # kPiece of kernels/costs/computed.cuh, where programs are short
-MOST_HELD = number(_CORE, "most_held")
+LINES = number(_COSTS, "lines")
+BOX_POINTS = 32 * number(_COSTS, "positions_ahead")  # kPiece of kernels/costs/computed.cuh, where programs are short
+MOST_HELD = number(_COSTS, "most_held")
 MOST_ROWS = 1 << number(_CORE, "row_bits")
 SAMPLE_STEP = number(_CORE, "sample_step")
 ROW_SALT, COL_SALT = (number("costs/sample.cuh", name) for name in ("kRowSalt", "kColSalt"))

@@ -4,6 +4,7 @@
 // the tasks. `keys` is beside the union: reductions over the block may run while another member is in use.
 #pragma once
 #include "core/control/commands.cuh"
+#include "costs/tuning.cuh"
 
 constexpr uint32 kTaken = 0xffffffffu;  // more than every key of a float
 
@@ -85,7 +86,7 @@ struct RowCacheScratch {
 // Of a block that lists rows of computed costs, several a warp (core/lists/multi_row.cuh); by warp and line.
 template <bool computed>
 struct MultiRowScratch {
-    static constexpr uint32 lines = kTeamWarps * Tuning::lines;
+    static constexpr uint32 lines = kTeamWarps * CostTuning::lines;
     int32 room[lines][Tuning::room];
     uint32 met[lines];
     uint32 invalid[kTeamWarps];

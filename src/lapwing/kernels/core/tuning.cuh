@@ -1,6 +1,6 @@
-// The tuning numbers of the core's kernels. Nothing else in core/ or costs/computed.cuh holds a number that could be
-// another one without changing the method. Times are flat in nearly all of them: within a few per cent for factors of
-// two.
+// The tuning numbers of the core's kernels; those of computed costs are in costs/tuning.cuh. Nothing else in core/
+// holds a number that could be another one without changing the method. Times are flat in nearly all of them: within a
+// few per cent for factors of two.
 //
 // None of them depends on the architecture; where one should, choose it here by __CUDA_ARCH__. Python reads some of
 // them from this file (gpu/runtime/tuning.py), so each of these is a plain integer: they are marked (Python).
@@ -29,14 +29,10 @@ struct Tuning {
     static constexpr int enough_cached = 4;      // candidates within a row cache's bound; fewer: the row is read again
 
     // --- lists of computed costs ---
-    static constexpr uint32 most_held = 8;          // coordinates of a point in registers (Python)
-    static constexpr uint32 lines = 4;              // rows of a warp at once (Python)
-    static constexpr uint32 positions_ahead = 4;    // positions in flight of a lane, for short programs (Python)
-    static constexpr uint32 walk_positions = 1024;  // of a warp between barriers that keep warps at the same positions
-    static constexpr uint32 room = 128;             // candidates of a row while a warp walks
-    static constexpr uint32 survey_share = 16;      // of the columns, one of so many is in a survey
-    static constexpr uint32 surveyed = 12;          // the limit is the so-manieth smallest value of a survey
-    static constexpr int32 surveyed_cols = 4096;    // matrices with fewer columns do without a survey
+    static constexpr uint32 room = 128;           // candidates of a row while a warp walks
+    static constexpr uint32 survey_share = 16;    // of the columns, one of so many is in a survey
+    static constexpr uint32 surveyed = 12;        // the limit is the so-manieth smallest value of a survey
+    static constexpr int32 surveyed_cols = 4096;  // matrices with fewer columns do without a survey
 
     // --- teams ---
     static constexpr uint32 cluster_blocks = 8;  // blocks of the middle team, a cluster where there are any (Python)

@@ -14,14 +14,14 @@
 // Cost of a pair of points in the plane, float32: 5 operations for the squared distance, 2 for the test, and a quarter
 // of 3 loads and their addresses: 10.6 instructions of sm_90 in core/lists/multi_row.cuh.
 #pragma once
-#include "core/tuning.cuh"
 #include "costs/costs.cuh"
+#include "costs/tuning.cuh"
 #include "source"
 
-constexpr uint32 kLines = Tuning::lines;                                   // at once, by a warp
-constexpr uint32 kAhead = Source::is_short ? Tuning::positions_ahead : 1;  // positions of a lane in flight
-constexpr uint32 kPiece = kWarp * kAhead;                                  // positions of a warp at once
-constexpr uint32 kPiecesTogether = Tuning::walk_positions / kPiece;        // between barriers that keep warps together
+constexpr uint32 kLines = CostTuning::lines;                                   // at once, by a warp
+constexpr uint32 kAhead = Source::is_short ? CostTuning::positions_ahead : 1;  // positions of a lane in flight
+constexpr uint32 kPiece = kWarp * kAhead;                                      // positions of a warp at once
+constexpr uint32 kPiecesTogether = CostTuning::walk_positions / kPiece;  // between barriers that keep warps together
 
 using SourceLines = Source::Lines<kLines>;
 

@@ -4,9 +4,9 @@
 // rounded once, as on the CPU (cpp/include/lapwing/costs/points.inc.hpp), whose bits these are but for the power of
 // `minkowski`.
 //
-// Up to Tuning::most_held coordinates of a point are held in registers; Term::dims is then their number. Where it is 0,
-// the block says how many, and coordinates are read when they are needed: from L1, as all warps of a block are at the
-// same columns.
+// Up to CostTuning::most_held coordinates of a point are held in registers; Term::dims is then their number. Where it
+// is 0, the block holds the number, and coordinates are read when they are needed: from L1, as all warps of a block are
+// at the same columns.
 //
 // The least cost between a point and a box of others is the cost to the box's nearest place, computed by the same
 // operations in the same order: each of them rounds monotonically, so no computed cost to a point in the box is below
