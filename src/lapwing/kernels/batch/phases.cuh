@@ -33,7 +33,7 @@ class Phases {
     }
 
   private:
-    static constexpr int32 kColumns = Team::threads <= 64 ? 2 : 4;  // that a lane looks at together ...
+    static constexpr int32 kColumns = Team::threads <= 64 ? 2 : 4;  // that a lane examines together ...
     static constexpr int32 kRows = 16 / kColumns;                   // ... of so many rows, whose warp bids for them
     static constexpr float kNoise =
         kRoughly > 0x1p-18f ? kRoughly : 0x1p-18f;  // by which what is meant to be equal may differ
