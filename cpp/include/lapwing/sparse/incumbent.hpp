@@ -45,7 +45,7 @@ class SparseIncumbent {
         offer(s_.row_to_col);
         if (!row_to_col_.empty()) s_.row_to_col = std::move(row_to_col_);
     }
-    // Hands over the best of what there is to whoever keeps it.
+    // Passes the best duals and pairs so far to the keeper of the solve.
     void hand_over() {
         if (u_.empty()) return;
         auto u = u_, v = v_;
@@ -56,7 +56,7 @@ class SparseIncumbent {
     }
 
   private:
-    // Whatever v is (where columns may stay free, at most their price), rows' minima make the duals feasible. Returns
+    // Rows' minima make the duals feasible for any v (where columns may stay free, v is at most their price). Returns
     // their sum.
     double row_minima(std::vector<D>& u) {
         double sum = 0;

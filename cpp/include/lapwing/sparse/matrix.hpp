@@ -1,7 +1,7 @@
 // Sparse costs: the arrays that a caller gives, and the checked copy that the solver works on.
 //
-// Whoever made the arrays may have made them wrong, and somebody may write to them during a solve. So they are read
-// once: indices are checked as they are copied, and no loop of the solver looks at the caller's arrays again.
+// The caller's arrays may be wrong, and other threads may write to them during a solve. So they are read once: indices
+// are checked as they are copied, and no loop of the solver reads the caller's arrays again.
 #pragma once
 
 #include <cstdint>

@@ -103,7 +103,7 @@ __device__ inline void require_violations(const Lines& in, const Share& share) {
 
 // Block b takes tile b % tiles of positions and lines [b / tiles * sides * lines_per_thread, ...). `across` threads (a
 // power of two) stand along a line, each with Group::size positions; sides = THREADS / across lines are taken side by
-// side. A thread takes at most CertificateTuning::most_lines lines, a multiple of in_flight; it looks at what is in
+// side. A thread takes at most CertificateTuning::most_lines lines, a multiple of in_flight; it examines those in
 // doubt when it has read them all.
 template <class Group>
 __device__ void check_lines(const Lines& in, uint32 across, uint32 lines_per_thread) {

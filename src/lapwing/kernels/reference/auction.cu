@@ -37,7 +37,7 @@ constexpr bool kFloats = Dual(0.5) != Dual(0);
 // Words that all blocks share; each with its writer and the time of the write.
 struct Board {
     uint32 count[2];    // free rows, of this round and the next in turn. settle: counted. bid: the next one set back.
-    uint32 ended;       // a limit is reached, or the host wants an end. bid, and block 0 alone.
+    uint32 ended;       // a limit is reached, or the host requests the end. bid, and block 0 alone.
     uint64 alone_bids;  // block 0 alone
 };
 
@@ -232,7 +232,7 @@ class Auction {
         left_ = count;
     }
 
-    // Whether the host wants an end. By the first thread.
+    // Whether the host requests the end. By the first thread.
     __device__ bool look(uint32 count, bool afresh) const {
         constexpr uint32 auction = 1;  // of the stages of gpu/core/monitor.py
         if (afresh) s_.signals.poll(rounds_ + rounds_alone_);

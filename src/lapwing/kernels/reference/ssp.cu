@@ -123,7 +123,7 @@ class Search : Start {
 
     enum class Read { first, next, sink };
 
-    // False if there is no path, or the host wants an end. `then`: the row after it, or kNone.
+    // False if there is no path, or the host requests the end. `then`: the row after it, or kNone.
     __device__ bool search(int32 f, int32 then) {
         ++searches_;
         steps_ = 0;

@@ -74,7 +74,7 @@ class Start : protected Cluster {
   protected:
     __device__ Start() : s_(self()), magnitude_(magnitude()) {}
 
-    // The prices are in Columns::v, and no column is taken; false if the host wants an end.
+    // The prices are in Columns::v, and no column is taken; false if the host requests the end.
     __device__ bool start(Prices prices) {
         each_own_col(matrix_.real_cols(), [&](int32 j, uint32 at) {
             own_.v[at] = prices == Prices::given ? __ldcg(s_.core.v + j) : Dual(0);
@@ -109,7 +109,7 @@ class Start : protected Cluster {
         double lower, upper;
     };
 
-    // The row of a pass; false if the host wants an end.
+    // The row of a pass; false if the host requests the end.
     template <class Visit>
     __device__ bool visit_row(int32 i, Visit visit) {
         count_scan();

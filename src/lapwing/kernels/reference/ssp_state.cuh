@@ -24,7 +24,7 @@ struct alignas(16) Message {
     int32 owner;
     Dual number;
     uint32 word;
-    uint32 stop;  // the host wants an end
+    uint32 stop;  // the host requests the end
 
     __device__ bool is_before(const Message& other) const {
         return key < other.key || (key == other.key && col < other.col);

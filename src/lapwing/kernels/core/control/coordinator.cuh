@@ -330,7 +330,7 @@ class Coordinator {
         take(counts_.ends);
         return met > 0 && counts_.unsound == 0 && take_free() < before;
     }
-    // False if the host wants us to stop.
+    // False if the host requests a stop.
     __device__ bool find_parents_and_augment() {
         const uint32 full = take(counts_.full);
         search_.mixes = full > 0;

@@ -1,7 +1,7 @@
 // The channel between the host and a running kernel: words in device memory, which the host copies to and from on a
 // stream of its own (gpu/core/monitor.py).
 //
-// A helper warp polls them once in Tuning::commands_between_polls commands, so that watching costs nothing. The
+// A helper warp polls them once in Tuning::commands_between_polls commands, so that polls cost nothing. The
 // coordinator stops between commands, when duals are feasible and matched pairs are tight.
 #pragma once
 #include "common/common.cuh"

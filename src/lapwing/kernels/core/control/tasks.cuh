@@ -86,8 +86,8 @@ LAPWING_NOINLINE __device__ void look_for_parents() {
     find_parents(team_of_command(), shared().control.command.search);
 }
 LAPWING_NOINLINE __device__ void augment_all() { augment(team_of_command(), shared().control.command.search); }
-// When a search has reached enough: whether a list may not tell all that matters (refresh_rows), and if none, paths are
-// augmented along.
+// When a search has reached enough: finds the rows whose lists may be too short (refresh_rows); if there are none,
+// augments along paths.
 __device__ inline void close_search(const Team& team, const SearchRun& search) {
     if (search.radius != as_key(Dual(0))) {
         look_for_uncertified();

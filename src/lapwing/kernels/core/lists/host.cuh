@@ -87,7 +87,7 @@ __device__ inline void note_insufficient(const Team& team, int32 i, bool insuffi
            insufficient && threadIdx.x == 0 ? i : kNone);
 }
 
-// By the coordinator's warp: asks the host for some rows, and waits until they are here; false if the host wants us to
+// By the coordinator's warp: asks the host for some rows, and waits until they are here; false if the host requests a
 // stop.
 LAPWING_NOINLINE __device__ bool fetch_rows(const int32* list, uint32 count) {
     HostSignals& signals = shared().control.signals;

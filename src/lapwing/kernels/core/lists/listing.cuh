@@ -12,7 +12,7 @@
 //
 //   insufficient_rows(state)      the list of these rows, counted in Counts
 //   room(state)                   how many rows fit at once
-//   fetch(list, count)            waits until the host has brought some; false if it wants the solve to stop
+//   fetch(list, count)            waits until the host has brought some; false if it requests a stop
 //   run_task(team, command)       Task::cache_fetched_rows puts these into their row caches and lists; Task::relist
 //                                 lists the first `count` of refresh_rows, and notes those that it does not suffice for
 #pragma once

@@ -101,8 +101,8 @@ struct RowGroup {
     }
 };
 
-// The costs of column j, which some lane wants, looked at exactly. All lanes call it, with columns of their own or
-// `there` false.
+// Examines the costs of column j exactly, which passed the quick test of some lane. All lanes call it, with columns of
+// their own or `there` false.
 __device__ inline void meet_column(RowGroup& group, const State& state, const Source& source, const SourceLines& lines,
                                    int32 j, bool there) {
     const Matrix& matrix = state.matrix;
