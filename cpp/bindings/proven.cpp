@@ -30,6 +30,7 @@ struct Proven {
     std::vector<Dual<T>> u, v;
     Certificate<Dual<T>> certificate;
     double rows_read = 0, solve_seconds = 0, certify_seconds = 0;
+    bool capped = false;
 };
 
 // Whether the certificate proves as much as lapwing.cpu.exact.is_tight wants.
@@ -62,6 +63,7 @@ bool solve_and_prove(const Problem<T>& problem, Proven<T>& proven) {
     proven.u.assign(answer.u, answer.u + rows);
     proven.v.assign(answer.v, answer.v + cols);
     proven.rows_read = answer.rows_read;
+    proven.capped = answer.capped;
     const auto solved = Clock::now();
     CertificateInput<T> input;
     input.cost = problem.cost;
@@ -142,7 +144,8 @@ PyObject* solve_as(PyArrayObject* array, bool maximize, std::optional<double> un
                      number(proof.primal), number(proof.dual), number(proof.dual_below), number(proof.gap),
                      number(proof.violation), number(std::int64_t{tall ? proof.violation_col : proof.violation_row}),
                      number(std::int64_t{tall ? proof.violation_row : proof.violation_col}), number(proof.bound),
-                     number(proven.rows_read), number(proven.solve_seconds), number(proven.certify_seconds)});
+                     number(proven.rows_read), number(proven.solve_seconds), number(proven.certify_seconds),
+                     PyBool_FromLong(proven.capped)});
 }
 
 nb::object solve_proven(const nb::handle cost, bool maximize, std::optional<double> unmatched_cost) {
@@ -167,6 +170,7 @@ void bind_proven(nanobind::module_& module) {
     module.def(
         "solve_proven", &lapwing::bindings::solve_proven, "cost"_a, "maximize"_a, "unmatched_cost"_a.none(),
         "(row_to_col, u, v, exact, primal, dual, dual_below, gap, violation, violation_row, violation_col, bound, "
-        "rows_read, solve_seconds, certify_seconds) of a small plain matrix, the certificate as minimised; None "
+        "rows_read, solve_seconds, certify_seconds, capped) of a small plain matrix, the certificate as minimised; "
+        "None "
         "of any other, or if the answer is not proven.");
 }

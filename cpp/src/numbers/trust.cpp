@@ -99,6 +99,7 @@ bool solve_by_caps(const Problem<T>& problem, Workspace& memory, DirectAnswer<Du
     if (!are_small(problem, row_to_col, v, solution.shift) && !is_proven(problem, row_to_col, v)) return false;
     answer = {};
     answer.row_to_col = row_to_col, answer.u = u, answer.v = v;
+    answer.capped = true;
     return true;
 }
 

@@ -29,12 +29,14 @@ def solve_small(cost: Any, maximize: bool, unmatched_cost: Any, certify: bool) -
         return None
     if raw is None:
         return None
-    row_to_col, u, v, exact, primal, dual, below, gap, violation, row, col, bound, rows_read, solving, proving = raw
+    row_to_col, u, v, exact, primal, dual, below, gap, violation, row, col, bound, *counted = raw
+    rows_read, solving, proving, capped = counted
     plan = _plan(cost.shape, cost.dtype, unmatched_cost is not None, cost.flags.c_contiguous)
     optimum_bound = lower_bound(dual, below, violation, exact, cost.shape)
     if maximize:
         primal, dual, optimum_bound = -primal, -dual, -optimum_bound
-    statistics = {"rows_read": rows_read, "seconds": solving, "solve_seconds": solving}
+    statistics = {"capped": 1.0} if capped else {"rows_read": rows_read}
+    statistics |= {"seconds": solving, "solve_seconds": solving}
     costs = MatrixCosts(cost, maximize, unmatched_cost)
     if not certify:
         return Result(row_to_col, primal, u, v, None, statistics, "optimal", plan, optimum_bound, costs)
