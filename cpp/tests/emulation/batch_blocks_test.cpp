@@ -18,17 +18,13 @@ namespace {
 using namespace batch_test;
 using lapwing::emulation::launch;
 
-std::size_t rounded(std::size_t bytes) { return (bytes + 15) / 16 * 16; }
-
-// gpu/batch/api.py's, for problems of at most so many rows and columns as solved.
+// For problems of at most so many rows and columns as solved.
 std::size_t state_bytes(const Batch& batch) {
     const bool priced = batch.priced != 0;
-    const auto rows = static_cast<std::size_t>(priced ? batch.rows : std::min(batch.rows, batch.cols));
-    const auto cols = static_cast<std::size_t>(priced ? batch.cols : std::max(batch.rows, batch.cols));
-    const std::size_t ring = std::bit_ceil(std::max<std::size_t>(rows, 2));
-    return 2 * kMostFrontier * (sizeof(FrontierRow) + 4) + kMostWarps * sizeof(Dual) + 2 * 16 + rounded(8 * cols) +
-           2 * rounded(8 * rows) + 2 * rounded(4 * cols) + 2 * rounded(4 * rows) + rounded(4 * ring) +
-           rounded((rows + 31) / 32 * 4);
+    const auto rows = priced ? batch.rows : std::min(batch.rows, batch.cols),
+               cols = priced ? batch.cols : std::max(batch.rows, batch.cols);
+    BlockState state;
+    return reinterpret_cast<std::size_t>(state.carve(nullptr, static_cast<int32>(rows), static_cast<int32>(cols)));
 }
 std::size_t matrix_bytes(const Batch& batch) {
     const auto rows = static_cast<std::size_t>(batch.rows), cols = static_cast<std::size_t>(batch.cols);

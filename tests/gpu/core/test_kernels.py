@@ -52,7 +52,9 @@ def test_the_workspace_holds_what_kernels_take(gpu, dtype, build):
         end = gpu.put(np.zeros(1, np.int64))
         carve.launch(gpu.context, 1, 1, rows, cols, end.pointer)
         taken, planned = int(gpu.get(end)[0]), workspace_bytes(rows, cols, dtype)
-        assert taken <= planned <= 1.02 * taken + 20_000
+        assert (
+            taken <= planned <= taken + 4 * cols + 256
+        )  # prices of listings are 4 bytes here, 8 of some computed costs
 
 
 CAPPING = """

@@ -23,9 +23,11 @@ from lapwing.gpu.runtime.programs import (
     Program,
     Variant,
 )
-from lapwing.gpu.runtime.tuning import number
+from lapwing.gpu.runtime.tuning import arrays, number
 
 WARP = 32
+_ARRAYS = arrays("batch/arrays.cuh")  # of a block's state
+_ITEM_BYTES = {"int32": 4, "uint32": 4, "Dual": 8, "FrontierRow": 32}
 _MOST_THREADS = number("batch/tuning.cuh", "most_threads")  # of a block
 
 # The type that costs are kept as while a block solves: it holds every cost and its negation.
@@ -163,11 +165,11 @@ def plan_batch(form: BatchForm, block_shared_bytes: int, crossovers: Crossovers 
 
 
 def state_bytes(rows: int, cols: int) -> int:
-    """Shared memory of a block beside the matrix, for a problem as it is solved (BlockState in batch/block.cuh)."""
+    """Shared memory of a block beside the matrix, for a problem as it is solved."""
     ring = 1 << (max(rows, 2) - 1).bit_length()
-    posts, post, part = 2 * WARP, 32 + 4, 8
-    parts = (8 * cols, 8 * rows, 8 * rows, 4 * cols, 4 * rows, 4 * cols, 4 * ring, 4 * rows, 4 * -(-rows // WARP))
-    return posts * post + WARP * part + 2 * 16 + sum(-(-part // 16) * 16 for part in parts)
+    counts = {"1": 1, "rows": rows, "cols": cols, "ring": ring, "words": -(-rows // WARP)}
+    parts = (factor * counts[name] * _ITEM_BYTES[kind] for kind, factor, name in _ARRAYS)
+    return sum(-(-part // 16) * 16 for part in parts)
 
 
 def _in_lanes(form: BatchForm, lanes: int) -> BatchPlan:

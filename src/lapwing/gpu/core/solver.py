@@ -24,12 +24,14 @@ from lapwing.gpu.runtime.copies import copy_bytes, read
 from lapwing.gpu.runtime.device import Context
 from lapwing.gpu.runtime.launch import Kernel
 from lapwing.gpu.runtime.programs import COMPUTED_CORE, COMPUTED_START, CORE, CORE_START
-from lapwing.gpu.runtime.tuning import BOX_POINTS, CLUSTER_BLOCKS, LINES, LIST_SIZE, SAMPLE_STEP
+from lapwing.gpu.runtime.tuning import CLUSTER_BLOCKS, LINES, SAMPLE_STEP, arrays, number
 from lapwing.gpu.runtime.workspace import Layout, Workspace, lay_out
 
 _THREADS = CORE.constants["THREADS"]
 _SMALL_BLOCK = 256  # threads, of all kernels but the persistent one
-_ARRAYS, _ALIGNMENT, _HEAD_BYTES = 37, 256, 16384  # at most so many arrays, each aligned, and what stands before them
+_ALIGNMENT, _HEAD_BYTES = (number("core/state.cuh", name) for name in ("kArrayAlignment", "kHeadBytes"))
+_ARRAYS = arrays("core/arrays.cuh")  # of the workspace
+_ITEM_BYTES = {"int32": 4, "uint32": 4, "uint64": 8, "Dual": 8, "Edge": 8, "ListingPrice": 8}  # ListCost: by the costs
 _BLOCKS_A_PROCESSOR = 8  # of grids that walk over rows
 _LISTERS_A_PROCESSOR = 4  # blocks of list_rows, which take rows as they get done: as many as run side by side
 _PACK = 16  # bytes that a thread of column_minima loads at once
@@ -99,13 +101,13 @@ _REPORT = struct.Struct("@13q3d")
 REPORT_BYTES = 256  # room for it
 
 
+@lru_cache(maxsize=256)
 def workspace_bytes(rows: int, cols: int, dtype: str) -> int:
     """Memory that kernels carve up, for `rows` <= `cols`: without the duals."""
     listed = 4 if dtype in ("float16", "bfloat16", "float32") else 8
-    by_row = LIST_SIZE * (4 + listed) + 5 * 8 + 12 * 4 + 2 * 2 * 8
-    by_col = 5 * 8 + 6 * 4
-    groups = cols // BOX_POINTS * 8
-    return _HEAD_BYTES + rows * by_row + cols * by_col + groups + _ARRAYS * _ALIGNMENT
+    counts = {"rows": rows, "cols": cols, "rows + cols": rows + cols}
+    parts = [rows * 4, *(factor * counts[name] * (_ITEM_BYTES.get(kind) or listed) for kind, factor, name in _ARRAYS)]
+    return _HEAD_BYTES + sum(-(-part // _ALIGNMENT) * _ALIGNMENT for part in parts)
 
 
 @lru_cache(maxsize=256)

@@ -20,6 +20,22 @@ def number(file: str, name: str) -> int:
     return int(found[1])
 
 
+def arrays(file: str) -> list[tuple[str, int, str]]:
+    """The arrays in a list of kernels/: the type of their items, and their number as a factor and a name (or "1")."""
+    found = []
+    for kind, count in re.findall(r"^ +USE\([\w\[\]]+, (\w+), ([^)]+)\)", _text(file), re.MULTILINE):
+        factor, name = 1, "1"
+        for part in count.split(" * "):
+            if part.isdigit():
+                factor *= int(part)
+            elif part.startswith("Tuning::"):
+                factor *= number(_CORE, part.removeprefix("Tuning::"))
+            else:
+                name = part
+        found.append((kind, factor, name))
+    return found
+
+
 _CORE, _COSTS = "core/tuning.cuh", "costs/tuning.cuh"
 LIST_SIZE = number(_CORE, "list_size")
 CLUSTER_BLOCKS = number(_CORE, "cluster_blocks")

@@ -1,6 +1,7 @@
 // The state of a block's solve in shared memory, and the threads of the block: shared by the steps of batch/block.cuh.
 #pragma once
 
+#include "batch/arrays.cuh"
 #include "batch/batch.cuh"
 
 constexpr uint32 kMostWarps = 32;
@@ -14,6 +15,7 @@ struct alignas(16) FrontierRow {
     int32 row;
     int32 root;  // the free row
 };
+static_assert(sizeof(FrontierRow) == 32 && 2 * kMostFrontier == 64 && kMostWarps == 32);  // batch/arrays.cuh
 // The bid of a row for its nearest column.
 struct Bid {
     Dual price;
@@ -50,23 +52,12 @@ struct BlockState {
 
     // The bytes that carve() takes, a multiple of 16.
     __device__ unsigned char* carve(unsigned char* memory, int32 rows, int32 cols) {
-        const int32 ring = 1 << (32 - __clz(larger(rows, 2) - 1));
+        const int32 ring = 1 << (32 - __clz(larger(rows, 2) - 1)), words = (rows + 31) / 32;
         queue_mask = ring - 1;
         bids = reinterpret_cast<Bid*>(memory);
-        frontier = take<FrontierRow>(memory, 2 * kMostFrontier);
-        parts = take<Dual>(memory, kMostWarps);
-        reached_by = take<int32>(memory, 2);
-        keys = take<uint32>(memory, 2 * kMostFrontier);
-        waiting = take<int32>(memory, 4);
-        price = take<Dual>(memory, cols);
-        row_dual = take<Dual>(memory, rows);
-        unmatched_price = take<Dual>(memory, rows);
-        row_of = take<int32>(memory, cols);
-        column_of = take<int32>(memory, rows);
-        from = take<int32>(memory, cols);
-        queue = take<int32>(memory, ring);
-        ends = take<int32>(memory, rows);
-        reached = take<uint32>(memory, (rows + 31) / 32);
+#define TAKE(name, type, count) name = take<type>(memory, count);
+        FOR_EACH_BLOCK_ARRAY(TAKE)
+#undef TAKE
         return memory;
     }
 

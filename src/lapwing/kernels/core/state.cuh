@@ -1,5 +1,6 @@
 // Shared by the stages of the core method on the GPU: the problem, and the state with its invariants.
 #pragma once
+#include "core/arrays.cuh"
 #include "core/tuning.cuh"
 #include "costs/costs.cuh"
 
@@ -13,6 +14,8 @@ constexpr uint32 kMostBlocks = 1024;                                     // of a
 constexpr uint32 kWanted = Tuning::list_size + 1;  // values that a listing looks for: the list, and tau
 constexpr uint32 kLine = 32;                       // words of a line of the cache
 constexpr uint32 kCommandBytes = 256;              // room for a Command
+constexpr uint32 kArrayAlignment = 256;            // bytes; each array of a workspace begins at a multiple (Python)
+constexpr uint32 kHeadBytes = 9472;  // of a workspace: what stands before FOR_EACH_CORE_ARRAY but row_to_col (Python)
 constexpr int32 kNone = -1;
 constexpr int32 kNoRow = 0x7fffffff;
 constexpr uint64 kFar = ~0ull;  // a distance that was not found
@@ -35,6 +38,7 @@ struct ListCostOf<bfloat16> {
     using type = float;
 };
 using ListCost = ListCostOf<Cost>::type;
+using ListingPrice = Costs::ListingPrice;
 
 // Minimise `cost` (its negative if `maximize`) over assignments of all rows; rows <= cols.
 //
@@ -138,6 +142,13 @@ struct Report {
     double start_bound, bound;     // the dual objective at the start and, unless optimal, at the end, up to rounding
 };
 
+__device__ constexpr uint64 aligned(uint64 bytes) {
+    return (bytes + kArrayAlignment - 1) / kArrayAlignment * kArrayAlignment;
+}
+static_assert(aligned(sizeof(Report)) + kCommandBytes + aligned(3 * kLine * sizeof(uint32)) +
+                  aligned(kMostBlocks * sizeof(double)) + aligned(sizeof(Counts)) ==
+              kHeadBytes);
+
 struct State {
     Matrix matrix;
     // The duals and the matching. Where lists are valid, for every row: no column outside its list has cost - v below
@@ -180,7 +191,7 @@ struct State {
     // By column, what it goes back to: the column that leads to it or, at last, ~ the free row whose tree it is in.
     // Where columns outnumber rows, by free row: the column at the end of its path.
     int32* roots;
-    Costs::ListingPrice* listing_price;
+    ListingPrice* listing_price;
     // Of the grid; a line later, of the first blocks; another line later, commands to all blocks so far
     uint32* barrier;
     double* partial;  // sums, by block
@@ -189,7 +200,7 @@ struct State {
     Report* report;
     unsigned char* end;  // of the workspace
 
-    // Every array in one workspace, which begins at a 256-byte boundary; gpu/core/solver.py knows how much is enough.
+    // Every array in one workspace, which begins at a 256-byte boundary.
     __device__ void carve(unsigned char* base) {
         const uint64 rows = matrix.rows, cols = matrix.cols;
         take(base, report, 1);  // these first, where Python reads them
@@ -200,42 +211,15 @@ struct State {
         take(base, barrier, 3 * kLine);
         take(base, partial, kMostBlocks);
         take(base, counts, 1);
-        take(base, list_col, rows * Tuning::list_size);
-        take(base, list_cost, rows * Tuning::list_size);
-        take(base, tau, rows);
-        take(base, row_distance, rows);
-        take(base, full_distance, rows);
-        take(base, full_search, rows);
-        take(base, rows_at_work[0], rows);
-        take(base, rows_at_work[1], rows);
-        take(base, frontier[0], 2 * rows);
-        take(base, frontier[1], 2 * rows);
-        take(base, refresh_rows, rows);
-        take(base, free_rows, rows);
-        take(base, full_rows, rows);
-        take(base, target[0], rows);
-        take(base, target[1], rows);
-        take(base, claim, rows);
-        take(base, col_to_row, cols);
-        take(base, best_bid[0], cols);
-        take(base, best_bid[1], cols);
-        take(base, distance, cols);
-        take(base, stamp, cols);
-        take(base, parent_row, cols);
-        take(base, parent_edge, cols);
-        take(base, backward_distance, rows + cols);
-        take(base, successor, rows);
-        take(base, full_backward_distance, rows);
-        take(base, free_cols, rows);
-        take(base, met_cols, cols);
-        take(base, roots, cols);
-        take(base, listing_price, Costs::listing_prices(cols));
+#define TAKE(name, type, count) take<type>(base, name, count);
+        FOR_EACH_CORE_ARRAY(TAKE)
+#undef TAKE
         end = base;
     }
     template <class T>
     __device__ static void take(unsigned char*& base, T*& array, uint64 count) {
         array = reinterpret_cast<T*>(base);
-        base += (count * sizeof(T) + 255) / 256 * 256;
+        base += aligned(count * sizeof(T));
     }
 };
 

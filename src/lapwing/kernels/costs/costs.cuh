@@ -8,7 +8,7 @@
 //   costs.at(i, j)       one cost; the same bits wherever and however it is read
 //   Costs::Row           Row(costs, i).load(cols, out): costs of row i, in several columns
 //   costs.sample_row(k, run), sample_col(k, run)    where member k of a sample (costs/sample.cuh) is; not on the host
-//   Costs::ListingPrice, listing_prices(cols)       the type and number of the rounded prices that listings read
+//   Costs::ListingPrice  the type of the rounded prices that listings read, at most 8 bytes
 //
 // Passes over whole rows are written for each of the three, in the folder of the pass: a matrix is read 16 bytes at a
 // time, computed costs are made for several rows at once.

@@ -29,5 +29,4 @@ struct Costs {
     };
 
     using ListingPrice = float;  // -v of every column, rounded down (core/lists/filter.cuh)
-    __device__ static uint64 listing_prices(uint64 cols) { return cols; }
 };
