@@ -12,6 +12,7 @@ become numbers of JAX's own width afterwards.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -112,10 +113,15 @@ def solve_batch(costs: Any, *, maximize: bool = False, unmatched_cost: Any = Non
     solver = _Solver(maximize, index, number)
     if buffer_callback is None or 0 in costs.shape:
         return BatchAnswer(*solver.on_cpu(*arguments))
-    return BatchAnswer(*jax.lax.platform_dependent(*arguments, cuda=solver.on_gpu, default=solver.on_cpu))
+    return BatchAnswer(*_solve_where_it_lies(solver, *arguments))
 
 
-class _Solver:
+@partial(jax.jit, static_argnums=0)  # outside jit the platform would be JAX's default, wherever the arrays are
+def _solve_where_it_lies(solver: _Solver, *arguments: Any) -> Any:
+    return jax.lax.platform_dependent(*arguments, cuda=solver.on_gpu, default=solver.on_cpu)
+
+
+class _Solver(NamedTuple):
     """A batch as an operation of JAX, for either device.
 
     Parameters
@@ -125,8 +131,9 @@ class _Solver:
         Of columns and objectives, as JAX is to have them.
     """
 
-    def __init__(self, maximize: bool, index: Any, number: Any) -> None:
-        self._maximize, self._index, self._number = maximize, index, number
+    maximize: bool
+    index: Any
+    number: Any
 
     def on_cpu(self, costs: Any, prices: Any = None) -> tuple[Any, ...]:
         count, rows, _ = costs.shape
@@ -137,16 +144,16 @@ class _Solver:
             if prices is not None:
                 prices = np.asarray(prices).reshape(-1, stack.shape[-2])
             stack = stack.reshape(-1, *stack.shape[-2:])
-            found = solve_on_cpu(stack, maximize=self._maximize, unmatched_cost=prices, check=False)
+            found = solve_on_cpu(stack, maximize=self.maximize, unmatched_cost=prices, check=False)
             return (
-                found.row_to_col.reshape(*lead, stack.shape[1]).astype(self._index),
-                found.objective.reshape(lead).astype(self._number),
+                found.row_to_col.reshape(*lead, stack.shape[1]).astype(self.index),
+                found.objective.reshape(lead).astype(self.number),
                 found.status.reshape(lead),
             )
 
         shapes = (
-            jax.ShapeDtypeStruct((count, rows), self._index),
-            jax.ShapeDtypeStruct((count,), self._number),
+            jax.ShapeDtypeStruct((count, rows), self.index),
+            jax.ShapeDtypeStruct((count,), self.number),
             jax.ShapeDtypeStruct((count,), jnp.int32),
         )
         arguments = (costs,) if prices is None else (costs, prices)
@@ -159,7 +166,7 @@ class _Solver:
         def solve(context: Any, answer: Any, costs: Any, prices: Any = None) -> None:
             from lapwing.gpu.batch.buffers import solve_into
 
-            solve_into(context, answer, costs, prices, self._maximize)
+            solve_into(context, answer, costs, prices, self.maximize)
 
         words = (
             jax.ShapeDtypeStruct((count, rows, 2), jnp.uint32),
@@ -168,11 +175,11 @@ class _Solver:
         )
         arguments = [_widened(costs)]
         if prices is not None:
-            arguments.append(words_of(prices.astype(self._number)))
+            arguments.append(words_of(prices.astype(self.number)))
         row_to_col, objective, status = buffer_callback(solve, words, vmap_method="broadcast_all")(*arguments)
-        is_float = jnp.issubdtype(self._number, jnp.floating)
-        decoded = float_of_words(objective, self._number) if is_float else integer_of_words(objective, self._number)
-        return integer_of_words(row_to_col, self._index), decoded, status
+        is_float = jnp.issubdtype(self.number, jnp.floating)
+        decoded = float_of_words(objective, self.number) if is_float else integer_of_words(objective, self.number)
+        return integer_of_words(row_to_col, self.index), decoded, status
 
 
 def _widened(values: Any) -> Any:

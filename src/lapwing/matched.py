@@ -11,6 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from lapwing.tensors import is_tensor, loaded_torch
+
 
 def matched_costs(costs: Any, row_to_col: Any) -> Any:
     """The cost of each row's pair, 0 where the row is free.
@@ -88,9 +90,10 @@ def col_to_row(row_to_col: Any, cols: int) -> Any:
 
 def library_of(array: Any) -> Any:
     """The module whose functions take this array."""
-    for name, module in (("torch", "torch"), ("cupy", "cupy"), ("jax", "jax.numpy")):
+    if is_tensor(array):
+        return loaded_torch()
+    for name, module, kind in (("cupy", "cupy", "ndarray"), ("jax", "jax.numpy", "Array")):
         loaded = sys.modules.get(name)
-        kind = {"torch": "Tensor", "cupy": "ndarray", "jax": "Array"}[name]
         if loaded is not None and isinstance(array, getattr(loaded, kind)):
             return sys.modules[module]
     return np

@@ -10,10 +10,23 @@ from numpy.typing import NDArray
 
 from lapwing.errors import DtypeError
 
+_torch: Any = None
+
+
+def loaded_torch() -> Any:
+    """PyTorch, or None as long as nobody has imported it.
+
+    It is kept here, since PyTorch's compiler would guard every module that is loaded where it traces `sys.modules`.
+    """
+    global _torch
+    if _torch is None:
+        _torch = sys.modules.get("torch")
+    return _torch
+
 
 def is_tensor(value: Any) -> bool:
     """Whether `value` is a tensor of PyTorch, wherever it is."""
-    torch = sys.modules.get("torch")
+    torch = loaded_torch()
     return torch is not None and isinstance(value, getattr(torch, "Tensor", ()))
 
 
@@ -24,7 +37,7 @@ def is_host_tensor(value: Any) -> bool:
 
 def is_tracing() -> bool:
     """Whether PyTorch's compiler is looking at this call; costs nothing where PyTorch is not loaded."""
-    asked = getattr(getattr(sys.modules.get("torch"), "compiler", None), "is_compiling", None)  # not in old ones
+    asked = getattr(getattr(loaded_torch(), "compiler", None), "is_compiling", None)  # not in old ones
     return asked is not None and bool(asked())
 
 

@@ -14,12 +14,14 @@ from lapwing.api import solve_batch
 from lapwing.errors import ArgumentError, DtypeError, MissingPackageError
 from lapwing.matched import matched_costs
 from lapwing.prices import is_pair
-from lapwing.tensors import is_tensor
+from lapwing.tensors import is_tensor, loaded_torch
 
 try:
     import torch
 except ImportError as error:
     raise MissingPackageError("lapwing.torch needs PyTorch: pip install torch") from error
+
+loaded_torch()  # before a compiler traces that
 
 __all__ = ["assignment_cost"]
 

@@ -50,6 +50,10 @@ from lapwing.problem import Problem
 from lapwing.progress import Reporter
 from lapwing.request import Request
 
+# Elements of a matrix from which a look for large costs comes after the launch of the proof: of smaller ones a proof in
+# vain would take longer than the look delays the proof.
+_CONCLUDED_FIRST = 1 << 25
+
 
 class Gpu:
     """The backend of one GPU; see `lapwing.backend.Backend`."""
@@ -181,12 +185,12 @@ class Solve:
                 proof.start()
 
         def follow_up() -> None:
-            if not self._is_small:  # what takes the GPU so long that it never waits for the look
+            if math.prod(costs.shape) > _CONCLUDED_FIRST:
                 conclude()
             if looks and self._sees_large(view.matrix, monitor):
                 monitor.stop()
                 raise _LargeCostsError
-            if self._is_small:
+            if math.prod(costs.shape) <= _CONCLUDED_FIRST:
                 conclude()
 
         if looks:
