@@ -204,7 +204,8 @@ def test_a_function_that_only_a_gpu_computes():
 def test_a_glance_sees_pieces_all_over_the_matrix(emulated_gpu, shape):
     rows, cols = shape
     cost = 1 + np.arange(rows * cols, dtype=np.float32).reshape(shape)
-    view = view_if_on_gpu(OnGpu(Gpu(emulated_gpu), cost))
+    there = OnGpu(Gpu(emulated_gpu), cost)
+    view = view_if_on_gpu(there)
     with Monitor(emulated_gpu) as monitor:
         matrix = ResidentMatrix(emulated_gpu, view).canonical(False, None, monitor).matrix
         glance = Glance(matrix, monitor.stream, monitor.sample)
@@ -232,7 +233,8 @@ def test_a_glance_sees_pieces_all_over_the_matrix(emulated_gpu, shape):
 )
 def test_what_a_glance_says(emulated_gpu, cost, expected):
     cost = np.where(cost > 0, 0.5 + np.random.default_rng(1).random(cost.shape), 1e15)
-    view = view_if_on_gpu(OnGpu(Gpu(emulated_gpu), cost))
+    there = OnGpu(Gpu(emulated_gpu), cost)
+    view = view_if_on_gpu(there)
     with Monitor(emulated_gpu) as monitor:
         matrix = ResidentMatrix(emulated_gpu, view).canonical(False, None, monitor).matrix
         limit = Glance(matrix, monitor.stream, monitor.sample).limit(None)

@@ -167,8 +167,10 @@ class Monitor:
         """Tell the kernel, and those to come; each gives out so many orders first."""
         assert self._words is not None
         self.stopped = True
+        value = np.frombuffer(struct.pack("@I", orders), np.uint8)
         for words in (0, _EACH):
-            self._words.write(words, struct.pack("@I", orders))
+            self._words.stream.send(self._words.pointer + words, value)
+        self._words.stream.synchronize()
 
     def look_at_the_clock(self) -> None:
         """Stop if the time is up; called before a launch, too, so that a limit of 0 is one."""
