@@ -25,7 +25,7 @@ def solve_small(cost: Any, maximize: bool, unmatched_cost: Any, certify: bool) -
         return None
     try:
         raw = _core.solve_proven(cost, maximize, unmatched_cost)
-    except (TypeError, RuntimeError):  # a price beyond a double
+    except TypeError:  # a price beyond a double
         return None
     if raw is None:
         return None
