@@ -143,3 +143,12 @@ def test_damaged_sparse_npz(tmp_path: Path, changed: dict, words: str) -> None:
     with np.load(tmp_path / "a.npz") as whole:
         np.savez(tmp_path / "a.npz", **(dict(whole) | changed))
     fails(tmp_path / "a.npz", words)
+
+
+@pytest.mark.parametrize("name", ["indptr", "indices"])
+def test_sparse_npz_without_an_array(tmp_path: Path, name: str) -> None:
+    sp.save_npz(tmp_path / "a.npz", sparse_matrix().tocsr())
+    with np.load(tmp_path / "a.npz") as whole:
+        np.savez(tmp_path / "b.npz", **{other: whole[other] for other in whole.files if other != name})
+    with pytest.raises(lw.FileFormatError, match=f"without its array '{name}'"):
+        files.read(tmp_path / "b.npz")

@@ -84,6 +84,8 @@ def _sparse(path: Path, archive: zipfile.ZipFile, options: ReadOptions) -> Spars
             if dtype.kind not in kinds or dtype.itemsize > 64 or len(shape) > 1:
                 raise FileFormatError(path, f"holds no sparse matrix of numbers: {name!r} is {shape} {dtype}")
 
+        if f"{name}.npy" not in archive.namelist():
+            raise FileFormatError(path, f"holds a sparse matrix without its array {name!r}; it is damaged")
         return _member(path, archive, f"{name}.npy", options.memory_limit, check)
 
     form = member("format", "SU").reshape(-1)[:1].astype("U").tolist()
