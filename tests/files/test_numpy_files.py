@@ -150,5 +150,5 @@ def test_sparse_npz_without_an_array(tmp_path: Path, name: str) -> None:
     sp.save_npz(tmp_path / "a.npz", sparse_matrix().tocsr())
     with np.load(tmp_path / "a.npz") as whole:
         np.savez(tmp_path / "b.npz", **{other: whole[other] for other in whole.files if other != name})
-    with pytest.raises(lw.FileFormatError, match=f"without its array '{name}'"):
+    with pytest.raises(files.FileFormatError, match=f"without its array '{name}'"):
         files.read(tmp_path / "b.npz")
