@@ -14,7 +14,6 @@
 #include <optional>
 
 #include "common.hpp"
-#include "lapwing/numbers/trust.hpp"
 
 namespace lapwing::bindings {
 namespace {
@@ -41,20 +40,6 @@ bool read_arguments(PyObject* const* args, Py_ssize_t positional, PyObject* keyw
     return positional == 1 && PyTuple_Size(keywords) == 1 &&
            PyUnicode_CompareWithASCIIString(PyTuple_GetItem(keywords, 0), "maximize") == 0 &&
            read_maximize(args[1], request);
-}
-
-template <class T>
-bool solve_small(const Problem<T>& problem, std::byte* workspace, bool with_u, Workspace& second,
-                 DirectAnswer<Dual<T>>& answer) {
-    try {
-        return solve_surely(problem, workspace, with_u, second, answer) && answer.status == Status::optimal;
-    } catch (const InvalidCost&) {
-        return false;
-    } catch (const CostTooLarge&) {
-        return false;
-    } catch (const CostsChanged&) {
-        return false;
-    }
 }
 
 // The matched pairs in the order of rows; row_to_col is of the transposed problem if `tall`.
@@ -87,24 +72,15 @@ PyObject* solve_plain(const Request& request, std::optional<Dual<T>> price, bool
     if (price) std::fill_n(prices, cost.rows, *price);
     const Problem<T> problem{cost, request.maximize, price ? prices : nullptr};
 
-    alignas(kDirectAlignment) std::byte on_stack[kStackBytes];
-    std::byte* workspace = on_stack;
-    Workspace on_heap;
-    const std::size_t bytes = direct_workspace_bytes(problem);
-    if (bytes > kStackBytes) {
-        on_heap = make_workspace(bytes);
-        workspace = on_heap.get();
-    }
-    DirectAnswer<Dual<T>> answer;
-    Workspace second;
+    SmallSolve<T> small;
     bool solved = false;
     {
         const DefaultFloatEnvironment arithmetic;
         std::optional<GilRelease> no_gil;
         if (cost.cols > kKeepGilCols) no_gil.emplace();
-        solved = solve_small(problem, workspace, with_u, second, answer);
+        solved = small.run(problem, with_u);
     }
-    return solved ? write(answer, cost, tall) : nullptr;
+    return solved ? write(small.answer, cost, tall) : nullptr;
 }
 
 // (row_ind, col_ind)

@@ -15,6 +15,7 @@
 #include <cstdint>
 
 #include "lapwing/jv/jv.hpp"
+#include "lapwing/numbers/trust.hpp"
 
 namespace lapwing::bindings {
 
@@ -45,6 +46,33 @@ MatrixView<T> view_of(PyArrayObject* cost) {
     return {static_cast<const T*>(PyArray_DATA(cost)), static_cast<Index>(PyArray_DIM(cost, 0)),
             static_cast<Index>(PyArray_DIM(cost, 1)), PyArray_STRIDE(cost, 0) / item, PyArray_STRIDE(cost, 1) / item};
 }
+
+// One solve of a small matrix: its answer lies in memory of this object.
+template <class T>
+class SmallSolve {
+  public:
+    DirectAnswer<Dual<T>> answer;
+
+    // False if there is no answer, the problem is invalid or out of range, or the answer is not sure to be optimal.
+    bool run(const Problem<T>& problem, bool with_u) {
+        const std::size_t bytes = direct_workspace_bytes(problem);
+        if (bytes > kStackBytes) on_heap_ = make_workspace(bytes);
+        std::byte* const workspace = bytes > kStackBytes ? on_heap_.get() : on_stack_;
+        try {
+            return solve_surely(problem, workspace, with_u, second_, answer) && answer.status == Status::optimal;
+        } catch (const InvalidCost&) {
+            return false;
+        } catch (const CostTooLarge&) {
+            return false;
+        } catch (const CostsChanged&) {
+            return false;
+        }
+    }
+
+  private:
+    alignas(kDirectAlignment) std::byte on_stack_[kStackBytes];
+    Workspace on_heap_, second_;
+};
 
 // A tuple of arrays and numbers, which it takes; null if one of them is.
 template <std::size_t N>

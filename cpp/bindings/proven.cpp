@@ -15,7 +15,6 @@
 #include "common.hpp"
 #include "lapwing/certificate/certificate.hpp"
 #include "lapwing/matching/ties.hpp"
-#include "lapwing/numbers/trust.hpp"
 
 namespace lapwing::bindings {
 namespace {
@@ -46,16 +45,9 @@ template <class T>
 bool solve_and_prove(const Problem<T>& problem, Proven<T>& proven) {
     using Clock = std::chrono::steady_clock;
     const auto began = Clock::now();
-    alignas(kDirectAlignment) std::byte on_stack[kStackBytes];
-    std::byte* workspace = on_stack;
-    Workspace on_heap, second;
-    const std::size_t bytes = direct_workspace_bytes(problem);
-    if (bytes > kStackBytes) {
-        on_heap = make_workspace(bytes);
-        workspace = on_heap.get();
-    }
-    DirectAnswer<Dual<T>> answer;
-    if (!solve_surely(problem, workspace, true, second, answer) || answer.status != Status::optimal) return false;
+    SmallSolve<T> small;
+    if (!small.run(problem, true)) return false;
+    const auto& answer = small.answer;
     const Index rows = problem.cost.rows, cols = problem.cost.cols;
     std::vector<Index> row_to_col(answer.row_to_col, answer.row_to_col + rows);
     if (problem.unmatched_cost != nullptr) match_ties(problem, row_to_col, answer.v);
@@ -126,15 +118,7 @@ PyObject* solve_as(PyArrayObject* array, bool maximize, std::optional<double> un
         const DefaultFloatEnvironment arithmetic;
         std::optional<GilRelease> no_gil;
         if (cost.cols > kKeepGilCols) no_gil.emplace();
-        try {
-            if (!solve_and_prove(problem, proven)) return nullptr;
-        } catch (const InvalidCost&) {
-            return nullptr;
-        } catch (const CostTooLarge&) {
-            return nullptr;
-        } catch (const CostsChanged&) {
-            return nullptr;
-        }
+        if (!solve_and_prove(problem, proven)) return nullptr;
     }
     const Certificate<D>& proof = proven.certificate;
     const std::size_t rows = tall ? proven.v.size() : proven.u.size();

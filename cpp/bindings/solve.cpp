@@ -141,7 +141,7 @@ nb::dict solve(const std::string& method, const nb::dict& options, const nb::obj
     });
 }
 
-// What method "ssp" reads and leaves on the way, of a square matrix of finite costs: struct SspTrace.
+// Runs method "ssp" on a square matrix of finite costs, and gives the rows that it reads and its prices (SspTrace).
 nb::dict trace_ssp(const nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu>& cost,
                    const nb::dict& options) {
     const auto rows = static_cast<Index>(cost.shape(0)), cols = static_cast<Index>(cost.shape(1));

@@ -59,11 +59,10 @@ void solve_all(std::mt19937& random) {
     }
 }
 
-// What is looked for: equal lines of which there are few distinct ones.
+// The look finds equal lines where few are distinct.
 void look() {
     constexpr Index kSize = 300;
     for (const Index kinds : {1, 10, 30, 300}) {
-        std::mt19937 random(static_cast<unsigned>(kinds));
         std::vector<float> costs;
         for (Index i = 0; i < kSize; ++i)
             for (Index j = 0; j < kSize; ++j)

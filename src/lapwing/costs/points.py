@@ -78,7 +78,7 @@ class PointCost(CostSource):
     device_of : GpuArray or None
         Of which library and GPU the points were, without their memory.
     forbidden : float
-        What pairs beyond a term's limit cost: an infinity.
+        The cost of pairs beyond a term's limit: an infinity.
     """
 
     tier: ClassVar[Tier] = "computed"

@@ -14,7 +14,7 @@ from lapwing.costs.base import MAX_LINES
 from lapwing.costs.sparse import SparseCost
 from lapwing.errors import LapwingError
 
-#: What a small file may take much of memory for: so many bytes, unless `read` is told else.
+#: Bytes of memory that a matrix from a small file may take, unless `read` gets another limit.
 DEFAULT_LIMIT: Final = 1 << 31
 _MESSAGE_LENGTH: Final = 400
 
