@@ -35,6 +35,13 @@ def pytest_runtest_setup(item):
         pytest.skip(why_no_gpu())
 
 
+@pytest.fixture(autouse=True)
+def kernels_for_few_pairs(request, monkeypatch):
+    """Tests of kernels use small matrices, which are solved on the host otherwise."""
+    if "emulated_gpu" in request.fixturenames or request.node.get_closest_marker("gpu") is not None:
+        monkeypatch.setattr("lapwing.gpu.plan.HOST_PAIRS", 0)
+
+
 @functools.cache
 def why_no_gpu():
     """Why no GPU can be used, or None."""

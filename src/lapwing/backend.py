@@ -70,6 +70,7 @@ def choose_backend(cost: Any, device: str | None, request: Request) -> Backend:
         request.why = "CPU: what supplies these costs is there"
         return CPU
     if is_on_gpu(cost):
+        request.leaves_device = device in (None, "auto")
         device = "cuda" if device in (None, "auto") else device
     elif device == "auto":
         device, request.why = choose_device(shape_of(cost), request.method, _usable_gpus())

@@ -36,6 +36,8 @@ class Request:
     progress : bool or function
     why : str
         Why the device was chosen, if the user left it open.
+    leaves_device : bool
+        Whether the user left it open, for costs that are on a GPU.
     writer : CheckpointWriter or None
     partial : bool
         Whether a problem that no assignment solves gets as many pairs as possible.
@@ -54,6 +56,7 @@ class Request:
     time_limit: float = math.inf
     progress: bool | Callable[..., object] = False
     why: str = ""
+    leaves_device: bool = False
     writer: CheckpointWriter | None = None
     partial: bool = False
     forbid_invalid: bool = False

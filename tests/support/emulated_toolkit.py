@@ -295,7 +295,9 @@ class StridedMemoryView:
 
     @classmethod
     def from_buffer(cls, owner, shape, *, dtype):
-        return cls(owner.handle, shape, dtype)
+        view = cls(owner.handle, shape, dtype)
+        view.owner = owner  # as long as there is a view of it
+        return view
 
 
 def launch_config(*, grid, block, shmem_size, cluster=None, is_cooperative=False):

@@ -19,6 +19,7 @@ from lapwing.costs.function import FunctionCost
 from lapwing.cpu import exact
 from lapwing.cpu.backend import sum_up
 from lapwing.cpu.partial import solve_partial
+from lapwing.cpu.small import solve_small
 from lapwing.cpu.solve import Control, answer_empty
 from lapwing.errors import ArgumentError, GpuError, InfeasibleError, RangeError
 from lapwing.gpu.certificate.proof import SUMMARY_BYTES, Candidate, Proof
@@ -136,6 +137,8 @@ class Solve:
 
     def _loaded(self) -> tuple[Answer, Certificate | None]:
         costs, request = self.costs, self.request
+        if self.plan.device == "cpu":
+            return self._solved_on_cpu()
         if request.priced:
             prices = prices_in_kind(request.unmatched_cost, costs.shape[0], self.maximize, costs.is_integer)
             self.prices = -prices if self.maximize else prices
@@ -400,11 +403,16 @@ class Solve:
 
     def _solved_on_cpu(self) -> tuple[Answer, Certificate | None]:
         """The answer of the host: large costs are left out, and sums out of the range of float64 are wide integers."""
-        problem = inputs.make_problem(self.costs.on_host(), self.maximize, self.request.unmatched_cost)
-        limit = self.deadline - time.perf_counter()
-        answer, certificate = exact.solved_on_cpu(problem, limit, self.request.certify)
-        if certificate is None:
-            sum_up(problem, answer)
+        host, prices, certify = self.costs.on_host(), self.request.unmatched_cost, self.request.certify
+        small = solve_small(host, self.maximize, prices, certify)
+        if small is not None:
+            answer = Answer(small.status, small.row_to_col, small.u, small.v, small.statistics)
+            answer.objective, answer.bound, certificate = small.objective, small.lower_bound, small.certificate
+        else:
+            problem = inputs.make_problem(host, self.maximize, prices)
+            answer, certificate = exact.solved_on_cpu(problem, self.deadline - time.perf_counter(), certify)
+            if certificate is None:
+                sum_up(problem, answer)
         if self.request.writer is not None:
             self.request.writer.keep(answer)
         return answer, certificate

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import lru_cache
+
+import numpy as np
 
 from lapwing.costs.base import Tier
 from lapwing.errors import ArgumentError
@@ -15,14 +18,19 @@ from lapwing.gpu.reference import REFERENCE_METHODS
 from lapwing.gpu.runtime.arrays import ITEM_BYTES, GpuArray, Library
 from lapwing.gpu.runtime.device import Context, DeviceInfo
 from lapwing.gpu.runtime.tuning import MOST_ROWS
+from lapwing.inputs import processors
 from lapwing.methods import METHODS
-from lapwing.plan import Plan
+from lapwing.plan import Plan, make_plan
+from lapwing.problem import Form
 from lapwing.request import Request
 
 _MOST_COLS = 1 << 30  # exits included they are counted in 32 bits
 _LINE_BYTES = 6 * 8  # of duals and partners, a cost or a key, a price, and what a proof takes
 _STREAMED_LINE_BYTES = 4 * 8  # more, of a matrix that stays on the host
 _SMALL_SHARE = 64  # of a GPU's memory: what takes less than one part of so many is not worth 20 us of asking
+
+#: Pairs of a matrix on a GPU that is solved in less time on the host, the copies there and back included.
+HOST_PAIRS = 1 << 16
 
 _Sizes = tuple[int, ...]
 
@@ -63,6 +71,8 @@ def plan_matrix(cost: GpuArray, memory: Memory, request: Request, on_host: bool 
     ArgumentError
         If it takes more memory than is free, or allowed; or the method cannot use a start.
     """
+    if _is_for_host(cost.shape, request) and not on_host:
+        return _plan_on_host(cost.shape, cost.strides, cost.dtype, request.priced, memory.info.ordinal)
     method = "core" if request.method == "auto" else request.method
     if request.start is not None and not METHODS[method].warm_start:
         raise ArgumentError(f"method {method!r} cannot use start=; use method='core', or leave start out")
@@ -72,6 +82,21 @@ def plan_matrix(cost: GpuArray, memory: Memory, request: Request, on_host: bool 
     )
     _require(plan, needed, memory, request, "" if on_host else " beside the matrix", "pass a narrower dtype, ")
     return plan
+
+
+def _is_for_host(shape: _Sizes, request: Request) -> bool:
+    """Whether so few pairs are fetched and solved on the host, which nothing that is asked for prevents."""
+    is_open = request.leaves_device and request.method == "auto" and request.start is None and request.writer is None
+    return is_open and 0 < shape[0] * shape[1] <= HOST_PAIRS
+
+
+@lru_cache(maxsize=256)
+def _plan_on_host(shape: _Sizes, strides: _Sizes, dtype: str, priced: bool, ordinal: int) -> Plan:
+    rows, cols = shape
+    core_dtype = np.dtype("float32" if dtype in ("float16", "bfloat16") else dtype)
+    plan = make_plan(Form((rows, cols), core_dtype, priced, strides[1] == 1, "dense", 0, 0), processors=processors())
+    why = f"fetched from GPU {ordinal} and solved on the host, which takes less time for at most {HOST_PAIRS} pairs"
+    return replace(plan, dtype=dtype, reasons=(why, *plan.reasons))
 
 
 def plan_computed(cost: ComputedCosts, memory: Memory, request: Request) -> Plan:
