@@ -1,6 +1,6 @@
 """From which size on is a GPU faster for costs on the host, or for those on the GPU?
 
-    python -m benchmarks.gpu_crossover [--resident] [--sizes 200 400 ...] [--classes uniform ...] [--output results.json]
+    python -m benchmarks.gpu_crossover [--resident] [--sizes 200 400 ...] [--classes uniform ...] [--output file]
 
 `lapwing.solve` of a NumPy array (float32, integers as int32) on all processors and on the first GPU, certificate
 included, copying included; minimum of several solves after one to warm up. What to put into `GPU_FROM_ROWS` of plan.py:

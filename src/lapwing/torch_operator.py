@@ -142,7 +142,8 @@ def solve_with_operator(
     if costs.ndim != 3:
         raise ArgumentError(f"costs must be (B, m, n) in code that PyTorch compiles, got shape {tuple(costs.shape)}")
     _register()
-    torch = sys.modules["torch"]
+    import torch  # which is there: the compiler can follow an import, not a look at sys.modules
+
     dtype = torch.float64 if costs.dtype.is_floating_point else torch.int64
     if isinstance(unmatched_cost, float) and dtype is torch.int64 and not unmatched_cost.is_integer():
         raise ArgumentError(f"unmatched_cost {unmatched_cost} is not whole, but costs are integers")
@@ -157,7 +158,8 @@ def solve_with_operator(
 
 def _tensor(values: Any, dtype: Any, costs: Any) -> Any:
     """Prices or counts as a tensor, where the costs are; None as it is."""
-    torch = sys.modules["torch"]
+    import torch
+
     if isinstance(values, torch.Tensor):
         return values.detach()
     return None if values is None else torch.as_tensor(values, dtype=dtype, device=costs.device)

@@ -30,7 +30,7 @@ _STREAMED_LINE_BYTES = 4 * 8  # more, of a matrix that stays on the host
 _SMALL_SHARE = 64  # of a GPU's memory: what takes less than one part of so many is not worth 20 us of asking
 
 #: Pairs of a matrix on a GPU that is solved in less time on the host, the copies there and back included.
-HOST_PAIRS = 1 << 16
+HOST_PAIRS = 40_000
 
 _Sizes = tuple[int, ...]
 

@@ -24,8 +24,9 @@ def device():
 @pytest.mark.parametrize("wide", [False, True])
 @pytest.mark.parametrize("dtype", [np.float32, np.float16, np.int32])
 def test_as_on_a_cpu(device, monkeypatch, dtype, wide):
-    costs = (100 * np.random.default_rng(0).random((3, 4, 20, 24))).astype(dtype)
-    prices = np.full(20, 30, dtype)
+    scale = 1_000_000 if dtype is np.int32 else 100  # one optimum: no ties
+    costs = (scale * np.random.default_rng(0).random((3, 4, 20, 24))).astype(dtype)
+    prices = np.full(20, 0.3 * scale, dtype)
 
     def answer(costs):
         return lapwing_jax.solve_batch(costs, maximize=True, unmatched_cost=prices)
