@@ -34,8 +34,7 @@ template <class D>
 Keep<D> make_keep(const nb::object& callable) {
     return [&callable](std::vector<D>&& u, std::vector<D>&& v, std::vector<Index>&& row_to_col) {
         const GilAcquire gil;
-        in_python(
-            [&] { return callable(to_numpy(std::move(u)), to_numpy(std::move(v)), indices_to_numpy(row_to_col)); });
+        call(callable, to_numpy(std::move(u)), to_numpy(std::move(v)), indices_to_numpy(row_to_col));
     };
 }
 

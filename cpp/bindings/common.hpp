@@ -4,19 +4,14 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 
-#include <chrono>
 #include <functional>
 #include <memory>
 #include <string>
-#include <thread>
 #include <utility>
 #include <variant>
 #include <vector>
 
-#if defined(__GLIBCXX__)
-#include <cxxabi.h>
-#endif
-
+#include "interpreter.hpp"
 #include "lapwing/control.hpp"
 #include "lapwing/costs/rows.hpp"
 #include "lapwing/costs/source.hpp"
@@ -29,32 +24,19 @@ namespace lapwing::bindings {
 
 namespace nb = nanobind;
 
-[[noreturn]] inline void sleep_until_the_process_ends() {
-    for (;;) std::this_thread::sleep_for(std::chrono::hours(1));
-}
-
-// Runs Python code, or waits for the GIL. At its end the interpreter stops daemon threads that do either by unwinding
-// them (before Python 3.14), which destructors of C++ do not survive: such a thread sleeps instead until the process
-// ends.
-template <class Call>
-decltype(auto) in_python(const Call& call) {
-#if defined(__GLIBCXX__)
-    try {
-        return call();
-    } catch (const abi::__forced_unwind&) {
-        sleep_until_the_process_ends();
-    }
-#else
-    return call();
-#endif
+// callable(*arguments)
+template <class... Arguments>
+nb::object call(const nb::handle callable, Arguments&&... arguments) {
+    const nb::object given = nb::make_tuple(std::forward<Arguments>(arguments)...);
+    PyObject* const answer = call_python(callable.ptr(), given.ptr());
+    if (answer == nullptr) throw nb::python_error();
+    return nb::steal(answer);
 }
 
 class GilRelease {
   public:
     GilRelease() : thread_(PyEval_SaveThread()) {}
-    ~GilRelease() {
-        in_python([this] { PyEval_RestoreThread(thread_); });
-    }
+    ~GilRelease() { restore_thread(thread_); }
     GilRelease(const GilRelease&) = delete;
     GilRelease& operator=(const GilRelease&) = delete;
 
@@ -64,12 +46,7 @@ class GilRelease {
 
 class GilAcquire {
   public:
-    GilAcquire()
-        : state_(in_python([] {
-              // a thread of ours, that Python does not know and could not make known any more
-              if (!Py_IsInitialized() && PyGILState_GetThisThreadState() == nullptr) sleep_until_the_process_ends();
-              return PyGILState_Ensure();
-          })) {}
+    GilAcquire() : state_(ensure_gil()) {}
     ~GilAcquire() { PyGILState_Release(state_); }
     GilAcquire(const GilAcquire&) = delete;
     GilAcquire& operator=(const GilAcquire&) = delete;
@@ -168,7 +145,7 @@ inline nb::object indices_to_numpy(const std::vector<Index>& indices) {
 // one.
 inline bool look_for_signals() {
     const GilAcquire gil;
-    if (PyErr_CheckSignals() != 0) throw nb::python_error();
+    if (check_signals() != 0) throw nb::python_error();
     return true;
 }
 
@@ -196,9 +173,7 @@ inline Control::Hook make_hook(const nb::object& callable) {
         const GilAcquire gil;
         look_for_signals();
         if (!callable.is_none())
-            in_python([&] {
-                return callable(progress.stage, progress.phase, progress.matched, progress.bound, progress.objective);
-            });
+            call(callable, progress.stage, progress.phase, progress.matched, progress.bound, progress.objective);
         return true;
     };
 }

@@ -46,7 +46,7 @@ template <class T>
 typename RowsSource<T>::Supply copied_from(nb::handle callable, Index cols) {
     return [callable, cols](Index begin, Index end, T* const* to) {
         const GilAcquire gil;
-        const nb::object rows = in_python([&] { return callable(begin, end); });
+        const nb::object rows = call(callable, begin, end);
         const auto block = nb::cast<nb::ndarray<nb::ro, const T, nb::ndim<2>, nb::device::cpu>>(rows);
         if (block.shape(0) != static_cast<std::size_t>(end - begin) || block.shape(1) != static_cast<std::size_t>(cols))
             throw std::invalid_argument("a block of rows of another shape");
@@ -70,7 +70,7 @@ typename RowsSource<T>::Pairs pairs_from(nb::handle supply) {
         const auto lines = [](std::span<const Index> of) {
             return nb::ndarray<nb::numpy, const Index, nb::ndim<1>>(of.data(), {of.size()}, nb::handle()).cast();
         };
-        const nb::object costs = in_python([&] { return supply.attr("pairs")(lines(rows), lines(cols)); });
+        const nb::object costs = call(supply.attr("pairs"), lines(rows), lines(cols));
         const auto given = nb::cast<nb::ndarray<nb::ro, const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>>(costs);
         if (given.shape(0) != rows.size()) throw std::invalid_argument("costs of another number of pairs");
         std::copy_n(given.data(), rows.size(), out);
