@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import math
+import time
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -16,6 +19,7 @@ from lapwing.gpu.core.monitor import Monitor
 from lapwing.gpu.core.solver import CoreSolve
 from lapwing.gpu.kinds.resident import ResidentMatrix
 from lapwing.gpu.runtime.arrays import view_if_on_gpu
+from lapwing.gpu.runtime.copies import Mail
 from support.gpu_memory import Gpu, OnGpu
 
 pytestmark = pytest.mark.usefixtures("emulated_gpu")
@@ -95,14 +99,23 @@ def test_a_small_matrix_of_the_host_stays_there(monkeypatch):
 
 
 @pytest.mark.usefixtures("meanwhile")
+@pytest.mark.parametrize("late", [True, False])
 @pytest.mark.parametrize("small", [0, 10**6])
-def test_large_costs_on_the_gpu_stop_the_solve_that_has_begun(monkeypatch, emulated_gpu, small):
+def test_large_costs_on_the_gpu_stop_a_solve_before_or_after_its_launch(monkeypatch, emulated_gpu, small, late):
     monkeypatch.setattr(backend, "SMALL", small)
-    stopped, stop = [], Monitor.stop
+    stopped, stop, asked = [], Monitor.stop, []
+
+    def is_over(glance):
+        asked.append(glance)
+        while not (late or glance._words[0]):
+            time.sleep(1e-4)
+        return bool(glance._words[0]) and (not late or asked.count(glance) > 1)
+
+    monkeypatch.setattr(Glance, "is_over", property(is_over))
     monkeypatch.setattr(Monitor, "stop", lambda monitor: stopped.append(monitor) or stop(monitor))
     cost = with_large(60, 1e18)
     result = lw.solve(OnGpu(Gpu(emulated_gpu), cost), progress=lambda _: None)
-    assert len(set(stopped)) == 1 and result.objective == pytest.approx(best(cost), rel=1e-15)
+    assert len(set(stopped)) == late and result.objective == pytest.approx(best(cost), rel=1e-15)
     assert result.certificate.bound <= 60 * 2.0**-52 * result.objective
     stopped.clear()
     again = lw.solve(OnGpu(Gpu(emulated_gpu), np.where(cost == np.float32(1e18), np.inf, cost)))
@@ -119,9 +132,8 @@ def test_a_look_for_large_costs(emulated_gpu, dtype, maximize):
         with Monitor(emulated_gpu) as monitor:
             matrix = ResidentMatrix(emulated_gpu, view).canonical(maximize, None, monitor).matrix
             on_gpu = find_large_on_gpu(matrix, monitor.stream, prices)
-            glance = Glance(matrix, monitor.stream, monitor.sample).limit(prices)
         assert on_gpu == find_large_in_rows(cost, maximize, prices, pairs)
-        assert glance is None or (glance == math.inf) == (on_gpu == math.inf)
+        assert on_gpu == math.inf or shows_gap(emulated_gpu, cost, prices)
         return on_gpu
 
     cost = (1 + np.random.default_rng(1).random((33, 47))).astype(dtype)
@@ -200,42 +212,67 @@ def test_a_function_that_only_a_gpu_computes():
     assert result.objective == pytest.approx(best(cost), rel=1e-15)
 
 
-@pytest.mark.parametrize("shape", [(1, 1), (1, 900), (2, 300), (3, 257), (33, 47), (40, 700)])
-def test_a_glance_sees_pieces_all_over_the_matrix(emulated_gpu, shape):
-    rows, cols = shape
-    cost = 1 + np.arange(rows * cols, dtype=np.float32).reshape(shape)
-    there = OnGpu(Gpu(emulated_gpu), cost)
+def glance_at(context, cost, look):
+    """What `look` says of a glance, which is over."""
+    there = OnGpu(Gpu(context), cost)
     view = view_if_on_gpu(there)
-    with Monitor(emulated_gpu) as monitor:
-        matrix = ResidentMatrix(emulated_gpu, view).canonical(False, None, monitor).matrix
-        glance = Glance(matrix, monitor.stream, monitor.sample)
-        glance.limit(None)
-        pieces = glance._costs.copy()
-    looked_at = range(rows)[glance._rows]
-    assert pieces.shape == (min(rows, 16), min(cols, 256))
-    first = [int(piece[0] - cost[row, 0]) for row, piece in zip(looked_at, pieces, strict=True)]
-    upper = len(first) // 2
-    assert first[:upper] == sorted(first[:upper]) and first[upper:] == sorted(first[upper:], reverse=True)
-    assert first[upper] == cols - pieces.shape[1] and min(first) >= 0 and max(first) == first[upper]
-    for row, column, piece in zip(looked_at, first, pieces, strict=True):
-        assert (piece == cost[row, column : column + len(piece)]).all()
+    with Monitor(context) as monitor:
+        matrix = ResidentMatrix(context, view).canonical(False, None, monitor).matrix
+        glance = Glance(CoreSolve(context, matrix, monitor), monitor.glance)
+        monitor.wait_for(glance)
+        assert glance.is_over
+        return look(glance)
+
+
+def shows_gap(context, cost, prices=None):
+    return glance_at(context, cost, lambda glance: glance.shows_gap(prices))
+
+
+@pytest.mark.parametrize("shape", [(1, 1), (1, 900), (2, 300), (3, 257), (33, 47), (40, 700)])
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+def test_a_glance_sees_the_exponents_of_pieces_all_over_the_matrix(emulated_gpu, shape, dtype):
+    rows, cols = shape
+    rng = np.random.default_rng(sum(shape))
+    low, high = (-10, 10) if dtype == "float16" else (-100, 100)
+    cost = (rng.choice([-1, 1], shape) * 2.0 ** rng.uniform(low, high, shape)).astype(dtype)
+    count, width = min(rows, 16), min(cols, 256)
+    upper, room = count // 2, cols - width
+    shift = room // max(1, count - upper - 1)
+    firsts = [t * shift if t < upper else room - (t - upper) * shift for t in range(count)]
+    pieces = [cost[t * (rows // count), first : first + width] for t, first in enumerate(firsts)]
+    assert min(firsts) >= 0
+    seen = glance_at(emulated_gpu, cost, lambda glance: glance._words[1:65].copy())
+    exponents = np.flatnonzero(np.unpackbits(seen.view(np.uint8), bitorder="little"))
+    expected = np.unique((np.abs(np.concatenate(pieces).astype(np.float64)).view(np.uint64) >> 52).astype(int))
+    assert [e for e in exponents if e > 0] == [e for e in expected if e > 0]
 
 
 @pytest.mark.parametrize(
     ("cost", "expected"),
     [
-        (np.kron(np.ones((8, 8)), np.eye(40)), "seen"),
-        (np.kron(np.eye(8), np.ones((40, 40))), "unclear"),  # blocks, and large costs elsewhere
-        (np.kron(np.eye(8)[::-1], np.ones((40, 40))), "unclear"),
-        (np.eye(600), "unclear"),
-        (np.ones((320, 320)), "none"),
+        (np.kron(np.ones((8, 8)), np.eye(40)), True),
+        (np.kron(np.eye(8), np.ones((40, 40))), True),  # blocks, and large costs elsewhere
+        (np.kron(np.eye(8)[::-1], np.ones((40, 40))), True),
+        (np.eye(600), True),
+        (np.ones((320, 320)), False),
     ],
 )
-def test_what_a_glance_says(emulated_gpu, cost, expected):
+def test_what_a_glance_shows(emulated_gpu, cost, expected):
     cost = np.where(cost > 0, 0.5 + np.random.default_rng(1).random(cost.shape), 1e15)
-    there = OnGpu(Gpu(emulated_gpu), cost)
-    view = view_if_on_gpu(there)
-    with Monitor(emulated_gpu) as monitor:
-        matrix = ResidentMatrix(emulated_gpu, view).canonical(False, None, monitor).matrix
-        limit = Glance(matrix, monitor.stream, monitor.sample).limit(None)
-    assert {None: "unclear", math.inf: "none"}.get(limit, "seen") == expected
+    assert shows_gap(emulated_gpu, cost) == expected
+
+
+@pytest.mark.parametrize("pairs", [1, 7, 100, 3000])
+def test_a_gap_is_as_wide_as_sums_of_so_many_pairs_need(monkeypatch, pairs):
+    least = int(math.log2(4 * pairs)) - 1
+    for exponents in ((0, 1000), (1, 1 + least, 2000, 2047), (1000, 1000 + least), (1000, 1001 + least), (5, 9, 2047)):
+        bits = np.zeros(2048, np.uint8)
+        bits[list(exponents)] = 1
+        words = np.concatenate([[np.uint32(1)], np.packbits(bits, bitorder="little").view(np.uint32)])
+        matrix = SimpleNamespace(rows=pairs)
+        mail = Mail(0, np.zeros(512, np.uint8))
+        glance = Glance(SimpleNamespace(matrix=matrix, begin_glance=lambda _: None), mail)
+        mail.memory[: 4 * len(words)] = words.astype(np.uint32).view(np.uint8)
+        finite = sorted({e for e in exponents if 0 < e < 2047})
+        wanted = any(b - a > least for a, b in itertools.pairwise(finite))
+        assert glance.is_over and glance.shows_gap(None) == wanted

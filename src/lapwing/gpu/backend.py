@@ -51,10 +51,6 @@ from lapwing.problem import Problem
 from lapwing.progress import Reporter
 from lapwing.request import Request
 
-# Elements of a matrix from which a look for large costs comes after the launch of the proof: of smaller ones a proof in
-# vain would take longer than the look delays the proof.
-_CONCLUDED_FIRST = 1 << 25
-
 
 class Gpu:
     """The backend of one GPU; see `lapwing.backend.Backend`."""
@@ -172,6 +168,7 @@ class Solve:
         search = costs.search(view, monitor, self.plan, request)
         solve = search.solve
         looks = self._can_begin_again and costs.can_overlap and self._large_from is None
+        glance = Glance(solve, monitor.glance) if looks and not costs.is_integer else None
         if self.unmatched is not None and search.start is not None:
             monitor.bound_shift = self.unmatched.bound_shift
         if writer is not None:
@@ -187,25 +184,31 @@ class Solve:
             if proof is not None:
                 proof.start()
 
-        def follow_up() -> None:
-            if math.prod(costs.shape) > _CONCLUDED_FIRST:
-                conclude()
-            if looks and self._sees_large(view.matrix, monitor):
-                monitor.stop()
+        def look(launched: bool) -> None:
+            nonlocal glance
+            if glance is None or not glance.is_over:
+                return
+            seen, glance = glance, None
+            if seen.shows_gap(self.prices) and self._has_large((view.matrix, monitor.stream)):
+                if launched:
+                    monitor.stop()
                 raise _LargeCostsError
-            if math.prod(costs.shape) <= _CONCLUDED_FIRST:
-                conclude()
 
-        if looks:
-            monitor.follow()
+        def follow_up() -> None:
+            if glance is not None:
+                monitor.wait_for(glance)
+            look(launched=True)
+            conclude()
+
         if costs.can_overlap:  # launched behind the search, and discarded if it fails
-            solve.after_launch = follow_up
+            solve.before_launch, solve.after_launch = partial(look, launched=False), follow_up
         try:
             report = self._found(search, view)
         except TimeIsUpError:
             report = solve.interrupted()
         finally:
-            solve.after_launch, solve.keep = nothing, None  # no cycle that holds memory until it is collected
+            solve.before_launch = solve.after_launch = nothing
+            solve.keep = None  # no cycle that holds memory until it is collected
         if report.status == INVALID:
             raise invalid_cost(view, solve, report.invalid_row)
         if report.status == INFEASIBLE:
@@ -349,18 +352,6 @@ class Solve:
         if self._large_from is None:
             self._large_from = self.costs.large_from(self.maximize, self.prices, on_gpu)
         return self._large_from is not None and self._large_from < math.inf
-
-    def _sees_large(self, matrix: CanonicalMatrix, monitor: Monitor) -> bool:
-        """The same, by a first look at few costs, and at more of them if those do not decide."""
-        if self._large_from is not None:
-            return False
-        limit = Glance(matrix, monitor.stream, monitor.sample).limit(self.prices)
-        if limit == math.inf:
-            return False  # what was not seen is left to the proof
-        if limit is None:
-            return self._has_large((matrix, monitor.stream))
-        self._large_from = limit
-        return True
 
     def _without_large(self) -> tuple[Answer, Certificate | None] | None:
         """The answer to the matrix without large costs, if it is proven for the whole matrix; a small one's anyway."""

@@ -2,14 +2,15 @@
 
 cpp/include/lapwing/reductions/large_costs.hpp says which costs are large, and why an optimum without them is one
 with them, too. A solve with them takes several times as long and proves nothing, so the host looks at a sample before
-the solve, or while the first kernel runs: first at a few thousand costs (`Glance`), and if these do not decide at all
-costs of some rows.
+the solve; of a matrix on the GPU a kernel looks at the exponents of a few thousand costs (`Glance`), and if these show
+a gap the host looks at all costs of some rows.
 """
 
 from __future__ import annotations
 
 import math
-from typing import Any
+import sys
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,59 +18,60 @@ from numpy.typing import NDArray
 from lapwing import _core
 from lapwing.gpu.costs.canonical import CanonicalMatrix
 from lapwing.gpu.runtime.arrays import ITEM_BYTES, GpuArray, empty_array
-from lapwing.gpu.runtime.copies import MOST_PITCH, OwnStream, host_dtype, widened
+from lapwing.gpu.runtime.copies import MOST_PITCH, Mail, OwnStream
 from lapwing.gpu.runtime.device import Context
 from lapwing.gpu.runtime.launch import kernels
 from lapwing.gpu.runtime.programs import CORE_START
 
+if TYPE_CHECKING:
+    from lapwing.gpu.core.solver import CoreSolve
+
 #: Elements of a matrix that a CPU solves in no more time than a GPU (benchmarks/results/gpu_crossover.json).
 SMALL = 1 << 18
 _SAMPLED_ROWS = 16
-_GLANCED_COLS = 256  # of a sampled row
+_EXPONENTS = 2048  # of doubles
 _THREADS = CORE_START.constants["THREADS"]
 
 
 class Glance:
-    """A look at pieces of some rows of a matrix on a GPU; they are copied while the caller launches kernels.
-
-    The pieces move to the right from row to row in the upper half of the matrix, and to the left in the lower half.
+    """A look at the exponents of a few costs of a matrix, by a kernel that runs while the caller prepares a launch.
 
     Parameters
     ----------
-    matrix : CanonicalMatrix
-    stream : OwnStream
-        Which waits for the matrix, if that is still to be written.
-    memory : uint8 array
-        Pinned, 64 KiB.
+    solve : CoreSolve
+        Of a matrix on the GPU.
+    mail : Mail
+        Memory for what the kernel says.
     """
 
-    def __init__(self, matrix: CanonicalMatrix, stream: OwnStream, memory: NDArray[np.uint8]) -> None:
-        self._matrix, self._stream = matrix, stream
-        item, cols = ITEM_BYTES[matrix.dtype], min(matrix.real_cols, _GLANCED_COLS)
-        row_bytes = matrix.row_stride * item
-        self._rows = _sampled(matrix.rows, MOST_PITCH // row_bytes - 1)
-        count = len(range(matrix.rows)[self._rows])
-        self._costs = memory[: count * cols * item].view(host_dtype(matrix.dtype)).reshape(count, cols)
-        upper = count // 2
-        room, step = matrix.real_cols - cols, self._rows.step
-        shift = room // max(1, count - upper - 1) * item
-        if upper:
-            stream.begin_rows(self._costs[:upper], matrix.pointer, step * row_bytes + shift)
-        lower = matrix.pointer + upper * step * row_bytes + room * item
-        stream.begin_rows(self._costs[upper:], lower, step * row_bytes - shift)
+    def __init__(self, solve: CoreSolve, mail: Mail) -> None:
+        self._pairs: int = solve.matrix.rows
+        self._words: NDArray[np.uint32] = mail.memory.view(np.uint32)
+        self._words[0] = 0
+        solve.begin_glance(mail)
 
-    def limit(self, prices: NDArray[Any] | None) -> float | None:
-        """The limit above which costs, as minimised, are large; infinite if none is seen, None if that is not clear."""
-        matrix = self._matrix
-        self._stream.synchronize()
-        costs = _in_core_dtype(widened(self._costs, matrix.dtype))
-        prices = None if prices is None else np.ascontiguousarray(prices[self._rows])
-        # Without prices as one row: a piece may show nothing but large costs.
-        seen = costs.reshape(1, -1) if prices is None else costs
-        large = _core.find_large_costs(seen, matrix.maximize, prices, len(seen), matrix.rows)
-        if large is None:
-            return math.inf
-        return large[0] if _leaves_every_row_a_cost(costs, large[0], matrix.maximize, prices) else None
+    @property
+    def is_over(self) -> bool:
+        """Whether the kernel has run."""
+        return bool(self._words[0])
+
+    def shows_gap(self, prices: NDArray[Any] | None) -> bool:
+        """Whether no cost or price has any of the exponents between those of two others, far apart; called at its end.
+
+        So it is wherever costs are far above all others that were seen.
+        """
+        seen = int.from_bytes(self._words[1 : _EXPONENTS // 32 + 1].tobytes(), sys.byteorder)
+        if prices is not None:
+            exponents = np.abs(np.asarray(prices, np.float64)).view(np.uint64) >> 52
+            seen |= sum(1 << int(e) for e in np.unique(exponents))
+        seen &= (1 << (_EXPONENTS - 1)) - 2  # zeros, and numbers next to them, cost no digits
+        wanted = int(math.log2(4.0 * self._pairs)) - 1
+        above, width = seen << 1, 1  # exponents at most so far above one that was seen
+        while width < wanted:
+            more = min(width, wanted - width)
+            above, width = above | above << more, width + more
+        alone = seen & ~above
+        return alone & (alone - 1) != 0  # another than the least
 
 
 def find_large_in_rows(matrix: NDArray[Any], maximize: bool, prices: NDArray[Any] | None, pairs: int) -> float:

@@ -15,10 +15,9 @@ import time
 from collections import defaultdict
 from collections.abc import Callable
 from types import TracebackType
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 from lapwing.gpu.runtime import toolkit
 from lapwing.gpu.runtime.copies import Mail, OwnStream, pinned
@@ -28,7 +27,7 @@ from lapwing.progress import Hook
 _EACH = 32  # bytes of struct Watch; the second is for samples, which are stopped with the rest, but have no news
 _BYTES = 2 * _EACH
 _MAIL_BYTES = 8192
-_SAMPLE_BYTES = 1 << 16
+_GLANCE_BYTES = 512
 _NEWS = struct.Struct("@6Id")  # stop, wanted, stage, phase, matched, told; bound
 _STAGES = ("list", "auction", "search")
 _NOT_READY = 600  # CUDA_ERROR_NOT_READY
@@ -36,6 +35,15 @@ _NO_TIMING = 2  # CU_EVENT_DISABLE_TIMING
 _SECONDS_BETWEEN_NEWS = 0.05
 _BUSY_SECONDS = 0.005  # of waiting without sleep, for problems that take no longer
 _NAP = 1e-4  # seconds
+
+
+class Word(Protocol):
+    """What a kernel writes to the host's memory."""
+
+    @property
+    def is_over(self) -> bool:
+        """Whether it is there."""
+        ...
 
 
 class TimeIsUpError(Exception):
@@ -48,7 +56,7 @@ class _Words:
     def __init__(self) -> None:
         self.pointer = int(checked(toolkit.driver().cuMemAlloc(_BYTES)))
         self.mail = Mail.of(pinned(_MAIL_BYTES))
-        self.sample = pinned(_SAMPLE_BYTES)
+        self.glance = Mail.of(pinned(_GLANCE_BYTES))
         self.stream = OwnStream()
         self.mark = checked(toolkit.driver().cuEventCreate(_NO_TIMING))
         self.write(0, b"\0" * _BYTES)
@@ -140,23 +148,16 @@ class Monitor:
         return self._words.mail.part(first, size)
 
     @property
-    def sample(self) -> NDArray[np.uint8]:
-        """Pinned memory for a look at some costs."""
+    def glance(self) -> Mail:
+        """Memory for what a kernel says of a few costs."""
         assert self._words is not None
-        return self._words.sample
+        return self._words.glance
 
     @property
     def stream(self) -> OwnStream:
         """On which the host copies while a kernel runs."""
         assert self._words is not None
         return self._words.stream
-
-    def follow(self) -> None:
-        """Let that stream wait for what the context's stream was given so far."""
-        assert self._words is not None
-        driver = toolkit.driver()
-        checked(driver.cuEventRecord(self._words.mark, self._context.stream.handle))
-        checked(driver.cuStreamWaitEvent(self._words.stream.handle, self._words.mark, 0))
 
     def pointer(self, sample: bool) -> int:
         """Of the words that a kernel is to look at; `sample`: it solves not the whole problem."""
@@ -186,6 +187,12 @@ class Monitor:
         assert self._words is not None
         self._marked = True
         checked(toolkit.driver().cuEventRecord(self._words.mark, self._context.stream.handle))
+
+    def wait_for(self, word: Word) -> None:
+        """Wait for a word of a kernel, but no longer than for the stream or the time limit."""
+        while not (word.is_over or self.stopped or self._is_done()):
+            time.sleep(_NAP)
+            self.look_at_the_clock()
 
     def wait(self, sample: bool = False, keep: Callable[[], None] | None = None) -> None:
         """Wait for the stream, or if there was a `mark` since the last time, for what came before it; see `pointer`.

@@ -20,7 +20,7 @@ from lapwing.gpu.core.monitor import Monitor, TimeIsUpError
 from lapwing.gpu.costs.canonical import CanonicalMatrix
 from lapwing.gpu.costs.upload import Copier
 from lapwing.gpu.runtime.arrays import ITEM_BYTES, GpuArray
-from lapwing.gpu.runtime.copies import copy_bytes, read
+from lapwing.gpu.runtime.copies import Mail, copy_bytes, read
 from lapwing.gpu.runtime.device import Context
 from lapwing.gpu.runtime.launch import Kernel
 from lapwing.gpu.runtime.programs import COMPUTED_CORE, COMPUTED_START, CORE, CORE_START
@@ -180,6 +180,8 @@ class CoreSolve:
         How often all rows were listed.
     keep : function or None
         Called now and then while the whole problem is solved: see `snapshot`.
+    before_launch : callable
+        Called when all is ready for a launch.
     after_launch : callable
         Launches what should follow every launch in the order of the stream, without waiting for the report.
     """
@@ -207,6 +209,7 @@ class CoreSolve:
         self._arguments = (*of_matrix, self.u, self.v, memory["state"])
         self._mail = monitor.mail(0, _REPORT.size)
         self._report: Report | None = None
+        self.before_launch: Callable[[], None] = nothing
         self.after_launch: Callable[[], None] = nothing
         self.keep: Callable[[], None] | None = None
         self.listings: int = 0
@@ -222,6 +225,10 @@ class CoreSolve:
 
     def _load_kernels(self) -> dict[str, Kernel]:
         return self.matrix.kernels(self.context, CORE, COMPUTED_CORE)
+
+    def begin_glance(self, mail: Mail) -> None:
+        """See which exponents few costs of a matrix have (kernels/core/start/exponents.cuh)."""
+        self._launch("exponents", 1, mail.address)
 
     def prepare(self, zero_prices: bool = False) -> None:
         """Set back what listing and solving begin with; and `v`, to where it must begin with more columns than rows."""
@@ -286,6 +293,7 @@ class CoreSolve:
         self._monitor.look_at_the_clock()
         monitor = self._monitor.pointer(self._sample)
         arguments = (*self._arguments, *epsilons, *rounds, most, monitor, self._mail.address)
+        self.before_launch()
         solver.launch_cooperative(self.context, CLUSTER_BLOCKS, _THREADS, *arguments)
         self._monitor.mark()
         self._solved_since_listing = True

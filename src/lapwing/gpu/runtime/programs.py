@@ -89,6 +89,7 @@ CORE = Program(
     "core",
     "core/core.cu",
     (
+        "exponents",
         "prepare",
         "column_minima",
         "lower_prices",
@@ -153,7 +154,7 @@ _COMPUTED = {
 COMPUTED_CORE = Program(
     "computed_core",
     "core/computed_core.cu",
-    tuple(name for name in CORE.kernels if name not in ("column_minima", "lower_prices")),
+    tuple(name for name in CORE.kernels if name not in ("exponents", "column_minima", "lower_prices")),
     _COMPUTED,
     CORE.constants,
     any_text=True,

@@ -5,6 +5,7 @@
 // if it attains equality. A row's list holds the 32 columns with the smallest cost - v; tau is a lower bound of cost -
 // v for all other columns. Prices only rise (v only falls) while lists are in use, so tau stays valid.
 //
+//   exponents      a glance at few costs (core/start/exponents.cuh)             one block of 256
 //   prepare        the state, and prices or room for them                       a grid of any size
 //   column_minima  prices of a square matrix (core/start/minima.cuh)            256 threads a block
 //   lower_prices   -v rounded down, which listings of a matrix read             a grid of any size
@@ -30,6 +31,7 @@
 
 #include "core/complete.cuh"
 #include "core/solve.cuh"
+#include "core/start/exponents.cuh"
 #include "core/start/minima.cuh"
 
 // Before every listing, when prices are set; column_minima has done it.
