@@ -3,7 +3,7 @@
 Writes results/comparison.json, which the site shows, and the same page as build/comparison/index.md; with --output
 another file, and the page beside it. Peers are installed at their newest releases, anew with --newest.
 Every objective is compared with that of a certified answer; where a peer crashes, is wrong or is not done in time, the
-page says so. torch-linear-assignment runs on GPUs: `gpu_batches.py` compares with it.
+page says so. On GPUs `gpu_batches.py` compares with torch-linear-assignment.
 """
 
 from __future__ import annotations
@@ -17,7 +17,16 @@ from benchmarks.environments import FOLDER
 from benchmarks.harness import RESULTS, ROOT, Contest, Report, Timing
 from lapwing import instances
 
-SOLVERS = ("lapwing:solve", "scipy", "lap:lapjv", "lapx:lapjvx", "lapjv", "pot:emd", "ortools")
+SOLVERS = (
+    "lapwing:solve",
+    "scipy",
+    "lap:lapjv",
+    "lapx:lapjvx",
+    "lapjv",
+    "pot:emd",
+    "ortools",
+    "torch-linear-assignment",
+)
 CASES = (("uniform", "float64"), ("geometric", "float64"), ("disjoint", "float64"), ("lowrank:2", "float64"))
 INTEGER_CASES = (("int:1", "int64"), ("int:100", "int64"))
 SIZES = (100, 300, 1000, 2000)
@@ -41,19 +50,21 @@ def cell(timing: Timing | None, failure: str) -> str:
 def page(content: dict[str, Any]) -> str:
     """Return the page in Markdown."""
     versions = ", ".join(f"{name} {version}" for name, version in sorted(content["versions"].items()))
+    solvers = list(content["rows"][0]["cells"])
     lines = [
         "# Lapwing beside other packages",
         "",
         "Milliseconds of processor time, the best of several runs that alternate, on one thread. Lapwing's time is",
         "that of `lapwing.solve` with its certificate. An answer whose objective is above the certified one by more",
         "than a millionth is wrong. A package that needs ten times as long as the fastest other one is not asked for",
-        "larger costs.",
+        "larger costs. torch-linear-assignment is given a batch of one, for which it calls SciPy on a CPU; the page on",
+        "batches compares with it on a GPU.",
         "",
-        "| costs | n | " + " | ".join(SOLVERS) + " |",
-        "|---|---:|" + "---:|" * len(SOLVERS),
+        "| costs | n | " + " | ".join(solvers) + " |",
+        "|---|---:|" + "---:|" * len(solvers),
     ]
     for row in content["rows"]:
-        shown = [row["cells"][solver].replace("|", "/").replace("\n", " ") for solver in SOLVERS]
+        shown = [row["cells"][solver].replace("|", "/").replace("\n", " ") for solver in solvers]
         lines.append(f"| {row['class']} {row['dtype']} | {row['n']} | " + " | ".join(shown) + " |")
     machine = content["machine"]
     lines += ["", f"{content['date']}, {machine['processor']}, commit {content['commit']}; {versions}.", ""]

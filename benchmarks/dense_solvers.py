@@ -84,14 +84,28 @@ def _ortools(matrix: Matrix) -> Solver:
     return solve
 
 
+def _torch_linear_assignment(_: Matrix) -> Solver:
+    """Return its form for CPUs, which calls SciPy for each problem of a batch; the batch has one."""
+    from_numpy = import_module("torch").from_numpy
+    solve = import_module("torch_linear_assignment").batch_linear_assignment
+    return lambda c: solve(from_numpy(c)[None])[0].numpy()
+
+
 def _lapwing(_: Matrix) -> Solver:
     solver: Solver = import_module("lapwing").linear_sum_assignment
     return solver
 
 
 def _lapwing_certified(_: Matrix) -> Solver:
-    solve = import_module("lapwing").solve
-    return lambda c: solve(c, threads=1).row_to_col
+    lapwing_solve = import_module("lapwing").solve
+
+    def solve(c: Matrix) -> Any:
+        result = lapwing_solve(c, threads=1)
+        if result.status != "optimal":
+            raise ValueError(f"not certified: {result.certificate}")
+        return result.row_to_col
+
+    return solve
 
 
 MAKERS: dict[str, Callable[[Matrix], Solver]] = {
@@ -108,6 +122,7 @@ MAKERS: dict[str, Callable[[Matrix], Solver]] = {
     "lapjv": _lapjv,
     "pot:emd": _pot,
     "ortools": _ortools,
+    "torch-linear-assignment": _torch_linear_assignment,
 }
 
 

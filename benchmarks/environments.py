@@ -1,4 +1,7 @@
-"""The environments in which solvers are timed: ours, and those of peers (lap and lapx both install a module `lap`)."""
+"""The environments in which solvers are timed: ours, and those of peers (lap and lapx both install a module `lap`).
+
+pip installs the newest releases; its variable PIP_CONSTRAINT can choose, say, a PyTorch without CUDA.
+"""
 
 from __future__ import annotations
 
@@ -13,12 +16,16 @@ FOLDER = ROOT / "build" / "peers"
 PEERS = {
     "peers": ("scipy", "lap", "lapjv", "POT", "ortools"),
     "lapx": ("scipy", "lapx"),
+    "torch-linear-assignment": ("torch-linear-assignment",),
     "sparse": ("scipy", "ortools", "lapx"),
 }
 
 
 def python_of(solver: str) -> Path:
-    """Return the interpreter that has the solver, after installing the newest releases where that was not yet done."""
+    """Return the interpreter that has the solver, after installing the newest releases where that was not yet done.
+
+    A package that does not install is left out with a message: its solvers then fail.
+    """
     package = solver.partition(":")[0]
     if package == "lapwing":
         return Path(sys.executable)
@@ -29,9 +36,9 @@ def python_of(solver: str) -> Path:
         print(f"installing {', '.join(PEERS[name])} in {folder.relative_to(ROOT)}", file=sys.stderr)
         venv.create(folder, with_pip=True, clear=True)
         pip = [str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
-        subprocess.run(
-            [*pip, "numpy", "setuptools", "wheel"], check=True
-        )  # lapjv is built from source on most machines
-        subprocess.run([*pip, *PEERS[name]], check=True)
+        # lapjv is built from source on most machines
+        subprocess.run([*pip, "numpy", "setuptools", "wheel"], check=True)
+        failed = [peer for peer in PEERS[name] if subprocess.run([*pip, peer], check=False).returncode]
+        print("".join(f"{peer} does not install here\n" for peer in failed), end="", file=sys.stderr)
         (folder / "complete").touch()
     return python

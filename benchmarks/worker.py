@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 dense_solvers, sparse_solvers = map(import_module, ("dense_solvers", "sparse_solvers"))  # of this folder
-PACKAGES = ("lapwing", "numpy", "scipy", "lap", "lapx", "lapjv", "pot", "ortools")
+PACKAGES = ("lapwing", "numpy", "scipy", "lap", "lapx", "lapjv", "pot", "ortools", "torch-linear-assignment", "torch")
 
 
 def _time(kind: Any, solver: Any, costs: Any, loops: int) -> dict[str, float]:

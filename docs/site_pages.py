@@ -29,7 +29,7 @@ def write(docs: Path) -> None:
     _replace(docs / "reference" / "python.rst", reference())
     _replace(docs / "explanation" / "benchmarks.md", benchmarks())
     _replace(docs / "explanation" / "comparison.md", comparison.page(_load("comparison")))
-    _replace(docs / "gallery_gpu.md", points_on_a_gpu())
+    _replace(docs / "gallery_gpu.inc", points_on_a_gpu())
 
 
 def _replace(path: Path, text: str) -> None:
@@ -128,63 +128,20 @@ def _cell(row: dict[str, Any]) -> str:
 
 
 def points_on_a_gpu() -> str:
-    """Return the tutorial of a million points, with the results that were recorded on a GPU."""
+    """Return what the tutorial of a million points includes: the results that were recorded on a GPU."""
     sources = _load("gpu_sources")
+    rows = [
+        f'   {row["case"].partition("@")[0]}, "{row["n"]:,}", {row["seconds"]:.2f}, {row["bytes"] / 1e9:.2f}'
+        for row in sources["rows"]
+    ]
     lines = [
-        "# A million points on a GPU, and on two",
+        ".. note::",
+        "   This page needs an NVIDIA GPU, so the site does not execute it. Its figures were recorded by",
+        f"   ``{sources['command']}`` on {sources['date']} on an {sources['gpu']}, commit {sources['commit']}.",
         "",
-        ":::{note}",
-        "This page needs an NVIDIA GPU, so the site does not execute it. Its figures were recorded by",
-        f"`{sources['command']}` on {sources['date']} on an {sources['gpu']}, commit {sources['commit']}.",
-        ":::",
+        ".. csv-table::",
+        '   :header: costs, n, "seconds, with the proof", GB on the GPU',
         "",
-        "A matrix of a million rows and columns of float32 takes 4 TB. Points need no matrix: a GPU computes their",
-        "costs whenever it reads them.",
-        "",
-        "```py",
-        "import numpy as np",
-        "import lapwing as lw",
-        "",
-        "rng = np.random.default_rng(1)",
-        "X, Y = rng.random((2, 1_000_000, 2), dtype=np.float32)",
-        'result = lw.solve(lw.costs.squared_euclidean(X, Y), device="cuda")',
-        "print(result.certificate)",
-        "```",
-        "",
-        "| costs | n | seconds, with the proof | GB on the GPU |",
-        "|---|---:|---:|---:|",
+        *rows,
     ]
-    for row in sources["rows"]:
-        cls = row["case"].partition("@")[0]
-        lines.append(f"| {cls} | {row['n']:,} | {row['seconds']:.2f} | {row['bytes'] / 1e9:.2f} |")
-    lines += [
-        "",
-        "![Seconds against n for points on a GPU](images/gpu_sources.png)",
-        "",
-        "## On two GPUs",
-        "",
-        "A solve uses one GPU. Two problems take two GPUs, in a process each, which sees one of them:",
-        "",
-        "```py",
-        "import os",
-        "from concurrent.futures import ProcessPoolExecutor",
-        "from multiprocessing import get_context",
-        "",
-        "import numpy as np",
-        "",
-        "",
-        "def solve_on(gpu, seed):",
-        '    os.environ["CUDA_VISIBLE_DEVICES"] = str(gpu)  # before anything uses CUDA',
-        "    import lapwing as lw",
-        "",
-        "    X, Y = np.random.default_rng(seed).random((2, 1_000_000, 2), dtype=np.float32)",
-        '    return lw.solve(lw.costs.squared_euclidean(X, Y), device="cuda").row_to_col',
-        "",
-        "",
-        'if __name__ == "__main__":',
-        '    with ProcessPoolExecutor(2, get_context("spawn")) as pool:',
-        "        answers = list(pool.map(solve_on, (0, 1), (1, 2)))",
-        "```",
-        "",
-    ]
-    return "\n".join(lines)
+    return "\n".join(lines) + "\n"

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Builds the sdist, and out of it a manylinux_2_28 wheel for each interpreter named, without a container: Zig's Clang
-# links with the symbols of glibc 2.28. Each wheel is repaired, checked, and tried in an environment of its own. The
-# wheels that are published come from cibuildwheel (.github/workflows/wheels.yml).
+# links with the symbols of glibc 2.28. Each wheel is repaired, checked, tried in an empty environment, and tested as
+# cibuildwheel tests those that are published (.github/workflows/wheels.yml).
 #
 #     tools/build_wheels.sh TOOLS_PYTHON [PYTHON ...]
 #
@@ -37,6 +37,8 @@ import numpy, lapwing
 result = lapwing.solve(numpy.random.default_rng(0).random((300, 400)))
 print(result.certificate)
 assert result.certificate.exact')
+    "$work/empty/bin/pip" --disable-pip-version-check install --quiet "lapwing[test] @ file://$PWD/dist/$wheel"
+    "$work/empty/bin/python" -m pytest -q -p no:cacheprovider --numprocesses=logical --fast --ignore=tests/gpu tests
     rm -rf "$work/empty"
 done
 "$tools" tools/check_wheels.py dist

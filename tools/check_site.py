@@ -23,7 +23,7 @@ SHOWN = (
     "start/when.html",
     "gallery/index.html",
     "gallery/plot_3_tracking.html",
-    "gallery_gpu.html",
+    "gallery/points_on_a_gpu.html",
     "howto/migrate.html",
     "methods.html",
     "explanation/comparison.html",

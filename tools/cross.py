@@ -3,9 +3,8 @@
 For each target, in `build/cross/TARGET`: the C++ library and its tests, run by qemu-user, Wine or this machine. Nothing
 on Linux runs programs for macOS; they are built and linked.
 
-Needs the package ziglang (`make cross` installs it), and Debian's packages qemu-user-static, libc6-arm64-cross
-and wine64. By hand, before
-a release: each target takes about ten minutes on two cores.
+Needs the package ziglang (`make cross` installs it), and Debian's packages qemu-user-static, libc6-arm64-cross and
+wine64. By hand, before a release: each target takes two to five minutes on two cores.
 """
 
 from __future__ import annotations
@@ -13,6 +12,7 @@ from __future__ import annotations
 import argparse
 import os
 import shlex
+import shutil
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -41,6 +41,12 @@ class Target:
     @property
     def is_windows(self) -> bool:
         return "windows" in self.zig
+
+    def missing(self) -> list[str]:
+        """Return what this machine lacks of the emulator: its program, or the folder of its C library."""
+        words = self.emulator or ()
+        folders = [word for word in words if word.startswith("/") and not Path(word).is_dir()]
+        return [word for word in words[:1] if not shutil.which(word)] + folders
 
 
 TARGETS = {
@@ -99,8 +105,10 @@ def main() -> None:
     parser.add_argument("targets", nargs="*", metavar="TARGET", help=f"some of {', '.join(TARGETS)}; all by default")
     parser.add_argument("--all", action="store_true", help="every C++ test")
     options = parser.parse_args()
-    for name in options.targets or TARGETS:
-        target = TARGETS[name]
+    targets = [TARGETS[name] for name in options.targets or TARGETS]
+    if missing := [word for target in targets for word in target.missing()]:
+        sys.exit(f"{', '.join(missing)}: not found; Debian has it in qemu-user-static, libc6-arm64-cross or wine64")
+    for target in targets:
         run_core_tests(target, build_core(target), options.all)
 
 

@@ -305,7 +305,7 @@ def test_a_component_without_an_answer(threads):
 
 
 def test_rows_and_columns_without_pairs_beside_components():
-    blocks = sp.block_diag([np.full((30, 30), 2) + np.eye(30, dtype=int) for _ in range(20)], "coo")
+    blocks = sp.block_diag([sp.coo_array(np.full((30, 30), 2) + np.eye(30, dtype=int)) for _ in range(20)], "coo")
     matrix = sp.csr_array((blocks.data, (blocks.row + 7, blocks.col + 9)), (620, 640))
     result = lw.solve(matrix, unmatched_cost=5, threads=2)
     assert result.objective == 600 * 2 + 20 * 5 and result.certificate.exact
@@ -316,7 +316,7 @@ def test_rows_and_columns_without_pairs_beside_components():
 
 def test_a_time_limit_ends_all_components():
     rng = np.random.default_rng(10)
-    matrix = sp.block_diag([rng.random((60, 60)) + 0.1 for _ in range(50)], "csr")
+    matrix = sp.block_diag([sp.coo_array(rng.random((60, 60)) + 0.1) for _ in range(50)], "csr")
     result = lw.solve(matrix, time_limit=0.0, threads=2)
     assert result.certificate.fault is None and result.lower_bound <= lw.solve(matrix).objective + 1e-9
 
