@@ -14,6 +14,7 @@ from scipy.optimize import linear_sum_assignment
 import lapwing as lw
 from lapwing.cpu import exact
 from lapwing.gpu import backend
+from lapwing.gpu.core import large_costs
 from lapwing.gpu.core.large_costs import Glance, find_large_in_rows, find_large_on_gpu
 from lapwing.gpu.core.monitor import Monitor
 from lapwing.gpu.core.solver import CoreSolve
@@ -124,7 +125,11 @@ def test_large_costs_on_the_gpu_stop_a_solve_before_or_after_its_launch(monkeypa
 
 @pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
 @pytest.mark.parametrize("maximize", [False, True])
-def test_a_look_for_large_costs(emulated_gpu, dtype, maximize):
+@pytest.mark.parametrize("cols", [None, 1, 20])
+def test_a_look_for_large_costs(monkeypatch, emulated_gpu, dtype, maximize, cols):
+    if cols is not None:
+        monkeypatch.setattr(large_costs, "_PIECE_COLS", cols)
+
     def limits(cost, prices=None):
         cost, pairs = -cost if maximize else cost, cost.shape[0]
         there = OnGpu(Gpu(emulated_gpu), cost)
@@ -132,7 +137,8 @@ def test_a_look_for_large_costs(emulated_gpu, dtype, maximize):
         with Monitor(emulated_gpu) as monitor:
             matrix = ResidentMatrix(emulated_gpu, view).canonical(maximize, None, monitor).matrix
             on_gpu = find_large_on_gpu(matrix, monitor.stream, prices)
-        assert on_gpu == find_large_in_rows(cost, maximize, prices, pairs)
+        whole = find_large_in_rows(cost, maximize, prices, pairs)
+        assert on_gpu == whole if cols is None else (on_gpu == math.inf) == (whole == math.inf)
         assert on_gpu == math.inf or shows_gap(emulated_gpu, cost, prices)
         return on_gpu
 
