@@ -14,6 +14,7 @@ from lapwing.gpu.core.start import sample_bytes
 from lapwing.gpu.costs.canonical import is_copied, is_transposed
 from lapwing.gpu.costs.computed import ComputedCosts
 from lapwing.gpu.costs.host_rows import Lines, StreamLayout, largest_layout, least_layout, sample_rows
+from lapwing.gpu.costs.points_matrix import bytes_of, planned_points_matrix
 from lapwing.gpu.reference import REFERENCE_METHODS
 from lapwing.gpu.runtime.arrays import ITEM_BYTES, GpuArray, Library
 from lapwing.gpu.runtime.device import Context, DeviceInfo
@@ -99,8 +100,43 @@ def _plan_on_host(shape: _Sizes, strides: _Sizes, dtype: str, priced: bool, ordi
     return replace(plan, dtype=dtype, reasons=(why, *plan.reasons))
 
 
-def plan_computed(cost: ComputedCosts, memory: Memory, request: Request) -> Plan:
-    """Decide how to solve costs that the GPU computes; see `plan_matrix`."""
+def plan_held(cost: ComputedCosts, dims: int, memory: Memory, request: Request) -> Plan:
+    """Decide how to solve costs of points of so many dimensions, whose matrix is held; see `plan_matrix`."""
+    info = memory.info
+    rows, cols = cost.shape
+    _check_counts(cost.shape, request.priced)
+    matrix, needed = _bytes_of_held(cost, request)
+    transposed = not request.priced and rows > cols
+    reasons = [
+        f"solved on GPU {info.ordinal} ({info.name})",
+        *([request.why] if request.why else []),
+        f"the GPU computes the matrix of the costs, {matrix} bytes, and holds it: a cost of {dims} dimensions is read "
+        "sooner than it is computed again",
+        *(["rows and columns are exchanged"] if transposed else []),
+    ]
+    plan = _plan(cost.shape, cost.dtype, transposed, needed, reasons, info, "computed")
+    _require(plan, needed, memory, request, "", "")
+    return plan
+
+
+def has_room(cost: ComputedCosts, memory: Memory, request: Request) -> bool:
+    """Whether there is room, and so much is allowed, to hold the matrix of the costs of points."""
+    _, needed = _bytes_of_held(cost, request)
+    return _fits(needed, memory, request)
+
+
+def _bytes_of_held(cost: ComputedCosts, request: Request) -> tuple[int, int]:
+    """Of the matrix, and in all; the points are there twice for a while."""
+    matrix = bytes_of(planned_points_matrix(cost.shape, cost.dtype, request.priced))
+    beside = bytes_of_solve(*cost.shape, cost.dtype, request.priced, computed=False)
+    return matrix, matrix + beside + 2 * cost.nbytes
+
+
+def plan_computed(cost: ComputedCosts, memory: Memory, request: Request, reason: str = "") -> Plan:
+    """Decide how to solve costs that the GPU computes whenever they are read, and say for what reason.
+
+    See `plan_matrix`.
+    """
     info, priced = memory.info, request.priced
     rows, cols = cost.shape
     _check_counts(cost.shape, priced)
@@ -114,6 +150,7 @@ def plan_computed(cost: ComputedCosts, memory: Memory, request: Request) -> Plan
         f"solved on GPU {info.ordinal} ({info.name})",
         *([request.why] if request.why else []),
         f"the costs are computed there whenever they are read, from {cost.nbytes} bytes: no matrix is held",
+        *([reason] if reason else []),
         *(["rows and columns are exchanged"] if transposed else []),
     ]
     needed = bytes_of_solve(rows, cols, cost.dtype, priced, computed=True) + cost.nbytes
@@ -168,9 +205,16 @@ def plan_streamed(lines: Lines, transposed: bool, memory: Memory, request: Reque
 
 def is_too_large(cost: GpuArray, memory: Memory, request: Request) -> bool:
     """Whether there is no room, or none is allowed, for a matrix that is to be copied from the host."""
-    info, limit = memory.info, request.memory_limit
+    info = memory.info
     _, needed = _plan_of_form(cost.shape, cost.strides, cost.dtype, request.priced, True, info, "", "core")
-    return (limit is not None and needed > limit) or (_is_much(needed, info) and needed > memory.free_bytes())
+    return not _fits(needed, memory, request)
+
+
+def _fits(needed: int, memory: Memory, request: Request) -> bool:
+    limit = request.memory_limit
+    if limit is not None and needed > limit:
+        return False
+    return not _is_much(needed, memory.info) or needed <= memory.free_bytes()
 
 
 def _is_much(needed: int, info: DeviceInfo) -> bool:

@@ -15,7 +15,7 @@ import lapwing as lw
 from lapwing import instances
 from lapwing.gpu.core import start as core_start
 from lapwing.gpu.core.solver import EXPLORING
-from lapwing.gpu.costs import computed, spatial_order
+from lapwing.gpu.costs import computed, points_matrix, spatial_order
 from lapwing.gpu.costs.canonical import to_canonical
 from lapwing.gpu.plan import bytes_of_solve
 from lapwing.gpu.runtime import arrays
@@ -29,6 +29,12 @@ from support.metrics import METRICS
 pytestmark = pytest.mark.usefixtures("emulated_gpu")
 
 TABLE = "__device__ auto cost(const Arrays& in, long long i, long long j) { return in.table[i * in.cols + j]; }"
+
+
+@pytest.fixture(autouse=True)
+def no_matrix_is_held(monkeypatch):
+    """However many dimensions points have; test_points_matrix.py is about those."""
+    monkeypatch.setattr(points_matrix, "LEAST_DIMS", math.inf)
 
 
 def points(shape, dims=2, dtype=np.float32, seed=0):

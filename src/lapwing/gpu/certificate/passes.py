@@ -16,13 +16,16 @@ from lapwing.gpu.runtime.arrays import ITEM_BYTES, GpuArray
 from lapwing.gpu.runtime.copies import read
 from lapwing.gpu.runtime.device import Context
 from lapwing.gpu.runtime.launch import Kernel, kernels
-from lapwing.gpu.runtime.programs import CERTIFICATE, COMPUTED_CERTIFICATE
+from lapwing.gpu.runtime.programs import CERTIFICATE, COMPUTED_CERTIFICATE, POINTS_CERTIFICATE, Program
 from lapwing.gpu.runtime.tuning import number
 from lapwing.gpu.runtime.workspace import Workspace
 
 _THREADS = CERTIFICATE.constants["THREADS"]
 _LOAD_BYTES, _STRIDED_WIDTH, *_LINES = (
     number("certificate/tuning.cuh", name) for name in ("load_bytes", "strided_width", "in_flight", "most_lines")
+)
+_SQUARE, _OWN_LINE_BYTES, _OWN_POSITIONS = (
+    number("certificate/tuning.cuh", name) for name in ("square", "own_line_bytes", "own_positions")
 )
 _BLOCKS_A_PROCESSOR = 12  # to aim at: four waves
 _INVALID_COST = 1  # a word of the summary: ~(line << 32 | position)
@@ -207,6 +210,8 @@ class HostPass(MatrixPass):
 class ComputedPass(CostPass):
     """Computed costs, part after part; `wait` is called between them."""
 
+    program: Program = COMPUTED_CERTIFICATE
+
     def __init__(
         self,
         context: Context,
@@ -218,8 +223,8 @@ class ComputedPass(CostPass):
         super().__init__(context, cost.shape, maximize, array_template)
         self.cost: ComputedCosts = cost
         self.wait: Callable[[], None] = wait
-        variant = COMPUTED_CERTIFICATE.variant(COST=cost.dtype, TEXT=cost.cost_program.text)
-        self.kernels: dict[str, Kernel] = kernels(context, COMPUTED_CERTIFICATE, variant)
+        variant = self.program.variant(COST=cost.dtype, TEXT=cost.cost_program.text)
+        self.kernels: dict[str, Kernel] = kernels(context, self.program, variant)
 
     def launch_lines(self, at: Vectors) -> None:
         for part in self.cost.cost_program.parts(self.rows, self.cols):
@@ -246,3 +251,21 @@ class ComputedPass(CostPass):
         with Workspace(self.context, {"cost": (1, self.cost.dtype)}, self.array_template) as memory:
             self.kernels["read_cost"].launch(self.context, 1, _THREADS, self.cost.block, row, col, memory["cost"])
             return float(read(self.context, memory["cost"], 1, self.cost.dtype)[0])
+
+
+class TiledPass(ComputedPass):
+    """Costs of points of many dimensions, computed by tiles, whether a matrix of them is held or not."""
+
+    program = POINTS_CERTIFICATE
+
+    def launch_lines(self, at: Vectors) -> None:
+        lines_of_tile = _SQUARE * _OWN_LINE_BYTES // ITEM_BYTES[self.cost.dtype]
+        across = -(-self.cols // (_SQUARE * _OWN_POSITIONS))
+        for part in self.cost.cost_program.parts_by_tiles(self.rows, self.cols):
+            if part.start:
+                self.wait()
+            self.kernels["certify_tiles"].launch(
+                self.context, -(-len(part) // lines_of_tile) * across, _THREADS,
+                self.cost.block, part.start, len(part), self.rows, self.cols, int(self.maximize),
+                at.u, at.v, at.violations, at.summary, at.row_to_col, at.owners,
+            )  # fmt: skip

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from lapwing._core import ABSENT
 from lapwing.certificate import Certificate, Number, assemble
 from lapwing.errors import InvalidCostError
-from lapwing.gpu.certificate.passes import ComputedPass, CostPass, HostPass, MatrixPass, Vectors
+from lapwing.gpu.certificate.passes import ComputedPass, CostPass, HostPass, MatrixPass, TiledPass, Vectors
 from lapwing.gpu.costs.computed import ComputedCosts
 from lapwing.gpu.costs.host_rows import HostRows, Streamed
 from lapwing.gpu.runtime.arrays import GpuArray
@@ -95,6 +95,19 @@ def proof_of_computed(
 ) -> Proof:
     """The same for computed costs, whose pass comes in parts; `wait` is called between them."""
     return Proof(ComputedPass(context, cost, maximize, array_template, wait), cost.dtype, candidate, mail)
+
+
+def proof_by_tiles(
+    context: Context,
+    cost: ComputedCosts,
+    candidate: Candidate,
+    maximize: bool,
+    array_template: GpuArray | None,
+    wait: Callable[[], None],
+    mail: Mail | None = None,
+) -> Proof:
+    """The same for costs of points that are computed by tiles."""
+    return Proof(TiledPass(context, cost, maximize, array_template, wait), cost.dtype, candidate, mail)
 
 
 def proof_of_host_rows(

@@ -2,7 +2,8 @@
 
 A source becomes a text, which says in C++ what a cost is (kernels/costs/computed.cuh), and two blocks of words: where
 its data are, and the same with rows and columns exchanged, for the transposed problem. Points lie by dimension, so that
-neighbouring lanes read neighbouring numbers; those of columns once more, in groups (spatial_order.py).
+neighbouring lanes read neighbouring numbers; those of columns once more, in groups (spatial_order.py). Of points whose
+matrix is held (points_matrix.py) there are neither groups nor coordinates in registers.
 """
 
 from __future__ import annotations
@@ -18,18 +19,22 @@ from lapwing.costs.base import CostSource, CudaFunction
 from lapwing.costs.points import PointCost
 from lapwing.errors import ArgumentError
 from lapwing.gpu.costs import spatial_order
+from lapwing.gpu.costs.upload import upload
 from lapwing.gpu.runtime.arrays import GpuArray
 from lapwing.gpu.runtime.compile import USER_FILE
 from lapwing.gpu.runtime.copies import write
 from lapwing.gpu.runtime.device import Context
-from lapwing.gpu.runtime.programs import points_text
+from lapwing.gpu.runtime.launch import kernels
+from lapwing.gpu.runtime.programs import CORE_START, points_text
 from lapwing.gpu.runtime.tuning import LINES, MOST_HELD
 from lapwing.gpu.runtime.workspace import Workspace, workspace_bytes
 
+_GATHERING = CORE_START.constants["THREADS"]
 _WORK_OF_A_FUNCTION = 64  # operations, or so
 _BLOCK_LINES = 8 * LINES  # of a block of 256 threads
 _BLOCKS_A_PROCESSOR = 8  # of grids that walk over tiles
 _BUSY_LINES = 132 * _BLOCKS_A_PROCESSOR * _BLOCK_LINES  # which keep a large GPU busy
+_BUSY_LINES_OF_TILES = 1024
 _WORK_AT_ONCE = 1 << 41  # operations between looks at the host: some 0.1 s
 _BLOCKS = ("block", "exchanged")
 _TYPES = {"bool": "bool", "float32": "float", "float64": "double"}  # of elements; integers have NumPy's names
@@ -58,8 +63,14 @@ class CostProgram:
 
     def parts(self, lines: int, positions: int) -> Iterator[range]:
         """Lines of a pass over all pairs, a fraction of a second at once: who waits between them can be interrupted."""
-        step = _WORK_AT_ONCE // (self.pair_work * positions) // _BUSY_LINES * _BUSY_LINES
-        step = max(step, _BUSY_LINES)
+        return self._parts(lines, positions, _BUSY_LINES)
+
+    def parts_by_tiles(self, lines: int, positions: int) -> Iterator[range]:
+        """The same of a pass by tiles, which keeps a GPU busy with fewer lines."""
+        return self._parts(lines, positions, _BUSY_LINES_OF_TILES)
+
+    def _parts(self, lines: int, positions: int, busy: int) -> Iterator[range]:
+        step = max(_WORK_AT_ONCE // (self.pair_work * positions) // busy * busy, busy)
         for first in range(0, lines, step):
             yield range(first, min(first + step, lines))
 
@@ -97,21 +108,51 @@ class ComputedCosts:
 def planned_computed(source: CostSource) -> ComputedCosts:
     """A source as it will be on a GPU, without memory yet."""
     if isinstance(source, PointCost):
-        work = sum(4 * term.x.shape[1] + 4 for term in source.terms)
-        cost_program = CostProgram(_points_text(source), 0, work, _is_ordered(source))
+        ordered = _is_ordered(source)
+        cost_program = CostProgram(_points_text(source, _in_registers(source)), 0, _work(source), ordered)
     else:
+        ordered = False
         cost_program = CostProgram(_function_text(_function(source)), 0, _WORK_OF_A_FUNCTION)
-    return ComputedCosts(source.shape, source.dtype.name, cost_program, workspace_bytes(_sizes(source)))
+    return ComputedCosts(source.shape, source.dtype.name, cost_program, workspace_bytes(_sizes(source, ordered)))
+
+
+def planned_by_tiles(source: PointCost) -> ComputedCosts:
+    """Points whose costs are computed by tiles, without memory yet."""
+    cost_program = CostProgram(_points_text(source, in_registers=False), 0, _work(source))
+    return ComputedCosts(source.shape, source.dtype.name, cost_program, workspace_bytes(_sizes(source, False)))
 
 
 def upload_computed(context: Context, source: CostSource, array_template: GpuArray | None) -> ComputedCosts:
     """Copy what is on the host to the GPU; it may be changed once this returns."""
-    memory = Workspace(context, _sizes(source), array_template)
-    for name, values in (_arrays(source) | _ordered(source)).items():
+    arrays, ordered = _arrays(source), False
+    if isinstance(source, PointCost) and _is_ordered(source):
+        arrays, ordered = arrays | spatial_order.arrays(source), True
+    memory = Workspace(context, _sizes(source, ordered), array_template)
+    for name, values in arrays.items():
         write(context, memory[name], np.ascontiguousarray(values))
+    return _uploaded(context, source, planned_computed(source), memory)
+
+
+def upload_by_tiles(context: Context, source: PointCost, array_template: GpuArray | None) -> ComputedCosts:
+    """The same for `planned_by_tiles`; the GPU puts the coordinates in their order, which takes a host longer."""
+    memory = Workspace(context, _sizes(source, False), array_template)
+    gather = kernels(context, CORE_START, CORE_START.of_cost(source.dtype.name))["gather"]
+    for k, term in enumerate(source.terms):
+        for side in "xy":
+            points = getattr(term, side)
+            view, copier = upload(context, points)
+            with copier:
+                copier.finish()
+            count, dims = points.shape
+            across = (*view.strides[::-1], dims, count, 1, 0, 0)
+            gather.launch(context, dims, _GATHERING, view.pointer, *across, memory[f"{side}{k}"])
+    return _uploaded(context, source, planned_by_tiles(source), memory)
+
+
+def _uploaded(context: Context, source: CostSource, known: ComputedCosts, memory: Workspace) -> ComputedCosts:
+    """With the blocks, when all arrays are there."""
     for name in _BLOCKS:
-        write(context, memory[name], _block(source, memory, name == "exchanged"))
-    known = planned_computed(source)
+        write(context, memory[name], _block(source, memory, name == "exchanged", known.cost_program.in_order))
     cost_program = replace(known.cost_program, exchanged=memory["exchanged"])
     return replace(known, cost_program=cost_program, block=memory["block"], held=(memory, source))
 
@@ -126,35 +167,39 @@ def _function(source: CostSource) -> CudaFunction:
 # --- points ---
 
 
-def _is_held(source: PointCost) -> bool:
-    return bool(sum(term.x.shape[1] for term in source.terms) <= MOST_HELD)
+def dims_of(source: PointCost) -> int:
+    """How many coordinates of each point a cost is computed from."""
+    return sum(int(term.x.shape[1]) for term in source.terms)
+
+
+def _in_registers(source: PointCost) -> bool:
+    return dims_of(source) <= MOST_HELD
 
 
 def _is_ordered(source: PointCost) -> bool:
-    return _is_held(source) and spatial_order.is_ordered(source)
+    return _in_registers(source) and spatial_order.is_ordered(source)
 
 
-def _ordered(source: CostSource) -> dict[str, NDArray[Any]]:
-    return spatial_order.arrays(source) if isinstance(source, PointCost) and _is_ordered(source) else {}
+def _work(source: PointCost) -> int:
+    return sum(4 * term.x.shape[1] + 4 for term in source.terms)
 
 
-def _points_text(source: PointCost) -> str:
+def _points_text(source: PointCost, in_registers: bool) -> str:
     dims = [term.x.shape[1] for term in source.terms]
-    held = _is_held(source)
     terms = ", ".join(
-        f"Term<Metric::{term.metric}, {count if held else 0}, {'false' if term.weight == 1 else 'true'}"
+        f"Term<Metric::{term.metric}, {count if in_registers else 0}, {'false' if term.weight == 1 else 'true'}"
         + (", true>" if term.is_gated else ">")
         for term, count in zip(source.terms, dims, strict=True)
     )
     return points_text(terms)
 
 
-def _point_words(source: PointCost, addresses: Workspace, exchanged: bool) -> list[int]:
+def _point_words(source: PointCost, addresses: Workspace, exchanged: bool, ordered: bool) -> list[int]:
     """One Block of kernels/costs/points.cuh or, of positions in boxes, three (kernels/core/lists/boxes.cuh)."""
     lines, positions = "yx" if exchanged else "xy"
     count = len(getattr(source.terms[0], positions))
     words = _term_words(source, addresses, lines, positions, count)
-    if not _is_ordered(source):
+    if not ordered:
         return [*words, 0, 0, 0]
     groups = spatial_order.boxes_of(count) if positions == spatial_order.positions_of(source) else 0
     tail = [addresses[f"order_{lines}"], addresses[f"order_{positions}"], groups]
@@ -208,20 +253,20 @@ def _arrays(source: CostSource) -> dict[str, NDArray[Any]]:
     return {name: value for name, value in _function(source).arrays.items() if isinstance(value, np.ndarray)}
 
 
-def _sizes(source: CostSource) -> dict[str, tuple[int, str]]:
+def _sizes(source: CostSource, ordered: bool) -> dict[str, tuple[int, str]]:
     sizes = {name: values.nbytes for name, values in _arrays(source).items()}
     if isinstance(source, PointCost):
         words = 3 * (9 * len(source.terms) + 3)
-        sizes |= spatial_order.sizes(source) if _is_ordered(source) else {}
+        sizes |= spatial_order.sizes(source) if ordered else {}
     else:
         words = 1 + len(_function(source).arrays)
     return {name: (size, "uint8") for name, size in sizes.items()} | dict.fromkeys(_BLOCKS, (words, "int64"))
 
 
-def _block(source: CostSource, addresses: Workspace, exchanged: bool) -> NDArray[np.int64]:
+def _block(source: CostSource, addresses: Workspace, exchanged: bool, ordered: bool) -> NDArray[np.int64]:
     """Source::Block of the kernels."""
     if isinstance(source, PointCost):
-        words = _point_words(source, addresses, exchanged)
+        words = _point_words(source, addresses, exchanged, ordered)
     else:
         words = [int(exchanged)]
         for name, value in _function(source).arrays.items():

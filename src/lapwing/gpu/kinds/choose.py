@@ -6,15 +6,18 @@ from typing import Any
 
 from lapwing import inputs
 from lapwing.costs.base import CostSource
+from lapwing.costs.points import PointCost
 from lapwing.costs.sparse import is_sparse
 from lapwing.errors import ArgumentError, DtypeError
 from lapwing.gpu.costs.host_rows import lines_of, lines_of_source
+from lapwing.gpu.costs.points_matrix import is_read_sooner
 from lapwing.gpu.kinds.base import CostKind
 from lapwing.gpu.kinds.computed import ComputedCosts
+from lapwing.gpu.kinds.held import HeldCosts
 from lapwing.gpu.kinds.resident import ResidentMatrix
 from lapwing.gpu.kinds.streamed import StreamedCosts
 from lapwing.gpu.kinds.uploaded import UploadedMatrix
-from lapwing.gpu.plan import is_too_large
+from lapwing.gpu.plan import has_room, is_too_large
 from lapwing.gpu.reference import REFERENCE_METHODS
 from lapwing.gpu.runtime.arrays import GpuArray, view_if_on_gpu
 from lapwing.gpu.runtime.device import Context, shared_context
@@ -43,7 +46,7 @@ def choose_kind(cost: Any, device: str, request: Request) -> CostKind:
     if isinstance(cost, CostSource):
         cost = cost.in_sense(request.maximize)
         if cost.is_computable_on_gpu:
-            return ComputedCosts(_context_of(cost, device), cost)
+            return _computed(_context_of(cost, device), cost, request)
         return StreamedCosts(Context(ordinal_of(device)), cost, *lines_of_source(cost, request.priced))
     view = view_if_on_gpu(cost)
     if view is not None:
@@ -56,6 +59,17 @@ def choose_kind(cost: Any, device: str, request: Request) -> CostKind:
         if not is_too_large(uploaded.matrix, uploaded.memory, request):
             return uploaded
     return StreamedCosts(uploaded.context, cost, *lines_of(host, request.priced))
+
+
+def _computed(context: Context, source: CostSource, request: Request) -> ComputedCosts:
+    """Costs that the GPU computes: once, where there is room for them, if that is quicker."""
+    if not (isinstance(source, PointCost) and is_read_sooner(source)) or 0 in source.shape:
+        return ComputedCosts(context, source)
+    held = HeldCosts(context, source)
+    with held:
+        if has_room(held.computed, held.memory, request):
+            return held
+    return ComputedCosts(context, source, "there is no room for one, or none is allowed; with it a solve is quicker")
 
 
 def _resident(view: GpuArray, device: str, request: Request) -> ResidentMatrix:

@@ -29,20 +29,24 @@ from lapwing.request import Request
 
 
 class ComputedCosts(CostKind):
-    """See the module; `computed` is what lies in the GPU's memory, without addresses before `loaded`."""
+    """See the module; `computed` is what lies in the GPU's memory, without addresses before `loaded`.
+
+    `reason`: why that is so, for the plan, if another kind would do.
+    """
 
     given: CostSource
     is_readable_on_host = False
 
-    def __init__(self, context: Context, source: CostSource) -> None:
+    def __init__(self, context: Context, source: CostSource, reason: str = "") -> None:
         self.context: Context = context
+        self._reason = reason
         self.given, self.array_template = source, source.device_of
         self.computed: DeviceCosts = planned_computed(source)
         self.shape, self.dtype = source.shape, self.computed.dtype
 
     def plan(self, request: Request) -> Plan:
         refuse_reference(request, "reads a matrix on a GPU, not computed costs")
-        return plan_computed(self.computed, self.memory, request)
+        return plan_computed(self.computed, self.memory, request, self._reason)
 
     def loaded(self) -> AbstractContextManager[object]:
         self.computed = upload_computed(self.context, self.given, self.array_template)

@@ -170,6 +170,28 @@ COMPUTED_START = Program(
     any_text=True,
 )
 
+# Of points with many dimensions, whose matrix is held. Sums of terms take more registers than one.
+_TILED = {
+    "COST": ("float32", "float64"),
+    TEXT: (
+        points_text("Term<Metric::squared_euclidean, 0, false>"),
+        points_text("Term<Metric::cosine, 0, true>, Term<Metric::manhattan, 0, true, true>"),
+    ),
+}
+
+POINTS_MATRIX = Program(
+    "points_matrix", "costs/points_matrix.cu", ("write_matrix",), _TILED, {"THREADS": 256}, any_text=True
+)
+
+POINTS_CERTIFICATE = Program(
+    "points_certificate",
+    "certificate/points_certificate.cu",
+    ("certify_tiles", "certify_vectors", "certify_place", "read_cost"),
+    _TILED,
+    CERTIFICATE.constants,
+    any_text=True,
+)
+
 COMPUTED_CERTIFICATE = Program(
     "computed_certificate",
     "certificate/computed_certificate.cu",
@@ -298,6 +320,8 @@ PROGRAMS = (
     COMPUTED_CORE,
     COMPUTED_START,
     COMPUTED_CERTIFICATE,
+    POINTS_MATRIX,
+    POINTS_CERTIFICATE,
     BATCH_LANES,
     BATCH_SHARED,
     BATCH_THIN,

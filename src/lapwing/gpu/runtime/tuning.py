@@ -42,6 +42,7 @@ CLUSTER_BLOCKS = number(_CORE, "cluster_blocks")
 LINES = number(_COSTS, "lines")
 BOX_POINTS = 32 * number(_COSTS, "positions_ahead")  # kPiece of kernels/costs/computed.cuh, where programs are short
 MOST_HELD = number(_COSTS, "most_held")
+TILE_SIDE, OWN_LINES, OWN_POSITIONS = (number(_COSTS, f) for f in ("tile_side", "own_lines", "own_positions"))
 MOST_ROWS = 1 << number(_CORE, "row_bits")
 SAMPLE_STEP = number(_CORE, "sample_step")
 ROW_SALT, COL_SALT = (number("costs/sample.cuh", name) for name in ("kRowSalt", "kColSalt"))

@@ -2,14 +2,7 @@
 // takes kLines of them, from the first position to the last. It computes every cost once, and again where the quick
 // test is in doubt. The quick test of floats is done in the costs' own precision, with u, v and their sum rounded up.
 #pragma once
-#include "certificate/invariants.cuh"
-
-// Whether c - a - b >= 0 is certain; a and b at least the duals that are meant.
-__device__ inline bool is_surely_positive(float c, float a, float b) { return c > __fadd_ru(a, b); }
-__device__ inline bool is_surely_positive(double c, double a, double b) { return is_certain(c, a, b); }
-__device__ inline bool is_surely_positive(int64 c, int64 a, int64 b) {
-    return is_safe(a) && is_safe(b) && is_certain(c, a, b);
-}
+#include "certificate/computed_pair.cuh"
 
 struct RowGroup {
     int64 row[kLines];
@@ -102,28 +95,4 @@ extern "C" __global__ void __launch_bounds__(THREADS)
             if (from / piece % kPiecesTogether == kPiecesTogether - 1) __syncthreads();  // at the same coordinates
         }
     }
-}
-
-__device__ inline Cost cost_at(const Costs::Data* data, int64 i, int64 j, int64, int64) {
-    return Costs{data, 1}.at(i, j);
-}
-
-// The first position of row `line` whose violation is `amount`, as a key for report_first. One block.
-extern "C" __global__ void __launch_bounds__(THREADS)
-    certify_place(const Costs::Data* data, int64 line, int64 positions, int64 maximize, const Dual* line_dual,
-                  const Dual* cross_duals, const uint64* amount, uint64* place) {
-    const Dual a = negated(*line_dual, maximize != 0);
-    bool attained = false;
-    for (int64 k = threadIdx.x; k < positions; k += THREADS) {
-        const Dual c = minimised(cost_at(data, line, k, 0, 0), maximize != 0);
-        if (to_bits(excess(c, a, negated(cross_duals[k], maximize != 0))) != *amount) continue;
-        report_first(place, k);
-        attained = true;
-    }
-    require_place(attained);
-}
-
-// The cost of one pair, for a message.
-extern "C" __global__ void __launch_bounds__(THREADS) read_cost(const Costs::Data* data, int64 i, int64 j, Cost* out) {
-    if (threadIdx.x == 0) *out = cost_at(data, i, j, 0, 0);
 }

@@ -1,5 +1,5 @@
-// The tuning numbers of the certificate's pass over a matrix. gpu/certificate/passes.py reads them from this file
-// (gpu/runtime/tuning.py), so each is a plain integer.
+// The tuning numbers of the certificate's passes over a matrix, and by tiles. gpu/certificate/passes.py reads them from
+// this file (gpu/runtime/tuning.py), so each is a plain integer.
 #pragma once
 #include "common/common.cuh"
 
@@ -8,4 +8,9 @@ struct CertificateTuning {
     static constexpr uint32 in_flight = 4;      // loads of a thread; it takes a multiple of so many lines
     static constexpr uint32 most_lines = 32;    // of a thread: a bit each says which hold a pair in doubt
     static constexpr uint32 strided_width = 4;  // costs that a thread takes of a line that is not contiguous
+    // Of a pass by tiles (certificate/point_tiles.cuh):
+    static constexpr uint32 square = 16;          // threads along a side
+    static constexpr uint32 own_line_bytes = 32;  // of a thread, the coordinates of its lines in one dimension
+    static constexpr uint32 own_positions = 4;    // of a thread
+    static constexpr uint32 slice = 8;            // dimensions in shared memory at once
 };

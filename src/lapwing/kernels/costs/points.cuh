@@ -60,6 +60,7 @@ template <class M, uint32 kDims, bool kWeighted, bool kGated = false>
 struct Term {
     static constexpr uint32 dims = kDims;
     static constexpr bool weighted = kWeighted || kGated, gated = kGated;
+    static constexpr bool is_short = M::is_monotone;  // its terms take little code: no library's functions
 
     // The weighted cost; infinite beyond the limit. So is that of a box, whose least cost it is: boxes are asked where
     // costs are minimised.
@@ -200,7 +201,11 @@ __device__ inline void add_least(const Data* terms, const PointsOf<n, First, Res
 }
 
 template <class... Terms>
+struct TermList {};
+
+template <class... Terms>
 struct Points {
+    using All = TermList<Terms...>;
     struct Block {
         typename DataOf<(Terms::gated || ...)>::type terms[sizeof...(Terms)];
         Neighbours neighbours;

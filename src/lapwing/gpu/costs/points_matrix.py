@@ -1,0 +1,66 @@
+"""The matrix of the costs of points, held in a GPU's memory: a cost of many dimensions is read sooner than computed.
+
+Whoever computes the costs of a row again reads the coordinates of all columns, as many numbers a cost as there are
+dimensions; of a matrix, one. Boxes (spatial_order.py) leave most of that out, but where dimensions are many no place is
+far from all others. So points of at least LEAST_DIMS dimensions have their matrix written, once, if there is room for
+it (kernels/costs/points_matrix.cu). All else is then as for any matrix in the GPU's memory, but the certificate: it
+computes the costs again (kernels/certificate/point_tiles.cuh), since it is to prove what they are defined as.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from lapwing.costs.points import PointCost
+from lapwing.gpu.costs.computed import ComputedCosts, dims_of
+from lapwing.gpu.runtime.arrays import ANY, ITEM_BYTES, GpuArray, empty_array
+from lapwing.gpu.runtime.device import Context
+from lapwing.gpu.runtime.launch import kernels
+from lapwing.gpu.runtime.programs import POINTS_MATRIX
+from lapwing.gpu.runtime.tuning import OWN_LINES, OWN_POSITIONS, TILE_SIDE
+
+LEAST_DIMS = 6
+_PACK = 16  # bytes that are written at once, and at a multiple of which each row begins
+_THREADS = POINTS_MATRIX.constants["THREADS"]
+
+
+def is_read_sooner(source: PointCost) -> bool:
+    """Whether costs are read sooner from a matrix than they are computed again."""
+    return dims_of(source) >= LEAST_DIMS
+
+
+def planned_points_matrix(shape: tuple[int, int], dtype: str, priced: bool) -> GpuArray:
+    """A matrix as it will lie on the GPU, without memory yet: by columns if those are solved as rows."""
+    transposed = not priced and shape[0] > shape[1]
+    pack = _PACK // ITEM_BYTES[dtype]
+    pitch = -(-(shape[0] if transposed else shape[1]) // pack) * pack
+    return GpuArray(None, 0, shape, (1, pitch) if transposed else (pitch, 1), dtype, 0, 0, ANY)
+
+
+def bytes_of(matrix: GpuArray) -> int:
+    """Of its memory."""
+    pitch = max(matrix.strides)
+    return pitch * (matrix.shape[1] if matrix.strides[1] == pitch else matrix.shape[0]) * ITEM_BYTES[matrix.dtype]
+
+
+def write_points_matrix(
+    context: Context, cost: ComputedCosts, priced: bool, array_template: GpuArray | None, wait: Callable[[], None]
+) -> GpuArray:
+    """Write the costs of points that were uploaded for tiles; `wait` is called between the parts of a long pass."""
+    view = planned_points_matrix(cost.shape, cost.dtype, priced)
+    memory = empty_array(context, (bytes_of(view) // ITEM_BYTES[cost.dtype],), cost.dtype, array_template)
+    transposed = view.strides[0] == 1
+    lines, positions = cost.shape[::-1] if transposed else cost.shape
+    block = cost.cost_program.exchanged if transposed else cost.block
+    variant = POINTS_MATRIX.variant(COST=cost.dtype, TEXT=cost.cost_program.text)
+    kernel = kernels(context, POINTS_MATRIX, variant)["write_matrix"]
+    down = TILE_SIDE * OWN_LINES * 4 // ITEM_BYTES[cost.dtype]
+    across = -(-positions // (TILE_SIDE * OWN_POSITIONS))
+    for part in cost.cost_program.parts_by_tiles(lines, positions):
+        if part.start:
+            wait()
+        grid = -(-len(part) // down) * across
+        ends = part.start, part.stop, lines, positions, max(view.strides)
+        kernel.launch(context, grid, _THREADS, block, *ends, memory.pointer)
+    return replace(memory, shape=view.shape, strides=view.strides)

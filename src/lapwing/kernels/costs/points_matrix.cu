@@ -1,0 +1,143 @@
+// The matrix of the costs of points, written once. Where points have many dimensions, a cost is read sooner than it is
+// computed again.
+//
+//   write_matrix    out[i * pitch + j] = the cost of line i and position j: a tile of them a block, whose coordinates
+//                   pass through shared memory, tile_depth dimensions at once, while the sums are in registers. Two
+//                   barriers for so many dimensions. Operations: those of the definition, three for a dimension of a
+//                   squared distance; bytes: pairs * sizeof(Cost) written, and of the coordinates
+//                   1 / tile_lines + 1 / tile_positions of a pair's read, mostly from L2.
+//
+// Costs have the bits of all other code (costs/points.cuh): the same operations on the same numbers in the same order.
+#include "costs/costs.cuh"
+#include "costs/tuning.cuh"
+#include "source"
+
+constexpr uint32 kSide = TileTuning::tile_side, kDepth = TileTuning::tile_depth;
+constexpr uint32 kOwnLines = TileTuning::own_lines * 4 / sizeof(Cost), kOwnPositions = TileTuning::own_positions;
+constexpr uint32 kTileLines = kSide * kOwnLines, kTilePositions = kSide * kOwnPositions;
+constexpr uint32 kPack = Pack<Cost>::size, kPacks = kOwnPositions / kPack;
+static_assert(THREADS == kSide * kSide && kOwnLines % kPack == 0 && kOwnPositions % kPack == 0);
+
+// Coordinates of a tile's points. All threads of the block write and read them.
+struct TilePoints {
+    alignas(16) Cost lines[kDepth][kTileLines], positions[kDepth][kTilePositions];
+};
+// Where the tile begins, and where all lines and positions end.
+struct Tile {
+    int64 line, position, lines, positions;
+};
+// A thread's costs, or sums: of successive lines, and of packs of positions that are kSide packs apart.
+using OwnCosts = Cost[kOwnLines][kOwnPositions];
+
+__device__ inline uint32 own_line() { return threadIdx.x / kSide * kOwnLines; }
+__device__ inline uint32 own_position(uint32 pack) { return (pack * kSide + threadIdx.x % kSide) * kPack; }
+
+// `depth` coordinates of the points from `first` on, `stride` apart for each dimension; past the end, the last point.
+// All loads of a thread are on their way before it stores the first; beyond `depth` it repeats the last dimension.
+template <uint32 kCount>
+__device__ inline void stage(Cost (&to)[kDepth][kCount], const Cost* from, int64 stride, int64 first, int64 end,
+                             uint32 depth) {
+    constexpr uint32 kAtOnce = THREADS / kCount, kTurns = kDepth / kAtOnce;
+    static_assert(THREADS % kCount == 0 && kDepth % kAtOnce == 0);
+    const uint32 p = threadIdx.x % kCount, k = threadIdx.x / kCount;
+    const Cost* const point = from + (first + p < end ? first + p : end - 1);
+    Cost coordinates[kTurns];
+#pragma unroll
+    for (uint32 n = 0; n < kTurns; ++n) {
+        const uint32 wanted = n * kAtOnce + k;
+        coordinates[n] = __ldg(point + (wanted < depth ? wanted : depth - 1) * stride);
+    }
+#pragma unroll
+    for (uint32 n = 0; n < kTurns; ++n) to[n * kAtOnce + k][p] = coordinates[n];
+}
+
+template <uint32 n>
+__device__ inline void load_packs(const Cost* from, Cost (&out)[n]) {
+#pragma unroll
+    for (uint32 k = 0; k < n; k += kPack) {
+        const auto pack = *reinterpret_cast<const Pack<Cost>*>(from + k);
+#pragma unroll
+        for (uint32 e = 0; e < kPack; ++e) out[k + e] = pack.values[e];
+    }
+}
+
+// sum += one dimension.
+template <class One>
+__device__ inline void add_dimension(const TilePoints& here, uint32 k, Cost power, OwnCosts& sum) {
+    Cost a[kOwnLines], b[kPacks][kPack];
+    load_packs(here.lines[k] + own_line(), a);
+#pragma unroll
+    for (uint32 p = 0; p < kPacks; ++p) load_packs(here.positions[k] + own_position(p), b[p]);
+#pragma unroll
+    for (uint32 r = 0; r < kOwnLines; ++r) {
+#pragma unroll
+        for (uint32 c = 0; c < kOwnPositions; ++c)
+            sum[r][c] = One::added(sum[r][c], a[r], b[c / kPack][c % kPack], power, false);
+    }
+}
+
+// The sum of all dimensions of one term. Barriers of the block.
+template <class One, class Data>
+__device__ inline void add_dimensions(TilePoints& here, const Data& term, const Tile& tile, OwnCosts& sum) {
+    constexpr uint32 kUnrolled = One::is_short ? TileTuning::dimensions_at_once : 1;
+    const Cost power = static_cast<Cost>(term.power);
+    const uint32 dims = static_cast<uint32>(term.dims);
+    for (uint32 first = 0; first < dims; first += kDepth) {
+        const uint32 depth = dims - first < kDepth ? dims - first : kDepth;
+        __syncthreads();  // all have read what was here
+        stage(here.lines, term.lines + first * term.line_stride, term.line_stride, tile.line, tile.lines, depth);
+        stage(here.positions, term.positions + first * term.position_stride, term.position_stride, tile.position,
+              tile.positions, depth);
+        __syncthreads();
+#pragma unroll(kUnrolled)
+        for (uint32 k = 0; k < depth; ++k) add_dimension<One>(here, k, power, sum);
+    }
+}
+
+template <bool kFirst, class Data>
+__device__ inline void add_terms(TermList<>, const Data*, TilePoints&, const Tile&, OwnCosts&) {}
+// total += all terms from this one on.
+template <bool kFirst, class Data, class One, class... Rest>
+__device__ inline void add_terms(TermList<One, Rest...>, const Data* at, TilePoints& here, const Tile& tile,
+                                 OwnCosts& total) {
+    const Data term = *at;
+    OwnCosts sum = {};
+    add_dimensions<One>(here, term, tile, sum);
+#pragma unroll
+    for (uint32 r = 0; r < kOwnLines; ++r) {
+#pragma unroll
+        for (uint32 c = 0; c < kOwnPositions; ++c) {
+            const Cost cost = One::finished(sum[r][c], static_cast<Cost>(term.power));
+            if constexpr (One::weighted)
+                total[r][c] = total[r][c] + One::weighed(cost, term);
+            else
+                total[r][c] = kFirst ? cost : total[r][c] + cost;
+        }
+    }
+    add_terms<false>(TermList<Rest...>{}, at + 1, here, tile, total);
+}
+
+// Lines `first` .. `end` - 1 of `lines`; a block a tile. A row of `out` begins at a multiple of 16 bytes, and may be
+// written up to its pitch.
+extern "C" __global__ void __launch_bounds__(THREADS, 2)
+    write_matrix(const Source::Block* block, int64 first, int64 end, int64 lines, int64 positions, int64 pitch,
+                 Cost* out) {
+    __shared__ TilePoints here;
+    const int64 down = (end - first + kTileLines - 1) / kTileLines;
+    const Tile tile = {first + blockIdx.x % down * kTileLines, blockIdx.x / down * kTilePositions, lines, positions};
+    OwnCosts total = {};
+    add_terms<true>(Source::All{}, block->terms, here, tile, total);
+#pragma unroll
+    for (uint32 r = 0; r < kOwnLines; ++r) {
+        const int64 line = tile.line + own_line() + r;
+#pragma unroll
+        for (uint32 p = 0; p < kPacks; ++p) {
+            const int64 position = tile.position + own_position(p);
+            Pack<Cost> pack;
+#pragma unroll
+            for (uint32 e = 0; e < kPack; ++e) pack.values[e] = total[r][p * kPack + e];
+            if (line < end && position < positions)
+                *reinterpret_cast<Pack<Cost>*>(out + line * pitch + position) = pack;
+        }
+    }
+}
