@@ -51,6 +51,7 @@ def page(content: dict[str, Any]) -> str:
     """Return the page in Markdown."""
     versions = ", ".join(f"{name} {version}" for name, version in sorted(content["versions"].items()))
     solvers = list(content["rows"][0]["cells"])
+    functions = ", ".join(f"`{solver.replace(':', '.')}`" for solver in solvers[1:] if ":" in solver)
     lines = [
         "# Lapwing beside other packages",
         "",
@@ -58,9 +59,10 @@ def page(content: dict[str, Any]) -> str:
         "that of `lapwing.solve` with its certificate. An answer whose objective is above the certified one by more",
         "than a millionth is wrong. A package that needs ten times as long as the fastest other one is not asked for",
         "larger costs. torch-linear-assignment is given a batch of one, for which it calls SciPy on a CPU; the page on",
-        "batches compares with it on a GPU.",
+        "batches compares with it on a GPU. Where a package has several functions, this one is called:",
+        f"{functions}.",
         "",
-        "| costs | n | " + " | ".join(solvers) + " |",
+        "| costs | n | " + " | ".join(solver.partition(":")[0] for solver in solvers) + " |",
         "|---|---:|" + "---:|" * len(solvers),
     ]
     for row in content["rows"]:

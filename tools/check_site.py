@@ -1,12 +1,14 @@
 """Check the built site: links and anchors inside it, and that a page fetches nothing from elsewhere.
 
-With --browser, headless Chromium also opens the main pages, wide and narrow, light and dark, and reports what its
-console says; their pictures go to build/site-pictures/.
+With --browser, headless Chromium also opens every page, wide and narrow, light and dark. What its console says is
+reported, and so are pages that are wider than the window and pictures that do not load. Pictures of the main pages go
+to build/site-pictures/.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import subprocess
 import sys
 import tempfile
@@ -32,7 +34,31 @@ SHOWN = (
     "reference/generated/lapwing.solve.html",
 )
 REMARKS = ("[PST]:", "Got invalid theme mode")  # of the theme, when nobody has yet chosen light or dark
-SIZES = {"wide": "1400,1000", "narrow": "420,900"}
+SIZES = {"wide": (1400, 1000), "narrow": (420, 900)}
+SCHEMES = ("light", "dark")
+SEEN = "every page was seen"
+# Shows one page after the other, each in a frame of its own; the errors of a frame reach the same console.
+FRAMES = """<!doctype html><body><script>
+const look = async (page) => {
+  const frame = document.createElement("iframe");
+  frame.style = "border: 0; width: WIDTHpx; height: HEIGHTpx";
+  const loaded = new Promise((done) => (frame.onload = done));
+  frame.src = page;
+  document.body.append(frame);
+  await loaded;
+  await new Promise((done) => setTimeout(done, 50));
+  const shown = frame.contentDocument.documentElement;
+  const beyond = shown.scrollWidth - shown.clientWidth;
+  if (beyond > 0) console.error(`${page} is ${beyond} px wider than the window`);
+  for (const picture of frame.contentDocument.images)
+    if (picture.complete && !picture.naturalWidth) console.error(`${page} lacks ${picture.src}`);
+  frame.remove();
+};
+(async () => {
+  for (const page of PAGES) await look(page);
+  console.error("SEEN");
+})();
+</script>"""
 
 
 class Page(HTMLParser):
@@ -76,27 +102,43 @@ def problems_of(site: Path) -> Iterator[str]:
                 yield f"{name}: there is no anchor {url}"
 
 
-def console_messages(site: Path) -> Iterator[str]:
-    """Yield what Chromium's console says of a page; write pictures of the pages shown."""
+def seen_in_browser(site: Path) -> Iterator[str]:
+    """Yield what Chromium says of any page; write pictures of the pages shown."""
     PICTURES.mkdir(parents=True, exist_ok=True)
-    for page in SHOWN:
-        for size, window in SIZES.items():
-            for scheme in ("light", "dark"):
-                picture = PICTURES / f"{page.replace('/', '-').removesuffix('.html')}-{size}-{scheme}.png"
-                for line in _chromium(site / page, window, scheme, picture):
-                    yield f"{page}, {size}, {scheme}: {line}"
+    pages = sorted(path.resolve().as_uri() for path in site.rglob("*.html") if "_static" not in path.parts)
+    for name, size in SIZES.items():
+        for scheme in SCHEMES:
+            lines = _in_frames(pages, size, scheme)
+            if not any(SEEN in line for line in lines):
+                yield f"{name}, {scheme}: Chromium did not come to the last page"
+            yield from (f"{name}, {scheme}: {line}" for line in lines if SEEN not in line)
+            for page in SHOWN:
+                picture = PICTURES / f"{page.replace('/', '-').removesuffix('.html')}-{name}-{scheme}.png"
+                _chromium(site / page, size, scheme, picture)
 
 
-def _chromium(page: Path, window: str, scheme: str, picture: Path) -> list[str]:
+def _in_frames(pages: list[str], size: tuple[int, int], scheme: str) -> list[str]:
+    words = {"WIDTH": str(size[0]), "HEIGHT": str(size[1]), "PAGES": json.dumps(pages), "SEEN": SEEN}
+    text = FRAMES
+    for word, value in words.items():
+        text = text.replace(word, value)
+    with tempfile.TemporaryDirectory() as folder:
+        frames = Path(folder) / "frames.html"
+        frames.write_text(text, encoding="utf-8")
+        return _chromium(frames, (size[0] + 100, size[1] + 100), scheme, Path(folder) / "frames.png")
+
+
+def _chromium(page: Path, size: tuple[int, int], scheme: str, picture: Path) -> list[str]:
+    """Write a picture of a page; return what the console said, but for the theme's remarks."""
     with tempfile.TemporaryDirectory() as profile:
         options = ["--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking"]
         options += ["--disable-component-update", "--disable-sync", f"--user-data-dir={profile}", "--hide-scrollbars"]
-        options += ["--enable-logging=stderr", f"--window-size={window}", f"--screenshot={picture}"]
-        options += ["--allow-file-access-from-files", "--virtual-time-budget=3000"]
+        options += ["--enable-logging=stderr", f"--window-size={size[0]},{size[1]}", f"--screenshot={picture}"]
+        options += ["--allow-file-access-from-files", "--virtual-time-budget=300000"]
         if scheme == "dark":
             options.append("--blink-settings=preferredColorScheme=0")
         command = ["chromium", *options, page.resolve().as_uri()]
-        run = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+        run = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
     lines = [line for line in run.stderr.splitlines() if "CONSOLE" in line]
     return [line for line in lines if not any(remark in line for remark in REMARKS)]
 
@@ -104,11 +146,11 @@ def _chromium(page: Path, window: str, scheme: str, picture: Path) -> list[str]:
 def main() -> int:
     """Print what is wrong; return the exit code."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--browser", action="store_true", help="also open pages in Chromium")
+    parser.add_argument("--browser", action="store_true", help="also open every page in Chromium")
     options = parser.parse_args()
     problems = list(problems_of(SITE))
     if options.browser:
-        problems += console_messages(SITE)
+        problems += seen_in_browser(SITE)
     print("\n".join(problems) or "site: links and anchors lead somewhere, and nothing is fetched from elsewhere")
     return 1 if problems else 0
 
