@@ -47,6 +47,7 @@ STAGES = (
     ("gpu.backend",),
     ("gpu.batch",),
     ("backend", "torch_operator"),
+    ("distributed",),
     ("api",),
     ("bipartite", "scaling"),
     ("compat", "jax", "torch"),

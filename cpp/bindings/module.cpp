@@ -12,6 +12,7 @@ namespace nb = nanobind;
 
 void bind_solve(nb::module_& module);
 void bind_certify(nb::module_& module);
+void bind_owners(nb::module_& module);
 void bind_direct(nb::module_& module);
 void bind_proven(nb::module_& module);
 void bind_batch(nb::module_& module);
@@ -66,6 +67,7 @@ NB_MODULE(_core, module) {
     module.def("features", &features, "What this build was compiled for and runs on.");
     bind_solve(module);
     bind_certify(module);
+    bind_owners(module);
     bind_direct(module);
     bind_proven(module);
     bind_batch(module);

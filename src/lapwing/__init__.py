@@ -13,6 +13,7 @@ from lapwing.errors import (
     ArgumentError,
     DtypeError,
     GpuError,
+    GroupError,
     InfeasibleError,
     InternalError,
     InvalidCostError,
@@ -45,6 +46,7 @@ __all__ = [
     "DtypeError",
     "Equilibration",
     "GpuError",
+    "GroupError",
     "InfeasibleError",
     "InternalError",
     "InvalidCostError",
@@ -78,7 +80,7 @@ __all__ = [
 ]
 
 # Loaded when first asked for: a solve needs none of them.
-_MODULES = ("files", "images", "instances", "jax", "torch")  # the last two import what they are named after
+_MODULES = ("distributed", "files", "images", "instances", "jax", "torch")  # jax, torch and distributed import others
 _MODULE_OF = {
     "Checkpoint": "lapwing.checkpoint",
     "Equilibration": "lapwing.scaling",

@@ -13,6 +13,7 @@ JV_OR_CORE_MAX_ROWS: int
 ABSENT: int
 TRUSTED_RATIO: float
 MOST_DUAL_PARTS: int
+LIST_CAPACITY: int
 
 class InvalidCost(ValueError): ...
 
@@ -90,6 +91,44 @@ def certify(
     parts: int,
     threads: int,
 ) -> dict[str, Any]: ...
+def certify_rows(
+    cost: NDArray[Any] | CostSource | SparseCosts,
+    maximize: bool,
+    row_to_col: NDArray[np.int64],
+    u: NDArray[Any],
+    v: NDArray[Any],
+    parts: int,
+    threads: int,
+) -> tuple[NDArray[Any], NDArray[np.int32], NDArray[np.int32], NDArray[Any]]: ...
+def certify_from_rows(
+    rows: int,
+    cols: int,
+    maximize: bool,
+    unmatched_cost: NDArray[Any] | None,
+    unmatched_cols: NDArray[Any] | None,
+    row_to_col: NDArray[np.int64],
+    u: NDArray[Any],
+    v: NDArray[Any],
+    parts: int,
+    found: tuple[NDArray[Any], ...],
+) -> dict[str, Any]: ...
+def owned_costs_float32(rows: int, cols: int, cache_bytes: int, supply: Callable[[int, int], Any]) -> CostSource: ...
+def owned_costs_float64(rows: int, cols: int, cache_bytes: int, supply: Callable[[int, int], Any]) -> CostSource: ...
+def owned_costs_int32(rows: int, cols: int, cache_bytes: int, supply: Callable[[int, int], Any]) -> CostSource: ...
+def owned_costs_int64(rows: int, cols: int, cache_bytes: int, supply: Callable[[int, int], Any]) -> CostSource: ...
+def list_rows(
+    cost: NDArray[Any] | CostSource,
+    maximize: bool,
+    first: int,
+    rows_of_problem: int,
+    rows: NDArray[np.int32],
+    v: NDArray[Any],
+    threads: int,
+) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[Any], NDArray[Any]] | None: ...
+def column_minima(
+    cost: NDArray[Any] | CostSource, maximize: bool, rows: NDArray[np.int32], u: NDArray[Any]
+) -> NDArray[Any]: ...
+def extreme_cost(cost: NDArray[Any] | CostSource, threads: int) -> tuple[int | float, int, int]: ...
 def find_shortage(
     cost: NDArray[Any] | CostSource | SparseCosts, maximize: bool, wanted: NDArray[np.bool_], minimal: bool
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]: ...

@@ -23,7 +23,7 @@ from lapwing.options import MethodOptions
 from lapwing.plan import Plan, make_plan
 from lapwing.problem import Problem, Stack
 from lapwing.progress import Progress
-from lapwing.request import Request, make_request
+from lapwing.request import make_request
 from lapwing.result import (
     BatchResult,
     GivenCosts,
@@ -34,7 +34,7 @@ from lapwing.result import (
     StackResult,
     make_result,
 )
-from lapwing.tensors import is_tensor, is_tracing, like
+from lapwing.tensors import is_dtensor, is_tensor, is_tracing, like
 
 if TYPE_CHECKING:
     from lapwing.checkpoint import Checkpoint
@@ -99,11 +99,10 @@ def solve(
     ----------
     cost : (m, n) real matrix
         A NumPy array of any real dtype and layout, a nested list, a pandas frame, an `np.memmap`, a CPU tensor with
-        DLPack, a masked array (masked pairs are forbidden), a sparse array of SciPy, PyTorch, JAX or CuPy (missing
-        pairs are forbidden, and never written out), or a source of `lapwing.costs`, which computes costs, or asks for
-        them, whenever they are read.
-        +inf (-inf when maximising) forbids a pair. C- and Fortran-ordered float32, float64, int32 and int64 are
-        read in place.
+        DLPack, a DTensor whose rows are shared out (see `lapwing.distributed.solve`), a masked array (masked pairs are
+        forbidden), a sparse array of SciPy, PyTorch, JAX or CuPy (missing pairs are forbidden, and never written out),
+        or a source of `lapwing.costs`, which computes costs, or asks for them, whenever they are read.
+        +inf (-inf when maximising) forbids a pair. C or Fortran order of float32/64, int32/64 is read in place.
     maximize : bool
     unmatched_cost : None, scalar, (m,) array-like, or a tuple of two
         Row i may stay free at this price (this value when maximising). None: the smaller side is matched completely.
@@ -175,6 +174,11 @@ def solve(
         and (result := solve_small(cost, maximize, unmatched_cost, certify)) is not None
     ):
         return result
+    if is_dtensor(cost):
+        from lapwing.distributed.dtensor import solve_dtensor
+
+        common = maximize, unmatched_cost, infeasible, start, method, threads, time_limit, progress, certify
+        return solve_dtensor(cost, device, invalid, *common, memory_limit, checkpoint)
     request = make_request(
         maximize,
         unmatched_cost,
@@ -196,20 +200,14 @@ def solve(
     backend = choose_backend(cost, device, request)
     with backend.problem(cost, request) as problem:
         if checkpoint is not None:
-            _go_on(checkpoint, backend.identified(problem, request), request)
+            from lapwing.checkpoint import go_on
+
+            go_on(checkpoint, backend.identified(problem, request), request)
         chosen = backend.plan(problem, request)
         answer, certificate = backend.solve(problem, chosen, request)
         asked = request.maximize, request.unmatched_cost, request.forbid_invalid
         costs = HostCosts(problem) if isinstance(problem, Problem) else GivenCosts(given, *asked)
         return make_result(chosen, answer, certificate, costs, given, invalid_pairs)
-
-
-def _go_on(checkpoint: str | os.PathLike[str] | Checkpoint, problem: Problem, request: Request) -> None:
-    """Write checkpoints, and start from the one that is there."""
-    from lapwing.checkpoint import CheckpointWriter
-
-    request.writer = CheckpointWriter(checkpoint, problem)
-    request.start = request.writer.start or request.start
 
 
 @overload
@@ -408,6 +406,10 @@ def plan(
     ArgumentError, DtypeError, RangeError
         As `solve`; also if it needs more memory than a GPU has free.
     """
+    if is_dtensor(cost):
+        from lapwing.distributed.dtensor import plan_dtensor
+
+        return plan_dtensor(cost, device, maximize, unmatched_cost, start, method, threads, memory_limit)
     request = make_request(maximize, unmatched_cost, start, method, threads, memory_limit)
     backend = choose_backend(cost, device, request)
     with backend.problem(cost, request) as problem:

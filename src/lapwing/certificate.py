@@ -174,7 +174,12 @@ def prove(
         u, v = v, u
     parts = len(u) if u.ndim == 2 else 1
     cost = problem.cost.compiled(problem.is_tall)
-    raw = _core.certify(cost, problem.maximize, prices, of_cols, row_to_col, u.ravel(), v.ravel(), parts, threads)
+    found, u, v = problem.cost.row_proofs(row_to_col, u, v), u.ravel(), v.ravel()
+    if found is None:
+        raw = _core.certify(cost, problem.maximize, prices, of_cols, row_to_col, u, v, parts, threads)
+    else:
+        rows, cols = problem.shape
+        raw = _core.certify_from_rows(rows, cols, problem.maximize, prices, of_cols, row_to_col, u, v, parts, found)
     if raw["fault"] == "invalid_cost":
         at = raw["fault_row"], raw["fault_col"]
         raise invalid_cost(problem, *(at[::-1] if problem.is_tall else at))

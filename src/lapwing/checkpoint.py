@@ -22,7 +22,7 @@ import zipfile
 import zlib
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,6 +32,9 @@ from lapwing.atomic import atomic_writer
 from lapwing.costs.base import MAX_LINES
 from lapwing.errors import ArgumentError, DtypeError
 from lapwing.problem import Problem
+
+if TYPE_CHECKING:
+    from lapwing.request import Request
 
 _VERSION: Final = 1
 _ABOUT: Final[dict[str, type | tuple[type, ...]]] = {
@@ -256,6 +259,12 @@ class CheckpointWriter:
                 f"{_described(self._about)}: its costs have changed, or it is another file; remove it to start anew"
             )
         return saved
+
+
+def go_on(given: Checkpoint | str | os.PathLike[str], problem: Problem, request: Request) -> None:
+    """Have a solve write checkpoints, and start from the one that is there."""
+    request.writer = CheckpointWriter(given, problem)
+    request.start = request.writer.start or request.start
 
 
 def _described(about: dict[str, Any]) -> str:

@@ -88,6 +88,10 @@ class GpuError(LapwingError, RuntimeError):
     """A GPU was asked for and cannot be used: no driver, no such device, no compiler, or hardware that is too old."""
 
 
+class GroupError(LapwingError, RuntimeError):
+    """A rank of a `torch.distributed` group is gone, or failed with an error that is none of Lapwing's."""
+
+
 class MissingPackageError(LapwingError, ImportError):
     """Something was asked for that needs a package which is not installed; the message says how to install it."""
 

@@ -52,7 +52,7 @@ class Plan:
         "cpu", or "cuda:N" for GPU N.
     tier : str
         Where the costs are: "dense", a matrix in memory; "sparse", some pairs of one; "computed", whenever they are
-        read; "rows", from a callback; "streamed", from a file.
+        read; "rows", from a callback; "streamed", from a file; "sharded", in the processes of a group.
     options : MethodOptions or None
         Those of the method, if it has any.
     """
@@ -83,6 +83,7 @@ class Plan:
             "computed": ", computed",
             "rows": ", from a callback",
             "streamed": ", streamed",
+            "sharded": ", in shards",
         }[self.tier]
         head = f"{rows} x {cols} {self.dtype}{source}: method {method}, {self.where}"
         memory = f"about {_readable_bytes(self.memory_bytes)} " + (
@@ -197,6 +198,8 @@ def _choose(form: Form, warm_start: bool) -> tuple[str, str | None, str]:
         return "core", None, "core can start from duals"
     if form.tier == "streamed":
         return "core", None, "core needs no matrix, which would be above the memory limit"
+    if form.tier == "sharded":
+        return "core", None, "core needs no matrix: the ranks list their own rows"
     size = min(form.shape)
     if size <= JV_OR_CORE_MAX_ROWS and form.tier != "dense":
         if _matrix_bytes(form) > form.matrix_limit:
@@ -229,6 +232,8 @@ def _written_out(form: Form, traits: Method) -> tuple[int, str]:
         if form.tier == "computed":
             return 0, "the costs are computed whenever they are read: no matrix is held"
         kept = f"and {_readable_bytes(form.held_bytes)} of them are kept"
+        if form.tier == "sharded":
+            return 0, f"rows stay with their ranks; single ones are asked for when they are needed, {kept}"
         if form.tier == "rows":
             return 0, f"the callback is asked for rows when they are needed, {kept}"
         return 0, f"the file is larger than the memory limit: rows are read when they are needed, {kept}"
@@ -253,6 +258,8 @@ def _threads(form: Form, traits: Method, asked: int | None, processors: int) -> 
         return asked, f"{_count_threads(asked)}, as asked for"
     if form.tier == "rows":
         return 1, "one thread: the callback is called by one at a time; threads= asks for more"
+    if form.tier == "sharded":
+        return 1, "one thread of rank 0 searches"
     rows, cols = form.shape
     if form.tier == "sparse":
         count = max(1, min(processors, form.held_bytes // _SPARSE_BYTES_PER_THREAD))

@@ -35,6 +35,12 @@ def is_host_tensor(value: Any) -> bool:
     return is_tensor(value) and value.device.type == "cpu"
 
 
+def is_dtensor(value: Any) -> bool:
+    """Whether `value` is a DTensor of PyTorch: one of several processes' parts of a tensor."""
+    kind = getattr(sys.modules.get("torch.distributed.tensor"), "DTensor", None)
+    return kind is not None and isinstance(value, kind)
+
+
 def is_tracing() -> bool:
     """Whether PyTorch's compiler is looking at this call; costs nothing where PyTorch is not loaded."""
     asked = getattr(getattr(loaded_torch(), "compiler", None), "is_compiling", None)  # not in old ones

@@ -46,8 +46,10 @@ class LineScan {
         Index position = -1;  // of the worst violation
         Index invalid = -1;   // position of a NaN or -inf
     };
-    explicit LineScan(const CertificateInput<T>& in)
-        : by_columns_(in.sparse != nullptr ? in.sparse_by_columns : in.source == nullptr && lies_by_columns(in.cost)),
+    // `by_rows`: lines are rows wherever costs are contiguous.
+    explicit LineScan(const CertificateInput<T>& in, bool by_rows = false)
+        : by_columns_(in.sparse != nullptr ? in.sparse_by_columns
+                                           : !by_rows && in.source == nullptr && lies_by_columns(in.cost)),
           lines_(by_columns_ ? in.cost.transposed() : in.cost), source_(in.source), sparse_(in.sparse),
           row_to_col_(in.row_to_col), maximize_(in.maximize), parts_(in.parts), line_duals_(by_columns_ ? in.v : in.u),
           cross_duals_(by_columns_ ? in.u : in.v), result_(static_cast<std::size_t>(lines_.rows)),
@@ -247,9 +249,26 @@ class LineScan {
     }
 };
 
-// Faults of the matching, what it costs, and whether it is complete.
+// What others found of the rows, as a LineScan that is done.
 template <class T>
-void check_matching(const CertificateInput<T>& in, const LineScan<T>& scan, Certificate<Dual<T>>& result,
+class FoundRows {
+  public:
+    explicit FoundRows(std::span<const RowProof<T>> rows) : rows_(rows) {
+        for (const RowProof<T>& row : rows) lines_.push_back({row.violation, row.col, row.invalid});
+    }
+    bool by_columns() const { return false; }
+    const std::vector<typename LineScan<T>::Line>& lines() const { return lines_; }
+    bool is_given(Index) const { return true; }
+    T matched(Index i) const { return rows_[static_cast<std::size_t>(i)].matched; }
+
+  private:
+    std::span<const RowProof<T>> rows_;
+    std::vector<typename LineScan<T>::Line> lines_;
+};
+
+// Faults of the matching, what it costs, and whether it is complete.
+template <class T, class Scan>
+void check_matching(const CertificateInput<T>& in, const Scan& scan, Certificate<Dual<T>>& result,
                     ExactSum<Dual<T>>& primal) {
     using D = Dual<T>;
     std::vector<bool> taken(static_cast<std::size_t>(in.cost.cols));
@@ -345,8 +364,8 @@ void check_duals(const CertificateInput<T>& in, Certificate<Dual<T>>& result, Ex
     }
 }
 
-template <class T>
-void check_pairs(const LineScan<T>& scan, Certificate<Dual<T>>& result, ExactSum<Dual<T>>& excesses) {
+template <class D, class Scan>
+void check_pairs(const Scan& scan, Certificate<D>& result, ExactSum<D>& excesses) {
     const bool by_columns = scan.by_columns();
     Index i = 0;
     for (const auto& line : scan.lines()) {
@@ -359,15 +378,12 @@ void check_pairs(const LineScan<T>& scan, Certificate<Dual<T>>& result, ExactSum
     }
 }
 
-}  // namespace
-
-template <class T>
-Certificate<Dual<T>> certify(const CertificateInput<T>& input, int threads, const KeepGoing& keep_going) {
+// The proof from a pass that is done.
+template <class T, class Scan>
+Certificate<Dual<T>> proven(const CertificateInput<T>& input, const Scan& scan) {
     using D = Dual<T>;
     Certificate<D> result;
     ExactSum<D> primal, dual, gap, bound;
-    LineScan<T> scan(input);
-    scan.run(threads, keep_going);
     check_matching(input, scan, result, primal);
     check_duals(input, result, dual, bound);
     check_pairs(scan, result, bound);
@@ -389,9 +405,43 @@ Certificate<Dual<T>> certify(const CertificateInput<T>& input, int threads, cons
     return result;
 }
 
-template Certificate<double> certify(const CertificateInput<float>&, int, const KeepGoing&);
-template Certificate<double> certify(const CertificateInput<double>&, int, const KeepGoing&);
-template Certificate<std::int64_t> certify(const CertificateInput<std::int32_t>&, int, const KeepGoing&);
-template Certificate<std::int64_t> certify(const CertificateInput<std::int64_t>&, int, const KeepGoing&);
+}  // namespace
+
+template <class T>
+Certificate<Dual<T>> certify(const CertificateInput<T>& input, int threads, const KeepGoing& keep_going) {
+    LineScan<T> scan(input);
+    scan.run(threads, keep_going);
+    return proven(input, scan);
+}
+
+template <class T>
+std::vector<RowProof<T>> certify_rows(const CertificateInput<T>& input, int threads, const KeepGoing& keep_going) {
+    LineScan<T> scan(input, true);
+    scan.run(threads, keep_going);
+    std::vector<RowProof<T>> rows(static_cast<std::size_t>(input.cost.rows));
+    for (Index i = 0; i < input.cost.rows; ++i) {
+        const auto& line = scan.lines()[static_cast<std::size_t>(i)];
+        const std::int64_t j = input.row_to_col[i];
+        const bool paired = 0 <= j && j < input.cost.cols && scan.is_given(i);
+        rows[static_cast<std::size_t>(i)] = {line.violation, line.position, line.invalid,
+                                             paired ? scan.matched(i) : T{0}};
+    }
+    return rows;
+}
+
+template <class T>
+Certificate<Dual<T>> certify(const CertificateInput<T>& input, std::span<const RowProof<T>> rows) {
+    return proven(input, FoundRows<T>(rows));
+}
+
+#define LAPWING_INSTANTIATE(T)                                                                       \
+    template Certificate<Dual<T>> certify(const CertificateInput<T>&, int, const KeepGoing&);        \
+    template Certificate<Dual<T>> certify(const CertificateInput<T>&, std::span<const RowProof<T>>); \
+    template std::vector<RowProof<T>> certify_rows(const CertificateInput<T>&, int, const KeepGoing&);
+LAPWING_INSTANTIATE(float)
+LAPWING_INSTANTIATE(double)
+LAPWING_INSTANTIATE(std::int32_t)
+LAPWING_INSTANTIATE(std::int64_t)
+#undef LAPWING_INSTANTIATE
 
 }  // namespace lapwing

@@ -231,7 +231,8 @@ double Solver<T>::start_from_sample(CoreState<T>& state) {
             if (gives_up_with(part, state)) return 0;
             if (!sample.stratified && error < StartTuning::kStructured) return 0;
             price(part, error);
-            regret_works_ = !sample.stratified && regret_error(part) < StartTuning::kRegretError;
+            const bool held = state.problem.source == nullptr || state.problem.source->owners() == nullptr;
+            regret_works_ = held && !sample.stratified && regret_error(part) < StartTuning::kRegretError;
             if (regret_works_) return 0;
             error = StartTuning::kError;
         } else {

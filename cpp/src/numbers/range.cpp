@@ -57,6 +57,12 @@ void find_extreme_cost(const Problem<D>& problem, int threads, const KeepGoing& 
 // The same, row by row, of costs that no matrix holds.
 template <class D>
 void find_extreme_supplied(const Problem<D>& problem, const KeepGoing& keep_going, CostRange<D>& range) {
+    if (const RowOwners<D>* owners = problem.source->owners()) {
+        const ExtremeCost<D> extreme = owners->extreme();
+        if (magnitude(extreme.value) > magnitude(range.extreme))
+            range.extreme = extreme.value, range.row = extreme.row, range.col = extreme.col;
+        return;
+    }
     RowReader<D> reader(problem.cost, problem.source);
     reader.expect(0, problem.cost.rows);
     Watch watch(keep_going);

@@ -21,8 +21,8 @@ DENSE_LIMIT_BYTES: Final = 8 << 30  # of costs that are written out as a matrix,
 MAX_LINES = np.iinfo(np.int32).max  # rows or columns
 
 # Where costs are: in a matrix in memory, in arrays of the pairs that are not forbidden, computed whenever they are
-# read, supplied by a callback row by row, or from a file, likewise.
-Tier = Literal["dense", "sparse", "computed", "rows", "streamed"]
+# read, supplied by a callback row by row, or from a file, likewise, or in several processes, each of which has rows.
+Tier = Literal["dense", "sparse", "computed", "rows", "streamed", "sharded"]
 
 IDENTITY_BYTES = 1 << 30  # of a matrix that are hashed, at most
 
@@ -142,6 +142,12 @@ class CostSource(ABC):
                 f"{self.matrix_limit}: read some of its rows, source.read(slice(0, 100))"
             )
         return np.array(self.read(slice(None)), dtype)
+
+    def row_proofs(
+        self, _row_to_col: NDArray[np.int64], _u: NDArray[Any], _v: NDArray[Any]
+    ) -> tuple[NDArray[Any], ...] | None:
+        """What `_core.certify_rows` finds of all rows, where these are in other processes; None if they are here."""
+        return None
 
     def counters(self) -> dict[str, float]:
         """What has been counted since the source was made: the difference goes into a result's statistics."""

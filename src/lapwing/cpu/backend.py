@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -41,12 +42,26 @@ class Cpu:
         return replace(plan, reasons=(request.why, *plan.reasons)) if request.why else plan
 
     def solve(self, problem: Problem, plan: Plan, request: Request) -> tuple[Answer, Certificate | None]:
-        start = None if request.start is None else inputs.check_start(*request.start, problem)
-        if request.progress is False:
-            return _solve(problem, plan, request, start, Control(request.time_limit))
-        shown = Reporter(request.progress, problem.rows_to_match, problem.maximize, plan.method == "core")
-        with shown as reporter:
-            return _solve(problem, plan, request, start, Control(request.time_limit, reporter.hook))
+        return solve_requested(problem, plan, request)
+
+
+def solve_requested(
+    problem: Problem, plan: Plan, request: Request, also: Callable[[], None] | None = None
+) -> tuple[Answer, Certificate | None]:
+    """Solve with all that is asked for; `also` is called every 50 ms or so while a method runs."""
+    start = None if request.start is None else inputs.check_start(*request.start, problem)
+    if request.progress is False and also is None:
+        return _solve(problem, plan, request, start, Control(request.time_limit))
+    with Reporter(request.progress, problem.rows_to_match, problem.maximize, plan.method == "core") as reporter:
+        hook = reporter.hook
+
+        def both(*seen: Any) -> None:
+            if hook is not None:
+                hook(*seen)
+            if also is not None:
+                also()
+
+        return _solve(problem, plan, request, start, Control(request.time_limit, both))
 
 
 def _solve(

@@ -242,9 +242,9 @@ def refuse_errors(problem: Problem, answer: Answer, certificate: Certificate) ->
 
 
 def _refuse(problem: Problem, certificate: Certificate) -> NoReturn:
-    if problem.cost.tier in ("rows", "streamed"):
+    if problem.cost.tier in ("rows", "streamed", "sharded"):
         raise ArgumentError(
-            f"the certificate refuses the answer: {certificate}; does the callback, or the file, give the same "
+            f"the certificate refuses the answer: {certificate}; does the callback, the file or the rank give the same "
             "costs for a row each time, as it must?"
         )
     raise InternalError(f"the certificate refuses the method's answer: {certificate}")
@@ -344,7 +344,7 @@ def _solved(
     if raw["status"] == "infeasible":
         if start is None:
             raise infeasible_with_proof(problem, plan, cost, prices, raw)
-        if problem.cost.tier in ("rows", "streamed"):
+        if problem.cost.tier in ("rows", "streamed", "sharded"):
             raise ArgumentError("a row has no allowed pair any more: a callback must give the same costs each time")
         raise InternalError("the exact solve found a problem infeasible that has an answer")
     return given_back(problem, plan, raw)

@@ -19,6 +19,9 @@
 // the source that says what they are (costs/source.hpp).
 #pragma once
 
+#include <span>
+#include <vector>
+
 #include "lapwing/costs/source.hpp"
 #include "lapwing/sparse/matrix.hpp"
 #include "lapwing/threads.hpp"
@@ -80,5 +83,23 @@ struct CertificateInput {
 // int64_t.
 template <class T>
 Certificate<Dual<T>> certify(const CertificateInput<T>& input, int threads, const KeepGoing& keep_going = {});
+
+// What the pass over the pairs finds of a row.
+template <class T>
+struct RowProof {
+    Dual<T> violation = 0;  // the worst of u + v - c, as minimised
+    Index col = -1;         // where
+    Index invalid = -1;     // the column of a NaN or -inf
+    T matched = 0;          // the cost of its pair, as it is given; 0 without one
+};
+
+// The two halves of `certify`, for a matrix whose rows are in several processes: the pass over the pairs of some rows,
+// and the proof from what it found of every row. All sums are taken in the second, so they do not depend on how the
+// rows are shared out. `input` of the first half has some rows and no unmatched costs; that of the second needs no
+// costs.
+template <class T>
+std::vector<RowProof<T>> certify_rows(const CertificateInput<T>& input, int threads, const KeepGoing& keep_going = {});
+template <class T>
+Certificate<Dual<T>> certify(const CertificateInput<T>& input, std::span<const RowProof<T>> rows);
 
 }  // namespace lapwing

@@ -29,6 +29,8 @@ struct ListTuning {
     static constexpr Index kCapacity = 64;   // columns a row; all of them, if they are no more
     static constexpr Index kFromBoxes = 28;  // columns that are listed by boxes at first, as many as by whole rows
     static constexpr Index kUseful = kCapacity * 2 / 5;  // columns below a limit, of which a list is made
+    // Of a list in a problem of so many columns.
+    static constexpr Index capacity(Index cols) { return (std::min(cols, kCapacity) + 7) / 8 * 8; }
 };
 
 // An array of zeros that the system makes when they are first touched: half a gigabyte of them at once takes a second.
@@ -97,7 +99,7 @@ class CandidateLists {
     // `boxes`: null if there are none.
     CandidateLists(const MatrixView<T>& cost, bool maximize, const ColumnBoxes<T>* boxes = nullptr)
         : kernels_(core_kernels<T>(maximize)), maximize_(maximize), most_(largest_cost(cost)), n_(cost.cols),
-          all_boxes_(boxes), capacity_((std::min(cost.cols, ListTuning::kCapacity) + 7) / 8 * 8),
+          all_boxes_(boxes), capacity_(ListTuning::capacity(cost.cols)),
           cols_(static_cast<std::size_t>(cost.rows) * capacity_),
           costs_(static_cast<std::size_t>(cost.rows) * capacity_), count_(cost.rows, 0), tau_(cost.rows, -kInfinity<D>),
           gap_(cost.rows, D{0}) {}
@@ -107,6 +109,11 @@ class CandidateLists {
     T cost(Index i, std::ptrdiff_t place) const { return costs_[at(i) + place]; }
     D tau(Index i) const { return tau_[i]; }
     const CoreKernels<T>& kernels() const { return kernels_; }
+    // These are rows `first` and on of a problem of so many, whose sums limit the costs (numbers/range.hpp).
+    void be_part_of(Index rows, Index first) {
+        most_ = largest_cost({nullptr, rows, n_, n_, 1});
+        first_ = first;
+    }
 
     // Whether rows are read by boxes.
     bool has_boxes() const { return boxes_ != nullptr; }
@@ -154,6 +161,20 @@ class CandidateLists {
         cols_[at(i)] = j;
         costs_[at(i)] = maximize_ ? signed_cost<T, true>(row[j]) : row[j];
         reject_negative_infinity(i);
+    }
+    // Takes lists that the rows' owners made under v (costs/owners.hpp); `rows` is empty if they are of all.
+    void take(std::span<const Index> rows, const ListedRows<T>& listed, const D* v) {
+        std::size_t from = 0;
+        for (std::size_t k = 0; k < listed.counts.size(); ++k) {
+            const Index i = rows.empty() ? static_cast<Index>(k) : rows[k];
+            const auto count = static_cast<std::size_t>(listed.counts[k]);
+            std::copy_n(listed.cols.begin() + static_cast<std::ptrdiff_t>(from), count, cols_.data() + at(i));
+            std::copy_n(listed.costs.begin() + static_cast<std::ptrdiff_t>(from), count, costs_.data() + at(i));
+            count_[i] = listed.counts[k];
+            tau_[i] = listed.tau[k];
+            measure_gap(i, v);
+            from += count;
+        }
     }
     // Lists row i under other prices than the solve's: whatever is listed must be listed again before the solve goes
     // on.
@@ -260,7 +281,7 @@ class CandidateLists {
     // another, each row begins among them with another one.
     Index origin(Index i) const {
         constexpr Index kStep = 40503;  // odd, and far from multiples of the length of a list
-        if (all_boxes_ == nullptr || count_[i] == 0) return i % n_;
+        if (all_boxes_ == nullptr || count_[i] == 0) return static_cast<Index>((std::int64_t{first_} + i) % n_);
         return cols_[at(i) + static_cast<std::size_t>(i) * kStep % count_[i]];
     }
     std::size_t at(Index i) const { return static_cast<std::size_t>(i) * capacity_; }
@@ -286,7 +307,8 @@ class CandidateLists {
 
     CoreKernels<T> kernels_;
     bool maximize_;
-    T most_;  // the largest magnitude of a cost
+    T most_;           // the largest magnitude of a cost
+    Index first_ = 0;  // the number of row 0 in the whole problem
     Index n_;
     const ColumnBoxes<T>* all_boxes_;        // null: none
     const ColumnBoxes<T>* boxes_ = nullptr;  // null: none, or no use, or no prices yet

@@ -70,6 +70,10 @@ void list_rows(CoreState<T>& state, int threads) {
         }
     };
     state.progress.stage = "list";
+    if (state.list_by_owners()) {
+        state.poll_row();
+        return;
+    }
     state.lists.take_prices(state.v.data(), state.scratch);
     std::vector<std::future<std::int64_t>> workers;  // joined by the futures' destructors if this thread throws
     try {
@@ -173,8 +177,9 @@ void take_nearest(CoreState<T>& state) {
     state.scratch.forget();
     state.scratch.reader.expect(0, state.m);
     state.lists.take_prices(state.v.data(), state.scratch);
+    const bool listed = state.list_by_owners();
     for (Index i = 0; i < state.m; ++i) {
-        state.lists.list_nearest(i, state.v.data(), state.scratch);
+        if (!listed) state.lists.list_nearest(i, state.v.data(), state.scratch);
         const BestTwo<Dual<T>> best = best_two(state, i);
         state.u[i] = best.first;
         if (best.column >= 0 && state.col_to_row[best.column] < 0) state.assign(i, best.column);

@@ -76,6 +76,10 @@ struct Sample {
     // A copy that the time limit cuts short is never used.
     void copy(const Problem<T>& whole, Control& control) {
         costs.resize(rows.size() * cols.size());
+        if (whole.source != nullptr && whole.source->owners() != nullptr) {
+            whole.source->owners()->copy(rows, cols, costs.data());
+            return;
+        }
         RowReader<T> reader(whole.cost, whole.source);
         for (std::size_t a = 0; a < rows.size() && !control.poll({"start"}); ++a) {
             const T* row = reader.row(rows[a]);
@@ -135,17 +139,27 @@ bool extend_by_boxes(CoreState<T>& whole, const Sample<T>& sample, const std::ve
     return true;
 }
 
+// v[j] = min(v[j], c - u over these rows), where u is finite.
+template <class T>
+void lower_columns(CoreState<T>& state, std::span<const Index> rows, const std::vector<Dual<T>>& u,
+                   std::vector<Dual<T>>& v) {
+    if (const RowOwners<T>* owners = state.problem.source != nullptr ? state.problem.source->owners() : nullptr) {
+        owners->lower_columns(rows, state.problem.maximize, u.data(), v.data());
+        state.scratch.dense_rows_read += static_cast<Index>(rows.size());
+        return state.poll_row();
+    }
+    for (std::size_t a = 0; a < rows.size(); ++a) {
+        if (u[a] < kInfinity<Dual<T>>)
+            state.lists.kernels().lower_columns(state.scratch.dense_row(rows[a]), state.n, u[a], v.data());
+        state.poll_row();
+    }
+}
+
 // v of the whole from u of a sample's rows.
 template <class T>
 void extend_duals(CoreState<T>& whole, const Sample<T>& sample, const std::vector<Dual<T>>& sample_u) {
     std::vector<Dual<T>> v(whole.n, kInfinity<Dual<T>>);
-    const std::size_t rows = extend_by_boxes(whole, sample, sample_u, v) ? 0 : sample.rows.size();
-    for (std::size_t a = 0; a < rows; ++a) {
-        if (sample_u[a] < kInfinity<Dual<T>>)
-            whole.lists.kernels().lower_columns(whole.scratch.dense_row(sample.rows[a]), whole.n, sample_u[a],
-                                                v.data());
-        whole.poll_row();
-    }
+    if (!extend_by_boxes(whole, sample, sample_u, v)) lower_columns(whole, sample.rows, sample_u, v);
     take_prices(whole, v);
 }
 
@@ -170,13 +184,15 @@ std::vector<Index> some_rows(const CoreState<T>& state, Index count) {
 // column. Of 4 sqrt(n) rows about eight pairs would by chance.
 template <class T>
 bool rows_want_distinct_columns(CoreState<T>& state) {
-    const Index rows = std::min<Index>(state.m, static_cast<Index>(4 * std::sqrt(static_cast<double>(state.n))));
+    const Index count = std::min<Index>(state.m, static_cast<Index>(4 * std::sqrt(static_cast<double>(state.n))));
+    const std::vector<Index> rows = some_rows(state, count);
     std::vector<char> wanted(state.n, 0);
     bool clash = false;
     state.lists.take_prices(state.v.data(), state.scratch);
-    for (const Index i : some_rows(state, rows)) {
+    const bool listed = state.list_by_owners(rows);
+    for (const Index i : rows) {
         if (state.control.poll(state.progress)) return false;
-        state.lists.list(i, state.v.data(), state.scratch);
+        if (!listed) state.lists.list(i, state.v.data(), state.scratch);
         const Index place = state.lists.best(i, state.v.data()).place;
         if (place >= 0 && std::exchange(wanted[state.lists.cols(i)[place]], 1) && std::exchange(clash, true))
             return false;
@@ -191,14 +207,16 @@ bool separable_start(CoreState<T>& state) {
     using D = Dual<T>;
     constexpr Index kRows = 8;
     if (rows_want_distinct_columns(state)) return true;
-    std::vector<D> v(state.n, kInfinity<D>);
-    for (Index t = 0; t < kRows; ++t) {
-        const Index i = static_cast<Index>(static_cast<std::int64_t>(t) * state.m / kRows);
-        state.lists.list(i, state.v.data(), state.scratch);
-        const D least = state.lists.best(i, state.v.data()).first;
-        if (least < kInfinity<D>)
-            state.lists.kernels().lower_columns(state.scratch.dense_row(i), state.n, least, v.data());
+    std::vector<D> v(state.n, kInfinity<D>), least;
+    std::vector<Index> rows;
+    for (Index t = 0; t < kRows; ++t)
+        rows.push_back(static_cast<Index>(static_cast<std::int64_t>(t) * state.m / kRows));
+    const bool listed = state.list_by_owners(rows);
+    for (const Index i : rows) {
+        if (!listed) state.lists.list(i, state.v.data(), state.scratch);
+        least.push_back(state.lists.best(i, state.v.data()).first);
     }
+    lower_columns(state, rows, least, v);
     take_prices(state, v);
     if (rows_want_distinct_columns(state)) return true;
     std::fill(state.v.begin(), state.v.end(), D{0});

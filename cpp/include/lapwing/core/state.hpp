@@ -87,6 +87,14 @@ struct CoreState {
     void keep_if_due() {
         if (incumbent != nullptr && control.keep_is_due()) incumbent->keep(*this);
     }
+    // Has these rows (empty: all) listed under v by those who hold them, if others do.
+    bool list_by_owners(std::span<const Index> rows = {}) {
+        const RowOwners<T>* owners = problem.source != nullptr ? problem.source->owners() : nullptr;
+        if (owners == nullptr) return false;
+        lists.take(rows, owners->list(rows, problem.maximize, v.data()), v.data());
+        scratch.dense_rows_read += rows.empty() ? m : static_cast<Index>(rows.size());
+        return true;
+    }
     void refresh(Index i) { lists.refresh(i, v.data(), scratch); }
     bool has_read_too_much() const { return scratch.dense_rows_read > most_reads; }
     // After a row was read for the first time. Long rows that are computed may take milliseconds each; where all are to

@@ -12,6 +12,7 @@
 #include <span>
 #include <vector>
 
+#include "lapwing/costs/owners.hpp"
 #include "lapwing/threads.hpp"
 #include "lapwing/types.hpp"
 
@@ -90,6 +91,8 @@ class CostSource {
     // How many rows are best made together; fetch announces that these rows are read next.
     virtual Index rows_at_once() const { return 1; }
     virtual void fetch(Index /*begin*/, Index /*end*/) const {}
+    // Those who hold the rows, where these are other processes.
+    virtual const RowOwners<T>* owners() const { return nullptr; }
 };
 
 // The cost of any pair of any problem, as it is given.

@@ -1,0 +1,198 @@
+"""What the ranks of the tests in tests/distributed run: each function is called on every rank with its number first."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import time
+
+import numpy as np
+
+import lapwing as lw
+
+
+def rows_of(rank, size, m):
+    """The rows of a rank: as many as the others, nearly."""
+    return slice(m * rank // size, m * (rank + 1) // size)
+
+
+def told(result):
+    """What can be sent to the test."""
+    names = ("objective", "lower_bound", "status", "certificate", "statistics", "first_row", "shape")
+    arrays = {name: np.asarray(getattr(result, name)) for name in ("row_to_col", "u", "v")}
+    return {name: getattr(result, name) for name in names} | arrays
+
+
+def solve(rank, matrix, size=4, own=rows_of, **options):
+    """Solve a matrix of which each rank takes its own rows."""
+    rows = own(rank, size, len(matrix))
+    prices = options.get("unmatched_cost")
+    if isinstance(prices, np.ndarray):
+        options["unmatched_cost"] = prices[rows]
+    if isinstance(prices, tuple) and isinstance(prices[0], np.ndarray):
+        options["unmatched_cost"] = prices[0][rows], prices[1]
+    if "start" in options:
+        u, v = options["start"]
+        options["start"] = u[rows], v
+    return told(lw.distributed.solve(matrix[rows], **options))
+
+
+def uneven(rank, size, m):
+    """Rank 1 has nothing, rank 2 most."""
+    ends = [0, m // 8, m // 8, m - m // 16, m]
+    return slice(ends[rank], ends[rank + 1])
+
+
+def solve_points(rank, x, y, size=4):
+    return told(lw.distributed.solve(lw.costs.squared_euclidean(x[rows_of(rank, size, len(x))], y)))
+
+
+def solve_tensor(rank, matrix, on_device=False, size=4, **options):
+    """The same of a tensor; `on_device`: by the code for GPUs."""
+    import torch
+
+    from lapwing.distributed.device_shard import rows_on_device
+
+    flow = sys.modules["lapwing.distributed.solve"]  # as an attribute, this is the function
+    kept = flow._shard
+    if on_device:
+        flow._shard = rows_on_device
+    try:
+        result = lw.distributed.solve(torch.from_numpy(matrix[rows_of(rank, size, len(matrix))]), **options)
+    finally:
+        flow._shard = kept
+    assert all(isinstance(each, torch.Tensor) for each in (result.row_to_col, result.u, result.v))
+    return told(result)
+
+
+def solve_dtensor(rank, matrix, placement="rows", **options):
+    import torch
+    from torch.distributed.device_mesh import init_device_mesh
+    from torch.distributed.tensor import Replicate, Shard, distribute_tensor
+
+    placements = {"rows": Shard(0), "columns": Shard(1), "all": Replicate()}
+    mesh = init_device_mesh("cpu", (4,))
+    shared = distribute_tensor(torch.from_numpy(matrix), mesh, [placements[placement]])
+    return told(lw.solve(shared, **options))
+
+
+def solve_in_half(rank, matrix, **options):
+    """Two ranks solve, and two others."""
+    import torch.distributed as dist
+
+    halves = [dist.new_group([0, 1]), dist.new_group([2, 3])]
+    group = halves[rank // 2]
+    answer = solve(rank % 2, matrix, size=2, group=group, **options)
+    for half in halves:
+        dist.barrier(half) if half is group else None
+    return answer
+
+
+def plan(rank, matrix, **options):
+    return str(lw.distributed.plan(matrix[rows_of(rank, 4, len(matrix))], **options))
+
+
+def differ(rank, which, on):
+    """One rank passes something else."""
+    here = rank == on
+    options = {"maximize": here} if which == "maximize" else {}
+    rows = np.ones((3, 7 if here and which == "columns" else 12), np.float32)
+    if here and which == "dtype":
+        rows = rows.astype(np.float64)
+    if here and which == "vector":
+        rows = rows[0]
+    if which == "method" and here:
+        options["method"] = "jv"
+    if which == "time_limit":
+        options["time_limit"] = 5.0 + here
+    if which == "unmatched" and here:
+        options["unmatched_cost"] = 1.0
+    if which == "start":
+        options["start"] = np.zeros(3), np.full(12, float(here))
+    return told(lw.distributed.solve(rows, **options))
+
+
+def fail_in_progress(rank, matrix):
+    def progress(_):
+        raise ZeroDivisionError("on purpose")
+
+    return solve(rank, matrix, progress=progress if rank == 0 else False)
+
+
+def count_progress(rank, matrix):
+    seen = []
+    solve(rank, matrix, progress=seen.append)
+    return len(seen), seen[-1].rows if seen else 0
+
+
+def interrupt(rank, matrix, on, after):
+    """One rank gets Ctrl-C."""
+    if rank == on:
+        import threading
+
+        threading.Timer(after, os.kill, (os.getpid(), signal.SIGINT)).start()
+    return solve_slowly(rank, matrix, after + 3)
+
+
+def solve_slowly(rank, matrix, seconds):
+    """A solve that takes a while: rank 0 waits whenever it is told of progress."""
+
+    def progress(_):
+        time.sleep(0.05)
+        if time.monotonic() > until:
+            raise TimeoutError("nothing ended the solve")
+
+    until = time.monotonic() + seconds
+    return solve(rank, matrix, progress=progress)
+
+
+def die(rank, matrix, victim, moment):
+    """One rank is killed at a moment of a solve: before it, or when it follows its n-th order of a kind."""
+    from lapwing.distributed.shard import Shard
+
+    if moment == "before" and rank == victim:
+        os.kill(os.getpid(), signal.SIGKILL)
+    follow = Shard.follow
+    seen = []
+
+    def counted(shard, order):
+        kind, _, number = moment.partition(" ")
+        if rank == victim and order.kind == kind:
+            seen.append(order)
+            if len(seen) == int(number):
+                os.kill(os.getpid(), signal.SIGKILL)
+        return follow(shard, order)
+
+    Shard.follow = counted
+    began = time.monotonic()
+    try:
+        answer = solve(rank, matrix)
+    except lw.GroupError as error:
+        return str(error), time.monotonic() - began
+    return answer
+
+
+def with_little_memory(rank, n, most, size=4):
+    """A matrix that no rank can hold: memory is limited to what there is now and `most` bytes."""
+    import resource
+
+    with open("/proc/self/status") as status:
+        now = next(int(line.split()[1]) << 10 for line in status if line.startswith("VmSize"))
+    limits = resource.getrlimit(resource.RLIMIT_AS)
+    resource.setrlimit(resource.RLIMIT_AS, (now + most, limits[1]))
+    try:
+        try:
+            np.ones((n, n), np.float32)
+        except MemoryError:
+            pass
+        else:
+            raise AssertionError("the whole matrix fits")
+        rows = rows_of(rank, size, n)
+        own = np.empty((rows.stop - rows.start, n), np.float32)
+        for k in range(len(own)):
+            own[k] = np.random.default_rng((7, rows.start + k)).random(n, np.float32)
+        result = lw.distributed.solve(own, memory_limit="2MB")
+        return told(result), own[np.arange(len(own)), result.row_to_col]
+    finally:
+        resource.setrlimit(resource.RLIMIT_AS, limits)
