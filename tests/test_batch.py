@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy import sparse
 
 import lapwing as lw
 from lapwing import _core
@@ -269,3 +270,41 @@ def test_prices_of_problems_without_columns_have_a_range():
         with pytest.raises(lw.RangeError, match=r"unmatched_cost\[0\] is"):
             lw.solve_batch(costs, unmatched_cost=price)
         assert lw.solve_batch(list(costs), unmatched_cost=price, check=False).status.tolist() == [3, 3]
+
+
+@pytest.mark.parametrize("options", [{}, {"maximize": True}, {"unmatched_cost": 40}, {"unmatched_cost": (40, 3)}])
+def test_a_list_with_sparse_problems(options):
+    rng = np.random.default_rng(4)
+    costs = []
+    for _ in range(12):
+        shape = rng.integers(4, 40, 2)
+        cells = rng.random(shape) < 0.3
+        cells[rng.permutation(shape[0])[: min(shape)], rng.permutation(shape[1])[: min(shape)]] = True
+        values = rng.integers(1, 50, cells.sum())
+        costs += [sparse.csr_array((values * 1.5, np.nonzero(cells)), tuple(shape)), rng.random((5, 6)) * 50]
+        costs.append(lw.costs.edges(*np.nonzero(cells), values, tuple(shape)))
+    batch = lw.solve_batch(costs, certify=True, threads=2, **options)
+    assert all(certificate.complete for certificate in batch.certificates)
+    assert_same(batch, costs, **options)
+    whole = lw.solve_batch(costs[2::3], **options)
+    assert whole.objective.dtype == np.int64 and whole.u is None
+
+
+def test_sparse_problems_of_a_list_are_not_written_out():
+    n = 40_000  # 12 GB, written out
+    costs = [sparse.dia_array((np.ones((1, n)), [shift]), (n, n)).tocsr() for shift in (0, 0)]
+    assert lw.solve_batch(costs).objective.tolist() == [n, n]
+
+
+def test_sparse_problems_without_an_answer():
+    good = sparse.csr_array(np.eye(3))
+    empty = sparse.csr_array(([1.0], [1], [0, 1, 1]), shape=(2, 2))
+    invalid = sparse.csr_array(([np.nan], [0], [0, 1]), shape=(1, 1))
+    with pytest.raises(lw.InfeasibleError) as caught:
+        lw.solve_batch([good, np.eye(2), empty, good])
+    assert "problem 2" in caught.value.__notes__[0]
+    batch = lw.solve_batch([good, empty, invalid, np.eye(2)], check=False, duals=True)
+    assert batch.status.tolist() == [0, 1, 2, 0]
+    assert batch.row_to_col[1].tolist() == [-1, -1] and np.isnan(batch.objective[1])
+    partial = lw.solve_batch([empty, good], infeasible="partial")
+    assert partial.status.tolist() == [6, 0] and partial.objective.tolist() == [1.0, 3.0]

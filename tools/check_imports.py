@@ -38,7 +38,7 @@ STAGES = (
     ("cpu.required_columns",),
     ("cpu.batch",),
     ("cpu.exact",),
-    ("cpu.partial",),
+    ("cpu.partial", "cpu.sparse_batch"),
     ("cpu", "gpu", "gpu.costs"),
     ("gpu.core",),
     ("gpu.certificate", "gpu.reference"),

@@ -220,7 +220,7 @@ def make_problems(costs: Sequence[Any], maximize: bool = False, unmatched_cost: 
     problems = []
     for b, (cost, price) in enumerate(zip(costs, prices, strict=True)):
         try:
-            problems.append(make_problem(cost, maximize, price, write_out=True))
+            problems.append(make_problem(cost, maximize, price, write_out=not is_sparse(cost)))
         except LapwingError as error:
             error.add_note(f"in problem {b} of the batch")
             raise

@@ -137,6 +137,10 @@ def solve_batch(
 
     at_once = check and not partial  # else what has no answer shows in the status, and is refused after all
     solver: Any = solve_stack if isinstance(problems, Stack) else solve_list
+    if isinstance(problems, list) and any(problem.form.tier == "sparse" for problem in problems):
+        from lapwing.cpu.sparse_batch import solve_mixed_list
+
+        solver = solve_mixed_list
     answer: BatchAnswer = solver(problems, threads, duals, refuse if at_once else None)
     certificates: list[Certificate | None] | None = [None] * len(problems) if certify else None
     unsolved = np.flatnonzero(answer.status).tolist() if partial else []
