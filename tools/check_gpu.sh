@@ -44,6 +44,8 @@ run_sanitizers() {
         echo "== $tool"
         timeout 300 compute-sanitizer --tool "$tool" --report-api-errors no --error-exitcode 9 \
             "$python" tests/gpu/small_problems.py "$([ $tool = memcheck ] && echo 200 || echo 40)" || return 1
+        timeout 300 compute-sanitizer --tool "$tool" --report-api-errors no --error-exitcode 9 \
+            "$python" tests/gpu/small_sparse_problems.py "$([ $tool = memcheck ] && echo 60 || echo 24)" || return 1
     done
 }
 

@@ -61,8 +61,15 @@ def choose_backend(cost: Any, device: str | None, request: Request) -> Backend:
             raise ArgumentError(ON_GPU_ONLY)
         return CPU
     if device in (None, "auto") and is_sparse(cost):
-        request.why = "CPU: sparse costs are solved there"
-        return CPU
+        from lapwing.costs.sparse_arrays import is_sparse_on_gpu
+
+        if not is_sparse_on_gpu(cost):
+            request.why = "CPU: sparse costs that lie there are solved there"
+            return CPU
+        if is_pair(request.unmatched_cost) or request.method not in ("auto", "core"):
+            request.why = "CPU: such sparse costs are solved there, and copied from the GPU"
+            return CPU
+        device = "cuda"
     if device == "auto" and is_pair(request.unmatched_cost):
         request.why = "CPU: prices of columns are solved there"
         return CPU

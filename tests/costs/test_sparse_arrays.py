@@ -100,4 +100,5 @@ def test_cupy(monkeypatch, matrix):
     module = ModuleType("cupyx.scipy.sparse")
     module.issparse = lambda value: isinstance(value, OnGpu)
     monkeypatch.setitem(sys.modules, "cupyx.scipy.sparse", module)
-    assert_same(OnGpu(), matrix)
+    result = lw.solve(OnGpu(), device="cpu")  # copied, as the user wants
+    assert result.objective == lw.solve(matrix).objective

@@ -1,6 +1,6 @@
-"""Sparse arrays of PyTorch, JAX and CuPy as sparse costs. None of these libraries is imported here.
+"""Sparse arrays of PyTorch, JAX and CuPy as sparse costs on the host. None of these libraries is imported here.
 
-Arrays in a GPU's memory are copied to the host, where sparse costs are solved.
+Arrays in a GPU's memory are copied to the host; `lapwing.gpu.costs.sparse` reads them where they are.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from lapwing.arrays import is_gpu_array
 from lapwing.costs.sparse import SparseCost, edges, from_scipy, is_cupy_sparse, is_sparse_tensor, sparse
 from lapwing.errors import ArgumentError
 from lapwing.tensors import read_tensor
@@ -29,6 +30,16 @@ def from_library(array: Any) -> SparseCost:
     if is_sparse_tensor(array):
         return _from_tensor(array)
     return from_scipy(array.get()) if is_cupy_sparse(array) else _from_jax(array)
+
+
+def is_sparse_on_gpu(array: Any) -> bool:
+    """Whether an array that `lapwing.costs.sparse.is_sparse` accepts is in a GPU's memory."""
+    if is_sparse_tensor(array):
+        return bool(array.is_cuda)
+    if is_cupy_sparse(array):
+        return True
+    jax = sys.modules.get("jax.experimental.sparse")
+    return jax is not None and isinstance(array, (jax.BCOO, jax.BCSR)) and is_gpu_array(array.data)
 
 
 def _from_tensor(tensor: Any) -> SparseCost:

@@ -32,6 +32,7 @@ from lapwing.cpu.solve import (
 )
 from lapwing.errors import ArgumentError, InfeasibleError, InternalError, InvalidCostError, RangeError
 from lapwing.inputs import processors
+from lapwing.methods import SPARSE
 from lapwing.plan import Plan, make_plan
 from lapwing.problem import Problem
 from lapwing.progress import Hook
@@ -204,7 +205,8 @@ def proven_on_cpu(
     problem: Problem, answer: Answer, time_limit: float, hook: Hook | None = None
 ) -> tuple[Answer, Certificate]:
     """Solve here what another device answered but could not prove: from its duals, unless they are far off."""
-    plan = make_plan(problem.form, "core", warm_start=True, processors=processors())
+    method = SPARSE.name if problem.form.tier == "sparse" else "core"
+    plan = make_plan(problem.form, method, warm_start=True, processors=processors())
     certificate = prove(problem, answer.row_to_col, answer.u, answer.v, plan.threads)
     if is_proven(problem, answer, certificate):
         return answer, certificate

@@ -23,7 +23,7 @@ from lapwing.cpu.small import solve_small
 from lapwing.cpu.solve import Control, answer_empty
 from lapwing.errors import ArgumentError, GpuError, InfeasibleError, RangeError
 from lapwing.gpu.certificate.proof import SUMMARY_BYTES, Candidate, Proof
-from lapwing.gpu.core.errors import invalid_cost, no_assignment
+from lapwing.gpu.core.errors import invalid_cost
 from lapwing.gpu.core.large_costs import SMALL, Glance
 from lapwing.gpu.core.monitor import Monitor, TimeIsUpError
 from lapwing.gpu.core.solver import (
@@ -212,7 +212,7 @@ class Solve:
         if report.status == INVALID:
             raise invalid_cost(view, solve, report.invalid_row)
         if report.status == INFEASIBLE:
-            raise no_assignment(view, solve)
+            raise costs.no_assignment(view, solve)
         optimal, sign = report.status == OPTIMAL, -1 if self.maximize else 1
         matched_cost: Number | None = None
         if not optimal:

@@ -15,6 +15,7 @@ from lapwing.gpu.costs.canonical import is_copied, is_transposed
 from lapwing.gpu.costs.computed import ComputedCosts
 from lapwing.gpu.costs.host_rows import Lines, StreamLayout, largest_layout, least_layout, sample_rows
 from lapwing.gpu.costs.points_matrix import bytes_of, planned_points_matrix
+from lapwing.gpu.costs.sparse import GivenEntries, copied_bytes, is_sorted_anew
 from lapwing.gpu.reference import REFERENCE_METHODS
 from lapwing.gpu.runtime.arrays import ITEM_BYTES, GpuArray, Library
 from lapwing.gpu.runtime.device import Context, DeviceInfo
@@ -156,6 +157,35 @@ def plan_computed(cost: ComputedCosts, memory: Memory, request: Request, reason:
     needed = bytes_of_solve(rows, cols, cost.dtype, priced, computed=True) + cost.nbytes
     plan = _plan(cost.shape, cost.dtype, transposed, needed, reasons, info, "computed")
     _require(plan, needed, memory, request, "", "")
+    return plan
+
+
+def plan_sparse(
+    given: GivenEntries, by_columns: bool, dtype: str, memory: Memory, request: Request, on_host: bool
+) -> Plan:
+    """Decide how to solve sparse costs, `by_columns` if columns are matched; see `plan_matrix`."""
+    info, priced = memory.info, request.priced
+    rows, cols = given.shape
+    _check_counts(given.shape, priced)
+    if (rows if priced else min(rows, cols)) >= MOST_ROWS:
+        raise ArgumentError(
+            f"costs of shape {given.shape}: a GPU takes fewer than {MOST_ROWS} rows or columns: solve on the CPU with "
+            "device='cpu'"
+        )
+    entries = int(given.data.shape[0])
+    copied = copied_bytes(given, entries, dtype, priced, on_host)
+    where = f"{entries} entries are copied to the GPU" if on_host else f"{entries} entries are read where they are"
+    reasons = [
+        f"solved on GPU {info.ordinal} ({info.name})",
+        *([request.why] if request.why else []),
+        f"sparse costs are solved as they are, and no matrix is written out: {where}",
+        *(["they are sorted there by the rows that are matched"] if is_sorted_anew(given, priced) else []),
+        *(["rows and columns are exchanged"] if by_columns else []),
+    ]
+    lines = (rows, rows + cols) if priced else (min(rows, cols), max(rows, cols))
+    needed = copied + (workspace_bytes(*lines, dtype) + _LINE_BYTES * sum(lines) if rows and cols else 0)
+    plan = _plan(given.shape, dtype, by_columns, needed, reasons, info, "sparse")
+    _require(plan, needed, memory, request, "" if on_host else " beside the costs", "")
     return plan
 
 

@@ -12,11 +12,18 @@ import numpy as np
 from lapwing.errors import InvalidCostError
 from lapwing.gpu.costs.computed import ComputedCosts, row_group_blocks
 from lapwing.gpu.costs.host_rows import HostRows, Lines, Streamed
+from lapwing.gpu.costs.sparse import SparseLines
 from lapwing.gpu.runtime.arrays import ITEM_BYTES, GpuArray
 from lapwing.gpu.runtime.copies import read
 from lapwing.gpu.runtime.device import Context
 from lapwing.gpu.runtime.launch import Kernel, kernels
-from lapwing.gpu.runtime.programs import CERTIFICATE, COMPUTED_CERTIFICATE, POINTS_CERTIFICATE, Program
+from lapwing.gpu.runtime.programs import (
+    CERTIFICATE,
+    COMPUTED_CERTIFICATE,
+    POINTS_CERTIFICATE,
+    SPARSE_CERTIFICATE,
+    Program,
+)
 from lapwing.gpu.runtime.tuning import number
 from lapwing.gpu.runtime.workspace import Workspace
 
@@ -28,6 +35,7 @@ _SQUARE, _OWN_LINE_BYTES, _OWN_POSITIONS = (
     number("certificate/tuning.cuh", name) for name in ("square", "own_line_bytes", "own_positions")
 )
 _BLOCKS_A_PROCESSOR = 12  # to aim at: four waves
+_SPARSE_BLOCKS_A_PROCESSOR = 8  # which share the entries evenly
 _INVALID_COST = 1  # a word of the summary: ~(line << 32 | position)
 _HALF = 0xFFFFFFFF
 
@@ -269,3 +277,37 @@ class TiledPass(ComputedPass):
                 self.cost.block, part.start, len(part), self.rows, self.cols, int(self.maximize),
                 at.u, at.v, at.violations, at.summary, at.row_to_col, at.owners,
             )  # fmt: skip
+
+
+class SparsePass(CostPass):
+    """Sparse costs: lines are those in which the entries lie."""
+
+    def __init__(self, context: Context, cost: SparseLines, maximize: bool, array_template: GpuArray | None) -> None:
+        self.by_columns: bool = cost.by_columns
+        super().__init__(context, cost.shape, maximize, array_template)
+        self.cost: SparseLines = cost
+        self.kernels: dict[str, Kernel] = kernels(context, SPARSE_CERTIFICATE, SPARSE_CERTIFICATE.of_cost(cost.dtype))
+
+    def launch_lines(self, at: Vectors) -> None:
+        self.kernels["certify_lines"].launch(
+            self.context, self.context.info.processors * _SPARSE_BLOCKS_A_PROCESSOR, _THREADS,
+            self.cost.block, self.lines, int(self.maximize), *self.duals(at), at.violations, at.summary,
+            at.row_to_col, self.rows, self.cols, at.owners,
+        )  # fmt: skip
+
+    @property
+    def of_vectors(self) -> tuple[int, ...]:
+        return self.cost.block, self.rows, self.cols, int(self.by_columns), 0, int(self.maximize)
+
+    def launch_place(self, line: int, at: Vectors, place: int) -> None:
+        of_lines, across = self.duals(at)
+        self.kernels["certify_place"].launch(
+            self.context, 1, _THREADS,
+            self.cost.block, line, int(self.maximize), of_lines + 8 * line, across, at.violations + 8 * line, place,
+        )  # fmt: skip
+
+    def cost_at(self, row: int, col: int) -> float:
+        with Workspace(self.context, {"cost": (1, self.cost.dtype)}, self.array_template) as memory:
+            where = (row, col, int(self.by_columns), memory["cost"])
+            self.kernels["read_cost"].launch(self.context, 1, _THREADS, self.cost.block, *where)
+            return float(read(self.context, memory["cost"], 1, self.cost.dtype)[0])

@@ -18,9 +18,18 @@ from numpy.typing import NDArray
 from lapwing._core import ABSENT
 from lapwing.certificate import Certificate, Number, assemble
 from lapwing.errors import InvalidCostError
-from lapwing.gpu.certificate.passes import ComputedPass, CostPass, HostPass, MatrixPass, TiledPass, Vectors
+from lapwing.gpu.certificate.passes import (
+    ComputedPass,
+    CostPass,
+    HostPass,
+    MatrixPass,
+    SparsePass,
+    TiledPass,
+    Vectors,
+)
 from lapwing.gpu.costs.computed import ComputedCosts
 from lapwing.gpu.costs.host_rows import HostRows, Streamed
+from lapwing.gpu.costs.sparse import SparseLines
 from lapwing.gpu.runtime.arrays import GpuArray
 from lapwing.gpu.runtime.copies import Mail, read
 from lapwing.gpu.runtime.device import Context
@@ -121,6 +130,18 @@ def proof_of_host_rows(
 ) -> Proof:
     """The same for a matrix on the host, which comes in parts."""
     return Proof(HostPass(context, cost, rows, maximize, wait), cost.dtype, candidate, mail)
+
+
+def proof_of_sparse(
+    context: Context,
+    cost: SparseLines,
+    candidate: Candidate,
+    maximize: bool,
+    array_template: GpuArray | None = None,
+    mail: Mail | None = None,
+) -> Proof:
+    """The same for sparse costs: over all pairs that have an entry."""
+    return Proof(SparsePass(context, cost, maximize, array_template), cost.dtype, candidate, mail)
 
 
 class Proof:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 
 from lapwing.gpu.costs.computed import ComputedCosts, CostProgram
 from lapwing.gpu.costs.host_rows import HostRows, Streamed
+from lapwing.gpu.costs.sparse import SparseLines
 from lapwing.gpu.costs.unmatched import UnmatchedColumns
 from lapwing.gpu.runtime.arrays import GpuArray, empty_array
 from lapwing.gpu.runtime.device import Context
@@ -59,7 +60,7 @@ class CanonicalForm:
 
     matrix: CanonicalMatrix
     transposed: bool
-    owner: GpuArray | ComputedCosts | HostRows
+    owner: GpuArray | ComputedCosts | HostRows | SparseLines
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -104,6 +105,15 @@ def host_rows_to_canonical(
     all_cols, prices = (positions, 0) if unmatched is None else (positions + lines, unmatched.pointer)
     return CanonicalForm(
         CanonicalMatrix(rows.block, lines, all_cols, 0, cost.dtype, maximize, prices), cost.transposed, rows
+    )
+
+
+def sparse_to_canonical(lines: SparseLines, maximize: bool, unmatched: UnmatchedColumns | None) -> CanonicalForm:
+    """The same for sparse costs, whose lines are rows already."""
+    rows, positions = lines.shape[::-1] if lines.by_columns else lines.shape
+    all_cols, prices = (positions, 0) if unmatched is None else (positions + rows, unmatched.pointer)
+    return CanonicalForm(
+        CanonicalMatrix(lines.block, rows, all_cols, 0, lines.dtype, maximize, prices), lines.by_columns, lines
     )
 
 

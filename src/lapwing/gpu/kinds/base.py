@@ -13,8 +13,9 @@ from typing import Any, Self
 from numpy.typing import NDArray
 
 from lapwing import inputs
-from lapwing.errors import ArgumentError
+from lapwing.errors import ArgumentError, LapwingError
 from lapwing.gpu.certificate.proof import Candidate, Proof
+from lapwing.gpu.core.errors import no_assignment
 from lapwing.gpu.core.monitor import Monitor
 from lapwing.gpu.core.solver import CoreSolve, Report
 from lapwing.gpu.core.start import StartFinder
@@ -135,6 +136,10 @@ class CostKind(ABC):
     def on_host(self, _solved: tuple[CanonicalForm, CoreSolve] | None = None) -> Any:
         """Costs that `lapwing.inputs.make_problem` takes; of some kinds after a solve only, which can read rows."""
         return self.given
+
+    def no_assignment(self, view: CanonicalForm, solve: CoreSolve) -> LapwingError:
+        """The error for a problem that has none, as a solve says."""
+        return no_assignment(view, solve)
 
     def large_from(
         self, _maximize: bool, _prices: NDArray[Any] | None, _on_gpu: tuple[CanonicalMatrix, OwnStream] | None = None

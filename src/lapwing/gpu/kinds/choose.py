@@ -7,14 +7,16 @@ from typing import Any
 from lapwing import inputs
 from lapwing.costs.base import CostSource
 from lapwing.costs.points import PointCost
-from lapwing.costs.sparse import is_sparse
+from lapwing.costs.sparse import SparseCost, is_sparse
 from lapwing.errors import ArgumentError, DtypeError
 from lapwing.gpu.costs.host_rows import lines_of, lines_of_source
 from lapwing.gpu.costs.points_matrix import is_read_sooner
+from lapwing.gpu.costs.sparse import entries_on_gpu, viewed
 from lapwing.gpu.kinds.base import CostKind
 from lapwing.gpu.kinds.computed import ComputedCosts
 from lapwing.gpu.kinds.held import HeldCosts
 from lapwing.gpu.kinds.resident import ResidentMatrix
+from lapwing.gpu.kinds.sparse import SparseCosts
 from lapwing.gpu.kinds.streamed import StreamedCosts
 from lapwing.gpu.kinds.uploaded import UploadedMatrix
 from lapwing.gpu.plan import has_room, is_too_large
@@ -41,8 +43,10 @@ def choose_kind(cost: Any, device: str, request: Request) -> CostKind:
     """
     if isinstance(request.options, Ssp) and request.options.text:
         raise ArgumentError(f"{request.options} is solved on a CPU: use device='cpu', or leave text out")
-    if is_sparse(cost):  # no method here reads the pairs themselves
-        cost = inputs.as_matrix(cost, request.maximize)
+    if is_sparse(cost):
+        if request.method in ("auto", "core"):
+            return _sparse(cost, device, request)
+        cost = inputs.as_matrix(cost, request.maximize)  # which reference methods read
     if isinstance(cost, CostSource):
         cost = cost.in_sense(request.maximize)
         if cost.is_computable_on_gpu:
@@ -70,6 +74,19 @@ def _computed(context: Context, source: CostSource, request: Request) -> Compute
         if has_room(held.computed, held.memory, request):
             return held
     return ComputedCosts(context, source, "there is no room for one, or none is allowed; with it a solve is quicker")
+
+
+def _sparse(cost: Any, device: str, request: Request) -> SparseCosts:
+    entries = entries_on_gpu(cost)
+    there = None if entries is None else viewed(entries)
+    if there is None:
+        pairs = inputs.make_problem(cost, request.maximize, request.unmatched_cost).cost
+        assert isinstance(pairs, SparseCost)
+        return SparseCosts(Context(ordinal_of(device)), cost, pairs, request)
+    ordinal, stream = there.data.ordinal, there.data.stream
+    if device not in ("cuda", f"cuda:{ordinal}"):
+        raise ArgumentError(f"device={device!r}, but cost is on GPU {ordinal}: move it, or leave device out")
+    return SparseCosts(shared_context(ordinal, stream), cost, there, request)
 
 
 def _resident(view: GpuArray, device: str, request: Request) -> ResidentMatrix:

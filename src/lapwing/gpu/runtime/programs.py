@@ -161,6 +161,54 @@ COMPUTED_CORE = Program(
     is_slow_to_compile=True,
 )
 
+# Sparse arrays of any library as the lines that a solve reads.
+SPARSE_LINES = Program(
+    "sparse_lines",
+    "costs/sparse_lines.cu",
+    (
+        "copy_ends",
+        "copy_indices",
+        "find_disorder",
+        "find_duplicates",
+        "count_entries",
+        "add_up_counts",
+        "sort_entries",
+        "find_longest",
+    ),
+    constants={"THREADS": 256},
+)
+
+SPARSE_CORE = Program(
+    "sparse_core",
+    "core/sparse_core.cu",
+    (
+        "prepare",
+        "column_minima",
+        "take_minima",
+        "list_rows",
+        "list_long_rows",
+        "solve",
+        "complete_most",
+        "complete",
+        "deliver",
+        "violator",
+        "check_violator",
+    ),
+    _EVERY_COST,
+    CORE.constants,
+    thinly_sampled=True,
+    is_slow_to_compile=True,
+)
+
+SPARSE_CERTIFICATE = Program(
+    "sparse_certificate",
+    "certificate/sparse_certificate.cu",
+    ("certify_lines", "certify_vectors", "certify_place", "read_cost"),
+    _EVERY_COST,
+    CERTIFICATE.constants,
+    thinly_sampled=True,
+)
+
 COMPUTED_START = Program(
     "computed_start",
     "core/start/computed_start.cu",
@@ -322,6 +370,9 @@ PROGRAMS = (
     COMPUTED_CERTIFICATE,
     POINTS_MATRIX,
     POINTS_CERTIFICATE,
+    SPARSE_LINES,
+    SPARSE_CORE,
+    SPARSE_CERTIFICATE,
     BATCH_LANES,
     BATCH_SHARED,
     BATCH_THIN,

@@ -9,8 +9,10 @@ __device__ inline bool is_surely_positive(int64 c, int64 a, int64 b) {
     return is_safe(a) && is_safe(b) && is_certain(c, a, b);
 }
 
-__device__ inline Cost cost_at(const Costs::Data* data, int64 i, int64 j, int64, int64) {
-    return Costs{data, 1}.at(i, j);
+// See certificate/vectors.cuh.
+__device__ inline bool find_cost(const Costs::Data* data, int64 i, int64 j, int64, int64, Cost& cost) {
+    cost = Costs{data, 1}.at(i, j);
+    return true;
 }
 
 // The first position of row `line` whose violation is `amount`, as a key for report_first. One block.
@@ -20,7 +22,7 @@ extern "C" __global__ void __launch_bounds__(THREADS)
     const Dual a = negated(*line_dual, maximize != 0);
     bool attained = false;
     for (int64 k = threadIdx.x; k < positions; k += THREADS) {
-        const Dual c = minimised(cost_at(data, line, k, 0, 0), maximize != 0);
+        const Dual c = minimised(Costs{data, 1}.at(line, k), maximize != 0);
         if (to_bits(excess(c, a, negated(cross_duals[k], maximize != 0))) != *amount) continue;
         report_first(place, k);
         attained = true;
@@ -30,5 +32,5 @@ extern "C" __global__ void __launch_bounds__(THREADS)
 
 // The cost of one pair, for a message.
 extern "C" __global__ void __launch_bounds__(THREADS) read_cost(const Costs::Data* data, int64 i, int64 j, Cost* out) {
-    if (threadIdx.x == 0) *out = cost_at(data, i, j, 0, 0);
+    if (threadIdx.x == 0) *out = Costs{data, 1}.at(i, j);
 }

@@ -149,8 +149,9 @@ LAPWING_LINE_KERNEL(certify_packed, Packed)
 using Strided = Single<false, CertificateTuning::strided_width, CertificateTuning::in_flight>;
 LAPWING_LINE_KERNEL(certify_strided, Strided)
 
-__device__ inline Cost cost_at(const Cost* cost, int64 i, int64 j, int64 row_stride, int64 col_stride) {
-    return cost[i * row_stride + j * col_stride];
+__device__ inline bool find_cost(const Cost* costs, int64 i, int64 j, int64 row_stride, int64 col_stride, Cost& cost) {
+    cost = costs[i * row_stride + j * col_stride];
+    return true;
 }
 
 // The first position of one line whose violation is `amount`, as a key for report_first. One block.

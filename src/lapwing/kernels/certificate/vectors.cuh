@@ -1,5 +1,6 @@
-// certify_vectors: the part of the certificate that takes O(rows + cols), after the pass, whose header defines cost_at:
-// whether the matching is one, whether duals are numbers and keep their own constraints, and the exact sums.
+// certify_vectors: the part of the certificate that takes O(rows + cols), after the pass, whose header defines
+// find_cost, which is false of a pair that there is not: whether the matching is one, whether duals are numbers and
+// keep their own constraints, and the exact sums.
 #pragma once
 #include "certificate/invariants.cuh"
 
@@ -63,8 +64,10 @@ __device__ inline void check_matching(const Vectors& in, Totals& totals) {
             require_owner(in.owners, in.rows, i, j);
             const bool twice = in.owners[j] != static_cast<uint32>(in.rows - i);
             if (twice) report_fault(in, 0, i, kColumnTwice);
-            const Dual c = minimised(cost_at(in.cost, i, j, in.row_stride, in.col_stride), in.maximize);
-            if (kIsFloat && c == infinity<Dual>()) {
+            Cost cost = {};
+            const bool there = find_cost(in.cost, i, j, in.row_stride, in.col_stride, cost);
+            const Dual c = minimised(cost, in.maximize);
+            if (!there || (kIsFloat && c == infinity<Dual>())) {
                 report_fault(in, 0, i, kForbiddenPair);
             } else if (is_valid_cost(c)) {
                 amount = c;

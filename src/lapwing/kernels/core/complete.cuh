@@ -10,9 +10,11 @@ __device__ inline int32 cheapest_free(const State& state, int32 i) {
     Scratch& scratch = shared().scratch;
     Dual least = matrix.prices == nullptr ? infinity<Dual>() : matrix.prices[i];
     int32 nearest = kNoRow;
-    for (int32 j = threadIdx.x; j < matrix.real_cols(); j += blockDim.x) {
+    const int32 places = matrix.costs.places(i, matrix.real_cols());
+    for (int32 place = threadIdx.x; place < places; place += blockDim.x) {
+        const int32 j = matrix.costs.col_of(i, place);
         if (__ldcg(state.col_to_row + j) >= 0) continue;
-        const Dual cost = matrix.minimised(matrix.costs.at(i, j));
+        const Dual cost = matrix.minimised(matrix.costs.at_place(i, place));
         if (cost < least) least = cost, nearest = j;
     }
     const uint64 best = best_in_block(scratch.keys, nearest == kNoRow ? kFar : ordered(least), true);
@@ -70,9 +72,9 @@ extern "C" __global__ void __launch_bounds__(256)
     uint64 mine = 0;
     for (int64 i = blockIdx.x; i < rows; i += gridDim.x) {
         if (of_rows[i] == 0) continue;
-        for (int64 j = threadIdx.x; j < cols; j += blockDim.x) {
-            mine += of_cols[j] == 0 && matrix.at(static_cast<int32>(i), static_cast<int32>(j)) < infinity<Dual>();
-        }
+        const int32 row = static_cast<int32>(i), places = matrix.places(row);
+        for (int32 place = threadIdx.x; place < places; place += blockDim.x)
+            mine += of_cols[matrix.col_of(row, place)] == 0 && matrix.at_place(row, place) < infinity<Dual>();
     }
     if (mine != 0) atomicAdd(outside, mine);
 }

@@ -64,7 +64,22 @@ struct Matrix {
     // As minimised; infinity for what row i must not have.
     __device__ Dual at(int32 i, int32 j) const {
         const int32 real = real_cols();
-        return j < real ? minimised(costs.at(i, j)) : j - real == i ? unmatched_cost(i) : infinity<Dual>();
+        if (j >= real) return j - real == i ? unmatched_cost(i) : infinity<Dual>();
+        return costs.has(i, j) ? minimised(costs.at(i, j)) : infinity<Dual>();
+    }
+    // The places of a row (costs/costs.cuh), those of unmatched columns behind them: of sparse costs its own alone.
+    __device__ int32 places(int32 i) const {
+        return Costs::is_sparse ? costs.places(i, cols) + (prices != nullptr ? 1 : 0) : cols;
+    }
+    __device__ int32 col_of(int32 i, int32 place) const {
+        const int32 real = real_cols();
+        return place < costs.places(i, real) ? costs.col_of(i, place) : Costs::is_sparse ? real + i : place;
+    }
+    // As minimised; infinity for what row i must not have.
+    __device__ Dual at_place(int32 i, int32 place) const {
+        const int32 real = real_cols();
+        if (place < costs.places(i, real)) return minimised(costs.at_place(i, place));
+        return Costs::is_sparse || place - real == i ? unmatched_cost(i) : infinity<Dual>();
     }
     __device__ Dual minimised(Cost c) const { return maximize ? -widened(c) : Dual(widened(c)); }
     // Not NaN, not infinite with the wrong sign, and not so large that sums overflow (cost_limit in

@@ -72,7 +72,8 @@ __device__ inline bool may_be_within(Margin cost, Margin price, Margin limit) {
 }
 
 struct Costs {
-    static constexpr bool is_in_memory = false, is_computed = true, is_on_host = false, is_short = Source::is_short;
+    static constexpr bool is_in_memory = false, is_computed = true, is_on_host = false, is_sparse = false,
+                          is_short = Source::is_short;
     using Data = Source::Block;
     const Data* data;
     int64 pitch;  // of a sample of rows and columns: its run
@@ -82,6 +83,10 @@ struct Costs {
         return pitch == 1 ? j : sampled(j, pitch, kColSalt, data->neighbours.positions);
     }
     __device__ Cost at(int64 i, int64 j) const { return one_cost(data, row(i), col(j)); }
+    __device__ bool has(int32, int32) const { return true; }
+    __device__ int32 places(int32, int32 real_cols) const { return real_cols; }
+    __device__ int32 col_of(int32, int32 place) const { return place; }
+    __device__ Cost at_place(int32 i, int32 place) const { return at(i, place); }
     __device__ int64 sample_row(int64 k, int64 run) const { return Costs{data, run}.row(k); }
     __device__ int64 sample_col(int64 k, int64 run) const { return Costs{data, run}.col(k); }
 

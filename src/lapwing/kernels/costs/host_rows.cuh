@@ -18,7 +18,8 @@ struct Request {
 };
 
 struct Costs {
-    static constexpr bool is_in_memory = false, is_computed = false, is_on_host = true, is_short = true;
+    static constexpr bool is_in_memory = false, is_computed = false, is_on_host = true, is_sparse = false,
+                          is_short = true;
     struct Data {            // gpu/costs/host_rows.py writes it
         int64 pitch;         // elements from row to row
         const Cost* row;     // [room][pitch], rows that are here,
@@ -40,6 +41,10 @@ struct Costs {
     // Of a row that is here.
     __device__ const Cost* row(int32 i) const { return data->row + data->place[i] * data->pitch; }
     __device__ Cost at(int32 i, int32 j) const { return row(i)[j]; }
+    __device__ bool has(int32, int32) const { return true; }
+    __device__ int32 places(int32, int32 real_cols) const { return real_cols; }
+    __device__ int32 col_of(int32, int32 place) const { return place; }
+    __device__ Cost at_place(int32 i, int32 place) const { return at(i, place); }
 
     struct Row {
         const Costs& costs;

@@ -3,13 +3,18 @@
 #include "costs/costs.cuh"
 
 struct Costs {
-    static constexpr bool is_in_memory = true, is_computed = false, is_on_host = false, is_short = true;
+    static constexpr bool is_in_memory = true, is_computed = false, is_on_host = false, is_sparse = false,
+                          is_short = true;
     using Data = Cost;
     const Cost* data;
     int64 pitch;  // elements from row to row
 
     __device__ const Cost* row(int32 i) const { return data + i * pitch; }
     __device__ Cost at(int32 i, int32 j) const { return row(i)[j]; }
+    __device__ bool has(int32, int32) const { return true; }
+    __device__ int32 places(int32, int32 real_cols) const { return real_cols; }
+    __device__ int32 col_of(int32, int32 place) const { return place; }
+    __device__ Cost at_place(int32 i, int32 place) const { return at(i, place); }
     // Rows begin at 16-byte boundaries.
     __device__ bool aligned() const {
         return reinterpret_cast<uint64>(data) % 16 == 0 && pitch * sizeof(Cost) % 16 == 0;

@@ -3,25 +3,37 @@
 #include "core/search/auction.cuh"
 #include "core/search/rectangular.cuh"
 
-// The median of tau - first over some rows: the scale on which prices still have to move. By a block.
+// The width of a row's list, tau - first; 0 if it is not bounded. Of sparse costs, whose lists are whole rows, the same
+// by the two nearest columns; infinity if there is one alone.
+__device__ inline Dual width_of_list(const State& state, int64 i) {
+    const int64 list = i * Tuning::list_size;
+    const auto distance = [&](int64 at) {
+        return load_stable(state.list_cost + at) - __ldcg(state.v + load_stable(state.list_col + at));
+    };
+    if constexpr (Costs::is_sparse) {
+        if (load_stable(state.list_col + list + 1) < 0) return infinity<Dual>();
+        const Dual step = distance(list + 1) - distance(list);
+        return step < infinity<Dual>() / Tuning::list_size ? step * static_cast<Dual>(Tuning::list_size) : step;
+    }
+    const Dual tau = load_stable(state.tau + i);
+    return load_stable(state.list_col + list) >= 0 && tau < infinity<Dual>() ? tau - distance(list) : Dual(0);
+}
+// The list gap, the median of the widths of some rows' lists: the scale on which prices still have to move. By a block.
 __device__ inline void find_list_gap(const Team& team, Scratch& scratch) {
     const State& state = team.state;
     const uint32 rows = state.matrix.rows, samples = rows < Tuning::gap_samples ? rows : Tuning::gap_samples;
     for (uint32 k = threadIdx.x; k < samples; k += kTeamThreads) {
-        const int64 i = static_cast<int64>(static_cast<uint64>(k) * rows / samples);
-        const int32 j = load_stable(state.list_col + i * Tuning::list_size);
-        const Dual tau = load_stable(state.tau + i);
-        const bool bounded = j >= 0 && tau < infinity<Dual>();
-        scratch.gaps[k] =
-            bounded ? tau - (load_stable(state.list_cost + i * Tuning::list_size) - __ldcg(state.v + j)) : Dual(0);
+        scratch.gaps[k] = width_of_list(state, static_cast<int64>(static_cast<uint64>(k) * rows / samples));
     }
     __syncthreads();
+    const uint32 known = warp_count(samples, [&](uint32 k) { return scratch.gaps[k] < infinity<Dual>(); });
     for (uint32 k = threadIdx.x / kWarp; k < samples; k += kTeamWarps) {
         const Dual mine = scratch.gaps[k];
         const uint32 rank = warp_count(samples, [&](uint32 other) {
             return scratch.gaps[other] < mine || (scratch.gaps[other] == mine && other < k);
         });
-        if (rank == samples / 2 && lane_index() == 0) (team.wide ? *state.counts : team.own).list_gap = as_key(mine);
+        if (rank == known / 2 && rank < known && lane_index() == 0)
+            (team.wide ? *state.counts : team.own).list_gap = as_key(mine);
     }
     __syncthreads();
 }

@@ -58,8 +58,35 @@ __device__ inline void collect_at(ListScratch& scratch, uint32 at, Dual value, i
 }
 
 // Adds ties with `bound` to what was collected until there are kWanted, in tie_order. All threads of a block call it.
-// Defined by each kind of costs (core/lists/matrix.cuh, core/lists/host.cuh).
+// Defined by each kind of costs (core/lists/matrix.cuh, core/lists/host.cuh, core/lists/sparse.cuh).
 LAPWING_NOINLINE __device__ void collect_ties(int32 i, Dual bound);
+
+// The same for costs whose parts come in any order: the next of the ties, again and again.
+template <class Part>
+__device__ inline void collect_ties_of(Part part, int32 i, Dual bound) {
+    const State& state = shared().state;
+    ListScratch& scratch = shared().scratch.list;
+    const int32 first = first_tie(state.matrix, i), cols = state.matrix.cols;
+    uint64 least = 0;  // of the orders that are left
+    for (uint32 at = scratch.below; at < kWanted; ++at) {
+        uint64 mine = kFar;
+        ListCost its_cost = 0;
+        part(state, i, [&](int32 j, Dual cost, Dual x) {
+            const auto order = static_cast<uint64>(tie_order(first, cols, j));
+            if (!(x == bound) || order < least || order >= mine) return;
+            mine = order;
+            its_cost = static_cast<ListCost>(cost);
+        });
+        const uint64 next = best_in_block(shared().scratch.keys, mine, true);
+        if (next == kFar) break;
+        if (mine == next) {
+            scratch.collected[at] = {bound, static_cast<int32>(next), its_cost};
+            scratch.below = at + 1;
+        }
+        least = next + 1;
+    }
+    __syncthreads();
+}
 
 // Puts the smallest of what was collected into row i's list, in order; the first that is left out gives tau, or
 // `left_out`, which all that was not collected is not less than. Several lanes count for two candidates together how

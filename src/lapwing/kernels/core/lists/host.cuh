@@ -34,30 +34,7 @@ LAPWING_NOINLINE __device__ bool collect(int32 i) {
 }
 
 // See core/lists/build.cuh.
-LAPWING_NOINLINE __device__ void collect_ties(int32 i, Dual bound) {
-    const State& state = shared().state;
-    ListScratch& scratch = shared().scratch.list;
-    const int32 first = first_tie(state.matrix, i), cols = state.matrix.cols;
-    uint64 least = 0;  // of the orders that are left
-    for (uint32 at = scratch.below; at < kWanted; ++at) {
-        uint64 mine = kFar;
-        ListCost its_cost = 0;
-        CachedRow<false>()(state, i, [&](int32 j, Dual cost, Dual x) {
-            const auto order = static_cast<uint64>(tie_order(first, cols, j));
-            if (!(x == bound) || order < least || order >= mine) return;
-            mine = order;
-            its_cost = static_cast<ListCost>(cost);
-        });
-        const uint64 next = best_in_block(shared().scratch.keys, mine, true);
-        if (next == kFar) break;
-        if (mine == next) {
-            scratch.collected[at] = {bound, static_cast<int32>(next), its_cost};
-            scratch.below = at + 1;
-        }
-        least = next + 1;
-    }
-    __syncthreads();
-}
+LAPWING_NOINLINE __device__ void collect_ties(int32 i, Dual bound) { collect_ties_of(CachedRow<false>(), i, bound); }
 
 // Lowers tau to the bound of the row cache. True if too few candidates are within it. All threads of a block call it.
 __device__ inline bool apply_cache_bound(const State& state, int32 i, const ListScratch& scratch) {

@@ -1,6 +1,7 @@
-// How rows are listed again, and where whole rows come from: struct Listing, of which a program has one of three, of a
-// matrix (core/lists/matrix.cuh), of computed costs (core/lists/computed.cuh), or of a matrix on the host
-// (core/lists/host.cuh). The program's .cu file includes it before the stages that use it.
+// How rows are listed again, and where whole rows come from: struct Listing, of which a program has one of four, of a
+// matrix (core/lists/matrix.cuh), of computed costs (core/lists/computed.cuh), of a matrix on the host
+// (core/lists/host.cuh), or of sparse costs (core/lists/sparse.cuh). The program's .cu file includes it before the
+// stages that use it.
 //
 //   refresh(team, count)          lists the first `count` of refresh_rows under the present prices
 //   refresh_all(team, count)      before these are resolved: the same where it takes all rows together, else what

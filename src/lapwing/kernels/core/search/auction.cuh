@@ -97,8 +97,8 @@ __device__ inline void make_bid(const Team& team, const AuctionRun& run, const B
     if (!proven) state.refresh_rows[add_count<wide>(&counts_of<wide>(team, run.rounds).refresh, 1)] = bid.i;
     if (!bids) return;
     const Dual second = bid.second < bid.tau ? bid.second : bid.tau;
-    const uint64 units =
-        second < infinity<Dual>() ? in_units(second - bid.first + run.epsilon, run.units_in_one) : kMostUnits;
+    const Dual more = second < infinity<Dual>() ? second - bid.first : Dual(0);  // no other column: none is called for
+    const uint64 units = in_units(more + run.epsilon, run.units_in_one);
     max_in_global(pick(state.best_bid, run.present) + bid.j,
                   units << Tuning::row_bits | (kRowMask - static_cast<uint64>(bid.i)));
 }

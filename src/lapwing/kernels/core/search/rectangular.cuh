@@ -122,11 +122,12 @@ __device__ inline void sweep_full_rows(const Team& team, const SearchRun& run, u
         const int32 i = load_stable(state.full_rows + index), own = load_stable(state.row_to_col + i);
         const Dual u = load_stable(state.u + i), d = own >= 0 ? from_key<Dual>(__ldcg(state.distance + own)) : Dual(0);
         uint64 least = kFar;
-        for (int32 j = threadIdx.x; j < state.matrix.cols; j += kTeamThreads) {
+        for (int32 place = threadIdx.x; place < state.matrix.places(i); place += kTeamThreads) {
+            const int32 j = state.matrix.col_of(i, place);
             const uint64 onward = j == own ? kFar : __ldcg(state.backward_distance + j);
             if (onward == kFar) continue;
-            const uint64 distance_back =
-                within(backward_by(state.matrix.at(i, j), load_stable(state.v + j), u, onward), d, run.radius);
+            const uint64 distance_back = within(
+                backward_by(state.matrix.at_place(i, place), load_stable(state.v + j), u, onward), d, run.radius);
             least = distance_back < least ? distance_back : least;
         }
         least = best_in_block(shared().scratch.keys, least, true);
@@ -202,10 +203,12 @@ __device__ inline void find_full_successors(const Team& team, uint32 count) {
         const Backward mine = load_backward(state, i, own);
         const Dual u = load_stable(state.u + i);
         uint64 lowest = kNoRow;
-        for (int32 j = threadIdx.x; j < state.matrix.cols && mine.backward != kFar; j += kTeamThreads) {
+        const int32 places = mine.backward != kFar ? state.matrix.places(i) : 0;
+        for (int32 place = threadIdx.x; place < places; place += kTeamThreads) {
+            const int32 j = state.matrix.col_of(i, place);
             if (j == own || static_cast<uint64>(j) >= lowest || __ldcg(state.backward_distance + j) > mine.backward)
                 continue;
-            if (is_successor(state, j, state.matrix.at(i, j), u, mine.backward, mine.step))
+            if (is_successor(state, j, state.matrix.at_place(i, place), u, mine.backward, mine.step))
                 lowest = static_cast<uint64>(j);
         }
         lowest = best_in_block(shared().scratch.keys, lowest, true);

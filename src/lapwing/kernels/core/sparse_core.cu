@@ -1,0 +1,60 @@
+// The core method (core/core.cu) for sparse costs, whose lists are the rows themselves where these are short
+// (core/lists/sparse.cuh).
+//
+//   column_minima   keys for the least cost of every column, of its entries         a grid of any size
+//   take_minima     v from these keys                                               a grid of any size
+//   list_rows       the list of every row under the prices v, or its number if it is long      a warp a row
+//   list_long_rows  the lists of those                                              a block a row
+#include "core/lists/sparse.cuh"
+
+#include "core/complete.cuh"
+#include "core/solve.cuh"
+
+extern "C" __global__ void __launch_bounds__(256) column_minima(LAPWING_PROBLEM, uint64* keys) {
+    const Matrix matrix = LAPWING_MATRIX;
+    const int64 entries = costs->ends[rows];
+    for (int64 k = static_cast<int64>(blockIdx.x) * blockDim.x + threadIdx.x; k < entries;
+         k += gridDim.x * blockDim.x) {
+        const Dual cost = matrix.minimised(costs->cost[k]);
+        if (!(cost < infinity<Dual>() && cost > -infinity<Dual>())) continue;
+        const uint64 key = ordered(cost);
+        uint64* const least = keys + costs->col[k];
+        if (key < __ldcg(least)) atomicMin(least, key);
+    }
+}
+// Of a square problem: a column without an entry leaves some row without a column.
+extern "C" __global__ void __launch_bounds__(256) take_minima(LAPWING_PROBLEM, const uint64* keys) {
+    State& state = set_state(LAPWING_MATRIX, u, v, workspace);
+    for (int64 j = static_cast<int64>(blockIdx.x) * blockDim.x + threadIdx.x; j < cols; j += gridDim.x * blockDim.x) {
+        const uint64 key = keys[j];
+        v[j] = key == ~0ull ? Dual(0) : from_order<Dual>(key);
+        if (key == ~0ull) atomicMin(&state.report->empty_row, int64(0));
+    }
+}
+
+// Long rows are noted in refresh_rows.
+extern "C" __global__ void __launch_bounds__(256) list_rows(LAPWING_PROBLEM) {
+    State& state = set_state(LAPWING_MATRIX, u, v, workspace);
+    const int64 warp = (static_cast<int64>(blockIdx.x) * blockDim.x + threadIdx.x) / kWarp,
+                warps = static_cast<int64>(gridDim.x) * blockDim.x / kWarp;
+    for (int64 row = warp; row < rows; row += warps) {
+        const int32 i = static_cast<int32>(row);
+        if (is_long(state.matrix, i)) {
+            if (lane_index() == 0) state.refresh_rows[atomicAdd(&state.counts->listed, 1u)] = i;
+            continue;
+        }
+        const Listed listed = list_short_row(state, i);
+        if (lane_index() != 0) continue;
+        if (listed.invalid) atomicMin(&state.report->invalid_row, row);
+        if (listed.empty) atomicMin(&state.report->empty_row, row);
+    }
+}
+extern "C" __global__ void __launch_bounds__(THREADS) list_long_rows(LAPWING_PROBLEM) {
+    State& state = set_state(LAPWING_MATRIX, u, v, workspace);
+    const uint32 count = state.counts->listed;
+    for (uint32 at = blockIdx.x; at < count; at += gridDim.x) {
+        const int32 i = state.refresh_rows[at];
+        const bool invalid = list_long_row(i);
+        if (threadIdx.x == 0) note_listed(state, i, invalid);
+    }
+}
