@@ -81,3 +81,11 @@ def test_lines_that_differ_in_one_place_are_not_taken_for_equal():
     cost = kinds_of(600, 600, 10, 10, "float64")
     cost[17, 23] = -1
     assert lw.solve(cost).objective == pytest.approx(cost[linear_sum_assignment(cost)].sum(), rel=1e-12)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("share", [0.9, 0.99])
+def test_lines_of_few_values_are_not_taken_for_equal(dtype, share):
+    cost = (np.random.default_rng(4).random((700, 700)) > share).astype(dtype)
+    result = assert_right(cost, is_transport=False)
+    assert result.objective == 0

@@ -29,6 +29,19 @@ def test_a_class_is_solved(name, n):
         assert_right(cost, maximize=True)
 
 
+@pytest.mark.parametrize("dtype", ["float64", "int32"])
+@pytest.mark.parametrize("n", [65, 130, 300])
+@pytest.mark.parametrize("seed", range(4))
+def test_few_rows_attain_the_minima_of_columns(n, seed, dtype):
+    """Most rows attain a column's minimum, or none do but a few; step 1 of jv gives these a column."""
+    rng = np.random.default_rng([n, seed])
+    cost = rng.integers(0, 50, (n, n)) + np.where(rng.random((n, 1)) < seed / 4, 0, 100)
+    cost[rng.random((n, n)) < (0.02, 0.3, 0.9, 0.98)[seed]] = 0
+    cost[rng.integers(n)] = 0
+    assert_right(cost.astype(dtype))
+    assert_right(-cost.astype(dtype), maximize=True)
+
+
 # Beyond the sizes that jv takes first: the core gives up in a sample, or later, and jv or ssp goes on.
 GIVEN_UP = ["|x - y|", "rows of other scales", "blocks", "exact sums, rounded", "integer products", "ages", "blobs"]
 

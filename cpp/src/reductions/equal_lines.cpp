@@ -4,6 +4,8 @@
 #include <bit>
 #include <cmath>
 #include <cstring>
+#include <limits>
+#include <span>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -15,6 +17,7 @@ namespace lapwing {
 namespace {
 
 constexpr Index kSampled = 128;   // lines
+constexpr Index kConfirmed = 32;  // lines, of which more costs are read
 constexpr Index kFewer = 4;       // distinct pairs of lines, of so many of the matrix, are worth a transport
 constexpr double kMostReads = 6;  // of the matrix, that a transport may be worth
 
@@ -32,23 +35,27 @@ inline std::uint64_t mixed(std::uint64_t hash, std::uint64_t bits) {
     return hash ^ hash >> 29;
 }
 
-// How many distinct lines there are, from some of them: if they are D, one in D pairs of lines is equal.
+// How many distinct lines there are, from some of them: those seen, and as many unseen ones as the lines seen once and
+// twice tell (A. Chao, "Nonparametric estimation of the number of classes in a population", Scandinavian Journal of
+// Statistics 11, 1984).
 double distinct_of(std::vector<std::uint64_t>& hashes) {
     std::sort(hashes.begin(), hashes.end());
-    double equal = 0;
-    for (std::size_t k = 0, first = 0; k < hashes.size(); ++k) {
-        if (hashes[k] != hashes[first]) first = k;
-        equal += static_cast<double>(k - first);
+    double distinct = 0, once = 0, twice = 0;
+    for (auto first = hashes.begin(); first != hashes.end();) {
+        const auto next = std::upper_bound(first, hashes.end(), *first);
+        distinct += 1;
+        once += next - first == 1;
+        twice += next - first == 2;
+        first = next;
     }
-    const auto count = static_cast<double>(hashes.size());
-    return equal == 0 ? kInfinity<double> : count * (count - 1) / (2 * equal);
+    return distinct + once * (once - 1) / (2 * (twice + 1));
 }
 
-// Looks at `pieces` pieces of `length` successive costs of some rows, evenly spread, or of some columns of a transposed
+// Looks at `pieces` pieces of `length` successive costs of so many rows, evenly spread, or columns of a transposed
 // view.
 template <class T>
-double estimated_distinct(const MatrixView<T>& cost, Index pieces, Index length) {
-    const Index lines = std::min(cost.rows, kSampled);
+double estimated_distinct(const MatrixView<T>& cost, Index lines, Index pieces, Index length) {
+    lines = std::min(cost.rows, lines);
     std::vector<std::uint64_t> hashes;
     for (Index t = 0; t < lines; ++t) {
         const auto i = static_cast<Index>(std::int64_t{t} * cost.rows / lines);
@@ -62,14 +69,16 @@ double estimated_distinct(const MatrixView<T>& cost, Index pieces, Index length)
     return distinct_of(hashes);
 }
 
-// As few costs as tell, mostly: more only if those are equal in many lines.
+// As few costs as tell, mostly: more only if those are equal in many lines. At the end all of them, but for lines that
+// are not contiguous, where each is a line of the cache.
 template <class T>
 double distinct_rows(const MatrixView<T>& cost, bool contiguous) {
+    constexpr Index kContiguous[] = {1, 4, 32, std::numeric_limits<Index>::max()}, kOthers[] = {4, 32, 256};
     const Index length = contiguous ? std::min<Index>(8, cost.cols) : 1;
     double distinct = 0;
-    for (const Index pieces : {1, 4, 32}) {
-        if (!contiguous && pieces == 1) continue;
-        distinct = estimated_distinct(cost, std::min(pieces, cost.cols / length), length);
+    for (const Index pieces : contiguous ? std::span<const Index>(kContiguous) : std::span<const Index>(kOthers)) {
+        const Index lines = pieces > kSampled ? kConfirmed : kSampled;
+        distinct = estimated_distinct(cost, lines, std::min(pieces, cost.cols / length), length);
         if (!(distinct < cost.rows)) return kInfinity<double>;
     }
     return distinct;
@@ -98,6 +107,17 @@ class EqualLines {
         return find_cols() && !too_many(rows_.count(), cols_.count()) && gather();
     }
 
+    // Rows are columns from now on, and columns rows; without prices.
+    void exchange() {
+        std::vector<D> transposed(costs.size());
+        for (Index r = 0; r < rows_.count(); ++r)
+            for (Index c = 0; c < width; ++c)
+                transposed[static_cast<std::size_t>(c) * rows_.count() + r] =
+                    costs[static_cast<std::size_t>(r) * width + c];
+        costs = std::move(transposed);
+        width = rows_.count();
+        std::swap(rows_, cols_);
+    }
     const Sets& rows() const { return rows_; }
     const Sets& cols() const { return cols_; }
     // Of distinct rows and columns; as the last column, if there are prices, those.
@@ -337,36 +357,41 @@ template <class T>
 bool solve_equal_lines(const Problem<T>& problem, Control& control, Solution<Dual<T>>& solution) {
     using D = Dual<T>;
     const Index m = problem.cost.rows, n = problem.cost.cols;
-    const bool priced = problem.unmatched_cost != nullptr;
+    const bool priced = problem.unmatched_cost != nullptr, all_full = !priced && m == n;
     EqualLines<T> lines(problem);
     if (!lines.find()) return false;
-    std::vector<Index> room = sizes(lines.cols());
+    // A search costs as much as the sinks: of two sides that are all matched, those are the one with fewer sets.
+    const bool exchanged = all_full && lines.rows().count() < lines.cols().count();
+    if (exchanged) lines.exchange();
+    const Sets &sources = lines.rows(), &sinks = lines.cols();
+    std::vector<Index> room = sizes(sinks);
     if (priced) room.push_back(m);
-    Transport<D> transport(lines.costs, lines.rows().count(), lines.width, sizes(lines.rows()), std::move(room),
-                           !priced && m == n);
+    Transport<D> transport(lines.costs, sources.count(), lines.width, sizes(sources), std::move(room), all_full);
     if (!transport.run(kMostReads * m * n, control)) return false;
     solution = {};
     solution.row_to_col.assign(m, -1);
     solution.u.resize(m);
     solution.v.resize(n);
-    for (Index j = 0; j < n; ++j) solution.v[j] = transport.v[lines.cols().of_line[j]];
-    std::vector<std::vector<Index>> members(lines.cols().count());
-    for (Index j = n; j-- > 0;) members[lines.cols().of_line[j]].push_back(j);
+    std::vector<D>&of_sources = exchanged ? solution.v : solution.u, &of_sinks = exchanged ? solution.u : solution.v;
+    for (Index j = 0; j < n; ++j) of_sinks[j] = transport.v[sinks.of_line[j]];
+    std::vector<std::vector<Index>> members(sinks.count());
+    for (Index j = n; j-- > 0;) members[sinks.of_line[j]].push_back(j);
     const std::vector<D> least = transport.least_of_rows();
-    std::vector<Index> next(lines.rows().count());  // the sink of the next unit of a row's set
+    std::vector<Index> next(sources.count());  // the sink of the next unit of a set
     for (Index i = 0; i < m; ++i) {
-        const Index r = lines.rows().of_line[i];
+        const Index r = sources.of_line[i];
         Index& c = next[r];
         Index* const units = transport.units.data() + static_cast<std::size_t>(r) * lines.width;
         while (units[c] == 0) ++c;
         --units[c];
-        solution.u[i] = least[r];
-        if (priced && c == lines.cols().count()) continue;
-        solution.row_to_col[i] = members[c].back();
+        of_sources[i] = least[r];
+        if (priced && c == sinks.count()) continue;
+        const Index j = members[c].back();
         members[c].pop_back();
+        solution.row_to_col[exchanged ? j : i] = exchanged ? i : j;
     }
-    solution.statistics.set("distinct_rows", lines.rows().count());
-    solution.statistics.set("distinct_cols", lines.cols().count());
+    solution.statistics.set("distinct_rows", (exchanged ? sinks : sources).count());
+    solution.statistics.set("distinct_cols", (exchanged ? sources : sinks).count());
     return true;
 }
 

@@ -5,7 +5,9 @@
 //
 //   1. Column reduction (square problems): v[j] = the column's minimum, at a row that takes the column if it has none
 //      yet. A row that took exactly one column lowers that column's price as far as the row's second minimum allows
-//      (reduction transfer), which makes room for others.
+//      (reduction transfer), which makes room for others. Where few rows took columns, many costs attain a column's
+//      minimum, as a rule: then a row without a column takes the first free one whose minimum it attains, and is read
+//      no farther.
 //   2. Augmenting row reduction: a free row takes its nearest column and lowers the price until its second nearest is
 //      as near; the row that had the column is free now and bids next. When the price cannot be lowered (a tie, or the
 //      difference vanishes in rounding) the displaced row waits for the next pass: so a pass ends, and so do all after
@@ -188,6 +190,30 @@ class Jv {
             if (taken[i] == 1) transfer(i);
         }
         scans_ += rows_;
+        if (free_count_ > rows_ / 2) take_attained_minima();
+    }
+    // Under these prices no reduced cost is below 0, so one of 0 is its row's minimum. Rows for which there is none
+    // are read in vain: after a few of them the others are left to step 2.
+    void take_attained_minima() {
+        constexpr int kPatience = 8;  // rows in vain, of which one that takes a column makes up for two
+        int patience = kPatience;
+        Index left = 0, vectors = 0;
+        for (Index k = 0; k < free_count_; ++k) {
+            const Index i = free_[k];
+            Index column = -1;
+            if (patience > 0) {
+                const auto reduced = [&](Index j) { return costs_[i].vector(j) - load<Vec<D>>(v_ + j); };
+                column = matching_.find_free(D{0}, reduced, vectors);
+                patience = column < 0 ? patience - 1 : std::min(patience + 2, kPatience);
+            }
+            if (column < 0) {
+                free_[left++] = i;
+            } else {
+                matching_.take(column, i);
+            }
+        }
+        free_count_ = left;
+        scans_ += static_cast<double>(vectors) * kLanes / cols_;
     }
     // The row's own column is at 0 after column reduction: its price may fall by the row's second minimum.
     void transfer(Index i) {

@@ -24,6 +24,7 @@ class ColumnSet {
     const Index size;  // in words
 
     Word& word(Index w) { return words_[w]; }
+    Word word(Index w) const { return words_[w]; }
     void insert(Index j) { words_[j / kLanes / kVectors] |= bit(j); }
     void erase(Index j) { words_[j / kLanes / kVectors] &= ~bit(j); }
 
@@ -91,6 +92,22 @@ class Matching {
         } else {
             spared_.erase(j);
         }
+    }
+    // The first free column with exactly this value, -1 if there is none; `read` is increased by the vectors looked at.
+    // See claim.
+    template <class D, class F>
+    LAPWING_INLINE Index find_free(D value, F&& values_from, Index& read) const {
+        const Vec<D> wanted = broadcast(value);
+        for (Index w = 0; w < free.size; ++w) {
+            if (free.word(w) == 0) continue;
+            const Index begin = w * ColumnSet::kVectors, end = std::min(begin + ColumnSet::kVectors, vectors_);
+            ColumnSet::Word hits = 0;
+            for (Index b = begin; b < end; ++b)
+                hits |= ColumnSet::Word{bits(equal(values_from(b * kLanes), wanted))} << (b - begin) * 8;
+            read += end - begin;
+            if ((hits & free.word(w)) != 0) return ColumnSet::first(w, hits & free.word(w));
+        }
+        return -1;
     }
     // The first column with exactly this value that is free, or else one that is made free by moving its row to a
     // spare; -1 if there is none. The caller takes it. values_from(j) is the vector of values that begins with column
