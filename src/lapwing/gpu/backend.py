@@ -358,7 +358,7 @@ class Solve:
         request, above = self.request, self._large_from
         assert above is not None
         self._large_from = math.inf
-        if math.prod(self.costs.shape) <= SMALL // 4:  # of more, the copy to the host counts
+        if math.prod(self.costs.shape) <= SMALL // 2:  # of more, the copy to the host counts
             return self._solved_on_cpu()
         self.costs.wait_for_all()
         prices = None
