@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 import time
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, NoReturn
 
@@ -177,7 +178,7 @@ def is_proven(problem: Problem, answer: Answer, certificate: Certificate) -> boo
     require_matching(certificate)
     if not math.isfinite(certificate.primal) or not is_tight(certificate, problem.is_integer, problem.rows_to_match):
         return False
-    return not answer.provisional or tells_small_costs(certificate, _costs(problem, answer))
+    return not answer.provisional or tells_small_costs(certificate, lambda: _costs(problem, answer))
 
 
 def is_tight(certificate: Certificate, integer: bool, pairs: int) -> bool:
@@ -189,16 +190,19 @@ def is_tight(certificate: Certificate, integer: bool, pairs: int) -> bool:
     return max(certificate.bound, certificate.violation) <= pairs * _ULP * abs(certificate.primal)
 
 
-def tells_small_costs(certificate: Certificate, matched: NDArray[Any]) -> bool:
+def tells_small_costs(certificate: Certificate, matched: Callable[[], NDArray[Any]]) -> bool:
     """Whether a tight bound is small beside the sum of the small costs, too, where there are much larger ones.
 
     Where some pairs at a large number M are needed, an ulp of the objective is an ulp of M, and n of them may be as
     much as all other costs.
     """
     error = max(certificate.bound, certificate.violation)
-    costs = np.abs(matched.astype(np.float64))
-    small = float(costs[costs < 2.0**-20 * costs.max(initial=0.0)].sum())
-    return small == 0 or error <= max(2.0**-10 * small, _ULP * abs(certificate.primal))
+    if error <= _ULP * abs(certificate.primal):
+        return True
+    costs = np.abs(matched().astype(np.float64, copy=False))
+    costs *= costs < 2.0**-20 * costs.max(initial=0.0)
+    small = float(costs.sum())
+    return small == 0 or error <= 2.0**-10 * small
 
 
 def proven_on_cpu(

@@ -331,7 +331,7 @@ class Solve:
         if certificate is not None:
             if certificate.exact or not exact.is_tight(certificate, integer, self._pairs):
                 return certificate.exact
-            return exact.tells_small_costs(certificate, solve.picked_values(outputs))
+            return exact.tells_small_costs(certificate, lambda: solve.picked_values(outputs))
         if integer:
             return True
         largest = float(np.abs(self._host(outputs.v)).max(initial=0.0))

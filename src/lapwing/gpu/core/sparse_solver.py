@@ -26,6 +26,8 @@ _SMALL_BLOCK = 256
 _BLOCKS_A_PROCESSOR = 8
 #: Epsilons in steps from a row's nearest column to the next are 1 to 1/128: a list gap is 32 such steps.
 SPARSE = Schedule(1 / 32, 1 / 4096, 0.5, 16, warm_up=8)
+#: Where columns may stay free: rounds without epsilon alone, which spare longer searches.
+FREE_COLUMNS = Schedule(0.0, 0.0, 0.5, 64)
 
 
 class SparseSolve(CoreSolve):
@@ -85,6 +87,6 @@ class SparseStartFinder(StartFinder):
         """See `StartFinder`."""
         if solve.matrix.rows == solve.matrix.cols:
             solve.start_at_column_minima()
-        else:
-            solve.prepare(zero_prices=True)
-        return self.run_from(solve, SPARSE)
+            return self.run_from(solve, SPARSE)
+        solve.prepare(zero_prices=True)
+        return self.run_from(solve, FREE_COLUMNS)
