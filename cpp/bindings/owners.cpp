@@ -31,9 +31,10 @@ class CalledOwners final : public RowOwners<T> {
 
     CalledOwners(Index rows, Index cols, nb::handle supply) : rows_(rows), cols_(cols), supply_(supply) {}
 
-    ListedRows<T> list(std::span<const Index> rows, bool maximize, const D* v) const override {
+    ListedRows<T> list(std::span<const Index> rows, std::span<const D> limits, bool /*maximize*/,
+                       const D* v) const override {
         const GilAcquire gil;
-        const nb::object given = call(supply_.attr("list"), lent(rows), maximize, lent(std::span(v, size(cols_))));
+        const nb::object given = call(supply_.attr("list"), lent(rows), lent(limits), lent(std::span(v, size(cols_))));
         if (given.is_none()) throw CostTooLarge{-1, -1};  // check_range tells where
         const auto lists = nb::cast<nb::tuple>(given);
         const auto counts = nb::cast<Indices>(lists[0]), cols = nb::cast<Indices>(lists[1]);
@@ -46,9 +47,9 @@ class CalledOwners final : public RowOwners<T> {
         check(listed, rows.empty() ? size(rows_) : rows.size());
         return listed;
     }
-    void lower_columns(std::span<const Index> rows, bool maximize, const D* u, D* v) const override {
+    void lower_columns(std::span<const Index> rows, bool /*maximize*/, const D* u, D* v) const override {
         const GilAcquire gil;
-        const nb::object given = call(supply_.attr("lower"), lent(rows), maximize, lent(std::span(u, rows.size())));
+        const nb::object given = call(supply_.attr("lower"), lent(rows), lent(std::span(u, rows.size())));
         const auto minima = nb::cast<Vector<D>>(given);
         if (minima.size() != size(cols_)) refuse();
         for (std::size_t j = 0; j < minima.size(); ++j) v[j] = std::min(v[j], minima.data()[j]);
@@ -113,18 +114,20 @@ Source owned_costs(Index rows, Index cols, std::size_t cache_bytes, nb::object s
 
 // (counts, cols, costs, tau) of ListedRows, or None if a cost is too large.
 nb::object list_rows(const nb::object& cost, bool maximize, Index first, Index rows_of_problem, const Indices& rows,
-                     const nb::object& v, int threads) {
+                     const nb::object& limits, const nb::object& v, int threads) {
     return with_costs(cost, [&]<class T>(const MatrixView<T>& matrix, const CostSource<T>* source) -> nb::object {
-        Vector<Dual<T>> holder;
+        Vector<Dual<T>> holder, limits_holder;
         const Dual<T>* prices = optional_vector(v, static_cast<std::size_t>(matrix.cols), holder, "v");
         const std::span<const Index> wanted(rows.data(), rows.size());
+        const Dual<T>* given = optional_vector(limits, rows.size(), limits_holder, "limits");
+        const std::span<const Dual<T>> up_to(given, given != nullptr ? rows.size() : 0);
         for (const Index i : wanted)
             if (i < 0 || i >= matrix.rows) throw std::out_of_range("no such row");
         ListedRows<T> listed;
         try {
             const Computing computing;
             listed = list_own_rows(Problem<T>{matrix, maximize, nullptr, source}, {first, rows_of_problem}, wanted,
-                                   prices, threads, until_a_signal());
+                                   up_to, prices, threads, until_a_signal());
         } catch (const InvalidCost& invalid) {
             raise(invalid);
         } catch (const CostTooLarge&) {
@@ -180,8 +183,9 @@ void bind_owners(nanobind::module_& module) {
     def_owned("owned_costs_float64", &owned_costs<double>);
     def_owned("owned_costs_int32", &owned_costs<std::int32_t>);
     def_owned("owned_costs_int64", &owned_costs<std::int64_t>);
-    module.def("list_rows", &list_rows, "cost"_a, "maximize"_a, "first"_a, "rows_of_problem"_a, "rows"_a, "v"_a,
-               "threads"_a, "Candidate lists of some rows under v; see cpp/include/lapwing/core/own_rows.hpp.");
+    module.def("list_rows", &list_rows, "cost"_a, "maximize"_a, "first"_a, "rows_of_problem"_a, "rows"_a,
+               "limits"_a.none(), "v"_a, "threads"_a,
+               "Candidate lists of some rows under v; see cpp/include/lapwing/core/own_rows.hpp.");
     module.def("column_minima", &column_minima, "cost"_a, "maximize"_a, "rows"_a, "u"_a,
                "Minima of c - u over some rows, for each column.");
     module.def(

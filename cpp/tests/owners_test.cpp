@@ -29,14 +29,17 @@ class Shards final : public CostSource<T>, public RowOwners<T> {
     }
     const RowOwners<T>* owners() const override { return this; }
 
-    ListedRows<T> list(std::span<const Index> rows, bool maximize, const D* v) const override {
+    ListedRows<T> list(std::span<const Index> rows, std::span<const D> limits, bool maximize,
+                       const D* v) const override {
+        std::size_t k = 0;
         ListedRows<T> all;
         std::vector<Index> every(static_cast<std::size_t>(rows.empty() ? matrix_.rows : 0));
         for (Index i = 0; i < static_cast<Index>(every.size()); ++i) every[static_cast<std::size_t>(i)] = i;
         for (const Index i : rows.empty() ? std::span<const Index>(every) : rows) {
             const Index shard = shard_of(i), own = i - begins_[static_cast<std::size_t>(shard)];
             const PlaceOfRows place{i - own, matrix_.rows};
-            const auto listed = list_own_rows<T>(problem(shard, maximize), place, {&own, 1}, v, 1);
+            const std::span<const D> limit = limits.empty() ? limits : limits.subspan(k++, 1);
+            const auto listed = list_own_rows<T>(problem(shard, maximize), place, {&own, 1}, limit, v, 1);
             all.counts.insert(all.counts.end(), listed.counts.begin(), listed.counts.end());
             all.cols.insert(all.cols.end(), listed.cols.begin(), listed.cols.end());
             all.costs.insert(all.costs.end(), listed.costs.begin(), listed.costs.end());
@@ -159,7 +162,7 @@ void test_invalid_costs() {
     Index row = -1;
     try {
         std::vector<Index> rows{3, 5};
-        const auto listed = list_own_rows<double>(shards.problem(1, false), {15, 30}, rows, v.data(), 1);
+        const auto listed = list_own_rows<double>(shards.problem(1, false), {15, 30}, rows, {}, v.data(), 1);
     } catch (const InvalidCost& invalid) {
         row = invalid.row;
     }

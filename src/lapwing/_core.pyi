@@ -122,6 +122,7 @@ def list_rows(
     first: int,
     rows_of_problem: int,
     rows: NDArray[np.int32],
+    limits: NDArray[Any] | None,
     v: NDArray[Any],
     threads: int,
 ) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[Any], NDArray[Any]] | None: ...

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -189,3 +190,17 @@ def test_more_than_one_process_may_hold(tmp_path):
     assert sorted(answer["row_to_col"]) == list(range(n)) and answer["certificate"].exact
     picked = np.concatenate([picked for _, picked in answers])
     assert answer["objective"] == math.fsum(picked.tolist())
+
+
+def test_groups_of_other_backends(ranks):
+    costs = matrix("uniform", (60, 60))
+    check(ranks.run(cases.solve_beside_another_backend, costs), costs)
+    for error in ranks.run(cases.solve_without_gloo, costs):
+        assert isinstance(error, lw.ArgumentError) and "no gloo" in str(error)
+
+
+def test_the_example(ranks):
+    example = Path(__file__).parents[2] / "examples" / "flow_matching_distributed.py"
+    answers = ranks.run(cases.flow_matching, str(example))
+    totals = {total for _, total in answers}
+    assert len(totals) == 1 and all(len(losses) == 3 for losses, _ in answers)

@@ -38,8 +38,9 @@ class Scratches {
 }  // namespace
 
 template <class T>
-ListedRows<T> list_own_rows(const Problem<T>& own, PlaceOfRows place, std::span<const Index> rows, const Dual<T>* v,
-                            int threads, const KeepGoing& keep_going) {
+ListedRows<T> list_own_rows(const Problem<T>& own, PlaceOfRows place, std::span<const Index> rows,
+                            std::span<const Dual<T>> limits, const Dual<T>* v, int threads,
+                            const KeepGoing& keep_going) {
     CandidateLists<T> lists(own.cost, own.maximize, own.source != nullptr ? own.source->boxes() : nullptr);
     lists.be_part_of(place.rows_of_problem, place.first);
     Scratches<T> scratches(own);
@@ -53,7 +54,12 @@ ListedRows<T> list_own_rows(const Problem<T>& own, PlaceOfRows place, std::span<
         auto scratch = scratches.take();
         scratch->forget();
         if (rows[end - 1] - rows[begin] == end - 1 - begin) scratch->reader.expect(rows[begin], rows[end - 1] + 1);
-        for (Index k = begin; k < end; ++k) lists.list(rows[k], v, *scratch);
+        for (Index k = begin; k < end; ++k) {
+            if (limits.empty())
+                lists.list(rows[k], v, *scratch);
+            else
+                lists.relist(rows[k], v, limits[k], *scratch);
+        }
         scratches.give_back(std::move(scratch));
     });
     ListedRows<T> listed;
@@ -80,10 +86,10 @@ void lower_own_columns(const Problem<T>& own, std::span<const Index> rows, const
     }
 }
 
-#define LAPWING_INSTANTIATE(T)                                                                                        \
-    template ListedRows<T> list_own_rows(const Problem<T>&, PlaceOfRows, std::span<const Index>, const Dual<T>*, int, \
-                                         const KeepGoing&);                                                           \
-    template void lower_own_columns(const Problem<T>&, std::span<const Index>, const Dual<T>*, Dual<T>*,              \
+#define LAPWING_INSTANTIATE(T)                                                                             \
+    template ListedRows<T> list_own_rows(const Problem<T>&, PlaceOfRows, std::span<const Index>,           \
+                                         std::span<const Dual<T>>, const Dual<T>*, int, const KeepGoing&); \
+    template void lower_own_columns(const Problem<T>&, std::span<const Index>, const Dual<T>*, Dual<T>*,   \
                                     const KeepGoing&);
 LAPWING_INSTANTIATE(float)
 LAPWING_INSTANTIATE(double)

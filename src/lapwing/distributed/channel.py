@@ -20,7 +20,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from lapwing.distributed.messages import HEAD_BYTES, Message, described, length_of
+from lapwing.distributed.messages import HEAD_BYTES, Message, body_bytes, decoded
 from lapwing.errors import ArgumentError, GroupError, MissingPackageError
 
 try:
@@ -74,12 +74,9 @@ class Channel:
             If that rank is gone.
         """
         head = self._received(np.empty(HEAD_BYTES, np.uint8), source)
-        length = length_of(head)
-        message = described(head, self._received(np.empty(length, np.uint8), source) if length else None)
-        for array in message.arrays:
-            if array.size:
-                self._received(array.reshape(-1).view(np.uint8), source)
-        return message
+        size = body_bytes(head)
+        body = np.empty(size, np.uint8)
+        return decoded(head, self._received(body, source) if size else body)
 
     def _received(self, part: NDArray[np.uint8], source: int) -> NDArray[np.uint8]:
         with self.watching(source):

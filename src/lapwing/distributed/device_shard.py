@@ -95,7 +95,7 @@ class RowsOnDevice(Shard):
         chosen = self._tensor[self._on_device(rows.astype(np.int64))]
         return self._host(chosen[:, self._on_device(cols.astype(np.int64))])
 
-    def list(self, rows: Indices, v: NDArray[Any]) -> Lists | None:
+    def list(self, rows: Indices, _limits: NDArray[Any] | None, v: NDArray[Any]) -> Lists | None:
         costs = self._minimised(rows)
         if self.dtype.kind == "f":
             self._check_costs(rows, costs)

@@ -28,9 +28,11 @@ from lapwing.errors import (
     RangeError,
 )
 
-HEAD_BYTES: Final = 1024  # of every message; a longer description follows by itself
-_LENGTH_BYTES: Final = 8
-_DTYPES: Final = frozenset({"float32", "float64", "int32", "int64", "uint8"})
+HEAD_BYTES: Final = 1024  # of every message
+_NUMBERS_BYTES: Final = 16  # of it: lengths of the description and of the body
+_ROOM: Final = HEAD_BYTES - _NUMBERS_BYTES  # for a description; a longer one begins the body
+_ALIGNMENT: Final = 8
+_DTYPES: Final[dict[str, Any]] = {kind: np.dtype(kind) for kind in ("float32", "float64", "int32", "int64", "uint8")}
 _WORDED: Final[dict[str, type[LapwingError]]] = {
     kind.__name__: kind
     for kind in (ArgumentError, DtypeError, RangeError, GpuError, GroupError, InternalError, MissingPackageError)
@@ -54,38 +56,57 @@ class Message:
     arrays: Sequence[NDArray[Any]] = ()
 
     def encoded(self) -> list[NDArray[np.uint8]]:
-        """Bytes: a head of `HEAD_BYTES`, the description if it is longer than that, and the arrays that have any."""
+        """Bytes: a head of `HEAD_BYTES`, and a body, if there is more than fits into the head."""
         arrays = [np.ascontiguousarray(array) for array in self.arrays]
         forms = [(array.dtype.name, array.shape) for array in arrays]
         text = np.frombuffer(json.dumps((self.kind, self.fields, forms)).encode(), np.uint8)
+        parts = [text] if len(text) > _ROOM else []
+        parts += [array.reshape(-1).view(np.uint8) for array in arrays]
+        ends = np.cumsum([_padded(len(part)) for part in parts], dtype=np.int64)
         head = np.zeros(HEAD_BYTES, np.uint8)
-        head[:_LENGTH_BYTES].view(np.int64)[0] = len(text)
-        parts = [head]
-        if len(text) <= HEAD_BYTES - _LENGTH_BYTES:
-            head[_LENGTH_BYTES : _LENGTH_BYTES + len(text)] = text
-        else:
-            parts.append(text.copy())
-        for array in arrays:
-            if array.size:
-                flat = array.reshape(-1).view(np.uint8)
-                parts.append(flat if flat.flags.writeable else flat.copy())
-        return parts
+        head[:_NUMBERS_BYTES].view(np.int64)[:] = len(text), ends[-1] if parts else 0
+        if len(text) <= _ROOM:
+            head[_NUMBERS_BYTES : _NUMBERS_BYTES + len(text)] = text
+        if not parts or not ends[-1]:
+            return [head]
+        body = np.empty(ends[-1], np.uint8)
+        for part, end in zip(parts, ends, strict=True):
+            begin = end - _padded(len(part))
+            body[begin : begin + len(part)] = part
+        return [head, body]
 
 
-def length_of(head: NDArray[np.uint8]) -> int:
-    """Bytes of the description that a head announces, if it is not in the head itself; else 0."""
-    length = int(head[:_LENGTH_BYTES].view(np.int64)[0])
-    return length if length > HEAD_BYTES - _LENGTH_BYTES else 0
+def body_bytes(head: NDArray[np.uint8]) -> int:
+    """How many bytes follow a head."""
+    return int(head[:_NUMBERS_BYTES].view(np.int64)[1])
 
 
-def described(head: NDArray[np.uint8], longer: NDArray[np.uint8] | None) -> Message:
-    """The message without the contents of its arrays, which are to be read into `arrays`."""
-    length = int(head[:_LENGTH_BYTES].view(np.int64)[0])
-    text = head[_LENGTH_BYTES : _LENGTH_BYTES + length] if longer is None else longer
-    kind, fields, forms = json.loads(text.tobytes())
-    if not all(name in _DTYPES and all(type(n) is int and n >= 0 for n in shape) for name, shape in forms):
-        raise GroupError("a rank sent what is no message of Lapwing's: do all ranks run the same version?")
-    return Message(kind, fields, [np.empty(shape, name) for name, shape in forms])
+def decoded(head: NDArray[np.uint8], body: NDArray[np.uint8]) -> Message:
+    """The message of a head and its body, in which its arrays stay.
+
+    Raises
+    ------
+    GroupError
+        If it is none.
+    """
+    length = int(head[:_NUMBERS_BYTES].view(np.int64)[0])
+    in_body = length > _ROOM
+    text = body[:length] if in_body else head[_NUMBERS_BYTES : _NUMBERS_BYTES + length]
+    begin = _padded(length) if in_body else 0
+    try:
+        kind, fields, forms = json.loads(text.tobytes())
+        arrays = []
+        for name, shape in forms:
+            size = math.prod(shape) * np.dtype(_DTYPES[name]).itemsize
+            arrays.append(body[begin : begin + size].view(_DTYPES[name]).reshape(shape))
+            begin += _padded(size)
+    except (ValueError, KeyError, TypeError) as error:
+        raise GroupError("a rank sent what is no message of Lapwing's: do all ranks run the same version?") from error
+    return Message(kind, fields, arrays)
+
+
+def _padded(size: int) -> int:
+    return -(-size // _ALIGNMENT) * _ALIGNMENT
 
 
 def failure(error: BaseException, rank: int) -> Message:

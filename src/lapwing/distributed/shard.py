@@ -85,7 +85,7 @@ class Shard(ABC):
             return Message("done", {}, [self.part(given[0], given[1])])
         if order.kind == "list":
             rows = self._all_rows() if order.fields["all"] else given[0]
-            return self._listed(rows, given[-1])
+            return self._listed(rows, given[1] if given[1].size else None, given[2])
         if order.kind == "lower":
             return Message("done", {}, [self.lower(given[0], given[1])])
         if order.kind == "extreme":
@@ -98,11 +98,14 @@ class Shard(ABC):
     def _all_rows(self) -> Indices:
         return np.arange(self.shape[0], dtype=np.int32)
 
-    def _listed(self, rows: Indices, v: NDArray[Any]) -> Message:
+    def _listed(self, rows: Indices, limits: NDArray[Any] | None, v: NDArray[Any]) -> Message:
         found: list[Lists] = []
+        at = 0
         for some in self.blocks(rows):
+            up_to = None if limits is None else limits[at : at + len(some)]
+            at += len(some)
             try:
-                lists = self.list(some, v)
+                lists = self.list(some, up_to, v)
             except _core.InvalidCost as error:
                 row, col = error.args
                 value = float(self.pairs(np.array([row], np.int32), np.array([col], np.int32))[0])
@@ -134,7 +137,7 @@ class Shard(ABC):
         """The costs of all pairs of some rows and columns, as a matrix."""
 
     @abstractmethod
-    def list(self, rows: Indices, v: NDArray[Any]) -> Lists | None:
+    def list(self, rows: Indices, limits: NDArray[Any] | None, v: NDArray[Any]) -> Lists | None:
         """Candidate lists (`RowOwners::list` in cpp/include/lapwing/costs/owners.hpp).
 
         Raises `_core.InvalidCost`; None if a cost is too large.
@@ -208,9 +211,9 @@ class RowsOnHost(Shard):
             part[k] = self.rows(i, i + 1)[0, cols]
         return part
 
-    def list(self, rows: Indices, v: NDArray[Any]) -> Lists | None:
+    def list(self, rows: Indices, limits: NDArray[Any] | None, v: NDArray[Any]) -> Lists | None:
         cost = self._cost.compiled(False)
-        return _core.list_rows(cost, self.maximize, self.first, self.rows_of_problem, rows, v, self.threads)
+        return _core.list_rows(cost, self.maximize, self.first, self.rows_of_problem, rows, limits, v, self.threads)
 
     def lower(self, rows: Indices, u: NDArray[Any]) -> NDArray[Any]:
         return _core.column_minima(self._cost.compiled(False), self.maximize, rows, u)

@@ -74,22 +74,23 @@ class _Supply:
             part[at] = answers[rank].arrays[0]
         return part
 
-    def list(self, rows: NDArray[Any], _maximize: bool, v: NDArray[Any]) -> Arrays | None:
-        """Candidate lists of these rows, or of all if there are none."""
+    def list(self, rows: NDArray[Any], limits: NDArray[Any], v: NDArray[Any]) -> Arrays | None:
+        """Candidate lists of these rows, with limits or without, or of all if there are none."""
         if len(rows):
             places = self._by_owner(rows)
-            orders = {
-                rank: Message("list", {"all": False}, [self._own(rows, at, rank), v]) for rank, at in places.items()
-            }
+            orders = {}
+            for rank, at in places.items():
+                given = [self._own(rows, at, rank), limits[at] if len(limits) else limits, v]
+                orders[rank] = Message("list", {"all": False}, given)
         else:
-            orders = dict.fromkeys(self._everybody, Message("list", {"all": True}, [v]))
+            orders = dict.fromkeys(self._everybody, Message("list", {"all": True}, [rows, limits, v]))
         answers = self._coordinator.ask(orders)
         if any(answer.kind == "too large" for answer in answers.values()):
             return None
         lists = [np.concatenate(parts) for parts in zip(*(answers[rank].arrays for rank in orders), strict=True)]
         return _in_order(lists, np.concatenate(list(places.values()))) if len(rows) else tuple(lists)
 
-    def lower(self, rows: NDArray[Any], _maximize: bool, u: NDArray[Any]) -> NDArray[Any]:
+    def lower(self, rows: NDArray[Any], u: NDArray[Any]) -> NDArray[Any]:
         """Column minima of c - u over these rows."""
         places = self._by_owner(rows)
         answers = self._coordinator.ask(

@@ -181,21 +181,29 @@ class CandidateLists {
     void list_under(Index i, const D* prices, ListScratch<T>& scratch) {
         list(kernels_.list_row, i, scratch.dense_row(i), prices, kInfinity<D>, scratch);
     }
-    // Lists row i again, about as wide as before and somewhat wider, since this row needs it.
+    // Lists row i again.
     void refresh(Index i, const D* v, ListScratch<T>& scratch) {
         if (count_[i] == 1 && tau_[i] < kInfinity<D>) return extend(i, v, scratch);
-        const D least = best(i, v).first;
-        const D guess = least < kInfinity<D> && tau_[i] < kInfinity<D>
-                            ? std::max(least, tau_[i]) + gap_[i] + gap_[i] / 4
-                            : kInfinity<D>;
+        const D limit = wider(i, v);
         keep_prices_fresh(v, scratch);
-        if (boxes_ != nullptr) {
-            if (guess < kInfinity<D>) list_near(i, v, capacity_, guess, scratch);
-            if (!(guess < kInfinity<D>) || count_[i] < ListTuning::kUseful)
-                list_near(i, v, ListTuning::kFromBoxes, kInfinity<D>, scratch);
+        relist(i, v, limit, scratch);
+    }
+    // The limit of a refresh: a list about as wide as before and somewhat wider, since this row needs it; kInfinity:
+    // none is known.
+    D wider(Index i, const D* v) const {
+        const D least = best(i, v).first;
+        return least < kInfinity<D> && tau_[i] < kInfinity<D> ? std::max(least, tau_[i]) + gap_[i] + gap_[i] / 4
+                                                              : kInfinity<D>;
+    }
+    // Lists the columns of row i with c - v up to a limit, if their number is useful.
+    void relist(Index i, const D* v, D limit, ListScratch<T>& scratch) {
+        if (boxes_ == nullptr) {
+            list(kernels_.list_row, i, scratch.dense_row(i), v, limit, scratch);
             return;
         }
-        list(kernels_.list_row, i, scratch.dense_row(i), v, guess, scratch);
+        if (limit < kInfinity<D>) list_near(i, v, capacity_, limit, scratch);
+        if (!(limit < kInfinity<D>) || count_[i] < ListTuning::kUseful)
+            list_near(i, v, ListTuning::kFromBoxes, kInfinity<D>, scratch);
     }
 
     // All columns of row i with c - v <= limit, and these values: to scratch.found and scratch.value. Returns their

@@ -19,10 +19,12 @@ struct PlaceOfRows {
     Index rows_of_problem;  // how many there are
 };
 
-// Rows of `own`, listed under v [cols]. Throws InvalidCost with the row of `own`, CostTooLarge, Interrupted.
+// Rows of `own`, listed under v [cols]; `limits` is empty or has one for each row. Throws InvalidCost with the row of
+// `own`, CostTooLarge, Interrupted.
 template <class T>
-ListedRows<T> list_own_rows(const Problem<T>& own, PlaceOfRows place, std::span<const Index> rows, const Dual<T>* v,
-                            int threads, const KeepGoing& keep_going = {});
+ListedRows<T> list_own_rows(const Problem<T>& own, PlaceOfRows place, std::span<const Index> rows,
+                            std::span<const Dual<T>> limits, const Dual<T>* v, int threads,
+                            const KeepGoing& keep_going = {});
 
 // v[j] = min(v[j], c[rows[k], j] - u[k] for all k with a finite u), of costs as the kernels minimise them.
 template <class T>

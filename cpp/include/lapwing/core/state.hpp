@@ -50,6 +50,7 @@ struct CoreState {
     std::int64_t most_reads =
         std::numeric_limits<std::int64_t>::max();  // dense rows, before another method takes over; or kGivenUp
     int start_levels = 0;                          // sampled levels that v comes from; 1 for prices from regret
+    Index looked_at = 0;                           // the row where refresh_by_owners has stopped to look
     Statistics stages;                             // seconds and dense rows read of each
 
     bool has_dummy_rows() const { return columns > m; }
@@ -87,15 +88,35 @@ struct CoreState {
     void keep_if_due() {
         if (incumbent != nullptr && control.keep_is_due()) incumbent->keep(*this);
     }
+    const RowOwners<T>* owners() const { return problem.source != nullptr ? problem.source->owners() : nullptr; }
     // Has these rows (empty: all) listed under v by those who hold them, if others do.
-    bool list_by_owners(std::span<const Index> rows = {}) {
-        const RowOwners<T>* owners = problem.source != nullptr ? problem.source->owners() : nullptr;
-        if (owners == nullptr) return false;
-        lists.take(rows, owners->list(rows, problem.maximize, v.data()), v.data());
+    bool list_by_owners(std::span<const Index> rows = {}, std::span<const D> limits = {}) {
+        if (owners() == nullptr) return false;
+        lists.take(rows, owners()->list(rows, limits, problem.maximize, v.data()), v.data());
         scratch.dense_rows_read += rows.empty() ? m : static_cast<Index>(rows.size());
         return true;
     }
-    void refresh(Index i) { lists.refresh(i, v.data(), scratch); }
+    // The same with row i and a few more that their lists do not decide any more, which are likely to be needed next: a
+    // message and its answer take as long as many lists. False if there are no such rows: then the row itself is read.
+    bool refresh_by_owners(Index i) {
+        constexpr std::size_t kTogether = 32;  // rows
+        constexpr Index kLookedAt = 1024;
+        if (owners() == nullptr) return false;
+        std::vector<Index> rows{i};
+        for (Index looked = 0; looked < std::min(m, kLookedAt) && rows.size() < kTogether; ++looked) {
+            looked_at = looked_at + 1 < m ? looked_at + 1 : 0;
+            if (looked_at != i && lists.best(looked_at, v.data()).first > lists.tau(looked_at))
+                rows.push_back(looked_at);
+        }
+        if (rows.size() == 1) return false;
+        std::vector<D> limits;
+        for (const Index row : rows) limits.push_back(lists.wider(row, v.data()));
+        return list_by_owners(rows, limits);
+    }
+    // Lists row i again.
+    void refresh(Index i) {
+        if (!refresh_by_owners(i)) lists.refresh(i, v.data(), scratch);
+    }
     bool has_read_too_much() const { return scratch.dense_rows_read > most_reads; }
     // After a row was read for the first time. Long rows that are computed may take milliseconds each; where all are to
     // be read, the solve ends here soon after the time is up (integers have no duals for rows that were not read).

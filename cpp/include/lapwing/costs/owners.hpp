@@ -33,8 +33,10 @@ template <class T>
 class RowOwners {
   public:
     virtual ~RowOwners() = default;
-    // Lists these rows (empty: all) under v [cols], and checks their costs. Throws InvalidCost, CostTooLarge.
-    virtual ListedRows<T> list(std::span<const Index> rows, bool maximize, const Dual<T>* v) const = 0;
+    // Lists these rows (empty: all) under v [cols], and checks their costs: InvalidCost, CostTooLarge. With limits, one
+    // for each of the rows, as a refresh does (CandidateLists::relist).
+    virtual ListedRows<T> list(std::span<const Index> rows, std::span<const Dual<T>> limits, bool maximize,
+                               const Dual<T>* v) const = 0;
     // v[j] = min(v[j], c[rows[k], j] - u[k] for all k), of costs as the kernels minimise them.
     virtual void lower_columns(std::span<const Index> rows, bool maximize, const Dual<T>* u, Dual<T>* v) const = 0;
     // out [rows, cols]: the costs of all pairs of these rows and columns, as they are given.
