@@ -359,12 +359,13 @@ METRICS: Final[dict[str, Callable[[Any, Any], PointCost]]] = {
 
 
 def _points(given_x: Any, given_y: Any) -> tuple[CostArray, CostArray, GpuArray | None]:
-    """Two sets of points of one dtype and dimension, copied to the host, and where they are at home."""
+    """Two sets of points of one dtype and dimension, copied to the host once, and where they are at home."""
     x, y = as_points(given_x, "X"), as_points(given_y, "Y")
     if x.shape[1] != y.shape[1]:
         raise ArgumentError(f"X and Y must have the same number of dimensions, got shapes {x.shape} and {y.shape}")
     dtype = np.dtype(np.float32 if is_small(x) and is_small(y) else np.float64)
-    return frozen(x.astype(dtype)), frozen(y.astype(dtype)), device_of_points(given_x, given_y)
+    x, y = (frozen(p.astype(dtype, copy=view_if_on_gpu(q) is None)) for p, q in ((x, given_x), (y, given_y)))
+    return x, y, device_of_points(given_x, given_y)
 
 
 def device_of_points(given_x: Any, given_y: Any) -> GpuArray | None:
@@ -404,7 +405,7 @@ def as_points(given: Any, name: str) -> CostArray:
         if extreme > EXACT_FLOAT64:
             raise RangeError(f"{name} holds {extreme}, beyond 2^53: not exact in float64; shift or divide the points")
     elif points.dtype.kind != "b":
-        finite = np.isfinite(points.astype(np.float64, copy=False))
+        finite = np.isfinite(points if points.dtype.kind == "f" else points.astype(np.float64))
         if not finite.all():
             i, k = np.unravel_index(int(finite.argmin()), points.shape)
             raise ArgumentError(f"{name}[{i}, {k}] is {points[i, k]}; coordinates must be finite")
