@@ -1,10 +1,10 @@
-// Kernels that read single costs on the GPU: they complete what an interrupted solve leaves free, and check a Hall
-// violator. Not of a matrix on the host.
+// Kernels that read single costs on the GPU. They complete the matching of an interrupted solve, and check a Hall
+// violator. The program for a matrix on the host does not include them.
 #pragma once
 #include "core/problem.cuh"
 
-// The cheapest free column that row i may have, if it costs less than to stay free, or kNoRow. All threads of a block
-// call it, and get it.
+// The cheapest free column that row i may have, or kNoRow if leaving the row unmatched costs no more. All threads of a
+// block call it, and all get the result.
 __device__ inline int32 cheapest_free(const State& state, int32 i) {
     const Matrix& matrix = state.matrix;
     Scratch& scratch = shared().scratch;
@@ -23,8 +23,8 @@ __device__ inline int32 cheapest_free(const State& state, int32 i) {
     return col == kFar ? kNoRow : static_cast<int32>(col);
 }
 
-// Matches rows that an interrupted solve left free: in a few rounds all free rows ask for their cheapest free column,
-// and the lowest row gets it. A cooperative launch.
+// Matches rows that an interrupted solve left free. In each of a few rounds every free row bids for its cheapest free
+// column, and the lowest row gets it. A cooperative launch.
 extern "C" __global__ void __launch_bounds__(THREADS, 1) complete_most(LAPWING_PROBLEM) {
     State& state = set_state(LAPWING_MATRIX, u, v, workspace);
     const Team team{state, shared().control.counts, true, gridDim.x};
@@ -49,8 +49,8 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) complete_most(LAPWING_P
         team.sync();
     }
 }
-// Completes the other rows, where many want the same column: one after the other. `count` rows, from row `first` on.
-// One block.
+// Completes the remaining rows one after the other, for the case that many want the same column: `count` rows, from row
+// `first` on. One block.
 extern "C" __global__ void __launch_bounds__(THREADS) complete(LAPWING_PROBLEM, int64 first, int64 count) {
     State& state = set_state(LAPWING_MATRIX, u, v, workspace);
     for (int64 row = first; row < first + count && row < rows; ++row) {
@@ -64,8 +64,8 @@ extern "C" __global__ void __launch_bounds__(THREADS) complete(LAPWING_PROBLEM, 
         __syncthreads();
     }
 }
-// Adds to `outside` how many pairs of the rows marked in `of_rows` with columns not marked in `of_cols` are allowed,
-// unmatched columns included: 0 proves the violator. A block a row.
+// Adds to `outside` the number of allowed pairs of rows marked in `of_rows` and columns not marked in `of_cols`,
+// unmatched columns included. 0 proves the violator. One block per row.
 extern "C" __global__ void __launch_bounds__(256)
     check_violator(LAPWING_PROBLEM, const uint8* of_rows, const uint8* of_cols, uint64* outside) {
     const Matrix& matrix = set_state(LAPWING_MATRIX, u, v, workspace).matrix;

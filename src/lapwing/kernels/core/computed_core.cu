@@ -1,11 +1,11 @@
-// The core method (core/core.cu) for costs that are computed when they are read. list_rows takes kLines rows a warp;
-// prices are set by core/start/computed_start.cu.
+// The core method (core/core.cu) for costs computed on demand. In list_rows a group of warps takes kLines rows at once.
+// core/start/computed_start.cu sets the prices.
 #include "core/lists/computed.cuh"
 
 #include "core/complete.cuh"
 #include "core/solve.cuh"
 
-// `count` rows from row `first` on: a part of all, so that a long pass can be interrupted.
+// Lists `count` rows from row `first` on. A long pass is several launches, so that it can be interrupted.
 extern "C" __global__ void __launch_bounds__(256) list_rows(LAPWING_PROBLEM, int64 first, int64 count) {
     State& state = set_state(LAPWING_MATRIX, u, v, workspace);
     const uint32 warps = blockDim.x / kWarp, each = static_cast<uint32>((count + gridDim.x - 1) / gridDim.x);

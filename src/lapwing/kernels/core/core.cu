@@ -2,25 +2,26 @@
 // augmenting paths from all free rows at once.
 //
 // Terms. u, v: the duals ("prices") of rows and columns, feasible if u[i] + v[j] <= cost[i, j]. A matched pair is tight
-// if it attains equality. A row's list holds the 32 columns with the smallest cost - v; tau is a lower bound of cost -
-// v for all other columns. Prices only rise (v only falls) while lists are in use, so tau stays valid.
+// if it attains equality. A row's list holds the 32 columns with the smallest cost - v. tau is a lower bound of cost -
+// v over all other columns. Prices only rise (v only falls) while lists are in use, so tau stays valid.
 //
-//   exponents      a glance at few costs (core/start/exponents.cuh)             one block of 256
-//   prepare        the state, and prices or room for them                       a grid of any size
-//   column_minima  prices of a square matrix (core/start/minima.cuh)            256 threads a block
-//   lower_prices   -v rounded down, which listings of a matrix read             a grid of any size
-//   list_rows      the list of every row under the prices v                     256 threads a row
-//   solve          all the rest in one cooperative launch: u, v, row_to_col and a Report, which is written to pinned
-//                  memory of the host, too: that spares a copy
+//   exponents      reads a few costs to detect extreme exponents (core/start/exponents.cuh)   one block of 256
+//   prepare        initialises the state, and the prices or the keys for them               a grid of any size
+//   column_minima  prices of a square matrix (core/start/minima.cuh)                        256 threads a block
+//   lower_prices   -v rounded down, for the listings of a matrix                            a grid of any size
+//   list_rows      the list of every row under the prices v                                 256 threads a row
+//   solve          everything else in one cooperative launch: u, v, row_to_col and a Report. It also writes the
+//                  Report to pinned host memory, which saves a copy.
 //
-// Cost: list_rows reads the matrix once. `solve` reads lists, 256 to 384 bytes a row for each bid or scan, and whole
-// rows only where a list does not suffice. A round or step takes two barriers of the team that runs it.
+// Cost: list_rows reads the matrix once. `solve` reads lists, 256 to 384 bytes per bid or scan, and reads whole rows
+// only where a list is insufficient. A round or step has two barriers of the team that runs it.
 //
-// Every result is deterministic: lists and prices depend on sets, maxima and minima alone, never on the order of
+// Every result is deterministic: lists and prices depend only on sets, maxima and minima, never on the order of
 // threads.
 //
-// This is the program for a matrix in memory. Those for computed costs (core/computed_core.cu) and for a matrix on the
-// host (core/host_core.cu) have other costs, and list rows in other ways (core/lists/listing.cuh).
+// This is the program for a matrix in memory. The programs for computed costs (core/computed_core.cu), for a matrix on
+// the host (core/host_core.cu) and for sparse costs (core/sparse_core.cu) have other costs and list rows in other ways
+// (core/lists/listing.cuh).
 //
 // References: R. Jonker and A. Volgenant, Computing 38 (1987), shortest augmenting paths with a reduced start; D. P.
 // Bertsekas, Annals of Operations Research 14 (1988), and Linear Network Optimization (1991), the auction; A. V.
@@ -34,14 +35,14 @@
 #include "core/start/exponents.cuh"
 #include "core/start/minima.cuh"
 
-// Before every listing, when prices are set; column_minima has done it.
+// Runs before every listing, when prices are set. column_minima includes this step.
 extern "C" __global__ void __launch_bounds__(256) lower_prices(LAPWING_PROBLEM) {
     const State& state = set_state(LAPWING_MATRIX, u, v, workspace);
     for (int64 j = static_cast<int64>(blockIdx.x) * blockDim.x + threadIdx.x; j < cols; j += gridDim.x * blockDim.x)
         state.listing_price[j] = lowered(v[j]);
 }
-// Blocks take rows as they get done with others. The last come first: column_minima ended with them, and the
-// certificate begins with the first, so that L2 has a part of the matrix either time.
+// Each block takes the next row when it has finished one. The last rows come first: column_minima ended with them, and
+// the certificate begins with the first rows, so each pass finds a part of the matrix in L2.
 extern "C" __global__ void __launch_bounds__(256, 4) list_rows(LAPWING_PROBLEM) {
     State& state = set_state(LAPWING_MATRIX, u, v, workspace);
     const Matrix matrix = LAPWING_MATRIX;

@@ -1,13 +1,13 @@
 // The core method (core/core.cu) for a matrix that stays on the host. Its rows arrive in parts, between launches of
-// `solve` or when the coordinator asks for them, and are kept as row caches (core/lists/row_cache.cuh). `row`
-// [count][pitch] holds rows whose[0] .. whose[count - 1].
+// `solve` or at the coordinator's request, and are kept as row caches (core/lists/row_cache.cuh). `row` [count][pitch]
+// holds the rows whose[0] .. whose[count - 1].
 //
-//   cache_rows       their row caches and lists
-//   list_rows        all lists from the caches, under other prices; rows for which these are insufficient
-//   lower_bounds     the caches' bounds when prices are replaced
-//   column_minima    v[j] = the least cost[i, j] - u[i] over rows i that came
-//   gather_cols      a part of their columns
-//   check_violator   of a Hall violator, pairs that it must not have
+//   cache_rows       the row caches and lists of these rows
+//   list_rows        all lists from the caches, under other prices; and the rows whose caches are insufficient
+//   lower_bounds     the caches' bounds after prices were replaced
+//   column_minima    v[j] = the least cost[i, j] - u[i] over the rows i that arrived
+//   gather_cols      some columns of these rows
+//   check_violator   counts the pairs that disprove a Hall violator
 #include "core/lists/host.cuh"
 
 #include "core/solve.cuh"
@@ -37,8 +37,8 @@ extern "C" __global__ void __launch_bounds__(THREADS) list_rows(LAPWING_PROBLEM)
     }
 }
 
-// From prices `before` to v: by as much as a price rose most, bounds are lower; and a little more, for rounding. One
-// block.
+// Adapts the bounds to the change of prices from `before` to v. Each bound falls by the largest increase of any v[j],
+// and by a little more for rounding. One block.
 extern "C" __global__ void __launch_bounds__(THREADS) lower_bounds(LAPWING_PROBLEM, const Dual* before) {
     const State& state = set_state(LAPWING_MATRIX, u, v, workspace);
     uint64 most = 0;
@@ -56,7 +56,7 @@ extern "C" __global__ void __launch_bounds__(THREADS) lower_bounds(LAPWING_PROBL
     }
 }
 
-// `first`: no rows came before; `last`: none will, and v is 0 for columns that no row may have.
+// `first`: these are the first rows. `last`: these are the last rows; v becomes 0 for columns that no row may have.
 extern "C" __global__ void __launch_bounds__(256)
     column_minima(LAPWING_PROBLEM, const Cost* row, int64 count, const Dual* of_rows, int64 first, int64 last) {
     const Matrix matrix = LAPWING_MATRIX;
@@ -81,7 +81,7 @@ extern "C" __global__ void __launch_bounds__(256)
     }
 }
 
-// See the other check_violator, in core/complete.cuh.
+// The same as check_violator in core/complete.cuh, for the rows that arrived.
 extern "C" __global__ void __launch_bounds__(256) check_violator(LAPWING_PROBLEM, const Cost* row, const int32* whose,
                                                                  int64 count, const uint8* of_cols, uint64* outside) {
     const Matrix matrix = LAPWING_MATRIX;

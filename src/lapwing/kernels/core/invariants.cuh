@@ -1,7 +1,7 @@
 // Invariants of the core method, asserted by the coordinator after each phase and each search.
 //
-// Checking builds alone assert them (common/require.cuh), which emulated tests are: each assertion reads the whole
-// matrix. A matrix on the host is left out, since its rows are not on the GPU. Sums of floats are compared up
+// Only checking builds, such as the emulated tests, assert them (common/require.cuh), since each assertion reads the
+// whole matrix. A matrix on the host is not checked, since its rows are not on the GPU. Sums of floats are compared up
 // to rounding, integers exactly.
 //
 //   tau                  no column outside row i's list has cost - v below tau[i]
@@ -15,7 +15,7 @@
 
 constexpr bool kChecksCore = kChecksInvariants && !Costs::is_on_host;
 
-// The rounding of sums of these numbers.
+// A bound of the rounding error of sums of these numbers.
 __device__ inline Dual rounding_of(Dual a, Dual b, Dual c) {
     if constexpr (Dual(0.5) == Dual(0)) return Dual(0);
     return static_cast<Dual>(
@@ -30,7 +30,7 @@ __device__ inline bool is_listed(const State& state, int32 i, int32 j) {
     return false;
 }
 
-// All lanes of a warp call these, between commands; each lane takes every 32nd row.
+// All lanes of a warp call these functions between commands. Each lane takes every 32nd row.
 __device__ inline void require_matching(const State& state) {
     for (int32 i = lane_index(); i < state.matrix.rows; i += kWarp) {
         const int32 j = __ldcg(state.row_to_col + i);

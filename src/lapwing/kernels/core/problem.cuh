@@ -1,5 +1,5 @@
-// The first arguments of every kernel of the core: the problem and the workspace; and the state in a block's shared
-// memory.
+// The problem and the workspace, which are the first arguments of every kernel of the core, and the function that sets
+// up the state in a block's shared memory.
 #pragma once
 #include "core/shared.cuh"
 
@@ -7,7 +7,7 @@ __device__ inline Matrix make_matrix(const Costs::Data* costs, int64 pitch, int6
                                      const Dual* prices) {
     return {{costs, pitch}, static_cast<int32>(rows), static_cast<int32>(cols), maximize != 0, prices};
 }
-// All arrays of the state, the same for every thread of the block. All of them call it.
+// Sets up all arrays of the state, the same for every thread of the block. All threads of the block call it.
 __device__ inline State& set_state(Matrix matrix, Dual* u, Dual* v, unsigned char* workspace) {
     State& state = shared().state;
     if (threadIdx.x == 0) {
@@ -20,8 +20,8 @@ __device__ inline State& set_state(Matrix matrix, Dual* u, Dual* v, unsigned cha
     return state;
 }
 
-// The address of the costs (costs/costs.cuh); rows <= cols, unmatched columns included if there are `prices` (struct
-// Matrix); u: (rows,); v: (cols,), the prices to start from.
+// costs: the address of the costs (costs/costs.cuh). rows <= cols, where cols includes the unmatched columns if there
+// are `prices` (struct Matrix). u: (rows,). v: (cols,), the starting prices.
 #define LAPWING_PROBLEM                                                                                         \
     const Costs::Data *costs, int64 pitch, int64 rows, int64 cols, int64 maximize, const Dual *prices, Dual *u, \
         Dual *v, unsigned char *workspace

@@ -1,16 +1,16 @@
-// The static shared memory of a block of the core's kernels: the state, the command at hand, and scratch memory.
+// The static shared memory of a block of the core's kernels: the state, the current command, and scratch memory.
 //
-// Scratch memory is a union. Each task uses one member, from its beginning to its end; a barrier of the block separates
-// the tasks. `keys` is beside the union: reductions over the block may run while another member is in use.
+// Scratch memory is a union. Each task uses one member from beginning to end, and a barrier of the block separates the
+// tasks. `keys` is outside the union, so reductions over the block may run while another member is in use.
 #pragma once
 #include "core/control/commands.cuh"
 #include "costs/tuning.cuh"
 
-constexpr uint32 kTaken = 0xffffffffu;  // more than every key of a float
+constexpr uint32 kTaken = 0xffffffffu;  // greater than every key of a float
 
-// A column that may be in the list.
+// A candidate for the list.
 struct alignas(sizeof(ListCost) == 4 ? 16 : 8) Collected {
-    Dual value;   // infinity: there is none
+    Dual value;   // infinity: no candidate
     int32 order;  // tie_order of the column
     ListCost cost;
 
@@ -19,33 +19,35 @@ struct alignas(sizeof(ListCost) == 4 ? 16 : 8) Collected {
     }
 };
 
-// Of a block that lists a row: what it collected.
+// The candidates that a block collects while it lists a row.
 struct Collection {
     Collected collected[Tuning::collected];
     Dual smallest[2 *
-                  Tuning::list_size];  // to the bound: at least kWanted, and less than as many again as there are warps
-    uint32 below, tied;  // collected (more than there is room for: not all); ties with the bound that were not
+                  // values up to the bound: at least kWanted, and fewer than kWanted plus the number of warps
+                  Tuning::list_size];
+    // number of candidates below the bound (if it exceeds the capacity, some are missing); ties not collected
+    uint32 below, tied;
     Dual next_bound;
 };
 
-// Of columns whose bounds tie at `limit`, only those with a tie_order below `width` were noted.
+// Of the columns whose bounds tie at `limit`, only those with a tie_order below `width` were noted.
 struct Window {
-    float limit;  // infinity: all were
+    float limit;  // infinity: all columns were noted
     uint32 width;
 };
 
-// The same with what the filter needs (core/lists/filter.cuh), which reads rows in memory.
+// The same, with the data of the filter (core/lists/filter.cuh), which reads rows in memory.
 template <bool filters>
 struct FilteredCollection : Collection {
     uint32 low_smallest[2 * Tuning::list_size], low_bound;
-    uint32 noted_count;               // may exceed what there is room for
-    uint32 noted_before;              // of the pieces before
-    uint32 many_passing, many_below;  // of a piece, in warps that have many: within the limit, and below it
-    uint32 noted_late;                // of these
+    uint32 noted_count;               // may exceed the capacity of `noted`
+    uint32 noted_before;              // noted in earlier pieces
+    uint32 many_passing, many_below;  // in warps with many passing columns of a piece: within the limit, and below it
+    uint32 noted_late;                // columns noted after all were counted
     Window window;
-    Dual left_out;  // what was not collected is not less
+    Dual left_out;  // lower bound of all values that were not collected
     int32 noted[Tuning::noted];
-    int32 next_turn;  // of listing all rows
+    int32 next_turn;  // next row's turn when all rows are listed
 };
 template <>
 struct FilteredCollection<false> : Collection {};
@@ -54,20 +56,20 @@ struct ListScratch : FilteredCollection<Costs::is_in_memory> {
     uint32 ahead[kMostBlockWarps];
 };
 
-// A round's rows and their targets, and those of the next.
+// The rows and targets of a round, and those of the next round.
 struct RoundScratch {
     int32 row[2][kNarrowRows], target[2][kNarrowRows];
 };
 
-// A step's rows, and those of the next, as far as there is room.
+// The rows of a step, and those of the next step, as far as they fit.
 struct StepScratch {
     Edge at[2][kNarrowRows];
     uint64 aside[kNarrowRows];
 };
 
-// Pairs of a tree and a free column that could be matched (core/search/augment.cuh): which tree and which column, of
-// those that there are; what a column picked, and what column a tree took; in how many pairs each is that are without
-// both; which columns are matched.
+// Pairs of a tree and a free column that could be matched (core/search/augment.cuh). col, tree: the pairs. picked: the
+// choice of each column. taken: the column that each tree took. col_degree, tree_degree: number of pairs in which
+// neither side is matched. matched: whether a column is matched.
 struct EndScratch {
     uint16 col[Tuning::most_ends], tree[Tuning::most_ends];
     uint32 picked[Tuning::most_trees];
@@ -76,14 +78,15 @@ struct EndScratch {
     bool matched[Tuning::most_trees];
 };
 
-// Of a block that puts a row into its row cache.
+// Scratch memory of a block that puts a row into its row cache.
 struct RowCacheScratch {
-    uint32 counts[256];  // of a digit
+    uint32 counts[256];  // by digit
     uint32 kept, tied;
     uint32 ahead[kMostBlockWarps];
 };
 
-// Of a block that lists rows of computed costs, several a warp (core/lists/multi_row.cuh); by warp and line.
+// Scratch memory of a block that lists rows of computed costs, several per warp (core/lists/multi_row.cuh), by warp and
+// line.
 template <bool computed>
 struct MultiRowScratch {
     static constexpr uint32 lines = kTeamWarps * CostTuning::lines;
@@ -106,7 +109,7 @@ struct Scratch {
         Dual gaps[Tuning::gap_samples];
         double sums[kMostBlockWarps];
     };
-    uint64 keys[2][kMostBlockWarps];  // of use beside the rest
+    uint64 keys[2][kMostBlockWarps];  // usable together with any member of the union
 };
 
 // The static shared memory of a block.
@@ -120,7 +123,7 @@ __device__ inline Shared& shared() {
     return memory;
 }
 
-// The sum of all threads' numbers, in every thread of the block. `turn` alternates from call to call.
+// Returns the sum of all threads' numbers to every thread of the block. `turn` alternates from call to call.
 __device__ inline uint64 sum_in_block(Scratch& scratch, uint64 mine, uint32 turn) {
     mine = warp_reduce(mine, [](uint64 a, uint64 b) { return a + b; });
     if (lane_index() == 0) scratch.keys[turn % 2][threadIdx.x / kWarp] = mine;

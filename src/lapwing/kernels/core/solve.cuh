@@ -1,12 +1,12 @@
-// The kernels of the core method that all kinds of costs have: prepare, solve, deliver, violator. See core/core.cu.
+// The kernels of the core method that all kinds of costs share: prepare, solve, deliver, violator. See core/core.cu.
 #pragma once
 #include "core/control/coordinator.cuh"
 #include "core/problem.cuh"
 
-__device__ void take_sample(const State& state);  // of a matrix in memory: core/start/minima.cuh
+__device__ void take_sample(const State& state);  // for a matrix in memory: core/start/minima.cuh
 
-// Before every listing, and before prices are set: `keys`, for column minima (common/column_keys.cuh), begin as all
-// ones; if `sampled`, a sample is taken for them. Without keys v is set to where it must begin when there are more
+// Runs before every listing, and before prices are set. Sets the `keys` for column minima (common/column_keys.cuh) to
+// all ones. If `sampled`, takes a sample for them. Without keys, sets v to its starting values for problems with more
 // columns than rows.
 extern "C" __global__ void __launch_bounds__(256)
     prepare(LAPWING_PROBLEM, uint64* keys, int64 key_count, int64 sampled) {
@@ -65,8 +65,8 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
 }
 
 // Writes the user's answer: the column of each row and the row of each column of the matrix, -1 where there is none;
-// the duals of both in the user's sense; and each row's cost, as given. It writes nothing unless the solve came to its
-// end, or `always`.
+// both duals in the user's sense; and the given cost of each row's pair. Writes nothing if the solve did not finish,
+// unless `always`.
 extern "C" __global__ void __launch_bounds__(256)
     deliver(LAPWING_PROBLEM, int64 always, int64* row_to_col, int64* col_to_row, Dual* picked, Dual* given_u,
             Dual* given_v) {
@@ -85,7 +85,7 @@ extern "C" __global__ void __launch_bounds__(256)
         }
         row_to_col[i] = matched ? j : kNone;
         if constexpr (Costs::is_on_host)
-            picked[i] = price;  // the host adds the costs
+            picked[i] = price;  // the host sums these costs
         else
             picked[i] = matched ? Dual(widened(state.matrix.costs.at(i, j))) : price;
         given_u[i] = maximize ? -dual : dual;
@@ -96,8 +96,8 @@ extern "C" __global__ void __launch_bounds__(256)
     }
 }
 
-// If there is no assignment: 1 for the rows that have too few columns, and for the columns that they have; 0 for the
-// rest.
+// If no assignment exists, marks a Hall violator: 1 for rows that have too few columns, and for the columns that they
+// have; 0 for all others.
 extern "C" __global__ void __launch_bounds__(256) violator(LAPWING_PROBLEM, uint8* of_rows, uint8* of_cols) {
     State& state = set_state(LAPWING_MATRIX, u, v, workspace);
     const Report& report = *state.report;

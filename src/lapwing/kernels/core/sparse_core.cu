@@ -1,10 +1,9 @@
-// The core method (core/core.cu) for sparse costs, whose lists are the rows themselves where these are short
-// (core/lists/sparse.cuh).
+// The core method (core/core.cu) for sparse costs. The list of a short row is the row itself (core/lists/sparse.cuh).
 //
-//   column_minima   keys for the least cost of every column, of its entries         a grid of any size
+//   column_minima   keys of the least cost of every column's entries                    a grid of any size
 //   take_minima     v from these keys                                               a grid of any size
-//   list_rows       the list of every row under the prices v, or its number if it is long      a warp a row
-//   list_long_rows  the lists of those                                              a block a row
+//   list_rows       the list of every short row under the prices v; notes the long rows      a warp a row
+//   list_long_rows  the lists of the long rows                                      a block a row
 #include "core/lists/sparse.cuh"
 
 #include "core/complete.cuh"
@@ -22,7 +21,7 @@ extern "C" __global__ void __launch_bounds__(256) column_minima(LAPWING_PROBLEM,
         if (key < __ldcg(least)) atomicMin(least, key);
     }
 }
-// Of a square problem: a column without an entry leaves some row without a column.
+// For a square problem, in which a column without entries leaves some row without a column.
 extern "C" __global__ void __launch_bounds__(256) take_minima(LAPWING_PROBLEM, const uint64* keys) {
     State& state = set_state(LAPWING_MATRIX, u, v, workspace);
     for (int64 j = static_cast<int64>(blockIdx.x) * blockDim.x + threadIdx.x; j < cols; j += gridDim.x * blockDim.x) {
@@ -32,7 +31,7 @@ extern "C" __global__ void __launch_bounds__(256) take_minima(LAPWING_PROBLEM, c
     }
 }
 
-// Long rows are noted in refresh_rows.
+// Notes long rows in refresh_rows.
 extern "C" __global__ void __launch_bounds__(256) list_rows(LAPWING_PROBLEM) {
     State& state = set_state(LAPWING_MATRIX, u, v, workspace);
     const int64 warp = (static_cast<int64>(blockIdx.x) * blockDim.x + threadIdx.x) / kWarp,

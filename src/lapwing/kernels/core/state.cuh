@@ -1,4 +1,5 @@
-// Shared by the stages of the core method on the GPU: the problem, and the state with its invariants.
+// State shared by the stages of the core method on the GPU: the problem, the duals, the matching and the lists, with
+// their invariants.
 #pragma once
 #include "core/arrays.cuh"
 #include "core/tuning.cuh"
@@ -7,20 +8,21 @@
 constexpr uint32 kTeamThreads = THREADS;  // of each block of the persistent kernel
 constexpr uint32 kTeamWarps = THREADS / kWarp;
 constexpr uint32 kMiddleBlocks =
-    THREADS < 256 ? Tuning::small_cluster_blocks : Tuning::cluster_blocks;  // a cluster, where there are clusters
-constexpr uint32 kNarrowRows = Tuning::rows_of_block_warp * kTeamWarps;  // most rows at work in a run of block 0 alone
-constexpr uint32 kMiddleRows = kMiddleBlocks * kNarrowRows;              // of its cluster
+    // blocks of a cluster, where the GPU has clusters
+    THREADS < 256 ? Tuning::small_cluster_blocks : Tuning::cluster_blocks;
+constexpr uint32 kNarrowRows = Tuning::rows_of_block_warp * kTeamWarps;  // most active rows of a run by block 0 alone
+constexpr uint32 kMiddleRows = kMiddleBlocks * kNarrowRows;              // by the cluster of block 0
 constexpr uint32 kMostBlocks = 1024;                                     // of a grid
-constexpr uint32 kWanted = Tuning::list_size + 1;  // values that a listing looks for: the list, and tau
-constexpr uint32 kLine = 32;                       // words of a line of the cache
+constexpr uint32 kWanted = Tuning::list_size + 1;  // values that a listing finds: those of the list, and tau
+constexpr uint32 kLine = 32;                       // 4-byte words of a cache line
 constexpr uint32 kCommandBytes = 256;              // room for a Command
-constexpr uint32 kArrayAlignment = 256;            // bytes; each array of a workspace begins at a multiple (Python)
-constexpr uint32 kHeadBytes = 9472;  // of a workspace: what stands before FOR_EACH_CORE_ARRAY but row_to_col (Python)
+constexpr uint32 kArrayAlignment = 256;            // bytes; arrays of a workspace begin at its multiples (Python)
+constexpr uint32 kHeadBytes = 9472;  // of a workspace before FOR_EACH_CORE_ARRAY, without row_to_col (Python)
 constexpr int32 kNone = -1;
 constexpr int32 kNoRow = 0x7fffffff;
-constexpr uint64 kFar = ~0ull;  // a distance that was not found
+constexpr uint64 kFar = ~0ull;  // a distance not found
 
-// Candidates keep the type of the costs where that saves memory; widened, they are the costs.
+// The type of costs in lists: that of the costs where it saves memory. Widening it restores the cost exactly.
 template <class C>
 struct ListCostOf {
     using type = typename DualOf<C>::type;
@@ -42,32 +44,33 @@ using ListingPrice = Costs::ListingPrice;
 
 // Minimise `cost` (its negative if `maximize`) over assignments of all rows; rows <= cols.
 //
-// With `prices` every row may stay free: beside the columns of the matrix it has one of its own, its unmatched column,
-// column real_cols() + i, at prices[i] unless that is infinity. In a list an unmatched column costs unmatched_cost(i),
-// the price as far as the lists' type holds it; its v begins at unmatched_cost(i) - prices[i], not 0, so that cost - v
-// is the price to the last bit. No other row can have an unmatched column, so while it is free its v stays where it
-// began, as that of any free column.
+// With `prices`, every row may stay free. Row i then has an unmatched column of its own, column real_cols() + i, beside
+// the columns of the matrix. Its cost is prices[i], unless that is infinity. In a list it costs unmatched_cost(i),
+// which is prices[i] rounded to the lists' type. Its v begins at unmatched_cost(i) - prices[i] instead of 0, so that
+// cost - v equals prices[i] exactly. No other row can have this column. While it is free, its v therefore keeps its
+// starting value, as does the v of any free column.
 struct Matrix {
     Costs costs;
     int32 rows, cols;
     bool maximize;
-    const Dual* prices;  // [rows], as minimised, or null
+    const Dual* prices;  // [rows], negated if `maximize`; or null
 
     __device__ int32 real_cols() const { return prices == nullptr ? cols : cols - rows; }
     __device__ Dual unmatched_cost(int32 i) const {
         const Dual price = prices[i];
         if constexpr (sizeof(ListCost) == sizeof(Dual)) return price;
         if (!(price < infinity<Dual>())) return price;
-        constexpr double most = 3.4028234663852886e38;  // of the lists' floats
+        constexpr double most = 3.4028234663852886e38;  // largest finite value of the lists' floats
         return static_cast<ListCost>(price > most ? most : price < -most ? -most : price);
     }
-    // As minimised; infinity for what row i must not have.
+    // The cost to minimise; infinity if row i must not have column j.
     __device__ Dual at(int32 i, int32 j) const {
         const int32 real = real_cols();
         if (j >= real) return j - real == i ? unmatched_cost(i) : infinity<Dual>();
         return costs.has(i, j) ? minimised(costs.at(i, j)) : infinity<Dual>();
     }
-    // The places of a row (costs/costs.cuh), those of unmatched columns behind them: of sparse costs its own alone.
+    // Number of places of a row (costs/costs.cuh), unmatched columns last. A row of sparse costs has its own unmatched
+    // column only.
     __device__ int32 places(int32 i) const {
         return Costs::is_sparse ? costs.places(i, cols) + (prices != nullptr ? 1 : 0) : cols;
     }
@@ -75,14 +78,14 @@ struct Matrix {
         const int32 real = real_cols();
         return place < costs.places(i, real) ? costs.col_of(i, place) : Costs::is_sparse ? real + i : place;
     }
-    // As minimised; infinity for what row i must not have.
+    // The cost to minimise; infinity if row i must not have the column at this place.
     __device__ Dual at_place(int32 i, int32 place) const {
         const int32 real = real_cols();
         if (place < costs.places(i, real)) return minimised(costs.at_place(i, place));
         return Costs::is_sparse || place - real == i ? unmatched_cost(i) : infinity<Dual>();
     }
     __device__ Dual minimised(Cost c) const { return maximize ? -widened(c) : Dual(widened(c)); }
-    // Not NaN, not infinite with the wrong sign, and not so large that sums overflow (cost_limit in
+    // True if the cost is not NaN, not -infinity, and small enough that sums cannot overflow (cost_limit in
     // cpp/include/lapwing/numbers/range.hpp).
     __device__ bool valid(Dual cost) const {
         if constexpr (sizeof(Cost) < 8) return cost > -infinity<Dual>();
@@ -96,7 +99,8 @@ struct Matrix {
     }
 };
 
-// `unfinished`: more rows were free after the auction than the caller wanted searches for. `stopped`: by the host.
+// `unfinished`: the auction left more free rows than the caller allows searches for. `stopped`: the host stopped the
+// solve.
 enum class SolveStatus : int64 {
     optimal = 0,
     infeasible = 1,
@@ -106,55 +110,52 @@ enum class SolveStatus : int64 {
     stopped = 5
 };
 
-// Of a round or a step. A team has two in turn: what is added to between the round's barriers is read after the second,
-// and the other one is set back meanwhile.
+// Counts of a round or a step. A team alternates between two of them. Threads add to one between the round's two
+// barriers and read it after the second barrier. Meanwhile the other one is reset.
 struct StepCounts {
-    uint32 next;     // rows that go on: free ones in an auction, the next frontier in a search
-    uint32 refresh;  // in refresh_rows
-    uint32
-        event;  // not 0 if, in an auction, a price moved or a row was matched; in a search, a free column came nearer
-    uint64
-        // Of a search: all bits of a distance turned, that of the nearest column beyond the bucket limit; 0: there is
-        // none
-        waiting;
+    uint32 next;     // rows that continue: free rows of an auction, the next frontier of a search
+    uint32 refresh;  // number of rows in refresh_rows
+    uint32 event;    // auction: not 0 if a price moved or a row was matched; search: not 0 if a free column came nearer
+    uint64 waiting;  // search: inverted bits of the nearest distance beyond the bucket limit; 0: there is none
 };
 
-// Counts of the lists below. Block 0 keeps them in its shared memory, and in global memory while all blocks add to
-// them.
+// Sizes of the lists below, and other counts. Block 0 keeps them in its shared memory. While all blocks add to them,
+// they are in global memory.
 struct Counts {
-    StepCounts step[4];   // two for block 0, or for all blocks; two for its cluster: see counts_of
+    StepCounts step[4];   // two for block 0 or for all blocks, two for its cluster: see counts_of
     uint32 refresh;       // in refresh_rows
     uint32 insufficient;  // in insufficient_rows (costs/host_rows.cuh)
     uint32 full;          // in full_rows
     uint32 met;           // in met_cols
-    uint32 ends;          // pairs of a row and a free column to which it leads (core/search/augment.cuh)
+    uint32 ends;          // pairs of a tree and a free column that it reaches (core/search/augment.cuh)
     uint32 free_rows;     // in free_rows
     uint32 free_cols;     // in free_cols
-    uint32 at_start;      // in frontier[0], where a search begins
+    uint32 at_start;      // in frontier[0], at the start of a search
     uint32 unsound;       // not 0 if something contradicts the invariants
-    uint64 nearest;       // distance of the nearest free column, in a search for that one alone
-    uint64 answer;        // of a task that finds a number
-    uint64 list_gap;      // of a list, as a key, when the preparation has found it
-    uint32 listed;        // rows that a block has taken to list, beside the first of each
+    uint64 nearest;       // distance of the nearest free column, in a search for one free column
+    uint64 answer;        // result of a task that computes a number
+    uint64 list_gap;      // list gap, as a key, after the preparation
+    uint32 listed;        // rows that blocks took to list, beyond the first row of each block
 };
 
-// A row at work in a search, and its column (kNone: the row is free).
+// An active row of a search, and its column (kNone: the row is free).
 struct alignas(8) Edge {
     int32 row, col;
 };
 
-// The report of a solve, field by field as in Python (gpu/core/solver.py).
+// The report of a solve. Python reads it field by field (gpu/core/solver.py).
 struct Report {
     int64 status;
-    int64 invalid_row;  // the first with a cost that is not valid; no such row: at least `rows`
-    int64 free_rows;    // if infeasible: these rows, and those of the columns with a distance, have these columns alone
+    int64 invalid_row;  // first row with an invalid cost; at least `rows` if there is none
+    // if infeasible: the number of free rows; they and the rows of reached columns have only the reached columns
+    int64 free_rows;
     int64 phases, rounds, bids;    // of the auction
-    int64 searches, steps, scans;  // of the searches; scans are of lists
-    int64 refreshes, full_rows;    // rows listed again, and rows all of whose columns a search looked at
+    int64 searches, steps, scans;  // of the searches; a scan reads one list
+    int64 refreshes, full_rows;    // rows listed again; rows of which a search read all columns
     int64 left;                    // free rows after the auction
-    int64 empty_row;               // the first that has no column at all; no such row: at least `rows`
-    double list_gap;               // of a list, tau - first: the median of some rows
-    double start_bound, bound;     // the dual objective at the start and, unless optimal, at the end, up to rounding
+    int64 empty_row;               // first row without any column; at least `rows` if there is none
+    double list_gap;               // median of tau - minimum over the lists of sampled rows
+    double start_bound, bound;     // dual objective at the start and, unless optimal, at the end, up to rounding
 };
 
 __device__ constexpr uint64 aligned(uint64 bytes) {
@@ -166,48 +167,50 @@ static_assert(aligned(sizeof(Report)) + kCommandBytes + aligned(3 * kLine * size
 
 struct State {
     Matrix matrix;
-    // The duals and the matching. Where lists are valid, for every row: no column outside its list has cost - v below
-    // tau; and prices only rise (v only falls), so tau stays a bound. In a search u + v <= cost everywhere, with
-    // equality on matched pairs.
+    // The duals and the matching. Where lists are valid, every row satisfies: no column outside its list has cost - v
+    // below tau. Prices only rise (v only falls), so tau stays a lower bound. During a search u + v <= cost everywhere,
+    // with equality on matched pairs.
     Dual *u, *v;
     int32 *row_to_col, *col_to_row;
     // Candidate lists, [rows][Tuning::list_size]; a col of kNone ends a list.
     int32* list_col;
     ListCost* list_cost;
     Dual* tau;
-    // Lists of rows and columns, counted in Counts.
-    int32* rows_at_work[2];  // free rows of an auction's round: the present one and the next
-    Edge* frontier[2];       // rows of a search's step, where one may stand twice: the present one and the next
+    // Lists of rows and columns, whose sizes are in Counts.
+    int32* rows_at_work[2];  // free rows of an auction's round: current and next
+    Edge* frontier[2];       // rows of a search's step, possibly with duplicates: current and next
     int32* refresh_rows;
     int32* free_rows;
     int32* free_cols;  // if the problem is square
-    int32* met_cols;   // free ones within the search radius
+    int32* met_cols;   // free columns within the search radius
     int32* full_rows;
-    // Auction: the best bid for a column, and for which column a row bid; of this round and the one before. best_bid[0]
-    // is also what rows find in a sweep (core/search/rectangular.cuh).
+    // Auction: the best bid for each column, and the column that each row bid for, of this round and the previous one.
+    // Sweeps of core/search/rectangular.cuh also store the results of rows in best_bid[0].
     uint64* best_bid[2];
     int32* target[2];
-    // Search: distances from the free rows (keys, ordered as unsigned numbers; kFar: not reached), when they last fell
-    // (stamp in core/search/relax.cuh), and what leads there: a row, and that row with its column.
+    // Search: distances from the free rows (keys, ordered as unsigned numbers; kFar: not reached), the time when each
+    // last fell (stamp in core/search/relax.cuh), and the predecessor: its row, and that row with its column.
     uint64* distance;  // by column
     uint32* stamp;
     int32* parent_row;
     Edge* parent_edge;
-    // Where columns outnumber rows (core/search/rectangular.cuh): backward distances to free columns, by column, then
-    // by free row; by what column a row goes on; and what rows in full_rows found. Else `backward_distance` holds what
-    // long steps put aside, then the places of free columns and rows in their lists.
+    // Where columns outnumber rows (core/search/rectangular.cuh): backward distances to free columns, by column and
+    // then by free row; the successor column of each row; and the results of rows in full_rows. Otherwise
+    // `backward_distance` holds the distances that long steps put aside, and later the positions of free columns and
+    // rows in their lists.
     uint64* backward_distance;
     int32* successor;
     uint64* full_backward_distance;
     Dual* row_distance;   // of rows in refresh_rows
-    Dual* full_distance;  // at which all of the row's columns were looked at in search `full_search`
+    Dual* full_distance;  // at which search `full_search` read all columns of the row
     uint32* full_search;
-    int32* claim;  // by free row: the free column that it is matched to
-    // By column, what it goes back to: the column that leads to it or, at last, ~ the free row whose tree it is in.
-    // Where columns outnumber rows, by free row: the column at the end of its path.
+    int32* claim;  // by free row: the free column matched to it
+    // By column: the column that leads to it or, at the end, ~ the free row whose tree contains it. Where columns
+    // outnumber rows, by free row: the last column of its path.
     int32* roots;
     ListingPrice* listing_price;
-    // Of the grid; a line later, of the first blocks; another line later, commands to all blocks so far
+    // Counters of the barrier of the grid, of the barrier of the first blocks, and of commands to all blocks; each in
+    // its own cache line.
     uint32* barrier;
     double* partial;  // sums, by block
     Counts* counts;
@@ -218,7 +221,7 @@ struct State {
     // Every array in one workspace, which begins at a 256-byte boundary.
     __device__ void carve(unsigned char* base) {
         const uint64 rows = matrix.rows, cols = matrix.cols;
-        take(base, report, 1);  // these first, where Python reads them
+        take(base, report, 1);  // first, so that Python finds them
         take(base, row_to_col, rows);
         unsigned char* bytes;
         take(base, bytes, kCommandBytes);
@@ -238,7 +241,7 @@ struct State {
     }
 };
 
-// Distances are never negative: their bits order as they do.
+// Distances are never negative, so their bit patterns have the same order.
 __device__ inline uint64 as_key(double x) { return static_cast<uint64>(__double_as_longlong(x)); }
 __device__ inline uint64 as_key(int64 x) { return static_cast<uint64>(x); }
 template <class D>
@@ -250,20 +253,21 @@ __device__ D from_key(uint64 key) {
     }
 }
 
-// A reduced cost of feasible duals.
+// A reduced cost under feasible duals.
 __device__ inline Dual reduced(Dual cost, Dual v, Dual u) {
-    const Dual x = cost - v - u;  // rounding may leave it below 0
+    const Dual x = cost - v - u;  // may be slightly negative by rounding
     return x > Dual(0) ? x : Dual(0);
 }
 
-// A value that no thread writes before the next barrier of the team: L1 may have it, since barriers of the grid and of
-// clusters empty L1, and stores of the block pass through it. Values that atomics change, or that other threads may
-// write, are read past L1 (__ldcg).
+// Loads a value that no thread writes before the next barrier of the team. L1 may hold it, since barriers of the grid
+// and of clusters invalidate L1, and stores of the block write through it. Values that atomics change or that other
+// threads may write must be read past L1 (__ldcg).
 template <class T>
 __device__ inline T load_stable(const T* from) {
     return load_plain(from);
 }
-// While one lives, values are loaded before it is known whether they are needed: those that are not may be changing.
+// While an object of this type exists, values may be loaded before the code knows whether it needs them. Other threads
+// may be writing the values that it does not need.
 #ifdef LAPWING_EMULATION
 using lapwing::emulation::UnstableLoads;
 #else
@@ -271,14 +275,14 @@ struct UnstableLoads {
     __device__ UnstableLoads() {}
 };
 #endif
-// One of a pair, where an index would put the pair into local memory.
+// Selects one of a pair without indexing, which would put the pair into local memory.
 template <class T>
 __device__ inline T* pick(T* const (&pair)[2], uint32 which) {
     return which ? pair[1] : pair[0];
 }
 
-// A lane's candidate: one place of row i's list. Its cost as it is kept: several rows' lists are in flight before the
-// first is looked at.
+// A lane's candidate: one place of row i's list. The cost keeps its narrow type, since the lists of several rows are in
+// flight before the first is used.
 struct Candidate {
     int32 col;
     ListCost cost;

@@ -1,69 +1,69 @@
-// Commands: what the coordinator has a team do, and the control block in which it says so.
+// Commands from the coordinator to a team, and the control block that holds the current command.
 #pragma once
 #include "core/control/host_channel.cuh"
 #include "core/control/team.cuh"
 
-// Rounds of a phase; what begins a run, and what came of it.
+// Rounds of a phase: the input of a run, and its result.
 struct AuctionRun {
     uint32 count;                // free rows, in rows_at_work[present]
-    uint32 previous;             // how many bid in the round before
+    uint32 previous;             // number of bidding rows in the previous round
     uint32 present;              // 0 or 1
     uint32 rounds;               // so far in this phase
-    uint32 most_rounds, enough;  // a phase ends after so many rounds, or when so few rows are free
+    uint32 most_rounds, enough;  // a phase ends after most_rounds rounds, or when at most `enough` rows are free
     uint32 waiting;              // in refresh_rows
-    bool moved;                  // in the last round, a price or a row
+    bool moved;                  // a price moved or a row was matched in the last round
     Dual epsilon;
-    double unit;  // of the grid; 1 for integers
+    double unit;  // spacing of the grid of bids; 1 for integers
     double units_in_one;
     uint64 bids;  // so far
 
     __device__ bool ended() const { return count <= enough || rounds >= most_rounds || (waiting == 0 && !moved); }
-    // Rows are listed again when three of four free rows wait for it, or nothing else is left to do.
+    // Rows are listed again when three of four free rows wait for it, or when no other work is left.
     __device__ bool refreshes() const { return waiting > 0 && (!moved || waiting * 4 >= count * 3); }
 };
 
-// Steps of a search; what begins a run, and what came of it.
+// Steps of a search: the input of a run, and its result.
 struct SearchRun {
-    uint32 number;  // of the step; counts on from search to search
-    uint32 count;   // of the frontier, frontier[present]
-    uint32 born;    // number before the search's first step
+    uint32 number;  // of the step; continues from search to search
+    uint32 count;   // rows in frontier[present]
+    uint32 born;    // `number` before the search's first step
     uint32 present;
     uint32 search;  // number of the search
     uint32 free_count;
-    uint32 wanted;          // free columns are to be reached, at least
-    uint64 radius;          // distances above it do not matter
-    uint64 bucket_limit;    // rows farther away wait
-    uint64 previous_limit;  // where the bucket limit was before
+    uint32 wanted;          // number of free columns to reach, at least
+    uint64 radius;          // larger distances are irrelevant
+    uint64 bucket_limit;    // rows beyond it wait
+    uint64 previous_limit;  // the bucket limit of the step before
     Dual bucket_width;      // of the bucket limit
     uint64 scans;           // so far
-    bool exhausted;         // no row waits within the search radius, as the run found
-    bool mixes;             // whole rows were looked at, as many costs tie
+    bool exhausted;         // no row waits within the search radius, according to the run
+    bool mixes;             // the search read whole rows, since many costs tie
 };
 
 enum class Task : uint32 {
     rounds,
     refresh,
     relist,
-    cache_fetched_rows,  // of row caches
+    cache_fetched_rows,  // puts fetched rows into row caches
     derive_duals,
-    derive_u_refreshed,  // auction
+    derive_u_refreshed,  // end of the auction
     gather_free,
     steps,
     nearest_waiting,
     reached,
     advance,
     uncertified,
-    resolve,  // distances
+    resolve,  // search: distances
     parents,
     parents_in_full_rows,
-    augment,  // augmentation
-    close,    // uncertified rows, and if there is none lead and augment
+    augment,  // search: augmentation
+    close,    // uncertified rows; if there are none, parents and augment
     begin_backward,
     backward,
     successors,
     full_successors,
     claim_ends,
-    augment_successors,  // the same where columns outnumber rows
+    augment_successors,  // search where columns outnumber rows
     prepare_auction,
     prepare_and_round,  // warm-up rounds, then rounds
     bound,
@@ -74,16 +74,16 @@ enum class Task : uint32 {
 
 struct Command {
     Task task;
-    bool wide;      // not by block 0 alone
-    uint32 blocks;  // that carry it out
-    uint32 count;   // how much there is to do
+    bool wide;      // not block 0 alone
+    uint32 blocks;  // the first `blocks` blocks execute the command
+    uint32 count;   // number of items
     AuctionRun auction;
     SearchRun search;
 };
 static_assert(sizeof(Command) <= kCommandBytes);
 
-// In the shared memory of every block: the command at hand, where block 0 also writes what came of a run. Counts and
-// signals are block 0's.
+// In the shared memory of every block: the current command, in which block 0 also writes the result of a run. Only
+// block 0 uses the counts and the signals.
 struct ControlBlock {
     Counts counts;
     Command command;

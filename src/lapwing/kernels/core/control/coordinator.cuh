@@ -1,7 +1,7 @@
-// The coordinator: the first warp of block 0, which decides what all others do.
+// The coordinator: the first warp of block 0. It decides which task runs next, and on which blocks.
 //
-// All its lanes run this code alike; lane 0 writes. Counts and the command are in shared memory of block 0; nobody else
-// accesses them while the coordinator decides, since all other threads wait for a command.
+// All its lanes run this code alike; lane 0 writes. The counts and the command are in the shared memory of block 0. No
+// other thread accesses them while the coordinator decides, since all other threads wait for a command.
 //
 //     coordinator                helpers                         blocks of the cluster        other blocks
 //     (warp 0 of block 0)        (other warps of block 0)        (worker_loop)                (worker_loop)
@@ -18,23 +18,24 @@
 //     read counts                wait for a command              wait for a command           wait for a command
 //
 // Dispatch is one-way: the coordinator waits for no acknowledgement before a task begins. It reads the host's signals
-// between commands alone.
+// only between commands.
 #pragma once
 #include "core/control/workers.cuh"
 #include "core/invariants.cuh"
 
-// By the coordinator's warp, all of whose lanes have seen that news is wanted.
+// Called by the coordinator's warp when all lanes have read that the host requests progress.
 LAPWING_NOINLINE __device__ void publish_progress(uint32 stage, uint32 phase, uint32 matched, double bound) {
     __syncwarp();
     if (lane_index() == 0) shared().control.signals.publish(stage, phase, matched, bound);
     __syncwarp();
 }
 
-// How an auction goes on; struct Schedule of gpu/core/solver.py.
+// The schedule of an auction; struct Schedule of gpu/core/solver.py.
 struct Schedule {
-    double first, last, factor;  // epsilons in list gaps, falling by the factor, and zero after the last
-    uint32 rounds, warm_up;      // most rounds of a phase, and of one without epsilon before all others
-    double structure_threshold;  // in list gaps a row: if the first phase raises the bound by more, prices are far off
+    double first, last, factor;  // epsilons in units of the list gap: from `first` to `last` by the factor, then zero
+    uint32 rounds, warm_up;      // most rounds of a phase, and of the warm-up phase with epsilon zero
+    // in list gaps per row: if the first phase raises the bound by more, the starting prices are poor
+    double structure_threshold;
 };
 
 class Coordinator {
@@ -71,13 +72,13 @@ class Coordinator {
         __syncwarp();
         dispatch();
     }
-    // Dispatches a task, by all blocks if there are at least `wide_from` things to do.
+    // Dispatches a task to all blocks if it has at least `wide_from` items, otherwise to block 0.
     __device__ void perform(Task task, uint32 count, uint32 wide_from = Tuning::wide_count) {
         if (count == 0) return;
         const bool wide = count >= wide_from;
         perform(task, count, wide, wide ? gridDim.x : 1);
     }
-    // Dispatches a run of rounds or steps, by a team that suits the rows at work; or what begins steps.
+    // Dispatches a run of rounds or steps, or its preparation, to a team whose size fits the number of active rows.
     __device__ void run(Task task, uint32 rows) {
         if (lane_index() < 4) counts_.step[lane_index()] = {};
         __syncwarp();
@@ -93,7 +94,7 @@ class Coordinator {
     __device__ double ask_bound(Task task) {
         return __longlong_as_double(static_cast<int64>(ask(task, state_.matrix.rows, Tuning::wide_count)));
     }
-    // A count, which is set back.
+    // Returns a count and resets it.
     __device__ uint32 take(uint32& count) {
         const uint32 value = count;
         __syncwarp();
@@ -104,15 +105,15 @@ class Coordinator {
 
     // --- auction ---
 
-    // Powers of two, so that float32 costs keep exact duals; whole numbers for integers.
+    // A power of two, so that float32 costs keep exact duals; a whole number for integers.
     __device__ Dual first_epsilon() const {
         int exponent = 0;
         frexp(list_gap_ * schedule_.first, &exponent);
         const double epsilon = list_gap_ * schedule_.first > 0 ? ldexp(0.5, exponent) : 0.0;
-        // Where columns outnumber rows, prices must rise no further than they have to.
+        // Where columns outnumber rows, prices must not rise more than necessary.
         return square() ? static_cast<Dual>(epsilon) : Dual(0);
     }
-    // False if prices are so far off that it is better to start elsewhere.
+    // Returns false if the starting prices are so poor that the caller should choose others.
     __device__ bool run_auction() {
         const bool has_warm_up = schedule_.warm_up > 0 && square(), prepares = has_warm_up && !signals_.stopped;
         if (!prepares) {
@@ -141,7 +142,7 @@ class Coordinator {
         return true;
     }
 
-    // u, and the free rows, from prices.
+    // Derives u and the free rows from the prices.
     __device__ void derive_duals() {
         perform(Task::derive_duals, state_.matrix.cols);
         if (const uint32 refreshed = take(counts_.refresh)) {
@@ -161,7 +162,7 @@ class Coordinator {
         __syncwarp();
     }
 
-    // `opens`: behind the preparation.
+    // `prepares`: the first run also executes the preparation.
     __device__ void run_phase(Dual epsilon, uint32 most_rounds, bool prepares = false) {
         ++phases_;
         if (signals_.stopped) return;
@@ -189,8 +190,8 @@ class Coordinator {
         if constexpr (Listing::fetches_rows) cache_insufficient_rows();
     }
 
-    // Dispatches a task for the rows in a list when they are here, part after part; not for all, if the host wants us
-    // to stop.
+    // Dispatches a task for the rows of a list, part by part, each after its rows arrived from the host. Returns early
+    // if the host requests a stop.
     __device__ void with_rows_of_host(Task task, const int32* list, uint32 count) {
         const uint32 room = Listing::room(state_);
         for (uint32 first = 0; first < count; first += room) {
@@ -219,7 +220,7 @@ class Coordinator {
             if (search_.radius == kFar) return SolveStatus::infeasible;
             const bool several = !square() && search_.wanted > 1,
                        matched = several ? match_by_backward() : match(closed);
-            // Sums of rounded numbers backwards and forwards may differ so that nothing leads on within the search
+            // Rounding may make the forward and backward sums differ so much that no path lies within the search
             // radius.
             singly_ = several && !matched;
             if (!matched && !several) return SolveStatus::contradiction;
@@ -228,15 +229,15 @@ class Coordinator {
         }
         return SolveStatus::optimal;
     }
-    // The answer of a task on all columns that the others lower or raise from `begin`.
+    // The answer of a task on all columns, which raises or lowers `begin`.
     __device__ uint64 ask_columns(Task task, uint64 begin) {
         __syncwarp();
         if (lane_index() == 0) counts_.answer = begin;
         __syncwarp();
         return ask(task, state_.matrix.cols, Tuning::wide_cols);
     }
-    // Rows that waited are at work now: the bucket limit goes on past the nearest of them. False if none waits within
-    // the search radius, or if the reach is far enough to be the search radius.
+    // Activates waiting rows: the bucket limit moves beyond the nearest of them. False if none waits within the search
+    // radius, or if the bucket limit has become the search radius.
     __device__ bool advances() {
         while (!search_.exhausted && search_.bucket_limit < search_.radius) {
             if (search_.radius == kFar && search_.wanted > 1 && !square()) {
@@ -256,7 +257,8 @@ class Coordinator {
         }
         return false;
     }
-    // Where columns outnumber rows: the farthest free column not beyond `limit` if there are enough of them, else kFar.
+    // Where columns outnumber rows: the distance of the farthest free column within `limit`, if at least `enough` are
+    // within it; otherwise kFar.
     __device__ uint64 reached_radius(uint64 limit, uint32 enough) {
         search_.radius = limit;
         const uint64 farthest = ask_columns(Task::reached, 0);
@@ -276,8 +278,7 @@ class Coordinator {
         const Dual bucket_width = from_key<Dual>(search_.radius) / static_cast<Dual>(buckets_);
         if (bucket_width > Dual(0)) search_.bucket_width = bucket_width;
     }
-    // Distances up to a search radius, and the search radius. True if the search is closed, too: paths are augmented
-    // along.
+    // Finds the search radius and all distances up to it. Returns true if the paths were augmented, too.
     __device__ bool explore() {
         if (lane_index() == 0) counts_.nearest = kFar;
         __syncwarp();
@@ -285,7 +286,8 @@ class Coordinator {
         search_.radius = kFar;
         search_.present = 0;
         search_.exhausted = false;
-        // Of rows that are fetched: core/search/rectangular.cuh would look at full rows in every sweep.
+        // Rows that must be fetched are matched singly: core/search/rectangular.cuh would read full rows in every
+        // sweep.
         const bool singly = !square() && (Listing::fetches_rows || singly_ || search_.free_count <= Tuning::singly);
         search_.wanted = singly ? 1 : search_.free_count - search_.free_count / Tuning::unwanted_share;
         search_.born = search_.number;
@@ -294,7 +296,7 @@ class Coordinator {
             while ((search_.count > 0 || advances()) && !signals_.stopped) run(Task::steps, search_.count);
             if (signals_.stopped) return false;
             if (square() && search_.free_count > kWarp &&
-                search_.radius != as_key(Dual(0))) {  // which steps know but nearly
+                search_.radius != as_key(Dual(0))) {  // the steps know the radius only approximately
                 const uint64 radius = ask(Task::find_radius, search_.free_count);
                 search_.radius = radius < search_.radius ? radius : search_.radius;
             }
@@ -310,7 +312,7 @@ class Coordinator {
     __device__ void resolve(uint32 uncertified) {
         if constexpr (Listing::fetches_rows) {
             const uint32 room = Listing::room(state_);
-            uncertified = uncertified < room ? uncertified : room;  // the others the next time
+            uncertified = uncertified < room ? uncertified : room;  // the next iteration takes the others
             perform(Task::relist, uncertified, 1);
             cache_insufficient_rows();
             if (signals_.stopped) return;
@@ -322,7 +324,7 @@ class Coordinator {
         __syncwarp();
     }
 
-    // Augments along disjoint paths within the search radius, and moves the duals. False if there is a contradiction.
+    // Augments along disjoint paths within the search radius and updates the duals. False on a contradiction.
     __device__ bool match(bool closed) {
         const uint32 before = search_.free_count;
         if (!closed && !find_parents_and_augment()) return true;
@@ -345,7 +347,7 @@ class Coordinator {
         perform(Task::augment, state_.matrix.cols);
         return true;
     }
-    // The same where columns outnumber rows. False if nothing was matched.
+    // The same where columns outnumber rows. False if no row was matched.
     __device__ bool match_by_backward() {
         perform(Task::begin_backward, state_.matrix.cols);
         const uint32 reached = search_.count = take(counts_.met);
@@ -381,7 +383,7 @@ class Coordinator {
 
     static constexpr uint32 kAuction = 1, kSearch = 2;  // stages that the host is told of
 
-    Report* mail_;  // the host's memory
+    Report* mail_;  // in host memory
     State& state_;
     Counts& counts_;
     HostSignals& signals_;
@@ -390,10 +392,10 @@ class Coordinator {
     SearchRun search_ = {};
     Schedule schedule_;
     uint32 most_left_;
-    bool singly_ = false;  // the last search for many rows matched none: the next one matches one
+    bool singly_ = false;  // the last search for several rows matched none, so the next one matches one
     double list_gap_ = 0, start_bound_ = 0, bound_ = 0;
     uint32 buckets_ = Tuning::first_buckets;
-    uint64 scans_ = 0;  // before the search
+    uint64 scans_ = 0;  // before the current search
     uint32 left_ = 0, phases_ = 0, rounds_ = 0, full_rows_ = 0;
     uint64 refreshes_ = 0;
 };

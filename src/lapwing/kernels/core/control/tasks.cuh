@@ -1,10 +1,10 @@
-// Tasks: what each command runs, and the numbers that block 0 finds for the coordinator.
+// The code of each task, and the numbers that block 0 computes for the coordinator.
 #pragma once
 #include "core/search/auction.cuh"
 #include "core/search/rectangular.cuh"
 
-// The width of a row's list, tau - first; 0 if it is not bounded. Of sparse costs, whose lists are whole rows, the same
-// by the two nearest columns; infinity if there is one alone.
+// The gap of row i's list: tau minus the row's minimum; 0 if the list has no bound. For sparse costs, whose lists are
+// whole rows, it is extrapolated from the two nearest columns, and is infinity if the row has one column only.
 __device__ inline Dual width_of_list(const State& state, int64 i) {
     const int64 list = i * Tuning::list_size;
     const auto distance = [&](int64 at) {
@@ -18,7 +18,8 @@ __device__ inline Dual width_of_list(const State& state, int64 i) {
     const Dual tau = load_stable(state.tau + i);
     return load_stable(state.list_col + list) >= 0 && tau < infinity<Dual>() ? tau - distance(list) : Dual(0);
 }
-// The list gap, the median of the widths of some rows' lists: the scale on which prices still have to move. By a block.
+// The list gap: the median gap of some rows' lists. It is the scale of the price changes still to come. Called by a
+// block.
 __device__ inline void find_list_gap(const Team& team, Scratch& scratch) {
     const State& state = team.state;
     const uint32 rows = state.matrix.rows, samples = rows < Tuning::gap_samples ? rows : Tuning::gap_samples;
@@ -38,18 +39,18 @@ __device__ inline void find_list_gap(const Team& team, Scratch& scratch) {
     __syncthreads();
 }
 
-// The grid of bids, so many powers of two finer than the list gap; whole numbers for integers.
+// The spacing of the grid of bids: 2^-unit_bits of the list gap, rounded to a power of two; 1 for integers.
 __device__ inline void choose_unit(AuctionRun& run, double list_gap) {
     constexpr bool whole = Dual(0.5) == Dual(0);
     int exponent = 0;
     frexp(list_gap, &exponent);
-    // Without a width (one column, or ties alone) there is no scale for bids, and nothing to be gained by them.
+    // If the list gap is 0 (one column, or only ties), bids have no scale, and none is needed.
     run.unit = whole ? 1.0 : list_gap > 0 ? ldexp(1.0, exponent - Tuning::unit_bits) : 0.0;
     run.units_in_one = run.unit > 0 ? 1 / run.unit : 0.0;
 }
 
-// The dual objective: of v, with u as it is, or (where there is none yet) from the lists, which must be fresh. The
-// order of additions depends on the number of blocks alone.
+// The dual objective under v: with the present u, or, where there is no u yet, from the lists, which must be fresh. The
+// order of additions depends only on the number of blocks.
 __device__ inline void find_bound(const Team& team, Scratch& scratch, bool from_lists) {
     const State& state = team.state;
     double sum = 0;
@@ -80,14 +81,14 @@ __device__ inline void find_bound(const Team& team, Scratch& scratch, bool from_
 // Before the first round: finds the list gap, the grid of bids, and the bound.
 __device__ inline void open(const Team& team, Scratch& scratch) {
     if (team.block() == 0) find_list_gap(team, scratch);
-    find_bound(team, scratch, true);  // behind a barrier of the team
+    find_bound(team, scratch, true);  // contains a barrier of the team
     if (threadIdx.x == 0)
         choose_unit(shared().control.command.auction,
                     static_cast<double>(from_key<Dual>(present_count(team, &Counts::list_gap))));
     __syncthreads();
 }
 
-// The parts of a search's end, compiled once.
+// The parts of a search's end. Each is compiled once.
 __device__ inline Team team_of_command() {
     return {shared().state, shared().control.counts, shared().control.command.wide, shared().control.command.blocks};
 }
@@ -98,8 +99,8 @@ LAPWING_NOINLINE __device__ void look_for_parents() {
     find_parents(team_of_command(), shared().control.command.search);
 }
 LAPWING_NOINLINE __device__ void augment_all() { augment(team_of_command(), shared().control.command.search); }
-// When a search has reached enough: finds the rows whose lists may be too short (refresh_rows); if there are none,
-// augments along paths.
+// Ends a search that has reached enough free columns: finds the uncertified rows, whose lists may be too short
+// (refresh_rows). If there are none, augments along paths.
 __device__ inline void close_search(const Team& team, const SearchRun& search) {
     if (search.radius != as_key(Dual(0))) {
         look_for_uncertified();
@@ -110,7 +111,7 @@ __device__ inline void close_search(const Team& team, const SearchRun& search) {
     team.sync();
     augment_all();
 }
-// Compiled once, though the coordinator, its block and the others call it.
+// Compiled once, though the coordinator, the helpers and the other blocks call it.
 LAPWING_NOINLINE __device__ void run_task() {
     State& state = shared().state;
     Scratch& scratch = shared().scratch;

@@ -1,16 +1,16 @@
-// Teams of blocks: how they share work, wait for each other, and count.
+// Teams of blocks: division of work, barriers and counts.
 //
-// A command is carried out by block 0 where few rows are at work, by its cluster where there are more, or by all
-// blocks. Rounds of the auction and steps of a search, of which there are thousands, come in runs: the team goes from
-// one to the next without the coordinator, and all its threads decide alike.
+// The team of a command is block 0 where few rows are active, its cluster where there are more, and otherwise all
+// blocks. Rounds of the auction and steps of a search, of which there are thousands, are grouped in runs. During a run
+// the team proceeds from one to the next without the coordinator, and all its threads take the same decisions.
 //
-// Cost of a round or step: two barriers (of a block 0.04 us, of a cluster 0.4 to 0.7 us, of the grid 1 to 2 us) and
+// Cost of a round or step: two barriers (0.04 us for a block, 0.4 to 0.7 us for a cluster, 1 to 2 us for the grid) and
 // some dependent loads.
 #pragma once
 #include "core/state.cuh"
 
 __device__ inline uint32 middle_blocks() { return gridDim.x < kMiddleBlocks ? gridDim.x : kMiddleBlocks; }
-// Waits for the first blocks, as grid_barrier does for all.
+// A barrier of the first blocks, as grid_barrier is one of all blocks.
 __device__ inline void middle_barrier(uint32* arrivals) {
 #if !defined(LAPWING_EMULATION) && __CUDA_ARCH__ >= 900
     __syncwarp();
@@ -20,15 +20,15 @@ __device__ inline void middle_barrier(uint32* arrivals) {
 #endif
 }
 
-// The team that carries out a command: the first `blocks` blocks; `wide` unless it is block 0 alone, which counts in
-// its shared memory. References are to shared memory, and known to be when inlined.
+// The team that carries out a command: the first `blocks` blocks. `wide` is false if it is block 0 alone, which counts
+// in its shared memory. The references point to shared memory; the compiler sees this after inlining.
 struct Team {
     State& state;
     Counts& own;  // of block 0
     bool wide;
     uint32 blocks;
 
-    // Neighbouring warps are of different blocks, so that all processors share in what is little.
+    // Neighbouring warps belong to different blocks, so that a small amount of work spreads over all multiprocessors.
     __device__ uint32 warp() const {
         const uint32 mine = threadIdx.x / kWarp;
         return wide ? mine * blocks + blockIdx.x : mine;
@@ -37,7 +37,7 @@ struct Team {
     __device__ uint32 thread() const { return warp() * kWarp + threadIdx.x % kWarp; }
     __device__ uint32 threads() const { return warps() * kWarp; }
     __device__ uint32 block() const { return wide ? blockIdx.x : 0; }
-    // All that the team wrote before is seen by all of it after.
+    // A barrier: afterwards every thread of the team sees everything that the team wrote before.
     __device__ void sync() const {
         if (!wide) {
             __syncthreads();
@@ -47,19 +47,19 @@ struct Team {
             grid_barrier(state.barrier, blocks);
         }
     }
-    // body(index) for each index below count, a thread each.
+    // body(index) for each index below count, one thread each.
     template <class Body>
     __device__ void each(uint32 count, Body body) const {
 #pragma unroll 1
         for (uint32 index = thread(); index < count; index += threads()) body(index);
     }
-    // body(index) with whole warps, so that it may use warp operations; index may be count and more.
+    // body(index) by whole warps, so that body may use warp operations; index may be count or more.
     template <class Body>
     __device__ void each_converged(uint32 count, Body body) const {
 #pragma unroll 1
         for (uint32 index = thread(); index - lane_index() < count; index += threads()) body(index);
     }
-    // body(index) for each index below count, a warp each.
+    // body(index) for each index below count, one warp each.
     template <class Body>
     __device__ void each_by_warp(uint32 count, Body body) const {
 #pragma unroll 1
@@ -67,13 +67,13 @@ struct Team {
     }
 };
 
-// Adds to a count, and returns it as it was; wide: one in global memory.
+// Adds to a count and returns its previous value. `wide`: the count is in global memory.
 template <bool wide>
 __device__ inline uint32 add_count(uint32* count, uint32 more) {
     return wide ? add_in_global(count, more) : add_in_shared(count, more);
 }
-// Places in a list for the lanes that want one, by its count. All lanes of a warp call it. The order of a list is left
-// to chance; nothing that is computed depends on it.
+// Reserves places in a list for the lanes that want one. All lanes of a warp call it. The order of a list is not
+// deterministic, but no result depends on it.
 template <bool wide>
 __device__ inline uint32 take_place(uint32* count, bool wants) {
     const uint32 wanting = __ballot_sync(kAllLanes, wants);
@@ -92,7 +92,7 @@ __device__ inline void append(const Team& team, int32* list, uint32 Counts::* co
     const uint32 place = take_place(team, count, item >= 0);
     if (item >= 0) list[place] = item;
 }
-// A count as it stands after a barrier; every thread of the team gets it.
+// A count after a barrier. Every thread of the team gets it.
 template <class T>
 __device__ inline T present_count(const Team& team, T Counts::* count) {
     return team.wide ? __ldcg(&(team.state.counts->*count)) : team.own.*count;
@@ -101,8 +101,9 @@ __device__ inline T present_count(const Team& team, T Counts::* count) {
 __device__ inline void raise(uint32* flag, bool raised) {
     if (__any_sync(kAllLanes, raised) && lane_index() == 0) atomicExch(flag, 1u);
 }
-// The counts of the present step of a run, or the next one's. A cluster that goes on by itself has others than all
-// blocks had: a block that drops out may not have read those yet when the cluster is a step ahead.
+// The counts of the current step of a run, or of the next one. A cluster that continues a run uses other counts than
+// the whole grid did: a block that drops out may not have read the grid's counts yet when the cluster is one step
+// ahead.
 template <bool wide>
 __device__ inline StepCounts& counts_of(const Team& team, uint32 step) {
     if constexpr (wide)
@@ -110,14 +111,14 @@ __device__ inline StepCounts& counts_of(const Team& team, uint32 step) {
     else
         return team.own.step[step % 2];
 }
-// As they stand after a barrier, but for `waiting`; every thread gets them.
+// The counts after a barrier, without `waiting`. Every thread gets them.
 template <bool wide>
 __device__ inline StepCounts read_counts(const Team& team, uint32 step) {
     const StepCounts& counts = counts_of<wide>(team, step);
     if constexpr (!wide) return counts;
     return {__ldcg(&counts.next), __ldcg(&counts.refresh), __ldcg(&counts.event), 0};
 }
-// Between the barriers of a step.
+// Called between the barriers of a step.
 template <bool wide>
 __device__ inline void reset_next_counts(const Team& team, uint32 step) {
     if (blockIdx.x == 0 && threadIdx.x == 0) {
@@ -126,14 +127,14 @@ __device__ inline void reset_next_counts(const Team& team, uint32 step) {
     }
 }
 
-// How many blocks are called for so many rows at work.
+// Number of blocks for so many active rows.
 __device__ inline uint32 blocks_for(uint32 rows) {
     return rows > kMiddleRows ? gridDim.x : rows > kNarrowRows ? middle_blocks() : 1;
 }
-// run(wide, blocks) by a team, then by ever smaller ones, as rows at work get fewer, without the coordinator in
-// between: while left(), the number of rows then, calls for fewer blocks; 0 if the coordinator is to decide. Each block
-// writes the state of the run to its control block; a block that dropped out has the state of that time, though the
-// others went on.
+// Calls run(wide, blocks) with a team, then with ever smaller teams as the number of active rows falls, without the
+// coordinator. left() returns the number of active rows after a run, or 0 if the coordinator is to decide; the loop
+// continues while that number calls for fewer blocks. Each block writes the state of the run to its control block. A
+// block that dropped out keeps the state of that time, while the others continue.
 template <class Run, class Left>
 __device__ inline void run_by_smaller_teams(bool wide, uint32 blocks, Run run, Left left) {
     for (;;) {
@@ -145,7 +146,8 @@ __device__ inline void run_by_smaller_teams(bool wide, uint32 blocks, Run run, L
         wide = rows > kNarrowRows;
     }
 }
-// Whether a team goes on with so many rows at work. It keeps them a while when it would not be called for them.
+// Whether a team continues with so many active rows. The thresholds have hysteresis: a team stays larger for a while
+// than blocks_for would choose.
 template <bool wide>
 __device__ inline bool suits(const Team& team, uint32 rows) {
     if (!wide) return rows <= kNarrowRows;

@@ -1,7 +1,8 @@
 // The loops that carry out commands: the helper loop of block 0, the worker loop of the other blocks, and dispatch.
 //
 // Protocol: see the diagram in core/control/coordinator.cuh. The other blocks of block 0's cluster wait for a command
-// at the cluster's barrier, which takes little; the remaining blocks wait for the count of commands to all blocks.
+// at the cluster's barrier, which is cheap. The remaining blocks wait until the count of commands to all blocks
+// changes.
 #pragma once
 #include "core/control/tasks.cuh"
 
@@ -17,16 +18,15 @@ __device__ void store_words(T* to, const T& from) {
     for (uint32 k = lane_index(); k < sizeof(T) / 4; k += kWarp) __stcg(reinterpret_cast<uint32*>(to) + k, words[k]);
 }
 
-// The blocks of an order wait for it: the first of them at their own barrier, which takes little, the others for the
-// count of commands to all blocks. Dispatch is one-way: no waiting block is waited for.
+// The number of commands dispatched to all blocks so far.
 __device__ inline uint32* signal_count() { return shared().state.barrier + 2 * kLine; }
-// By the coordinator's warp: calls the others, if the command in the control block is to all.
+// Called by the coordinator's warp: signals the other blocks if the command in the control block is to all of them.
 __device__ inline void signal_workers() {
     __syncwarp();
     if (lane_index() == 0 && shared().control.command.blocks == gridDim.x) add_release(signal_count(), 1);
     __syncwarp();
 }
-// All threads of a block call it; `answered` calls came before.
+// All threads of a block call it. `answered`: number of signals answered so far.
 __device__ inline void wait_for_signal(uint32 answered) {
     if (threadIdx.x == 0) {
         while (load_acquire(signal_count()) == answered) {
@@ -35,7 +35,8 @@ __device__ inline void wait_for_signal(uint32 answered) {
     __syncthreads();
 }
 
-// The command in the control block, by the threads of block 0 that call it, and the other blocks that it names.
+// Executes the command in the control block. The threads of block 0 call it; the worker loops of the other blocks
+// execute the same command.
 __device__ inline void execute_command() {
     State& state = shared().state;
     const Command& command = shared().control.command;
@@ -46,7 +47,7 @@ __device__ inline void execute_command() {
     if (wide) team.sync();
 }
 
-// The other warps of block 0; one thread polls the host's channel.
+// The loop of the other warps of block 0. One thread polls the host channel.
 __device__ void helper_loop() {
     for (uint32 commands = 1;; ++commands) {
         __syncthreads();
@@ -58,7 +59,7 @@ __device__ void helper_loop() {
     }
     middle_barrier(shared().state.barrier + kLine);
 }
-// The other blocks.
+// The loop of the other blocks.
 __device__ void worker_loop() {
     State& state = shared().state;
     const Command& command = shared().control.command;
@@ -76,7 +77,7 @@ __device__ void worker_loop() {
     }
 }
 
-// By the coordinator's warp: dispatches the command in the control block.
+// Called by the coordinator's warp: dispatches the command in the control block.
 LAPWING_NOINLINE __device__ void dispatch() {
     State& state = shared().state;
     ControlBlock& control = shared().control;
