@@ -92,35 +92,51 @@ def test_nobody_is_there():
         lw.distributed.solve(uniform(3))
 
 
-MOMENTS = ["before", "list 1", "list 2", "rows 1", "rows 5", "part 1", "lower 1", "prove 1"]
+MOMENTS = ["before", "list 1", "list 2", "rows 1", "rows 5", "part 1", "lower 1", "ping 1", "prove 1"]
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("victim", [0, 2])
 @pytest.mark.parametrize("moment", MOMENTS)
 def test_a_rank_that_dies_at_any_moment(tmp_path, moment, victim):
+    if (moment, victim) == ("ping 1", 0):
+        pytest.skip("rank 0 asks, and is not asked")
     die(tmp_path, moment, victim)
 
 
-@pytest.mark.parametrize(("moment", "victim"), [("before", 2), ("list 1", 2), ("prove 1", 3), ("list 1", 0)])
+@pytest.mark.parametrize(
+    ("moment", "victim"), [("before", 2), ("list 1", 2), ("ping 1", 1), ("prove 1", 3), ("list 1", 0)]
+)
 def test_a_rank_that_dies(tmp_path, moment, victim):
     die(tmp_path, moment, victim)
 
 
-def die(folder, moment, victim):
+def test_a_checkpoint_outlives_a_rank_that_dies(tmp_path):
+    file = tmp_path / "solve.npz"
+    costs = die(tmp_path, "list 12", 2, checkpoint=str(file))
+    assert file.exists()
+    (tmp_path / "again").mkdir()
+    with Ranks(3, tmp_path / "again") as three:
+        answers = three.run(cases.solve, costs, size=3, checkpoint=str(file))
+    assert all(isinstance(answer, dict) for answer in answers), answers
+    assert answers[0]["objective"] == lw.solve(costs).objective
+
+
+def die(folder, moment, victim, **options):
     require_ranks()
     random = np.random.default_rng(0)
     x, y = random.random((600, 2)), random.random((600, 2))
     costs = ((x[:, None] - y) ** 2).sum(-1)
     with Ranks(4, folder) as four:
         began = time.monotonic()
-        four.begin(cases.die, costs, victim, moment)
+        four.begin(cases.die, costs, victim, moment, **options)
         answers = four.end([rank for rank in range(4) if rank != victim], within=30)
         for answer in answers:
             assert isinstance(answer, tuple), answer
             words, seconds = answer
             assert f"rank {victim} of the group does not answer" in words and seconds < 30
         assert time.monotonic() - began < 30
+    return costs
 
 
 @pytest.mark.parametrize("on", [0, 2])

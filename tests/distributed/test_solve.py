@@ -66,7 +66,7 @@ def check(answers, costs, **options):
 
 
 @pytest.mark.parametrize("kind", ["uniform", "few integers", "points", "low rank", "forbidden"])
-@pytest.mark.parametrize("shape", [(1, 1), (7, 7), (5, 30), (120, 120), (300, 330)])
+@pytest.mark.parametrize("shape", [(1, 1), (7, 7), (5, 30), (300, 330)])
 @pytest.mark.parametrize("maximize", [False, True])
 def test_every_kind_of_costs(ranks, kind, shape, maximize):
     costs = matrix(kind, shape) * (-1 if maximize and kind == "forbidden" else 1)

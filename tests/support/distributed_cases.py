@@ -147,10 +147,12 @@ def solve_slowly(rank, matrix, seconds):
     return solve(rank, matrix, progress=progress)
 
 
-def die(rank, matrix, victim, moment):
+def die(rank, matrix, victim, moment, **options):
     """One rank is killed at a moment of a solve: before it, or when it follows its n-th order of a kind."""
+    from lapwing.distributed import coordinator
     from lapwing.distributed.shard import Shard
 
+    coordinator._PING_SECONDS = 0.0
     if moment == "before" and rank == victim:
         os.kill(os.getpid(), signal.SIGKILL)
     follow = Shard.follow
@@ -167,7 +169,7 @@ def die(rank, matrix, victim, moment):
     Shard.follow = counted
     began = time.monotonic()
     try:
-        answer = solve(rank, matrix)
+        answer = solve(rank, matrix, **options)
     except lw.GroupError as error:
         return str(error), time.monotonic() - began
     return answer

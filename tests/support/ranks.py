@@ -66,8 +66,9 @@ class Ranks:
         for pipe in self.pipes:
             pipe.close()
         for process in self.processes:
-            process.join(5)
-            process.kill()
+            process.kill()  # at its end, gloo may wait for ranks that are gone
+        for process in self.processes:
+            process.join()
 
     def begin(self, function, *arguments, **options):
         for pipe in self.pipes:
