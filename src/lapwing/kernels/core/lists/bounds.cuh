@@ -1,15 +1,15 @@
-// Lower bounds, in float, of cost - v for the columns of a row: what a block holds of a row in registers, and the bound
-// that enough columns stay within (core/lists/filter.cuh).
+// Lower bounds, in float, of cost - v for the columns of a row: the columns that a block holds in registers, and a
+// limit within which enough columns lie (core/lists/filter.cuh).
 #pragma once
 #include "core/lists/build.cuh"
 
-// Of a row's listing: threads of the block, and columns that each of them has at work at once.
+// For the listing of a row: threads of the block, and columns per thread at one time.
 template <bool frozen>
 constexpr int32 kListers = frozen ? Tuning::first_listers : kTeamThreads;
 template <bool frozen>
 constexpr int32 kHeld = frozen ? Tuning::held_at_first : Tuning::held_again;
 
-// Costs of 8 bytes are subtracted from prices as they are.
+// Costs of 8 bytes are compared with unrounded prices.
 constexpr bool kNarrowCosts = sizeof(Cost) < 8;
 
 constexpr float kMostFloat = 3.4028234663852886e38f;
@@ -29,7 +29,7 @@ using FilterPrice = FilterPriceOf<kNarrowCosts>::type;
 __device__ inline float lowered(double v) { return __double2float_rd(-v); }
 __device__ inline float lowered(int64 v) { return __ll2float_rd(-v); }
 
-// Costs as they are given become lower bounds of cost - v, as minimised; of narrow ones `v` is -v, lowered.
+// Turns given costs into lower bounds of the minimised cost - v. For narrow costs `v` is -v, rounded down.
 struct Filter {
     float factor;  // -1 if negated, else 1
     int32 as_factor;
@@ -64,14 +64,14 @@ constexpr uint32 kUnbounded = 0xff800000u;  // the key of infinity
 // The next float above a finite x.
 __device__ inline float next_above(float x) { return x == 0 ? __int_as_float(1) : key_float(float_key(x) + 1); }
 
-// A piece of a row, from column `begin` on: of each thread kHeld columns, `packed` in packs of 16 bytes side by side,
-// else one by one.
+// A piece of a row, from column `begin` on: kHeld columns per thread, in packs of 16 adjacent bytes if `packed`,
+// otherwise single columns.
 template <bool frozen, bool packed>
 struct Piece {
     static constexpr int32 size = packed ? Pack<Cost>::size : 1, held = kHeld<frozen>, packs = held / size;
     int32 begin, cols;
 
-    // The first column of a pack, of this thread or another one of the block.
+    // The first column of a pack of the given thread.
     __device__ int32 col(int32 pack, uint32 thread) const {
         return begin + static_cast<int32>(thread) * size + pack * (kListers<frozen> * size);
     }
@@ -79,7 +79,7 @@ struct Piece {
     // The column of a bit in a mask.
     __device__ int32 col_of(int32 bit, uint32 thread) const { return col(bit / size, thread) + bit % size; }
     __device__ int32 col_of(int32 bit) const { return col_of(bit, threadIdx.x); }
-    // How many threads hold something.
+    // Number of threads that hold columns.
     __device__ uint32 sharing() const {
         const int32 shares = (cols - begin) / size;
         return shares < kListers<frozen> ? shares : kListers<frozen>;
@@ -103,7 +103,7 @@ __device__ inline void load_prices(const Dual* from, Dual* to) {
         memcpy(to + k, &x, 16);
     }
 }
-// The numbers to subtract from the costs of one pack: prices, or -v lowered.
+// The numbers that the filter subtracts from the costs of one pack: prices, or -v rounded down.
 template <bool frozen, bool packed, int32 size>
 __device__ inline void load_filter_prices(const State& state, int64 j, FilterPrice (&to)[size]) {
     if constexpr (!packed) {
@@ -124,8 +124,8 @@ __device__ inline void load_filter_prices(const State& state, int64 j, FilterPri
     }
 }
 
-// Lower bounds of this thread's columns, and the least of them; NaN if a cost is not a number. At the end of a row the
-// last columns are loaded more than once, so that nothing is to be asked.
+// Computes lower bounds of this thread's columns, and returns the least of them; NaN if a cost is not a number. At the
+// end of a row the last columns are loaded repeatedly, which saves bounds checks.
 template <bool frozen, bool packed>
 __device__ inline float load_bounds(const State& state, const Matrix& matrix, const Cost* row,
                                     Piece<frozen, packed> piece, float (&low)[kHeld<frozen>], bool& maybe_invalid) {
@@ -136,7 +136,7 @@ __device__ inline float load_bounds(const State& state, const Matrix& matrix, co
     float least = key_float(kUnbounded);
 #pragma unroll
     for (int32 first = 0; first < P::packs; first += together) {
-        if (piece.begin + first * kListers<frozen> * size > last) {  // no thread has any more
+        if (piece.begin + first * kListers<frozen> * size > last) {  // no thread has more columns
 #pragma unroll
             for (int32 k = 0; k < together * size; ++k) low[first * size + k] = key_float(kUnbounded);
             continue;
@@ -153,7 +153,7 @@ __device__ inline float load_bounds(const State& state, const Matrix& matrix, co
             }
             load_filter_prices<frozen, packed>(state, at, price[a]);
         };
-        // Addresses that differ by constants; where a pack has many columns, and registers are short, that is no gain.
+        // Addresses that differ by constants. This does not pay where a pack has many columns and registers are scarce.
         if (sizeof(Cost) >= 4 && piece.col(first + together, 0) <= piece.cols) {
             const int64 begin = piece.col(first);
 #pragma unroll
@@ -176,8 +176,8 @@ __device__ inline float load_bounds(const State& state, const Matrix& matrix, co
     return least;
 }
 
-// Lowers the block's bound, a key, so far that kWanted of the threads' least are known to be at or below it, if there
-// are as many. The first `sharing` threads have some. All threads of the block call it.
+// Lowers the block's bound, a key, as far as kWanted of the threads' least bounds are known to be at or below it; not
+// at all if there are fewer. Only the first `sharing` threads have columns. All threads of the block call it.
 template <bool frozen>
 __device__ inline void lower_bound(ListScratch& scratch, float least, uint32 sharing) {
     constexpr uint32 warps = kListers<frozen> / kWarp, each = (kWanted + warps - 1) / warps;
@@ -206,16 +206,17 @@ __device__ inline void lower_bound(ListScratch& scratch, float least, uint32 sha
     __syncthreads();
 }
 
-// A bit for each of this thread's columns whose bound is at most `limit`, a number: the sign of their difference.
+// A bit for each of this thread's columns whose bound is at most `limit`, which is not NaN: the sign of their
+// difference.
 template <bool frozen, bool packed>
 __device__ inline uint32 mask_within(Piece<frozen, packed> piece, const float (&low)[kHeld<frozen>], float limit) {
-    const float most = limit + 0.0f;  // not -0, from which 0 would differ
+    const float most = limit + 0.0f;  // not -0, which would compare as different from 0
     uint32 above = 0;
 #pragma unroll
     for (int32 k = kHeld<frozen> - 1; k >= 0; --k) above = above << 1 | __float_as_uint(most - low[k]) >> 31;
     return ~above & piece.mask();
 }
-// The same of those below a limit, without a look at whether there are such columns.
+// The same for columns below a limit.
 template <int32 held>
 __device__ inline uint32 mask_below(const float (&low)[held], float limit) {
     uint32 below = 0;

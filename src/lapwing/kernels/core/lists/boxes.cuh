@@ -1,19 +1,19 @@
-// Bounding boxes: a walk over the positions that may be near a line, where positions are points in an order in which
-// neighbours are near each other (gpu/costs/spatial_order.py).
+// Bounding boxes: visit only the positions that may be near a line. The positions are points in an order that places
+// near points near each other (gpu/costs/spatial_order.py).
 //
-// `data` is followed by two more blocks. data[1] has the positions' coordinates in that order, kPiece of them in each
-// box (the last box may have fewer); data[2] has the boxes: low corners first, then high ones. A box whose least cost,
-// less the highest price in the box, is above a line's limit has nothing for that line. So of a million points in the
-// plane a line reads all boxes, which are 1/128 as many, and the points of some ten boxes.
+// `data` is followed by two more blocks. data[1] has the coordinates of the positions in that order, kPiece positions
+// per box (the last box may have fewer). data[2] has the boxes: first the low corners, then the high ones. A box is
+// skipped for a line if its least cost, minus the highest price in the box, exceeds the line's limit. For a million
+// points in the plane, a line reads all boxes (1/128 of the number of points) and the points of about ten boxes.
 //
-// The positions of a sample are in that order by themselves. One of each run of places is in the sample, so a piece of
-// kPiece positions spans as many boxes as the run is long.
+// A sample keeps this order. It has one position of each run, so a piece of kPiece sampled positions spans as many
+// boxes as a run is long.
 #pragma once
 #include "costs/computed.cuh"
 
 #include "core/control/team.cuh"
 
-// Whether the columns are in boxes; maximising would need largest costs.
+// Whether the columns are in boxes. Maximising has none, since it would need largest costs.
 __device__ inline bool has_boxes(const Matrix& matrix) {
     return Source::is_short && !matrix.maximize && matrix.costs.data->neighbours.boxes > 0;
 }
@@ -44,8 +44,8 @@ __device__ inline void price_boxes(const Team& team) {
     });
 }
 
-// Over all positions k of the boxes in a part that may be within the limits, by whole boxes: calls near and meet as
-// walk does. `limit` may fall meanwhile. highest[g]: not below any price in group g.
+// Visits, by whole boxes, all positions k of a part that may be within the limits: calls near and meet as walk does.
+// `limit` may fall meanwhile. box_price[g]: an upper bound of the prices in box g.
 template <class Price, class Near, class Meet>
 __device__ inline void walk_boxes(const Source::Block* data, const SourceLines& lines, const Positions& positions,
                                   Part share, const Margin* box_price, const Margin (&limit)[kLines], Price price,

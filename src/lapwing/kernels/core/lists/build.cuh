@@ -1,14 +1,14 @@
 // Candidate lists: the columns of a row with the smallest cost - v, and tau, the smallest value left out.
 //
-// A block lists a row in two reads of it, the second from L2. The first read gives every thread its smallest value, of
-// which each warp contributes a few; the kWanted-th smallest of these is a bound: enough values are at or below it, and
-// few more (about 40 of 8000). Threads that have such a value, about 35 of 256, read their share again to collect it.
-// Counting for each value how many are smaller puts them in order. Where too many values tie at the bound, or hide
-// below it, the bound falls to a value that was seen, or ties are taken in order of their columns, beginning at a
-// column that differs from row to row, so that rows of equal costs get different lists.
+// A block lists a row in two reads of it, the second from L2. In the first read every thread finds its smallest value,
+// and each warp contributes a few of these. The kWanted-th smallest contribution is a bound: enough values are at or
+// below it, and only a few more (about 40 of 8000). Threads with such a value, about 35 of 256, read their share again
+// to collect it. Each value's rank is the number of smaller values. If too many values tie at the bound or lie below
+// it, the bound falls to a value already seen, or ties are taken in order of their columns. That order begins at a
+// different column in each row, so that rows of equal costs get different lists.
 //
-// Of a row of the host the same is done with its row cache, whose bound limits tau. A list is insufficient if hardly a
-// candidate is within that bound.
+// For a row of the host the row cache takes the row's place, and its bound limits tau. A list is insufficient if fewer
+// than Tuning::enough_cached candidates are within that bound.
 //
 // Invariant: no column outside row i's list has cost - v below tau[i]. Cost: a read of the row and of v, and a quarter
 // of another; 4 barriers of the block. The list does not depend on the order of threads.
@@ -16,18 +16,18 @@
 #include "core/lists/ties.cuh"
 #include "core/shared.cuh"
 
-// Floats as keys whose unsigned order is theirs.
+// Floats as keys with the same order as unsigned numbers.
 __device__ inline uint32 float_key(float x) {
     const int32 bits = __float_as_int(x);
     return static_cast<uint32>(bits < 0 ? ~bits : bits ^ (1 << 31));
 }
-// A value below which, or at which, there are at least kWanted of the block's `least`, one a thread, of the first
-// `sharing` threads; infinity if they are fewer. Every thread gets it.
+// A bound such that at least kWanted of the block's `least`, one per thread, of the first `sharing` threads, are at or
+// below it; infinity if there are fewer. Every thread gets it.
 __device__ inline Dual list_bound(ListScratch& scratch, Dual least, uint32 sharing) {
     const uint32 warps = blockDim.x / kWarp, warp = threadIdx.x / kWarp, lane = lane_index();
     const uint32 share = (sharing + kWarp - 1) / kWarp, filled_warps = share < warps ? share : warps;
     const uint32 turns = (kWanted + filled_warps - 1) / filled_warps, offered = turns * filled_warps;
-    uint64 mine = ordered(least);  // exactly: where numbers are hardly different, many would hide below a coarser bound
+    uint64 mine = ordered(least);  // exact: with nearly equal numbers, many would lie below a coarser bound
     for (uint32 turn = 0; turn < turns && warp < filled_warps; ++turn) {
         const uint64 least_key = warp_min(mine);
         const uint32 at = __ffs(__ballot_sync(kAllLanes, mine == least_key)) - 1;
@@ -57,11 +57,11 @@ __device__ inline void collect_at(ListScratch& scratch, uint32 at, Dual value, i
     if (at < Tuning::collected) scratch.collected[at] = {value, order, static_cast<ListCost>(cost)};
 }
 
-// Adds ties with `bound` to what was collected until there are kWanted, in tie_order. All threads of a block call it.
-// Defined by each kind of costs (core/lists/matrix.cuh, core/lists/host.cuh, core/lists/sparse.cuh).
+// Adds ties with `bound`, in tie_order, until kWanted candidates are collected. All threads of a block call it. Each
+// kind of costs defines it (core/lists/matrix.cuh, core/lists/host.cuh, core/lists/sparse.cuh).
 LAPWING_NOINLINE __device__ void collect_ties(int32 i, Dual bound);
 
-// The same for costs whose parts come in any order: the next of the ties, again and again.
+// The same for costs whose parts come in any order: repeatedly finds the next tie.
 template <class Part>
 __device__ inline void collect_ties_of(Part part, int32 i, Dual bound) {
     const State& state = shared().state;
@@ -88,9 +88,9 @@ __device__ inline void collect_ties_of(Part part, int32 i, Dual bound) {
     __syncthreads();
 }
 
-// Puts the smallest of what was collected into row i's list, in order; the first that is left out gives tau, or
-// `left_out`, which all that was not collected is not less than. Several lanes count for two candidates together how
-// many are before them.
+// Writes the smallest candidates into row i's list, in order. tau is the first candidate left out or `left_out`, a
+// lower bound of everything not collected, whichever is less. Several lanes together count the predecessors of two
+// candidates.
 LAPWING_NOINLINE __device__ void write_list(int32 i, Dual left_out) {
     constexpr uint32 kTogether = Tuning::rank_lanes,
                      kHere = kWarp / kTogether;  // lanes for two candidates; candidates of a warp, and as many again
@@ -125,9 +125,9 @@ LAPWING_NOINLINE __device__ void write_list(int32 i, Dual left_out) {
     if (threadIdx.x == 0 && count <= Tuning::list_size) state.tau[i] = left_out;
 }
 
-// Collects the kWanted smallest of a part of row i, and perhaps more, whatever the costs are; next_bound is not less
-// than they are. part(state, i, f) calls f(col, cost as minimised, cost - v) for a thread's share; `sharing` threads
-// have one. True if a cost that this thread has seen is not valid.
+// Collects the kWanted smallest values of a part of row i, and perhaps more, for any costs; next_bound is at least as
+// large as each of them. part(state, i, f) calls f(col, cost as minimised, cost - v) for a thread's share; `sharing`
+// threads have one. True if this thread found an invalid cost.
 template <class Part>
 __device__ inline bool collect_from(int32 i, uint32 sharing, Part part) {
     const State& state = shared().state;
@@ -140,7 +140,7 @@ __device__ inline bool collect_from(int32 i, uint32 sharing, Part part) {
         least = x < least ? x : least;
     });
     Dual bound = list_bound(scratch, least, sharing);
-    for (bool with_ties = true;; with_ties = false) {  // unless a mass of them ties
+    for (bool with_ties = true;; with_ties = false) {  // unless very many tie
         __syncthreads();
         clear_collected(scratch);
         __syncthreads();
@@ -155,7 +155,8 @@ __device__ inline bool collect_from(int32 i, uint32 sharing, Part part) {
         __syncthreads();
         if (scratch.below <= (with_ties ? Tuning::few_noted : Tuning::collected)) break;
         if (with_ties) continue;
-        // Too many: the kWanted-th smallest of those that fitted is a lower bound that still has enough at or below it.
+        // Too many: the kWanted-th smallest of the stored candidates is a lower bound with enough values at or below
+        // it.
         for (uint32 mine = threadIdx.x / kWarp; mine < Tuning::collected; mine += blockDim.x / kWarp) {
             const Collected its = scratch.collected[mine];
             const uint32 before =

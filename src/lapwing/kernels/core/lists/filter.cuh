@@ -1,19 +1,19 @@
-// Which columns of a row can be in its list, by one read of the row: a filter in float.
+// Finds the columns of a row that can be in its list, by one read of the row and a filter in float.
 //
-// Every thread keeps lower bounds of cost - v of its columns in registers: floats, two or three instructions each,
-// against prices that were rounded once, so no 64-bit arithmetic is needed. Each warp contributes the least bounds of a
-// few threads; kWanted columns are known at or below the kWanted-th least contribution. Threads with a bound that low
-// note the column: some 45 of a piece of kHeld columns a thread. Where a mass of columns ties at that bound, only the
-// ties of a window are noted (struct Window). Noted columns are tested exactly. Enough values below the next float
-// prove that nothing is missing; otherwise, as where more values than are noted share one float, the whole row is read
-// exactly (core/lists/build.cuh).
+// Every thread keeps lower bounds of cost - v of its columns in registers. They are floats, computed by two or three
+// instructions each from prices that were rounded once, so no 64-bit arithmetic is needed. Each warp contributes the
+// least bounds of a few threads. At least kWanted columns are at or below the kWanted-th least contribution, the limit.
+// Every thread notes its columns within the limit, about 45 in total per piece of kHeld columns a thread. If very many
+// columns tie at the limit, only the ties of a window are noted (struct Window). Noted columns are tested exactly.
+// Enough values below the next float prove that no column is missing. Otherwise, for example if more columns than can
+// be noted share one float, the whole row is read exactly (core/lists/build.cuh).
 //
-// Cost: one read of the row and of the prices, 4 barriers, one more where a mass ties. Every run notes the same
-// columns.
+// Cost: one read of the row and of the prices, 4 barriers, and one more if very many columns tie. Every run notes the
+// same columns.
 #pragma once
 #include "core/lists/bounds.cuh"
 
-// Notes this thread's columns in `mask` behind `begin`, counted in `count`, as far as there is room.
+// Notes this thread's columns in `mask`, from place `begin` on, as far as there is room, and counts them in `count`.
 template <bool frozen, bool packed>
 __device__ inline void note(ListScratch& scratch, Piece<frozen, packed> piece, uint32 mask, uint32 begin,
                             uint32& count) {
@@ -52,12 +52,12 @@ struct Noted {
 };
 LAPWING_NOINLINE __device__ void collect_noted(int32 i, uint32 count) { collect_from(i, count, Noted{count}); }
 
-// The least value that what has a bound above `limit` can have.
+// A lower bound of all values whose float bound exceeds `limit`.
 __device__ inline Dual value_beyond(float limit) {
     return limit < kMostFloat ? not_below(next_above(limit), Dual()) : infinity<Dual>();
 }
 
-// The bound of a column that was noted; of an unmatched column, which has none, no number.
+// The bound of a noted column; NaN for an unmatched column, which has none.
 template <bool frozen>
 __device__ inline float noted_bound(const State& state, const Cost* row, int32 j) {
     if (j >= state.matrix.real_cols()) return -key_float(kUnbounded);
@@ -92,8 +92,8 @@ LAPWING_NOINLINE __device__ uint32 mask_of_window(int32 i, int32 begin, float li
     return mask;
 }
 
-// A limit within which there are kWanted of the columns that were noted, or more, where there are many: as when a row's
-// nearest columns lie side by side, and few warps had them all.
+// A lower limit that still includes at least kWanted of the noted columns, for rows with many. A row has many if its
+// nearest columns are adjacent, so that few warps hold all of them.
 template <bool frozen>
 __device__ inline float tightened(const State& state, const Cost* row, ListScratch& scratch, uint32 noted) {
     const uint32 spread =
@@ -104,9 +104,10 @@ __device__ inline float tightened(const State& state, const Cost* row, ListScrat
     lower_bound<frozen>(scratch, least, kListers<frozen>);
     return scratch.low_bound >= kUnbounded - 1 ? kMostFloat : key_float(scratch.low_bound);
 }
-// Collects what was noted within the limit; of ties at the limit, those in its window. False if these are too few, or
-// too many. Numbers that tie as floats may be no ties: those greater than what is beyond the window, which is tau then,
-// prove nothing. A first list takes them nevertheless, if any is not greater; a later one is shorter.
+// Collects the noted columns within the limit; of ties at the limit, those in its window. False if these are too few or
+// too many. Numbers that tie as floats may differ exactly. If values are excluded by the window, tau is the least value
+// that they can have, and candidates above tau prove nothing. A first list includes such candidates if at least one
+// candidate is not above tau; a later list leaves them out.
 template <bool frozen>
 __device__ inline bool collect_within(const State& state, int32 i, const Cost* row, ListScratch& scratch, uint32 noted,
                                       float limit) {
@@ -132,9 +133,9 @@ __device__ inline bool collect_within(const State& state, int32 i, const Cost* r
     return scratch.below <= Tuning::collected && (beyond == infinity<Dual>() || (scratch.below >= fewest && proves));
 }
 
-// Collects what can be in row i's list, for write_list: what is not noted has a bound above the limit, and is not below
-// the next float. False if the filter cannot tell, or a cost may not be valid. All threads of a block call it, and get
-// the same.
+// Collects the candidates of row i's list for write_list. Every column that is not noted has a bound above the limit,
+// so its value is at least that of the next float. False if the filter cannot decide, or a cost may be invalid. All
+// threads of the block call it, and get the same result.
 template <bool frozen, bool packed>
 __device__ bool filter_row(const Matrix& matrix, int32 i) {
     const State& state = shared().state;
@@ -206,7 +207,7 @@ __device__ bool filter_row(const Matrix& matrix, int32 i) {
     return beyond == infinity<Dual>() || scratch.next_bound < beyond;
 }
 
-// Rows that are not aligned, apart, so that they cost the others no registers.
+// Unaligned rows have a function of their own, so that they cost aligned rows no registers.
 template <bool frozen>
 LAPWING_NOINLINE __device__ bool filter_unaligned_row(int32 i) {
     return filter_row<frozen, false>(shared().state.matrix, i);

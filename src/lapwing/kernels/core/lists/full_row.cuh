@@ -1,24 +1,24 @@
-// One row, all of whose columns a block looks at, or all of whose entries; any kind of costs.
+// One row whose columns (or entries, for sparse costs) a block reads completely; for any kind of costs.
 #pragma once
 #include "core/state.cuh"
 
-// All places of a row, of which a thread has several in flight. A row of the host must be here.
+// All places of a row, several in flight per thread. A row of the host must be on the GPU.
 class FullRow {
   public:
-    // At once, where that takes little code.
+    // Places at one time, more than one where the code stays short.
     static constexpr uint32 kAtOnce = Costs::is_short ? Tuning::full_row_ahead : 1;
 
     __device__ FullRow(const Matrix& matrix, int32 i)
         : matrix_(matrix), row_(i), unmatched_cost_(unmatched_cost_of(i)), costs_{matrix.costs, i} {}
 
-    // Of some columns, and how far each was reached.
+    // Some columns, and the distance known of each.
     struct Part {
         int32 col[kAtOnce];  // kNone: there is none, or it is `own`
         Dual cost[kAtOnce], v[kAtOnce];
         uint64 known[kAtOnce];
     };
-    // f(part), for this thread's share of the columns but `own`. Every thread of the block calls it as often as the
-    // others.
+    // f(part), for this thread's share of all columns except `own`. Every thread of the block makes the same number of
+    // calls.
     template <class F>
     __device__ void each_part(const State& state, int32 own, F f) const {
         const int32 places = matrix_.places(row_), at_once = static_cast<int32>(kAtOnce * blockDim.x);
@@ -43,13 +43,13 @@ class FullRow {
   private:
     const Matrix& matrix_;
     int32 row_;
-    Dual unmatched_cost_;  // what its unmatched column costs, if it has one
+    Dual unmatched_cost_;  // cost of its unmatched column, if it has one
     const Costs::Row costs_;
 
     __device__ Dual unmatched_cost_of(int32 i) const {
         return matrix_.prices == nullptr ? infinity<Dual>() : matrix_.unmatched_cost(i);
     }
-    // As minimised; infinity for what the row must not have. There are real columns.
+    // Minimised costs; infinity for columns that the row must not have. There is at least one real column.
     __device__ void load_costs(const int32 (&place)[kAtOnce], Dual (&cost)[kAtOnce]) const {
         const int32 last = matrix_.costs.places(row_, matrix_.real_cols()) - 1;
         int32 real[kAtOnce];

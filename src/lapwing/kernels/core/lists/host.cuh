@@ -1,5 +1,5 @@
-// Lists of a matrix on the host: from row caches (core/lists/row_cache.cuh), whose bounds limit tau; and the rows that
-// the host is asked for where these do not suffice.
+// Lists of a matrix on the host. They come from row caches (core/lists/row_cache.cuh), whose bounds limit tau. Where
+// these are insufficient, rows are requested from the host.
 #pragma once
 #include "costs/host_rows.cuh"
 
@@ -46,8 +46,8 @@ __device__ inline bool apply_cache_bound(const State& state, int32 i, const List
     return within < Tuning::enough_cached && bound < infinity<Dual>();
 }
 
-// Lists row i under the present prices, and synchronises the block, all of whose threads call it. True if the list is
-// insufficient.
+// Lists row i under the present prices, and synchronises the block. All threads of the block call it. True if the list
+// is insufficient.
 template <bool frozen>
 __device__ inline bool list_row(int32 i) {
     collect<frozen>(i);
@@ -64,8 +64,8 @@ __device__ inline void note_insufficient(const Team& team, int32 i, bool insuffi
            insufficient && threadIdx.x == 0 ? i : kNone);
 }
 
-// By the coordinator's warp: asks the host for some rows, and waits until they are here; false if the host requests a
-// stop.
+// Called by the coordinator's warp: requests rows from the host, and waits until they have arrived. False if the host
+// requests a stop.
 LAPWING_NOINLINE __device__ bool fetch_rows(const int32* list, uint32 count) {
     HostSignals& signals = shared().control.signals;
     Request* const request = shared().state.matrix.costs.data->request;
@@ -91,7 +91,7 @@ struct Listing {
             note_insufficient(team, i, relist_row(i));
         }
     }
-    // Uncertified rows are listed by `relist`, before the coordinator asks for those that it does not suffice for.
+    // `relist` lists uncertified rows, before the coordinator requests those whose caches are insufficient.
     __device__ static void refresh_all(const Team&, uint32) {}
     __device__ static void refresh_one(const State&, const SearchRun&, int32) {}
     __device__ static const int32* insufficient_rows(const State& state) {

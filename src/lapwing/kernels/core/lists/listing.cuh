@@ -1,26 +1,26 @@
-// How rows are listed again, and where whole rows come from: struct Listing, of which a program has one of four, of a
-// matrix (core/lists/matrix.cuh), of computed costs (core/lists/computed.cuh), of a matrix on the host
-// (core/lists/host.cuh), or of sparse costs (core/lists/sparse.cuh). The program's .cu file includes it before the
-// stages that use it.
+// The interface by which rows are listed again and whole rows are read: struct Listing. Each program has one of four:
+// for a matrix (core/lists/matrix.cuh), computed costs (core/lists/computed.cuh), a matrix on the host
+// (core/lists/host.cuh), or sparse costs (core/lists/sparse.cuh). The program's .cu file includes it before the stages
+// that use it.
 //
 //   refresh(team, count)          lists the first `count` of refresh_rows under the present prices
-//   refresh_all(team, count)      before these are resolved: the same where it takes all rows together, else what
-//                                 refresh_one needs; with a barrier of the team where the stages need one
-//   refresh_one(state, run, i)    lists one of them, unless all are; all threads of a block call it
-//   full_row(state, index)        the row at a place of full_rows; of the host, of the rows that are here
+//   refresh_all(team, count)      called before these rows are resolved: lists them if it lists all together,
+//                                 otherwise prepares refresh_one; has a barrier of the team if the stages need one
+//   refresh_one(state, run, i)    lists one of them, unless refresh_all did; all threads of a block call it
+//   full_row(state, index)        the row at a place of full_rows; for the host, of the rows on the GPU
 //
-// Where `fetches_rows`, the coordinator asks the host for rows that row caches do not suffice for:
+// If `fetches_rows`, the coordinator requests rows whose row caches are insufficient from the host:
 //
-//   insufficient_rows(state)      the list of these rows, counted in Counts
+//   insufficient_rows(state)      the list of these rows, whose length is in Counts
 //   room(state)                   how many rows fit at once
-//   fetch(list, count)            waits until the host has brought some; false if it requests a stop
+//   fetch(list, count)            waits until the host has copied some; false if it requests a stop
 //   run_task(team, command)       Task::cache_fetched_rows puts these into their row caches and lists; Task::relist
-//                                 lists the first `count` of refresh_rows, and notes those that it does not suffice for
+//                                 lists the first `count` of refresh_rows, and notes rows with insufficient caches
 #pragma once
 #include "core/shared.cuh"
 
-// Whether row i's list reaches beyond the search radius, not to it: what an old list led to there must be in the new
-// one.
+// Whether row i's list proves all distances up to and including the search radius. It must exceed the radius strictly:
+// the new list must contain every column at the radius that the old list contained.
 __device__ inline bool list_suffices(const State& state, const SearchRun& run, int32 i) {
     const Dual u = load_stable(state.u + i), distance = load_stable(state.row_distance + i),
                tau = load_stable(state.tau + i);

@@ -1,12 +1,12 @@
-// Lists of a matrix in memory: by the filter (core/lists/filter.cuh) or, where it cannot tell, from the whole row. Rows
-// are read 16 bytes at a time where they are aligned.
+// Lists of a matrix in memory: by the filter (core/lists/filter.cuh) or, if it cannot decide, from the whole row.
+// Aligned rows are read 16 bytes at a time.
 #pragma once
 #include "costs/matrix.cuh"
 
 #include "core/lists/filter.cuh"
 #include "core/lists/listing.cuh"
 
-// Packs of 16 bytes that a thread has in flight; small costs have many prices.
+// Packs of 16 bytes in flight per thread; packs of small costs need many prices.
 constexpr int32 kPacksAhead = sizeof(Cost) >= 4 ? Tuning::packs_ahead : sizeof(Cost);
 
 // A whole row, as a part that can be collected (core/lists/build.cuh): f(col, cost as minimised, cost - v) for this
@@ -52,7 +52,7 @@ struct WholeRow {
     }
 };
 
-// How many threads of a block, if there are so many, have a share of a row.
+// Number of threads of a block that have a share of a row, if the block is large enough.
 __device__ inline uint32 sharing_threads(const Matrix& matrix) {
     constexpr int32 size = Pack<Cost>::size;
     const int32 tail = matrix.cols % size, packs = matrix.cols / size, shares = packs > tail ? packs : tail;
@@ -106,8 +106,8 @@ LAPWING_NOINLINE __device__ void collect_ties(int32 i, Dual bound) {
     __syncthreads();
 }
 
-// Lists row i under the present prices; all threads of the block call it, and the list is valid for them behind a
-// barrier. True if this thread saw a cost of the row that is not valid.
+// Lists row i under the present prices. All threads of the block call it, and may read the list after a barrier. True
+// if this thread found an invalid cost in the row.
 template <bool frozen>
 __device__ inline bool make_list(const Matrix& matrix, int32 i) {
     ListScratch& scratch = shared().scratch.list;
@@ -121,7 +121,8 @@ __device__ inline bool make_list(const Matrix& matrix, int32 i) {
     write_list(i, left_out);
     return invalid;
 }
-// Lowers the prices that the filter subtracts from costs; before a row is listed, whenever prices have moved.
+// Rounds down the prices that the filter subtracts from costs. Called before a row is listed whenever prices have
+// changed.
 __device__ inline void lower_all_prices(const Team& team) {
     if constexpr (kNarrowCosts) {
         team.each(team.state.matrix.cols,
@@ -134,8 +135,8 @@ LAPWING_NOINLINE __device__ bool relist_row(int32 i) {
     return __syncthreads_or(make_list<false>(shared().state.matrix, i));
 }
 
-// Whether another list of a row were no better: it holds nothing but ties at the row's least cost, there are more of
-// them, and that was not enough in this search or the one before. All lanes of a warp call it.
+// Whether listing a row again is useless: its list holds only some of the ties at the row's least cost, and this was
+// insufficient in this search or the previous one. All lanes of a warp call it.
 __device__ inline bool list_is_ties(const State& state, const SearchRun& run, int32 i) {
     const uint32 looked = load_stable(state.full_search + i);
     if (looked == 0 || looked + 1 < run.search) return false;

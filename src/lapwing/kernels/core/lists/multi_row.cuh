@@ -1,22 +1,22 @@
-// Multi-row listing: candidate lists of many rows of computed costs, kLines rows a warp, whose points stay in registers
-// (costs/computed.cuh).
+// Multi-row listing: candidate lists of many rows of computed costs, kLines rows per warp. The points of these rows
+// stay in registers (costs/computed.cuh).
 //
-// A survey of one column in Tuning::survey_share guesses a limit within which some 200 columns lie; should there be
-// fewer than kWanted, the rows are listed once more without a guess. Then one walk passes all columns. A row has room
-// for Tuning::room candidates. While there is room, columns within the row's limit are added; when there is none, the
-// warp ranks the candidates, keeps the nearest kWanted, and the limit falls. Columns come in a scattered order, so that
-// even without a survey about kWanted * ln(cols / kWanted) of them are ever added: 370 of a million (by every warp that
-// shares the row). Nearer means: a smaller cost - v, and among equal ones the first in the row's own order (tie_order).
-// So the list depends on costs and prices alone, and is the list that make_list would make of a matrix.
+// A survey of one column in Tuning::survey_share estimates a limit within which about 200 columns lie. If fewer than
+// kWanted lie within it, the rows are listed again without a survey. One pass then visits all columns. A row has room
+// for Tuning::room candidates. While there is room, columns within the row's limit are added. When there is none, the
+// warp ranks the candidates and keeps the nearest kWanted, and the limit falls. Columns come in a scattered order, so
+// that even without a survey each warp adds only about kWanted * ln(cols / kWanted) of them: 370 of a million. Nearer
+// means: a smaller cost - v or, if equal, earlier in the row's own order (tie_order). So the list depends only on costs
+// and prices, and is the list that make_list would make of a matrix.
 //
-// A row that is listed again begins with a limit: as its old list now stands, that many columns are that near. If those
-// are all, the limit becomes tau. (Where prices rise everywhere alike that is the rule; to find the next column would
-// take a walk without a limit, which costs 20 times as much.)
+// A row that is listed again begins with a limit: the largest present value in its old list, since at least as many
+// columns are within it. If no other column is within it, tau becomes the limit. (This is usual when prices rise
+// everywhere alike. To find the next column would take a pass without a limit, which costs 20 times as much.)
 //
-// Where columns are in bounding boxes (core/lists/boxes.cuh), a row that is listed again reads only those boxes that
-// have something within its limit, and needs no survey. Where rows are few, several warps share their columns and merge
-// their candidates at the end. Only columns that pass the quick test are computed exactly; it passes NaN and invalid
-// costs.
+// If columns are in bounding boxes (core/lists/boxes.cuh), a row that is listed again reads only the boxes that may
+// contain columns within its limit, and needs no survey. If rows are few, several warps divide the columns among them
+// and merge their candidates at the end. Only columns that pass the quick test are computed exactly. NaN and invalid
+// costs pass it.
 #pragma once
 #include "core/lists/boxes.cuh"
 #include "core/lists/ties.cuh"
@@ -83,7 +83,7 @@ LAPWING_NOINLINE __device__ Limit keep_nearest(int32 i, uint32 slot, uint32 coun
     return limit;
 }
 
-// A warp's rows, and what it has met for each.
+// A warp's rows, and the candidates found for each.
 struct RowGroup {
     int32 row[kLines];
     uint32 count[kLines];
@@ -101,8 +101,8 @@ struct RowGroup {
     }
 };
 
-// Examines the costs of column j exactly, which passed the quick test of some lane. All lanes call it, with columns of
-// their own or `there` false.
+// Computes the cost of column j exactly, after it passed the quick test of some lane. All lanes call it, each with its
+// own column or with `there` false.
 __device__ inline void meet_column(RowGroup& group, const State& state, const Source& source, const SourceLines& lines,
                                    int32 j, bool there) {
     const Matrix& matrix = state.matrix;
@@ -151,8 +151,9 @@ __device__ inline Limit old_limit(const State& state, int32 i) {
     return {warp_reduce(x, [](Dual a, Dual b) { return a < b ? b : a; }), kNoRow, 0};
 }
 
-// The list of row i from its candidates, which stand at `parts` places from `slot` on, kLines apart; by one warp.
-// `again`: they are those within the limit of the old list. False if there must be more of them than `least`.
+// Makes the list of row i from its candidates, which are at `parts` places from `slot` on, kLines apart. Called by one
+// warp. `again`: they are the candidates within the limit of the old list. False if the caller must collect more than
+// `least`.
 __device__ inline bool write_candidates(const State& state, int32 i, uint32 slot, uint32 parts, bool again,
                                         uint32 least) {
     auto& scratch = shared().scratch.multi_row;
@@ -175,7 +176,7 @@ __device__ inline bool write_candidates(const State& state, int32 i, uint32 slot
     return true;
 }
 
-// How many of a warp's numbers are before a lane's own.
+// Number of the warp's values that precede this lane's value.
 __device__ inline uint32 rank_in_warp(Margin mine) {
     uint32 rank = 0;
 #pragma unroll 8
@@ -185,8 +186,9 @@ __device__ inline uint32 rank_in_warp(Margin mine) {
     }
     return rank;
 }
-// Lower limits for a row group: of one piece in Tuning::survey_share every lane finds the least of each row, and the
-// Tuning::surveyed-th of those, of all warps that share the rows, is the limit. All threads of the block call it.
+// Lowers the limits of a row group. From one piece in Tuning::survey_share every lane finds the least value of each
+// row. The limit is the Tuning::surveyed-th smallest of these over all warps that share the rows. All threads of the
+// block call it.
 template <class Price>
 __device__ inline void survey(RowGroup& group, const Source& source, const SourceLines& lines,
                               const Positions& positions, Part share, Price price, bool maximize) {
@@ -234,11 +236,11 @@ __device__ inline void survey(RowGroup& group, const Source& source, const Sourc
     __syncthreads();
 }
 
-// A list of all columns; within the limit of the row's old list; the same from boxes.
+// fresh: all columns; again: within the limit of the row's old list; near: the same, from boxes.
 enum class Pass { fresh, again, near };
 
-// How a block of `warps` lists `count` rows: in sets of warps that take kLines rows each, every warp a part of the
-// columns. A power of two.
+// Number of warps that share a set of kLines rows, each taking a part of the columns, where a block of `warps` lists
+// `count` rows. A power of two.
 __device__ inline uint32 warps_of_row_group(uint32 warps, uint32 count) {
     uint32 parts = warps;
     while (parts > 1 && warps / parts * kLines < count) parts /= 2;
@@ -246,8 +248,8 @@ __device__ inline uint32 warps_of_row_group(uint32 warps, uint32 count) {
 }
 
 // Lists rows row_of(begin), row_of(begin + 1) ... below `end`, as many as the block takes (kLines a group), under the
-// present prices; `guess`: within the limits of a survey, too. All threads of the block call it; true if these were too
-// low. met(row, whether a cost of it is not valid) is called by one lane a row.
+// present prices. `guess`: within the limits of a survey, too. All threads of the block call it. True if the limits of
+// the survey were too low. One lane per row calls met(row, whether a cost of it is invalid).
 template <Pass pass, class RowOf, class Met>
 __device__ bool list_row_group(uint32 begin, uint32 end, uint32 parts, bool guess, RowOf row_of, Met met) {
     constexpr bool again = pass != Pass::fresh;

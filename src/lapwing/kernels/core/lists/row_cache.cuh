@@ -1,10 +1,9 @@
-// Row caches of a matrix that stays on the host (costs/host_rows.cuh): filled when a row is on the GPU, and requests
+// Row caches of a matrix that stays on the host (costs/host_rows.cuh), filled when a row is on the GPU; and requests
 // for rows.
 //
-// A row cache holds the columns with the smallest cost - v: all below some value and, of those that have just that
-// value, as many as there is room for, beginning at a column that differs from row to row. The value is found digit by
-// digit, in base 256, from counts; any value that leaves the cache half full will do. The least value left out is the
-// cache's bound.
+// A row cache holds the columns with the smallest cost - v: all below some value and, of those with exactly that value,
+// as many as fit, beginning at a column that differs from row to row. The value is found digit by digit, in base 256,
+// by counting. Any value that fills at least half of the cache suffices. The least value left out is the cache's bound.
 //
 // Cost: three to nine reads of the row and of v by a block, far less than its transfer from the host.
 #pragma once
@@ -13,8 +12,8 @@
 #include "core/lists/ties.cuh"
 #include "core/shared.cuh"
 
-// Puts row i, which begins at `row`, into its row cache under the present prices. All threads of a block call it; true
-// if a cost of the row is not valid.
+// Puts row i, which begins at `row`, into its row cache under the present prices. All threads of a block call it. True
+// if a cost of the row is invalid.
 LAPWING_NOINLINE __device__ bool cache_row(int32 i, const Cost* row) {
     const State& state = shared().state;
     RowCacheScratch& scratch = shared().scratch.row_cache;

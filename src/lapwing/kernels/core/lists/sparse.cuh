@@ -1,5 +1,6 @@
-// Lists of sparse costs. Of a row with at most Tuning::list_size places the list is the row, and tau is infinite: it is
-// never listed again. Of a longer row the list is made as of any other, from its entries (core/lists/build.cuh).
+// Lists of sparse costs. The list of a row with at most Tuning::list_size places is the row itself, and tau is
+// infinite, so it is never listed again. A longer row is listed from its entries like a row of any other costs
+// (core/lists/build.cuh).
 #pragma once
 #include "costs/sparse.cuh"
 
@@ -22,8 +23,8 @@ struct PlacesOfRow {
 // See core/lists/build.cuh.
 LAPWING_NOINLINE __device__ void collect_ties(int32 i, Dual bound) { collect_ties_of(PlacesOfRow(), i, bound); }
 
-// Lists a long row under the present prices. All threads of a block call it, and the list is valid for them when it
-// returns. True if a cost of the row is not valid.
+// Lists a long row under the present prices. All threads of a block call it, and may read the list when it returns.
+// True if a cost of the row is invalid.
 LAPWING_NOINLINE __device__ bool list_long_row(int32 i) {
     const bool invalid = collect_from(i, static_cast<uint32>(shared().state.matrix.places(i)), PlacesOfRow());
     write_list(i, infinity<Dual>());

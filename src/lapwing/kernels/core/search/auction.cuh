@@ -1,14 +1,15 @@
-// Epsilon phases by auction on the lists: prices that are nearly right, and most of the matching.
+// Epsilon phases by auction on the lists. They find nearly optimal prices and most of the matching.
 //
-// In a round every free row bids for its nearest column (that with the least cost - v) the amount that makes its second
-// nearest column as near, plus epsilon. The best bid for a column wins, the lowest row among equal bids, and displaces
-// the column's holder. A phase begins with all rows free and ends when few are left. Epsilon then falls, at last to
-// zero, where every matched pair attains its row's minimum exactly. Bids are counted in units of a grid (a power of
-// two), rounded down, so that a bid and its row fit one word for atomicMax; a row may always bid less.
+// In a round every free row bids for its nearest column, the one with the least cost - v. The bid makes the second
+// nearest column equally near, plus epsilon. The highest bid for a column wins (among equal bids, that of the lowest
+// row) and displaces the row matched to the column. A phase begins with all rows free and ends when few are left.
+// Epsilon then falls, finally to zero, where every matched pair attains its row's minimum exactly. Bids are counted in
+// units of a grid (a power of two), rounded down, so that a bid and its row fit one word for atomicMax. Rounding down
+// is safe: a row may always bid less.
 //
-// Without epsilon a bid may be zero. Of several nearest columns the row then asks for a free one or, if there is none,
-// for another one in every round, and displaces its holder, which may find a free column. Where costs are small
-// integers, that leaves half as many rows free as waiting would.
+// Without epsilon a bid may be zero. Among several nearest columns, the row then chooses a free one. If there is none,
+// it chooses another column in every round and displaces its row, which may then find a free column. For small integer
+// costs, half as many rows stay free as if the row waited.
 //
 // Invariant: after a round every matched pair is within epsilon of its row's minimum (epsilon-optimality). Cost of a
 // round: lists and v of the free rows, one atomic each, two barriers.
@@ -34,8 +35,8 @@ __device__ inline Dual of_units(uint64 units, double unit) {
     return static_cast<Dual>(static_cast<double>(units) * unit);
 }
 
-// The nearest of a row's candidates and the distance of the second nearest, by the warp of the row; x: cost - v of the
-// lane's candidate, infinity where the list has ended.
+// The nearest of a row's candidates and the distance of the second nearest. Called by the warp of the row. x: cost - v
+// of the lane's candidate, infinity after the end of the list.
 struct Nearest {
     Dual first, second;
     uint32 ties;  // lanes whose candidates are nearest
@@ -62,8 +63,8 @@ __device__ inline int32& target_at(const State& state, uint32 which, uint32 inde
     return shared().scratch.rounds.target[which][index];
 }
 
-// One lane of several: at first the first, since ties are listed in another order for each row; then another from row
-// to row and from round to round, as if by chance. All lanes of a warp call it.
+// Chooses one of several lanes. In the first round it is the first lane, since ties are listed in a different order for
+// each row; later it varies pseudo-randomly by row and round. All lanes of a warp call it.
 __device__ inline uint32 any_lane(uint32 lanes, int32 i, uint32 round) {
     if (round == 0) return __ffs(static_cast<int>(lanes)) - 1;
     const uint32 drawn = (static_cast<uint32>(i) * 0x9e3779b9u ^ round * 0x85ebca6bu) * 0xc2b2ae35u;
@@ -71,7 +72,7 @@ __device__ inline uint32 any_lane(uint32 lanes, int32 i, uint32 round) {
     return __ffs(__ballot_sync(kAllLanes, (lanes >> lane_index() & 1) != 0 && before == place)) - 1;
 }
 
-// Which of the lanes whose candidates are nearest is asked. Without epsilon a free one, by chance. All lanes of a warp
+// Chooses among the lanes whose candidates are nearest. Without epsilon it prefers a free column. All lanes of a warp
 // call it.
 __device__ inline uint32 lane_chosen(const State& state, const AuctionRun& run, int32 i, int32 col, uint32 ties) {
     if (run.epsilon != 0) return __ffs(static_cast<int>(ties)) - 1;
@@ -80,14 +81,15 @@ __device__ inline uint32 lane_chosen(const State& state, const AuctionRun& run, 
     return any_lane(free != 0 ? free : ties, i, run.rounds);
 }
 
-// Row i asks for column j; `index` among the rows at work.
+// A bid of row i for column j. `index`: the row's place in rows_at_work.
 struct Bid {
     int32 i, j;
     uint32 index;
     Dual first, second, tau;  // of the row's list
 };
-// By one lane; nothing if there is no row. It is near enough if no column outside the list is nearer by more than half
-// of epsilon: so the row stays within epsilon of its minimum, and the price rises by the other half at least.
+// Called by one lane; does nothing if there is no row. The column is near enough if no column outside the list is
+// nearer by more than half of epsilon. Then the row stays within epsilon of its minimum, and the price rises by at
+// least the other half.
 template <bool wide>
 __device__ inline void make_bid(const Team& team, const AuctionRun& run, const Bid& bid) {
     if (bid.i < 0) return;
@@ -97,13 +99,13 @@ __device__ inline void make_bid(const Team& team, const AuctionRun& run, const B
     if (!proven) state.refresh_rows[add_count<wide>(&counts_of<wide>(team, run.rounds).refresh, 1)] = bid.i;
     if (!bids) return;
     const Dual second = bid.second < bid.tau ? bid.second : bid.tau;
-    const Dual more = second < infinity<Dual>() ? second - bid.first : Dual(0);  // no other column: none is called for
+    const Dual more = second < infinity<Dual>() ? second - bid.first : Dual(0);  // no other column: no rise is needed
     const uint64 units = in_units(more + run.epsilon, run.units_in_one);
     max_in_global(pick(state.best_bid, run.present) + bid.j,
                   units << Tuning::row_bits | (kRowMask - static_cast<uint64>(bid.i)));
 }
 
-// The first free rows that a warp takes: loaded while their number is not yet known.
+// Loads the first free rows of a warp before their number is known.
 template <bool wide>
 __device__ inline void load_first(const Team& team, uint32 present, int32 (&first)[Tuning::warp_rows]) {
     const uint32 most = wide ? team.state.matrix.rows : kNarrowRows;
@@ -114,9 +116,9 @@ __device__ inline void load_first(const Team& team, uint32 present, int32 (&firs
         first[r] = row_at<wide>(team.state, present, index < most ? index : most - 1);
     }
 }
-// n rows of a warp bid, the first of them at `base`; kNone: there is none. The warp takes the slow stages for all
-// of them together: their loads, then their minima; in the end a lane bids for each. (Every variable is assigned
-// whether it is needed or not: the compiler would keep an unassigned one in memory.)
+// Bids for n rows of a warp, the first of them at `base`; kNone: no row. The warp does the slow stages for all rows
+// together: first their loads, then their minima. At the end one lane bids for each. (Every variable is assigned even
+// if it is not needed, since the compiler would keep an unassigned one in memory.)
 template <bool wide, uint32 n>
 __device__ inline void bid_for_rows(const Team& team, const AuctionRun& run, uint32 base, const int32 (&i)[n]) {
     const State& state = team.state;
@@ -142,7 +144,7 @@ __device__ inline void bid_for_rows(const Team& team, const AuctionRun& run, uin
     }
     make_bid<wide>(team, run, bid);
 }
-// All free rows bid. Rows whose list does not prove their minimum go to refresh_rows instead.
+// All free rows bid. A row whose list does not prove its minimum is appended to refresh_rows instead.
 template <bool wide>
 __device__ inline void bid(const Team& team, const AuctionRun& run, const int32 (&first)[Tuning::warp_rows]) {
     const State& state = team.state;
@@ -168,7 +170,7 @@ __device__ inline void bid(const Team& team, const AuctionRun& run, const int32 
     }
 }
 
-// The best bids are taken; rows that lost or were displaced go on.
+// The best bids win. Rows that lost or were displaced stay free for the next round.
 template <bool wide>
 __device__ inline void assign_bids(const Team& team, const AuctionRun& run) {
     const State& state = team.state;
@@ -179,7 +181,7 @@ __device__ inline void assign_bids(const Team& team, const AuctionRun& run) {
         const int32 j = there ? target_at<wide>(state, run.present, index) : kNone;
         int32 goes_on = i;
         const uint64 best = j >= 0 ? __ldcg(pick(state.best_bid, run.present) + j) : 0;
-        const int32 holder = j >= 0 ? __ldcg(state.col_to_row + j) : kNone;  // of use to the winner alone, as is v
+        const int32 holder = j >= 0 ? __ldcg(state.col_to_row + j) : kNone;  // needed by the winner only, as is v
         const Dual v = j >= 0 ? __ldcg(state.v + j) : Dual(0);
         const uint64 units = best >> Tuning::row_bits;
         const bool won = j >= 0 && kRowMask - (best & kRowMask) == static_cast<uint64>(i) &&
@@ -212,8 +214,8 @@ __device__ inline void free_all(const Team& team) {
     });
 }
 
-// Rounds, until the phase ends, rows are to be listed again, or there are too many of them or too few for the team of
-// so many blocks. A phase begins with all rows free.
+// Runs rounds until the phase ends, rows are to be listed again, or the number of free rows no longer suits the team of
+// `blocks` blocks. A phase begins with all rows free.
 template <bool wide>
 LAPWING_NOINLINE __device__ void run_rounds(uint32 blocks) {
     State state = shared().state;  // its pointers in registers
@@ -259,14 +261,14 @@ LAPWING_NOINLINE __device__ void run_rounds(uint32 blocks) {
     }
     if (threadIdx.x == 0) shared().control.command.auction = run;
 }
-// u from the lists: a row that is matched and not at its minimum becomes free, as is a row without a column. Of all
-// rows or, the second time, those in refresh_rows; the first time, rows that their list does not prove go there.
+// Computes u from the lists. A matched row that is not at its minimum becomes free. `refreshed` false: all rows; rows
+// whose minimum their list does not prove are appended to refresh_rows. `refreshed` true: the rows in refresh_rows.
 __device__ inline void derive_u(const Team& team, uint32 count, bool refreshed) {
     State& state = team.state;
     team.each_by_warp(count, [&](uint32 index) {
         const int32 i = refreshed ? load_stable(state.refresh_rows + index) : static_cast<int32>(index);
         const Candidate mine = load_candidate(state, i);
-        const int32 own = __ldcg(state.row_to_col + i);  // which one of the lanes will write
+        const int32 own = __ldcg(state.row_to_col + i);  // one of the lanes writes it later
         const Dual x = present_cost(mine, mine.col >= 0 ? load_stable(state.v + mine.col) : Dual(0));
         const Nearest nearest = find_nearest(x);
         const bool keeps = __any_sync(kAllLanes, mine.col == own && own >= 0 && x == nearest.first);
@@ -278,7 +280,7 @@ __device__ inline void derive_u(const Team& team, uint32 count, bool refreshed) 
             __stcg(state.row_to_col + i, kNone);
         } else if (!refreshed) {
             state.refresh_rows[atomicAdd(team.wide ? &state.counts->refresh : &team.own.refresh, 1u)] = i;
-        } else if constexpr (Costs::is_on_host) {  // the solve was stopped before the row came
+        } else if constexpr (Costs::is_on_host) {  // the solve was stopped before the row arrived
             state.u[i] = load_stable(state.tau + i);
         }
     });

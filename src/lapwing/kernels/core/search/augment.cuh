@@ -1,60 +1,61 @@
-// The end of a search: duals move, and free rows are matched along disjoint paths.
+// The end of a search: updates the duals, and matches free rows along disjoint paths.
 //
-// The parent row of a column is found after the search: a row i with distance of i + reduced cost = distance of the
-// column, and a smaller distance, or an equal one that fell in an earlier step. That order makes cycles impossible. The
-// lowest such row is the parent, so the order of threads does not matter. Where so many costs tie that whole rows were
-// relaxed, one tree would then hold nearly all columns and a search would match one row; there every column has an
-// order of rows of its own.
+// Parent rows are found after the search. A parent of a column is a row i with distance of i + reduced cost = distance
+// of the column, and with a smaller distance, or an equal one that was set in an earlier step. That order excludes
+// cycles. The lowest such row becomes the parent, so the order of threads has no effect. If so many costs tie that
+// whole rows were relaxed, the lowest row's tree would hold nearly all columns, and the search would match one row. In
+// that case each column uses its own pseudo-random order of rows.
 //
-// A tree matches one of the free columns that it reached. Where costs tie, rows of several trees lead to the same free
-// column; if it always went to the lowest row, two trees in five would get none. So free columns and trees are matched
-// in rounds: a column picks one of the trees without a column, and a tree one of the columns that picked it, both the
-// one with the least choice, until no tree is left that could have one (after the minimum degree heuristic of R. M.
-// Karp and M. Sipser, FOCS 1981). Any row at the right distance will do here, also one that fell as late as the column.
-// Of 87 free rows of 8192 x 8192 small integers a search leaves 10, not 35. Beyond Tuning::most_ends pairs the lowest
-// rows win.
+// A tree matches one of the free columns that it reached. If costs tie, rows of several trees reach the same free
+// column. If the lowest row always took it, two trees in five would get none. So free columns and trees are matched in
+// rounds: each column chooses one of the trees without a column, and each tree one of the columns that chose it. Both
+// choose a partner of least degree. Rounds end when no unmatched tree can be matched (after the minimum degree
+// heuristic of R. M. Karp and M. Sipser, FOCS 1981). Any row at the right distance may be used here, even one whose
+// distance was set in the same step as the column's. For 8192 x 8192 small integers with 87 free rows, a search leaves
+// 10 rows free instead of 35. With more than Tuning::most_ends pairs, the lowest rows win.
 //
-// Of a square problem, trees whose free rows stay free are kept: all their paths are tight now, so their columns are at
+// In a square problem, trees whose free rows stay free are kept. All their paths are tight now, so their columns have
 // distance zero in the next search, which begins with all their rows (the growing forest of J. Munkres, 1957). Only
-// what the matched trees held is searched again. Without that, of 100,000 points in the plane, searches would scan each
-// row's list some 190 times, since distances of zero spread slowly.
+// columns of matched trees are searched again. Otherwise, with 100,000 points in the plane, searches would scan each
+// row's list about 190 times, since distances of zero spread slowly.
 //
 // Cost: a pass over the candidates of reached rows, three passes over all columns, 4 to 5 barriers.
 #pragma once
 #include "core/search/resolve.cuh"
 
-// Of a row that may lead somewhere: its distance, and the step in which it fell.
+// A possible parent row: its distance, and the step in which that was set.
 struct Origin {
     int32 row;
     uint32 step;
     Dual distance, u;
 };
-// The place of row i in an order of column j's own, behind all rows; and the row at such a place.
+// The place of row i in column j's own order of rows, greater than every row number; and the row at such a place.
 constexpr int32 kPlaces = 1 << 30;
 __device__ inline int32 place_of_row(const Matrix& matrix, int32 i, int32 j) {
     const uint32 hash = static_cast<uint32>(j) * 0x9e3779b1u;
     return i ^ static_cast<int32>(hash >> __clz(matrix.rows)) ^ kPlaces;
 }
-// If a row leads to column j at distance `key`, which is `cost` away from it (see the top), it is noted. True if the
-// column is free.
+// Notes the row as a parent of column j at distance `key` if it satisfies the condition at the top; `cost`: the cost of
+// the pair. True if the column is free.
 __device__ inline bool note_parent(const State& state, const SearchRun& run, const Origin& from, int32 j, uint64 key,
                                    Dual cost, Dual v) {
     if (key > run.radius || key == kFar || as_key(from.distance + reduced(cost, v, from.u)) != key) return false;
-    const bool free = load_stable(state.col_to_row + j) < 0;  // from it, nothing leads on
+    const bool free = load_stable(state.col_to_row + j) < 0;  // no path continues from a free column
     if (!free && as_key(from.distance) >= key && from.step >= step_of(__ldcg(state.stamp + j))) return false;
     atomicMin(state.parent_row + j, run.mixes ? place_of_row(state.matrix, from.row, j) : from.row);
     return free;
 }
-// Pairs of a row and a free column to which it leads: as many as can be matched are noted, where a step's frontier was.
+// Pairs of a row and a free column that it reaches. As many as can be matched are noted, in the memory of a step's
+// frontier.
 __device__ inline Edge* ends_of(const State& state) { return state.frontier[1]; }
 __device__ inline uint32 room_for_ends(const State& state) {
     const uint32 room = 2 * static_cast<uint32>(state.matrix.rows);
     return room < Tuning::most_ends ? room : Tuning::most_ends;
 }
 
-// Parents among the candidates of the rows of reached columns, and of free rows; and the free columns within the search
-// radius. A lane looks whether a column was reached; of those that were the warp takes two at once (more are more code,
-// and that takes time).
+// Finds parents among the candidates of free rows and of the rows of reached columns, and the free columns within the
+// search radius. A lane tests whether a column was reached. The warp takes two reached columns at once (more need more
+// code, which is slower).
 __device__ inline void find_parents(const Team& team, const SearchRun& run) {
     State& state = team.state;
     const uint32 cols = state.matrix.cols, count = cols + run.free_count, lane = lane_index();
@@ -101,7 +102,7 @@ __device__ inline void find_parents(const Team& team, const SearchRun& run) {
         }
     }
 }
-// The same for rows all of whose columns were looked at, a block each; of the host, for those that are here.
+// The same for rows that were relaxed completely, one block each; for a matrix on the host, for the rows on the GPU.
 __device__ inline void find_parents_in_full_rows(const Team& team, const SearchRun& run, uint32 count) {
     State& state = team.state;
     for (uint32 index = team.block(); index < count; index += team.blocks) {
@@ -124,9 +125,9 @@ __device__ inline void find_parents_in_full_rows(const Team& team, const SearchR
     }
 }
 
-// From every column within the search radius to the free row whose tree it is in. Columns go up to what those go up to
-// that lead to them, all at once, so that it takes the logarithm of a path's length. Without a choice of trees, a free
-// row takes the lowest of its free columns.
+// Finds, for every column within the search radius, the free row of its tree. Pointer jumping for all columns at once
+// takes a number of rounds logarithmic in the path length. Without a choice of trees, a free row takes the lowest of
+// its free columns.
 __device__ inline void claim_roots(const Team& team, const SearchRun& run, bool choice) {
     State& state = team.state;
     const uint32 cols = state.matrix.cols;
@@ -154,13 +155,13 @@ __device__ inline void claim_roots(const Team& team, const SearchRun& run, bool 
     });
 }
 
-// A permutation of 2^24 numbers, another one in every round.
+// A permutation of 0 .. 2^24 - 1 that depends on the round.
 __device__ inline uint32 scrambled(uint32 x, uint32 round) {
     x = (x ^ round * 0x85ebcau) * 0x9e3779u & kRowMask;
     return (x ^ x >> 13) * 0xc2b2afu & kRowMask;
 }
-// Matches trees and free columns, by pairs of a row of the one and the other, until no pair is without both or rounds
-// are many. By block 0.
+// Matches trees and free columns by pairs of a tree's row and a free column, until every pair has a matched side or the
+// limit of rounds is reached. Called by block 0.
 __device__ inline void match_ends(const Team& team, const SearchRun& run, uint32 count, uint32 met) {
     if (team.block() != 0) return;
     constexpr uint32 kDegreeBits = Tuning::degree_bits, kMostRounds = (1 << (32 - Tuning::row_bits - kDegreeBits)) - 1;
@@ -233,21 +234,21 @@ __device__ inline void match_ends(const Team& team, const SearchRun& run, uint32
     }
 }
 
-// Of row and column number `index`, when a search has ended: whether they are free, and which row holds the column if
-// its tree is kept.
+// The state of row and column number `index` after a search: whether they are free, and the row matched to the column
+// if its tree is kept.
 struct After {
     bool free_row, free_col;
     int32 kept;  // or kNone
 };
-// Lists them, and where the next search begins: with free rows, and those of trees that are kept. All lanes of a warp
-// call it.
+// Lists free rows and columns, and the rows with which the next search begins: free rows and the rows of kept trees.
+// All lanes of a warp call it.
 __device__ inline void list_after(const Team& team, uint32 index, After after) {
     State& state = team.state;
     const uint32 rows = __ballot_sync(kAllLanes, after.free_row), cols = __ballot_sync(kAllLanes, after.free_col),
                  kept = __ballot_sync(kAllLanes, after.kept >= 0);
     if ((rows | cols | kept) == 0) return;
     const uint32 lane = lane_index(), before = (1u << lane) - 1;
-    // A lane a list, so that none waits for another.
+    // One lane per list, so that the atomics overlap.
     Counts& counts = team.wide ? *state.counts : team.own;
     uint32* const count = lane == 0 ? &counts.free_rows : lane == 1 ? &counts.free_cols : &counts.at_start;
     const uint32 more = lane == 0   ? __popc(rows)
@@ -268,8 +269,8 @@ __device__ inline void list_after(const Team& team, uint32 index, After after) {
     if (after.kept >= 0) state.frontier[0][start + __popc(rows) + __popc(kept & before)] = {after.kept, own};
 }
 
-// New duals; distances are forgotten, or zero where the tree is kept. And what will be when paths are matched: which
-// rows are free, where the next search begins; no other column has a parent.
+// Updates the duals. Resets distances, or sets them to zero where the tree is kept. Lists the rows that will be free
+// after the paths are matched and the rows with which the next search begins, and removes all other parents.
 __device__ inline void update_duals(const Team& team, const SearchRun& run) {
     State& state = team.state;
     const uint32 rows = state.matrix.rows, cols = state.matrix.cols;
@@ -282,7 +283,7 @@ __device__ inline void update_duals(const Team& team, const SearchRun& run) {
             const uint64 key = __ldcg(state.distance + j);
             const bool row = index < rows && load_stable(state.row_to_col + index) < 0, within = key <= run.radius;
             const int32 taken =
-                within ? __ldcg(state.claim + ~load_stable(state.roots + j)) : kNone;  // by its tree's free row
+                within ? __ldcg(state.claim + ~load_stable(state.roots + j)) : kNone;  // of the free row of its tree
             const bool kept = keeps && i >= 0 && taken == kNoRow;
             after = {row && __ldcg(state.claim + index) == kNoRow, keeps && i < 0 && taken != j, kept ? i : kNone};
             if (key != kFar) __stcg(state.distance + j, kept ? uint64(0) : kFar);
@@ -299,8 +300,8 @@ __device__ inline void update_duals(const Team& team, const SearchRun& run) {
     });
 }
 
-// Matches the roots along the paths to the columns that they took. To walk a path is to wait for one parent edge after
-// the other: block 0 does so alone, when it has all parent edges in its L1.
+// Matches the roots along the paths to the columns that they took. Each parent edge on a path depends on the previous
+// load. Block 0 therefore does this alone if all parent edges fit its L1.
 __device__ inline void match_paths(const Team& team, uint32 met) {
     State& state = team.state;
     const auto match = [&](uint32 index) {
@@ -319,11 +320,12 @@ __device__ inline void match_paths(const Team& team, uint32 met) {
     int32 any = 0;
     for (uint32 j = threadIdx.x * kSectorEdges; j < state.matrix.cols; j += kTeamThreads * kSectorEdges)
         any |= load_stable(state.parent_edge + j).row;
-    __syncthreads_or(any);  // so that the loads are not left out
+    __syncthreads_or(any);  // so that the compiler keeps the loads
     for (uint32 index = threadIdx.x; index < met; index += kTeamThreads) match(index);
 }
 
-// Free rows and columns, where no tree is kept: the next search begins with free rows alone. No claims, no parents.
+// Lists free rows and columns where no tree is kept: the next search begins with free rows only. Resets claims and
+// parents.
 __device__ inline void gather_free(const Team& team) {
     State& state = team.state;
     const uint32 rows = state.matrix.rows, cols = state.matrix.cols;
@@ -339,7 +341,7 @@ __device__ inline void gather_free(const Team& team) {
     });
 }
 
-// When columns have their parents: new duals and pairs, and where the next search begins; nothing if there is a
+// Updates duals and pairs when columns have their parents, and prepares the next search. Does nothing on a
 // contradiction.
 __device__ inline void augment(const Team& team, const SearchRun& run) {
     const uint32 met = present_count(team, &Counts::met), ends = present_count(team, &Counts::ends);

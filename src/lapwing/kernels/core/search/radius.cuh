@@ -1,17 +1,17 @@
 // The search radius: a distance within which enough free columns lie.
 //
-// While steps go on, every block finds a radius that is not far beyond the least one (shrink_radius), and all find the
-// same; at the end block 0 finds the least (find_radius).
+// While steps run, every block finds the same radius, not far beyond the least one (shrink_radius). At the end block 0
+// finds the least one (find_radius).
 #pragma once
 #include "core/control/commands.cuh"
 #include "core/shared.cuh"
 
-// The distance of the k-th free column; kFar if there is none, or it was not reached.
+// The distance of the k-th free column; kFar if there is no such column, or it was not reached.
 __device__ inline uint64 free_distance(const State& state, uint32 k, uint32 count) {
     return k < count ? __ldcg(state.distance + load_stable(state.free_cols + k)) : kFar;
 }
 
-// The distances of this thread's share of the free columns, kFar where one was not reached: the first in registers.
+// The distances of this thread's share of the free columns, kFar for those not reached. The first are in registers.
 struct FreeDistances {
     uint32 count;
     uint64 kept[Tuning::kept_distances];
@@ -21,7 +21,7 @@ struct FreeDistances {
         for (uint32 q = 0; q < Tuning::kept_distances; ++q)
             kept[q] = free_distance(state, threadIdx.x + q * blockDim.x, count);
     }
-    // f(distance) for each; kFar for those in registers that stand for none.
+    // f(distance) for each; kFar for unused registers.
     template <class F>
     __device__ void each(const State& state, F f) const {
 #pragma unroll
@@ -29,7 +29,8 @@ struct FreeDistances {
         for (uint32 k = threadIdx.x + Tuning::kept_distances * blockDim.x; k < count; k += blockDim.x)
             f(free_distance(state, k, count));
     }
-    // How many columns are at most so far, less than kFar. All threads of a block call it, and get it.
+    // Number of columns at distance at most `limit` and less than kFar. All threads of a block call it and get the
+    // result.
     __device__ uint32 within(const State& state, uint64 limit) const {
         uint32 all = 0;
 #pragma unroll
@@ -50,8 +51,8 @@ __device__ inline uint64 nth_largest(uint64 mine, uint32 k) {
         if (lane_index() == __ffs(__ballot_sync(kAllLanes, mine == largest)) - 1) mine = 0;
     }
 }
-// A distance at which enough free columns are reached, not far beyond the least; at most the search radius that was.
-// Every thread of the block calls it and gets the same, in whichever block.
+// A distance within which enough free columns lie, not far beyond the least such distance; at most the previous search
+// radius. Every thread of a block calls it, and all blocks get the same result.
 template <bool wide>
 __device__ inline uint64 shrink_radius(const Team& team, const SearchRun& run) {
     const State& state = team.state;
@@ -60,7 +61,7 @@ __device__ inline uint64 shrink_radius(const Team& team, const SearchRun& run) {
         const uint64 nearest = wide ? __ldcg(&state.counts->nearest) : team.own.nearest;
         return nearest < radius ? nearest : radius;
     }
-    if (shared().state.matrix.rows < shared().state.matrix.cols) return radius;  // which the coordinator finds
+    if (shared().state.matrix.rows < shared().state.matrix.cols) return radius;  // the coordinator finds it
     if (run.free_count <= kWarp) {
         const uint32 lane = lane_index();
         const uint64 key = lane < run.free_count ? free_distance(state, lane, run.free_count) : 0;

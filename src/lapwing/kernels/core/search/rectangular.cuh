@@ -1,37 +1,38 @@
-// The end of a search where columns outnumber rows: many rows are matched though free columns keep their prices.
+// The end of a search where columns outnumber rows. It matches many rows while free columns keep their prices.
 //
 // After a search with radius D, let d be the distance of a row, and `backward` its backward distance: the least sum of
-// reduced costs on from it to a free column, within what was reached. Both change by no more than the reduced cost
-// along a pair (d forwards, backward distances backwards), and so does
+// reduced costs from it to a free column, within the reached part. Along a pair, d and the backward distance each
+// change by at most the reduced cost (d forwards, the backward distance backwards), and so does
 //
 //   change = max(0, min(backward, D - d)):   u[i] += change of i,  v[j] -= change of j's row
 //
-// which therefore keeps u + v <= cost. It leaves free columns alone, keeps matched pairs tight, and makes tight the
-// least path on from every free row that has one within D. These paths, followed by successors, are trees with a free
-// column as root each: every root matches one of the free rows in its tree. (Without backward distances the least D,
-// that of the nearest free column, is the largest that is allowed, and a search matches little more than one row.)
+// Therefore it keeps u + v <= cost. It leaves free columns unchanged, keeps matched pairs tight, and makes tight the
+// least path from every free row that has one within D. Following successors, these paths form trees, each with a free
+// column as root. Every root is matched to one of the free rows in its tree. (Without backward distances the largest
+// allowed D is the distance of the nearest free column, and a search matches little more than one row.)
 //
-// Backward distances are pulled: in a sweep every reached row reads its list and writes its own distance, so no two
-// threads write one word. Sweeps go on until nothing changes.
+// Each row pulls its backward distance: in a sweep every reached row reads its list and writes its own distance, so no
+// two threads write the same word. Sweeps repeat until nothing changes.
 //
-// Cost: a sweep takes the lists, v and backward distances of all rows reached, 2 barriers.
+// Cost of a sweep: the lists, v and backward distances of all reached rows, 2 barriers.
 #pragma once
 #include "core/search/augment.cuh"
 
-// Where row i, matched to `own` or free, has its backward distance.
+// The place of the backward distance of row i, which is free or matched to `own`.
 __device__ inline int64 backward_place(const State& state, int32 i, int32 own) {
     return own >= 0 ? own : static_cast<int64>(state.matrix.cols) + i;
 }
-// The distance from a row by column j, `cost` away from it: kFar if it does not lead to a free column.
+// The backward distance of a row through column j at reduced cost; kFar if no path from j to a free column is known.
 __device__ inline uint64 backward_by(Dual cost, Dual v, Dual u, uint64 backward) {
     return backward == kFar ? kFar : as_key(reduced(cost, v, u) + from_key<Dual>(backward));
 }
-// The rest of a path, for a row at distance d, if the whole path is within the search radius; else kFar.
+// The backward part of a path from a row at distance d, if the whole path is within the search radius; otherwise kFar.
 __device__ inline uint64 within(uint64 onward, Dual d, uint64 radius) {
     return onward == kFar || as_key(d + from_key<Dual>(onward)) > radius ? kFar : onward;
 }
 
-// The rows reached, in frontier[0]; nothing is known of their backward distances. Free columns reached have none to go.
+// Lists the reached rows in frontier[0], with unknown backward distances. Reached free columns have backward distance
+// zero.
 __device__ inline void begin_backward(const Team& team, const SearchRun& run) {
     State& state = team.state;
     const uint32 cols = state.matrix.cols, count = cols + run.free_count;
@@ -54,19 +55,19 @@ __device__ inline void begin_backward(const Team& team, const SearchRun& run) {
     });
 }
 
-// A row's backward distance falls, in this step. By one thread.
+// Lowers a row's backward distance in this step. Called by one thread.
 __device__ inline void shorten(const State& state, const SearchRun& run, Edge at, uint64 backward) {
     __stcg(state.backward_distance + backward_place(state, at.row, at.col), backward);
     if (at.col >= 0) __stcg(state.stamp + at.col, stamp(run.number, false));
 }
 
-// Where a sweep says that it changed something.
+// The counts in which a sweep records a change.
 __device__ inline StepCounts& sweep_counts(const Team& team, uint32 sweep) {
     return team.wide ? counts_of<true>(team, sweep) : counts_of<false>(team, sweep);
 }
 
-// The step of a sweep for all rows, one candidate a lane: every row's backward distance is found before any falls, so
-// that their order does not matter.
+// One sweep over the lists of all rows, one candidate per lane. All new backward distances are computed before any is
+// written, so that their order has no effect.
 __device__ inline void sweep_lists(const Team& team, const SearchRun& run) {
     const State& state = team.state;
     uint64* const found = state.best_bid[0];  // by place in the frontier; the auction is over
@@ -115,7 +116,7 @@ __device__ inline void sweep_lists(const Team& team, const SearchRun& run) {
     team.sync();
 }
 
-// The step of a sweep for rows whose lists are not enough: all their columns, by a block each.
+// One sweep over rows whose lists are insufficient: all their columns, one block each.
 __device__ inline void sweep_full_rows(const Team& team, const SearchRun& run, uint32 full) {
     State& state = team.state;
     for (uint32 index = team.block(); index < full; index += team.blocks) {
@@ -165,14 +166,15 @@ LAPWING_NOINLINE __device__ void run_backward_sweeps() {
     if (blockIdx.x == 0 && threadIdx.x == 0) shared().control.command.search = run;
 }
 
-// Whether row i, whose backward distance is `mine` and fell in `step`, goes on by column j, `cost` away from it.
-// Backward distances fall along such pointers, or stay and fell earlier: so they make no cycle.
+// Whether column j can be the successor of row i; `cost`: the cost of the pair, `mine`: the row's backward distance,
+// which was set in `step`. Along successors, backward distances fall, or stay equal and were set earlier, so there are
+// no cycles.
 __device__ inline bool is_successor(const State& state, int32 j, Dual cost, Dual u, uint64 mine, uint32 step) {
     const uint64 backward = __ldcg(state.backward_distance + j);
     if (backward > mine || backward_by(cost, load_stable(state.v + j), u, backward) != mine) return false;
     return backward < mine || step_of(__ldcg(state.stamp + j)) < step;
 }
-// Of row i: its backward distance, and the step in which it fell; free rows are no row's successor and need none.
+// The backward distance of row i, and the step in which it was set. A free row is no row's successor and needs no step.
 struct Backward {
     uint64 backward;
     uint32 step;
@@ -181,7 +183,7 @@ __device__ inline Backward load_backward(const State& state, int32 i, int32 own)
     return {__ldcg(state.backward_distance + backward_place(state, i, own)),
             own >= 0 ? step_of(__ldcg(state.stamp + own)) : ~0u};
 }
-// The column by which each row reached goes on, the lowest; kNoRow if there is none.
+// The lowest successor of each reached row; kNoRow if there is none.
 __device__ inline void find_successors(const Team& team, uint32 count) {
     const State& state = team.state;
     team.each_by_warp(count, [&](uint32 index) {
@@ -195,7 +197,7 @@ __device__ inline void find_successors(const Team& team, uint32 count) {
         if (lane_index() == 0) state.successor[at.row] = static_cast<int32>(col);
     });
 }
-// The same for rows all of whose columns were looked at, a block each, and from all of them.
+// The same for rows that were relaxed completely, over all their columns, one block each.
 __device__ inline void find_full_successors(const Team& team, uint32 count) {
     const State& state = team.state;
     for (uint32 index = team.block(); index < count; index += team.blocks) {
@@ -216,7 +218,7 @@ __device__ inline void find_full_successors(const Team& team, uint32 count) {
     }
 }
 
-// From every free row to the free column at the end of its path, which takes the lowest of those that come.
+// Finds the free column at the end of each free row's path. It takes the lowest of the free rows that reach it.
 __device__ inline void claim_ends(const Team& team, const SearchRun& run) {
     State& state = team.state;
     team.each(run.free_count, [&](uint32 index) {
@@ -232,7 +234,7 @@ __device__ inline void claim_ends(const Team& team, const SearchRun& run) {
     });
 }
 
-// New duals; distances are forgotten.
+// Updates the duals and resets distances.
 __device__ inline void update_duals_by_backward(const Team& team, const SearchRun& run) {
     State& state = team.state;
     const auto change = [&](uint64 distance, uint64 backward) {
@@ -256,7 +258,7 @@ __device__ inline void update_duals_by_backward(const Team& team, const SearchRu
     });
 }
 
-// Matches free rows along their paths, if the column at the end took them.
+// Matches free rows along their paths if the column at the end took them.
 __device__ inline void match_successors(const Team& team, uint32 free_count) {
     State& state = team.state;
     team.each(free_count, [&](uint32 index) {

@@ -1,54 +1,54 @@
 // Shortest augmenting paths from all free rows at once, on the lists.
 //
-// Terms. The distance of a column: the least sum of reduced costs (cost - u - v) along an alternating path from a free
-// row. The search radius D: distances beyond it are of no interest. The bucket limit: rows farther away wait.
+// Terms. Distance of a column: the least sum of reduced costs (cost - u - v) along an alternating path from a free row.
+// Search radius D: larger distances are irrelevant. Bucket limit: rows beyond it wait.
 //
 // Distances are found by label correction. A step relaxes the candidates of all rows whose distance fell (the
 // frontier), by atomicMin on the columns' distances. It reads the distances of the frontier before any of them falls
-// again, so every run of a step has the same result, in whatever order the frontier is. The radius falls to where
-// nearly as many free columns are reached as rows are free. Rows at the radius itself are not relaxed, since they lead
-// to nothing nearer: of small integers, where most distances are equal, that ends a search when enough free columns are
-// reached. When nothing else changes, the bucket limit advances past the nearest waiting row, as in delta-stepping; so
-// most rows are relaxed once.
+// again, so the result of a step does not depend on the order of the frontier. The radius falls to a distance within
+// which nearly as many free columns were reached as rows are free. Rows at exactly the radius are not relaxed, since
+// they lead to nothing nearer. For small integers, where most distances are equal, this ends a search as soon as enough
+// free columns are reached. When the frontier is empty, the bucket limit advances beyond the nearest waiting row, as in
+// delta-stepping, so most rows are relaxed once.
 //
-// When nothing changes at all, a row is uncertified if its list does not reach as far as the radius (distance + tau - u
-// is below D). It is listed again under the present prices; if that is not enough, all its columns are relaxed. Then
-// (core/search/augment.cuh)
+// When no row waits within the radius, a row is uncertified if its list does not reach the radius (distance + tau - u
+// is below D). It is listed again under the present prices. If that is insufficient, all its columns are relaxed. Then
+// the update (core/search/augment.cuh)
 //
 //   u[i] += max(0, D - distance of i),  v[j] -= max(0, D - distance of j)
 //
-// keeps u + v <= cost (by the triangle inequality, which a minimum with a constant keeps) and matched pairs tight, and
-// makes the paths to all free columns within D tight. Trees of different free rows have no node in common, so every
-// tree that reached free columns matches one of them: a search matches a good part of the free rows, not one.
+// keeps u + v <= cost (by the triangle inequality, which a minimum with a constant preserves), keeps matched pairs
+// tight, and makes the paths to all free columns within D tight. Trees of different free rows are disjoint, so every
+// tree that reached free columns matches one of them. A search therefore matches a large part of the free rows.
 //
-// Where columns outnumber rows, prices of free columns must stay at zero. There the search is the first half of another
-// (core/search/rectangular.cuh), and the radius is the bucket limit when enough free columns are reached. When few rows
-// are left, the radius is the nearest free column's distance, and a search matches one row.
+// Where columns outnumber rows, prices of free columns must stay at zero. The search is then the first half of
+// core/search/rectangular.cuh, and the radius is the bucket limit at which enough free columns are reached. When few
+// rows are left, the radius is the distance of the nearest free column, and a search matches one row.
 //
-// Cost: a step takes the lists and v of the frontier, two atomics for each distance that falls, 2 barriers; the
-// distances of a long frontier are written and read once more.
+// Cost of a step: the lists and v of the frontier, two atomics for each distance that falls, 2 barriers. A long
+// frontier's distances are written and read once more.
 //
 // References: R. Jonker and A. Volgenant, Computing 38 (1987); U. Meyer and P. Sanders, "Delta-stepping: a
 // parallelizable shortest path algorithm", Journal of Algorithms 49 (2003).
 #pragma once
 #include "core/search/radius.cuh"
 
-// When a distance fell: the step, and whether the column's row is to be looked from then.
+// The time when a distance fell: the step, and whether the column's row was put on the frontier.
 __device__ inline uint32 stamp(uint32 step, bool at_work) { return step * 2 + at_work; }
 __device__ inline uint32 step_of(uint32 stamp) { return stamp / 2; }
 
-// Whether to look from a row at this distance, now.
+// Whether a row at this distance is relaxed now.
 __device__ inline bool is_at_work(const SearchRun& run, uint64 key) {
     return key <= run.bucket_limit && key < run.radius;
 }
 
-// Columns col[k] are at distance x[k] or nearer, where they were at known[k]; those of kNone are not meant. All lanes
-// of a warp call it. The slow accesses are in flight together, and the frontier grows once.
+// Lowers the distances of columns col[k], known to be known[k], to x[k]; kNone: no column. All lanes of a warp call it.
+// Slow accesses are in flight together, and the frontier grows once.
 template <bool wide, uint32 n>
 __device__ inline void relax(const Team& team, const SearchRun& run, const int32 (&col)[n], const Dual (&x)[n],
                              const uint64 (&known)[n]) {
     const State& state = team.state;
-    uint32 last[n];   // stamp of the fall before
+    uint32 last[n];   // stamp of the previous fall
     int32 holder[n];  // kNoRow: the distance did not fall
 #pragma unroll
     for (uint32 k = 0; k < n; ++k) {
@@ -56,7 +56,7 @@ __device__ inline void relax(const Team& team, const SearchRun& run, const int32
         holder[k] = kNoRow;
         last[k] = 0;
         if (col[k] < 0 || key > run.radius || key >= known[k]) continue;
-        min_in_global(state.distance + col[k], key);  // it falls, perhaps not through us, but in this step
+        min_in_global(state.distance + col[k], key);  // the distance falls in this step, by this thread or another
         last[k] = max_in_global(state.stamp + col[k], stamp(run.number, is_at_work(run, key)));
         holder[k] = load_stable(state.col_to_row + col[k]);
     }
@@ -105,7 +105,7 @@ __device__ inline Edge frontier_at(const Team& team, uint32 present, uint32 inde
     if constexpr (wide) return load_stable(pick(team.state.frontier, present) + index);
     return shared().scratch.steps.at[present][index];
 }
-// The first rows of a frontier that a warp takes: loaded while the length of the frontier is not yet known.
+// Loads the first rows of a warp before the length of the frontier is known.
 template <bool wide>
 __device__ inline Edge load_frontier(const Team& team, uint32 present) {
     const uint32 most = wide ? 2 * team.state.matrix.rows : kNarrowRows, index = team.warp();
@@ -113,15 +113,15 @@ __device__ inline Edge load_frontier(const Team& team, uint32 present) {
     return frontier_at<wide>(team, present, index < most ? index : most - 1);
 }
 
-// Where n rows of a frontier lead, one candidate a lane, and what is known of that. (Everything is assigned whether it
-// is needed or not: what is left as it was would be kept in memory.)
+// The candidates of n rows of a frontier, one per lane, with their distances. (Everything is assigned even if it is not
+// needed, since the compiler would keep unassigned values in memory.)
 template <uint32 n>
 struct Relaxations {
     int32 col[n];
     Dual x[n];
     uint64 known[n];
 };
-// Of rows at these distances; a row of kNone is none.
+// The relaxations of rows at these distances; kNone: no row.
 template <uint32 n>
 __device__ inline Relaxations<n> find_relaxations(const State& state, const SearchRun& run, const Edge (&at)[n],
                                                   const uint64 (&own)[n]) {
@@ -146,8 +146,7 @@ __device__ inline Relaxations<n> find_relaxations(const State& state, const Sear
 __device__ inline uint64 own_distance(const State& state, Edge at) {
     return at.row >= 0 && at.col >= 0 ? __ldcg(state.distance + at.col) : 0;
 }
-// One step: all rows of the frontier are looked from, at the distances that they had before any falls. A row a warp,
-// `first`.
+// One step: relaxes all rows of the frontier, at their distances before the step. One row per warp, `first`.
 template <bool wide>
 __device__ inline void take_step(const Team& team, const SearchRun& run, Edge first) {
     const Edge at[1] = {team.warp() < run.count ? first : Edge{kNone, kNone}};
@@ -158,14 +157,14 @@ __device__ inline void take_step(const Team& team, const SearchRun& run, Edge fi
     reset_next_counts<wide>(team, run.present);
     team.sync();
 }
-// The same for frontiers of more rows than the team has warps: distances are put aside.
+// The same for a frontier with more rows than the team has warps: stores the distances before relaxing.
 template <bool wide>
 __device__ inline void take_long_step(const Team& team, const SearchRun& run) {
     const State& state = team.state;
     team.each(run.count, [&](uint32 index) {
         const uint64 own = own_distance(state, frontier_at<wide>(team, run.present, index));
         if constexpr (wide)
-            __stcg(state.backward_distance + index, own);  // of no use before a search has ended
+            __stcg(state.backward_distance + index, own);  // not in use before the end of a search
         else
             shared().scratch.steps.aside[index] = own;
     });
@@ -188,16 +187,16 @@ __device__ inline void take_long_step(const Team& team, const SearchRun& run) {
     team.sync();
 }
 
-// After a step: perhaps a lower search radius; the next frontier.
+// Ends a step: lowers the search radius if possible, and sets the next frontier.
 template <bool wide>
 __device__ inline void conclude_step(const Team& team, SearchRun& run) {
     const StepCounts counts = read_counts<wide>(team, run.present);
     if (counts.event != 0) run.radius = shrink_radius<wide>(team, run);
-    run.count = run.radius == as_key(Dual(0)) ? 0 : counts.next;  // at zero: no column is nearer
+    run.count = run.radius == as_key(Dual(0)) ? 0 : counts.next;  // at radius zero no column is nearer
     run.present ^= 1;
 }
 
-// f(column, distance), of several columns at once, by whole warps; of columns that there are not, the distance is kFar.
+// f(column, distance) for several columns at once, by whole warps; beyond the last column the distance is kFar.
 template <class F>
 __device__ inline void each_distance(const Team& team, F f) {
     const State& state = team.state;
@@ -213,14 +212,13 @@ __device__ inline void each_distance(const Team& team, F f) {
         for (uint32 k = 0; k < Tuning::cols_ahead; ++k) f(base + k * team.threads(), key[k]);
     }
 }
-// The distance of the nearest column beyond the bucket limit, which has a row that waits, or is free: of a block's
-// share.
+// The distance of the nearest column beyond the bucket limit, which is free or has a waiting row; of a block's share.
 __device__ inline uint64 nearest_waiting(const Team& team, const SearchRun& run) {
     uint64 nearest = kFar;
     each_distance(team, [&](uint32, uint64 key) { nearest = key > run.bucket_limit && key < nearest ? key : nearest; });
     return best_in_block(shared().scratch.keys, nearest, true);
 }
-// The bucket limit goes on past it: rows between the bucket limit that was and the new one are the next frontier,
+// Advances the bucket limit beyond `nearest`. Rows between the previous and the new bucket limit are the next frontier,
 // counted in `count`.
 template <bool wide>
 __device__ inline void extend_bucket(const Team& team, SearchRun& run, uint64 nearest, uint32* count) {
@@ -237,18 +235,18 @@ __device__ inline void extend_bucket(const Team& team, SearchRun& run, uint64 ne
         if (!wide && place < kNarrowRows) shared().scratch.steps.at[run.present][place] = at;
     });
 }
-// A bucket that brings few rows was too short.
+// Widens the bucket if it brought few rows.
 __device__ inline void widen_bucket(SearchRun& run) {
     constexpr uint32 few_ahead = Tuning::few_ahead * kMiddleRows;
     if (run.count <= few_ahead && run.bucket_width < infinity<Dual>() / 4) run.bucket_width *= 2;
 }
-// When nothing is at work: the bucket limit goes on past the nearest row that waits, if one does within the search
-// radius. Whether there is a frontier now.
+// With an empty frontier: advances the bucket limit beyond the nearest waiting row, if one waits within the search
+// radius. Returns whether there is a frontier now.
 template <bool wide>
 __device__ inline bool advance_bucket(const Team& team, SearchRun& run) {
     run.exhausted = run.bucket_limit >= run.radius;
     if (run.exhausted) return false;
-    StepCounts& counts = counts_of<wide>(team, run.present + 1);  // of the last step, which left no row at work
+    StepCounts& counts = counts_of<wide>(team, run.present + 1);  // of the last step, which left the frontier empty
     const uint64 mine = nearest_waiting(team, run);
     if (threadIdx.x == 0 && mine != kFar) atomicMax(&counts.waiting, ~mine);
     team.sync();
@@ -262,7 +260,7 @@ __device__ inline bool advance_bucket(const Team& team, SearchRun& run) {
     return run.count > 0;
 }
 
-// Steps, until nothing changes any more, or there are too many rows at work or too few for the team of so many blocks.
+// Runs steps until nothing changes, or the number of active rows no longer suits the team of `blocks` blocks.
 template <bool wide>
 LAPWING_NOINLINE __device__ void run_steps(uint32 blocks) {
     constexpr uint32 narrow_cols = Tuning::narrow_cols * kTeamThreads;
@@ -286,7 +284,7 @@ LAPWING_NOINLINE __device__ void run_steps(uint32 blocks) {
         first = load_frontier<wide>(team, run.present ^ 1);
         conclude_step<wide>(team, run);
         if (run.count == 0) {
-            const bool decides = square || run.wanted == 1 || run.radius != kFar;  // else the coordinator does
+            const bool decides = square || run.wanted == 1 || run.radius != kFar;  // otherwise the coordinator does
             if (!decides || ++extensions > Tuning::most_extensions || (!wide && state.matrix.cols > narrow_cols)) break;
             if (!advance_bucket<wide>(team, run)) break;
             first = load_frontier<wide>(team, run.present);
@@ -295,13 +293,13 @@ LAPWING_NOINLINE __device__ void run_steps(uint32 blocks) {
     }
     if (threadIdx.x == 0) shared().control.command.search = run;
 }
-// The distance of the nearest column beyond the bucket limit. The answer is kFar before.
+// The distance of the nearest column beyond the bucket limit. The answer must be kFar before.
 __device__ inline void find_nearest_waiting(const Team& team, const SearchRun& run) {
     const uint64 nearest = nearest_waiting(team, run);
     if (threadIdx.x == 0 && nearest != kFar) atomicMin(&(team.wide ? *team.state.counts : team.own).answer, nearest);
 }
-// Where columns outnumber rows: how many free columns are within the search radius, and the farthest of them. The
-// answer is 0 before.
+// Where columns outnumber rows: the number of free columns within the search radius, and the farthest of them. The
+// answer must be 0 before.
 __device__ inline void count_reached(const Team& team, Scratch& scratch, const SearchRun& run) {
     uint64 count = 0, farthest = 0;
     each_distance(team, [&](uint32 j, uint64 key) {
@@ -316,7 +314,7 @@ __device__ inline void count_reached(const Team& team, Scratch& scratch, const S
     atomicMax(&counts.answer, farthest);
     atomicAdd(&counts.met, static_cast<uint32>(count));
 }
-// As advance_bucket, where the coordinator decides. The answer is kFar before.
+// The same as advance_bucket, where the coordinator decides. The answer must be kFar before.
 __device__ inline void advance(const Team& team) {
     SearchRun run = shared().control.command.search;
     find_nearest_waiting(team, run);

@@ -1,10 +1,10 @@
-// Uncertified rows of a search: those whose lists leave columns below the search radius unseen (core/search/relax.cuh).
-// They are listed again under the present prices; where that is not enough, all their columns are relaxed.
+// Uncertified rows of a search: their lists do not include all columns below the search radius (core/search/relax.cuh).
+// They are listed again under the present prices. If that is insufficient, all their columns are relaxed.
 #pragma once
 #include "core/lists/full_row.cuh"
 #include "core/search/relax.cuh"
 
-// Rows whose lists leave columns below the search radius uncertified; of reached columns, and free ones.
+// Finds the uncertified rows among free rows and the rows of reached columns.
 __device__ inline void find_uncertified(const Team& team, const SearchRun& run) {
     State& state = team.state;
     const uint32 cols = state.matrix.cols, count = cols + run.free_count;
@@ -31,8 +31,8 @@ __device__ inline void find_uncertified(const Team& team, const SearchRun& run) 
     });
 }
 
-// Lists an uncertified row again (unless the whole list of them is), and looks at all its columns if that does not
-// help. All threads of a block call it.
+// Lists an uncertified row again (unless all were listed together), and relaxes all its columns if the list is still
+// insufficient. All threads of a block call it.
 template <bool wide>
 __device__ inline void resolve_uncertified_row(const Team& team, const SearchRun& run, int32 i) {
     State& state = team.state;
