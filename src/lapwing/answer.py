@@ -1,4 +1,4 @@
-"""What a backend answers, wherever it runs: an assignment and duals, in the user's orientation and sense."""
+"""The answer of a backend on any device: an assignment and duals, in the user's orientation and sense."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Keep = Callable[["Answer"], None]  # given what a method has, now and then
 
 @dataclass(eq=False)  # not frozen, which would take four times as long to make
 class Answer:
-    """What a method found.
+    """The answer of a method.
 
     Invariants: those of a `lapwing.Result`, which is made from it.
 
@@ -36,9 +36,9 @@ class Answer:
     provisional : bool
         Whether an "optimal" answer may be far from the optimum: large costs were needed, and are not all the same.
     shift : float
-        By which the method moved prices at its end: their errors are ulps of it, too.
+        The amount by which the method moved prices at its end. Their errors include ulps of it.
     objective, bound : int, float or None
-        What the assignment costs, and what the optimum is not below, where no certificate says so.
+        The cost of the assignment, and a lower bound of the optimum, if there is no certificate.
     col_to_row : array or None
         If the method knows it.
     """

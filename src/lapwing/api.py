@@ -282,8 +282,8 @@ def solve_batch(
     certify : bool
         Whether to prove every answer; implies `duals`.
     check : bool, optional
-        Whether to raise for the first problem without an answer. If not, its `status` says why, and all others are
-        solved. Default: for costs on the host yes; for those on a GPU no, since it would wait.
+        Whether to raise for the first problem without an answer. If not, its `status` gives the reason, and all
+        others are solved. Default: for costs on the host yes; for those on a GPU no, since the check would wait.
     device : None, "cpu", "cuda", "cuda:N" or "auto"
         Where to solve. Default: where the costs are. An array on the host, but no list, is copied to the GPU that is
         named, and the answer back; "auto" takes the first GPU, if there is one and each problem alone would pay.
@@ -295,7 +295,7 @@ def solve_batch(
     Raises
     ------
     InfeasibleError, InvalidCostError, RangeError
-        For the first problem that has no answer; a note on the error says which.
+        For the first problem that has no answer; a note on the error gives its index.
     ArgumentError, DtypeError
     """
     if inputs.check_choice(invalid, "invalid", ("raise", "forbid")) == "forbid":
@@ -474,7 +474,7 @@ def certify(
 
 
 def _linear_sum_assignment(cost_matrix: Any, maximize: bool = False) -> tuple[IndexArray, IndexArray]:
-    """What the compiled function calls for all that is not small, plain and valid."""
+    """The fallback of the compiled function for every argument that is not small, plain and valid."""
     dimensions = len(np.shape(cost_matrix))
     if dimensions != 2:
         raise ValueError(f"expected a matrix (2-D array), got a {dimensions} array")

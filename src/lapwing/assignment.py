@@ -21,7 +21,7 @@ _SHOWN = 10  # lines of a table for people
 
 
 class Matching:
-    """What follows from `row_to_col`, in its library.
+    """The properties that follow from `row_to_col`, in its array library.
 
     It unpacks like SciPy's pair: ``row_ind, col_ind = result``.
     """

@@ -1,4 +1,4 @@
-"""Writing a file so that nobody ever sees half of it."""
+"""Writing a file so that no reader ever sees a part of it."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ def _lock(descriptor: int) -> bool:
 
 
 def _remove_stale(target: Path) -> None:
-    """Remove temporary files of processes that were killed: nobody holds their locks any more."""
+    """Remove temporary files of processes that were killed: no process holds their locks."""
     name = re.compile(re.escape(_prefix(target)) + r"[0-9a-f]{12}\.tmp")
     try:
         found = [entry.path for entry in os.scandir(target.parent) if name.fullmatch(entry.name)]

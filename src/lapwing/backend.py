@@ -48,7 +48,7 @@ CPU: Backend = Cpu()
 
 
 def choose_backend(cost: Any, device: str | None, request: Request) -> Backend:
-    """Where to solve; `request.why` is told, if the user left it open.
+    """Choose the device; add the reason to `request.why` if the user left the choice open.
 
     Raises
     ------
@@ -100,7 +100,7 @@ def choose_backend(cost: Any, device: str | None, request: Request) -> Backend:
 
 
 def choose_batch_device(costs: Any, device: str | None) -> str:
-    """Where to solve a batch: "cpu", or a GPU as it is named; "cuda" is the GPU of costs that are on one.
+    """The device of a batch: "cpu", or a GPU by its name; "cuda" is the GPU of costs that are on one.
 
     Raises
     ------

@@ -203,7 +203,7 @@ def require_matching(certificate: Certificate) -> None:
 def assemble(
     raw: dict[str, Any], fault: str | None, shape: tuple[int, int], *, tall: bool, maximize: bool, integer: bool
 ) -> Certificate:
-    """What a pass over the matrix found, in the user's words and sense.
+    """The findings of a pass over the matrix, in the user's orientation and sense.
 
     Parameters
     ----------

@@ -1,9 +1,9 @@
-"""What a long solve writes now and then, so that another can go on from it.
+"""The checkpoints that a long solve writes now and then, so that another can continue from them.
 
-A checkpoint is an .npz file with the duals u and v, the assignment row_to_col, and a JSON text `about`: which problem
-it is of, by a hash of its costs, how far the solve was, and a note of whoever asked for it. It replaces the one before
-only when it is complete, so there is always a whole one. The duals alone are what a solve goes on from: prices are what
-takes it long to find, and from good ones the assignment follows quickly. Whatever a file says, the answer is proven.
+A checkpoint is an .npz file with the duals u and v, the assignment row_to_col, and a JSON text `about`: the
+problem, by a hash of its costs; the state of the solve; and the caller's note. It replaces the previous file only when
+it is complete, so there is always a complete one. A solve continues from the duals alone: finding prices takes most of
+its time, and the assignment follows quickly from good ones. The answer is proven, whatever the file contains.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ _DAMAGE: Final = (
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """Where a long solve writes what it has, and how often.
+    """The file to which a long solve writes its state, and how often.
 
     Attributes
     ----------
@@ -93,7 +93,7 @@ class Checkpoint:
 
 @dataclass(frozen=True)
 class Saved:
-    """What a checkpoint holds.
+    """The contents of a checkpoint.
 
     Attributes
     ----------
@@ -136,7 +136,7 @@ def read_checkpoint(path: str | os.PathLike[str]) -> Saved:
 
 
 def _about_of(archive: zipfile.ZipFile) -> dict[str, Any]:
-    """What the file says of itself.
+    """The description that the file has of itself.
 
     Raises
     ------
@@ -182,7 +182,7 @@ def _member(archive: zipfile.ZipFile, name: str, most_bytes: int) -> NDArray[Any
 
 
 class CheckpointWriter:
-    """Writes one solve's checkpoints, and says what it can start from.
+    """Writes one solve's checkpoints, and reads the one from which it can start.
 
     A checkpoint that cannot be written is a warning, once: the solve goes on, and the one before stays.
 

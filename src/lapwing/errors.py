@@ -93,7 +93,7 @@ class GroupError(LapwingError, RuntimeError):
 
 
 class MissingPackageError(LapwingError, ImportError):
-    """Something was asked for that needs a package which is not installed; the message says how to install it."""
+    """The call needs a package that is not installed; the message tells how to install it."""
 
 
 def infeasible(transposed: bool, violators: IndexArray, reach: IndexArray) -> InfeasibleError:

@@ -70,7 +70,7 @@ def places(height: int, width: int) -> NDArray[np.float64]:
 
 
 def pixel_costs(source: Picture, target: Picture, colour: float = 1.0, position: float = POSITION_WEIGHT) -> PointCost:
-    """What it costs to move each pixel of the source to the place of each of the target."""
+    """The cost of moving each pixel of the source to the place of each pixel of the target."""
     return squared_euclidean(pixels(source, colour, position), pixels(target, colour, position))
 
 

@@ -429,7 +429,7 @@ def start_duals(
     """Duals of one side to start from: any finite values, rounded where the costs are integers.
 
     Optimal duals lie within twice the largest cost of each other, unless pairs are forbidden. So values beyond `_REACH`
-    times the largest cost are cut off: they help nobody, and would cost precision.
+    times the largest cost are clipped: they are useless, and would cost precision.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What follows a batch, in the user's library, on any device: matched costs with gradients, and pairs as SciPy's.
+"""Matched costs with gradients, and pairs as SciPy's, from an answer in any array library and on any device.
 
 An assignment is piecewise constant in the costs, so it carries no gradient; the matched costs do, each to its own
 pair. Only indexing is used, which every library runs, and PyTorch and JAX differentiate; nothing waits for the GPU.

@@ -1,4 +1,4 @@
-"""What a method can be asked for beside its name: a frozen dataclass for each method that has options.
+"""The options of the methods: a frozen dataclass for each method that has options.
 
 `lapwing.solve(cost, method=lapwing.Munkres(switch=True))`; a name alone, ``method="munkres"``, means the defaults. On
 the command line: ``--method munkres --option switch=true``.
@@ -31,13 +31,13 @@ class MethodOptions:
             object.__setattr__(self, spec.name, _checked(self.method, spec, getattr(self, spec.name)))
 
     def __str__(self) -> str:
-        """What differs from the defaults."""
+        """The options that differ from the defaults."""
         values = {spec.name: getattr(self, spec.name) for spec in fields(self)}
         given = [f"{spec.name}={values[spec.name]!r}" for spec in fields(self) if values[spec.name] != spec.default]
         return f"{type(self).__name__}({', '.join(given)})"
 
     def compiled(self) -> dict[str, bool]:
-        """What the compiled method takes, by its own names."""
+        """The options that the compiled method takes, by its own names."""
         raise NotImplementedError
 
     @classmethod
@@ -127,7 +127,7 @@ class Munkres(MethodOptions):
     start: Literal["greedy", "regret"] = _option("greedy", "which rows get a zero first", ("greedy", "regret"))
 
     def compiled(self) -> dict[str, bool]:
-        """What the compiled method takes (MunkresOptions in cpp/include/lapwing/methods.hpp)."""
+        """The options that the compiled method takes (MunkresOptions in cpp/include/lapwing/methods.hpp)."""
         return {
             "fused": "fused" in self.stages,
             "one_launch": "one_launch" in self.stages,
@@ -157,7 +157,7 @@ class Auction(MethodOptions):
     )
 
     def compiled(self) -> dict[str, bool]:
-        """What the compiled method takes (AuctionVariant in cpp/include/lapwing/methods.hpp)."""
+        """The options that the compiled method takes (AuctionVariant in cpp/include/lapwing/methods.hpp)."""
         return {"from_rows": self.variant == "plain"}
 
 
@@ -194,7 +194,7 @@ class Ssp(MethodOptions):
     text: Iterable[str] = _option((), "places that follow the paper's text, not its program", _TEXT)
 
     def compiled(self) -> dict[str, bool]:
-        """What the compiled method takes (SspOptions in cpp/include/lapwing/methods.hpp)."""
+        """The options that the compiled method takes (SspOptions in cpp/include/lapwing/methods.hpp)."""
         return {"pricing": self.pricing} | {place: place in self.text for place in _TEXT}
 
 

@@ -93,7 +93,7 @@ class Plan:
 
 
 def choose_device(shape: tuple[int, ...], method: str, gpus: int) -> tuple[str, str]:
-    """Where to solve costs that are on the host, for `device="auto"`: "cpu" or "cuda", and why.
+    """The device for costs that are on the host, for `device="auto"`: "cpu" or "cuda", and the reason.
 
     Parameters
     ----------

@@ -21,7 +21,7 @@ def is_pair(given: Any) -> bool:
 
 
 def of_rows_and_columns(given: Any) -> tuple[Any, Any]:
-    """What is given for rows and for columns; None for columns where they stay free at no cost.
+    """The given prices of rows and of columns; None for columns that stay free at no cost.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""What is to be solved: a cost source, a sense, and what free rows and columns cost."""
+"""The problem to solve: a cost source, a sense, and the prices of free rows and columns."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ _WIDTH = 79  # of a terminal, less the column after the last one
 
 @dataclass(frozen=True)
 class Progress:
-    """Where a solve stands.
+    """The progress of a solve.
 
     Attributes
     ----------
@@ -71,7 +71,7 @@ class Progress:
         return f"{bound}  gap {self.gap:.3g}" if math.isfinite(self.gap) and not brief else bound
 
     def described_remaining(self) -> str:
-        """What is left, where that is known; what takes less than a second is not worth a word."""
+        """The remaining time as text; empty if it is unknown or less than a second."""
         if not self.remaining >= 1:
             return ""
         if self.remaining < 100:
@@ -150,10 +150,11 @@ class ProgressLine:
 
 
 class Reporter:
-    """Turns what a method reports into `Progress` for `progress=`; a context manager that tidies the line away.
+    """Turns the reports of a method into `Progress` for `progress=`; a context manager that clears the line.
 
-    `hook` is what the methods call, or None if nobody watches. An exception that the caller's function raises stops the
-    solve and reaches the caller. `estimates` says whether the method's searches go as `Remaining` takes it.
+    `hook` is the function that methods call, or None if no progress is wanted. An exception that
+    the caller's function raises stops the solve and reaches the caller. `estimates` tells whether the searches of the
+    method fit the model of `Remaining`.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""What is asked of a solve beside its costs and device: checked once, as far as that needs no costs."""
+"""The options of a solve beside its costs and device, checked once as far as this needs no costs."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ _torch: Any = None
 
 
 def loaded_torch() -> Any:
-    """PyTorch, or None as long as nobody has imported it.
+    """PyTorch, or None as long as it is not imported.
 
     It is kept here, since PyTorch's compiler would guard every module that is loaded where it traces `sys.modules`.
     """

@@ -89,7 +89,7 @@ def _solve_on_gpu(
 
 
 def _with_empty_duals(parts: tuple[Any, ...]) -> tuple[Any, ...]:
-    """An operator returns tensors throughout: empty ones for duals that nobody asked for."""
+    """An operator always returns tensors: empty ones for duals that were not requested."""
     *solved, u, v = parts
     return (*solved, u, v) if u is not None else (*solved, *(solved[1].new_empty((0,)) for _ in range(2)))
 

@@ -111,7 +111,7 @@ class _Graph:
         return arcs
 
     def _staying_free(self) -> NDArray[Any] | None:
-        """What each row costs when it stays free, infinite if it must not; None if no row may."""
+        """The price of leaving each row free, infinite if it must be matched; None if no row may stay free."""
         prices = self._problem.unmatched_cost
         if prices is not None:
             prices = -prices if self._problem.maximize else prices
@@ -119,7 +119,7 @@ class _Graph:
         return np.zeros_like(self._u) if self._problem.is_tall else None
 
     def _columns_staying_free(self) -> NDArray[Any]:
-        """What each column costs when it stays free, infinite if it must not."""
+        """The price of leaving each column free, infinite if it must be matched."""
         prices = self._problem.unmatched_cols
         if prices is None:
             return np.zeros_like(self._v)

@@ -17,7 +17,7 @@ from lapwing.errors import InfeasibleError, InternalError, LapwingError
 
 
 class ExitCode(IntEnum):
-    """What the process returns."""
+    """The exit status of the process."""
 
     OPTIMAL = 0
     INPUT = 1
@@ -82,7 +82,7 @@ class LapwingGroup(click.Group):
         except MemoryError as error:
             _fail(ctx, ExitCode.INPUT, f"out of memory ({error}); use float32 or int32 costs, or a smaller problem")
         except OSError as error:
-            if error.errno == errno.EPIPE:  # nobody reads standard output any more; click ends quietly
+            if error.errno == errno.EPIPE:  # the reader of standard output has closed it; click ends quietly
                 raise
             where = f"{error.filename}: " if error.filename else ""
             _fail(ctx, ExitCode.INPUT, f"{where}{error.strerror or error}")

@@ -90,7 +90,7 @@ def installed(package: str) -> str:
 
 
 def kernel_cache() -> str:
-    """Where compiled GPU kernels are kept, and how many."""
+    """The folder of compiled GPU kernels, and their number."""
     files, size = cache_size()
     return f"{cache_folder()} ({files} {'file' if files == 1 else 'files'}, {size / 2**20:.1f} MiB)"
 

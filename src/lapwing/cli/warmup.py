@@ -41,7 +41,7 @@ def warmup(architectures: tuple[str, ...], dtypes: tuple[str, ...], jobs: int | 
 
 
 def present() -> set[int]:
-    """What to compile for this machine's GPUs.
+    """Choose the programs to compile for this machine's GPUs.
 
     Raises
     ------

@@ -11,7 +11,7 @@ from lapwing.progress import Progress
 
 @contextmanager
 def watched(wanted: bool) -> Iterator[bool | Callable[[Progress], object]]:
-    """What to pass to `lapwing.solve` as `progress`: False, or a function that moves a bar.
+    """The value of `progress` for `lapwing.solve`: False, or a function that moves a bar.
 
     Where standard error is no terminal, `progress=True` prints plain lines instead.
     """

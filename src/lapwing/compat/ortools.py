@@ -107,5 +107,5 @@ class SimpleLinearSumAssignment:
         return int(self._mates[left_node])
 
     def assignment_cost(self, left_node: int) -> int:
-        """What the arc of a left node costs."""
+        """The cost of the arc of a left node."""
         return int(self._mate_costs[left_node])

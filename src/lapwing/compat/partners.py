@@ -1,4 +1,4 @@
-"""What the modules of this package stand on: one solve, small plain matrices by the compiled path alone."""
+"""The solve that the modules of this package share; small plain matrices take the compiled path alone."""
 
 from __future__ import annotations
 

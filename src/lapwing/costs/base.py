@@ -1,4 +1,4 @@
-"""What a cost source is: the one view that the flow has of costs, whether a matrix holds them or not."""
+"""The contract of a cost source: the view that the flow has of costs, in a matrix or not."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ CostArray = NDArray[Any]
 DENSE_LIMIT_BYTES: Final = 8 << 30  # of costs that are written out as a matrix, unless memory_limit= says otherwise
 MAX_LINES = np.iinfo(np.int32).max  # rows or columns
 
-# Where costs are: in a matrix in memory, in arrays of the pairs that are not forbidden, computed whenever they are
-# read, supplied by a callback row by row, or from a file, likewise, or in several processes, each of which has rows.
+# The storage of costs: a matrix in memory; arrays of the allowed pairs; computed at every read; rows from a callback;
+# rows from a file; rows divided among several processes.
 Tier = Literal["dense", "sparse", "computed", "rows", "streamed", "sharded"]
 
 IDENTITY_BYTES = 1 << 30  # of a matrix that are hashed, at most
@@ -32,7 +32,7 @@ _FLOAT64: np.dtype[Any] = np.dtype(np.float64)
 
 @dataclass(frozen=True, eq=False)
 class CudaFunction:
-    """What computes costs on a GPU.
+    """The program that computes costs on a GPU.
 
     Attributes
     ----------
@@ -85,7 +85,7 @@ class CostSource(ABC):
 
     @property
     def held_bytes(self) -> int:
-        """What the source itself keeps in memory, beside what it was made from."""
+        """Bytes that the source itself keeps in memory, beside the data it was made from."""
         return 0
 
     @property
@@ -95,7 +95,7 @@ class CostSource(ABC):
 
     @property
     def cuda_function(self) -> CudaFunction | None:
-        """What computes it on a GPU, unless the GPU's own code knows how."""
+        """The program that computes it on a GPU; None if the GPU's own code does."""
         return None
 
     @property
@@ -150,7 +150,7 @@ class CostSource(ABC):
         return None
 
     def counters(self) -> dict[str, float]:
-        """What has been counted since the source was made: the difference goes into a result's statistics."""
+        """Counts since the source was made; the difference goes into a result's statistics."""
         return {}
 
     def identity(self) -> Iterator[bytes]:

@@ -163,7 +163,7 @@ def _remedy(dtype: np.dtype[Any]) -> str:
 
 
 def as_scipy_converts(cost_matrix: Any, error: LapwingError) -> NDArray[np.float64]:
-    """What is no array of numbers, as float64: decimals, fractions, texts of numbers, integers of any size.
+    """Convert objects that NumPy has no number type for to float64: decimals, fractions, texts, integers of any size.
 
     Raises
     ------

@@ -91,7 +91,7 @@ class ExpressionCost(CostSource):
         return parse(self.text, dimensions, tuple(self.scalars), float(np.finfo(self.dtype).max))
 
     def compiled(self, transposed: bool) -> Any:
-        """What the core reads; of the transposed problem, the same operations on the same numbers."""
+        """The source that the core reads; for the transposed problem, the same operations on the same numbers."""
         if 0 in self.shape:
             return np.zeros(self.shape[::-1] if transposed else self.shape, self.dtype)
         return self._transposed if transposed else self._forward

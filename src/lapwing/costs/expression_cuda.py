@@ -94,7 +94,7 @@ def to_cuda(tree: Node, dtype: np.dtype[np.float32] | np.dtype[np.float64], scal
 
 
 def device_function(tree: Node, x: CostArray, y: CostArray, scalars: Mapping[str, float]) -> CudaFunction:
-    """What computes the tree's costs on a GPU: one coordinate after the other, so that neighbours load neighbours.
+    """The program that computes the tree's costs on a GPU. Coordinates are stored by dimension, for coalesced loads.
 
     Parameters
     ----------

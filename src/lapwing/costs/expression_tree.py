@@ -41,8 +41,8 @@ _FF = (_FLOAT, _FLOAT)
 _OF_ONE = ("abs", "sqrt", "floor", "ceil", "exp", "expm1", "log", "log1p", "log10")
 _TRIGONOMETRIC = ("sin", "cos", "tan", "arcsin", "arccos", "arctan", "sinh", "cosh", "tanh")
 
-#: What an operation takes and what it makes. Arithmetic is that of IEEE 754, functions are the C library's: `div` gives
-#: inf and NaN for divisors of 0, `min(a, b)` is b if b < a, else a, `max(a, b)` b if b > a, else a.
+#: The arguments and the result of each operation. Arithmetic is that of IEEE 754, functions are the C library's: `div`
+#: gives inf and NaN for divisors of 0, `min(a, b)` is b if b < a, else a, `max(a, b)` b if b > a, else a.
 OPERATIONS: Final[dict[str, tuple[tuple[str, ...], str]]] = (
     dict.fromkeys(("add", "sub", "mul", "div", "pow", "min", "max", "arctan2"), (_FF, _FLOAT))
     | dict.fromkeys(("lt", "le", "gt", "ge", "eq", "ne"), (_FF, _TRUTH))
@@ -320,7 +320,7 @@ def _whole(exponent: ast.expr) -> int | None:
 
 
 def _in_words(node: ast.AST) -> str:
-    """What a node is, in Python's words."""
+    """The node's name in Python."""
     words = re.sub(r"(?<!^)(?=[A-Z])", " ", type(node).__name__).lower()
     operator = getattr(node, "op", None) or (getattr(node, "ops", None) or [None])[0]
     if operator is None:

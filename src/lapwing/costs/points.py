@@ -137,7 +137,7 @@ class PointCost(CostSource):
         return self.terms[0].x.dtype
 
     def compiled(self, transposed: bool) -> _core.CostSource:
-        """What the core reads. Every metric is symmetric, to the last bit."""
+        """The source that the core reads. Every metric is symmetric, to the last bit."""
         return self._transposed if transposed else self._forward
 
     def read(self, rows: slice) -> CostArray:
@@ -369,7 +369,7 @@ def _points(given_x: Any, given_y: Any) -> tuple[CostArray, CostArray, GpuArray 
 
 
 def device_of_points(given_x: Any, given_y: Any) -> GpuArray | None:
-    """Where points on a GPU are."""
+    """The GPU that holds the points."""
     arrays = [view for view in map(view_if_on_gpu, (given_x, given_y)) if view is not None]
     if len({array.ordinal for array in arrays}) > 1:
         raise ArgumentError("X and Y are on different GPUs: move them to one")

@@ -69,7 +69,7 @@ class RowCost(CostSource):
         return 0 in self.shape
 
     def compiled(self, transposed: bool) -> Any:
-        """What the core reads: never transposed, unless it is empty."""
+        """The source that the core reads: never transposed, unless it is empty."""
         if 0 in self.shape:
             return np.zeros(self.shape[::-1] if transposed else self.shape, self.dtype)
         return self._source
@@ -180,7 +180,7 @@ def as_bytes(given: Any, name: str) -> int:
 
 
 def _supplied(callback: Callback, cols: int, dtype: np.dtype[Any], begin: int, end: int) -> CostArray:
-    """What the callback returns for some rows, checked for all but its values."""
+    """The callback's array for some rows, with everything checked but its values."""
     asked = f"rows {begin} to {end - 1}" if end - begin > 1 else f"row {begin}"
     try:
         block = np.asarray(callback(begin, end))

@@ -1,7 +1,7 @@
 """Sparse costs: pairs that are missing are forbidden, and are never written out.
 
 SciPy's classes, `sparse` (rows as they lie in memory) and `edges` (pairs in any order) become one `SparseCost`: the
-arrays of a matrix by rows or by columns. The core checks them as it copies them, so nobody can lead it astray.
+arrays of a matrix by rows or by columns. The core checks its own copies, so changes of the arrays cannot affect it.
 """
 
 from __future__ import annotations
@@ -268,7 +268,7 @@ def _from_lines(
     given = SparseCost(ends, indices, data, shape, by_columns)
     if not given.compiled(transposed=False).has_duplicates():
         return given
-    ends, indices, data = ends.copy(), indices.copy(), data.copy()  # what nobody else can change is checked once more
+    ends, indices, data = ends.copy(), indices.copy(), data.copy()  # check copies that no other thread can change
     private = SparseCost(ends, indices, data, shape, by_columns)
     private.compiled(transposed=False).has_duplicates()
     lines = private.entry_lines

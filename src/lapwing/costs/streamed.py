@@ -77,7 +77,7 @@ class FileRows:
 
     @property
     def place(self) -> tuple[int, int, int, int, int]:
-        """What the core needs to read rows itself: file, position, stride, and the file's size and time of change."""
+        """The data from which the core reads rows: file, position, stride, the file's size and time of change."""
         return self._file, self._position, self._stride, *self._version
 
     def __call__(self, begin: int, end: int) -> CostArray:
@@ -152,7 +152,7 @@ def streamed(matrix: np.memmap[Any, Any], limit: int) -> StreamedCost:
 
 
 def physical_limit() -> int:
-    """Bytes of a mapped matrix up to which it is read in place where nobody says otherwise: half of the memory."""
+    """Largest mapped matrix, in bytes, that is read in place by default: half of the memory."""
     try:
         return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // _PHYSICAL_SHARE
     except (AttributeError, OSError, ValueError):

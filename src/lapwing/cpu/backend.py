@@ -1,4 +1,4 @@
-"""What the flow calls to solve on the CPU."""
+"""The backend of the CPU, which the flow calls."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ def solve_batch(
     duals, certify : bool
         Whether the duals, and proofs of all answers, are wanted.
     check : bool
-        Whether to raise for the first problem without an answer; a note on the error says which.
+        Whether to raise for the first problem without an answer; a note on the error gives its index.
     partial : bool
         Whether problems that no assignment solves get as many pairs as possible.
 
@@ -162,7 +162,7 @@ def solve_batch(
 
 
 def _counted_since(before: dict[str, float], now: dict[str, float]) -> dict[str, float]:
-    """What a source has counted in one solve, and the cache's hit rate."""
+    """The counts of a source in one solve, and the cache's hit rate."""
     since = {name: value - before[name] for name, value in now.items()}
     since["cache_hit_rate"] = since["cache_hits"] / max(1, since["cache_hits"] + since["cache_misses"])
     return since

@@ -1,8 +1,9 @@
-"""Answers that are optimal to the last digit: solve, prove, and solve without rounding where the proof says so.
+"""Exactly optimal answers: solve, prove, and solve again without rounding if the proof requires it.
 
-A method computes with float64 duals. Where they are large beside the costs that matter, rounding hides these costs, and
-the certificate's bound shows it. Then the exact solve (cpp/include/lapwing/exact/solve.hpp) takes over from the prices
-of the method, with integer duals in which no sum is rounded. All methods, on all devices, are held to one bound here.
+A method computes with float64 duals. If they are large beside the costs that decide the optimum, rounding hides these
+costs, and the certificate's bound shows it. Then the exact solve (cpp/include/lapwing/exact/solve.hpp) takes over from
+the prices of the method, with integer duals in which no sum is rounded. All methods, on all devices, are held to one
+bound here.
 """
 
 from __future__ import annotations
@@ -303,7 +304,7 @@ def repaired(
 
 
 def _costs(problem: Problem, answer: Answer) -> NDArray[Any]:
-    """What the rows of an answer cost, with a column or without, and its free columns."""
+    """The costs of an answer's rows, matched or free, and of its free columns."""
     parts = [problem.cost.picked(answer.row_to_col)]
     if problem.unmatched_cost is not None:
         parts.append(problem.unmatched_cost[answer.row_to_col < 0])

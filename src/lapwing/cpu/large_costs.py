@@ -1,10 +1,11 @@
 """Costs far above all others: a solve without them, or with as few of them as are needed.
 
-cpp/include/lapwing/reductions/large_costs.hpp says which costs are large. First they are forbidden. If that leaves no
-assignment, rows may stay free at a price above all that small costs can add up to; the rows and columns that are left
-free are then matched among themselves at their costs. Where all large costs are one number M, that is optimal, and
-duals that lie so many prices higher are as many M higher: as sums of M and the rest they keep all digits. Otherwise
-the certificate tells how far the answer is from the optimum, and the exact solve goes on from there.
+cpp/include/lapwing/reductions/large_costs.hpp defines which costs are large. First they are forbidden. If this leaves
+no assignment, rows may stay free at a price above every sum of small costs, and the free rows and columns are then
+matched with each other at their costs. If all large costs are one number M, the result is optimal. Each dual then
+exceeds its small part by a multiple of the price, which is replaced by the same multiple of M; stored as a sum of two
+parts, it keeps all digits. Otherwise the certificate bounds the distance from the optimum, and the exact solve
+continues.
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ def solve_without_large(
     Parameters
     ----------
     large : (above, least)
-        What `find_large` says.
+        The result of `find_large`.
     cost : float array or `_core.CostSource`
     prices : (rows,) float64 or None
         Unmatched costs, as minimised.

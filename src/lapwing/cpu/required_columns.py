@@ -1,6 +1,6 @@
-"""Columns that must be matched, beside rows that may stay free: the same problem in a form that methods know.
+"""Columns that must be matched, beside rows that may stay free: an equivalent problem that the methods can solve.
 
-Methods know rows that may stay free, or must be matched, and columns that may stay free at a finite price. Where every
+Methods handle rows that may stay free or must be matched, and columns that may stay free at a finite price. If every
 row may stay free, the transposed problem is of that form. Otherwise the problem is doubled. Each column j gets a row of
 its own, which takes it at the price of staying free, each row i such a column, and where i and j may be matched, the
 row of j may take the column of i at no cost. A complete assignment of this sparse problem costs what its pairs of the
@@ -40,7 +40,7 @@ class Rewritten:
     start : function or None
         From duals of the given problem to its duals, if that is possible.
     refuse : function
-        Raises the error of the given problem for one that says that there is no assignment.
+        Raises the error of the given problem that corresponds to an infeasibility error of the new one.
     """
 
     problem: Problem

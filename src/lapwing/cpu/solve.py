@@ -30,7 +30,7 @@ from lapwing.progress import Hook
 
 
 class Control(NamedTuple):
-    """What reaches into a running method beside Ctrl-C: time limit, progress, checkpoints.
+    """The controls of a running method beside Ctrl-C: time limit, progress, checkpoints.
 
     Attributes
     ----------
@@ -233,7 +233,7 @@ def _row(cost: Any, row: int) -> NDArray[Any]:
 
 
 def _kept(problem: Problem, plan: Plan, keep: Keep) -> Callable[..., None]:
-    """What the core calls: `keep` with an answer that is none yet."""
+    """A callback for the core: calls `keep` with an unfinished answer."""
 
     def kept(u: NDArray[Any], v: NDArray[Any], row_to_col: NDArray[np.int64]) -> None:
         raw = {"status": "running", "u": u, "v": v, "row_to_col": row_to_col, "statistics": {}}

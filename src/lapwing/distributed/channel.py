@@ -1,10 +1,10 @@
 """Messages between the ranks of a `torch.distributed` group, point to point, between host memories.
 
 Rank 0 of the group is the coordinator, and every other rank exchanges messages with it alone. So a rank waits for the
-coordinator only, and the coordinator for a rank that owes an answer: where a process dies, the connection to it fails
-at once, the coordinator tells all others, and nobody waits for a rank that waits for the one that is gone, as might
-happen within a collective. Messages go over gloo. A group of another backend (NCCL) gets a companion of gloo with the
-same ranks when it is first used.
+coordinator only, and the coordinator for a rank that owes an answer. If a process dies, its connection fails at once,
+and the coordinator informs all others. In a collective, ranks could wait for a rank that waits for the dead one.
+Messages go over gloo. A group of another backend (NCCL) gets a companion of gloo with the same ranks when it is first
+used.
 """
 
 from __future__ import annotations

@@ -100,7 +100,7 @@ class Coordinator:
         return answers
 
     def tell(self, messages: Mapping[int, Message]) -> None:
-        """Send messages that nobody answers, to those that are there."""
+        """Send messages without replies to the ranks that are connected."""
         with self._interrupts.put_off():
             self._wait(self._send({rank: messages[rank] for rank in messages if rank != 0}))
 

@@ -184,7 +184,7 @@ class RowsOnDevice(Shard):
 
 
 def _infinity(dtype: np.dtype[Any]) -> Any:
-    """What stands for no bound on the duals of such costs."""
+    """The value that means no bound, for the duals of such costs."""
     return np.int64(_core.ABSENT) if dtype.kind == "i" else np.inf
 
 

@@ -1,6 +1,6 @@
-"""What ranks tell each other: a word, a few numbers and texts as JSON, and arrays; nothing of it is ever executed.
+"""The messages between ranks: a word, a few numbers and texts as JSON, and arrays. No content is ever executed.
 
-Errors travel as messages, too, and are raised again by every rank: Lapwing's own as what they are, others as a
+Errors are sent as messages, too, and every rank raises them again: Lapwing's own with their type, others as a
 `GroupError` that names them.
 """
 

@@ -79,7 +79,7 @@ def outcomes(answer: Answer, certificate: Certificate | None, plan: Plan, begins
 
 
 def result_of(message: Message, shard: Shard, cols: int) -> RankResult:
-    """What the coordinator's message tells this rank."""
+    """The result in the coordinator's message to this rank."""
     told = message.fields
     row_to_col, u, v, *rest = message.arrays
     certificate = None

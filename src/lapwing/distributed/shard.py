@@ -153,14 +153,14 @@ class Shard(ABC):
 
     @abstractmethod
     def prove(self, row_to_col: NDArray[np.int64], u: NDArray[Any], v: NDArray[Any], parts: int) -> Found:
-        """What the certificate needs to know of every row; duals as minimised, [parts, rows] and [parts, cols]."""
+        """The certificate's data of every row; duals as minimised, [parts, rows] and [parts, cols]."""
 
     @abstractmethod
     def as_given(self, values: NDArray[Any]) -> Any:
         """Numbers of an answer in the library, and on the device, of the rows."""
 
     def costs(self) -> Any:
-        """What a result keeps of the costs; see `lapwing.result.Costs`."""
+        """The costs that a result keeps; see `lapwing.result.Costs`."""
         return None
 
 

@@ -203,7 +203,7 @@ class _Member:
         return self.shard
 
     def introduction(self, rank: int) -> Message:
-        """What rank 0 is told first."""
+        """The first message to rank 0."""
         if self.error is not None or self.shard is None or self.request is None:
             assert self.error is not None
             return failure(self.error, rank)
@@ -274,7 +274,7 @@ def _together(
 
 
 def _follow(channel: Channel, member: _Member, interrupts: Interrupts) -> Message:
-    """What a rank other than 0 does: it introduces itself and follows orders until the end."""
+    """The loop of a rank other than 0: it sends its description and executes requests until the end."""
     with interrupts.put_off():
         channel.send(0, member.introduction(channel.rank)).wait()
         while True:
@@ -391,5 +391,5 @@ def _kind_of_prices(shard: Shard) -> str:
 
 
 def _digest(values: Any) -> int | None:
-    """What tells vectors from each other that should be the same on all ranks."""
+    """A checksum that shows whether a vector is the same on all ranks."""
     return None if values is None else zlib.crc32(np.ascontiguousarray(values).tobytes())

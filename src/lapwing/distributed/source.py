@@ -32,7 +32,7 @@ Arrays = tuple[NDArray[Any], ...]
 
 
 class _Supply:
-    """What the core calls. Rows are those of the whole problem here, and those of a shard in orders."""
+    """The callbacks of the core. Row numbers here are those of the whole problem; requests have those of a shard."""
 
     def __init__(self, coordinator: Coordinator, shape: tuple[int, int], dtype: np.dtype[Any]) -> None:
         self._coordinator = coordinator
@@ -200,7 +200,7 @@ class ShardedCost(CostSource):
         return {} if 0 in self.shape else self._source.counters()
 
     def row_proofs(self, row_to_col: NDArray[np.int64], u: NDArray[Any], v: NDArray[Any]) -> Arrays | None:
-        """What the owners' passes over their rows find."""
+        """The findings of the owners' passes over their rows."""
         if 0 in self.shape:
             return None
         begins, parts = self.coordinator.begins, u.shape[0] if u.ndim == 2 else 1

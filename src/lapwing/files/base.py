@@ -1,4 +1,4 @@
-"""What every reader answers, and how it fails."""
+"""The answer of every reader, and its errors."""
 
 from __future__ import annotations
 

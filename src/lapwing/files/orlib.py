@@ -22,7 +22,7 @@ from lapwing.files.text import concatenate, pieces, read_text
 
 
 def read_orlib(path: Path, options: ReadOptions, sparse: bool | None = None) -> FileProblem:
-    """Read either form; `sparse` says which, None lets the content decide."""
+    """Read either form; `sparse` selects it, None detects it from the content."""
     parsed = list(pieces(path, read_text(path)))
     values: NDArray[Any] = concatenate([piece.values for piece in parsed])
     counts = concatenate([piece.counts for piece in parsed])

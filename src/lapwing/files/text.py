@@ -173,7 +173,7 @@ def _check_tokens(path: Path, data: bytes, piece: Piece) -> None:
 
 
 def _remedy(token: bytes) -> str:
-    """What to do about a token that is no number."""
+    """The remedy for a token that is not a number."""
     if DECIMAL_COMMA.fullmatch(token.strip(b'"')):
         return "write decimal points in place of decimal commas, as pandas.read_csv(..., decimal=',') and to_csv do"
     if token[:1].isalpha() or token[:1] == b'"':

@@ -1,7 +1,7 @@
 """Lapwing on NVIDIA GPUs: kernels are text, compiled when first used; cuda.core is imported when first needed.
 
-The flow calls `backend.py`. It is one solve, whatever kind its costs are of; `kinds/` holds a class for each kind, and
-says what a new one supplies. `plan.py` tells how much memory a solve takes. `core/` searches, `costs/` brings the costs
-to where kernels read them, `certificate/` proves; `reference/` holds the methods of the papers, `batch/` many small
-problems, `runtime/` what all of them stand on.
+The flow calls `backend.py`. It is one solve for all kinds of costs; `kinds/` holds a class for each kind, and the
+contract for a new one. `plan.py` computes the memory of a solve. `core/` is the core method, `costs/` makes the costs
+readable for kernels, `certificate/` proves answers, `reference/` holds the methods of the papers, `batch/` solves many
+small problems, and `runtime/` is the base of all of them.
 """

@@ -419,7 +419,7 @@ class Solve:
         return answer, certificate
 
     def _empty(self) -> tuple[Answer, Certificate | None]:
-        """Nothing to match: as the CPU says."""
+        """The answer for a problem without pairs, from the CPU."""
         dtype = np.int64 if self.costs.is_integer else np.float64
         problem = inputs.make_problem(np.zeros(self.costs.shape, dtype), self.maximize, self.request.unmatched_cost)
         answer = answer_empty(problem)

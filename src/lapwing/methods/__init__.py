@@ -1,7 +1,7 @@
 """The table of methods: what each is, where it runs, and what a plan needs to know of it.
 
 A method on a CPU is compiled; the file under `cpp/src` that explains it, and cites its paper, is named beside its row.
-What the methods on a GPU launch stands in `lapwing.gpu.reference`, under the same names.
+The launches of the methods on a GPU are in `lapwing.gpu.reference`, under the same names.
 """
 
 from __future__ import annotations

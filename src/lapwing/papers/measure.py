@@ -29,7 +29,7 @@ _REPETITIONS = 3
 
 @dataclass(frozen=True)
 class Solved:
-    """What one solve tells."""
+    """The measurements of one solve."""
 
     objective: float
     seconds: float
@@ -57,7 +57,7 @@ def _covers(solved: Solved) -> float | None:
     return None if found is None else found + 1
 
 
-#: What a column may measure; None where the method does not count it.
+#: The figures that a column may measure; None if the method does not count it.
 QUANTITIES: dict[str, Callable[[Solved], Any]] = {
     "time": lambda solved: solved.seconds,
     "objective": lambda solved: solved.objective,

@@ -1,4 +1,4 @@
-"""What a table of a paper is: instances, columns, and what each column measures or quotes.
+"""The contents of a paper's table: instances, columns, and the figure that each column measures or quotes.
 
 A column has a method of Lapwing, or what it is formed of, or neither; and it may name a column of the printed table.
 `catalogue` has all tables.
@@ -52,9 +52,9 @@ class Column:
     quantity : str
         A key of `measure.QUANTITIES`; "statistic NAME"; or "seconds NAME", of a step.
     device : "", "cpu" or "cuda"
-        Where the counterpart runs; "" is where the run says.
+        The device of the counterpart; "" is the device of the run.
     threads : int
-        0: as the run says.
+        0: as chosen for the run.
     formed : tuple of str
         ("quotient" or "difference", label, label), of columns to the left.
     shown : bool

@@ -53,7 +53,7 @@ def solve_batch(
     ------
     ArgumentError, DtypeError
     InfeasibleError, InvalidCostError, RangeError
-        With `check`; a note on the error says which problem.
+        With `check`; a note on the error gives the problem's index.
     GpuError
         If there is no compiler, or it fails.
     """

@@ -37,7 +37,7 @@ def settle(context: Context, request: BatchRequest, answer: BatchArrays, options
     Raises
     ------
     InfeasibleError, InvalidCostError, RangeError
-        With a note that says which problem.
+        With a note that gives the problem's index.
     ArgumentError
         For counts beyond the array.
     """

@@ -1,12 +1,12 @@
 """The core method on one GPU for a matrix that stays on the host (gpu/costs/host_rows.py).
 
-Rows are read three times at best: once into stores, which the start needs prices for; those few that stores do not
-decide, while the method runs; and once for the certificate. Where the first stores are of little use under the prices
-that the method starts from, most rows are read once more.
+At best, every row is read once into its row cache and once for the certificate, and a few rows, whose caches are
+insufficient, once while the method runs. If the first caches are of little use under the starting prices of the method,
+most rows are read once more.
 
-Prices to start from are column minima, found as rows come into their stores, which are then of prices 0: what a store
-left out is no nearer under prices that are at most so much higher. Where costs have structure, some whole rows are a
-sample: its square part is solved here, as any matrix, and the sample's `u` gives prices for all columns.
+The starting prices are column minima, found while the row caches are filled under prices 0. When prices rise, the bound
+of a cache falls by the largest increase. If costs have structure, some whole rows are a sample. Its square part is
+solved here like any matrix, and the sample's `u` gives prices for all columns.
 """
 
 from __future__ import annotations

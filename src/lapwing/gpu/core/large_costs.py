@@ -1,9 +1,9 @@
-"""Costs far above all others, on a GPU: seen in some rows, and forbidden in a copy of the matrix.
+"""Costs far above all others, on a GPU: detected in some rows, and forbidden in a copy of the matrix.
 
-cpp/include/lapwing/reductions/large_costs.hpp says which costs are large, and why an optimum without them is one
-with them, too. A solve with them takes several times as long and proves nothing, so the host looks at a sample before
-the solve; of a matrix on the GPU a kernel looks at the exponents of a few thousand costs (`Glance`), and if these show
-a gap the host looks at all costs of some rows.
+cpp/include/lapwing/reductions/large_costs.hpp defines which costs are large, and shows why an optimum without them
+is one with them, too. A solve with them takes several times as long and proves nothing, so the host reads a sample
+before the solve. For a matrix on the GPU, a kernel reads the exponents of a few thousand costs (`Glance`). If these
+have a gap, the host reads all costs of some rows.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class Glance:
     solve : CoreSolve
         Of a matrix on the GPU.
     mail : Mail
-        Memory for what the kernel says.
+        Memory for the kernel's report.
     """
 
     def __init__(self, solve: CoreSolve, mail: Mail) -> None:

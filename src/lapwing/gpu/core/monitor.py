@@ -38,7 +38,7 @@ _NAP = 1e-4  # seconds
 
 
 class Word(Protocol):
-    """What a kernel writes to the host's memory."""
+    """The words that a kernel writes to the host's memory."""
 
     @property
     def is_over(self) -> bool:
@@ -149,7 +149,7 @@ class Monitor:
 
     @property
     def glance(self) -> Mail:
-        """Memory for what a kernel says of a few costs."""
+        """Memory for a kernel's report on a few costs."""
         assert self._words is not None
         return self._words.glance
 

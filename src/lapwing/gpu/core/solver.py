@@ -165,7 +165,7 @@ class CoreSolve:
     is_sample : bool
         Whether it is not the whole problem.
     owner : GpuArray, optional
-        The matrix, if nobody else keeps it.
+        The matrix, if no other object keeps it.
 
     Attributes
     ----------

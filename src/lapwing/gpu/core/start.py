@@ -1,9 +1,9 @@
-"""Where a solve on the GPU starts: prices from column minima, from two orders, or from samples, level by level.
+"""The start of a solve on the GPU: prices from column minima, from two orders, or from samples, level by level.
 
 Unstructured costs (uniform, integers) need no more than column minima, some not even those of all rows
 (kernels/core/start/minima.cuh). For structured costs (points, low rank) column minima are far off. The first phase of
-the auction tells which: it raises the bound by less than 0.01 list gaps a row, or by more than 0.015 (0.05 from 2000
-rows on).
+the auction distinguishes the two: it raises the bound by less than 0.01 list gaps a row, or by more than 0.015 (0.05
+from 2000 rows on).
 
 If structured costs are nearly of rank one, two orders give prices (sorted_prices.py). Otherwise a sample of rows and
 columns is solved, its prices are carried over to four times as many rows and columns, and so on
@@ -131,7 +131,7 @@ class StartFinder:
     # --- orders ---
 
     def _sort(self, solve: CoreSolve) -> bool:
-        """Prices from two orders; False if a sample says that these do not explain the costs."""
+        """Prices from two orders; False if a sample shows that these do not explain the costs."""
         matrix = solve.matrix
         run = _run(matrix.rows, _AXIS_SAMPLE, 2)
         sample = self._gather(matrix, run)

@@ -1,4 +1,4 @@
-"""Where a solve on a GPU finds its costs, one module a kind: resident, uploaded, computed, streamed from the host.
+"""The costs of a solve on a GPU, one module a kind: resident, uploaded, computed, streamed from the host.
 
 `canonical` brings a matrix into the form that solvers read; `upload` copies one from the host; `computed` makes a
 program of points or a function, `spatial_order` puts its points in order; `host_rows` streams what does not fit;

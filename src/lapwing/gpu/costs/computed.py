@@ -1,9 +1,9 @@
-"""Costs that a GPU computes whenever it reads them: what is compiled for a source, and what lies in its memory.
+"""Costs that a GPU computes whenever it reads them: the text compiled for a source, and its data in memory.
 
-A source becomes a text, which says in C++ what a cost is (kernels/costs/computed.cuh), and two blocks of words: where
-its data are, and the same with rows and columns exchanged, for the transposed problem. Points lie by dimension, so that
-neighbouring lanes read neighbouring numbers; those of columns once more, in groups (spatial_order.py). Of points whose
-matrix is held (points_matrix.py) there are neither groups nor coordinates in registers.
+A source becomes a C++ text that defines a cost (kernels/costs/computed.cuh), and two blocks of words: the addresses of
+its data, and the same with rows and columns exchanged, for the transposed problem. Points are stored by dimension, so
+that neighbouring lanes read neighbouring numbers. Those of columns are stored once more, in bounding boxes
+(spatial_order.py). Points whose matrix is held (points_matrix.py) have neither boxes nor coordinates in registers.
 """
 
 from __future__ import annotations

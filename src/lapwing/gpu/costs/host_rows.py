@@ -1,8 +1,8 @@
-"""A matrix that stays on the host: how its rows come to the GPU, and what of them is kept there.
+"""A matrix that stays on the host: the transfer of its rows to the GPU, and the row caches kept there.
 
 Rows come through two buffers, part after part: while kernels work on one, the threads of `upload` fill the other. Of
 every row a row cache is kept, its nearest columns under the prices at which it was read (kernels/costs/host_rows.cuh).
-A running kernel that needs whole rows says so in a `Request`, which `HostRows.serve` reads while the host waits.
+A running kernel writes the whole rows that it needs to a `Request`, which `HostRows.serve` polls.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ Ids = NDArray[np.int32]
 
 
 class Lines(Protocol):
-    """Where rows come from, as they are solved.
+    """The source of rows, in the orientation in which they are solved.
 
     Attributes
     ----------
@@ -297,11 +297,11 @@ class HostRows:
         return np.sort(self._fetched(self._memory["insufficient"], count))
 
     def serve(self) -> None:
-        """Have the rows come that a running kernel waits for, if it does."""
+        """Send the rows that a running kernel waits for, if it waits."""
         _, _, asked, _, answered = self._request()
         if asked == answered:
             return
-        address, count, *_ = self._request()  # again: what stands before `asked` was written before it
+        address, count, *_ = self._request()  # read again: the words before `asked` were written earlier
         ids = self._fetched(address, count)
         self._fill(self._memory["rows"], ids)
         self._stream.send(self._memory["owner"], ids)

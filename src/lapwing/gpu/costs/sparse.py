@@ -2,8 +2,8 @@
 
 A solve reads lines (kernels/costs/sparse.cuh), the rows or the columns, whichever are to be matched. The GPU checks the
 arrays while it copies their indices (kernels/costs/sparse_lines.cu), and sorts the entries by lines where they come as
-pairs or by the other side; costs by the right lines are read in place. What is damaged, or has a pair twice, the
-host reads after all: it adds up duplicates, and words every error.
+pairs or by the other side; costs by the right lines are read in place. The host reads damaged arrays and those
+with duplicate pairs: it sums duplicates, and raises every error.
 """
 
 from __future__ import annotations
@@ -257,7 +257,7 @@ class LinesMaker:
         return empty_array(self.context, (max(1, count),), dtype, self.array_template)
 
     def _checked(self, given: GivenEntries, is_own: bool) -> _Entries | None:
-        """The entries with indices that nobody else can change, unless the report says that they are damaged."""
+        """The entries with a private copy of the indices; None if the report finds them damaged."""
         rows, cols = given.shape
         lines, positions = (cols, rows) if given.by_columns else (rows, cols)
         count = int(given.data.shape[0])

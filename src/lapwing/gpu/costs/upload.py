@@ -1,10 +1,10 @@
 """A matrix from the host's memory to the GPU's, as fast as the link allows, without a copy of it on the host.
 
-What a program allocates can be moved by the system, so that a GPU cannot read it by itself: the driver copies it
-piece by piece, in one thread, at a fraction of the link's speed. Here several threads do that, each through two pinned
-buffers of its own: one is filled while the other is sent. Long lines (rows, or columns where these are contiguous)
-come to lie at multiples of 16 bytes, so that kernels read 16 bytes at once. They come nearly in order, so that work on
-the first of them can begin while others are on their way.
+The operating system may move pageable memory, so a GPU cannot read it directly: the driver copies it piece by piece,
+in one thread, at a fraction of the link's speed. Here several threads copy, each through two pinned buffers of its own:
+one is filled while the other is sent. Long lines (rows, or columns where these are contiguous) begin at multiples of 16
+bytes, so that kernels read 16 bytes at once. They arrive nearly in order, so that work on the first lines can begin
+during the transfer of others.
 """
 
 from __future__ import annotations

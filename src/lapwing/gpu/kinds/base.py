@@ -54,12 +54,12 @@ class CostKind(ABC):
 
     A kind supplies, in the order in which a solve asks:
 
-    - `plan`: how much memory a solve takes, and whether there is so much; the methods that it refuses;
+    - `plan`: the memory of a solve, and whether it is free; the methods that the kind does not support;
     - `loaded`: what is copied and compiled before anything runs;
-    - `canonical`: the matrix as the core's kernels see it, which says how a row is read (`CanonicalMatrix`, struct
+    - `canonical`: the matrix as the core's kernels see it, with the way to read a row (`CanonicalMatrix`, struct
       `Costs` of kernels/costs/costs.cuh);
-    - `search`: the `CoreSolve` that lists rows, reads one and says what matched pairs cost, and the `StartFinder` that
-      takes samples; a kind whose rows are read in another way overrides their methods, as `HostSolve` and
+    - `search`: the `CoreSolve` that lists rows, reads one and returns the costs of matched pairs, and the `StartFinder`
+      that takes samples; a kind whose rows are read in another way overrides their methods, as `HostSolve` and
       `HostStartFinder` do;
     - `proof`: the certificate's pass over all pairs (`CostPass`);
     - `on_host`: the costs for the exact solve on the CPU, which takes over where rounding leaves a doubt.
@@ -138,7 +138,7 @@ class CostKind(ABC):
         return self.given
 
     def no_assignment(self, view: CanonicalForm, solve: CoreSolve) -> LapwingError:
-        """The error for a problem that has none, as a solve says."""
+        """The error for a problem without an assignment, from a solve that found it infeasible."""
         return no_assignment(view, solve)
 
     def large_from(

@@ -54,7 +54,7 @@ class HungarianSolve(ReferenceSolve):
         }
 
     def _board(self) -> Any:
-        """What the kernels counted and timed: struct Board, as words of four bytes."""
+        """The counts and times of the kernels: struct Board, as words of four bytes."""
         return read(self.context, self._more["all"], ZEROS + 2, "uint32")
 
     def _step_seconds(self) -> dict[str, float]:

@@ -27,7 +27,7 @@ _CUDA = (2, 13)  # DLPack's kDLCUDA and kDLCUDAManaged
 
 @dataclass(eq=False, slots=True)  # not frozen, which would take five times as long to make
 class GpuArray:
-    """A strided view of an array in a GPU's memory; nobody changes it.
+    """An immutable strided view of an array in a GPU's memory.
 
     Attributes
     ----------

@@ -1,10 +1,10 @@
-"""Programs that take long to compile: usable after some seconds, and fast when another process has compiled them well.
+"""Programs that take long to compile: a quick build first, while another process compiles the full build.
 
-The core's persistent kernel takes the compiler 10 to 20 s. Optimised less it takes a third of that, and solves take 1.2
-to 2.8 times as long; the answers are the same, since nothing is contracted or reordered either way. So the first use
-on a machine begins with a quick build, while a process of its own compiles the program in full, into the cache; it
-does so even if the one that started it ends before. Later solves get the full build as soon as it is there
-(`launch.kernels`). Where no process can be started, or nothing kept, the first use waits for the compiler.
+The core's persistent kernel takes the compiler 10 to 20 s. With less optimisation it takes a third of that, and solves
+take 1.2 to 2.8 times as long; the answers are the same, since nothing is contracted or reordered either way. So the
+first use on a machine begins with a quick build, while a process of its own compiles the program in full, into the
+cache; it does so even if the one that started it ends before. Later solves get the full build as soon as it is there
+(`launch.kernels`). If no process can be started, or there is no cache, the first use waits for the compiler.
 """
 
 from __future__ import annotations
@@ -38,11 +38,11 @@ class BackgroundBuild:
         return self.process.poll() is not None
 
     def wait(self) -> None:
-        """Until it is over."""
+        """Wait until the build ends."""
         self.process.wait()
 
     def abandon(self) -> None:
-        """Nobody needs it."""
+        """Stop the build, whose result is not needed."""
         self.process.kill()
         self.process.wait()
 

@@ -1,8 +1,8 @@
-"""From a program of the table to machine code, with NVRTC through `cuda.core`; needs neither a GPU nor a driver.
+"""Compiles a program of the table to machine code, with NVRTC through `cuda.core`; needs neither a GPU nor a driver.
 
-The headers of kernels/ are put into the text (`source_text`), so that the text alone says what is compiled: it is all
-that the cache's key must cover. No header of the CUDA toolkit is used: compiling takes tenths of a second, and no
-package beside the compiler must be installed.
+The headers of kernels/ are put into the text (`source_text`), so the text alone determines the program, and
+the cache's key must cover only the text. No header of the CUDA toolkit is used: compiling takes tenths of a second,
+and no package beside the compiler must be installed.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ def program_text(program: Program, variant: Variant) -> str:
 
 @cache
 def source_text(source: str, text: str = "") -> str:
-    """A file of kernels/ with its headers in place, each once; and `text` for the one that says what costs are.
+    """A file of kernels/ with its headers in place, each once; and `text` in place of the one that defines the costs.
 
     A header stands where it is first included, so that no `#include` may stand under an `#if`.
     """

@@ -21,7 +21,7 @@ Sizes = Mapping[str, tuple[int, str]]  # name -> number of items and their dtype
 
 
 class Layout(NamedTuple):
-    """Where arrays begin in a block of so many bytes."""
+    """The offsets of arrays in a block of so many bytes."""
 
     nbytes: int
     offsets: Mapping[str, int]
