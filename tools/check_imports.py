@@ -1,8 +1,8 @@
 """Check that the package's stages import in one direction only (what they load: tests/test_import.py).
 
 The flow is inputs -> Problem -> Plan -> method -> Certificate -> Result; the API alone sees all of it, the command line
-sees the API. Every `import` of every module is read with `ast`, those inside functions included. The folders of
-kernels/ include in one direction, too.
+sees the API. Every `import` of every module is read with `ast`, those inside functions included. Nor do modules of one
+stage import each other in a circle. The folders of kernels/ include in one direction, too.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 import ast
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
 
 PACKAGE = Path(__file__).resolve().parent.parent / "src" / "lapwing"
@@ -94,6 +94,44 @@ def imported_stages(path: Path) -> Iterator[tuple[int, str]]:
                 yield node.lineno, stage if stage in RANK or (PACKAGE / f"{stage}.py").exists() else "__init__"
 
 
+def circles() -> Iterator[str]:
+    """Yield a message for every circle of modules, within a stage, too. Imports for types alone do not count."""
+    files = {module_of(path): path for path in sorted(PACKAGE.rglob("*.py"))}
+    imports = {module: _loaded_by(module, path, files.keys()) for module, path in files.items()}
+    reach = {}
+    for module in files:
+        reached, ahead = set[str](), {module}
+        while ahead:
+            ahead = set[str]().union(*(imports[other] for other in ahead)) - reached
+            reached |= ahead
+        reach[module] = reached
+    for circle in sorted({tuple(m for m in sorted(files) if m in reach[n] and n in reach[m]) for n in files}):
+        if circle:
+            yield f"{files[circle[0]]}: in a circle of imports: {', '.join(circle)}"
+
+
+def module_of(path: Path) -> str:
+    """The name of the module in a file of the package."""
+    parts = path.relative_to(PACKAGE.parent).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def _loaded_by(module: str, path: Path, known: Collection[str]) -> set[str]:
+    """The modules of the package that a module imports, at once or inside a function; all names are absolute."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    typing = [node for node in ast.walk(tree) if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"]
+    skipped = {id(inner) for node in typing for inner in ast.walk(node)}
+    loaded = set[str]()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            loaded |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module and id(node) not in skipped:
+            names = {f"{node.module}.{alias.name}" for alias in node.names}
+            extension = {name for name in names if name == "lapwing._core"}
+            loaded |= names & set(known) or (set() if names == extension else {node.module})
+    return (loaded & set(known)) - {module}
+
+
 def stage_of(module: str) -> str:
     """The stage of a module, named from inside the package: a line of its own, or its package's."""
     own = ".".join(module.split(".")[:2])
@@ -128,7 +166,7 @@ def backward_includes() -> Iterator[str]:
 
 def main() -> int:
     """Print what is wrong; return the exit code."""
-    problems = [*backward_imports(), *backward_includes()]
+    problems = [*backward_imports(), *circles(), *backward_includes()]
     print("\n".join(problems) or "imports: in order")
     return 1 if problems else 0
 

@@ -21,7 +21,7 @@ from lapwing.costs.dense import DenseCost, is_readable, row_blocks
 from lapwing.costs.dtypes import as_array, check_kind, in_native_order, with_core_dtype, without_mask
 from lapwing.costs.mapped import check_mapped
 from lapwing.costs.rows import as_bytes
-from lapwing.costs.sparse import SparseCost, as_floating, as_sparse_cost, densify, exact_floats, from_masked, is_sparse
+from lapwing.costs.sparse import SparseCost, as_floating, densify, exact_floats, from_masked, is_sparse
 from lapwing.errors import ArgumentError, DtypeError, InvalidCostError, LapwingError, RangeError
 from lapwing.prices import (
     is_pair,
@@ -103,16 +103,18 @@ def _has_masked_integers(cost: np.ma.MaskedArray[Any, Any]) -> bool:
 
 
 def _sparse_problem(cost: Any, maximize: bool, unmatched_cost: Any) -> Problem:
-    _check_parts(cost)
-    pairs = as_sparse_cost(cost)
+    pairs = _pairs_of(cost)
     data, prices, of_cols = priced(pairs.data, pairs.shape, maximize, unmatched_cost)
     return Problem(pairs if data is pairs.data else pairs.with_floats(), maximize, prices, of_cols)
 
 
-def _check_parts(cost: Any) -> None:
-    """Refuse arrays of sparse costs whose file is gone."""
+def _pairs_of(cost: Any) -> SparseCost:
+    """Sparse costs of any kind; refuses arrays whose file is gone."""
+    from lapwing.costs.sparse_arrays import as_sparse_cost
+
     for part in ("data", "indices", "indptr", "row", "col"):
         check_mapped(getattr(cost, part, None))
+    return as_sparse_cost(cost)
 
 
 def as_matrix(cost: Any, maximize: bool) -> CostArray:
@@ -243,8 +245,7 @@ def as_plain_array(cost: Any, maximize: bool = False) -> CostArray:
         return cost
     forbidden = -math.inf if maximize else math.inf
     if is_sparse(cost):
-        _check_parts(cost)
-        return densify(as_sparse_cost(cost), forbidden)
+        return densify(_pairs_of(cost), forbidden)
     if isinstance(cost, np.ma.MaskedArray):
         check_mapped(cost.data)
         return _unmask(cost, forbidden)

@@ -21,7 +21,8 @@ from lapwing.costs.dtypes import is_nullable, nullable_values
 from lapwing.costs.expression import ExpressionCost
 from lapwing.costs.points import PointCost
 from lapwing.costs.rows import Callback, RowCost
-from lapwing.costs.sparse import SparseCost, as_sparse_cost, is_sparse
+from lapwing.costs.sparse import SparseCost, is_sparse
+from lapwing.costs.sparse_arrays import as_sparse_cost
 from lapwing.costs.streamed import streamed_if_large
 from lapwing.errors import ArgumentError
 from lapwing.inputs import as_plain_array

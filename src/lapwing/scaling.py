@@ -20,7 +20,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lapwing.api import solve
-from lapwing.costs.sparse import as_sparse_cost, edges, is_scipy_sparse, is_sparse
+from lapwing.costs.sparse import edges, is_scipy_sparse, is_sparse
+from lapwing.costs.sparse_arrays import as_sparse_cost
 from lapwing.errors import ArgumentError, DtypeError, InfeasibleError, RangeError
 
 Logarithms = NDArray[np.float64]

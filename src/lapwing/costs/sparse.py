@@ -196,23 +196,6 @@ def is_cupy_sparse(value: object) -> bool:
     return cupy is not None and bool(cupy.issparse(value))
 
 
-def as_sparse_cost(value: Any) -> SparseCost:
-    """Whatever `is_sparse` accepts, as sparse costs: explicit zeros are costs, and duplicates are summed.
-
-    Raises
-    ------
-    ArgumentError, DtypeError, RangeError
-        If it is no matrix, or its indices lead out of it, or its numbers are none that the core reads.
-    """
-    if isinstance(value, SparseCost):
-        return value
-    if is_scipy_sparse(value):
-        return from_scipy(value)
-    from lapwing.costs.sparse_arrays import from_library
-
-    return from_library(value)
-
-
 def from_scipy(matrix: Any) -> SparseCost:
     """A SciPy matrix of any class. Explicit zeros are costs; duplicates are summed.
 

@@ -1,4 +1,4 @@
-"""Sparse arrays of PyTorch, JAX and CuPy as sparse costs on the host. None of these libraries is imported here.
+"""Sparse arrays of SciPy, PyTorch, JAX and CuPy as sparse costs on the host. None of these libraries is imported here.
 
 Arrays in a GPU's memory are copied to the host; `lapwing.gpu.costs.sparse` reads them where they are.
 """
@@ -12,24 +12,36 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lapwing.arrays import is_gpu_array
-from lapwing.costs.sparse import SparseCost, edges, from_scipy, is_cupy_sparse, is_sparse_tensor, sparse
+from lapwing.costs.sparse import (
+    SparseCost,
+    edges,
+    from_scipy,
+    is_cupy_sparse,
+    is_scipy_sparse,
+    is_sparse_tensor,
+    sparse,
+)
 from lapwing.errors import ArgumentError
 from lapwing.tensors import read_tensor
 
 
-def from_library(array: Any) -> SparseCost:
-    """A sparse array of one of these libraries.
+def as_sparse_cost(value: Any) -> SparseCost:
+    """Whatever `costs.sparse.is_sparse` accepts, as sparse costs: explicit zeros are costs, duplicates are summed.
 
     Raises
     ------
     ArgumentError, DtypeError, RangeError
         If it is no matrix, or its indices lead out of it, or its numbers are none that the core reads.
     """
-    if len(array.shape) != 2:
-        raise ArgumentError(f"cost must be a matrix (2-D), got a sparse array of shape {tuple(array.shape)}")
-    if is_sparse_tensor(array):
-        return _from_tensor(array)
-    return from_scipy(array.get()) if is_cupy_sparse(array) else _from_jax(array)
+    if isinstance(value, SparseCost):
+        return value
+    if is_scipy_sparse(value):
+        return from_scipy(value)
+    if len(value.shape) != 2:
+        raise ArgumentError(f"cost must be a matrix (2-D), got a sparse array of shape {tuple(value.shape)}")
+    if is_sparse_tensor(value):
+        return _from_tensor(value)
+    return from_scipy(value.get()) if is_cupy_sparse(value) else _from_jax(value)
 
 
 def is_sparse_on_gpu(array: Any) -> bool:

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from lapwing import inputs
-from lapwing.costs.sparse import SparseCost, as_sparse_cost
+from lapwing.costs.sparse import SparseCost
+from lapwing.costs.sparse_arrays import as_sparse_cost
 from lapwing.cpu.exact import solve_proven
 from lapwing.errors import ArgumentError, InfeasibleError, InternalError, LapwingError
 from lapwing.gpu.certificate.proof import Candidate, Proof, proof_of_sparse
