@@ -35,29 +35,28 @@ std::pair<T, T> range_of(const T* at, Index count, std::ptrdiff_t stride) {
 }
 
 // Whether every cost, and every number on the way to one, is finite: so it is where the definition gives a finite cost,
-// with room for signs and rounding, for coordinates as far apart, or as large, as any.
+// with room for signs and rounding, for coordinates as far apart as any, and for coordinates as large as any.
 template <class T>
 bool are_finite(std::span<const PointTerm<T>> terms, Index rows, Index cols) {
     T total = 0;
     for (const PointTerm<T>& term : terms) {
-        const bool is_product = term.metric == Metric::inner_product || term.metric == Metric::cosine;
-        std::vector<T> x(static_cast<std::size_t>(term.dims)), y = x;
+        std::vector<T> none(static_cast<std::size_t>(term.dims)), apart = none, x = none, y = none;
         for (Index k = 0; k < term.dims; ++k) {
             const auto [x_low, x_high] = range_of(term.x + k, rows, term.dims);
             const auto [y_low, y_high] = range_of(term.y + k * term.stride, cols, 1);
             const auto at = static_cast<std::size_t>(k);
-            if (is_product)
-                x[at] = std::max(std::fabs(x_low), std::fabs(x_high)),
-                y[at] = std::max(std::fabs(y_low), std::fabs(y_high));
-            else
-                y[at] = std::max(x_high - y_low, y_high - x_low);
+            apart[at] = std::max(x_high - y_low, y_high - x_low);
+            x[at] = std::max(std::fabs(x_low), std::fabs(x_high));
+            y[at] = std::max(std::fabs(y_low), std::fabs(y_high));
         }
-        T cost = 0;
-        for (const T weight : {T(1), term.weight}) {
-            PointCosts<T> largest(1, 1);
-            largest.add(term.metric, term.dims, x.data(), y.data(), weight, term.power);
-            largest.read(0, 0, 1, &cost);
-            total += std::fabs(cost);
+        for (const auto& [a, b] : {std::pair(&none, &apart), std::pair(&x, &y)}) {
+            for (const T weight : {T(1), term.weight}) {
+                T cost = 0;
+                PointCosts<T> largest(1, 1);
+                largest.add(term.metric, term.dims, a->data(), b->data(), weight, term.power);
+                largest.read(0, 0, 1, &cost);
+                total += std::fabs(cost);
+            }
         }
     }
     return total <= std::numeric_limits<T>::max() / 8;

@@ -50,10 +50,11 @@ double largest_cost(const PointTerm<T>& term, Index rows, Index cols) {
             const double y = static_cast<double>(term.y[k * term.stride + j]);
             y_low = std::min(y_low, y), y_high = std::max(y_high, y);
         }
-        const double product =
-            std::max(std::fabs(x_low), std::fabs(x_high)) * std::max(std::fabs(y_low), std::fabs(y_high));
-        const double apart = std::max(x_high - y_low, y_high - x_low);
-        sum += std::fabs(M::term(M::is_product ? product : apart, static_cast<double>(term.power)));
+        double largest = 0;
+        for (const double x : {x_low, x_high})
+            for (const double y : {y_low, y_high})
+                largest = std::max(largest, std::fabs(M::term(x, y, static_cast<double>(term.power))));
+        sum += largest;
     }
     const double power = static_cast<double>(term.power), finished = std::fabs(M::finished(sum, power));
     return std::max({sum, finished, std::fabs(static_cast<double>(term.weight)) * finished});

@@ -9,17 +9,16 @@ struct PlaceKernels {
     using V = typename Metrics<T>::Number;
     static constexpr int kWidth = Metrics<T>::kWidth, kTile = kCertificateBoxFan / kWidth;
 
-    // The coordinate between low and high at which a term is least, or greatest.
+    // The coordinate between low and high at which a term is least, or greatest: the nearest one, or an end.
     template <class M>
-    static LAPWING_INLINE V place(V x, V low, V high, bool farthest) {
-        if constexpr (M::is_product) {
-            const bool rising = farthest != M::is_decreasing;  // the larger product is wanted
-            const V a = x * low, b = x * high;
-            return rising ? (a < b ? high : low) : (a < b ? low : high);
+    static LAPWING_INLINE V place(V x, V low, V high, T power, bool farthest) {
+        const bool greatest = farthest != M::is_decreasing;
+        if (!M::is_product && !greatest) {
+            const V not_below = x < low ? low : x;
+            return not_below > high ? high : not_below;
         }
-        if (farthest) return high - x < x - low ? low : high;
-        const V not_below = x < low ? low : x;
-        return not_below > high ? high : not_below;
+        const V a = M::term(x, low, power), b = M::term(x, high, power);
+        return greatest ? (a < b ? high : low) : (a < b ? low : high);
     }
     template <class M>
     static LAPWING_INLINE void add(const CornerTerm<T>& term, const T* x, Index first, bool farthest, V* total) {
@@ -28,8 +27,8 @@ struct PlaceKernels {
             const T *low = term.low + first + t * kWidth, *high = term.high + first + t * kWidth;
             V sum{};
             for (Index k = 0; k < points.dims; ++k, low += term.stride, high += term.stride) {
-                const V a = x[k] - V{}, b = place<M>(a, load<V>(low), load<V>(high), farthest);
-                sum = M::joined(sum, M::term(M::is_product ? a * b : a - b, points.power));
+                const V a = x[k] - V{}, b = place<M>(a, load<V>(low), load<V>(high), points.power, farthest);
+                sum = M::joined(sum, M::term(a, b, points.power));
             }
             V cost = M::finished(sum, points.power);
             if constexpr (!M::is_monotone) {

@@ -13,6 +13,13 @@ struct BoxKernels {
     // Of sums below this, powers of libraries may err by more.
     static constexpr T kTiny = std::numeric_limits<T>::min() * (1 << 14);
 
+    // The least or greatest term between x and a place in [low, high] (costs/metrics.cuh), a number each.
+    template <class M, bool kGreatest>
+    static LAPWING_INLINE V extreme(V x, V low, V high, T power) {
+        if constexpr (kGreatest) return vmax(M::term(x, low, power), M::term(x, high, power));
+        if constexpr (M::is_product) return vmin(M::term(x, low, power), M::term(x, high, power));
+        return M::term(x, vmin(vmax(x, low), high), power);
+    }
     // The term of each box's nearest or farthest place is added to the total.
     template <class M, bool kFarthest>
     static LAPWING_INLINE void add_metric(const PointTerm<T>& term, const T* x, const T* low, const T* high,
@@ -23,14 +30,7 @@ struct BoxKernels {
             const V a = x[k] - V{};
             for (int t = 0; t < kTile; ++t) {
                 const V l = load<V>(low + t * kWidth), h = load<V>(high + t * kWidth);
-                V d;
-                if constexpr (M::is_product) {
-                    const V p = a * l, q = a * h;
-                    d = kFarthest != M::is_decreasing ? vmax(p, q) : vmin(p, q);
-                } else {
-                    d = kFarthest ? vmax(a - l, h - a) : vmax(vmax(l - a, a - h), V{});
-                }
-                sum[t] = M::joined(sum[t], M::term(d, term.power));
+                sum[t] = M::joined(sum[t], extreme<M, kFarthest != M::is_decreasing>(a, l, h, term.power));
             }
         }
         for (int t = 0; t < kTile; ++t) {

@@ -42,7 +42,7 @@ struct PointKernels {
             const V a = x[k] - V{};
             for (int t = 0; t < kTile; ++t) {
                 const V b = load<V>(y + t * kWidth);
-                sum[t] = M::joined(sum[t], M::term(M::is_product ? a * b : a - b, term.power));
+                sum[t] = M::joined(sum[t], M::term(a, b, term.power));
             }
         }
         for (auto& s : sum) s = M::finished(s, term.power);

@@ -1,8 +1,15 @@
 // The metrics of points. Their arithmetic stands here once, for GPUs and for every instruction set of a CPU.
 //
-// With d[k] = x[k] - y[k], a cost is finished(sum), where the sum starts at 0 and takes, for k = 0, 1, ..., the term of
-// d[k] or, where is_product, of x[k] y[k]. Each operation is rounded once and none is fused, so every device computes
-// the same bits, except for the powers of `minkowski`, which are its library's.
+// A cost is finished(sum), where the sum starts at 0 and takes, for k = 0, 1, ..., the term of x[k] and y[k], with
+// d[k] = x[k] - y[k] below. Each operation is rounded once and none is fused, so every device computes the same bits,
+// except for the powers of `minkowski`, which are its library's.
+//
+// What boxes of points rely on (here, in costs/boxes.hpp and in certificate/point_boxes.hpp of cpp/include/lapwing):
+//   - term(x, y) has the bits of term(y, x), since either set of points may be the rows;
+//   - as y moves away from x, to either side, the term falls nowhere; where is_product, it is linear in y;
+//   - joined falls nowhere as either argument rises; nor does finished, which rises nowhere where is_decreasing.
+// The last two hold as computed, rounding included. Where rounding breaks them, is_monotone is false, and boxes allow
+// for one part in 2^14, far more than the error of a few operations.
 //
 // The file is the body of a class: costs/points.cuh includes it in `Metric`, whose numbers are single costs, and
 // cpp/include/lapwing/costs/points.inc.hpp in a class for each instruction set, whose numbers are vectors of costs. So
@@ -13,7 +20,7 @@
 //     METRIC_FUNCTION                      the specifiers of a function
 // Without METRIC_FUNCTION the file defines the list of names alone.
 //
-// A new metric is a line of the list and a struct; ARCHITECTURE.md names the other files.
+// A new metric is a line of the list and a struct here; ARCHITECTURE.md names the other files.
 #ifndef FOR_EACH_METRIC
 #define FOR_EACH_METRIC(USE) \
     USE(squared_euclidean)   \
@@ -57,17 +64,16 @@ METRIC_FUNCTION Number twice_arcsine(Number h) {
 
 // A metric's properties unless it defines its own.
 struct Sum {
-    static constexpr bool is_product = false;     // its terms are of x[k] y[k] rather than of d[k]
+    static constexpr bool is_product = false;     // a term is least and greatest at ends of y
     static constexpr bool is_decreasing = false;  // the larger a term, the smaller the cost
-    static constexpr bool is_monotone =
-        true;  // the computed cost falls nowhere as a term rises; libraries promise less
+    static constexpr bool is_monotone = true;     // as computed, too; libraries promise less
     METRIC_FUNCTION Number joined(Number sum, Number term) { return sum + term; }
     METRIC_FUNCTION Number finished(Number sum, Scalar) { return sum; }
 };
 
 // sum d[k]^2
 struct squared_euclidean : Sum {
-    METRIC_FUNCTION Number term(Number d, Scalar) { return d * d; }
+    METRIC_FUNCTION Number term(Number x, Number y, Scalar) { return (x - y) * (x - y); }
 };
 // sqrt(sum d[k]^2)
 struct euclidean : squared_euclidean {
@@ -75,7 +81,7 @@ struct euclidean : squared_euclidean {
 };
 // sum |d[k]|
 struct manhattan : Sum {
-    METRIC_FUNCTION Number term(Number d, Scalar) { return magnitude(d); }
+    METRIC_FUNCTION Number term(Number x, Number y, Scalar) { return magnitude(x - y); }
 };
 // max |d[k]|
 struct chebyshev : manhattan {
@@ -84,13 +90,13 @@ struct chebyshev : manhattan {
 // (sum |d[k]|^power)^(1 / power)
 struct minkowski : Sum {
     static constexpr bool is_monotone = false;
-    METRIC_FUNCTION Number term(Number d, Scalar power) { return raised_to(magnitude(d), power); }
+    METRIC_FUNCTION Number term(Number x, Number y, Scalar power) { return raised_to(magnitude(x - y), power); }
     METRIC_FUNCTION Number finished(Number sum, Scalar power) { return raised_to(sum, 1 / power); }
 };
 // sum x[k] y[k]
 struct inner_product : Sum {
     static constexpr bool is_product = true;
-    METRIC_FUNCTION Number term(Number product, Scalar) { return product; }
+    METRIC_FUNCTION Number term(Number x, Number y, Scalar) { return x * y; }
 };
 // 1 - sum x[k] y[k], of unit vectors
 struct cosine : inner_product {

@@ -10,7 +10,7 @@
 //
 // The least cost between a point and a box of others is the cost to the box's nearest place, computed by the same
 // operations in the same order: each of them rounds monotonically, so no computed cost to a point in the box is below
-// it.
+// it (costs/metrics.cuh).
 #pragma once
 #include "costs/sample.cuh"
 
@@ -73,18 +73,17 @@ struct Term {
     }
     // The sum with one dimension more. The first term is the sum itself.
     __device__ static Cost added(Cost sum, Cost a, Cost b, Cost power, bool first) {
-        if constexpr (M::is_product) return M::joined(sum, M::term(a * b, power));
-        const Cost term = M::term(a - b, power);
-        return first ? term : M::joined(sum, term);
+        const Cost term = M::term(a, b, power);
+        return first && !M::is_product ? term : M::joined(sum, term);
     }
     // The same for the place between `low` and `high` where the cost is least.
     __device__ static Cost least_added(Cost sum, Cost a, Cost low, Cost high, Cost power, bool first) {
         if constexpr (M::is_product) {
-            const Cost x = M::term(a * low, power), y = M::term(a * high, power);
+            const Cost x = M::term(a, low, power), y = M::term(a, high, power);
             return M::joined(sum, (x < y) != M::is_decreasing ? x : y);
         }
-        const Cost below = low - a, above = a - high, d = below < above ? above : below;
-        return added(sum, d > 0 ? d : Cost(0), Cost(0), power, first);
+        const Cost not_below = a < low ? low : a;
+        return added(sum, a, not_below > high ? high : not_below, power, first);
     }
     __device__ static Cost finished(Cost sum, Cost power) { return M::finished(sum, power); }
     // Of a sum of least_added. Library functions need not be monotone: the bound allows for far more than their error.
