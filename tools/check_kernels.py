@@ -3,10 +3,11 @@
 Needs cuda-core and NVRTC, but neither a GPU nor a driver. The assembler reports each kernel's registers, bytes of
 spills (stores and loads) and static shared memory; more of any than tests/gpu/limits.json says is an error. Such
 numbers change with the compiler, so they are compared only under the version that they were recorded with; under any
-other it is enough that everything compiles.
+other it is enough that everything compiles. Limits are those of a sample of the builds; for the others, too, it is
+enough that they compile.
 
     python tools/check_kernels.py --sample core          # the builds of a sample, of program "core" alone
-    python tools/check_kernels.py --sample --record core     # records what these builds use
+    python tools/check_kernels.py --record core          # records what these builds use
 """
 
 from __future__ import annotations
@@ -96,9 +97,10 @@ def first_of_each(work: list[Build]) -> list[Build]:
 
 
 def compile_all(work: list[Build], jobs: int) -> tuple[Uses, list[str]]:
-    """Uses of all kernels, and what went wrong."""
+    """Uses of the kernels of those builds that have limits, and what went wrong."""
     uses: Uses = {}
     problems = []
+    limited = set(sampled(builds()))
 
     def compile_one(build: Build) -> dict[str, Use] | str:
         program, variant, architecture = build
@@ -115,6 +117,8 @@ def compile_all(work: list[Build], jobs: int) -> tuple[Uses, list[str]]:
         for (program, variant, architecture), found in zip(work, pool.map(compile_one, work), strict=True):
             if isinstance(found, str):
                 problems.append(found)
+                continue
+            if (program, variant, architecture) not in limited:
                 continue
             for kernel, use in found.items():
                 name = " ".join([program.name, kernel, *(f"{macro}={value}" for macro, value in variant)])
@@ -149,32 +153,35 @@ def main() -> int:
     """Compile, compare or record; return the exit code."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("programs", nargs="*", help="names from the table of programs; all of them by default")
-    parser.add_argument("--record", action="store_true", help="write the limits of these builds, not compare with them")
+    parser.add_argument("--record", action="store_true", help="a sample: write its limits, not compare with them")
     what = parser.add_mutually_exclusive_group()
     what.add_argument("--sample", action="store_true", help="every kernel for every architecture, but few variants")
     what.add_argument("--first", action="store_true", help="one build of each program, for another compiler")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
     arguments = parser.parse_args()
     began = time.perf_counter()
-    work = sampled(builds()) if arguments.sample else first_of_each(builds()) if arguments.first else builds()
+    work = builds()
+    if arguments.sample or arguments.record:
+        work = sampled(work)
+    elif arguments.first:
+        work = first_of_each(work)
     if unknown := set(arguments.programs).difference(build[0].name for build in work):
         parser.error(f"no program is named {', '.join(sorted(unknown))}")
     if arguments.programs:
         work = [build for build in work if build[0].name in arguments.programs]
-    everything = not (arguments.sample or arguments.first or arguments.programs)
     uses, problems = compile_all(work, arguments.jobs)
     compiler = ".".join(map(str, nvrtc_version()))
-    print(f"{len(uses)} kernels and variants, NVRTC {compiler}, {time.perf_counter() - began:.0f} s")
+    print(f"{len(work)} builds, NVRTC {compiler}, {time.perf_counter() - began:.0f} s")
     recorded = json.loads(LIMITS.read_text(encoding="utf-8"))
     if arguments.record and not problems:
-        kept = {} if everything or recorded["nvrtc"] != compiler else recorded["limits"]
+        kept = recorded["limits"] if arguments.programs and recorded["nvrtc"] == compiler else {}
         write_limits({name: kept.get(name, {}) | uses.get(name, {}) for name in {**kept, **uses}}, compiler)
         return 0
     if recorded["nvrtc"] == compiler:
         over = compare(uses, recorded["limits"])
         problems += over
         if over:
-            problems.append("if that is meant, record it: python tools/check_kernels.py --record")
+            problems.append("if that is meant, record it: python tools/check_kernels.py --record PROGRAM")
     else:
         print(f"limits are of NVRTC {recorded['nvrtc']}: not compared")
     print("\n".join(problems) or "kernels: within their limits")

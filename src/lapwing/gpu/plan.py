@@ -279,7 +279,7 @@ def _plan_of_form(
     if reference is not None and rows and cols:
         lines = (rows, rows + cols) if priced else (min(shape), max(shape))
         extra = reference.memory_bytes(*lines, cols if priced else lines[1], dtype)
-        reasons.append(f"{method}: {reference.summary}, which takes {extra} bytes beside the matrix")
+        reasons.append(f"{method}: {METHODS[method].summary}, which takes {extra} bytes beside the matrix")
         beside += extra
     if transposed:
         reasons.append("the matrix is solved as its transposed view")

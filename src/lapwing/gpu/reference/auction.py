@@ -13,7 +13,6 @@ class AuctionSolve(SspSolve):
     """Forward auction with epsilon scaling, made exact by shortest paths."""
 
     method = "auction"
-    summary = "forward auction with epsilon scaling, exact by shortest paths at the end"
     program = AUCTION
 
     def _load_program(self) -> dict[str, Kernel]:

@@ -34,7 +34,8 @@ class ReferenceSolve(CoreSolve):
 
     Attributes
     ----------
-    method, summary : str
+    method : str
+        Its name in the table of methods.
     program : Program
         The method's kernels; it names the dtypes of costs that the method takes.
     row_bytes, col_bytes : int
@@ -44,7 +45,6 @@ class ReferenceSolve(CoreSolve):
     """
 
     method: ClassVar[str]
-    summary: ClassVar[str]
     program: ClassVar[Program]
     row_bytes: ClassVar[int]
     col_bytes: ClassVar[int]

@@ -16,7 +16,6 @@ class HungarianBfsSolve(HungarianSolve):
     """The classical variant: lists of tight pairs, and dual updates in two passes over the forest's rows."""
 
     method = "hungarian-bfs"
-    summary = "the classical Hungarian method on lists of tight pairs (Date and Nagi)"
     program = HUNGARIAN_BFS
     steps: ClassVar[Mapping[str, str]] = START | {
         "list": "compression",

@@ -13,7 +13,6 @@ class HungarianTreeSolve(HungarianSolve):
     """The variant with alternating trees: slacks of columns are kept while the forest grows."""
 
     method = "hungarian-tree"
-    summary = "the Hungarian method with alternating trees (Date and Nagi)"
     program = HUNGARIAN_TREE
     steps: ClassVar[Mapping[str, str]] = START | {"list": "reduction", "gather": "tree", "grow": "tree", "flip": "tree"}
 

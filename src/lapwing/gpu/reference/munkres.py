@@ -34,7 +34,6 @@ class MunkresSolve(HungarianSolve):
     """The classical method on a matrix of slacks; slacks of integers are tried with four bytes first."""
 
     method = "munkres"
-    summary = "the classical Hungarian method on a slack matrix (Lopes and others)"
     program = MUNKRES
 
     steps: ClassVar[Mapping[str, str]] = {

@@ -27,7 +27,6 @@ class SspSolve(ReferenceSolve):
     """
 
     method = "ssp"
-    summary = "shortest augmenting paths with epsilon-pricing on full rows (Algorithm 1015)"
     program = SSP
     row_bytes: ClassVar[int] = _CONSTANTS["SSP_ROW_BYTES"]
     col_bytes: ClassVar[int] = _CONSTANTS["SSP_COL_BYTES"]
