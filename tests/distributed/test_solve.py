@@ -153,7 +153,8 @@ def test_options(ranks):
         assert answer["certificate"] is None and answer["objective"] == cold["objective"]
     for answer in ranks.run(cases.solve, costs, time_limit=0):
         assert answer["status"] == "time_limit" and answer["objective"] >= cold["objective"] >= answer["lower_bound"]
-    assert "rank 2" in ranks.run(cases.plan, costs)[3] and "rank 0 holds the lists" in ranks.run(cases.plan, costs)[1]
+    plans = ranks.run(cases.plan, costs, memory_limit=0)
+    assert "rank 2" in plans[3] and "rank 0 holds the lists" in plans[1]
 
 
 def test_progress_is_seen_on_rank_0(ranks):
@@ -204,3 +205,24 @@ def test_the_example(ranks):
     answers = ranks.run(cases.flow_matching, str(example))
     totals = {total for _, total in answers}
     assert len(totals) == 1 and all(len(losses) == 3 for losses, _ in answers)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.int64])
+def test_a_small_matrix_goes_to_rank_0(ranks, dtype, tmp_path):
+    costs = matrix("points", (260, 280), dtype)
+    answer = check(ranks.run(cases.solve, costs, memory_limit=None), costs)
+    assert "requests" not in answer["statistics"]
+    answer = check(ranks.run(cases.solve_tensor, costs, True, memory_limit=None, maximize=True), costs, maximize=True)
+    assert "requests" not in answer["statistics"]
+    assert "rank 0 is sent the rows" in ranks.run(cases.plan, costs)[2]
+    costs = costs.astype(np.float64)
+    costs[33, 5] = math.nan
+    for error in ranks.run(cases.solve, costs, memory_limit=None):
+        assert isinstance(error, lw.InvalidCostError) and (error.row, error.col) == (33, 5)
+    costs[33] = math.inf
+    for error in ranks.run(cases.solve, costs, memory_limit=None):
+        assert isinstance(error, lw.InfeasibleError) and error.rows.tolist() == [33]
+    costs[33] = 1.0
+    file = str(tmp_path / "solve.npz")
+    check(ranks.run(cases.solve, costs, memory_limit=None, checkpoint=file), costs)
+    check(ranks.run(cases.solve, costs, checkpoint=file), costs)

@@ -25,7 +25,8 @@ def told(result):
 
 
 def solve(rank, matrix, size=4, own=rows_of, **options):
-    """Solve a matrix of which each rank takes its own rows."""
+    """Solve a matrix of which each rank takes its own rows; nothing is gathered unless the options say so."""
+    options = {"memory_limit": 0} | options
     rows = own(rank, size, len(matrix))
     prices = options.get("unmatched_cost")
     if isinstance(prices, np.ndarray):
@@ -45,7 +46,8 @@ def uneven(rank, size, m):
 
 
 def solve_points(rank, x, y, size=4):
-    return told(lw.distributed.solve(lw.costs.squared_euclidean(x[rows_of(rank, size, len(x))], y)))
+    costs = lw.costs.squared_euclidean(x[rows_of(rank, size, len(x))], y)
+    return told(lw.distributed.solve(costs, memory_limit=0))
 
 
 def solve_tensor(rank, matrix, on_device=False, size=4, **options):
@@ -55,7 +57,7 @@ def solve_tensor(rank, matrix, on_device=False, size=4, **options):
     from lapwing.distributed.device_shard import rows_on_device
 
     flow = sys.modules["lapwing.distributed.solve"]  # as an attribute, this is the function
-    kept = flow._shard
+    kept, options = flow._shard, {"memory_limit": 0} | options
     if on_device:
         flow._shard = rows_on_device
     try:

@@ -8,18 +8,18 @@
 
 from __future__ import annotations
 
-import dataclasses
 import os
 import socket
 import zlib
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final, Literal, NoReturn, SupportsIndex
 
 import numpy as np
 
 from lapwing import inputs
 from lapwing.costs.base import MAX_LINES, CostSource
+from lapwing.costs.dense import DenseCost
 from lapwing.cpu.backend import Cpu, solve_requested
 from lapwing.distributed.channel import Channel, Interrupts
 from lapwing.distributed.coordinator import Coordinator
@@ -76,7 +76,8 @@ def solve(
     progress, checkpoint
         As for `lapwing.solve`, on rank 0; the others ignore them. A checkpoint may be continued by any number of ranks.
     memory_limit : int or str, optional
-        Bytes of other ranks' rows that rank 0 keeps; 1 GiB by default.
+        Bytes of other ranks' rows that rank 0 keeps; 1 GiB by default. A matrix of at most so many bytes, and 64 MiB,
+        is sent to rank 0, which solves it.
     maximize, infeasible, method, time_limit, certify
         As for `lapwing.solve`, the same on all ranks; `method` is "auto" or "core". Passes over all rows are not cut
         short by the time limit.
@@ -102,6 +103,9 @@ def solve(
             from lapwing.checkpoint import go_on
 
             go_on(checkpoint, problem, request)
+        if isinstance(problem.cost, ShardedCost) and problem.cost.is_gathered:
+            problem = replace(problem, cost=problem.cost.gathered())
+            request.threads = member.own.threads
         chosen = Cpu().plan(problem, request)
         answer, certificate = solve_requested(problem, chosen, request, coordinator.look_after)
         return outcomes(answer, certificate, member.explained(chosen, coordinator), coordinator.begins)
@@ -131,6 +135,9 @@ def plan(
     given = _Given(maximize, unmatched_cost, "raise", start, method, threads, None, True, memory_limit)
 
     def run(member: _Member, problem: Problem, request: Request, coordinator: Coordinator) -> list[Message]:
+        if isinstance(problem.cost, ShardedCost) and problem.cost.is_gathered:
+            matrix = np.empty(problem.shape, problem.cost.dtype)  # whose numbers no plan depends on
+            problem, request.threads = replace(problem, cost=DenseCost(matrix)), member.own.threads
         chosen = member.explained(Cpu().plan(problem, request), coordinator)
         return [Message("plan", described_plan(chosen))] * coordinator.size
 
@@ -244,7 +251,11 @@ class _Member:
         if len(shown) > _SHOWN_RANKS:
             shown = [*shown[:_SHOWN_RANKS], f"and so on, {coordinator.size} ranks in all"]
         why = "rank 0 holds the lists of all rows, searches, and asks for single rows; passes are made where rows are"
-        return dataclasses.replace(chosen, reasons=(*chosen.reasons, why, *shown))
+        if chosen.tier == "dense":
+            why = (
+                "the matrix is small: rank 0 is sent the rows, and solves it; memory_limit=0 leaves them where they are"
+            )
+        return replace(chosen, reasons=(*chosen.reasons, why, *shown))
 
 
 _SHOWN_RANKS: Final = 16

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from lapwing import _core
 from lapwing.costs.base import CostArray, CostSource, Tier
+from lapwing.costs.dense import DenseCost
 from lapwing.distributed.coordinator import Coordinator
 from lapwing.distributed.messages import Message
 from lapwing.distributed.shard import dual_dtype
@@ -27,6 +28,7 @@ _MAKERS: Final = {
     np.dtype(np.int64): _core.owned_costs_int64,
 }
 _IDENTITY_ROWS: Final = 16
+_GATHERED_BYTES: Final = 64 << 20
 
 Arrays = tuple[NDArray[Any], ...]
 
@@ -195,6 +197,15 @@ class ShardedCost(CostSource):
         """A few rows, the same however they are shared out."""
         for i in range(0, self.shape[0], max(1, self.shape[0] // _IDENTITY_ROWS)):
             yield self.read(slice(i, i + 1)).tobytes()
+
+    @property
+    def is_gathered(self) -> bool:
+        """Whether the matrix is so small that rank 0 solves it whole, which spares a message for each row."""
+        return 0 not in self.shape and self.nbytes <= min(self.cache_bytes, _GATHERED_BYTES)
+
+    def gathered(self) -> DenseCost:
+        """The matrix, in one message of each owner."""
+        return DenseCost(np.ascontiguousarray(self._supply(0, self.shape[0])))
 
     def counters(self) -> dict[str, float]:
         return {} if 0 in self.shape else self._source.counters()
