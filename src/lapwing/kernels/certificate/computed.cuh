@@ -1,6 +1,6 @@
-// The certificate's pass over computed costs; included by certificate/computed_certificate.cu. Lines are rows; a warp
-// takes kLines of them, from the first position to the last. It computes every cost once, and again where the quick
-// test is in doubt. The quick test of floats is done in the costs' own precision, with u, v and their sum rounded up.
+// The certificate's pass over computed costs; included by certificate/computed_certificate.cu. Lines are rows. A warp
+// takes kLines of them, from the first position to the last. It computes every cost once, and once more if the quick
+// test does not decide. The quick test of floats uses the costs' own precision, with u, v and their sum rounded up.
 #pragma once
 #include "certificate/computed_pair.cuh"
 
@@ -11,7 +11,7 @@ struct RowGroup {
     SourceLines lines;
 };
 
-// In which of a thread's positions `first`, `first` + kWarp ... there is a pair in doubt, a bit each.
+// The undecided pairs among a thread's positions `first`, `first` + kWarp ..., one bit each.
 template <bool whole>
 __device__ inline uint32 doubtful_positions(const Source& source, const RowGroup& group, int64 first, int64 cols,
                                             const Dual* v, bool maximize) {
@@ -50,7 +50,7 @@ __device__ inline void examine_position(const Source& source, const RowGroup& gr
     }
 }
 
-// See certificate/invariants.cuh; of a thread's positions in one piece.
+// See certificate/invariants.cuh; checks a thread's positions in one piece.
 __device__ inline void require_violations(const Source& source, const RowGroup& group, const Found& found, int64 first,
                                           int64 cols, const Dual* v, bool maximize) {
     if (!kChecksInvariants) return;
@@ -65,7 +65,7 @@ __device__ inline void require_violations(const Source& source, const RowGroup& 
     }
 }
 
-// Rows first .. first + count - 1: a part of all, so that a long pass can be interrupted.
+// Checks rows first .. first + count - 1. A long pass is several launches, so that it can be interrupted.
 extern "C" __global__ void __launch_bounds__(THREADS)
     certify_lines(const Costs::Data* data, int64 first, int64 count, int64 rows, int64 cols, int64 maximize,
                   const Dual* u, const Dual* v, uint64* violations, uint64* summary, const int64* row_to_col,
@@ -79,7 +79,7 @@ extern "C" __global__ void __launch_bounds__(THREADS)
         const int64 mine = base + threadIdx.x / kWarp * kLines;
         RowGroup group;
 #pragma unroll
-        for (uint32 r = 0; r < kLines; ++r) {  // past the end: the last one again
+        for (uint32 r = 0; r < kLines; ++r) {  // past the end: the last line again
             group.row[r] = mine + r < end ? mine + r : end - 1;
             group.dual[r] = negated(u[group.row[r]], negate);
             group.margin[r] = upward(group.dual[r]);
@@ -92,7 +92,8 @@ extern "C" __global__ void __launch_bounds__(THREADS)
             for (; doubtful != 0; doubtful &= doubtful - 1)
                 examine_position(source, group, found, k + (__ffs(static_cast<int>(doubtful)) - 1) * kWarp, v, negate);
             require_violations(source, group, found, k, cols, v, negate);
-            if (from / piece % kPiecesTogether == kPiecesTogether - 1) __syncthreads();  // at the same coordinates
+            // keeps warps at the same coordinates
+            if (from / piece % kPiecesTogether == kPiecesTogether - 1) __syncthreads();
         }
     }
 }

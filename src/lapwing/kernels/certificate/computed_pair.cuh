@@ -1,8 +1,8 @@
-// Single pairs of computed costs, as both passes over them need: the quick test, where a violation stands, one cost.
+// Single pairs of computed costs, for both passes over them: the quick test, the position of a violation, one cost.
 #pragma once
 #include "certificate/invariants.cuh"
 
-// Whether c - a - b >= 0 is certain; a and b at least the duals that are meant.
+// Whether c - a - b >= 0 is certain; a and b are at least the exact duals.
 __device__ inline bool is_surely_positive(float c, float a, float b) { return c > __fadd_ru(a, b); }
 __device__ inline bool is_surely_positive(double c, double a, double b) { return is_certain(c, a, b); }
 __device__ inline bool is_surely_positive(int64 c, int64 a, int64 b) {

@@ -1,9 +1,9 @@
-// Invariants of the certificate's kernels. They are asserted in checking builds (common/require.cuh) alone: the
-// first reads all costs once more.
+// Invariants of the certificate's kernels. Only checking builds assert them (common/require.cuh), since the first reads
+// all costs once more.
 //
-//   violation   when a thread has checked its share of the pairs, none of them exceeds its line's violation, whether
-//               the quick test passed it or examine() met it
-//   owner       the owner of a column is the lowest row that has it, and every row has been entered
+//   violation   after a thread has checked its share of the pairs, none of them exceeds its line's violation, whether
+//               the quick test or examine() decided it
+//   owner       the owner of a column is the lowest row matched to it, and every row has been entered
 //   place       a pair attains its line's violation
 #pragma once
 #include "certificate/found.cuh"

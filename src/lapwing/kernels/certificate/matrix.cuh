@@ -14,8 +14,8 @@ struct Lines {
     Found found;
 };
 
-// A thread's part of a line: 16 aligned bytes, or costs that are `step` apart; the first cost stands in for costs that
-// it lacks. `in_flight` lines are loaded before the first is examined.
+// A thread's part of a line: 16 aligned bytes, or costs that are `step` apart. The first cost replaces missing costs.
+// `in_flight` lines are loaded before the first is examined.
 struct Packed {
     static constexpr uint32 size = Pack<Cost>::size, in_flight = CertificateTuning::in_flight;
     static_assert(sizeof(Pack<Cost>) == CertificateTuning::load_bytes);
@@ -36,8 +36,8 @@ struct Single {
     }
 };
 
-// A thread's share: `lines` lines from `begin` on, `sides` apart (past the last one: the last again), and in each of
-// them `count` positions from `first` on, `step` apart.
+// A thread's share: `lines` lines from `begin` on, `sides` apart (after the last line, the last line again), and in
+// each of them `count` positions from `first` on, `step` apart.
 struct Share {
     int64 begin, sides, first, step;
     uint32 lines, count;
@@ -47,7 +47,7 @@ struct Share {
     }
 };
 
-// Which of the lines hold a pair in doubt, one bit each. Duals of the thread's positions stay in registers.
+// The lines with undecided pairs, one bit each. The duals of the thread's positions stay in registers.
 template <class Group>
 __device__ uint32 doubtful_lines(const Lines& in, const Share& share) {
     Quick cross[Group::size];
@@ -101,10 +101,10 @@ __device__ inline void require_violations(const Lines& in, const Share& share) {
     }
 }
 
-// Block b takes tile b % tiles of positions and lines [b / tiles * sides * lines_per_thread, ...). `across` threads (a
-// power of two) stand along a line, each with Group::size positions; sides = THREADS / across lines are taken side by
-// side. A thread takes at most CertificateTuning::most_lines lines, a multiple of in_flight; it examines those in
-// doubt when it has read them all.
+// Block b takes tile b % tiles of positions and lines [b / tiles * sides * lines_per_thread, ...). Along a line there
+// are `across` threads (a power of two), each with Group::size positions; sides = THREADS / across lines are taken at
+// once. A thread takes at most CertificateTuning::most_lines lines, a multiple of in_flight. It examines undecided
+// lines after it has read all of them.
 template <class Group>
 __device__ void check_lines(const Lines& in, uint32 across, uint32 lines_per_thread) {
     const uint32 sides = THREADS / across;
@@ -169,8 +169,8 @@ extern "C" __global__ void __launch_bounds__(THREADS)
     require_place(attained);
 }
 
-// Of a matrix that comes in parts: the costs of matched pairs whose line is among lines first .. first + count - 1,
-// which lie `pitch` apart from `cost` on. picked: [rows].
+// For a matrix that arrives in parts: picks the costs of matched pairs in lines first .. first + count - 1, which begin
+// at `cost` and are `pitch` apart. picked: [rows].
 extern "C" __global__ void __launch_bounds__(THREADS)
     certify_pick(const Cost* cost, int64 pitch, int64 first, int64 count, int64 by_columns, int64 rows, int64 cols,
                  const int64* row_to_col, Cost* picked) {

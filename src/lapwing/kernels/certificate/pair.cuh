@@ -5,7 +5,7 @@
 
 constexpr bool kIsFloat = Dual(0.5) != Dual(0);
 
-// The arithmetic of the quick test: that of the duals, or 32 bits for costs of one or two bytes.
+// The number type of the quick test: that of the duals, or 32 bits for costs of one or two bytes.
 template <bool, class A, class B>
 struct Choose {
     using type = A;
@@ -72,7 +72,7 @@ __device__ D from_bits(uint64 bits) {
     }
 }
 
-// Whether c - a - b >= 0 is certain: the CPU's test (certificate.inc.hpp), which ties of exact numbers pass too.
+// Whether c - a - b >= 0 is certain: the CPU's test (certificate.inc.hpp). Exact ties pass it, too.
 __device__ inline bool is_certain(double c, double a, double b) {
     const double d = c - a, slack = d - b;
     return slack >= fabs(d) * 0x1p-52;

@@ -1,11 +1,11 @@
 // The certificate's pass over the costs of points of many dimensions, by tiles; included by
-// certificate/points_certificate.cu. It computes every cost from the points, whatever matrix the method read, by loops
-// of its own: with the method it shares the arithmetic of a term (costs/points.cuh) alone, which defines a cost.
+// certificate/points_certificate.cu. It computes every cost from the points, even if the method read a matrix, by
+// separate loops. It shares with the method only the arithmetic of a term (costs/points.cuh), which defines a cost.
 //
 // A block of kSquare x kSquare threads takes a tile of lines (rows) and positions. Thread (x, y) has kMine lines from
-// kMine * y on, and every kSquare-th position from x on. Coordinates come to shared memory kSlice dimensions at once,
-// with two barriers; sums are in registers. A dimension of float32 points takes a thread 6 loads from shared memory for
-// its 32 pairs, and squared distances three operations a pair.
+// kMine * y on, and every kSquare-th position from x on. Coordinates are copied to shared memory, kSlice dimensions at
+// a time, with two barriers; sums are in registers. Per dimension of float32 points a thread makes 6 loads from shared
+// memory for its 32 pairs. A squared distance takes three operations per pair and dimension.
 #pragma once
 #include "certificate/computed_pair.cuh"
 #include "certificate/tuning.cuh"
@@ -21,7 +21,7 @@ struct Slice {
     Cost positions[kSlice][kPositionsHere];
 };
 
-// kSlice coordinates, from dimension `from` on, of kCount points from `begin` on; nothing for what is past an end.
+// Copies kSlice coordinates, from dimension `from` on, of kCount points from `begin` on; nothing past the ends.
 template <uint32 kCount>
 __device__ inline void bring(Cost (&to)[kSlice][kCount], const Cost* coordinates, int64 stride, uint32 from,
                              uint32 dims, int64 begin, int64 end) {
@@ -33,7 +33,7 @@ __device__ inline void bring(Cost (&to)[kSlice][kCount], const Cost* coordinates
     }
 }
 
-// Costs of a thread's pairs, from the points.
+// The costs of a thread's pairs, computed from the points.
 struct MyPairs {
     int64 line, position;  // the first ones; positions are kSquare apart
     Cost cost[kMine][kMyPositions];
@@ -75,12 +75,13 @@ struct MyPairs {
     }
 };
 
-// A pair that the quick test left in doubt.
+// Examines a pair that the quick test did not decide.
 LAPWING_NOINLINE __device__ void examine_pair(Found found, Dual c, Dual a, Dual b, int64 line, int64 position) {
     if (!is_certain(c, a, b)) examine(found, c, a, b, line, position);
 }
 
-// Rows first .. first + count - 1: a part of all, so that a long pass can be interrupted. A block a tile.
+// Checks rows first .. first + count - 1, one tile per block. A long pass is several launches, so that it can be
+// interrupted.
 extern "C" __global__ void __launch_bounds__(THREADS, 2)
     certify_tiles(const Costs::Data* data, int64 first, int64 count, int64 rows, int64 cols, int64 maximize,
                   const Dual* u, const Dual* v, uint64* violations, uint64* summary, const int64* row_to_col,

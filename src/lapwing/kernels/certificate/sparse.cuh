@@ -1,5 +1,6 @@
 // The certificate's pass over sparse costs; included by certificate/sparse_certificate.cu. Lines are rows or columns,
-// as the entries lie; every warp takes as many entries (costs/entries.cuh). A pair without an entry is no constraint.
+// according to the order of the entries. Every warp takes the same number of entries (costs/entries.cuh). A pair
+// without an entry is no constraint.
 #pragma once
 #include "certificate/invariants.cuh"
 #include "costs/entries.cuh"

@@ -1,6 +1,6 @@
-// certify_vectors: the part of the certificate that takes O(rows + cols), after the pass, whose header defines
-// find_cost, which is false of a pair that there is not: whether the matching is one, whether duals are numbers and
-// keep their own constraints, and the exact sums.
+// certify_vectors: the O(rows + cols) part of the certificate, after the pass. It checks that the assignment is a
+// matching, and that the duals are numbers and satisfy their own constraints; and it computes the exact sums. The
+// header of the pass defines find_cost, which returns false for a pair that does not exist.
 #pragma once
 #include "certificate/invariants.cuh"
 
@@ -8,10 +8,11 @@ struct Vectors {
     const Costs::Data* cost;
     int64 rows, cols, row_stride, col_stride;  // strides of a matrix
     bool maximize;
-    const int64* row_to_col;   // [rows], -1 where a row is free; any values
-    const Dual* u;             // [rows]
-    const Dual* v;             // [cols]
-    const Dual* prices;        // [rows], of staying free, as minimised, infinity() where a row must not; or nullptr
+    const int64* row_to_col;  // [rows], -1 where a row is free; any values
+    const Dual* u;            // [rows]
+    const Dual* v;            // [cols]
+    // [rows], prices of free rows, as minimised, infinity() where a row must be matched; or nullptr
+    const Dual* prices;
     const uint32* owners;      // [cols], of claim_columns
     const uint64* violations;  // [lines]
     uint64* summary;
@@ -80,7 +81,8 @@ __device__ inline void check_matching(const Vectors& in, Totals& totals) {
     });
 }
 
-// The duals of one side: are they numbers, their sum, and their own constraints. `prices` or `is_signed` or neither.
+// Checks that the duals of one side are numbers, adds them up, and checks their own constraints: `prices`, or their
+// sign if `is_signed`, or none.
 __device__ inline void check_duals(const Vectors& in, const Dual* duals, int64 count, const Dual* prices,
                                    bool is_signed, uint64 stage, uint64 kind, Totals& totals, Worst& worst) {
     for_each(count, [&](int64 k) {
@@ -97,7 +99,7 @@ __device__ inline void check_duals(const Vectors& in, const Dual* duals, int64 c
     });
 }
 
-// The last block to arrive sees the words of all blocks, and writes them to memory of the host.
+// The last block to arrive has all blocks' words, and writes them to host memory.
 __device__ inline void send(uint64* summary, uint32 words, uint64* mail) {
     __shared__ bool last;
     __threadfence();

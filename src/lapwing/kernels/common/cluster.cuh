@@ -13,8 +13,8 @@ T* in_block(T* shared, uint32 rank) {
     return lapwing::emulation::map_shared(shared, rank);
 }
 #elif __CUDA_ARCH__ >= 900
-// Waits for all threads of the cluster; what they wrote to shared and global memory before is seen after. Its halves
-// are for what no other thread waits for.
+// A barrier of all threads of the cluster. Afterwards they see everything written to shared and global memory before
+// it. Its two halves serve waits in which other work is done in between.
 __device__ inline void cluster_arrive() { asm volatile("barrier.cluster.arrive.release.aligned;" ::: "memory"); }
 __device__ inline void cluster_wait() { asm volatile("barrier.cluster.wait.acquire.aligned;" ::: "memory"); }
 __device__ inline void cluster_barrier() {
@@ -26,7 +26,7 @@ __device__ inline uint32 cluster_rank() {
     asm("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
     return rank;
 }
-// The same place in the dynamic shared memory of block `rank` of the cluster, as a generic pointer.
+// The same address in the dynamic shared memory of block `rank` of the cluster, as a generic pointer.
 template <class T>
 __device__ T* in_block(T* shared, uint32 rank) {
     T* there;

@@ -1,12 +1,12 @@
-// Minima over columns that many blocks find together: a key for each column, the order of its least bound yet
+// Minima over columns that many blocks compute together, by one key per column: the order of its least bound so far
 // (common/numbers.cuh).
 #pragma once
 #include "common/common.cuh"
 
-// Lowers the keys of `width` columns from c on to those of `least`; when all `bands` blocks of a chunk of columns have
-// done so, the last of them calls set(column, its bound) for each: infinite where there is none. All threads of a block
-// call it, those without a column with c >= size. `keys` [size], and a count of blocks for every chunk behind them,
-// begin as all ones.
+// Lowers the keys of `width` columns from c on to those of `least`. When all `bands` blocks of a chunk of columns have
+// done so, the last of them calls set(column, bound) for each column; bound is infinite if there is none. All threads
+// of a block call it, threads without a column with c >= size. `keys` [size] is followed by a count of blocks for every
+// chunk. All of it begins as ones.
 template <int32 width, uint32 threads, class Set>
 __device__ inline void lower_keys(uint64* keys, int64 c, int64 size, const Dual (&least)[width], int64 chunk,
                                   int64 bands, Set set) {

@@ -1,4 +1,5 @@
-// All primitives that kernels share. Plain CUDA C++17 without any header, so that NVRTC needs nothing beside it.
+// All primitives that kernels share, in plain CUDA C++17 without any header of the toolkit, so that NVRTC needs no
+// other file.
 //
 // Programs are compiled without contraction to fused multiply-add (gpu/runtime/compile.py): `c - u - v` has the same
 // bits everywhere.

@@ -1,8 +1,8 @@
-// Exact sums of many numbers, whatever their order: every number is split into 32-bit limbs at fixed places, and limbs
-// are added as 64-bit integers. The host puts the limbs together (gpu/certificate/proof.py).
+// Exact sums of many numbers in any order. Every number is split into 32-bit limbs at fixed places, and limbs are added
+// as 64-bit integers. The host combines the limbs (gpu/certificate/proof.py).
 //
-// A double is an integer times 2^-1074 of at most 2098 bits, so it falls into three of kLimbs<double> limbs; an int64
-// into two. Fewer than 2^31 numbers a sum, or a limb could overflow.
+// A double is an integer of at most 2098 bits times 2^-1074, so it has three of kLimbs<double> limbs; an int64 has two.
+// A sum has fewer than 2^31 numbers, so no limb overflows.
 #pragma once
 
 #include "common/common.cuh"
@@ -31,8 +31,8 @@ __device__ inline Limbs split(double x) {  // finite
 }
 __device__ inline Limbs split(int64 x) { return {0, {x & 0xffffffffll, x >> 32, 0}}; }
 
-// Adds the numbers of all 32 lanes, all of which call it, to a sum: [kLimbs<D>] in shared memory. Lanes whose numbers
-// fall into the same limbs, as most do, are summed in registers first.
+// Adds the numbers of all 32 lanes to a sum: [kLimbs<D>] in shared memory. All lanes call it. Lanes with numbers in the
+// same limbs, the usual case, are summed in registers first.
 template <class D>
 __device__ void add_exactly(int64* sum, D x) {
     const Limbs limbs = split(x);

@@ -2,10 +2,10 @@
 #pragma once
 #include "common/ptx.cuh"
 
-// Waits for all threads of the first `blocks` blocks of a cooperative launch; what they wrote to global memory before
-// is seen after. Every thread of these blocks calls it. `arrivals` is one word of global memory for this number of
-// blocks, zero before its first use ever; it needs no reset. Block 0 adds what the others leave out to 2^31, so that
-// the top bit flips once all have arrived.
+// A barrier of the first `blocks` blocks of a cooperative launch. Afterwards their threads see everything written to
+// global memory before it. Every thread of these blocks calls it. `arrivals` is a word of global memory used only with
+// this number of blocks. It is zero before its first use and needs no reset. Each other block adds 1, and block 0 adds
+// the difference to 2^31, so that the top bit flips once all have arrived.
 __device__ inline void grid_barrier(uint32* arrivals, uint32 blocks) {
     __syncthreads();
     if (threadIdx.x == 0) {

@@ -88,7 +88,7 @@ __device__ inline double widened(float16 c) {
 #endif
 }
 
-// The lesser, or NaN if either is.
+// The smaller number, or NaN if either is NaN.
 __device__ inline float min_or_nan(float a, float b) {
 #if !defined(LAPWING_EMULATION) && __CUDA_ARCH__ >= 800
     float least;
@@ -99,7 +99,7 @@ __device__ inline float min_or_nan(float a, float b) {
 #endif
 }
 
-// NaN if x is, else the larger; and the lesser, or a if x is NaN.
+// First: NaN if x is NaN, otherwise the larger number. Second: the smaller number, or a if x is NaN.
 __device__ inline float larger_or_nan(float a, float x) {
 #if !defined(LAPWING_EMULATION) && __CUDA_ARCH__ >= 800
     float larger;
@@ -113,7 +113,7 @@ __device__ inline float lesser_number(float a, float x) {
 #ifndef LAPWING_EMULATION
     return fminf(a, x);
 #else
-    return x < a ? x : a;  // a processor's fminf makes NaN of a signalling one
+    return x < a ? x : a;  // the processor's fminf turns a signalling NaN into NaN
 #endif
 }
 

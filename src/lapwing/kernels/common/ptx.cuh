@@ -1,17 +1,18 @@
-// Memory operations that CUDA C++ has no word for: 16-byte loads, atomics on a known state space, prefetches, and loads
-// and additions with acquire and release order. All PTX of the project is here, in numbers.cuh and in cluster.cuh;
-// under LAPWING_EMULATION (cpp/tests/emulation) each function does the same on the processor.
+// Memory operations that CUDA C++ cannot express: 16-byte loads, atomics on a known state space, prefetches, and loads
+// and additions with acquire and release order. All PTX of the project is here, in numbers.cuh and in cluster.cuh.
+// Under LAPWING_EMULATION (cpp/tests/emulation) each function does the same on the processor.
 #pragma once
 #include "common/numbers.cuh"
 
-// 16 bytes of costs: what one lane loads at once.
+// 16 bytes of costs, loaded at once by one lane.
 template <class T>
 struct alignas(16) Pack {
     static constexpr uint32 size = 16 / sizeof(T);
     T values[size];
 };
 
-// 16 aligned bytes of global memory that no thread writes while the kernel runs; of what is read once, kept out of L1.
+// 16 aligned bytes of global memory that no thread writes while the kernel runs. Data that is read once is kept out of
+// L1.
 template <class T>
 __device__ Pack<T> load_pack_again(const T* from) {
 #ifdef LAPWING_EMULATION
@@ -43,8 +44,8 @@ __device__ Pack<T> load_pack(const T* from) {
 #endif
 }
 
-// Atomics of memory that is known to be global, or shared. (On a pointer that may be either they cost a test, and even
-// those whose answer nobody needs wait for it.)
+// Atomics on memory known to be global, or shared. (On a generic pointer they need a test, which even atomics without a
+// result wait for.)
 __device__ inline uint32 add_in_global(uint32* address, uint32 x) {
 #ifdef LAPWING_EMULATION
     return atomicAdd(address, x);
@@ -103,7 +104,7 @@ __device__ inline void max_in_global(uint64* address, uint64 x) {
 #endif
 }
 
-// Global memory that this block will read soon.
+// Prefetches global memory that this block will read soon.
 __device__ inline void prefetch(const void* from) {
 #ifndef LAPWING_EMULATION
     asm volatile("prefetch.global.L1 [%0];" ::"l"(from));
@@ -117,7 +118,7 @@ __device__ inline void prefetch_far(const void* from) {
 #endif
 }
 
-// A plain load of 4 or 8 bytes of global memory, which L1 may have. (__ldca is another on a GPU: it asks L2 each time.)
+// A plain load of 4 or 8 bytes of global memory, which may hit L1. (__ldca differs on a GPU: it reads L2 each time.)
 template <class T>
 __device__ inline T load_plain(const T* from) {
     static_assert(sizeof(T) == 4 || sizeof(T) == 8);
@@ -142,8 +143,8 @@ __device__ inline T load_plain(const T* from) {
     return value;
 }
 
-// Of global memory, with the ordering that barriers between blocks need: an acquiring load that reads what a release
-// wrote sees all that was written before it.
+// Operations on global memory with the ordering for barriers between blocks: an acquiring load that reads a released
+// value sees everything written before the release.
 __device__ inline uint32 add_release(uint32* address, uint32 x) {
 #ifdef LAPWING_EMULATION
     return atomicAdd(address, x);
@@ -155,7 +156,7 @@ __device__ inline uint32 add_release(uint32* address, uint32 x) {
 }
 __device__ inline uint32 load_acquire(const uint32* address) {
 #ifdef LAPWING_EMULATION
-    __nanosleep(0);  // a spinning thread lets others run
+    __nanosleep(0);  // yields to other threads while spinning
     return __ldcg(address);
 #else
     uint32 value;

@@ -1,5 +1,5 @@
-// Assertions of invariants in checking builds (LAPWING_CHECK_INVARIANTS), which only the emulator's tests are. In other
-// builds `require` does nothing, and functions that only assert return at once.
+// Assertions of invariants in checking builds (LAPWING_CHECK_INVARIANTS), which are used only by the emulated tests. In
+// other builds `require` does nothing, and functions that only assert return at once.
 #pragma once
 #include "common/common.cuh"
 

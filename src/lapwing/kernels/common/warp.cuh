@@ -37,7 +37,7 @@ __device__ inline uint32 warp_sum(uint32 x) {
     return warp_reduce(x, [](uint32 a, uint32 b) { return a + b; });
 #endif
 }
-// How many of `count` things before(k) holds for. All lanes call it, and get it.
+// The number of indices below `count` for which before(k) is true. All lanes call it and get the result.
 template <class Before>
 __device__ uint32 warp_count(uint32 count, Before before) {
     uint32 all = 0;

@@ -1,18 +1,18 @@
-// Costs computed whenever they are read, by one `Source` for which the program is compiled: the text that
-// gpu/costs/computed.py puts here names it, of points (costs/points.cuh) or the user's function (costs/function.cuh).
+// Costs computed whenever they are read, by one `Source` per compiled program. gpu/costs/computed.py inserts the text
+// that names it: the Source for points (costs/points.cuh) or for the user's function (costs/function.cuh).
 //
-//   Source::Block                  what lies in memory; another one has lines and positions exchanged, for the
+//   Source::Block                  the data in memory; a second block has lines and positions exchanged, for the
 //                                  transposed problem
-//   Source::Lines<n>, Position     what a thread holds of n lines, and of one position in them
-//   source.costs(lines, position, out)   their n costs, the same bits for any n
+//   Source::Lines<n>, Position     a thread's data of n lines, and of one position in them
+//   source.costs(lines, position, out)   their n costs, with the same bits for any n
 //
-// A line is a row or, where blocks are exchanged, a column. A pass over all positions of many lines is a walk: a warp
-// has kLines lines in registers, its lanes stand at kWarp neighbouring positions, and a quick test in the costs' own
-// precision (Margin) says of nearly all pairs that they do not matter. All warps of a block are at the same positions
-// at nearly the same time, so that coordinates come from L1.
+// A line is a row or, with exchanged blocks, a column. A pass over all positions of many lines is a walk: a warp has
+// kLines lines in registers, and its lanes take kWarp adjacent positions. A quick test in the costs' own precision
+// (Margin) discards nearly all pairs. All warps of a block are at nearly the same positions at a time, so that
+// coordinates come from L1.
 //
 // Cost of a pair of points in the plane, float32: 5 operations for the squared distance, 2 for the test, and a quarter
-// of 3 loads and their addresses: 10.6 instructions of sm_90 in core/lists/multi_row.cuh.
+// of 3 loads and their addresses. That is 10.6 instructions of sm_90 in core/lists/multi_row.cuh.
 #pragma once
 #include "costs/costs.cuh"
 #include "costs/tuning.cuh"
@@ -25,7 +25,8 @@ constexpr uint32 kPiecesTogether = CostTuning::walk_positions / kPiece;  // betw
 
 using SourceLines = Source::Lines<kLines>;
 
-// One cost, of line i and position j of the source. Compiled once: it is asked for in many places, and nowhere often.
+// The cost of line i and position j of the source. It is not inlined, since it has many callers, and none calls it
+// often.
 LAPWING_NOINLINE __device__ Cost one_cost(const Source::Block* block, int64 i, int64 j) {
     const Source source(block);
     const int64 index[1] = {i};
@@ -48,7 +49,7 @@ template <>
 struct MarginOf<float> {
     using type = float;
 };
-using Margin = MarginOf<Cost>::type;  // numbers that the test compares: bounds from above, of sums of duals
+using Margin = MarginOf<Cost>::type;  // numbers that the test compares: upper bounds of sums of duals
 
 __device__ inline Margin upward(Dual x) {
     if constexpr (sizeof(Margin) < sizeof(Dual))
@@ -56,14 +57,14 @@ __device__ inline Margin upward(Dual x) {
     else
         return x;
 }
-// Of a limit: not below the number that follows it, so that differences that are rounded to the limit stay within.
+// Rounds a limit upwards, to at least the next number, so that differences rounded to the limit stay within it.
 __device__ inline Margin limit_upward(Dual limit) {
     if constexpr (sizeof(Margin) < sizeof(Dual))
         return __fadd_ru(__double2float_ru(limit), 1.401298464324817e-45f);
     else
         return limit;
 }
-// False only where cost - price, in the arithmetic of duals, is above the limit. NaN is uncertified.
+// False only if cost - price, in the arithmetic of duals, is above the limit. True for NaN.
 __device__ inline bool may_be_within(Margin cost, Margin price, Margin limit) {
     if constexpr (sizeof(Margin) < sizeof(Dual))
         return !(cost > __fadd_ru(price, limit));
@@ -134,7 +135,7 @@ struct Piece {
     Margin price[kAhead];
     Cost cost[kAhead][kLines];
 };
-// Whether a cost may be within its line's limit, by positions: a bit each. `maximize` is asked once, not for every
+// The positions whose cost may be within its line's limit, one bit each. `maximize` is tested once instead of for every
 // pair.
 __device__ inline uint32 near_positions(const Piece& piece, const Margin (&limit)[kLines], bool maximize) {
     bool near[kAhead] = {};
@@ -157,7 +158,7 @@ __device__ inline uint32 near_positions(const Piece& piece, const Margin (&limit
     return bits;
 }
 
-// One piece of a walk; `whole`: it has kPiece positions, which are neighbours in the source.
+// One piece of a walk. `whole`: it has kPiece positions, which are adjacent in the source.
 template <bool whole, class Price, class Near, class Meet>
 __device__ inline void walk_piece(const Source& source, const SourceLines& lines, const Positions& positions,
                                   int64 first, Price price, Near near, Meet meet) {
@@ -182,16 +183,15 @@ __device__ inline void walk_piece(const Source& source, const SourceLines& lines
     }
 }
 
-// The positions of a warp: one of `parts` of all, the same number in all warps of the block. An idle warp only takes
-// part in barriers.
+// The positions of a warp: one of `parts` parts of equal size. An idle warp takes part in barriers only.
 struct Part {
     uint32 part, parts;
     bool idle;
 };
 
-// Over all positions k of a part, in an order that looks like chance: near(piece), with price(k) in it, says which of a
-// lane's positions may matter, a bit each; where one does, all lanes of the warp call meet(k, whether mine is one). All
-// warps of the block walk at once.
+// Visits all positions k of a part, in a scattered order. near(piece), whose prices are price(k), returns the positions
+// of the lane that may matter, one bit each. If any lane has such a position, all lanes of the warp call meet(k,
+// whether this lane's position may matter). All warps of the block walk at once.
 template <class Price, class Near, class Meet>
 __device__ inline void walk(const Source& source, const SourceLines& lines, const Positions& positions, Part share,
                             Price price, Near near, Meet meet) {

@@ -1,10 +1,10 @@
-// Walks over the entries of sparse costs with their lines: every warp of a grid takes as many entries as any other,
-// whatever the lengths of lines. Cost: a binary search a warp, and a read of `ends`.
+// Passes over the entries of sparse costs with their lines. Every warp of a grid takes the same number of entries, for
+// any lengths of lines. Cost: one binary search per warp, and one read of `ends`.
 #pragma once
 #include "common/common.cuh"
 
-// f(line, k) for entries first .. last - 1, 32 of them at once, by a warp; line `line` has entries ends[line] ..
-// ends[line + 1] - 1. f must not be a warp's operation.
+// Calls f(line, k) for entries first .. last - 1, 32 of them at once, by one warp. Line `line` has entries ends[line]
+// .. ends[line + 1] - 1. f must not use warp operations.
 template <class F>
 __device__ void each_entry_between(const int64* ends, int64 lines, int64 first, int64 last, F f) {
     if (first >= last) return;

@@ -1,5 +1,5 @@
-// Costs by the user's own function (lapwing.costs.cuda_source): `Arrays` and `cost` of namespace `user`, which stand
-// before this.
+// Costs by the user's own function (lapwing.costs.cuda_source): `Arrays` and `cost` of namespace `user`, which the
+// program defines before this file.
 #pragma once
 #include "costs/sample.cuh"
 

@@ -1,20 +1,20 @@
-// Costs of a matrix that stays on the host. Of every row a *row cache* is here: its `depth` columns with the smallest
-// cost - v when the row was last read, and a bound below which nothing left out lies, then and later, since prices only
-// rise. Lists are made from row caches. Where a row cache cannot decide, the coordinator requests the row itself from
-// the host, and waits while it is copied (core/lists/host.cuh).
+// Costs of a matrix that stays on the host. The GPU holds a *row cache* of every row: its `depth` columns with the
+// smallest cost - v when the row was last read, and a lower bound of all columns left out. Prices only rise, so the
+// bound stays valid. Lists are made from row caches. If a row cache is insufficient, the coordinator requests the row
+// from the host, and waits while it is copied (core/lists/host.cuh).
 #pragma once
 #include "costs/costs.cuh"
 
-// A request of the coordinator of the persistent kernel to the host. The host polls it (gpu/costs/host_rows.py), and
-// answers by copies on a stream of its own.
+// A request from the coordinator of the persistent kernel to the host. The host polls it (gpu/costs/host_rows.py), and
+// answers by copies on a separate stream.
 struct Request {
-    // By the coordinator, or by list_rows.
+    // Written by the coordinator, or by list_rows.
     uint64 list;          // address of the numbers of the rows
     uint32 count;         // of rows
-    uint32 asked;         // counts up
-    uint32 insufficient;  // by list_rows: rows whose row caches prove nothing
-    // By the host.
-    uint32 answered;  // = asked: the rows are here
+    uint32 asked;         // request number, which increases
+    uint32 insufficient;  // by list_rows: number of rows with insufficient row caches
+    // Written by the host.
+    uint32 answered;  // = asked: the rows are on the GPU
 };
 
 struct Costs {
@@ -22,15 +22,15 @@ struct Costs {
                           is_short = true;
     struct Data {            // gpu/costs/host_rows.py writes it
         int64 pitch;         // elements from row to row
-        const Cost* row;     // [room][pitch], rows that are here,
-        const int32* owner;  // [room]: whose they are,
-        int32* place;        // [rows]: and where a row is, if it is: owner[place[i]] == i
+        const Cost* row;     // [room][pitch], rows that are on the GPU
+        const int32* owner;  // [room]: the row number of each
+        int32* place;        // [rows]: the place of a row that is on the GPU: owner[place[i]] == i
         int64 room;
         int64 depth;               // of the row caches
         int32* cached_col;         // [rows][depth]
         Cost* cached_cost;         // as they are given
         int32* cached_count;       // [rows]
-        Dual* cached_bound;        // [rows]: left out, nothing has cost - v below it
+        Dual* cached_bound;        // [rows]: lower bound of cost - v of all columns left out
         int32* insufficient_rows;  // [rows]
         Request* request;
     };
@@ -38,7 +38,7 @@ struct Costs {
     int64 unused;
 
     __device__ bool is_here(int32 i) const { return __ldcg(data->owner + data->place[i]) == i; }
-    // Of a row that is here.
+    // A row that is on the GPU.
     __device__ const Cost* row(int32 i) const { return data->row + data->place[i] * data->pitch; }
     __device__ Cost at(int32 i, int32 j) const { return row(i)[j]; }
     __device__ bool has(int32, int32) const { return true; }
@@ -57,5 +57,5 @@ struct Costs {
         }
     };
 
-    using ListingPrice = float;  // none is read: lists are made from row caches
+    using ListingPrice = float;  // not read: lists are made from row caches
 };

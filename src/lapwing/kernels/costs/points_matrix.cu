@@ -1,11 +1,11 @@
-// The matrix of the costs of points, written once. Where points have many dimensions, a cost is read sooner than it is
-// computed again.
+// The matrix of the costs of points, written once. For points of many dimensions, reading a cost is faster than
+// computing it again.
 //
-//   write_matrix    out[i * pitch + j] = the cost of line i and position j: a tile of them a block, whose coordinates
-//                   pass through shared memory, tile_depth dimensions at once, while the sums are in registers. Two
-//                   barriers for so many dimensions. Operations: those of the definition, three for a dimension of a
-//                   squared distance; bytes: pairs * sizeof(Cost) written, and of the coordinates
-//                   1 / tile_lines + 1 / tile_positions of a pair's read, mostly from L2.
+//   write_matrix    out[i * pitch + j] = the cost of line i and position j, one tile of them per block. The coordinates
+//                   pass through shared memory, tile_depth dimensions at a time, with two barriers each; sums are in
+//                   registers. Operations: those of the definition, three per dimension of a squared distance. Bytes:
+//                   pairs * sizeof(Cost) written; coordinates read, mostly from L2: 1 / tile_lines + 1 / tile_positions
+//                   coordinates per pair and dimension.
 //
 // Costs have the bits of all other code (costs/points.cuh): the same operations on the same numbers in the same order.
 #include "costs/costs.cuh"
@@ -22,7 +22,7 @@ static_assert(THREADS == kSide * kSide && kOwnLines % kPack == 0 && kOwnPosition
 struct TilePoints {
     alignas(16) Cost lines[kDepth][kTileLines], positions[kDepth][kTilePositions];
 };
-// Where the tile begins, and where all lines and positions end.
+// The beginning of the tile, and the numbers of lines and positions.
 struct Tile {
     int64 line, position, lines, positions;
 };
@@ -32,8 +32,8 @@ using OwnCosts = Cost[kOwnLines][kOwnPositions];
 __device__ inline uint32 own_line() { return threadIdx.x / kSide * kOwnLines; }
 __device__ inline uint32 own_position(uint32 pack) { return (pack * kSide + threadIdx.x % kSide) * kPack; }
 
-// `depth` coordinates of the points from `first` on, `stride` apart for each dimension; past the end, the last point.
-// All loads of a thread are on their way before it stores the first; beyond `depth` it repeats the last dimension.
+// Loads `depth` coordinates of the points from `first` on, `stride` apart for each dimension; past the end, the last
+// point. All loads of a thread are in flight before it stores the first. Beyond `depth` it repeats the last dimension.
 template <uint32 kCount>
 __device__ inline void stage(Cost (&to)[kDepth][kCount], const Cost* from, int64 stride, int64 first, int64 end,
                              uint32 depth) {
@@ -76,7 +76,7 @@ __device__ inline void add_dimension(const TilePoints& here, uint32 k, Cost powe
     }
 }
 
-// The sum of all dimensions of one term. Barriers of the block.
+// The sum of all dimensions of one term. Contains barriers of the block.
 template <class One, class Data>
 __device__ inline void add_dimensions(TilePoints& here, const Data& term, const Tile& tile, OwnCosts& sum) {
     constexpr uint32 kUnrolled = One::is_short ? TileTuning::dimensions_at_once : 1;
@@ -117,8 +117,8 @@ __device__ inline void add_terms(TermList<One, Rest...>, const Data* at, TilePoi
     add_terms<false>(TermList<Rest...>{}, at + 1, here, tile, total);
 }
 
-// Lines `first` .. `end` - 1 of `lines`; a block a tile. A row of `out` begins at a multiple of 16 bytes, and may be
-// written up to its pitch.
+// Computes lines `first` .. `end` - 1 of `lines`, one tile per block. A row of `out` begins at a multiple of 16 bytes
+// and may be written up to its pitch.
 extern "C" __global__ void __launch_bounds__(THREADS, 2)
     write_matrix(const Source::Block* block, int64 first, int64 end, int64 lines, int64 positions, int64 pitch,
                  Cost* out) {

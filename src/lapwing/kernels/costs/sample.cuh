@@ -1,15 +1,15 @@
-// Samples of rows and columns: one of each `run` of neighbours, a power of two, where a hash says; a run of 1 means
-// all. So a sample is known everywhere, without an array.
+// Samples of rows and columns: one of each `run` of neighbours, a power of two, chosen by a hash; a run of 1 means all.
+// Every thread can compute the sample, without an array.
 //
-// Where there is an order in which neighbours are near each other (gpu/costs/spatial_order.py), they are neighbours in
-// that: the sample is stratified, and has as many rows and columns in every place as all of them would let one expect,
-// but for one or two. Errors of the prices of a random sample have to travel far; at n = 6000 in the plane, that takes
-// searches 8 times as many scans.
+// If there is an order that places near points near each other (gpu/costs/spatial_order.py), neighbours are those of
+// this order, and the sample is stratified: in every region its numbers of rows and columns are proportional to all
+// rows and columns, up to one or two. With a random sample, errors of prices have to travel far: at n = 6000 in the
+// plane, searches take 8 times as many scans.
 #pragma once
 #include "common/common.cuh"
 
-// Commands of lines and of positions, and in how many groups positions are (core/lists/boxes.cuh), as
-// gpu/costs/computed.py writes it; 0: there are none.
+// The orders of lines and of positions, and the number of bounding boxes of positions (core/lists/boxes.cuh), as
+// gpu/costs/computed.py writes them; 0: there are none.
 struct Neighbours {
     const int32 *lines, *positions;
     int64 boxes;
