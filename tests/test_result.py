@@ -203,6 +203,7 @@ class TestTensors:
             with pytest.raises(lw.DtypeError, match=words):
                 lw.solve(tensor)
 
+    @pytest.mark.filterwarnings("ignore:Sparse CSR tensor support is in beta")  # PyTorch's own
     def test_sparse_ones_are_solved_as_such(self, torch):
         cost = torch.tensor([[0.0, 3, 1], [2, 0, 0], [5, 4, 0]])  # a zero is no pair
         for tensor in (cost.to_sparse_coo(), cost.to_sparse_csr()):
