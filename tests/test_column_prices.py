@@ -168,8 +168,6 @@ def test_bad_prices_are_named():
         lw.solve(cost, unmatched_cost=(1, [1, 2, np.nan]))
     with pytest.raises(lw.RangeError, match=r"unmatched_cost\[1\]\[1\]"):
         lw.solve(cost.astype(np.int64), unmatched_cost=(1, [1, 2**60, 0]))
-    with pytest.raises(lw.ArgumentError, match="CPU alone"):
-        lw.solve(cost, unmatched_cost=(1, 1), device="cuda")
 
 
 @given(seed=st.integers(0, 2**32), m=st.integers(1, 3), n=st.integers(1, 3), required=st.booleans())

@@ -6,6 +6,7 @@ import itertools
 import math
 import os
 import sys
+import time
 from dataclasses import replace
 
 import numpy as np
@@ -33,6 +34,34 @@ def test_a_terminal_has_one_live_line():
     assert stream.getvalue().count("\r") == 4 and "\n" not in stream.getvalue()
     assert "search 2  30/100 matched  bound 1.5  gap 0.25" in stream.getvalue()
     assert "list 0  0/100 matched  no bound yet" in stream.getvalue()
+
+
+def test_a_share_takes_the_place_of_the_phase():
+    assert "list 37 %  0/100 matched" in str(lw.Progress("list", 0, 0, 100, -np.inf, np.inf, 0.5, done=0.366))
+    long = lw.Progress("certify", 0, 1234567, 1234567, -123456.789012, 1.23456e8, 98765.4, done=0.5)
+    assert len(str(long)) <= 79 and "certify 50 %" in str(long)
+
+
+@pytest.mark.parametrize("maximize", [False, True])
+def test_listing_and_the_certificate_say_how_much_is_done(maximize):
+    """Of rows that take long, so that reports come in every stage; the certificate knows the method's bound."""
+    cost = np.random.default_rng(0).random((256, 20000))
+
+    def slowly(begin, end):
+        time.sleep(0.001 * (end - begin))
+        return cost[begin:end]
+
+    seen = []
+    source = lw.costs.rows(slowly, cost.shape, cache=0)
+    result = lw.solve(source, method="core", maximize=maximize, progress=seen.append)
+    for stage in ("list", "certify"):
+        shares = [report.done for report in seen if report.stage == stage]
+        assert len(shares) >= 2 and shares == sorted(shares) and 0 <= shares[0] < shares[-1] <= 1
+    last = seen[-1]
+    sign = -1 if maximize else 1
+    assert last.stage == "certify" and last.matched == last.rows == 256
+    assert np.isfinite(last.bound) and sign * last.bound <= sign * result.objective + 1e-9
+    assert all(math.isnan(report.done) for report in seen if report.stage in ("auction", "search"))
 
 
 def test_a_log_has_a_line_a_second():

@@ -44,7 +44,7 @@ STAGES = (
     ("gpu.certificate", "gpu.reference"),
     ("gpu.plan",),
     ("gpu.kinds",),
-    ("gpu.backend",),
+    ("gpu.backend", "gpu.on_host"),
     ("gpu.batch",),
     ("backend", "torch_operator"),
     ("distributed",),
@@ -64,8 +64,9 @@ INCLUDES = {
     "common": set[str](),
     "costs": {"common"},
     "certificate": {"common", "costs"},
-    "batch": {"common"},
-    "core": {"common", "costs"},
+    "matching": {"common"},
+    "batch": {"common", "matching"},
+    "core": {"common", "costs", "matching"},
     "reference": {"common", "costs", "core"},
 }
 _INCLUDE = re.compile(r'^\s*#\s*include\s+"(\w+)/', re.M)

@@ -36,14 +36,15 @@ nb::dict prove_with(CertificateInput<T>& input, const nb::object& unmatched_cost
 
 template <class T>
 nb::dict certify_as(CertificateInput<T> input, const nb::object& unmatched_cost, const nb::object& unmatched_cols,
-                    const nb::object& row_to_col, const nb::object& u, const nb::object& v, int parts, int threads) {
+                    const nb::object& row_to_col, const nb::object& u, const nb::object& v, int parts, int threads,
+                    const nb::object& hook) {
     return prove_with(input, unmatched_cost, unmatched_cols, row_to_col, u, v, parts,
-                      [&] { return certify(input, threads, until_a_signal()); });
+                      [&] { return certify(input, threads, make_hook(hook, "certify")); });
 }
 
 nb::dict certify_any(const nb::object& cost, bool maximize, const nb::object& unmatched_cost,
                      const nb::object& unmatched_cols, const nb::object& row_to_col, const nb::object& u,
-                     const nb::object& v, int parts, int threads) {
+                     const nb::object& v, int parts, int threads, const nb::object& hook) {
     if (is_sparse(cost)) {
         const auto& sparse = nb::cast<const SparseCosts&>(cost);
         return sparse.with_view([&]<class T>(const SparseView<T>& pairs) {
@@ -53,7 +54,7 @@ nb::dict certify_any(const nb::object& cost, bool maximize, const nb::object& un
             input.sparse = &pairs;
             input.sparse_by_columns = sparse.transposed;
             input.maximize = maximize;
-            return certify_as(input, unmatched_cost, unmatched_cols, row_to_col, u, v, parts, threads);
+            return certify_as(input, unmatched_cost, unmatched_cols, row_to_col, u, v, parts, threads, hook);
         });
     }
     return with_costs(cost, [&]<class T>(const MatrixView<T>& matrix, const CostSource<T>* source) {
@@ -61,7 +62,7 @@ nb::dict certify_any(const nb::object& cost, bool maximize, const nb::object& un
         input.cost = matrix;
         input.source = source;
         input.maximize = maximize;
-        return certify_as(input, unmatched_cost, unmatched_cols, row_to_col, u, v, parts, threads);
+        return certify_as(input, unmatched_cost, unmatched_cols, row_to_col, u, v, parts, threads, hook);
     });
 }
 
@@ -155,6 +156,7 @@ void bind_certify(nanobind::module_& module) {
     using namespace nb::literals;
     module.def("certify", &lapwing::bindings::certify_any, "cost"_a, "maximize"_a, "unmatched_cost"_a.none(),
                "unmatched_cols"_a.none(), "row_to_col"_a, "u"_a, "v"_a, "parts"_a, "threads"_a,
+               "hook"_a.none() = nb::none(),
                "Prove an assignment; see cpp/include/lapwing/certificate/certificate.hpp for the contract.");
     module.def("certify_rows", &lapwing::bindings::rows_of_any, "cost"_a, "maximize"_a, "row_to_col"_a, "u"_a, "v"_a,
                "parts"_a, "threads"_a, "What a proof needs to know of some rows: violation, col, invalid, matched.");

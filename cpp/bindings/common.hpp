@@ -150,7 +150,9 @@ inline bool look_for_signals() {
 }
 
 // Made here alone: where a generic lambda is the first to make it, Clang 22 omits some of its virtual members.
-inline KeepGoing until_a_signal() { return look_for_signals; }
+inline KeepGoing until_a_signal() {
+    return [](double) { return look_for_signals(); };
+}
 
 inline const char* status_name(Status status) {
     switch (status) {
@@ -173,9 +175,15 @@ inline Control::Hook make_hook(const nb::object& callable) {
         const GilAcquire gil;
         look_for_signals();
         if (!callable.is_none())
-            call(callable, progress.stage, progress.phase, progress.matched, progress.bound, progress.objective);
+            call(callable, progress.stage, progress.phase, progress.matched, progress.bound, progress.objective,
+                 progress.done);
         return true;
     };
+}
+
+// The same for work of one stage, of which it is known how much is done.
+inline KeepGoing make_hook(const nb::object& callable, const char* stage) {
+    return [&callable, stage](double done) { return make_hook(callable)({.stage = stage, .done = done}); };
 }
 
 // lapwing.errors.ArgumentError with these words.

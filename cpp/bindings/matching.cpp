@@ -1,4 +1,5 @@
-// lapwing._core.find_shortage: rows that must be matched and have too few columns between them.
+// lapwing._core.find_shortage: rows that must be matched and have too few columns between them; match_ties: more
+// matches of an optimal answer.
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 
@@ -6,6 +7,7 @@
 
 #include "common.hpp"
 #include "lapwing/matching/shortage.hpp"
+#include "lapwing/matching/ties.hpp"
 #include "sparse.hpp"
 
 namespace lapwing::bindings {
@@ -55,6 +57,24 @@ nb::object find_shortage_in(const nb::object& cost, bool maximize, const Vector<
     }
 }
 
+nb::object match_more(const nb::object& cost, bool maximize, const nb::object& unmatched_cost,
+                      const Vector<std::int64_t>& row_to_col, const nb::object& v) {
+    return with_costs(cost, [&]<class T>(const MatrixView<T>& matrix, const CostSource<T>* source) {
+        Vector<Dual<T>> prices, duals;
+        const auto rows = static_cast<std::size_t>(matrix.rows), cols = static_cast<std::size_t>(matrix.cols);
+        const Problem<T> problem{matrix, maximize, optional_vector(unmatched_cost, rows, prices, "unmatched_cost"),
+                                 source};
+        const Dual<T>* of_cols = optional_vector(v, cols, duals, "v");
+        if (row_to_col.size() != rows) throw nb::value_error("row_to_col must have an entry for every row");
+        std::vector<Index> matched(row_to_col.data(), row_to_col.data() + rows);
+        {
+            const Computing computing;
+            match_ties(problem, matched, of_cols);
+        }
+        return indices_to_numpy(matched);
+    });
+}
+
 }  // namespace
 }  // namespace lapwing::bindings
 
@@ -63,4 +83,6 @@ void bind_matching(nanobind::module_& module) {
     using namespace nb::literals;
     module.def("find_shortage", &lapwing::bindings::find_shortage_in, "cost"_a, "maximize"_a, "wanted"_a, "minimal"_a,
                "The rows and columns of lapwing::Shortage; see cpp/include/lapwing/matching/shortage.hpp.");
+    module.def("match_ties", &lapwing::bindings::match_more, "cost"_a, "maximize"_a, "unmatched_cost"_a, "row_to_col"_a,
+               "v"_a, "The answer with the most matches; see cpp/include/lapwing/matching/ties.hpp.");
 }

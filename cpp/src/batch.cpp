@@ -122,8 +122,9 @@ class Batch {
     template <class U, class Take>
     void solve_large(std::size_t b, const Problem<U>& problem, bool is_caller, const Take& take) {
         constexpr double kForever = std::numeric_limits<double>::infinity();
-        Control control(kForever,
-                        [&](const Progress&) { return !stop_ && (!is_caller || !keep_going_ || keep_going_()); });
+        Control control(kForever, [&](const Progress&) {
+            return !stop_ && (!is_caller || !keep_going_ || keep_going_(Progress::kUnknown));
+        });
         const auto solution = std::min(problem.cost.rows, problem.cost.cols) <= kJvOrCoreMaxRows
                                   ? solve_jv_or_core<U>(problem, 1, control)
                                   : solve_core_or_jv<U>(problem, 1, control);

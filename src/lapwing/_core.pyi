@@ -90,6 +90,7 @@ def certify(
     v: NDArray[Any],
     parts: int,
     threads: int,
+    hook: Callable[..., object] | None = None,
 ) -> dict[str, Any]: ...
 def certify_rows(
     cost: NDArray[Any] | CostSource | SparseCosts,
@@ -133,6 +134,13 @@ def extreme_cost(cost: NDArray[Any] | CostSource, threads: int) -> tuple[int | f
 def find_shortage(
     cost: NDArray[Any] | CostSource | SparseCosts, maximize: bool, wanted: NDArray[np.bool_], minimal: bool
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]: ...
+def match_ties(
+    cost: NDArray[Any] | CostSource,
+    maximize: bool,
+    unmatched_cost: NDArray[Any],
+    row_to_col: NDArray[np.int64],
+    v: NDArray[Any],
+) -> NDArray[np.int64]: ...
 def find_large_costs(
     cost: NDArray[Any] | CostSource | SparseCosts,
     maximize: bool,

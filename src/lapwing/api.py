@@ -107,8 +107,8 @@ def solve(
     unmatched_cost : None, scalar, (m,) array-like, or a tuple of two
         Row i may stay free at this price (this value when maximising). None: the smaller side is matched completely.
         A tuple of two has the prices of rows and those of columns, each a scalar or an array; without it free columns
-        cost nothing. An infinite price (-inf when maximising) means that the line must be matched. Prices of columns
-        are solved on the CPU. Among optimal answers, a CPU gives one with the most matches.
+        cost nothing; such problems are solved on the CPU and answered where the costs are. An infinite price (-inf when
+        maximising) means that the line must be matched. Of all optimal answers, one with the most matches is given.
     infeasible : "raise" or "partial"
         Of a problem that no assignment solves: whether to raise an error, or to match as many pairs as possible, at the
         least cost among these, with status "partial" and a certificate that says why there are no more. Where some
@@ -269,8 +269,8 @@ def solve_batch(
         For an array (m,) or (B, m); for a list a scalar or a list with what `solve` takes for each problem. A tuple of
         two has the prices of rows and those of columns, which are (n,) or (B, n) for an array.
     infeasible : "raise" or "partial"
-        As for `solve`; the status of a problem with as many pairs as possible is 6. On a GPU such problems are solved
-        on the host, which waits for the GPU.
+        As for `solve`; the status of a problem with as many pairs as possible is 6. On a GPU such problems, and those
+        with prices of columns, are solved on the host, which waits for the GPU.
     invalid : "raise" or "forbid"
         As for `solve`.
     row_counts, col_counts : None or (B,) integers
@@ -369,7 +369,7 @@ def _solve_batch_from_host(
         problems = inputs.make_problems(costs, maximize, unmatched_cost)
     else:
         problems = inputs.make_stack(costs, maximize, unmatched_cost, row_counts, col_counts)
-        if where != "cpu":
+        if where != "cpu" and problems.unmatched_cols is None:
             from lapwing.gpu.batch.host import solve_host_stack
 
             asked = {"duals": duals, "certify": certify, "check": check, "partial": partial}

@@ -70,9 +70,6 @@ def choose_backend(cost: Any, device: str | None, request: Request) -> Backend:
             request.why = "CPU: such sparse costs are solved there, and copied from the GPU"
             return CPU
         device = "cuda"
-    if device == "auto" and is_pair(request.unmatched_cost):
-        request.why = "CPU: prices of columns are solved there"
-        return CPU
     if device == "auto" and isinstance(cost, CostSource) and not cost.is_computable_on_gpu:
         request.why = "CPU: what supplies these costs is there"
         return CPU
@@ -84,10 +81,14 @@ def choose_backend(cost: Any, device: str | None, request: Request) -> Backend:
     if device in (None, "cpu"):
         return CPU
     if is_pair(request.unmatched_cost):
-        raise ArgumentError(
-            "prices of columns are solved on the CPU alone yet: pass costs on the host and device='cpu', or prices of "
-            "rows only"
-        )
+        request.why = "CPU: prices of columns are solved there"
+        if isinstance(cost, FunctionCost):
+            raise ArgumentError(f"prices of columns are solved on the CPU: {ON_GPU_ONLY}")
+        if not is_on_gpu(cost):
+            return CPU
+        from lapwing.gpu.on_host import OnHost
+
+        return OnHost(device)
     if request.method != "auto" and "cuda" not in getattr(METHODS.get(request.method), "devices", ()):
         core, *others = map(repr, methods_on("cuda"))
         raise ArgumentError(

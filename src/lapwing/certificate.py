@@ -19,6 +19,7 @@ from lapwing._core import ABSENT
 from lapwing.errors import InternalError
 from lapwing.inputs import invalid_cost, with_float_costs
 from lapwing.problem import Problem
+from lapwing.progress import Hook
 
 Number = int | float
 
@@ -142,7 +143,12 @@ class BatchCertificate:
 
 
 def prove(
-    problem: Problem, row_to_col: NDArray[np.int64], u: NDArray[Any], v: NDArray[Any], threads: int
+    problem: Problem,
+    row_to_col: NDArray[np.int64],
+    u: NDArray[Any],
+    v: NDArray[Any],
+    threads: int,
+    hook: Hook | None = None,
 ) -> Certificate:
     """Certify an assignment against the whole matrix, or all that a source computes.
 
@@ -152,6 +158,8 @@ def prove(
     row_to_col : (m,) int64, -1 where a row is free; any values
     u, v : (m,) and (n,) float64 or int64, finite, in the user's sense; or (k, m) and (k, n) float64, whose sums over k,
         taken without rounding, are the duals
+    hook : Hook or None
+        Shown how much of the pass is done, as stage "certify".
 
     Raises
     ------
@@ -176,7 +184,7 @@ def prove(
     cost = problem.cost.compiled(problem.is_tall)
     found, u, v = problem.cost.row_proofs(row_to_col, u, v), u.ravel(), v.ravel()
     if found is None:
-        raw = _core.certify(cost, problem.maximize, prices, of_cols, row_to_col, u, v, parts, threads)
+        raw = _core.certify(cost, problem.maximize, prices, of_cols, row_to_col, u, v, parts, threads, hook)
     else:
         rows, cols = problem.shape
         raw = _core.certify_from_rows(rows, cols, problem.maximize, prices, of_cols, row_to_col, u, v, parts, found)

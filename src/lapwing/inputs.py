@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Callable, Collection, Sequence
+from dataclasses import replace
 from typing import Any, SupportsIndex
 
 import numpy as np
@@ -18,10 +19,18 @@ from numpy.typing import NDArray
 from lapwing._core import ABSENT, MOST_DUAL_PARTS
 from lapwing.costs.base import MAX_LINES, CostArray, CostSource
 from lapwing.costs.dense import DenseCost, is_readable, row_blocks
-from lapwing.costs.dtypes import as_array, check_kind, in_native_order, with_core_dtype, without_mask
+from lapwing.costs.dtypes import as_array, in_native_order, with_core_dtype, without_mask
 from lapwing.costs.mapped import check_mapped
 from lapwing.costs.rows import as_bytes
-from lapwing.costs.sparse import SparseCost, as_floating, densify, exact_floats, from_masked, is_sparse
+from lapwing.costs.sparse import (
+    SparseCost,
+    densify,
+    exact_floats,
+    fill_in,
+    from_masked,
+    is_sparse,
+    without_masked,
+)
 from lapwing.errors import ArgumentError, DtypeError, InvalidCostError, LapwingError, RangeError
 from lapwing.prices import (
     is_pair,
@@ -33,9 +42,7 @@ from lapwing.prices import (
     without_zeros,
 )
 from lapwing.problem import Problem, Stack
-from lapwing.tensors import is_tensor, read_tensor
-
-_DLPACK_HOST = (1, 3, 11)  # kDLCPU, kDLCUDAHost, kDLROCMHost
+from lapwing.tensors import is_tensor, read_dlpack, read_tensor
 
 _LARGEST_INTEGER = 1 << 61  # of a dual to start from
 _THREADS_PER_PROCESSOR = 2  # at most
@@ -72,11 +79,12 @@ def make_problem(
         from lapwing.costs.streamed import streamed_if_large
 
         cost = streamed_if_large(cost, limit)
-    if isinstance(cost, np.ma.MaskedArray) and not write_out and _has_masked_integers(cost):
-        cost = from_masked(cost)  # a matrix of integers has no infinity
-    if type(cost) is not np.ndarray and is_sparse(cost):
+    if type(cost) is not np.ndarray and (is_sparse(cost) or _has_masked_integers(cost)):
         if not write_out:
             return _sparse_problem(cost, maximize, unmatched_cost)
+        written_out = filled_problem(cost, maximize, unmatched_cost)
+        if written_out is not None:
+            return written_out
         cost = as_plain_array(cost, maximize)
     if type(cost) is not np.ndarray and isinstance(cost, CostSource):
         cost = (cost if limit is None else cost.limited(limit)).in_sense(maximize)
@@ -97,13 +105,31 @@ def make_problem(
     return Problem(DenseCost(matrix), maximize, prices, of_cols)
 
 
-def _has_masked_integers(cost: np.ma.MaskedArray[Any, Any]) -> bool:
+def _has_masked_integers(cost: Any) -> bool:
+    """Whether they are pairs: a matrix of integers has no infinity."""
+    if not isinstance(cost, np.ma.MaskedArray):
+        return False
     check_mapped(cost.data)
-    return cost.dtype.kind in "biu" and cost.ndim == 2 and np.ma.is_masked(cost)
+    return cost.dtype.kind in "biu" and cost.ndim == 2 and bool(np.ma.is_masked(cost))
+
+
+def filled_problem(cost: Any, maximize: bool, unmatched_cost: Any) -> Problem | None:
+    """The problem of integers with pairs left out, sparse or masked, as a matrix of integers; None of anything else.
+
+    Raises
+    ------
+    ArgumentError, DtypeError, RangeError
+    """
+    if not (is_sparse(cost) or _has_masked_integers(cost)):
+        return None
+    problem = _sparse_problem(cost, maximize, unmatched_cost)
+    assert isinstance(problem.cost, SparseCost)
+    matrix = fill_in(problem.cost, maximize, problem.unmatched_cost, problem.unmatched_cols)
+    return None if matrix is None else replace(problem, cost=matrix)
 
 
 def _sparse_problem(cost: Any, maximize: bool, unmatched_cost: Any) -> Problem:
-    pairs = _pairs_of(cost)
+    pairs = from_masked(cost) if isinstance(cost, np.ma.MaskedArray) else _pairs_of(cost)
     data, prices, of_cols = priced(pairs.data, pairs.shape, maximize, unmatched_cost)
     return Problem(pairs if data is pairs.data else pairs.with_floats(), maximize, prices, of_cols)
 
@@ -248,14 +274,14 @@ def as_plain_array(cost: Any, maximize: bool = False) -> CostArray:
         return densify(_pairs_of(cost), forbidden)
     if isinstance(cost, np.ma.MaskedArray):
         check_mapped(cost.data)
-        return _unmask(cost, forbidden)
+        return without_masked(cost, forbidden)
     if isinstance(cost, np.ndarray):
         check_mapped(cost)
         return np.asarray(cost)
     if is_tensor(cost) and not cost.is_cuda:
         return read_tensor(cost, "cost")
     if hasattr(cost, "__dlpack__") and hasattr(cost, "__dlpack_device__"):
-        return _from_dlpack(cost)
+        return read_dlpack(cost)
     if hasattr(cost, "__cuda_array_interface__"):
         raise ArgumentError("cost lives in GPU memory; copy it to the host first, for instance with cupy.asnumpy(cost)")
     try:
@@ -264,40 +290,6 @@ def as_plain_array(cost: Any, maximize: bool = False) -> CostArray:
         raise
     except (ValueError, TypeError) as error:
         raise ArgumentError(f"cost is not a matrix: {error}") from error
-
-
-def _from_dlpack(cost: Any) -> CostArray:
-    try:
-        device = int(cost.__dlpack_device__()[0])
-    except (BufferError, IndexError, RuntimeError, TypeError, ValueError) as error:
-        raise DtypeError(f"cost of type {type(cost).__name__} does not say where its memory is: {error}") from error
-    if device not in _DLPACK_HOST:
-        where = getattr(cost, "device", f"DLPack device type {device}")
-        raise ArgumentError(f"cost lives on {where}; copy it to the host first, for instance with cost.cpu()")
-    try:
-        return np.from_dlpack(cost)
-    except (BufferError, RuntimeError, TypeError, ValueError) as error:
-        remedy = "cost.detach().float()" if hasattr(cost, "detach") else "cost.astype('float32')"
-        raise DtypeError(
-            f"cost of dtype {getattr(cost, 'dtype', 'unknown')} cannot be viewed by NumPy ({error}); convert it, for "
-            f"instance with {remedy}"
-        ) from error
-
-
-def _unmask(cost: np.ma.MaskedArray[Any, Any], forbidden: float) -> CostArray:
-    """A masked pair is forbidden. Without any mask this is the data itself."""
-    data = np.asarray(cost.data)
-    if data.ndim == 0:
-        return data  # refused as no matrix
-    check_kind(data.dtype)
-    mask = np.ma.getmaskarray(cost)
-    if not mask.any():
-        return data
-    floats = np.empty_like(data, dtype=as_floating(data.dtype), subok=False)
-    for rows in row_blocks(data):  # what is masked need not be exact
-        floats[rows] = exact_floats(np.where(mask[rows], data.dtype.type(0), data[rows]), floats.dtype)
-        floats[rows][mask[rows]] = forbidden
-    return floats
 
 
 # --- other options --------------------------------------------------------------------------------

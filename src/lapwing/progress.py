@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import TextIO
 
-Hook = Callable[..., object]  # stage, phase, matched rows, bound, best objective; of the problem as minimised
+# stage, phase, matched rows, bound, best objective, share of the stage that is done; of the problem as minimised
+Hook = Callable[..., object]
 
 
 _WIDTH = 79  # of a terminal, less the column after the last one
@@ -24,7 +25,7 @@ class Progress:
     Attributes
     ----------
     stage : str
-        A short word: "list", "search", ...
+        A short word: "list", "search", ..., "certify".
     phase : int
         Of the stage.
     matched, rows : int
@@ -39,6 +40,8 @@ class Progress:
         Seconds that the searches of method "core" on a CPU may still take, at their pace so far: right within a factor
         of about two. NaN where nothing is known: before them, and until they have matched half of the rows that they
         found free. The certificate is not counted.
+    done : float
+        Of the stage, from 0 to 1, where all rows are read: while they are listed, checked or certified. Else NaN.
     """
 
     stage: str
@@ -49,6 +52,7 @@ class Progress:
     objective: float
     seconds: float
     remaining: float = math.nan
+    done: float = math.nan
 
     @property
     def gap(self) -> float:
@@ -57,13 +61,17 @@ class Progress:
 
     def __str__(self) -> str:
         """All of it in a line; where that is longer than a terminal is wide, without the gap and some words."""
-        when, what = f"lapwing: {self.seconds:6.1f} s", f"{self.stage} {self.phase}"
+        when, what = f"lapwing: {self.seconds:6.1f} s", f"{self.stage} {self.described_phase()}"
         matched, remaining = f"{self.matched}/{self.rows}", self.described_remaining()
         line = f"{when}  {what}  {matched} matched  {self.described_bound()}{remaining}"
         if len(line) <= _WIDTH:
             return line
         bound = self.described_bound(brief=True)
         return f"{when} {what} {matched} {bound}{remaining.replace(' of searches', '')[1:]}"
+
+    def described_phase(self) -> str:
+        """How much of the stage is done, where that is known; else its phase."""
+        return f"{self.phase}" if math.isnan(self.done) else f"{100 * self.done:.0f} %"
 
     def described_bound(self, brief: bool = False) -> str:
         """Bound and gap in words, as far as they are known; if brief, the bound alone."""
@@ -164,6 +172,7 @@ class Reporter:
         self._target: Callable[..., object] | None = self._line or (progress if callable(progress) else None)
         self._rows = rows  # to be matched
         self._sign = -1.0 if maximize else 1.0
+        self._known = -self._sign * math.inf, self._sign * math.inf  # bound and objective so far
         self._start = time.perf_counter()
         self._remaining = Remaining() if estimates else None
 
@@ -171,14 +180,30 @@ class Reporter:
     def hook(self) -> Callable[..., None] | None:
         return None if self._target is None else self.report
 
-    def report(self, stage: str, phase: int, matched: int, bound: float, objective: float = math.inf) -> None:
+    def report(
+        self,
+        stage: str,
+        phase: int,
+        matched: int,
+        bound: float,
+        objective: float = math.inf,
+        done: float = math.nan,
+    ) -> None:
         if self._target is not None:
             seconds = time.perf_counter() - self._start
-            values = self._sign * bound, self._sign * objective
+            if stage != "certify":
+                self._known = self._sign * bound, self._sign * objective
+            else:  # the pass over the costs knows no bound but the method's, which comes first
+                matched = self._rows
+                before = self._known
+                self._known = (
+                    self._sign * bound if math.isfinite(bound) else before[0],
+                    self._sign * objective if math.isfinite(objective) else before[1],
+                )
             remaining = math.nan
             if self._remaining is not None:
                 remaining = self._remaining(stage, self._rows - matched, seconds)
-            self._target(Progress(stage, phase, matched, self._rows, *values, seconds, remaining))
+            self._target(Progress(stage, phase, matched, self._rows, *self._known, seconds, remaining, done))
 
     def __enter__(self) -> Reporter:
         return self

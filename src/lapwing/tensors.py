@@ -1,4 +1,4 @@
-"""PyTorch's tensors on the host: read as NumPy's arrays, and answered as tensors. PyTorch is never imported here."""
+"""Arrays of PyTorch and others on the host: read as NumPy's, tensors answered as tensors; nothing is imported."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lapwing.errors import DtypeError
+from lapwing.errors import ArgumentError, DtypeError
 
 _torch: Any = None
+_DLPACK_HOST = (1, 3, 11)  # kDLCPU, kDLCUDAHost, kDLROCMHost
 
 
 def loaded_torch() -> Any:
@@ -86,3 +87,27 @@ def like(values: Any, template: Any) -> Any:
     if isinstance(values, list):
         return [like(part, template) for part in values]
     return from_numpy(np.ascontiguousarray(values)) if isinstance(values, np.ndarray) else values
+
+
+def read_dlpack(cost: Any) -> NDArray[Any]:
+    """A host's array of another library, viewed.
+
+    Raises
+    ------
+    ArgumentError, DtypeError
+    """
+    try:
+        device = int(cost.__dlpack_device__()[0])
+    except (BufferError, IndexError, RuntimeError, TypeError, ValueError) as error:
+        raise DtypeError(f"cost of type {type(cost).__name__} does not say where its memory is: {error}") from error
+    if device not in _DLPACK_HOST:
+        where = getattr(cost, "device", f"DLPack device type {device}")
+        raise ArgumentError(f"cost lives on {where}; copy it to the host first, for instance with cost.cpu()")
+    try:
+        return np.from_dlpack(cost)
+    except (BufferError, RuntimeError, TypeError, ValueError) as error:
+        remedy = "cost.detach().float()" if hasattr(cost, "detach") else "cost.astype('float32')"
+        raise DtypeError(
+            f"cost of dtype {getattr(cost, 'dtype', 'unknown')} cannot be viewed by NumPy ({error}); convert it, for "
+            f"instance with {remedy}"
+        ) from error

@@ -54,3 +54,37 @@ def test_frames():
 def test_sparse_matrices():
     pairs = scipy.sparse.csr_array(np.array([[2**57 + 1, 0], [5, 2**57 + 3]]))
     assert lw.solve(pairs).objective == 2**58 + 4
+
+
+@given(masked(), st.booleans(), st.sampled_from(["jv", "core", "ssp", "auction", "munkres", "hungarian-bfs"]))
+def test_named_methods_and_batches(cost, maximize, method):
+    """These read a matrix, in which a large number stands for what is left out."""
+    for options in ({"infeasible": "partial"}, {"unmatched_cost": 7}):
+        asked = {"maximize": maximize, **options}
+        want = lw.solve(cost, **asked)
+        result = lw.solve(cost, method=method, **asked)
+        assert isinstance(result.objective, int) and result.u.dtype == np.int64
+        assert (result.objective, result.status) == (want.objective, want.status)
+        assert result.certificate.exact or method == "auction"
+        assert not np.ma.getmaskarray(cost)[result.row_ind, result.col_ind].any()
+        batch = lw.solve_batch([cost, cost], certify=True, **asked)
+        assert batch.objective.dtype == np.int64 and batch.objective.tolist() == [want.objective] * 2
+        assert batch.status.tolist() == [6 if want.status == "partial" else 0] * 2
+        assert all(proof.exact for proof in batch.certificates)
+
+
+def test_no_assignment_is_refused_by_named_methods_and_batches():
+    cost = np.ma.MaskedArray(np.arange(9).reshape(3, 3), np.arange(9).reshape(3, 3) % 3 == 1)
+    for solve in (lambda: lw.solve(cost, method="jv"), lambda: lw.solve_batch([np.eye(2, dtype=int), cost])):
+        with pytest.raises(lw.InfeasibleError) as caught:
+            solve()
+        assert caught.value.cols.tolist() == [1]
+    assert lw.solve_batch([cost], check=False).status.tolist() == [1]
+
+
+def test_sparse_integers_by_named_methods():
+    pairs = scipy.sparse.csr_array(np.array([[2**45 + 1, 0, 3], [5, 2**45 + 3, 0], [0, 9, 2**45]]))
+    for method in ("jv", "core", "munkres"):
+        result = lw.solve(pairs, method=method)
+        assert result.objective == lw.solve(pairs).objective and isinstance(result.objective, int)
+    assert lw.solve_batch([pairs]).objective.dtype == np.int64

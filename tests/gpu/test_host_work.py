@@ -29,10 +29,14 @@ def draw(shape):
 @pytest.mark.parametrize(
     ("shape", "options", "launches"),
     [
-        ((60, 60), {}, 7),  # prepare, column minima, list, solve, deliver, two of the certificate
-        ((60, 60), {"certify": False}, 5),
-        ((140, 140), {}, 7),  # with a look for structure
-        ((40, 60), {}, 7),  # no column minima
+        (
+            (60, 60),
+            {},
+            8,
+        ),  # a glance, prepare, column minima, list, solve, deliver, two of the certificate
+        ((60, 60), {"certify": False}, 6),
+        ((140, 140), {}, 8),  # with a look for structure
+        ((40, 60), {}, 8),  # no column minima
     ],
 )
 def test_a_solve(emulated_gpu, shape, options, launches):
@@ -47,8 +51,8 @@ def test_a_solve(emulated_gpu, shape, options, launches):
     assert counts.pop("bytes back", 0) == (0 if certified else 8 * min(shape) + 8 * shape[1])
     assert counts.pop("waits") <= (1 if certified else 4)
     assert counts.pop("fills", 0) == (1 if certified else 0)
-    pieces = 16 * 4 * shape[1]  # a look for large costs, and another at whole rows if pieces do not decide
-    assert counts.pop("bytes aside") in (pieces, 2 * pieces)
+    pieces = 16 * 4 * shape[1]  # a look for large costs if the glance does not decide, and another at whole rows
+    assert counts.pop("bytes aside", 0) in (0, pieces, 2 * pieces)
     assert not counts
 
 
@@ -56,7 +60,8 @@ def test_prices_and_starts(emulated_gpu):
     gpu = Gpu(emulated_gpu)
     cost = OnGpu(gpu, draw((40, 60)))
     counts = counted(lambda: lw.solve(cost, unmatched_cost=400.0))
-    assert counts["launches"] == 7 and counts["allocations"] == 7 and counts["copies there"] == 1
+    # one more for ties at the price
+    assert counts["launches"] == 9 and counts["allocations"] == 7 and counts["copies there"] == 1
     cost = OnGpu(gpu, draw((60, 60)))
     start = np.zeros(60), np.zeros(60)
     counts = counted(lambda: lw.solve(cost, start=start))

@@ -7,26 +7,10 @@ import pytest
 import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.optimize import linear_sum_assignment
 
 import lapwing as lw
-from support.checks import ALL_METHODS, assert_optimal, with_exits
-
-SCALE = 64  # more than an answer has pairs
-
-
-def most_matches(cost, prices, maximize):
-    """How many rows the best answers match: pairs are made a little cheaper, less than any cost differs."""
-    sign = -1 if maximize else 1
-    extended = with_exits(sign * cost.astype(float) * SCALE - 1, sign * prices.astype(float) * SCALE)
-    _, cols = linear_sum_assignment(extended)
-    return int((cols < cost.shape[1]).sum())
-
-
-def problem(seed, m, n, values, dtype):
-    rng = np.random.default_rng(seed)
-    return rng.integers(0, values, (m, n)).astype(dtype), rng.integers(0, values, m).astype(dtype)
-
+from support.checks import ALL_METHODS, assert_optimal
+from support.ties import most_matches, tied_problem
 
 problems = given(
     seed=st.integers(0, 2**32),
@@ -41,7 +25,7 @@ problems = given(
 @pytest.mark.parametrize("method", ALL_METHODS)
 @problems
 def test_every_method(method, seed, m, n, values, dtype, maximize):
-    cost, prices = problem(seed, m, n, values, dtype)
+    cost, prices = tied_problem(seed, m, n, values, dtype)
     result = lw.solve(cost, maximize=maximize, unmatched_cost=prices, method=method)
     assert_optimal(result, cost, maximize=maximize, unmatched_cost=prices)
     assert (result.row_to_col >= 0).sum() == most_matches(cost, prices, maximize)
@@ -50,7 +34,7 @@ def test_every_method(method, seed, m, n, values, dtype, maximize):
 
 @problems
 def test_sparse_costs_and_batches(seed, m, n, values, dtype, maximize):
-    cost, prices = problem(seed, m, n, values, dtype)
+    cost, prices = tied_problem(seed, m, n, values, dtype)
     row, col = np.indices(cost.shape).reshape(2, -1)
     pairs = sp.coo_array((cost.ravel(), (row, col)), shape=cost.shape)
     most = most_matches(cost, prices, maximize)
@@ -62,7 +46,7 @@ def test_sparse_costs_and_batches(seed, m, n, values, dtype, maximize):
 @problems
 def test_prices_of_columns(seed, m, n, values, dtype, maximize):
     """A price of columns beside one of rows is as good as both added to the rows' where every column could be."""
-    cost, prices = problem(seed, m, n, values, dtype)
+    cost, prices = tied_problem(seed, m, n, values, dtype)
     of_cols = np.full(n, values // 2).astype(dtype)
     result = lw.solve(cost, maximize=maximize, unmatched_cost=(prices, of_cols))
     assert (result.row_to_col >= 0).sum() == most_matches(cost - of_cols, prices, maximize)

@@ -18,12 +18,15 @@
 namespace lapwing {
 
 struct Progress {
+    static constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
+
     const char* stage = "";  // a short word: "list", "search", ...
     Index phase = 0;         // of the stage
     Index matched = 0;       // rows that have their column now
     // As minimised: a lower bound on the optimum, and the cost of the best complete assignment so far.
     double bound = -std::numeric_limits<double>::infinity();
     double objective = std::numeric_limits<double>::infinity();
+    double done = kUnknown;  // of the stage, from 0 to 1
 };
 
 // Thrown by poll() when the hook asks to stop.

@@ -17,8 +17,9 @@
 
 namespace lapwing {
 
-// Called on the calling thread, about every 50 ms; returns false, or throws, to stop. May be empty.
-using KeepGoing = std::function<bool()>;
+// Called on the calling thread, about every 50 ms, with the share of the work that is done, from 0 to 1, or NaN.
+// Returns false, or throws, to stop. May be empty.
+using KeepGoing = std::function<bool(double)>;
 
 // Calls it when it is time.
 class Watch {
@@ -26,10 +27,10 @@ class Watch {
     explicit Watch(const KeepGoing& keep_going) : keep_going_(keep_going) {
         if (keep_going) next_ = Clock::now() + kInterval;
     }
-    void look() {
+    void look(double done = std::numeric_limits<double>::quiet_NaN()) {
         if (!keep_going_ || Clock::now() < next_) return;
         next_ = Clock::now() + kInterval;
-        if (!keep_going_()) throw Interrupted{};
+        if (!keep_going_(done)) throw Interrupted{};
     }
 
   private:
@@ -77,7 +78,7 @@ void for_each_run(const MatrixView<T>& lines, int threads, const KeepGoing& keep
             for (std::int64_t begin; (begin = next.fetch_add(kLinesPerTurn)) < lines.rows;) {
                 work(static_cast<Index>(begin),
                      static_cast<Index>(std::min<std::int64_t>(begin + kLinesPerTurn, lines.rows)));
-                if (is_caller) watch.look();
+                if (is_caller) watch.look(std::min(1.0, static_cast<double>(next) / lines.rows));
             }
         } catch (...) {
             next = lines.rows;  // the others stop, too

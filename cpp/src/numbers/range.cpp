@@ -74,7 +74,7 @@ void find_extreme_supplied(const Problem<D>& problem, const KeepGoing& keep_goin
             range.col = find(problem.cost.cols, [&](Index j) { return magnitude(row[j]) == most; });
             range.extreme = row[range.col];
         }
-        watch.look();
+        watch.look(static_cast<double>(i + 1) / problem.cost.rows);
     }
 }
 
@@ -125,7 +125,8 @@ Dual<T> require_range(const Problem<T>& problem, Control* control) {
     D largest = 0;
     if constexpr (std::is_same_v<T, std::int64_t>) {
         KeepGoing keep_going;
-        if (control != nullptr) keep_going = [control] { return control->look({"check"}), true; };
+        if (control != nullptr)
+            keep_going = [control](double done) { return control->look({.stage = "check", .done = done}), true; };
         const auto range = check_range(problem, 1, keep_going);
         if (!range.fits) throw CostTooLarge{range.row, range.col};
         largest = magnitude(range.extreme) + 1;

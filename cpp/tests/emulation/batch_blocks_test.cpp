@@ -12,6 +12,7 @@
 #include "batch/memory.cu"
 #include "batch/shared.cu"
 #include "batch/stage.cu"
+#include "batch/ties.cu"
 
 namespace {
 
@@ -31,6 +32,16 @@ std::size_t matrix_bytes(const Batch& batch) {
     if (batch.priced != 0) return rows * (cols | 1) * sizeof(Stored);
     return std::min(rows, cols) * (std::max(rows, cols) | 1) * sizeof(Stored);
 }
+// What follows the engines.
+void match_more(const Batch& batch, std::uint64_t seed) {
+    if (batch.priced == 0 || batch.u == nullptr) return;
+    launch({.grid = {static_cast<unsigned>(batch.count)},
+            .block = {THREADS},
+            .shared_bytes = static_cast<std::size_t>(12 * (batch.cols + batch.rows)),
+            .seed = seed},
+           [&] { match_ties_of(batch); });
+}
+
 template <int kColumns>
 void in_shared(const Batch& batch, std::uint64_t seed) {
     launch({.grid = {static_cast<unsigned>(batch.count)},
@@ -54,9 +65,11 @@ void in_memory(const Batch& batch, std::uint64_t seed) {
 // The smallest block, or now and then a larger one.
 void in_any_shared(const Batch& batch, std::uint64_t seed) {
     seed % 11 == 0 ? in_shared<256>(batch, seed) : in_shared<128>(batch, seed);
+    match_more(batch, seed);
 }
 void in_any_memory(const Batch& batch, std::uint64_t seed) {
     seed % 11 == 0 ? in_memory<256>(batch, seed) : in_memory<128>(batch, seed);
+    match_more(batch, seed);
 }
 
 }  // namespace

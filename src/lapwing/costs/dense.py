@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar, Final
 
 import numpy as np
@@ -54,6 +54,31 @@ class DenseCost(CostSource):
         """The costs of the matched pairs, in the order of their rows."""
         rows = np.flatnonzero(row_to_col >= 0)
         return np.asarray(self.array[rows, row_to_col[rows]])
+
+
+@dataclass(frozen=True)
+class FilledCost(DenseCost):
+    """Integers with pairs left out as a matrix, for methods that read nothing else.
+
+    Integers have no infinity: a large number stands for each pair that is left out. With largest magnitude c and at
+    most k terms in an answer, a number above (2 k - 1) c is in no optimal answer unless every answer needs it: then no
+    assignment exists. So optima and their duals are those of the given pairs, exactly.
+
+    Attributes
+    ----------
+    pairs : SparseCost
+    fill : int
+        In place of a pair that is not given.
+    """
+
+    pairs: CostSource = field(kw_only=True)
+    fill: int = field(kw_only=True)
+
+    def fills(self, row_to_col: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The rows with a column that is none of their pairs'."""
+        matched = np.flatnonzero(row_to_col >= 0)
+        found: NDArray[np.int64] = matched[self.array[matched, row_to_col[matched]] == self.fill]
+        return found
 
 
 def is_readable(array: CostArray) -> bool:

@@ -16,9 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lapwing import _core
+from lapwing._core import ABSENT
 from lapwing.costs.base import DENSE_LIMIT_BYTES, IDENTITY_BYTES, MAX_LINES, CostArray, CostSource, Tier
-from lapwing.costs.dense import row_blocks
-from lapwing.costs.dtypes import EXACT_FLOAT64, with_core_dtype, without_mask
+from lapwing.costs.dense import FilledCost, row_blocks
+from lapwing.costs.dtypes import EXACT_FLOAT64, check_kind, with_core_dtype, without_mask
 from lapwing.errors import ArgumentError, DtypeError, RangeError
 from lapwing.tensors import is_tensor
 
@@ -245,6 +246,22 @@ def from_masked(matrix: np.ma.MaskedArray[Any, Any]) -> SparseCost:
     )
 
 
+def without_masked(cost: np.ma.MaskedArray[Any, Any], forbidden: float) -> CostArray:
+    """A masked pair is forbidden. Without any mask this is the data itself."""
+    data = np.asarray(cost.data)
+    if data.ndim == 0:
+        return data  # refused as no matrix
+    check_kind(data.dtype)
+    mask = np.ma.getmaskarray(cost)
+    if not mask.any():
+        return data
+    floats = np.empty_like(data, dtype=as_floating(data.dtype), subok=False)
+    for rows in row_blocks(data):  # what is masked need not be exact
+        floats[rows] = exact_floats(np.where(mask[rows], data.dtype.type(0), data[rows]), floats.dtype)
+        floats[rows][mask[rows]] = forbidden
+    return floats
+
+
 def _from_lines(
     ends: NDArray[np.int64], indices: NDArray[np.int32], data: CostArray, shape: tuple[int, int], by_columns: bool
 ) -> SparseCost:
@@ -350,12 +367,7 @@ def densify(cost: SparseCost, forbidden: float) -> CostArray:
         If an integer entry is not a float64 number, or duplicates add up to none.
     """
     dtype = as_floating(cost.dtype)
-    needed = math.prod(cost.shape) * dtype.itemsize
-    if needed > DENSE_LIMIT_BYTES:
-        raise ArgumentError(
-            f"the sparse matrix of shape {cost.shape} needs {needed / 2**30:.1f} GiB when written out, above the "
-            f"limit of {DENSE_LIMIT_BYTES >> 30} GiB; leave method= out, and device=, and it is solved as it is"
-        )
+    check_written_out(cost.shape, dtype)
     lines = cost.entry_lines
     row, col = (cost.indices, lines) if cost.by_columns else (lines, cost.indices)
     dense = np.empty(cost.shape, dtype=dtype)
@@ -363,6 +375,40 @@ def densify(cost: SparseCost, forbidden: float) -> CostArray:
         dense[rows] = forbidden
     dense[row, col] = exact_floats(cost.data, dtype)
     return dense
+
+
+def fill_in(pairs: SparseCost, maximize: bool, *prices: CostArray | None) -> FilledCost | None:
+    """The matrix of pairs of integers, beside such prices; None of floats, and of integers too large for it.
+
+    Raises
+    ------
+    ArgumentError
+        If it exceeds `DENSE_LIMIT_BYTES`.
+    """
+    if pairs.data.dtype.kind != "i":
+        return None
+    parts = [pairs.data, *(each[np.abs(each) < ABSENT] for each in prices if each is not None)]
+    largest = max([max(-int(part.min()), int(part.max())) for part in parts if part.size], default=0)
+    terms = sum(pairs.shape)
+    fill = 2 * terms * largest + 1
+    if 2 * (terms + 1) * (fill + 1) >= ABSENT:
+        return None
+    check_written_out(pairs.shape, np.dtype(np.int64))
+    fill = -fill if maximize else fill
+    matrix = np.full(pairs.shape, fill, np.int64)
+    lines, across = pairs.entry_lines, pairs.indices
+    matrix[(across, lines) if pairs.by_columns else (lines, across)] = pairs.data
+    return FilledCost(matrix, pairs=pairs, fill=fill)
+
+
+def check_written_out(shape: tuple[int, int], dtype: np.dtype[Any]) -> None:
+    """Refuse to write out a matrix above `DENSE_LIMIT_BYTES`."""
+    needed = math.prod(shape) * dtype.itemsize
+    if needed > DENSE_LIMIT_BYTES:
+        raise ArgumentError(
+            f"the sparse matrix of shape {shape} needs {needed / 2**30:.1f} GiB when written out, above the limit of "
+            f"{DENSE_LIMIT_BYTES >> 30} GiB; leave method= out, and device=, and it is solved as it is"
+        )
 
 
 def _check_indices(matrix: Any) -> None:

@@ -12,6 +12,7 @@ import numpy as np
 from lapwing import inputs
 from lapwing.answer import Answer, Duals, exact_sum, objective
 from lapwing.certificate import Certificate
+from lapwing.costs.dense import FilledCost
 from lapwing.cpu.batch import INFEASIBLE, PARTIAL, BatchAnswer, solve_list, solve_stack
 from lapwing.cpu.exact import prove_in_batch, solve_in_range, solve_proven
 from lapwing.cpu.solve import FREE, Control
@@ -142,6 +143,10 @@ def solve_batch(
 
         solver = solve_mixed_list
     answer: BatchAnswer = solver(problems, threads, duals, refuse if at_once else None)
+    for b in _without_pairs(problems, answer):
+        if at_once:
+            refuse(b)
+        answer.fail(b, InfeasibleError(answer.row_to_col[b][:0], answer.row_to_col[b][:0]))
     certificates: list[Certificate | None] | None = [None] * len(problems) if certify else None
     unsolved = np.flatnonzero(answer.status).tolist() if partial else []
     for b in range(len(problems)) if certify else sorted({*answer.doubtful, *unsolved}):
@@ -159,6 +164,17 @@ def solve_batch(
         if certificates is not None:
             certificates[b] = proof
     return answer, certificates
+
+
+def _without_pairs(problems: Stack | list[Problem], answer: BatchAnswer) -> list[int]:
+    """The solved problems whose answer has pairs that are not given."""
+    if isinstance(problems, Stack):
+        return []
+    return [
+        b
+        for b, problem in enumerate(problems)
+        if isinstance(problem.cost, FilledCost) and len(problem.cost.fills(answer.row_to_col[b]))
+    ]
 
 
 def _counted_since(before: dict[str, float], now: dict[str, float]) -> dict[str, float]:

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lapwing import _core
-from lapwing.answer import Answer, Duals, inverse
+from lapwing.answer import Answer, Duals, exact_sum, inverse, objective
 from lapwing.certificate import Certificate, prove, require_matching
 from lapwing.costs.dense import row_blocks
 from lapwing.costs.sparse import SparseCost
@@ -73,7 +73,9 @@ def solve_proven(
         return answer, None
     if not certify and (answer.status != "optimal" or is_trusted(problem, answer)):
         return answer, None
-    certificate = prove(problem, answer.row_to_col, *answer.proving_duals, plan.threads)
+    if control.hook is not None:
+        _show_answer(control.hook, problem, answer)
+    certificate = prove(problem, answer.row_to_col, *answer.proving_duals, plan.threads, control.hook)
     require_matching(certificate)
     if answer.status == "optimal" and not is_proven(problem, answer, certificate):
         refuse_errors(problem, answer, certificate)
@@ -81,6 +83,15 @@ def solve_proven(
         answer, certificate = repaired(problem, plan, answer, certificate, remaining, control.hook)
     answer.statistics["certify_seconds"] = time.perf_counter() - began - solved
     return answer, certificate if certify else None
+
+
+def _show_answer(hook: Hook, problem: Problem, answer: Answer) -> None:
+    """What the method has found, before its proof; what pairs cost only where that takes no reading of rows."""
+    sign = -1.0 if problem.maximize else 1.0
+    reached = math.inf
+    if answer.status == "optimal" and problem.cost.tier in ("dense", "sparse", "computed"):
+        reached = sign * float(objective(problem, answer.row_to_col))
+    hook("certify", 0, problem.rows_to_match, sign * float(exact_sum([answer.u, answer.v])), reached, 0.0)
 
 
 def solve_in_range(
@@ -123,7 +134,7 @@ def _solved_rewritten(
     answer = other.given_back(answer)
     if not certify:
         return answer, None
-    certificate = prove(problem, answer.row_to_col, *answer.proving_duals, plan.threads)
+    certificate = prove(problem, answer.row_to_col, *answer.proving_duals, plan.threads, control.hook)
     require_matching(certificate)
     if answer.status == "optimal" and not is_proven(problem, answer, certificate):
         refuse_errors(problem, answer, certificate)
@@ -294,7 +305,7 @@ def repaired(
         solves += 1
         counted = counted | {"exact_solves": float(solves)}
         before = certificate.primal
-        best, certificate = found, prove(problem, found.row_to_col, *found.proving_duals, plan.threads)
+        best, certificate = found, prove(problem, found.row_to_col, *found.proving_duals, plan.threads, hook)
         if is_proven(problem, found, certificate):
             return replace(found, statistics=counted), certificate
         if abs(certificate.primal) > _MUCH_BETTER * abs(before):
@@ -318,7 +329,7 @@ def _solved_wide(problem: Problem, plan: Plan, control: Control) -> tuple[Answer
     answer = _solved(problem, plan, None, math.inf, 0.0, control.time_limit, control.hook)
     if answer is None:
         raise RangeError("the time limit ended the solve of costs that are too large for sums in float64")
-    return answer, prove(problem, answer.row_to_col, *answer.proving_duals, plan.threads)
+    return answer, prove(problem, answer.row_to_col, *answer.proving_duals, plan.threads, control.hook)
 
 
 def _solved(

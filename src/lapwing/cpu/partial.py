@@ -11,7 +11,7 @@ import numpy as np
 from lapwing.answer import Answer, Duals
 from lapwing.certificate import Certificate
 from lapwing.cpu.exact import solve_in_range
-from lapwing.cpu.solve import FREE, Control
+from lapwing.cpu.solve import FREE, Control, without_filling
 from lapwing.plan import Plan, make_plan
 from lapwing.problem import Problem
 from lapwing.shortage import Part, find_shortages, joined, parts_of
@@ -26,7 +26,7 @@ def solve_partial(
     ------
     InvalidCostError, RangeError, InternalError
     """
-    began = time.perf_counter()
+    began, problem = time.perf_counter(), without_filling(problem)
     shortages = find_shortages(problem)
     parts = parts_of(problem, shortages)
     answers, proofs = [], []

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,13 +19,13 @@ from lapwing import _core
 from lapwing._core import ABSENT
 from lapwing.answer import Answer, Duals, Keep, inverse
 from lapwing.costs.base import CostSource
-from lapwing.costs.dense import DenseCost
+from lapwing.costs.dense import DenseCost, FilledCost
 from lapwing.costs.sparse import SparseCost
 from lapwing.cpu.large_costs import find_large, solve_without_large
 from lapwing.errors import InfeasibleError, InternalError, InvalidCostError, RangeError, infeasible
 from lapwing.inputs import invalid_cost
 from lapwing.methods import Method, methods_for
-from lapwing.plan import Plan
+from lapwing.plan import Plan, make_plan
 from lapwing.problem import Problem, must_be_matched
 from lapwing.progress import Hook
 
@@ -59,7 +60,29 @@ def run(problem: Problem, plan: Plan, start: Duals | None = None, control: Contr
     """
     if problem.is_empty:
         return answer_empty(problem)
-    return _run(methods_for(problem.cost.tier)[plan.method], problem, plan, start, control)
+    answer = _run(methods_for(problem.cost.tier)[plan.method], problem, plan, start, control)
+    if isinstance(problem.cost, FilledCost) and len(filled := problem.cost.fills(answer.row_to_col)):
+        if answer.status == "optimal":
+            require_pairs(problem)
+        answer.row_to_col[filled] = -1  # of an answer that is not complete
+    return answer
+
+
+def without_filling(problem: Problem) -> Problem:
+    """The problem of the given pairs, where a matrix of integers has a number in place of others."""
+    return replace(problem, cost=problem.cost.pairs) if isinstance(problem.cost, FilledCost) else problem
+
+
+def require_pairs(problem: Problem) -> None:
+    """Raise for a problem whose optimal answers have pairs that are not given: no assignment does without.
+
+    Raises
+    ------
+    InfeasibleError
+    """
+    pairs = without_filling(problem)
+    run(pairs, make_plan(pairs.form))
+    raise InternalError("the method needs pairs that are not given, but there is an assignment without")
 
 
 def _run(method: Method, problem: Problem, plan: Plan, start: Duals | None, control: Control) -> Answer:
@@ -176,14 +199,32 @@ def infeasible_with_proof(
     if isinstance(problem.cost, SparseCost):
         return _sparse_infeasible(problem, prices, violators, reach, plan.transposed != raw["violator_is_cols"])
     _check_violator(problem, cost, prices, violators, reach)
-    rows, cols = problem.shape
-    if rows == cols and prices is None and problem.cost.reads_columns and len(violators) + len(reach) > rows:
-        # the columns out of reach have fewer rows between them: perhaps one has none
-        wanted = np.ones(cols, bool)
-        wanted[reach] = False
-        other = problem.cost.compiled(not plan.transposed)
-        return infeasible(not plan.transposed, *_core.find_shortage(other, problem.maximize, wanted, True))
+    if _has_smaller(problem, violators, reach):
+        return minimal_violator(problem, plan.transposed, violators, reach)
     return infeasible(plan.transposed, violators, reach)
+
+
+def _has_smaller(problem: Problem, violators: NDArray[np.int64], reach: NDArray[np.int64]) -> bool:
+    """Whether the columns out of reach, which have fewer rows between them, are fewer: perhaps one has none."""
+    rows, cols = problem.shape
+    square = rows == cols and problem.unmatched_cost is None
+    return square and problem.cost.reads_columns and len(violators) + len(reach) > rows
+
+
+def minimal_violator(
+    problem: Problem, transposed: bool, violators: NDArray[np.int64], reach: NDArray[np.int64]
+) -> InfeasibleError:
+    """The error for a Hall violator that contains no other: of these rows, or of the columns out of their reach.
+
+    Rows and columns are those of the transposed problem if `transposed`.
+    """
+    wanted = np.zeros(problem.shape[1 if transposed else 0], bool)
+    wanted[violators] = True
+    if _has_smaller(problem, violators, reach):
+        transposed, wanted = not transposed, np.ones(len(wanted), bool)
+        wanted[reach] = False
+    cost = problem.cost.compiled(transposed)
+    return infeasible(transposed, *_core.find_shortage(cost, problem.maximize, wanted, True))
 
 
 def _check_violator(

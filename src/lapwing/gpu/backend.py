@@ -20,7 +20,7 @@ from lapwing.cpu import exact
 from lapwing.cpu.backend import sum_up
 from lapwing.cpu.partial import solve_partial
 from lapwing.cpu.small import solve_small
-from lapwing.cpu.solve import Control, answer_empty
+from lapwing.cpu.solve import Control, answer_empty, require_pairs
 from lapwing.errors import ArgumentError, GpuError, InfeasibleError, RangeError
 from lapwing.gpu.certificate.proof import SUMMARY_BYTES, Candidate, Proof
 from lapwing.gpu.core.errors import invalid_cost
@@ -212,7 +212,7 @@ class Solve:
         if report.status == INVALID:
             raise invalid_cost(view, solve, report.invalid_row)
         if report.status == INFEASIBLE:
-            raise costs.no_assignment(view, solve)
+            raise costs.no_assignment(view, solve, request)
         optimal, sign = report.status == OPTIMAL, -1 if self.maximize else 1
         matched_cost: Number | None = None
         if not optimal:
@@ -223,6 +223,10 @@ class Solve:
             outputs, proof = concluded[0]
         status = "optimal" if optimal else "time_limit"
         u, v, row_to_col, col_to_row = outputs.as_given(view.transposed)
+        if costs.filled is not None and len(costs.filled.fills(self._host(row_to_col))):
+            if optimal:
+                require_pairs(inputs.make_problem(costs.given, self.maximize, request.unmatched_cost))
+            return self._solved_on_cpu()
         if writer is not None:
             writer.keep(Answer(status, self._host(row_to_col), self._host(u), self._host(v), {}))
         solved = time.perf_counter()
@@ -290,7 +294,7 @@ class Solve:
         u, v, row_to_col, _ = outputs.as_given(view.transposed)
         candidate = Candidate(row_to_col.pointer, u.pointer, v.pointer, self.whole._price_pointer)
         mail = monitor.mail(REPORT_BYTES, SUMMARY_BYTES)
-        return self.whole.costs.proof(candidate, self.maximize, monitor.wait, mail)
+        return self.whole.costs.proof(candidate, self.maximize, partial(monitor.wait_in_pass, "certify"), mail)
 
     @property
     def _price_pointer(self) -> int:

@@ -75,7 +75,6 @@ def test_tensors_come_back_as_tensors(gpu):
     [
         ([np.ones((2, 2))], {"device": "cuda"}, "a list is solved on the CPU"),
         (np.ones((1, 2, 2)), {"device": "gpu"}, "device must be"),
-        (np.ones((1, 2, 2)), {"device": "cuda", "unmatched_cost": (1, 1)}, "prices of columns"),
     ],
 )
 def test_refusals(gpu, costs, options, words):

@@ -58,10 +58,11 @@ void list_rows(CoreState<T>& state, int threads) {
             for (Index begin; (begin = next.fetch_add(kChunk)) < state.m;) {
                 scratch.forget();
                 scratch.reader.expect(begin, std::min(state.m, begin + kChunk));
-                for (Index i = begin; i < std::min(state.m, begin + kChunk); ++i) {
+                const Index end = std::min(state.m, begin + kChunk);
+                for (Index i = begin; i < end; ++i) {
                     if (stop.load(std::memory_order_relaxed)) return;
                     state.lists.list(i, state.v.data(), scratch);
-                    after_row();
+                    after_row(end - i - 1);
                 }
             }
         } catch (...) {
@@ -81,12 +82,16 @@ void list_rows(CoreState<T>& state, int threads) {
             workers.push_back(std::async(std::launch::async, [&] {
                 const DefaultFloatEnvironment arithmetic;
                 ListScratch<T> scratch(state.problem);
-                list_chunks(scratch, [] {});
+                list_chunks(scratch, [](Index) {});
                 return scratch.dense_rows_read;
             }));
     } catch (const std::system_error&) {  // no more threads to be had: fewer do it too
     }
-    list_chunks(state.scratch, [&] { state.poll_row(); });
+    list_chunks(state.scratch, [&](Index left) {  // of the rows that have been taken
+        state.progress.done = static_cast<double>(std::min<Index>(next, state.m) - left) / state.m;
+        state.poll_row();
+    });
+    state.progress.done = Progress::kUnknown;
     for (auto& worker : workers) state.scratch.dense_rows_read += worker.get();
 }
 
@@ -183,8 +188,10 @@ void take_nearest(CoreState<T>& state) {
         const BestTwo<Dual<T>> best = best_two(state, i);
         state.u[i] = best.first;
         if (best.column >= 0 && state.col_to_row[best.column] < 0) state.assign(i, best.column);
+        state.progress.done = static_cast<double>(i + 1) / state.m;
         state.poll_row();
     }
+    state.progress.done = Progress::kUnknown;
     assert_epsilon_optimal(state, Dual<T>{0});
 }
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from lapwing.certificate import BatchCertificate
-from lapwing.errors import ArgumentError
 from lapwing.gpu.batch.inputs import BatchOptions
+from lapwing.gpu.batch.on_host import solve_batch_on_host
 from lapwing.gpu.batch.solve import BatchOnGpu, solve_arrays
 from lapwing.prices import is_pair
 
@@ -33,8 +33,9 @@ def solve_batch(
     costs : (B, m, n) array of any strides, dtypes of floats and integers up to 64 bits
         Of PyTorch, CuPy, JAX, or anything with DLPack or `__cuda_array_interface__`.
     maximize : bool
-    unmatched_cost : None, scalar, (m,) or (B, m)
-        Row i may stay free at this price. On the host or the same GPU.
+    unmatched_cost : None, scalar, (m,) or (B, m), or a tuple of two
+        Row i may stay free at this price. On the host or the same GPU. A tuple of two has the prices of rows and those
+        of columns, (n,) or (B, n): the host solves it, and waits.
     row_counts, col_counts : None or (B,) integers, on the host or the same GPU
         Problem b is ``costs[b, :row_counts[b], :col_counts[b]]``.
     duals : bool
@@ -57,7 +58,5 @@ def solve_batch(
     GpuError
         If there is no compiler, or it fails.
     """
-    if is_pair(unmatched_cost):
-        raise ArgumentError("prices of columns are solved on the CPU alone yet: pass costs on the host")
     options = BatchOptions(maximize, unmatched_cost, row_counts, col_counts, duals, certify, check, infeasible)
-    return solve_arrays(costs, options, device)
+    return (solve_batch_on_host if is_pair(unmatched_cost) else solve_arrays)(costs, options, device)

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lapwing.errors import ArgumentError
 from lapwing.gpu.batch.inputs import BatchOptions
 from lapwing.gpu.batch.solve import BatchOnGpu, batch_of, solve_any_size
 from lapwing.gpu.kinds.choose import ordinal_of
@@ -22,19 +21,17 @@ from lapwing.tensors import like
 def solve_host_stack(
     stack: Stack, device: str, template: Any, *, duals: bool, certify: bool, check: bool, partial: bool
 ) -> BatchOnGpu:
-    """The answer, in NumPy's arrays, or in tensors where `template` is one.
+    """The answer to a stack without prices of columns, in NumPy's arrays, or in tensors where `template` is one.
 
     Raises
     ------
     ArgumentError
-        If columns have prices, or there is no such device.
+        If there is no such device.
     InfeasibleError, InvalidCostError, RangeError
         With `check`, as `gpu.batch.solve_batch`.
     GpuError
         If the costs do not fit the GPU's memory, or there is no compiler.
     """
-    if stack.unmatched_cols is not None:
-        raise ArgumentError("prices of columns are solved on the CPU alone yet: leave device out")
     given = stack.maximize, stack.unmatched_cost, stack.row_counts, stack.col_counts
     options = BatchOptions(*given, duals, certify, check, "partial" if partial else "raise")
     with shared_context(ordinal_of(device), 0) as context:

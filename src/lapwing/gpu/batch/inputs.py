@@ -107,9 +107,14 @@ class BatchRequest:
     @property
     def form(self) -> BatchForm:
         ragged = self.row_counts is not None or self.col_counts is not None
-        strides: tuple[int, int, int] = self.costs.strides  # type: ignore[assignment]
-        count, rows, cols = self.costs.shape
-        return BatchForm(count, rows, cols, strides, self.costs.dtype, self.maximize, self.prices is not None, ragged)
+        return form_of(self.costs, self.costs.dtype, self.maximize, priced=self.prices is not None, ragged=ragged)
+
+
+def form_of(costs: GpuArray, dtype: str, maximize: bool, *, priced: bool, ragged: bool) -> BatchForm:
+    """All but the numbers of costs (B, m, n), taken as of a dtype."""
+    strides: tuple[int, int, int] = costs.strides  # type: ignore[assignment]
+    count, rows, cols = costs.shape
+    return BatchForm(count, rows, cols, strides, dtype, maximize, priced, ragged)
 
 
 def make_request(context: Context, costs: GpuArray, options: BatchOptions) -> BatchRequest:

@@ -10,17 +10,17 @@ from functools import lru_cache
 from typing import Any
 
 from lapwing.gpu.batch.inputs import BatchRequest, Prices
-from lapwing.gpu.batch.plan import STORED, WARP, BatchForm, BatchPlan, Crossovers, plan_batch
+from lapwing.gpu.batch.plan import WARP, BatchForm, BatchPlan, Crossovers, plan_batch
 from lapwing.gpu.runtime.arrays import ITEM_BYTES, Empty, GpuArray, empty_arrays, row_major
 from lapwing.gpu.runtime.device import Context
 from lapwing.gpu.runtime.launch import kernels
-from lapwing.gpu.runtime.programs import BATCH_CERTIFY, BATCH_MEMORY, BATCH_STAGE, INTEGERS
+from lapwing.gpu.runtime.programs import BATCH_CERTIFY, BATCH_MEMORY, BATCH_STAGE, BATCH_TIES, INTEGERS, STORED
 from lapwing.gpu.runtime.workspace import Workspace
 
 # Rearranged copies of matrices take at most so much memory at a time.
 _STAGED_BYTES = 1 << 30
 
-SOLVED = 5  # outputs without the certificate's three
+DUALS, SOLVED = 3, 5  # outputs without duals, and without the certificate's three
 
 
 class BatchArrays:
@@ -39,8 +39,12 @@ class BatchArrays:
         self.pointers: list[int]
         self.arrays, self.pointers = empty_arrays(context, outputs, costs)
         if len(outputs) < SOLVED:
-            self.arrays += [None, None]
-            self.pointers += [0, 0]
+            self.drop_duals()
+
+    def drop_duals(self) -> None:
+        """Have none, as nobody asked for them."""
+        self.arrays[DUALS:SOLVED] = [None, None]
+        self.pointers[DUALS:SOLVED] = [0, 0]
 
 
 def outputs_of(form: BatchForm) -> dict[tuple[bool, bool], tuple[Empty, ...]]:
@@ -91,6 +95,14 @@ class Prepared:
         elif plan.grid:
             arguments = self._arguments(request, answer, 0, self.form.problems)
             self._kernel.launch(context, plan.grid, plan.threads, *arguments, *self._extra, shared=plan.shared_bytes)
+
+    def match_ties(self, context: Context, request: BatchRequest, answer: BatchArrays) -> None:
+        """Match more rows that have prices, where it costs nothing; u and v must be there."""
+        form = self.form
+        if form.problems:
+            kernel = kernels(context, BATCH_TIES, BATCH_TIES.of_cost(form.dtype))["match_ties"]
+            arguments, shared = self._arguments(request, answer, 0, form.problems), 12 * (form.cols + form.rows)
+            kernel.launch(context, form.problems, BATCH_TIES.constants["THREADS"], *arguments, shared=shared)
 
     def certify(self, context: Context, request: BatchRequest, answer: BatchArrays) -> None:
         """Fill in the certificate."""

@@ -20,6 +20,7 @@ from lapwing.gpu.runtime.programs import (
     BATCH_STAGE,
     BATCH_THIN,
     FLOATS,
+    STORED,
     Program,
     Variant,
 )
@@ -29,13 +30,6 @@ WARP = 32
 _ARRAYS = arrays("batch/arrays.cuh")  # of a block's state
 _ITEM_BYTES = {"int32": 4, "uint32": 4, "Dual": 8, "FrontierRow": 32}
 _MOST_THREADS = number("batch/tuning.cuh", "most_threads")  # of a block
-
-# The type that costs are kept as while a block solves: it holds every cost and its negation.
-STORED = {
-    "float16": "float32", "bfloat16": "float32", "float32": "float32", "float64": "float64",
-    "int8": "int32", "int16": "int32", "int32": "int32", "uint8": "int32", "uint16": "int32",
-    "uint32": "int64", "int64": "int64",
-}  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False)  # a key of caches, by identity

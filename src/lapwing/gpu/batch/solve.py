@@ -1,9 +1,9 @@
 """A batch on a GPU: from arrays to arrays, in the order of the stream, without the host in the loop.
 
-Shapes and types are checked, the answer is allocated in the user's library, and one kernel is launched (two, where
-matrices must be rearranged first). Nothing waits, so the call can be captured in a CUDA graph. The kernel finds invalid
-numbers of a problem and writes that problem's `status`; ``check=True`` waits, solves on the CPU what the kernel leaves
-open, and raises.
+Shapes and types are checked, the answer is allocated in the user's library, and one kernel is launched, after another
+where matrices must be rearranged, and before another where rows have prices. Nothing waits, so the call can be captured
+in a CUDA graph. The kernel finds invalid numbers of a problem and writes that problem's `status`; ``check=True`` waits,
+solves on the CPU what the kernel leaves open, and raises.
 """
 
 from __future__ import annotations
@@ -60,12 +60,18 @@ class BatchOnGpu(StackBatch):
 
 
 def solve_arrays(costs: Any, options: BatchOptions, device: str = "cuda") -> BatchOnGpu:
-    """`gpu.batch.solve_batch`, with its options and errors; on the GPU of the costs, which is not to be another."""
+    """`gpu.batch.solve_batch`, with its options and errors; on the GPU of the costs."""
+    stack = viewed(costs, device)
+    with shared_context(stack.ordinal, stack.stream) as context:
+        return handed_over(context, solve_any_size(context, stack, options), stack.shape[2])
+
+
+def viewed(costs: Any, device: str) -> GpuArray:
+    """The costs, whose GPU is not to be another than the one that is named."""
     stack = view_array(costs)
     if device not in ("cuda", f"cuda:{stack.ordinal}"):
         raise ArgumentError(f"device={device!r}, but costs are on GPU {stack.ordinal}: move them, or leave device out")
-    with shared_context(stack.ordinal, stack.stream) as context:
-        return handed_over(context, solve_any_size(context, stack, options), stack.shape[2])
+    return stack
 
 
 def solve_any_size(context: Context, stack: GpuArray, options: BatchOptions) -> BatchArrays:
@@ -105,8 +111,12 @@ def solve_stack(
     options.check_flags()
     request = make_request(context, stack, options)
     how = prepared(context, request.form, crossovers)
-    answer = how.arrays(context, stack, options.duals, options.certify)
+    answer = how.arrays(context, stack, options.duals or request.prices is not None, options.certify)
     how.launch(context, request, answer)
+    if request.prices is not None:
+        how.match_ties(context, request, answer)
+        if not options.duals:
+            answer.drop_duals()
     if options.certify:
         how.certify(context, request, answer)
     if options.check or options.is_partial:

@@ -164,13 +164,13 @@ class HostPass(MatrixPass):
     """A matrix on the host, part after part; `wait` is called between them."""
 
     def __init__(
-        self, context: Context, cost: Streamed, rows: HostRows, maximize: bool, wait: Callable[[], None]
+        self, context: Context, cost: Streamed, rows: HostRows, maximize: bool, wait: Callable[[float], None]
     ) -> None:
         self.by_columns: bool = cost.transposed
         CostPass.__init__(self, context, cost.shape, maximize, None)
         self.source: Lines = cost.lines
         self.host_rows: HostRows = rows
-        self.wait: Callable[[], None] = wait
+        self.wait: Callable[[float], None] = wait
         self.dtype: str = cost.dtype
         self.line_stride: int = cost.layout.pitch
         self.position_stride: int = 1
@@ -190,8 +190,8 @@ class HostPass(MatrixPass):
                 self.picked["costs"],
             )  # fmt: skip
 
-        def wait() -> None:
-            self.wait()
+        def wait(done: float) -> None:
+            self.wait(done)
             invalid = int(read(self.context, at.summary + 8 * _INVALID_COST, 1, "int64")[0])
             if invalid:  # its line is counted from the part's first
                 line, position = (~invalid >> 32 & _HALF) + begun[0], ~invalid & _HALF
@@ -226,18 +226,18 @@ class ComputedPass(CostPass):
         cost: ComputedCosts,
         maximize: bool,
         array_template: GpuArray | None,
-        wait: Callable[[], None],
+        wait: Callable[[float], None],
     ) -> None:
         super().__init__(context, cost.shape, maximize, array_template)
         self.cost: ComputedCosts = cost
-        self.wait: Callable[[], None] = wait
+        self.wait: Callable[[float], None] = wait
         variant = self.program.variant(COST=cost.dtype, TEXT=cost.cost_program.text)
         self.kernels: dict[str, Kernel] = kernels(context, self.program, variant)
 
     def launch_lines(self, at: Vectors) -> None:
         for part in self.cost.cost_program.parts(self.rows, self.cols):
             if part.start:
-                self.wait()
+                self.wait(part.start / self.rows)
             self.kernels["certify_lines"].launch(
                 self.context, row_group_blocks(len(part), self.context.info.processors), _THREADS,
                 self.cost.block, part.start, len(part), self.rows, self.cols, int(self.maximize),
@@ -271,7 +271,7 @@ class TiledPass(ComputedPass):
         across = -(-self.cols // (_SQUARE * _OWN_POSITIONS))
         for part in self.cost.cost_program.parts_by_tiles(self.rows, self.cols):
             if part.start:
-                self.wait()
+                self.wait(part.start / self.rows)
             self.kernels["certify_tiles"].launch(
                 self.context, -(-len(part) // lines_of_tile) * across, _THREADS,
                 self.cost.block, part.start, len(part), self.rows, self.cols, int(self.maximize),

@@ -99,7 +99,7 @@ def proof_of_computed(
     candidate: Candidate,
     maximize: bool,
     array_template: GpuArray | None,
-    wait: Callable[[], None],
+    wait: Callable[[float], None],
     mail: Mail | None = None,
 ) -> Proof:
     """The same for computed costs, whose pass comes in parts; `wait` is called between them."""
@@ -112,7 +112,7 @@ def proof_by_tiles(
     candidate: Candidate,
     maximize: bool,
     array_template: GpuArray | None,
-    wait: Callable[[], None],
+    wait: Callable[[float], None],
     mail: Mail | None = None,
 ) -> Proof:
     """The same for costs of points that are computed by tiles."""
@@ -125,7 +125,7 @@ def proof_of_host_rows(
     rows: HostRows,
     candidate: Candidate,
     maximize: bool,
-    wait: Callable[[], None],
+    wait: Callable[[float], None],
     mail: Mail | None = None,
 ) -> Proof:
     """The same for a matrix on the host, which comes in parts."""

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
-from lapwing.errors import InfeasibleError, InternalError, InvalidCostError, LapwingError, RangeError, infeasible
+from lapwing.errors import InternalError, InvalidCostError, LapwingError, RangeError
 from lapwing.gpu.core.solver import CoreSolve
 from lapwing.gpu.costs.canonical import CanonicalForm
 from lapwing.gpu.runtime.copies import read
@@ -29,8 +30,8 @@ def invalid_cost(view: CanonicalForm, solve: CoreSolve, line: int) -> LapwingErr
     )
 
 
-def no_assignment(view: CanonicalForm, solve: CoreSolve) -> InfeasibleError:
-    """The error for a problem whose searches ended without a free column.
+def hall_violator(view: CanonicalForm, solve: CoreSolve) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Rows of a problem whose searches ended without a free column, and the fewer columns that they have.
 
     Raises
     ------
@@ -47,4 +48,4 @@ def no_assignment(view: CanonicalForm, solve: CoreSolve) -> InfeasibleError:
         outside = int(read(solve.context, memory["outside"], 1, "int64")[0])
     if outside or len(violators) <= len(reach):
         raise InternalError("the method called the problem infeasible without a proof")
-    return infeasible(view.transposed, violators, reach)
+    return violators, reach

@@ -12,11 +12,15 @@ solved here like any matrix, and the sample's `u` gives prices for all columns.
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from lapwing._core import match_ties
+from lapwing.answer import inverse
+from lapwing.costs.rows import rows as costs_of_rows
 from lapwing.gpu.core.monitor import Monitor
 from lapwing.gpu.core.solver import EXPLORING, OPTIMAL, UNFINISHED, UNSTRUCTURED, CoreSolve, Outputs, Report, Schedule
 from lapwing.gpu.core.start import LEAST_ROWS, StartFinder, structured
@@ -26,7 +30,7 @@ from lapwing.gpu.runtime.arrays import ITEM_BYTES, GpuArray, empty_array
 from lapwing.gpu.runtime.copies import copy_bytes, fill_bytes, read, write
 from lapwing.gpu.runtime.device import Context
 from lapwing.gpu.runtime.launch import Kernel, kernels
-from lapwing.gpu.runtime.programs import CORE, HOST_CORE
+from lapwing.gpu.runtime.programs import CORE, HOST_CORE, STORED
 from lapwing.gpu.runtime.workspace import Workspace
 
 _THREADS = CORE.constants["THREADS"]
@@ -104,7 +108,7 @@ class HostSolve(CoreSolve):
             if minima:
                 self.lower_to_minima(rows, 0, first, count, len(ids), minima)
 
-        self.rows.every(ids, visit, self._monitor.wait)
+        self.rows.every(ids, visit, partial(self._monitor.wait_in_pass, "list"))
         self._has_caches = True
 
     def lower_to_minima(self, rows: int, of_rows: int, first: int, count: int, all_rows: int, target: int) -> None:
@@ -136,6 +140,8 @@ class HostSolve(CoreSolve):
     def deliver(self, outputs: Outputs, always: bool = True) -> None:
         """See `CoreSolve`."""
         super().deliver(outputs, always)
+        if self.matrix.prices and not always:
+            self._match_more(outputs)
         if self._is_complete:
             return
         matrix, context = self.matrix, self.context
@@ -154,6 +160,26 @@ class HostSolve(CoreSolve):
         write(context, outputs.row_to_col.pointer, row_to_col)
         write(context, outputs.col_to_row.pointer, col_to_row)
         self._is_complete = True  # duals that are delivered later need no matching
+
+    def _match_ties(self) -> None:
+        """See `CoreSolve`: after the delivery, with the rows on the host."""
+
+    def _match_more(self, outputs: Outputs) -> None:
+        matrix, context, lines = self.matrix, self.context, self._lines
+        row_to_col = read(context, outputs.row_to_col.pointer, matrix.rows, "int64")
+        if (row_to_col >= 0).all():
+            return
+        dtype = np.dtype(STORED[matrix.dtype])
+
+        def rows_of(begin: int, end: int) -> NDArray[Any]:
+            return np.asarray(lines.read(np.arange(begin, end, dtype=np.int32))).astype(dtype, copy=False)
+
+        v = read(context, outputs.v.pointer, matrix.real_cols, matrix.dual_dtype)
+        prices = read(context, matrix.prices, matrix.rows, matrix.dual_dtype)
+        source = costs_of_rows(rows_of, lines.shape, dtype).compiled(False)
+        matched = match_ties(source, matrix.maximize, prices, row_to_col, -v if matrix.maximize else v)
+        write(context, outputs.row_to_col.pointer, matched)
+        write(context, outputs.col_to_row.pointer, inverse(matched, matrix.real_cols))
 
     def read_row(self, i: int) -> NDArray[Any]:
         """The costs of row i, as they are given."""
@@ -174,7 +200,7 @@ class HostSolve(CoreSolve):
         def visit(rows: int, whose: int, _: int, count: int) -> None:
             self._launch("check_violator", count, rows, whose, count, of_cols, outside)
 
-        self.rows.every(marked, visit, self._monitor.wait)
+        self.rows.every(marked, visit, partial(self._monitor.wait_in_pass, "check"))
 
 
 class HostStartFinder(StartFinder):
@@ -215,7 +241,7 @@ class HostStartFinder(StartFinder):
                 target = costs.pointer + first * size * ITEM_BYTES[matrix.dtype]
                 solve.gather_cols(came, count, memory["cols"], size, target)
 
-            solve.rows.every(rows, gather, self.monitor.wait)
+            solve.rows.every(rows, gather, partial(self.monitor.wait_in_pass, "start"))
             sample = self._solved_sample(matrix, costs, size)
             if sample is None:
                 return
@@ -223,7 +249,7 @@ class HostStartFinder(StartFinder):
             def lower(came: int, _: int, first: int, count: int) -> None:
                 solve.lower_to_minima(came, sample.u + 8 * first, first, count, size, memory["v"])
 
-            solve.rows.every(rows, lower, self.monitor.wait)
+            solve.rows.every(rows, lower, partial(self.monitor.wait_in_pass, "start"))
             solve.replace_prices(memory["v"])
 
     def _solved_sample(self, matrix: CanonicalMatrix, costs: GpuArray, size: int) -> CoreSolve | None:

@@ -118,6 +118,7 @@ class Monitor:
         self.bound: float = -math.inf
         self.serve: Callable[[], None] | None = None
         self._marked = False
+        self._pass: tuple[str, float] | None = None  # over all rows: the stage, and how much of it is done
 
     def __enter__(self) -> Monitor:
         ordinal = self._context.info.ordinal
@@ -194,6 +195,14 @@ class Monitor:
             time.sleep(_NAP)
             self.look_at_the_clock()
 
+    def wait_in_pass(self, stage: str, done: float) -> None:
+        """`wait` while a pass over all rows is under way, of which so much is done."""
+        self._pass = stage, done
+        try:
+            self.wait()
+        finally:
+            self._pass = None
+
     def wait(self, sample: bool = False, keep: Callable[[], None] | None = None) -> None:
         """Wait for the stream, or if there was a `mark` since the last time, for what came before it; see `pointer`.
 
@@ -245,6 +254,10 @@ class Monitor:
 
     def _report(self, hook: Hook, sample: bool) -> None:
         """Pass on the news that was asked for the last time, and ask for more."""
+        if self._pass is not None:
+            stage_of_pass, done = self._pass
+            hook(stage_of_pass, 0, 0, self.bound, math.inf, done)
+            return
         assert self._words is not None
         _, _, stage, phase, matched, told, bound = _NEWS.unpack(self._words.read())
         self._wanted += 1

@@ -10,7 +10,7 @@ import struct
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -184,7 +184,11 @@ class CoreSolve:
         Called when all is ready for a launch.
     after_launch : callable
         Launches what should follow every launch in the order of the stream, without waiting for the report.
+    keeps_lists : bool
+        Whether candidate lists are valid at the end.
     """
+
+    keeps_lists: ClassVar[bool] = True
 
     def __init__(
         self,
@@ -274,8 +278,10 @@ class CoreSolve:
             self._launch("list_rows", min(matrix.rows, self.context.info.processors * _LISTERS_A_PROCESSOR))
             return
         for part in matrix.cost_program.parts(matrix.rows, matrix.cols):
-            if part.start:
-                self._monitor.wait(self._sample)
+            if part.start and self._sample:
+                self._monitor.wait(sample=True)
+            elif part.start:
+                self._monitor.wait_in_pass("list", part.start / matrix.rows)
             self._launch("list_rows", min(-(-len(part) // LINES), blocks), part.start, len(part))
 
     def _begin_listing(self) -> None:
@@ -409,9 +415,16 @@ class CoreSolve:
 
     def deliver(self, outputs: Outputs, always: bool = True) -> None:
         """Write the answer, in the user's sense, if the solve comes to its end, or `always`."""
+        if self.matrix.prices and not always:
+            self._match_ties()
         matching = (outputs.row_to_col.pointer, outputs.col_to_row.pointer)
         duals = (outputs.u.pointer, outputs.v.pointer)
         self._launch("deliver", self.context.info.processors, int(always), *matching, self.picked, *duals)
+
+    def _match_ties(self) -> None:
+        """Match more rows, where that costs nothing, if the solve comes to its end."""
+        listed = int(self.keeps_lists)
+        self._kernels["match_ties"].launch_cooperative(self.context, CLUSTER_BLOCKS, _THREADS, *self._arguments, listed)
 
     def name_violator(self, of_rows: int, of_cols: int, outside: int) -> None:
         """If there is no assignment: set the bytes of the rows and columns that make a Hall violator.

@@ -270,10 +270,10 @@ class HostRows:
         fill_bytes(self.context, self._memory["owner"], 0xFF, 4 * self.layout.room)
         fill_bytes(self.context, self._memory["request"], 0, _REQUEST.size)
 
-    def every(self, ids: Ids, visit: Callable[[int, int, int, int], None], wait: Callable[[], None]) -> None:
+    def every(self, ids: Ids, visit: Callable[[int, int, int, int], None], wait: Callable[[float], None]) -> None:
         """Have rows come, part after part: visit(address of the rows, of their numbers, first, count) launches work.
 
-        `wait` waits for the stream.
+        `wait` waits for the stream; it is told which share of the rows has come.
         """
         room = self.layout.room
         buffers = [(self._memory[f"{name}rows"], self._memory[f"{name}whose"]) for name in ("", "other_")]
@@ -288,7 +288,7 @@ class HostRows:
             visit(rows, whose, k * room, len(part))
             if k + 1 < len(parts):
                 self._fill(buffers[(k + 1) % 2][0], parts[k + 1])
-            wait()
+            wait((k + 1) / len(parts))
 
     def take_insufficient(self) -> Ids:
         """After all work: the rows that list_rows found scant, in order."""

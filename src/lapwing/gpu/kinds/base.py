@@ -13,9 +13,11 @@ from typing import Any, Self
 from numpy.typing import NDArray
 
 from lapwing import inputs
-from lapwing.errors import ArgumentError, LapwingError
+from lapwing.costs.dense import FilledCost
+from lapwing.cpu.solve import minimal_violator
+from lapwing.errors import ArgumentError, LapwingError, infeasible
 from lapwing.gpu.certificate.proof import Candidate, Proof
-from lapwing.gpu.core.errors import no_assignment
+from lapwing.gpu.core.errors import hall_violator
 from lapwing.gpu.core.monitor import Monitor
 from lapwing.gpu.core.solver import CoreSolve, Report
 from lapwing.gpu.core.start import StartFinder
@@ -30,6 +32,8 @@ from lapwing.gpu.runtime.programs import INTEGERS
 from lapwing.plan import Plan
 from lapwing.problem import Problem
 from lapwing.request import Request
+
+_MINIMAL_UP_TO = 1 << 28  # pairs of which the host looks for the smallest sets without an assignment
 
 
 @dataclass(eq=False)  # not frozen, which would take four times as long to make
@@ -78,6 +82,8 @@ class CostKind(ABC):
         Whether all that follows the search can be launched while it runs.
     is_readable_on_host : bool
         Whether `on_host` needs no solve.
+    filled : FilledCost or None
+        The matrix, where `given` leaves out pairs of integers.
     """
 
     context: Context
@@ -87,6 +93,7 @@ class CostKind(ABC):
     array_template: GpuArray | None = None
     can_overlap = False
     is_readable_on_host = True
+    filled: FilledCost | None = None
 
     def __enter__(self) -> Self:
         self.context.__enter__()
@@ -130,16 +137,23 @@ class CostKind(ABC):
         """The solver of these costs."""
 
     @abstractmethod
-    def proof(self, candidate: Candidate, maximize: bool, wait: Callable[[], None], mail: Mail | None) -> Proof:
-        """The certificate of an answer, not yet begun; a pass that comes in parts calls `wait` between them."""
+    def proof(self, candidate: Candidate, maximize: bool, wait: Callable[[float], None], mail: Mail | None) -> Proof:
+        """The certificate of an answer, not yet begun; passes in parts call `wait` in between, with the share done."""
 
     def on_host(self, _solved: tuple[CanonicalForm, CoreSolve] | None = None) -> Any:
         """Costs that `lapwing.inputs.make_problem` takes; of some kinds after a solve only, which can read rows."""
         return self.given
 
-    def no_assignment(self, view: CanonicalForm, solve: CoreSolve) -> LapwingError:
-        """The error for a problem without an assignment, from a solve that found it infeasible."""
-        return no_assignment(view, solve)
+    def no_assignment(self, view: CanonicalForm, solve: CoreSolve, request: Request) -> LapwingError:
+        """The error for a problem without an assignment, from a solve that found it infeasible.
+
+        Its Hall violator contains no other, unless there are too many pairs for the host to look for that.
+        """
+        violators, reach = hall_violator(view, solve)
+        if math.prod(view.shape) > _MINIMAL_UP_TO:
+            return infeasible(view.transposed, violators, reach)
+        problem = inputs.make_problem(self.on_host((view, solve)), request.maximize, request.unmatched_cost)
+        return minimal_violator(problem, view.transposed, violators, reach)
 
     def large_from(
         self, _maximize: bool, _prices: NDArray[Any] | None, _on_gpu: tuple[CanonicalMatrix, OwnStream] | None = None

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from numpy.typing import NDArray
+
 from lapwing import inputs
 from lapwing.costs.base import CostSource
+from lapwing.costs.dense import FilledCost
 from lapwing.costs.points import PointCost
 from lapwing.costs.sparse import SparseCost, is_sparse
 from lapwing.errors import ArgumentError, DtypeError
@@ -43,10 +46,14 @@ def choose_kind(cost: Any, device: str, request: Request) -> CostKind:
     """
     if isinstance(request.options, Ssp) and request.options.text:
         raise ArgumentError(f"{request.options} is solved on a CPU: use device='cpu', or leave text out")
-    if is_sparse(cost):
-        if request.method in ("auto", "core"):
-            return _sparse(cost, device, request)
-        cost = inputs.as_matrix(cost, request.maximize)  # which reference methods read
+    if is_sparse(cost) and request.method in ("auto", "core"):
+        return _sparse(cost, device, request)
+    pairs = inputs.filled_problem(cost, request.maximize, request.unmatched_cost)
+    if pairs is not None:
+        assert isinstance(pairs.cost, FilledCost)
+        return _of_host(cost, pairs.cost.array, device, request, pairs.cost)
+    if is_sparse(cost):  # which reference methods read as a matrix
+        cost = inputs.as_matrix(cost, request.maximize)
     if isinstance(cost, CostSource):
         cost = cost.in_sense(request.maximize)
         if cost.is_computable_on_gpu:
@@ -56,13 +63,21 @@ def choose_kind(cost: Any, device: str, request: Request) -> CostKind:
     if view is not None:
         return _resident(view, device, request)
     host = inputs.as_matrix_of(cost, request.maximize, request.unmatched_cost, _dtypes(request))
-    uploaded = UploadedMatrix(Context(ordinal_of(device)), cost, host)
-    if request.method not in ("auto", "core") or 0 in host.shape:  # a reference method cannot do without a copy
-        return uploaded
-    with uploaded:
-        if not is_too_large(uploaded.matrix, uploaded.memory, request):
-            return uploaded
-    return StreamedCosts(uploaded.context, cost, *lines_of(host, request.priced))
+    return _of_host(cost, host, device, request)
+
+
+def _of_host(
+    cost: Any, host: NDArray[Any], device: str, request: Request, filled: FilledCost | None = None
+) -> CostKind:
+    """A matrix on the host, for the given costs: copied to the GPU, or streamed."""
+    kind: CostKind
+    kind = uploaded = UploadedMatrix(Context(ordinal_of(device)), cost, host)
+    if request.method in ("auto", "core") and 0 not in host.shape:  # a reference method cannot do without a copy
+        with uploaded:
+            if is_too_large(uploaded.matrix, uploaded.memory, request):
+                kind = StreamedCosts(uploaded.context, cost, *lines_of(host, request.priced))
+    kind.filled = filled
+    return kind
 
 
 def _computed(context: Context, source: CostSource, request: Request) -> ComputedCosts:

@@ -64,7 +64,7 @@ class ComputedCosts(CostKind):
             StartFinder(self.context, monitor, self.array_template),
         )
 
-    def proof(self, candidate: Candidate, maximize: bool, wait: Callable[[], None], mail: Mail | None) -> Proof:
+    def proof(self, candidate: Candidate, maximize: bool, wait: Callable[[float], None], mail: Mail | None) -> Proof:
         return proof_of_computed(self.context, self.computed, candidate, maximize, self.array_template, wait, mail)
 
     def on_host(self, solved: tuple[CanonicalForm, CoreSolve] | None = None) -> Any:

@@ -50,5 +50,5 @@ class HeldCosts(ComputedCosts):
         )
         return to_canonical(self.context, matrix, maximize, unmatched)
 
-    def proof(self, candidate: Candidate, maximize: bool, wait: Callable[[], None], mail: Mail | None) -> Proof:
+    def proof(self, candidate: Candidate, maximize: bool, wait: Callable[[float], None], mail: Mail | None) -> Proof:
         return proof_by_tiles(self.context, self.computed, candidate, maximize, self.array_template, wait, mail)

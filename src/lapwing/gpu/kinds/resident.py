@@ -71,7 +71,7 @@ class ResidentMatrix(CostKind):
         solve = CoreSolve(self.context, view.matrix, monitor, self.array_template)
         return Search(solve, StartFinder(self.context, monitor, self.array_template, self.copier))
 
-    def proof(self, candidate: Candidate, maximize: bool, wait: Callable[[], None], mail: Mail | None) -> Proof:
+    def proof(self, candidate: Candidate, maximize: bool, wait: Callable[[float], None], mail: Mail | None) -> Proof:
         return proof_of_matrix(self.context, self.matrix, candidate, maximize, mail)
 
     def on_host(self, _solved: tuple[CanonicalForm, CoreSolve] | None = None) -> Any:

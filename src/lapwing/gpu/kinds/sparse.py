@@ -101,12 +101,11 @@ class SparseCosts(CostKind):
             SparseStartFinder(self.context, monitor, self.array_template),
         )
 
-    def proof(self, candidate: Candidate, maximize: bool, wait: Callable[[], None], mail: Mail | None) -> Proof:
+    def proof(self, candidate: Candidate, maximize: bool, wait: Callable[[float], None], mail: Mail | None) -> Proof:
         return proof_of_sparse(self.context, self.lines, candidate, maximize, self.array_template, mail)
 
-    def no_assignment(self, view: CanonicalForm, solve: CoreSolve) -> LapwingError:
+    def no_assignment(self, view: CanonicalForm, solve: CoreSolve, request: Request) -> LapwingError:
         """The CPU's, which names the fewest rows and columns."""
-        request = self.request
         if request.partial:  # which asks for no proof
             return InfeasibleError(_NONE, _NONE)
         problem = inputs.make_problem(self.given, request.maximize, request.unmatched_cost)

@@ -51,7 +51,7 @@ class StreamedCosts(CostKind):
         solve = HostSolve(self.context, view.matrix, monitor, self._rows, self.lines)
         return HostSearch(solve, HostStartFinder(self.context, monitor))
 
-    def proof(self, candidate: Candidate, maximize: bool, wait: Callable[[], None], mail: Mail | None) -> Proof:
+    def proof(self, candidate: Candidate, maximize: bool, wait: Callable[[float], None], mail: Mail | None) -> Proof:
         return proof_of_host_rows(self.context, self._costs, self._rows, candidate, maximize, wait, mail)
 
 

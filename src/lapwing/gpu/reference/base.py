@@ -49,6 +49,7 @@ class ReferenceSolve(CoreSolve):
     row_bytes: ClassVar[int]
     col_bytes: ClassVar[int]
     threads: ClassVar[int] = REFERENCE_THREADS
+    keeps_lists = False
 
     def __init__(
         self,

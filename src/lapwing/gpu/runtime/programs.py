@@ -18,6 +18,13 @@ ARCHITECTURES = (75, 80, 86, 89, 90, 100, 120)
 FLOATS = ("float16", "bfloat16", "float32", "float64")
 INTEGERS = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32")
 
+# For each the one of four types that holds every cost and its negation.
+STORED = {
+    "float16": "float32", "bfloat16": "float32", "float32": "float32", "float64": "float64",
+    "int8": "int32", "int16": "int32", "int32": "int32", "uint8": "int32", "uint16": "int32",
+    "uint32": "int64", "int64": "int64",
+}  # fmt: skip
+
 Variant = tuple[tuple[str, str], ...]  # macros and their values, sorted by name; and perhaps TEXT
 TEXT = "TEXT"  # no macro: what stands for `#include "source"`
 
@@ -97,6 +104,7 @@ CORE = Program(
         "solve",
         "complete_most",
         "complete",
+        "match_ties",
         "deliver",
         "violator",
         "check_violator",
@@ -190,6 +198,7 @@ SPARSE_CORE = Program(
         "solve",
         "complete_most",
         "complete",
+        "match_ties",
         "deliver",
         "violator",
         "check_violator",
@@ -283,6 +292,8 @@ BATCH_MEMORY = Program(
 )
 
 BATCH_STAGE = Program("batch_stage", "batch/stage.cu", ("stage",), _EVERY_COST, {"THREADS": 256})
+
+BATCH_TIES = Program("batch_ties", "batch/ties.cu", ("match_ties",), _EVERY_COST, {"THREADS": 128})
 
 BATCH_CERTIFY = Program("batch_certify", "batch/certify.cu", ("certify_batch",), _EVERY_COST, {"THREADS": 128})
 
@@ -378,6 +389,7 @@ PROGRAMS = (
     BATCH_THIN,
     BATCH_MEMORY,
     BATCH_STAGE,
+    BATCH_TIES,
     BATCH_CERTIFY,
     HUNGARIAN_BFS,
     HUNGARIAN_TREE,

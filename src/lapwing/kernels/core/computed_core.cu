@@ -4,6 +4,7 @@
 
 #include "core/complete.cuh"
 #include "core/solve.cuh"
+#include "core/ties.cuh"
 
 // Lists `count` rows from row `first` on. A long pass is several launches, so that it can be interrupted.
 extern "C" __global__ void __launch_bounds__(256) list_rows(LAPWING_PROBLEM, int64 first, int64 count) {

@@ -34,6 +34,7 @@
 #include "core/solve.cuh"
 #include "core/start/exponents.cuh"
 #include "core/start/minima.cuh"
+#include "core/ties.cuh"
 
 // Runs before every listing, when prices are set. column_minima includes this step.
 extern "C" __global__ void __launch_bounds__(256) lower_prices(LAPWING_PROBLEM) {

@@ -8,6 +8,7 @@
 
 #include "core/complete.cuh"
 #include "core/solve.cuh"
+#include "core/ties.cuh"
 
 extern "C" __global__ void __launch_bounds__(256) column_minima(LAPWING_PROBLEM, uint64* keys) {
     const Matrix matrix = LAPWING_MATRIX;
