@@ -90,6 +90,28 @@ def test_threads():
     assert planned((3000, 3000), threads=3, method="jv").threads == 1
 
 
+@pytest.mark.parametrize(
+    ("ours", "of_all", "threads"),
+    [(None, None, 8), ("3", None, 3), (None, "2", 2), ("3", "2", 3), ("99", None, 8), (None, "5,2", 5), (None, "x", 8)],
+)
+def test_the_environment_caps_the_threads(monkeypatch, ours, of_all, threads):
+    monkeypatch.setattr("os.sched_getaffinity", lambda _: range(8), raising=False)
+    for name, value in (("LAPWING_THREADS", ours), ("OMP_NUM_THREADS", of_all)):
+        monkeypatch.delenv(name, raising=False)
+        if value is not None:
+            monkeypatch.setenv(name, value)
+    cost = np.zeros((3000, 3000), np.float32)
+    assert lw.plan(cost).threads == threads
+    assert lw.plan(cost, threads=7).threads == 7
+
+
+@pytest.mark.parametrize("value", ["0", "-1", "many"])
+def test_a_wrong_number_of_threads_in_the_environment(monkeypatch, value):
+    monkeypatch.setenv("LAPWING_THREADS", value)
+    with pytest.raises(lw.ArgumentError, match="LAPWING_THREADS.*must be at least 1.*unset"):
+        lw.plan(np.zeros((30, 30)))
+
+
 def test_transposition():
     assert planned((9, 4)).transposed
     assert not planned((4, 9)).transposed

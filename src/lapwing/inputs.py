@@ -45,8 +45,7 @@ from lapwing.problem import Problem, Stack
 from lapwing.tensors import is_tensor, read_dlpack, read_tensor
 
 _LARGEST_INTEGER = 1 << 61  # of a dual to start from
-_THREADS_PER_PROCESSOR = 2  # at most
-_LEAST_MOST_THREADS = 16
+_LEAST_MOST_THREADS = 16  # that a caller may ask for; or two a processor
 _INT64_MAX = np.iinfo(np.int64).max
 _REACH = 64  # largest dual to start from, over the largest cost
 
@@ -321,14 +320,16 @@ def check_threads(threads: SupportsIndex | None) -> int | None:
         raise DtypeError(f"threads must be a whole number, got {threads!r}") from None
     if count < 1:
         raise ArgumentError(f"threads must be at least 1, got {count}; leave it out to use all processors")
-    return min(count, max(_LEAST_MOST_THREADS, _THREADS_PER_PROCESSOR * processors()))
+    return min(count, max(_LEAST_MOST_THREADS, 2 * processors()))
 
 
 def processors() -> int:
-    """How many this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
+    """How many a solve may use by itself: those of this process, up to LAPWING_THREADS, or else OMP_NUM_THREADS."""
+    if (ours := os.environ.get("LAPWING_THREADS")) and not (ours.isdecimal() and int(ours) > 0):
+        raise ArgumentError(f"LAPWING_THREADS, in the environment, must be at least 1, got {ours!r}; or unset it")
+    cap = ours or os.environ.get("OMP_NUM_THREADS", "").partition(",")[0].strip()  # of a list, the outermost loops'
+    count = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return min(count, int(cap)) if cap.isdecimal() and int(cap) > 0 else count
 
 
 def check_memory_limit(given: int | str | None) -> int | None:

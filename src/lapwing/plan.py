@@ -270,7 +270,7 @@ def _threads(form: Form, traits: Method, asked: int | None, processors: int) -> 
         if longest < count:
             return longest, f"{_count_threads(longest)}: the rows are too short to be shared among more"
     if count == processors:
-        return count, f"{_count_threads(count)}: all processors of this process"
+        return count, f"{_count_threads(count)}: all that this process may use"
     return count, f"{_count_threads(count)}: the matrix is too small for more"
 
 
