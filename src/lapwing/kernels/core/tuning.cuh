@@ -58,12 +58,15 @@ struct Tuning {
     static constexpr uint32 few_ahead = 2;  // in units of a cluster's most rows: a bucket with fewer rows is too narrow
     static constexpr uint32 most_extensions =
         32;  // of the bucket limit per run; then the coordinator checks for the host's signals
-    // times THREADS: with more columns, block 0 alone does not look for waiting rows
-    static constexpr uint32 narrow_cols = 32;
+    // times THREADS: with more columns per block of a team, all blocks look for waiting rows instead
+    static constexpr uint32 cols_of_block = 32;
+    // a bucket is too narrow if a look for waiting rows finds fewer than one row for so many columns
+    static constexpr uint32 cols_of_row = 256;
     static constexpr uint32 cols_ahead = 4;      // distances in flight per thread that reads all of them
     static constexpr uint32 unwanted_share = 8;  // a search omits one of so many free columns
-    // up to so many free rows are matched one by one, where columns outnumber rows
-    static constexpr uint32 singly = 16;
+    // up to so many free rows are matched one by one, where columns outnumber rows; fewer of sparse costs, where a
+    // search for several rows reaches few others
+    static constexpr uint32 singly = 16, sparse_singly = 4;
     static constexpr uint32 kept_distances = 4;   // distances of free columns in a thread's registers
     static constexpr uint32 radius_halvings = 8;  // halvings of the interval that contains the radius, between steps
     static constexpr uint32 sorted = THREADS < 512 ? THREADS : 512;  // distances ranked by comparing all pairs

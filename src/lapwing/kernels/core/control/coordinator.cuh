@@ -247,6 +247,7 @@ class Coordinator {
                 if (search_.radius != kFar) return false;
             }
             if (lane_index() < 4) counts_.step[lane_index()] = {};
+            ++looks_;
             const uint64 nearest = ask_columns(Task::advance, kFar);
             if (nearest == kFar || nearest >= search_.radius) return false;
             search_ = command_.search;
@@ -272,7 +273,9 @@ class Coordinator {
 
     __device__ void choose_bucket_width() {
         const uint64 steps = search_.number - search_.born, scans = search_.scans - scans_;
-        if (scans < Tuning::few_at_work * kNarrowRows * steps && buckets_ > 1) buckets_ /= 2;
+        const uint64 looks = looks_ * (state_.matrix.cols / Tuning::cols_of_row);
+        looks_ = 0;
+        if ((scans < Tuning::few_at_work * kNarrowRows * steps || scans < looks) && buckets_ > 1) buckets_ /= 2;
         if (scans > Tuning::many_at_work * kNarrowRows * steps && buckets_ < Tuning::most_buckets) buckets_ *= 2;
         scans_ = search_.scans;
         const Dual bucket_width = from_key<Dual>(search_.radius) / static_cast<Dual>(buckets_);
@@ -288,7 +291,7 @@ class Coordinator {
         search_.exhausted = false;
         // Rows that must be fetched are matched singly: core/search/rectangular.cuh would read full rows in every
         // sweep.
-        const bool singly = !square() && (Listing::fetches_rows || singly_ || search_.free_count <= Tuning::singly);
+        const bool singly = !square() && (Listing::fetches_rows || singly_ || search_.free_count <= kSingly);
         search_.wanted = singly ? 1 : search_.free_count - search_.free_count / Tuning::unwanted_share;
         search_.born = search_.number;
         search_.bucket_limit = as_key(search_.bucket_width);
@@ -381,6 +384,7 @@ class Coordinator {
         *mail_ = report;
     }
 
+    static constexpr uint32 kSingly = Costs::is_sparse ? Tuning::sparse_singly : Tuning::singly;
     static constexpr uint32 kAuction = 1, kSearch = 2;  // stages that the host is told of
 
     Report* mail_;  // in host memory
@@ -396,6 +400,7 @@ class Coordinator {
     double list_gap_ = 0, start_bound_ = 0, bound_ = 0;
     uint32 buckets_ = Tuning::first_buckets;
     uint64 scans_ = 0;  // before the current search
+    uint64 looks_ = 0;  // through all columns for waiting rows, in the current search
     uint32 left_ = 0, phases_ = 0, rounds_ = 0, full_rows_ = 0;
     uint64 refreshes_ = 0;
 };

@@ -263,8 +263,8 @@ __device__ inline bool advance_bucket(const Team& team, SearchRun& run) {
 // Runs steps until nothing changes, or the number of active rows no longer suits the team of `blocks` blocks.
 template <bool wide>
 LAPWING_NOINLINE __device__ void run_steps(uint32 blocks) {
-    constexpr uint32 narrow_cols = Tuning::narrow_cols * kTeamThreads;
-    State state = shared().state;  // its pointers in registers
+    const uint32 most_cols = Tuning::cols_of_block * kTeamThreads * blocks;  // that the team looks through
+    State state = shared().state;                                            // its pointers in registers
     const Team team{state, shared().control.counts, wide, blocks};
     SearchRun run = shared().control.command.search;
     const bool square = state.matrix.rows == state.matrix.cols;
@@ -285,7 +285,7 @@ LAPWING_NOINLINE __device__ void run_steps(uint32 blocks) {
         conclude_step<wide>(team, run);
         if (run.count == 0) {
             const bool decides = square || run.wanted == 1 || run.radius != kFar;  // otherwise the coordinator does
-            if (!decides || ++extensions > Tuning::most_extensions || (!wide && state.matrix.cols > narrow_cols)) break;
+            if (!decides || ++extensions > Tuning::most_extensions || state.matrix.cols > most_cols) break;
             if (!advance_bucket<wide>(team, run)) break;
             first = load_frontier<wide>(team, run.present);
         }
