@@ -319,12 +319,15 @@ def on_gpu(emulated_gpu, monkeypatch):
     return Gpu(emulated_gpu)
 
 
-def test_points_on_a_gpu_are_matched_there(on_gpu):
-    x, y = points((30, 40))
+@pytest.mark.parametrize("dims", [2, 9])  # computed again, or from a matrix
+def test_points_on_a_gpu_are_matched_there(on_gpu, monkeypatch, dims):
+    monkeypatch.setattr(points_matrix, "LEAST_DIMS", 9)
+    x, y = points((30, 40), dims)
     views = on_gpu.put(np.asfortranarray(x)), on_gpu.put(y[::-1])
     source, expected = lw.costs.squared_euclidean(*views), lw.solve(lw.costs.squared_euclidean(x, y[::-1]))
     found = lw.solve(source)
     assert found.plan.device == "cuda:0" and found.objective == expected.objective
+    assert ("holds it" in str(found.plan)) == (dims == 9)
     answer = on_gpu.get(found.row_to_col)
     assert isinstance(found.u, GpuArray) and np.array_equal(answer, expected.row_to_col)
     assert np.array_equal(lw.solve(source, device="cpu").row_to_col, answer)
