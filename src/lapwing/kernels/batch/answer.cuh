@@ -5,7 +5,7 @@
 #include "batch/invariants.cuh"
 #include "batch/proof.cuh"
 
-// Faults of all threads, and of the prices, which go to their place; in every thread.
+// Combines the faults of all threads and of the prices, and stores the prices; the result is in every thread.
 __device__ inline int32 checked(const Batch& batch, int64 b, const Problem& problem, const BlockState& state,
                                 uint32 faults) {
     const Dual limit = cost_limit(problem.rows, problem.cols);
@@ -18,7 +18,7 @@ __device__ inline int32 checked(const Batch& batch, int64 b, const Problem& prob
     return status_of(__syncthreads_or((faults & kFaultInvalid) != 0) != 0 ? kFaultInvalid : kFaultTooLarge);
 }
 
-// All threads' values combined, the same in every run; in every thread.
+// Combines all threads' values in an order that is the same in every run; the result is in every thread.
 template <class Combine>
 __device__ Dual block_reduce(Dual value, const BlockState& state, Combine combine) {
     value = warp_reduce(value, combine);
@@ -110,7 +110,7 @@ __device__ void write(const Batch& batch, int64 b, const Problem& problem, const
     }
 }
 
-// Solves and writes problem b, whose costs are in `matrix`; `faults`: what is known to be wrong with them. K T >= cols.
+// Solves and writes problem b, whose costs are in `matrix`. `faults`: the known faults of the costs. K T >= cols.
 template <int32 K, int32 T, class Matrix>
 __device__ void solve_and_write(const Batch& batch, int64 b, const Problem& problem, const BlockState& state,
                                 const Matrix& matrix, uint32 faults) {
@@ -127,12 +127,12 @@ __device__ void solve_and_write(const Batch& batch, int64 b, const Problem& prob
     write(batch, b, problem, state, matrix, status);
 }
 
-// A block for problems of at most so many columns.
+// The shape of a block for problems of at most kColumns columns.
 template <int32 kColumns>
 struct BlockForm {
     static constexpr int32 threads = smaller(kColumns / COLUMNS_A_THREAD, BatchTuning::most_threads);
     static constexpr int32 columns_a_thread = kColumns / threads;
-    // For which a multiprocessor should have registers.
+    // Number of blocks for which a multiprocessor should have registers.
     static constexpr int32 blocks = (columns_a_thread == 1                          ? 1024
                                      : columns_a_thread == 2 && sizeof(Stored) == 4 ? 768
                                                                                     : 512) /

@@ -1,6 +1,7 @@
-// The arrays of a block's state in shared memory, in their order: USE(name, type, number of items). A number is a
-// constant, rows, cols, ring (the least power of two from rows on, at least 2) or words (a bit for each row).
-// BlockState::carve cuts shared memory by this list, and gpu/batch/plan.py adds it up (gpu/runtime/tuning.py).
+// The arrays of a block's state in shared memory, in order: USE(name, type, number of items). Each number of items is a
+// constant, rows, cols, ring (the least power of two that is at least rows and 2) or words (one bit per row).
+// BlockState::carve divides shared memory by this list, and gpu/batch/plan.py computes its size from the same list
+// (gpu/runtime/tuning.py).
 #pragma once
 
 // clang-format off

@@ -1,15 +1,15 @@
-// Shared by the engines of batches: the location of a problem, the reads of its costs, and the place of its answer.
+// Shared by the engines of batches: the place of a problem, reads of its costs, and the place of its answer.
 //
-// A problem is solved with rows <= cols: a tall one is solved as the transposed view of what the user gave, except with
-// prices of unmatched rows. Costs are minimised: floats are negated when maximising; integers are complemented, which
-// shifts them by 1 and cannot overflow, and the prices and row duals are shifted alike.
+// A problem is solved with rows <= cols. A tall one is solved as the transposed view of the given one, unless unmatched
+// rows have prices. Costs are minimised. When maximising, floats are negated; integers are complemented, which shifts
+// them by 1 and cannot overflow, and the prices and row duals are shifted by the same amount.
 #pragma once
 #include "batch/tuning.cuh"
 
 #include "common/common.cuh"
 
-// The values of `status` (gpu/batch/check.py). Doubtful: answered, but rounding of large prices may hide a better
-// assignment.
+// The values of `status` (gpu/batch/check.py). Doubtful: there is an answer, but rounding of large prices may hide a
+// better assignment.
 enum BatchStatus : int32 {
     kSolved = 0,
     kInfeasible = 1,
@@ -64,10 +64,10 @@ __device__ inline double opposite(double x) { return -x; }
 __device__ inline int32 opposite(int32 x) { return ~x; }
 __device__ inline int64 opposite(int64 x) { return ~x; }
 
-// The parameters of every kernel here, and the struct of them. Strides count elements. With `priced` each row may stay
-// free at its price: `price`, or that in `prices` if this is not null. Pointers to counts, u and v may be null; each
-// count is of 4 or 8 bytes, as told. Outputs by row have `rows` as pitch, by column `cols`. Outputs of problems without
-// an answer are -1 and 0, and NaN where the objective is a float.
+// The parameters of every kernel here, and the struct of them. Strides count elements. With `priced`, each row may stay
+// free at its price: `price`, or that in `prices` if this is not null. Pointers to counts, u and v may be null. Each
+// count has row_count_bytes or col_count_bytes, 4 or 8. Outputs by row have `rows` as pitch, outputs by column `cols`.
+// Outputs of problems without an answer are -1 and 0, and NaN where the objective is a float.
 #define BATCH_PARAMETERS                                                                                              \
     const Cost *costs, int64 problem_stride, int64 row_stride, int64 col_stride, int64 count, int64 rows, int64 cols, \
         int64 maximize, int64 priced, Dual price, const Dual *prices, int64 price_problem_stride,                     \
@@ -98,7 +98,7 @@ __device__ inline int64 read_count(const void* counts, int64 bytes, int64 b) {
     return bytes == 4 ? static_cast<const int32*>(counts)[b] : static_cast<const int64*>(counts)[b];
 }
 
-// One problem, as it is solved.
+// One problem in the orientation in which it is solved.
 struct Problem {
     const Cost* costs;
     int64 row_stride, col_stride;
@@ -126,7 +126,7 @@ struct Problem {
         return maximize ? opposite(x) : x;
     }
     __device__ Stored at(int32 i, int32 j) const { return minimised(costs[i * row_stride + j * col_stride]); }
-    // Whether neighbours in memory are neighbours in a row.
+    // Whether adjacent costs of a row are adjacent in memory.
     __device__ bool rows_are_contiguous() const {
         const int64 along = col_stride < 0 ? -col_stride : col_stride,
                     across = row_stride < 0 ? -row_stride : row_stride;
@@ -148,7 +148,7 @@ __device__ inline Dual cost_limit(int32 rows, int32 cols) {
     }
 }
 
-// Bits by what is wrong with a cost, 0 if nothing; gathered with |.
+// The faults of a cost as bits, 0 if it has none. They are combined by |.
 constexpr uint32 kFaultInvalid = 1, kFaultTooLarge = 2;
 __device__ inline uint32 fault_of(Stored x, Dual limit) {
     if constexpr (kFloating) {
@@ -163,7 +163,7 @@ __device__ inline int32 status_of(uint32 faults) {
     return (faults & kFaultInvalid) != 0 ? kInvalidCost : faults != 0 ? kTooLarge : kSolved;
 }
 
-// The price at which row i stays free, as minimised; infinity if it may not. Faults as of a cost.
+// The price at which row i stays free, as minimised; infinity if it must be matched. Faults as of a cost.
 __device__ inline Dual price_of(const Batch& batch, int64 b, int32 i, Dual limit, uint32& faults) {
     if (batch.priced == 0) return infinity<Dual>();
     const Dual p = batch.prices == nullptr ? batch.price
@@ -175,7 +175,7 @@ __device__ inline Dual price_of(const Batch& batch, int64 b, int32 i, Dual limit
     return x;
 }
 
-// In the user's sense again: a cost or price, the dual of a row as solved, the dual of a column as solved.
+// Conversions back to the user's sense: a cost or price, the dual of a solved row, the dual of a solved column.
 __device__ inline Dual user_cost(Dual x, bool maximize) { return maximize ? opposite(x) : x; }
 __device__ inline Dual user_row_dual(Dual x, bool maximize) { return maximize ? opposite(x) : x; }
 __device__ inline Dual user_col_dual(Dual x, bool maximize) { return maximize ? -x : x; }
@@ -187,8 +187,8 @@ __device__ inline Dual no_objective() {
     }
 }
 
-// A reduced cost, clamped to 0 where rounding makes it negative: a label is never below that of the row that it came
-// from, so parent edges have no cycle.
+// A reduced cost, clamped to 0 if rounding makes it negative. So a label is never below the label of its parent row,
+// and parent edges have no cycle.
 __device__ inline double reduced(double cost, double price, double dual) {
     const double x = (cost - price) - dual;
     return __hiloint2double(larger(__double2hiint(x), 0), __double2loint(x));
@@ -197,7 +197,7 @@ __device__ inline int64 reduced(int64 cost, int64 price, int64 dual) { return co
 
 // --- the smallest of a warp ---------------------------------------------------------------------------------------
 
-// Two words in whose order, the first signed and the second unsigned, numbers are in order.
+// Two words, the first signed and the second unsigned, whose lexicographic order is the order of the numbers.
 __device__ inline int32 high_word(double x) {
     const int32 high = __double2hiint(x);
     return high ^ ((high >> 31) & 0x7fffffff);
@@ -231,7 +231,7 @@ __device__ inline uint32 warp_or(uint32 x) {
 #endif
 }
 
-// Integers in the order of floats, and back.
+// Integers in the same order as the floats, and back.
 __device__ inline int32 order_of(float x) {
     const int32 bits = static_cast<int32>(__float_as_uint(x));
     return bits ^ ((bits >> 31) & 0x7fffffff);

@@ -4,15 +4,15 @@
 #include "batch/state.cuh"
 
 // Each warp bids for a few rows at a time: it lowers v of the row's nearest column until the second nearest is as near.
-// The best bid for a column wins; bids are compared by the first bits of a float, then by the lower row. The row that
-// held the column joins the queue. A row that two columns tie for is left to the searches. Invariant: each matched row
-// holds its nearest column. A round has two barriers of the block.
+// The best bid for a column wins; bids are compared by the first bits of a float, then by the lower row. The displaced
+// row joins the queue. A row with two equally near columns is left to the searches. Invariant: each matched row has its
+// nearest column. A round has two barriers of the block.
 template <class Team>
 class Bids {
   public:
     __device__ explicit Bids(const Team& team) : t_(team) {}
 
-    // All threads of the block call both. Puts all free rows into the queue.
+    // All threads of the block call both functions. Puts all free rows into the queue.
     __device__ void start() {
         for (int32 j = t_.me; j < t_.cols; j += Team::threads) best()[j] = kNoBid;
         waiting_ = t_.list_free(t_.s.column_of, t_.rows, t_.s.queue);
@@ -37,7 +37,7 @@ class Bids {
   private:
     __device__ uint32* best() const { return reinterpret_cast<uint32*>(t_.s.from); }  // by column, the best bid's key
 
-    // By a warp: the bids of kRows rows of the `active` first in the queue, from place `first_place` on.
+    // Called by a warp: bids for kRows of the `active` first rows of the queue, from place `first_place` on.
     __device__ void bid_for(int32 first_place, int32 active) const {
         Dual first[kRows], second[kRows];
         int32 row[kRows];
@@ -75,10 +75,10 @@ class Bids {
             if (t_.lane == 0 && place < active) t_.s.bids[place] = bid;
         }
     }
-    // By which an open column comes before a matched one, and then the first.
+    // A tag that orders free columns before matched ones, and then by number.
     __device__ uint32 tag_of(int32 j) const { return static_cast<uint32>(j) | (t_.s.row_of[j] < 0 ? 0 : kMatched); }
 
-    // A warp's: what row i would pay for its nearest column, of what each lane has found; without branches, so that
+    // Called by a warp: row i's bid for its nearest column, from the candidates of all lanes; without branches, so that
     // several rows are in flight.
     __device__ Bid best_bid(int32 i, Dual first, Dual second, uint32 own) const {
         const Dual least = warp_least(first);
@@ -94,8 +94,8 @@ class Bids {
         return {lowered, stays ? kUnmatched : bids ? column : kFree, i};
     }
 
-    // The first warp's: gives columns to the best bidders. A row that lost, or lost its column, goes to the end of
-    // the queue.
+    // Called by the first warp: gives columns to the best bidders. A row that lost its bid or its column goes to the
+    // end of the queue.
     __device__ void settle(int32 active) const {
         const BlockState& s = t_.s;
         const Bid none = {0, kFree, kFree};
@@ -124,9 +124,9 @@ class Bids {
     }
 
     static constexpr uint32 kNoTag = ~0u;
-    static constexpr int32 kRows = Team::warps >= 2 ? 2 : 4;                 // that a warp bids for at once
-    static constexpr int32 kTurns = smaller(2, 32 / (Team::warps * kRows));  // before bids are settled, by one warp
-    static constexpr int32 kUnroll = Team::threads <= 128 ? 4 : 8;           // loads in flight of a thread
+    static constexpr int32 kRows = Team::warps >= 2 ? 2 : 4;                 // rows for which a warp bids at once
+    static constexpr int32 kTurns = smaller(2, 32 / (Team::warps * kRows));  // turns before one warp settles the bids
+    static constexpr int32 kUnroll = Team::threads <= 128 ? 4 : 8;           // loads in flight per thread
 
     const Team& t_;
     int32 waiting_ = 0, head_ = 0;  // in the queue

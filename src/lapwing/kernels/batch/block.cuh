@@ -1,28 +1,25 @@
-// Solves one problem by one block: the state lies in shared memory, the matrix in shared memory or in L1 and L2.
+// Solves one problem by one block. The state is in shared memory, the matrix in shared memory or in L1 and L2.
 //
 // Method: shortest augmenting paths after Jonker and Volgenant (cpp/include/lapwing/jv/jv.inc.hpp), with all
 // independent work done at once.
 //   1. Column reduction (square problems without prices): one thread a column.
 //   2. Augmenting row reduction: as many bids as there are rows, two rows a warp, all free rows in turn.
 //   3. Square problems get as many bids again. If more than one row in seven is free before that, the costs have
-//   structure
-//      and searches would be long. Then phases with falling epsilon (batch/phases.cuh) improve the prices first; the
-//      duals of the rows follow from them, and columns are reduced again under these duals.
-//   4. Searches, each from all free rows (the roots). A thread owns columns t, t + T, ..., whose labels are in
-//   registers.
+//      structure, and searches would be long. Then phases with falling epsilon (batch/phases.cuh) improve the prices
+//      first. The duals of the rows follow from them, and columns are reduced again under these duals.
+//   4. Searches, each from all free rows (the roots). A thread owns columns t, t + T, ..., with labels in registers.
 //      The label of a column is the shortest known distance from any root. In a step each warp lists its nearest
-//      pending column, or up to four that are equally near; then all threads relax their columns by the rows that hold
-//      the listed columns. This is Bellman-Ford in the order of Dijkstra's method: the smallest pending label of all
+//      pending column, or up to four equally near ones. Then all threads relax their columns by the rows matched to the
+//      listed columns. This is Bellman-Ford in the order of Dijkstra's method: the smallest pending label of all
 //      columns is always among the listed ones and is final. A step has one barrier.
-//   5. A search of a square problem ends when a fifth of the roots have reached a free column, at a level D below which
-//   all
-//      labels are final. Matched rows gain D - label where this is positive, columns lose it, free columns included;
-//      one path of each root is flipped, and these paths are disjoint. Waiting for half of the roots makes searches
-//      fewer but longer on structured costs, where the tree of one root is the first to reach most free columns. In all
-//      other problems a free column must keep its price, so D is the label of the first free column.
+//   5. A search of a square problem ends when a fifth of the roots have reached a free column. D is the level below
+//      which all labels are final. Matched rows gain D - label if this is positive, and columns, free ones included,
+//      lose it. One path of each root is flipped, and these paths are disjoint. To wait for half of the roots makes
+//      searches fewer but longer on structured costs, where the tree of one root is the first to reach most free
+//      columns. In all other problems a free column must keep its price, so D is the label of the first free column.
 //
-// Invariants: a label is never below the label of the row that it came from, rounding included, so parent edges have no
-// cycle. After every search matched pairs are tight and all reduced costs are non-negative up to rounding.
+// Invariants: a label is never below the label of its parent row, rounding included, so parent edges have no cycle.
+// After every search matched pairs are tight and all reduced costs are non-negative up to rounding.
 //
 // Cost, on an H200: a step of a 128 x 128 problem takes 0.7 us alone and 1.3 us with eight blocks on a multiprocessor.
 // Uniform costs take 68 steps (the hardest of 1000 problems 143), integers up to 13, many of them equal, 13 (27),
@@ -44,10 +41,10 @@ class BlockSolver {
   public:
     __device__ explicit BlockSolver(const Team<Matrix, T>& team) : t_(team) {}
 
-    // Step 1 for columns, and what is wrong with the costs, as bits for each thread, if that is not known.
+    // Step 1 for columns. Returns the faults of the costs, as bits for each thread, unless they are known.
     __device__ uint32 reduce_columns(Dual limit) { return reduce<true>(limit); }
 
-    // Whether there is an assignment; then column_of, row_of, price, row_dual hold it and its duals.
+    // Whether there is an assignment. If so, column_of, row_of, price and row_dual hold it and its duals.
     __device__ bool solve() {
         Bids<Team<Matrix, T>> bids(t_);
         bids.start();
@@ -66,8 +63,8 @@ class BlockSolver {
     }
 
   private:
-    // Of square problems the price of a column is its least cost, later less the row's dual; a row takes the first of
-    // the columns that it is nearest to.
+    // In square problems the price of a column is its least cost (later, minus the row's dual). A row takes the first
+    // of the columns whose least cost it has.
     template <bool kFirst>
     __device__ uint32 reduce(Dual limit) {
         constexpr bool kChecks = kFirst && !Matrix::kChecked;
@@ -115,9 +112,9 @@ class BlockSolver {
         return faults;
     }
 
-    // Of matched rows by their columns; of free rows the smallest that they can have, and a row that prefers its price
-    // stays unmatched. How many were free, or kHopeless if one can have nothing; if none was, the duals are seen by all
-    // after the next barrier.
+    // Sets the duals of matched rows from their columns. The dual of a free row is its least reduced cost; a row whose
+    // price is less stays unmatched. Returns the number of free rows, or kHopeless if one can have no column. If there
+    // is none, all threads see the duals after the next barrier.
     __device__ int32 set_row_duals() {
         const BlockState& s = t_.s;
         for (int32 i = t_.me; i < t_.rows; i += T) {
@@ -140,7 +137,7 @@ class BlockSolver {
 #pragma unroll
                     for (int32 k = 0; k < kColumns; ++k) costs[r][k] = *t_.matrix.at(start, column(begin, k));
                 }
-                __syncwarp();  // keeps the compiler from loading later: all are in flight together
+                __syncwarp();  // keeps the compiler from loading later, so that all loads are in flight together
 #pragma unroll
                 for (int32 k = 0; k < kColumns; ++k) {
                     const Dual price = s.price[column(begin, k)];

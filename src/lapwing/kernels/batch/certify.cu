@@ -1,5 +1,5 @@
-// A proof of each problem of a batch: a block a problem, one pass over its costs. The code shares nothing with the
-// engines but the names of the parameters and the sums that are rounded up. All values are as the user gave them; a
+// The proof of each problem of a batch: one block per problem, one pass over its costs. The code shares with the
+// engines only the names of the parameters and the sums that are rounded up. All values are as the user gave them; a
 // sign turns them into a minimisation.
 //
 //   fault      0, or the first of: 1 no answer, 2 a column out of range, 3 a column taken twice, 4 a forbidden pair, or
@@ -9,10 +9,10 @@
 //   gap        primal minus dual objective, as the sum of its terms: c - u - v over matched pairs, price - u over free
 //              rows, -u or -v over lines that need no partner
 //
-// Floats: each c - u - v is formed without error as a sum of three doubles, and sums are rounded up. So violation and
-// gap are upper bounds, and 0 only if they are truly 0. The status of an answer becomes kSolved if these prove the
-// objective to an ulp for each pair, else kDoubtful. Shared memory: one bit a column, one double a warp. Barriers: two
-// for each reduction, three beside.
+// Floats: each c - u - v is computed exactly as a sum of three doubles, and sums are rounded up. So violation and gap
+// are upper bounds, and are 0 only if the exact values are 0. The status of an answer becomes kSolved if these prove
+// the objective to an ulp for each pair, otherwise kDoubtful. Shared memory: one bit per column, one double per warp.
+// Barriers: two for each reduction, and three more.
 #include "batch/proof.cuh"
 #include "common/require.cuh"
 
@@ -37,8 +37,8 @@ __device__ T block_reduce(T value, T* places, Combine combine) {
     return all;
 }
 
-// Invariants of a proof without a fault, asserted on the emulator: every matched row has a column of its own; and weak
-// duality: each of at most `terms` terms of the gap is at least -violation.
+// Invariants of a proof without a fault, asserted on the emulator. Every matched row has its own column. Weak duality
+// holds: each of at most `terms` terms of the gap is at least -violation.
 __device__ inline void require_proof(Dual gap, Dual violation, Dual matched_rows, Dual matched_cols, int64 terms) {
     if (!kChecksInvariants) return;
     require(matched_rows == matched_cols, "as many columns as rows are matched");
@@ -100,7 +100,7 @@ __device__ inline void certify_problem(const Batch& batch, Dual* violation, Dual
                cols_left = block_reduce(Dual(free_cols), places, add);
     if (batch.priced == 0 && rows_left > 0 && cols_left > 0) wrong = smaller_fault(wrong, kIncomplete);
 
-    // Neighbouring lanes read neighbouring costs; a row is more than a warp's where it is long.
+    // Adjacent lanes read adjacent costs. Several warps share a long row.
     const bool along_rows = (batch.col_stride < 0 ? -batch.col_stride : batch.col_stride) <=
                             (batch.row_stride < 0 ? -batch.row_stride : batch.row_stride);
     const int64 lines = along_rows ? m : n, length = along_rows ? n : m;
@@ -117,7 +117,7 @@ __device__ inline void certify_problem(const Batch& batch, Dual* violation, Dual
                                        : batch.prices[b * batch.price_problem_stride + i * batch.price_row_stride]);
         if (price < infinity<Dual>()) worst = larger_of(worst, sum_up(sign * u[i], -price, 0));
     }
-    // Lines that may stay free for nothing bound the duals of the others' side from above by 0.
+    // If lines of one side may stay free at no cost, the duals of that side are at most 0.
     const bool rows_bounded = batch.priced == 0 && m > n, cols_bounded = batch.priced != 0 || n > m;
     for (int64 i = threadIdx.x; answered && rows_bounded && i < m; i += blockDim.x)
         worst = larger_of(worst, sign * u[i]);

@@ -2,7 +2,7 @@
 #pragma once
 #include "batch/lane_solver.cuh"
 
-// From columns back to rows, and to the user's orientation and sense.
+// Converts the answer from columns to rows, and to the user's orientation and sense.
 template <int32 G>
 __device__ void LaneSolver<G>::write() {
     const bool solved = status_ == kSolved, maximize = problem_.maximize, transposed = problem_.transposed;
@@ -64,7 +64,7 @@ __device__ void LaneSolver<G>::check_invariants([[maybe_unused]] bool solved) co
 #endif
 }
 
-// The largest magnitude among the prices of columns, in every lane of the problem; its first 20 digits.
+// The largest magnitude among the prices of columns, in every lane of the problem, truncated to its high word.
 template <int32 G>
 __device__ Dual LaneSolver<G>::largest_price() const {
     const int32 mine = me_ < cols_ ? __double2hiint(magnitude(price_)) : 0;

@@ -50,9 +50,9 @@ __device__ void LaneSolver<G>::search() {
     }
 }
 
-// Step 3 of a problem that has a warp to itself: four columns are looked at in a step, the nearest of each fourth
-// of the lanes, since their latencies overlap. Labels may fall again after that (Bellman-Ford, nearly in the order
-// of Dijkstra's method), so a search ends when no column with a smaller label than its end's waits to be looked at.
+// Step 3 of a problem that has a warp to itself. A step relaxes by four columns, the nearest of each quarter of the
+// lanes, since their latencies overlap. Labels may fall again later (Bellman-Ford, nearly in the order of Dijkstra's
+// method), so a search ends when no pending column has a smaller label than its end.
 template <int32 G>
 __device__ void LaneSolver<G>::search_in_groups() {
     for (; waiting_ != 0; waiting_ &= waiting_ - 1) {
@@ -149,7 +149,7 @@ __device__ void LaneSolver<G>::begin() {
     in_tree_ = me_ >= cols_;
 }
 
-// The column outside the tree with the smallest distance; among equals an open one, then the first.
+// The column outside the tree with the smallest distance; among equals a free one, then the first.
 template <int32 G>
 __device__ int32 LaneSolver<G>::argmin() const {
     constexpr int32 kOutside = 0x7fffffff;

@@ -3,7 +3,7 @@
 #include "batch/proof.cuh"
 #include "common/require.cuh"
 
-// The exchange between the lanes of a problem.
+// Data exchanged between the lanes of a problem.
 template <int32 G>
 struct LaneMemory {
     Dual cost[G][G + 1];
@@ -39,12 +39,12 @@ class LaneSolver {
     }
 
   private:
-    // All lanes of the warp call these; each gets what concerns its own problem.
+    // All lanes of the warp call these functions; each gets the result of its own problem.
     __device__ uint32 vote(bool holds) const {
         const uint32 all = __ballot_sync(kAllLanes, holds);
         return G == 32 ? all : all >> base_ & kMembers;
     }
-    // Whether it holds for a problem of the warp, if it holds for all lanes of a problem or none.
+    // Whether `holds` is true for any problem of the warp; it must be the same for all lanes of a problem.
     __device__ static bool anywhere(bool holds) { return G == 32 ? holds : __any_sync(kAllLanes, holds) != 0; }
     template <class T>
     __device__ static T from_lane(T value, int32 lane) {
@@ -64,7 +64,7 @@ class LaneSolver {
     __device__ static int32 first_of(uint32 lanes) { return __ffs(static_cast<int32>(lanes)) - 1; }
     __device__ static uint32 bit(int32 k) { return 1u << k; }
 
-    // Every row as it is minimised; neighbouring lanes read neighbouring costs.
+    // Reads every row as it is minimised. Adjacent lanes read adjacent costs.
     __device__ void read() {
         const Dual limit = cost_limit(rows_, cols_);
         const bool along_rows = problem_.rows_are_contiguous();
@@ -79,7 +79,7 @@ class LaneSolver {
             for (int32 k = 0; k < kLoads; ++k) {
                 costs[k] = lines > 0 ? mine[smaller(first + k, lines - 1) * across] : Cost{};
             }
-            __syncwarp();  // keeps the compiler from loading later: all are in flight together
+            __syncwarp();  // keeps the compiler from loading later, so that all loads are in flight together
 #pragma unroll
             for (int32 k = 0; k < kLoads; ++k) {
                 const int32 line = first + k;
@@ -103,7 +103,7 @@ class LaneSolver {
         __syncwarp();
     }
 
-    // Step 1, of square problems. A lane is a column; a row takes the first of the columns that it is nearest to.
+    // Step 1 of square problems. Each lane is a column; a row takes the first of the columns whose least cost it has.
     __device__ void reduce_columns() {
         Dual least = infinity<Dual>();
         int32 nearest = kFree;
@@ -124,13 +124,13 @@ class LaneSolver {
         waiting_ &= ~matched_rows(takes ? nearest : kFree);
         __syncwarp();
     }
-    // The set of the rows that are named, by one lane each.
+    // The set of the rows given by the lanes.
     __device__ uint32 matched_rows(int32 row) const {
         const uint32 all = warp_or(row >= 0 ? bit(row) << base_ : 0u);
         return G == 32 ? all : all >> base_ & kMembers;
     }
 
-    // Step 2, one round. A lane is a row, and afterwards a column that may have changed hands.
+    // Step 2, one round. A lane represents a row, and then a column whose partner may have changed.
     __device__ void bid() {
         const int32 before = memory_.partner[me_];
         const uint32 open = vote(me_ < cols_ && before < 0);
@@ -183,7 +183,7 @@ class LaneSolver {
     __device__ void begin();
     __device__ int32 argmin() const;
     __device__ void augment(bool mine, bool stays, int32 end, Dual level);
-    // A word in whose order labels are, but for some that share one.
+    // A word in the order of the labels; some labels share one.
     __device__ static int32 order_key(double label) { return high_word(label); }
     __device__ static int32 order_key(int64 label) { return high_word(static_cast<double>(label)); }
     __device__ void set_partner_dual() { partner_dual_ = partner_ >= 0 ? memory_.cost[partner_][me_] - price_ : 0; }
@@ -194,7 +194,7 @@ class LaneSolver {
     __device__ Dual largest_price() const;
     __device__ int32 status_by_proof(Dual objective) const;
 
-    static constexpr int32 kLanes = 31;  // where a key makes room for the number of a lane
+    static constexpr int32 kLanes = 31;  // mask of the bits of a key that hold the number of a lane
     static constexpr int32 kNoKey = 0x7fffffff;
     static constexpr int32 kLoads = smaller(G, BatchTuning::most_lane_loads);
     static constexpr uint32 kMembers = G == 32 ? kAllLanes : (1u << G % 32) - 1;
@@ -215,7 +215,7 @@ class LaneSolver {
     int32 partner_ = kFree;
     int32 from_ = kFree;  // the column through which the distance was found; kFree: the root
     bool in_tree_ = false;
-    // Of the search: the row that is looked at, its column, and its distance less its dual.
+    // The current row of the search, its column, and its distance minus its dual.
     int32 root_ = 0, row_ = 0, column_ = kFree, unmatched_row_ = 0;
     Dual offset_ = 0, unmatched_distance_ = 0;
 };

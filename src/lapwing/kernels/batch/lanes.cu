@@ -1,5 +1,5 @@
-// Problems of at most 32 rows and columns: G = 8, 16 or 32 lanes of a warp solve one, and a warp solves 32 / G side by
-// side.
+// Problems of at most 32 rows and columns: G = 8, 16 or 32 lanes of a warp solve one problem, and a warp solves 32 / G
+// at once.
 //
 // Method: Jonker and Volgenant (Computing 38, 1987; cpp/include/lapwing/jv/jv.inc.hpp), in parallel:
 //   1. Column reduction (square problems): one lane a column.
@@ -11,8 +11,8 @@
 //      low word and the preference for free columns decide among equals), its lane (a vote), that lane's values
 //      (shuffles), the costs of its row (one load from shared memory), the new distances. A problem that has a warp to
 //      itself (G = 32) relaxes by four columns a step, which share these latencies.
-// The problems of a warp step together; a warp ends with its hardest problem. Blocks are small, and the hardware queues
-// them.
+// The problems of a warp advance together, and a warp ends with its hardest problem. Blocks are small, and the hardware
+// queues them.
 //
 // Cost: every cost is read once, 16 loads of a lane in flight; 8 (G + 1) bytes of shared memory a row; no barrier of
 // the block. On an H200 (1.98 GHz) a reduction takes 48 cycles, a shuffle 39, a vote 29, a load from shared memory 33,

@@ -1,5 +1,5 @@
-// A block a problem (batch/block.cuh), its matrix in global memory, where L2 holds it: up to 4096 columns. COST is the
-// type that costs are stored as: float32, float64, int32 or int64.
+// One block per problem (batch/block.cuh), with its matrix in global memory and L2: up to 4096 columns. COST is the
+// type in which costs are stored: float32, float64, int32 or int64.
 //
 // Cost in bytes: a step reads a row a warp from L2. Dynamic shared memory: the state (`state_bytes` of
 // gpu/batch/plan.py).
@@ -15,9 +15,9 @@ struct GlobalMatrix {
     }
 };
 
-// `staged`: the problems as solved, batch.rows * batch.cols apart, each with its own number of columns as pitch; or
-// null if the costs can be used as they lie: Cost is Stored, minimised, with neighbours in a row as solved side by
-// side.
+// `staged`: the problems as solved, batch.rows * batch.cols apart, each with its own number of columns as pitch. It is
+// null if the given costs can be used in place: Cost is Stored, minimised, and the costs of a row as solved are
+// adjacent.
 template <int32 kColumns>
 __device__ void solve_block_in_memory(const Batch& batch, const Stored* staged) {
     LAPWING_DYNAMIC_SHARED(memory);

@@ -1,8 +1,8 @@
-// The nearest and the second nearest column of rows, in float: a third of the instructions of Dual, and precise enough
-// for phases (batch/phases.cuh).
+// The nearest and the second nearest column of rows, in float. This takes a third of the instructions of Dual, and is
+// precise enough for phases (batch/phases.cuh).
 //
-// The last bits of a float hold which of its lane's columns it belongs to, so that the two minima take four
-// instructions a pair. These bits turn an infinity into a NaN or leave it; the minima ignore both.
+// The last bits of a float hold the index of the column within its lane, so that the two minima take four instructions
+// a pair. These bits keep an infinity or turn it into a NaN; the minima ignore both.
 #pragma once
 
 #include "batch/state.cuh"

@@ -3,11 +3,11 @@
 
 #include "batch/nearest.cuh"
 
-// All free rows bid at once (a Jacobi auction, Bertsekas 1988): each for the column with the least cost less price. It
-// lowers the price until the second nearest column is as near, and by epsilon beyond that. The largest step wins the
-// column, the lowest row among equals; the row that held it is free again. A warp handles a few rows at a time and
-// reads only these. Any prices are a valid start for what follows. So bids are computed in float, and their steps are
-// coarse, which keeps sums in Dual exact. A round has two barriers of the block.
+// All free rows bid at once (a Jacobi auction, Bertsekas 1988), each for the column with the least cost minus price. It
+// lowers the price until the second nearest column is as near, and by epsilon more. The largest step wins the column,
+// the lowest row among equals, and the displaced row is free again. A warp handles a few rows at a time and reads only
+// these. Any prices are a valid start for the next steps. So bids are computed in float, and their steps are coarse,
+// which keeps sums in Dual exact. A round has two barriers of the block.
 template <class Team>
 class Phases {
   public:
@@ -33,10 +33,10 @@ class Phases {
     }
 
   private:
-    static constexpr int32 kColumns = Team::threads <= 64 ? 2 : 4;  // that a lane examines together ...
-    static constexpr int32 kRows = 16 / kColumns;                   // ... of so many rows, whose warp bids for them
+    static constexpr int32 kColumns = Team::threads <= 64 ? 2 : 4;  // columns per lane at one time ...
+    static constexpr int32 kRows = 16 / kColumns;                   // ... of so many rows of a warp
     static constexpr float kNoise =
-        kRoughly > 0x1p-18f ? kRoughly : 0x1p-18f;  // by which what is meant to be equal may differ
+        kRoughly > 0x1p-18f ? kRoughly : 0x1p-18f;  // relative difference within which numbers count as equal
     static constexpr uint32 kCoarse = 0xffff0000;   // of a float
     static constexpr uint32 kZero = 0x7fffffff;     // the key of no raise
 
@@ -46,10 +46,10 @@ class Phases {
         int32 column;
     };
 
-    // These arrays lie in memory that nothing else uses during the phases.
+    // These arrays use memory that is otherwise unused during the phases.
     __device__ PhaseBid* phase_bids() const { return reinterpret_cast<PhaseBid*>(t_.s.row_dual); }  // by row
     __device__ float* prices() const { return reinterpret_cast<float*>(t_.s.queue); }  // by column, rounded
-    // By round, odd or even: the rows that bid, in any order, and how many; by column, the best bid's key.
+    // By parity of the round: the bidding rows in any order, and their number; by column, the best bid's key.
     __device__ uint16* listed(uint32 odd) const { return reinterpret_cast<uint16*>(t_.s.from) + odd * t_.cols; }
     __device__ int32& listed_count(uint32 odd) const { return t_.s.waiting[odd ? 3 : 0]; }
     __device__ uint32* best(uint32 odd) const {
@@ -57,7 +57,7 @@ class Phases {
     }
     __device__ static uint32 key_of(const PhaseBid& own, int32 row) { return bid_key(own.raise, row, kZero); }
 
-    // All rows are to bid. After a barrier.
+    // Makes all rows bid. Valid after a barrier.
     __device__ void free_all() {
         for (int32 j = t_.me; j < t_.cols; j += Team::threads) {
             t_.s.row_of[j] = t_.s.column_of[j] = kFree;
@@ -69,7 +69,7 @@ class Phases {
         count_ = t_.rows;
         __syncthreads();
     }
-    // Restores what the next step expects: no row is matched, and no row may stay unmatched.
+    // Restores the state that the next step expects: no row is matched, and no row may stay unmatched.
     __device__ void finish() {
         free_all();
         for (int32 i = t_.me; i < t_.rows; i += Team::threads) t_.s.unmatched_price[i] = infinity<Dual>();

@@ -1,10 +1,11 @@
-// Decides whether an answer may be called solved: by the size of its prices, or by a proof whose sums are rounded up.
+// Decides whether the status of an answer is solved: by the size of its prices, or by a proof whose sums are rounded
+// up.
 #pragma once
 
 #include "batch/batch.cuh"
 
-// Prices of at most so many times the objective leave all but 4 of its digits right
-// (cpp/include/lapwing/numbers/trust.hpp); other answers are solved if their duals prove as much.
+// Prices of at most kTrusted times the objective keep all but 4 bits of its precision
+// (cpp/include/lapwing/numbers/trust.hpp). Other answers are solved if their duals prove as much.
 constexpr Dual kTrusted = 16;
 __device__ inline bool are_small(Dual largest_price, Dual objective) {
     return !kFloating || largest_price <= kTrusted * magnitude(objective);

@@ -3,8 +3,8 @@
 
 #include "batch/state.cuh"
 
-// A word in whose order labels, which are not negative, are in order, but for neighbours that share one; and the
-// smallest label that has it.
+// A word in the order of the labels, which are not negative; adjacent labels may share one. And the smallest label with
+// that word.
 __device__ inline uint32 label_key(double label) { return static_cast<uint32>(__double2hiint(label)) & 0x7fffffffu; }
 __device__ inline uint32 label_key(int64 label) { return label_key(static_cast<double>(label)); }
 __device__ inline void least_label(uint32 key, double& label) { label = __hiloint2double(static_cast<int32>(key), 0); }
@@ -38,15 +38,15 @@ class Searches {
   private:
     static constexpr int32 kWarps = T / 32;
     static constexpr int32 kFrontierOfWarp = smaller(BatchTuning::warp_frontier, kMostFrontier / kWarps);
-    // Whether the next rows are loaded while these are processed. That copies registers in every step; it pays only for
-    // a block that has its multiprocessor to itself.
+    // Whether the next rows are loaded while these are processed. This copies registers in every step, and pays only
+    // for a block that has its multiprocessor to itself.
     static constexpr bool kAhead = T >= 512 && K > 1;
     static constexpr int32 kNobody = 0x7fffffff;  // of columns, for a minimum
     static constexpr uint32 kLanes = 31;          // where a key makes room for the number of a lane
 
     static_assert(kMostFrontier == 32 && kMostFrontier % kWarps == 0);
 
-    // A place whose key is kNoKey may hold a row of an earlier step; relaxing by it again changes nothing.
+    // A place with key kNoKey may hold a row of an earlier step; relaxing by it again has no effect.
     struct Costs {
         Dual offset[BatchTuning::frontier_at_once];
         Stored cost[BatchTuning::frontier_at_once][K];
@@ -115,7 +115,7 @@ class Searches {
     __device__ static FrontierRow nothing() {
         return {infinity<Dual>() + infinity<Dual>() / 2, 0, infinity<Dual>(), 0, 0};
     }
-    // Lists the roots from number `first` on, a thread a root.
+    // Lists the roots from number `first` on, one thread each.
     __device__ void list_roots(FrontierRow* frontier, uint32* keys, int32 first) const {
         if (t_.me >= kMostFrontier) return;
         const bool is_root = first + t_.me < roots_;
@@ -123,8 +123,8 @@ class Searches {
         if (is_root) frontier[t_.me] = {0 - t_.s.row_dual[i], t_.matrix.start(i), 0, i, i};
         keys[t_.me] = is_root ? 0 : kNoKey;
     }
-    // By a warp: lists its pending column with the smallest label, and columns of other lanes with the same key, which
-    // are final if it is. Place 0 of every warp precedes place 1 of any.
+    // Called by a warp: lists its pending column with the smallest label, and columns of other lanes with the same key,
+    // which are final if it is. Place 0 of every warp precedes place 1 of any.
     __device__ void list_nearest(FrontierRow* frontier, uint32* keys) {
         uint32 key = ~0u;
         int32 slot = kFree;
@@ -163,7 +163,7 @@ class Searches {
 #pragma unroll
             for (int32 k = 0; k < K; ++k) costs.cost[q][k] = present(k) ? mine[k * T] : Stored(0);
         }
-        __syncwarp();  // keeps the compiler from loading later: all are in flight together
+        __syncwarp();  // keeps the compiler from loading later, so that all loads are in flight together
     }
     struct Label {
         Dual label;
@@ -220,7 +220,7 @@ class Searches {
             pending_ |= ~open_ & 1u << k;
         }
     }
-    // By the first warp, a frontier row a lane: the label at which the row stays unmatched.
+    // Called by the first warp, one lane per frontier row: finds the label at which the row stays unmatched.
     __device__ void relax_unmatched(const FrontierRow* frontier, int32 count) {
         if (t_.lane >= count || !(frontier[t_.lane].label < infinity<Dual>())) return;
         const FrontierRow& row = frontier[t_.lane];
@@ -253,7 +253,7 @@ class Searches {
         return t_.least_of_all(least);
     }
 
-    // Changes the duals up to this level, and flips a path for each root that has one.
+    // Changes the duals up to `level`, and flips one path for each root that has one.
     __device__ void finish(Dual level) {
         const BlockState& s = t_.s;
         int32 stays = 0;
@@ -298,7 +298,7 @@ class Searches {
             if (j < 0) return i;
         }
     }
-    // By one thread: matches column j to the row that labelled it, and so on along the path to the root.
+    // Called by one thread: matches column j to the row that labelled it, and so on along the path to the root.
     __device__ void flip(int32 j) const {
         while (j >= 0) {
             const int32 i = t_.s.from[j], before = t_.s.column_of[i];

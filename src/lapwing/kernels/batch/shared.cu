@@ -1,4 +1,5 @@
-// A block a problem (batch/block.cuh), its matrix in shared memory: up to about 240 x 240 of float32 in 227 KiB.
+// One block per problem (batch/block.cuh), with its matrix in shared memory: up to about 240 x 240 of float32 in 227
+// KiB.
 //
 // Cost in bytes: the matrix is read once, in any layout and type, and converted while it is stored. The hardware starts
 // a block when another ends, so problems of unequal difficulty need no queue. Dynamic shared memory: the state
@@ -6,15 +7,15 @@
 #include "batch/answer.cuh"
 
 struct SharedMatrix {
-    static constexpr bool kChecked = true;  // while it is filled
+    static constexpr bool kChecked = true;  // checked while it is filled
     Stored* costs;
     int32 pitch;  // odd, so that columns are free of bank conflicts
     __device__ int64 start(int32 i) const { return i * pitch; }
     __device__ const Stored* at(int64 start, int32 j) const { return costs + static_cast<int32>(start) + j; }
 };
 
-// Every thread copies costs that are blockDim.x apart in the order of memory, so that neighbours read neighbours.
-// Returns the faults of this thread's costs, as bits.
+// Every thread copies costs that are blockDim.x apart in the order of memory, so that adjacent threads read adjacent
+// costs. Returns the faults of this thread's costs, as bits.
 __device__ inline uint32 fill(const SharedMatrix& matrix, const Problem& problem) {
     constexpr int32 kLoads = BatchTuning::fill_loads;
     const bool along_rows = problem.rows_are_contiguous();
@@ -24,7 +25,7 @@ __device__ inline uint32 fill(const SharedMatrix& matrix, const Problem& problem
     const int64 across = along_rows ? problem.row_stride : problem.col_stride,
                 along = along_rows ? problem.col_stride : problem.row_stride;
     const int32 to_across = along_rows ? matrix.pitch : 1, to_along = along_rows ? 1 : matrix.pitch;
-    // A step goes on by so many lines and places, and to the next line where that is beyond the last place.
+    // A step advances by step_lines lines and step_places places, and wraps to the next line past the last place.
     const int32 step_lines = threads / length, step_places = threads % length;
     const int64 step = step_lines * across + step_places * along, wrap = across - length * along;
     const int32 to_step = step_lines * to_across + step_places * to_along, to_wrap = to_across - length * to_along;
@@ -49,7 +50,7 @@ __device__ inline uint32 fill(const SharedMatrix& matrix, const Problem& problem
                 to += to_wrap;
             }
         }
-        __syncwarp();  // keeps the compiler from loading later: all are in flight together
+        __syncwarp();  // keeps the compiler from loading later, so that all loads are in flight together
 #pragma unroll
         for (int32 k = 0; k < kLoads; ++k) {
             const Stored cost = problem.minimised(costs[k]);

@@ -1,5 +1,5 @@
-// Copies matrices that cannot be used as they lie (another type, sign, layout or orientation) to the form that
-// batch/memory.cu solves. A tile a block; one coalesced read and one coalesced write of each cost; one barrier.
+// Copies matrices that cannot be used in place (another type, sign, layout or orientation) to the form that
+// batch/memory.cu solves. One tile per block; one coalesced read and one coalesced write of each cost; one barrier.
 #include "batch/batch.cuh"
 
 constexpr int32 kTile = kWarp;

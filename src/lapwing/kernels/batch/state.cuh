@@ -24,14 +24,14 @@ struct Bid {
 };
 
 constexpr uint32 kNoBid = ~0u;  // a key
-// Of a bid, for a minimum: the highest raise, as far as the first bits of a float tell, then the lowest row. `none`: of
-// no raise.
+// The key of a bid: the minimum is the bid with the largest raise, compared by the first bits of a float, then the
+// lowest row. `none`: the key of no raise.
 __device__ inline uint32 bid_key(float raise, int32 row, uint32 none = kNoBid) {
     constexpr uint32 kNumber = 0xfff;  // of a row
     return (none - __float_as_uint(raise)) & ~kNumber | static_cast<uint32>(row);
 }
 
-// In shared memory; every array by row or column as solved.
+// In shared memory. Arrays are by row or column as solved.
 struct BlockState {
     Dual* price;            // v, by column
     Dual* row_dual;         // u, by row
@@ -50,7 +50,7 @@ struct BlockState {
     Bid* bids;              // ... or [kMostWarps], in the same place
     int32 queue_mask;
 
-    // The bytes that carve() takes, a multiple of 16.
+    // Returns the end of the arrays, whose size is a multiple of 16 bytes.
     __device__ unsigned char* carve(unsigned char* memory, int32 rows, int32 cols) {
         const int32 ring = 1 << (32 - __clz(larger(rows, 2) - 1)), words = (rows + 31) / 32;
         queue_mask = ring - 1;
@@ -70,9 +70,9 @@ struct BlockState {
     }
 };
 
-// The T threads of a block and the problem that they solve. A Matrix has the costs as minimised, Stored: start(i) says
-// where row i begins, at(start, j) is the place of column j, and kChecked, whether it is known what is wrong with the
-// costs.
+// The T threads of a block and the problem that they solve. A Matrix has the costs as minimised, in Stored: start(i) is
+// the beginning of row i, at(start, j) the place of column j, and kChecked tells whether the faults of the costs are
+// known.
 template <class Matrix, int32 T>
 struct Team {
     static constexpr int32 threads = T, warps = T / 32;
@@ -86,7 +86,7 @@ struct Team {
           lane(static_cast<int32>(lane_index())), warp(static_cast<int32>(threadIdx.x / 32)), batch_(whole) {}
 
     __device__ Stored cost(int32 i, int32 j) const { return *matrix.at(matrix.start(i), j); }
-    // By a warp: of so many rows this lane's columns from j on, every 32nd; anything beyond the last.
+    // Called by a warp: loads this lane's columns of the given rows from j on, every 32nd; past the end, the last one.
     template <int32 row_count, int32 col_count>
     __device__ void load(const int32 (&row)[row_count], int32 j, Stored (&costs)[row_count][col_count]) const {
 #pragma unroll
@@ -95,10 +95,10 @@ struct Team {
 #pragma unroll
             for (int32 k = 0; k < col_count; ++k) costs[r][k] = j + 32 * k < cols ? line[32 * k] : Stored(0);
         }
-        __syncwarp();  // keeps the compiler from loading later: all are in flight together
+        __syncwarp();  // keeps the compiler from loading later, so that all loads are in flight together
     }
-    // Whether every column must be matched, so that prices of free columns may fall, too. The code for this case is
-    // half of the program; a program for thin problems (RECTANGULAR) leaves it out.
+    // Whether every column must be matched, so that prices of free columns may fall, too. This case needs half of the
+    // program's code; a program for thin problems (RECTANGULAR) leaves it out.
     __device__ bool is_square() const { return !RECTANGULAR && rows == cols && !priced(); }
     // Rows may stay free at prices.
     __device__ bool priced() const { return batch_.priced != 0; }

@@ -1,24 +1,24 @@
-// The metrics of points. Their arithmetic stands here once, for GPUs and for every instruction set of a CPU.
+// The metrics of points: one definition of their arithmetic, for GPUs and for every instruction set of a CPU.
 //
 // A cost is finished(sum), where the sum starts at 0 and takes, for k = 0, 1, ..., the term of x[k] and y[k], with
 // d[k] = x[k] - y[k] below. Each operation is rounded once and none is fused, so every device computes the same bits,
 // except for the powers of `minkowski`, which are its library's.
 //
-// What boxes of points rely on (here, in costs/boxes.hpp and in certificate/point_boxes.hpp of cpp/include/lapwing):
+// Boxes of points (here, in costs/boxes.hpp and in certificate/point_boxes.hpp of cpp/include/lapwing) rely on these
+// properties:
 //   - term(x, y) has the bits of term(y, x), since either set of points may be the rows;
-//   - as y moves away from x, to either side, the term falls nowhere; where is_product, it is linear in y;
-//   - joined falls nowhere as either argument rises; nor does finished, which rises nowhere where is_decreasing.
-// The last two hold as computed, rounding included. Where rounding breaks them, is_monotone is false, and boxes allow
-// for one part in 2^14, far more than the error of a few operations.
-//
-// The file is the body of a class: costs/points.cuh includes it in `Metric`, whose numbers are single costs, and
+//   - as y moves away from x, to either side, the term never falls; if is_product, it is linear in y;
+//   - joined never falls as either argument rises; neither does finished, which instead never rises if is_decreasing.
+// The last two hold for the computed values, rounding included. If rounding breaks them, is_monotone is false, and
+// boxes allow for one part in 2^14, far more than the error of a few operations.
+// The file is the body of a class. costs/points.cuh includes it in `Metric`, whose numbers are single costs, and
 // cpp/include/lapwing/costs/points.inc.hpp in a class for each instruction set, whose numbers are vectors of costs. So
-// it has no include guard, includes nothing, and uses only what C++ allows for numbers and for vectors. The class
-// defines
+// it has no include guard, includes nothing, and uses only operations that C++ allows for numbers and for vectors. The
+// class defines
 //     Scalar, Number                       the type of costs, and of the numbers that are computed with
 //     square_root(x), raised_to(x, power)  square roots, correctly rounded, and powers
 //     METRIC_FUNCTION                      the specifiers of a function
-// Without METRIC_FUNCTION the file defines the list of names alone.
+// Without METRIC_FUNCTION the file defines only the list of names.
 //
 // A new metric is a line of the list and a struct here; ARCHITECTURE.md names the other files.
 #ifndef FOR_EACH_METRIC

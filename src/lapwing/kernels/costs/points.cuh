@@ -1,16 +1,16 @@
 // Costs of points: a weighted sum of terms, each a metric of one set of coordinates (lapwing/costs/points.py).
 //
-// All arithmetic is that of the costs' type: differences first, dimensions and terms in their order, each operation
-// rounded once, as on the CPU (cpp/include/lapwing/costs/points.inc.hpp), whose bits these are but for the power of
-// `minkowski`.
+// All arithmetic is in the costs' type: differences first, then dimensions and terms in order, each operation rounded
+// once, as on the CPU (cpp/include/lapwing/costs/points.inc.hpp). The results have the same bits as there, except for
+// the powers of `minkowski`.
 //
-// Up to CostTuning::most_held coordinates of a point are held in registers; Term::dims is then their number. Where it
-// is 0, the block holds the number, and coordinates are read when they are needed: from L1, as all warps of a block are
-// at the same columns.
+// Up to CostTuning::most_held coordinates of a point are held in registers; Term::dims is then their number. If
+// Term::dims is 0, the block holds the number, and coordinates are read when they are needed. They come from L1, since
+// all warps of a block are at the same columns.
 //
-// The least cost between a point and a box of others is the cost to the box's nearest place, computed by the same
-// operations in the same order: each of them rounds monotonically, so no computed cost to a point in the box is below
-// it (costs/metrics.cuh).
+// The least cost between a point and a box of others is the cost to the nearest place of the box, computed by the same
+// operations in the same order. Each operation rounds monotonically, so no computed cost to a point in the box is less
+// (costs/metrics.cuh).
 #pragma once
 #include "costs/sample.cuh"
 
@@ -41,7 +41,7 @@ struct TermData {
     int64 line_stride, position_stride, dims;
     double weight, power;
 };
-// Of a source of which a term has a limit: an unweighted cost above it counts as `beyond`, an infinity.
+// A term of a source with limits: an unweighted cost above `limit` counts as `beyond`, an infinity.
 struct GatedTermData : TermData {
     double limit, beyond;
 };
@@ -54,7 +54,7 @@ struct DataOf<true> {
     using type = GatedTermData;
 };
 
-// One metric, how many coordinates are held in registers, whether its weight is other than 1, and whether it has a
+// One metric, with the number of coordinates held in registers, whether its weight differs from 1, and whether it has a
 // limit.
 template <class M, uint32 kDims, bool kWeighted, bool kGated = false>
 struct Term {
@@ -62,8 +62,8 @@ struct Term {
     static constexpr bool weighted = kWeighted || kGated, gated = kGated;
     static constexpr bool is_short = M::is_monotone;  // its terms take little code: no library's functions
 
-    // The weighted cost; infinite beyond the limit. So is that of a box, whose least cost it is: boxes are asked where
-    // costs are minimised.
+    // The weighted cost; infinite beyond the limit. The same holds for the least cost of a box, since boxes are used
+    // only when costs are minimised.
     template <class Data>
     __device__ static Cost weighed(Cost cost, const Data& term) {
         const Cost weighted_cost = static_cast<Cost>(term.weight) * cost;
@@ -71,7 +71,7 @@ struct Term {
             return cost > static_cast<Cost>(term.limit) ? static_cast<Cost>(term.beyond) : weighted_cost;
         return weighted_cost;
     }
-    // The sum with one dimension more. The first term is the sum itself.
+    // The sum with one more dimension. The first term is the sum itself.
     __device__ static Cost added(Cost sum, Cost a, Cost b, Cost power, bool first) {
         const Cost term = M::term(a, b, power);
         return first && !M::is_product ? term : M::joined(sum, term);
@@ -86,7 +86,8 @@ struct Term {
         return added(sum, a, not_below > high ? high : not_below, power, first);
     }
     __device__ static Cost finished(Cost sum, Cost power) { return M::finished(sum, power); }
-    // Of a sum of least_added. Library functions need not be monotone: the bound allows for far more than their error.
+    // The least cost from a sum of least_added. Library functions need not be monotone, so the bound allows for far
+    // more than their error.
     __device__ static Cost least_finished(Cost sum, Cost power) {
         const Cost least = M::finished(sum, power);
         if constexpr (!M::is_monotone) return least * (1 - Cost(1.0 / (1 << 14)));
@@ -94,7 +95,7 @@ struct Term {
     }
 };
 
-// The coordinates of n points, for one term: in registers, or where they are.
+// The coordinates of n points for one term, in registers or in memory.
 template <uint32 n, uint32 dims>
 struct Coordinates {
     Cost values[n][dims];
@@ -230,7 +231,7 @@ struct Points {
         for (uint32 r = 0; r < n; ++r) out[r] = 0;
         add_terms<true>(block.terms, lines, position, out);
     }
-    // Not above any of the costs of positions between `low` and `high`; only of what is short, and has groups.
+    // A lower bound of the costs of positions between `low` and `high`; only for short sources with bounding boxes.
     template <uint32 n>
     __device__ void least_costs(const Lines<n>& lines, const Position& low, const Position& high,
                                 Cost (&out)[n]) const {

@@ -2,24 +2,21 @@
 //
 // Problem   the linear assignment problem of struct Matrix.
 // Method    cpp/src/auction/auction.cpp explains the phases with falling epsilon, their start and their limits. Here
-// all free
-//           rows bid at once (Jacobi). In a round each free row bids for its cheapest column; the best bid for a column
-//           wins, the lowest row among equal ones; the row that held the column is free again. So a round never ends
-//           with more free rows than it began with, and once they are few, block 0 continues alone, a row for each of
-//           its warps. The last stage is the last phase of "ssp" from these prices (reference/ssp.cu).
+//           all free rows bid at once (Jacobi). In a round each free row bids for its cheapest column; the best bid for
+//           a column wins, the lowest row among equal ones; the row that held the column is free again. So a round
+//           never ends with more free rows than it began with, and once they are few, block 0 continues alone, a row
+//           for each of its warps. The last stage is the last phase of "ssp" from these prices (reference/ssp.cu).
 // Cost      A round of the grid takes three barriers of the grid, one of block 0 two barriers of the block; a bid reads
-// a list
-//           of 32 columns, or a row. At n = 8000 there are 23,000 (uniform) to 80,000 rounds (geometric) of about 3 us
-//           on an H200, nine in ten with at most 16 free rows, and 50 to 260 bids a row. O(rows + cols) memory beside
-//           the lists. The number of bids is limited, as on the CPU, but to twice as many a row, since the bids of a
-//           round compete.
+//           a list of 32 columns, or a row. At n = 8000 there are 23,000 (uniform) to 80,000 rounds (geometric) of
+//           about 3 us on an H200, nine in ten with at most 16 free rows, and 50 to 260 bids a row. O(rows + cols)
+//           memory beside the lists. The number of bids is limited, as on the CPU, but to twice as many a row, since
+//           the bids of a round compete.
 // Variants  as on the CPU: in "plain" a block reads a row for every bid; in "optimised" a warp bids from a list that
-// its row
-//           proved (reference/auction_bids.cuh). Both make the same bids.
+//           its row proved (reference/auction_bids.cuh). Both make the same bids.
 //
-// Protocol: v changes in `settle` (and where block 0 is alone) and is read in `bid`, with a barrier between. Best bids
-// and claims are atomic minima, read after the next barrier. The word that ends the rounds is read before the barrier
-// behind which it may change.
+// Protocol: v changes in `settle` (and in block 0 while it runs alone) and is read in `bid`, with a barrier between.
+// Best bids and claims are atomic minima, read after the next barrier. The word that ends the rounds is read before the
+// barrier after which it may change.
 //
 // Deviations from the papers: those of the CPU, and Jacobi rounds in place of Gauss-Seidel ones. v and the counts
 // differ from the CPU's, the cost of the answer does not.
@@ -47,7 +44,7 @@ class Auction {
         : s_(ssp::self()), board_(board), rows_(s_.core.matrix.rows), cols_(s_.core.matrix.real_cols()),
           bidder_{s_.core.matrix, s_.core.v, s_.core.col_to_row, Dual(1), Dual(0), Dual(0), listed} {}
 
-    // Leaves prices in State::v, no matching, and what it has counted in the report.
+    // Leaves prices in State::v, no matching, and counts in the report.
     __device__ void run() {
         each_thread(cols_, [&](uint32 j) {
             __stcg(s_.core.v + j, Dual(0));
@@ -62,7 +59,7 @@ class Auction {
     }
 
   private:
-    // False if there is nothing to bid for, or no room for it.
+    // False if no bid is possible, or sums could overflow.
     __device__ bool choose_units() {
         const Report& report = *s_.core.report;
         const Matrix& matrix = s_.core.matrix;
@@ -156,10 +153,10 @@ class Auction {
         __stcg(board_->count + (turn ^ 1), 0u);
         if (look(count, true)) __stcg(&board_->ended, 1u);
     }
-    // No column, or one that has become too dear.
+    // No column, or one whose price has fallen too far.
     __device__ bool is_hopeless(const Bid& bid) const { return bid.col < 0 || bid.v < deepest_; }
-    // Offers only fall, with v, so those of earlier rounds need not be set back; nor claims, with the number of the
-    // round.
+    // Bids only fall, like v, so those of earlier rounds need not be reset. Neither need claims, which contain the
+    // number of the round.
     __device__ void claim(const int32* rows, uint32 count) {
         each_thread(count, [&](uint32 index) {
             const int32 i = __ldcg(rows + index), j = __ldcg(s_.core.target[0] + i);

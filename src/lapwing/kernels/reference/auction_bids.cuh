@@ -1,12 +1,11 @@
 // Bids of method "auction" on the GPU (reference/auction.cu): the cheapest column of a row and the value of the second,
 // from the row's list by a warp, or from all of its costs by a block, which then lists the row anew.
 //
-// Both are exact, so lists change no bid: where a list does not prove the two values, the row is read. It is read once:
-// each thread keeps the two cheapest of its columns, which make the list, and the value of the third, which bounds the
-// others.
+// Both are exact, so lists change no bid. If a list does not prove the two values, the row is read once: each thread
+// keeps the two cheapest of its columns, which make the list, and the value of the third, which bounds the others.
 //
-// Cost: a bid from a list is two dependent loads and a barrier of the block; from a row its read, and three or five
-// barriers.
+// Cost: a bid from a list takes two dependent loads and a barrier of the block; a bid from a row takes a read of the
+// row and three or five barriers.
 #pragma once
 #include "reference/ssp_state.cuh"
 
@@ -16,8 +15,8 @@ using namespace costs;
 
 constexpr uint32 kWarps = THREADS / kWarp;
 
-// Of equally cheap columns a row takes the one of the least rank, so that rows to which all are equal do not want the
-// same.
+// Among equally cheap columns a row chooses the one of least rank, so that rows with equal costs for all columns choose
+// different ones.
 __device__ inline uint32 rank_of(int32 i, int32 j) {
     return static_cast<uint32>(j) ^ static_cast<uint32>(i) * 0x9e3779b1u;
 }
@@ -31,7 +30,7 @@ struct Choice {
     uint32 rank;
 
     __device__ static Choice none() { return {infinity<Dual>(), infinity<Dual>(), ~0u}; }
-    // Of the choices of a warp's lanes, from columns of their own; in every lane.
+    // Combines the choices of a warp's lanes, which are from different columns; the result is in every lane.
     __device__ Choice of_warp() const {
         const uint64 key = ordered(least + Dual(0)), first = warp_min(key);  // -0 is 0
         const uint32 at = warp_min(key == first ? rank : ~0u);
@@ -40,7 +39,7 @@ struct Choice {
     }
 };
 
-// The three least of a thread's values in a row; of two of them their columns' ranks and costs.
+// The three least values of a thread in a row, with the columns' ranks and the costs of the first two.
 struct Cheapest {
     Dual value[3];
     uint32 rank[2];
@@ -68,7 +67,7 @@ struct Bid {
     __device__ static Bid of(int32 row, int32 col) { return {row, col, kNone, Dual(0)}; }
 };
 
-// In the shared memory of every block; its threads use it between barriers of the block.
+// In the shared memory of every block. Its threads use it between barriers of the block.
 struct SharedBids {
     Bid bids[kWarps];  // of the warps
     Choice choices[kWarps];
@@ -92,14 +91,14 @@ struct Bidder {
     bool listed;      // whether rows have lists
     uint64 read = 0;  // rows, by this block
 
-    // Before the first bid, with a barrier of the block behind it.
+    // Called before the first bid, with a barrier of the block after it.
     __device__ static void prepare() {
         for (uint32 group = threadIdx.x; group < AuctionTuning::list_groups; group += blockDim.x)
             shared_bids().groups[group] = kFar;
     }
 
-    // Every warp of a block has a row, or kNone, and gets its bid in every lane; they are in SharedBids::bids, too.
-    // Until all have read them there, and there was a barrier of the block, it is not called again.
+    // Computes bids. Every warp of a block has a row, or kNone, and gets its bid in every lane; all bids are also in
+    // SharedBids::bids. Before the next call, all threads must have read them there and passed a barrier of the block.
     __device__ Bid bid(int32 row) {
         const uint32 warp = threadIdx.x / kWarp, lane = lane_index();
         Bid mine = row < 0 ? Bid::of(kNone, kNone) : listed ? from_list(row) : Bid::of(row, kUndecided);
@@ -130,7 +129,7 @@ struct Bidder {
                 load_stable(v + col) - ((more < range ? more : range) + epsilon)};
     }
 
-    // Undecided where a column outside the list may be as cheap.
+    // Undecided if a column outside the list may be as cheap.
     __device__ Bid from_list(int32 i) const {
         const Dual bound = load_stable(ssp::self().core.tau + i);
         const Candidate mine = load_candidate(ssp::self().core, i);
@@ -141,7 +140,7 @@ struct Bidder {
         return choice.least < bound && choice.second <= bound ? bid_of(i, choice) : Bid::of(i, kUndecided);
     }
 
-    // By all threads of the block, in all of them.
+    // Called by all threads of the block; the result is in all of them.
     __device__ Choice from_row(int32 i) {
         ++read;
         const Dual far = infinity<Dual>();
@@ -159,7 +158,7 @@ struct Bidder {
         return all;
     }
 
-    // f(column, cost, value) for the columns of row i that it may have: a thread of the block each.
+    // f(column, cost, value) for the allowed columns of row i, one thread of the block each.
     template <class F>
     __device__ void for_values(int32 i, F f) const {
         const int32 cols = matrix.real_cols();
@@ -191,7 +190,7 @@ struct Bidder {
             if (before == AuctionTuning::list_rank) d.threshold = mine;
         }
     }
-    // The row's list: what its threads know up to the threshold.
+    // Makes the row's list from the columns that its threads know up to the threshold.
     __device__ static void list(int32 i, const Cheapest& mine) {
         const State& core = ssp::self().core;
         SharedBids& d = shared_bids();

@@ -5,7 +5,7 @@
 
 namespace costs {
 
-// A warp walks through a chunk of a row at once: so many packs a lane.
+// A chunk is the part of a row that a warp reads at once: so many packs per lane.
 constexpr uint32 kChunkPacks = CHUNK_BYTES / (kWarp * sizeof(Pack<Cost>));
 constexpr int32 kPackCols = Pack<Cost>::size;
 constexpr int32 kChunkCols = kChunkPacks * kWarp * kPackCols;
@@ -18,19 +18,19 @@ __device__ inline uint32 grid_thread() { return grid_warp() * kWarp + lane_index
 __device__ inline uint32 grid_threads() { return gridDim.x * blockDim.x; }
 __device__ inline bool is_first_thread() { return blockIdx.x == 0 && threadIdx.x == 0; }
 
-// body(index) for each index below count: a thread of the grid each.
+// body(index) for each index below count, one thread of the grid each.
 template <class Body>
 __device__ void each_thread(uint32 count, Body body) {
 #pragma unroll 1
     for (uint32 index = grid_thread(); index < count; index += grid_threads()) body(index);
 }
-// The same with whole warps; index may be count and more.
+// The same by whole warps; index may be count or more.
 template <class Body>
 __device__ void each_thread_converged(uint32 count, Body body) {
 #pragma unroll 1
     for (uint32 index = grid_thread(); index - lane_index() < count; index += grid_threads()) body(index);
 }
-// A warp each.
+// The same, one warp each.
 template <class Body>
 __device__ void each_warp(uint64 count, Body body) {
 #pragma unroll 1
@@ -39,7 +39,7 @@ __device__ void each_warp(uint64 count, Body body) {
 
 // --- costs --------------------------------------------------------------------------------------------------------
 
-// The costs of columns j, j + 1, ... of a row, as they are given; those past its end are not set.
+// The given costs of columns j, j + 1, ... of a row; those past its end are not set.
 __device__ inline void load_costs(const Matrix& matrix, const Cost* row, bool aligned, int32 j, Pack<Cost>& pack) {
     if (aligned && j + kPackCols <= matrix.real_cols()) {
         pack = load_pack(row + j);
@@ -51,8 +51,8 @@ __device__ inline void load_costs(const Matrix& matrix, const Cost* row, bool al
     }
 }
 
-// Of numbers by column those of a pack's columns, of `cols` in all; no one writes them before the next barrier of the
-// grid.
+// Loads the numbers of a pack's columns from an array of `cols` numbers. No thread writes them before the next barrier
+// of the grid.
 template <int32 width>
 __device__ inline void load_by_col(const Dual* from, int32 j, int32 cols, Dual (&to)[width]) {
     if (j + width <= cols) {
@@ -67,9 +67,9 @@ __device__ inline void load_by_col(const Dual* from, int32 j, int32 cols, Dual (
     for (int32 k = 0; k < width; ++k) to[k] = j + k < cols ? __ldca(from + j + k) : Dual(0);
 }
 
-// f(first column, their costs as minimised less by_col) for the packs from column `begin` on of row i, which begins a
-// pack, `step` columns apart, up to `end`; some loads are on their way at once. Lanes differ in `begin` alone, and call
-// f together, also past `end`.
+// f(first column, minimised costs minus by_col) for the packs of row i from column `begin`, the start of a pack, to
+// `end`, `step` columns apart. Several loads are in flight. Lanes differ only in `begin`, and call f together, also
+// past `end`.
 template <class F>
 __device__ void for_packs(const Matrix& matrix, int32 i, int32 begin, int32 end, int32 step, const Dual* by_col, F f) {
     constexpr int32 ahead = 4;
@@ -95,7 +95,7 @@ __device__ void for_packs(const Matrix& matrix, int32 i, int32 begin, int32 end,
         }
     }
 }
-// The same column by column, for a chunk of a row: f(j, cost less by_col), by all lanes together, past the end with j =
+// The same column by column, for a chunk of a row: f(j, cost minus by_col), by all lanes together; past the end j is
 // -1.
 template <class F>
 __device__ void for_chunk_converged(const Matrix& matrix, int32 i, int32 chunk, const Dual* by_col, F f) {
@@ -106,7 +106,7 @@ __device__ void for_chunk_converged(const Matrix& matrix, int32 i, int32 chunk, 
                   for (int32 k = 0; k < kPackCols; ++k) f(j + k < cols ? j + k : kNone, reduced[k]);
               });
 }
-// Where f needs no other lane.
+// The same where f needs no other lane.
 template <class F>
 __device__ void for_chunk(const Matrix& matrix, int32 i, int32 chunk, const Dual* by_col, F f) {
     for_chunk_converged(matrix, i, chunk, by_col, [&](int32 j, Dual reduced) {
@@ -119,10 +119,10 @@ __device__ inline int32 chunks_of(const Matrix& matrix) { return (matrix.real_co
 __device__ inline bool has_unmatched_column(const Matrix& matrix, int32 i) {
     return matrix.prices != nullptr && matrix.prices[i] < infinity<Dual>();
 }
-// No pair, or one with a column that the forest has (its v is -infinity then).
+// No pair, or a pair with a column of the forest (whose v is -infinity).
 __device__ inline bool is_far(Dual slack) { return !(slack < infinity<Dual>() / 2); }
 
-// Sum of x(k), k < count, by one block; in every thread of it.
+// The sum of x(k) for k < count, by one block; the result is in every thread.
 template <class X>
 __device__ double sum_in_block(uint32 count, X x) {
     __shared__ double sums[kMostBlocks / kWarp];

@@ -2,16 +2,16 @@
 //
 // Problem   the linear assignment problem of struct Matrix.
 // Method    Row and column reduction, a list of tight pairs for each row, and a first matching
-// (reference/hungarian_start.cuh). In
-//           each iteration a forest grows breadth first from all free rows along the lists (the forward pass), and one
-//           path is flipped in each tree that reached a free column (reference/hungarian_forest.cuh). If no tree did, a
-//           dual update follows in two stages. The first computes the least slack between rows of the forest and
-//           columns outside it, in one pass over these rows. The second changes the duals and lists the columns that
-//           became tight, in a pass over the chunks of rows that attain the least slack.
+//           (reference/hungarian_start.cuh). In each iteration a forest grows breadth first from all free rows along
+//           the lists (the forward pass), and one path is flipped in each tree that reached a free column
+//           (reference/hungarian_forest.cuh). If no tree did, a dual update follows in two stages. The first computes
+//           the least slack between rows of the forest and columns outside it, in one pass over these rows. The second
+//           changes the duals and lists the columns that became tight, in a pass over the chunks of rows that attain
+//           the least slack.
 // Cost      A dual update reads the rows of the forest once, at 2 barriers of the grid. An iteration with dual updates
-// lists
-//           all rows again, one read of the matrix. At n = 8192 and integers up to 10 n: 90 updates, 35 reads of the
-//           matrix, and 7,900 levels in 99 iterations. O(n^4) time; O(n) memory, and 8 bytes for each chunk of a row.
+//           lists all rows again, one read of the matrix. At n = 8192 and integers up to 10 n: 90 updates, 35 reads of
+//           the matrix, and 7,900 levels in 99 iterations. O(n^4) time; O(n) memory, and 8 bytes for each chunk of a
+//           row.
 //
 // Deviations from the paper: lists of at most kTight columns a row in place of one array with offsets (CSR), so that
 // rows are listed independently; a row with more tight pairs is read as a whole when the forest reaches it. One block
@@ -43,8 +43,8 @@ class Bfs {
     __device__ void settle() const { settle_duals(); }
     __device__ static Dual theta_after(Dual theta, Dual least) { return least > theta ? least : theta; }
 
-    // f(j) for the open columns of row i whose pairs are tight at theta, -1 for lanes that have none. Block 0 calls it
-    // together.
+    // f(j) for the open columns of row i whose pairs are tight at theta, or f(-1) for lanes without one. All threads of
+    // block 0 call it together.
     template <class F>
     __device__ void visit_tight(int32 i, Dual theta, F f) const {
         const Forest& h = forest();
@@ -63,7 +63,7 @@ class Bfs {
               : kNone);
     }
 
-    // The theta at which the next pair that leads out of the forest becomes tight. A warp takes a chunk of a row.
+    // Finds the theta at which the next pair that leads out of the forest becomes tight. A warp takes a chunk of a row.
     __device__ void least() const {
         Forest& h = forest();
         const Matrix& matrix = h.core.matrix;
@@ -88,7 +88,7 @@ class Bfs {
         lower_least(best, &h.board->least);
     }
 
-    // The columns of the pairs that have become tight. The same warps take the same chunks as above.
+    // Finds the columns of the pairs that became tight. The same warps take the same chunks as above.
     __device__ void update() const {
         Forest& h = forest();
         const Matrix& matrix = h.core.matrix;

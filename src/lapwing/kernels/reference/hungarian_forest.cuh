@@ -1,13 +1,14 @@
 // One iteration of the Hungarian methods that list tight pairs: a forest that grows along them, and the paths to flip.
 //
-// Levels are many and small (at n = 8192 some 80 an iteration, of 30 rows each), so block 0 alone grows all levels: a
-// level takes two barriers of the block and about six dependent loads from L2, 1 us; the grid would take twice that.
+// Levels are many and small (at n = 8192 about 80 per iteration, of 30 rows each), so block 0 alone grows all of them.
+// A level takes two barriers of the block and about six dependent loads from L2, 1 us. The whole grid would take twice
+// that.
 #pragma once
 #include "reference/hungarian_start.cuh"
 
 namespace hungarian {
 
-// All free rows are the roots of a new forest.
+// Makes all free rows the roots of a new forest.
 __device__ inline void gather() {
     Forest& h = forest();
     const Matrix& matrix = h.core.matrix;
@@ -35,7 +36,7 @@ __device__ inline void gather() {
     }
 }
 
-// The dual objective, up to rounding. Block 0.
+// The dual objective, up to rounding. Called by block 0.
 __device__ inline double dual_bound() {
     Forest& h = forest();
     const Matrix& matrix = h.core.matrix;
@@ -43,7 +44,7 @@ __device__ inline double dual_bound() {
            sum_in_block(matrix.real_cols(), [&](uint32 j) { return static_cast<double>(__ldcg(h.core.v + j)); });
 }
 
-// Tells the host how far the solve is. Block 0, between iterations.
+// Reports progress to the host. Called by block 0, between iterations.
 __device__ inline void tell_news() {
     Forest& h = forest();
     constexpr uint32 search = 2;  // of the stages of gpu/core/monitor.py
@@ -64,8 +65,8 @@ __device__ inline Growth& growth() {
 
 __device__ inline bool is_open(const Forest& h, int32 j) { return __ldcg(h.open_v + j) > -infinity<Dual>(); }
 
-// Makes row i a possible predecessor of open column j, which is new if it is the first. `count`: of new_cols, in global
-// or shared memory. All lanes of a warp call it; j < 0: not this one.
+// Makes row i a possible predecessor of open column j, which is added to new_cols if it is its first. `count`: the size
+// of new_cols, in global or shared memory. All lanes of a warp call it; j < 0: no column.
 template <bool global>
 __device__ inline void relax(uint32* count, int32 i, int32 j) {
     Forest& h = forest();
@@ -75,7 +76,7 @@ __device__ inline void relax(uint32* count, int32 i, int32 j) {
     if (first) __stcg(h.new_cols + place, j);
 }
 
-// New columns enter the forest, and the rows that they are matched to. By block 0, between barriers.
+// Adds the new columns to the forest, and the rows matched to them. Called by block 0, between barriers.
 __device__ inline void contract(Dual theta) {
     Forest& h = forest();
     Growth& growing = growth();
@@ -109,7 +110,8 @@ __device__ inline void contract(Dual theta) {
     __syncthreads();
 }
 
-// The tight pairs of the rows from `begin` to `end` of the forest. A tree that has an end grows no more. By block 0.
+// Follows the tight pairs of rows `begin` to `end` of the forest. A tree that has an end stops growing. Called by block
+// 0.
 template <class Method>
 __device__ void expand(const Method& method, uint32 begin, uint32 end, Dual theta) {
     Forest& h = forest();
@@ -140,14 +142,14 @@ __device__ void expand(const Method& method, uint32 begin, uint32 end, Dual thet
     const uint32 wide = growing.wide_rows;
     __syncthreads();
     if (threadIdx.x == 0) growing.wide_rows = 0;
-    for (uint32 k = 0; k < wide; ++k) {  // whose tight pairs do not fit their lists: the whole row, by the whole block
+    for (uint32 k = 0; k < wide; ++k) {  // rows whose tight pairs exceed their lists: the block reads the whole row
         const int32 i = __ldcg(h.core.full_rows + k);
         method.visit_tight(i, theta, [&](int32 j) { relax<false>(&growing.new_cols, i, j); });
     }
     __syncthreads();
 }
 
-// Grows the forest until no tree can, or each that can has an end; or by `most_levels`. By block 0 alone.
+// Grows the forest until every tree is exhausted or has an end, or by `most_levels` levels. Called by block 0 alone.
 template <class Method>
 __device__ void grow(const Method& method, uint32 most_levels) {
     if (blockIdx.x != 0) return;
@@ -200,7 +202,8 @@ __device__ void grow(const Method& method, uint32 most_levels) {
     }
 }
 
-// Makes a word of the board the least of all threads' keys: an atomic a block. All threads of a block call it.
+// Lowers a word of the board to the least of all threads' keys, by one atomic per block. All threads of a block call
+// it.
 __device__ inline void lower_least(uint64 mine, uint64* word) {
     __shared__ uint64 keys[kMostBlocks / kWarp];
     mine = warp_min(mine);
@@ -212,7 +215,8 @@ __device__ inline void lower_least(uint64 mine, uint64* word) {
     if (lane_index() == 0 && mine != kFar) min_in_global(word, mine);
 }
 
-// Flips one path in each tree that has an end, a thread each: from there to the root, three dependent loads a pair.
+// Flips one path in each tree that has an end, one thread per path: from the end to the root, three dependent loads per
+// pair.
 __device__ inline void flip() {
     Forest& h = forest();
     const Matrix& matrix = h.core.matrix;
@@ -240,8 +244,7 @@ __device__ inline void flip() {
     }
 }
 
-// Moves the duals by what the dual updates of this iteration come to: of every row and column once, whatever their
-// number.
+// Applies the sum of this iteration's dual updates to the duals: once for each row and column.
 __device__ inline void settle_duals() {
     Forest& h = forest();
     const Dual theta = h.theta();
@@ -257,7 +260,7 @@ __device__ inline void settle_duals() {
     });
 }
 
-// A matched pair is tight, to the last bit.
+// Makes matched pairs exactly tight.
 __device__ inline void polish() {
     Forest& h = forest();
     const Matrix& matrix = h.core.matrix;
@@ -270,8 +273,8 @@ __device__ inline void polish() {
     });
 }
 
-// At the end: the report; if there is no assignment, also what shows it (violator in core/core.cu): all rows of the
-// forest are free, or matched to columns that the forest has reached, and they may have no others.
+// Writes the report at the end. If there is no assignment, also marks the violator (violator in core/core.cu): all rows
+// of the forest are free, or matched to columns of the forest, and have no other columns.
 __device__ inline void conclude(SolveStatus status) {
     Forest& h = forest();
     const Matrix& matrix = h.core.matrix;

@@ -58,7 +58,8 @@ __device__ inline ForestTask after_update(const Board& board) {
     return __ldcg(&board.overflow) != 0 ? ForestTask::unfinished : ForestTask::grow;
 }
 
-// The task after one that all blocks have performed, by words that it wrote and that the next task does not write.
+// The task after one that all blocks have performed. It depends on words that this task wrote and that the next task
+// does not write.
 template <class Method>
 __device__ ForestTask next(const Method& method, ForestTask task) {
     const Forest& h = forest();
@@ -97,7 +98,7 @@ __device__ ForestTask next(const Method& method, ForestTask task) {
     }
 }
 
-// All tasks of a solve from the first on, in one cooperative launch; or that one alone.
+// Performs all tasks of a solve from `first` on in one cooperative launch, or that task alone.
 template <class Method>
 __device__ void run(const Method& method, ForestTask first = ForestTask::begin, bool alone = false) {
     uint64 began = nanoseconds();
@@ -120,7 +121,7 @@ __device__ void run(const Method& method, ForestTask first = ForestTask::begin, 
     }
 }
 
-// In the shared memory of the block. All of its threads call it.
+// Sets up the forest in the shared memory of the block. All threads of the block call it.
 __device__ inline void set_forest(Matrix matrix, Dual* u, Dual* v, unsigned char* workspace, unsigned char* more,
                                   ::HostChannel* watch) {
     Forest& h = forest();
@@ -137,9 +138,9 @@ __device__ inline void set_forest(Matrix matrix, Dual* u, Dual* v, unsigned char
 
 }  // namespace hungarian
 
-// The first arguments of every kernel here: the core method's (core/problem.cuh), the workspace of struct Forest, and
-// the host's channel. cost: rows `row_stride` elements apart; rows <= cols, unmatched columns included if there are
-// `prices` (struct Matrix); u: (rows,), v: (cols,), both set here.
+// The first arguments of every kernel here: those of the core method (core/problem.cuh), the workspace of struct
+// Forest, and the host channel. cost: rows `row_stride` elements apart. rows <= cols, where cols includes the unmatched
+// columns if there are `prices` (struct Matrix). u: (rows,) and v: (cols,), both set here.
 #define LAPWING_HUNGARIAN                                                                                             \
     const Cost *cost, int64 row_stride, int64 rows, int64 cols, int64 maximize, const Dual *prices, Dual *u, Dual *v, \
         unsigned char *workspace, unsigned char *more, HostChannel *watch

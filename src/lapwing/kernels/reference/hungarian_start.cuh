@@ -1,8 +1,8 @@
 // The start of the Hungarian methods: row and column reduction, lists of tight pairs by row, and a first matching on
 // them.
 //
-// Cost: one read of the matrix each for rows, columns and lists; a barrier of the grid after each, and two for each
-// round of the matching.
+// Cost: one read of the matrix each for rows, columns and lists, with a barrier of the grid after each; and two
+// barriers for each round of the matching.
 #pragma once
 #include "reference/hungarian_state.cuh"
 
@@ -29,7 +29,7 @@ __device__ inline void begin_solve() {
     }
 }
 
-// u: the least cost of each row. A warp a row.
+// Sets u to the least cost of each row. One warp per row.
 __device__ inline void reduce_rows() {
     Forest& h = forest();
     const Matrix& matrix = h.core.matrix;
@@ -53,8 +53,8 @@ __device__ inline void reduce_rows() {
     if (is_first_thread()) h.board->scanned += matrix.rows;
 }
 
-// In square problems, the least c - u of each column, into distance. A warp takes a band of rows, a lane a pack of
-// columns.
+// In square problems, writes the least c - u of each column to `distance`. A warp takes a band of rows, a lane a pack
+// of columns.
 __device__ inline void reduce_cols() {
     constexpr uint32 ahead = 4;
     Forest& h = forest();
@@ -93,7 +93,7 @@ __device__ inline void reduce_cols() {
         }
     });
 }
-// v from it; a column that nobody may have gets 0.
+// Sets v from `distance`; 0 for a column that no row may have.
 __device__ inline void set_cols() {
     Forest& h = forest();
     each_thread(h.core.matrix.cols, [&](uint32 j) {
@@ -104,13 +104,12 @@ __device__ inline void set_cols() {
     if (is_first_thread()) h.board->scanned += h.core.matrix.rows;
 }
 
-// A list of tight pairs in the making, by a warp.
+// A list of tight pairs under construction by a warp.
 struct TightList {
     int32* cols;
     uint32 count = 0;
 
-    // Adds the columns of a lane's pack, from j on, for which `bits` are set, in the order of columns. All lanes call
-    // it.
+    // Adds the columns of a lane's pack, from j on, whose `bits` are set, in the order of columns. All lanes call it.
     template <int32 width = kPackCols>
     __device__ void add(int32 j, uint32 bits) {
         if (__ballot_sync(kAllLanes, bits != 0) == 0) return;
@@ -136,8 +135,8 @@ struct TightList {
 __device__ inline int32 first_tight(const Matrix& matrix, int32 i) {
     return static_cast<int32>(static_cast<int64>(i) * matrix.real_cols() / matrix.rows);
 }
-// Lists row i: visit(begin, end) adds the tight columns from `begin` to `end`, both ends of a range in which a warp
-// works. All lanes of a warp call it.
+// Lists row i: visit(begin, end) adds the tight columns from `begin` to `end`, both multiples of a warp's step or ends
+// of the row. All lanes of a warp call it.
 template <class Visit>
 __device__ void list_tight_row(int32 i, bool unmatched_tight, Visit visit) {
     Forest& h = forest();
@@ -153,7 +152,8 @@ __device__ void list_tight_row(int32 i, bool unmatched_tight, Visit visit) {
     if (lane_index() == 0) __stcg(h.tight_count + i, list.count);
 }
 
-// Lists the pairs with (c - v) - u <= 0 of all rows. A warp a row; v comes from L1, since nobody writes it meanwhile.
+// Lists the pairs with (c - v) - u <= 0 of all rows. One warp per row. v may come from L1, since no thread writes it
+// meanwhile.
 __device__ inline void list_tight() {
     Forest& h = forest();
     const Matrix& matrix = h.core.matrix;
@@ -180,12 +180,12 @@ __device__ inline void list_tight() {
 
 // --- the first matching -------------------------------------------------------------------------------------------
 
-// A row's claim to a column: the one of greatest regret comes first, of several the lowest.
+// A row's claim to a column. The minimum is the row of greatest regret, and among these the lowest row.
 __device__ inline uint64 claim_of(const Forest& h, uint32 i) {
     const uint32 eagerness = static_cast<uint32>(__float_as_int(__ldcg(h.regret + i)));  // regret is not negative
     return static_cast<uint64>(~eagerness) << 32 | i;
 }
-// Every free row asks for the first free column in its list.
+// Every free row bids for the first free column in its list.
 __device__ inline void bid() {
     Forest& h = forest();
     each_thread(h.core.matrix.rows, [&](uint32 i) {

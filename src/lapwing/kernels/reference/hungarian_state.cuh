@@ -17,7 +17,7 @@
 // iteration has at most as many dual updates as there are columns. On costs with exact sums this changes nothing.
 //
 // Duals, matching, report and barrier are the core method's (core/state.cuh), and so are the kernels that prepare,
-// deliver, complete what is interrupted, and name the rows that have too few columns (core/core.cu).
+// deliver, complete an interrupted solve, and mark a violator (core/core.cu).
 #pragma once
 #include "core/control/host_channel.cuh"
 #include "core/state.cuh"
@@ -31,31 +31,31 @@ constexpr int32 kTight = TIGHT;  // columns in a row's list of tight pairs
 constexpr uint32 kNoRank = ~0u;  // no predecessor
 constexpr uint32 kNoGoal = ~0u;  // no end
 
-// Words that all blocks share; each with its writer and the time of the write.
+// Words that all blocks share, each with its writer and the time of the write.
 struct Board {
-    // First, what Python reads (gpu/reference/hungarian.py).
-    uint32 task;              // the next one, where the host launches each task (reference/munkres.cu)
+    // First the words that Python reads (gpu/reference/hungarian.py).
+    uint32 task;              // the next task, if the host launches each task (reference/munkres.cu)
     uint32 early;             // augmentations before the first dual update. flip.
     uint32 early_iterations;  // that made them
     uint32 by_five[7];        // augmentations of every five iterations after these
-    uint64 time[TASK_DONE];   // nanoseconds of each task, where one launch performs all. The first thread, in between.
-    uint64 zeros;             // listed, each time that a row is, by "munkres"
+    uint64 time[TASK_DONE];   // nanoseconds per task, if one launch performs all. The first thread, between tasks.
+    uint64 zeros;             // number of zeros listed by "munkres", over all listings of a row
 
-    uint64 least;          // what least has found, as `ordered`: minimum over all blocks. Set back by block 0 in grow.
+    uint64 least;          // result of task least, as `ordered`: minimum over all blocks. Reset by block 0 in grow.
     uint64 theta;          // bits of a Dual: sum of this iteration's dual updates. Block 0, in gather and grow.
-    uint64 step_least[2];  // the same for steps of "hungarian-tree" in turn
+    uint64 step_least[2];  // the same for alternate steps of "hungarian-tree"
     uint32 rounds;         // of the first matching. Block 0, in take.
-    uint32 free_rows;      // gather: counted. Block 0 sets it back in flip.
+    uint32 free_rows;      // gather: counted. Block 0 resets it in flip.
     uint32 forest_rows;    // in `in_forest`. Block 0, in grow.
-    uint32 new_cols;       // in `new_cols`, to enter. update: counted. Block 0 sets it back in grow.
+    uint32 new_cols;       // in `new_cols`, to enter. update: counted. Block 0 resets it in grow.
     uint32 reached_cols;   // in `reached_cols`. Block 0, in gather and grow.
-    uint32 goals;          // in `goal_roots`. Block 0, in grow; set back in gather.
+    uint32 goals;          // in `goal_roots`. Block 0, in grow; reset in gather.
     uint32 stopped;        // Block 0, in grow.
     uint32 overflow;       // not 0 if a slack does not fit its type. form and update.
     uint32 changed;        // whether duals moved since tight pairs were listed. Block 0, in grow.
-    uint32 expanded;       // rows of the forest whose tight pairs were looked at. Block 0, in gather and grow.
-    uint32 few;            // whether an iteration has matched so few rows that another method is to go on. flip.
-    uint32 more;           // whether levels are left, where the host launches each. grow.
+    uint32 expanded;       // rows of the forest whose tight pairs were followed. Block 0, in gather and grow.
+    uint32 few;            // whether an iteration matched so few rows that another method is to continue. flip.
+    uint32 more;           // whether levels are left, if the host launches each level. grow.
     // Counts for the report. Block 0.
     uint32 iterations, updates, levels;
     uint64 augmentations, scanned;
@@ -74,17 +74,17 @@ struct Forest {
     int32* goal_roots;      // free rows that have one
     uint32* tight_count;    // of tight pairs; more than kTight: the list is not complete
     int32* tight;           // [rows][kTight] columns
-    float* regret;          // of a row that does not get its cheapest column; 0 where that does not count
+    float* regret;          // of a row that does not get its cheapest column; 0 if regret is not used
     Dual* unmatched_slack;  // prices - u, of rows that may stay free
     // By column.
-    Dual* open_v;         // v, or -infinity where the forest has it
-    uint32* rank;         // of its predecessor (rank_of); kNoRank: outside the forest
-    Dual* entered;        // theta when it entered; until then, in "hungarian-tree", the least at which it could
+    Dual* open_v;   // v, or -infinity for a column of the forest
+    uint32* rank;   // of its predecessor (rank_of); kNoRank: outside the forest
+    Dual* entered;  // theta when it entered; before that, in "hungarian-tree", the least theta at which it could enter
     int32* new_cols;      // to enter the forest
     int32* reached_cols;  // of the forest, in the order in which they entered
     unsigned char* end;
 
-    // Bytes by row and by column of the arrays above; the host allocates by these (gpu/reference/hungarian.py).
+    // Bytes per row and per column of the arrays above. The host allocates by these (gpu/reference/hungarian.py).
     static constexpr uint64 row_bytes = 4 * kTight + 2 * sizeof(Dual) + 6 * 4, col_bytes = 2 * sizeof(Dual) + 3 * 4;
     static_assert(sizeof(Board) <= BOARD_BYTES && row_bytes == FOREST_ROW_BYTES && col_bytes == FOREST_COL_BYTES);
 
@@ -127,7 +127,8 @@ __device__ inline Forest& forest() {
     return memory;
 }
 
-// Places in a list for the lanes that want one, by its count in global or shared memory. All lanes of a warp call it.
+// Reserves places in a list for the lanes that want one, by its count in global or shared memory. All lanes of a warp
+// call it.
 template <bool global>
 __device__ inline uint32 place_of(uint32* count, bool wants) {
     const uint32 wanting = __ballot_sync(kAllLanes, wants);
@@ -140,8 +141,8 @@ __device__ inline uint32 place_of(uint32* count, bool wants) {
 
 // --- predecessors -------------------------------------------------------------------------------------------------
 
-// Of the rows that could be column j's predecessor the first from row j on is chosen, so that neighbouring columns lie
-// in different trees, even where all pairs are tight. Its rank, which is the least, and back.
+// Among the possible predecessors of column j, the first row from j on is chosen, so that adjacent columns are in
+// different trees even if all pairs are tight. rank_of is least for it; the other function inverts rank_of.
 __device__ inline uint32 rank_of(const Matrix& matrix, int32 i, int32 j) {
     const int32 first = j < matrix.rows ? j : j % matrix.rows;
     return static_cast<uint32>(i >= first ? i - first : i - first + matrix.rows);

@@ -2,14 +2,13 @@
 //
 // Problem   the linear assignment problem of struct Matrix.
 // Method    Starts like "hungarian-bfs" (reference/hungarian_start.cuh). Each column keeps the least slack of its pairs
-// with rows
-//           of the forest, and the row that attains it; so a row is read once, when it enters the forest. The next
-//           columns to enter, at the present duals or after an update, are those with the least slack of all columns: a
-//           minimum of n numbers. In each iteration one path is flipped in each tree that reached a free column.
+//           with rows of the forest, and the row that attains it; so a row is read once, when it enters the forest. The
+//           next columns to enter, at the present duals or after an update, are those with the least slack of all
+//           columns: a minimum of n numbers. In each iteration one path is flipped in each tree that reached a free
+//           column.
 // Cost      A step reads the rows that entered last, at 2 barriers of the grid. A block owns columns and alone touches
-// their
-//           slacks, so slacks need no atomics and predecessors no second pass. At n = 8192 and integers up to 10 n:
-//           7,900 steps in 99 iterations, 56 reads of the matrix. O(n^3) time, O(n) memory.
+//           their slacks, so slacks need no atomics and predecessors no second pass. At n = 8192 and integers up to 10
+//           n: 7,900 steps in 99 iterations, 56 reads of the matrix. O(n^3) time, O(n) memory.
 //
 // Deviations from the paper: a slack is stored as the `theta` at which it vanishes, so a dual update changes theta
 // alone, and duals move once an iteration (reference/hungarian_state.cuh explains why rounding is smaller, too). All
@@ -27,7 +26,7 @@
 
 namespace hungarian {
 
-// A column's least so far: theta, and the rank of its row.
+// A column's least slack so far: theta, and the rank of its row.
 struct Slacks {
     Dual theta[THREADS * kPackCols];
     uint32 rank[THREADS * kPackCols];
@@ -45,11 +44,11 @@ class Tree {
     __device__ void list() const { list_tight(); }
     __device__ void settle() const {
         settle_duals();
-        if (is_first_thread()) forest().board->few = 0;  // which was why "munkres" handed over
+        if (is_first_thread()) forest().board->few = 0;  // it is set when "munkres" hands over to this method
     }
 
-    // The whole forest: all blocks alike. Each step reads the words that it decides by right after a barrier, and no
-    // block writes them before the next.
+    // Grows the whole forest, alike in all blocks. Each step reads the words that it decides by directly after a
+    // barrier, and no block writes them before the next barrier.
     __device__ void grow() const {
         Forest& h = forest();
         Board& board = *h.board;
@@ -96,22 +95,22 @@ class Tree {
         grid_barrier(h.core.barrier, gridDim.x);
     }
 
-    // Lanes that share a row, a pack of columns each: as few as give all blocks something to do.
+    // Number of lanes that share a row, with one pack of columns each: as few as suffice to give all blocks work.
     __device__ static uint32 row_lanes(const Matrix& matrix) {
         uint32 lanes = 8;
         while (lanes < blockDim.x && lanes * kPackCols * gridDim.x < static_cast<uint32>(matrix.real_cols()))
             lanes *= 2;
         return lanes;
     }
-    // f(first column) for each group of columns that is this block's: always the same ones.
+    // f(first column) for each group of columns of this block, which are the same in every call.
     template <class F>
     __device__ static void each_group(const Matrix& matrix, uint32 lanes, F f) {
         const uint32 width = lanes * kPackCols, groups = (matrix.real_cols() + width - 1) / width;
         for (uint32 group = blockIdx.x; group < groups; group += gridDim.x) f(static_cast<int32>(group * width));
     }
 
-    // Slacks with the rows from `begin` to `end` of the forest, and the least of all open columns. `some_ended`: trees
-    // among them may have an end.
+    // Computes the slacks with rows `begin` to `end` of the forest, and the least slack of all open columns.
+    // `some_ended`: some of their trees may have an end.
     __device__ void relax(uint32 begin, uint32 end, bool some_ended, uint64* least_word) const {
         __shared__ Slacks slacks;
         Forest& h = forest();
@@ -202,8 +201,7 @@ class Tree {
         lower_least(best, least_word);
     }
 
-    // Columns whose slack vanishes at theta enter, with the rows that they are matched to; `rows`: of the forest
-    // before.
+    // Adds the columns whose slack vanishes at theta, with the rows matched to them. `rows`: size of the forest before.
     __device__ void enter(Dual theta, uint32 rows) const {
         Forest& h = forest();
         const Matrix& matrix = h.core.matrix;
@@ -252,7 +250,7 @@ class Tree {
 
 }  // namespace hungarian
 
-// `resumed`: go on with the duals and the matching that there are.
+// `resumed`: continue with the given duals and matching.
 extern "C" __global__ void __launch_bounds__(THREADS, 1) solve_hungarian_tree(LAPWING_HUNGARIAN, int64 resumed) {
     LAPWING_SET_FOREST;
     hungarian::run(hungarian::Tree(), resumed != 0 ? hungarian::ForestTask::gather : hungarian::ForestTask::begin);

@@ -43,7 +43,7 @@
 #include "reference/hungarian_run.cuh"
 #include "reference/munkres_slacks.cuh"
 
-// `task`: where to begin. by_task: the host launches every task, and asks for the next one (munkres_next).
+// `task`: the first task. by_task: the host launches every task, and reads the next one (munkres_next).
 #define LAPWING_MUNKRES \
     LAPWING_HUNGARIAN, unsigned char *slacks, int64 pitch, int64 stages, int64 few, int64 by_task, int64 task
 
@@ -52,7 +52,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) solve_munkres(LAPWING_M
     const hungarian::Munkres method(slacks, pitch, stages, few, by_task != 0);
     hungarian::run(method, static_cast<hungarian::ForestTask>(task), by_task != 0);
 }
-// Writes the task that follows into Board::task. One block.
+// Writes the next task to Board::task. One block.
 extern "C" __global__ void munkres_next(LAPWING_MUNKRES) {
     LAPWING_SET_FOREST;
     const hungarian::Munkres method(slacks, pitch, stages, few, by_task != 0);

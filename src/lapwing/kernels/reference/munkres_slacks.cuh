@@ -1,11 +1,11 @@
 // The slacks of "munkres" (reference/munkres.cu), and the steps that change them. In every task a warp owns a row of
-// them.
+// slacks.
 #pragma once
 #include "reference/hungarian_run.cuh"
 
 namespace hungarian {
 
-// Slacks of integers mostly fit 4 bytes; where they do not (SolveStatus::unfinished), WIDE is 1.
+// Slacks of integers usually fit 4 bytes. If not (SolveStatus::unfinished), WIDE is 1.
 template <class D, bool wide>
 struct SlackOf {
     using type = D;
@@ -23,8 +23,8 @@ class Munkres {
   public:
     static constexpr bool keeps_slacks = false, lists_anew = false;
 
-    // slacks: [rows][pitch] elements, rows beginning at 16-byte boundaries; of the real columns. few: an iteration that
-    // matches fewer rows is the last; 0: none is.
+    // slacks: [rows][pitch] elements of the real columns; rows begin at 16-byte boundaries. few: an iteration that
+    // matches fewer rows is the last; 0: no such limit.
     __device__ Munkres(unsigned char* slacks, int64 pitch, int64 stages, int64 few, bool by_task)
         : slacks_(reinterpret_cast<Slack*>(slacks)), pitch_(pitch), stages_(static_cast<uint32>(stages)),
           few_(static_cast<uint32>(few)), by_task_(by_task) {}
@@ -33,15 +33,15 @@ class Munkres {
     __device__ bool updates_more() const { return !has(kFused); }
     __device__ static Dual theta_after(Dual theta, Dual least) { return theta + least; }
 
-    // Step 4. Where the host launches every task, a level a launch.
+    // Step 4. If the host launches every task, one level per launch.
     __device__ void grow() const { hungarian::grow(*this, by_task_ ? 1 : ~0u); }
-    // Whether to go on with shortest paths.
+    // Decides whether to continue with shortest paths.
     __device__ void settle() const {
         Board& board = *forest().board;
         if (is_first_thread()) board.few = board.goals < few_ && board.goals < board.free_rows;
     }
 
-    // The slacks, and the zeros of every row.
+    // Computes the slacks, and lists the zeros of every row.
     __device__ void list() const {
         Forest& h = forest();
         const Matrix& matrix = h.core.matrix;
@@ -88,7 +88,8 @@ class Munkres {
         if (is_first_thread()) h.board->scanned += matrix.rows;
     }
 
-    // f(j) for the open columns of row i with slack zero, -1 for lanes that have none. Block 0 calls it together.
+    // f(j) for the open columns of row i with slack zero, or f(-1) for lanes without one. All threads of block 0 call
+    // it together.
     template <class F>
     __device__ void visit_tight(int32 i, Dual, F f) const {
         const Forest& h = forest();
@@ -131,7 +132,7 @@ class Munkres {
         lower_least(ordered(best), &h.board->least);
     }
 
-    // Step 6, second half: slacks, duals and, with stage `fused`, zeros.
+    // Step 6, second half: updates slacks, duals and, with stage `fused`, the lists of zeros.
     __device__ void update() const {
         Forest& h = forest();
         const Dual step = from_order<Dual>(__ldcg(&h.board->least));
@@ -141,7 +142,7 @@ class Munkres {
             __stcg(h.core.v + j, __ldcg(h.core.v + j) - step);
         });
     }
-    // Without it: the zeros of all rows.
+    // Without stage `fused`: lists the zeros of all rows.
     __device__ void update_more() const { change_rows(Dual(0), false, true); }
 
   private:
@@ -149,7 +150,7 @@ class Munkres {
 
     __device__ bool has(uint32 stage) const { return (stages_ & stage) != 0; }
     __device__ Slack* row_of(int32 i) const { return slacks_ + i * pitch_; }
-    // Of a slack that fits.
+    // The largest slack that fits.
     __device__ static Dual most() {
         if constexpr (sizeof(Slack) < sizeof(Dual)) return 0x7fffffff;
         return infinity<Dual>();
@@ -157,8 +158,8 @@ class Munkres {
     __device__ static void note_overflow(bool overflows) {
         if (overflows) atomicExch(&forest().board->overflow, 1u);
     }
-    // A pack's worth of costs is half a pack of slacks, one, or two. All of it lies in the row, or in what fills it up
-    // to its pitch.
+    // A pack of costs corresponds to half a pack of slacks, one, or two. All of it is in the row or in its padding up
+    // to the pitch.
     __device__ void store(int32 i, int32 j, const Slack (&values)[kPackCols]) const {
         if constexpr (kSlackCols > kPackCols) {
             *reinterpret_cast<int64*>(row_of(i) + j) =
@@ -173,7 +174,7 @@ class Munkres {
             }
         }
     }
-    // For the columns of a pack of slacks, whether they are outside the forest; 0 past the end of a row.
+    // A bit for each column of a pack of slacks that is outside the forest; 0 past the end of a row.
     __device__ static uint32 open_bits(int32 j) {
         const Forest& h = forest();
         const int32 cols = h.core.matrix.real_cols();
@@ -185,8 +186,8 @@ class Munkres {
             if (j + k < cols && v[k] > -infinity<Dual>()) bits |= 1u << k;
         return bits;
     }
-    // f(first column, slacks) for a lane's packs of row i from `begin`, which begins a pack of lane 0, to `end`; by all
-    // lanes together.
+    // f(first column, slacks) for a lane's packs of row i from `begin`, which begins a pack of lane 0, to `end`. All
+    // lanes call f together.
     template <class F>
     __device__ void for_slacks(int32 i, int32 begin, int32 end, F f) const {
         constexpr int32 ahead = kAhead, width = kWarp * kSlackCols;
@@ -211,7 +212,7 @@ class Munkres {
         return pack;
     }
 
-    // Whether row i may stay free at no loss; if that is new, its unmatched column is to enter the forest.
+    // Whether row i may stay free at slack zero. If this is new, its unmatched column is added to the forest later.
     __device__ bool unmatched_slack_vanishes(int32 i, bool grows) const {
         Forest& h = forest();
         const Matrix& matrix = h.core.matrix;
@@ -221,7 +222,7 @@ class Munkres {
         return true;
     }
 
-    // changes: by `step`, of all slacks that it concerns; lists: the zeros of all rows where they may have changed.
+    // changes: changes all affected slacks by `step`. lists: lists the zeros of all rows where they may have changed.
     LAPWING_NOINLINE __device__ void change_rows(Dual step, bool changes, bool lists) const {
         Forest& h = forest();
         const Matrix& matrix = h.core.matrix;
@@ -261,24 +262,25 @@ class Munkres {
         }
         if (lists) count_listed(listed);
     }
-    // Stage `reductions` is off: a contended counter in global memory for every zero that is listed.
+    // Stage `reductions` is off: every listed zero adds to a contended counter in global memory.
     __device__ void count_zeros(uint32 bits) const {
         if (has(kReductions)) return;
         for (; bits != 0; bits &= bits - 1) add_in_global(&forest().board->zeros, uint64(1));
     }
-    // It is on: a counter for every row, and the sums of a warp's rows by a reduction of the block. All threads.
+    // Stage `reductions` is on: one count per row; a reduction of the block sums the counts of its warps' rows. Called
+    // by all threads.
     __device__ void count_listed(uint32 listed) const {
         if (!has(kReductions)) return;
         const double all =
             sum_in_block(blockDim.x / kWarp * kWarp, [&](uint32) { return lane_index() == 0 ? listed : 0; });
         if (threadIdx.x == 0) add_in_global(&forest().board->zeros, static_cast<uint64>(all));
     }
-    // Of the block, for a row of slacks: the two parts of a row begin at a pack of lane 0.
+    // Largest number of barriers of the block per row of slacks: the two parts of a row begin at a pack of lane 0.
     __device__ static uint32 most_barriers(int32 cols) {
         constexpr int32 width = kWarp * kSlackCols, batch = kAhead * width;
         return ((cols + width + batch - 1) / batch + 1) * kAhead;
     }
-    // Of a row outside the forest, where few columns are in it.
+    // Changes the slacks of a row outside the forest, if few columns are in the forest.
     __device__ void change_cols(int32 i, Dual step, uint32 reached, bool lists) const {
         Forest& h = forest();
         const int32 cols = h.core.matrix.real_cols();
@@ -302,8 +304,9 @@ class Munkres {
         if (lane == 0) __stcg(h.tight_count + i, static_cast<uint32>(__popc(staying)));
         count_zeros(stays ? 1 : 0);
     }
-    // The slacks of row i from `begin` to `end`. Zeros are looked for while slacks are in registers, unless that stage
-    // is off; with stage `barrier`, after a barrier of the block for each pack, whose number this returns.
+    // Changes the slacks of row i from `begin` to `end`. Zeros are detected while slacks are in registers, unless that
+    // stage is off. With stage `barrier` this follows a barrier of the block for each pack; the number of barriers is
+    // returned.
     __device__ uint32 change_row(int32 i, bool grows, Dual step, int32 begin, int32 end, bool changes, bool lists,
                                  TightList& list) const {
         Forest& h = forest();

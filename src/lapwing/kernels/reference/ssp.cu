@@ -2,13 +2,11 @@
 //
 // Problem   the linear assignment problem of struct Matrix.
 // Method    cpp/src/ssp/ssp.cpp explains the start, the phases with falling epsilon, and the virtual rows, which are
-// one sink.
-//           Here every thread of a cluster of 8 blocks runs the same program and owns columns. Sums are formed in the
-//           CPU's order, so the search closes the same columns and reads the same rows as on the CPU.
+//           one sink. Here every thread of a cluster of 8 blocks runs the same program and owns columns. Sums are
+//           formed in the CPU's order, so the search closes the same columns and reads the same rows as on the CPU.
 // Cost      A row is read when its column closes. A step reads the row's costs from L2 or memory, reduces them in each
-// warp,
-//           sends the result to the shared memory of every block, waits at a barrier of the cluster, and reduces these
-//           64 messages: an estimated 0.8 us with 8000 columns. A message carries what the next step needs of the
+//           warp, sends the result to the shared memory of every block, waits at a barrier of the cluster, and reduces
+//           these 64 messages: an estimated 0.8 us with 8000 columns. A message carries what the next step needs of the
 //           column; the state of a thread's columns is in shared memory (in L2 from some 46,000 float32 columns on).
 //           Rows that are likely to be next are prefetched to L2. Every block records the steps, so each thread finds
 //           the part of the path among its columns, and the end of a search needs no barrier of its own. O(rows^2 cols)
@@ -17,8 +15,8 @@
 // Protocol: a message is read after the barrier that follows it, and its place is reused after the barrier after that.
 // A thread of each block records a step for this block; the record is read at the end of the search, a barrier later.
 //
-// Deviations from the paper: those of the CPU. A row that finds no column in the start's first pass counts with the
-// largest cost of all rows, not of those before it. The L2 cache takes the place of a cache of rows.
+// Deviations from the paper: those of the CPU. If a row finds no column in the start's first pass, it counts with the
+// largest cost of all rows, not of the rows before it. The L2 cache replaces a cache of rows.
 //
 // Reference: S. Guthe, D. Thuerck, "Algorithm 1015: A Fast Scalable Solver for the Dense Linear (Sum) Assignment
 // Problem", ACM Transactions on Mathematical Software 47(2), 2021, sections 3 and 4.
@@ -64,7 +62,7 @@ class Search : Start {
         }
     }
 
-    // Nothing is assigned; the virtual rows have theirs, except in a first phase with epsilon.
+    // Begins with no assignment. The virtual rows have their columns, except in a first phase with epsilon.
     __device__ void begin_phase() {
         each_own_col(cols_, [&](int32, uint32 at) { own_.owner[at] = kUnowned; });
         path_fall_ = epsilon_fall_ = 0;
@@ -81,7 +79,7 @@ class Search : Start {
             own_.owner[at] = kVirtual;
         });
     }
-    // The prices of cols - rows columns are at or above it. Returns how many are below.
+    // Finds the level: the prices of cols - rows columns are at or above it. Returns the number of columns below.
     __device__ uint32 find_level() {
         each_own_col(cols_, [&](int32 j, uint32 at) { __stcg(s_.core.v + j, own_.v[at]); });
         barrier();
@@ -123,7 +121,7 @@ class Search : Start {
 
     enum class Read { first, next, sink };
 
-    // False if there is no path, or the host requests the end. `then`: the row after it, or kNone.
+    // Returns false if there is no path, or the host requests a stop. `then`: the next row, or kNone.
     __device__ bool search(int32 f, int32 then) {
         ++searches_;
         steps_ = 0;
@@ -175,8 +173,8 @@ class Search : Start {
         return true;
     }
 
-    // Takes row i to open columns, at its costs - v - offset. Returns the nearest, with the cost less v of the column
-    // and its owner, and the step that it was reached from. meanwhile(), as of each_own_pack, returns `next` for
+    // Relaxes open columns by row i, at its costs - v - offset. Returns the nearest column, with its cost minus v, its
+    // owner, and the step from which it was reached. meanwhile() is that of each_own_pack, and returns `next` for
     // least_of.
     template <Read kind, class Meanwhile>
     __device__ Found read(int32 i, Dual offset, Meanwhile meanwhile) {
@@ -227,7 +225,7 @@ class Search : Start {
         return step < kNearSteps ? near_->steps[step] : s_.far_steps[step - kNearSteps];
     }
 
-    // The unmatched column of a row, and the column by which the search came to it.
+    // Relaxes the unmatched column of a row; `at` is the column from which the search reached the row.
     __device__ void relax_sink(Step at, Dual offset) {
         if (sink_closed_ || !has_unmatched_column(matrix_, at.row)) return;
         const Dual distance = (matrix_.prices[at.row] - level_) - offset;
@@ -235,7 +233,8 @@ class Search : Start {
         sink_distance_ = distance;
         sink_from_ = at;
     }
-    // The virtual rows: their columns are closed, all others reached. Not with unmatched columns: see vacancies_.
+    // Closes the virtual rows: their columns are closed, all others reached. Not used with unmatched columns: see
+    // vacancies_.
     __device__ Found close_sink() {
         sink_closed_ = true;
         sink_distance_ = reached_;
@@ -248,7 +247,7 @@ class Search : Start {
         return read<Read::sink>(kNone, -level_ - reached_, [] { return Message{}; });
     }
 
-    // By the rest of the path's length, and epsilon.
+    // Lowers prices by the rest of the path's length, and by epsilon.
     __device__ void lower_prices(uint32 closed) {
         each_own_col(cols_, [&](int32, uint32 at) {
             if (own_.closed[at] != searches_) return;
@@ -260,7 +259,7 @@ class Search : Start {
         if (sink_closed_) level_ -= (reached_ - sink_distance_) + epsilon_;
     }
 
-    // Flips the path from a column back to row f: each thread what it has of it.
+    // Flips the path from a column back to row f; each thread flips its own part.
     __device__ void augment(int32 f, int32 col, uint32 by_step) const {
         for (;;) {
             const Step from = by_step == 0 ? Step{kNone, f, 0} : recorded(by_step);
@@ -268,7 +267,7 @@ class Search : Start {
                 const uint32 at = place_of(col);
                 own_.owner[at] = from.row;
                 own_.cost[at] = own_.by_cost[at];
-                if (from.row == kVirtual) own_.v[at] = level_;  // so it is up to rounding, and up to epsilon
+                if (from.row == kVirtual) own_.v[at] = level_;  // equal to it up to rounding and epsilon
             }
             if (by_step == 0) return;
             col = from.col;
@@ -287,7 +286,8 @@ class Search : Start {
         if (sink_from_.col >= 0) augment(f, sink_from_.col, sink_from_.by_step);
     }
 
-    // Row f, and those of the columns that it reaches, have these columns alone (violator in core/core.cu).
+    // Marks the violator: row f and the rows of the columns that it reaches have no other columns (violator in
+    // core/core.cu).
     __device__ bool stuck(int32 f) {
         each_own_col(
             cols_, [&](int32 j, uint32 at) { __stcg(s_.core.distance + j, own_.closed[at] == searches_ ? 0 : kFar); });
@@ -306,7 +306,8 @@ class Search : Start {
             s_.signals.publish(search, phase_, static_cast<uint32>(matched), bound_);
     }
 
-    // The matching, and the duals: u from the matching; or, where there is no end, the row minima under v = 0.
+    // Writes the matching and the duals: u from the matching or, if the solve did not finish, the row minima under v =
+    // 0.
     __device__ void conclude(SolveStatus status) {
         barrier();
         const bool optimal = status == SolveStatus::optimal;
@@ -353,16 +354,17 @@ class Search : Start {
     const bool has_sink_;
     uint64 scans_of_start_ = 0;
 
-    // Of the phase. With epsilon == 0: v <= level_, and equal where the owner is kVirtual; cost - v is a row's least at
-    // its own column.
+    // State of the phase. With epsilon == 0: v <= level_, with equality if the owner is kVirtual; cost - v is a row's
+    // minimum at its own column.
     uint32 phase_ = 0;
     Dual level_ = 0;
-    int32 vacancies_ = 0;  // searches that may end at the sink; with unmatched columns, all that are to come
+    int32 vacancies_ = 0;  // searches that may still end at the sink; with unmatched columns, all future searches
     int32 virtuals_ = 0;   // columns with this owner
-    double path_fall_ = 0, epsilon_fall_ = 0;  // of prices: of this thread's by lengths of paths, of all by epsilon
+    // falls of prices: this thread's by path lengths, and all threads' by epsilon
+    double path_fall_ = 0, epsilon_fall_ = 0;
 
-    // Of the search.
-    uint32 searches_ = 0;  // of all phases; the number of one
+    // State of the search.
+    uint32 searches_ = 0;  // number of searches so far, which identifies one
     uint32 steps_ = 0;     // recorded
     Dual sink_distance_ = 0;
     Step sink_from_ = {};  // by a column of the virtual rows, or by the unmatched column of a row
@@ -377,8 +379,8 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) survey_ssp(LAPWING_SSP)
     LAPWING_SET_SSP;
     ssp::survey();
 }
-// One cluster of ssp::kBlocks; or, where there are none, a cooperative launch of which so many blocks stay. from: enum
-// Prices. far_columns: see set_columns.
+// One cluster of ssp::kBlocks blocks; on GPUs without clusters, a cooperative launch of which so many blocks stay.
+// from: enum Prices. far_columns: see set_columns.
 extern "C" __global__ void __launch_bounds__(ssp::kSearchThreads, 1)
     solve_ssp(LAPWING_SSP, int64 from, unsigned char* far_columns) {
     if (blockIdx.x >= ssp::blocks()) return;

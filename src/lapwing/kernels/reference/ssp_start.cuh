@@ -1,10 +1,10 @@
-// The start of "ssp": prices, the order of the rows, and the epsilons, as in cpp/include/lapwing/ssp/start.inc.hpp,
-// with its numbers and with sums in the same order, so that the phases read the same rows.
+// The start of "ssp": prices, the order of the rows, and the epsilons, as in cpp/include/lapwing/ssp/start.inc.hpp. It
+// has the same numbers and the same order of sums, so that the phases read the same rows.
 //
-//   survey_rows  what is computed of each row alone, by the whole grid
-//   Start        the rest, by the cluster that searches: rows choose one after the other, a barrier or two for each
+//   survey_rows  the data that depend on a single row, by the whole grid
+//   Start        everything else, by the cluster that searches: rows choose in turn, with one or two barriers each
 //
-// Cost: a row is read six times at most, three times where the first estimate is good.
+// Cost: a row is read at most six times, and three times if the first estimate is good.
 #pragma once
 #include "reference/ssp_state.cuh"
 
@@ -52,7 +52,7 @@ __device__ inline void survey() {
     survey_rows();
 }
 
-// Those that searches begin with: none, the estimate that phases with epsilon need, or those in State::v.
+// The starting prices of searches: zero, the estimate for phases with epsilon, or those in State::v.
 enum class Prices : int64 { zero = PRICES_ZERO, estimated = PRICES_ESTIMATED, given = PRICES_GIVEN };
 
 // The two smallest of some numbers, and the column of the first.
@@ -74,7 +74,7 @@ class Start : protected Cluster {
   protected:
     __device__ Start() : s_(self()), magnitude_(magnitude()) {}
 
-    // The prices are in Columns::v, and no column is taken; false if the host requests the end.
+    // Leaves prices in Columns::v and no column taken; false if the host requests a stop.
     __device__ bool start(Prices prices) {
         each_own_col(matrix_.real_cols(), [&](int32 j, uint32 at) {
             own_.v[at] = prices == Prices::given ? __ldcg(s_.core.v + j) : Dual(0);
@@ -109,7 +109,7 @@ class Start : protected Cluster {
         double lower, upper;
     };
 
-    // The row of a pass; false if the host requests the end.
+    // Reads one row of a pass; false if the host requests a stop.
     template <class Visit>
     __device__ bool visit_row(int32 i, Visit visit) {
         count_scan();
@@ -124,7 +124,7 @@ class Start : protected Cluster {
             [] {});
         return !stopped_;
     }
-    // The column of `best` is taken; adds what it costs, which its thread alone knows.
+    // Takes the column of `best`, and adds its cost, which only one thread knows.
     __device__ int32 take(const Best& best, Dual cost, Taken by, double& total) {
         const Found chosen = least_of(best, kUnowned, cost, 0, {});
         total += static_cast<double>(chosen.col < 0 ? magnitude_ : chosen.number);
