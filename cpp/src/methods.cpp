@@ -44,15 +44,15 @@ Solution<Dual<T>> solve_steadily(const Problem<T>& problem, int threads, Control
     return solve_ssp(problem, {}, threads, control);
 }
 
-// Plain shortest paths read 2 to 12 rows a row where costs have heavy tails, or many rows cost the same everywhere:
-// the first rows take what they like best at hardly any price. Other methods read a hundred there.
+// Plain shortest paths read 2 to 12 rows a row where costs have heavy tails, or many rows have equal costs: the
+// first rows get their cheapest columns at nearly unchanged prices. Other methods read a hundred there.
 template <class T>
 bool solve_plainly_in_time(const Problem<T>& problem, int threads, Control& control, Solution<Dual<T>>& solution) {
     constexpr double kReads = 12;
     return solve_plainly_within(problem, kReads * problem.cost.rows, threads, control, solution);
 }
 
-// Where the first method proved hard.
+// The method after the first one took too long.
 template <class T>
 Solution<Dual<T>> solve_hard(const Problem<T>& problem, int threads, Control& control) {
     Solution<Dual<T>> solution;

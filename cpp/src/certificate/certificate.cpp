@@ -249,7 +249,7 @@ class LineScan {
     }
 };
 
-// What others found of the rows, as a LineScan that is done.
+// The findings of other processes for the rows, in the form of a finished LineScan.
 template <class T>
 class FoundRows {
   public:

@@ -61,7 +61,7 @@ Status HungarianState<D>::reduce() {
             kernels.lower_columns(problem.row(i, begin), problem.maximize, end - begin, u[i], v.data() + begin);
     });
     counts.rows_scanned += m;
-    // Of a column that nobody can have any dual will do, since its costs are all infinite; the search will find out.
+    // A column that no row may have can take any dual, since its costs are all infinite; the search detects it.
     for (D& least : v) least = least < kInfinity<D> ? least : D{0};
     std::fill(v.begin() + n, v.end(), D{0});
     return expired() ? Status::time_limit : Status::optimal;

@@ -68,7 +68,7 @@ std::int64_t lay_out(Adjacency<T>& made) {
 
 template <class U, class T>
 Adjacency<U> make_adjacency(const SparseView<T>& view, bool maximize, bool transposed) {
-    // From here on these are ours: nobody can make them fall.
+    // A private copy: no other thread can change it after the check.
     const std::vector<std::int64_t> given(view.indptr, view.indptr + view.rows + 1);
     require_rising(given.data(), view.rows, view.entries);
     Adjacency<U> made;

@@ -14,7 +14,7 @@
 
 namespace lapwing {
 
-// A price at which nobody takes a column.
+// A price at which no row takes a column.
 template <class D>
 inline constexpr D kBlocked = std::is_floating_point_v<D> ? -kInfinity<D> : -(kInfinity<D> / 2 * 3);
 

@@ -155,7 +155,8 @@ class Start : protected Cluster {
         return true;
     }
 
-    // A greedy choice in the order of the rows; v: the second smallest cost in each column, less its row's least.
+    // A greedy choice in the order of the rows. v: the second smallest, in each column, of the costs minus their rows'
+    // minima.
     __device__ bool survey_cols() {
         Dual *first = own_.distance, *second = own_.v;
         each_own_col(matrix_.cols, [&](int32, uint32 at) { first[at] = second[at] = infinity<Dual>(); });
@@ -189,7 +190,8 @@ class Start : protected Cluster {
         return true;
     }
 
-    // By how much each row prefers its best column; a greedy choice from the last row to the first; a lower bound.
+    // Computes each row's preference for its best column, a greedy choice from the last row to the first, and a lower
+    // bound.
     __device__ bool find_regrets(Bounds& bounds) {
         bounds = {sum(own_.v), 0};
         for (int32 i = matrix_.rows - 1; i >= 0; --i) {
@@ -223,7 +225,7 @@ class Start : protected Cluster {
         return true;
     }
 
-    // Greatest regret first, the last row of several: its place is how many come before it.
+    // Greatest regret first, and the last row among equals. A row's place is the number of rows before it.
     __device__ void order_rows() {
         barrier();
         by_regret_ = true;
@@ -258,8 +260,8 @@ class Start : protected Cluster {
         return true;
     }
 
-    // Prices under which that choice is stable, in Columns::distance: from the last row to choose to the first, columns
-    // taken before it fall until it does not prefer them.
+    // Prices under which that choice is stable, in Columns::distance. From the last row to choose to the first, the
+    // columns taken before it fall until the row does not prefer them.
     __device__ bool reverse() {
         Dual* price = own_.distance;
         Best spare;
@@ -339,7 +341,7 @@ class Start : protected Cluster {
         const Dual greatest = -least_of(least).distance;
         each_own_col(matrix_.cols, [&](int32, uint32 at) { v[at] -= greatest; });
     }
-    // In the order of the columns.
+    // Adds in the order of the columns.
     __device__ double sum(const Dual* v) {
         barrier();
         each_own_col(matrix_.cols, [&](int32 j, uint32 at) { __stcg(s_.core.v + j, v[at]); });

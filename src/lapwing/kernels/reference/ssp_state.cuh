@@ -1,5 +1,5 @@
-// Shared by the two kernels of method "ssp" on the GPU (reference/ssp.cu explains the method): memory, the cluster
-// that searches, the ownership of columns, and the agreement of its threads on a minimum.
+// Shared by the two kernels of method "ssp" on the GPU (reference/ssp.cu explains the method): memory, the searching
+// cluster, the ownership of columns, and the reduction to a minimum over its threads.
 #pragma once
 #include "core/control/host_channel.cuh"
 #include "reference/full_rows.cuh"
@@ -17,14 +17,14 @@ constexpr uint32 kNoColumn = ~0u;
 
 enum Owner : int32 { kUnowned = -1, kVirtual = -2 };  // of a column; else a row
 
-// The best that the threads of a warp offer.
+// The best candidate of a warp.
 struct alignas(16) Message {
     uint64 key;  // ordered; kFar: nothing
     uint32 col;  // with kOwned
     int32 owner;
     Dual number;
     uint32 word;
-    uint32 stop;  // the host requests the end
+    uint32 stop;  // the host requests a stop
 
     __device__ bool is_before(const Message& other) const {
         return key < other.key || (key == other.key && col < other.col);
@@ -32,14 +32,14 @@ struct alignas(16) Message {
 };
 constexpr Message kNothing = {kFar, kNoColumn, kUnowned, Dual(0), 0, 0};
 
-// A column that a search closed, the row that owned it, and the step whose row it was reached from. Row kVirtual: of
-// the sink, by which column it was reached.
+// A column that a search closed, the row that owned it, and the step whose row reached it. Row kVirtual: the sink;
+// `col` is the column by which it was reached.
 struct alignas(16) Step {
     int32 col, row;
     uint32 by_step;
 };
 
-// Each block's, in dynamic shared memory; behind it its columns, where there is room.
+// In the dynamic shared memory of each block, followed by its columns if they fit.
 struct Near {
     Message mail[2][kMostWarps];  // two in turn
     Step steps[kNearSteps];
@@ -51,16 +51,16 @@ struct Board {
     uint64 least, greatest;  // ordered; of the costs. survey.
     Dual level;              // of a phase (reference/ssp.cu)
     uint32 below;
-    Message mail[2][kMostWarps];  // where there are no clusters
+    Message mail[2][kMostWarps];  // on GPUs without clusters
 };
 
-// A block's columns, by place (place_of); each belongs to one thread, which alone touches it.
+// A block's columns, by place (place_of). Each belongs to one thread, and no other thread accesses it.
 struct Columns {
     Dual* v;
     Dual* distance;   // shortest known path; final where closed
-    Cost* cost;       // of the pair that it is matched in
-    Cost* by_cost;    // of the pair that it was reached by
-    uint32* by_step;  // the step that it was reached from
+    Cost* cost;       // of the matched pair
+    Cost* by_cost;    // of the pair by which the column was reached
+    uint32* by_step;  // the step that reached the column
     int32* owner;
     uint32* closed;  // the search that closed it last; in the start, whether it is taken
 
@@ -88,16 +88,16 @@ struct Ssp {
     Board* board;
     // By row.
     Dual* row_least;  // with v = 0: feasible duals
-    Dual* diagonal;   // what it costs to give it the column of its own number
+    Dual* diagonal;   // cost of its pair with the column of the same number
     Dual* regret;     // of a row that does not get its best column
     int32* order;     // of the rows: greatest regret first
-    int32* chosen;    // the columns that they choose in this order; kNone: nothing was left
+    int32* chosen;    // the columns that they choose in this order; kNone: no column was left
     Step* far_steps;  // [cols] of a search, the later ones
     unsigned char* end;
     Near* near;
     Columns columns;
 
-    // Bytes by row and by column of the arrays above; the host allocates by these (gpu/reference/ssp.py).
+    // Bytes per row and per column of the arrays above. The host allocates by these (gpu/reference/ssp.py).
     static constexpr uint64 row_bytes = 3 * sizeof(Dual) + 2 * 4, col_bytes = sizeof(Step);
     static_assert(sizeof(Board) <= BOARD_BYTES && row_bytes == SSP_ROW_BYTES && col_bytes == SSP_COL_BYTES);
 
@@ -119,7 +119,7 @@ __device__ inline Ssp& self() {
     return memory;
 }
 
-// Where columns outnumber rows, or rows may stay free (reference/ssp.cu).
+// True if columns outnumber rows, or rows may stay free (reference/ssp.cu).
 __device__ inline bool has_sink(const Matrix& matrix) { return matrix.prices != nullptr || matrix.rows != matrix.cols; }
 
 // --- the cluster that searches ------------------------------------------------------------------------------------
@@ -133,14 +133,14 @@ __device__ inline bool in_cluster() {
     return false;
 #endif
 }
-// Blocks that search, members of them, and one thread's number: powers of two.
+// Number of searching blocks, number of their threads, and this thread's number; the first two are powers of two.
 __device__ inline uint32 blocks() {
     return gridDim.x >= kBlocks ? kBlocks : gridDim.x >= 4 ? 4 : gridDim.x >= 2 ? 2 : 1;
 }
 __device__ inline uint32 member() { return blockIdx.x * blockDim.x + threadIdx.x; }
 __device__ inline uint32 members() { return blocks() * blockDim.x; }
-// After it, all threads see the writes of all threads before it. Whole warps call meanwhile() before they wait; its
-// writes need not be seen.
+// A barrier: afterwards all threads see the earlier writes of all threads. Whole warps call meanwhile() before they
+// wait; its writes need not be visible.
 template <class Meanwhile>
 __device__ void barrier(Meanwhile meanwhile) {
 #if defined(LAPWING_EMULATION) || __CUDA_ARCH__ >= 900
@@ -159,7 +159,7 @@ __device__ void barrier(Meanwhile meanwhile) {
 __device__ inline void barrier() {
     barrier([] {});
 }
-// body(index) for each index below count, a thread of the cluster each.
+// body(index) for each index below count, one thread of the cluster each.
 template <class Body>
 __device__ void each(uint32 count, Body body) {
 #pragma unroll 1
@@ -173,14 +173,14 @@ __device__ inline uint32 packs_of(int32 cols) { return (cols + kPackCols - 1) / 
 __device__ inline uint32 room_of_block(int32 cols) {
     return (packs_of(cols) + members() - 1) / members() * blockDim.x * kPackCols;
 }
-// Whether column j is this thread's, and its place then.
+// Whether column j belongs to this thread, and its place if so.
 __device__ inline bool has(int32 j) { return ((static_cast<uint32>(j) / kPackCols) & (members() - 1)) == member(); }
 __device__ inline uint32 place_of(int32 j) {
     const uint32 shift = 31 - __clz(static_cast<int>(members()));
     return ((static_cast<uint32>(j) / kPackCols >> shift) * blockDim.x + threadIdx.x) * kPackCols +
            static_cast<uint32>(j) % kPackCols;
 }
-// body(first column, place) for the packs of columns that are this thread's.
+// body(first column, place) for this thread's packs of columns.
 template <class Body>
 __device__ void each_own_place(int32 cols, Body body) {
     uint32 at = threadIdx.x * kPackCols;
@@ -188,7 +188,7 @@ __device__ void each_own_place(int32 cols, Body body) {
     for (uint32 pack = member(); pack < packs_of(cols); pack += members(), at += blockDim.x * kPackCols)
         body(static_cast<int32>(pack) * kPackCols, at);
 }
-// body(column, place) for the columns that are this thread's.
+// body(column, place) for this thread's columns.
 template <class Body>
 __device__ void each_own_col(int32 cols, Body body) {
     each_own_place(cols, [&](int32 first, uint32 at) {
@@ -198,8 +198,8 @@ __device__ void each_own_col(int32 cols, Body body) {
         }
     });
 }
-// body(first column, place, costs as given) for the packs of row i that are this thread's, the next on its way;
-// meanwhile() by all threads while the first is.
+// body(first column, place, given costs) for this thread's packs of row i, with the next one in flight. All threads
+// call meanwhile() while the first is in flight.
 template <class Body, class Meanwhile>
 __device__ void each_own_pack(const Matrix& matrix, int32 i, Body body, Meanwhile meanwhile) {
     const Cost* row = matrix.costs.row(i);
@@ -217,14 +217,14 @@ __device__ void each_own_pack(const Matrix& matrix, int32 i, Body body, Meanwhil
         body(static_cast<int32>(pack) * kPackCols, at, costs.values);
     }
 }
-// Brings this thread's share of row i into L2.
+// Prefetches this thread's share of row i into L2.
 __device__ inline void prefetch_own(const Matrix& matrix, int32 i) {
     const Cost* row = matrix.costs.row(i);
 #pragma unroll 1
     for (uint32 pack = member(); pack < packs_of(matrix.real_cols()); pack += members())
         prefetch_far(row + pack * kPackCols);
 }
-// A thread's numbers of a pack of its columns.
+// Loads a thread's numbers for a pack of its columns.
 template <class T>
 __device__ inline void load_own(const T* from, T (&to)[kPackCols]) {
     constexpr uint32 at_once = 16 / sizeof(T) < kPackCols ? 16 / sizeof(T) : kPackCols;
@@ -241,13 +241,13 @@ __device__ inline void load_own(const T* from, T (&to)[kPackCols]) {
 
 // --- agreement ----------------------------------------------------------------------------------------------------
 
-// The least that a thread has met; of several the first column that no row owns, or the first.
+// The least candidate of a thread; among equals the first column without an owner, or else the first.
 struct Best {
     Dual distance = infinity<Dual>();
     uint32 col = kNoColumn;  // with kOwned
     uint32 at = threadIdx.x * kPackCols;
 
-    // Unless x is infinite. Without branches: of others `open` is false.
+    // Considers a candidate, without branches, unless x is infinite or `open` is false.
     __device__ void consider(Dual x, int32 j, uint32 place, bool owned = false, bool open = true) {
         const uint32 mine = static_cast<uint32>(j) | (owned ? kOwned : 0);
         const bool takes = open & !is_far(x) & ((x < distance) | ((x == distance) & (mine < col)));
@@ -258,21 +258,21 @@ struct Best {
     __device__ uint64 key() const { return col == kNoColumn ? kFar : ordered(distance + Dual(0)); }  // -0 is 0
 };
 
-// The least of all threads, and what its thread told with it.
+// The least candidate of all threads, with the data of its thread.
 struct Found {
     Dual distance;  // infinity: there is none
     int32 col;      // kNone then
     int32 owner;
     Dual number;
     uint32 word;
-    Message rest;  // the best that this lane knows beside it
+    Message rest;  // the best candidate of this lane among the others
 };
 
-// All its threads run the same program on different columns. The searches derive from this class: an object without
-// references to itself stays in registers.
+// The threads of the cluster run the same program on different columns. The searches derive from this class: an object
+// without references to itself stays in registers.
 class Cluster {
   protected:
-    // Copies: what is in shared memory would be loaded again after every store.
+    // Copies, since shared memory would be loaded again after every store.
     const Matrix matrix_;
     const Columns own_;
     Near* const near_;
@@ -281,13 +281,14 @@ class Cluster {
 
     __device__ Cluster() : matrix_(self().core.matrix), own_(self().columns), near_(self().near) {}
     __device__ static bool leads() { return is_first_thread(); }
-    // A row is to be read.
+    // Counts a row that is about to be read.
     __device__ void count_scan() {
         ++scans_;
         if (leads() && scans_ % SspTuning::scans_between_looks == 1) self().signals.poll(static_cast<uint32>(scans_));
     }
     __device__ Found least_of(const Best& best) { return least_of(best, kUnowned, Dual(0), 0, {}); }
-    // In all threads, with a barrier between. Rows that own what is before `next` are fetched while all wait.
+    // The least of all candidates, in all threads, with one barrier. During the wait, rows whose columns precede `next`
+    // are prefetched.
     __device__ Found least_of(const Best& best, int32 owner, Dual number, uint32 word, const Message& next) {
         const uint32 turn = turn_++ % 2, warps = blockDim.x / kWarp, count = blocks() * warps;
         const bool looked = leads() && self().signals.reads_stop();
@@ -315,7 +316,7 @@ class Cluster {
         return {
             from_order<Dual>(all.key), static_cast<int32>(all.col & ~kOwned), all.owner, all.number, all.word, rest};
     }
-    // The likely next find.
+    // The probable next result.
     __device__ static Message runner_up(const Found& found) {
         Message next = found.rest;
         reduce(next);
@@ -323,7 +324,7 @@ class Cluster {
     }
 
   private:
-    // Where messages to block `rank` go; without clusters all read the same.
+    // The address of messages to block `rank`; without clusters all blocks read the same ones.
     __device__ Message* mail_of(uint32 rank, uint32 turn) const {
 #if defined(LAPWING_EMULATION) || __CUDA_ARCH__ >= 900
         if (in_cluster()) return in_block(near_->mail[turn], rank);
@@ -331,7 +332,7 @@ class Cluster {
         return self().board->mail[turn];
     }
     static_assert(kMostWarps <= 2 * kWarp);
-    // 16 bytes at a time.
+    // Copies 16 bytes at a time.
     __device__ static void send(const Message& message, Message* to) {
         longlong2 halves[2];
         memcpy(halves, &message, sizeof halves);
@@ -374,7 +375,7 @@ __device__ inline void set_self(Matrix matrix, Dual* u, Dual* v, unsigned char* 
     }
     __syncthreads();
 }
-// `far`: where columns are that shared memory has no room for, or null.
+// `far`: memory for columns that do not fit in shared memory, or null.
 __device__ inline void set_columns(unsigned char* far) {
     LAPWING_DYNAMIC_SHARED(memory);
     Ssp& s = self();

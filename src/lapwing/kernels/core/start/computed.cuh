@@ -1,5 +1,5 @@
-// Minima over lines of computed costs, of samples or the whole; included by core/start/computed_start.cu. Where blocks
-// are exchanged (costs/computed.cuh), lines are columns, so one kernel does for both.
+// Minima over lines of computed costs, of samples or the whole; included by core/start/computed_start.cu. With
+// exchanged blocks (costs/computed.cuh), lines are columns, so one kernel serves both.
 #pragma once
 #include "core/start/sorted.cuh"
 

@@ -1,12 +1,12 @@
-// A glance at few costs: the exponents that they have, which show whether some are far above all others.
+// Collects the exponents of a few costs, which show whether some costs are far above all others.
 #pragma once
 #include "core/problem.cuh"
 
 constexpr uint32 kGlancedRows = 16, kExponents = 2048;
 
-// Of pieces of some rows, which move to the right from row to row in the upper half of the matrix, and to the left in
-// the lower half: mail[1 + e / 32] has bit e % 32 for a cost with the exponent e as a double; then mail[0] is 1. One
-// block; mail is the host's memory.
+// Reads pieces of some rows, which move to the right from row to row in the upper half of the matrix, and to the left
+// in the lower half. mail[1 + e / 32] gets bit e % 32 if a cost has the exponent e as a double; finally mail[0] becomes
+// 1. One block; mail is host memory.
 extern "C" __global__ void __launch_bounds__(256) exponents(LAPWING_PROBLEM, uint32* mail) {
     __shared__ uint32 seen[kExponents / 32];
     for (uint32 k = threadIdx.x; k < kExponents / 32; k += blockDim.x) seen[k] = 0;
@@ -23,7 +23,7 @@ extern "C" __global__ void __launch_bounds__(256) exponents(LAPWING_PROBLEM, uin
         const bool is_there = t < count && threadIdx.x < width;
         x[t] = is_there ? static_cast<double>(widened(costs[t * step * pitch + first + threadIdx.x])) : 0;
     }
-    uint32 word = 0, bits = 0;  // what this thread has seen in one word
+    uint32 word = 0, bits = 0;  // this thread's exponents in one word
 #pragma unroll
     for (uint32 t = 0; t < kGlancedRows; ++t) {
         const uint32 e = static_cast<uint32>(__double_as_longlong(x[t]) >> 52) & (kExponents - 1);

@@ -1,19 +1,18 @@
 // Column minima of a square matrix, which are starting prices.
 //
-// A large matrix is read in two parts: a sample of its rows (in `prepare`), then the others, unless the sample shows
-// that they would add only a constant, which does not matter to prices. It does
-//   - where a quarter of the columns have the sample's least cost, as of small integers: nearly all columns will have
-//     it. Prices are zero;
-//   - where a row outside the sample costs more than the sample's minima by a constant, up to rounding and but for
-//     exceptions, as of sums of a row's and a column's part with a discount for few pairs. Prices are the sample's
-//     minima.
-// Prices are only where a solve starts: a mistaken verdict costs time, never the optimum.
+// A large matrix is read in two parts: a sample of its rows (in `prepare`), then the others. The second part is skipped
+// if the sample shows that it would change prices only by a constant, which has no effect. There are two such cases:
+//   - A quarter of the columns have the sample's least cost, as for small integers: nearly all columns will have it.
+//     Prices are zero.
+//   - A row outside the sample exceeds its minima by a constant, up to rounding and except for some columns, as
+//     for sums of a row's and a column's part with a discount for few pairs. Prices are the sample's minima.
+// Prices only determine where a solve starts: a wrong decision costs time, never the optimum.
 #pragma once
 #include "common/column_keys.cuh"
 #include "core/lists/bounds.cuh"
 #include "core/problem.cuh"
 
-// Costs as they are given, in a narrow type that a minimum costs one instruction of.
+// The given costs, in a narrow type for which a minimum is one instruction.
 template <class C>
 struct NarrowOf {
     using type = int32;
@@ -44,7 +43,7 @@ struct NarrowOf<bfloat16> {
 };
 using Narrow = NarrowOf<Cost>::type;
 
-// The order of costs as minimised, and back: ~x is -x - 1.
+// Converts between the order of given costs and of minimised ones: ~x is -x - 1.
 __device__ inline float turned(float x, bool negated) { return negated ? -x : x; }
 __device__ inline double turned(double x, bool negated) { return negated ? -x : x; }
 __device__ inline int32 turned(int32 x, bool negated) { return x ^ -static_cast<int32>(negated); }
@@ -59,9 +58,9 @@ __device__ inline int64 as_minimised(int64 x, bool negated) { return x + negated
 
 constexpr uint32 kMinimaThreads = 256;
 
-// The least cost of every column in the sample, until a search needs the memory.
+// The least cost of every column in the sample, in memory that searches use later.
 __device__ inline Dual* sampled_minima(const State& state) { return reinterpret_cast<Dual*>(state.backward_distance); }
-// By all blocks of a grid.
+// Called by all blocks of a grid.
 __device__ inline void take_sample(const State& state) {
     const Matrix& matrix = state.matrix;
     constexpr int32 warps = kMinimaThreads / kWarp, kAhead = Tuning::sample_ahead;
@@ -94,7 +93,7 @@ __device__ inline void take_sample(const State& state) {
     }
 }
 
-// Bits of a number behind its first.
+// Number of fraction bits of a number.
 template <class C>
 constexpr int kFractionBits = 0;
 template <>
@@ -106,7 +105,7 @@ constexpr int kFractionBits<float16> = 10;
 template <>
 constexpr int kFractionBits<bfloat16> = 7;
 
-// Whether a - b is c - d, up to rounding of costs; integers that are no valid costs may wrap.
+// Whether a - b equals c - d, up to rounding of costs; invalid integer costs may wrap.
 __device__ inline bool differ_alike(double a, double b, double c, double d) {
     const double scale = fabs(a) + fabs(b) + fabs(c) + fabs(d);
     return fabs(a - b - (c - d)) <= scale * (4.0 / (1ll << kFractionBits<Cost>)) && scale < infinity<double>();
@@ -115,8 +114,8 @@ __device__ inline bool differ_alike(int64 a, int64 b, int64 c, int64 d) {
     return static_cast<uint64>(a) - static_cast<uint64>(b) == static_cast<uint64>(c) - static_cast<uint64>(d);
 }
 
-// The verdict of the sample's minima on the other rows; see the top. Every block judges a part of the columns by
-// itself.
+// Decides from the sample's minima whether the other rows matter; see the top. Every block evaluates a part of the
+// columns.
 enum class Verdict : uint32 { unknown, constant, zero };
 LAPWING_NOINLINE __device__ Verdict judge(const State& state) {
     const Matrix& matrix = state.matrix;
@@ -163,13 +162,13 @@ LAPWING_NOINLINE __device__ Verdict judge(const State& state) {
                                                                 : Verdict::unknown;
 }
 
-// Prices, and what lists take from costs, of column c.
+// Sets the price and the listing price of column c.
 __device__ inline void set_price(const State& state, int64 c, Dual bound) {
     const Dual price = bound < infinity<Dual>() && bound > -infinity<Dual>() ? bound : Dual(0);
     state.v[c] = price;
     state.listing_price[c] = lowered(price);
 }
-// Of a row number among those that are read: which row it is.
+// The row with index k among the rows that are read.
 __device__ inline int32 row_behind(int32 k, bool sampled) {
     return sampled ? k + k / (Tuning::sample_step - 1) + 1 : k;
 }

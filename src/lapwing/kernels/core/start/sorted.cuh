@@ -1,5 +1,5 @@
-// Kernels for costs that two orders explain (gpu/core/sorted_prices.py), of any kind but a matrix on the host; and what
-// all kernels of these programs share.
+// Kernels for costs explained by two orders (gpu/core/sorted_prices.py), for all kinds but a matrix on the host; and
+// the code that all kernels of these programs share.
 #pragma once
 #include "costs/costs.cuh"
 

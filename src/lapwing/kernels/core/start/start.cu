@@ -2,12 +2,12 @@
 //
 //   u[i] = min over sampled j (c[i,j] - v[j]),   v[j] = min over all i (c[i,j] - u[i])
 //
-// are feasible whatever v was, and good if the sample was solved. Costs: one read of the sampled columns (32 bytes for
-// each cost), one of the matrix. All arithmetic is as in the method itself. For costs that two orders explain,
+// These are feasible for any v, and good if the sample was solved. Cost: one read of the sampled columns (32 bytes for
+// each cost), one of the matrix. All arithmetic is as in the method itself. For costs explained by two orders,
 // gpu/core/sorted_prices.py finds prices from differences of costs.
 //
-// Of a matrix: gather, forbid_large, row_bounds, column_bounds (core/start/matrix.cuh); of computed costs, whose
-// program is core/start/computed_start.cu: gather, line_bounds (core/start/computed.cuh); of both: sorting_keys,
+// For a matrix: gather, forbid_large, row_bounds, column_bounds (core/start/matrix.cuh). For computed costs, whose
+// program is core/start/computed_start.cu: gather, line_bounds (core/start/computed.cuh). For both: sorting_keys,
 // price_rises.
 #include "costs/matrix.cuh"
 
