@@ -35,7 +35,7 @@ def match(seed):
 # %%
 # Two GPUs
 # --------
-# A solve uses one GPU. Two problems take two, in a process each that sees one of them.
+# A solve of points uses one GPU. Two problems take two, in a process each that sees one of them.
 
 
 def match_on(gpu, seed):
