@@ -137,7 +137,7 @@ class LineScan {
             for (; k < n; ++k) examine(i, cost[k], a, b[k], columns[k]);
         });
     }
-    // Of a dual's parts beyond the first, the sum of magnitudes, rounded up.
+    // The sum of magnitudes of a dual's parts beyond the first, rounded up.
     double rest_of(const D* dual, Index count) const {
         double rest = 0;
         for (int k = 1; k < parts_; ++k)
@@ -309,7 +309,7 @@ D part_of(const D* duals, Index count, Index i, int part) {
     return duals[static_cast<std::size_t>(part) * static_cast<std::size_t>(count) + static_cast<std::size_t>(i)];
 }
 
-// By how much dual i, the sum of its parts, is above c.
+// The amount by which dual i, the sum of its parts, exceeds c.
 template <class D>
 D excess_of_dual(D c, const D* duals, Index count, Index i, int parts) {
     if constexpr (std::is_floating_point_v<D>) {

@@ -189,7 +189,7 @@ class PointBoxes<T>::Search {
     static constexpr Index kRoom = 32;  // columns beyond `most` that are found before the least are chosen
 
     Index count() const { return static_cast<Index>(found_.size()); }
-    // Of what is not a number, nothing is known. All pairs with a box of infinite bound are forbidden.
+    // NaN bounds nothing. All pairs with a box of infinite bound are forbidden.
     bool is_out(double bound) const {
         return bound == kInfinity<double> || (is_full_ ? bound >= limit_ : bound > limit_);
     }
@@ -233,7 +233,7 @@ class PointBoxes<T>::Search {
         if (count() > (is_full_ ? query_.most + kRoom : query_.most)) keep_least();
     }
 
-    // Of columns with one value each row prefers others.
+    // Among columns with equal values, each row prefers different ones.
     void keep_least() {
         const std::uint32_t row = mixed(static_cast<std::uint32_t>(query_.row));
         const auto rank = [row](Index col) { return (static_cast<std::uint32_t>(col) + row) * 0x9E3779B1u; };

@@ -104,8 +104,8 @@ class Ssp {
     std::vector<Index> best_;  // [rows] the best complete assignment
     D objective_ = kInfinity<D>;
 
-    // Of the phase. With epsilon == 0: v[j] <= level_, and equal where owner_[j] == kDummyRow; c[i,j] - v[j] is row i's
-    // least at its own j.
+    // State of the phase. With epsilon == 0: v[j] <= level_, with equality if owner_[j] == kDummyRow; c[i,j] - v[j] is
+    // row i's least at its own j.
     D epsilon_ = 0;
     Index phase_ = 0, matched_ = 0;
     D level_ = 0;
@@ -114,7 +114,7 @@ class Ssp {
     double path_fall_ = 0, epsilon_fall_ = 0;  // of prices, by the lengths of paths and by epsilon
     std::vector<D> v_;                         // [padded cols]
 
-    // Of the search.
+    // State of the search.
     std::vector<D> distance_;
     std::vector<std::int64_t> predecessor_, state_;
     std::vector<Index> owner_;       // [cols]

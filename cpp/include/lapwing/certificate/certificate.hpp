@@ -84,7 +84,7 @@ struct CertificateInput {
 template <class T>
 Certificate<Dual<T>> certify(const CertificateInput<T>& input, int threads, const KeepGoing& keep_going = {});
 
-// What the pass over the pairs finds of a row.
+// The findings of the pass over the pairs for one row.
 template <class T>
 struct RowProof {
     Dual<T> violation = 0;  // the worst of u + v - c, as minimised

@@ -29,7 +29,7 @@ struct ListTuning {
     static constexpr Index kCapacity = 64;   // columns a row; all of them, if they are no more
     static constexpr Index kFromBoxes = 28;  // columns that are listed by boxes at first, as many as by whole rows
     static constexpr Index kUseful = kCapacity * 2 / 5;  // columns below a limit, of which a list is made
-    // Of a list in a problem of so many columns.
+    // For a list in a problem with the given number of columns.
     static constexpr Index capacity(Index cols) { return (std::min(cols, kCapacity) + 7) / 8 * 8; }
 };
 
@@ -105,7 +105,7 @@ class CandidateLists {
           gap_(cost.rows, D{0}) {}
 
     std::span<const Index> cols(Index i) const { return {cols_.data() + at(i), static_cast<std::size_t>(count_[i])}; }
-    // Of cols(i)[place], as the kernels minimise it.
+    // The cost of column cols(i)[place], as the kernels minimise it.
     T cost(Index i, std::ptrdiff_t place) const { return costs_[at(i) + place]; }
     D tau(Index i) const { return tau_[i]; }
     const CoreKernels<T>& kernels() const { return kernels_; }

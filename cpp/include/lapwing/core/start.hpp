@@ -8,7 +8,7 @@
 // candidate-list gaps, is 0.02 for unstructured costs whatever the size, 0.07 to 0.1 for points in the plane, and 0.3
 // and more for the other classes.
 //
-// Of points a sample is stratified (costs/spatial_order.hpp): each region holds rows and columns in proportion to the
+// A sample of points is stratified (costs/spatial_order.hpp): each region holds rows and columns in proportion to the
 // whole problem. Prices of a random sample, with more rows than columns here and fewer there, are off by several times
 // as much.
 #pragma once

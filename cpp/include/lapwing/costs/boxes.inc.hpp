@@ -10,7 +10,7 @@ struct BoxKernels {
     static constexpr int kWidth = Metrics<T>::kWidth;
     static constexpr int kTile = kBoxFan / kWidth;
     static constexpr T kSlack = T(1) / (1 << 14);  // far more than the relative error of functions
-    // Of sums below this, powers of libraries may err by more.
+    // For sums below this, library powers may have larger errors.
     static constexpr T kTiny = std::numeric_limits<T>::min() * (1 << 14);
 
     // The least or greatest term between x and a place in [low, high] (costs/metrics.cuh), a number each.

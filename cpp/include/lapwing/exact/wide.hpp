@@ -78,7 +78,7 @@ class Wide {
         }
         return product;
     }
-    // By a small positive divisor, rounded towards zero.
+    // Divides by a small positive divisor, rounding towards zero.
     friend constexpr Wide operator/(const Wide& a, int divisor) {
         const bool negative = a.is_negative();
         Wide quotient = negative ? -a : a;

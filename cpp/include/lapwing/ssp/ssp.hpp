@@ -47,7 +47,7 @@ SspNearest<D> ssp_nearer(SspNearest<D> best, SspNearest<D> other, const std::int
     return other.column < best.column ? other : best;
 }
 
-// Of one row's costs, as minimised.
+// Properties of one row's costs, as minimised.
 template <class D>
 struct SspExtremes {
     D least;        // kInfinity: all pairs are forbidden
@@ -55,7 +55,7 @@ struct SspExtremes {
     Index invalid;  // a column with NaN or -inf, or -1
 };
 
-// Of one row's costs less v.
+// Properties of one row's costs minus v.
 template <class D>
 struct SspTwoLeast {
     D least, second;  // second == least where two columns tie; kInfinity where there is no second

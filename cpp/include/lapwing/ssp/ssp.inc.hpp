@@ -6,7 +6,7 @@
 namespace lapwing {
 namespace LAPWING_TARGET {
 
-// Of equally near columns the first that is unowned, or the first of all: whatever the number of lanes.
+// Among equally near columns the first without an owner, or else the first, for any number of lanes.
 template <class D>
 SspNearest<D> ssp_reduce(Vec<D> nearest, Vec<std::int64_t> column, const std::int64_t* state) {
     SspNearest<D> best{kInfinity<D>, -1};
