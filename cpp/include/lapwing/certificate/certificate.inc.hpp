@@ -51,8 +51,11 @@ bool certificate_block_is_feasible(const T* cost, Index n, std::int64_t sign, st
 // The first block at or after `from` with an undecided pair, or n. `cost` and `b` are [n] and contiguous.
 template <class T>
 Index certificate_next_undecided_block(const T* cost, Index from, Index n, bool maximize, Dual<T> a, const Dual<T>* b) {
+    constexpr Index kLine = 64 / sizeof(T);
     const Dual<T> sign = maximize ? -1 : 1;
     for (; from + kCertificateBlock <= n; from += kCertificateBlock) {
+        // Of the next line, if it follows this one in memory: it would be waited for otherwise.
+        for (Index k = 0; k < kCertificateBlock; k += kLine) __builtin_prefetch(cost + n + from + k, 0, 2);
         if (!certificate_block_is_feasible(cost + from, kCertificateBlock, sign, a, b + from)) return from;
     }
     if (from < n && !certificate_block_is_feasible(cost + from, n - from, sign, a, b + from)) return from;
