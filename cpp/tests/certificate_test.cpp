@@ -260,7 +260,7 @@ void test_interruption() {
         try {
             certify<float>(
                 {{cost.data(), rows, cols, 0, 1}, false, prices.data(), row_to_col.data(), u.data(), v.data()}, threads,
-                [&] { return ++calls < 2; });
+                [&](double) { return ++calls < 2; });
         } catch (const Interrupted&) {
             thrown = true;
         }

@@ -66,7 +66,8 @@ def test_tensors_stay_on_the_gpu(dtype):
     cost = torch.from_numpy(costs()).cuda().to(getattr(torch, dtype))
     on_gpu = tuple(torch.from_numpy(each).cuda() for each in PRICES)
     for prices in (PRICES, on_gpu):
-        result = lw.solve(cost[0], unmatched_cost=prices)
+        first = cost[0]
+        result = lw.solve(first, unmatched_cost=prices)
         want = lw.solve(costs()[0], unmatched_cost=PRICES)
         parts = (result.row_to_col, result.col_to_row, result.u, result.v)
         assert all(part.is_cuda for part in parts)

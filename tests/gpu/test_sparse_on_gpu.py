@@ -138,8 +138,10 @@ def test_cupy() -> None:
         assert isinstance(result.u, cupy.ndarray)
 
 
-def test_jax() -> None:
+def test_jax(request: pytest.FixtureRequest) -> None:
     jax = pytest.importorskip("jax")
+    jax.config.update("jax_enable_x64", True)  # for duals
+    request.addfinalizer(lambda: jax.config.update("jax_enable_x64", False))
     from jax.experimental import sparse
 
     if jax.default_backend() not in ("gpu", "cuda"):

@@ -20,7 +20,7 @@ from lapwing.gpu.runtime.launch import kernels
 from lapwing.gpu.runtime.programs import POINTS_MATRIX
 from lapwing.gpu.runtime.tuning import OWN_LINES, OWN_POSITIONS, TILE_SIDE
 
-LEAST_DIMS = 6
+LEAST_DIMS = 4
 _PACK = 16  # bytes that are written at once, and at a multiple of which each row begins
 _THREADS = POINTS_MATRIX.constants["THREADS"]
 
