@@ -358,6 +358,14 @@ def test_time_limits_with_large_costs(limit, needed):
     assert result.certificate.complete
 
 
+@pytest.mark.parametrize("threads", [None, 1])
+def test_an_ulp_of_a_large_cost_may_be_another_assignment(threads):
+    """10^112 that is needed hides 10^97 that is not, by one ulp of the sum and a fraction."""
+    cost, maximize, prices = draw(3371)
+    result = lw.solve(cost, maximize=maximize, unmatched_cost=prices, threads=threads)
+    assert is_right(cost, prices, result, maximize) and result.row_to_col.tolist() == [1, 3, -1, 2]
+
+
 @pytest.mark.slow
 def test_ten_thousand_problems_are_all_proven():
     for seed in range(10_000):

@@ -41,6 +41,25 @@ bool is_tight(const Certificate<D>& certificate, Index pairs) {
     return error <= pairs * 0x1p-52 * std::fabs(static_cast<double>(certificate.primal));
 }
 
+// Whether a tight bound is small beside the sum of the small costs, too: see lapwing.cpu.exact.tells_small_costs.
+template <class T>
+bool tells_small_costs(const Problem<T>& problem, const Proven<T>& proven) {
+    const Certificate<Dual<T>>& certificate = proven.certificate;
+    if (certificate.exact) return true;
+    const double error = std::max(static_cast<double>(certificate.bound), static_cast<double>(certificate.violation));
+    if (error <= 0x1p-52 * std::fabs(static_cast<double>(certificate.primal))) return true;
+    const auto magnitude = [&](Index i) {
+        const std::int64_t j = proven.row_to_col[static_cast<std::size_t>(i)];
+        return std::fabs(j < 0 ? static_cast<double>(problem.unmatched_cost[i])
+                               : static_cast<double>(problem.cost.at(i, static_cast<Index>(j))));
+    };
+    double largest = 0, small = 0;
+    for (Index i = 0; i < problem.cost.rows; ++i) largest = std::max(largest, magnitude(i));
+    for (Index i = 0; i < problem.cost.rows; ++i)
+        if (magnitude(i) < 0x1p-20 * largest) small += magnitude(i);
+    return small == 0 || error <= 0x1p-10 * small;
+}
+
 template <class T>
 bool solve_and_prove(const Problem<T>& problem, Proven<T>& proven) {
     using Clock = std::chrono::steady_clock;
@@ -67,7 +86,7 @@ bool solve_and_prove(const Problem<T>& problem, Proven<T>& proven) {
     proven.certificate = certify(input, 1);
     proven.solve_seconds = std::chrono::duration<double>(solved - began).count();
     proven.certify_seconds = std::chrono::duration<double>(Clock::now() - solved).count();
-    return is_tight(proven.certificate, rows);
+    return is_tight(proven.certificate, rows) && tells_small_costs(problem, proven);
 }
 
 PyObject* number(double value) { return PyFloat_FromDouble(value); }
