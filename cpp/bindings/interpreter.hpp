@@ -1,4 +1,4 @@
-// What may end this thread while the interpreter ends.
+// The calls that may end this thread while the interpreter ends.
 //
 // Before Python 3.14, the interpreter at its end calls pthread_exit in a daemon thread that waits for the GIL or runs
 // Python code. With glibc that unwinds the stack by libgcc's unwinder. Destructors of C++ do not survive it, nor do

@@ -34,16 +34,18 @@ def main(largest: int) -> None:
         np.round(4 * (random.random((largest, 1)) + random.random((1, largest)))),  # rows of which all is looked at
         np.where(random.random((largest, largest)) < 0.5, 1e15, random.random((largest, largest))),
     ):
-        same(cost, lw.solve(torch.from_numpy(cost).cuda()))
+        # The device is named, or the host would solve so few pairs.
+        same(cost, lw.solve(torch.from_numpy(cost).cuda(), device="cuda"))
         same(cost, lw.solve(cost, device="cuda"))
         price = 1 if cost.dtype.kind == "i" else 0.05
-        same(cost, lw.solve(torch.from_numpy(cost).cuda(), unmatched_cost=price), unmatched_cost=price)
+        priced = lw.solve(torch.from_numpy(cost).cuda(), device="cuda", unmatched_cost=price)
+        same(cost, priced, unmatched_cost=price)
     for method in (*REFERENCE_METHODS, lw.Auction("plain"), lw.Munkres(stages=())):
         for cost in (
             random.random((largest, largest)).astype(np.float32),
             random.integers(0, 9, (largest // 2, largest)).astype(np.int32),
         ):
-            same(cost, lw.solve(torch.from_numpy(cost).cuda(), method=method))
+            same(cost, lw.solve(torch.from_numpy(cost).cuda(), method=method))  # on the GPU, as the method is named
     for source in (
         lw.costs.squared_euclidean(*points),
         lw.costs.squared_euclidean(points[0].astype(np.float32), points[1, : largest // 2].astype(np.float32)),
@@ -55,6 +57,11 @@ def main(largest: int) -> None:
         torch.cuda.synchronize()
         expected = [lw.solve(cost).objective for cost in costs]
         np.testing.assert_allclose(answers.objective.cpu().numpy(), expected, rtol=1e-12)
+        whole = random.integers(0, 6, (3, size, size + 2)).astype(np.int32)  # many at the price of staying free
+        answers = lw.solve_batch(torch.from_numpy(whole).cuda(), unmatched_cost=2, certify=True)
+        expected = [lw.solve(cost, unmatched_cost=2) for cost in whole]
+        assert answers.objective.tolist() == [answer.objective for answer in expected]
+        assert (answers.row_to_col >= 0).sum(1).tolist() == [len(answer.pairs) for answer in expected]
     print("all answers agree")
 
 

@@ -60,7 +60,7 @@ class Coordinator:
         GroupError
             If a rank is gone.
         Exception
-            What a rank answered with; of several the first rank's.
+            The error that a rank answered; if several did, that of the first rank.
         """
         if self._gone:
             raise next(iter(self._gone.values()))

@@ -317,7 +317,7 @@ def _agree(member: _Member, coordinator: Coordinator, interrupts: Interrupts) ->
     Raises
     ------
     LapwingError
-        What the first rank that failed, or differs, is to be told.
+        The error of the first rank that failed, or whose description differs.
     """
     with interrupts.put_off():
         hellos = {0: member.introduction(0)} | coordinator.receive(range(1, coordinator.size))

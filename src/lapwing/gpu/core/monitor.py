@@ -38,11 +38,11 @@ _NAP = 1e-4  # seconds
 
 
 class Word(Protocol):
-    """The words that a kernel writes to the host's memory."""
+    """A report that a kernel writes to the host's memory."""
 
     @property
     def is_over(self) -> bool:
-        """Whether it is there."""
+        """Whether the kernel has written it."""
         ...
 
 

@@ -1,10 +1,10 @@
 """The matrix of the costs of points, held in a GPU's memory: a cost of many dimensions is read sooner than computed.
 
-Whoever computes the costs of a row again reads the coordinates of all columns, as many numbers a cost as there are
-dimensions; of a matrix, one. Boxes (spatial_order.py) leave most of that out, but where dimensions are many no place is
-far from all others. So points of at least LEAST_DIMS dimensions have their matrix written, once, if there is room for
-it (kernels/costs/points_matrix.cu). All else is then as for any matrix in the GPU's memory, but the certificate: it
-computes the costs again (kernels/certificate/point_tiles.cuh), since it is to prove what they are defined as.
+To compute a cost again takes as many coordinates as there are dimensions; to read it from a matrix takes one number.
+Boxes (spatial_order.py) spare most pairs in few dimensions, but in many dimensions hardly any. So the matrix of points
+of at least LEAST_DIMS dimensions is written once, if there is room for it (kernels/costs/points_matrix.cu). The solve
+is then that of any matrix in the GPU's memory. The certificate computes the costs again
+(kernels/certificate/point_tiles.cuh), since it has to prove the costs as they are defined.
 """
 
 from __future__ import annotations
