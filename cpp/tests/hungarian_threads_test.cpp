@@ -7,8 +7,8 @@
 
 #include "cases.hpp"
 #include "check.hpp"
-#include "lapwing/hungarian/team.hpp"
 #include "lapwing/methods.hpp"
+#include "lapwing/team.hpp"
 
 using namespace lapwing;
 using namespace lapwing::test;
@@ -62,7 +62,7 @@ void test_team() {
     for (int round = 0; round < 100; ++round) {
         std::vector<int> done(100, 0);
         int looks = 0;
-        const auto count = [&](Index begin, Index end) {
+        const auto count = [&](Index begin, Index end, int) {
             for (Index k = begin; k < end; ++k) ++done[k];
         };
         team.share(100, 7, [&] { ++looks; }, count);
@@ -70,7 +70,7 @@ void test_team() {
         if (round % 10 == 0) team.dismiss();
     }
     for (const Index bad : {0, 50, 99}) {
-        const auto fail = [&](Index begin, Index) {
+        const auto fail = [&](Index begin, Index, int) {
             if (begin == bad) throw std::runtime_error("as asked for");
         };
         bool caught = false;

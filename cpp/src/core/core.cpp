@@ -12,7 +12,7 @@ namespace {
 // Row minima under the state's v as u: feasible whatever v is.
 template <class T>
 void set_row_minima(CoreState<T>& state) {
-    for (Index i = 0; i < state.m; ++i) state.u[i] = best_two(state, i).first;
+    best_two_of_all(state, [&](Index i, const BestTwo<Dual<T>>& best) { state.u[i] = best.first; });
 }
 
 // At the time limit: the best there is, unless a row has no column at all.
@@ -59,7 +59,7 @@ void finish(CoreState<T>& state, Solution<Dual<T>>& solution) {
 template <class T>
 void keep_tight_pairs(CoreState<T>& state, const Index* row_to_col) {
     for (Index i = 0; i < state.m; ++i) {
-        const BestTwo<Dual<T>> best = best_two(state, i);
+        const BestTwo<Dual<T>> best = best_two(state, i, state.scratch);
         const bool stays_free = row_to_col[i] < 0;
         if (best.column < 0 || (stays_free && !state.has_unmatched_columns())) continue;
         const Index j = stays_free ? state.unmatched_column(i) : row_to_col[i];
@@ -77,7 +77,7 @@ void count(const CoreState<T>& state, Statistics& statistics) {
     statistics.set("pairs_in_boxes", static_cast<double>(state.scratch.pairs_in_boxes));
     statistics.set("start_levels", state.start_levels);
     statistics.set("phases", static_cast<double>(state.phases));
-    statistics.set("bids", static_cast<double>(state.bids));
+    statistics.set("bids", static_cast<double>(state.scratch.lists_read));
     statistics.set("paths", static_cast<double>(state.paths));
     statistics.set("rows_scanned", static_cast<double>(state.rows_scanned));
 }
@@ -86,7 +86,7 @@ void count(const CoreState<T>& state, Statistics& statistics) {
 template <class T>
 class Solver {
   public:
-    Solver(Control& control, int threads) : control_(control), threads_(threads) {}
+    Solver(Control& control, Team& team) : control_(control), team_(team) {}
 
     // All stages, from given prices or its own.
     //
@@ -110,7 +110,7 @@ class Solver {
     double start_from_sample(CoreState<T>& state);
 
     Control& control_;
-    int threads_;
+    Team& team_;
     std::uint64_t seed_ = 1;
     bool separable_ = false, regret_works_ = false;
     Index probe_rows_ = 0;
@@ -153,7 +153,7 @@ void Solver<T>::solve(CoreState<T>& state, const Dual<T>* start_v, const Index* 
         if (distinct)
             take_nearest(state);
         else if (attempt == 0 || again)
-            list_rows(state, threads_);
+            list_rows(state);
         lap("list");
         state.preview();
         const bool kept = attempt == 0 && start_rows != nullptr;
@@ -176,7 +176,7 @@ void Solver<T>::solve(CoreState<T>& state, const Dual<T>* start_v, const Index* 
 
 template <class T>
 double Solver<T>::price(CoreState<T>& state, double error) {
-    list_rows(state, 1);
+    list_rows(state);
     set_row_minima(state);
     const double given = dual_objective(state, state.u), gap = list_gap(state);
     auction_phases(state, error);
@@ -190,9 +190,9 @@ double Solver<T>::price(CoreState<T>& state, double error) {
 // The error of prices from regret, with those of `solved` for the truth.
 template <class T>
 double Solver<T>::regret_error(CoreState<T>& solved) {
-    CoreState<T> trial(solved.problem, control_);
+    CoreState<T> trial(solved.problem, control_, team_);
     regret_start(trial);
-    list_rows(trial, 1);
+    list_rows(trial);
     set_row_minima(trial);
     const double gap = list_gap(trial);
     return gap > 0 ? (dual_objective(solved, solved.u) - dual_objective(trial, trial.u)) / solved.m / gap : 0;
@@ -220,9 +220,9 @@ double Solver<T>::start_from_sample(CoreState<T>& state) {
         const double bytes = static_cast<double>(sizeof(T)) * state.m * state.n;
         shrink = std::max(shrink, static_cast<Index>(std::sqrt(bytes / StartTuning::kCopyBytes)));
     }
-    const Sample<T> sample(state.problem, shrink, seed_++, control_);
+    const Sample<T> sample(state.problem, shrink, seed_++, control_, team_);
     try {
-        CoreState<T> part(sample.problem, control_);
+        CoreState<T> part(sample.problem, control_, team_);
         part.lowest_price = state.lowest_price;
         if (control_.may_give_up()) part.most_reads = PhaseTuning::most_reads(part.m, true);
         double error = 0;
@@ -258,13 +258,15 @@ Solution<Dual<T>> solve_as_given(const Problem<T>& problem, const Dual<T>* start
     Dual<T> lowest_price = -kInfinity<Dual<T>>;
     if constexpr (!kIsWide<T>) lowest_price = -require_range(problem, &control) / 2;
     if (problem.source != nullptr && !problem.source->has_parts()) control.look_at_every_poll();
-    CoreState<T> state(problem, control);
+    const bool has_owners = problem.source != nullptr && problem.source->owners() != nullptr;
+    Team team(has_owners ? 1 : threads);  // owners take one order at a time
+    CoreState<T> state(problem, control, team);
     state.lowest_price = lowest_price;
     Incumbent<T> incumbent(keep);
     if (control.wants_previews()) state.incumbent = &incumbent;
     Solution<Dual<T>> solution;
     try {
-        Solver<T>(control, threads).solve(state, start_v, start_rows, solution);
+        Solver<T>(control, team).solve(state, start_v, start_rows, solution);
         if (state.has_read_too_much() && solution.status == Status::time_limit && !control.is_expired())
             return solution;
         if (solution.status == Status::time_limit) finish_early(state, solution);

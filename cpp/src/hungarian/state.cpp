@@ -12,6 +12,10 @@ namespace {
 constexpr double kPairsPerPiece = 32768;
 constexpr Index kColsPerPiece = 512;
 
+auto without_member(const std::function<void(Index, Index)>& work) {
+    return [&work](Index begin, Index end, int) { work(begin, end); };
+}
+
 }  // namespace
 
 template <class D>
@@ -26,13 +30,13 @@ HungarianState<D>::HungarianState(const HungarianProblem<D>& given, int threads,
 
 template <class D>
 void HungarianState<D>::for_rows(Index count, const std::function<void(Index, Index)>& work) {
-    team.share(count, static_cast<Index>(kPairsPerPiece / n) + 1, [this] { poll(); }, work);
+    team.share(count, static_cast<Index>(kPairsPerPiece / n) + 1, [this] { poll(); }, without_member(work));
 }
 
 template <class D>
 void HungarianState<D>::for_cols(Index pairs, const std::function<void(Index, Index)>& work) {
     const auto whole = static_cast<Index>(kPairsPerPiece / std::max<Index>(pairs, 1)) / kColsPerPiece;
-    team.share(n, std::max<Index>(whole, 1) * kColsPerPiece, [this] { poll(); }, work);
+    team.share(n, std::max<Index>(whole, 1) * kColsPerPiece, [this] { poll(); }, without_member(work));
 }
 
 template <class D>

@@ -38,9 +38,9 @@
 #include <string>
 
 #include "lapwing/certificate/hall.hpp"
-#include "lapwing/hungarian/team.hpp"
 #include "lapwing/methods.hpp"
 #include "lapwing/numbers/range.hpp"
+#include "lapwing/team.hpp"
 
 #define LAPWING_TARGET_INCLUDE "lapwing/ssp/ssp.inc.hpp"
 #include "lapwing/simd/foreach_target.hpp"
@@ -275,7 +275,7 @@ class Ssp {
     SspNearest<D> shared(const Scan& scan) {
         if (found_.size() == 1) return scan(0, n_);
         team_.share(
-            n_, piece_, [] {}, [&](Index begin, Index end) { found_[index(begin / piece_)] = scan(begin, end); });
+            n_, piece_, [] {}, [&](Index begin, Index end, int) { found_[index(begin / piece_)] = scan(begin, end); });
         SspNearest<D> nearest{kInfinity<D>, -1};
         for (const SspNearest<D>& piece : found_) {
             if (piece.column >= 0) nearest = ssp_nearer(nearest, piece, state_.data());

@@ -29,7 +29,8 @@ std::vector<Index> auction(CoreState<T>& state, const std::vector<Index>& free, 
                 left.push_back(i);
                 break;
             }
-            const BestTwo<D> best = best_two(state, i);
+            state.lists.keep_prices_fresh(state.v.data(), state.scratch);
+            const BestTwo<D> best = best_two(state, i, state.scratch);
             if (best.column < 0) {
                 left.push_back(i);
                 break;

@@ -13,6 +13,7 @@
 #include <memory>
 #include <new>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "lapwing/control.hpp"
@@ -58,13 +59,15 @@ class Zeros {
 template <class T>
 struct ListScratch {
     RowReader<T> reader;
-    std::vector<Index> found;  // [cols], and room for a blind write
-    std::vector<Dual<T>> value;
+    Zeros<Index> found;  // [cols], and room for a blind write
+    Zeros<Dual<T>> value;
     std::vector<NearColumn<T>> near;
-    std::int64_t dense_rows_read = 0;  // by boxes or whole
-    std::int64_t pairs_in_boxes = 0;   // costs that were computed for rows read by boxes
-    Index rows_since_prices = 0;       // rows read by boxes since these took the prices ...
-    std::int64_t pairs_at_prices = 0;  // ... and what pairs_in_boxes was then
+    std::vector<Dual<T>> minima;         // [cols] of a loop over rows; else empty
+    std::int64_t lists_read = 0;         // for their two smallest values
+    std::int64_t dense_rows_read = 0;    // by boxes or whole
+    std::int64_t pairs_in_boxes = 0;     // costs that were computed for rows read by boxes
+    std::int64_t rows_since_prices = 0;  // rows read by boxes since these took the prices ...
+    std::int64_t pairs_at_prices = 0;    // ... and what pairs_in_boxes was then
 
     // Neighbouring rows often have lists that end at about the same value, which saves half of the work; where they do
     // not, guessing is suspended for longer and longer.
@@ -84,6 +87,13 @@ struct ListScratch {
 
     explicit ListScratch(const Problem<T>& problem)
         : reader(problem.cost, problem.source), found(problem.cost.cols + 64), value(problem.cost.cols + 64) {}
+    // Takes what another thread's has counted.
+    void count(ListScratch& other) {
+        lists_read += std::exchange(other.lists_read, 0);
+        dense_rows_read += std::exchange(other.dense_rows_read, 0);
+        pairs_in_boxes += std::exchange(other.pairs_in_boxes, 0);
+        rows_since_prices += std::exchange(other.rows_since_prices, 0);
+    }
     // The row as it lies in memory (not negated), valid until the next call.
     const T* dense_row(Index i) {
         ++dense_rows_read;
@@ -181,12 +191,20 @@ class CandidateLists {
     void list_under(Index i, const D* prices, ListScratch<T>& scratch) {
         list(kernels_.list_row, i, scratch.dense_row(i), prices, kInfinity<D>, scratch);
     }
-    // Lists row i again.
+    // As prices fall, those that the boxes took are too high, and less and less can be left out. To be called before
+    // rows are refreshed or collected; not by several threads.
+    void keep_prices_fresh(const D* v, ListScratch<T>& scratch) {
+        constexpr Index kColumnsARow = 64;  // to take prices of so many columns takes as long as to read a row by boxes
+        if (boxes_ == nullptr) return;
+        if (scratch.rows_since_prices < std::max(n_ / kColumnsARow, BoxTuning::kTrials)) return;
+        give_up_useless_boxes(scratch);
+        if (boxes_ != nullptr) boxes_->take_prices(v, highest_);
+        scratch.rows_since_prices = 0, scratch.pairs_at_prices = scratch.pairs_in_boxes;
+    }
+    // Lists row i again. Rows can be refreshed from several threads.
     void refresh(Index i, const D* v, ListScratch<T>& scratch) {
         if (count_[i] == 1 && tau_[i] < kInfinity<D>) return extend(i, v, scratch);
-        const D limit = wider(i, v);
-        keep_prices_fresh(v, scratch);
-        relist(i, v, limit, scratch);
+        relist(i, v, wider(i, v), scratch);
     }
     // The limit of a refresh: a list about as wide as before and somewhat wider, since this row needs it; kInfinity:
     // none is known.
@@ -209,7 +227,6 @@ class CandidateLists {
     // All columns of row i with c - v <= limit, and these values: to scratch.found and scratch.value. Returns their
     // number.
     Index collect(Index i, const D* v, D limit, ListScratch<T>& scratch) {
-        keep_prices_fresh(v, scratch);
         if (boxes_ == nullptr)
             return kernels_.collect(scratch.dense_row(i), n_, v, limit, scratch.found.data(), scratch.value.data());
         look_near(i, v, n_, limit, scratch);
@@ -248,18 +265,9 @@ class CandidateLists {
         }
         measure_gap(i, v);
     }
-    // As prices fall, those that the boxes took are too high, and less and less can be left out.
-    void keep_prices_fresh(const D* v, ListScratch<T>& scratch) {
-        constexpr Index kColumnsARow = 64;  // to take prices of so many columns takes as long as to read a row by boxes
-        if (boxes_ == nullptr) return;
-        if (scratch.rows_since_prices < std::max(n_ / kColumnsARow, BoxTuning::kTrials)) return;
-        give_up_useless_boxes(scratch);
-        if (boxes_ != nullptr) boxes_->take_prices(v, highest_);
-        scratch.rows_since_prices = 0, scratch.pairs_at_prices = scratch.pairs_in_boxes;
-    }
     void give_up_useless_boxes(const ListScratch<T>& scratch) {
         const auto computed = static_cast<double>(scratch.pairs_in_boxes - scratch.pairs_at_prices);
-        if (computed > BoxTuning::kWorthwhile * scratch.rows_since_prices * n_) boxes_ = nullptr;
+        if (computed > BoxTuning::kWorthwhile * static_cast<double>(scratch.rows_since_prices) * n_) boxes_ = nullptr;
     }
 
     // Lists a row that list_nearest has seen.

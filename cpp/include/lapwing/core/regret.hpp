@@ -24,12 +24,16 @@ std::vector<Index> choose_by_regret(CoreState<T>& state, std::vector<Index>& ord
     using D = Dual<T>;
     std::vector<D> regret(state.m);
     const std::vector<D> zero(state.n, D{0});
-    for (Index i = 0; i < state.m; ++i) {
-        state.lists.list_under(i, zero.data(), state.scratch);
-        const BestInList<D> best = state.lists.best(i, zero.data());
-        regret[i] = best.place < 0 ? D{0} : best.second - best.first;
-        state.poll_row();
-    }
+    state.share(
+        state.m, rows_at_a_time(state.problem),
+        [&](Index begin, Index end, ListScratch<T>& scratch) {
+            for (Index i = begin; i < end; ++i) {
+                state.lists.list_under(i, zero.data(), scratch);
+                const BestInList<D> best = state.lists.best(i, zero.data());
+                regret[i] = best.place < 0 ? D{0} : best.second - best.first;
+            }
+        },
+        [&] { state.poll_row(); });
     order.resize(state.m);
     std::iota(order.begin(), order.end(), 0);
     std::stable_sort(order.begin(), order.end(), [&](Index a, Index b) { return regret[a] > regret[b]; });

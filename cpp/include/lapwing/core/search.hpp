@@ -100,7 +100,8 @@ template <class T>
 SearchOutcome PathSearch<T>::augment(Index source) {
     reset();
     ++s_.paths;
-    const BestTwo<D> best = best_two(s_, source);
+    s_.lists.keep_prices_fresh(s_.v.data(), s_.scratch);
+    const BestTwo<D> best = best_two(s_, source, s_.scratch);
     if (best.column < 0) return SearchOutcome::infeasible;
     s_.u[source] = best.first;
     scan(source, D{0});
@@ -183,16 +184,17 @@ template <class T>
 void PathSearch<T>::refresh(Index i) {
     constexpr D kGrowth = 4;
     const D base = row_dist_[i] - s_.u[i];
+    auto& scratch = s_.scratch;
+    s_.lists.keep_prices_fresh(s_.v.data(), scratch);
     if (std::exchange(listed_in_[i], s_.paths) != s_.paths) {
-        s_.refresh(i);
+        s_.refresh(i, scratch);
         if (s_.lists.tau(i) > covered_[i]) return relax_list(i, base);
     }
     D limit = covered_[i] + (kGrowth - 1) * (covered_[i] - s_.u[i]);
     if (!(limit > covered_[i])) limit = kInfinity<D>;
-    auto& scratch = s_.scratch;
     Index count = s_.lists.collect(i, s_.v.data(), limit, scratch);
     const auto is_new = [&](D value) { return value > covered_[i]; };
-    if (std::none_of(scratch.value.begin(), scratch.value.begin() + count, is_new)) {
+    if (std::none_of(scratch.value.data(), scratch.value.data() + count, is_new)) {
         // up to the next column, if there is one
         count = s_.lists.collect(i, s_.v.data(), kInfinity<D>, scratch);
         limit = kInfinity<D>;

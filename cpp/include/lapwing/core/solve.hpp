@@ -7,9 +7,7 @@
 // shortest augmenting paths with epsilon scaling; Jonker and Volgenant (Computing 38, 1987); Bertsekas (1988).
 #pragma once
 
-#include <atomic>
-#include <future>
-#include <system_error>
+#include <numeric>
 
 #include "lapwing/core/auction.hpp"
 #include "lapwing/core/incumbent.hpp"
@@ -47,52 +45,36 @@ struct PhaseTuning {
     static constexpr int kAttempts = 4;  // at phases from a larger epsilon, before the budget is lifted
 };
 
-// Lists every row under state.v, `threads` at a time; this thread polls meanwhile. Throws TimeIsUp.
-template <class T>
-void list_rows(CoreState<T>& state, int threads) {
-    constexpr Index kChunk = 64;  // lists depend on rows before them in the chunk, never on the number of threads
-    std::atomic<Index> next{0};
-    std::atomic<bool> stop = false;
-    const auto list_chunks = [&](ListScratch<T>& scratch, auto&& after_row) {
-        try {
-            for (Index begin; (begin = next.fetch_add(kChunk)) < state.m;) {
-                scratch.forget();
-                scratch.reader.expect(begin, std::min(state.m, begin + kChunk));
-                const Index end = std::min(state.m, begin + kChunk);
-                for (Index i = begin; i < end; ++i) {
-                    if (stop.load(std::memory_order_relaxed)) return;
-                    state.lists.list(i, state.v.data(), scratch);
-                    after_row(end - i - 1);
-                }
-            }
-        } catch (...) {
-            stop = true;
-            throw;
-        }
-    };
+// Calls list(row, scratch) for every row, after boxes have taken state.v. Throws TimeIsUp.
+template <class T, class List>
+void list_each(CoreState<T>& state, const List& list) {
+    constexpr Index kRows = 64;  // lists depend on rows before them in the piece, never on the number of threads
     state.progress.stage = "list";
     if (state.list_by_owners()) {
         state.poll_row();
         return;
     }
     state.lists.take_prices(state.v.data(), state.scratch);
-    std::vector<std::future<std::int64_t>> workers;  // joined by the futures' destructors if this thread throws
-    try {
-        for (int t = 1; t < threads && t * kChunk < state.m; ++t)
-            workers.push_back(std::async(std::launch::async, [&] {
-                const DefaultFloatEnvironment arithmetic;
-                ListScratch<T> scratch(state.problem);
-                list_chunks(scratch, [](Index) {});
-                return scratch.dense_rows_read;
-            }));
-    } catch (const std::system_error&) {  // no more threads to be had: fewer do it too
-    }
-    list_chunks(state.scratch, [&](Index left) {  // of the rows that have been taken
-        state.progress.done = static_cast<double>(std::min<Index>(next, state.m) - left) / state.m;
-        state.poll_row();
-    });
+    state.share(
+        state.m, kRows,
+        [&](Index begin, Index end, ListScratch<T>& scratch) {
+            scratch.forget();
+            scratch.reader.expect(begin, end);
+            for (Index i = begin; i < end; ++i) {
+                list(i, scratch);
+                if (&scratch != &state.scratch) continue;
+                state.progress.done = static_cast<double>(i + 1) / state.m;  // rows before it are taken
+                state.poll_row();
+            }
+        },
+        [] {});
     state.progress.done = Progress::kUnknown;
-    for (auto& worker : workers) state.scratch.dense_rows_read += worker.get();
+}
+
+// Lists every row under state.v.
+template <class T>
+void list_rows(CoreState<T>& state) {
+    list_each(state, [&](Index i, ListScratch<T>& scratch) { state.lists.list(i, state.v.data(), scratch); });
 }
 
 // Mean of tau - min over the lists (of a typical list, where lists are complete): the scale on which rows tell their
@@ -101,25 +83,23 @@ template <class T>
 double list_gap(CoreState<T>& state) {
     using D = Dual<T>;
     constexpr Index kTypical = 28;
-    double sum = 0;
-    Index counted = 0;
-    for (Index i = 0; i < state.m; ++i) {
-        const BestTwo<D> best = best_two(state, i);
-        if (best.column < 0) continue;
+    std::vector<double> gaps(state.m, -1);  // -1: a row that does not count
+    best_two_of_all(state, [&](Index i, const BestTwo<D>& best) {
+        if (best.column < 0) return;
         D tau = state.lists.tau(i);
         if (tau == kInfinity<D>) {
             Index places[kMaxCapacity];
             D values[kMaxCapacity];
             const Index listed = state.lists.below(i, state.v.data(), kInfinity<D>, places, values);
-            if (listed == 0) continue;
+            if (listed == 0) return;
             const Index rank = std::min(kTypical, listed - 1);
             std::nth_element(values, values + rank, values + listed);
             tau = values[rank];
         }
-        sum += static_cast<double>(tau) - static_cast<double>(best.first);
-        ++counted;
-    }
-    return counted ? sum / counted : 0;
+        gaps[i] = static_cast<double>(tau) - static_cast<double>(best.first);
+    });
+    std::erase_if(gaps, [](double gap) { return !(gap >= 0); });
+    return gaps.empty() ? 0 : std::accumulate(gaps.begin(), gaps.end(), 0.0) / static_cast<double>(gaps.size());
 }
 
 // Powers of two, so that float costs on a binary grid keep exact duals; 0 when an integer epsilon would be below 1.
@@ -178,20 +158,12 @@ void auction_phases(CoreState<T>& state, double error, bool given = false) {
 // list.
 template <class T>
 void take_nearest(CoreState<T>& state) {
-    state.progress.stage = "list";
-    state.scratch.forget();
-    state.scratch.reader.expect(0, state.m);
-    state.lists.take_prices(state.v.data(), state.scratch);
-    const bool listed = state.list_by_owners();
+    list_each(state, [&](Index i, ListScratch<T>& scratch) { state.lists.list_nearest(i, state.v.data(), scratch); });
     for (Index i = 0; i < state.m; ++i) {
-        if (!listed) state.lists.list_nearest(i, state.v.data(), state.scratch);
-        const BestTwo<Dual<T>> best = best_two(state, i);
+        const BestTwo<Dual<T>> best = best_two(state, i, state.scratch);
         state.u[i] = best.first;
         if (best.column >= 0 && state.col_to_row[best.column] < 0) state.assign(i, best.column);
-        state.progress.done = static_cast<double>(i + 1) / state.m;
-        state.poll_row();
     }
-    state.progress.done = Progress::kUnknown;
     assert_epsilon_optimal(state, Dual<T>{0});
 }
 

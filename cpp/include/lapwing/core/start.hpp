@@ -13,6 +13,7 @@
 // as much.
 #pragma once
 
+#include <atomic>
 #include <cmath>
 #include <cstdint>
 #include <numeric>
@@ -47,7 +48,7 @@ struct Sample {
     Problem<T> problem;  // refers to the three above
     bool stratified = false;
 
-    Sample(const Problem<T>& whole, Index shrink, std::uint64_t seed, Control& control) {
+    Sample(const Problem<T>& whole, Index shrink, std::uint64_t seed, Control& control, Team& team) {
         std::vector<std::int32_t> row_order, col_order;
         if (whole.source != nullptr) {
             const auto poll = [&control] {
@@ -60,7 +61,7 @@ struct Sample {
         rows = choose(whole.cost.rows, shrink, seed, row_order);
         cols = choose(whole.cost.cols, shrink, seed + 1, col_order);
         if (whole.source != nullptr) source = whole.source->part(rows, cols);
-        if (source == nullptr) copy(whole, control);
+        if (source == nullptr) copy(whole, control, team);
         if (whole.unmatched_cost)
             for (const Index i : rows) unmatched_costs.push_back(whole.unmatched_cost[i]);
         problem = {{costs.data(), static_cast<Index>(rows.size()), static_cast<Index>(cols.size()),
@@ -74,17 +75,23 @@ struct Sample {
 
   private:
     // A copy that the time limit cuts short is never used.
-    void copy(const Problem<T>& whole, Control& control) {
+    void copy(const Problem<T>& whole, Control& control, Team& team) {
         costs.resize(rows.size() * cols.size());
         if (whole.source != nullptr && whole.source->owners() != nullptr) {
             whole.source->owners()->copy(rows, cols, costs.data());
             return;
         }
-        RowReader<T> reader(whole.cost, whole.source);
-        for (std::size_t a = 0; a < rows.size() && !control.poll({"start"}); ++a) {
-            const T* row = reader.row(rows[a]);
-            for (std::size_t b = 0; b < cols.size(); ++b) costs[a * cols.size() + b] = row[cols[b]];
-        }
+        std::atomic<bool> stop = false;
+        const auto copy_rows = [&](Index begin, Index end, int) {
+            RowReader<T> reader(whole.cost, whole.source);
+            for (auto a = static_cast<std::size_t>(begin); a < static_cast<std::size_t>(end) && !stop; ++a) {
+                const T* row = reader.row(rows[a]);
+                for (std::size_t b = 0; b < cols.size(); ++b) costs[a * cols.size() + b] = row[cols[b]];
+            }
+        };
+        team.share(
+            static_cast<Index>(rows.size()), rows_at_a_time(whole), [&] { stop = stop || control.poll({"start"}); },
+            copy_rows);
     }
     // One from each of `count / shrink` runs of neighbours (so rows <= cols is kept), by index or in an order that is
     // known.
@@ -129,13 +136,18 @@ bool extend_by_boxes(CoreState<T>& whole, const Sample<T>& sample, const std::ve
     if (turned == nullptr) return false;
     std::vector<D> highest;
     turned->boxes()->take_prices(sample_u.data(), highest);
-    std::vector<NearColumn<T>> near;
-    for (Index j = 0; j < whole.n; ++j) {
-        D limit = kInfinity<D>;
-        turned->boxes()->nearest({j, whole.problem.maximize, sample_u.data(), highest.data(), 1}, limit, near);
-        if (!near.empty()) v[j] = near[0].value;  // else all pairs are forbidden
-        whole.poll_row();
-    }
+    constexpr Index kColumns = 64;
+    whole.share(
+        whole.n, kColumns,
+        [&](Index begin, Index end, ListScratch<T>& scratch) {
+            for (Index j = begin; j < end; ++j) {
+                D limit = kInfinity<D>;
+                const bool maximize = whole.problem.maximize;
+                turned->boxes()->nearest({j, maximize, sample_u.data(), highest.data(), 1}, limit, scratch.near);
+                if (!scratch.near.empty()) v[j] = scratch.near[0].value;  // else all pairs are forbidden
+            }
+        },
+        [&] { whole.poll_row(); });
     return true;
 }
 
@@ -148,11 +160,17 @@ void lower_columns(CoreState<T>& state, std::span<const Index> rows, const std::
         state.scratch.dense_rows_read += static_cast<Index>(rows.size());
         return state.poll_row();
     }
-    for (std::size_t a = 0; a < rows.size(); ++a) {
-        if (u[a] < kInfinity<Dual<T>>)
-            state.lists.kernels().lower_columns(state.scratch.dense_row(rows[a]), state.n, u[a], v.data());
-        state.poll_row();
-    }
+    const auto lower = [&](Index begin, Index end, ListScratch<T>& scratch) {
+        if (scratch.minima.empty()) scratch.minima.assign(state.n, kInfinity<Dual<T>>);
+        for (Index a = begin; a < end; ++a)
+            if (u[a] < kInfinity<Dual<T>>)
+                state.lists.kernels().lower_columns(scratch.dense_row(rows[a]), state.n, u[a], scratch.minima.data());
+    };
+    state.share(static_cast<Index>(rows.size()), rows_at_a_time(state.problem), lower, [&] { state.poll_row(); });
+    state.for_each_scratch([&](ListScratch<T>& scratch) {
+        for (std::size_t j = 0; j < scratch.minima.size(); ++j) v[j] = std::min(v[j], scratch.minima[j]);
+        scratch.minima = {};
+    });
 }
 
 // v of the whole from u of a sample's rows.

@@ -10,34 +10,44 @@
 #pragma once
 
 #include <algorithm>
+#include <memory>
 #include <numeric>
 #include <vector>
 
 #include "lapwing/core/lists.hpp"
 #include "lapwing/solution.hpp"
+#include "lapwing/team.hpp"
 
 namespace lapwing {
 
 template <class T>
 class Incumbent;  // core/incumbent.hpp
 
+// That a thread reads whole, between two looks at the clock: rows of a callback may take milliseconds each.
+template <class T>
+Index rows_at_a_time(const Problem<T>& problem) {
+    return problem.source != nullptr && !problem.source->has_parts() ? 1 : 16;
+}
+
 template <class T>
 struct CoreState {
     using D = Dual<T>;
 
-    CoreState(const Problem<T>& given, Control& control_)
-        : problem(given), control(control_), m(given.cost.rows), n(given.cost.cols),
+    CoreState(const Problem<T>& given, Control& control_, Team& team_)
+        : problem(given), control(control_), team(team_), m(given.cost.rows), n(given.cost.cols),
           columns(given.unmatched_cost ? n + m : n),
           lists(given.cost, given.maximize, given.source != nullptr ? given.source->boxes() : nullptr), scratch(given),
-          u(m, D{0}), v(columns, D{0}), row_to_col(m, -1), col_to_row(columns, -1) {}
+          helpers(team_.threads() - 1), u(m, D{0}), v(columns, D{0}), row_to_col(m, -1), col_to_row(columns, -1) {}
 
     const Problem<T>& problem;
     Control& control;
+    Team& team;
     Progress progress;
     Incumbent<T>* incumbent = nullptr;  // null where nobody asks for one, and for a sample
     Index m, n, columns;
     CandidateLists<T> lists;
     ListScratch<T> scratch;
+    std::vector<std::unique_ptr<ListScratch<T>>> helpers;  // of the team; made when first needed
     // Invariants (core/invariants.hpp): c[i,j] - u[i] - v[j] >= 0 for all columns of assigned rows, or >= -epsilon
     // while an auction runs, and == 0 for assigned pairs. v never rises while lists are in use: their bounds tau rely
     // on it.
@@ -45,7 +55,7 @@ struct CoreState {
     std::vector<Index> row_to_col, col_to_row;
     D ceiling = 0;                   // max of v; defined with dummy rows only
     D lowest_price = -kInfinity<D>;  // no auction lowers v so far: distances would leave the range (numbers/range.hpp)
-    std::int64_t bids = 0, rows_scanned = 0, paths = 0, phases = 0;
+    std::int64_t rows_scanned = 0, paths = 0, phases = 0;
     static constexpr std::int64_t kGivenUp = -1;
     std::int64_t most_reads =
         std::numeric_limits<std::int64_t>::max();  // dense rows, before another method takes over; or kGivenUp
@@ -114,8 +124,30 @@ struct CoreState {
         return list_by_owners(rows, limits);
     }
     // Lists row i again.
-    void refresh(Index i) {
-        if (!refresh_by_owners(i)) lists.refresh(i, v.data(), scratch);
+    void refresh(Index i, ListScratch<T>& of_thread) {
+        if (!refresh_by_owners(i)) lists.refresh(i, v.data(), of_thread);
+    }
+    // Calls work(begin, end, scratch) for pieces of [0, count), from all threads of the team; this one calls look()
+    // between pieces.
+    template <class Work, class Look>
+    void share(Index count, Index piece, const Work& work, const Look& look) {
+        const auto with_scratch = [&](Index begin, Index end, int member) {
+            if (member == 0) return work(begin, end, scratch);
+            auto& own = helpers[member - 1];
+            if (own == nullptr) own = std::make_unique<ListScratch<T>>(problem);
+            work(begin, end, *own);
+        };
+        team.share(count, piece, look, with_scratch);
+        for_each_scratch([&](ListScratch<T>& each) {
+            if (&each != &scratch) scratch.count(each);
+        });
+        scratch.forget();  // which pieces were this thread's is a matter of chance
+    }
+    template <class Use>
+    void for_each_scratch(const Use& use) {
+        use(scratch);
+        for (auto& helper : helpers)
+            if (helper != nullptr) use(*helper);
     }
     bool has_read_too_much() const { return scratch.dense_rows_read > most_reads; }
     // After a row was read for the first time. Long rows that are computed may take milliseconds each; where all are to
@@ -191,10 +223,10 @@ struct BestTwo {
 
 // Minima of c[i,j] - v[j] over all columns, read from the list, which is refreshed where it cannot prove them.
 template <class T>
-BestTwo<Dual<T>> best_two(CoreState<T>& state, Index i) {
+BestTwo<Dual<T>> best_two(CoreState<T>& state, Index i, ListScratch<T>& scratch) {
     using D = Dual<T>;
     for (bool fresh = false;; fresh = true) {
-        ++state.bids;
+        ++scratch.lists_read;
         const BestInList<D> listed = state.lists.best(i, state.v.data());
         BestTwo<D> best{listed.place < 0 ? -1 : state.lists.cols(i)[listed.place], listed.first, listed.second};
         if (state.has_unmatched_columns() && state.unmatched_cost_of(i) < kInfinity<D>) {
@@ -210,8 +242,22 @@ BestTwo<Dual<T>> best_two(CoreState<T>& state, Index i) {
             best.second = std::min(best.second, std::max(tau, best.first));
             return best;
         }
-        state.refresh(i);
+        state.refresh(i, scratch);
     }
+}
+
+// The same of many rows: use(row, its best two) on any thread.
+template <class T, class Use>
+void best_two_of_all(CoreState<T>& state, const Use& use) {
+    constexpr Index kRows = 64;
+    state.lists.keep_prices_fresh(state.v.data(), state.scratch);
+    state.share(
+        state.m, kRows,
+        [&](Index begin, Index end, ListScratch<T>& scratch) {
+            scratch.forget();
+            for (Index i = begin; i < end; ++i) use(i, best_two(state, i, scratch));
+        },
+        [&] { state.control.poll(state.progress); });
 }
 
 }  // namespace lapwing

@@ -27,8 +27,8 @@
 
 #include "lapwing/control.hpp"
 #include "lapwing/hungarian/kernels.hpp"
-#include "lapwing/hungarian/team.hpp"
 #include "lapwing/solution.hpp"
+#include "lapwing/team.hpp"
 #include "lapwing/types.hpp"
 
 namespace lapwing {
