@@ -1,17 +1,15 @@
-"""How long do the papers' methods take on a GPU, and what does each stage of `munkres` bring?
+"""How long do the papers' methods take on a GPU?
 
-    python -m benchmarks.gpu_papers [--tables methods stages] [--size 8192] [--limit 10] [--output results.json]
+    python -m benchmarks.gpu_papers [--size 8192] [--limit 10] [--output results.json]
 
 Costs are in the GPU's memory already; minimum of several solves after one to warm up, without the certificate, which
 is made once more for each: every answer must be proven, and its objective that of `core`. What takes longer than a
-second is solved once, and what takes longer than the limit is given up, and said to be.
+second is solved once, and what takes longer than the limit is given up, and said to be. `lapwing papers --table
+report-2021-2 --device cuda` has the stages of `munkres`.
 
-- methods: each method and `core`, integers (int32) of the range of the reports, float32 for the others, with their
-  counts. Published codes on the same instances and GPU: int:1, int:10, int:100 at 8192 take HyLAC's classical 42.5, 163
-  and 1008 ms; int:10 RAFT's Date and Nagi 795; uniform, geometric, disjoint at 8000 Algorithm 1015's code 1585, 3708
-  and 5872.
-- stages: `munkres` with no stage, each alone, each left out, all, and its other options, at half the size and a range
-  of 1000 n.
+Integers (int32) are of the ranges of the reports, other costs float32. Published codes on the same instances and GPU:
+int:1, int:10, int:100 at 8192 take HyLAC's classical 42.5, 163 and 1008 ms; int:10 RAFT's Date and Nagi 795; uniform,
+geometric, disjoint at 8000 Algorithm 1015's code 1585, 3708 and 5872.
 """
 
 from __future__ import annotations
@@ -26,7 +24,6 @@ import lapwing as lw
 from benchmarks.gpu_instances import make
 from benchmarks.harness import RESULTS, Report
 from lapwing.gpu.reference import REFERENCE_METHODS
-from lapwing.gpu.reference.munkres import STAGES
 from lapwing.gpu.runtime.launch import finish_builds
 
 INTEGERS = ("int:1", "int:10", "int:100")
@@ -35,11 +32,10 @@ _ONCE_SECONDS = 1.0
 
 
 def main() -> None:
-    """Time the tables; print a line for each solve."""
+    """Time each method on each class; print a line for each solve."""
     import torch
 
     parser = argparse.ArgumentParser(description="Times of the papers' methods on a GPU.")
-    parser.add_argument("--tables", nargs="+", default=["methods", "stages"], choices=["methods", "stages"])
     parser.add_argument("--size", type=int, default=8192, help="of integers; floats have 8000 rows for 8192")
     parser.add_argument("--solves", type=int, default=3)
     parser.add_argument("--limit", type=float, default=10.0, help="seconds after which a solve is given up")
@@ -47,20 +43,13 @@ def main() -> None:
     options = parser.parse_args()
     report = Report(options.output, "milliseconds of lapwing.solve by the papers' methods; costs on the GPU")
     report.write(gpu=torch.cuda.get_device_name())
-    if "methods" in options.tables:
-        for cls in (*INTEGERS, *FLOATS):
-            whole = cls in INTEGERS
-            n = options.size if whole else options.size * 8000 // 8192
-            cost = make(torch, cls, n, 1, "int32" if whole else "float32")
-            objective = time_one(torch, report, cost, cls, "core", options)
-            for method in (*REFERENCE_METHODS, lw.Auction("plain"), lw.Munkres(switch=True)):
-                assert time_one(torch, report, cost, cls, method, options) in (objective, None)
-    if "stages" in options.tables:
-        cost = make(torch, "int:1000", options.size // 2, 1, "int32")
-        every = tuple(STAGES)
-        sets = [(), *((name,) for name in every), *(tuple(s for s in every if s != out) for out in every), every]
-        for method in (*(lw.Munkres(stages=s) for s in sets), lw.Munkres(start="regret"), lw.Munkres(switch=True)):
-            time_one(torch, report, cost, "int:1000", method, options)
+    for cls in (*INTEGERS, *FLOATS):
+        whole = cls in INTEGERS
+        n = options.size if whole else options.size * 8000 // 8192
+        cost = make(torch, cls, n, 1, "int32" if whole else "float32")
+        objective = time_one(torch, report, cost, cls, "core", options)
+        for method in (*REFERENCE_METHODS, lw.Auction("plain"), lw.Munkres(switch=True)):
+            assert time_one(torch, report, cost, cls, method, options) in (objective, None)
 
 
 def time_one(torch: Any, report: Report, cost: Any, cls: str, method: Any, options: Namespace) -> float | None:

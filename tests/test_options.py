@@ -27,6 +27,7 @@ def test_stages_have_one_order_and_come_once():
     assert lw.Munkres(stages=["one_launch", "fused", "fused"]).stages == ("fused", "one_launch")
     assert lw.Munkres(stages="fused").stages == ("fused",)
     assert lw.Munkres(stages=()).stages == ()
+    assert "barrier" not in lw.Munkres().stages and len(lw.Munkres().stages) == 4
 
 
 @pytest.mark.parametrize(

@@ -96,7 +96,9 @@ def _checked(method: str, spec: Field[Any], value: Any) -> Any:
     return tuple(choice for choice in choices if choice in words) if isinstance(default, tuple) else value
 
 
-_STAGES = ("reductions", "fused", "one_launch", "registers", "barrier")
+#: The improvements of "munkres", in the order in which its two reports add them.
+STAGES = ("reductions", "fused", "one_launch", "registers", "barrier")
+_FASTEST = STAGES[:-1]
 
 
 @dataclass(frozen=True)
@@ -106,10 +108,10 @@ class Munkres(MethodOptions):
     Parameters
     ----------
     stages : strings
-        Of two later reports on the method, all of them unless given: "reductions" of counters of zeros by row instead
-        of one contended counter, "fused" subtraction and listing of zeros, "one_launch" for the whole solve, slack held
-        in "registers", an extra "barrier" between the change of slack and its comparison. On a CPU "fused" and
-        "one_launch" (threads that stay) mean something; the others change nothing.
+        Of two later reports on the method: "reductions" of counters of zeros by row instead of one contended counter,
+        "fused" subtraction and listing of zeros, "one_launch" for the whole solve, slack held in "registers", an extra
+        "barrier" between the change of slack and its comparison. All but "barrier" unless given, which costs time on
+        an H200. On a CPU "fused" and "one_launch" (threads that stay) mean something; the others change nothing.
     switch : bool
         Go on with shortest paths after an iteration that matched few rows.
     start : "greedy" or "regret"
@@ -122,7 +124,9 @@ class Munkres(MethodOptions):
     """
 
     method: ClassVar[str] = "munkres"
-    stages: Iterable[str] = _option(_STAGES, "improvements, parted by commas; a CPU has fused and one_launch", _STAGES)
+    stages: Iterable[str] = _option(
+        _FASTEST, "improvements, parted by commas, all but barrier unless given; a CPU has fused and one_launch", STAGES
+    )
     switch: bool = _option(False, "go on with shortest paths after an iteration that matched few rows")
     start: Literal["greedy", "regret"] = _option("greedy", "which rows get a zero first", ("greedy", "regret"))
 

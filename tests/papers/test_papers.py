@@ -12,7 +12,7 @@ import lapwing as lw
 from lapwing.cli.main import main
 from lapwing.methods import METHODS
 from lapwing.options import name_and_options
-from lapwing.papers import TABLES, Column, Instance, Limits, Measurements, Table, curves, draw, run_table, show
+from lapwing.papers import TABLES, Column, Instance, Limits, Measurements, Table, curves, draw, measure, run_table, show
 from lapwing.papers.curves import draw_curves, run_curves
 from lapwing.papers.images import distances, draw_images, scaled
 from lapwing.papers.measure import QUANTITIES
@@ -174,6 +174,17 @@ def test_shares_add_up():
         assert sum(row["cells"]["munkres"]["value"].values()) == pytest.approx(1)
 
 
+@pytest.mark.parametrize("method", ["hungarian-bfs", "hungarian-tree"])
+def test_steps_are_timed(method):
+    """Among them Date and Nagi's forward pass and dual update."""
+    cost = lw.instances.generate("int:10", 300, 1, dtype="int32")
+    result = lw.solve(cost, method=method, threads=1, certify=False)
+    found = result.statistics
+    steps = {name: found[f"{name}_seconds"] for name in ("reduction", "forward", "dual_update", "augmentation")}
+    assert all(seconds > 0 for seconds in steps.values()) and found["dual_updates"] > 1
+    assert sum(steps.values()) + found.get("compression_seconds", 0.0) <= found["solve_seconds"]
+
+
 def test_small_and_largest():
     assert len(run_table(table(), Limits(small=True))["rows"]) == 1
     assert len(run_table(table(), Limits(largest=15))["rows"]) == 1
@@ -207,6 +218,43 @@ def test_each_solve_is_made_once(monkeypatch):
     first = run_table(table(), measured)
     made = len(calls)
     assert run_table(table(), measured) == first and len(calls) == made
+
+
+def test_small_instances_come_first(monkeypatch):
+    """A table that runs out of time lacks the largest instances of all classes, not the last classes."""
+    solve, sizes = lw.solve, []
+    monkeypatch.setattr(lw, "solve", lambda cost, **more: sizes.append(len(cost)) or solve(cost, **more))
+    instances = tuple(Instance(cls, n) for cls in ("uniform", "int:1") for n in (12, 70))
+    record = run_table(table(instances=instances), Limits())
+    assert sizes == sorted(sizes)
+    assert [row["instance"] for row in record["rows"]] == ["uniform 12", "uniform 70", "int:1 12", "int:1 70"]
+
+
+def test_tables_share_the_time(monkeypatch):
+    now = [0.0]
+    monkeypatch.setattr(measure.time, "monotonic", lambda: now[0])
+    measured = Measurements(Limits(budget=60))
+    measured.share(3)
+    now[0] = 21
+    assert run_table(table(), measured)["rows"][0]["cells"]["core"]["remark"] == "no time was left"
+    measured.share(2)
+    now[0] = 40
+    assert run_table(table(), measured)["rows"][0]["cells"]["core"]["value"] > 0
+
+
+def test_a_method_is_asked_for_less_than_took_too_long():
+    measured, slow = Measurements(Limits(seconds=1e-6)), table((SSP,), (Instance("disjoint", 700),))
+    assert "not done" in run_table(slow, measured)["rows"][0]["cells"]["ours"]["remark"]
+    cells = [run_table(table((SSP,), (Instance("disjoint", n),)), measured)["rows"][0]["cells"] for n in (3, 701)]
+    assert cells[1]["ours"]["remark"] == "not asked: a smaller one took too long"
+    assert cells[0]["ours"]["value"] is not None or "not done" in cells[0]["ours"]["remark"]
+
+
+@pytest.mark.parametrize("cls", ["int:10", "disjoint", "lowrank:2"])
+def test_matrices_are_those_of_the_instances(cls):
+    dtype = np.int32 if cls.startswith("int") else np.float64
+    made = Measurements(Limits())._costs(Instance(cls, 130), 3)
+    assert made.dtype == dtype and np.array_equal(made, lw.instances.generate(cls, 130, 3, dtype=dtype))
 
 
 def test_a_wrong_answer_is_no_figure(monkeypatch):

@@ -36,9 +36,9 @@ class TreeSearch {
 
     Status run() {
         s_.stage = "search";
-        const StageClock clock(s_.statistics, s_.control, "tree_seconds");
         while (!s_.free_rows.empty()) {
             const Status status = iterate();
+            const StageClock clock(s_.statistics, s_.control, "augmentation_seconds");
             s_.raise_duals();
             if (status != Status::optimal) return status;
             s_.flip_paths();
@@ -61,12 +61,21 @@ class TreeSearch {
         frontier_ = s_.rows;
         for (const Index i : frontier_) offset_[i] = s_.u[i];
         for (;;) {
-            scan_frontier();
-            if (s_.expired()) return Status::time_limit;
-            if (collect_tight()) continue;
+            if (!grow()) return Status::time_limit;
             if (!s_.ends.empty()) return Status::optimal;
+            const StageClock clock(s_.statistics, s_.control, "dual_update_seconds");
             if (!update_duals()) return Status::infeasible;
         }
+    }
+
+    // The forward pass: takes in what is tight under the present duals; false if time is up.
+    bool grow() {
+        const StageClock clock(s_.statistics, s_.control, "forward_seconds");
+        do {
+            scan_frontier();
+            if (s_.expired()) return false;
+        } while (collect_tight());
+        return true;
     }
 
     void scan_frontier() {

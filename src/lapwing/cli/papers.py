@@ -45,7 +45,7 @@ answer is compared with a certified one. Two commands run all: `lapwing papers -
     type=click.FloatRange(min=0, min_open=True),
     default=math.inf,
     metavar="SECONDS",
-    help="Solve nothing else after so long.",
+    help="Solve nothing else after so long; each table has an equal share of what is left.",
 )
 @click.option("--threads", type=click.IntRange(min=1), default=1, show_default=True, metavar="N")
 @click.option("--device", default="cpu", show_default=True, metavar="DEVICE", help="Where to solve: cpu, cuda, cuda:N.")
@@ -77,7 +77,9 @@ def papers(
         "commit": _commit(),
         "command": shlex.join([Path(sys.argv[0]).name, *sys.argv[1:]]),
     }
-    for name in names or titles:
+    chosen = names or tuple(titles)
+    for k, name in enumerate(chosen):
+        measured.share(len(chosen) - k)
         found = _run(name, measured)
         if found is None:
             continue

@@ -10,6 +10,7 @@ import math
 import os
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -25,6 +26,7 @@ from lapwing.papers.tables import Column, Instance
 _SAME = 1e-9  # relative; float objectives that agree
 _SHORT_SECONDS = 0.1  # solves shorter than this are repeated, and the least time counts
 _REPETITIONS = 3
+_ROWS_AT_ONCE = 64  # of a matrix that is made, a thread each
 
 
 @dataclass(frozen=True)
@@ -90,7 +92,7 @@ class Limits:
     seconds : float
         A solve is given up after so long, and the method is not asked for larger instances of the class.
     budget : float
-        Seconds after which nothing else is solved.
+        Seconds after which nothing else is solved; tables have equal shares of what is left (`Measurements.share`).
     threads : int
     device : str
         As for `lapwing.solve`.
@@ -119,12 +121,21 @@ class Measurements:
     """
 
     limits: Limits
-    _began: float = field(default_factory=time.monotonic)
+    _end: float = field(init=False)  # of all, and of the table that is run
+    _until: float = field(init=False)
     _solved: dict[tuple[Any, ...], Solved | str] = field(default_factory=dict)
-    _given_up: set[tuple[Any, ...]] = field(default_factory=set)
+    _given_up: dict[tuple[Any, ...], int] = field(default_factory=dict)  # the size that took too long
     _optima: dict[tuple[Any, ...], float] = field(default_factory=dict)
     _warm: set[tuple[Any, ...]] = field(default_factory=set)
     _last: tuple[Any, NDArray[Any] | None] = (None, None)
+
+    def __post_init__(self) -> None:
+        self._until = self._end = time.monotonic() + self.limits.budget
+
+    def share(self, tables: int) -> None:
+        """Give the table that comes next its share of the time, where so many are left."""
+        now = time.monotonic()
+        self._until = now + (self._end - now) / tables
 
     def of(self, column: Column, instance: Instance) -> list[Solved]:
         """The solves of a column's method on an instance, a seed each.
@@ -152,14 +163,14 @@ class Measurements:
         solver = (instance.cls, str(column.method), device, threads)
         key = (*solver, instance.n, seed)
         if key not in self._solved:
-            if solver in self._given_up:
+            if instance.n >= self._given_up.get(solver, math.inf):
                 raise NotMeasuredError("not asked: a smaller one took too long")
-            if time.monotonic() - self._began > self.limits.budget:
+            if time.monotonic() > self._until:
                 raise NotMeasuredError("no time was left")
             self._solved[key] = self._measure(column, instance, seed, device, threads)
         found = self._solved[key]
         if isinstance(found, str):
-            self._given_up.add(solver)
+            self._given_up[solver] = min(instance.n, self._given_up.get(solver, instance.n))
             raise NotMeasuredError(found)
         return found
 
@@ -204,7 +215,7 @@ class Measurements:
         if self._last[0] != key:
             self._last = (None, None)  # before others are made
             dtype = np.int32 if instance.cls.startswith("int") else np.float64
-            self._last = (key, instances.generate(instance.cls, instance.n, seed, dtype=dtype))
+            self._last = (key, _made(instance, seed, dtype))
         assert self._last[1] is not None
         return self._last[1]
 
@@ -216,3 +227,17 @@ class Measurements:
             result = lapwing.solve(self._costs(instance, seed), threads=threads, device=limits.device)
             self._optima[key] = float(result.objective)
         return self._optima[key]
+
+
+def _made(instance: Instance, seed: int, dtype: type) -> NDArray[Any]:
+    """The matrix of an instance, made by all cores."""
+    n = instance.n
+    made: NDArray[Any] = np.empty((n, n), dtype)
+
+    def fill(first: int) -> None:
+        rows = np.arange(first, min(first + _ROWS_AT_ONCE, n))
+        made[first : first + _ROWS_AT_ONCE] = instances.block(instance.cls, n, seed, rows, np.arange(n), dtype=dtype)
+
+    with ThreadPoolExecutor() as pool:
+        list(pool.map(fill, range(0, n, _ROWS_AT_ONCE)))
+    return made

@@ -30,15 +30,15 @@ def run_table(table: Table, measured: Measurements | Limits) -> dict[str, Any]:
     """
     measured = Measurements(measured) if isinstance(measured, Limits) else measured
     limits = measured.limits
-    rows = []
-    for instance in table.instances:
-        if (limits.small and instance.n > table.small_n) or (limits.largest and instance.n > limits.largest):
-            continue
-        cells: dict[str, dict[str, Any]] = {}
-        for column in table.columns:
-            printed = instance.printed.get(column.printed) if column.printed else None
-            cells[column.label] = {"published": printed} | _ours(table, column, instance, measured, cells)
-        rows.append({"instance": instance.label, "cls": instance.cls, "n": instance.n, "cells": cells})
+    most = min(limits.largest or math.inf, table.small_n if limits.small else math.inf)
+    instances = [instance for instance in table.instances if instance.n <= most]
+    ours = {}
+    for k in sorted(range(len(instances)), key=lambda k: instances[k].n):  # what ends early lacks the largest of each
+        ours[k] = _cells(table, instances[k], measured)
+    rows = [
+        {"instance": instance.label, "cls": instance.cls, "n": instance.n, "cells": ours[k]}
+        for k, instance in enumerate(instances)
+    ]
     return {
         "table": table.name,
         "paper": paper(table.paper).citation,
@@ -53,6 +53,14 @@ def run_table(table: Table, measured: Measurements | Limits) -> dict[str, Any]:
         "rows": rows,
         "fits": _fits(table, rows) if table.unit == "rows" else {},
     }
+
+
+def _cells(table: Table, instance: Instance, measured: Measurements) -> dict[str, dict[str, Any]]:
+    cells: dict[str, dict[str, Any]] = {}
+    for column in table.columns:
+        printed = instance.printed.get(column.printed) if column.printed else None
+        cells[column.label] = {"published": printed} | _ours(table, column, instance, measured, cells)
+    return cells
 
 
 def _ours(

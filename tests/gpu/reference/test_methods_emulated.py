@@ -12,7 +12,7 @@ import lapwing as lw
 from lapwing import instances
 from lapwing.gpu.kinds import choose
 from lapwing.gpu.reference import REFERENCE_METHODS, ReferenceSolve, munkres, ssp
-from lapwing.gpu.reference.munkres import STAGES
+from lapwing.options import STAGES
 from lapwing.papers import Column, Instance, Limits, Table, run_table
 from lapwing.request import Request
 from support import emulated_toolkit

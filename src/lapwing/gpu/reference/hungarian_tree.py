@@ -10,11 +10,19 @@ from lapwing.gpu.runtime.programs import HUNGARIAN_TREE
 
 
 class HungarianTreeSolve(HungarianSolve):
-    """The variant with alternating trees: slacks of columns are kept while the forest grows."""
+    """The variant with alternating trees: slacks of columns are kept while the forest grows.
+
+    A dual update changes one number, which the forward pass finds on its way; its time is there.
+    """
 
     method = "hungarian-tree"
     program = HUNGARIAN_TREE
-    steps: ClassVar[Mapping[str, str]] = START | {"list": "reduction", "gather": "tree", "grow": "tree", "flip": "tree"}
+    steps: ClassVar[Mapping[str, str]] = START | {
+        "list": "reduction",
+        "gather": "forward",
+        "grow": "forward",
+        "flip": "augmentation",
+    }
 
     def _search(self) -> None:
         self._launch_grid("solve_hungarian_tree", 0)

@@ -13,17 +13,13 @@ from lapwing.gpu.reference.hungarian import TASKS, ZEROS, HungarianSolve
 from lapwing.gpu.runtime.copies import read
 from lapwing.gpu.runtime.launch import Kernel
 from lapwing.gpu.runtime.programs import HUNGARIAN_TREE, INTEGERS, MUNKRES
-from lapwing.options import Munkres
+from lapwing.options import STAGES, Munkres
 
 _PITCH = 16  # rows of slacks begin at a multiple of so many elements
 _LEAST_SHARE = 256  # with `switch`, shortest paths take over when an iteration matches fewer than one row of so many
 _BEGIN, _DONE = MUNKRES.constants["TASK_BEGIN"], MUNKRES.constants["TASK_DONE"]
 
-#: The bit of each stage of `lapwing.Munkres`.
-STAGES: Mapping[str, int] = {
-    name: MUNKRES.constants[f"STAGE_{name.upper()}"]
-    for name in ("reductions", "fused", "one_launch", "registers", "barrier")
-}
+_STAGE_BITS = {name: MUNKRES.constants[f"STAGE_{name.upper()}"] for name in STAGES}
 
 
 def _pitch(cols: int) -> int:
@@ -84,7 +80,7 @@ class MunkresSolve(HungarianSolve):
     @property
     def _munkres_arguments(self) -> tuple[int, ...]:
         least = self.matrix.rows // _LEAST_SHARE + 1 if self._options.switch else 0
-        bits = sum(STAGES[name] for name in self._options.stages)
+        bits = sum(_STAGE_BITS[name] for name in self._options.stages)
         if self._options.start == "regret":
             bits += MUNKRES.constants["START_BY_REGRET"]
         return (self._extra["extra"], _pitch(self.matrix.real_cols), bits, least)
