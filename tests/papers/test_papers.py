@@ -234,11 +234,11 @@ def test_tables_share_the_time(monkeypatch):
     now = [0.0]
     monkeypatch.setattr(measure.time, "monotonic", lambda: now[0])
     measured = Measurements(Limits(budget=60))
-    measured.share(3)
-    now[0] = 21
+    measured.share(6)  # may take half
+    now[0] = 31
     assert run_table(table(), measured)["rows"][0]["cells"]["core"]["remark"] == "no time was left"
-    measured.share(2)
-    now[0] = 40
+    measured.share(5)
+    now[0] = 48
     assert run_table(table(), measured)["rows"][0]["cells"]["core"]["value"] > 0
 
 

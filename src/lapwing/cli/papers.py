@@ -45,7 +45,7 @@ answer is compared with a certified one. Two commands run all: `lapwing papers -
     type=click.FloatRange(min=0, min_open=True),
     default=math.inf,
     metavar="SECONDS",
-    help="Solve nothing else after so long; each table has an equal share of what is left.",
+    help="Solve nothing else after so long; no table takes all of it.",
 )
 @click.option("--threads", type=click.IntRange(min=1), default=1, show_default=True, metavar="N")
 @click.option("--device", default="cpu", show_default=True, metavar="DEVICE", help="Where to solve: cpu, cuda, cuda:N.")

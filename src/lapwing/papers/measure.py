@@ -26,6 +26,7 @@ from lapwing.papers.tables import Column, Instance
 _SAME = 1e-9  # relative; float objectives that agree
 _SHORT_SECONDS = 0.1  # solves shorter than this are repeated, and the least time counts
 _REPETITIONS = 3
+_SHARES = 3  # equal shares of the time left that one table may take: later ones have many of its solves
 _ROWS_AT_ONCE = 64  # of a matrix that is made, a thread each
 
 
@@ -92,7 +93,7 @@ class Limits:
     seconds : float
         A solve is given up after so long, and the method is not asked for larger instances of the class.
     budget : float
-        Seconds after which nothing else is solved; tables have equal shares of what is left (`Measurements.share`).
+        Seconds after which nothing else is solved; no table takes all of it (`Measurements.share`).
     threads : int
     device : str
         As for `lapwing.solve`.
@@ -133,9 +134,9 @@ class Measurements:
         self._until = self._end = time.monotonic() + self.limits.budget
 
     def share(self, tables: int) -> None:
-        """Give the table that comes next its share of the time, where so many are left."""
+        """Let the table that comes next take its share of the time, where so many are left."""
         now = time.monotonic()
-        self._until = now + (self._end - now) / tables
+        self._until = now + (self._end - now) * min(1.0, _SHARES / tables)
 
     def of(self, column: Column, instance: Instance) -> list[Solved]:
         """The solves of a column's method on an instance, a seed each.
