@@ -129,6 +129,26 @@ def test_a_common_price_of_columns_changes_nothing_but_the_objective(sparse):
     assert lw.solve(given(cost), unmatched_cost=(20, 7)).objective == less.objective + 7 * 30
 
 
+@pytest.mark.parametrize("shape", [(4, 20), (20, 4)])
+@pytest.mark.parametrize("form", [sp.csr_array, sp.csc_array])
+@pytest.mark.parametrize("dtype", [np.int64, np.float64])
+def test_sparse_prices_are_read_in_the_problems_orientation(shape, form, dtype):
+    cost = form(np.ones(shape, dtype))
+    for prices, many, few in (((1, np.inf), "columns", "rows"), ((np.inf, 1), "rows", "columns")):
+        if (shape[1] > shape[0]) == (many == "columns"):
+            with pytest.raises(lw.InfeasibleError, match=f"these 5 {many} .* have only these 4 {few}"):
+                lw.solve(cost, unmatched_cost=prices)
+        else:
+            assert lw.solve(cost, unmatched_cost=prices).objective == 20
+    of_cols = np.zeros(shape[1], dtype)
+    assert lw.solve(cost, unmatched_cost=(0, of_cols)).objective == 0
+    if dtype is np.float64:  # which are solved without rounding in that case
+        return
+    of_cols[-1] = 2**60
+    with pytest.raises(lw.RangeError, match=rf"unmatched_cost\[1\]\[{shape[1] - 1}\] is"):
+        lw.solve(cost, unmatched_cost=(1, of_cols))
+
+
 def test_sources_take_prices_of_columns():
     rng = np.random.default_rng(4)
     x, y = rng.random((60, 2)), rng.random((50, 2))

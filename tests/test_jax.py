@@ -56,6 +56,29 @@ def test_gradients_go_to_the_matched_pairs():
         assert gradient[b][linear_sum_assignment(costs[b])].all()
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.int32])
+def test_prices_of_columns(dtype):
+    rng = np.random.default_rng(5)
+    costs, rows, cols = ((9 * rng.random(shape)).astype(dtype) for shape in ((5, 2, 4, 6), 4, (2, 6)))
+
+    @jax.jit
+    def total(costs):
+        found = jax.vmap(lambda c: lapwing_jax.solve_batch(c, maximize=True, unmatched_cost=(rows, cols)))(costs)
+        return lw.matched_costs(costs, found.row_to_col).sum().astype(float), found
+
+    found = total(costs)[1]
+    assert found.row_to_col.shape == (5, 2, 4) and not np.asarray(found.status).any()
+    for b in np.ndindex(5, 2):
+        alone = lw.solve(costs[b], maximize=True, unmatched_cost=(rows, cols[b[1]]))
+        assert alone.certificate.bound < 1e-12
+        assert float(found.objective[b]) == pytest.approx(alone.objective, rel=1e-6)
+    if dtype is np.float32:
+        gradient = np.asarray(jax.grad(lambda c: total(c)[0])(jax.numpy.asarray(costs)))
+        assert gradient.sum() == (found.row_to_col >= 0).sum() and set(np.unique(gradient)) == {0.0, 1.0}
+    with pytest.raises(lw.ArgumentError, match="None in it"):
+        lapwing_jax.solve_batch(costs[0], unmatched_cost=(rows, None))
+
+
 def test_integers_infeasible_ones_and_refusals():
     integers = jax.numpy.asarray([[[4, 1], [2, 0]]])
     assert lapwing_jax.solve_batch(integers).objective.tolist() == [3]
@@ -89,7 +112,7 @@ def test_words_of_a_gpus_answer_become_numbers(wide):
         assert np.array_equal(lapwing_jax.integer_of_words(words, jax.numpy.zeros(0, int).dtype), integers)
 
 
-@pytest.mark.parametrize("priced", [False, True])
+@pytest.mark.parametrize("priced", [(), (4,), (4, 6)], ids=["unpriced", "rows", "rows and columns"])
 @pytest.mark.parametrize("dtype", [np.float32, np.float16, np.int32])
 def test_buffers_of_xla(monkeypatch, dtype, priced):
     """The path of a GPU, with XLA's buffers on the host, and the CPU in the place of the kernels."""
@@ -97,10 +120,10 @@ def test_buffers_of_xla(monkeypatch, dtype, priced):
 
     def solve_into(program, answer, costs, prices, maximize):
         costs = np.asarray(costs)
-        if prices is not None:
-            prices = np.asarray(prices).view(np.int64 if costs.dtype.kind == "i" else np.float64)
-            prices = prices.reshape(-1, costs.shape[-2])
-        found = lw.solve_batch(costs.reshape(-1, *costs.shape[-2:]), maximize=maximize, unmatched_cost=prices)
+        sums = np.int64 if costs.dtype.kind == "i" else np.float64
+        lines = [np.asarray(each).view(sums).reshape(-1, each.shape[-2]) for each in prices]
+        asked = {"unmatched_cost": tuple(lines) if len(lines) == 2 else lines[0]} if lines else {}
+        found = lw.solve_batch(costs.reshape(-1, *costs.shape[-2:]), maximize=maximize, **asked)
         for buffer, values in zip(answer, (found.row_to_col, found.objective, found.status), strict=True):
             target = np.asarray(buffer)
             target[...] = values.view(target.dtype).reshape(target.shape)
@@ -110,7 +133,8 @@ def test_buffers_of_xla(monkeypatch, dtype, priced):
 
     monkeypatch.setattr(buffers, "solve_into", solve_into)
     costs = (100 * np.random.default_rng(4).random((3, 2, 4, 6))).astype(dtype)
-    options = {"unmatched_cost": np.array([3, 50, 7, 90], dtype)} if priced else {}
+    given = tuple(np.array([3, 50, 7, 90, 0, 20], dtype)[:size] for size in priced)
+    options = {"unmatched_cost": given if len(given) == 2 else given[0]} if given else {}
 
     def answer(costs):
         found = lapwing_jax.solve_batch(costs, **options)

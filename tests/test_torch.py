@@ -48,6 +48,27 @@ def test_gradients_are_those_of_the_function():
     assert cost_of(costs, prices).tolist() == pytest.approx(lw.solve_batch(costs, **options).objective.tolist())
 
 
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float32])
+@pytest.mark.parametrize("run", [lambda function: function, compiled])
+def test_prices_of_columns(dtype, run):
+    costs, rows = uniform(3, 4, 5, dtype=dtype).requires_grad_(), uniform(4, seed=1, dtype=dtype).requires_grad_()
+    cols, counts = (uniform(3, 5, seed=2, dtype=dtype) - 0.5).requires_grad_(), torch.tensor([5, 2, 4])
+
+    def cost_of(costs, rows, cols):
+        return assignment_cost(costs, unmatched_cost=(rows, cols), row_counts=[4, 3, 0], col_counts=counts)
+
+    found = run(cost_of)(costs, rows, cols)
+    batch = lw.solve_batch(costs, unmatched_cost=(rows, cols), row_counts=[4, 3, 0], col_counts=counts, certify=True)
+    assert all(certificate.bound < 1e-12 for certificate in batch.certificates)
+    assert found.tolist() == pytest.approx(batch.objective.tolist(), rel=1e-6)
+    of_costs, of_rows, of_cols = torch.autograd.grad(found.sum(), (costs, rows, cols))
+    pairs, free_cols = (batch.row_to_col >= 0).sum(1), (batch.col_to_row < 0) & (torch.arange(5) < counts[:, None])
+    assert torch.equal(of_costs.sum((1, 2)).long(), pairs) and of_rows.sum() == 7 - pairs.sum()
+    assert torch.equal(of_cols, free_cols.to(dtype)) and 0 < free_cols.sum() < free_cols.numel()
+    if dtype == torch.float64 and run is not compiled:
+        assert torch.autograd.gradcheck(cost_of, (costs, rows, cols))
+
+
 def test_problems_without_an_answer():
     costs = uniform(3, 4, 4, dtype=torch.float32)
     costs[1, 2] = torch.inf
@@ -72,7 +93,7 @@ def test_dtypes(dtype):
     [
         (np.ones((2, 2)), {}, lw.DtypeError, "must be a tensor"),
         (torch.ones(3), {}, lw.ArgumentError, r"\(m, n\) or \(B, m, n\), got shape \(3,\)"),
-        (torch.ones(2, 2), {"unmatched_cost": (1.0, 1.0)}, lw.ArgumentError, "prices of rows alone"),
+        (torch.ones(2, 2), {"unmatched_cost": (1.0, None)}, lw.ArgumentError, "None in it"),
     ],
 )
 def test_refusals(costs, options, error, words):
@@ -113,16 +134,39 @@ def test_compiled_code_raises_the_same_errors():
         compiled(lambda costs: lw.solve_batch(costs).objective)(infeasible)
     status = compiled(lambda costs: lw.solve_batch(costs, check=False).status)(infeasible)
     assert status.tolist() == [1, 1]
-    for options, words in (({"certify": True}, "certify"), ({"device": "cpu"}, "device")):
-        with pytest.raises(Exception, match=f"{words}.* not for code that PyTorch compiles"):
-            compiled(lambda costs, options=options: lw.solve_batch(costs, **options).objective)(torch.ones(1, 2, 2))
+    for options, words in (
+        ({"certify": True}, "certify.* not for code that PyTorch compiles"),
+        ({"device": "cpu"}, "device.* not for code that PyTorch compiles"),
+        ({"unmatched_cost": (1, None)}, "None in it"),
+        ({"unmatched_cost": [1.5, 1.5]}, "unmatched_cost has floats, but costs are integers"),
+        ({"unmatched_cost": (1, torch.ones(2))}, "unmatched_cost has floats, but costs are integers"),
+    ):
+        with pytest.raises(Exception, match=words):
+            compiled(lambda costs, options=options: lw.solve_batch(costs, **options).objective)(
+                torch.ones((1, 2, 2), dtype=torch.int32)
+            )
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.int32])
+@pytest.mark.parametrize("required", [False, True])
+def test_compiled_prices_of_rows_and_columns(dtype, required):
+    costs, of_cols = (9 * uniform(3, 4, 6)).to(dtype), torch.tensor([3, 2, 1, 0, 5, 4])
+    rows = torch.inf if required and dtype.is_floating_point else 4.0
+    found = compiled(lambda c: lw.solve_batch(c, unmatched_cost=(rows, of_cols), duals=True))(costs)
+    expected = lw.solve_batch(costs, unmatched_cost=(rows, of_cols), certify=True)
+    assert all(certificate.complete and certificate.bound < 1e-12 for certificate in expected.certificates)
+    for name in ("row_to_col", "col_to_row", "objective", "u", "v"):
+        assert torch.equal(getattr(found, name), getattr(expected, name)) and found.objective.dtype == found.u.dtype
 
 
 def test_the_operator_is_sound():
     operator = lw.register_torch_operator()
     tests = ("test_schema", "test_faketensor", "test_autograd_registration")
     for costs in (uniform(2, 3, 4), torch.ones((2, 3, 4), dtype=torch.int64)):
-        torch.library.opcheck(operator, (costs,), {"maximize": True, "duals": True}, test_utils=tests)
+        options = {"maximize": True, "duals": True}
+        torch.library.opcheck(operator, (costs,), options, test_utils=tests)
+        prices = {"unmatched_cost": costs[0, :, 0].clone(), "unmatched_cols": costs[0, 0].clone()}
+        torch.library.opcheck(operator, (costs,), options | prices, test_utils=tests)
 
 
 def test_scipys_function_drops_nothing_of_a_tensor():

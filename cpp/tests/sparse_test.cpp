@@ -31,14 +31,18 @@ struct Case {
     std::vector<T> data;
     Index rows = 0, cols = 0;
     bool maximize = false, transposed = false;
-    std::vector<Dual<T>> exits;  // none: every row is matched
+    std::vector<Dual<T>> exits;      // none: every row is matched
+    std::vector<Dual<T>> free_cols;  // beside exits: prices of columns that stay free; none: 0
 
     SparseView<T> view() const {
         return {indptr.data(), indices.data(), data.data(), rows, cols, static_cast<std::int64_t>(data.size())};
     }
     Index m() const { return transposed ? cols : rows; }
     Index n() const { return transposed ? rows : cols; }
-    SparseProblem<T> problem() const { return {view(), maximize, transposed, exits.empty() ? nullptr : exits.data()}; }
+    SparseProblem<T> problem() const {
+        return {view(), maximize, transposed, exits.empty() ? nullptr : exits.data(),
+                free_cols.empty() ? nullptr : free_cols.data()};
+    }
     // As it is solved, as minimised; infinity where there is no pair.
     std::vector<double> written_out() const {
         std::vector<double> dense(at(m()) * at(n()), kInf);
@@ -76,19 +80,28 @@ Case<T> random_case(std::mt19937_64& random, Index m, Index n, double density, i
     if (with_exits)
         for (Index i = 0; i < m; ++i)
             made.exits.push_back(random() % 4 == 0 ? kInfinity<Dual<T>> : static_cast<Dual<T>>(draw(random) * spread));
+    if (with_exits && random() % 2 == 0)
+        for (Index j = 0; j < n; ++j) made.free_cols.push_back(static_cast<Dual<T>>((draw(random) - 0.5) * spread));
+    made.free_cols.shrink_to_fit();
     return made;
 }
 
 // The optimum as minimised by another method; infinity if there is none.
 template <class T>
 double optimum(const Case<T>& given, const std::vector<double>& dense) {
-    std::vector<double> exits;
+    std::vector<double> exits, less = dense;  // a pair saves what its column would cost
     for (const auto price : given.exits)
         exits.push_back(price == kInfinity<Dual<T>> ? kInf : static_cast<double>(price));
+    double of_cols = 0;
+    for (std::size_t j = 0; j < given.free_cols.size(); ++j) {
+        of_cols += static_cast<double>(given.free_cols[j]);
+        for (std::size_t i = 0; i < at(given.m()); ++i)
+            less[i * at(given.n()) + j] -= static_cast<double>(given.free_cols[j]);
+    }
     const Problem<double> problem{
-        {dense.data(), given.m(), given.n(), given.n(), 1}, false, exits.empty() ? nullptr : exits.data(), nullptr};
+        {less.data(), given.m(), given.n(), given.n(), 1}, false, exits.empty() ? nullptr : exits.data(), nullptr};
     const auto found = reference_optimum(problem);
-    return found ? static_cast<double>(*found) : kInf;
+    return found ? static_cast<double>(*found) + of_cols : kInf;
 }
 
 template <class T>
@@ -105,6 +118,8 @@ double cost_of(const Case<T>& given, const std::vector<double>& dense, const std
         taken[at(j)] = true;
         sum += dense[at(i) * at(given.n()) + at(j)];
     }
+    for (std::size_t j = 0; j < given.free_cols.size(); ++j)
+        if (!taken[j]) sum += static_cast<long double>(given.free_cols[j]);
     return static_cast<double>(sum);
 }
 
@@ -128,6 +143,7 @@ void check_certificate(const Case<T>& given, const SparseSolution<Dual<T>>& answ
     input.cost = {nullptr, given.m(), given.n(), given.n(), 1};
     input.maximize = given.maximize;
     input.unmatched_cost = given.exits.empty() ? nullptr : given.exits.data();
+    input.unmatched_cols = given.free_cols.empty() ? nullptr : given.free_cols.data();
     input.row_to_col = row_to_col.data();
     input.u = answer.u.data();
     input.v = answer.v.data();

@@ -6,22 +6,21 @@ import os
 import sys
 from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Literal, SupportsIndex, cast, overload
+from typing import TYPE_CHECKING, Any, Literal, SupportsIndex, overload
 
 import numpy as np
 
 from lapwing import _core, inputs
 from lapwing.assignment import IndexArray, pairs_of
-from lapwing.backend import choose_backend, choose_batch_device, is_on_gpu
+from lapwing.backend import choose_backend, solve_batch_at_once
 from lapwing.certificate import Certificate
 from lapwing.costs.dtypes import as_scipy_converts
 from lapwing.cpu.backend import solve_as_asked
-from lapwing.cpu.backend import solve_batch as solve_batch_on_cpu
 from lapwing.cpu.small import solve_small
 from lapwing.errors import ArgumentError, DtypeError, InfeasibleError, InvalidCostError, RangeError
 from lapwing.options import MethodOptions
 from lapwing.plan import Plan, make_plan
-from lapwing.problem import Problem, Stack
+from lapwing.problem import Problem
 from lapwing.progress import Progress
 from lapwing.request import make_request
 from lapwing.result import (
@@ -34,7 +33,7 @@ from lapwing.result import (
     StackResult,
     make_result,
 )
-from lapwing.tensors import is_dtensor, is_tensor, is_tracing, like
+from lapwing.tensors import is_dtensor, is_tensor, is_tracing
 
 if TYPE_CHECKING:
     from lapwing.checkpoint import Checkpoint
@@ -317,75 +316,19 @@ def solve_batch(
         inputs_of = maximize, unmatched_cost, row_counts, col_counts, duals, certify, check
         row_to_col, objective, u, v, status = solve_with_operator(costs, *inputs_of)
         return StackResult(row_to_col, objective, u, v, status, None, costs.shape[2])
-    where = choose_batch_device(costs, device)
-    if where != "cpu" and is_on_gpu(costs):
-        from lapwing.gpu.batch.api import solve_batch as solve_batch_on_gpu
-
-        answer: Any = solve_batch_on_gpu(
-            costs,
-            maximize=maximize,
-            unmatched_cost=unmatched_cost,
-            infeasible=infeasible,
-            row_counts=row_counts,
-            col_counts=col_counts,
-            duals=duals,
-            certify=certify,
-            check=False if check is None else check,
-            device=where,
-        )
-        return cast(BatchResult, answer)
-    partial = inputs.check_choice(infeasible, "infeasible", ("raise", "partial")) == "partial"
-    options = maximize, unmatched_cost, row_counts, col_counts, partial
-    return _solve_batch_from_host(costs, where, *options, threads=threads, duals=duals, certify=certify, check=check)
-
-
-def _solve_batch_from_host(
-    costs: Any,
-    where: str,
-    maximize: bool,
-    unmatched_cost: Any,
-    row_counts: Any,
-    col_counts: Any,
-    partial: bool,
-    *,
-    threads: SupportsIndex | None,
-    duals: bool,
-    certify: bool,
-    check: bool | None,
-) -> BatchResult:
-    check = check is None or inputs.check_flag(check, "check")
-    certify = inputs.check_flag(certify, "certify")
-    duals = inputs.check_flag(duals, "duals") or certify
-    maximize = inputs.check_flag(maximize, "maximize")
-    count = inputs.check_threads(threads) or inputs.processors()
-    problems: Stack | list[Problem]
-    if isinstance(costs, (list, tuple)):
-        if row_counts is not None or col_counts is not None:
-            raise ArgumentError(
-                "row_counts and col_counts are for an array (B, m, n): the matrices of a list have shapes"
-            )
-        if where != "cpu":
-            raise ArgumentError("a list is solved on the CPU: pass an array (B, m, n), with row_counts and col_counts")
-        problems = inputs.make_problems(costs, maximize, unmatched_cost)
-    else:
-        problems = inputs.make_stack(costs, maximize, unmatched_cost, row_counts, col_counts)
-        if where != "cpu" and problems.unmatched_cols is None:
-            from lapwing.gpu.batch.host import solve_host_stack
-
-            asked = {"duals": duals, "certify": certify, "check": check, "partial": partial}
-            return cast(BatchResult, solve_host_stack(problems, where, costs, **asked))
-
-    answer, certificates = solve_batch_on_cpu(
-        problems, count, duals=duals, certify=certify, check=check, partial=partial
+    return solve_batch_at_once(
+        costs,
+        maximize=maximize,
+        unmatched_cost=unmatched_cost,
+        infeasible=infeasible,
+        row_counts=row_counts,
+        col_counts=col_counts,
+        threads=threads,
+        duals=duals,
+        certify=certify,
+        check=check,
+        device=device,
     )
-    template = costs[0] if isinstance(problems, list) and problems else costs
-    row_to_col, objective, u, v, status = (
-        like(part, template) for part in (answer.row_to_col, answer.objective, answer.u, answer.v, answer.status)
-    )
-    if isinstance(problems, list):
-        widths = [problem.shape[1] for problem in problems]
-        return ListResult(row_to_col, objective, u, v, status, certificates, widths)
-    return StackResult(row_to_col, objective, u, v, status, certificates, problems.costs.shape[2])
 
 
 def plan(

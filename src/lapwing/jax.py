@@ -20,6 +20,7 @@ import numpy as np
 from lapwing.api import solve_batch as solve_on_cpu
 from lapwing.errors import ArgumentError, DtypeError, MissingPackageError
 from lapwing.matched import matched_pairs
+from lapwing.prices import of_rows_and_columns
 
 try:
     import jax
@@ -89,8 +90,9 @@ def solve_batch(costs: Any, *, maximize: bool = False, unmatched_cost: Any = Non
     ----------
     costs : (B, m, n) array
     maximize : bool
-    unmatched_cost : None, scalar, (m,) or (B, m)
-        Row i may stay free at this price.
+    unmatched_cost : None, scalar, (m,) or (B, m), or a tuple of two
+        Row i may stay free at this price. A tuple of two has the prices of rows and those of columns, which are a
+        scalar, (n,) or (B, n); on a GPU the host solves such a batch, and waits.
 
     Raises
     ------
@@ -102,12 +104,8 @@ def solve_batch(costs: Any, *, maximize: bool = False, unmatched_cost: Any = Non
     costs = jax.lax.stop_gradient(jnp.asarray(costs))
     if costs.ndim != 3:
         raise ArgumentError(f"costs must be (B, m, n), got shape {costs.shape}")
-    arguments = [costs]
-    if unmatched_cost is not None:
-        prices = jax.lax.stop_gradient(jnp.asarray(unmatched_cost))
-        if jnp.issubdtype(prices.dtype, jnp.floating) and not jnp.issubdtype(costs.dtype, jnp.floating):
-            raise DtypeError(f"unmatched_cost is {prices.dtype}, but costs are {costs.dtype}: pass both as floats")
-        arguments.append(jnp.broadcast_to(prices, costs.shape[:2]))
+    prices = zip(of_rows_and_columns(unmatched_cost), (costs.shape[:2], costs.shape[::2]), strict=True)
+    arguments = [costs, *(_prices(given, shape, costs.dtype) for given, shape in prices if given is not None)]
     index = jnp.zeros(0, int).dtype
     number = jnp.zeros(0, float).dtype if jnp.issubdtype(costs.dtype, jnp.floating) else index
     solver = _Solver(maximize, index, number)
@@ -116,13 +114,21 @@ def solve_batch(costs: Any, *, maximize: bool = False, unmatched_cost: Any = Non
     return BatchAnswer(*_solve_where_it_lies(solver, *arguments))
 
 
+def _prices(given: Any, shape: tuple[int, ...], dtype: Any) -> Any:
+    """Prices of the rows or columns of each problem, for costs of a dtype."""
+    prices = jax.lax.stop_gradient(jnp.asarray(given))
+    if jnp.issubdtype(prices.dtype, jnp.floating) and not jnp.issubdtype(dtype, jnp.floating):
+        raise DtypeError(f"unmatched_cost is {prices.dtype}, but costs are {dtype}: pass both as floats")
+    return jnp.broadcast_to(prices, shape)
+
+
 @partial(jax.jit, static_argnums=0)  # outside jit the platform would be JAX's default, wherever the arrays are
 def _solve_where_it_lies(solver: _Solver, *arguments: Any) -> Any:
     return jax.lax.platform_dependent(*arguments, cuda=solver.on_gpu, default=solver.on_cpu)
 
 
 class _Solver(NamedTuple):
-    """A batch as an operation of JAX, for either device.
+    """A batch as an operation of JAX, for either device: of costs, prices of rows and prices of columns, as given.
 
     Parameters
     ----------
@@ -135,16 +141,15 @@ class _Solver(NamedTuple):
     index: Any
     number: Any
 
-    def on_cpu(self, costs: Any, prices: Any = None) -> tuple[Any, ...]:
+    def on_cpu(self, costs: Any, *prices: Any) -> tuple[Any, ...]:
         count, rows, _ = costs.shape
 
-        def solve(costs: Any, prices: Any = None) -> tuple[Any, ...]:
+        def solve(costs: Any, *prices: Any) -> tuple[Any, ...]:
             stack = np.asarray(costs)
             lead = stack.shape[:-2]
-            if prices is not None:
-                prices = np.asarray(prices).reshape(-1, stack.shape[-2])
+            given = _unmatched_cost([np.asarray(each).reshape(-1, each.shape[-1]) for each in prices])
             stack = stack.reshape(-1, *stack.shape[-2:])
-            found = solve_on_cpu(stack, maximize=self.maximize, unmatched_cost=prices, check=False)
+            found = solve_on_cpu(stack, maximize=self.maximize, unmatched_cost=given, check=False)
             return (
                 found.row_to_col.reshape(*lead, stack.shape[1]).astype(self.index),
                 found.objective.reshape(lead).astype(self.number),
@@ -156,14 +161,13 @@ class _Solver(NamedTuple):
             jax.ShapeDtypeStruct((count,), self.number),
             jax.ShapeDtypeStruct((count,), jnp.int32),
         )
-        arguments = (costs,) if prices is None else (costs, prices)
-        answer: tuple[Any, ...] = jax.pure_callback(solve, shapes, *arguments, vmap_method="broadcast_all")
+        answer: tuple[Any, ...] = jax.pure_callback(solve, shapes, costs, *prices, vmap_method="broadcast_all")
         return answer
 
-    def on_gpu(self, costs: Any, prices: Any = None) -> tuple[Any, ...]:
+    def on_gpu(self, costs: Any, *prices: Any) -> tuple[Any, ...]:
         count, rows, _ = costs.shape
 
-        def solve(context: Any, answer: Any, costs: Any, prices: Any = None) -> None:
+        def solve(context: Any, answer: Any, costs: Any, *prices: Any) -> None:
             from lapwing.gpu.batch.buffers import solve_into
 
             solve_into(context, answer, costs, prices, self.maximize)
@@ -173,13 +177,16 @@ class _Solver(NamedTuple):
             jax.ShapeDtypeStruct((count, 2), jnp.uint32),
             jax.ShapeDtypeStruct((count,), jnp.int32),
         )
-        arguments = [_widened(costs)]
-        if prices is not None:
-            arguments.append(words_of(prices.astype(self.number)))
+        arguments = [_widened(costs), *(words_of(each.astype(self.number)) for each in prices)]
         row_to_col, objective, status = buffer_callback(solve, words, vmap_method="broadcast_all")(*arguments)
         is_float = jnp.issubdtype(self.number, jnp.floating)
         decoded = float_of_words(objective, self.number) if is_float else integer_of_words(objective, self.number)
         return integer_of_words(row_to_col, self.index), decoded, status
+
+
+def _unmatched_cost(prices: list[Any]) -> Any:
+    """What `lapwing.solve_batch` takes: prices of rows, or of rows and columns, if any."""
+    return tuple(prices) if len(prices) == 2 else (prices or [None])[0]
 
 
 def _widened(values: Any) -> Any:

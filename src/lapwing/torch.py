@@ -13,7 +13,7 @@ from typing import Any
 from lapwing.api import solve_batch
 from lapwing.errors import ArgumentError, DtypeError, MissingPackageError
 from lapwing.matched import matched_costs
-from lapwing.prices import is_pair
+from lapwing.prices import of_rows_and_columns
 from lapwing.tensors import is_tensor, loaded_torch
 
 try:
@@ -35,15 +35,16 @@ def assignment_cost(
     col_counts: Any = None,
     check: bool | None = None,
 ) -> Any:
-    """The cost of the optimal assignment, with its gradient: 1 at matched pairs, and at the prices of free rows.
+    """The cost of the optimal assignment, with its gradient: 1 at matched pairs, and at the prices of what is free.
 
     Parameters
     ----------
     costs : (m, n) or (B, m, n) tensor
         On the CPU or a GPU, of a dtype that `lapwing.solve_batch` takes.
     maximize : bool
-    unmatched_cost : None, scalar, (m,) or (B, m)
-        Row i may stay free at this price; a tensor gets a gradient, too.
+    unmatched_cost : None, scalar, (m,) or (B, m), or a tuple of two
+        Row i may stay free at this price; a tensor gets a gradient, too. A tuple of two has the prices of rows and
+        those of columns, which are a scalar, (n,) or (B, n).
     row_counts, col_counts : None or (B,) integers
         For (B, m, n): problem b is ``costs[b, :row_counts[b], :col_counts[b]]``.
     check : bool, optional
@@ -64,26 +65,31 @@ def assignment_cost(
         raise DtypeError(f"costs must be a tensor of PyTorch, got {type(costs).__name__}: pass torch.as_tensor(costs)")
     if costs.ndim not in (2, 3):
         raise ArgumentError(f"costs must be (m, n) or (B, m, n), got shape {tuple(costs.shape)}")
-    if is_pair(unmatched_cost):
-        raise ArgumentError("assignment_cost takes prices of rows alone: transpose the costs for prices of columns")
     stack = costs if costs.ndim == 3 else costs.unsqueeze(0)
-    prices = unmatched_cost.detach() if is_tensor(unmatched_cost) else unmatched_cost
+    of_rows, of_cols = of_rows_and_columns(unmatched_cost)
+    prices = _detached(of_rows) if of_cols is None else (_detached(of_rows), _detached(of_cols))
     counts = {"row_counts": row_counts, "col_counts": col_counts}
     answer: Any = solve_batch(stack, maximize=maximize, unmatched_cost=prices, **counts, check=check)
     total = matched_costs(stack, answer.row_to_col).sum(-1, dtype=costs.dtype)
-    if unmatched_cost is not None:
-        total = total + _of_free_rows(stack, answer.row_to_col, unmatched_cost, row_counts)
+    if of_rows is not None:
+        total = total + _of_free_lines(stack, answer.row_to_col, of_rows, row_counts)
+    if of_cols is not None:
+        total = total + _of_free_lines(stack, answer.col_to_row, of_cols, col_counts)
     if costs.dtype.is_floating_point:
         has_answer = (answer.status == 0) | (answer.status == 5)  # 5: optimal but for rounding
         total = torch.where(has_answer, total, math.nan)
     return total if costs.ndim == 3 else total[0]
 
 
-def _of_free_rows(stack: Any, row_to_col: Any, unmatched_cost: Any, row_counts: Any) -> Any:
-    """(B,) what the free rows of each problem cost."""
-    free = row_to_col < 0
-    if row_counts is not None:
-        rows = torch.arange(stack.shape[1], device=stack.device)
-        free = free & (rows < torch.as_tensor(row_counts, device=stack.device).unsqueeze(-1))
-    prices = torch.as_tensor(unmatched_cost, dtype=stack.dtype, device=stack.device)
+def _detached(given: Any) -> Any:
+    return given.detach() if is_tensor(given) else given
+
+
+def _of_free_lines(stack: Any, partners: Any, given: Any, counts: Any) -> Any:
+    """(B,) what the free rows of each problem cost, or its free columns."""
+    free = partners < 0
+    if counts is not None:
+        lines = torch.arange(partners.shape[1], device=stack.device)
+        free = free & (lines < torch.as_tensor(counts, device=stack.device).unsqueeze(-1))
+    prices = torch.as_tensor(given, dtype=stack.dtype, device=stack.device)
     return torch.where(free, prices, torch.zeros_like(prices)).sum(-1, dtype=stack.dtype)

@@ -1,7 +1,7 @@
 """Batches as an operator of PyTorch, `torch.ops.lapwing.solve_batch`, for `torch.compile` and `torch.export`.
 
 A compiler sees one operator with known output shapes, where tracing through `solve_batch` would break the graph; so
-`solve_batch` calls it while one traces. It has a kernel for tensors on the host and one for those on a GPU. The
+`solve_batch` calls it while one traces. On the host and on a GPU its kernel is what `solve_batch` does otherwise. The
 operator is registered when it is first asked for, with a tensor at hand; importing Lapwing imports no PyTorch.
 """
 
@@ -11,18 +11,17 @@ import sys
 from functools import cache
 from typing import Any
 
-from lapwing import inputs
 from lapwing.arrays import is_gpu_array
-from lapwing.cpu.backend import solve_batch as solve_batch_on_cpu
+from lapwing.backend import solve_batch_at_once
 from lapwing.errors import ArgumentError, MissingPackageError
-from lapwing.prices import is_pair
-from lapwing.tensors import like
+from lapwing.prices import of_rows_and_columns
 
 _SCHEMA = (
     "(Tensor costs, bool maximize=False, Tensor? unmatched_cost=None, Tensor? row_counts=None, "
-    "Tensor? col_counts=None, bool duals=False, bool check=False) -> (Tensor, Tensor, Tensor, Tensor, Tensor)"
+    "Tensor? col_counts=None, bool duals=False, bool check=False, Tensor? unmatched_cols=None) "
+    "-> (Tensor, Tensor, Tensor, Tensor, Tensor)"
 )
-_ARGUMENTS = 7
+_ARGUMENTS = 8
 
 
 def register_torch_operator() -> Any:
@@ -48,15 +47,14 @@ def operator() -> Any:
     """The operator, registered."""
     library = sys.modules["torch"].library
     made = library.custom_op(
-        "lapwing::solve_batch", _solve_on_host, mutates_args=(), device_types="cpu", schema=_SCHEMA
+        "lapwing::solve_batch", _solve, mutates_args=(), device_types=("cpu", "cuda"), schema=_SCHEMA
     )
-    made.register_kernel("cuda")(_solve_on_gpu)
     made.register_fake(_fake)
     made.register_autograd(lambda context, *_: (None,) * _ARGUMENTS)  # assignments are piecewise constant in the costs
     return made
 
 
-def _solve_on_host(
+def _solve(
     costs: Any,
     maximize: bool = False,
     unmatched_cost: Any = None,
@@ -64,27 +62,17 @@ def _solve_on_host(
     col_counts: Any = None,
     duals: bool = False,
     check: bool = False,
+    unmatched_cols: Any = None,
 ) -> tuple[Any, ...]:
-    stack = inputs.make_stack(costs, maximize, unmatched_cost, row_counts, col_counts)
-    answer, _ = solve_batch_on_cpu(stack, inputs.processors(), duals=duals, certify=False, check=check, partial=False)
-    parts = (answer.row_to_col, answer.objective, answer.status, answer.u, answer.v)
-    return _with_empty_duals(tuple(like(part, costs) for part in parts))
-
-
-def _solve_on_gpu(
-    costs: Any,
-    maximize: bool = False,
-    unmatched_cost: Any = None,
-    row_counts: Any = None,
-    col_counts: Any = None,
-    duals: bool = False,
-    check: bool = False,
-) -> tuple[Any, ...]:
-    from lapwing.gpu.batch.inputs import BatchOptions
-    from lapwing.gpu.batch.solve import solve_arrays
-
-    options = BatchOptions(maximize, unmatched_cost, row_counts, col_counts, duals, check=check)
-    answer = solve_arrays(costs.detach(), options)
+    answer = solve_batch_at_once(
+        costs.detach(),
+        maximize=maximize,
+        unmatched_cost=unmatched_cost if unmatched_cols is None else (unmatched_cost, unmatched_cols),
+        row_counts=row_counts,
+        col_counts=col_counts,
+        duals=duals,
+        check=check,
+    )
     return _with_empty_duals((answer.row_to_col, answer.objective, answer.status, answer.u, answer.v))
 
 
@@ -102,6 +90,7 @@ def _fake(
     col_counts: Any = None,
     duals: bool = False,
     check: bool = False,
+    unmatched_cols: Any = None,
 ) -> tuple[Any, ...]:
     """Tensors of the answer's shapes and dtypes."""
     torch = sys.modules["torch"]
@@ -132,28 +121,37 @@ def solve_with_operator(
     Raises
     ------
     ArgumentError
-        If costs are integers and a price is not, or for what the operator cannot do.
+        If costs are integers and prices are floats, or for what the operator cannot do.
     """
     on_gpu = is_gpu_array(costs)
     if certify or (check and on_gpu):
         raise ArgumentError("certify and check are not for code that PyTorch compiles: call solve_batch outside it")
-    if is_pair(unmatched_cost):
-        raise ArgumentError("prices of columns are not for code that PyTorch compiles: call solve_batch outside it")
     if costs.ndim != 3:
         raise ArgumentError(f"costs must be (B, m, n) in code that PyTorch compiles, got shape {tuple(costs.shape)}")
     _register()
     import torch  # which is there: the compiler can follow an import, not a look at sys.modules
 
-    dtype = torch.float64 if costs.dtype.is_floating_point else torch.int64
-    if isinstance(unmatched_cost, float) and dtype is torch.int64 and not unmatched_cost.is_integer():
-        raise ArgumentError(f"unmatched_cost {unmatched_cost} is not whole, but costs are integers")
-    prices = _tensor(unmatched_cost, dtype, costs)
+    prices, of_cols = (_prices(given, costs) for given in of_rows_and_columns(unmatched_cost))
     rows, cols = (_tensor(counts, torch.int64, costs) for counts in (row_counts, col_counts))
     raises = not on_gpu if check is None else check
     row_to_col, objective, status, u, v = torch.ops.lapwing.solve_batch(
-        costs.detach(), maximize, prices, rows, cols, duals, raises
+        costs.detach(), maximize, prices, rows, cols, duals, raises, of_cols
     )
     return (row_to_col, objective, u, v, status) if duals else (row_to_col, objective, None, None, status)
+
+
+def _prices(given: Any, costs: Any) -> Any:
+    """Prices in the arithmetic of the costs, which decides the dtype of the answer."""
+    import torch
+
+    if costs.dtype.is_floating_point:
+        return _tensor(given, torch.float64, costs)
+    if isinstance(given, float) and given.is_integer():
+        given = int(given)
+    prices = _tensor(given, None, costs)
+    if prices is not None and prices.dtype.is_floating_point:
+        raise ArgumentError("unmatched_cost has floats, but costs are integers: pass whole numbers, or costs as floats")
+    return prices
 
 
 def _tensor(values: Any, dtype: Any, costs: Any) -> Any:

@@ -7,7 +7,7 @@ import pytest
 
 import lapwing as lw
 from lapwing.gpu.batch.inputs import BatchOptions
-from lapwing.gpu.batch.on_host import solve_batch_on_host
+from lapwing.gpu.batch.solve import solve_arrays
 from support.gpu_memory import Gpu, OnGpu
 
 PRICES = np.array([3.0, 2, 4, 1]), np.array([1.0, 0, 2, 5, 1])
@@ -46,10 +46,10 @@ def test_batches_of_the_host(emulated_gpu):
 def test_batches_of_a_gpu(emulated_gpu, monkeypatch, dtype, certify):
     """Handed over by the library of the costs, which the emulator has none of."""
     gpu, stack = Gpu(emulated_gpu), costs().astype(dtype)
-    monkeypatch.setattr("lapwing.gpu.batch.on_host.handed_over", lambda _, answer, __: answer)
+    monkeypatch.setattr("lapwing.gpu.batch.solve._handed_over", lambda _, answer, __: answer)
     rows, cols = np.array([4, 2, 0]), np.array([5, 3, 5])
     options = BatchOptions(False, PRICES, OnGpu(gpu, rows), OnGpu(gpu, cols), certify=certify)
-    answer = solve_batch_on_host(OnGpu(gpu, stack), options, "cuda")
+    answer = solve_arrays(OnGpu(gpu, stack), options)
     row_to_col, objective, status, *proofs = (None if x is None else gpu.get(x) for x in answer.arrays)
     assert not status.any() and row_to_col.shape == (3, 4)
     for b in range(3):

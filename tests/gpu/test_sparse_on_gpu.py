@@ -118,6 +118,21 @@ def test_infeasible_and_damaged() -> None:
         lw.solve(damaged)
 
 
+@pytest.mark.parametrize("layout", ["sparse_csr", "sparse_csc", "sparse_coo"])
+def test_prices_of_columns(layout: str) -> None:
+    """The host solves, and answers on the GPU."""
+    torch = pytest.importorskip("torch")
+    matrix = matrix_of("random:20", 700)[0][:, :500]
+    rows, cols = np.full(700, 0.1), np.where(np.arange(500) % 9, 0.2, np.inf)
+    for prices in ((rows, cols), tuple(torch.from_numpy(each).cuda() for each in (rows, cols)), (0.1, 0.2)):
+        result = lw.solve(as_tensor(matrix, layout), unmatched_cost=prices)
+        on_host = tuple(each.cpu().numpy() if isinstance(each, torch.Tensor) else each for each in prices)
+        assert result.plan.device == "cpu" and result.row_to_col.is_cuda and result.u.is_cuda
+        assert result.objective == pytest.approx(lw.solve(matrix, unmatched_cost=on_host).objective, rel=1e-12)
+        answer = [_read(part) for part in (result.row_to_col, result.u, result.v)]
+        assert lw.certify(matrix, *answer, unmatched_cost=on_host).bound <= 1e-9
+
+
 def test_host_arrays_and_limits() -> None:
     matrix, _ = matrix_of("random:20", 20_000)
     result = lw.solve(matrix, device="cuda")

@@ -25,7 +25,7 @@ ExactSolution solve_in(const Adjacency<T>& given, const SparseProblem<T>& proble
             const double price = problem.unmatched_cost[i];
             exits.push_back(price <= request.most ? to_fixed<F>(price, unit) : kInfinity<F>);
         }
-    const Index cols = problem.transposed ? problem.cost.rows : problem.cost.cols;
+    const Index cols = problem.cols();
     for (Index j = 0; problem.unmatched_cols != nullptr && j < cols; ++j)
         free_cols.push_back(to_fixed<F>(problem.unmatched_cols[j], unit));
     if (request.start_parts > 0) start = fixed_prices<F>(request, static_cast<std::size_t>(cols), unit);
@@ -55,8 +55,8 @@ ExactSolution solve_sparse_exact(const SparseProblem<T>& problem, const ExactReq
             if (problem.unmatched_cost[i] <= request.most) digits.add(problem.unmatched_cost[i]);
     }
     if (problem.unmatched_cols != nullptr) {
-        terms += problem.cost.cols;
-        for (Index j = 0; j < problem.cost.cols; ++j) digits.add(problem.unmatched_cols[j]);
+        terms += problem.cols();
+        for (Index j = 0; j < problem.cols(); ++j) digits.add(problem.unmatched_cols[j]);
     }
     return with_unit(digits, terms, request.precision,
                      [&]<class F>(int unit) { return solve_in<F>(pairs, problem, request, unit, control); });

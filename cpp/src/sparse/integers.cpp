@@ -50,7 +50,7 @@ bool solve_in_doubles(const SparseProblem<T>& problem, const Dual<T>* start_v, i
                       const Keep<Dual<T>>& keep, SparseSolution<Dual<T>>& solution) {
     auto pairs = make_adjacency<double>(problem.cost, problem.maximize, problem.transposed);
     const auto rows = static_cast<Index>(pairs.rows.size());
-    const Index cols = problem.transposed ? problem.cost.rows : problem.cost.cols;
+    const Index cols = problem.cols();
     const auto exits = as_doubles(problem.unmatched_cost, rows), free_cols = as_doubles(problem.unmatched_cols, cols),
                start = as_doubles(start_v, cols);
     const double share = problem.unmatched_cols != nullptr ? 2 : 1;

@@ -298,7 +298,7 @@ CostRange<Dual<T>> sparse_range(const SparseProblem<T>& problem, const Adjacency
         range.limit = cost_limit<D>(rows) / share;
         for (Index i = 0; i < rows; ++i)
             if (problem.unmatched_cost[i] < kInfinity<D> && exceeds(problem.unmatched_cost[i], i, -1)) return range;
-        for (Index j = 0; problem.unmatched_cols != nullptr && j < problem.cost.cols; ++j)
+        for (Index j = 0; problem.unmatched_cols != nullptr && j < problem.cols(); ++j)
             if (exceeds(problem.unmatched_cols[j], -1, j)) return range;
     }
     range.limit = cost_limit<D>(std::min(problem.cost.rows, problem.cost.cols)) / share;
@@ -337,8 +337,7 @@ SparseSolution<Dual<T>> solve_sparse(const SparseProblem<T>& problem, const Dual
     auto pairs = make_adjacency<T>(problem.cost, problem.maximize, problem.transposed);
     const auto range = sparse_range(problem, pairs);
     if (!range.fits) throw CostTooLarge{range.row, range.col};
-    const Index cols = problem.transposed ? problem.cost.rows : problem.cost.cols;
-    return solve_components(pairs, cols, problem.unmatched_cost, start_v, threads, control, keep,
+    return solve_components(pairs, problem.cols(), problem.unmatched_cost, start_v, threads, control, keep,
                             problem.unmatched_cols);
 }
 

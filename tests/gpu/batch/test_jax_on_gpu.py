@@ -40,6 +40,15 @@ def test_as_on_a_cpu(device, monkeypatch, dtype, wide):
             assert np.allclose(one, other, rtol=1e-6, atol=0)
 
 
+def test_prices_of_columns(device):
+    rng = np.random.default_rng(2)
+    costs, prices = rng.random((3, 20, 24), np.float32), (rng.random(20), rng.random((3, 24)) / 9)
+    answer = jax.jit(lambda c: lapwing_jax.solve_batch(c, unmatched_cost=prices))(jax.device_put(costs, device))
+    on_cpu = lapwing_jax.solve_batch(jax.device_put(costs, jax.devices("cpu")[0]), unmatched_cost=prices)
+    for one, other in zip(answer, on_cpu, strict=True):
+        assert one.devices() == {device} and np.allclose(one, other, rtol=1e-6, atol=0)
+
+
 def test_gradients(device):
     costs = jax.device_put(np.random.default_rng(1).random((5, 30, 20), np.float32), device)
 

@@ -131,6 +131,33 @@ def test_operator_and_compilation(torch):
     assert leaf.grad.sum().item() == 6 * 20 and set(leaf.grad.unique().tolist()) == {0.0, 1.0}
 
 
+@pytest.mark.parametrize("dtype", ["float32", "int32"])
+def test_compiled_prices_of_columns(torch, dtype):
+    """The host solves; answers and gradients are on the GPU, in compiled code, too."""
+    from lapwing.torch import assignment_cost
+
+    costs = (9 * uniform(torch, 4, 7, 9)).to(getattr(torch, dtype))
+    prices = torch.full((7,), 3, device="cuda"), torch.arange(36, device="cuda").reshape(4, 9) % 4
+
+    def solved(costs):
+        return lw.solve_batch(costs, unmatched_cost=prices, duals=True), assignment_cost(costs, unmatched_cost=prices)
+
+    found, total = torch.compile(solved, fullgraph=True, backend="aot_eager")(costs)
+    on_host = lw.solve_batch(costs.cpu(), unmatched_cost=tuple(each.cpu() for each in prices), certify=True)
+    assert all(certificate.bound < 1e-12 for certificate in on_host.certificates)
+    for name in ("row_to_col", "col_to_row", "objective", "status", "u", "v"):
+        assert getattr(found, name).is_cuda and torch.equal(getattr(found, name).cpu(), getattr(on_host, name))
+    assert torch.allclose(total.cpu().double(), on_host.objective.double(), rtol=1e-6)
+    options = {"unmatched_cost": prices[0].to(costs.dtype), "unmatched_cols": prices[1].to(costs.dtype)}
+    torch.library.opcheck(
+        lw.register_torch_operator(), (costs,), options, test_utils=("test_schema", "test_faketensor")
+    )
+    if costs.dtype.is_floating_point:
+        leaf = costs.requires_grad_()
+        assignment_cost(leaf, unmatched_cost=prices).sum().backward()
+        assert leaf.grad.sum() == (found.row_to_col >= 0).sum()
+
+
 def test_gradients_and_pairs(torch):
     costs = uniform(torch, 3, 7, 5, dtype=torch.float64).requires_grad_()
     answer = solve_batch(costs)

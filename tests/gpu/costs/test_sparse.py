@@ -9,11 +9,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import lapwing as lw
+from lapwing.arrays import to_host
 from lapwing.gpu.certificate.proof import Candidate, proof_of_sparse
 from lapwing.gpu.costs.sparse import GivenEntries, LinesMaker
 from lapwing.gpu.runtime.copies import read
 from support.checks import assert_hall_violator
-from support.gpu_memory import Gpu
+from support.gpu_memory import Gpu, OnGpu
 from support.sparse import CupyMatrix, pretend_cupy
 
 DTYPES = ("float32", "float64", "int32", "int64")
@@ -216,9 +217,32 @@ def test_arrays_on_the_gpu(emulated_gpu, monkeypatch, form, shape, price):
     assert not isinstance(result.u, np.ndarray)
     expected = lw.solve(matrix, unmatched_cost=price).objective
     assert result.objective == pytest.approx(expected, rel=1e-12)
-    assert lw.solve(there, unmatched_cost=(0 if price is None else price, 0.0)).plan.device == "cpu"
     with pytest.raises(lw.ArgumentError, match="on GPU 0"):
         lw.solve(there, device="cuda:1")
+
+
+@pytest.mark.parametrize("dtype", ["float32", "int32"])
+@pytest.mark.parametrize("form", ["csr", "csc", "coo"])
+def test_prices_of_columns_of_arrays_on_the_gpu(emulated_gpu, monkeypatch, form, dtype):
+    """The host solves, and answers where the entries are."""
+    pretend_cupy(monkeypatch)
+    gpu, matrix = Gpu(emulated_gpu), draw((30, 20), dtype, 4).asformat(form)
+    there = CupyMatrix(gpu, matrix)
+    rows, cols = np.arange(30) * 9, np.where(np.arange(20) % 3, 100, np.inf)
+    for prices in ((rows, 50), (rows, cols), (OnGpu(gpu, rows), OnGpu(gpu, cols))):
+        result = lw.solve(there, unmatched_cost=prices)
+        on_host = tuple(map(to_host, prices))
+        expected = lw.solve(matrix, unmatched_cost=on_host)
+        assert result.plan.device == "cpu" and "prices of columns" in str(result.plan)
+        assert result.objective == expected.objective and result.certificate.bound == 0
+        views = {name: getattr(result, name)._view for name in ("row_to_col", "col_to_row", "u", "v")}
+        found = {name: read(gpu.context, view.ptr, *view.shape, view.dtype.name) for name, view in views.items()}
+        assert all(np.array_equal(values, getattr(expected, name)) for name, values in found.items())
+        assert lw.certify(matrix, found["row_to_col"], found["u"], found["v"], unmatched_cost=on_host).bound == 0
+    with pytest.raises(lw.InfeasibleError, match="column"):
+        lw.solve(CupyMatrix(gpu, draw((4, 20), dtype, 2)), unmatched_cost=(1, np.inf))
+    listed = lw.solve_batch([there, there], unmatched_cost=(2, 30))
+    assert listed.objective.tolist() == [lw.solve(matrix, unmatched_cost=(2, 30)).objective] * 2
 
 
 def test_duplicates_on_the_gpu(emulated_gpu, monkeypatch):

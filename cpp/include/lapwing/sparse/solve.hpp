@@ -32,6 +32,8 @@ struct SparseProblem {
     bool transposed = false;                  // the columns of `cost` are the rows to be matched
     const Dual<T>* unmatched_cost = nullptr;  // of the rows to be matched, as minimised, finite or kInfinity
     const Dual<T>* unmatched_cols = nullptr;  // beside it: of the columns, as minimised, finite; null: 0
+
+    Index cols() const { return transposed ? cost.rows : cost.cols; }  // to be matched
 };
 
 // In the orientation that is solved. A Hall violator is one of which no part is a violator; `violator_is_cols`: its

@@ -6,9 +6,7 @@ from typing import Any
 
 from lapwing.certificate import BatchCertificate
 from lapwing.gpu.batch.inputs import BatchOptions
-from lapwing.gpu.batch.on_host import solve_batch_on_host
 from lapwing.gpu.batch.solve import BatchOnGpu, solve_arrays
-from lapwing.prices import is_pair
 
 __all__ = ["BatchCertificate", "BatchOnGpu", "solve_batch"]
 
@@ -59,4 +57,4 @@ def solve_batch(
         If there is no compiler, or it fails.
     """
     options = BatchOptions(maximize, unmatched_cost, row_counts, col_counts, duals, certify, check, infeasible)
-    return (solve_batch_on_host if is_pair(unmatched_cost) else solve_arrays)(costs, options, device)
+    return solve_arrays(costs, options, device)

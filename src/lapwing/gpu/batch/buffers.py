@@ -9,14 +9,14 @@ import math
 from typing import Any
 
 from lapwing.gpu.batch.inputs import BatchOptions
-from lapwing.gpu.batch.solve import solve_any_size
+from lapwing.gpu.batch.solve import solve_any
 from lapwing.gpu.runtime.arrays import view_array
 from lapwing.gpu.runtime.copies import copy_bytes
 from lapwing.gpu.runtime.device import shared_context
 from lapwing.gpu.runtime.programs import INTEGERS
 
 
-def solve_into(program: Any, answer: tuple[Any, Any, Any], costs: Any, prices: Any, maximize: bool) -> None:
+def solve_into(program: Any, answer: tuple[Any, Any, Any], costs: Any, prices: tuple[Any, ...], maximize: bool) -> None:
     """Solve a batch and write row_to_col, objective and status.
 
     Parameters
@@ -26,8 +26,8 @@ def solve_into(program: Any, answer: tuple[Any, Any, Any], costs: Any, prices: A
     answer : three contiguous buffers of (B, m) int64, (B,) float64 or int64, (B,) int32, or of as many bytes
     costs : contiguous buffer (..., m, n)
         All axes but the last two count the B problems.
-    prices : contiguous buffer (..., m, 2) of the words of float64 or int64, or None
-        At which rows may stay free.
+    prices : up to two contiguous buffers, (..., m, 2) and (..., n, 2) of the words of float64 or int64
+        At which rows and columns may stay free; with those of columns the host waits.
     maximize : bool
 
     Raises
@@ -37,11 +37,12 @@ def solve_into(program: Any, answer: tuple[Any, Any, Any], costs: Any, prices: A
     stream = program.stream
     stack = view_array(_OnStream(costs, stream, 2))
     options = BatchOptions(maximize)
-    if prices is not None:
+    if prices:
         dtype = "<i8" if stack.dtype in INTEGERS else "<f8"
-        options.unmatched_cost = view_array(_OnStream(prices, stream, 1, dtype))
+        given = tuple(view_array(_OnStream(each, stream, 1, dtype)) for each in prices)
+        options.unmatched_cost = given if len(given) == 2 else given[0]
     with shared_context(stack.ordinal, stream) as context:
-        solved = solve_any_size(context, stack, options)
+        solved = solve_any(context, stack, options)
         for buffer, array in zip(answer, solved.arrays[:3], strict=True):
             copy_bytes(context, buffer.__cuda_array_interface__["data"][0], array.pointer, array.nbytes)
 

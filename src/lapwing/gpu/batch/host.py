@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lapwing.gpu.batch.inputs import BatchOptions
-from lapwing.gpu.batch.solve import BatchOnGpu, batch_of, solve_any_size
+from lapwing.gpu.batch.solve import BatchOnGpu, batch_of, solve_any
 from lapwing.gpu.kinds.choose import ordinal_of
 from lapwing.gpu.runtime.arrays import GpuArray, empty_array
 from lapwing.gpu.runtime.copies import read, write
@@ -36,7 +36,7 @@ def solve_host_stack(
     options = BatchOptions(*given, duals, certify, check, "partial" if partial else "raise")
     with shared_context(ordinal_of(device), 0) as context:
         costs = _sent(context, stack.costs)
-        answer = solve_any_size(context, costs, options)
+        answer = solve_any(context, costs, options)
         arrays = [None if array is None else like(_read(context, array), template) for array in answer.arrays]
         return batch_of(arrays, costs.shape[2])
 

@@ -16,10 +16,12 @@ from lapwing.errors import ArgumentError
 from lapwing.gpu.batch.check import settle
 from lapwing.gpu.batch.inputs import BatchOptions, check_stack, make_request
 from lapwing.gpu.batch.launch import SOLVED, BatchArrays, prepared
+from lapwing.gpu.batch.on_host import solve_on_host
 from lapwing.gpu.batch.plan import CROSSOVERS, Crossovers, TooLargeError
 from lapwing.gpu.batch.single import solve_singly
 from lapwing.gpu.runtime.arrays import GpuArray, view_array
 from lapwing.gpu.runtime.device import Context, shared_context
+from lapwing.prices import is_pair
 from lapwing.result import StackBatch
 
 
@@ -61,28 +63,24 @@ class BatchOnGpu(StackBatch):
 
 def solve_arrays(costs: Any, options: BatchOptions, device: str = "cuda") -> BatchOnGpu:
     """`gpu.batch.solve_batch`, with its options and errors; on the GPU of the costs."""
-    stack = viewed(costs, device)
-    with shared_context(stack.ordinal, stack.stream) as context:
-        return handed_over(context, solve_any_size(context, stack, options), stack.shape[2])
-
-
-def viewed(costs: Any, device: str) -> GpuArray:
-    """The costs, whose GPU is not to be another than the one that is named."""
     stack = view_array(costs)
     if device not in ("cuda", f"cuda:{stack.ordinal}"):
         raise ArgumentError(f"device={device!r}, but costs are on GPU {stack.ordinal}: move them, or leave device out")
-    return stack
+    with shared_context(stack.ordinal, stack.stream) as context:
+        return _handed_over(context, solve_any(context, stack, options), stack.shape[2])
 
 
-def solve_any_size(context: Context, stack: GpuArray, options: BatchOptions) -> BatchArrays:
-    """The same with views in and out, on the context's stream."""
+def solve_any(context: Context, stack: GpuArray, options: BatchOptions) -> BatchArrays:
+    """The same with views in and out, on the context's stream, of any size and with prices of columns."""
+    if is_pair(options.unmatched_cost):
+        return solve_on_host(context, stack, options)
     try:
         return solve_stack(context, stack, options)
     except TooLargeError:
         return solve_singly(context, stack, options)
 
 
-def handed_over(context: Context, answer: BatchArrays, cols: int) -> BatchOnGpu:
+def _handed_over(context: Context, answer: BatchArrays, cols: int) -> BatchOnGpu:
     """Arrays of the user's library."""
     given = answer.arrays
     if isinstance(given[0], GpuArray):
