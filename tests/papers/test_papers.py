@@ -12,7 +12,20 @@ import lapwing as lw
 from lapwing.cli.main import main
 from lapwing.methods import METHODS
 from lapwing.options import name_and_options
-from lapwing.papers import TABLES, Column, Instance, Limits, Measurements, Table, curves, draw, measure, run_table, show
+from lapwing.papers import (
+    TABLES,
+    Column,
+    Instance,
+    Limits,
+    Measurements,
+    Table,
+    curves,
+    draw,
+    measure,
+    pairs,
+    run_table,
+    show,
+)
 from lapwing.papers.curves import draw_curves, run_curves
 from lapwing.papers.images import distances, draw_images, scaled
 from lapwing.papers.measure import QUANTITIES
@@ -325,6 +338,21 @@ def test_the_distance_of_images_is_the_optimal_cost():
     distance, _ = distances({"one": one, "other": other}, "jv")
     stay, swap = 1 + 3, (1 + 1) + (1 + 2)  # (0,0,0)-(1,0,0), (1,1,1)-(0,0,0); with the change of place
     assert distance[0, 1] == pytest.approx(min(stay, swap))
+
+
+def test_pairs_of_images(monkeypatch, tmp_path):
+    """Each image with the next one; epsilon takes nothing from the optimum, and rows are what `ssp` counts."""
+    random = np.random.default_rng(5)
+    monkeypatch.setattr(pairs, "SIZES", ((4, 3), (5, 4), (900, 1)))
+    record = pairs.run_pairs(True, lambda size: {name: random.random((*size[::-1], 3)) for name in "abc"})
+    assert [pair["pair"] for pair in record["pairs"][:3]] == [["a", "b"], ["b", "c"], ["c", "a"]]
+    assert [pair["pixels"] for pair in record["pairs"]] == [12] * 3 + [20] * 3
+    assert all(pair["rows"][label] >= pair["pixels"] for pair in record["pairs"] for label in pairs.METHODS)
+    assert [len(values) for values in pairs.quotients(record, "rows").values()] == [3, 3]
+    assert "20 pixels: epsilon divides rows" in pairs.describe_pairs(record | {"machine": "a machine"})
+    if pytest.importorskip("matplotlib"):
+        pairs.draw_pairs(record, tmp_path / "a.png")
+        assert (tmp_path / "a.png").exists()
 
 
 def test_scaling_keeps_distances_of_the_plane():

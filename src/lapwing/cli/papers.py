@@ -18,6 +18,7 @@ from lapwing.cli.info import gpus, processor, version
 from lapwing.papers import TABLES, Limits, Measurements, draw, run_table, show
 from lapwing.papers.curves import CURVES, describe_curves, draw_curves, run_curves
 from lapwing.papers.images import IMAGES, draw_images, run_images
+from lapwing.papers.pairs import PAIRS, TITLE, describe_pairs, draw_pairs, run_pairs
 
 
 @click.command(
@@ -63,7 +64,8 @@ def papers(
     output: Path | None,
     as_json: bool,
 ) -> None:
-    titles = {name: table.title for name, table in TABLES.items()} | CURVES | {IMAGES: "Figure 11: ten images"}
+    titles = {name: table.title for name, table in TABLES.items()} | CURVES
+    titles |= {PAIRS: TITLE, IMAGES: "Figure 11: ten images"}
     unknown = [name for name in names if name not in titles]
     if unknown:
         raise click.BadParameter(f"there is no table {unknown[0]!r}; --list names them", param_hint="--table")
@@ -119,6 +121,8 @@ def _run(name: str, measured: Measurements) -> Found | None:
     if name in CURVES:
         return run_curves(name, measured.limits.small, measured.limits.largest), describe_curves, draw_curves
     try:
+        if name == PAIRS:
+            return run_pairs(measured.limits.small), describe_pairs, draw_pairs
         record, images = run_images(measured.limits.small)
     except ImportError as error:
         click.echo(f"{name}: left out: {error}; install lapwing[demo]", err=True)
