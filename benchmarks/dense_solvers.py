@@ -103,7 +103,7 @@ def _lapwing_certified(_: Matrix) -> Solver:
         result = lapwing_solve(c, threads=1)
         if result.status != "optimal":
             raise ValueError(f"not certified: {result.certificate}")
-        return result.row_to_col
+        return result.row_ind, result.col_ind
 
     return solve
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import threading
 
 import numpy as np
@@ -60,6 +61,66 @@ def test_the_answer_is_that_of_the_flow(problem, certify):
     assert small.lower_bound == proof.optimum_bound
 
 
+MIDDLE = {
+    "uniform": lambda rng: rng.random((400, 400)),
+    "integers": lambda rng: rng.integers(0, 1000, (390, 420)).astype(np.int32),
+    "tall": lambda rng: rng.random((500, 390)).astype(np.float32),
+    "capped": lambda rng: np.minimum(rng.random((400, 400)), 0.01),
+    "products": lambda rng: rng.random((420, 1)) * rng.random((1, 420)),
+    "columns": lambda rng: np.asfortranarray(rng.random((390, 400))),
+    "forbidden": lambda rng: np.where(rng.random((400, 400)) < 0.5, np.inf, rng.random((400, 400))),
+}
+
+
+@pytest.mark.parametrize("price", [None, 0.002])
+@pytest.mark.parametrize("maximize", [False, True])
+@pytest.mark.parametrize("name", MIDDLE)
+def test_more_rows_than_the_direct_path_takes(name, maximize, price):
+    cost = MIDDLE[name](np.random.default_rng(3))
+    cost = np.where(np.isinf(cost), -cost, cost) if maximize else cost
+    price = price if price is None or cost.dtype.kind == "f" else 3
+    small = solve_small(cost, maximize, price, True, 1)
+    flow = lw.solve(cost, maximize=maximize, unmatched_cost=price, threads=1, **FLOW)
+    assert small.objective == pytest.approx(flow.objective, rel=1e-12, abs=0)
+    assert small.plan == flow.plan
+    assert set(small.statistics) == set(flow.statistics)
+    assert small.certificate == lw.certify(
+        cost, small.row_to_col, small.u, small.v, maximize=maximize, unmatched_cost=price
+    )
+    if price is None:
+        rows, cols = lw.linear_sum_assignment(cost, maximize)
+        assert cost[rows, cols].sum() == pytest.approx(flow.objective, rel=1e-12 if cost.dtype.itemsize == 8 else 1e-5)
+
+
+@pytest.mark.parametrize("problem", ["invalid", "infeasible", "large"])
+def test_what_the_flow_answers_of_so_many_rows(problem):
+    cost = np.random.default_rng(4).random((400, 400))
+    where = {"invalid": (7, 9), "infeasible": 7, "large": cost > 0.5}[problem]
+    cost[where] = {"invalid": np.nan, "infeasible": np.inf, "large": 1e12}[problem]
+    assert solve_small(cost, False, None, True) is None
+
+
+@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="no timer on this system")
+@pytest.mark.parametrize("call", [lw.linear_sum_assignment, lw.solve])
+def test_an_exception_of_a_signal_ends_the_solve(call):
+    class TimeIsUpError(Exception):
+        pass
+
+    def stop(*_):
+        raise TimeIsUpError
+
+    cost = np.random.default_rng(5).random((1000, 1)) * np.random.default_rng(6).random((1, 1000))
+    before = signal.signal(signal.SIGALRM, stop)
+    try:
+        with pytest.raises(TimeIsUpError):
+            signal.setitimer(signal.ITIMER_REAL, 0.02)
+            for _ in range(10_000):
+                call(cost)
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
 @pytest.mark.parametrize(
     ("cost", "options"),
     [
@@ -71,8 +132,8 @@ def test_the_answer_is_that_of_the_flow(problem, certify):
         (np.ones(3), {}),
         (np.full((2, 2), np.inf), {}),
         (np.array([[1, np.nan], [1, 2]]), {}),
-        (np.ones((300, 900)), {}),
-        (np.ones((400, 400)), {}),
+        (np.ones((300, 4000)), {}),
+        (np.ones((1025, 1030)), {}),
         (np.ones((2, 2)), {"price": np.inf}),
         (np.ones((2, 2)), {"price": np.nan}),
         (np.ones((2, 2)), {"price": 10**400}),
@@ -84,11 +145,13 @@ def test_the_answer_is_that_of_the_flow(problem, certify):
         (np.full((2, 2), 1e308), {}),
         (np.ones((2, 2)), {"maximize": 1}),
         (np.ones((2, 2)), {"certify": 1}),
+        (np.ones((2, 2)), {"threads": 2}),
+        (np.ones((2, 2)), {"threads": True}),
     ],
 )
 def test_what_wants_a_closer_look(cost, options):
-    options = {"maximize": False, "price": None, "certify": True} | options
-    assert solve_small(cost, options["maximize"], options["price"], options["certify"]) is None
+    options = {"maximize": False, "price": None, "certify": True, "threads": None} | options
+    assert solve_small(cost, *options.values()) is None
 
 
 def test_an_answer_keeps_no_view_of_the_costs():

@@ -189,6 +189,9 @@ extern "C" PyObject* linear_sum_assignment(PyObject* module, PyObject* const* ar
             if (pair != nullptr || PyErr_Occurred() != nullptr) return pair;
         } catch (const std::bad_alloc&) {
             return PyErr_NoMemory();
+        } catch (nb::python_error& error) {  // Ctrl-C
+            error.restore();
+            return nullptr;
         }
     }
     const nb::object full = nb::steal(PyObject_GetAttrString(module, kFull));

@@ -104,5 +104,12 @@ void bind_exact(nanobind::module_& module) {
                "unmatched_cols"_a.none(), "start_v"_a.none(), "start_rows"_a.none(), "most"_a, "precision"_a,
                "threads"_a, "time_limit"_a, "hook"_a.none(),
                "Solve without rounding; see cpp/include/lapwing/exact/solve.hpp for the contract.");
+    module.def(
+        "tells_small_costs",
+        [](double error, const lapwing::bindings::Vector<double>& costs) {
+            return lapwing::tells_small_costs(error, costs.data(), costs.size());
+        },
+        "error"_a, "costs"_a,
+        "Whether an error is small beside the small ones of matched costs; see cpp/include/lapwing/numbers/trust.hpp.");
     module.attr("TRUSTED_RATIO") = lapwing::kTrustedRatio;
 }

@@ -14,13 +14,18 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "common.hpp"
 #include "lapwing/jv/jv.hpp"
+#include "lapwing/methods.hpp"
 #include "lapwing/numbers/trust.hpp"
+#include "lapwing/reductions/large_costs.hpp"
 
 namespace lapwing::bindings {
 
 inline constexpr std::size_t kStackBytes = 32 << 10;  // enough for 200 x 200 costs that need no copy
 inline constexpr npy_intp kLongestSide = 8192;
+inline constexpr npy_intp kMostPairs =
+    1 << 20;                                  // of more rows than the direct path takes: of more pairs, threads count
 inline constexpr npy_intp kKeepGilCols = 64;  // up to which a release of the GIL would cost more than the solve
 
 // Not of a subclass's memory, nor of a buffer that is no bytes: that of a map may have lost its file
@@ -35,7 +40,9 @@ inline bool has_plain_memory(PyArrayObject* array) {
 inline bool is_plain(PyArrayObject* cost) {
     if (PyArray_NDIM(cost) != 2 || !PyArray_ISBEHAVED_RO(cost) || !has_plain_memory(cost)) return false;
     const npy_intp rows = PyArray_DIM(cost, 0), cols = PyArray_DIM(cost, 1), item = PyArray_ITEMSIZE(cost);
-    return rows > 0 && cols > 0 && std::min(rows, cols) <= kDirectMaxRows && std::max(rows, cols) <= kLongestSide &&
+    const npy_intp shorter = std::min(rows, cols);
+    return shorter > 0 && std::max(rows, cols) <= kLongestSide &&
+           (shorter <= kDirectMaxRows || (shorter <= kJvOrCoreMaxRows && rows * cols <= kMostPairs)) &&
            PyArray_STRIDE(cost, 0) % item == 0 && PyArray_STRIDE(cost, 1) % item == 0;
 }
 
@@ -51,15 +58,18 @@ MatrixView<T> view_of(PyArrayObject* cost) {
 template <class T>
 class SmallSolve {
   public:
-    DirectAnswer<Dual<T>> answer;
+    using D = Dual<T>;
+    DirectAnswer<D> answer;
 
     // False if there is no answer, the problem is invalid or out of range, or the answer is not sure to be optimal.
+    // Throws nb::python_error for Ctrl-C, of more rows than the direct path takes.
     bool run(const Problem<T>& problem, bool with_u) {
-        const std::size_t bytes = direct_workspace_bytes(problem);
-        if (bytes > kStackBytes) on_heap_ = make_workspace(bytes);
-        std::byte* const workspace = bytes > kStackBytes ? on_heap_.get() : on_stack_;
         try {
-            return solve_surely(problem, workspace, with_u, second_, answer) && answer.status == Status::optimal;
+            if (std::min(problem.cost.rows, problem.cost.cols) > kDirectMaxRows) return run_larger(problem);
+            const std::size_t bytes = direct_workspace_bytes(problem);
+            if (bytes > kStackBytes) on_heap_ = make_workspace(bytes);
+            std::byte* const workspace = bytes > kStackBytes ? on_heap_.get() : on_stack_;
+            return solve_surely(problem, workspace, with_u, memory_, answer) && answer.status == Status::optimal;
         } catch (const InvalidCost&) {
             return false;
         } catch (const CostTooLarge&) {
@@ -69,9 +79,30 @@ class SmallSolve {
         }
     }
 
+    // Of the solve, which took so long.
+    Statistics statistics(double seconds) const {
+        Statistics counted = memory_.solution.statistics;
+        if (counted.values.empty()) counted.set("rows_read", answer.rows_read), counted.set("seconds", seconds);
+        return counted;
+    }
+
   private:
+    static constexpr Index kSampledRows = 16;
+
+    bool run_larger(const Problem<T>& problem) {
+        if constexpr (std::is_floating_point_v<T>)
+            if (find_large_costs(problem, kSampledRows)) return false;
+        Control control(kNoLimit, [](const Progress&) { return look_for_signals(); }, false);
+        Solution<D>& solution = memory_.solution;
+        if (!solve_larger_surely(problem, control, solution) || solution.status != Status::optimal) return false;
+        answer.row_to_col = solution.row_to_col.data();
+        answer.u = solution.u.data(), answer.v = solution.v.data();
+        return true;
+    }
+
     alignas(kDirectAlignment) std::byte on_stack_[kStackBytes];
-    Workspace on_heap_, second_;
+    Workspace on_heap_;
+    AnswerMemory<D> memory_;
 };
 
 // A tuple of arrays and numbers, which it takes; null if one of them is.

@@ -19,7 +19,6 @@
 namespace lapwing::bindings {
 namespace {
 
-constexpr npy_intp kMostPairs = 1 << 18;  // of more, threads and Ctrl-C count
 constexpr double kMostIntegralPrice = 1e15;
 
 // An answer and its proof, as minimised; rows and columns of a tall problem exchanged.
@@ -28,8 +27,8 @@ struct Proven {
     std::vector<std::int64_t> row_to_col;
     std::vector<Dual<T>> u, v;
     Certificate<Dual<T>> certificate;
-    double rows_read = 0, solve_seconds = 0, certify_seconds = 0;
-    bool capped = false;
+    Statistics statistics;
+    double solve_seconds = 0, certify_seconds = 0;
 };
 
 // Whether the certificate proves as much as lapwing.cpu.exact.is_tight wants.
@@ -41,23 +40,20 @@ bool is_tight(const Certificate<D>& certificate, Index pairs) {
     return error <= pairs * 0x1p-52 * std::fabs(static_cast<double>(certificate.primal));
 }
 
-// Whether a tight bound is small beside the sum of the small costs, too: see lapwing.cpu.exact.tells_small_costs.
+// Whether a tight bound is no more than an ulp of the objective, or small beside the sum of the small costs, too.
 template <class T>
-bool tells_small_costs(const Problem<T>& problem, const Proven<T>& proven) {
+bool tells_costs_apart(const Problem<T>& problem, const Proven<T>& proven) {
     const Certificate<Dual<T>>& certificate = proven.certificate;
-    if (certificate.exact) return true;
+    if (certificate.exact || problem.cost.rows > kDirectMaxRows) return true;  // see lapwing.cpu.exact.is_proven
     const double error = std::max(static_cast<double>(certificate.bound), static_cast<double>(certificate.violation));
     if (error <= 0x1p-52 * std::fabs(static_cast<double>(certificate.primal))) return true;
-    const auto magnitude = [&](Index i) {
+    std::vector<double> costs;
+    for (Index i = 0; i < problem.cost.rows; ++i) {
         const std::int64_t j = proven.row_to_col[static_cast<std::size_t>(i)];
-        return std::fabs(j < 0 ? static_cast<double>(problem.unmatched_cost[i])
-                               : static_cast<double>(problem.cost.at(i, static_cast<Index>(j))));
-    };
-    double largest = 0, small = 0;
-    for (Index i = 0; i < problem.cost.rows; ++i) largest = std::max(largest, magnitude(i));
-    for (Index i = 0; i < problem.cost.rows; ++i)
-        if (magnitude(i) < 0x1p-20 * largest) small += magnitude(i);
-    return small == 0 || error <= 0x1p-10 * small;
+        costs.push_back(j < 0 ? static_cast<double>(problem.unmatched_cost[i])
+                              : static_cast<double>(problem.cost.at(i, static_cast<Index>(j))));
+    }
+    return tells_small_costs(error, costs.data(), costs.size());
 }
 
 template <class T>
@@ -73,8 +69,6 @@ bool solve_and_prove(const Problem<T>& problem, Proven<T>& proven) {
     proven.row_to_col.assign(row_to_col.begin(), row_to_col.end());
     proven.u.assign(answer.u, answer.u + rows);
     proven.v.assign(answer.v, answer.v + cols);
-    proven.rows_read = answer.rows_read;
-    proven.capped = answer.capped;
     const auto solved = Clock::now();
     CertificateInput<T> input;
     input.cost = problem.cost;
@@ -85,8 +79,9 @@ bool solve_and_prove(const Problem<T>& problem, Proven<T>& proven) {
     input.v = proven.v.data();
     proven.certificate = certify(input, 1);
     proven.solve_seconds = std::chrono::duration<double>(solved - began).count();
+    proven.statistics = small.statistics(proven.solve_seconds);
     proven.certify_seconds = std::chrono::duration<double>(Clock::now() - solved).count();
-    return is_tight(proven.certificate, rows) && tells_small_costs(problem, proven);
+    return is_tight(proven.certificate, rows) && tells_costs_apart(problem, proven);
 }
 
 PyObject* number(double value) { return PyFloat_FromDouble(value); }
@@ -141,14 +136,13 @@ PyObject* solve_as(PyArrayObject* array, bool maximize, std::optional<double> un
     }
     const Certificate<D>& proof = proven.certificate;
     const std::size_t rows = tall ? proven.v.size() : proven.u.size();
-    return as_tuple({partners_to_numpy(proven.row_to_col, rows, tall),
-                     duals_to_numpy(tall ? proven.v : proven.u, maximize),
-                     duals_to_numpy(tall ? proven.u : proven.v, maximize), PyBool_FromLong(proof.exact),
-                     number(proof.primal), number(proof.dual), number(proof.dual_below), number(proof.gap),
-                     number(proof.violation), number(std::int64_t{tall ? proof.violation_col : proof.violation_row}),
-                     number(std::int64_t{tall ? proof.violation_row : proof.violation_col}), number(proof.bound),
-                     number(proven.rows_read), number(proven.solve_seconds), number(proven.certify_seconds),
-                     PyBool_FromLong(proven.capped)});
+    return as_tuple(
+        {partners_to_numpy(proven.row_to_col, rows, tall), duals_to_numpy(tall ? proven.v : proven.u, maximize),
+         duals_to_numpy(tall ? proven.u : proven.v, maximize), PyBool_FromLong(proof.exact), number(proof.primal),
+         number(proof.dual), number(proof.dual_below), number(proof.gap), number(proof.violation),
+         number(std::int64_t{tall ? proof.violation_col : proof.violation_row}),
+         number(std::int64_t{tall ? proof.violation_row : proof.violation_col}), number(proof.bound),
+         number(proven.solve_seconds), number(proven.certify_seconds), counted(proven.statistics).release().ptr()});
 }
 
 nb::object solve_proven(const nb::handle cost, bool maximize, std::optional<double> unmatched_cost) {
@@ -173,7 +167,7 @@ void bind_proven(nanobind::module_& module) {
     module.def(
         "solve_proven", &lapwing::bindings::solve_proven, "cost"_a, "maximize"_a, "unmatched_cost"_a.none(),
         "(row_to_col, u, v, exact, primal, dual, dual_below, gap, violation, violation_row, violation_col, bound, "
-        "rows_read, solve_seconds, certify_seconds, capped) of a small plain matrix, the certificate as minimised; "
-        "None "
-        "of any other, or if the answer is not proven.");
+        "solve_seconds, certify_seconds, statistics) of a small plain matrix, the certificate as minimised; None of "
+        "any "
+        "other, or if the answer is not proven.");
 }

@@ -113,8 +113,8 @@ class Batch {
             bytes = needed;
         }
         DirectAnswer<D> answer;
-        Workspace second;
-        const bool sure = solve_surely(problem, workspace.get(), output_.u != nullptr, second, answer);
+        AnswerMemory<D> memory;
+        const bool sure = solve_surely(problem, workspace.get(), output_.u != nullptr, memory, answer);
         if (answer.status == Status::infeasible)
             return report({b, BatchFault::infeasible, answer.hall_size + 1, answer.hall_size}, is_tall(b));
         take({answer.row_to_col, answer.u, answer.v}, sure);
@@ -125,16 +125,13 @@ class Batch {
         Control control(kForever, [&](const Progress&) {
             return !stop_ && (!is_caller || !keep_going_ || keep_going_(Progress::kUnknown));
         });
-        const auto solution = std::min(problem.cost.rows, problem.cost.cols) <= kJvOrCoreMaxRows
-                                  ? solve_jv_or_core<U>(problem, 1, control)
-                                  : solve_core_or_jv<U>(problem, 1, control);
+        Solution<D> solution;
+        const bool sure = solve_larger_surely(problem, control, solution);
         if (solution.status == Status::infeasible) {
             return report({b, BatchFault::infeasible, static_cast<Index>(solution.hall_rows.size()),
                            static_cast<Index>(solution.hall_cols.size())},
                           is_tall(b));
         }
-        const bool sure = are_small(problem, solution.row_to_col.data(), solution.v.data(), solution.shift) ||
-                          is_proven(problem, solution.row_to_col.data(), solution.v.data());
         take({solution.row_to_col.data(), solution.u.data(), solution.v.data()}, sure);
     }
 

@@ -167,10 +167,10 @@ def solve(
         Within a fraction of a second of Ctrl-C.
     """
     if (
-        (start is None and threads is None and time_limit is None and progress is False)
+        (start is None and time_limit is None and progress is False)
         and (method == "auto" and device is None and memory_limit is None and checkpoint is None)
         and (infeasible == "raise" and invalid == "raise")
-        and (result := solve_small(cost, maximize, unmatched_cost, certify)) is not None
+        and (result := solve_small(cost, maximize, unmatched_cost, certify, threads)) is not None
     ):
         return result
     if is_dtensor(cost):

@@ -313,8 +313,8 @@ D part_of(const D* duals, Index count, Index i, int part) {
 template <class D>
 D excess_of_dual(D c, const D* duals, Index count, Index i, int parts) {
     if constexpr (std::is_floating_point_v<D>) {
-        const double zero[kMostDualParts] = {};
-        if (parts > 1) return excess_of_parts(c, duals + i, static_cast<std::size_t>(count), zero, 1, parts);
+        static constexpr double kZero[kMostDualParts] = {};
+        if (parts > 1) return excess_of_parts(c, duals + i, static_cast<std::size_t>(count), kZero, 1, parts);
     }
     if (duals[i] <= c) return D{0};
     return excess(c, duals[i], D{0});

@@ -82,24 +82,24 @@ bool solve_without_large(const Problem<T>& problem, bool with_u, Workspace& memo
     return true;
 }
 
+template <class T>
+bool is_sure(const Problem<T>& problem, const Solution<Dual<T>>& solution) {
+    const Index* const row_to_col = solution.row_to_col.data();
+    return are_small(problem, row_to_col, solution.v.data(), solution.shift) ||
+           is_proven(problem, row_to_col, solution.v.data());
+}
+
 // An answer to a problem whose costs have a cap, if it is sure.
 template <class T>
-bool solve_by_caps(const Problem<T>& problem, Workspace& memory, DirectAnswer<Dual<T>>& answer) {
-    using D = Dual<T>;
+bool solve_by_caps(const Problem<T>& problem, Solution<Dual<T>>& solution, DirectAnswer<Dual<T>>& answer) {
     if (!has_caps(problem)) return false;
     Control control;
-    Solution<D> solution;
-    if (!solve_capped(problem, control, solution)) return false;
-    const auto rows = static_cast<std::size_t>(problem.cost.rows), cols = static_cast<std::size_t>(problem.cost.cols);
-    memory = make_workspace((rows + cols) * sizeof(D) + rows * sizeof(Index));
-    D* const v = reinterpret_cast<D*>(memory.get());
-    D* const u = std::copy(solution.v.begin(), solution.v.end(), v);
-    Index* const row_to_col = reinterpret_cast<Index*>(std::copy(solution.u.begin(), solution.u.end(), u));
-    std::copy(solution.row_to_col.begin(), solution.row_to_col.end(), row_to_col);
-    if (!are_small(problem, row_to_col, v, solution.shift) && !is_proven(problem, row_to_col, v)) return false;
+    if (!solve_capped(problem, control, solution) || !is_sure(problem, solution)) {
+        solution = {};
+        return false;
+    }
     answer = {};
-    answer.row_to_col = row_to_col, answer.u = u, answer.v = v;
-    answer.capped = true;
+    answer.row_to_col = solution.row_to_col.data(), answer.u = solution.u.data(), answer.v = solution.v.data();
     return true;
 }
 
@@ -139,26 +139,43 @@ bool is_proven(const Problem<T>& problem, const Index* row_to_col, const Dual<T>
     return bound <= rows * 0x1p-52 * std::fabs(static_cast<double>(certificate.primal));
 }
 
+bool tells_small_costs(double error, const double* costs, std::size_t count) {
+    double largest = 0, small = 0;
+    for (std::size_t k = 0; k < count; ++k) largest = std::max(largest, std::fabs(costs[k]));
+    for (std::size_t k = 0; k < count; ++k)
+        if (std::fabs(costs[k]) < 0x1p-20 * largest) small += std::fabs(costs[k]);
+    return small == 0 || error <= 0x1p-10 * small;
+}
+
 template <class T>
-bool solve_surely(const Problem<T>& problem, std::byte* workspace, bool with_u, Workspace& memory,
+bool solve_surely(const Problem<T>& problem, std::byte* workspace, bool with_u, AnswerMemory<Dual<T>>& memory,
                   DirectAnswer<Dual<T>>& answer) {
     bool looked = false;
     if constexpr (std::is_floating_point_v<T>) {  // before caps: a large number on most pairs is one, too
         looked = spans_magnitudes(problem);
-        if (looked && solve_without_large(problem, with_u, memory, answer)) return true;
+        if (looked && solve_without_large(problem, with_u, memory.workspace, answer)) return true;
     }
-    if (solve_by_caps(problem, memory, answer)) return true;
+    if (solve_by_caps(problem, memory.solution, answer)) return true;
     answer = solve_direct(problem, workspace, with_u, nullptr);
     if (answer.status != Status::optimal || are_small(problem, answer.row_to_col, answer.v)) return true;
     if constexpr (std::is_floating_point_v<T>)
-        if (!looked && solve_without_large(problem, with_u, memory, answer)) return true;
+        if (!looked && solve_without_large(problem, with_u, memory.workspace, answer)) return true;
     return is_proven(problem, answer.row_to_col, answer.v);
 }
 
-#define LAPWING_TRUST(T)                                                                      \
-    template bool are_small(const Problem<T>&, const Index*, const Dual<T>*, double);         \
-    template bool is_proven(const Problem<T>&, const Index*, const Dual<T>*, const Dual<T>*); \
-    template bool solve_surely(const Problem<T>&, std::byte*, bool, Workspace&, DirectAnswer<Dual<T>>&);
+template <class T>
+bool solve_larger_surely(const Problem<T>& problem, Control& control, Solution<Dual<T>>& solution) {
+    solution = std::min(problem.cost.rows, problem.cost.cols) <= kJvOrCoreMaxRows
+                   ? solve_jv_or_core(problem, 1, control)
+                   : solve_core_or_jv(problem, 1, control);
+    return solution.status != Status::optimal || is_sure(problem, solution);
+}
+
+#define LAPWING_TRUST(T)                                                                                             \
+    template bool are_small(const Problem<T>&, const Index*, const Dual<T>*, double);                                \
+    template bool is_proven(const Problem<T>&, const Index*, const Dual<T>*, const Dual<T>*);                        \
+    template bool solve_surely(const Problem<T>&, std::byte*, bool, AnswerMemory<Dual<T>>&, DirectAnswer<Dual<T>>&); \
+    template bool solve_larger_surely(const Problem<T>&, Control&, Solution<Dual<T>>&);
 LAPWING_TRUST(float)
 LAPWING_TRUST(double)
 LAPWING_TRUST(std::int32_t)

@@ -207,18 +207,11 @@ def is_tight(certificate: Certificate, integer: bool, pairs: int) -> bool:
 
 
 def tells_small_costs(certificate: Certificate, matched: Callable[[], NDArray[Any]]) -> bool:
-    """Whether a tight bound is small beside the sum of the small costs, too, where there are much larger ones.
-
-    Where some pairs at a large number M are needed, an ulp of the objective is an ulp of M, and n of them may be as
-    much as all other costs.
-    """
+    """Whether a tight bound is an ulp of the objective, or small beside the sum of the small costs, too."""
     error = max(certificate.bound, certificate.violation)
     if error <= _ULP * abs(certificate.primal):
         return True
-    costs = np.abs(matched().astype(np.float64, copy=False))
-    costs *= costs < 2.0**-20 * costs.max(initial=0.0)
-    small = float(costs.sum())
-    return small == 0 or error <= 2.0**-10 * small
+    return _core.tells_small_costs(error, matched().astype(np.float64, copy=False))
 
 
 def proven_on_cpu(

@@ -32,6 +32,7 @@ template <>
 class ExactSum<double> {
   public:
     void add(double x) {
+        if (x == 0) return;  // as many duals are
         const auto bits = std::bit_cast<std::uint64_t>(x);
         const auto exponent = static_cast<int>(bits >> 52 & 0x7ff);
         if (exponent == 0x7ff) {
@@ -120,8 +121,14 @@ class ExactSum<double> {
             }
             ExactSum sum = given;
             sum.carry();
+            const double sign = sum.digits_[kDigits - 1] < 0 ? -1 : 1;
+            if (sign < 0) {  // whose digits would be 2^32 - 1 up to the last one
+                for (std::int64_t& digit : sum.digits_) digit = -digit;
+                sum.carry();
+            }
             Parts parts, scaled;
             for (int k = 0; k < kDigits; ++k) {
+                if (sum.digits_[k] == 0) continue;
                 const int power = kBits * k + kLowestBit;
                 const auto digit = static_cast<double>(sum.digits_[k]);  // the last one, too, is far below 2^53
                 if (power < kTiny)
@@ -132,11 +139,11 @@ class ExactSum<double> {
             for (const double part : scaled) add_to(parts, std::ldexp(part, -kScale));
             std::size_t left = parts.size();
             while (left > 0 && low == 0) {
-                const TwoSum s(high, parts[--left]);
+                const TwoSum s(high, sign * parts[--left]);
                 high = s.sum;
                 low = s.error;
             }
-            if (left > 0) rest = parts[left - 1];
+            if (left > 0) rest = sign * parts[left - 1];
         }
     };
 };

@@ -33,7 +33,6 @@ struct DirectAnswer {
     Index hall_size = 0;
     double rows_read = 0;  // rows of the matrix that were scanned, with repetitions
     bool gave_up = false;  // then nothing else is set
-    bool capped = false;   // solved without the costs that equal their row's largest (numbers/trust.hpp)
 };
 
 inline constexpr double kNoLimit = std::numeric_limits<double>::infinity();

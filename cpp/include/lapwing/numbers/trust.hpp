@@ -5,7 +5,9 @@
 // infinity), only the certificate knows. O(rows + cols) for nearly all problems.
 #pragma once
 
+#include "lapwing/control.hpp"
 #include "lapwing/jv/jv.hpp"
+#include "lapwing/solution.hpp"
 #include "lapwing/types.hpp"
 
 namespace lapwing {
@@ -24,11 +26,26 @@ template <class T>
 bool is_proven(const Problem<T>& problem, const Index* row_to_col, const Dual<T>* v,
                const Dual<T>* unmatched_cols = nullptr);
 
+// Whether an error (the bound or the violation of a certificate) is small beside the sum of the small costs of an
+// assignment, too, where there are much larger ones. Where some pairs at a large number M are needed, an ulp of the
+// objective is an ulp of M, and n of them may be as much as all other costs. `costs`: [count], of the matched pairs and
+// the free rows and columns.
+bool tells_small_costs(double error, const double* costs, std::size_t count);
+
 // As solve_direct, and whether the answer, if there is one, is sure to be optimal: since its prices are small, or the
 // problem was solved without its large costs (reductions/large_costs.hpp), or by its certificate. A look at one row
-// says whether to begin without. The answer lies in `workspace`, or in `second`, which such a solve fills.
+// says whether to begin without. The answer lies in `workspace`, or in `memory`, which such a solve fills.
+template <class D>
+struct AnswerMemory {
+    Workspace workspace;
+    Solution<D> solution;
+};
 template <class T>
-bool solve_surely(const Problem<T>& problem, std::byte* workspace, bool with_u, Workspace& second,
+bool solve_surely(const Problem<T>& problem, std::byte* workspace, bool with_u, AnswerMemory<Dual<T>>& memory,
                   DirectAnswer<Dual<T>>& answer);
+
+// The same for more than kDirectMaxRows rows and columns, by the methods for so many, on one thread.
+template <class T>
+bool solve_larger_surely(const Problem<T>& problem, Control& control, Solution<Dual<T>>& solution);
 
 }  // namespace lapwing
