@@ -7,9 +7,9 @@
 #include "lapwing/costs/source.hpp"
 #include "lapwing/exact/wide.hpp"
 #include "lapwing/jv/jv.hpp"
+#include "lapwing/poor_lists.hpp"
 #include "lapwing/reductions/capped.hpp"
 #include "lapwing/reductions/equal_lines.hpp"
-#include "lapwing/tied_rows.hpp"
 
 namespace lapwing {
 
@@ -44,14 +44,6 @@ Solution<Dual<T>> solve_steadily(const Problem<T>& problem, int threads, Control
     return solve_ssp(problem, {}, threads, control);
 }
 
-// Plain shortest paths read 2 to 12 rows a row where costs have heavy tails, or many rows have equal costs: the
-// first rows get their cheapest columns at nearly unchanged prices. Other methods read a hundred there.
-template <class T>
-bool solve_plainly_in_time(const Problem<T>& problem, int threads, Control& control, Solution<Dual<T>>& solution) {
-    constexpr double kReads = 12;
-    return solve_plainly_within(problem, kReads * problem.cost.rows, threads, control, solution);
-}
-
 // The method after the first one took too long.
 template <class T>
 Solution<Dual<T>> solve_hard(const Problem<T>& problem, int threads, Control& control) {
@@ -70,8 +62,7 @@ Solution<Dual<T>> solve_jv_or_core(const Problem<T>& problem, int threads, Contr
     if (problem.cost.rows <= kDirectMaxRows) return solve_jv(problem, control);
     if (has_equal_lines(problem) && solve_equal_lines(problem, control, solution)) return solution;
     if (solve_jv_in_time(problem, kFirstJvReads, control, solution)) return solution;
-    if (solve_plainly_in_time(problem, threads, control, solution)) return solution;
-    if (!many_rows_are_tied(problem) && solve_core_within(problem, threads, control, solution)) return solution;
+    if (!lists_tell_little(problem) && solve_core_within(problem, threads, control, solution)) return solution;
     return solve_hard(problem, threads, control);
 }
 
@@ -81,12 +72,11 @@ Solution<Dual<T>> solve_core_or_jv(const Problem<T>& problem, int threads, Contr
     if (has_caps(problem) && solve_capped(problem, control, solution)) return solution;
     if (has_equal_lines(problem) && solve_equal_lines(problem, control, solution)) return solution;
     const bool as_it_is = problem.source == nullptr && !copies_for_direct(problem);
-    if (as_it_is && many_rows_are_tied(problem)) {
+    if (as_it_is && lists_tell_little(problem)) {
         if (solve_jv_in_time(problem, kFirstJvReads, control, solution)) return solution;
     } else if (solve_core_within(problem, threads, control, solution)) {
         return solution;
     }
-    if (solve_plainly_in_time(problem, threads, control, solution)) return solution;
     return solve_hard(problem, threads, control);
 }
 

@@ -4,8 +4,6 @@
 #include <bit>
 #include <cmath>
 #include <cstring>
-#include <limits>
-#include <span>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -17,7 +15,7 @@ namespace lapwing {
 namespace {
 
 constexpr Index kSampled = 128;   // lines
-constexpr Index kConfirmed = 32;  // lines, of which more costs are read
+constexpr Index kConfirmed = 32;  // of them, all of whose costs are read
 constexpr Index kFewer = 4;       // distinct pairs of lines, of so many of the matrix, are worth a transport
 constexpr double kMostReads = 6;  // of the matrix, that a transport may be worth
 
@@ -38,7 +36,7 @@ inline std::uint64_t mixed(std::uint64_t hash, std::uint64_t bits) {
 // How many distinct lines there are, from some of them: those seen, and as many unseen ones as the lines seen once and
 // twice tell (A. Chao, "Nonparametric estimation of the number of classes in a population", Scandinavian Journal of
 // Statistics 11, 1984).
-double distinct_of(std::vector<std::uint64_t>& hashes) {
+double distinct_of(std::vector<std::uint64_t> hashes) {
     std::sort(hashes.begin(), hashes.end());
     double distinct = 0, once = 0, twice = 0;
     for (auto first = hashes.begin(); first != hashes.end();) {
@@ -51,37 +49,52 @@ double distinct_of(std::vector<std::uint64_t>& hashes) {
     return distinct + once * (once - 1) / (2 * (twice + 1));
 }
 
-// Looks at `pieces` pieces of `length` successive costs of so many rows, evenly spread, or columns of a transposed
-// view.
+// Of some rows, or columns of a transposed view: `pieces` pieces of `length` successive costs, evenly spread.
 template <class T>
-double estimated_distinct(const MatrixView<T>& cost, Index lines, Index pieces, Index length) {
-    lines = std::min(cost.rows, lines);
-    std::vector<std::uint64_t> hashes;
-    for (Index t = 0; t < lines; ++t) {
-        const auto i = static_cast<Index>(std::int64_t{t} * cost.rows / lines);
-        std::uint64_t hash = 0;
-        for (Index p = 0; p < pieces; ++p) {
-            const auto first = static_cast<Index>((std::int64_t{p} * 2 + 1) * (cost.cols - length) / (2 * pieces));
-            for (Index k = 0; k < length; ++k) hash = mixed(hash, bits_of(cost.at(i, first + k)));
-        }
-        hashes.push_back(hash);
+std::vector<std::uint64_t> hashes_of(const MatrixView<T>& cost, const std::vector<Index>& lines, Index pieces,
+                                     Index length) {
+    std::vector<std::uint64_t> hashes(lines.size());
+    for (Index p = 0; p < pieces; ++p) {  // before lines: columns are looked at row by row
+        const auto first = static_cast<Index>((std::int64_t{p} * 2 + 1) * (cost.cols - length) / (2 * pieces));
+        for (std::size_t t = 0; t < lines.size(); ++t)
+            for (Index k = 0; k < length; ++k) hashes[t] = mixed(hashes[t], bits_of(cost.at(lines[t], first + k)));
     }
-    return distinct_of(hashes);
+    return hashes;
 }
 
-// As few costs as tell, mostly: more only if those are equal in many lines. At the end all of them, but for lines that
-// are not contiguous, where each is a line of the cache.
+// Whether rows of equal hashes are equal throughout, as far as some of them tell.
+template <class T>
+bool are_equal_throughout(const MatrixView<T>& cost, const std::vector<Index>& lines,
+                          const std::vector<std::uint64_t>& hashes) {
+    std::unordered_map<std::uint64_t, Index> seen;
+    Index confirmed = 0;
+    for (std::size_t t = 0; t < lines.size() && confirmed < kConfirmed; ++t) {
+        const auto [at, is_new] = seen.try_emplace(hashes[t], lines[t]);
+        if (is_new) continue;
+        for (Index j = 0; j < cost.cols; ++j)
+            if (bits_of(cost.at(lines[t], j)) != bits_of(cost.at(at->second, j))) return false;
+        ++confirmed;
+    }
+    return true;
+}
+
+// As few costs as tell, mostly: more only if those are equal in many lines. At the end all of them of some pairs of
+// equal ones, but for lines that are not contiguous, where each is a line of the cache.
 template <class T>
 double distinct_rows(const MatrixView<T>& cost, bool contiguous) {
-    constexpr Index kContiguous[] = {1, 4, 32, std::numeric_limits<Index>::max()}, kOthers[] = {4, 32, 256};
+    constexpr Index kContiguous[] = {1, 4, 32}, kOthers[] = {4, 32, 256};
     const Index length = contiguous ? std::min<Index>(8, cost.cols) : 1;
+    std::vector<Index> lines(std::min(cost.rows, kSampled));
+    for (std::size_t t = 0; t < lines.size(); ++t)
+        lines[t] = static_cast<Index>(static_cast<std::int64_t>(t) * cost.rows / static_cast<Index>(lines.size()));
+    std::vector<std::uint64_t> hashes;
     double distinct = 0;
-    for (const Index pieces : contiguous ? std::span<const Index>(kContiguous) : std::span<const Index>(kOthers)) {
-        const Index lines = pieces > kSampled ? kConfirmed : kSampled;
-        distinct = estimated_distinct(cost, lines, std::min(pieces, cost.cols / length), length);
+    for (const Index pieces : contiguous ? kContiguous : kOthers) {
+        hashes = hashes_of(cost, lines, std::min(pieces, cost.cols / length), length);
+        distinct = distinct_of(hashes);
         if (!(distinct < cost.rows)) return kInfinity<double>;
     }
-    return distinct;
+    return !contiguous || are_equal_throughout(cost, lines, hashes) ? distinct : kInfinity<double>;
 }
 
 // Sets of equal lines.
