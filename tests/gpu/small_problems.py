@@ -12,6 +12,7 @@ import numpy as np
 import torch
 
 import lapwing as lw
+from lapwing.gpu import backend
 from lapwing.gpu.costs import spatial_order, upload
 from lapwing.gpu.reference import REFERENCE_METHODS
 
@@ -40,6 +41,12 @@ def main(largest: int) -> None:
         price = 1 if cost.dtype.kind == "i" else 0.05
         priced = lw.solve(torch.from_numpy(cost).cuda(), device="cuda", unmatched_cost=price)
         same(cost, priced, unmatched_cost=price)
+    backend.MOST_LEFT = 0  # capped costs below their cap, though the auction leaves few rows
+    for shape in ((largest, largest), (largest // 2, 2 * largest)):
+        capped = np.minimum(random.random(shape), 0.1).astype(np.float32)
+        for cost in (capped, np.round(30 * capped).astype(np.int32)):
+            same(cost, lw.solve(torch.from_numpy(cost).cuda(), device="cuda"))
+            same(-cost, lw.solve(torch.from_numpy(-cost).cuda(), device="cuda", maximize=True), maximize=True)
     for method in (*REFERENCE_METHODS, lw.Auction("plain"), lw.Munkres(stages=())):
         for cost in (
             random.random((largest, largest)).astype(np.float32),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import time
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -13,24 +14,24 @@ from numpy.typing import NDArray
 
 from lapwing import inputs
 from lapwing.answer import Answer, inverse
-from lapwing.certificate import Certificate, Number, prove, require_matching
+from lapwing.certificate import Certificate, Number, require_matching
 from lapwing.checkpoint import CheckpointWriter
 from lapwing.costs.function import FunctionCost
 from lapwing.cpu import exact
-from lapwing.cpu.backend import sum_up
-from lapwing.cpu.partial import solve_partial
-from lapwing.cpu.small import solve_small
-from lapwing.cpu.solve import Control, answer_empty, require_pairs
+from lapwing.cpu.solve import require_pairs
 from lapwing.errors import ArgumentError, GpuError, InfeasibleError, RangeError
 from lapwing.gpu.certificate.proof import SUMMARY_BYTES, Candidate, Proof
+from lapwing.gpu.core.capped import MOST_LEFT
 from lapwing.gpu.core.errors import invalid_cost
-from lapwing.gpu.core.large_costs import SMALL, Glance
+from lapwing.gpu.core.glance import Glance
+from lapwing.gpu.core.large_costs import SMALL
 from lapwing.gpu.core.monitor import Monitor, TimeIsUpError
 from lapwing.gpu.core.solver import (
     INFEASIBLE,
     INVALID,
     OPTIMAL,
     REPORT_BYTES,
+    UNFINISHED,
     WARM_UP,
     CoreSolve,
     Outputs,
@@ -41,11 +42,12 @@ from lapwing.gpu.costs.canonical import CanonicalForm, CanonicalMatrix
 from lapwing.gpu.costs.unmatched import UnmatchedColumns
 from lapwing.gpu.kinds.base import CostKind, Search
 from lapwing.gpu.kinds.choose import choose_kind
+from lapwing.gpu.on_host import concluded, empty_on_host, partial_on_host, solved_on_host
 from lapwing.gpu.reference import ReferenceSolve
 from lapwing.gpu.runtime.arrays import GpuArray, empty_array
 from lapwing.gpu.runtime.copies import OwnStream, begin_write, read, write
 from lapwing.gpu.runtime.device import Context
-from lapwing.plan import Plan, make_plan
+from lapwing.plan import Plan
 from lapwing.prices import prices_in_kind
 from lapwing.problem import Problem
 from lapwing.progress import Reporter
@@ -78,12 +80,19 @@ class Gpu:
         return solve.given_back(answer), certificate
 
 
-class _LargeCostsError(Exception):
-    """A solve was told to stop, since costs far above all others can be left out."""
+class _ReducibleError(Exception):
+    """A solve ended, since some pairs can be left out.
+
+    `solve`: solves without them; None is no answer, and the whole is to be solved.
+    """
+
+    def __init__(self, solve: Callable[[], tuple[Answer, Certificate | None] | None]) -> None:
+        super().__init__()
+        self.solve = solve
 
 
 class _UnprovenError(Exception):
-    """A solve without large costs has an answer that is not proven with them."""
+    """A solve without some pairs has an answer that is not proven with them."""
 
 
 class Solve:
@@ -108,6 +117,7 @@ class Solve:
         self.deadline = deadline  # by time.perf_counter
         self._began = time.perf_counter()
         self._large_from: float | None = None  # what costs of the kind show; see CostKind.large_from
+        self._may_be_capped = request.memory_limit is None  # and no solve below the cap has failed
         self.unmatched: UnmatchedColumns | None = None
         self.prices: NDArray[Any] | None = None  # unmatched costs, as minimised
 
@@ -119,28 +129,28 @@ class Solve:
         InvalidCostError, RangeError, InfeasibleError
         """
         try:
-            return self._empty() if 0 in self.costs.shape else self._loaded()
+            return empty_on_host(self.costs, self.request) if 0 in self.costs.shape else self._loaded()
         except InfeasibleError:
             if not self.request.partial or isinstance(self.costs.given, FunctionCost):
                 raise
-            return self._partial_on_cpu()
+            return partial_on_host(self.costs, self.request, self.deadline)
         except RangeError:  # for sums in float64: perhaps the optimum itself is within its range
             if self._whole is not None:
                 raise _UnprovenError from None
             if self.costs.is_integer or not self.costs.is_readable_on_host:
                 raise
-            return self._solved_on_cpu()
+            return solved_on_host(self.costs, self.request, self.deadline)
 
     def _loaded(self) -> tuple[Answer, Certificate | None]:
         costs, request = self.costs, self.request
         if self.plan.device == "cpu":
-            return self._solved_on_cpu()
+            return solved_on_host(self.costs, self.request, self.deadline)
         if request.priced:
             prices = prices_in_kind(request.unmatched_cost, costs.shape[0], self.maximize, costs.is_integer)
             self.prices = -prices if self.maximize else prices
         has_large = self._can_begin_again and self._has_large()
         if has_large and self._is_small:
-            return self._solved_on_cpu()
+            return solved_on_host(self.costs, self.request, self.deadline)
         with costs.loaded():
             self._began = time.perf_counter()
             if self.prices is not None:
@@ -148,15 +158,15 @@ class Solve:
             return (self._without_large() if has_large else None) or self._watched()
 
     def _watched(self) -> tuple[Answer, Certificate | None]:
-        """The answer to the whole matrix; to that without large costs, where those are seen meanwhile and stop it."""
+        """The answer to the whole matrix; to a part of it, where that is seen to do."""
         request = self.request
         interval = math.inf if request.writer is None else request.writer.interval
         with Reporter(request.progress, self._pairs, self.maximize) as reporter:
             with Monitor(self.context, self.deadline, reporter.hook, interval) as monitor:
                 try:
                     return self._run(monitor)
-                except _LargeCostsError:
-                    answer = self._without_large()  # whose kernels follow the one that was told to stop
+                except _ReducibleError as found:
+                    answer = found.solve()  # by kernels that follow those that were launched
             return answer or self._watched()
 
     def _run(self, monitor: Monitor) -> tuple[Answer, Certificate | None]:
@@ -167,8 +177,9 @@ class Solve:
         view = costs.canonical(self.maximize, self.unmatched, monitor)
         search = costs.search(view, monitor, self.plan, request)
         solve = search.solve
-        looks = self._can_begin_again and costs.can_overlap and self._large_from is None
-        glance = Glance(solve, monitor.glance) if looks and not costs.is_integer else None
+        looks = self._can_begin_again and costs.has_glance and (self._large_from is None or self._may_be_capped)
+        glance = Glance(solve, monitor.glance) if looks else None
+        cap: Number | None = None
         if self.unmatched is not None and search.start is not None:
             monitor.bound_shift = self.unmatched.bound_shift
         if writer is not None:
@@ -184,24 +195,29 @@ class Solve:
             if proof is not None:
                 proof.start()
 
-        def look(launched: bool) -> None:
+        def look() -> None:
             nonlocal glance
-            if glance is None or not glance.is_over:
+            if glance is None:
                 return
             seen, glance = glance, None
-            if seen.shows_gap(self.prices) and self._has_large((view.matrix, monitor.stream)):
-                if launched:
-                    monitor.stop()
-                raise _LargeCostsError
+            monitor.wait_for(seen)
+            if not seen.is_over:
+                return
+            has_gap = self._large_from is None and not costs.is_integer and seen.shows_gap(self.prices)
+            if has_gap and self._has_large((view.matrix, monitor.stream)):
+                raise _ReducibleError(self._without_large)
+            limit_left(seen.cap())
 
-        def follow_up() -> None:
-            if glance is not None:
-                monitor.wait_for(glance)
-            look(launched=True)
-            conclude()
+        def limit_left(seen: Number | None) -> None:
+            nonlocal cap
+            if seen is not None and self._may_be_capped and (rows <= cols or request.priced):
+                cap, solve.most_left = seen, MOST_LEFT
 
+        if self._can_begin_again:
+            limit_left(costs.cap(self.maximize))
+        solve.before_launch = look
         if costs.can_overlap:  # launched behind the search, and discarded if it fails
-            solve.before_launch, solve.after_launch = partial(look, launched=False), follow_up
+            solve.after_launch = conclude
         try:
             report = self._found(search, view)
         except TimeIsUpError:
@@ -209,6 +225,8 @@ class Solve:
         finally:
             solve.before_launch = solve.after_launch = nothing
             solve.keep = None  # no cycle that holds memory until it is collected
+        if report.status == UNFINISHED and cap is not None:
+            raise _ReducibleError(partial(self._below_cap, cap))
         if report.status == INVALID:
             raise invalid_cost(view, solve, report.invalid_row)
         if report.status == INFEASIBLE:
@@ -226,7 +244,7 @@ class Solve:
         if costs.filled is not None and len(costs.filled.fills(self._host(row_to_col))):
             if optimal:
                 require_pairs(inputs.make_problem(costs.given, self.maximize, request.unmatched_cost))
-            return self._solved_on_cpu()
+            return solved_on_host(self.costs, self.request, self.deadline)
         if writer is not None:
             writer.keep(Answer(status, self._host(row_to_col), self._host(u), self._host(v), {}))
         solved = time.perf_counter()
@@ -359,29 +377,45 @@ class Solve:
 
     def _without_large(self) -> tuple[Answer, Certificate | None] | None:
         """The answer to the matrix without large costs, if it is proven for the whole matrix; a small one's anyway."""
-        request, above = self.request, self._large_from
+        above = self._large_from
         assert above is not None
         self._large_from = math.inf
         if math.prod(self.costs.shape) <= SMALL // 2:  # of more, the copy to the host counts
-            return self._solved_on_cpu()
+            return solved_on_host(self.costs, self.request, self.deadline)
         self.costs.wait_for_all()
         prices = None
         if self.prices is not None:
             prices = np.where(self.prices > above, math.inf, self.prices) * (-1 if self.maximize else 1)
-        asked = replace(request, certify=True, start=None, unmatched_cost=prices, writer=None)
+        asked = replace(self.request, unmatched_cost=prices)
+        return self._from_part(lambda: (self.costs.without_large(above, self.maximize), asked))
+
+    def _below_cap(self, cap: Number) -> tuple[Answer, Certificate | None] | None:
+        """The answer to the pairs below a cap, if it is proven for the whole matrix."""
+        self._may_be_capped = False
+        return self._from_part(lambda: self.costs.below_cap(cap, self.prices, self.request))
+
+    def _from_part(
+        self, make: Callable[[], tuple[CostKind, Request] | None]
+    ) -> tuple[Answer, Certificate | None] | None:
+        """The answer to some pairs as they are asked for, if it is proven for the whole."""
         try:
-            small = self.costs.without_large(above, self.maximize)
+            made = make()
+            if made is None:
+                return None
+            small, asked = made
+            asked = replace(asked, certify=True, start=None, writer=None)
             answer, certificate = Solve(small, self.plan, asked, self.deadline, self.whole).run()
-        except (InfeasibleError, GpuError, _UnprovenError):  # large costs are needed, or there is no memory for a copy
+        except (InfeasibleError, GpuError, _UnprovenError):  # other pairs are needed, or there is no memory for a copy
             return None
         if answer.status != "optimal" or certificate is None:
             return None
-        if request.writer is not None:
+        writer = self.request.writer
+        if writer is not None:
             row_to_col, u, v = (self._host(array) for array in (answer.row_to_col, answer.u, answer.v))
-            request.writer.keep(Answer("optimal", row_to_col, u, v, answer.statistics))
+            writer.keep(Answer("optimal", row_to_col, u, v, answer.statistics))
         elapsed = time.perf_counter() - self._began
         answer.statistics["solve_seconds"] = elapsed - answer.statistics["certify_seconds"]
-        return answer, certificate if request.certify else None
+        return answer, certificate if self.request.certify else None
 
     def _proven_on_cpu(
         self, view: CanonicalForm, solve: CoreSolve, found: Answer, seconds: float, monitor: Monitor
@@ -394,41 +428,7 @@ class Solve:
         monitor.finish(problem.rows_to_match, lambda: float(certificate.primal))
         if self.request.writer is not None:
             self.request.writer.keep(answer)
-        return _concluded(answer, certificate, self.request.certify)
-
-    def _solved_on_cpu(self) -> tuple[Answer, Certificate | None]:
-        """The answer of the host: large costs are left out, and sums out of the range of float64 are wide integers."""
-        host, prices, certify = self.costs.on_host(), self.request.unmatched_cost, self.request.certify
-        small = solve_small(host, self.maximize, prices, certify)
-        if small is not None:
-            answer = Answer(small.status, small.row_to_col, small.u, small.v, small.statistics)
-            answer.objective, answer.bound, certificate = small.objective, small.lower_bound, small.certificate
-        else:
-            problem = inputs.make_problem(host, self.maximize, prices)
-            answer, certificate = exact.solved_on_cpu(problem, self.deadline - time.perf_counter(), certify)
-            if certificate is None:
-                sum_up(problem, answer)
-        if self.request.writer is not None:
-            self.request.writer.keep(answer)
-        return answer, certificate
-
-    def _partial_on_cpu(self) -> tuple[Answer, Certificate | None]:
-        """As many pairs as possible, by the host, for costs that leave no assignment and that it can read."""
-        problem = inputs.make_problem(self.costs.on_host(), self.maximize, self.request.unmatched_cost)
-        plan = make_plan(problem.form, processors=inputs.processors())
-        left = Control(max(0.0, self.deadline - time.perf_counter()))
-        answer, certificate = solve_partial(problem, plan, left, certify=self.request.certify)
-        if certificate is None:
-            sum_up(problem, answer)
-        return answer, certificate
-
-    def _empty(self) -> tuple[Answer, Certificate | None]:
-        """The answer for a problem without pairs, from the CPU."""
-        dtype = np.int64 if self.costs.is_integer else np.float64
-        problem = inputs.make_problem(np.zeros(self.costs.shape, dtype), self.maximize, self.request.unmatched_cost)
-        answer = answer_empty(problem)
-        certificate = prove(problem, answer.row_to_col, answer.u, answer.v, 1)
-        return _concluded(answer, certificate, self.request.certify)
+        return concluded(answer, certificate, self.request.certify)
 
     # --- arrays ---
 
@@ -467,9 +467,3 @@ class Solve:
     def _picked_sum(self, solve: CoreSolve, outputs: Outputs) -> Number:
         values = solve.picked_values(outputs)
         return int(values.sum()) if self.costs.is_integer else math.fsum(values.tolist())
-
-
-def _concluded(answer: Answer, certificate: Certificate, certify: bool) -> tuple[Answer, Certificate | None]:
-    """A proven answer, and its certificate if it is asked for."""
-    answer.objective, answer.bound = certificate.primal, certificate.optimum_bound
-    return answer, certificate if certify else None

@@ -2,15 +2,14 @@
 
 cpp/include/lapwing/reductions/large_costs.hpp defines which costs are large, and shows why an optimum without them
 is one with them, too. A solve with them takes several times as long and proves nothing, so the host reads a sample
-before the solve. For a matrix on the GPU, a kernel reads the exponents of a few thousand costs (`Glance`). If these
-have a gap, the host reads all costs of some rows.
+before the solve. For a matrix on the GPU, a kernel looks at a few thousand costs (gpu/core/glance.py). If their
+exponents have a gap, the host reads all costs of some rows.
 """
 
 from __future__ import annotations
 
 import math
-import sys
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,61 +17,16 @@ from numpy.typing import NDArray
 from lapwing import _core
 from lapwing.gpu.costs.canonical import CanonicalMatrix
 from lapwing.gpu.runtime.arrays import ITEM_BYTES, GpuArray, empty_array
-from lapwing.gpu.runtime.copies import MOST_PITCH, Mail, OwnStream
+from lapwing.gpu.runtime.copies import MOST_PITCH, OwnStream
 from lapwing.gpu.runtime.device import Context
 from lapwing.gpu.runtime.launch import kernels
 from lapwing.gpu.runtime.programs import CORE_START
-
-if TYPE_CHECKING:
-    from lapwing.gpu.core.solver import CoreSolve
 
 #: Elements of a matrix that a CPU solves in no more time than a GPU (benchmarks/results/gpu_crossover.json).
 SMALL = 1 << 18
 _SAMPLED_ROWS = 16
 _PIECE_COLS = 256  # of a sampled row, for a first look
-_EXPONENTS = 2048  # of doubles
 _THREADS = CORE_START.constants["THREADS"]
-
-
-class Glance:
-    """A look at the exponents of a few costs of a matrix, by a kernel that runs while the caller prepares a launch.
-
-    Parameters
-    ----------
-    solve : CoreSolve
-        Of a matrix on the GPU.
-    mail : Mail
-        Memory for the kernel's report.
-    """
-
-    def __init__(self, solve: CoreSolve, mail: Mail) -> None:
-        self._pairs: int = solve.matrix.rows
-        self._words: NDArray[np.uint32] = mail.memory.view(np.uint32)
-        self._words[0] = 0
-        solve.begin_glance(mail)
-
-    @property
-    def is_over(self) -> bool:
-        """Whether the kernel has run."""
-        return bool(self._words[0])
-
-    def shows_gap(self, prices: NDArray[Any] | None) -> bool:
-        """Whether no cost or price has any of the exponents between those of two others, far apart; called at its end.
-
-        So it is wherever costs are far above all others that were seen.
-        """
-        seen = int.from_bytes(self._words[1 : _EXPONENTS // 32 + 1].tobytes(), sys.byteorder)
-        if prices is not None:
-            exponents = np.abs(np.asarray(prices, np.float64)).view(np.uint64) >> 52
-            seen |= sum(1 << int(e) for e in np.unique(exponents))
-        seen &= (1 << (_EXPONENTS - 1)) - 2  # zeros, and numbers next to them, cost no digits
-        wanted = int(math.log2(4.0 * self._pairs)) - 1
-        above, width = seen << 1, 1  # exponents at most so far above one that was seen
-        while width < wanted:
-            more = min(width, wanted - width)
-            above, width = above | above << more, width + more
-        alone = seen & ~above
-        return alone & (alone - 1) != 0  # another than the least
 
 
 def find_large_in_rows(matrix: NDArray[Any], maximize: bool, prices: NDArray[Any] | None, pairs: int) -> float:

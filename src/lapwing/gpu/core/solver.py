@@ -180,8 +180,10 @@ class CoreSolve:
         How often all rows were listed.
     keep : function or None
         Called now and then while the whole problem is solved: see `snapshot`.
+    most_left : int or None
+        If the auction leaves over more rows, every launch ends there, unfinished.
     before_launch : callable
-        Called when all is ready for a launch.
+        Called when all is ready for a launch; may set `most_left`.
     after_launch : callable
         Launches what should follow every launch in the order of the stream, without waiting for the report.
     keeps_lists : bool
@@ -213,6 +215,7 @@ class CoreSolve:
         self._arguments = (*of_matrix, self.u, self.v, memory["state"])
         self._mail = monitor.mail(0, _REPORT.size)
         self._report: Report | None = None
+        self.most_left: int | None = None
         self.before_launch: Callable[[], None] = nothing
         self.after_launch: Callable[[], None] = nothing
         self.keep: Callable[[], None] | None = None
@@ -231,8 +234,8 @@ class CoreSolve:
         return self.matrix.kernels(self.context, CORE, COMPUTED_CORE)
 
     def begin_glance(self, mail: Mail) -> None:
-        """See which exponents few costs of a matrix have (kernels/core/start/exponents.cuh)."""
-        self._launch("exponents", 1, mail.address)
+        """Look at a few costs of a matrix (kernels/core/start/glance.cuh)."""
+        self._launch("glance", 1, mail.address)
 
     def prepare(self, zero_prices: bool = False) -> None:
         """Set back what listing and solving begin with; and `v`, to where it must begin with more columns than rows."""
@@ -292,14 +295,15 @@ class CoreSolve:
 
     def launch(self, schedule: Schedule, most_left: int | None = None) -> None:
         """Solve on the lists, in the order of the stream; no further if the auction leaves over `most_left` rows."""
+        self.before_launch()
         solver = self._kernels["solve"]
-        most = self.matrix.rows if most_left is None else most_left
+        limits = [limit for limit in (most_left, self.most_left) if limit is not None]
+        most = min(limits, default=self.matrix.rows)
         epsilons = (float(schedule.first), float(schedule.last), float(schedule.factor))
         rounds = (schedule.rounds, schedule.warm_up, float(schedule.structure_threshold))
         self._monitor.look_at_the_clock()
         monitor = self._monitor.pointer(self._sample)
         arguments = (*self._arguments, *epsilons, *rounds, most, monitor, self._mail.address)
-        self.before_launch()
         solver.launch_cooperative(self.context, CLUSTER_BLOCKS, _THREADS, *arguments)
         self._monitor.mark()
         self._solved_since_listing = True

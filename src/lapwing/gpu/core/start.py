@@ -109,7 +109,7 @@ class StartFinder:
         if matrix.rows < LEAST_ROWS:
             return self.run_from(solve, UNSTRUCTURED)
         report = self.run_from(solve, EXPLORING)
-        if report.status != UNFINISHED:
+        if report.status != UNFINISHED or solve.most_left is not None:
             return report
         solve.prepare()
         sides = self._find_orders(matrix)  # while an axis is looked for

@@ -9,6 +9,7 @@ with duplicate pairs: it sums duplicates, and raises every error.
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -200,6 +201,13 @@ class _Entries:
         return self.ends, self.lines, self.along, self.count
 
 
+def block_of_lines(context: Context, addresses: Mapping[str, int], array_template: GpuArray | None) -> GpuArray:
+    """Struct Costs::Data of kernels/costs/sparse.cuh: the addresses of `ends`, `across` and `data`."""
+    block = empty_array(context, (len(_BLOCK),), "int64", array_template)
+    write(context, block.pointer, np.array([addresses[name] for name in _BLOCK], np.int64))
+    return block
+
+
 class LinesMaker:
     """Makes lines of arrays in the GPU's memory.
 
@@ -237,8 +245,8 @@ class LinesMaker:
             entries = self._sorted(entries, given, by_columns)
             self._launch("find_longest", entries.ends, entries.lines, self._words)
             words = self._read_report()
-        block = self._empty(len(_BLOCK), "int64")
-        write(self.context, block.pointer, np.array([getattr(entries, name) for name in _BLOCK], np.int64))
+        addresses = {name: getattr(entries, name) for name in _BLOCK}
+        block = block_of_lines(self.context, addresses, self.array_template)
         owners = (block, *entries.owners)
         return SparseLines(block.pointer, given.shape, given.data.dtype, by_columns, int(words[_LONGEST]), owners)
 

@@ -80,6 +80,8 @@ class CostKind(ABC):
         Of the library in which the answer is given; None for NumPy.
     can_overlap : bool
         Whether all that follows the search can be launched while it runs.
+    has_glance : bool
+        Whether a kernel may look at a few costs before the search (gpu/core/glance.py).
     is_readable_on_host : bool
         Whether `on_host` needs no solve.
     filled : FilledCost or None
@@ -92,6 +94,7 @@ class CostKind(ABC):
     dtype: str
     array_template: GpuArray | None = None
     can_overlap = False
+    has_glance = False
     is_readable_on_host = True
     filled: FilledCost | None = None
 
@@ -167,6 +170,16 @@ class CostKind(ABC):
     def without_large(self, above: float, maximize: bool) -> CostKind:
         """The same costs, those above the limit forbidden; of a kind that has `large_from`."""
         raise NotImplementedError
+
+    def cap(self, _maximize: bool) -> int | float | None:
+        """The greatest cost, as minimised, if most of those that the host sees equal it; None if not."""
+        return None
+
+    def below_cap(
+        self, _cap: int | float, _prices: NDArray[Any] | None, _request: Request
+    ) -> tuple[CostKind, Request] | None:
+        """The costs below a cap and how to solve them (gpu/kinds/capped.py); None if that does not solve the whole."""
+        return None
 
 
 def refuse_reference(request: Request, what: str) -> None:

@@ -19,6 +19,7 @@ from lapwing.gpu.costs.on_device import DeviceCost
 from lapwing.gpu.costs.unmatched import UnmatchedColumns
 from lapwing.gpu.costs.upload import Copier
 from lapwing.gpu.kinds.base import CostKind, Search
+from lapwing.gpu.kinds.capped import below_cap
 from lapwing.gpu.plan import plan_matrix
 from lapwing.gpu.reference import REFERENCE_METHODS
 from lapwing.gpu.runtime.arrays import GpuArray
@@ -36,6 +37,7 @@ class ResidentMatrix(CostKind):
     """See the module; `matrix` is where it lies."""
 
     can_overlap = True
+    has_glance = True
 
     def __init__(self, context: Context, matrix: GpuArray) -> None:
         self.matrix: GpuArray = matrix
@@ -86,3 +88,9 @@ class ResidentMatrix(CostKind):
 
     def without_large(self, above: float, maximize: bool) -> CostKind:
         return ResidentMatrix(self.context, without_large(self.context, self.matrix, above, maximize))
+
+    def below_cap(
+        self, cap: int | float, prices: NDArray[Any] | None, request: Request
+    ) -> tuple[CostKind, Request] | None:
+        self.wait_for_all()
+        return below_cap(self, self.matrix, cap, prices, request)

@@ -10,6 +10,7 @@ from typing import Any
 from numpy.typing import NDArray
 
 from lapwing import inputs
+from lapwing.gpu.core.glance import cap_in_rows
 from lapwing.gpu.core.large_costs import find_large_in_rows
 from lapwing.gpu.core.solver import CoreSolve
 from lapwing.gpu.costs.canonical import CanonicalForm
@@ -24,6 +25,8 @@ from lapwing.request import Request
 
 class UploadedMatrix(ResidentMatrix):
     """See the module; `host` is the matrix with unit stride along one axis, in a dtype that kernels read."""
+
+    has_glance = False  # the host looks
 
     def __init__(self, context: Context, given: Any, host: NDArray[Any]) -> None:
         super().__init__(context, planned_matrix(context, host))
@@ -43,6 +46,9 @@ class UploadedMatrix(ResidentMatrix):
         if self.is_integer:
             return math.inf
         return find_large_in_rows(self.host, maximize, prices, min(self.shape) if prices is None else self.shape[0])
+
+    def cap(self, maximize: bool) -> int | float | None:
+        return cap_in_rows(self.host, maximize)
 
     @contextmanager
     def loaded(self) -> Iterator[None]:

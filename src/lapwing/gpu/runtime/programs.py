@@ -96,7 +96,7 @@ CORE = Program(
     "core",
     "core/core.cu",
     (
-        "exponents",
+        "glance",
         "prepare",
         "column_minima",
         "lower_prices",
@@ -139,7 +139,16 @@ HOST_CORE = Program(
 CORE_START = Program(
     "core_start",
     "core/start/start.cu",
-    ("gather", "forbid_large", "row_bounds", "column_bounds", "sorting_keys", "price_rises"),
+    (
+        "gather",
+        "forbid_large",
+        "count_below",
+        "keep_below",
+        "row_bounds",
+        "column_bounds",
+        "sorting_keys",
+        "price_rises",
+    ),
     _EVERY_COST,
     {"THREADS": 256},
 )
@@ -162,7 +171,7 @@ _COMPUTED = {
 COMPUTED_CORE = Program(
     "computed_core",
     "core/computed_core.cu",
-    tuple(name for name in CORE.kernels if name not in ("exponents", "column_minima", "lower_prices")),
+    tuple(name for name in CORE.kernels if name not in ("glance", "column_minima", "lower_prices")),
     _COMPUTED,
     CORE.constants,
     any_text=True,
@@ -200,6 +209,7 @@ SPARSE_CORE = Program(
         "complete",
         "match_ties",
         "deliver",
+        "pair_free",
         "violator",
         "check_violator",
     ),

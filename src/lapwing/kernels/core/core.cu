@@ -5,7 +5,7 @@
 // if it attains equality. A row's list holds the 32 columns with the smallest cost - v. tau is a lower bound of cost -
 // v over all other columns. Prices only rise (v only falls) while lists are in use, so tau stays valid.
 //
-//   exponents      reads a few costs to detect extreme exponents (core/start/exponents.cuh)   one block of 256
+//   glance         reads a few costs to detect large and capped ones (core/start/glance.cuh)  one block of 256
 //   prepare        initialises the state, and the prices or the keys for them               a grid of any size
 //   column_minima  prices of a square matrix (core/start/minima.cuh)                        256 threads a block
 //   lower_prices   -v rounded down, for the listings of a matrix                            a grid of any size
@@ -32,7 +32,7 @@
 
 #include "core/complete.cuh"
 #include "core/solve.cuh"
-#include "core/start/exponents.cuh"
+#include "core/start/glance.cuh"
 #include "core/start/minima.cuh"
 #include "core/ties.cuh"
 
