@@ -25,7 +25,7 @@ from typing import Any
 import numpy as np
 
 import lapwing as lw
-from benchmarks.harness import RESULTS, Report, commit, machine
+from benchmarks.harness import RESULTS, Report, commit
 from lapwing.papers import TABLES, Column, Instance, Limits, Measurements, run_table
 from lapwing.papers.catalogue import CLASSES
 from lapwing.papers.measure import NotMeasuredError, Solved
@@ -49,7 +49,7 @@ class Counted(Measurements):
         rows = [row for row in found if row is not None]
         if len(rows) < len(found):
             raise NotMeasuredError(f"counted on {len(rows)} of {len(found)} matrices")
-        return [Solved(row["objective"], math.nan, instance.n, {"dense_rows_read": row["rows_read"]}) for row in rows]
+        return [Solved(math.nan, math.nan, instance.n, {"dense_rows_read": row["rows_read"]}) for row in rows]
 
 
 def key_of(row: dict[str, Any]) -> tuple[str, int, int, str]:
@@ -88,8 +88,7 @@ class Counts:
             found = result.statistics
             read = found.get("dense_rows_read", found.get("rows_scanned", 0) - found.get("rows_scanned_start", 0))
             row = {"class": cls, "n": n, "seed": seed, "column": label, "rows_read": int(read)}
-            row |= {"objective": result.objective, "seconds": round(took, 3)}
-            row |= {"commit": commit(), "processor": machine()["processor"]}
+            row |= {"seconds": round(took, 3), "commit": commit()}
             with self._lock:
                 self.report.add(row)
             print(f"{cls:10} {n:6} {seed} {label:22} {int(read):10} {took:8.2f} s", flush=True)

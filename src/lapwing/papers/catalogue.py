@@ -208,7 +208,10 @@ def _algorithm_1015() -> tuple[Table, ...]:
         Column("number of GTX 980", None, "gtx980_gpus"),
         Column("number of T4", None, "t4_gpus"),
     )
-    by_threads = tuple(Column(f"{count} threads", "ssp", device="cpu", threads=count) for count in (1, 2, 4, 8, 16, 32))
+    by_threads = tuple(
+        Column("1 thread" if count == 1 else f"{count} threads", "ssp", device="cpu", threads=count)
+        for count in (1, 2, 4, 8, 16, 32)
+    )
     hard = ("uniform", "geometric", "disjoint", "sanity")
     huge = grid(hard, (1024000,))
     plot = "the paper has a plot alone"
