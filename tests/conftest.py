@@ -40,6 +40,7 @@ def kernels_for_few_pairs(request, monkeypatch):
     """Tests of kernels use small matrices, which are solved on the host otherwise."""
     if "emulated_gpu" in request.fixturenames or request.node.get_closest_marker("gpu") is not None:
         monkeypatch.setattr("lapwing.gpu.plan.HOST_PAIRS", 0)
+        monkeypatch.setattr("lapwing.gpu.plan.HOST_ENTRIES", 0)
 
 
 @functools.cache

@@ -70,13 +70,12 @@ def choose_backend(cost: Any, device: str | None, request: Request) -> Backend:
         if request.method not in ("auto", "core"):
             request.why = "CPU: such sparse costs are solved there, and copied from the GPU"
             return CPU
-        device = "cuda"
+        request.leaves_device, device = True, "cuda"
     if device == "auto" and isinstance(cost, CostSource) and not cost.is_computable_on_gpu:
         request.why = "CPU: what supplies these costs is there"
         return CPU
-    if is_on_gpu(cost):
-        request.leaves_device = device in (None, "auto")
-        device = "cuda" if device in (None, "auto") else device
+    if device in (None, "auto") and is_on_gpu(cost):
+        request.leaves_device, device = True, "cuda"
     elif device == "auto":
         device, request.why = choose_device(inputs.shape_of(cost), request.method, _usable_gpus())
     if device in (None, "cpu"):

@@ -42,6 +42,11 @@ def as_prices(given: Any, rows: int, maximize: bool, of: str = "row") -> NDArray
 
     `of`: "row" or "column", whose prices they are.
     """
+    return np.array(_seen_as_prices(given, rows, maximize, of))
+
+
+def _seen_as_prices(given: Any, rows: int, maximize: bool, of: str) -> NDArray[Any]:
+    """The same; one price for all rows is a view of one number."""
     prices = without_masked_prices(given, maximize)
     if prices.dtype.kind not in "biuf" or (prices.dtype.kind == "f" and prices.dtype.itemsize > 8):
         raise DtypeError(f"unmatched_cost must be real numbers, got dtype {prices.dtype}; convert it with float()")
@@ -53,7 +58,7 @@ def as_prices(given: Any, rows: int, maximize: bool, of: str = "row") -> NDArray
         raise RangeError(
             f"unmatched_cost {prices.max()} is above the largest int64; subtract a constant from all costs"
         )
-    prices = np.full(rows, prices, np.float64 if prices.dtype.kind == "f" else np.int64)
+    prices = np.atleast_1d(prices).astype(np.float64 if prices.dtype.kind == "f" else np.int64, copy=False)
     right = prices < math.inf if maximize else prices > -math.inf
     if not right.all():
         line = int(right.argmin())
@@ -61,7 +66,7 @@ def as_prices(given: Any, rows: int, maximize: bool, of: str = "row") -> NDArray
             f"unmatched_cost{'' if of == 'row' else '[1]'}[{line}] is {prices[line]}: use a finite number, or "
             f"{'-inf' if maximize else '+inf'} if the {of} must be matched"
         )
-    return prices
+    return np.broadcast_to(prices, rows)
 
 
 def without_masked_prices(given: Any, maximize: bool) -> NDArray[Any]:
@@ -111,16 +116,31 @@ def prices_in_kind(given: Any, rows: int, maximize: bool, integer: bool, of: str
     ------
     ArgumentError, DtypeError, RangeError
     """
-    prices = as_prices(given, rows, maximize, of)
+    return np.array(_seen_in_kind(given, rows, maximize, integer, of))
+
+
+def minimised_prices(given: Any, rows: int, maximize: bool, integer: bool) -> NDArray[Any]:
+    """The same as minimised; one price for all rows is a view of one number."""
+    prices = _seen_in_kind(given, rows, maximize, integer, "row")
+    return np.broadcast_to(-_numbers(prices), rows) if maximize else prices
+
+
+def _seen_in_kind(given: Any, rows: int, maximize: bool, integer: bool, of: str) -> NDArray[Any]:
+    prices = _numbers(_seen_as_prices(given, rows, maximize, of))
     if not integer:
-        return prices.astype(np.float64, copy=False)
+        return np.broadcast_to(prices.astype(np.float64, copy=False), rows)
     whole = _whole_prices(prices)
     if whole is None:
         raise DtypeError(
             f"unmatched_cost {prices[np.isfinite(prices) & (prices != np.rint(prices))][0]} is not whole, but costs "
             "are integers: pass costs as float64, or whole prices"
         )
-    return whole
+    return np.broadcast_to(whole, rows)
+
+
+def _numbers(prices: NDArray[Any]) -> NDArray[Any]:
+    """The numbers that an array shows: one, if it is a view of that."""
+    return prices[:1] if prices.strides == (0,) else prices
 
 
 def priced(

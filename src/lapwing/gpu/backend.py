@@ -48,7 +48,7 @@ from lapwing.gpu.runtime.arrays import GpuArray, empty_array
 from lapwing.gpu.runtime.copies import OwnStream, begin_write, read, write
 from lapwing.gpu.runtime.device import Context
 from lapwing.plan import Plan
-from lapwing.prices import prices_in_kind
+from lapwing.prices import minimised_prices
 from lapwing.problem import Problem
 from lapwing.progress import Reporter
 from lapwing.request import Request
@@ -146,8 +146,8 @@ class Solve:
         if self.plan.device == "cpu":
             return solved_on_host(self.costs, self.request, self.deadline)
         if request.priced:
-            prices = prices_in_kind(request.unmatched_cost, costs.shape[0], self.maximize, costs.is_integer)
-            self.prices = -prices if self.maximize else prices
+            prices = request.unmatched_cost
+            self.prices = minimised_prices(prices, costs.shape[0], self.maximize, costs.is_integer)
         has_large = self._can_begin_again and self._has_large()
         if has_large and self._is_small:
             return solved_on_host(self.costs, self.request, self.deadline)

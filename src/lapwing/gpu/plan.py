@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from functools import lru_cache
 
@@ -33,6 +34,8 @@ _SMALL_SHARE = 64  # of a GPU's memory: what takes less than one part of so many
 
 #: Pairs of a matrix on a GPU that is solved in less time on the host, the copies there and back included.
 HOST_PAIRS = 40_000
+#: The same for entries of sparse costs.
+HOST_ENTRIES = 10_000
 
 _Sizes = tuple[int, ...]
 
@@ -73,8 +76,8 @@ def plan_matrix(cost: GpuArray, memory: Memory, request: Request, on_host: bool 
     ArgumentError
         If it takes more memory than is free, or allowed; or the method cannot use a start.
     """
-    if _is_for_host(cost.shape, request) and not on_host:
-        return _plan_on_host(cost.shape, cost.strides, cost.dtype, request.priced, memory.info.ordinal)
+    if not on_host and _is_for_host(math.prod(cost.shape), HOST_PAIRS, request):
+        return _plan_on_host(cost.shape, cost.dtype, request.priced, cost.strides[1] == 1, "dense", memory.info.ordinal)
     method = "core" if request.method == "auto" else request.method
     if request.start is not None and not METHODS[method].warm_start:
         raise ArgumentError(f"method {method!r} cannot use start=; use method='core', or leave start out")
@@ -86,18 +89,19 @@ def plan_matrix(cost: GpuArray, memory: Memory, request: Request, on_host: bool 
     return plan
 
 
-def _is_for_host(shape: _Sizes, request: Request) -> bool:
+def _is_for_host(pairs: int, most: int, request: Request) -> bool:
     """Whether so few pairs are fetched and solved on the host, which nothing that is asked for prevents."""
     is_open = request.leaves_device and request.method == "auto" and request.start is None and request.writer is None
-    return is_open and 0 < shape[0] * shape[1] <= HOST_PAIRS
+    return is_open and 0 < pairs <= most
 
 
 @lru_cache(maxsize=256)
-def _plan_on_host(shape: _Sizes, strides: _Sizes, dtype: str, priced: bool, ordinal: int) -> Plan:
+def _plan_on_host(shape: _Sizes, dtype: str, priced: bool, contiguous: bool, tier: Tier, ordinal: int) -> Plan:
     rows, cols = shape
     core_dtype = np.dtype("float32" if dtype in ("float16", "bfloat16") else dtype)
-    plan = make_plan(Form((rows, cols), core_dtype, priced, strides[1] == 1, "dense", 0, 0), processors=processors())
-    why = f"fetched from GPU {ordinal} and solved on the host, which takes less time for at most {HOST_PAIRS} pairs"
+    plan = make_plan(Form((rows, cols), core_dtype, priced, contiguous, tier, 0, 0), processors=processors())
+    most = f"{HOST_ENTRIES} entries" if tier == "sparse" else f"{HOST_PAIRS} pairs"
+    why = f"fetched from GPU {ordinal} and solved on the host, which takes less time for at most {most}"
     return replace(plan, dtype=dtype, reasons=(why, *plan.reasons))
 
 
@@ -166,13 +170,15 @@ def plan_sparse(
     """Decide how to solve sparse costs, `by_columns` if columns are matched; see `plan_matrix`."""
     info, priced = memory.info, request.priced
     rows, cols = given.shape
+    entries = int(given.data.shape[0])
+    if not on_host and _is_for_host(entries, HOST_ENTRIES, request):
+        return _plan_on_host(given.shape, dtype, priced, True, "sparse", info.ordinal)
     _check_counts(given.shape, priced)
     if (rows if priced else min(rows, cols)) >= MOST_ROWS:
         raise ArgumentError(
             f"costs of shape {given.shape}: a GPU takes fewer than {MOST_ROWS} rows or columns: solve on the CPU with "
             "device='cpu'"
         )
-    entries = int(given.data.shape[0])
     copied = copied_bytes(given, entries, dtype, priced, on_host)
     where = f"{entries} entries are copied to the GPU" if on_host else f"{entries} entries are read where they are"
     reasons = [

@@ -200,6 +200,37 @@ def test_any_small_problem(emulated_gpu, data):
         check(matrix, unmatched_cost=price)
 
 
+@pytest.mark.parametrize("dtype", ["float64", "int32"])
+@pytest.mark.parametrize("kind", ["uniform", "ties"])
+@pytest.mark.parametrize("price", [None, 300])
+@pytest.mark.parametrize("mixed", [False, True])
+def test_many_components(emulated_gpu, dtype, kind, price, mixed):
+    """Most rows that the auction leaves free have short paths, of a warp each; the others are searched together."""
+    sizes = np.random.default_rng(8).integers(1, 13, 40)
+    blocks = [draw((size, size), dtype, seed, 0.4, kind) for seed, size in enumerate(sizes)]
+    matrix = sp.csr_array(sp.block_diag([*blocks, draw((90, 90), dtype, 99, 0.15, kind)]))  # more than a warp's tree
+    if mixed:
+        matrix = matrix[np.random.default_rng(9).permutation(matrix.shape[0])]
+    first, again = check(matrix, unmatched_cost=price), check(matrix, unmatched_cost=price)
+    assert first.statistics["local"] > 0 or first.statistics["left"] < 3
+    assert first.statistics["local"] <= first.statistics["left"]
+    for name in ("row_to_col", "u", "v"):
+        assert np.array_equal(getattr(first, name), getattr(again, name))
+
+
+def test_components_need_no_search(emulated_gpu):
+    rng = np.random.default_rng(10)
+    blocks = []
+    for size in rng.integers(1, 25, 40):  # points and what is seen of them, in clusters
+        points = 2 * rng.standard_normal((size, 2))
+        seen = points + rng.standard_normal((size, 2))
+        blocks.append(((points[:, None] - seen) ** 2).sum(2))
+    matrix = sp.csr_array(sp.block_diag(blocks))
+    matrix.data[matrix.data > 9] = np.inf
+    counted = check(matrix, unmatched_cost=9.0).statistics
+    assert counted["local"] == counted["left"] > 0 and counted["steps"] == 0
+
+
 def test_narrow_integers_stay_integers(emulated_gpu):
     matrix = draw((20, 20), "int64", 5)
     assert isinstance(check(matrix.astype(np.int8)).objective, int)

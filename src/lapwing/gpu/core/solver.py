@@ -90,6 +90,7 @@ class Report(NamedTuple):
     refreshes: int
     full_rows: int
     left: int
+    local: int
     empty_row: int
     list_gap: float
     start_bound: float
@@ -97,7 +98,7 @@ class Report(NamedTuple):
 
 
 _PARTNERS = 256  # bytes from the workspace's beginning to row_to_col
-_REPORT = struct.Struct("@13q3d")
+_REPORT = struct.Struct("@14q3d")
 REPORT_BYTES = 256  # room for it
 
 

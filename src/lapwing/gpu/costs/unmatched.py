@@ -15,12 +15,13 @@ from numpy.typing import NDArray
 from lapwing._core import ABSENT
 from lapwing.errors import RangeError
 from lapwing.gpu.runtime.arrays import ITEM_BYTES, GpuArray
-from lapwing.gpu.runtime.copies import write
+from lapwing.gpu.runtime.copies import copy_bytes, write
 from lapwing.gpu.runtime.device import Context
 from lapwing.gpu.runtime.programs import FLOATS, INTEGERS
 from lapwing.gpu.runtime.workspace import Workspace
 
 _LARGEST_LISTED = float(np.finfo(np.float32).max)
+_AT_FIRST = 4096  # equal prices that the host writes; the GPU copies them to the others
 
 
 class UnmatchedColumns:
@@ -30,7 +31,8 @@ class UnmatchedColumns:
     ----------
     context : Context, entered
     prices : (m,) float64, or int64 for integer costs
-        As minimised; infinite (`ABSENT`) where a row must not stay free.
+        As minimised; infinite (`ABSENT`) where a row must not stay free. Of a view of one number, only that is copied
+        to the GPU.
     dtype : str
         Of the costs.
 
@@ -48,10 +50,19 @@ class UnmatchedColumns:
     """
 
     def __init__(self, context: Context, prices: NDArray[Any], dtype: str, array_template: GpuArray | None) -> None:
-        _check_range(prices, dtype)
-        self._memory = Workspace(context, {"prices": (len(prices), prices.dtype.name)}, array_template)
+        rows, item = len(prices), prices.itemsize
+        numbers = prices[:1] if prices.strides == (0,) else prices
+        _check_range(numbers, rows, dtype)
+        self._memory = Workspace(context, {"prices": (rows, prices.dtype.name)}, array_template)
         self.pointer: int = self._memory["prices"]
-        write(context, self.pointer, prices)
+        if len(numbers) < rows:
+            numbers = prices[:_AT_FIRST]
+        there = len(numbers)
+        write(context, self.pointer, np.ascontiguousarray(numbers))
+        while there < rows:  # twice as many by every copy
+            more = min(there, rows - there)
+            copy_bytes(context, self.pointer + item * there, self.pointer, item * more)
+            there += more
         self.bound_shift: float = 0.0
         if dtype in FLOATS and ITEM_BYTES[dtype] < 8:
             finite = prices[np.isfinite(prices)]
@@ -59,8 +70,8 @@ class UnmatchedColumns:
             self.bound_shift = math.fsum((finite - listed).tolist())
 
 
-def _check_range(prices: NDArray[Any], dtype: str) -> None:
-    rows = len(prices)
+def _check_range(prices: NDArray[Any], rows: int, dtype: str) -> None:
+    """`prices`: one for all rows, or one for each."""
     if dtype in INTEGERS:
         limit: float = (ABSENT // (2 * (rows + 1))) - 1
         finite = np.where(np.abs(prices) == ABSENT, 0, prices)

@@ -48,7 +48,7 @@ class Search:
         if self.start is None:
             assert isinstance(self.solve, ReferenceSolve)
             return self.solve.statistics(report)
-        names = ("phases", "rounds", "bids", "searches", "steps", "scans", "refreshes", "full_rows", "left")
+        names = ("phases", "rounds", "bids", "searches", "steps", "scans", "refreshes", "full_rows", "left", "local")
         counted = {"levels": float(self.start.levels), "listings": float(self.solve.listings)}
         return {name: float(getattr(report, name)) for name in names} | counted
 

@@ -136,6 +136,7 @@ struct Counts {
     uint64 answer;        // result of a task that computes a number
     uint64 list_gap;      // list gap, as a key, after the preparation
     uint32 listed;        // rows that blocks took to list, beyond the first row of each block
+    uint32 tried, settled;  // rows of a sweep of local searches; those that were matched or given up
 };
 
 // An active row of a search, and its column (kNone: the row is free).
@@ -153,6 +154,7 @@ struct Report {
     int64 searches, steps, scans;  // of the searches; a scan reads one list
     int64 refreshes, full_rows;    // rows listed again; rows of which a search read all columns
     int64 left;                    // free rows after the auction
+    int64 local;                   // those that local searches matched
     int64 empty_row;               // first row without any column; at least `rows` if there is none
     double list_gap;               // median of tau - minimum over the lists of sampled rows
     double start_bound, bound;     // dual objective at the start and, unless optimal, at the end, up to rounding

@@ -48,6 +48,7 @@ enum class Task : uint32 {
     derive_duals,
     derive_u_refreshed,  // end of the auction
     gather_free,
+    local_sweep,  // search: short paths
     steps,
     nearest_waiting,
     reached,

@@ -208,6 +208,7 @@ class Coordinator {
 
     __device__ SolveStatus run_searches() {
         const Dual bucket_width = static_cast<Dual>(list_gap_ / Tuning::first_search_buckets);
+        if constexpr (Costs::is_sparse) search_locally();
         search_.bucket_width = bucket_width > Dual(0) ? bucket_width : list_gap_ > 0 ? Dual(1) : infinity<Dual>() / 4;
         for (search_.search = 1; search_.free_count > 0; ++search_.search) {
             if (progress_wanted()) {
@@ -228,6 +229,19 @@ class Coordinator {
             require_feasible_duals(state_);
         }
         return SolveStatus::optimal;
+    }
+    // Matches free rows whose paths are short, sweep by sweep.
+    __device__ void search_locally() {
+        const uint32 before = search_.free_count;
+        if (before == 0) return;
+        for (bool goes_on = true; goes_on && !signals_.stopped;) {
+            perform(Task::local_sweep, before, kTeamWarps + 1);
+            const uint32 settled = take(counts_.settled);
+            goes_on = settled > 0 && settled * Tuning::local_share >= take(counts_.tried);
+        }
+        perform(Task::gather_free, state_.matrix.cols);
+        local_ = before - take_free();
+        require_feasible_duals(state_);
     }
     // The answer of a task on all columns, which raises or lowers `begin`.
     __device__ uint64 ask_columns(Task task, uint64 begin) {
@@ -378,6 +392,7 @@ class Coordinator {
         report.refreshes = refreshes_;
         report.full_rows = full_rows_;
         report.left = left_;
+        report.local = local_;
         report.list_gap = list_gap_;
         report.start_bound = start_bound_;
         report.bound = bound_;
@@ -401,6 +416,6 @@ class Coordinator {
     uint32 buckets_ = Tuning::first_buckets;
     uint64 scans_ = 0;  // before the current search
     uint64 looks_ = 0;  // through all columns for waiting rows, in the current search
-    uint32 left_ = 0, phases_ = 0, rounds_ = 0, full_rows_ = 0;
+    uint32 left_ = 0, local_ = 0, phases_ = 0, rounds_ = 0, full_rows_ = 0;
     uint64 refreshes_ = 0;
 };

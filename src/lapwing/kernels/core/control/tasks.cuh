@@ -1,6 +1,7 @@
 // The code of each task, and the numbers that block 0 computes for the coordinator.
 #pragma once
 #include "core/search/auction.cuh"
+#include "core/search/local.cuh"
 #include "core/search/rectangular.cuh"
 
 // The gap of row i's list: tau minus the row's minimum; 0 if the list has no bound. For sparse costs, whose lists are
@@ -136,6 +137,9 @@ LAPWING_NOINLINE __device__ void run_task() {
             return gather_free(team);
         case Task::derive_u_refreshed: return derive_u(team, command.count, true);
         case Task::gather_free: return gather_free(team);
+        case Task::local_sweep:
+            if constexpr (Costs::is_sparse) sweep_locally();
+            return;
         case Task::steps:
             return run_by_smaller_teams(
                 command.wide, command.blocks,
