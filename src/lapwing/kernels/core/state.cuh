@@ -132,11 +132,12 @@ struct Counts {
     uint32 free_cols;     // in free_cols
     uint32 at_start;      // in frontier[0], at the start of a search
     uint32 unsound;       // not 0 if something contradicts the invariants
+    uint32 tried;         // rows of a sweep of local searches
     uint64 nearest;       // distance of the nearest free column, in a search for one free column
     uint64 answer;        // result of a task that computes a number
     uint64 list_gap;      // list gap, as a key, after the preparation
     uint32 listed;        // rows that blocks took to list, beyond the first row of each block
-    uint32 tried, settled;  // rows of a sweep of local searches; those that were matched or given up
+    uint32 settled;       // rows of a sweep of local searches that were matched or given up
 };
 
 // An active row of a search, and its column (kNone: the row is free).
