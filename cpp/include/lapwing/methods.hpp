@@ -42,7 +42,7 @@ Solution<Dual<T>> solve_jv_or_core(const Problem<T>& problem, int threads, Contr
 // 2000, where the two take the same time.
 inline constexpr Index kJvOrCoreMaxRows = 1024;
 
-// For larger ones: solve_capped where costs have a cap; else solve_core, or solve_jv where lists carry no information and
+// For larger ones: solve_capped where costs have a cap; else solve_core, or solve_jv where lists tell nothing and
 // jv needs no copy of the matrix. Where that proves hard: solve_jv within a larger budget, and solve_ssp at last.
 template <class T>
 Solution<Dual<T>> solve_core_or_jv(const Problem<T>& problem, int threads, Control& control);

@@ -67,8 +67,8 @@ struct Tuning {
     // up to so many free rows are matched one by one, where columns outnumber rows; fewer of sparse costs, where a
     // search for several rows reaches few others
     static constexpr uint32 singly = 16, sparse_singly = 4;
-    static constexpr uint32 local_room = 4;   // columns per lane that a local search's tree leads to
-    static constexpr uint32 local_share = 8;  // sweeps go on while one of so many rows is matched or given up
+    static constexpr uint32 local_room = 4;       // columns per lane that a local search's tree leads to
+    static constexpr uint32 local_share = 8;      // sweeps go on while one of so many rows is matched or given up
     static constexpr uint32 kept_distances = 4;   // distances of free columns in a thread's registers
     static constexpr uint32 radius_halvings = 8;  // halvings of the interval that contains the radius, between steps
     static constexpr uint32 sorted = THREADS < 512 ? THREADS : 512;  // distances ranked by comparing all pairs

@@ -7,26 +7,27 @@
 //
 // All warps search under the same duals and the same matching, and then claim the columns of their trees and the free
 // columns at the ends. Of several rows the lowest gets a column. A row that gets all its columns is matched along its
-// path; another tries again in the next sweep. So the answer does not depend on the order of threads (deterministic
-// reservations). With D the length of the path,
+// path; any other row tries again in the next sweep. So the answer does not depend on the order of threads
+// (deterministic reservations). With D the length of the path,
 //
 //   u[i] += D - distance of i,  v[j] -= D - distance of j   for the rows and columns of the tree
 //
-// keeps u + v <= cost: a column that a row of the tree leads to is in the tree, or at distance D or more. Its v may only
-// fall meanwhile, by another tree. Matched pairs stay tight, since both their sides are in one tree or in none.
+// keeps u + v <= cost: a column that a row of the tree leads to is in the tree, or at distance D or more, and other
+// trees can only lower its v. Matched pairs stay tight, since both their sides are in one tree or in none.
 //
-// Cost of a sweep: the lists, v and partners of the columns of all trees, twice; two barriers for every row a warp.
+// Cost of a sweep: the lists of all rows of trees, with v and the rows matched to their columns, one list after another;
+// two barriers for every free row of a warp.
 //
-// References: R. Jonker and A. Volgenant, Computing 38 (1987); G. E. Blelloch, J. T. Fineman, P. B. Gibbons and J. Shun,
-// "Internally deterministic parallel algorithms can be fast", PPoPP 2012.
+// References: R. Jonker and A. Volgenant, Computing 38 (1987); G. E. Blelloch, J. T. Fineman, P. B. Gibbons and
+// J. Shun, "Internally deterministic parallel algorithms can be fast", PPoPP 2012.
 #pragma once
 #include "core/control/commands.cuh"
 #include "core/shared.cuh"
 
-// A tree, and its path to a free column. The arrays of a row's lane hold its column of the tree in the order in which
-// these were reached, `size` in all; the rest is the same in all lanes.
+// A tree, and its path to a free column. Lane k holds the k-th column that was reached, of `size` in all; `size` and
+// the path's end are the same in all lanes.
 struct LocalTree {
-    int32 col = kNone, row = kNone, above = kNone;  // above: the lane of the column before; kNone: the free row
+    int32 col = kNone, row = kNone, above = kNone;  // row: matched to it; above: lane of the column before, or kNone
     Dual distance = 0;
     uint32 size = 0;
     int32 end = kNone, end_above = kNone;  // the nearest free column so far; kNone: none
@@ -169,7 +170,8 @@ __device__ inline uint32 list_open_rows(const Team& team) {
     const auto each_open = [&](auto f) {
         for (uint32 base = first; base < first + share && base < rows; base += kWarp) {
             const uint32 i = base + lane;
-            const bool open = i < rows && load_stable(state.row_to_col + i) < 0 && load_stable(state.claim + i) == kNoRow;
+            const bool open =
+                i < rows && load_stable(state.row_to_col + i) < 0 && load_stable(state.claim + i) == kNoRow;
             f(i, open, __ballot_sync(kAllLanes, open));
         }
     };
