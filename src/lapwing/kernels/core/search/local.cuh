@@ -15,8 +15,8 @@
 // keeps u + v <= cost: a column that a row of the tree leads to is in the tree, or at distance D or more, and other
 // trees can only lower its v. Matched pairs stay tight, since both their sides are in one tree or in none.
 //
-// Cost of a sweep: the lists of all rows of trees, with v and the rows matched to their columns, one list after another;
-// two barriers for every free row of a warp.
+// Cost of a sweep: the lists of all rows of trees, with v and the rows matched to their columns, one list after the
+// other; two barriers for every free row of a warp.
 //
 // References: R. Jonker and A. Volgenant, Computing 38 (1987); G. E. Blelloch, J. T. Fineman, P. B. Gibbons and
 // J. Shun, "Internally deterministic parallel algorithms can be fast", PPoPP 2012.
