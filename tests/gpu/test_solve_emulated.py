@@ -69,6 +69,14 @@ def test_an_instance_without_structure_needs_no_sample():
     assert result.statistics["levels"] == 0
 
 
+def test_finer_epsilons_for_costs_far_below_the_list_gap():
+    """Of u^8 the least cost of a row is 10^-12 of the 32nd: epsilons from the list gap leave half of the rows."""
+    cost = np.random.default_rng(1).random((400, 400)) ** 8
+    result = lw.solve(cost, device="cuda")
+    assert_optimal(result, cost)
+    assert result.statistics["left"] < 400 / 8 and result.statistics["searches"] < 15
+
+
 @pytest.mark.parametrize("shape, price", [((120, 120), None), ((80, 90), None), ((80, 80), 1.0)])
 @pytest.mark.parametrize("maximize", [False, True])
 def test_rows_whose_columns_tie_beyond_their_lists(shape, price, maximize):

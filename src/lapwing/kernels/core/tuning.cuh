@@ -47,6 +47,8 @@ struct Tuning {
     static constexpr int unit_bits = 30;  // the grid of bids is 2^-unit_bits of the list gap, rounded to a power of two
     // searches follow if warm-up rounds leave at most one of so many rows free
     static constexpr uint32 warm_up_left = 32;
+    // short phases with finer epsilons follow if the others leave more than one of so many rows: down to a share
+    static constexpr uint32 refined_left = 8, refinement = 256, refined_rounds = 8;
     static constexpr uint32 phase_left = 512;  // a phase ends when at most one of so many rows is free
 
     // --- searches ---

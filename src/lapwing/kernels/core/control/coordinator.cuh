@@ -126,7 +126,9 @@ class Coordinator {
             if (left_ <= state_.matrix.rows / Tuning::warm_up_left) return true;
         }
         const uint32 before = phases_;
-        for (Dual epsilon = first_epsilon();;) {
+        double finest = list_gap_ * schedule_.last;
+        Dual epsilon = first_epsilon();
+        for (;;) {
             run_phase(epsilon, schedule_.rounds);
             if (epsilon == Dual(0) || signals_.stopped) break;
             if (phases_ == before + 1 && schedule_.structure_threshold < infinity<double>()) {
@@ -135,11 +137,34 @@ class Coordinator {
                 if (list_gap_ > 0 && rise > schedule_.structure_threshold * list_gap_ * state_.matrix.rows)
                     return false;
             }
-            epsilon = static_cast<Dual>(static_cast<double>(epsilon) * schedule_.factor);
-            if (static_cast<double>(epsilon) < list_gap_ * schedule_.last) epsilon = Dual(0);
+            epsilon = reduced(epsilon, finest);
         }
         derive_duals();
+        refine(finest);
         return true;
+    }
+    // The next phase's epsilon; zero if it would be finer than the finest.
+    __device__ Dual reduced(Dual epsilon, double finest) const {
+        const Dual next = static_cast<Dual>(static_cast<double>(epsilon) * schedule_.factor);
+        return static_cast<double>(next) < finest ? Dual(0) : next;
+    }
+    // Where phases down to `finest` left many rows of costs without structure, costs that decide are far below the list
+    // gap. Goes on with finer epsilons, some phases at a time, as long as these leave fewer rows. (Of structured costs,
+    // for which epsilon begins above the list gap, rows are left where columns are few.)
+    __device__ void refine(double finest) {
+        for (bool helps = square() && finest > 0 && schedule_.first < 1; helps && !signals_.stopped;) {
+            const uint32 before = left_;
+            if (before <= state_.matrix.rows / Tuning::refined_left) return;
+            Dual epsilon = static_cast<Dual>(finest * schedule_.factor);
+            finest /= Tuning::refinement;
+            if (epsilon == Dual(0) || finest < ldexp(list_gap_, -Tuning::unit_bits)) return;
+            for (bool ended = false; !ended && !signals_.stopped; epsilon = reduced(epsilon, finest)) {
+                run_phase(epsilon, Tuning::refined_rounds);
+                ended = epsilon == Dual(0);
+            }
+            derive_duals();
+            helps = left_ < before - before / 4;
+        }
     }
 
     // Derives u and the free rows from the prices.
