@@ -49,11 +49,11 @@ __device__ inline Listed list_short_row(const State& state, int32 i) {
     const bool allowed = cost < infinity<Dual>();
     const Dual value = allowed ? cost - __ldcg(state.v + col) : infinity<Dual>();
     const int32 order = allowed ? tie_order(first_tie(matrix, i), matrix.cols, col) : matrix.cols + lane;
-    int32 rank = 0;
-    for (int32 other = 0; other < static_cast<int32>(kWarp); ++other) {
+    int32 rank = there ? 0 : lane;  // of lanes without a place: after all others
+    for (int32 other = 0; other < places; ++other) {
         const Dual its = __shfl_sync(kAllLanes, value, other);
         const int32 its_order = __shfl_sync(kAllLanes, order, other);
-        rank += (its < value) | ((its == value) & (its_order < order));
+        rank += there & ((its < value) | ((its == value) & (its_order < order)));
     }
     const int64 list = static_cast<int64>(i) * Tuning::list_size;
     const Listed listed = {__any_sync(kAllLanes, there && !matrix.valid(cost)) != 0,
