@@ -183,6 +183,46 @@ def detection(rng: Generator, n: int) -> Matrix:
     return 5 * apart - scores[:, rng.integers(0, 91, len(objects))]
 
 
+def edit_distances(rng: Generator, n: int, length: int = 6) -> Matrix:
+    """Return Levenshtein distances of random words of four letters."""
+    x, y = rng.integers(0, 4, (2, n, length))
+    row = np.broadcast_to(np.arange(length + 1)[:, None, None], (length + 1, n, n)).copy()
+    for i in range(length):
+        above, row = row, np.empty_like(row)
+        row[0] = i + 1
+        for j in range(length):
+            changed = above[j] + (x[:, i, None] != y[None, :, j])
+            row[j + 1] = np.minimum(np.minimum(above[j + 1], row[j]) + 1, changed)
+    return row[length]
+
+
+def floored_likelihoods(rng: Generator, n: int) -> Matrix:
+    """Return -log likelihoods of Gaussian tracks, where most pairs are floored at 1e30."""
+    cost = plane(rng, n) * n / 2
+    return np.where(cost < 25, cost + 0.1 * rng.random((n, n)), 1e30)
+
+
+def bags_of_words(rng: Generator, n: int) -> Matrix:
+    """Return cosine distances of sparse bags of words, whose frequencies follow Zipf's law."""
+    words = np.minimum(rng.zipf(1.5, (2, n, 12)), 2000) - 1
+    bags = np.zeros((2, n, 2000))
+    for side in range(2):
+        np.add.at(bags[side], (np.arange(n)[:, None], words[side]), 1)
+    bags /= np.linalg.norm(bags, axis=2, keepdims=True)
+    return np.maximum(1 - bags[0] @ bags[1].T, 0)
+
+
+def blocks_and_outliers(rng: Generator, n: int) -> Matrix:
+    """Return costs between kinds of rows and of columns, of which one in a thousand is far off."""
+    return blocks(rng, n, 0) + np.where(rng.random((n, n)) < 0.001, rng.normal(0, 1e4, (n, n)), 0)
+
+
+def skills(rng: Generator, n: int) -> Matrix:
+    """Return how many of a job's needs a person lacks, weighted."""
+    needs, has = rng.random((n, 30)) < 0.2, rng.random((n, 30)) < 0.4
+    return needs.astype(np.float64) * rng.integers(1, 6, 30) @ (~has).astype(np.float64).T
+
+
 CLASSES: dict[str, Maker] = {
     # overlaps
     **{f"1 - IoU, boxes {w}": partial(overlaps, width=w) for w in (0.02, 0.05, 0.2)},
@@ -250,6 +290,17 @@ CLASSES: dict[str, Maker] = {
     "cosine, 64 dimensions": lambda rng, n: 1 - unit_vectors(rng, n) @ unit_vectors(rng, n).T,
     "Jaccard": jaccard,
     "detection": detection,
+    # records
+    "edit distances of words": edit_distances,
+    "taxi minutes": lambda rng, n: np.rint(60 * np.sqrt(plane(rng, n))) + 0.01 * rng.random((n, n)),
+    "likelihoods, floored": floored_likelihoods,
+    "ten preferences, others last": lambda rng, n: np.minimum(rng.random((n, n)).argsort(1).argsort(1), 10),
+    "blocks and outliers": blocks_and_outliers,
+    "bags of words": bags_of_words,
+    "tenths near a million": lambda rng, n: np.round(1e6 + 10 * rng.random((n, n)), 1),
+    "skills": skills,
+    "wages times hours": lambda rng, n: np.rint(rng.lognormal(3, 0.5, (n, 1))) * rng.integers(1, 40, (n, n)),
+    "dates": lambda rng, n: differences(np.sort(rng.integers(0, 3650, n)), rng.integers(0, 3650, n)) // 7,
     # noise, shapes
     "uniform": lambda rng, n: rng.random((n, n)),
     "normal": lambda rng, n: rng.normal(size=(n, n)),

@@ -2,10 +2,12 @@
 // throws.
 #include "lapwing/costs/rows.hpp"
 
+#include <array>
 #include <map>
 #include <random>
 
 #include "check.hpp"
+#include "lapwing/costs/source.hpp"
 
 using namespace lapwing;
 using lapwing::test::tally;
@@ -167,9 +169,39 @@ void test_a_function_that_asks_itself() {
     CHECK(refused);
 }
 
+// Rows of a strided matrix, copied several at once where they are expected, read in any order.
+void test_a_reader_of_strided_rows() {
+    std::mt19937 random(3);
+    for (int trial = 0; trial < 500; ++trial) {
+        tally().where = "strided rows " + std::to_string(trial);
+        const auto rows = static_cast<Index>(1 + random() % 40), cols = static_cast<Index>(1 + random() % 50);
+        std::vector<float> costs(static_cast<std::size_t>(2) * rows * cols);
+        for (float& cost : costs) cost = static_cast<float>(random() % 1000);
+        const MatrixView<float> by_columns{costs.data(), rows, cols, 1, rows};
+        const MatrixView<float> backwards{costs.data() + costs.size() - 1, rows, cols, -1, -rows};
+        const MatrixView<float> every_other{costs.data(), rows, cols, std::ptrdiff_t{2} * cols, 2};
+        const MatrixView<float> view = std::array{by_columns, backwards, every_other}[trial % 3];
+        RowReader<float> reader(view, nullptr);
+        Index next = 0;
+        for (int step = 0; step < 30; ++step) {
+            if (random() % 3 == 0) {
+                next = static_cast<Index>(random() % rows);
+                reader.expect(next, next + 1 + static_cast<Index>(random() % (rows - next)));
+            }
+            const auto i = static_cast<Index>((random() % 4 != 0 ? next : random()) % rows);
+            const float* row = reader.row(i);
+            bool same = true;
+            for (Index j = 0; j < cols; ++j) same = same && row[j] == view.at(i, j);
+            CHECK(same);
+            next = i + 1;
+        }
+    }
+}
+
 }  // namespace
 
 int main() {
+    test_a_reader_of_strided_rows();
     test_slots();
     test_a_pass_drives_nothing_out();
     test_policies();

@@ -44,6 +44,7 @@ def test_few_rows_attain_the_minima_of_columns(n, seed, dtype):
 
 # Beyond the sizes that jv takes first: the core gives up in a sample, or later, and jv or ssp goes on.
 GIVEN_UP = ["|x - y|", "rows of other scales", "blocks", "exact sums, rounded", "integer products", "ages", "blobs"]
+GIVEN_UP += ["u^8", "0/1, 99 % zeros", "uniform, 2 n x n"]
 
 
 @pytest.mark.parametrize("dtype", ["float64", "float32"])

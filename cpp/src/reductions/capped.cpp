@@ -30,6 +30,7 @@ class CapReader {
         if constexpr (std::is_same_v<T, double>) most_ = cost_limit<double>(std::min(problem.cost.rows, cols()));
     }
 
+    void expect_all() { reader_.expect(0, problem_.cost.rows); }
     // Reads row i. False if a cost is not a number, infinite or out of range, or a pair of floats is forbidden.
     bool read(Index i) {
         row_ = reader_.row(i);
@@ -139,6 +140,7 @@ bool solve_capped(const Problem<T>& problem, Control& control, Solution<Dual<T>>
     Adjacency<Cost> pairs;
     pairs.rows.resize(static_cast<std::size_t>(m));
     CapReader<T> row(problem);
+    row.expect_all();
     for (Index i = 0; i < m; ++i) {
         if (!row.read(i)) return false;
         const std::size_t begin = pairs.entries.size();

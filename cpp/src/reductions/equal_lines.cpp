@@ -143,6 +143,7 @@ class EqualLines {
     void find_rows() {
         rows_.of_line.resize(m_);
         std::unordered_map<std::uint64_t, Index> seen;
+        reader_.expect(0, m_);
         for (Index i = 0; i < m_; ++i) {
             const T* row = reader_.row(i);
             std::uint64_t hash = problem_.unmatched_cost == nullptr ? 0 : bits_of(problem_.unmatched_cost[i]);

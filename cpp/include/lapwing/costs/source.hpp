@@ -110,7 +110,8 @@ Dual<T> at_pair(const Problem<T>& problem, Index i, Index j) {
     return problem.minimised(at_pair(problem.cost, problem.source, i, j));
 }
 
-// Rows as contiguous memory, for one thread; copies a row only where a matrix has it strided.
+// Rows as contiguous memory, for one thread; copies rows only where a matrix has them strided: of those that are
+// expected several at once, whose costs share lines of the cache.
 template <class T>
 class RowReader {
   public:
@@ -131,15 +132,30 @@ class RowReader {
             return copy_.data();
         }
         if (cost_.col_stride == 1) return cost_.row(i);
-        for (Index j = 0; j < cost_.cols; ++j) copy_[j] = cost_.at(i, j);
-        return copy_.data();
+        if (i < held_ || i >= held_end_) copy_from(i);
+        return copy_.data() + static_cast<std::size_t>(i - held_) * static_cast<std::size_t>(cost_.cols);
     }
 
   private:
+    void copy_from(Index i) {
+        held_ = i, held_end_ = i + 1;
+        if (i == expected_ && i < expected_end_) expected_ = held_end_ = std::min(i + kTogether, expected_end_);
+        const Index count = held_end_ - held_;
+        const auto cols = static_cast<std::size_t>(cost_.cols);
+        copy_.resize(std::max(copy_.size(), static_cast<std::size_t>(count) * cols));
+        for (Index j = 0; j < cost_.cols; ++j) {
+            __builtin_prefetch(cost_.row(i) + std::min(j + kAhead, cost_.cols - 1) * cost_.col_stride, 0, 1);
+            for (Index k = 0; k < count; ++k)
+                copy_[static_cast<std::size_t>(k) * cols + static_cast<std::size_t>(j)] = cost_.at(i + k, j);
+        }
+    }
+
+    static constexpr Index kTogether = 64 / sizeof(T), kAhead = 32;  // columns: strides are not prefetched otherwise
     MatrixView<T> cost_;
     const CostSource<T>* source_;
     std::vector<T> copy_;
     Index expected_ = 0, expected_end_ = 0;  // rows that are read soon and have not been made yet
+    Index held_ = 0, held_end_ = 0;          // rows of a strided matrix that are in copy_
 };
 
 }  // namespace lapwing

@@ -23,14 +23,19 @@ template <class T, class D = Dual<T>>
 MatrixView<D> copy_minimised(const Problem<T>& problem, D* to) {
     const MatrixView<T>& cost = problem.cost;
     const D sign = problem.maximize ? D{-1} : D{1};
-    D* out = to;
-    for (Index i = 0; i < cost.rows; ++i) {
+    constexpr Index kTogether = 64 / sizeof(T);  // strided rows whose costs share lines of the cache
+    const Index step = cost.col_stride == 1 ? 1 : kTogether;
+    for (Index i = 0; i < cost.rows; i += step) {
         const T* in = cost.row(i);
+        D* const out = to + static_cast<std::ptrdiff_t>(i) * cost.cols;
         if (cost.col_stride == 1) {
-            for (Index j = 0; j < cost.cols; ++j) *out++ = sign * static_cast<D>(in[j]);
-        } else {
-            for (Index j = 0; j < cost.cols; ++j) *out++ = sign * static_cast<D>(in[j * cost.col_stride]);
+            for (Index j = 0; j < cost.cols; ++j) out[j] = sign * static_cast<D>(in[j]);
+            continue;
         }
+        const Index count = std::min(step, cost.rows - i);
+        for (Index j = 0; j < cost.cols; ++j)
+            for (Index k = 0; k < count; ++k)
+                out[static_cast<std::ptrdiff_t>(k) * cost.cols + j] = sign * static_cast<D>(cost.at(i + k, j));
     }
     return {to, cost.rows, cost.cols, cost.cols, 1};
 }
