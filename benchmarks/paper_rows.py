@@ -7,7 +7,8 @@ Without epsilon a matrix of n = 8000 takes minutes, so the table is counted in p
 begins nothing else after so many seconds. Several matrices are solved at once, by one thread each: counts depend
 neither on that nor on the machine. Every objective is that of a certified answer. At the end `results/papers/` has the
 table and its figure as `lapwing papers` writes them, of all cells that are complete: means of five matrices, as in the
-paper. More seeds (`--seeds 20`) tell how far such means differ by chance; a line for each cell says so.
+paper. More seeds (`--seeds 20`) tell how far such means differ by chance; a line for each cell says so. `--rounding`
+counts the printed method on matrices of rank one that differ by rounding, or by the order of their columns, alone.
 """
 
 from __future__ import annotations
@@ -23,11 +24,12 @@ from threading import Lock
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 import lapwing as lw
 from benchmarks.harness import RESULTS, Report, commit
 from lapwing.papers import TABLES, Column, Instance, Limits, Measurements, run_table
-from lapwing.papers.catalogue import CLASSES
+from lapwing.papers.catalogue import AS_PRINTED, CLASSES
 from lapwing.papers.measure import NotMeasuredError, Solved
 
 WRITTEN = ("algorithm-1015-1", "algorithm-1015-figure-4")
@@ -123,6 +125,28 @@ def compare(counts: Counts) -> None:
             )
 
 
+def of_rank_one(n: int, seed: int) -> dict[str, NDArray[np.float64]]:
+    """Matrices x x^T; the products of the third are exact."""
+    x = np.random.default_rng(seed).random(n)
+    short = x.astype(np.float32).astype(np.float64)
+    return {
+        "as it is": np.outer(x, x),
+        "columns sorted": np.outer(x, np.sort(x)),
+        "products exact": np.outer(short, short),
+        "times 1000": 1000 * np.outer(x, x),
+    }
+
+
+def count_roundings(n: int, seeds: int) -> None:
+    """Print the rows that the printed method reads on matrices of rank one, over n, means of several seeds."""
+    read: dict[str, list[float]] = {}
+    for seed in range(1, seeds + 1):
+        for name, cost in of_rank_one(n, seed).items():
+            found = lw.solve(cost, method=AS_PRINTED, threads=1, certify=False).statistics
+            read.setdefault(name, []).append((found["rows_scanned"] - found["rows_scanned_start"]) / n)
+    print(f"{n:6}", "  ".join(f"{name} {np.mean(counts):.2f} n" for name, counts in read.items()), flush=True)
+
+
 def main() -> None:
     """Count what is missing; print a line for each solve."""
     parser = argparse.ArgumentParser(description="Rows that Algorithm 1015 reads.")
@@ -132,8 +156,13 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--seconds", type=float, default=math.inf)
+    parser.add_argument("--rounding", action="store_true")
     parser.add_argument("--output", type=Path, default=RESULTS / "paper_rows.json")
     options = parser.parse_args()
+    if options.rounding:
+        for n in options.sizes:
+            count_roundings(n, options.seeds)
+        return
     counts, until = Counts(options.output), time.monotonic() + options.seconds
     with ThreadPoolExecutor(options.threads) as pool:
         tasks = product(options.sizes, options.classes, range(1, options.seeds + 1))
