@@ -160,6 +160,18 @@ __device__ inline void augment_tree(State& state, int32 root, const LocalTree& t
     }
 }
 
+// Calls f(row, whether it is free and no sweep gave it up, the same of all lanes) for `share` rows from `first` on, by
+// a warp.
+template <class F>
+__device__ void each_open(const State& state, uint32 first, uint32 share, F f) {
+    const uint32 rows = state.matrix.rows;
+    for (uint32 base = first; base < first + share && base < rows; base += kWarp) {
+        const uint32 i = base + lane_index();
+        const bool open = i < rows && load_stable(state.row_to_col + i) < 0 && load_stable(state.claim + i) == kNoRow;
+        f(i, open, __ballot_sync(kAllLanes, open));
+    }
+}
+
 // Lists the free rows that no sweep gave up in rows_at_work[0], in ascending order. Returns their number to every
 // thread of the team. target[0]: the numbers in the shares of warps.
 __device__ inline uint32 list_open_rows(const Team& team) {
@@ -167,16 +179,8 @@ __device__ inline uint32 list_open_rows(const Team& team) {
     const uint32 rows = state.matrix.rows, lane = lane_index();
     const uint32 share = ((rows + team.warps() - 1) / team.warps() + kWarp - 1) / kWarp * kWarp,
                  first = team.warp() * share, shares = (rows + share - 1) / share;
-    const auto each_open = [&](auto f) {
-        for (uint32 base = first; base < first + share && base < rows; base += kWarp) {
-            const uint32 i = base + lane;
-            const bool open =
-                i < rows && load_stable(state.row_to_col + i) < 0 && load_stable(state.claim + i) == kNoRow;
-            f(i, open, __ballot_sync(kAllLanes, open));
-        }
-    };
     uint32 mine = 0;
-    each_open([&](uint32, bool, uint32 all) { mine += __popc(all); });
+    each_open(state, first, share, [&](uint32, bool, uint32 all) { mine += __popc(all); });
     if (lane == 0 && team.warp() < shares) state.target[0][team.warp()] = static_cast<int32>(mine);
     team.sync();
     uint32 before = 0, count = 0;
@@ -187,7 +191,7 @@ __device__ inline uint32 list_open_rows(const Team& team) {
     }
     before = warp_sum(before);
     count = warp_sum(count);
-    each_open([&](uint32 i, bool open, uint32 all) {
+    each_open(state, first, share, [&](uint32 i, bool open, uint32 all) {
         if (open) state.rows_at_work[0][before + __popc(all & ((1u << lane) - 1))] = static_cast<int32>(i);
         before += __popc(all);
     });
