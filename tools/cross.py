@@ -20,8 +20,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 BUILD = ROOT / "build" / "cross"
-# Of the C++ tests, those that compare every method and every cost source with references. Emulators take 10 to 50 times
-# the time: --all runs the others, too.
+# The C++ tests that compare every method and every cost source with references. Emulators take 10 to 50 times the time:
+# --all runs the others, too.
 SAMPLE = ("certificate", "exact", "hall_range", "points", "rows", "sparse", "methods_core", "methods_jv")
 
 

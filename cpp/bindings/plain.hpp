@@ -79,7 +79,7 @@ class SmallSolve {
         }
     }
 
-    // Of the solve, which took so long.
+    // The statistics of the solve, which took so long.
     Statistics statistics(double seconds) const {
         Statistics counted = memory_.solution.statistics;
         if (counted.values.empty()) counted.set("rows_read", answer.rows_read), counted.set("seconds", seconds);

@@ -64,7 +64,7 @@ class RowProbe {
         const Index ties = kernels_.collect(row, cols_, zero_prices_.data(), least, found_.data(), values_.data());
         tied_ += ties >= std::max<Index>(cols_ / kShare, 2);
     }
-    // Of the least costs of a sample: how far apart they are, and how far half of them.
+    // Measures how far apart the least costs of a sample are, and how far half of them.
     void measure(const T* row) {
         if (cols_ < kSampled) return;
         double sample[kSampled];

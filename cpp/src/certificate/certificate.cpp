@@ -103,8 +103,8 @@ class LineScan {
     std::vector<char> found_;  // [rows] of sparse costs: whether that pair is given
     std::vector<std::int64_t> begins_;  // [lines + 1] of sparse costs: where lines begin
 
-    // Of points: each line is proven against whole boxes of columns, as far as that goes. False if there are no boxes.
-    // Runs of lines to which these were of no use are the last ones that use them.
+    // Proves each line of points against whole boxes of columns, as far as that goes. False if there are no boxes. Runs
+    // of lines to which these were of no use are the last ones that use them.
     bool run_by_boxes(int threads, const KeepGoing& keep_going) {
         constexpr double kUseless = 0.5;  // share of the columns in boxes that are not proven
         if (source_ == nullptr || parts_ > 1) return false;
@@ -192,7 +192,7 @@ class LineScan {
             }
         }
     }
-    // Of a pair that is given twice the lesser cost counts, as for a method. A row has one column, so one line writes
+    // The lesser cost of a pair that is given twice counts, as for a method. A row has one column, so one line writes
     // here.
     void pick_up(Index row, Index col, T cost) {
         const auto at = static_cast<std::size_t>(row);

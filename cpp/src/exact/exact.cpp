@@ -12,7 +12,7 @@ Index terms_of(const Problem<T>& problem) {
     return problem.unmatched_cost != nullptr ? problem.cost.rows : std::min(problem.cost.rows, problem.cost.cols);
 }
 
-// Of all costs and unmatched costs up to `most`. Throws InvalidCost for NaN and -inf.
+// The digits of all costs and unmatched costs up to `most`. Throws InvalidCost for NaN and -inf.
 template <class T>
 DigitRange digits_of_costs(const Problem<T>& problem, double most, Control& control) {
     DigitRange digits;

@@ -7,8 +7,8 @@
 namespace lapwing {
 namespace {
 
-// Of a loop that threads share: some 10 us of work; and so many columns that the pieces of rows are not too short for
-// memory.
+// Pieces of a loop that threads share: some 10 us of work, and so many columns that the pieces of rows are not too
+// short for memory.
 constexpr double kPairsPerPiece = 32768;
 constexpr Index kColsPerPiece = 512;
 

@@ -24,7 +24,7 @@ Index find(Index n, const Holds& holds) {
     refuse_changed_costs();
 }
 
-// Of every line.
+// The largest magnitude of every line.
 template <class D>
 std::vector<D> largest_magnitudes(const MatrixView<D>& lines, int threads, const KeepGoing& keep_going) {
     std::vector<D> largest(static_cast<std::size_t>(lines.rows));

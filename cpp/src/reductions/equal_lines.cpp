@@ -49,7 +49,7 @@ double distinct_of(std::vector<std::uint64_t> hashes) {
     return distinct + once * (once - 1) / (2 * (twice + 1));
 }
 
-// Of some rows, or columns of a transposed view: `pieces` pieces of `length` successive costs, evenly spread.
+// Hashes of some rows, or columns of a transposed view: of `pieces` pieces of `length` successive costs, evenly spread.
 template <class T>
 std::vector<std::uint64_t> hashes_of(const MatrixView<T>& cost, const std::vector<Index>& lines, Index pieces,
                                      Index length) {
@@ -133,7 +133,7 @@ class EqualLines {
     }
     const Sets& rows() const { return rows_; }
     const Sets& cols() const { return cols_; }
-    // Of distinct rows and columns; as the last column, if there are prices, those.
+    // The costs of distinct rows and columns; if there are prices, these are the last column.
     std::vector<D> costs;
     Index width = 0;
 

@@ -85,7 +85,7 @@ _TABLE = (
     ),
 )  # fmt: skip
 
-# Of the pairs themselves, and of nothing else: it is chosen by the costs.
+# The costs choose it: it solves sparse ones, and no others.
 SPARSE = Method(  # cpp/include/lapwing/sparse
     "sparse", "auctions and shortest augmenting paths on the pairs that are there", ("cpu",),
     warm_start=True, parallel=True, checks_range=True, reads_sources=True, bytes_per_row=64, bytes_per_col=24,

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from lapwing.options import MethodOptions
 from lapwing.papers.published import Printed, Row, paper
 
-#: What a second is in a table's unit; other units are counts and factors.
+#: A second in a table's unit; other units are counts and factors.
 SECONDS = {"s": 1.0, "ms": 1000.0}
 
 

@@ -54,7 +54,7 @@ Index certificate_next_undecided_block(const T* cost, Index from, Index n, bool 
     constexpr Index kLine = 64 / sizeof(T);
     const Dual<T> sign = maximize ? -1 : 1;
     for (; from + kCertificateBlock <= n; from += kCertificateBlock) {
-        // Of the next line, if it follows this one in memory: it would be waited for otherwise.
+        // Fetches the next line, if it follows this one in memory; it would be waited for otherwise.
         for (Index k = 0; k < kCertificateBlock; k += kLine) __builtin_prefetch(cost + n + from + k, 0, 2);
         if (!certificate_block_is_feasible(cost + from, kCertificateBlock, sign, a, b + from)) return from;
     }
@@ -62,8 +62,8 @@ Index certificate_next_undecided_block(const T* cost, Index from, Index n, bool 
     return n;
 }
 
-// Of the n pairs, those that are not certain: where they are, and how many. For short lines, of which the tight pair is
-// undecided more often than not.
+// Writes which of the n pairs are not certain, and returns how many. For short lines, whose tight pair is undecided
+// more often than not.
 template <class T>
 Index certificate_undecided(const T* cost, Index n, bool maximize, Dual<T> a, const Dual<T>* b, Index* where) {
     const Dual<T> sign = maximize ? -1 : 1;

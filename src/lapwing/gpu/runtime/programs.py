@@ -237,7 +237,7 @@ COMPUTED_START = Program(
     any_text=True,
 )
 
-# Of points with many dimensions, whose matrix is held. Sums of terms take more registers than one.
+# Examples of points with many dimensions, whose matrix is held. Sums of terms take more registers than one.
 _TILED = {
     "COST": ("float32", "float64"),
     TEXT: (

@@ -210,7 +210,7 @@ class LaneSolver {
     int32 status_ = kSolved;
     uint32 waiting_ = 0;    // the free rows, by bit
     Dual unmatched_price_;  // of row me_
-    // Of column me_.
+    // The state of column me_.
     Dual price_ = 0, partner_dual_ = 0, distance_ = 0;
     int32 partner_ = kFree;
     int32 from_ = kFree;  // the column through which the distance was found; kFree: the root

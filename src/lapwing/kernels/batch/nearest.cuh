@@ -12,7 +12,7 @@ constexpr float kRoughly = 0x1p-22f * (kPlace + 1);  // of a float, what it may 
 
 __device__ inline float marked(float x, uint32 place) { return __uint_as_float(__float_as_uint(x) & ~kPlace | place); }
 
-// Of a row: cost - price of its nearest column and of its second nearest, infinity if there is none; kFree: it has no
+// A row's cost - price of its nearest column and of its second nearest, infinity if there is none; kFree: it has no
 // column.
 struct Nearest {
     float least, second;

@@ -320,7 +320,7 @@ class Searches {
     uint32 pending_ = 0, open_ = 0, counted_ = 0;
     Dual price_[K], dual_[K], label_[K];  // dual: of the row that holds the column
     int32 holder_[K], root_[K];
-    // Of the first warp's lanes: the smallest label at which a row stays unmatched, and that row.
+    // The smallest label at which a row stays unmatched, and that row; in the lanes of the first warp.
     Dual unmatched_label_ = 0;
     int32 unmatched_row_ = kFree;
 };

@@ -8,7 +8,7 @@ struct CertificateTuning {
     static constexpr uint32 in_flight = 4;      // loads per thread; the thread's number of lines is a multiple of it
     static constexpr uint32 most_lines = 32;    // per thread; one bit each marks the lines with undecided pairs
     static constexpr uint32 strided_width = 4;  // costs per thread in a line that is not contiguous
-    // Of a pass by tiles (certificate/point_tiles.cuh):
+    // A pass by tiles (certificate/point_tiles.cuh):
     static constexpr uint32 square = 16;          // threads along a side
     static constexpr uint32 own_line_bytes = 32;  // per thread: the coordinates of its lines in one dimension
     static constexpr uint32 own_positions = 4;    // per thread

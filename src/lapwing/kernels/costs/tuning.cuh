@@ -10,7 +10,7 @@ struct CostTuning {
     static constexpr uint32 walk_positions = 1024;  // of a warp between barriers that keep warps at the same positions
 };
 
-// Of the kernel that writes the costs of points to a matrix (costs/points_matrix.cu): a block of tile_side x tile_side
+// The kernel that writes the costs of points to a matrix (costs/points_matrix.cu). A block of tile_side x tile_side
 // threads makes a tile of costs, some of them in the registers of each thread. A dimension takes a thread 12 bytes of
 // shared memory for every 32 float32 costs, of which each takes three operations: sums bound the kernel, not loads.
 struct TileTuning {

@@ -22,7 +22,7 @@ constexpr int32 kNoEnd = 0x7fffffff;  // of a tree that has reached no free colu
 constexpr int32 kRefused = -1;        // of a free row whose path would cost more than staying free
 constexpr int32 kNoTree = -1;
 
-// Of the search, in memory that the whole team sees.
+// The arrays of the search, in memory that the whole team sees.
 struct TieSearch {
     uint64* reached;  // [cols]: the step that reached the column first, << 32, and the lowest row that did
     int32* tree;      // [rows]: the free row in whose tree the row is, or kNoTree

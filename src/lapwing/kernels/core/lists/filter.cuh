@@ -65,9 +65,9 @@ __device__ inline float noted_bound(const State& state, const Cost* row, int32 j
     load_filter_prices<frozen, false>(state, j, price);
     return Filter(state.matrix.maximize).below(row[j], price[0]);
 }
-// Of a mass of `ties` at the limit, those (a bit for each of this thread's columns, by whole packs) in a window by
-// tie_order: so wide that some more than are still wanted can be expected there, where `below` columns are below the
-// limit.
+// The columns of a mass of `ties` at the limit (a bit for each of this thread's columns, by whole packs) that lie in a
+// window by tie_order. It is so wide that some more can be expected there than are still wanted, where `below` columns
+// are below the limit.
 template <bool frozen, bool packed>
 LAPWING_NOINLINE __device__ uint32 mask_of_window(int32 i, int32 begin, float limit, uint32 ties, uint32 below) {
     using P = Piece<frozen, packed>;

@@ -35,7 +35,7 @@ __device__ inline bool is_long(const Matrix& matrix, int32 i) {
     return matrix.places(i) > static_cast<int32>(Tuning::list_size);
 }
 
-// What a listing of a row found, in every lane of its warp.
+// The finding of a row's listing, in every lane of its warp.
 struct Listed {
     bool invalid, empty;
 };
