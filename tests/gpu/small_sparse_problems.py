@@ -27,9 +27,12 @@ def main(largest: int) -> None:
             for given in (as_tensor(matrix), as_tensor(matrix.tocoo()), matrix):
                 same(matrix, given)
                 same(matrix, given, unmatched_cost=1 if dtype == np.int32 else 0.2)
+    blocks = sp.csr_array(sp.block_diag([rng.random((size, size)) for size in range(1, max(2, largest // 4))]))
+    for options in ({}, {"unmatched_cost": 0.3}):  # many components, whose free rows are matched by local searches
+        same(blocks, as_tensor(blocks), **options)
     twice = torch.sparse_coo_tensor([[0, 0, 1], [0, 0, 1]], [1.0, 2.0, 3.0], (2, 2), device="cuda")
-    assert lw.solve(twice).objective == 6
-    late = lw.solve(as_tensor(matrix), time_limit=0)
+    assert lw.solve(twice, device="cuda").objective == 6
+    late = lw.solve(as_tensor(matrix), device="cuda", time_limit=0)
     assert late.status in ("optimal", "time_limit")
     print("all answers agree")
 
