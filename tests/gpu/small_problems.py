@@ -13,6 +13,7 @@ import torch
 
 import lapwing as lw
 from lapwing.gpu import backend
+from lapwing.gpu.core import padded
 from lapwing.gpu.costs import spatial_order, upload
 from lapwing.gpu.reference import REFERENCE_METHODS
 
@@ -41,6 +42,10 @@ def main(largest: int) -> None:
         price = 1 if cost.dtype.kind == "i" else 0.05
         priced = lw.solve(torch.from_numpy(cost).cuda(), device="cuda", unmatched_cost=price)
         same(cost, priced, unmatched_cost=price)
+    backend.PADDED_LEFT, padded._LEAST_ROWS = 10**6, 8  # nearly square ones made square, though rounds leave few rows
+    for shape in ((48, 49), (49, 48)):
+        cost = random.random(shape).astype(np.float32)
+        same(cost, lw.solve(torch.from_numpy(cost).cuda(), device="cuda"))
     backend.MOST_LEFT = 0  # capped costs below their cap, though the auction leaves few rows
     for shape in ((largest, largest), (largest // 2, 2 * largest)):
         capped = np.minimum(random.random(shape), 0.1).astype(np.float32)

@@ -54,7 +54,7 @@ def test_samples(monkeypatch):
     assert result.statistics["levels"] >= 1
 
 
-@pytest.mark.parametrize("cols, prices", [(304, None), (300, 20.0)])
+@pytest.mark.parametrize("cols, prices", [(310, None), (300, 20.0)])
 def test_a_search_matches_many_rows_where_columns_outnumber_them(cols, prices):
     cost = draw((300, cols), "float32", 3, "points")
     result = lw.solve(cost, device="cuda", unmatched_cost=prices)

@@ -26,6 +26,7 @@ from lapwing.gpu.core.errors import invalid_cost
 from lapwing.gpu.core.glance import Glance
 from lapwing.gpu.core.large_costs import SMALL
 from lapwing.gpu.core.monitor import Monitor, TimeIsUpError
+from lapwing.gpu.core.padded import PADDED_LEFT, is_nearly_square
 from lapwing.gpu.core.solver import (
     INFEASIBLE,
     INVALID,
@@ -117,7 +118,9 @@ class Solve:
         self.deadline = deadline  # by time.perf_counter
         self._began = time.perf_counter()
         self._large_from: float | None = None  # what costs of the kind show; see CostKind.large_from
-        self._may_be_capped = request.memory_limit is None  # and no solve below the cap has failed
+        is_free = request.memory_limit is None  # and no such solve has failed
+        self._may_be_capped = is_free
+        self._may_be_padded = is_free and costs.has_padding and not request.priced and is_nearly_square(costs.shape)
         self.unmatched: UnmatchedColumns | None = None
         self.prices: NDArray[Any] | None = None  # unmatched costs, as minimised
 
@@ -215,6 +218,8 @@ class Solve:
 
         if self._can_begin_again:
             limit_left(costs.cap(self.maximize))
+            if cap is None and self._may_be_padded:
+                solve.most_left = min(rows, cols) // PADDED_LEFT
         solve.before_launch = look
         if costs.can_overlap:  # launched behind the search, and discarded if it fails
             solve.after_launch = conclude
@@ -225,8 +230,8 @@ class Solve:
         finally:
             solve.before_launch = solve.after_launch = nothing
             solve.keep = None  # no cycle that holds memory until it is collected
-        if report.status == UNFINISHED and cap is not None:
-            raise _ReducibleError(partial(self._below_cap, cap))
+        if report.status == UNFINISHED and solve.most_left is not None:
+            raise _ReducibleError(self._padded if cap is None else partial(self._below_cap, cap))
         if report.status == INVALID:
             raise invalid_cost(view, solve, report.invalid_row)
         if report.status == INFEASIBLE:
@@ -249,7 +254,7 @@ class Solve:
             writer.keep(Answer(status, self._host(row_to_col), self._host(u), self._host(v), {}))
         solved = time.perf_counter()
         if optimal:
-            monitor.finish(view.matrix.rows, lambda: sign * self._picked_sum(solve, outputs))
+            monitor.finish(view.matrix.real_rows, lambda: sign * self._picked_sum(solve, outputs))
         counted = search.statistics(report)  # this, too, while the GPU proves
         answer = Answer(status, row_to_col, u, v, counted, col_to_row=col_to_row)
         certificate = None
@@ -304,7 +309,7 @@ class Solve:
         writer.keep(Answer("running", row_to_col, sign * u, sign * v, {}))
 
     def _outputs(self, view: CanonicalForm) -> Outputs:
-        rows, cols, dual = view.matrix.rows, view.matrix.real_cols, view.matrix.dual_dtype
+        rows, cols, dual = view.matrix.real_rows, view.matrix.real_cols, view.matrix.dual_dtype
         empty = partial(empty_array, self.context, array_template=self.array_template)
         return Outputs(empty((rows,), "int64"), empty((cols,), "int64"), empty((rows,), dual), empty((cols,), dual))
 
@@ -393,6 +398,11 @@ class Solve:
         """The answer to the pairs below a cap, if it is proven for the whole matrix."""
         self._may_be_capped = False
         return self._from_part(lambda: self.costs.below_cap(cap, self.prices, self.request))
+
+    def _padded(self) -> tuple[Answer, Certificate | None] | None:
+        """The answer to the matrix made square."""
+        self._may_be_padded = False
+        return self._from_part(lambda: (self.costs.padded(), self.request))
 
     def _from_part(
         self, make: Callable[[], tuple[CostKind, Request] | None]

@@ -416,7 +416,7 @@ class CoreSolve:
 
     def picked_values(self, _outputs: Outputs) -> NDArray[Any]:
         """The cost of every row, in the dual dtype, after `deliver`."""
-        return read(self.context, self.picked, self.matrix.rows, self.matrix.dual_dtype)
+        return read(self.context, self.picked, self.matrix.real_rows, self.matrix.dual_dtype)
 
     def deliver(self, outputs: Outputs, always: bool = True) -> None:
         """Write the answer, in the user's sense, if the solve comes to its end, or `always`."""

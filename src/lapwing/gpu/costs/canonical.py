@@ -21,7 +21,8 @@ class CanonicalMatrix:
     """The costs as the kernels see them: at most as many rows as columns; of a matrix, a row's elements side by side.
 
     With `prices` (an address; 0 for none) the last `rows` columns are exits: row i may stay free at prices[i]. Computed
-    costs have a recipe; `pointer` is then their block, and `row_stride` the run of a sample, 1 for the whole.
+    costs have a recipe; `pointer` is then their block, and `row_stride` the run of a sample, 1 for the whole. The last
+    `padding` rows are none of the costs', and cost nothing with any column (gpu/core/padded.py).
     """
 
     pointer: int
@@ -32,6 +33,7 @@ class CanonicalMatrix:
     maximize: bool
     prices: int = 0
     cost_program: CostProgram | None = None
+    padding: int = 0
 
     def kernels(self, context: Context, of_matrix: Program, computed: Program) -> dict[str, Kernel]:
         """Of one of two programs, loaded."""
@@ -43,6 +45,11 @@ class CanonicalMatrix:
     def in_order(self) -> bool:
         """Whether costs are computed from points in order, so that samples are stratified."""
         return self.cost_program is not None and self.cost_program.in_order
+
+    @property
+    def real_rows(self) -> int:
+        """Rows of the costs."""
+        return self.rows - self.padding
 
     @property
     def real_cols(self) -> int:

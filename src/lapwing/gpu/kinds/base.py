@@ -82,6 +82,8 @@ class CostKind(ABC):
         Whether all that follows the search can be launched while it runs.
     has_glance : bool
         Whether a kernel may look at a few costs before the search (gpu/core/glance.py).
+    has_padding : bool
+        Whether there is `padded`.
     is_readable_on_host : bool
         Whether `on_host` needs no solve.
     filled : FilledCost or None
@@ -95,6 +97,7 @@ class CostKind(ABC):
     array_template: GpuArray | None = None
     can_overlap = False
     has_glance = False
+    has_padding = False
     is_readable_on_host = True
     filled: FilledCost | None = None
 
@@ -180,6 +183,10 @@ class CostKind(ABC):
     ) -> tuple[CostKind, Request] | None:
         """The costs below a cap and how to solve them (gpu/kinds/capped.py); None if that does not solve the whole."""
         return None
+
+    def padded(self) -> CostKind:
+        """The same costs, solved as a square matrix; of a kind that has them."""
+        raise NotImplementedError
 
 
 def refuse_reference(request: Request, what: str) -> None:

@@ -6,12 +6,14 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 from numpy.typing import NDArray
 
-from lapwing.errors import ArgumentError
+from lapwing.errors import ArgumentError, InfeasibleError, LapwingError
 from lapwing.gpu.certificate.proof import Candidate, Proof, proof_of_matrix
 from lapwing.gpu.core.large_costs import find_large_on_gpu, without_large
 from lapwing.gpu.core.monitor import Monitor
+from lapwing.gpu.core.padded import PaddedSolve, pad
 from lapwing.gpu.core.solver import CoreSolve
 from lapwing.gpu.core.start import StartFinder
 from lapwing.gpu.costs.canonical import CanonicalForm, CanonicalMatrix, to_canonical
@@ -32,12 +34,15 @@ from lapwing.prices import prices_in_kind
 from lapwing.problem import Problem
 from lapwing.request import Request
 
+_NONE = np.zeros(0, np.int64)
+
 
 class ResidentMatrix(CostKind):
     """See the module; `matrix` is where it lies."""
 
     can_overlap = True
     has_glance = True
+    has_padding = True
 
     def __init__(self, context: Context, matrix: GpuArray) -> None:
         self.matrix: GpuArray = matrix
@@ -94,3 +99,31 @@ class ResidentMatrix(CostKind):
     ) -> tuple[CostKind, Request] | None:
         self.wait_for_all()
         return below_cap(self, self.matrix, cap, prices, request)
+
+    def padded(self) -> CostKind:
+        self.wait_for_all()
+        return PaddedMatrix(self)
+
+
+class PaddedMatrix(ResidentMatrix):
+    """A matrix with a few more columns than rows, or the other way round, made square (gpu/core/padded.py)."""
+
+    has_glance = False
+    has_padding = False
+
+    def __init__(self, whole: ResidentMatrix) -> None:
+        super().__init__(whole.context, whole.matrix)
+        self.given, self.array_template = whole.given, whole.array_template
+
+    def canonical(self, maximize: bool, unmatched: UnmatchedColumns | None, monitor: Monitor) -> CanonicalForm:
+        return pad(self.context, super().canonical(maximize, unmatched, monitor), self.array_template)
+
+    def search(self, view: CanonicalForm, monitor: Monitor, plan: Plan, request: Request) -> Search:
+        solve = PaddedSolve(self.context, view.matrix, monitor, self.array_template)
+        return Search(solve, StartFinder(self.context, monitor, self.array_template))
+
+    def no_assignment(self, view: CanonicalForm, solve: CoreSolve, request: Request) -> LapwingError:
+        return InfeasibleError(_NONE, _NONE)  # the solve of the whole says more
+
+    def large_from(self, *_: object) -> float:
+        return math.inf

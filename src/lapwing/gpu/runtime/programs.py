@@ -106,6 +106,7 @@ CORE = Program(
         "complete",
         "match_ties",
         "deliver",
+        "deliver_padded",
         "violator",
         "check_violator",
     ),
@@ -168,10 +169,12 @@ _COMPUTED = {
     ),
 }
 
+_OF_MATRIX_ALONE = ("glance", "column_minima", "lower_prices", "deliver_padded")
+
 COMPUTED_CORE = Program(
     "computed_core",
     "core/computed_core.cu",
-    tuple(name for name in CORE.kernels if name not in ("glance", "column_minima", "lower_prices")),
+    tuple(name for name in CORE.kernels if name not in _OF_MATRIX_ALONE),
     _COMPUTED,
     CORE.constants,
     any_text=True,

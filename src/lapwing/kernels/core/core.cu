@@ -31,6 +31,7 @@
 #include "core/lists/matrix.cuh"
 
 #include "core/complete.cuh"
+#include "core/padded.cuh"
 #include "core/solve.cuh"
 #include "core/start/glance.cuh"
 #include "core/start/minima.cuh"

@@ -1,0 +1,70 @@
+"""Matrices with a few more columns than rows, made square on the GPU."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import lapwing as lw
+from lapwing.gpu import backend
+from lapwing.gpu.core.padded import is_nearly_square
+from lapwing.gpu.kinds.resident import PaddedMatrix
+from support.checks import assert_hall_violator, assert_optimal
+from support.emulated_solves import draw
+
+pytestmark = pytest.mark.usefixtures("emulated_gpu")
+
+
+@pytest.fixture(autouse=True)
+def padded(monkeypatch):
+    """The matrices that were made square: whenever rounds leave a row."""
+    monkeypatch.setattr(backend, "PADDED_LEFT", 10**6)
+    made = []
+    init = PaddedMatrix.__init__
+
+    def noted(self, whole):
+        made.append(self)
+        init(self, whole)
+
+    monkeypatch.setattr(PaddedMatrix, "__init__", noted)
+    return made
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int32"])
+@pytest.mark.parametrize("shape", [(150, 151), (150, 153), (153, 150)])
+@pytest.mark.parametrize("kind", ["points", "ties"])
+@pytest.mark.parametrize("options", [{}, {"maximize": True}, {"certify": False}])
+def test_nearly_square(padded, dtype, shape, kind, options):
+    cost = draw(shape, dtype, kind=kind)
+    result = lw.solve(cost, device="cuda", **options)
+    assert len(padded) == 1 or kind == "ties"
+    assert_optimal(result, cost, maximize=options.get("maximize", False))
+    assert sorted(result.u.shape + result.v.shape) == sorted(shape)
+    assert ((result.col_to_row >= 0).sum(), (result.row_to_col >= 0).sum()) == (150, 150)
+
+
+@pytest.mark.parametrize("offset", [-7.0, 1e6])
+def test_costs_far_from_zero(padded, offset):
+    cost = draw((150, 152), "float32", kind="points") + np.float32(offset)
+    assert_optimal(lw.solve(cost, device="cuda"), cost)
+    assert padded
+
+
+def test_forbidden_pairs(padded):
+    cost = draw((150, 152), "float32", kind="points")
+    cost[np.random.default_rng(1).random(cost.shape) < 0.5] = np.inf
+    assert_optimal(lw.solve(cost, device="cuda"), cost)
+    assert padded
+    cost[:20] = np.inf
+    cost[:20, :19] = 1
+    with pytest.raises(lw.InfeasibleError) as caught:
+        lw.solve(cost, device="cuda")
+    assert_hall_violator(caught.value, cost)
+
+
+def test_others_stay_as_they_are(padded):
+    for options in ({"unmatched_cost": 1e6}, {"memory_limit": 10**9}):
+        cost = draw((150, 152), "float32", kind="points")
+        lw.solve(cost, device="cuda", **options)
+    assert not padded
+    assert not any(map(is_nearly_square, ((150, 150), (100, 101), (150, 154), (300, 150))))
