@@ -270,6 +270,8 @@ CLASSES: dict[str, Maker] = {
     "exp(5 normal)": lambda rng, n: np.exp(5 * rng.normal(size=(n, n))),
     "10^U(-30, 30)": lambda rng, n: 10.0 ** rng.uniform(-30, 30, (n, n)),
     "Pareto": lambda rng, n: rng.pareto(1.0, (n, n)),
+    "negative Pareto": lambda rng, n: -rng.pareto(1.0, (n, n)),
+    "-exp(5 normal)": lambda rng, n: -np.exp(5 * rng.normal(size=(n, n))),
     "rows of other scales": lambda rng, n: 10.0 ** rng.uniform(-6, 6, (n, 1)) * rng.random((n, n)),
     "columns of other scales": lambda rng, n: 10.0 ** rng.uniform(-6, 6, (1, n)) * rng.random((n, n)),
     # structure

@@ -44,6 +44,14 @@ Solution<Dual<T>> solve_steadily(const Problem<T>& problem, int threads, Control
     return solve_ssp(problem, {}, threads, control);
 }
 
+// Plain shortest paths read 2 to 12 rows a row where costs have heavy tails and are maximised, or many rows have equal
+// costs: the first rows get their cheapest columns at nearly unchanged prices. Other methods read a hundred there.
+template <class T>
+bool solve_plainly_in_time(const Problem<T>& problem, int threads, Control& control, Solution<Dual<T>>& solution) {
+    constexpr double kReads = 12;
+    return solve_plainly_within(problem, kReads * problem.cost.rows, threads, control, solution);
+}
+
 // The method after the first one took too long.
 template <class T>
 Solution<Dual<T>> solve_hard(const Problem<T>& problem, int threads, Control& control) {
@@ -62,6 +70,7 @@ Solution<Dual<T>> solve_jv_or_core(const Problem<T>& problem, int threads, Contr
     if (problem.cost.rows <= kDirectMaxRows) return solve_jv(problem, control);
     if (has_equal_lines(problem) && solve_equal_lines(problem, control, solution)) return solution;
     if (solve_jv_in_time(problem, kFirstJvReads, control, solution)) return solution;
+    if (solve_plainly_in_time(problem, threads, control, solution)) return solution;
     if (!lists_tell_little(problem) && solve_core_within(problem, threads, control, solution)) return solution;
     return solve_hard(problem, threads, control);
 }
@@ -77,6 +86,7 @@ Solution<Dual<T>> solve_core_or_jv(const Problem<T>& problem, int threads, Contr
     } else if (solve_core_within(problem, threads, control, solution)) {
         return solution;
     }
+    if (solve_plainly_in_time(problem, threads, control, solution)) return solution;
     return solve_hard(problem, threads, control);
 }
 

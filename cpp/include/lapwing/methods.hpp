@@ -31,8 +31,8 @@ template <class T>
 bool solve_jv_within(const Problem<T>& problem, double most_rows_read, Control& control, Solution<Dual<T>>& solution);
 
 // solve_capped (reductions/capped.hpp) where costs have a cap. Else solve_jv; beyond kDirectMaxRows, if its searches
-// prove hard, solve_core. Where lists carry no information, because many rows are tied or costs span many magnitudes
-// (poor_lists.hpp), solve_core would read rows again and again: solve_jv within a larger
+// prove hard, plain paths within a budget and solve_core. Where lists carry no information, because many rows are tied
+// or costs span many magnitudes (poor_lists.hpp), solve_core would read rows again and again: solve_jv within a larger
 // budget and solve_ssp, whose time hardly depends on the costs, replace it. For sizes at which a matrix stays in the
 // cache, jv is up to ten times as fast as core, and core ten times as fast on products and sums.
 template <class T>
@@ -43,7 +43,8 @@ Solution<Dual<T>> solve_jv_or_core(const Problem<T>& problem, int threads, Contr
 inline constexpr Index kJvOrCoreMaxRows = 1024;
 
 // For larger ones: solve_capped where costs have a cap; else solve_core, or solve_jv where lists tell nothing and
-// jv needs no copy of the matrix. Where that proves hard: solve_jv within a larger budget, and solve_ssp at last.
+// jv needs no copy of the matrix. Where that proves hard: plain paths within a budget, solve_jv within a larger
+// one, and solve_ssp at last.
 template <class T>
 Solution<Dual<T>> solve_core_or_jv(const Problem<T>& problem, int threads, Control& control);
 
@@ -85,6 +86,10 @@ struct SspOptions {
     bool stop_early = false;
     bool compare_above = false;
 };
+// Without epsilon, until it has read more rows than allowed, with repetitions: then false, with nothing solved.
+template <class T>
+bool solve_plainly_within(const Problem<T>& problem, double most_rows_read, int threads, Control& control,
+                          Solution<Dual<T>>& solution);
 template <class T>
 Solution<Dual<T>> solve_ssp(const Problem<T>& problem, const SspOptions& options, int threads, Control& control);
 

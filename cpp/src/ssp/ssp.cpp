@@ -56,12 +56,13 @@ class Ssp {
     using D = Dual<T>;
 
   public:
-    Ssp(SspRows<T>& rows, SspStart<D> start, const SspOptions& options, int threads, Control& control)
-        : options_(options), problem_(rows.problem()), control_(control), rows_(rows), m_(problem_.cost.rows),
-          n_(problem_.cost.cols), has_sink_(problem_.unmatched_cost != nullptr || m_ != n_), start_(std::move(start)),
-          v_(std::move(start_.v)), distance_(ssp_padded(n_), D{0}), predecessor_(ssp_padded(n_), 0),
-          state_(ssp_padded(n_), ssp_closed), owner_(index(n_), kUnowned), row_to_col_(index(m_), kUnassigned),
-          team_(threads), piece_(static_cast<Index>(ssp_padded((n_ + threads - 1) / threads))),
+    Ssp(SspRows<T>& rows, SspStart<D> start, const SspOptions& options, int threads, Control& control, double most_rows)
+        : options_(options), problem_(rows.problem()), control_(control), most_rows_(most_rows), rows_(rows),
+          m_(problem_.cost.rows), n_(problem_.cost.cols), has_sink_(problem_.unmatched_cost != nullptr || m_ != n_),
+          start_(std::move(start)), v_(std::move(start_.v)), distance_(ssp_padded(n_), D{0}),
+          predecessor_(ssp_padded(n_), 0), state_(ssp_padded(n_), ssp_closed), owner_(index(n_), kUnowned),
+          row_to_col_(index(m_), kUnassigned), team_(threads),
+          piece_(static_cast<Index>(ssp_padded((n_ + threads - 1) / threads))),
           found_(index((n_ + piece_ - 1) / piece_)) {}
 
     Solution<D> solve() {
@@ -77,8 +78,13 @@ class Ssp {
         }
         report();
         if (solution_.status == Status::optimal) finish_optimal();
-        if (solution_.status == Status::time_limit) finish_early();
+        if (solution_.status == Status::time_limit && !has_given_up()) finish_early();
         return std::move(solution_);
+    }
+    // Ahead of the pace at which the rows allowed would last: searches grow longer, as a rule. The start is extra.
+    bool has_given_up() const {
+        constexpr double kStart = 0.25;
+        return static_cast<double>(rows_.scanned()) > most_rows_ * (kStart + static_cast<double>(matched_) / m_);
     }
 
   private:
@@ -89,6 +95,7 @@ class Ssp {
     const SspOptions options_;
     const Problem<T>& problem_;
     Control& control_;
+    double most_rows_;  // to be read before it gives up, with repetitions
     SspRows<T>& rows_;
     Index m_, n_;
     bool has_sink_;
@@ -214,7 +221,8 @@ class Ssp {
         reach_unmatched_column(f, D{0});
         SspNearest<D> nearest = scan_first(f);
         while (end == kUnassigned) {
-            if (control_.poll({"search", phase_, matched_, start_.bound, static_cast<double>(objective_)}))
+            if (has_given_up() ||
+                control_.poll({"search", phase_, matched_, start_.bound, static_cast<double>(objective_)}))
                 return Status::time_limit;
             if (!sink_closed_ && sink_distance_ < kInfinity<D> && !(nearest.distance < sink_distance_)) {
                 reached_ = std::max(reached_, sink_distance_);
@@ -411,7 +419,9 @@ template <class T>
 Solution<Dual<T>> ssp_solve(SspRows<T>& rows, SspStart<Dual<T>> start, const SspOptions& options, int threads,
                             Control& control) {
     const Index useful = rows.problem().cost.cols / kSspColumnsPerThread;
-    return Ssp<T>(rows, std::move(start), options, std::clamp(threads, 1, std::max(useful, Index{1})), control).solve();
+    return Ssp<T>(rows, std::move(start), options, std::clamp(threads, 1, std::max(useful, Index{1})), control,
+                  std::numeric_limits<double>::infinity())
+        .solve();
 }
 
 template <class T>
@@ -422,9 +432,21 @@ Solution<Dual<T>> solve_ssp(const Problem<T>& problem, const SspOptions& options
     return ssp_solve(rows, ssp_start(rows, options, control), options, threads, control);
 }
 
+template <class T>
+bool solve_plainly_within(const Problem<T>& problem, double most_rows_read, int threads, Control& control,
+                          Solution<Dual<T>>& solution) {
+    require_range(problem, &control);
+    SspRows<T> rows(problem);
+    const int useful = std::clamp(threads, 1, std::max(problem.cost.cols / kSspColumnsPerThread, Index{1}));
+    const SspOptions plain{.pricing = false};
+    solution = Ssp<T>(rows, ssp_start(rows, plain, control), plain, useful, control, most_rows_read).solve();
+    return solution.status != Status::time_limit || control.is_expired();
+}
+
 #define LAPWING_INSTANTIATE(T)                                                                              \
     template Solution<Dual<T>> ssp_solve(SspRows<T>&, SspStart<Dual<T>>, const SspOptions&, int, Control&); \
-    template Solution<Dual<T>> solve_ssp(const Problem<T>&, const SspOptions&, int, Control&);
+    template Solution<Dual<T>> solve_ssp(const Problem<T>&, const SspOptions&, int, Control&);              \
+    template bool solve_plainly_within(const Problem<T>&, double, int, Control&, Solution<Dual<T>>&);
 LAPWING_INSTANTIATE(float)
 LAPWING_INSTANTIATE(double)
 LAPWING_INSTANTIATE(std::int32_t)
