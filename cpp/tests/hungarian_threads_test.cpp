@@ -1,7 +1,9 @@
 // The Hungarian methods answer the same for any number of threads, to the last bit; under ThreadSanitizer, without
 // races.
+#include <chrono>
 #include <stdexcept>
 #include <string>
+#include <thread>
 #include <type_traits>
 #include <vector>
 
@@ -58,16 +60,18 @@ void test_methods() {
 // Every piece is done once, by whichever thread, and what a helper or the caller throws arrives.
 void test_team() {
     tally().where = "team";
-    Team team(3);
-    for (int round = 0; round < 100; ++round) {
-        std::vector<int> done(100, 0);
+    Team team(6);
+    for (int round = 0; round < 300; ++round) {
+        const Index size = 1 + 37 * round % 100;  // one piece and fewer pieces than threads, too
+        std::vector<int> done(size, 0);
         int looks = 0;
         const auto count = [&](Index begin, Index end, int) {
             for (Index k = begin; k < end; ++k) ++done[k];
         };
-        team.share(100, 7, [&] { ++looks; }, count);
-        CHECK(done == std::vector<int>(100, 1) && looks <= 15);
-        if (round % 10 == 0) team.dismiss();
+        team.share(size, 7, [&] { ++looks; }, count);
+        CHECK(done == std::vector<int>(size, 1) && looks <= (size + 6) / 7);
+        if (round % 20 == 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));  // until helpers sleep
+        if (round % 50 == 0) team.dismiss();
     }
     for (const Index bad : {0, 50, 99}) {
         const auto fail = [&](Index begin, Index, int) {

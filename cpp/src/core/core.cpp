@@ -159,7 +159,7 @@ void Solver<T>::solve(CoreState<T>& state, const Dual<T>* start_v, const Index* 
         const bool kept = attempt == 0 && start_rows != nullptr;
         if (kept) keep_tight_pairs(state, start_rows);
         if (distinct || kept)
-            auction(state, free_rows(state), Dual<T>{0}, PhaseTuning::kFinalBidsPerRow * state.m);
+            Auction<T>(state, Dual<T>{0}).run(free_rows(state), PhaseTuning::kFinalBidsPerRow * state.m);
         else
             auction_phases(state, error, attempt == 0 && start_v);
         lap("auction");

@@ -1,67 +1,190 @@
-// Auction on candidate lists, Gauss-Seidel order: prices that make the searches short.
+// Auction on candidate lists, in batches of bids: prices that make the searches short.
 //
 // A free row takes its cheapest column j and lowers v[j] until its second choice is as good, and by epsilon more; the
-// row that had j, if any, bids next. With epsilon > 0 this is a phase of Bertsekas' auction with epsilon scaling
+// row that had j, if any, bids again. With epsilon > 0 this is a phase of Bertsekas' auction with epsilon scaling
 // (Annals of Operations Research 14, 1988), here on lists and with a limit on the number of bids: a phase only prepares
 // prices, so rows may stay free. With epsilon = 0 it is Jonker and Volgenant's augmenting row reduction (Computing 38,
-// 1987), and leaves an assignment on tight edges. O(k) a bid. Deviations: the second best is bounded by tau, which
-// lowers v less than allowed but never too far; the number of bids is limited, since with epsilon = 0 bidding wars can
-// be endless; and no price leaves the range (see numbers/range.hpp), whatever was there before the phases.
+// 1987), and leaves an assignment on tight edges.
+//
+// The threads of a team read the lists of a batch of rows under the same prices, and refresh those that prove no
+// minimum, which is most of the work on structured costs. Then one thread makes the bids in the order of the batch. If
+// the price of a row's first choice has changed by then, the bid is lost, and the row bids again in the next batch.
+// Otherwise its first choice is still the first, since v only falls, and its second choice is no better than it was. So
+// each bid is one of the Gauss-Seidel order, with a step that may be smaller: it is not that of the Jacobi order, in
+// which many rows raise their offers for a few columns. A batch is shorter after one that lost many bids. Neither the
+// batches nor the answer depend on the number of threads.
+//
+// O(k) a bid. Deviations: the second best is bounded by tau, which lowers v less than allowed but never too far; the
+// number of bids is limited, since with epsilon = 0 bidding wars can be endless; a phase with epsilon > 0 ends when few
+// rows are free, since the last ones bid one after another and the next phase begins anew; and no price leaves the
+// range (see numbers/range.hpp), whatever was there before the phases.
 #pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <utility>
 
 #include "lapwing/core/state.hpp"
 
 namespace lapwing {
 
-// Starts from the rows in `free` and returns those that are still free. On return with epsilon == 0 every assigned
-// row's edge is tight and u is feasible for assigned rows; free rows' u is not set.
+struct AuctionTuning {
+    // Rows in a batch, at most: so many, or this part of all. Times are the same within some per cent for 16 and 1024.
+    static constexpr Index kRows = 64, kRowsShare = 32;
+    static constexpr std::size_t kManyLost = 8;  // a batch is half as long after one that lost more than this part ...
+    static constexpr std::size_t kFewLost = 32;  // ... and twice as long after one that lost no more than this
+    static constexpr Index kFewFree = 1000;      // a phase ends when no more than one row in so many is free
+    static constexpr Index kAlone = 64;          // rows in a batch whose lists one thread reads: to share takes longer
+    static constexpr Index kListsPerPiece = 16;  // that a thread reads at a time
+    static constexpr Index kCostsPerPiece = 4096;  // in rows that a thread refreshes at a time, at least
+};
+
 template <class T>
-std::vector<Index> auction(CoreState<T>& state, const std::vector<Index>& free, Dual<T> epsilon,
-                           std::int64_t bid_limit) {
+class Auction {
+  public:
     using D = Dual<T>;
-    std::vector<Index> left;
-    std::int64_t bids = 0;
-    for (const Index first : free) {
-        state.keep_if_due();
-        Index i = first;
-        while (i >= 0) {
-            if (bids++ >= bid_limit || state.control.poll(state.progress) || state.has_read_too_much()) {
-                left.push_back(i);
-                break;
-            }
-            state.lists.keep_prices_fresh(state.v.data(), state.scratch);
-            const BestTwo<D> best = best_two(state, i, state.scratch);
-            if (best.column < 0) {
-                left.push_back(i);
-                break;
-            }
-            const Index j = best.column;
-            const Index owner = state.col_to_row[j];
-            if (j >= state.n) {  // its unmatched column: no other row can take it
-                state.u[i] = best.first;
-                state.assign(i, j);
-                break;
-            }
-            const D step = best.second < kInfinity<D> ? best.second - best.first + epsilon : epsilon;
-            const D price = state.v[j] - step;
-            if (!(price > state.lowest_price)) {
-                if (!(best.first > -kInfinity<D>)) refuse_changed_costs();
-                left.push_back(i);
-                break;
-            }
-            const bool moved = price < state.v[j];
-            if (!moved && owner >= 0) {
-                left.push_back(i);
-                break;
-            }
-            state.v[j] = price;
-            state.u[i] = best.first + step;
-            if (owner >= 0) state.row_to_col[owner] = -1;
-            state.assign(i, j);
-            i = owner;
+
+    Auction(CoreState<T>& state, D epsilon) : s_(state), epsilon_(epsilon) {}
+
+    // Starts from the rows in `free` and returns those that are still free. On return with epsilon == 0 every assigned
+    // row's edge is tight and u is feasible for assigned rows; free rows' u is not set.
+    std::vector<Index> run(const std::vector<Index>& free, std::int64_t bid_limit);
+
+  private:
+    struct Bid {
+        Index row;
+        BestTwo<D> best;
+        bool is_decided = false;
+        D price = 0;  // of best.column when the list was read
+    };
+
+    // False at the time limit: then bids are not to be used.
+    bool make_bids();
+    void read_lists();
+    bool refresh_lists();
+    std::vector<Index> undecided_rows() const;
+    void settle(const Bid& bid);
+
+    CoreState<T>& s_;
+    D epsilon_;
+    std::vector<Bid> bids_;         // of the batch
+    std::vector<Index> undecided_;  // bids whose lists prove no minimum
+    std::vector<Index> bidding_;    // rows that bid next, the last first, before those that have not bid yet
+    std::vector<Index> left_;       // rows that stay free
+    std::size_t lost_ = 0;          // bids of the batch
+};
+
+template <class T>
+std::vector<Index> Auction<T>::run(const std::vector<Index>& free, std::int64_t bid_limit) {
+    const auto most = static_cast<std::size_t>(std::max(AuctionTuning::kRows, s_.m / AuctionTuning::kRowsShare));
+    const auto few = static_cast<std::size_t>(epsilon_ > 0 ? s_.m / AuctionTuning::kFewFree : 0);
+    auto next = free.begin();
+    std::size_t rows = most;  // in a batch
+    for (std::int64_t made = 0; made < bid_limit && !s_.has_read_too_much();) {
+        s_.keep_if_due();
+        if (next == free.end() && bidding_.size() <= few) break;
+        for (bids_.clear(); bids_.size() < rows && !bidding_.empty(); bidding_.pop_back())
+            bids_.push_back({bidding_.back(), {}});
+        while (bids_.size() < rows && next != free.end()) bids_.push_back({*next++, {}});
+        if (!make_bids()) {
+            for (const Bid& bid : bids_) left_.push_back(bid.row);
+            break;
         }
+        made += static_cast<std::int64_t>(bids_.size());
+        lost_ = 0;
+        for (const Bid& bid : bids_) settle(bid);
+        if (lost_ * AuctionTuning::kManyLost > bids_.size())
+            rows = std::max<std::size_t>(1, rows / 2);
+        else if (lost_ * AuctionTuning::kFewLost <= bids_.size() && bids_.size() == rows)
+            rows = std::min(most, rows * 2);
     }
-    return left;
+    left_.insert(left_.end(), bidding_.begin(), bidding_.end());
+    left_.insert(left_.end(), next, free.end());
+    return std::move(left_);
+}
+
+template <class T>
+bool Auction<T>::make_bids() {
+    read_lists();
+    if (!refresh_lists()) return false;
+    for (Bid& bid : bids_)
+        if (bid.best.column >= 0) bid.price = s_.v[bid.best.column];
+    return true;
+}
+
+template <class T>
+void Auction<T>::read_lists() {
+    const auto count = static_cast<Index>(bids_.size());
+    const auto read = [&](Index begin, Index end, ListScratch<T>& scratch) {
+        for (Index k = begin; k < end; ++k) bids_[k].is_decided = read_list(s_, bids_[k].row, scratch, bids_[k].best);
+    };
+    if (count >= AuctionTuning::kAlone)
+        s_.share(count, AuctionTuning::kListsPerPiece, read, [] {});
+    else
+        read(0, count, s_.scratch);
+    undecided_.clear();
+    for (Index k = 0; k < count; ++k)
+        if (!bids_[k].is_decided) undecided_.push_back(k);
+}
+
+// False at the time limit.
+template <class T>
+bool Auction<T>::refresh_lists() {
+    std::atomic<bool> stop = s_.control.poll(s_.progress);
+    if (undecided_.empty() || stop) return !stop;
+    s_.lists.keep_prices_fresh(s_.v.data(), s_.scratch);
+    const bool refreshed = s_.owners() != nullptr && s_.refresh_by_owners(undecided_rows());
+    const auto refresh = [&](Index begin, Index end, ListScratch<T>& scratch) {
+        scratch.forget();
+        for (Index k = begin; k < end && !stop.load(std::memory_order_relaxed); ++k) {
+            Bid& bid = bids_[undecided_[k]];
+            if (!refreshed) s_.lists.refresh(bid.row, s_.v.data(), scratch);
+            read_list(s_, bid.row, scratch, bid.best);
+        }
+    };
+    const Index piece = std::clamp<Index>(AuctionTuning::kCostsPerPiece / s_.n, 1, rows_at_a_time(s_.problem));
+    s_.share(static_cast<Index>(undecided_.size()), piece, refresh, [&] {
+        if (s_.control.poll(s_.progress)) stop.store(true, std::memory_order_relaxed);
+    });
+    return !stop;
+}
+
+template <class T>
+std::vector<Index> Auction<T>::undecided_rows() const {
+    std::vector<Index> rows;
+    for (const Index k : undecided_) rows.push_back(bids_[k].row);
+    return rows;
+}
+
+// Gives the bid's row its column, or says what becomes of it.
+template <class T>
+void Auction<T>::settle(const Bid& bid) {
+    const auto& [i, best, is_decided, seen] = bid;
+    const Index j = best.column;
+    if (j < 0) return left_.push_back(i);
+    if (j >= s_.n) {  // its unmatched column: no other row can take it
+        s_.u[i] = best.first;
+        return s_.assign(i, j);
+    }
+    if (s_.v[j] != seen) {
+        ++lost_;
+        return bidding_.push_back(i);
+    }
+    const D step = best.second < kInfinity<D> ? best.second - best.first + epsilon_ : epsilon_;
+    const D price = seen - step;
+    if (!(price > s_.lowest_price)) {
+        if (!(best.first > -kInfinity<D>)) refuse_changed_costs();
+        return left_.push_back(i);
+    }
+    const Index owner = s_.col_to_row[j];
+    if (!(price < seen) && owner >= 0) return left_.push_back(i);
+    s_.v[j] = price;
+    s_.u[i] = best.first + step;
+    if (owner >= 0) {
+        s_.row_to_col[owner] = -1;
+        bidding_.push_back(owner);
+    }
+    s_.assign(i, j);
 }
 
 }  // namespace lapwing

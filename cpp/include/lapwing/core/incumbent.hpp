@@ -7,6 +7,7 @@
 
 #include <string_view>
 
+#include "lapwing/core/auction.hpp"
 #include "lapwing/core/state.hpp"
 #include "lapwing/methods.hpp"
 
@@ -59,7 +60,7 @@ class Incumbent {
             u_ = std::move(u);
             v_ = state.v;
         }
-        if (state.matched() == state.m) offer(state, state.row_to_col);
+        offer_completed(state);
         state.progress.bound = std::max(state.progress.bound, bound);
         return bound;
     }
@@ -92,6 +93,20 @@ class Incumbent {
     }
 
   private:
+    // The assignment, if it lacks no more rows than a phase leaves free: these get the columns that are left.
+    void offer_completed(CoreState<T>& state) {
+        std::vector<Index> rows, cols, completed = state.row_to_col;
+        for (Index i = 0; i < state.m; ++i)
+            if (completed[i] < 0) rows.push_back(i);
+        if (!rows.empty()) {
+            if (state.has_dummy_rows() || static_cast<Index>(rows.size()) > most_completed(state.m)) return;
+            for (Index j = 0; j < state.n; ++j)
+                if (state.col_to_row[j] < 0) cols.push_back(j);
+            for (std::size_t k = 0; k < rows.size(); ++k) completed[rows[k]] = cols[k];
+        }
+        offer(state, completed);
+    }
+    static Index most_completed(Index m) { return std::max<Index>(1, m / AuctionTuning::kFewFree); }
     void hand_over(CoreState<T>& state) {
         auto u = u_, v = v_;
         to_contract(state, u, v);

@@ -18,21 +18,21 @@
 namespace lapwing {
 
 // The schedule, in units of the mean gap tau - min of the candidate lists. Times move by a few per cent when any of
-// these is halved or doubled.
+// these is halved or doubled, but for the last epsilon: the smaller it is, the shorter are the searches, and the last
+// phases take few bids.
 struct PhaseTuning {
-    static constexpr double kFirst = 4;  // first epsilon, over the error expected in a row's price ...
+    static constexpr double kFirst = 4;             // first epsilon, over the error expected in a row's price ...
+    static constexpr double kUnstructured = 0.015;  // ... or where no error is known
     static constexpr double kDivisor = 5;
-    static constexpr double kLast = 0.12;                // ... down to this
-    static constexpr double kUnstructured = 0.03;        // the only epsilon, where no error is known
+    static constexpr double kLast = 0.0025;              // down to this
     static constexpr std::int64_t kBidsPerRow = 20;      // limit of a phase
     static constexpr std::int64_t kFinalBidsPerRow = 8;  // of the last one, with epsilon = 0
-    static constexpr double kManyFree =
-        1.0 / 16;                             // share of free rows: fewer after a trial, and no phase is needed; more
-                                              // at the limit of bids, and epsilon was too small
-    static constexpr double kFarOff = 0.4;    // share of free rows after a trial above which prices that a caller
-                                              // gave are taken for those of a sample: 0.2 or 0.6 are seen
-    static constexpr double kEscalation = 8;  // of an epsilon that was too small ...
-    static constexpr double kMost = 64;       // ... up to this times the first
+    static constexpr double kManyFree = 1.0 / 16;  // share of free rows: fewer after a trial, and no phase is needed
+    static constexpr double kLeft = 1.0 / 256;     // the same: more, and the phase has come to its limit
+    static constexpr double kFarOff = 0.4;         // share of free rows after a trial above which prices that a caller
+                                                   // gave are taken for those of a sample: 0.2 or 0.6 are seen
+    static constexpr double kEscalation = 8;       // of an epsilon that was too small ...
+    static constexpr double kMost = 64;            // ... up to this times the first
     static constexpr std::int64_t kSearchReads = 3;    // budget of the searches, a row: dense rows read ...
     static constexpr std::int64_t kSearchScans = 100;  // ... and rows scanned
     // Dense rows read, if another method can take over. At m = 1000 and 8000 structured costs take 3 to 5 and 3 to 8 a
@@ -128,7 +128,7 @@ void auction_phases(CoreState<T>& state, double error, bool given = false) {
     const auto phase = [&](D epsilon, std::int64_t bids_per_row) {
         state.release_all();
         ++state.phases;
-        const auto left = auction(state, everyone, epsilon, bids_per_row * state.m);
+        const auto left = Auction<T>(state, epsilon).run(everyone, bids_per_row * state.m);
         assert_epsilon_optimal(state, epsilon);
         state.preview();
         return static_cast<double>(left.size()) / state.m;
@@ -139,14 +139,14 @@ void auction_phases(CoreState<T>& state, double error, bool given = false) {
     if (left < PhaseTuning::kManyFree) return;
     if (given && left > PhaseTuning::kFarOff) error = StartTuning::kError;
     const double first = error > 0 ? PhaseTuning::kFirst * error : PhaseTuning::kUnstructured;
-    const double last = error > 0 ? PhaseTuning::kLast : first;
     const double highest = static_cast<double>(cost_spread(state)) / 2;
     bool growing = true;  // until a phase has been long enough
-    for (double wanted = first; wanted >= last && !state.control.poll(state.progress);) {
+    for (double wanted = first; wanted >= PhaseTuning::kLast && !state.control.poll(state.progress);) {
         const D epsilon = as_epsilon<D>(std::min(wanted * gap, highest));
         if (!(epsilon > 0)) break;
-        const bool too_small = phase(epsilon, PhaseTuning::kBidsPerRow) > PhaseTuning::kManyFree;
-        growing = growing && too_small && wanted < PhaseTuning::kMost * first;
+        const bool is_cut_short = phase(epsilon, PhaseTuning::kBidsPerRow) > PhaseTuning::kLeft;
+        if (is_cut_short && !growing) break;  // a smaller epsilon would be, too
+        growing = growing && is_cut_short && wanted < PhaseTuning::kMost * first;
         wanted = growing ? wanted * PhaseTuning::kEscalation : wanted / PhaseTuning::kDivisor;
         state.progress.phase = static_cast<Index>(state.phases);
     }

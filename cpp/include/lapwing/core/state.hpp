@@ -106,17 +106,17 @@ struct CoreState {
         scratch.dense_rows_read += rows.empty() ? m : static_cast<Index>(rows.size());
         return true;
     }
-    // The same with row i and a few more that their lists do not decide any more, which are likely to be needed next: a
-    // message and its answer take as long as many lists. False if there are no such rows: then the row itself is read.
-    bool refresh_by_owners(Index i) {
+    // The same with these undecided rows and, if they are few, with some that their lists do not decide any more, which
+    // are likely to be needed next: a message and its answer take as long as many lists. False if there are no others
+    // than one row: then the row itself is read.
+    bool refresh_by_owners(std::vector<Index> rows) {
         constexpr std::size_t kTogether = 32;  // rows
         constexpr Index kLookedAt = 1024;
         if (owners() == nullptr) return false;
-        std::vector<Index> rows{i};
         for (Index looked = 0; looked < std::min(m, kLookedAt) && rows.size() < kTogether; ++looked) {
             looked_at = looked_at + 1 < m ? looked_at + 1 : 0;
-            if (looked_at != i && lists.best(looked_at, v.data()).first > lists.tau(looked_at))
-                rows.push_back(looked_at);
+            if (lists.best(looked_at, v.data()).first <= lists.tau(looked_at)) continue;
+            if (std::find(rows.begin(), rows.end(), looked_at) == rows.end()) rows.push_back(looked_at);
         }
         if (rows.size() == 1) return false;
         std::vector<D> limits;
@@ -125,7 +125,7 @@ struct CoreState {
     }
     // Lists row i again.
     void refresh(Index i, ListScratch<T>& of_thread) {
-        if (!refresh_by_owners(i)) lists.refresh(i, v.data(), of_thread);
+        if (owners() == nullptr || !refresh_by_owners({i})) lists.refresh(i, v.data(), of_thread);
     }
     // Calls work(begin, end, scratch) for pieces of [0, count), from all threads of the team; this one calls look()
     // between pieces.
@@ -221,29 +221,35 @@ struct BestTwo {
     D second = kInfinity<D>;
 };
 
+// Minima of c[i,j] - v[j] over the list and the row's unmatched column. Returns whether no column that the list leaves
+// out is below the first.
+template <class T>
+bool read_list(CoreState<T>& state, Index i, ListScratch<T>& scratch, BestTwo<Dual<T>>& best) {
+    using D = Dual<T>;
+    ++scratch.lists_read;
+    const BestInList<D> listed = state.lists.best(i, state.v.data());
+    best = {listed.place < 0 ? -1 : state.lists.cols(i)[listed.place], listed.first, listed.second};
+    if (state.has_unmatched_columns() && state.unmatched_cost_of(i) < kInfinity<D>) {
+        const D r = state.unmatched_cost_of(i) - state.v[state.unmatched_column(i)];
+        if (r < best.first) {
+            best = {state.unmatched_column(i), r, best.first};
+        } else {
+            best.second = std::min(best.second, r);
+        }
+    }
+    const D tau = state.lists.tau(i);
+    best.second = std::min(best.second, std::max(tau, best.first));
+    return best.first <= tau;
+}
+
 // Minima of c[i,j] - v[j] over all columns, read from the list, which is refreshed where it cannot prove them.
 template <class T>
 BestTwo<Dual<T>> best_two(CoreState<T>& state, Index i, ListScratch<T>& scratch) {
-    using D = Dual<T>;
-    for (bool fresh = false;; fresh = true) {
-        ++scratch.lists_read;
-        const BestInList<D> listed = state.lists.best(i, state.v.data());
-        BestTwo<D> best{listed.place < 0 ? -1 : state.lists.cols(i)[listed.place], listed.first, listed.second};
-        if (state.has_unmatched_columns() && state.unmatched_cost_of(i) < kInfinity<D>) {
-            const D r = state.unmatched_cost_of(i) - state.v[state.unmatched_column(i)];
-            if (r < best.first) {
-                best = {state.unmatched_column(i), r, best.first};
-            } else {
-                best.second = std::min(best.second, r);
-            }
-        }
-        const D tau = state.lists.tau(i);
-        if (best.first <= tau || fresh) {
-            best.second = std::min(best.second, std::max(tau, best.first));
-            return best;
-        }
-        state.refresh(i, scratch);
-    }
+    BestTwo<Dual<T>> best;
+    if (read_list(state, i, scratch, best)) return best;
+    state.refresh(i, scratch);
+    read_list(state, i, scratch, best);
+    return best;
 }
 
 // The same of many rows: use(row, its best two) on any thread.
