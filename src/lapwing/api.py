@@ -12,7 +12,7 @@ import numpy as np
 
 from lapwing import _core, inputs
 from lapwing.assignment import IndexArray, pairs_of
-from lapwing.backend import choose_backend, solve_batch_at_once
+from lapwing.backend import Device, choose_backend, solve_batch_at_once
 from lapwing.certificate import Certificate
 from lapwing.costs.dtypes import as_scipy_converts
 from lapwing.cpu.backend import solve_as_asked
@@ -53,7 +53,7 @@ def solve(
     time_limit: None = None,
     progress: bool | Callable[[Progress], object] = False,
     certify: Literal[True] = True,
-    device: str | None = None,
+    device: Device = None,
     memory_limit: int | str | None = None,
     checkpoint: str | os.PathLike[str] | Checkpoint | None = None,
 ) -> ProvenResult: ...
@@ -71,7 +71,7 @@ def solve(
     time_limit: float | None = None,
     progress: bool | Callable[[Progress], object] = False,
     certify: bool = True,
-    device: str | None = None,
+    device: Device = None,
     memory_limit: int | str | None = None,
     checkpoint: str | os.PathLike[str] | Checkpoint | None = None,
 ) -> Result: ...
@@ -88,7 +88,7 @@ def solve(
     time_limit: float | None = None,
     progress: bool | Callable[[Progress], object] = False,
     certify: bool = True,
-    device: str | None = None,
+    device: Device = None,
     memory_limit: int | str | None = None,
     checkpoint: str | os.PathLike[str] | Checkpoint | None = None,
 ) -> Result:
@@ -129,14 +129,14 @@ def solve(
     certify : bool
         Whether to give the proof of the answer, which takes one more pass over the costs. Without it the answer is
         the optimum all the same: it is proven where rounding might have spoiled it.
-    device : None, "cpu", "cuda", "cuda:N" or "auto"
+    device : None, "cpu", "cuda", "cuda:N", "auto" or a list such as ["cuda:0", "cuda:1"]
         Where to solve. Default: where the costs are. An array on a GPU (PyTorch, CuPy, JAX, anything with DLPack or
         `__cuda_array_interface__`) is read in place, on its library's current stream, and answered in its library; a
         GPU's "auto" is "core". A matrix of at most 40,000 pairs, or sparse costs of at most 10,000 entries, are fetched
         and solved on the host, which takes less time, unless the device is named. Tensors of PyTorch on the CPU are
         read without their gradient, and answered with tensors. "auto" takes the first GPU for arrays on the host, if
         there is one and it pays. Costs of points, formulas and `costs.cuda_source` are computed on the GPU; rows of a
-        callback are sent there if it is named.
+        callback are sent there if it is named. Several GPUs share out a large matrix on the host; see `costs.sharded`.
     memory_limit : int or str, optional
         Bytes, or like "8GB", of costs that are held where they need not be. On a CPU, an `np.memmap` that takes more is
         streamed: rows are read from its file when they are needed, and so much of them is kept; of the rows of a
@@ -339,7 +339,7 @@ def plan(
     start: Result | tuple[Any, Any] | None = None,
     method: str | MethodOptions = "auto",
     threads: SupportsIndex | None = None,
-    device: str | None = None,
+    device: Device = None,
     memory_limit: int | str | None = None,
 ) -> Plan:
     """What `solve` would do with the same arguments, and why, without solving.

@@ -5,6 +5,7 @@ Nothing of the GPU is loaded before a problem is solved there.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from typing import Any, Protocol, SupportsIndex, cast
 
@@ -25,6 +26,8 @@ from lapwing.problem import Problem, Stack
 from lapwing.request import Request
 from lapwing.result import BatchResult, ListResult, StackResult
 from lapwing.tensors import like
+
+Device = str | Sequence[str] | None  #: as the user names it: several GPUs of one host are a list
 
 
 class Backend(Protocol):
@@ -50,15 +53,19 @@ class Backend(Protocol):
 CPU: Backend = Cpu()
 
 
-def choose_backend(cost: Any, device: str | None, request: Request) -> Backend:
+def choose_backend(cost: Any, device: Device, request: Request) -> Backend:
     """Choose the device; add the reason to `request.why` if the user left the choice open.
 
     Raises
     ------
     ArgumentError, DtypeError
     """
+    if isinstance(device, (list, tuple)):
+        if len(device) != 1:
+            return _several_gpus(device, request)
+        device = device[0]
     if device is not None and not isinstance(device, str):
-        raise DtypeError(f"device must be a string such as 'cuda:0', got {device!r}")
+        raise DtypeError(f"device must be a string such as 'cuda:0', or a list of them, got {device!r}")
     if device == "cpu":
         if isinstance(cost, FunctionCost):
             raise ArgumentError(ON_GPU_ONLY)
@@ -98,6 +105,16 @@ def choose_backend(cost: Any, device: str | None, request: Request) -> Backend:
     from lapwing.gpu.backend import Gpu
 
     return Gpu(device)
+
+
+def _several_gpus(devices: Sequence[Any], request: Request) -> Backend:
+    if not devices or not all(isinstance(device, str) and device.startswith("cuda") for device in devices):
+        raise ArgumentError(f"device=[...] names GPUs, such as ['cuda:0', 'cuda:1'], got {list(devices)!r}")
+    if is_pair(request.unmatched_cost):
+        raise ArgumentError("prices of columns are solved on the CPU: leave device= out")
+    from lapwing.gpu.backend import SeveralGpus
+
+    return SeveralGpus(devices)
 
 
 def choose_batch_device(costs: Any, device: str | None) -> str:

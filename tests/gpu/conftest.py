@@ -38,6 +38,14 @@ def emulated_gpu(monkeypatch):
     assert not emulated_toolkit.DRIVER.contexts, "a context was left current"
 
 
+@pytest.fixture
+def gpus(emulated_gpu, monkeypatch):
+    """Names of emulated GPUs, which share out matrices of any size."""
+    monkeypatch.setattr(emulated_toolkit.DRIVER, "count", 3)
+    monkeypatch.setattr(choose, "LEAST_SHARDED_BYTES", 0)
+    return lambda count: [f"cuda:{k}" for k in range(count)]
+
+
 @pytest.fixture(scope="session")
 def kernel_folder(tmp_path_factory):
     """Compiled kernels stay out of the user's cache; a cache for tests that is filled already can be named."""

@@ -264,6 +264,8 @@ class Buffer:
 class Pool:
     attributes = SimpleNamespace(reserved_mem_current=0, used_mem_current=0)
 
+    handle = 1
+
     def __init__(self, ordinal):
         pass
 
@@ -332,12 +334,28 @@ CORE = SimpleNamespace(
 )
 
 
+class IpcHandle:
+    def __init__(self):
+        self.words = (ctypes.c_uint64 * 8)()
+
+    def getPtr(self):  # noqa: N802
+        return ctypes.addressof(self.words)
+
+
 class Driver:
+    CUipcMemHandle = IpcHandle
     CUDA_MEMCPY2D = SimpleNamespace
     CUmemorytype = int
     CUfunction_attribute = SimpleNamespace(
         CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES=8, CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED=14
     )
+
+    CUmemAccessDesc = staticmethod(lambda: SimpleNamespace(location=SimpleNamespace()))
+    CUmemLocationType = SimpleNamespace(CU_MEM_LOCATION_TYPE_DEVICE=1)
+    CUmemAccess_flags = SimpleNamespace(CU_MEM_ACCESS_FLAGS_PROT_READWRITE=3)
+    CUpointer_attribute = SimpleNamespace(CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL=9, CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE=17)
+    # GPUs, whether they read each other's memory, and whether other processes may
+    count, peers, exports = 1, True, True
 
     def __init__(self):
         self.contexts = []  # the stack of current contexts
@@ -347,7 +365,45 @@ class Driver:
         return (0,)
 
     def cuDeviceGetCount(self):  # noqa: N802
-        return 0, 1
+        return 0, self.count
+
+    def cuDeviceCanAccessPeer(self, reader, owner):  # noqa: N802
+        assert reader != owner
+        return 0, int(self.peers)
+
+    def cuCtxEnablePeerAccess(self, context, flags):  # noqa: N802
+        assert self.contexts[-1] != context
+        COUNTS["peers"] += 1
+        return (704 if COUNTS["peers"] > 1 else 0,)
+
+    def cuDeviceGetUuid(self, ordinal):  # noqa: N802
+        return 0, SimpleNamespace(bytes=bytes([ordinal] * 16))
+
+    def cuMemGetAddressRange(self, address):  # noqa: N802
+        return (0, address - 64, 0) if self.exports else (1, 0, 0)
+
+    def cuIpcGetMemHandle(self, base):  # noqa: N802
+        handle = self.CUipcMemHandle()
+        handle.words[0] = base
+        return 0, handle
+
+    def cuIpcOpenMemHandle(self, handle, flags):  # noqa: N802
+        COUNTS["opened"] += 1
+        return 0, handle.words[0]
+
+    def cuIpcCloseMemHandle(self, base):  # noqa: N802
+        COUNTS["opened"] -= 1
+        return (0,)
+
+    def cuGetErrorString(self, status):  # noqa: N802
+        return 0, b"as emulated"
+
+    def cuPointerGetAttribute(self, attribute, address):  # noqa: N802
+        return 0, 0
+
+    def cuMemPoolSetAccess(self, pool, access, count):  # noqa: N802
+        assert len(access) == count
+        return (0,)
 
     def cuDeviceTotalMem(self, ordinal):  # noqa: N802
         return 0, TOTAL_BYTES
@@ -402,6 +458,9 @@ class Driver:
         BACKGROUND.launch(reach, stream)
         return (0,)
 
+    def cuEventDestroy(self, event):  # noqa: N802
+        return (0,)
+
     def cuStreamWaitEvent(self, stream, event, flags):  # noqa: N802
         return (0,)
 
@@ -416,6 +475,10 @@ class Driver:
     def cuMemcpyDtoDAsync(self, a, b, size, stream):  # noqa: N802
         BACKGROUND.launch(lambda: ctypes.memmove(a, b, size), stream)
         return (0,)
+
+    def cuMemcpyAsync(self, a, b, size, stream):  # noqa: N802
+        COUNTS["bytes between"] += size
+        return self.cuMemcpyDtoDAsync(a, b, size, stream)
 
     def cuMemcpyDtoHAsync(self, host, pointer, size, stream):  # noqa: N802
         COUNTS["bytes back"] += size

@@ -21,6 +21,7 @@ from lapwing.costs.points import (
     weighted,
 )
 from lapwing.costs.rows import RowCost, rows
+from lapwing.costs.sharded import ShardedMatrix, sharded
 from lapwing.costs.sparse import SparseCost, edges, sparse
 
 __all__ = [
@@ -29,6 +30,7 @@ __all__ = [
     "FunctionCost",
     "PointCost",
     "RowCost",
+    "ShardedMatrix",
     "SparseCost",
     "chebyshev",
     "cosine",
@@ -41,6 +43,7 @@ __all__ = [
     "manhattan",
     "minkowski",
     "rows",
+    "sharded",
     "sparse",
     "squared_euclidean",
     "weighted",

@@ -182,6 +182,15 @@ class RowsOnDevice(Shard):
     def as_given(self, values: NDArray[Any]) -> Any:
         return self._on_device(values)
 
+    @property
+    def tensor(self) -> Any:
+        return self._tensor
+
+    def exported(self) -> dict[str, Any] | None:
+        from lapwing.distributed.peer_memory import exported
+
+        return exported(self._tensor)
+
 
 def _infinity(dtype: np.dtype[Any]) -> Any:
     """The value that means no bound, for the duals of such costs."""

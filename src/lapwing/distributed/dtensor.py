@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Literal, SupportsIndex
 
 from lapwing.distributed.result import RankResult
@@ -14,7 +14,7 @@ from lapwing.progress import Progress
 
 def solve_dtensor(
     cost: Any,
-    device: str | None,
+    device: str | Sequence[str] | None,
     invalid: str,
     maximize: bool,
     unmatched_cost: Any,
@@ -56,7 +56,7 @@ def solve_dtensor(
 
 def plan_dtensor(
     cost: Any,
-    device: str | None,
+    device: str | Sequence[str] | None,
     maximize: bool,
     unmatched_cost: Any,
     start: Any,
@@ -75,7 +75,7 @@ def plan_dtensor(
     return plan(rows, group=group, **asked, threads=threads, memory_limit=memory_limit)
 
 
-def _parts(cost: Any, device: str | None) -> tuple[Any, Any]:
+def _parts(cost: Any, device: str | Sequence[str] | None) -> tuple[Any, Any]:
     """The local rows, and the group of the mesh."""
     if device is not None:
         raise ArgumentError("a DTensor is solved where its rows are: leave device= out")

@@ -163,6 +163,15 @@ class Shard(ABC):
         """The costs that a result keeps; see `lapwing.result.Costs`."""
         return None
 
+    @property
+    def tensor(self) -> Any:
+        """The rows as a tensor on a GPU, if they are one."""
+        return None
+
+    def exported(self) -> dict[str, Any] | None:
+        """What another process needs to open the memory of the rows; None if it cannot."""
+        return None
+
 
 class RowsOnHost(Shard):
     """Rows that the core reads.

@@ -35,6 +35,7 @@ from lapwing.request import Request, make_request
 
 if TYPE_CHECKING:
     from lapwing.checkpoint import Checkpoint
+    from lapwing.distributed.peer_memory import PeerMemory
 
 _CACHE_BYTES: Final = 1 << 30  # of rows that rank 0 keeps, unless memory_limit= says otherwise
 
@@ -106,6 +107,8 @@ def solve(
         if isinstance(problem.cost, ShardedCost) and problem.cost.is_gathered:
             problem = replace(problem, cost=problem.cost.gathered())
             request.threads = member.own.threads
+        elif member.peers is not None:
+            return _solved_on_gpus(member, problem, request, coordinator)
         chosen = Cpu().plan(problem, request)
         answer, certificate = solve_requested(problem, chosen, request, coordinator.look_after)
         return outcomes(answer, certificate, member.explained(chosen, coordinator), coordinator.begins)
@@ -138,10 +141,25 @@ def plan(
         if isinstance(problem.cost, ShardedCost) and problem.cost.is_gathered:
             matrix = np.empty(problem.shape, problem.cost.dtype)  # whose numbers no plan depends on
             problem, request.threads = replace(problem, cost=DenseCost(matrix)), member.own.threads
+        elif member.peers is not None:
+            from lapwing.distributed.peer_memory import planned_on_gpus
+
+            with member.peers.opened() as opened:
+                chosen = member.explained(planned_on_gpus(opened, problem, request), coordinator)
+            return [Message("plan", described_plan(chosen))] * coordinator.size
         chosen = member.explained(Cpu().plan(problem, request), coordinator)
         return [Message("plan", described_plan(chosen))] * coordinator.size
 
     return plan_of(_together(local_rows, group, given, False, run)[1].fields)
+
+
+def _solved_on_gpus(member: _Member, problem: Problem, request: Request, coordinator: Coordinator) -> list[Message]:
+    from lapwing.distributed.peer_memory import solve_on_gpus
+
+    assert member.peers is not None
+    with member.peers.opened() as matrix:
+        answer, certificate, chosen = solve_on_gpus(matrix, problem, request, coordinator.look_after)
+    return outcomes(answer, certificate, member.explained(chosen, coordinator), coordinator.begins)
 
 
 @dataclass(frozen=True)
@@ -187,13 +205,15 @@ class _Member:
     shard : Shard or None
     request : Request or None
     error : Exception or None
+    peers : PeerMemory or None
+        On rank 0: the memories of all ranks, if these are on GPUs that it can read.
     """
 
     def __init__(self, local_rows: Any, given: _Given, progress: Any) -> None:
         self.shard: Shard | None = None
         self.request: Request | None = None
         self.error: Exception | None = None
-        self._hosts: list[str] = []
+        self.peers: PeerMemory | None = None
         self._own_rows: list[str] = []
         try:
             self.request = given.request(progress)
@@ -229,6 +249,7 @@ class _Member:
             "memory_limit": request.memory_limit,
         }
         told = {"same": same, "rows": shard.shape[0], "host": socket.gethostname(), "where": shard.where}
+        told["memory"] = shard.exported()
         arrays = [] if shard.prices is None else [shard.prices]
         return Message("hello", told | {"threads": request.threads}, arrays)
 
@@ -240,7 +261,13 @@ class _Member:
         shard.threads = self.request.threads or max(1, inputs.processors() // told["ranks_on_host"])
 
     def take_notes(self, hellos: dict[int, Message]) -> None:
-        """On rank 0: who holds what."""
+        """On rank 0: who holds what, and whether its memory can be opened here."""
+        if self.own.prices_of_cols is None and all(hellos[rank].fields["memory"] for rank in hellos):
+            from lapwing.distributed.peer_memory import PeerMemory
+
+            said = [hellos[rank].fields for rank in sorted(hellos)]
+            memories, hosts = [each["memory"] for each in said], [each["host"] for each in said]
+            self.peers = PeerMemory.of(self.own.tensor, memories, hosts)
         for rank in sorted(hellos):
             told = hellos[rank].fields
             self._own_rows.append(f"rank {rank} on {told['host']} holds {told['rows']} rows, {told['where']}")
@@ -251,6 +278,8 @@ class _Member:
         if len(shown) > _SHOWN_RANKS:
             shown = [*shown[:_SHOWN_RANKS], f"and so on, {coordinator.size} ranks in all"]
         why = "rank 0 holds the lists of all rows, searches, and asks for single rows; passes are made where rows are"
+        if chosen.device != "cpu":
+            why = "rank 0 opens the memory of all ranks on this host, and has every GPU pass over its own rows"
         if chosen.tier == "dense":
             why = (
                 "the matrix is small: rank 0 is sent the rows, and solves it; memory_limit=0 leaves them where they are"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -42,7 +42,7 @@ from lapwing.gpu.core.solver import (
 from lapwing.gpu.costs.canonical import CanonicalForm, CanonicalMatrix
 from lapwing.gpu.costs.unmatched import UnmatchedColumns
 from lapwing.gpu.kinds.base import CostKind, Search
-from lapwing.gpu.kinds.choose import choose_kind
+from lapwing.gpu.kinds.choose import choose_kind, choose_sharded, ordinal_of
 from lapwing.gpu.on_host import concluded, empty_on_host, partial_on_host, solved_on_host
 from lapwing.gpu.reference import ReferenceSolve
 from lapwing.gpu.runtime.arrays import GpuArray, empty_array
@@ -79,6 +79,17 @@ class Gpu:
         solve = Solve(costs, plan, request, self._began + request.time_limit)
         answer, certificate = solve.run()
         return solve.given_back(answer), certificate
+
+
+class SeveralGpus(Gpu):
+    """The backend of several GPUs of one host."""
+
+    def __init__(self, devices: Sequence[str]) -> None:
+        super().__init__(devices[0])
+        self._ordinals = [ordinal_of(device) for device in devices]
+
+    def problem(self, cost: Any, request: Request) -> CostKind:
+        return choose_sharded(cost, self._ordinals, request)
 
 
 class _ReducibleError(Exception):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import lru_cache
 
@@ -16,6 +17,7 @@ from lapwing.gpu.costs.canonical import is_copied, is_transposed
 from lapwing.gpu.costs.computed import ComputedCosts
 from lapwing.gpu.costs.host_rows import Lines, StreamLayout, largest_layout, least_layout, sample_rows
 from lapwing.gpu.costs.points_matrix import bytes_of, planned_points_matrix
+from lapwing.gpu.costs.sharded import Shard
 from lapwing.gpu.costs.sparse import GivenEntries, copied_bytes, is_sorted_anew
 from lapwing.gpu.reference import REFERENCE_METHODS
 from lapwing.gpu.runtime.arrays import ITEM_BYTES, GpuArray, Library
@@ -52,11 +54,12 @@ class Memory:
 
     def __init__(self, context: Context, library: Library | None = None) -> None:
         self.info: DeviceInfo = context.info
-        self._context, self._library = context, library
+        self.context: Context = context
+        self._library = library
 
     def free_bytes(self) -> int:
         kept = 0 if self._library is None else self._library.kept_bytes(self.info.ordinal)
-        return self._context.free_bytes() + kept
+        return self.context.free_bytes() + kept
 
 
 def plan_matrix(cost: GpuArray, memory: Memory, request: Request, on_host: bool = False) -> Plan:
@@ -193,6 +196,37 @@ def plan_sparse(
     plan = _plan(given.shape, dtype, by_columns, needed, reasons, info, "sparse")
     _require(plan, needed, memory, request, "" if on_host else " beside the costs", "")
     return plan
+
+
+def plan_sharded(
+    parts: Sequence[Shard], memories: Sequence[Memory], transposed: bool, request: Request, made: str
+) -> Plan:
+    """Decide how to solve a matrix in shards on several GPUs, and say how it gets there; see `plan_matrix`."""
+    priced, dtype = request.priced, parts[0].matrix.dtype
+    rows, cols = parts[-1].rows.stop, parts[0].matrix.shape[1]
+    shape = (cols, rows) if transposed else (rows, cols)
+    _check_counts(shape, priced)
+    first = memories[0].info
+    reasons = [f"solved on GPU {first.ordinal} ({first.name}), which reads single rows of the others"]
+    reasons += [request.why] if request.why else []
+    lines = (rows, rows + cols) if priced else (rows, cols)
+    state = workspace_bytes(*lines, dtype) + _LINE_BYTES * sum(lines) if rows and cols else 0
+    largest = 0
+    for k, (part, memory) in enumerate(zip(parts, memories, strict=True)):
+        matrix = len(part.rows) * part.matrix.strides[0] * ITEM_BYTES[dtype]
+        beside = state + (sample_bytes(*lines, dtype) if k == 0 and rows == cols else 0)
+        needed = beside + matrix * bool(made)
+        largest = max(largest, needed)
+        reasons.append(
+            f"GPU {memory.info.ordinal} holds {'columns' if transposed else 'rows'} {part.rows.start} to "
+            f"{part.rows.stop - 1}, {matrix} bytes{made and ', '}{made}, and finds their minima, lists and violations; "
+            f"{beside} bytes beside them"
+        )
+        plan = _plan(shape, dtype, transposed, needed, reasons, memory.info, "sharded")
+        with memory.context:
+            _require(plan, needed, memory, request, "" if made else " beside the shard", "use more GPUs, ")
+    where = ",".join(f"cuda:{memory.info.ordinal}" for memory in memories)
+    return replace(plan, memory_bytes=largest, device=where, reasons=tuple(reasons))
 
 
 def plan_streamed(lines: Lines, transposed: bool, memory: Memory, request: Request) -> tuple[Plan, StreamLayout]:

@@ -34,6 +34,8 @@ def build(gpu, monkeypatch, tmp_path):
 
 
 CARVING = """
+#include "costs/matrix.cuh"
+
 #include "core/lists/matrix.cuh"
 extern "C" __global__ void carve(int64 rows, int64 cols, int64* end) {
     State state;
@@ -58,6 +60,8 @@ def test_the_workspace_holds_what_kernels_take(gpu, dtype, build):
 
 
 CAPPING = """
+#include "costs/matrix.cuh"
+
 #include "core/lists/matrix.cuh"
 
 #include "core/control/tasks.cuh"
@@ -93,6 +97,8 @@ def test_the_cap_is_the_distance_of_the_last_column_wanted(gpu, kind, build):
 
 
 LISTING = """
+#include "costs/matrix.cuh"
+
 #include "core/lists/matrix.cuh"
 extern "C" __global__ __launch_bounds__(THREADS)
     void NAME(const Cost* cost, int64 pitch, int64 rows, int64 cols, int64 maximize, Dual* v, unsigned char* workspace,

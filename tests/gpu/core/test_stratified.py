@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from lapwing._core import Neighbours
-from lapwing.gpu.core.stratified import PIVOTS, StratifiedSamples, pivot_points
+from lapwing.gpu.core.stratified import PIVOTS, SampleLists, pivot_points, stratified
 from lapwing.gpu.runtime.copies import read, write
 from lapwing.gpu.runtime.tuning import BOX_POINTS
 
@@ -21,11 +21,10 @@ def samples_of(gpu, rows: np.ndarray, cols: np.ndarray, runs: list[int]):
         write(gpu.context, col_keys, np.ascontiguousarray(cols[:, pivot - 1]))
 
     points = pivot_points(gpu.context, SIZE, None, launch_keys)
-    return (
-        None
-        if points is None
-        else StratifiedSamples(gpu.context, *(Neighbours(side, BOX_POINTS).order() for side in points), runs, None)
-    )
+    if points is None:
+        return None
+    rows, cols = (Neighbours(side, BOX_POINTS).order() for side in points)
+    return SampleLists(gpu.context, stratified(rows, cols, runs), None)
 
 
 def draw() -> tuple[np.ndarray, np.ndarray]:

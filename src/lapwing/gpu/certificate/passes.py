@@ -98,6 +98,9 @@ class CostPass(ABC):
     def cost_at(self, row: int, col: int) -> float:
         """One cost, for a message."""
 
+    def require_valid(self) -> None:  # noqa: B027
+        """Raise InvalidCostError for a cost that is reported elsewhere than in the summary, when all is done."""
+
     def duals(self, at: Vectors) -> tuple[int, int]:
         """Of lines and of positions."""
         return (at.v, at.u) if self.by_columns else (at.u, at.v)
@@ -267,16 +270,20 @@ class TiledPass(ComputedPass):
     program = POINTS_CERTIFICATE
 
     def launch_lines(self, at: Vectors) -> None:
-        lines_of_tile = _SQUARE * _OWN_LINE_BYTES // ITEM_BYTES[self.cost.dtype]
-        across = -(-self.cols // (_SQUARE * _OWN_POSITIONS))
         for part in self.cost.cost_program.parts_by_tiles(self.rows, self.cols):
             if part.start:
                 self.wait(part.start / self.rows)
-            self.kernels["certify_tiles"].launch(
-                self.context, -(-len(part) // lines_of_tile) * across, _THREADS,
-                self.cost.block, part.start, len(part), self.rows, self.cols, int(self.maximize),
-                at.u, at.v, at.violations, at.summary, at.row_to_col, at.owners,
-            )  # fmt: skip
+            self.launch_part(at, part)
+
+    def launch_part(self, at: Vectors, part: range) -> None:
+        """For some lines."""
+        lines_of_tile = _SQUARE * _OWN_LINE_BYTES // ITEM_BYTES[self.cost.dtype]
+        across = -(-self.cols // (_SQUARE * _OWN_POSITIONS))
+        self.kernels["certify_tiles"].launch(
+            self.context, -(-len(part) // lines_of_tile) * across, _THREADS,
+            self.cost.block, part.start, len(part), self.rows, self.cols, int(self.maximize),
+            at.u, at.v, at.violations, at.summary, at.row_to_col, at.owners,
+        )  # fmt: skip
 
 
 class SparsePass(CostPass):

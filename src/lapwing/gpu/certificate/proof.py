@@ -9,7 +9,7 @@ Cost: every matrix element is read once; 4 bytes a column and 8 a line of scratc
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -27,8 +27,10 @@ from lapwing.gpu.certificate.passes import (
     TiledPass,
     Vectors,
 )
+from lapwing.gpu.certificate.sharded_pass import ShardedPass, SharedPointsPass
 from lapwing.gpu.costs.computed import ComputedCosts
 from lapwing.gpu.costs.host_rows import HostRows, Streamed
+from lapwing.gpu.costs.sharded import Shards
 from lapwing.gpu.costs.sparse import SparseLines
 from lapwing.gpu.runtime.arrays import GpuArray
 from lapwing.gpu.runtime.copies import Mail, read
@@ -144,6 +146,30 @@ def proof_of_sparse(
     return Proof(SparsePass(context, cost, maximize, array_template), cost.dtype, candidate, mail)
 
 
+def proof_of_shards(
+    shards: Shards,
+    by_columns: bool,
+    candidate: Candidate,
+    maximize: bool,
+    array_template: GpuArray | None = None,
+    mail: Mail | None = None,
+) -> Proof:
+    """The same for a matrix in shards on several GPUs; the answer is on that of the first."""
+    return Proof(ShardedPass(shards, by_columns, maximize, array_template), shards.dtype, candidate, mail)
+
+
+def proof_of_shared_points(
+    costs: Sequence[tuple[Context, ComputedCosts]],
+    dtype: str,
+    candidate: Candidate,
+    maximize: bool,
+    wait: Callable[[float], None],
+    mail: Mail | None = None,
+) -> Proof:
+    """The same for costs of points that several GPUs compute; the answer is on the first."""
+    return Proof(SharedPointsPass(costs, maximize, None, wait), dtype, candidate, mail)
+
+
 class Proof:
     """One certificate in the making.
 
@@ -212,6 +238,7 @@ class Proof:
             if summary[_INVALID_COST]:
                 key = _first(summary[_INVALID_COST])
                 raise self._invalid_cost(*self._as_given(key >> 32, key & 0xFFFFFFFF))
+            self.costs.require_valid()
             return "none", -1, -1
         key = _first(summary[_FAULT])
         stage, index, kind = key >> 40, key >> 2 & 0xFFFFFFFF, key & 3

@@ -99,16 +99,36 @@ class Report(NamedTuple):
 
 _PARTNERS = 256  # bytes from the workspace's beginning to row_to_col
 _REPORT = struct.Struct("@14q3d")
-REPORT_BYTES = 256  # room for it
+REPORT_BYTES, REPORT_SIZE = 256, _REPORT.size  # room for it, and its own size
 
 
 @lru_cache(maxsize=256)
 def workspace_bytes(rows: int, cols: int, dtype: str) -> int:
     """Memory that kernels carve up, for `rows` <= `cols`: without the duals."""
-    listed = 4 if dtype in ("float16", "bfloat16", "float32") else 8
+    listed = _listed_bytes(dtype)
     counts = {"rows": rows, "cols": cols, "rows + cols": rows + cols}
     parts = [rows * 4, *(factor * counts[name] * (_ITEM_BYTES.get(kind) or listed) for kind, factor, name in _ARRAYS)]
-    return _HEAD_BYTES + sum(-(-part // _ALIGNMENT) * _ALIGNMENT for part in parts)
+    return _HEAD_BYTES + sum(map(_aligned, parts))
+
+
+def list_arrays(rows: int, dtype: str) -> list[tuple[int, int]]:
+    """Of the candidate lists and tau: the offset in the state, and bytes of a row."""
+    listed = _listed_bytes(dtype)
+    at, found = _HEAD_BYTES + _aligned(rows * 4), []
+    for kind, factor, name in _ARRAYS[:3]:
+        assert name == "rows"
+        found.append((at, factor * (_ITEM_BYTES.get(kind) or listed)))
+        at += _aligned(rows * found[-1][1])
+    return found
+
+
+def _listed_bytes(dtype: str) -> int:
+    """Of a cost in a list."""
+    return 4 if dtype in ("float16", "bfloat16", "float32") else 8
+
+
+def _aligned(size: int) -> int:
+    return -(-size // _ALIGNMENT) * _ALIGNMENT
 
 
 @lru_cache(maxsize=256)
@@ -257,13 +277,12 @@ class CoreSolve:
             or (matrix.pointer | matrix.row_stride * item | matrix.cols * item) % _PACK != 0
         ):
             return False
-        size, processors = matrix.rows, self.context.info.processors
+        size = matrix.rows
         sampled = copier is None and size * size * item >= _SAMPLED_BYTES
         self._prepare(self.keys, _key_count(size), sampled)
         read = size - -(-size // SAMPLE_STEP) if sampled else size
         parts = [range(read)] if copier is None else copier.parts
-        chunks = -(-size * item // (_SMALL_BLOCK * _PACK))
-        bands = max(1, min(len(parts[0]) // _LEAST_BAND, _MINIMA_BLOCKS * processors // chunks))
+        chunks, bands = self._minima_grid(len(parts[0]))
         for part in parts:
             if copier is not None:
                 copier.wait_for(part)
@@ -271,6 +290,11 @@ class CoreSolve:
             self._launch("column_minima", chunks * bands, self.keys, int(sampled), *ends, bands, len(parts))
         self._prices_are_lowered = True
         return True
+
+    def _minima_grid(self, rows: int) -> tuple[int, int]:
+        """Chunks of columns and bands of rows, of column_minima over so many rows."""
+        chunks = -(-self.matrix.cols * ITEM_BYTES[self.matrix.dtype] // (_SMALL_BLOCK * _PACK))
+        return chunks, max(1, min(rows // _LEAST_BAND, _MINIMA_BLOCKS * self.context.info.processors // chunks))
 
     def list_rows(self) -> None:
         """List every row under the prices in `v`, in the order of the stream."""

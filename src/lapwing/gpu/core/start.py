@@ -39,7 +39,7 @@ from lapwing.gpu.core.solver import (
     workspace_bytes,
 )
 from lapwing.gpu.core.sorted_prices import Axis, find_axis, orders, prices_in_order
-from lapwing.gpu.core.stratified import PIVOTS, StratifiedSamples, pivot_points
+from lapwing.gpu.core.stratified import PIVOTS, SampleLists, pivot_points, stratified
 from lapwing.gpu.costs.canonical import CanonicalMatrix
 from lapwing.gpu.costs.computed import row_group_blocks
 from lapwing.gpu.costs.upload import Copier
@@ -93,7 +93,7 @@ class StartFinder:
         self._copier = copier
         self.levels: int = 0
         self._kernels: dict[str, Kernel] = {}
-        self._stratified: StratifiedSamples | None = None  # of the matrix whose samples are taken
+        self._stratified: SampleLists | None = None  # of the matrix whose samples are taken
 
     def run(self, solve: CoreSolve) -> Report:
         """Find prices, list and solve; waits for the end."""
@@ -172,12 +172,10 @@ class StartFinder:
         run = _run(solve.matrix.rows, _FIRST_SAMPLE, _GROWTH)
         if run == 1:
             return
-        if sides:
-            runs = [run]
-            while runs[-1] > _GROWTH:
-                runs.append(runs[-1] // _GROWTH)
-            rows, cols = (side.order() for side in sides)
-            self._stratified = StratifiedSamples(self.context, rows, cols, runs, self.array_template)
+        runs = [run]
+        while runs[-1] > _GROWTH:
+            runs.append(runs[-1] // _GROWTH)
+        self._choose_samples(runs, sides)
         sample = self._sample(solve.matrix, run)
         self._column_bounds(solve.matrix, run, 0, sample)
         while True:
@@ -191,6 +189,12 @@ class StartFinder:
             if finer == 1:
                 return
             sample, run = above, finer
+
+    def _choose_samples(self, runs: list[int], sides: list[Neighbours]) -> None:
+        """Choose the rows and columns of the samples with these runs, where a hash does not."""
+        if sides:
+            rows, cols = (side.order() for side in sides)
+            self._stratified = SampleLists(self.context, stratified(rows, cols, runs), self.array_template)
 
     def _find_orders(self, matrix: CanonicalMatrix) -> list[Neighbours]:
         """Begin to put rows and columns of a matrix in order, for strata; nothing if there will be none."""
@@ -248,7 +252,7 @@ class StartFinder:
         with Workspace(self.context, {"u": (size, matrix.dual_dtype)}, self.array_template) as memory:
             if matrix.cost_program is None:
                 blocks = min(size, 64 * self.context.info.processors)
-                shape = (size, finer, sample.matrix.rows, run)
+                shape = (0, size, finer, sample.matrix.rows, run)
                 lists = self._lists(finer)[0], self._lists(run)[1]
                 self._launch(matrix, "row_bounds", blocks, *shape, *lists, sample.v, memory["u"])
             else:
@@ -261,7 +265,7 @@ class StartFinder:
         size = matrix.rows // run
         chunks = -(-size // _THREADS)
         bands = max(1, min(size, 16 * self.context.info.processors // chunks))
-        shape = (size, run, bands, *self._lists(run))
+        shape = (0, size, size, run, bands, *self._lists(run))
         self._launch(matrix, "column_bounds", chunks * bands, *shape, u, target.keys, target.v)
 
     def _line_bounds(

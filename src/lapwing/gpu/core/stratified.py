@@ -26,33 +26,25 @@ PIVOTS = 4  # rows, and columns
 _SEED = 1
 
 
-class StratifiedSamples:
-    """Samples, as lists on the GPU.
+Members = dict[int, tuple[NDArray[np.int32], NDArray[np.int32]]]  # rows and columns of samples, by their run
 
-    Parameters
-    ----------
-    rows, cols : (n,) int32
-        In order.
-    runs : sequence of int
-        How many neighbours one row stands for, of each sample.
-    """
 
-    def __init__(
-        self,
-        context: Context,
-        rows: NDArray[np.int32],
-        cols: NDArray[np.int32],
-        runs: Sequence[int],
-        array_template: GpuArray | None,
-    ) -> None:
-        random = np.random.default_rng(_SEED)
-        lists = [(_sample(rows, run, random), _sample(cols, run, random)) for run in runs]
-        flat = np.concatenate([members for pair in lists for members in pair])
+def stratified(rows: NDArray[np.int32], cols: NDArray[np.int32], runs: Sequence[int]) -> Members:
+    """Samples of rows and columns that are given in order; a run: how many neighbours one row stands for."""
+    random = np.random.default_rng(_SEED)
+    return {run: (_sample(rows, run, random), _sample(cols, run, random)) for run in runs}
+
+
+class SampleLists:
+    """Samples, as lists on the GPU."""
+
+    def __init__(self, context: Context, members: Members, array_template: GpuArray | None) -> None:
+        flat = np.concatenate([each for pair in members.values() for each in pair])
         self._memory = Workspace(context, {"lists": (len(flat), "int32")}, array_template)
         at = self._memory["lists"]
         write(context, at, flat)
         self._addresses = {1: (0, 0)}
-        for run, (of_rows, of_cols) in zip(runs, lists, strict=True):
+        for run, (of_rows, of_cols) in members.items():
             self._addresses[run] = at, at + of_rows.nbytes
             at += of_rows.nbytes + of_cols.nbytes
 

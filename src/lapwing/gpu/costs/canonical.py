@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 
 from lapwing.gpu.costs.computed import ComputedCosts, CostProgram
 from lapwing.gpu.costs.host_rows import HostRows, Streamed
+from lapwing.gpu.costs.sharded import Shards
 from lapwing.gpu.costs.sparse import SparseLines
 from lapwing.gpu.costs.unmatched import UnmatchedColumns
 from lapwing.gpu.runtime.arrays import GpuArray, empty_array
@@ -67,7 +68,7 @@ class CanonicalForm:
 
     matrix: CanonicalMatrix
     transposed: bool
-    owner: GpuArray | ComputedCosts | HostRows | SparseLines
+    owner: GpuArray | ComputedCosts | HostRows | SparseLines | Shards
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -113,6 +114,16 @@ def host_rows_to_canonical(
     return CanonicalForm(
         CanonicalMatrix(rows.block, lines, all_cols, 0, cost.dtype, maximize, prices), cost.transposed, rows
     )
+
+
+def shards_to_canonical(
+    shards: Shards, transposed: bool, maximize: bool, unmatched: UnmatchedColumns | None
+) -> CanonicalForm:
+    """The same for a matrix in shards, as the first GPU sees it; its rows are those that are solved."""
+    rows, cols = shards.shape
+    all_cols, prices = (cols, 0) if unmatched is None else (cols + rows, unmatched.pointer)
+    matrix = CanonicalMatrix(shards.tables[0].pointer, rows, all_cols, shards.pitch, shards.dtype, maximize, prices)
+    return CanonicalForm(matrix, transposed, shards)
 
 
 def sparse_to_canonical(lines: SparseLines, maximize: bool, unmatched: UnmatchedColumns | None) -> CanonicalForm:

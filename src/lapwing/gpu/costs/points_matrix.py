@@ -51,16 +51,21 @@ def write_points_matrix(
     view = planned_points_matrix(cost.shape, cost.dtype, priced)
     memory = empty_array(context, (bytes_of(view) // ITEM_BYTES[cost.dtype],), cost.dtype, array_template)
     transposed = view.strides[0] == 1
-    lines, positions = cost.shape[::-1] if transposed else cost.shape
-    block = cost.cost_program.exchanged if transposed else cost.block
-    variant = POINTS_MATRIX.variant(COST=cost.dtype, TEXT=cost.cost_program.text)
-    kernel = kernels(context, POINTS_MATRIX, variant)["write_matrix"]
-    down = TILE_SIDE * OWN_LINES * 4 // ITEM_BYTES[cost.dtype]
-    across = -(-positions // (TILE_SIDE * OWN_POSITIONS))
-    for part in cost.cost_program.parts_by_tiles(lines, positions):
+    for part in cost.cost_program.parts_by_tiles(*(cost.shape[::-1] if transposed else cost.shape)):
         if part.start:
             wait()
-        grid = -(-len(part) // down) * across
-        ends = part.start, part.stop, lines, positions, max(view.strides)
-        kernel.launch(context, grid, _THREADS, block, *ends, memory.pointer)
+        write_lines(context, cost, transposed, part, max(view.strides), memory.pointer)
     return replace(memory, shape=view.shape, strides=view.strides)
+
+
+def write_lines(
+    context: Context, cost: ComputedCosts, transposed: bool, lines: range, pitch: int, pointer: int
+) -> None:
+    """Write some rows, or columns if `transposed`, `pitch` elements apart; line 0 lies, or would lie, at `pointer`."""
+    count, positions = cost.shape[::-1] if transposed else cost.shape
+    block = cost.cost_program.exchanged if transposed else cost.block
+    variant = POINTS_MATRIX.variant(COST=cost.dtype, TEXT=cost.cost_program.text)
+    down = TILE_SIDE * OWN_LINES * 4 // ITEM_BYTES[cost.dtype]
+    grid = -(-len(lines) // down) * -(-positions // (TILE_SIDE * OWN_POSITIONS))
+    ends = lines.start, lines.stop, count, positions, pitch
+    kernels(context, POINTS_MATRIX, variant)["write_matrix"].launch(context, grid, _THREADS, block, *ends, pointer)

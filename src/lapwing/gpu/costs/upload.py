@@ -48,11 +48,11 @@ _idle: defaultdict[int, list[_Lane]] = defaultdict(list)
 _lock = threading.Lock()
 
 
-def planned_matrix(context: Context, matrix: NDArray[Any]) -> GpuArray:
-    """A host matrix as it will lie on the GPU, without memory yet: lines in one piece each."""
+def planned_matrix(context: Context, matrix: NDArray[Any], by_rows: bool = False) -> GpuArray:
+    """A host matrix as it will lie on the GPU, without memory yet: lines in one piece each, rows if `by_rows`."""
     dtype = matrix.dtype.name
     item = ITEM_BYTES[dtype]
-    by_columns = _by_columns(matrix)
+    by_columns = not by_rows and is_by_columns(matrix)
     length = matrix.shape[0] if by_columns else matrix.shape[1]
     pitch = -(-length * item // _ALIGNMENT) * _ALIGNMENT // item if length * item >= _ALIGNED_FROM else length
     strides = (1, pitch) if by_columns else (pitch, 1)
@@ -60,13 +60,13 @@ def planned_matrix(context: Context, matrix: NDArray[Any]) -> GpuArray:
     return GpuArray(None, 0, matrix.shape, strides, dtype, *place, ANY)
 
 
-def upload(context: Context, matrix: NDArray[Any]) -> tuple[GpuArray, Copier]:
-    """Begin to copy a host matrix, (m, n) with unit stride along one axis, to the GPU.
+def upload(context: Context, matrix: NDArray[Any], by_rows: bool = False) -> tuple[GpuArray, Copier]:
+    """Begin to copy a host matrix, (m, n) with unit stride along one axis, to the GPU; see `planned_matrix`.
 
     The copier is to be entered at once, with ``with``; the matrix may be changed when that is left.
     """
-    view = planned_matrix(context, matrix)
-    lines = matrix.T if _by_columns(matrix) else matrix
+    view = planned_matrix(context, matrix, by_rows)
+    lines = matrix.T if not by_rows and is_by_columns(matrix) else matrix
     pitch = max(view.strides) if min(matrix.shape) > 0 else 0
     memory = empty_array(context, (max(len(lines) * pitch * lines.itemsize, 1),), "uint8")
     context.synchronize()  # other streams will write there
@@ -79,7 +79,8 @@ def _rest(view: GpuArray) -> tuple[Any, ...]:
     return view.shape, view.strides, view.dtype, view.ordinal, view.stream, view.library
 
 
-def _by_columns(matrix: NDArray[Any]) -> bool:
+def is_by_columns(matrix: NDArray[Any]) -> bool:
+    """Whether the columns of a host matrix are contiguous, and its rows are not."""
     down, across = matrix.strides
     return down == matrix.itemsize and (across != matrix.itemsize or matrix.shape[1] == 1)
 

@@ -10,6 +10,7 @@ from lapwing import inputs
 from lapwing.costs.base import CostSource
 from lapwing.costs.dense import FilledCost
 from lapwing.costs.points import PointCost
+from lapwing.costs.sharded import ShardedMatrix
 from lapwing.costs.sparse import SparseCost, is_sparse
 from lapwing.errors import ArgumentError, DtypeError
 from lapwing.gpu.costs.host_rows import lines_of, lines_of_source
@@ -19,6 +20,8 @@ from lapwing.gpu.kinds.base import CostKind
 from lapwing.gpu.kinds.computed import ComputedCosts
 from lapwing.gpu.kinds.held import HeldCosts
 from lapwing.gpu.kinds.resident import ResidentMatrix
+from lapwing.gpu.kinds.sharded import sharded_host_matrix, sharded_tensors
+from lapwing.gpu.kinds.sharded_points import ShardedPoints
 from lapwing.gpu.kinds.sparse import SparseCosts
 from lapwing.gpu.kinds.streamed import StreamedCosts
 from lapwing.gpu.kinds.uploaded import UploadedMatrix
@@ -27,8 +30,12 @@ from lapwing.gpu.reference import REFERENCE_METHODS
 from lapwing.gpu.runtime.arrays import GpuArray, view_if_on_gpu
 from lapwing.gpu.runtime.device import Context, shared_context
 from lapwing.gpu.runtime.programs import FLOATS, INTEGERS
+from lapwing.gpu.runtime.tuning import MOST_SHARDS
 from lapwing.options import Ssp
 from lapwing.request import Request
+
+#: Bytes of a matrix on the host from which several GPUs share it out: less is solved sooner by one.
+LEAST_SHARDED_BYTES = 1 << 30
 
 
 def choose_kind(cost: Any, device: str, request: Request) -> CostKind:
@@ -46,6 +53,8 @@ def choose_kind(cost: Any, device: str, request: Request) -> CostKind:
     """
     if isinstance(request.options, Ssp) and request.options.text:
         raise ArgumentError(f"{request.options} is solved on a CPU: use device='cpu', or leave text out")
+    if isinstance(cost, ShardedMatrix):
+        return sharded_tensors(cost, device, request)
     if is_sparse(cost) and request.method in ("auto", "core"):
         return _sparse(cost, device, request)
     pairs = inputs.filled_problem(cost, request.maximize, request.unmatched_cost)
@@ -64,6 +73,46 @@ def choose_kind(cost: Any, device: str, request: Request) -> CostKind:
         return _resident(view, device, request)
     host = inputs.as_matrix_of(cost, request.maximize, request.unmatched_cost, _dtypes(request))
     return _of_host(cost, host, device, request)
+
+
+def choose_sharded(cost: Any, ordinals: list[int], request: Request) -> CostKind:
+    """The same for several GPUs, which share out the rows of a matrix on the host.
+
+    Raises
+    ------
+    ArgumentError, DtypeError
+    """
+    one = f"device='cuda:{ordinals[0]}'"
+    if request.method not in ("auto", "core"):
+        raise ArgumentError(f"method {request.method!r} solves on one GPU: use method='core', or {one}")
+    if isinstance(cost, PointCost) and cost.device_of is None:
+        return _shared_points(cost, ordinals, request)
+    if isinstance(cost, CostSource) or is_sparse(cost) or view_if_on_gpu(cost) is not None:
+        raise ArgumentError(
+            f"device=[...] shares out a matrix on the host, or the costs of points there, got {type(cost).__name__}: "
+            f"pass {one}, or blocks of rows on the GPUs as costs.sharded"
+        )
+    if inputs.filled_problem(cost, request.maximize, request.unmatched_cost) is not None:
+        return choose_kind(cost, f"cuda:{ordinals[0]}", request)
+    host = inputs.as_matrix_of(cost, request.maximize, request.unmatched_cost, _dtypes(request))
+    if len(ordinals) == 1 or 0 in host.shape or host.nbytes < LEAST_SHARDED_BYTES:
+        kind = _of_host(cost, host, f"cuda:{ordinals[0]}", request)
+        if isinstance(kind, UploadedMatrix):
+            request.why = f"one GPU is faster for a matrix of {host.nbytes} bytes"
+            return kind
+    return sharded_host_matrix(cost, host, ordinals, request)
+
+
+def _shared_points(cost: PointCost, ordinals: list[int], request: Request) -> CostKind:
+    """Points, whose matrix several GPUs hold where it is read sooner than computed, and one has no room for it."""
+    kind = choose_kind(cost, f"cuda:{ordinals[0]}", request)
+    source = cost.in_sense(request.maximize)
+    assert isinstance(source, PointCost)
+    if isinstance(kind, HeldCosts) or len(ordinals) == 1 or not is_read_sooner(source) or 0 in source.shape:
+        request.why = "one GPU is faster where it has room"
+        return kind
+    contexts = [Context(ordinal) for ordinal in ordinals[:MOST_SHARDS]]
+    return ShardedPoints(source, contexts, request.priced)
 
 
 def _of_host(

@@ -136,14 +136,15 @@ class Context:
     Attributes
     ----------
     info : DeviceInfo
+    primary : the driver's handle of the GPU's primary context
     stream : cuda.core Stream
     stream_handle : int
     """
 
     def __init__(self, ordinal: int = 0, stream: int = 0) -> None:
         self.info: DeviceInfo = device_info(ordinal)
-        self._primary = _primary_context(ordinal)
-        self._primary_handle = int(self._primary)
+        self.primary: Any = _primary_context(ordinal)
+        self._primary_handle = int(self.primary)
         self._pushed = _Pushed()
         self.stream_handle: int = stream or LEGACY_STREAM
         self.stream: Any = _stream(self.stream_handle)
@@ -153,7 +154,7 @@ class Context:
         status, current = driver.cuCtxGetCurrent()
         foreign = int(status) != 0 or int(current) != self._primary_handle
         if foreign:
-            checked(driver.cuCtxPushCurrent(self._primary))
+            checked(driver.cuCtxPushCurrent(self.primary))
         self._pushed.entries.append(foreign)
         return self
 

@@ -155,6 +155,27 @@ CORE_START = Program(
 )
 
 
+# The same for a matrix in shards on several GPUs.
+SHARDED_CORE = Program(
+    "sharded_core",
+    "core/sharded_core.cu",
+    (*(name for name in CORE.kernels if name != "glance"), "join_reports"),
+    _EVERY_COST,
+    CORE.constants,
+    thinly_sampled=True,
+    is_slow_to_compile=True,
+)
+
+SHARDED_START = Program(
+    "sharded_start",
+    "core/start/sharded_start.cu",
+    ("gather", "row_bounds", "column_bounds", "sorting_keys", "price_rises", "join_minima"),
+    _EVERY_COST,
+    CORE_START.constants,
+    thinly_sampled=True,
+)
+
+
 def points_text(terms: str) -> str:
     """The text for points, with the terms of kernels/costs/points.cuh."""
     return f'#include "costs/points.cuh"\nusing Source = Points<{terms}>;'
@@ -388,6 +409,8 @@ PROGRAMS = (
     CORE,
     HOST_CORE,
     CORE_START,
+    SHARDED_CORE,
+    SHARDED_START,
     CERTIFICATE,
     COMPUTED_CORE,
     COMPUTED_START,

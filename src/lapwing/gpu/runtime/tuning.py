@@ -44,5 +44,6 @@ BOX_POINTS = 32 * number(_COSTS, "positions_ahead")  # kPiece of kernels/costs/c
 MOST_HELD = number(_COSTS, "most_held")
 TILE_SIDE, OWN_LINES, OWN_POSITIONS = (number(_COSTS, f) for f in ("tile_side", "own_lines", "own_positions"))
 MOST_ROWS = 1 << number(_CORE, "row_bits")
+MOST_SHARDS = number("costs/sharded.cuh", "most_shards")
 SAMPLE_STEP = number(_CORE, "sample_step")
 ROW_SALT, COL_SALT = (number("costs/sample.cuh", name) for name in ("kRowSalt", "kColSalt"))

@@ -28,7 +28,9 @@
 // Goldberg and R. Kennedy, Mathematical Programming 71 (1995), epsilon scaling; U. Meyer and P. Sanders, Journal of
 // Algorithms 49 (2003), delta-stepping; K. Date and R. Nagi, Parallel Computing 57 (2016), and S. Guthe and D. Thuerck,
 // Algorithm 1015, ACM TOMS 47 (2021), augmenting paths on GPUs.
-#include "core/lists/matrix.cuh"
+#include "costs/matrix.cuh"
+
+#include "core/lists/pass.cuh"
 
 #include "core/complete.cuh"
 #include "core/padded.cuh"
@@ -36,28 +38,3 @@
 #include "core/start/glance.cuh"
 #include "core/start/minima.cuh"
 #include "core/ties.cuh"
-
-// Runs before every listing, when prices are set. column_minima includes this step.
-extern "C" __global__ void __launch_bounds__(256) lower_prices(LAPWING_PROBLEM) {
-    const State& state = set_state(LAPWING_MATRIX, u, v, workspace);
-    for (int64 j = static_cast<int64>(blockIdx.x) * blockDim.x + threadIdx.x; j < cols; j += gridDim.x * blockDim.x)
-        state.listing_price[j] = lowered(v[j]);
-}
-// Each block takes the next row when it has finished one. The last rows come first: column_minima ended with them, and
-// the certificate begins with the first rows, so each pass finds a part of the matrix in L2.
-extern "C" __global__ void __launch_bounds__(256, 4) list_rows(LAPWING_PROBLEM) {
-    State& state = set_state(LAPWING_MATRIX, u, v, workspace);
-    const Matrix matrix = LAPWING_MATRIX;
-    ListScratch& scratch = shared().scratch.list;
-    for (int32 turn = static_cast<int32>(blockIdx.x); turn < rows; turn = scratch.next_turn) {
-        const uint32 taken = threadIdx.x == 0 ? atomicAdd(&state.counts->listed, 1u) : 0;
-        const int32 i = matrix.rows - 1 - turn;
-        bool invalid = make_list<true>(matrix, i);
-        if (threadIdx.x == 0) scratch.next_turn = static_cast<int32>(gridDim.x + taken);
-        invalid = __syncthreads_or(invalid);
-        if (threadIdx.x == 0) {
-            if (invalid) atomicMin(&state.report->invalid_row, static_cast<int64>(i));
-            if (scratch.below == 0) atomicMin(&state.report->empty_row, static_cast<int64>(i));
-        }
-    }
-}

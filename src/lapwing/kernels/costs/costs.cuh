@@ -1,6 +1,6 @@
-// The interface of costs: struct Costs. Each program has one of four, which its .cu file includes first: a matrix
-// (costs/matrix.cuh), computed costs (costs/computed.cuh), a matrix on the host of which a part is on the GPU
-// (costs/host_rows.cuh), or sparse costs (costs/sparse.cuh).
+// The interface of costs: struct Costs. Each program has one of five, which its .cu file includes first: a matrix
+// (costs/matrix.cuh), a matrix in shards on several GPUs (costs/sharded.cuh), computed costs (costs/computed.cuh), a
+// matrix on the host of which a part is on the GPU (costs/host_rows.cuh), or sparse costs (costs/sparse.cuh).
 //
 //   Costs::Data          the data whose address kernels get, together with a number, the `pitch`
 //   is_in_memory, is_computed, is_on_host, is_sparse   the kind
@@ -12,6 +12,8 @@
 //   Costs::Row           Row(costs, i).load(places, out): costs of row i, in several places
 //   costs.sample_row(k, run), sample_col(k, run)    the row or column of member k of a sample (costs/sample.cuh); not
 //                        for a matrix on the host, nor for sparse costs
+//   costs.own_first(), own_end(rows)    of a matrix: the rows that this GPU has
+//   costs.origin(i)      of a matrix: where row 0 would lie as seen from row i
 //   Costs::ListingPrice  the type of the rounded prices that listings read, at most 8 bytes
 //
 // Passes over whole rows are written for each kind, in the folder of the pass: a matrix is read 16 bytes at a time, and

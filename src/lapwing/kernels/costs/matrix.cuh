@@ -9,6 +9,10 @@ struct Costs {
     const Cost* data;
     int64 pitch;  // elements from row to row
 
+    // A matrix in one piece is the own shard of its only GPU (costs/sharded.cuh).
+    __device__ static int32 own_first() { return 0; }
+    __device__ static int32 own_end(int32 rows) { return rows; }
+    __device__ const Cost* origin(int64) const { return data; }
     __device__ const Cost* row(int32 i) const { return data + i * pitch; }
     __device__ Cost at(int32 i, int32 j) const { return row(i)[j]; }
     __device__ bool has(int32, int32) const { return true; }

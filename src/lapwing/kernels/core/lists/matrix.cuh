@@ -1,8 +1,6 @@
-// Lists of a matrix in memory: by the filter (core/lists/filter.cuh) or, if it cannot decide, from the whole row.
-// Aligned rows are read 16 bytes at a time.
+// Lists of a matrix in memory, in one piece or in shards (the program includes its costs first): by the filter
+// (core/lists/filter.cuh) or, if it cannot decide, from the whole row. Aligned rows are read 16 bytes at a time.
 #pragma once
-#include "costs/matrix.cuh"
-
 #include "core/lists/filter.cuh"
 #include "core/lists/listing.cuh"
 

@@ -174,9 +174,9 @@ __device__ inline int32 row_behind(int32 k, bool sampled) {
 }
 
 // v[c] = the least cost[r, c] over all rows, or what is as good if a sample says so (prepare was told to take one).
-// Rows may come in parts, a launch for each: those from `begin` to `end` of the ones that are read; the last launch to
-// end sets prices. Rows are aligned and whole packs: a thread takes the columns of a pack, a block those of its
-// threads' packs, of every bands-th row. See common/column_keys.cuh.
+// Rows may come in parts, a launch for each: those from `begin` to `end` of the ones that are read, all of one shard;
+// the last launch to end sets prices. Rows are aligned and whole packs: a thread takes the columns of a pack, a block
+// those of its threads' packs, of every bands-th row. See common/column_keys.cuh.
 extern "C" __global__ void __launch_bounds__(256, 4)
     column_minima(LAPWING_PROBLEM, uint64* keys, int64 sampled, int64 begin, int64 end, int64 bands, int64 parts) {
     constexpr int32 width = Pack<Cost>::size, ahead = width <= 4 ? 8 : 4;
@@ -193,7 +193,7 @@ extern "C" __global__ void __launch_bounds__(256, 4)
     const int64 chunk = blockIdx.x / bands, c = (chunk * kMinimaThreads + threadIdx.x) * width;
     const int32 band = static_cast<int32>(begin + blockIdx.x % bands), step = static_cast<int32>(bands),
                 last = static_cast<int32>(end);
-    const Cost* column = costs + (c < cols ? c : cols - width);
+    const Cost* column = LAPWING_MATRIX.costs.origin(begin) + (c < cols ? c : cols - width);
     Narrow least[width];
     const Pack<Cost> begun = load_pack(column + row_behind(band, behind) * pitch);
 #pragma unroll

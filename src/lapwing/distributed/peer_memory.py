@@ -1,0 +1,173 @@
+"""Rows in GPUs of one host: rank 0 opens the memory of the other ranks (CUDA IPC), and solves with all GPUs.
+
+Every rank exports a handle of its tensor's memory. Rank 0 opens each twice: on the GPU that has it, whose passes it
+launches itself, and on its own GPU, which reads single rows. From then on this is one matrix on several GPUs
+(`lapwing.costs.sharded`); the other ranks wait, and keep their rows as they are. Where a memory cannot be exported
+(that of a pool, or of expandable segments), or rank 0 does not see all GPUs, rows stay with their ranks.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import replace
+from typing import Any, Final
+
+from lapwing.answer import Answer
+from lapwing.arrays import to_host, view_if_on_gpu
+from lapwing.certificate import Certificate
+from lapwing.costs.sharded import ShardedMatrix
+from lapwing.errors import GpuError, LapwingError
+from lapwing.gpu.backend import Gpu
+from lapwing.gpu.runtime import toolkit
+from lapwing.gpu.runtime.arrays import ANY, GpuArray
+from lapwing.gpu.runtime.device import LEGACY_STREAM, Context, checked, device_count
+from lapwing.gpu.runtime.tuning import MOST_SHARDS
+from lapwing.plan import Plan
+from lapwing.problem import Problem
+from lapwing.progress import Progress, ProgressLine
+from lapwing.request import Request
+
+_HANDLE_BYTES: Final = 64
+_LAZY_PEER_ACCESS: Final = 1  # CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS
+
+Told = dict[str, Any]  # of a memory, as JSON
+
+
+def exported(tensor: Any) -> Told | None:
+    """What another process of this host needs to open a tensor's memory, when all work on it is done; None if none can.
+
+    The tensor must stay as it is until that process is done.
+    """
+    try:
+        view = view_if_on_gpu(tensor)
+        if view is None or 0 in view.shape or view.strides[1] != 1:
+            return None
+        with Context(view.ordinal, view.stream) as context:
+            context.synchronize()
+            driver = toolkit.driver()
+            base, _ = checked(driver.cuMemGetAddressRange(view.pointer))
+            handle = checked(driver.cuIpcGetMemHandle(base))
+            return {
+                "gpu": _name_of(view.ordinal),
+                "handle": ctypes.string_at(handle.getPtr(), _HANDLE_BYTES).hex(),
+                "offset": view.pointer - int(base),
+                "shape": list(view.shape),
+                "strides": list(view.strides),
+                "dtype": view.dtype,
+            }
+    except LapwingError:
+        return None
+
+
+class PeerMemory:
+    """The memories of all ranks, as rank 0 sees them.
+
+    Parameters
+    ----------
+    own : torch.Tensor
+        Rank 0's rows.
+    told : list of what `exported` said, of every rank
+    """
+
+    def __init__(self, own: Any, told: Sequence[Told]) -> None:
+        self._own, self._told = own, told
+
+    @staticmethod
+    def of(own: Any, told: Sequence[Told | None], hosts: Sequence[str]) -> PeerMemory | None:
+        """None unless rank 0 can open the memory of every rank."""
+        known = [each for each in told if each is not None]
+        if len(known) < len(told) or len(set(hosts)) > 1 or not 2 <= len(told) <= MOST_SHARDS:
+            return None
+        seen = {_name_of(ordinal) for ordinal in range(device_count())}
+        strides = {tuple(each["strides"]) for each in known if each["shape"][0] > 1}
+        if not {each["gpu"] for each in known} <= seen or len(strides) > 1:
+            return None
+        return PeerMemory(own, known)
+
+    @contextmanager
+    def opened(self) -> Iterator[ShardedMatrix]:
+        """One matrix in all memories, for a ``with`` block.
+
+        Raises
+        ------
+        GpuError
+            If the driver refuses.
+        """
+        first = view_if_on_gpu(self._own)
+        assert first is not None
+        ordinals = {_name_of(ordinal): ordinal for ordinal in range(device_count())}
+        with ExitStack() as held:
+            parts, seen = [first], [first.pointer]
+            for told in self._told[1:]:
+                there = Context(ordinals[told["gpu"]])
+                pointer = held.enter_context(_opened(there, told))
+                near = pointer
+                if there.info.ordinal != first.ordinal:
+                    near = held.enter_context(_opened(Context(first.ordinal), told))
+                shape, strides = tuple(told["shape"]), tuple(told["strides"])
+                place = there.info.ordinal, LEGACY_STREAM
+                parts.append(GpuArray(None, pointer, shape, strides, told["dtype"], *place, ANY))
+                seen.append(near)
+            yield ShardedMatrix(tuple(parts), tuple(seen))
+
+
+@contextmanager
+def _opened(context: Context, told: Told) -> Iterator[int]:
+    """The address of a rank's first row, in this process on one GPU."""
+    driver = toolkit.driver()
+    handle = driver.CUipcMemHandle()
+    ctypes.memmove(handle.getPtr(), bytes.fromhex(told["handle"]), _HANDLE_BYTES)
+    with context:
+        base = int(checked(driver.cuIpcOpenMemHandle(handle, _LAZY_PEER_ACCESS)))
+    try:
+        yield base + told["offset"]
+    finally:
+        with context, contextlib.suppress(GpuError):  # after a fault nothing can be closed
+            context.synchronize()
+            checked(driver.cuIpcCloseMemHandle(base))
+
+
+def _name_of(ordinal: int) -> str:
+    """A GPU's name that all processes of a host have for it."""
+    return bytes(checked(toolkit.driver().cuDeviceGetUuid(ordinal)).bytes).hex()
+
+
+def solve_on_gpus(
+    matrix: ShardedMatrix, problem: Problem, request: Request, look_after: Callable[[], None]
+) -> tuple[Answer, Certificate | None, Plan]:
+    """Solve on all GPUs; `look_after` is called now and then, and what it raises ends the solve."""
+    line = ProgressLine(sys.stderr) if request.progress is True else None
+    told = line or (request.progress if callable(request.progress) else None)
+
+    def watch(progress: Progress) -> None:
+        look_after()
+        if told is not None:
+            told(progress)
+
+    asked = replace(_asked(problem, request), progress=watch)
+    try:
+        backend = Gpu("cuda")
+        with backend.problem(matrix, asked) as costs:
+            plan = backend.plan(costs, asked)
+            answer, certificate = backend.solve(costs, plan, asked)
+    finally:
+        if line is not None:
+            line.close()
+    answer.row_to_col, answer.u, answer.v = (to_host(x) for x in (answer.row_to_col, answer.u, answer.v))
+    return answer, certificate, plan
+
+
+def planned_on_gpus(matrix: ShardedMatrix, problem: Problem, request: Request) -> Plan:
+    """How `solve_on_gpus` would solve."""
+    backend, asked = Gpu("cuda"), _asked(problem, request)
+    with backend.problem(matrix, asked) as costs:
+        return backend.plan(costs, asked)
+
+
+def _asked(problem: Problem, request: Request) -> Request:
+    """The request for all rows; what rank 0 may keep of other ranks' rows is no limit of a GPU."""
+    return replace(request, unmatched_cost=problem.unmatched_cost, memory_limit=None)

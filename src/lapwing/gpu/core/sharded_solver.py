@@ -1,0 +1,280 @@
+"""The core method for a matrix in shards on several GPUs of one host (kernels/core/sharded_core.cu).
+
+The first GPU solves. What reads the whole matrix (column minima, listings, prices of samples) runs on every GPU, over
+its own rows: prices are copied there, and keys of minima or candidate lists come back. The first GPU reads rows of the
+others only where a list does not suffice, and the costs of a sample.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lapwing._core import Neighbours
+from lapwing.gpu.core.monitor import Monitor
+from lapwing.gpu.core.solver import REPORT_SIZE, CoreSolve, list_arrays
+from lapwing.gpu.core.start import StartFinder
+from lapwing.gpu.core.stratified import Members, SampleLists, stratified
+from lapwing.gpu.costs.canonical import CanonicalMatrix
+from lapwing.gpu.costs.sharded import Shards
+from lapwing.gpu.costs.upload import Copier
+from lapwing.gpu.runtime.arrays import GpuArray
+from lapwing.gpu.runtime.copies import fill_bytes, read
+from lapwing.gpu.runtime.device import Context
+from lapwing.gpu.runtime.launch import Kernel, kernels
+from lapwing.gpu.runtime.peers import copy_between, order
+from lapwing.gpu.runtime.programs import SHARDED_CORE, SHARDED_START
+from lapwing.gpu.runtime.tuning import COL_SALT, ROW_SALT
+from lapwing.gpu.runtime.workspace import Workspace
+
+_THREADS = SHARDED_START.constants["THREADS"]
+_ROW_BLOCKS, _COLUMN_BLOCKS = 64, 16  # a processor, of row_bounds and of column_bounds
+_NO_KEY = 0xFF  # bytes of a key that no row has lowered
+
+
+class ShardPart(CoreSolve):
+    """The state of a solve on one GPU, where its passes run over its own rows.
+
+    Attributes
+    ----------
+    rows : range
+    """
+
+    def __init__(
+        self,
+        context: Context,
+        matrix: CanonicalMatrix,
+        monitor: Monitor,
+        array_template: GpuArray | None,
+        rows: range,
+        is_solver: bool = False,
+    ) -> None:
+        super().__init__(context, matrix, monitor, array_template, is_sample=not is_solver)
+        self.rows: range = rows
+
+    def _load_kernels(self) -> dict[str, Kernel]:
+        return kernels(self.context, SHARDED_CORE, SHARDED_CORE.of_cost(self.matrix.dtype))
+
+    @property
+    def state(self) -> int:
+        """The workspace that kernels carve up; it begins with the report."""
+        return self._memory["state"]
+
+    def launch_minima(self) -> None:
+        """Lower the keys to the column minima of the own rows, which are whole packs."""
+        chunks, bands = self._minima_grid(len(self.rows))
+        ends = self.rows.start, self.rows.stop
+        self._launch("column_minima", chunks * bands, self.keys, 0, *ends, bands, 1)
+
+    def list_own_rows(self, prices: int) -> None:
+        """List them under the prices at an address."""
+        copy_between(self.context, self.v, prices, 8 * self.matrix.cols)
+        self._prices_are_lowered = False
+        CoreSolve.list_rows(self)
+
+
+class ShardedSolve(ShardPart):
+    """One solve, on the GPU of shard 0; see `CoreSolve`.
+
+    Attributes
+    ----------
+    others : list of ShardPart
+        Of the other shards, in their order.
+    """
+
+    def __init__(
+        self,
+        context: Context,
+        matrix: CanonicalMatrix,
+        monitor: Monitor,
+        shards: Shards,
+        array_template: GpuArray | None,
+    ) -> None:
+        super().__init__(context, matrix, monitor, array_template, shards.parts[0].rows, is_solver=True)
+        self.shards: Shards = shards
+        self._prices: list[Workspace] = []  # of unmatched rows, on the others' GPUs
+        self.others: list[ShardPart] = []
+        for shard, table in list(zip(shards.parts, shards.tables, strict=True))[1:]:
+            with shard.context:
+                prices = self._prices_on(shard.context, table)
+                here = replace(matrix, pointer=table.pointer, prices=prices)
+                self.others.append(ShardPart(shard.context, here, monitor, table, shard.rows))
+        sizes = {"reports": (max(len(self.others), 1) * REPORT_SIZE, "uint8")}
+        self._joined = Workspace(context, sizes, array_template)
+
+    def _prices_on(self, context: Context, table: GpuArray) -> int:
+        rows, prices = self.matrix.rows, self.matrix.prices
+        if not prices:
+            return 0
+        self._prices.append(Workspace(context, {"prices": (rows, self.matrix.dual_dtype)}, table))
+        order(self.context, context)
+        copy_between(context, self._prices[-1]["prices"], prices, 8 * rows)
+        return self._prices[-1]["prices"]
+
+    @property
+    def parts(self) -> list[ShardPart]:
+        """All parts, in the order of shards."""
+        return [self, *self.others]
+
+    def prepare(self, zero_prices: bool = False) -> None:
+        """See `CoreSolve`."""
+        super().prepare(zero_prices)
+        for part in self.others:
+            with part.context:
+                CoreSolve.prepare(part, zero_prices)
+
+    def start_at_column_minima(self, copier: Copier | None = None) -> bool:
+        """See `CoreSolve`."""
+        if not self.shards.is_packed:
+            return False
+        self.prepare()
+        for part in self.parts:
+            with part.context:
+                part.launch_minima()
+        self.join_minima(self.matrix.cols, self.keys, self.v)
+        return True
+
+    def join_minima(self, size: int, keys: int, v: int) -> None:
+        """Set `v` to the minima of so many columns, whose keys every GPU has in `keys`; the first one at an address."""
+        others = self.others
+        with Workspace(self.context, {"keys": (max(len(others), 1) * size, "int64")}) as memory:
+            for k, part in enumerate(others):
+                order(self.context, part.context)  # whose memory that is
+                with part.context:
+                    copy_between(part.context, memory["keys"] + 8 * k * size, part.keys, 8 * size)
+                order(part.context, self.context)
+            join = kernels(self.context, SHARDED_START, SHARDED_START.of_cost(self.matrix.dtype))["join_minima"]
+            blocks = -(-size // _THREADS)
+            join.launch(self.context, blocks, _THREADS, keys, memory["keys"], len(others), size, size, v)
+
+    def list_rows(self) -> None:
+        """See `CoreSolve`. Every GPU lists before any copy back, for which both GPUs may have to be idle."""
+        for part in self.others:
+            order(self.context, part.context)
+            with part.context:
+                part.list_own_rows(self.v)
+        super().list_rows()
+        reports = self._joined["reports"]
+        for k, part in enumerate(self.others):
+            with part.context:
+                for at, row_bytes in list_arrays(self.matrix.rows, self.matrix.dtype):
+                    begin = at + part.rows.start * row_bytes
+                    copy_between(part.context, self.state + begin, part.state + begin, len(part.rows) * row_bytes)
+                copy_between(part.context, reports + k * REPORT_SIZE, part.state, REPORT_SIZE)
+            order(part.context, self.context)
+        self._launch("join_reports", 1, reports, len(self.others))
+
+    def read_row(self, i: int) -> NDArray[Any]:
+        """The costs of row i, as they are given."""
+        context = self.shards.part_of(i).context
+        with context:
+            return read(context, self.shards.address(i), self.matrix.real_cols, self.matrix.dtype)
+
+
+class ShardedStartFinder(StartFinder):
+    """See `StartFinder`; samples have lists of rows and columns, in which the rows of a shard follow each other."""
+
+    def __init__(self, solve: ShardedSolve, monitor: Monitor, array_template: GpuArray | None = None) -> None:
+        super().__init__(solve.context, monitor, array_template)
+        self._solve = solve
+        self._members: Members = {}
+        self._of_parts: Sequence[SampleLists] = ()
+
+    def _kernel(self, matrix: CanonicalMatrix, name: str) -> Kernel:
+        return self._kernels_on(self.context)[name]
+
+    def _kernels_on(self, context: Context) -> dict[str, Kernel]:
+        return kernels(context, SHARDED_START, SHARDED_START.of_cost(self._solve.matrix.dtype))
+
+    # --- samples ---
+
+    def _choose_samples(self, runs: list[int], sides: list[Neighbours]) -> None:
+        if sides:
+            rows, cols = (side.order() for side in sides)
+            members = stratified(rows, cols, runs)
+        else:
+            size = self._solve.matrix.rows
+            members = {run: (hashed(size, run, ROW_SALT), hashed(size, run, COL_SALT)) for run in runs}
+        ends = [part.rows.stop for part in self._solve.parts]
+        for run, (rows, cols) in members.items():
+            by_shard = np.argsort(np.searchsorted(ends, rows, side="right"), kind="stable")
+            self._members[run] = rows[by_shard], cols
+        lists = []
+        for part in self._solve.parts:
+            with part.context:
+                lists.append(SampleLists(part.context, self._members, self.array_template))
+        self._of_parts = lists
+        if sides:
+            self._stratified = lists[0]
+
+    def _lists(self, run: int) -> tuple[int, int]:
+        return self._of_parts[0].lists(run) if self._of_parts else super()._lists(run)
+
+    def _lists_of(self, k: int, run: int) -> tuple[int, int]:
+        return self._of_parts[k].lists(run) if self._of_parts else (0, 0)
+
+    def _range(self, k: int, run: int) -> tuple[int, int]:
+        """Which rows of a sample are part k's."""
+        rows = self._solve.parts[k].rows
+        if run == 1:
+            return rows.start, rows.stop
+        ends = [part.rows.stop for part in self._solve.parts]
+        of_shard = np.searchsorted(ends, self._members[run][0], side="right")
+        return int(np.searchsorted(of_shard, k)), int(np.searchsorted(of_shard, k + 1))
+
+    # --- bounds: every GPU's of its own rows ---
+
+    def _carry_over(self, matrix: CanonicalMatrix, sample: CoreSolve, run: int, above: CoreSolve, finer: int) -> None:
+        size, cols, dual = above.matrix.rows, sample.matrix.rows, matrix.dual_dtype
+        kept = []  # until the kernels that read it are launched
+
+        def row_bounds(k: int, part: ShardPart) -> int:
+            memory = Workspace(part.context, {"u": (size, dual), "v": (cols, dual)}, self.array_template)
+            kept.append(memory)
+            copy_between(part.context, memory["v"], sample.v, 8 * cols)
+            shape = (*self._range(k, finer), finer, cols, run)
+            lists = self._lists_of(k, finer)[0], self._lists_of(k, run)[1]
+            blocks = min(size, _ROW_BLOCKS * part.context.info.processors)
+            self._launch_on(part, "row_bounds", blocks, *shape, *lists, memory["v"], memory["u"])
+            return memory["u"]
+
+        self._bounds(finer, above, row_bounds)
+
+    def _column_bounds(self, matrix: CanonicalMatrix, run: int, u: int, target: CoreSolve) -> None:
+        assert u == 0
+        self._bounds(run, target, lambda *_: 0)
+
+    def _bounds(self, run: int, target: CoreSolve, row_bounds: Callable[[int, ShardPart], int]) -> None:
+        """Set the target's prices to the least cost - u of its columns, over all rows of the sample, or the whole."""
+        size = target.matrix.rows
+        chunks = -(-size // _THREADS)
+        for k, part in enumerate(self._solve.parts):
+            order(self.context, part.context)
+            with part.context:
+                begin, end = self._range(k, run)
+                fill_bytes(part.context, part.keys, _NO_KEY, 8 * (size + chunks))
+                if begin == end:
+                    continue
+                u = row_bounds(k, part)
+                bands = max(1, min(end - begin, _COLUMN_BLOCKS * part.context.info.processors // chunks))
+                shape = (begin, end, size, run, bands, *self._lists_of(k, run))
+                self._launch_on(part, "column_bounds", chunks * bands, *shape, u, part.keys, part.v)
+        self._solve.join_minima(size, self._solve.keys, target.v)
+
+    def _launch_on(self, part: ShardPart, name: str, grid: int, *arguments: int) -> None:
+        matrix = part.matrix
+        of_matrix = (matrix.pointer, matrix.row_stride, int(matrix.maximize))
+        self._kernels_on(part.context)[name].launch(part.context, grid, _THREADS, *of_matrix, *arguments)
+
+
+def hashed(size: int, run: int, salt: int) -> NDArray[np.int32]:
+    """The members of a sample that a hash chooses (kernels/costs/sample.cuh)."""
+    index = np.arange(size // run, dtype=np.uint32)
+    x = index * np.uint32(2) + np.uint32(salt)
+    x = (x ^ x >> np.uint32(16)) * np.uint32(0x85EBCA6B)
+    x = (x ^ x >> np.uint32(13)) * np.uint32(0xC2B2AE35)
+    return (index * np.uint32(run) + ((x ^ x >> np.uint32(16)) & np.uint32(run - 1))).astype(np.int32)

@@ -1,0 +1,64 @@
+"""Rows of several processes, whose memories on GPUs rank 0 opens; here they are one process's."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+import lapwing as lw
+from lapwing.inputs import make_problem
+from lapwing.request import Request
+from support import emulated_toolkit
+from support.emulated_solves import draw
+from support.gpu_memory import Gpu, OnGpu
+
+pytest.importorskip("torch")
+
+from lapwing.distributed.peer_memory import PeerMemory, exported, planned_on_gpus, solve_on_gpus
+
+
+@pytest.fixture
+def ranks(gpus, emulated_gpu):
+    """The rows of three ranks, and what they say of their memory."""
+    cost = draw((60, 70), "float32", 12)
+    arrays = [OnGpu(Gpu(emulated_gpu), part) for part in np.split(cost, [20, 45])]
+    told = [json.loads(json.dumps(exported(array))) for array in arrays]
+    for ordinal, each in enumerate(told):
+        each["gpu"] = bytes([ordinal] * 16).hex()
+    return cost, arrays, told
+
+
+def test_memories_of_other_processes(ranks):
+    cost, arrays, told = ranks
+    peers = PeerMemory.of(arrays[0], told, ["here"] * 3)
+    looks = []
+    with peers.opened() as matrix:
+        problem = make_problem(matrix)
+        answer, certificate, plan = solve_on_gpus(matrix, problem, Request(memory_limit=0), lambda: looks.append(1))
+        assert planned_on_gpus(matrix, problem, Request()).device == plan.device == "cuda:0,cuda:1,cuda:2"
+    assert emulated_toolkit.COUNTS["opened"] == 0
+    one = lw.solve(cost, device="cuda")
+    assert certificate.exact and (answer.row_to_col == one.row_to_col).all() and (answer.u == one.u).all()
+    assert looks
+
+
+def test_memories_that_cannot_be_opened(ranks, monkeypatch):
+    _, arrays, told = ranks
+    assert PeerMemory.of(arrays[0], told, ["here", "here", "there"]) is None
+    assert PeerMemory.of(arrays[0], [*told[:2], None], ["here"] * 3) is None
+    assert PeerMemory.of(arrays[0], [*told[:2], told[2] | {"gpu": "another"}], ["here"] * 3) is None
+    monkeypatch.setattr(emulated_toolkit.DRIVER, "exports", False)
+    assert exported(arrays[0]) is None
+
+
+def test_a_rank_that_is_gone_ends_the_solve(ranks):
+    _, arrays, told = ranks
+
+    def look_after():
+        raise lw.GroupError("rank 1 is gone")
+
+    with PeerMemory.of(arrays[0], told, ["here"] * 3).opened() as matrix, pytest.raises(lw.GroupError):
+        solve_on_gpus(matrix, make_problem(matrix), Request(), look_after)
+    assert emulated_toolkit.COUNTS["opened"] == 0
