@@ -46,7 +46,7 @@ def main(largest: int) -> None:
     for shape in ((48, 49), (49, 48)):
         cost = random.random(shape).astype(np.float32)
         same(cost, lw.solve(torch.from_numpy(cost).cuda(), device="cuda"))
-    backend.MOST_LEFT = 0  # capped costs below their cap, though the auction leaves few rows
+    backend.CAPPED_LEFT = 10**6  # capped costs below their cap, though the auction leaves few rows
     for shape in ((largest, largest), (largest // 2, 2 * largest)):
         capped = np.minimum(random.random(shape), 0.1).astype(np.float32)
         for cost in (capped, np.round(30 * capped).astype(np.int32)):

@@ -20,7 +20,7 @@ pytestmark = pytest.mark.usefixtures("emulated_gpu")
 @pytest.fixture(autouse=True)
 def below(monkeypatch):
     """The solves below a cap, of which there is one whenever the auction, here a short one, leaves a row."""
-    monkeypatch.setattr(backend, "MOST_LEFT", 0)
+    monkeypatch.setattr(backend, "CAPPED_LEFT", 10**6)
     monkeypatch.setattr(start, "UNSTRUCTURED", SHORT)
     made = []
     init = CappedCosts.__init__
@@ -123,7 +123,7 @@ def test_too_many_pairs_below_the_cap(monkeypatch, below):
 
 
 def test_no_capped_solve_for_few_rows_left(monkeypatch, below):
-    monkeypatch.setattr(backend, "MOST_LEFT", 40)
+    monkeypatch.setattr(backend, "CAPPED_LEFT", 1)
     cost = clipped((40, 40), "float32")
     assert_optimal(lw.solve(cost, device="cuda"), cost)
     assert not below

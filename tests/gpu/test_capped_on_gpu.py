@@ -16,7 +16,7 @@ pytestmark = pytest.mark.gpu
 @pytest.fixture
 def below(monkeypatch):
     """The solves below a cap, of which there is one whenever the auction leaves a row."""
-    monkeypatch.setattr(backend, "MOST_LEFT", 0)
+    monkeypatch.setattr(backend, "CAPPED_LEFT", 10**6)
     made = []
     init = CappedCosts.__init__
 

@@ -21,7 +21,7 @@ from lapwing.cpu import exact
 from lapwing.cpu.solve import require_pairs
 from lapwing.errors import ArgumentError, GpuError, InfeasibleError, RangeError
 from lapwing.gpu.certificate.proof import SUMMARY_BYTES, Candidate, Proof
-from lapwing.gpu.core.capped import MOST_LEFT
+from lapwing.gpu.core.capped import CAPPED_LEFT
 from lapwing.gpu.core.errors import invalid_cost
 from lapwing.gpu.core.glance import Glance
 from lapwing.gpu.core.large_costs import SMALL
@@ -225,7 +225,7 @@ class Solve:
         def limit_left(seen: Number | None) -> None:
             nonlocal cap
             if seen is not None and self._may_be_capped and (rows <= cols or request.priced):
-                cap, solve.most_left = seen, MOST_LEFT
+                cap, solve.most_left = seen, rows // CAPPED_LEFT
 
         if self._can_begin_again:
             limit_left(costs.cap(self.maximize))

@@ -21,7 +21,7 @@ def single(emulated_gpu, monkeypatch):
         raise TooLargeError("as if")
 
     monkeypatch.setattr(batch, "solve_stack", refuse)
-    monkeypatch.setattr(batch, "handed_over", lambda _, answer, cols: answer)
+    monkeypatch.setattr(batch, "_handed_over", lambda _, answer, cols: answer)
 
     def solve(costs, **options):
         answer = solve_batch(OnGpu(gpu, costs), **options)
