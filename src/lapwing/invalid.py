@@ -21,7 +21,6 @@ from lapwing.costs.dtypes import is_nullable, nullable_values
 from lapwing.costs.expression import ExpressionCost
 from lapwing.costs.points import PointCost
 from lapwing.costs.rows import Callback, RowCost
-from lapwing.costs.sharded import ShardedMatrix
 from lapwing.costs.sparse import SparseCost, is_sparse
 from lapwing.costs.sparse_arrays import as_sparse_cost
 from lapwing.costs.streamed import streamed_if_large
@@ -134,7 +133,7 @@ def _source_without(cost: Any, forbidden: float) -> CostSource:
         return replace(cost, text=f"where(({cost.text}) == ({cost.text}), {cost.text}, {infinity})")
     if isinstance(cost, RowCost):
         return cost if cost.is_integer else replace(cost, callback=_Filling(cost.callback, forbidden))
-    if isinstance(cost, ShardedMatrix):
+    if isinstance(cost, CostSource) and cost.tier == "sharded":
         raise ArgumentError("invalid='forbid' takes no costs.sharded: put infinity in place of NaN in each shard")
     raise ArgumentError("invalid='forbid' takes no function that only a GPU computes: let it return infinity itself")
 

@@ -5,6 +5,8 @@ Each function makes a *cost source*: `lapwing.solve`, `lapwing.plan` and `lapwin
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 from lapwing.costs.base import CostSource
 from lapwing.costs.expression import ExpressionCost, expression
 from lapwing.costs.function import FunctionCost, cuda_source
@@ -21,8 +23,10 @@ from lapwing.costs.points import (
     weighted,
 )
 from lapwing.costs.rows import RowCost, rows
-from lapwing.costs.sharded import ShardedMatrix, sharded
 from lapwing.costs.sparse import SparseCost, edges, sparse
+
+if TYPE_CHECKING:
+    from lapwing.costs.shards import ShardedMatrix, sharded
 
 __all__ = [
     "CostSource",
@@ -48,3 +52,12 @@ __all__ = [
     "squared_euclidean",
     "weighted",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """Load what few need when it is asked for."""
+    if name in ("ShardedMatrix", "sharded"):
+        from lapwing.costs import shards
+
+        return getattr(shards, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -19,7 +19,7 @@ from typing import Any, Final
 from lapwing.answer import Answer
 from lapwing.arrays import to_host, view_if_on_gpu
 from lapwing.certificate import Certificate
-from lapwing.costs.sharded import ShardedMatrix
+from lapwing.costs.shards import ShardedMatrix
 from lapwing.errors import GpuError, LapwingError
 from lapwing.gpu.backend import Gpu
 from lapwing.gpu.runtime import toolkit

@@ -10,7 +10,7 @@ from lapwing import inputs
 from lapwing.costs.base import CostSource
 from lapwing.costs.dense import FilledCost
 from lapwing.costs.points import PointCost
-from lapwing.costs.sharded import ShardedMatrix
+from lapwing.costs.shards import ShardedMatrix
 from lapwing.costs.sparse import SparseCost, is_sparse
 from lapwing.errors import ArgumentError, DtypeError
 from lapwing.gpu.costs.host_rows import lines_of, lines_of_source

@@ -8,7 +8,7 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from lapwing.costs.sharded import ShardedMatrix
+from lapwing.costs.shards import ShardedMatrix
 from lapwing.errors import ArgumentError
 from lapwing.gpu.certificate.proof import Candidate, Proof, proof_of_shards
 from lapwing.gpu.core.monitor import Monitor

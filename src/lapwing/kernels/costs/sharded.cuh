@@ -8,7 +8,7 @@
 struct Costs {
     static constexpr bool is_in_memory = true, is_computed = false, is_on_host = false, is_sparse = false,
                           is_short = true;
-    struct Data {                                // gpu/costs/sharded.py writes it, one on each GPU
+    struct Data {                                // gpu/costs/shards.py writes it, one on each GPU
         static constexpr int32 most_shards = 8;  // (Python)
         int64 own_first, own_end;                // rows of the GPU that reads it
         int64 aligned;                           // 0 unless all shards begin at 16-byte boundaries
