@@ -133,7 +133,7 @@ def solve(
         Where to solve. Default: where the costs are. An array on a GPU (PyTorch, CuPy, JAX, anything with DLPack or
         `__cuda_array_interface__`) is read in place, on its library's current stream, and answered in its library; a
         GPU's "auto" is "core". A matrix of at most 40,000 pairs, or sparse costs of at most 10,000 entries, are fetched
-        and solved on the host, which takes less time, unless the device is named. Tensors of PyTorch on the CPU are
+        and solved on the host, unless the device is named. Tensors of PyTorch on the CPU are
         read without their gradient, and answered with tensors. "auto" takes the first GPU for arrays on the host, if
         there is one and it pays. Costs of points, formulas and `costs.cuda_source` are computed on the GPU; rows of a
         callback are sent there if it is named. Several GPUs share out a large matrix on the host; see `costs.sharded`.

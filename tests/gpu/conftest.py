@@ -9,10 +9,12 @@ from functools import partial
 
 import pytest
 
+from lapwing.gpu import backend
 from lapwing.gpu import plan as gpu_plan
 from lapwing.gpu.core import monitor
 from lapwing.gpu.costs.host_rows import StreamLayout
 from lapwing.gpu.kinds import choose
+from lapwing.gpu.kinds.capped import CappedCosts
 from lapwing.gpu.runtime.device import Context
 from support import emulated_toolkit
 from support.gpu_memory import Gpu
@@ -44,6 +46,20 @@ def gpus(emulated_gpu, monkeypatch):
     monkeypatch.setattr(emulated_toolkit.DRIVER, "count", 3)
     monkeypatch.setattr(choose, "LEAST_SHARDED_BYTES", 0)
     return lambda count: [f"cuda:{k}" for k in range(count)]
+
+
+@pytest.fixture
+def below(monkeypatch):
+    """The solves below a cap, of which there is one whenever the auction leaves a row."""
+    monkeypatch.setattr(backend, "CAPPED_LEFT", 10**6)
+    made, init = [], CappedCosts.__init__
+
+    def noted(self, *arguments):
+        made.append(self)
+        init(self, *arguments)
+
+    monkeypatch.setattr(CappedCosts, "__init__", noted)
+    return made
 
 
 @pytest.fixture(scope="session")

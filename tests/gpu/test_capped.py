@@ -9,7 +9,6 @@ import lapwing as lw
 from lapwing.gpu import backend
 from lapwing.gpu.core import capped, start
 from lapwing.gpu.core.solver import Schedule
-from lapwing.gpu.kinds.capped import CappedCosts
 from support.checks import assert_optimal
 from support.gpu_memory import Gpu, OnGpu
 
@@ -18,19 +17,9 @@ pytestmark = pytest.mark.usefixtures("emulated_gpu")
 
 
 @pytest.fixture(autouse=True)
-def below(monkeypatch):
-    """The solves below a cap, of which there is one whenever the auction, here a short one, leaves a row."""
-    monkeypatch.setattr(backend, "CAPPED_LEFT", 10**6)
+def short_auction(below, monkeypatch):
+    """Leaves rows, for which the solves below a cap are tried."""
     monkeypatch.setattr(start, "UNSTRUCTURED", SHORT)
-    made = []
-    init = CappedCosts.__init__
-
-    def noted(self, *arguments):
-        made.append(self)
-        init(self, *arguments)
-
-    monkeypatch.setattr(CappedCosts, "__init__", noted)
-    return made
 
 
 def clipped(shape, dtype, seed=1):

@@ -6,26 +6,9 @@ import numpy as np
 import pytest
 
 import lapwing as lw
-from lapwing.gpu import backend
-from lapwing.gpu.kinds.capped import CappedCosts
 
 torch = pytest.importorskip("torch")
 pytestmark = pytest.mark.gpu
-
-
-@pytest.fixture
-def below(monkeypatch):
-    """The solves below a cap, of which there is one whenever the auction leaves a row."""
-    monkeypatch.setattr(backend, "CAPPED_LEFT", 10**6)
-    made = []
-    init = CappedCosts.__init__
-
-    def noted(self, *arguments):
-        made.append(self)
-        init(self, *arguments)
-
-    monkeypatch.setattr(CappedCosts, "__init__", noted)
-    return made
 
 
 def distances(rows, cols, seed):

@@ -227,3 +227,11 @@ def test_what_is_no_shard(sharded, emulated_gpu):
     ):
         with pytest.raises(lw.ArgumentError, match=said):
             lw.costs.sharded(parts)
+
+
+def test_costs_of_pairs(sharded):
+    cost = draw((40, 50), "float32", 12)
+    source = sharded(cost, 15, 28)
+    row_to_col = np.array([(7 * i) % 50 if i % 5 else -1 for i in range(40)])
+    assert np.array_equal(source.picked(row_to_col), cost[row_to_col >= 0, row_to_col[row_to_col >= 0]])
+    assert np.array_equal(source.read(slice(10, 32)), cost[10:32])

@@ -51,7 +51,8 @@ class ShardedMatrix(CostSource):
             own = wanted[(wanted >= first) & (wanted < last)] - first
             if len(own):
                 begin, end = int(own.min()), int(own.max()) + 1
-                found.append(read_view(_rows_of(part, begin, end))[own - begin].astype(self.dtype, copy=False))
+                block = read_view(_block_of(part, range(begin, end), range(part.shape[1])))
+                found.append(block[own - begin].astype(self.dtype, copy=False))
             first = last
         return np.concatenate(found if len(wanted) < 2 or wanted[0] < wanted[1] else found[::-1])
 
@@ -60,7 +61,13 @@ class ShardedMatrix(CostSource):
         return np.ascontiguousarray(matrix.T) if transposed else matrix
 
     def picked(self, row_to_col: NDArray[np.int64]) -> CostArray:
-        return np.array([self.read(slice(i, i + 1))[0, j] for i, j in enumerate(row_to_col) if j >= 0], self.dtype)
+        found, first = [], 0
+        for part in self.parts:
+            own = row_to_col[first : first + part.shape[0]].tolist()
+            pairs = (_block_of(part, range(i, i + 1), range(j, j + 1)) for i, j in enumerate(own) if j >= 0)
+            found += [read_view(pair)[0, 0] for pair in pairs]
+            first += part.shape[0]
+        return np.array(found, self.dtype)
 
 
 def sharded(parts: Sequence[Any]) -> ShardedMatrix:
@@ -97,11 +104,11 @@ def sharded(parts: Sequence[Any]) -> ShardedMatrix:
     return ShardedMatrix(tuple(views))
 
 
-def _rows_of(part: GpuArray, begin: int, end: int) -> GpuArray:
+def _block_of(part: GpuArray, rows: range, cols: range) -> GpuArray:
     from lapwing.gpu.runtime.arrays import ITEM_BYTES, GpuArray
 
-    at = part.pointer + begin * part.strides[0] * ITEM_BYTES[part.dtype]
-    shape = (end - begin, part.shape[1])
+    at = part.pointer + (rows.start * part.strides[0] + cols.start * part.strides[1]) * ITEM_BYTES[part.dtype]
+    shape = (len(rows), len(cols))
     return GpuArray(part.owner, at, shape, part.strides, part.dtype, part.ordinal, part.stream, part.library)
 
 

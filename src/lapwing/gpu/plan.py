@@ -36,7 +36,7 @@ _SMALL_SHARE = 64  # of a GPU's memory: what takes less than one part of so many
 
 #: Pairs of a matrix on a GPU that is solved in less time on the host, the copies there and back included.
 HOST_PAIRS = 40_000
-#: The same for entries of sparse costs.
+#: Entries of sparse costs on a GPU that are solved on the host, too: a guess from the times of larger ones.
 HOST_ENTRIES = 10_000
 
 _Sizes = tuple[int, ...]
@@ -104,7 +104,7 @@ def _plan_on_host(shape: _Sizes, dtype: str, priced: bool, contiguous: bool, tie
     core_dtype = np.dtype("float32" if dtype in ("float16", "bfloat16") else dtype)
     plan = make_plan(Form((rows, cols), core_dtype, priced, contiguous, tier, 0, 0), processors=processors())
     most = f"{HOST_ENTRIES} entries" if tier == "sparse" else f"{HOST_PAIRS} pairs"
-    why = f"fetched from GPU {ordinal} and solved on the host, which takes less time for at most {most}"
+    why = f"fetched from GPU {ordinal} and solved on the host, as there are at most {most}"
     return replace(plan, dtype=dtype, reasons=(why, *plan.reasons))
 
 

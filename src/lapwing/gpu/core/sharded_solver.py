@@ -1,6 +1,6 @@
 """The core method for a matrix in shards on several GPUs of one host (kernels/core/sharded_core.cu).
 
-The first GPU solves. What reads the whole matrix (column minima, listings, prices of samples) runs on every GPU, over
+The first GPU solves. Passes over the whole matrix (column minima, listings, prices of samples) run on every GPU, over
 its own rows: prices are copied there, and keys of minima or candidate lists come back. The first GPU reads rows of the
 others only where a list does not suffice, and the costs of a sample.
 """
