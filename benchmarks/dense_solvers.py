@@ -1,4 +1,4 @@
-"""What each package calls on a dense matrix; worker.py times it.
+"""The call of each package on a dense matrix; worker.py times it.
 
 A solver takes the matrix and returns a column for each row, or the pair (rows, columns).
 """

@@ -3,7 +3,7 @@
     python -m benchmarks.gpu_crossover [--resident] [--sizes 200 400 ...] [--classes uniform ...] [--output file]
 
 `lapwing.solve` of a NumPy array (float32, integers as int32) on all processors and on the first GPU, certificate
-included, copying included; minimum of several solves after one to warm up. What to put into `GPU_FROM_ROWS` of plan.py:
+included, copying included; minimum of several solves after one to warm up. For `GPU_FROM_ROWS` of plan.py:
 the smallest size from which the GPU wins in every class. `device="auto"` goes by it.
 With `--resident` the costs are a tensor of PyTorch on the GPU, and the CPU's time includes the copies there and back:
 what to put into `HOST_PAIRS` of gpu/plan.py.

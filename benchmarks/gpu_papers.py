@@ -3,9 +3,9 @@
     python -m benchmarks.gpu_papers [--size 8192] [--limit 10] [--output results.json]
 
 Costs are in the GPU's memory already; minimum of several solves after one to warm up, without the certificate, which
-is made once more for each: every answer must be proven, and its objective that of `core`. What takes longer than a
-second is solved once, and what takes longer than the limit is given up, and said to be. `lapwing papers --table
-report-2021-2 --device cuda` has the stages of `munkres`.
+is made once more for each: every answer must be proven, and its objective that of `core`. A solve that takes longer
+than a second is timed once, and one that takes longer than the limit is given up, and said to be. `lapwing papers
+--table report-2021-2 --device cuda` has the stages of `munkres`.
 
 Integers (int32) are of the ranges of the reports, other costs float32. Published codes on the same instances and GPU:
 int:1, int:10, int:100 at 8192 take HyLAC's classical 42.5, 163 and 1008 ms; int:10 RAFT's Date and Nagi 795; uniform,

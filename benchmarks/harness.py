@@ -109,7 +109,7 @@ _PROCESSORS = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity"
 
 @dataclass
 class Timing:
-    """What one solver did with one instance."""
+    """The outcome of one solver on one instance."""
 
     cpu: float = float("inf")
     wall: float = float("inf")

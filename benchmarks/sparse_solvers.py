@@ -1,4 +1,4 @@
-"""What each package calls on a sparse matrix; worker.py times it.
+"""The call of each package on a sparse matrix; worker.py times it.
 
 A solver returns a column for each row, beyond the last or -1 where the row stays free. Every package gets its own kind
 of input, made before the clock starts, and where rows may stay free, a matrix with columns that stand for that. The

@@ -1,4 +1,4 @@
-"""What solve accepts, what it copies, and what it refuses with which words."""
+"""Inputs that solve accepts, those that it copies, and the words with which it refuses others."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ LARGE = _core.DIRECT_MAX_ROWS + 1  # beyond the compiled fast path
 
 
 def outcome(function, *arguments, **options):
-    """What a call returns, or the type and text of what it raises."""
+    """The value of a call, or the type and text of its error."""
     try:
         return [part.tolist() for part in function(*arguments, **options)]
     except Exception as error:

@@ -15,7 +15,7 @@ THREADS, TURNS = 8, 6
 
 
 def together(work):
-    """What work(k) returns for THREADS numbers k, all begun at the same moment."""
+    """The values of work(k) for THREADS numbers k, all begun at the same moment."""
     start = threading.Barrier(THREADS)
 
     def begin(k):

@@ -39,7 +39,7 @@ _SHARED = re.compile(r"(\d+) bytes smem")
 
 
 class Use(NamedTuple):
-    """What a kernel uses: registers of a thread, bytes of its spills, bytes of a block's static shared memory."""
+    """Resources of a kernel: registers of a thread, bytes of its spills, bytes of a block's static shared memory."""
 
     registers: int
     spill_bytes: int
@@ -127,7 +127,7 @@ def compile_all(work: list[Build], jobs: int) -> tuple[Uses, list[str]]:
 
 
 def compare(uses: Uses, limits: dict[str, dict[str, list[int]]]) -> list[str]:
-    """What exceeds its limit, or has none."""
+    """Kernels that exceed their limits, or have none."""
     problems = []
     for name, by_architecture in uses.items():
         for architecture, use in by_architecture.items():

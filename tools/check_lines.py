@@ -17,7 +17,7 @@ SUFFIXES = {".cu", ".cuh", ".cpp", ".hpp", ".py", ".pyi"}
 
 
 def problems() -> Iterator[str]:
-    """What is too long."""
+    """Files and lines that are too long."""
     for path in sorted(path for folder in FOLDERS for path in (ROOT / folder).rglob("*") if path.suffix in SUFFIXES):
         name, lines = path.relative_to(ROOT), path.read_text(encoding="utf-8").splitlines()
         if len(lines) > LONGEST_FILE and "tests" not in name.parts:

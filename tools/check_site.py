@@ -1,7 +1,7 @@
 """Check the built site: links and anchors inside it, and that a page fetches nothing from elsewhere.
 
-With --browser, headless Chromium also opens every page, wide and narrow, light and dark. What its console says is
-reported, and so are pages that are wider than the window and pictures that do not load. Pictures of the main pages go
+With --browser, headless Chromium also opens every page, wide and narrow, light and dark. The check reports messages of
+its console, pages that are wider than the window and pictures that do not load. Pictures of the main pages go
 to build/site-pictures/.
 """
 

@@ -27,7 +27,7 @@ SAMPLE = ("certificate", "exact", "hall_range", "points", "rows", "sparse", "met
 
 @dataclass(frozen=True)
 class Target:
-    """What is built for."""
+    """A platform to build for."""
 
     zig: str  # Zig's name of the target
     emulator: tuple[str, ...] | None = ()  # the command before a program's name; None: nothing can run it here

@@ -1,7 +1,7 @@
 // lapwing._core.solve_proven: what lapwing.solve does with a small plain matrix, in one call: the answer and its proof.
 //
-// Around a problem of 40 rows the way through Python takes three times as long as method and proof together. What this
-// function leaves out (None) goes that way: all that is not small and plain, has no answer, or leaves a doubt.
+// Around a problem of 40 rows the way through Python takes three times as long as method and proof together. This
+// function leaves to that way (None) all that is not small and plain, has no answer, or leaves a doubt.
 #include "plain.hpp"
 //
 #include <nanobind/stl/optional.h>

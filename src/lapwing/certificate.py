@@ -248,7 +248,7 @@ def assemble(
 
 
 def lower_bound(dual: Number, below: Number, violation: Number, exact: bool, shape: tuple[int, int]) -> Number:
-    """What the duals prove of the optimum as minimised: every constraint may be off by the worst violation.
+    """The bound that the duals prove of the optimum as minimised: every constraint may be off by the worst violation.
 
     `below`: the sum of the duals, which is `dual`, rounded down.
     """

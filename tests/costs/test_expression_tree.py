@@ -140,7 +140,7 @@ def test_depth_and_length_are_enough_for_sums():
 
 
 class Watch:
-    """What an audit hook sees while it is on: evaluating, importing, opening. A hook cannot be taken away again."""
+    """The events that an audit hook sees while on: evaluating, importing, opening. It cannot be taken away again."""
 
     on = False
     seen: ClassVar[list[str]] = []

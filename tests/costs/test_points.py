@@ -196,7 +196,7 @@ def test_the_certificate_judges_the_computed_problem():
 
 
 def test_float32_far_from_the_origin_is_the_problem_of_the_rounded_points():
-    """What is proven is the problem of the points as they are given: rounded coordinates, exact differences."""
+    """The proof is of the points as they are given: rounded coordinates, exact differences."""
     rng = np.random.default_rng(6)
     points32 = [(1e5 + rng.random((300, 2))).astype(np.float32) for _ in range(2)]
     result = lw.solve(lw.costs.squared_euclidean(*points32), method="core")

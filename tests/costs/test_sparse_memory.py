@@ -1,4 +1,4 @@
-"""What a sparse solve takes beside its input, measured in a process of its own, against the plan."""
+"""The memory of a sparse solve beside its input, measured in a process of its own, against the plan."""
 
 from __future__ import annotations
 

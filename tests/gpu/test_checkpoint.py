@@ -21,7 +21,7 @@ pytestmark = pytest.mark.usefixtures("emulated_gpu", "meanwhile")
 
 @pytest.fixture
 def written(monkeypatch):
-    """What is written, file by file."""
+    """The files that are written, one by one."""
     seen, rename = [], os.replace
 
     def look(source, target):

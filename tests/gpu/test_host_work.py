@@ -1,4 +1,4 @@
-"""What one call costs the host and the driver, whatever the problem's size: counted, so that it does not creep up.
+"""The host's and the driver's work for one call, whatever the problem's size: counted, so that it does not creep up.
 
 On an H200 a launch takes 7 us, an allocation 5, a wait 10 to 20 and a question for free memory 20. A solve of 64 rows
 is little else.

@@ -1,4 +1,4 @@
-"""What only a real GPU can show: the libraries' arrays and streams, contexts, memory that does not grow, times."""
+"""Tests that need a real GPU: the libraries' arrays and streams, contexts, memory that does not grow, times."""
 
 from __future__ import annotations
 
@@ -218,7 +218,7 @@ def test_threads_and_streams(real_gpu):
 
 
 def test_work_is_in_the_order_of_the_stream(real_gpu):
-    """What the stream does before is seen: the answer is spoilt and mended behind a long copy, without a wait."""
+    """Earlier work of the stream is seen: the answer is spoilt and mended behind a long copy, without a wait."""
     proven = Certified(real_gpu, 200)
     driver, handle = toolkit.driver(), real_gpu.stream.handle
     with Workspace(real_gpu, {"a": (2**28, "uint8"), "b": (2**28, "uint8")}) as memory:

@@ -39,7 +39,7 @@ DOUBLING = (64, 128, 256, 512, 1024, 2048, 4096, 8192)
 LOPES = ("int:0.1", "int:1", "int:10")
 GUTHE = {"sanity", "uniform", "geometric", "disjoint", "lowrank:1", "lowrank:2", "lowrank:4", "lowrank:8"}
 
-#: What each printed table has: its number, classes, sizes and seeds.
+#: Each printed table: its number, classes, sizes and seeds.
 IDENTITIES = {
     "date-nagi-1": ("1", {"int:1"}, tuple(range(500, 5001, 500)), 3),
     "date-nagi-2": ("2", {"int:1"}, (1000, 2000, 3000, 4000, 5000), 1),

@@ -1,4 +1,4 @@
-"""What tests check answers with: SciPy where it can tell, the certificate always."""
+"""The checks of answers in tests: SciPy where it can tell, the certificate always."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def scipy_objective(cost, *, maximize=False, unmatched_cost=None):
 
 
 def magnitude(result, cost):
-    """What rounding is relative to: the duals, and the largest cost."""
+    """The scale of rounding: the duals, and the largest cost."""
     values = np.abs(np.asarray(cost, dtype=np.float64))
     largest = values[np.isfinite(values)].max(initial=0.0)
     return float(np.abs(result.u.astype(np.float64)).sum() + np.abs(result.v.astype(np.float64)).sum() + largest)

@@ -1,4 +1,4 @@
-"""What the ranks of the tests in tests/distributed run: each function is called on every rank with its number first."""
+"""The functions that the ranks of tests/distributed run: each is called on every rank with its number first."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def rows_of(rank, size, m):
 
 
 def told(result):
-    """What can be sent to the test."""
+    """The parts of a result that can be sent to the test."""
     names = ("objective", "lower_bound", "status", "certificate", "statistics", "first_row", "shape")
     arrays = {name: np.asarray(getattr(result, name)) for name in ("row_to_col", "u", "v")}
     return {name: getattr(result, name) for name in names} | arrays

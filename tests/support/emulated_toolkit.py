@@ -45,12 +45,12 @@ COMMON = [
     "-pthread",
 ]
 
-# What the emulated GPU is: small, so that grids have more than one wave.
+# The size of the emulated GPU: small, so that grids have more than one wave.
 PROCESSORS = 4
 SHARED_BYTES = 96 * 1024
 TOTAL_BYTES = 2**30
 
-# What every program begins with, compiled once; the compiler would spend half of its time on it.
+# The beginning of every program, compiled once; the compiler would spend half of its time on it.
 _PRELUDE = """
 #include <cstddef>
 #include <cstdint>
@@ -101,7 +101,7 @@ extern "C" const char* emulate(const char* name, unsigned grid, unsigned block, 
 
 
 def coded(program, variant):
-    """What stands for a program's code: its name."""
+    """A stand-in for a program's code: its name."""
     return repr((program.name, variant)).encode()
 
 
@@ -161,7 +161,7 @@ def by_whom():
 
 
 def built(name, suffix, text, options):
-    """What the C++ compiler makes of `text`, kept in build/ under a name that says of what it was made."""
+    """The library that the C++ compiler makes of `text`, kept in build/ under a name that says of what it was made."""
     headers = [header.read_text() for header in sorted(EMULATION.glob("*.hpp"))]
     digest = hashlib.sha256("\0".join([text, *headers, *COMMON, *map(str, options)]).encode()).hexdigest()[:16]
     path = BUILD / f"{name}-{digest}{suffix}"
@@ -200,7 +200,7 @@ class ObjectCode:
 
 
 class Background:
-    """What streams have yet to do, where kernels run beside the host as on a GPU (`meanwhile`); else nothing ever."""
+    """Work that streams have yet to do, where kernels run beside the host as on a GPU (`meanwhile`); else none."""
 
     def __init__(self):
         self.meanwhile = False

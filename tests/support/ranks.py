@@ -1,7 +1,7 @@
 """A few processes that are the ranks of a gloo group, for tests of `lapwing.distributed`.
 
 They are forked from a server that has PyTorch loaded, and serve many tests: a group takes longer to make than most
-problems to solve. What they run is a function of a module that they can import, with plain arguments.
+problems to solve. They run a function of a module that they can import, with plain arguments.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ class Ranks:
             pipe.send((function, arguments, options))
 
     def end(self, ranks=None, within=60):
-        """What each of these ranks answered, or the error it raised."""
+        """The answer of each of these ranks, or the error it raised."""
         answers = []
         deadline = time.monotonic() + within
         for rank in range(len(self.pipes)) if ranks is None else ranks:

@@ -1,4 +1,4 @@
-"""What a reader must say of a file that it refuses."""
+"""The words that a reader must have for a file that it refuses."""
 
 from __future__ import annotations
 

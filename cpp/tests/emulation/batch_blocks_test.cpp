@@ -32,7 +32,7 @@ std::size_t matrix_bytes(const Batch& batch) {
     if (batch.priced != 0) return rows * (cols | 1) * sizeof(Stored);
     return std::min(rows, cols) * (std::max(rows, cols) | 1) * sizeof(Stored);
 }
-// What follows the engines.
+// The matching of ties, which follows the engines.
 void match_more(const Batch& batch, std::uint64_t seed) {
     if (batch.priced == 0 || batch.u == nullptr) return;
     launch({.grid = {static_cast<unsigned>(batch.count)},

@@ -1,7 +1,7 @@
 """A dense matrix in memory, viewed and never copied.
 
 The compiled core reads float32, float64, int32 and int64 in native byte order, aligned, with unit stride along at least
-one axis. Whoever makes a `DenseCost` has seen to that (`lapwing.inputs`).
+one axis. The maker of a `DenseCost` has seen to that (`lapwing.inputs`).
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The language of `lapwing.costs.expression`: from a text to a checked tree.
 
 Python's own parser reads the text, nothing ever evaluates it, and every kind of node that is not named in this file is
-refused with its place. What is left is a small tree of four classes, which the CPU (`costs/expression.py`) and the GPU
+refused with its place. The rest is a small tree of four classes, which the CPU (`costs/expression.py`) and the GPU
 (`costs/expression_cuda.py`) translate each in its own way:
 
     Number(value)            a literal, or `pi`, or `inf`

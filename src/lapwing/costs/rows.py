@@ -142,8 +142,8 @@ def rows(
     Raises
     ------
     ArgumentError, DtypeError
-        Here for these arguments, later for what the callback returns. What the callback itself raises reaches the
-        caller of `solve` as it is, with a note on the rows that were asked for.
+        Here for these arguments, later for what the callback returns. An error that the callback itself raises
+        reaches the caller of `solve` as it is, with a note on the rows that were asked for.
     """
     if not callable(callback):
         raise DtypeError(f"callback must be callable as callback(begin, end), got {callback!r}")

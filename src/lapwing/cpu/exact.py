@@ -86,7 +86,7 @@ def solve_proven(
 
 
 def _show_answer(hook: Hook, problem: Problem, answer: Answer) -> None:
-    """What the method has found, before its proof; what pairs cost only where that takes no reading of rows."""
+    """The method's answer before its proof; with the costs of pairs only where that takes no reading of rows."""
     sign = -1.0 if problem.maximize else 1.0
     reached = math.inf
     if answer.status == "optimal" and problem.cost.tier in ("dense", "sparse", "computed"):

@@ -38,7 +38,7 @@ Told = dict[str, Any]  # of a memory, as JSON
 
 
 def exported(tensor: Any) -> Told | None:
-    """What another process of this host needs to open a tensor's memory, when all work on it is done; None if none can.
+    """The handle by which another process of this host opens a tensor's memory, after all work on it; None if none can.
 
     The tensor must stay as it is until that process is done.
     """

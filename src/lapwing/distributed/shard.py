@@ -169,7 +169,7 @@ class Shard(ABC):
         return None
 
     def exported(self) -> dict[str, Any] | None:
-        """What another process needs to open the memory of the rows; None if it cannot."""
+        """The handle by which another process opens the memory of the rows; None if it cannot."""
         return None
 
 

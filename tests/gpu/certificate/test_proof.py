@@ -208,7 +208,7 @@ def test_large(real_gpu, dtype, shape):
 
 
 def split(x):
-    """What split() of kernels/exact_sum.cuh does."""
+    """The same as split() of kernels/common/exact_sum.cuh."""
     fraction, exponent = math.frexp(x)
     units = int(fraction * 2**53) << max(exponent - 53 + 1074, 0) >> max(-(exponent - 53 + 1074), 0)
     sign, units = (-1, -units) if units < 0 else (1, units)

@@ -51,7 +51,7 @@ def before_each(monkeypatch):
 
 
 def held(gpu, array):
-    """What lies on the GPU."""
+    """The matrix on the GPU."""
     count = sum((n - 1) * s for n, s in zip(array.shape, array.strides, strict=True)) + 1
     there = read(gpu.context, array.pointer, count, array.dtype)
     strides = tuple(s * there.itemsize for s in array.strides)
@@ -172,7 +172,7 @@ def test_what_goes_wrong_on_the_way(gpu, pieces, before_each, at):
 
 
 def test_ctrl_c_on_the_way(gpu, pieces, before_each):
-    """Whoever reads the matrix is waited for before the caller has it back."""
+    """Threads that read the matrix are waited for before the caller has it back."""
     pieces(4096)
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     reading, first = [], threading.Lock()

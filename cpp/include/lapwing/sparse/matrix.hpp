@@ -12,7 +12,7 @@
 
 namespace lapwing {
 
-// rows x cols costs by rows (CSR): row i has the entries indptr[i] to indptr[i + 1] - 1. What is not among them is
+// rows x cols costs by rows (CSR): row i has the entries indptr[i] to indptr[i + 1] - 1. All other pairs are
 // forbidden. Columns in any order; of equal ones each is a pair of its own. Nothing is promised about the numbers in
 // the arrays.
 template <class T>

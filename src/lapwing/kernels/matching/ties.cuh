@@ -84,7 +84,7 @@ class TieMatcher {
     __device__ void each(int32 count, Body body) const {
         for (int64 k = team_.thread(); k < count; k += team_.threads()) body(static_cast<int32>(k));
     }
-    // All bits that any thread gives, in every thread. What was written before is seen after.
+    // All bits that any thread gives, in every thread. Writes before it are seen after it.
     __device__ uint32 vote(uint32 mine) {
         uint32* const ballot = s_.votes + ballot_ % 3;
         if (mine != 0) atomicOr(ballot, mine);
