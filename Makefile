@@ -90,14 +90,26 @@ kernels-compile: $(VENV)/with-kernels
 kernels-test: $(VENV)/with-test $(VENV)/with-kernels
 	$(PYTEST) tests/gpu/runtime tests/cli/test_cli_commands.py
 
-# What it lacks, the oldest compiler's environment takes from .venv.
+# What it lacks, an environment beside .venv takes from there.
+define others_from
+$(BIN)/python -c 'import site; print(f"import site; site.addsitedir({site.getsitepackages()[0]!r})")' \
+	> $$(echo $(VENV)/$(1)/lib/python*/site-packages)/others.pth
+endef
+
 .PHONY: kernels-oldest
 kernels-oldest: $(VENV)/with-test  ## every GPU program once, by the oldest NVRTC that is supported; by hand, before a release
 	$(PYTHON) -m venv $(VENV)/oldest
 	$(VENV)/oldest/bin/pip install --quiet 'cuda-core==1.2.0' 'cuda-bindings==12.*' 'nvidia-cuda-nvrtc-cu12==12.8.*'
-	$(BIN)/python -c 'import site; print(f"import site; site.addsitedir({site.getsitepackages()[0]!r})")' \
-		> $$(echo $(VENV)/oldest/lib/python*/site-packages)/others.pth
+	$(call others_from,oldest)
 	$(VENV)/oldest/bin/python tools/check_kernels.py --first
+
+# PyTorch and Ray bring packages of CUDA, which are kept from .venv.
+.PHONY: test-ranks
+test-ranks: $(VENV)/with-test  ## the tests over several processes, and the recipes, which need PyTorch and Ray
+	$(PYTHON) -m venv $(VENV)/ranks
+	$(VENV)/ranks/bin/pip --disable-pip-version-check install --quiet $$($(BIN)/python -c '$(REQUIRES)' ranks)
+	$(call others_from,ranks)
+	$(VENV)/ranks/bin/python -m pytest tests/distributed tests/gpu/test_peer_memory.py tests/test_recipes.py $(ARGS)
 
 .PHONY: test-gpu
 test-gpu: $(VENV)/with-test $(VENV)/with-cuda13  ## the tests that need an NVIDIA GPU

@@ -27,6 +27,7 @@ def uniform(n, m=None):
         ("time_limit", lw.ArgumentError, "in time_limit"),
         ("unmatched", lw.ArgumentError, "in unmatched_cost"),
         ("start", lw.ArgumentError, "in start"),
+        ("invalid", lw.ArgumentError, "in invalid"),
         ("vector", lw.ArgumentError, "2-D"),
         ("method", lw.ArgumentError, "method='jv'"),
     ],

@@ -109,6 +109,23 @@ def test_points(ranks):
     assert answer["objective"] == pytest.approx(lw.solve(costs).objective, rel=1e-12)
 
 
+def test_points_of_which_some_are_on_a_gpu(ranks):
+    """Those are computed on the host, like the others."""
+    x, y = np.random.default_rng(5).random((2, 50, 2))
+    source = lw.costs.squared_euclidean(x, y)
+    check(ranks.run(cases.solve_points_of_which_some_are_on_a_gpu, x, y), np.asarray(source))
+
+
+@pytest.mark.parametrize("kind", ["array", "tensor", "DTensor"])
+def test_costs_that_are_no_numbers(ranks, kind):
+    costs = matrix("uniform", (40, 44))
+    costs[np.random.default_rng(6).random(costs.shape) < 0.2] = math.nan
+    answers, pairs = zip(*ranks.run(cases.solve_without_invalid, costs, kind), strict=True)
+    check(answers, np.where(np.isnan(costs), math.inf, costs))
+    found = [own + np.array([answer["first_row"], 0]) for own, answer in zip(pairs, answers, strict=True)]
+    assert np.array_equal(np.concatenate(found), np.argwhere(np.isnan(costs)))
+
+
 @pytest.mark.parametrize("on_device", [False, True])
 @pytest.mark.parametrize("kind", ["uniform", "few integers", "forbidden"])
 @pytest.mark.parametrize("maximize", [False, True])

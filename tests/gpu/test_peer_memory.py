@@ -17,6 +17,7 @@ from support.gpu_memory import Gpu, OnGpu
 pytest.importorskip("torch")
 
 from lapwing.distributed.peer_memory import PeerMemory, exported, planned_on_gpus, solve_on_gpus
+from lapwing.distributed.points import GatheredPoints, RowsOfPoints
 
 
 @pytest.fixture
@@ -62,3 +63,24 @@ def test_a_rank_that_is_gone_ends_the_solve(ranks):
     with PeerMemory.of(arrays[0], told, ["here"] * 3).opened() as matrix, pytest.raises(lw.GroupError):
         solve_on_gpus(matrix, make_problem(matrix), Request(), look_after)
     assert emulated_toolkit.COUNTS["opened"] == 0
+
+
+@pytest.mark.parametrize("maximize", [False, True])
+def test_points_of_all_ranks(emulated_gpu, maximize):
+    """Rank 0 is sent them, and solves as if they had been its own."""
+    random = np.random.default_rng(3)
+    x, y = random.random((50, 2), np.float32), random.random((60, 2), np.float32)
+    gpu, request = Gpu(emulated_gpu), Request(maximize=maximize)
+    sources = [lw.costs.euclidean(OnGpu(gpu, part), OnGpu(gpu, y)) for part in np.split(x, [20, 20, 45])]
+    rows = [RowsOfPoints(make_problem(source, maximize), source) for source in sources]
+    said, arrays = zip(*(each.points() for each in rows), strict=True)
+    told = [{"points": json.loads(json.dumps(each))} for each in said]
+    points = GatheredPoints.of(rows[0], told, arrays)
+    with points.opened() as costs:
+        problem = make_problem(lw.costs.euclidean(x, y), maximize)
+        answer, certificate, plan = solve_on_gpus(costs, problem, request, lambda: None)
+        assert planned_on_gpus(costs, problem, request).device == plan.device == "cuda:0"
+    one = lw.solve(lw.costs.euclidean(x, y), maximize=maximize, device="cuda")
+    assert certificate.exact and (answer.row_to_col == one.row_to_col).all() and (answer.v == one.v).all()
+    told[1]["points"]["terms"][0][-1] += 1  # other columns
+    assert GatheredPoints.of(rows[0], told, arrays) is None

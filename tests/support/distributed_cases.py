@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 import signal
-import sys
 import time
+from dataclasses import replace
 
 import numpy as np
 
@@ -50,20 +50,48 @@ def solve_points(rank, x, y, size=4):
     return told(lw.distributed.solve(costs, memory_limit=0))
 
 
+def solve_points_of_which_some_are_on_a_gpu(rank, x, y, size=4):
+    """As if all ranks but the last had theirs there, in another library than PyTorch."""
+    from lapwing.gpu.runtime.arrays import ANY, GpuArray
+
+    costs = lw.costs.squared_euclidean(x[rows_of(rank, size, len(x))], y)
+    if rank < size - 1:
+        costs = replace(costs, device_of=GpuArray(None, 0, y.shape, (2, 1), "float64", 0, 0, ANY))
+    return told(lw.distributed.solve(costs, memory_limit=0))
+
+
+def solve_without_invalid(rank, matrix, kind="array", **options):
+    """Pairs whose cost is NaN are forbidden; with the answer, those of the rank."""
+    own = matrix[rows_of(rank, 4, len(matrix))]
+    if kind == "array":
+        result = lw.distributed.solve(own, invalid="forbid", **options)
+    else:
+        import torch
+        from torch.distributed.device_mesh import init_device_mesh
+        from torch.distributed.tensor import DTensor, Shard
+
+        rows = torch.from_numpy(own)
+        if kind == "tensor":
+            result = lw.distributed.solve(rows, invalid="forbid", **options)
+        else:
+            result = lw.solve(DTensor.from_local(rows, init_device_mesh("cpu", (4,)), [Shard(0)]), invalid="forbid")
+    return told(result), np.asarray(result.invalid_pairs)
+
+
 def solve_tensor(rank, matrix, on_device=False, size=4, **options):
     """The same of a tensor; `on_device`: by the code for GPUs."""
     import torch
 
+    from lapwing.distributed import member
     from lapwing.distributed.device_shard import rows_on_device
 
-    flow = sys.modules["lapwing.distributed.solve"]  # as an attribute, this is the function
-    kept, options = flow._shard, {"memory_limit": 0} | options
+    kept, options = member._shard, {"memory_limit": 0} | options
     if on_device:
-        flow._shard = rows_on_device
+        member._shard = rows_on_device
     try:
         result = lw.distributed.solve(torch.from_numpy(matrix[rows_of(rank, size, len(matrix))]), **options)
     finally:
-        flow._shard = kept
+        member._shard = kept
     assert all(isinstance(each, torch.Tensor) for each in (result.row_to_col, result.u, result.v))
     return told(result)
 
@@ -104,6 +132,8 @@ def differ(rank, which, on):
         rows = rows.astype(np.float64)
     if here and which == "vector":
         rows = rows[0]
+    if which == "invalid" and here:
+        options["invalid"] = "forbid"
     if which == "method" and here:
         options["method"] = "jv"
     if which == "time_limit":

@@ -292,6 +292,8 @@ class StridedMemoryView:
 
     @classmethod
     def from_any_interface(cls, array, *, stream_ptr):
+        if hasattr(array, "__dlpack__"):
+            return array.__dlpack__(stream=-1)
         interface = array.__cuda_array_interface__
         return cls(interface["data"][0], interface["shape"], np.dtype(interface["typestr"]))
 
@@ -300,6 +302,12 @@ class StridedMemoryView:
         view = cls(owner.handle, shape, dtype)
         view.owner = owner  # as long as there is a view of it
         return view
+
+    def __dlpack_device__(self):
+        return 2, self.device_id
+
+    def __dlpack__(self, *, stream=None, **options):
+        return self
 
 
 def launch_config(*, grid, block, shmem_size, cluster=None, is_cooperative=False):

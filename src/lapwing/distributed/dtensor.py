@@ -15,7 +15,7 @@ from lapwing.progress import Progress
 def solve_dtensor(
     cost: Any,
     device: str | Sequence[str] | None,
-    invalid: str,
+    invalid: Literal["raise", "forbid"],
     maximize: bool,
     unmatched_cost: Any,
     infeasible: Literal["raise", "partial"],
@@ -34,8 +34,6 @@ def solve_dtensor(
     ------
     ArgumentError
     """
-    if invalid != "raise":
-        raise ArgumentError("of a DTensor, costs that are NaN are refused: leave invalid= out")
     rows, group = _parts(cost, device)
     return solve(
         rows,
@@ -43,6 +41,7 @@ def solve_dtensor(
         maximize=maximize,
         unmatched_cost=unmatched_cost,
         infeasible=infeasible,
+        invalid=invalid,
         start=start,
         method=method,
         threads=threads,

@@ -19,6 +19,7 @@ from typing import Any, Final
 from lapwing.answer import Answer
 from lapwing.arrays import to_host, view_if_on_gpu
 from lapwing.certificate import Certificate
+from lapwing.costs.points import PointCost
 from lapwing.costs.shards import ShardedMatrix
 from lapwing.errors import GpuError, LapwingError
 from lapwing.gpu.backend import Gpu
@@ -72,6 +73,8 @@ class PeerMemory:
         Rank 0's rows.
     told : list of what `exported` said, of every rank
     """
+
+    why = "rank 0 opens the memory of all ranks on this host, and has every GPU pass over its own rows"
 
     def __init__(self, own: Any, told: Sequence[Told]) -> None:
         self._own, self._told = own, told
@@ -137,9 +140,9 @@ def _name_of(ordinal: int) -> str:
 
 
 def solve_on_gpus(
-    matrix: ShardedMatrix, problem: Problem, request: Request, look_after: Callable[[], None]
+    costs_of_all: ShardedMatrix | PointCost, problem: Problem, request: Request, look_after: Callable[[], None]
 ) -> tuple[Answer, Certificate | None, Plan]:
-    """Solve on all GPUs; `look_after` is called now and then, and what it raises ends the solve."""
+    """Solve where these costs are; `look_after` is called now and then, and what it raises ends the solve."""
     line = ProgressLine(sys.stderr) if request.progress is True else None
     told = line or (request.progress if callable(request.progress) else None)
 
@@ -151,7 +154,7 @@ def solve_on_gpus(
     asked = replace(_asked(problem, request), progress=watch)
     try:
         backend = Gpu("cuda")
-        with backend.problem(matrix, asked) as costs:
+        with backend.problem(costs_of_all, asked) as costs:
             plan = backend.plan(costs, asked)
             answer, certificate = backend.solve(costs, plan, asked)
     finally:
@@ -161,10 +164,10 @@ def solve_on_gpus(
     return answer, certificate, plan
 
 
-def planned_on_gpus(matrix: ShardedMatrix, problem: Problem, request: Request) -> Plan:
+def planned_on_gpus(costs_of_all: ShardedMatrix | PointCost, problem: Problem, request: Request) -> Plan:
     """How `solve_on_gpus` would solve."""
     backend, asked = Gpu("cuda"), _asked(problem, request)
-    with backend.problem(matrix, asked) as costs:
+    with backend.problem(costs_of_all, asked) as costs:
         return backend.plan(costs, asked)
 
 

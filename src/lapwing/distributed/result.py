@@ -14,6 +14,7 @@ from lapwing.certificate import Certificate, Shortage
 from lapwing.distributed.messages import Message
 from lapwing.distributed.shard import Shard
 from lapwing.errors import ArgumentError
+from lapwing.invalid import InvalidPairs
 from lapwing.plan import Plan
 from lapwing.result import Result
 
@@ -78,7 +79,7 @@ def outcomes(answer: Answer, certificate: Certificate | None, plan: Plan, begins
     return [Message("answer", told, [answer.row_to_col[rows], answer.u[rows], *arrays]) for rows in own]
 
 
-def result_of(message: Message, shard: Shard, cols: int) -> RankResult:
+def result_of(message: Message, shard: Shard, cols: int, invalid: InvalidPairs | None) -> RankResult:
     """The result in the coordinator's message to this rank."""
     told = message.fields
     row_to_col, u, v, *rest = message.arrays
@@ -105,6 +106,7 @@ def result_of(message: Message, shard: Shard, cols: int) -> RankResult:
         plan_of(told["plan"]),
         told["lower_bound"],
         shard.costs(),
+        invalid,
         first_row=shard.first,
         shape=(shard.rows_of_problem, cols),
     )

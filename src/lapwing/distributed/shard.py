@@ -8,7 +8,7 @@ of the whole problem.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -25,6 +25,7 @@ from lapwing.tensors import like
 Indices = NDArray[np.int32]
 Lists = tuple[Indices, Indices, NDArray[Any], NDArray[Any]]  # counts, columns, costs, tau
 Found = tuple[NDArray[Any], Indices, Indices, NDArray[Any]]  # violation, column, invalid column, matched cost
+Points = tuple[dict[str, Any] | None, Sequence[NDArray[Any]]]  # in words, and coordinates
 
 _BLOCK_BYTES: Final = 64 << 20  # of costs that are listed at a time: between two blocks, Ctrl-C is looked for
 
@@ -171,6 +172,10 @@ class Shard(ABC):
     def exported(self) -> dict[str, Any] | None:
         """The handle by which another process opens the memory of the rows; None if it cannot."""
         return None
+
+    def points(self) -> Points:
+        """The points on a GPU that define the rows, as `RowsOfPoints` has them; None if there are none."""
+        return None, []
 
 
 class RowsOnHost(Shard):

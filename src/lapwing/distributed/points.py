@@ -1,0 +1,77 @@
+"""Points on the GPUs of the ranks: rank 0 is sent them all, and solves on its GPU.
+
+Points are m d numbers where their costs are m n, and a GPU computes costs faster than it is sent any. So nothing is
+shared out: from then on they are one process's points, which `lapwing.gpu` computes with, in memory O(m + n).
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lapwing.costs.points import PointCost, frozen
+from lapwing.distributed.shard import Points, RowsOnHost
+from lapwing.gpu.runtime.arrays import TORCH
+from lapwing.problem import Problem
+
+
+class RowsOfPoints(RowsOnHost):
+    """Rows that points on a GPU define, of which there is a copy on the host."""
+
+    def __init__(self, problem: Problem, given: PointCost) -> None:
+        super().__init__(problem, given)
+        self.given = given
+        self.where = "points on a GPU"
+
+    @property
+    def _ordinal(self) -> int | None:
+        """The GPU of tensors of PyTorch; None if the points are of another library."""
+        device = self.given.device_of
+        return device.ordinal if device is not None and device.library is TORCH else None
+
+    def as_given(self, values: NDArray[Any]) -> Any:
+        """Tensors where the points are tensors; else NumPy's arrays."""
+        if self._ordinal is None:
+            return values
+        import torch
+
+        return torch.from_numpy(np.array(values)).to(f"cuda:{self._ordinal}")
+
+    def points(self) -> Points:
+        """What rank 0 needs to compute these rows; "terms" must be the same on all ranks."""
+        terms = self.given.terms
+        same = [[t.metric, t.power, t.weight, t.limit, str(t.x.dtype), zlib.crc32(t.y.tobytes())] for t in terms]
+        return {"terms": same, "largest": [term.largest for term in terms]}, [term.x for term in terms]
+
+
+class GatheredPoints:
+    """The points of all ranks, on rank 0; see `PeerMemory`, which is the like for matrices."""
+
+    why = "rank 0 is sent all points, and solves on its GPU"
+
+    def __init__(self, cost: PointCost) -> None:
+        self._cost = cost
+
+    @staticmethod
+    def of(own: Any, said: Sequence[dict[str, Any]], arrays: Sequence[Sequence[NDArray[Any]]]) -> GatheredPoints | None:
+        """None unless all ranks, which have points, have them of the same kind, and the same columns."""
+        assert isinstance(own, RowsOfPoints)
+        known = [each["points"] for each in said]
+        if any(each["terms"] != known[0]["terms"] for each in known):
+            return None
+        terms = []
+        for k, term in enumerate(own.given.terms):
+            x = frozen(np.concatenate([of_rank[k] for of_rank in arrays]))
+            terms.append(replace(term, x=x, largest=max(each["largest"][k] for each in known)))
+        return GatheredPoints(replace(own.given, terms=tuple(terms)))
+
+    @contextmanager
+    def opened(self) -> Iterator[PointCost]:
+        """The costs of all points."""
+        yield self._cost
