@@ -112,6 +112,11 @@ def test_a_rank_that_dies(tmp_path, moment, victim):
     die(tmp_path, moment, victim)
 
 
+@pytest.mark.parametrize("victim", [0, 2])
+def test_a_rank_that_dies_in_a_method_of_the_papers(tmp_path, victim):
+    die(tmp_path, "columns grow 3", victim, method="hungarian-tree")
+
+
 def test_a_checkpoint_outlives_a_rank_that_dies(tmp_path):
     file = tmp_path / "solve.npz"
     costs = die(tmp_path, "list 12", 2, checkpoint=str(file))

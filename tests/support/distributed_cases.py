@@ -191,7 +191,7 @@ def die(rank, matrix, victim, moment, **options):
     seen = []
 
     def counted(shard, order):
-        kind, _, number = moment.partition(" ")
+        kind, _, number = moment.rpartition(" ")
         if rank == victim and order.kind == kind:
             seen.append(order)
             if len(seen) == int(number):

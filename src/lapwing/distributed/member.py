@@ -16,6 +16,7 @@ from lapwing.costs.points import PointCost
 from lapwing.distributed.channel import Interrupts
 from lapwing.distributed.coordinator import Coordinator
 from lapwing.distributed.messages import Message, failure, finite_or_none
+from lapwing.distributed.reference import METHODS
 from lapwing.distributed.shard import RowsOnHost, Shard
 from lapwing.errors import ArgumentError
 from lapwing.invalid import InvalidPairs, without_invalid
@@ -59,9 +60,10 @@ class Given:
             self.infeasible,
             self.invalid,
         )
-        if request.method not in ("auto", "core"):
+        if request.method not in ("auto", "core", *METHODS):
             raise ArgumentError(
-                f"method={request.method!r} needs all rows in one process: leave it out, or pass 'core'"
+                f"method={request.method!r} needs all rows in one process: leave it out, or pass 'core'; for tables of "
+                f"the papers, {', '.join(map(repr, METHODS))}"
             )
         return request
 

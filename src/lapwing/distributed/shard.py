@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +21,9 @@ from lapwing.distributed.messages import Message
 from lapwing.errors import InvalidCostError
 from lapwing.problem import Problem
 from lapwing.tensors import like
+
+if TYPE_CHECKING:
+    from lapwing.distributed.columns import Columns
 
 Indices = NDArray[np.int32]
 Lists = tuple[Indices, Indices, NDArray[Any], NDArray[Any]]  # counts, columns, costs, tau
@@ -66,6 +69,7 @@ class Shard(ABC):
         self.prices: NDArray[Any] | None = prices
         self.prices_of_cols: NDArray[Any] | None = prices_of_cols
         self.interrupts: Interrupts = Interrupts()
+        self._columns: Columns | None = None
 
     def follow(self, order: Message) -> Message:
         """Do as ordered.
@@ -94,7 +98,11 @@ class Shard(ABC):
             return Message("done", {"value": value, "row": row + self.first, "col": col})
         if order.kind == "prove":
             return Message("done", {}, self.prove(given[0], given[1], given[2], order.fields["parts"]))
-        raise AssertionError(f"no such order: {order.kind}")
+        if self._columns is None:  # of a method of the papers
+            from lapwing.distributed.columns import Columns
+
+            self._columns = Columns(self)
+        return self._columns.follow(order)
 
     def _all_rows(self) -> Indices:
         return np.arange(self.shape[0], dtype=np.int32)

@@ -22,6 +22,7 @@ from lapwing.distributed.channel import Channel, Interrupts
 from lapwing.distributed.coordinator import Coordinator
 from lapwing.distributed.member import Given, Member
 from lapwing.distributed.messages import Message, error_of, failure
+from lapwing.distributed.reference import METHODS, solve_reference
 from lapwing.distributed.result import RankResult, described_plan, outcomes, plan_of, result_of
 from lapwing.distributed.source import ShardedCost
 from lapwing.errors import ArgumentError, LapwingError
@@ -77,8 +78,9 @@ def solve(
         Bytes of other ranks' rows that rank 0 keeps; 1 GiB by default. A matrix of at most so many bytes, and 64 MiB,
         is sent to rank 0, which solves it.
     maximize, infeasible, invalid, method, time_limit, certify
-        As for `lapwing.solve`, the same on all ranks; `method` is "auto" or "core". Passes over all rows are not cut
-        short by the time limit.
+        As for `lapwing.solve`, the same on all ranks; `method` is "auto", "core", or, for square problems, one of
+        "hungarian-bfs", "hungarian-tree" and "ssp", as their papers have them over ranks. Passes over all rows are not
+        cut short by the time limit.
 
     Returns
     -------
@@ -103,6 +105,8 @@ def solve(
             from lapwing.checkpoint import go_on
 
             go_on(checkpoint, problem, request)
+        if request.method in METHODS:
+            return _solved_as_in_papers(member, problem, request, coordinator)
         if (small := _small(problem, member)) is not None:
             problem = replace(problem, cost=small.gathered())
             request.threads = member.own.threads
@@ -137,16 +141,16 @@ def plan(
     given = Given(maximize, unmatched_cost, "raise", "raise", start, method, threads, None, True, memory_limit)
 
     def run(member: Member, problem: Problem, request: Request, coordinator: Coordinator) -> list[Message]:
-        if (small := _small(problem, member)) is not None:
+        if request.method not in METHODS and (small := _small(problem, member)) is not None:
             matrix = np.empty(problem.shape, small.dtype)  # whose numbers no plan depends on
             problem, request.threads = replace(problem, cost=DenseCost(matrix)), member.own.threads
-        elif member.peers is not None:
+        elif request.method not in METHODS and member.peers is not None:
             from lapwing.distributed.peer_memory import planned_on_gpus
 
             with member.peers.opened() as opened:
                 chosen = member.explained(planned_on_gpus(opened, problem, request), coordinator)
             return [Message("plan", described_plan(chosen))] * coordinator.size
-        chosen = member.explained(Cpu().plan(problem, request), coordinator)
+        chosen = member.explained(_planned(problem, request), coordinator)
         return [Message("plan", described_plan(chosen))] * coordinator.size
 
     return plan_of(_together(local_rows, group, given, False, run)[1].fields)
@@ -157,6 +161,23 @@ def _small(problem: Problem, member: Member) -> ShardedCost | None:
     has_points = member.peers is not None and member.own.points()[0] is not None
     cost = problem.cost
     return cost if isinstance(cost, ShardedCost) and cost.is_gathered and not has_points else None
+
+
+def _planned(problem: Problem, request: Request) -> Plan:
+    """The plan of rank 0."""
+    if request.method not in METHODS:
+        return Cpu().plan(problem, request)
+    plan = Cpu().plan(problem, replace(request, method="core", options=None))
+    return replace(plan, method=request.method, reasons=("the paper's method over ranks; core is faster",))
+
+
+def _solved_as_in_papers(member: Member, problem: Problem, request: Request, coordinator: Coordinator) -> list[Message]:
+    plan, by_core = _planned(problem, request), replace(request, method="core", options=None)
+    found = solve_reference(problem, Cpu().plan(problem, by_core), request, coordinator)
+    if found is None:  # which core can tell
+        plan = Cpu().plan(problem, by_core)
+        found = solve_requested(problem, plan, by_core, coordinator.look_after)
+    return outcomes(*found, member.explained(plan, coordinator), coordinator.begins)
 
 
 def _solved_on_gpus(member: Member, problem: Problem, request: Request, coordinator: Coordinator) -> list[Message]:

@@ -56,7 +56,7 @@ def _date_nagi() -> tuple[Table, ...]:
         for efficiency in (False, True) for part in parts
     )  # fmt: skip
     timing = "theirs with set-up and cleanup, mean of 15 runs; ours the solve"
-    one = "ours on one GPU; no code of ours has several for these methods"
+    one = "ours on one GPU; benchmarks/papers_over_ranks.py has several"
     return (
         Table("date-nagi-1", key, "Table 1: small instances, [0, n]", "s",
               (Column("objective", "core", "objective", "objective"), *omp, *cuda, CORE), lines(key, "1", 3), 1500, "1",
