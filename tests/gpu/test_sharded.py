@@ -190,6 +190,15 @@ def test_rows_with_too_few_columns(gpus):
     )
 
 
+def test_a_checkpoint_goes_on_with_other_gpus(gpus, tmp_path):
+    cost, file, seen = draw((60, 60), "float32", 7, "points"), tmp_path / "solve.npz", []
+    first = lw.solve(cost, device=gpus(3), checkpoint=file, progress=seen.append)
+    assert file.exists() and seen
+    for device in (gpus(2), "cuda", "cpu"):
+        again = lw.solve(cost, device=device, checkpoint=file)
+        assert again.certificate.exact and again.objective == first.objective
+
+
 def test_gpus_without_access_to_each_other(gpus, monkeypatch):
     monkeypatch.setattr(emulated_toolkit.DRIVER, "peers", False)
     with pytest.raises(lw.GpuError, match="cannot read the memory of GPU 1"):

@@ -1,0 +1,81 @@
+"""Several real GPUs of a host: one process, and a process for each."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import lapwing as lw
+from lapwing.gpu.kinds import choose
+
+torch = pytest.importorskip("torch")
+
+pytestmark = [
+    pytest.mark.gpu,
+    pytest.mark.skipif(not torch.cuda.is_available() or torch.cuda.device_count() < 2, reason="needs two GPUs"),
+]
+GPUS = ["cuda:0", "cuda:1"]
+
+
+@pytest.fixture(autouse=True)
+def any_size(monkeypatch):
+    """Matrices of any size are shared out."""
+    monkeypatch.setattr(choose, "LEAST_SHARDED_BYTES", 0)
+
+
+def costs(kind, n=1500):
+    random = np.random.default_rng(1)
+    if kind == "uniform":
+        return random.random((n, n), np.float32)
+    x, y = random.random((2, n, 2))
+    return ((x[:, None] - y) ** 2).sum(-1).astype(np.float32)
+
+
+@pytest.mark.parametrize("kind", ["uniform", "points"])
+@pytest.mark.parametrize("maximize", [False, True])
+def test_a_matrix_of_the_host(kind, maximize):
+    cost = costs(kind)
+    result = lw.solve(cost, device=GPUS, maximize=maximize)
+    assert result.plan.device == "cuda:0,cuda:1" and result.certificate.complete
+    assert result.objective == lw.solve(cost, device="cuda", maximize=maximize).objective
+
+
+@pytest.mark.parametrize("kind", ["uniform", "points"])
+def test_blocks_on_the_gpus(kind):
+    cost = costs(kind)
+    blocks = [torch.from_numpy(part).to(gpu) for part, gpu in zip(np.split(cost, [700]), GPUS, strict=True)]
+    result = lw.solve(lw.costs.sharded(blocks))
+    assert result.row_to_col.device == torch.device("cuda:0")
+    assert result.objective == lw.solve(cost).objective
+    again = lw.solve(lw.costs.sharded(blocks), start=result)
+    assert again.objective == result.objective
+
+
+def test_faults_and_options(tmp_path):
+    cost = costs("uniform")
+    cost[800] = np.inf
+    with pytest.raises(lw.InfeasibleError) as raised:
+        lw.solve(cost, device=GPUS)
+    assert raised.value.rows.tolist() == [800]
+    assert lw.solve(cost, device=GPUS, infeasible="partial").status == "partial"
+    cost[800, 3] = np.nan
+    with pytest.raises(lw.InvalidCostError, match=r"cost\[800, 3\]"):
+        lw.solve(cost, device=GPUS)
+    file, cost = tmp_path / "solve.npz", costs("points")
+    first = lw.solve(cost, device=GPUS, checkpoint=file)
+    assert file.exists() and lw.solve(cost, device="cuda", checkpoint=file).objective == first.objective
+    stopped = lw.solve(cost, device=GPUS, time_limit=0.0)
+    assert stopped.lower_bound <= first.objective <= stopped.objective
+
+
+@pytest.mark.parametrize("backend", ["nccl", "gloo"])
+def test_a_process_for_each(backend):
+    program = Path(__file__).parents[1] / "support" / "ranks_on_gpus.py"
+    launch = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2"]
+    done = subprocess.run([*launch, str(program), backend], capture_output=True, text=True, timeout=150)
+    assert done.returncode == 0, done.stderr[-4000:]
+    assert done.stdout.count("fine") == 2
