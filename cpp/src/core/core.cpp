@@ -224,9 +224,11 @@ double Solver<T>::start_from_sample(CoreState<T>& state) {
     try {
         CoreState<T> part(sample.problem, control_, team_);
         part.lowest_price = state.lowest_price;
-        if (control_.may_give_up()) part.most_reads = PhaseTuning::most_reads(part.m, true);
+        const bool is_probe = part.m <= probe_rows_;
+        if (control_.may_give_up())
+            part.most_reads = is_probe ? PhaseTuning::most_probe_reads(part.m) : PhaseTuning::most_reads(part.m, true);
         double error = 0;
-        if (part.m <= probe_rows_) {
+        if (is_probe) {
             error = price(part, 0);
             if (gives_up_with(part, state)) return 0;
             if (!sample.stratified && error < StartTuning::kStructured) return 0;

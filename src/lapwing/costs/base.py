@@ -24,10 +24,17 @@ MAX_LINES = np.iinfo(np.int32).max  # rows or columns
 # rows from a file; rows divided among several processes.
 Tier = Literal["dense", "sparse", "computed", "rows", "streamed", "sharded"]
 
-IDENTITY_BYTES = 1 << 30  # of a matrix that are hashed, at most
+_IDENTITY_BYTES = 1 << 22, 1 << 30  # of costs that are hashed: these, ...
+_IDENTITY_SHARE = 64  # ... and of larger ones this part: a hash takes ten times as long as a solve's pass
 
 _INT64: np.dtype[Any] = np.dtype(np.int64)
 _FLOAT64: np.dtype[Any] = np.dtype(np.float64)
+
+
+def identity_step(nbytes: int) -> int:
+    """Which lines are hashed of costs that take so many bytes: each of this number."""
+    least, most = _IDENTITY_BYTES
+    return -(-nbytes // min(max(least, nbytes // _IDENTITY_SHARE), most)) or 1
 
 
 @dataclass(frozen=True, eq=False)
@@ -155,7 +162,7 @@ class CostSource(ABC):
 
     def identity(self) -> Iterator[bytes]:
         """Bytes that tell these costs from others: a matrix, or of a large one rows at even distances."""
-        step = -(-self.nbytes // IDENTITY_BYTES) or 1
+        step = identity_step(self.nbytes)
         for i in range(0, self.shape[0], step):
             yield self.read(slice(i, i + 1)).tobytes()
 

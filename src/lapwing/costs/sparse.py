@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from lapwing import _core
 from lapwing._core import ABSENT
-from lapwing.costs.base import DENSE_LIMIT_BYTES, IDENTITY_BYTES, MAX_LINES, CostArray, CostSource, Tier
+from lapwing.costs.base import DENSE_LIMIT_BYTES, MAX_LINES, CostArray, CostSource, Tier, identity_step
 from lapwing.costs.dense import FilledCost, row_blocks
 from lapwing.costs.dtypes import EXACT_FLOAT64, check_kind, with_core_dtype, without_mask
 from lapwing.errors import ArgumentError, DtypeError, RangeError
@@ -105,8 +105,7 @@ class SparseCost(CostSource):
     def identity(self) -> Iterator[bytes]:
         """The arrays, or pieces of large ones at even distances."""
         for array in (self.indptr, self.indices, self.data):
-            step = -(-array.nbytes // IDENTITY_BYTES) or 1
-            yield np.ascontiguousarray(array[::step]).tobytes()
+            yield np.ascontiguousarray(array[:: identity_step(array.nbytes)]).tobytes()
 
 
 def sparse(indptr: Any, indices: Any, data: Any, shape: tuple[int, int], by_columns: bool = False) -> SparseCost:

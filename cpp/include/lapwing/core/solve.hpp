@@ -42,6 +42,9 @@ struct PhaseTuning {
         const double each = m < kSmall ? 24 : structured ? std::max(8.0, std::sqrt(m) / 5) : 6;
         return static_cast<std::int64_t>(each * m);
     }
+    // The same of the smallest sample, which is priced twice, at first from nothing: disjoint costs take 10 a row at
+    // m = 250 and 15 at 500, costs of rank one 18 and 26.
+    static std::int64_t most_probe_reads(Index m) { return std::max<std::int64_t>(24, m / 12) * m; }
     static constexpr int kAttempts = 4;  // at phases from a larger epsilon, before the budget is lifted
 };
 
