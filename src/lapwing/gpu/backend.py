@@ -41,12 +41,13 @@ from lapwing.gpu.core.solver import (
 )
 from lapwing.gpu.costs.canonical import CanonicalForm, CanonicalMatrix
 from lapwing.gpu.costs.unmatched import UnmatchedColumns
+from lapwing.gpu.given_back import given_back, host_array
 from lapwing.gpu.kinds.base import CostKind, Search
 from lapwing.gpu.kinds.choose import choose_kind, choose_sharded, ordinal_of
 from lapwing.gpu.on_host import concluded, empty_on_host, partial_on_host, solved_on_host
 from lapwing.gpu.reference import ReferenceSolve
 from lapwing.gpu.runtime.arrays import GpuArray, empty_array
-from lapwing.gpu.runtime.copies import OwnStream, begin_write, read, write
+from lapwing.gpu.runtime.copies import OwnStream, write
 from lapwing.gpu.runtime.device import Context
 from lapwing.plan import Plan
 from lapwing.prices import minimised_prices
@@ -78,7 +79,7 @@ class Gpu:
     def solve(self, costs: CostKind, plan: Plan, request: Request) -> tuple[Answer, Certificate | None]:
         solve = Solve(costs, plan, request, self._began + request.time_limit)
         answer, certificate = solve.run()
-        return solve.given_back(answer), certificate
+        return given_back(answer, costs.context, costs.array_template, costs.shape[1]), certificate
 
 
 class SeveralGpus(Gpu):
@@ -112,8 +113,7 @@ class Solve:
 
     `whole`: the solve of these costs and others, which this one leaves out; an answer is proven for that.
 
-    The arrays of an answer are views of GPU memory, or NumPy's where the CPU had the last word: `given_back` makes them
-    the user's.
+    The arrays of an answer are views of GPU memory, or NumPy's where the CPU had the last word.
     """
 
     def __init__(
@@ -257,12 +257,13 @@ class Solve:
             outputs, proof = concluded[0]
         status = "optimal" if optimal else "time_limit"
         u, v, row_to_col, col_to_row = outputs.as_given(view.transposed)
-        if costs.filled is not None and len(costs.filled.fills(self._host(row_to_col))):
+        if costs.filled is not None and len(costs.filled.fills(host_array(self.context, row_to_col))):
             if optimal:
                 require_pairs(inputs.make_problem(costs.given, self.maximize, request.unmatched_cost))
             return solved_on_host(self.costs, self.request, self.deadline)
         if writer is not None:
-            writer.keep(Answer(status, self._host(row_to_col), self._host(u), self._host(v), {}))
+            rows_kept, u_kept, v_kept = (host_array(self.context, array) for array in (row_to_col, u, v))
+            writer.keep(Answer(status, rows_kept, u_kept, v_kept, {}))
         solved = time.perf_counter()
         if optimal:
             monitor.finish(view.matrix.real_rows, lambda: sign * self._picked_sum(solve, outputs))
@@ -372,7 +373,7 @@ class Solve:
             return exact.tells_small_costs(certificate, lambda: solve.picked_values(outputs))
         if integer:
             return True
-        largest = float(np.abs(self._host(outputs.v)).max(initial=0.0))
+        largest = float(np.abs(host_array(self.context, outputs.v)).max(initial=0.0))
         assert answer.objective is not None
         return exact.are_small(largest, abs(answer.objective))
 
@@ -432,7 +433,7 @@ class Solve:
             return None
         writer = self.request.writer
         if writer is not None:
-            row_to_col, u, v = (self._host(array) for array in (answer.row_to_col, answer.u, answer.v))
+            row_to_col, u, v = (host_array(self.context, array) for array in (answer.row_to_col, answer.u, answer.v))
             writer.keep(Answer("optimal", row_to_col, u, v, answer.statistics))
         elapsed = time.perf_counter() - self._began
         answer.statistics["solve_seconds"] = elapsed - answer.statistics["certify_seconds"]
@@ -443,47 +444,13 @@ class Solve:
     ) -> tuple[Answer, Certificate | None]:
         """The answer of the exact solve on the host, for costs whose digits float64 duals cannot hold."""
         problem = inputs.make_problem(self.costs.on_host((view, solve)), self.maximize, self.request.unmatched_cost)
-        u, v, row_to_col = (self._host(array) for array in (found.u, found.v, found.row_to_col))
+        u, v, row_to_col = (host_array(self.context, array) for array in (found.u, found.v, found.row_to_col))
         answer = Answer("optimal", row_to_col, u, v, found.statistics | {"solve_seconds": seconds})
         answer, certificate = exact.proven_on_cpu(problem, answer, self.deadline - time.perf_counter())
         monitor.finish(problem.rows_to_match, lambda: float(certificate.primal))
         if self.request.writer is not None:
             self.request.writer.keep(answer)
         return concluded(answer, certificate, self.request.certify)
-
-    # --- arrays ---
-
-    def given_back(self, answer: Answer) -> Answer:
-        """An answer in the library of the costs."""
-        if self.array_template is None:
-            to_user = self._host
-        else:
-            if answer.col_to_row is None:
-                answer.col_to_row = inverse(answer.row_to_col, self.costs.shape[1])
-            to_user = self._handed_over
-        given = answer.row_to_col, answer.u, answer.v, answer.col_to_row
-        answer.row_to_col, answer.u, answer.v = (to_user(array) for array in given[:3])
-        answer.col_to_row = None if given[3] is None else to_user(given[3])
-        if self.array_template is not None and any(isinstance(array, np.ndarray) for array in given):
-            self.context.synchronize()  # they are on their way
-        return answer
-
-    def on_gpu(self, array: GpuArray | NDArray[Any]) -> GpuArray:
-        """An array of an answer in GPU memory, wherever it is; it stays as it is until the stream is done."""
-        if isinstance(array, GpuArray):
-            return array
-        view = empty_array(self.context, array.shape, array.dtype.name, self.array_template)
-        begin_write(self.context, view.pointer, array)
-        return view
-
-    def _handed_over(self, array: GpuArray | NDArray[Any]) -> Any:
-        view = self.on_gpu(array)
-        return view.library.handed_over(self.context, view)
-
-    def _host(self, array: GpuArray | NDArray[Any]) -> NDArray[Any]:
-        if isinstance(array, np.ndarray):
-            return array
-        return read(self.context, array.pointer, math.prod(array.shape), array.dtype)
 
     def _picked_sum(self, solve: CoreSolve, outputs: Outputs) -> Number:
         values = solve.picked_values(outputs)

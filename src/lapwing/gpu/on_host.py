@@ -14,17 +14,16 @@ from typing import Any, Self
 import numpy as np
 
 from lapwing import inputs
-from lapwing.answer import Answer, inverse
+from lapwing.answer import Answer
 from lapwing.certificate import Certificate, prove
 from lapwing.cpu import exact
 from lapwing.cpu.backend import Cpu, sum_up
 from lapwing.cpu.partial import solve_partial
 from lapwing.cpu.small import solve_small
 from lapwing.cpu.solve import Control, answer_empty
+from lapwing.gpu.given_back import given_back
 from lapwing.gpu.kinds.base import CostKind
 from lapwing.gpu.kinds.choose import choose_kind
-from lapwing.gpu.runtime.arrays import empty_array
-from lapwing.gpu.runtime.copies import write
 from lapwing.plan import Plan, make_plan
 from lapwing.problem import Problem
 from lapwing.request import Request
@@ -68,15 +67,7 @@ class OnHost(Cpu):
     def solve(self, problem: Any, plan: Plan, request: Request) -> tuple[Answer, Certificate | None]:
         answer, certificate = super().solve(problem.problem, plan, request)
         costs = problem.costs
-        if costs.array_template is None:
-            return answer, certificate
-        answer.col_to_row = inverse(answer.row_to_col, costs.shape[1])
-        for name in ("row_to_col", "col_to_row", "u", "v"):
-            values = np.ascontiguousarray(getattr(answer, name))
-            view = empty_array(costs.context, values.shape, values.dtype.name, costs.array_template)
-            write(costs.context, view.pointer, values)
-            setattr(answer, name, view.library.handed_over(costs.context, view))
-        return answer, certificate
+        return given_back(answer, costs.context, costs.array_template, costs.shape[1]), certificate
 
 
 def solved_on_host(costs: CostKind, request: Request, deadline: float) -> Proven:

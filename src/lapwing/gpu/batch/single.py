@@ -26,6 +26,7 @@ from lapwing.gpu.batch.check import (
 )
 from lapwing.gpu.batch.inputs import BatchOptions, BatchRequest, check_stack, make_request
 from lapwing.gpu.batch.launch import BatchArrays, outputs_of
+from lapwing.gpu.given_back import gpu_array
 from lapwing.gpu.kinds.resident import ResidentMatrix
 from lapwing.gpu.runtime.arrays import ITEM_BYTES, GpuArray
 from lapwing.gpu.runtime.copies import copy_bytes, fill_bytes, read, write
@@ -94,11 +95,12 @@ class _Singly:
         try:
             kind = ResidentMatrix(self._context, matrix)
             asked = Request(self._request.maximize, price, certify=self._certify)
-            solve = Solve(kind, kind.plan(asked), asked)
-            answer, certificate = solve.run()
+            answer, certificate = Solve(kind, kind.plan(asked), asked).run()
         except (InfeasibleError, InvalidCostError, RangeError) as error:
             return None, None, _STATUS[type(error)]
-        answer.row_to_col, answer.u, answer.v = map(solve.on_gpu, (answer.row_to_col, answer.u, answer.v))
+        answer.row_to_col, answer.u, answer.v = (
+            gpu_array(self._context, array, kind.array_template) for array in (answer.row_to_col, answer.u, answer.v)
+        )
         return answer, certificate, SOLVED
 
     def _sizes(self, counts: GpuArray | None, otherwise: int) -> list[int]:
