@@ -56,7 +56,7 @@ def test_a_class_that_is_hard_for_lists_is_solved(name, dtype):
 
 @pytest.mark.parametrize("name", ["disjoint", "lowrank:1"])
 def test_large_structured_costs_stay_with_the_core(name):
-    """Their smallest sample, solved from nothing, reads more the larger it is; other methods take 6 to 20 times as long."""
+    """Their smallest sample reads more rows the larger it is; other methods take 6 to 20 times as long."""
     result = lw.solve(lw.instances.generate(name, 6200, 1, dtype=np.float32), threads=1)
     assert result.status == "optimal"
     assert result.statistics["start_levels"] > 0
