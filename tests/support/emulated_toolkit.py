@@ -451,6 +451,9 @@ class Driver:
         BACKGROUND.wait(stream)
         return (0,)
 
+    def cuStreamIsCapturing(self, stream):  # noqa: N802
+        return 0, 0
+
     def cuStreamQuery(self, stream):  # noqa: N802
         return (0 if BACKGROUND.is_done() else 600,)
 

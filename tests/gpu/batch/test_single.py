@@ -8,7 +8,8 @@ import pytest
 import lapwing as lw
 from lapwing.gpu.batch import solve as batch
 from lapwing.gpu.batch.api import solve_batch
-from lapwing.gpu.batch.plan import TooLargeError
+from lapwing.gpu.batch.plan import Crossovers, TooLargeError
+from lapwing.gpu.runtime.device import Context
 from support.gpu_memory import Gpu, OnGpu
 
 
@@ -63,3 +64,31 @@ def test_integers(single):
     assert objective.tolist() == [lw.solve(cost, maximize=True).objective for cost in costs]
     assert objective.dtype == np.int64 and not status.any()
     assert (np.sort(row_to_col) == np.arange(11)).all()
+
+
+def test_few_large_problems_have_the_whole_gpu(emulated_gpu, monkeypatch):
+    """Unless a graph is captured, when the host must not wait."""
+    gpu = Gpu(emulated_gpu)
+    monkeypatch.setattr(batch, "CROSSOVERS", Crossovers(whole_gpu=40))
+    monkeypatch.setattr(batch, "_handed_over", lambda _, answer, cols: answer)
+    singly, seen = batch.solve_singly, []
+
+    def watched(context, stack, options):
+        seen.append(stack.shape)
+        return singly(context, stack, options)
+
+    monkeypatch.setattr(batch, "solve_singly", watched)
+    rng = np.random.default_rng(3)
+    stacks = [
+        rng.random(shape, np.float32) for shape in ((1, 40, 40), (2, 57, 57), (2, 56, 56), (1, 3, 9), (0, 50, 50))
+    ]
+    captured = False
+    monkeypatch.setattr(Context, "is_capturing", lambda _: captured)
+    for stack in stacks:
+        answer = solve_batch(OnGpu(gpu, stack), duals=True, certify=True)
+        parts = [gpu.get(part) for part in answer.arrays]
+        assert parts[1] == pytest.approx([lw.solve(cost).objective for cost in stack], rel=1e-6)
+    assert seen == [(1, 40, 40), (2, 57, 57)]
+    captured = True
+    solve_batch(OnGpu(gpu, stacks[0]))
+    assert len(seen) == 2

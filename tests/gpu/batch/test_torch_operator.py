@@ -7,6 +7,7 @@ import pytest
 
 import lapwing as lw
 from lapwing.gpu.batch.api import solve_batch
+from lapwing.gpu.batch.plan import Crossovers
 
 pytestmark = [pytest.mark.gpu, pytest.mark.filterwarnings("ignore")]  # PyTorch warns of itself
 
@@ -64,7 +65,9 @@ def test_sizes_around_the_crossovers(torch, n, kind):
      (4096, 60)],
 )  # fmt: skip
 @pytest.mark.parametrize("dtype", ["float32", "float64", "int32"])
-def test_large(torch, shape, dtype):
+@pytest.mark.parametrize("whole_gpu", [1024, 5000])
+def test_large(torch, monkeypatch, shape, dtype, whole_gpu):
+    monkeypatch.setattr("lapwing.gpu.batch.solve.CROSSOVERS", Crossovers(whole_gpu=whole_gpu))
     costs = uniform(torch, 2, *shape)
     costs = (costs * 1000).to(torch.int32) if dtype == "int32" else costs.to(getattr(torch, dtype))
     answer = solve_batch(costs, duals=True)
@@ -94,7 +97,7 @@ def test_nothing_waits_and_any_stream_will_do(torch):
 
 
 def test_graph_replayed_with_other_costs(torch):
-    for shape in ((64, 16, 16), (8, 60, 60), (4, 300, 300)):
+    for shape in ((64, 16, 16), (8, 60, 60), (4, 300, 300), (1, 1100, 1100)):
         costs = uniform(torch, *shape)
         staged = costs.transpose(1, 2)
         solve_batch(costs, duals=True)  # compiles

@@ -1,8 +1,8 @@
 """The plan of a batch on a GPU: the engine, its threads and its memory. Pure functions.
 
 Two engines (kernels/batch): a few lanes of a warp a problem; a block a problem, with the matrix in shared memory
-or where it lies. `CROSSOVERS` is where one engine takes over from another, tuned on an H200 by
-``python -m benchmarks.gpu_batches --tune``.
+or where it lies. Few large problems have the whole GPU in turn (gpu/batch/single.py). `CROSSOVERS` is where one engine
+takes over from another, tuned on an H200 by ``python -m benchmarks.gpu_batches --tune``.
 """
 
 from __future__ import annotations
@@ -44,10 +44,18 @@ class Crossovers:
         A block that needs no more of it has its matrix in shared memory. More would leave a multiprocessor few blocks;
         then L1 and L2 had better keep the matrices of many. Matrices that cannot be used as they lie go to shared
         memory wherever they fit.
+    whole_gpu : int
+        Rows and columns from which the whole GPU solves one problem sooner than a block does. It solves k problems one
+        after the other sooner than k blocks side by side if each has k times as many pairs.
     """
 
     lanes: tuple[int, ...] = (8, 16, 32)
     shared_bytes: int = 28 * 1024
+    whole_gpu: int = 1024
+
+    def are_sooner_singly(self, problems: int, rows: int, cols: int) -> bool:
+        """Whether so many problems of this size had better be solved one after the other, the whole GPU each."""
+        return 0 < problems * self.whole_gpu**2 <= rows * cols
 
 
 CROSSOVERS = Crossovers()

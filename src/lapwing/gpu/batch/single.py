@@ -1,6 +1,7 @@
-"""Batches of problems that are too large for a block: one after the other by `solve`'s method, the whole GPU each.
+"""Batches of few large problems, or of such as are too large for a block: one after the other by `solve`'s method.
 
-The answer has the form that every batch on a GPU has. The host waits for each problem, and refuses each on its own.
+Each has the whole GPU. The answer has the form that every batch on a GPU has. The host waits for each problem, and
+refuses each on its own.
 """
 
 from __future__ import annotations

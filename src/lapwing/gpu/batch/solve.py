@@ -2,8 +2,9 @@
 
 Shapes and types are checked, the answer is allocated in the user's library, and one kernel is launched, after another
 where matrices must be rearranged, and before another where rows have prices. Nothing waits, so the call can be captured
-in a CUDA graph. The kernel finds invalid numbers of a problem and writes that problem's `status`; ``check=True`` waits,
-solves on the CPU what the kernel leaves open, and raises.
+in a CUDA graph; only few large problems (gpu/batch/single.py) are waited for, outside of a capture. The kernel finds
+invalid numbers of a problem and writes that problem's `status`; ``check=True`` waits, solves on the CPU what the kernel
+leaves open, and raises.
 """
 
 from __future__ import annotations
@@ -71,9 +72,14 @@ def solve_arrays(costs: Any, options: BatchOptions, device: str = "cuda") -> Bat
 
 
 def solve_any(context: Context, stack: GpuArray, options: BatchOptions) -> BatchArrays:
-    """The same with views in and out, on the context's stream, of any size and with prices of columns."""
+    """The same with views in and out, on the context's stream, of any size and with prices of columns.
+
+    Few large problems are solved one after the other, unless a graph is captured: then the host must not wait.
+    """
     if is_pair(options.unmatched_cost):
         return solve_on_host(context, stack, options)
+    if len(stack.shape) == 3 and CROSSOVERS.are_sooner_singly(*stack.shape) and not context.is_capturing():
+        return solve_singly(context, stack, options)
     try:
         return solve_stack(context, stack, options)
     except TooLargeError:

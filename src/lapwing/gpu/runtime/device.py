@@ -173,6 +173,11 @@ class Context:
         """Wait until everything launched on the stream is done."""
         self.stream.sync()
 
+    def is_capturing(self) -> bool:
+        """Whether work on the stream is captured in a graph, so that the host cannot wait for it."""
+        status, capture = toolkit.driver().cuStreamIsCapturing(self.stream.handle)
+        return int(status) != 0 or int(capture) != 0  # the default stream refuses to say while another one captures
+
     def order_before(self, stream: int) -> None:
         """Make the stream with this handle wait for what was launched so far; inside ``with`` only."""
         if stream != self.stream_handle:
