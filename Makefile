@@ -103,6 +103,13 @@ kernels-oldest: $(VENV)/with-test  ## every GPU program once, by the oldest NVRT
 	$(call others_from,oldest)
 	$(VENV)/oldest/bin/python tools/check_kernels.py --first
 
+.PHONY: kernel-wheel
+kernel-wheel: $(VENV)/package  ## the wheel of compiled kernels, by an NVRTC whose code every driver loads (half an hour; ARGS="--dtypes float32")
+	$(PYTHON) -m venv $(VENV)/kernel-wheel
+	$(VENV)/kernel-wheel/bin/pip install --quiet 'cuda-core>=1.2,<2' 'cuda-bindings==12.*' 'nvidia-cuda-nvrtc-cu12==12.9.*'
+	$(call others_from,kernel-wheel)
+	$(VENV)/kernel-wheel/bin/python tools/build_kernels.py wheelhouse $(ARGS)
+
 # PyTorch and Ray bring packages of CUDA, which are kept from .venv.
 .PHONY: test-ranks
 test-ranks: $(VENV)/with-test  ## the tests over several processes, and the recipes, which need PyTorch and Ray

@@ -17,6 +17,7 @@ from typing import Any
 from lapwing.gpu.runtime import toolkit
 from lapwing.gpu.runtime.compile import compile_program, program_options, program_text
 from lapwing.gpu.runtime.programs import Program, Variant
+from lapwing.gpu.runtime.shipped import shipped_program
 
 _DIGEST_BYTES = 32
 _MOST_BYTES = 256 * 2**20  # entries that were not read for longest go first
@@ -41,13 +42,16 @@ def cache_size() -> tuple[int, int]:
 
 
 def cached_program(program: Program, variant: Variant, architecture: int, quick: bool = False) -> bytes:
-    """As `compile_program`, from the cache if it is there.
+    """As `compile_program`, but shipped code or the cache's if there is any.
 
     Raises
     ------
     GpuError
         If cuda-core is missing or the compiler refuses.
     """
+    shipped = shipped_program(program, variant, architecture)
+    if shipped is not None:
+        return shipped
     key, store = _key(program, variant, architecture, quick), _open_store()
     code = _read(store, key)
     if code is None:
@@ -58,6 +62,9 @@ def cached_program(program: Program, variant: Variant, architecture: int, quick:
 
 def find_program(program: Program, variant: Variant, architecture: int) -> bytes | None:
     """The result of `cached_program` if it needs no compiling, else None."""
+    shipped = shipped_program(program, variant, architecture)
+    if shipped is not None:
+        return shipped
     return _read(_open_store(), _key(program, variant, architecture, quick=False))
 
 

@@ -73,8 +73,7 @@ def program_options(
     program: Program, variant: Variant, architecture: int, report: bool = False, quick: bool = False
 ) -> Any:
     """The options of `cuda.core`. No contraction to fused multiply-add: one expression gives one result everywhere."""
-    chosen = [(name, value) for name, value in variant if name != TEXT]
-    macros = [*chosen, *((name, str(value)) for name, value in program.constants.items())]
+    macros = program_macros(program, variant)
     return toolkit.core().ProgramOptions(
         name=Path(program.source).name,  # with a folder, cuda.core would want to know what it holds
         arch=f"sm_{architecture}",
@@ -85,6 +84,12 @@ def program_options(
         ptxas_options=["-v"] if report else None,
         ofast_compile="mid" if quick else None,
     )
+
+
+def program_macros(program: Program, variant: Variant) -> list[tuple[str, str]]:
+    """Names and values of all macros."""
+    chosen = [(name, value) for name, value in variant if name != TEXT]
+    return [*chosen, *((name, str(value)) for name, value in program.constants.items())]
 
 
 def program_text(program: Program, variant: Variant) -> str:
