@@ -133,8 +133,11 @@ def _source_without(cost: Any, forbidden: float) -> CostSource:
         return replace(cost, text=f"where(({cost.text}) == ({cost.text}), {cost.text}, {infinity})")
     if isinstance(cost, RowCost):
         return cost if cost.is_integer else replace(cost, callback=_Filling(cost.callback, forbidden))
-    if isinstance(cost, CostSource) and cost.tier == "sharded":
-        raise ArgumentError("invalid='forbid' takes no costs.sharded: put infinity in place of NaN in each shard")
+    if cost.tier == "sharded":
+        from lapwing.costs.shards import ShardedMatrix, sharded
+
+        assert isinstance(cost, ShardedMatrix)
+        return sharded([_in_its_library(part.owner, forbidden) for part in cost.parts])
     raise ArgumentError("invalid='forbid' takes no function that only a GPU computes: let it return infinity itself")
 
 

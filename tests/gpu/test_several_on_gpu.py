@@ -80,6 +80,9 @@ def test_faults_and_options(tmp_path):
     cost[800, 3] = np.nan
     with pytest.raises(lw.InvalidCostError, match=r"cost\[800, 3\]"):
         lw.solve(cost, device=GPUS)
+    blocks = [torch.from_numpy(part).to(gpu) for part, gpu in zip(np.split(cost, [700]), GPUS, strict=True)]
+    forbidden = lw.solve(lw.costs.sharded(blocks), invalid="forbid", infeasible="partial")
+    assert forbidden.invalid_pairs.tolist() == [[800, 3]] and forbidden.status == "partial"
     file, cost = tmp_path / "solve.npz", costs("points")
     first = lw.solve(cost, device=GPUS, checkpoint=file)
     assert file.exists() and lw.solve(cost, device="cuda", checkpoint=file).objective == first.objective

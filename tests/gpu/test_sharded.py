@@ -51,6 +51,7 @@ def test_the_answer_is_that_of_one_gpu(gpus, kind, maximize, shape):
     assert_optimal(result, cost, maximize=maximize)
     assert_same(result, lw.solve(cost, device="cuda", maximize=maximize))
     assert result.plan.device == "cuda:0,cuda:1,cuda:2" and result.plan.tier == "sharded"
+    assert "lists of the others' rows come to it" in str(result.plan)
 
 
 def test_one_gpu_named_twice(gpus):
@@ -171,6 +172,17 @@ def test_an_invalid_cost_is_named_by_its_row_in_the_whole(gpus):
     cost[33, 7] = np.nan
     with pytest.raises(lw.InvalidCostError, match=r"cost\[33, 7\]"):
         lw.solve(cost, device=gpus(3))
+
+
+def test_pairs_without_a_cost_are_forbidden(gpus, sharded, emulated_gpu, monkeypatch):
+    cost = draw((40, 40), "float32", 10)
+    cost[[3, 33], [30, 7]] = np.nan
+    filled = np.where(np.isnan(cost), np.float32(np.inf), cost)
+    blocks = iter(np.split(filled, [20]))
+    monkeypatch.setattr("lapwing.invalid._in_its_library", lambda *_: OnGpu(Gpu(emulated_gpu), next(blocks)))
+    result = lw.solve(sharded(cost, 20), invalid="forbid")
+    assert result.objective == lw.solve(filled).objective and result.certificate.exact
+    assert result.invalid_pairs.tolist() == [[3, 30], [33, 7]]
 
 
 def test_an_invalid_cost_that_the_certificate_finds(gpus, sharded):

@@ -11,7 +11,7 @@ import numpy as np
 
 from lapwing.costs.base import Tier
 from lapwing.errors import ArgumentError
-from lapwing.gpu.core.solver import workspace_bytes
+from lapwing.gpu.core.solver import list_arrays, workspace_bytes
 from lapwing.gpu.core.start import sample_bytes
 from lapwing.gpu.costs.canonical import is_copied, is_transposed
 from lapwing.gpu.costs.computed import ComputedCosts
@@ -207,7 +207,12 @@ def plan_sharded(
     shape = (cols, rows) if transposed else (rows, cols)
     _check_counts(shape, priced)
     first = memories[0].info
-    reasons = [f"solved on GPU {first.ordinal} ({first.name}), which reads single rows of the others"]
+    lists = sum(size for _, size in list_arrays(rows, dtype)) * (rows - len(parts[0].rows))
+    reasons = [
+        f"solved on GPU {first.ordinal} ({first.name}): lists of the others' rows come to it, {lists} bytes at first, "
+        "and more when many are refreshed; single rows are read over the link. One GPU that has room is faster for "
+        "costs that distances define"
+    ]
     reasons += [request.why] if request.why else []
     lines = (rows, rows + cols) if priced else (rows, cols)
     state = workspace_bytes(*lines, dtype) + _LINE_BYTES * sum(lines) if rows and cols else 0
