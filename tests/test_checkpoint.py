@@ -112,6 +112,21 @@ def test_a_stop_before_there_are_prices_costs_no_more_than_a_fresh_solve(tmp_pat
         assert on.statistics[name] == fresh.statistics[name]
 
 
+@pytest.mark.parametrize("share", [0.45, 0.8])
+def test_going_on_takes_no_more_work_than_a_fresh_solve(tmp_path, share):
+    rng = np.random.default_rng(1)
+    cost = lw.costs.euclidean(*(rng.random((20000, 3)).astype(np.float32) for _ in range(2)))
+    began = time.perf_counter()
+    fresh = lw.solve(cost, threads=1)
+    limit = share * (time.perf_counter() - began)
+    path = tmp_path / "run.npz"
+    lw.solve(cost, threads=1, time_limit=limit, checkpoint=path)
+    on = lw.solve(cost, threads=1, checkpoint=path)
+    assert on.objective == pytest.approx(fresh.objective, rel=1e-9)
+    work, least = (result.statistics["bids"] + result.statistics["rows_scanned"] for result in (on, fresh))
+    assert work < 1.25 * least
+
+
 def test_an_interruption_keeps_what_there_is(tmp_path):
     path = tmp_path / "run.npz"
     cost = hard_cost(HARD)
