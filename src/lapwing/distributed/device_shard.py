@@ -66,7 +66,7 @@ class RowsOnDevice(Shard):
                 of_cols = without_zeros(prices_in_kind(for_cols, cols, maximize, integer, "column"))
         super().__init__((rows, cols), dtype, maximize, prices, of_cols)
         self._tensor = tensor
-        self.where = str(tensor.device)
+        self.where: str = str(tensor.device)
 
     def _on_device(self, values: NDArray[Any]) -> Any:
         return torch.from_numpy(np.array(values)).to(self._tensor.device)

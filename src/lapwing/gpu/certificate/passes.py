@@ -115,6 +115,8 @@ class MatrixPass(CostPass):
         super().__init__(context, (cost.shape[0], cost.shape[1]), maximize, cost)
         self.cost: GpuArray = cost
         self.dtype: str = cost.dtype
+        self.line_stride: int
+        self.position_stride: int
         self.line_stride, self.position_stride = cost.strides[::-1] if self.by_columns else cost.strides
         self.kernels: dict[str, Kernel] = kernels(context, CERTIFICATE, CERTIFICATE.of_cost(cost.dtype))
 

@@ -85,7 +85,8 @@ class ShardPass(MatrixPass):
         CostPass.__init__(self, shard.context, (whole.rows, whole.cols), whole.maximize, shard.matrix)
         self.rows = 0  # whose columns are entered: the first GPU does this
         self.dtype: str = whole.dtype
-        self.line_stride, self.position_stride = whole.line_stride, 1
+        self.line_stride: int = whole.line_stride
+        self.position_stride: int = 1
         self.kernels: dict[str, Kernel] = kernels(shard.context, CERTIFICATE, CERTIFICATE.of_cost(whole.dtype))
         self.elsewhere: LinesElsewhere = LinesElsewhere(shard.context, shard.rows, whole, shard.matrix)
 
@@ -110,7 +111,8 @@ class ShardedPass(MatrixPass):
         context, (rows, cols) = shards.parts[0].context, shards.shape[::-1] if by_columns else shards.shape
         CostPass.__init__(self, context, (rows, cols), maximize, array_template)
         self.dtype: str = shards.dtype
-        self.line_stride, self.position_stride = shards.pitch, 1
+        self.line_stride: int = shards.pitch
+        self.position_stride: int = 1
         self.kernels: dict[str, Kernel] = kernels(context, CERTIFICATE, CERTIFICATE.of_cost(shards.dtype))
         sizes = {"costs": (self.rows * ITEM_BYTES[self.dtype], "uint8")}
         self.picked: Workspace = Workspace(context, sizes, array_template)

@@ -40,7 +40,8 @@ class CappedCosts(SparseCosts):
         _, ends, across, data = lines.owners
         super().__init__(whole.context, whole.given, GivenEntries(lines.shape, data, across, ends), request)
         self.array_template: GpuArray | None = whole.array_template
-        self.lines, self._cap = lines, cap
+        self.lines: SparseLines = lines
+        self._cap = cap
 
     @contextmanager
     def loaded(self) -> Iterator[None]:

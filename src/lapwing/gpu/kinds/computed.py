@@ -20,6 +20,7 @@ from lapwing.gpu.costs.computed import planned_computed, upload_computed
 from lapwing.gpu.costs.unmatched import UnmatchedColumns
 from lapwing.gpu.kinds.base import CostKind, Search, refuse_reference
 from lapwing.gpu.plan import plan_computed
+from lapwing.gpu.runtime.arrays import GpuArray
 from lapwing.gpu.runtime.copies import Mail
 from lapwing.gpu.runtime.device import Context
 from lapwing.gpu.runtime.launch import preload
@@ -40,9 +41,11 @@ class ComputedCosts(CostKind):
     def __init__(self, context: Context, source: CostSource, reason: str = "") -> None:
         self.context: Context = context
         self._reason = reason
-        self.given, self.array_template = source, source.device_of
+        self.given: Any = source
+        self.array_template: GpuArray | None = source.device_of
         self.computed: DeviceCosts = planned_computed(source)
-        self.shape, self.dtype = source.shape, self.computed.dtype
+        self.shape: tuple[int, int] = source.shape
+        self.dtype: str = self.computed.dtype
 
     def plan(self, request: Request) -> Plan:
         refuse_reference(request, "reads a matrix on a GPU, not computed costs")

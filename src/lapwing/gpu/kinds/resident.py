@@ -46,8 +46,11 @@ class ResidentMatrix(CostKind):
 
     def __init__(self, context: Context, matrix: GpuArray) -> None:
         self.matrix: GpuArray = matrix
-        self.context, self.given, self.array_template = context, matrix, matrix
-        self.shape, self.dtype = (matrix.shape[0], matrix.shape[1]), matrix.dtype
+        self.context: Context = context
+        self.given: Any = matrix
+        self.array_template: GpuArray | None = matrix
+        self.shape: tuple[int, int] = (matrix.shape[0], matrix.shape[1])
+        self.dtype: str = matrix.dtype
         self.copier: Copier | None = None  # which brings the matrix
 
     def identified(self, request: Request) -> Problem:
@@ -113,7 +116,8 @@ class PaddedMatrix(ResidentMatrix):
 
     def __init__(self, whole: ResidentMatrix) -> None:
         super().__init__(whole.context, whole.matrix)
-        self.given, self.array_template = whole.given, whole.array_template
+        self.given: Any = whole.given
+        self.array_template: GpuArray | None = whole.array_template
 
     def canonical(self, maximize: bool, unmatched: UnmatchedColumns | None, monitor: Monitor) -> CanonicalForm:
         return pad(self.context, super().canonical(maximize, unmatched, monitor), self.array_template)

@@ -49,13 +49,14 @@ class ShardedCosts(CostKind):
 
     def __init__(self, given: Any, parts: list[Shard], transposed: bool, host: NDArray[Any] | None = None) -> None:
         self.context: Context = parts[0].context
-        self.given, self.transposed = given, transposed
+        self.given: Any = given
+        self.transposed: bool = transposed
         self._parts, self._host = parts, host
         if host is not None:
             self.how_made = "copied from the host"
         self.array_template: GpuArray | None = parts[0].matrix if isinstance(given, ShardedMatrix) else None
         rows, cols = parts[-1].rows.stop, parts[0].matrix.shape[1]
-        self.shape = (cols, rows) if transposed else (rows, cols)
+        self.shape: tuple[int, int] = (cols, rows) if transposed else (rows, cols)
         self.dtype: str = parts[0].matrix.dtype
 
     def plan(self, request: Request) -> Plan:

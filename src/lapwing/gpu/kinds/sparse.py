@@ -55,10 +55,12 @@ class SparseCosts(CostKind):
     can_overlap = True
 
     def __init__(self, context: Context, given: Any, source: SparseCost | GivenEntries, request: Request) -> None:
-        self.context, self.given = context, given
+        self.context: Context = context
+        self.given: Any = given
         self.source: SparseCost | GivenEntries = source
         self.entries: GivenEntries = entries_of(source) if isinstance(source, SparseCost) else source
-        self.shape, self.request = source.shape, request
+        self.shape: tuple[int, int] = source.shape
+        self.request: Request = request
         self.dtype: str = source.dtype.name if isinstance(source, SparseCost) else source.data.dtype
         self.array_template: GpuArray | None = None if isinstance(source, SparseCost) else source.data
         self.by_columns: bool = solved_by_columns(self.shape, self.entries.by_columns, request.priced)

@@ -29,7 +29,8 @@ class StreamedCosts(CostKind):
     def __init__(self, context: Context, given: Any, lines: Lines, transposed: bool) -> None:
         self.lines: Lines = lines
         self.transposed: bool = transposed
-        self.context, self.given = context, given
+        self.context: Context = context
+        self.given: Any = given
         rows, cols = lines.shape
         self.shape, self.dtype = (cols, rows) if transposed else (rows, cols), lines.dtype.name
 
