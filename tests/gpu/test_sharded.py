@@ -178,8 +178,8 @@ def test_pairs_without_a_cost_are_forbidden(gpus, sharded, emulated_gpu, monkeyp
     cost = draw((40, 40), "float32", 10)
     cost[[3, 33], [30, 7]] = np.nan
     filled = np.where(np.isnan(cost), np.float32(np.inf), cost)
-    blocks = iter(np.split(filled, [20]))
-    monkeypatch.setattr("lapwing.invalid._in_its_library", lambda *_: OnGpu(Gpu(emulated_gpu), next(blocks)))
+    gpu, blocks = Gpu(emulated_gpu), iter(np.split(filled, [20]))
+    monkeypatch.setattr("lapwing.invalid._in_its_library", lambda *_: OnGpu(gpu, next(blocks)))
     result = lw.solve(sharded(cost, 20), invalid="forbid")
     assert result.objective == lw.solve(filled).objective and result.certificate.exact
     assert result.invalid_pairs.tolist() == [[3, 30], [33, 7]]
