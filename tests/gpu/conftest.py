@@ -16,7 +16,7 @@ from lapwing.gpu.costs.host_rows import StreamLayout
 from lapwing.gpu.kinds import choose
 from lapwing.gpu.kinds.capped import CappedCosts
 from lapwing.gpu.runtime.device import Context
-from support import emulated_toolkit
+from support import emulated_programs, emulated_toolkit
 from support.gpu_memory import Gpu
 
 os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")  # else JAX takes most of the GPU from the other tests
@@ -32,7 +32,7 @@ def compiler():
 @pytest.fixture
 def emulated_gpu(monkeypatch):
     """A context of the emulated GPU, entered; kernels run on the processor, small problems only."""
-    if emulated_toolkit.COMPILER is None or sys.platform != "linux":
+    if emulated_programs.COMPILER is None or sys.platform != "linux":
         pytest.skip("the CUDA emulator needs Linux and a C++ compiler")
     emulated_toolkit.install(monkeypatch)
     with Context() as context:
