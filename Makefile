@@ -103,6 +103,13 @@ kernels-oldest: $(VENV)/with-test  ## every GPU program once, by the oldest NVRT
 	$(call others_from,oldest)
 	$(VENV)/oldest/bin/python tools/check_kernels.py --first
 
+.PHONY: kernels-cuda13
+kernels-cuda13: $(VENV)/with-test  ## every GPU program once, by the first NVRTC of CUDA 13, which many hosts of GPUs have (ARGS=core: one)
+	$(PYTHON) -m venv $(VENV)/first-cuda13
+	$(VENV)/first-cuda13/bin/pip install --quiet 'cuda-core==1.2.2' 'cuda-bindings==13.*' 'nvidia-cuda-nvrtc==13.0.*'
+	$(call others_from,first-cuda13)
+	$(VENV)/first-cuda13/bin/python tools/check_kernels.py --first $(ARGS)
+
 .PHONY: kernel-wheel
 kernel-wheel: $(VENV)/package  ## the wheel of compiled kernels, by an NVRTC whose code every driver loads (half an hour; ARGS="--dtypes float32")
 	$(PYTHON) -m venv $(VENV)/kernel-wheel
