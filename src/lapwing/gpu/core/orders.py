@@ -19,7 +19,6 @@ from lapwing.gpu.costs.sharded import ORDER_BYTES
 from lapwing.gpu.runtime.copies import OwnStream, fill_bytes
 from lapwing.gpu.runtime.device import Context
 from lapwing.gpu.runtime.launch import Kernel
-from lapwing.gpu.runtime.peers import order
 
 _ORDER = struct.Struct("@Q3I")  # list, count, asked, answered
 _ANSWERED = 16  # bytes before it
@@ -43,7 +42,6 @@ class Clerk:
         with context:
             self._stream = _stream_of(context.info.ordinal)
         self._context = Context(context.info.ordinal, int(self._stream.handle))
-        order(context, self._context)  # where the arguments' memory was allocated
         with self._context:
             self._kernels = load(self._context)
         self._arguments, self._threads = arguments, threads
@@ -72,8 +70,8 @@ class Orders:
     context : Context
         Of the first GPU.
     monitor : Monitor
-    address : int
-        Of struct Order.
+    order : int
+        Address of struct Order.
     clerks : list of Clerk
     prices : int
         Address of v on the first GPU.
@@ -85,35 +83,24 @@ class Orders:
         self,
         context: Context,
         monitor: Monitor,
-        address: int,
+        order: int,
         clerks: Sequence[Clerk],
         prices: int,
         targets: Sequence[int],
     ) -> None:
-        self._context, self._monitor, self._order = context, monitor, address
+        self._context, self._monitor, self._order = context, monitor, order
         self._clerks, self._prices, self._targets = clerks, prices, targets
         self.answered: int = 0
-        self._forget()
 
-    def _forget(self) -> None:
-        """Nothing is ordered; waits, since the host reads the order on a stream of its own."""
+    def forget(self) -> None:
+        """In the order of the stream: nothing is ordered."""
         fill_bytes(self._context, self._order, 0, ORDER_BYTES)
-        self._context.synchronize()
-
-    def end(self) -> None:
-        """After a kernel has ended: one that was stopped may have left an order that nobody needs."""
-        if self._fetch() is not None:
-            self._forget()
-
-    def _fetch(self) -> int | None:
-        """The number of the order that waits for an answer, if any."""
-        _, _, asked, answered = _ORDER.unpack(self._monitor.stream.fetch(self._order, _ORDER.size))
-        return None if asked == answered else asked
 
     def serve(self) -> bool:
         """Follow an order, if there is one."""
-        asked, stream = self._fetch(), self._monitor.stream
-        if asked is None:
+        stream = self._monitor.stream
+        _, _, asked, answered = _ORDER.unpack(stream.fetch(self._order, _ORDER.size))
+        if asked == answered:
             return False
         rows, count, *_ = _ORDER.unpack(stream.fetch(self._order, _ORDER.size))  # written before `asked`
         for clerk in self._clerks:

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from lapwing._core import Neighbours
 from lapwing.gpu.core.monitor import Monitor
 from lapwing.gpu.core.orders import Clerk, Orders
-from lapwing.gpu.core.solver import REPORT_SIZE, CoreSolve, Report, Schedule, list_arrays
+from lapwing.gpu.core.solver import REPORT_SIZE, CoreSolve, Schedule, list_arrays
 from lapwing.gpu.core.start import StartFinder
 from lapwing.gpu.core.stratified import Members, SampleLists, stratified
 from lapwing.gpu.costs.canonical import CanonicalMatrix
@@ -135,14 +135,9 @@ class ShardedSolve(ShardPart):
     def launch(self, schedule: Schedule, most_left: int | None = None) -> None:
         """See `CoreSolve`."""
         if self._orders is not None:
+            self._orders.forget()
             self._monitor.serve = self._orders.serve
         super().launch(schedule, most_left)
-
-    def _read_report(self) -> Report:
-        report = super()._read_report()
-        if self._orders is not None:
-            self._orders.end()
-        return report
 
     @property
     def parts(self) -> list[ShardPart]:
