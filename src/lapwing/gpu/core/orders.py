@@ -42,8 +42,7 @@ class Clerk:
         with context:
             self._stream = _stream_of(context.info.ordinal)
         self._context = Context(context.info.ordinal, int(self._stream.handle))
-        with self._context:
-            self._kernels = load(self._context)
+        self._kernels = load(self._context)
         self._arguments, self._threads = arguments, threads
         self.begin(0, 0, 0, (0, 0, 0))  # a kernel is loaded when it is first launched, which may wait for the solve
 
