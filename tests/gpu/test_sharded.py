@@ -9,10 +9,8 @@ import pytest
 
 import lapwing as lw
 from lapwing.gpu.core import start as core_start
-from lapwing.gpu.core.orders import Orders
 from lapwing.gpu.core.sharded_solver import hashed
 from lapwing.gpu.core.solver import EXPLORING
-from lapwing.gpu.costs import sharded as sharded_costs
 from lapwing.gpu.kinds import choose
 from lapwing.gpu.runtime.copies import read
 from lapwing.gpu.runtime.launch import kernels
@@ -202,47 +200,6 @@ def test_rows_with_too_few_columns(gpus):
     assert (
         lw.solve(cost, device=gpus(2), infeasible="partial").objective == lw.solve(cost, infeasible="partial").objective
     )
-
-
-@pytest.fixture
-def ordered(monkeypatch, meanwhile):
-    """Rows of other GPUs are listed by these, wherever more than one is listed again; counts the orders."""
-    monkeypatch.setattr(sharded_costs, "_ORDERED_BYTES", 0)
-    answered, serve = [], Orders.serve
-
-    def counted(orders):
-        told = serve(orders)
-        answered.extend([1] * told)
-        return told
-
-    monkeypatch.setattr(Orders, "serve", counted)
-    return answered
-
-
-@pytest.mark.parametrize("dtype", ["float32", "int32"])
-def test_orders_to_the_gpus_that_have_rows(gpus, ordered, dtype):
-    cost = draw((150, 150), dtype, 3, "points")
-    result = lw.solve(cost, device=gpus(2))
-    assert_optimal(result, cost)
-    assert ordered and result.statistics["refreshes"] > 1
-    asked = len(ordered)
-    assert_same(result, lw.solve(cost, device="cuda"))
-    assert len(ordered) == asked
-
-
-def test_an_order_that_nobody_answers(gpus, ordered, monkeypatch):
-    """After a stop: the first GPU reads the rows itself."""
-    cost = draw((150, 150), "float32", 3, "points")
-    whole = lw.solve(cost)
-
-    def stop(orders):
-        orders._monitor.stop()
-        return False
-
-    monkeypatch.setattr(Orders, "serve", stop)
-    result = lw.solve(cost, device=gpus(2), time_limit=1000.0)
-    assert result.lower_bound <= whole.objective <= result.objective and result.certificate.complete
-    assert not ordered
 
 
 def test_a_checkpoint_goes_on_with_other_gpus(gpus, tmp_path):

@@ -73,13 +73,10 @@ class Background:
 
     def __init__(self):
         self.meanwhile = False
-        self.freed = []  # memory that such work may use
         self._pool = ThreadPoolExecutor(1)
         self._last = None
 
     def launch(self, work, stream=0):
-        if self.is_done():
-            self.freed.clear()
         if not self.meanwhile or stream == WATCHING_STREAM:
             return work()
         self._last = self._pool.submit(work)
@@ -121,7 +118,7 @@ def run_kernel(stream, config, kernel, *arguments):
         if problem is not None:
             raise RuntimeError(f"{kernel.name}: {problem.decode()}")
 
-    BACKGROUND.launch(work, stream.handle)
+    BACKGROUND.launch(work)
 
 
 POISON = 0xA5  # what memory holds that nobody has written yet: negative numbers, or others that a test puts here
@@ -131,10 +128,6 @@ class Buffer:
     def __init__(self, size):
         self.memory = np.full(size + 256, POISON, np.uint8)
         self.handle = -(-self.memory.ctypes.data // 256) * 256
-
-    def __del__(self, freed=BACKGROUND.freed):
-        """Not before the work that a stream has yet to do."""
-        freed.append(self.memory)
 
 
 class Pool:

@@ -95,8 +95,7 @@ class Monitor:
     bound_shift : float
         What is to be added to the kernel's bounds.
     serve : function or None
-        Called while the host waits, every fraction of a millisecond: gives a kernel what it waits for; True if it did
-        and wants to look again at once.
+        Called while the host waits, every fraction of a millisecond: gives a kernel what it waits for.
     keep_interval : float
         See `wait`.
     """
@@ -117,7 +116,7 @@ class Monitor:
         self.limited: bool = deadline < math.inf
         self.bound_shift: float = 0.0
         self.bound: float = -math.inf
-        self.serve: Callable[[], bool] | None = None
+        self.serve: Callable[[], None] | None = None
         self._marked = False
         self._pass: tuple[str, float] | None = None  # over all rows: the stage, and how much of it is done
 
@@ -218,8 +217,8 @@ class Monitor:
             while not is_done():
                 now = time.perf_counter()
                 self.look_at_the_clock()
-                if self.serve is not None and self.serve():
-                    began = now
+                if self.serve is not None:
+                    self.serve()
                 if keep is not None and now >= self._next_keep:
                     keep()
                     self._next_keep = time.perf_counter() + self.keep_interval

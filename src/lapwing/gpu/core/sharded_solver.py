@@ -16,8 +16,7 @@ from numpy.typing import NDArray
 
 from lapwing._core import Neighbours
 from lapwing.gpu.core.monitor import Monitor
-from lapwing.gpu.core.orders import Clerk, Orders
-from lapwing.gpu.core.solver import REPORT_SIZE, CoreSolve, Schedule, list_arrays
+from lapwing.gpu.core.solver import REPORT_SIZE, CoreSolve, list_arrays
 from lapwing.gpu.core.start import StartFinder
 from lapwing.gpu.core.stratified import Members, SampleLists, stratified
 from lapwing.gpu.costs.canonical import CanonicalMatrix
@@ -33,7 +32,6 @@ from lapwing.gpu.runtime.tuning import COL_SALT, ROW_SALT
 from lapwing.gpu.runtime.workspace import Workspace
 
 _THREADS = SHARDED_START.constants["THREADS"]
-CORE_THREADS = SHARDED_CORE.constants["THREADS"]
 _ROW_BLOCKS, _COLUMN_BLOCKS = 64, 16  # a processor, of row_bounds and of column_bounds
 _NO_KEY = 0xFF  # bytes of a key that no row has lowered
 
@@ -65,11 +63,6 @@ class ShardPart(CoreSolve):
     def state(self) -> int:
         """The workspace that kernels carve up; it begins with the report."""
         return self._memory["state"]
-
-    @property
-    def arguments(self) -> tuple[int, ...]:
-        """The first arguments of every kernel."""
-        return self._arguments
 
     def launch_minima(self) -> None:
         """Lower the keys to the column minima of the own rows, which are whole packs."""
@@ -112,7 +105,6 @@ class ShardedSolve(ShardPart):
                 self.others.append(ShardPart(shard.context, here, monitor, table, shard.rows))
         sizes = {"reports": (max(len(self.others), 1) * REPORT_SIZE, "uint8")}
         self._joined = Workspace(context, sizes, array_template)
-        self._orders = None if shards.order is None else self._begin_orders(shards.order.pointer)
 
     def _prices_on(self, context: Context, table: GpuArray) -> int:
         rows, prices = self.matrix.rows, self.matrix.prices
@@ -122,22 +114,6 @@ class ShardedSolve(ShardPart):
         order(self.context, context)
         copy_between(context, self._prices[-1]["prices"], prices, 8 * rows)
         return self._prices[-1]["prices"]
-
-    def _begin_orders(self, order: int) -> Orders:
-        variant = SHARDED_CORE.of_cost(self.matrix.dtype)
-        clerks = [
-            Clerk(part.context, lambda where: kernels(where, SHARDED_CORE, variant), part.arguments, CORE_THREADS)
-            for part in self.others
-        ]
-        targets = [self.state + at for at, _ in list_arrays(self.matrix.rows, self.matrix.dtype)]
-        return Orders(self.context, self._monitor, order, clerks, self.v, targets)
-
-    def launch(self, schedule: Schedule, most_left: int | None = None) -> None:
-        """See `CoreSolve`."""
-        if self._orders is not None:
-            self._orders.forget()
-            self._monitor.serve = self._orders.serve
-        super().launch(schedule, most_left)
 
     @property
     def parts(self) -> list[ShardPart]:

@@ -296,18 +296,17 @@ class HostRows:
         fill_bytes(self.context, self._memory["request"] + _INSUFFICIENT, 0, 4)
         return np.sort(self._fetched(self._memory["insufficient"], count))
 
-    def serve(self) -> bool:
+    def serve(self) -> None:
         """Send the rows that a running kernel waits for, if it waits."""
         _, _, asked, _, answered = self._request()
         if asked == answered:
-            return False
+            return
         address, count, *_ = self._request()  # read again: the words before `asked` were written earlier
         ids = self._fetched(address, count)
         self._fill(self._memory["rows"], ids)
         self._stream.send(self._memory["owner"], ids)
         self._stream.send(self._memory["request"] + _ANSWERED, np.array([asked], np.uint32))
         self._stream.synchronize()
-        return False
 
     def _request(self) -> tuple[int, ...]:
         return _REQUEST.unpack(self._stream.fetch(self._memory["request"], _REQUEST.size))

@@ -14,8 +14,6 @@ from lapwing.gpu.runtime.copies import write
 from lapwing.gpu.runtime.device import Context
 from lapwing.gpu.runtime.tuning import MOST_SHARDS
 
-_ORDERED_BYTES = 16 << 20  # of rows that are listed where they are: the link takes 43 us for them, an order about 100
-ORDER_BYTES = 24  # struct Order
 _PACK = 16  # bytes that a thread loads at once
 _END = np.iinfo(np.int64).max
 
@@ -62,8 +60,6 @@ class Shards:
         Elements from row to row.
     tables : list of GpuArray
         struct Costs::Data for each GPU, after `write_tables`.
-    order : GpuArray or None
-        struct Order, on the first GPU, where several GPUs can answer it.
     """
 
     def __init__(self, parts: Sequence[Shard]) -> None:
@@ -75,7 +71,6 @@ class Shards:
             (part.matrix.strides[0] for part in self.parts if len(part.rows) > 1), default=self.shape[1]
         )
         self.tables: list[GpuArray] = []
-        self.order: GpuArray | None = None
 
     @property
     def contexts(self) -> list[Context]:
@@ -106,13 +101,9 @@ class Shards:
 
     def write_tables(self) -> None:
         """Tell every GPU where the rows are."""
-        first = self.parts[0]
-        if len({part.context.info.ordinal for part in self.parts}) == len(self.parts) > 1:
-            with first.context:
-                self.order = empty_array(first.context, (ORDER_BYTES,), "uint8", first.matrix)
         for part in self.parts:
             with part.context:
-                table = empty_array(part.context, (5 + 2 * MOST_SHARDS,), "int64", part.matrix)
+                table = empty_array(part.context, (3 + 2 * MOST_SHARDS,), "int64", part.matrix)
                 write(part.context, table.pointer, self._table(part))
                 self.tables.append(table)
 
@@ -122,10 +113,7 @@ class Shards:
             begin = part.pointer if part is own else part.from_first  # no other than the first reads others' rows
             ends[k], origins[k] = part.rows.stop, begin - part.rows.start * self.row_bytes
         head = [own.rows.start, own.rows.stop, int(self.is_aligned)]
-        orders = [_END, 0]  # none
-        if self.order is not None:
-            orders = [max(2, _ORDERED_BYTES // self.row_bytes), self.order.pointer]
-        return np.concatenate([np.array(head, np.int64), ends, origins, np.array(orders, np.int64)])
+        return np.concatenate([np.array(head, np.int64), ends, origins])
 
 
 def shares(rows: int, count: int) -> list[range]:

@@ -30,10 +30,6 @@
 // Algorithm 1015, ACM TOMS 47 (2021), augmenting paths on GPUs.
 #include "costs/matrix.cuh"
 
-#include "core/lists/matrix.cuh"
-
-using Listing = MatrixListing;
-
 #include "core/lists/pass.cuh"
 
 #include "core/complete.cuh"

@@ -5,15 +5,6 @@
 #pragma once
 #include "costs/costs.cuh"
 
-// An order from the coordinator on the first GPU: lists of these rows, by the GPUs that have them. The host polls it
-// (gpu/core/orders.py) and launches list_ordered (core/sharded_core.cu) there.
-struct Order {
-    uint64 list;  // address of the numbers of the rows
-    uint32 count;
-    uint32 asked;     // number of the order, which increases
-    uint32 answered;  // by the host: = asked when the lists have come
-};
-
 struct Costs {
     static constexpr bool is_in_memory = true, is_computed = false, is_on_host = false, is_sparse = false,
                           is_short = true;
@@ -23,15 +14,12 @@ struct Costs {
         int64 aligned;                           // 0 unless all shards begin at 16-byte boundaries
         int64 end[most_shards];                  // the row after each shard's last, from shard 0 on
         const Cost* origin[most_shards];         // where row 0 would lie if the rows of this shard went on to it
-        int64 ordered_from;  // so many rows are ordered, of fewer the others' are read over the link
-        Order* order;
     };
     const Data* data;
     int64 pitch;  // elements from row to row, in every shard
 
     __device__ int32 own_first() const { return static_cast<int32>(data->own_first); }
     __device__ int32 own_end(int32) const { return static_cast<int32>(data->own_end); }
-    __device__ bool owns(int32 i) const { return i >= data->own_first && i < data->own_end; }
     // Where row 0 would lie, as seen from row i.
     __device__ const Cost* origin(int64 i) const {
         int32 shard = 0;

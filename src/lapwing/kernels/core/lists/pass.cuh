@@ -1,4 +1,4 @@
-// The pass that lists every row of a matrix in memory, in one piece or in shards; the program defines Listing before.
+// The pass that lists every row of a matrix in memory, in one piece or in shards.
 #pragma once
 #include "core/lists/matrix.cuh"
 #include "core/problem.cuh"
