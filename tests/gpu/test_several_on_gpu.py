@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 
 import lapwing as lw
-from lapwing.gpu.costs import sharded
 from lapwing.gpu.kinds import choose
 
 torch = pytest.importorskip("torch")
@@ -54,20 +53,6 @@ def test_blocks_on_the_gpus(kind):
     assert result.objective == lw.solve(cost).objective
     again = lw.solve(lw.costs.sharded(blocks), start=result)
     assert again.objective == result.objective
-
-
-@pytest.mark.parametrize("limit", [None, 0.2])
-def test_orders_to_the_gpu_that_has_rows(monkeypatch, limit):
-    """Several solves, whose refreshes are orders; some are stopped on the way."""
-    monkeypatch.setattr(sharded, "_ORDERED_BYTES", 0)
-    cost = costs("points", 4000)
-    blocks = [torch.from_numpy(part).to(gpu) for part, gpu in zip(np.split(cost, [1900]), GPUS, strict=True)]
-    expected = lw.solve(cost, device="cuda").objective
-    for _ in range(3):
-        result = lw.solve(lw.costs.sharded(blocks), time_limit=limit)
-        if limit is None:
-            assert result.objective == expected and result.certificate.complete
-        assert result.lower_bound <= expected <= result.objective
 
 
 def test_faults_and_options(tmp_path):

@@ -47,7 +47,8 @@ def main() -> None:
         assert (error.row, error.col) == (100, 7)
     else:
         raise AssertionError("no error")
-    pairs = solve(broken[own].cuda(), invalid="forbid", memory_limit=0).invalid_pairs
+    held = broken[own].cuda()
+    pairs = solve(held, invalid="forbid", memory_limit=0).invalid_pairs
     assert pairs.tolist() == ([[100, 7]] if rank == 0 else [])
 
     x, y = torch.rand(2, n, 2, generator=random)
