@@ -2,6 +2,7 @@
 #include "lapwing/methods.hpp"
 #include "lapwing/costs/spatial_order.hpp"
 
+#include <algorithm>
 #include <cmath>
 
 #include "lapwing/costs/source.hpp"
@@ -47,11 +48,11 @@ Solution<Dual<T>> solve_steadily(const Problem<T>& problem, int threads, Control
 // Plain shortest paths read 2 to 12 rows a row where costs have heavy tails and are maximised, or many rows have equal
 // costs: the first rows get their cheapest columns at nearly unchanged prices. Other methods read a hundred there.
 constexpr double kPlainReads = 12;
-// After the other methods. Maximised, rows of other scales take 17, 21 and 23 reads a row at 1500, 2500 and 4000 rows,
-// where ssp with epsilon takes 524 and 812 at the first two.
+// Of more rows, after the core. Maximised, rows of other scales take 17, 21 and 23 reads a row at 1500, 2500 and 4000
+// rows, where ssp with epsilon takes 524 and 812 at the first two.
 template <class T>
 double most_plain_reads(const Problem<T>& problem) {
-    return std::sqrt(static_cast<double>(problem.cost.rows)) / 2;
+    return std::max(kPlainReads, std::sqrt(static_cast<double>(problem.cost.rows)) / 2);
 }
 template <class T>
 bool solve_plainly_in_time(const Problem<T>& problem, double reads, int threads, Control& control,
@@ -63,7 +64,6 @@ bool solve_plainly_in_time(const Problem<T>& problem, double reads, int threads,
 template <class T>
 Solution<Dual<T>> solve_hard(const Problem<T>& problem, int threads, Control& control) {
     Solution<Dual<T>> solution;
-    if (solve_plainly_in_time(problem, most_plain_reads(problem), threads, control, solution)) return solution;
     const bool as_it_is = problem.source == nullptr && !copies_for_direct(problem);
     if (as_it_is && solve_jv_in_time(problem, most_jv_reads(problem), control, solution)) return solution;
     return solve_steadily(problem, threads, control);
@@ -78,10 +78,8 @@ Solution<Dual<T>> solve_jv_or_core(const Problem<T>& problem, int threads, Contr
     if (problem.cost.rows <= kDirectMaxRows) return solve_jv(problem, control);
     if (has_equal_lines(problem) && solve_equal_lines(problem, control, solution)) return solution;
     if (solve_jv_in_time(problem, kFirstJvReads, control, solution)) return solution;
-    if (!lists_tell_little(problem)) {
-        if (solve_plainly_in_time(problem, kPlainReads, threads, control, solution)) return solution;
-        if (solve_core_within(problem, threads, control, solution)) return solution;
-    }
+    if (solve_plainly_in_time(problem, kPlainReads, threads, control, solution)) return solution;
+    if (!lists_tell_little(problem) && solve_core_within(problem, threads, control, solution)) return solution;
     return solve_hard(problem, threads, control);
 }
 
@@ -96,6 +94,7 @@ Solution<Dual<T>> solve_core_or_jv(const Problem<T>& problem, int threads, Contr
     } else if (solve_core_within(problem, threads, control, solution)) {
         return solution;
     }
+    if (solve_plainly_in_time(problem, most_plain_reads(problem), threads, control, solution)) return solution;
     return solve_hard(problem, threads, control);
 }
 
