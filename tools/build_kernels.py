@@ -22,9 +22,10 @@ from importlib import metadata
 from pathlib import Path
 
 from lapwing.gpu.runtime.compile import compile_program
-from lapwing.gpu.runtime.programs import ARCHITECTURES, builds
+from lapwing.gpu.runtime.programs import ARCHITECTURES, Build
 from lapwing.gpu.runtime.shipped import COMPILER, PACKAGE, file_name
 from lapwing.gpu.runtime.toolkit import nvrtc_version
+from lapwing.gpu.runtime.warmup import builds_of_matrices
 
 PROJECT = Path(__file__).resolve().parent.parent
 _LEAST = 80  # architecture, by default
@@ -54,28 +55,22 @@ def main() -> None:
 
 def fill(package: Path, architectures: list[int], dtypes: list[str], jobs: int | None) -> int:
     """Write the package; return how many programs it holds."""
-    wanted = [
-        (index, package)
-        for index, (program, variant, architecture) in enumerate(builds(ARCHITECTURES))
-        if architecture in architectures
-        and not program.any_text
-        and not program.source.startswith("reference/")
-        and dict(variant).get("COST") in (None, *dtypes)
-    ]
     package.mkdir()
     (package / "__init__.py").write_text(f'"""Code for {PACKAGE}; lapwing.gpu.runtime.shipped reads it."""\n')
     (package / COMPILER).write_text(".".join(map(str, nvrtc_version())), encoding="ascii")
+    wanted = [
+        build for build in builds_of_matrices(architectures, dtypes) if not build[0].source.startswith("reference/")
+    ]
     with ProcessPoolExecutor(jobs) as pool:  # the compiler holds a lock, so threads would wait for each other
-        for _ in pool.map(_compile, wanted):
+        for name, code in pool.map(_compiled, wanted):
+            (package / name).write_bytes(code)
             print(".", end="", flush=True)
     print()
     return len(wanted)
 
 
-def _compile(wanted: tuple[int, Path]) -> None:
-    index, package = wanted
-    build = list(builds(ARCHITECTURES))[index]
-    (package / file_name(*build)).write_bytes(zlib.compress(compile_program(*build), 9))
+def _compiled(build: Build) -> tuple[str, bytes]:
+    return file_name(*build), zlib.compress(compile_program(*build), 9)
 
 
 if __name__ == "__main__":

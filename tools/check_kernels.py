@@ -25,7 +25,7 @@ from typing import Any, NamedTuple
 
 from lapwing.errors import GpuError
 from lapwing.gpu.runtime.compile import compile_program
-from lapwing.gpu.runtime.programs import ARCHITECTURES, Program, Variant, builds
+from lapwing.gpu.runtime.programs import ARCHITECTURES, Build, builds
 from lapwing.gpu.runtime.toolkit import nvrtc_version
 
 LIMITS = Path(__file__).resolve().parent.parent / "tests" / "gpu" / "limits.json"
@@ -58,9 +58,6 @@ def parse(log: str) -> dict[str, Use]:
         spills = sum(int(stores) + int(loads) for stores, loads in _SPILLS.findall(part))
         uses[kernel] = Use(registers, spills, sum(map(int, _SHARED.findall(part))))
     return uses
-
-
-Build = tuple[Program, Variant, int]
 
 
 def sampled(work: list[Build]) -> list[Build]:

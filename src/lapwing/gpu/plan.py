@@ -209,9 +209,8 @@ def plan_sharded(
     first = memories[0].info
     lists = sum(size for _, size in list_arrays(rows, dtype)) * (rows - len(parts[0].rows))
     reasons = [
-        f"solved on GPU {first.ordinal} ({first.name}): lists of the others' rows come to it, {lists} bytes at first, "
-        "and more when many are refreshed; single rows are read over the link. One GPU that has room is faster for "
-        "costs that distances define"
+        f"solved on GPU {first.ordinal} ({first.name}): lists of the others' rows come to it, {lists} bytes; rows that "
+        "are listed again are read over the link. One GPU that has room is faster for costs that distances define"
     ]
     reasons += [request.why] if request.why else []
     lines = (rows, rows + cols) if priced else (rows, cols)

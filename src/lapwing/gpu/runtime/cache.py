@@ -49,23 +49,17 @@ def cached_program(program: Program, variant: Variant, architecture: int, quick:
     GpuError
         If cuda-core is missing or the compiler refuses.
     """
-    shipped = shipped_program(program, variant, architecture)
-    if shipped is not None:
-        return shipped
-    key, store = _key(program, variant, architecture, quick), _open_store()
-    code = _read(store, key)
+    code = find_program(program, variant, architecture, quick)
     if code is None:
         code = compile_program(program, variant, architecture, quick=quick)
-        _write(store, key, code)
+        _write(_open_store(), _key(program, variant, architecture, quick), code)
     return code
 
 
-def find_program(program: Program, variant: Variant, architecture: int) -> bytes | None:
+def find_program(program: Program, variant: Variant, architecture: int, quick: bool = False) -> bytes | None:
     """The result of `cached_program` if it needs no compiling, else None."""
     shipped = shipped_program(program, variant, architecture)
-    if shipped is not None:
-        return shipped
-    return _read(_open_store(), _key(program, variant, architecture, quick=False))
+    return _read(_open_store(), _key(program, variant, architecture, quick)) if shipped is None else shipped
 
 
 def _key(program: Program, variant: Variant, architecture: int, quick: bool) -> bytes:

@@ -442,8 +442,11 @@ def target_architecture(major: int, minor: int) -> int:
     return max(tested, default=own)
 
 
-def builds(architectures: Iterable[int] = ARCHITECTURES) -> list[tuple[Program, Variant, int]]:
-    """Everything that there is to compile: programs, variants, architectures."""
+Build = tuple[Program, Variant, int]  # the last: an architecture
+
+
+def builds(architectures: Iterable[int] = ARCHITECTURES) -> list[Build]:
+    """Everything that there is to compile."""
     return [
         (program, variant, architecture)
         for program in PROGRAMS

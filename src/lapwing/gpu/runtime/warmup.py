@@ -7,7 +7,7 @@ from collections.abc import Collection
 from concurrent.futures import ThreadPoolExecutor
 
 from lapwing.gpu.runtime.cache import cached_program
-from lapwing.gpu.runtime.programs import builds
+from lapwing.gpu.runtime.programs import Build, builds
 
 
 def warm_up(architectures: Collection[int], dtypes: Collection[str] | None = None, jobs: int | None = None) -> int:
@@ -30,11 +30,16 @@ def warm_up(architectures: Collection[int], dtypes: Collection[str] | None = Non
     GpuError
         If cuda-core is missing or a program does not compile.
     """
-    wanted = [
+    wanted = builds_of_matrices(architectures, dtypes)
+    with ThreadPoolExecutor(jobs or os.cpu_count()) as pool:
+        list(pool.map(lambda build: cached_program(*build), wanted))
+    return len(wanted)
+
+
+def builds_of_matrices(architectures: Collection[int], dtypes: Collection[str] | None) -> list[Build]:
+    """All that reads matrices, and sparse ones."""
+    return [
         build
         for build in builds(architectures)
         if not build[0].any_text and (dtypes is None or dict(build[1]).get("COST") in (None, *dtypes))
     ]
-    with ThreadPoolExecutor(jobs or os.cpu_count()) as pool:
-        list(pool.map(lambda build: cached_program(*build), wanted))
-    return len(wanted)
