@@ -209,8 +209,8 @@ class Ssp {
 
     // --- one search: Dijkstra from row f, then the fall of prices, then the augmentation
 
-    // The share of the rows allowed that may be read before this search ends. Where plain paths suffice, each halving of
-    // the rows that are left takes about as many reads. Elsewhere they are behind that pace early: by a tenth of the
+    // The share of the rows allowed that may be read before this search ends. Where plain paths suffice, each halving
+    // of the rows that are left takes about as many reads. Elsewhere they are behind that pace early: by a tenth of the
     // rows (colours, columns of other scales) to nine tenths (ties, clusters). The start is extra.
     double pace() const {
         constexpr double kStart = 0.1;
