@@ -25,6 +25,8 @@ def draw(kind: str, size: int) -> np.ndarray:
     sums = 3 * rng.random(size)[:, None] - 2 * rng.random(size)
     if kind == "uniform":
         return rng.random((size, size))
+    if kind == "normal":
+        return rng.normal(size=(size, size))
     if kind == "points":
         return ((x[:, None, :2] - y[None, :, :2]) ** 2).sum(-1)
     if kind == "line":
@@ -71,6 +73,7 @@ def test_no_orders_from_forbidden_pairs() -> None:
         ("points", "float32", 2),
         ("rank eight", "int32", 2),
         ("uniform", "float32", 0),
+        ("normal", "float32", 0),
     ],
 )
 def test_starts(gpu, monkeypatch, kind, dtype, levels, maximize):
@@ -93,3 +96,15 @@ def test_starts(gpu, monkeypatch, kind, dtype, levels, maximize):
     slack = sign * cost.astype(u.dtype) - u[:, None] - v
     assert slack.min() >= (-1e-12 if u.dtype.kind == "f" else 0)
     assert sign * (u.sum() + v.sum()) == pytest.approx(lw.solve(cost, maximize=maximize).objective, rel=1e-9)
+
+
+@pytest.mark.gpu
+def test_a_mixture_has_a_sample_after_all(real_gpu):
+    """Distances in the plane and noise: few rows are left, but each search matches few of them."""
+    size, rng = 8000, np.random.default_rng(1)
+    x, y = rng.random((2, size, 2), np.float32)
+    cost = rng.random((size, size), np.float32)
+    for d in range(2):
+        cost += 4 * abs(x[:, d, None] - y[:, d])
+    result = lw.solve(cost, device="cuda")
+    assert result.certificate.complete and result.statistics["levels"] > 0

@@ -48,7 +48,8 @@ class Schedule:
     """Of the auction: epsilons in widths of a list, falling by `factor`, then zero; and most rounds of a phase.
 
     Before them `warm_up` rounds without epsilon, which may do for all. If the first phase raises the bound by more than
-    `structure_threshold` list widths a row, the solve ends there, unfinished: it should start from other prices.
+    `structure_threshold` list widths a row, and it, all phases or the first searches leave many rows, the solve ends
+    there, unfinished: it should start from other prices.
     """
 
     first: float

@@ -47,6 +47,11 @@ struct Tuning {
     static constexpr int unit_bits = 30;  // the grid of bids is 2^-unit_bits of the list gap, rounded to a power of two
     // searches follow if warm-up rounds leave at most one of so many rows free
     static constexpr uint32 warm_up_left = 32;
+    // Where the first phase raises the bound much: prices of a sample are better if it leaves more than so many of 32
+    // rows, all phases more than one of `doubtful_left`, or the first searches more than one of `doubtful_free` and
+    // than a few.
+    static constexpr uint32 structured_left = 17, doubtful_left = 32;
+    static constexpr uint32 doubtful_searches = 4, doubtful_free = 256, few_free = 16;
     // short phases with finer epsilons follow if the others leave more than one of so many rows: down to a share
     static constexpr uint32 refined_left = 8, refinement = 256, refined_rounds = 8;
     static constexpr uint32 phase_left = 512;  // a phase ends when at most one of so many rows is free
@@ -55,8 +60,8 @@ struct Tuning {
     static constexpr double first_search_buckets = 128;  // buckets per list gap, in the first search
     // Buckets per search radius of the previous search. Narrow buckets save scans but cost steps. Their number is
     // halved after searches with few active rows per step, and doubled after searches with many.
-    static constexpr uint32 first_buckets = 8, most_buckets = 64;
-    static constexpr uint32 few_at_work = 2, many_at_work = 16;  // in units of block 0's most rows
+    static constexpr uint32 first_buckets = 4, most_buckets = 64;
+    static constexpr uint32 few_at_work = 8, many_at_work = 32;  // in units of block 0's most rows
     static constexpr uint32 few_ahead = 2;  // in units of a cluster's most rows: a bucket with fewer rows is too narrow
     static constexpr uint32 most_extensions =
         32;  // of the bucket limit per run; then the coordinator checks for the host's signals

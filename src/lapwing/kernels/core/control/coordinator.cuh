@@ -34,7 +34,8 @@ LAPWING_NOINLINE __device__ void publish_progress(uint32 stage, uint32 phase, ui
 struct Schedule {
     double first, last, factor;  // epsilons in units of the list gap: from `first` to `last` by the factor, then zero
     uint32 rounds, warm_up;      // most rounds of a phase, and of the warm-up phase with epsilon zero
-    // in list gaps per row: if the first phase raises the bound by more, the starting prices are poor
+    // in list gaps per row: if the first phase raises the bound by more, the starting prices are doubtful. They are
+    // poor if it leaves many rows, too, or all phases do, or the first searches.
     double structure_threshold;
 };
 
@@ -134,12 +135,13 @@ class Coordinator {
             if (phases_ == before + 1 && schedule_.structure_threshold < infinity<double>()) {
                 derive_duals();
                 const double rise = ask_bound(Task::bound) - start_bound_;
-                if (list_gap_ > 0 && rise > schedule_.structure_threshold * list_gap_ * state_.matrix.rows)
-                    return false;
+                is_doubtful_ = list_gap_ > 0 && rise > schedule_.structure_threshold * list_gap_ * state_.matrix.rows;
+                if (is_doubtful_ && left_ > state_.matrix.rows / 32 * Tuning::structured_left) return false;
             }
             epsilon = reduced(epsilon, finest);
         }
         derive_duals();
+        if (is_doubtful_ && left_ > state_.matrix.rows / Tuning::doubtful_left) return false;
         refine(finest);
         return true;
     }
@@ -236,6 +238,12 @@ class Coordinator {
         if constexpr (Costs::is_sparse) search_locally();
         search_.bucket_width = bucket_width > Dual(0) ? bucket_width : list_gap_ > 0 ? Dual(1) : infinity<Dual>() / 4;
         for (search_.search = 1; search_.free_count > 0; ++search_.search) {
+            if (is_doubtful_ && search_.search > Tuning::doubtful_searches) {
+                const uint32 most = state_.matrix.rows / Tuning::doubtful_free;
+                if (search_.free_count > (most > Tuning::few_free ? most : Tuning::few_free))
+                    return SolveStatus::unfinished;
+                is_doubtful_ = false;
+            }
             if (progress_wanted()) {
                 bound_ = ask_bound(Task::bound);
                 publish_progress(kSearch, search_.search, state_.matrix.rows - search_.free_count, bound_);
@@ -436,7 +444,8 @@ class Coordinator {
     SearchRun search_ = {};
     Schedule schedule_;
     uint32 most_left_;
-    bool singly_ = false;  // the last search for several rows matched none, so the next one matches one
+    bool is_doubtful_ = false;  // whether the starting prices are
+    bool singly_ = false;       // the last search for several rows matched none, so the next one matches one
     double list_gap_ = 0, start_bound_ = 0, bound_ = 0;
     uint32 buckets_ = Tuning::first_buckets;
     uint64 scans_ = 0;  // before the current search
