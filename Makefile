@@ -7,6 +7,7 @@ NATIVE := CMakeLists.txt pyproject.toml src/lapwing/kernels/costs/metrics.cuh $(
 PYTEST := $(BIN)/python -m pytest --numprocesses=logical --maxprocesses=4 --dist=worksteal
 FUZZ_SECONDS ?= 60
 FUZZ_SEED ?= 0
+SANITIZE ?= ON
 .DEFAULT_GOAL := help
 
 .PHONY: help
@@ -67,7 +68,7 @@ format: $(VENV)/with-dev  ## rewrite Python and C++ in the project's format
 .PHONY: cpp-build
 cpp-build: $(VENV)/package
 	$(call cpp_build,build/cpp-release,-DCMAKE_BUILD_TYPE=Release -DLAPWING_LIBRARY=$$(ls -t $$PWD/build/cp[0-9]*/liblapwing_cpp.a | head -1))
-	$(call cpp_build,build/cpp-sanitized,-DCMAKE_BUILD_TYPE=RelWithDebInfo -DLAPWING_SANITIZE=ON)
+	$(call cpp_build,build/cpp-sanitized,-DCMAKE_BUILD_TYPE=RelWithDebInfo -DLAPWING_SANITIZE=$(SANITIZE))
 
 define cpp_build
 $(BIN)/cmake -S . -B $(1) -G Ninja -DCMAKE_MAKE_PROGRAM=$(abspath $(BIN)/ninja) -DLAPWING_BUILD_TESTS=ON $(2)
@@ -75,12 +76,12 @@ $(BIN)/cmake --build $(1)
 endef
 
 .PHONY: cpp-test
-cpp-test: cpp-build  ## the C++ tests, of the library as it is installed, and under AddressSanitizer and UndefinedBehaviorSanitizer
+cpp-test: cpp-build  ## the C++ tests, of the library as it is installed, and under AddressSanitizer and UndefinedBehaviorSanitizer (SANITIZE=ALL: with messages)
 	$(BIN)/ctest --test-dir build/cpp-release --output-on-failure --parallel 2
-	$(BIN)/ctest --test-dir build/cpp-sanitized --output-on-failure --parallel 2
+	ASAN_OPTIONS=handle_sigill=1 $(BIN)/ctest --test-dir build/cpp-sanitized --output-on-failure --parallel 2
 
 .PHONY: kernels
-kernels: kernels-compile kernels-test  ## compile every GPU kernel for every architecture (ARGS=--sample: fewer dtypes); needs no GPU
+kernels: kernels-compile kernels-test  ## compile every GPU kernel for every architecture (ARGS=--sample: few of the builds); needs no GPU
 
 .PHONY: kernels-compile
 kernels-compile: $(VENV)/with-kernels
