@@ -31,16 +31,16 @@ def padded(monkeypatch):
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64", "int32"])
-@pytest.mark.parametrize("shape", [(150, 151), (150, 153), (153, 150)])
+@pytest.mark.parametrize("shape", [(130, 131), (130, 132), (132, 130)])
 @pytest.mark.parametrize("kind", ["points", "ties"])
-@pytest.mark.parametrize("options", [{}, {"maximize": True}, {"certify": False}])
+@pytest.mark.parametrize("options", [{}, {"maximize": True, "certify": False}])
 def test_nearly_square(padded, dtype, shape, kind, options):
     cost = draw(shape, dtype, kind=kind)
     result = lw.solve(cost, device="cuda", **options)
     assert len(padded) == 1 or kind == "ties"
     assert_optimal(result, cost, maximize=options.get("maximize", False))
     assert sorted(result.u.shape + result.v.shape) == sorted(shape)
-    assert ((result.col_to_row >= 0).sum(), (result.row_to_col >= 0).sum()) == (150, 150)
+    assert ((result.col_to_row >= 0).sum(), (result.row_to_col >= 0).sum()) == (130, 130)
 
 
 @pytest.mark.parametrize("offset", [-7.0, 1e6])

@@ -13,9 +13,9 @@ import pytest
 from lapwing.gpu.runtime import cache
 from lapwing.gpu.runtime import compile as compiler
 from lapwing.gpu.runtime.cache import cache_folder, cache_size, cached_program
-from lapwing.gpu.runtime.programs import CERTIFICATE, Program
+from lapwing.gpu.runtime.programs import BATCH_STAGE, Program
 
-FLOAT32 = CERTIFICATE.variant(COST="float32")
+FLOAT32 = BATCH_STAGE.variant(COST="float32")
 
 needs_compiler = pytest.mark.usefixtures("compiler")
 
@@ -45,10 +45,10 @@ def entries(folder: Path) -> list[Path]:
 
 @needs_compiler
 def test_compiled_once(folder, compiled):
-    first = cached_program(CERTIFICATE, FLOAT32, 90)
+    first = cached_program(BATCH_STAGE, FLOAT32, 90)
     assert first.startswith(b"\x7fELF") and len(entries(folder)) == 1
     began = time.perf_counter()
-    assert cached_program(CERTIFICATE, FLOAT32, 90) == first
+    assert cached_program(BATCH_STAGE, FLOAT32, 90) == first
     assert time.perf_counter() - began < 0.2
     assert len(compiled) == 1
     files, size = cache_size()
@@ -57,15 +57,15 @@ def test_compiled_once(folder, compiled):
 
 @needs_compiler
 def test_everything_that_matters_is_in_the_key(folder, compiled, monkeypatch):
-    cached_program(CERTIFICATE, FLOAT32, 90)
-    cached_program(CERTIFICATE, FLOAT32, 80)
-    cached_program(CERTIFICATE, CERTIFICATE.variant(COST="float64"), 90)
-    constants = {**CERTIFICATE.constants, "THREADS": 128}
-    other = Program(CERTIFICATE.name, CERTIFICATE.source, CERTIFICATE.kernels, CERTIFICATE.choices, constants)
+    cached_program(BATCH_STAGE, FLOAT32, 90)
+    cached_program(BATCH_STAGE, FLOAT32, 80)
+    cached_program(BATCH_STAGE, BATCH_STAGE.variant(COST="float64"), 90)
+    constants = {**BATCH_STAGE.constants, "THREADS": 128}
+    other = Program(BATCH_STAGE.name, BATCH_STAGE.source, BATCH_STAGE.kernels, BATCH_STAGE.choices, constants)
     cached_program(other, FLOAT32, 90)
-    text = compiler.source_text(CERTIFICATE.source)
+    text = compiler.source_text(BATCH_STAGE.source)
     monkeypatch.setattr(cache, "program_text", lambda *_: text + "// another header\n")
-    cached_program(CERTIFICATE, FLOAT32, 90)
+    cached_program(BATCH_STAGE, FLOAT32, 90)
     assert len(compiled) == len(entries(folder)) == 5
 
 
@@ -73,33 +73,33 @@ def test_everything_that_matters_is_in_the_key(folder, compiled, monkeypatch):
 def test_the_compilers_version_is_in_the_key(folder, compiled, monkeypatch):
     from cuda.core.utils._program_cache import _keys
 
-    cached_program(CERTIFICATE, FLOAT32, 90)
+    cached_program(BATCH_STAGE, FLOAT32, 90)
     monkeypatch.setattr(_keys, "_nvrtc_version", lambda: (99, 9))
-    cached_program(CERTIFICATE, FLOAT32, 90)
+    cached_program(BATCH_STAGE, FLOAT32, 90)
     assert len(compiled) == 2
 
 
 @needs_compiler
 @pytest.mark.parametrize("damage", ["cut", "flipped", "empty"])
 def test_a_damaged_entry_is_rebuilt(folder, compiled, damage):
-    code = cached_program(CERTIFICATE, FLOAT32, 90)
+    code = cached_program(BATCH_STAGE, FLOAT32, 90)
     (entry,) = entries(folder)
     whole = entry.read_bytes()
     changed = bytearray(whole)
     changed[len(whole) // 2] ^= 1
     entry.write_bytes({"cut": whole[: len(whole) // 2], "flipped": bytes(changed), "empty": b""}[damage])
-    assert cached_program(CERTIFICATE, FLOAT32, 90) == code
+    assert cached_program(BATCH_STAGE, FLOAT32, 90) == code
     assert len(compiled) == 2 and entry.read_bytes() == whole
 
 
 @needs_compiler
 def test_an_entry_that_is_no_file(folder, compiled):
-    cached_program(CERTIFICATE, FLOAT32, 90)
+    cached_program(BATCH_STAGE, FLOAT32, 90)
     (entry,) = entries(folder)
     entry.unlink()
     entry.mkdir()
     (entry / "in the way").touch()
-    assert cached_program(CERTIFICATE, FLOAT32, 90).startswith(b"\x7fELF")
+    assert cached_program(BATCH_STAGE, FLOAT32, 90).startswith(b"\x7fELF")
 
 
 @needs_compiler
@@ -107,20 +107,20 @@ def test_a_folder_that_cannot_be_made(tmp_path, compiled, monkeypatch):
     (tmp_path / "file").touch()
     monkeypatch.setenv("LAPWING_CACHE_DIR", str(tmp_path / "file" / "cache"))
     for _ in range(2):
-        assert cached_program(CERTIFICATE, FLOAT32, 90).startswith(b"\x7fELF")
+        assert cached_program(BATCH_STAGE, FLOAT32, 90).startswith(b"\x7fELF")
     assert len(compiled) == 2 and cache_size() == (0, 0)
 
 
 @needs_compiler
 @pytest.mark.skipif(os.name != "posix" or os.geteuid() == 0, reason="root may write everywhere")
 def test_a_folder_that_is_read_only(folder, compiled):
-    kept = cached_program(CERTIFICATE, FLOAT32, 90)
+    kept = cached_program(BATCH_STAGE, FLOAT32, 90)
     folders = [folder, *(path for path in folder.rglob("*") if path.is_dir())]
     for path in folders:
         path.chmod(0o500)
     try:
-        assert cached_program(CERTIFICATE, FLOAT32, 90) == kept and len(compiled) == 1
-        assert cached_program(CERTIFICATE, FLOAT32, 80) and len(compiled) == 2
+        assert cached_program(BATCH_STAGE, FLOAT32, 90) == kept and len(compiled) == 1
+        assert cached_program(BATCH_STAGE, FLOAT32, 80) and len(compiled) == 2
     finally:
         for path in folders:
             path.chmod(0o700)
@@ -132,16 +132,16 @@ def test_writing_that_fails(folder, compiled, monkeypatch):
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(os, "replace", full)
-    assert cached_program(CERTIFICATE, FLOAT32, 90).startswith(b"\x7fELF")
+    assert cached_program(BATCH_STAGE, FLOAT32, 90).startswith(b"\x7fELF")
     assert entries(folder) == []
 
 
 @needs_compiler
 def test_processes_that_start_together(folder):
     script = (
-        "from lapwing.gpu.runtime.cache import cached_program; from lapwing.gpu.runtime.programs import CERTIFICATE\n"
+        "from lapwing.gpu.runtime.cache import cached_program; from lapwing.gpu.runtime.programs import BATCH_STAGE\n"
         "import hashlib, sys; sys.stdin.readline()\n"
-        "code = cached_program(CERTIFICATE, CERTIFICATE.variant(COST='float32'), 90)\n"
+        "code = cached_program(BATCH_STAGE, BATCH_STAGE.variant(COST='float32'), 90)\n"
         "print(hashlib.sha256(code).hexdigest())\n"
     )
     command = [sys.executable, "-c", script]
