@@ -75,10 +75,11 @@ def test_faults_and_options(tmp_path):
     assert stopped.lower_bound <= first.objective <= stopped.objective
 
 
+@pytest.mark.parametrize("way", ["peers", "messages"])
 @pytest.mark.parametrize("backend", ["nccl", "gloo"])
-def test_a_process_for_each(backend):
+def test_a_process_for_each(backend, way):
     program = Path(__file__).parents[1] / "support" / "ranks_on_gpus.py"
     launch = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2"]
-    done = subprocess.run([*launch, str(program), backend], capture_output=True, text=True, timeout=150)
+    done = subprocess.run([*launch, str(program), backend, way], capture_output=True, text=True, timeout=150)
     assert done.returncode == 0, done.stderr[-4000:]
     assert done.stdout.count("fine") == 2

@@ -268,3 +268,46 @@ def flow_matching(_rank, path):
     example = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(example)
     return example.train(3, 40)
+
+
+def solve_on_gpus(rank, matrix, size=4, moment="", victim=None, interrupted=None, **options):
+    """The same of tensors on emulated GPUs, which cannot read each other's memory; the plan, too.
+
+    `victim` is killed when it follows the first order of a kind; `interrupted` gets Ctrl-C then.
+    """
+    import pytest
+    import torch
+
+    from lapwing.distributed import member
+    from lapwing.distributed.device_shard import RowsOnDevice, rows_on_device
+    from lapwing.gpu.costs import host_rows
+    from lapwing.gpu.runtime.arrays import ANY, GpuArray
+    from support import emulated_toolkit
+
+    def view(shard):
+        tensor = shard.tensor
+        place = tensor.data_ptr(), tuple(tensor.shape), tensor.stride(), str(tensor.dtype).removeprefix("torch.")
+        return GpuArray(tensor, *place, 0, 1, ANY) if tensor.numel() else None
+
+    follow = RowsOnDevice.follow
+
+    def struck(shard, order):
+        if order.kind == moment and rank in (victim, interrupted):
+            os.kill(os.getpid(), signal.SIGKILL if rank == victim else signal.SIGINT)
+        return follow(shard, order)
+
+    rows = rows_of(rank, size, len(matrix))
+    began = time.monotonic()
+    with pytest.MonkeyPatch.context() as patch:
+        emulated_toolkit.install(patch)
+        patch.setattr(emulated_toolkit.BACKGROUND, "meanwhile", True)
+        patch.setattr(member, "_shard", rows_on_device)
+        patch.setattr(RowsOnDevice, "view", property(view))
+        patch.setattr(RowsOnDevice, "follow", struck)
+        patch.setattr(host_rows, "_RANKS_DEPTH", 40)
+        try:
+            result = lw.distributed.solve(torch.from_numpy(matrix[rows]), **{"memory_limit": 0} | options)
+        except lw.GroupError as error:
+            return str(error), time.monotonic() - began
+        assert not emulated_toolkit.DRIVER.contexts
+    return told(result) | {"plan": str(result.plan)}

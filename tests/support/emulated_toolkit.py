@@ -369,11 +369,14 @@ class Driver:
         return (0,)
 
     def cuMemcpy2DAsync(self, copy, stream):  # noqa: N802
-        assert stream == WATCHING_STREAM and copy.WidthInBytes <= copy.srcPitch < 2**31
+        assert stream == WATCHING_STREAM and copy.WidthInBytes <= min(copy.srcPitch, copy.dstPitch)
+        assert max(copy.srcPitch, copy.dstPitch) < 2**31
         COUNTS["bytes aside"] += copy.Height * copy.WidthInBytes
+        of_host, of_gpu = 1, 2
+        source = copy.srcHost if copy.srcMemoryType == of_host else copy.srcDevice
+        target = copy.dstDevice if copy.dstMemoryType == of_gpu else copy.dstHost
         for row in range(copy.Height):
-            there, here = copy.srcDevice + row * copy.srcPitch, copy.dstHost + row * copy.dstPitch
-            ctypes.memmove(here, there, copy.WidthInBytes)
+            ctypes.memmove(target + row * copy.dstPitch, source + row * copy.srcPitch, copy.WidthInBytes)
         return (0,)
 
     def cuMemcpyHtoDAsync(self, pointer, host, size, stream):  # noqa: N802

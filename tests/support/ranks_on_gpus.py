@@ -1,6 +1,8 @@
 """A program for two ranks, each with a GPU: every way in which rows on GPUs are solved over a group.
 
-torchrun --standalone --nproc-per-node=2 tests/support/ranks_on_gpus.py [nccl|gloo]
+torchrun --standalone --nproc-per-node=2 tests/support/ranks_on_gpus.py [nccl|gloo] [peers|messages]
+
+messages: as if the GPUs could not read each other's memory.
 """
 
 from __future__ import annotations
@@ -17,7 +19,8 @@ import lapwing as lw
 
 def main() -> None:
     """Solve, and compare with one process."""
-    rank = int(os.environ["RANK"])
+    rank, by_messages = int(os.environ["RANK"]), sys.argv[2:] == ["messages"]
+    os.environ["LAPWING_PEER_MEMORY"] = "0" if by_messages else "1"
     torch.cuda.set_device(rank)
     dist.init_process_group(sys.argv[1])
     size, n = dist.get_world_size(), 900
@@ -35,7 +38,9 @@ def main() -> None:
     assert solve(rows).objective == expected  # at rank 0
     opened = solve(rows, memory_limit=0)  # by all GPUs, where memory can be opened
     assert opened.objective == expected
-    assert "rank 0 opens the memory of all ranks" in str(opened.plan), opened.plan
+    expected_way = "rank 0 solves on GPU" if by_messages else "rank 0 opens the memory of all ranks"
+    assert expected_way in str(opened.plan), opened.plan
+    assert expected_way in str(lw.distributed.plan(rows, memory_limit=0))
     assert solve(rows, start=opened, memory_limit=0).objective == expected
     assert solve(rows, maximize=True, memory_limit=0).objective == lw.solve(whole, maximize=True).objective
 
@@ -50,6 +55,21 @@ def main() -> None:
     held = broken[own].cuda()
     pairs = solve(held, invalid="forbid", memory_limit=0).invalid_pairs
     assert pairs.tolist() == ([[100, 7]] if rank == 0 else [])
+
+    points = torch.rand(2, 2000, 3, generator=random)
+    far = torch.cdist(points[0], points[1])  # of which lists do not suffice
+    own_far = slice(2000 * rank // size, 2000 * (rank + 1) // size)
+    for options in ({}, {"maximize": True}, {"unmatched_cost": 0.0625}):
+        assert solve(far[own_far].cuda(), memory_limit=0, **options).objective == lw.solve(far, **options).objective
+    blocked = whole.clone()
+    blocked[[5, 800]] = math.inf
+    try:
+        solve(blocked[own].cuda(), memory_limit=0)
+    except lw.InfeasibleError as error:
+        assert set(error.rows.tolist()) <= {5, 800}
+    else:
+        raise AssertionError("no error")
+    assert solve(rows, time_limit=0.0, memory_limit=0).lower_bound <= expected
 
     x, y = torch.rand(2, n, 2, generator=random)
     source = lw.costs.squared_euclidean(x[own].cuda(), y.cuda())

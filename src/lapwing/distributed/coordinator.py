@@ -52,8 +52,8 @@ class Coordinator:
         owners: NDArray[np.int64] = np.searchsorted(self.begins, rows, side="right") - 1
         return owners
 
-    def ask(self, orders: Mapping[int, Message]) -> dict[int, Message]:
-        """Have orders followed by several ranks at once.
+    def ask(self, orders: Mapping[int, Message], meanwhile: Callable[[], None] | None = None) -> dict[int, Message]:
+        """Have orders followed by several ranks at once; `meanwhile` is called when they have been sent.
 
         Raises
         ------
@@ -69,12 +69,14 @@ class Coordinator:
             sent = self._send({rank: orders[rank] for rank in others})
             own: BaseException | None = None
             answers: dict[int, Message] = {}
-            if 0 in orders:
-                assert self.shard is not None
-                try:
+            try:
+                if meanwhile is not None:
+                    meanwhile()
+                if 0 in orders:
+                    assert self.shard is not None
                     answers[0] = self.shard.follow(orders[0])
-                except BaseException as error:
-                    own = error
+            except BaseException as error:
+                own = error
             self._wait(sent)
             answers |= self.receive(others)
         if own is not None:

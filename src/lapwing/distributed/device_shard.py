@@ -8,18 +8,25 @@ as sparse costs, where the certificate's own code examines them without rounding
 
 from __future__ import annotations
 
-from typing import Any, Final
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 
 from lapwing import _core
+from lapwing.arrays import view_if_on_gpu
 from lapwing.costs.base import CostArray
+from lapwing.distributed.messages import Message
 from lapwing.distributed.shard import Found, Indices, Lists, Shard
-from lapwing.errors import ArgumentError, DtypeError
+from lapwing.errors import ArgumentError, DtypeError, LapwingError
 from lapwing.prices import of_rows_and_columns, prices_in_kind, without_zeros
 from lapwing.request import Request
+
+if TYPE_CHECKING:
+    from lapwing.distributed.gpu_rows import Follower
+    from lapwing.gpu.runtime.arrays import GpuArray
 
 _KINDS: Final[dict[Any, tuple[type, Any]]] = {
     torch.float16: (np.float32, torch.float64),
@@ -66,7 +73,24 @@ class RowsOnDevice(Shard):
                 of_cols = without_zeros(prices_in_kind(for_cols, cols, maximize, integer, "column"))
         super().__init__((rows, cols), dtype, maximize, prices, of_cols)
         self._tensor = tensor
+        self._follower: Follower | None = None
         self.where: str = str(tensor.device)
+
+    def follow(self, order: Message) -> Message:
+        if not order.kind.startswith("gpu "):
+            return super().follow(order)
+        self.interrupts.raise_if_pending()
+        view = self.view
+        assert view is not None
+        if self._follower is None:
+            from lapwing.distributed.gpu_rows import Follower
+
+            self._follower = Follower(view)
+        return self._follower.follow(order)
+
+    def close(self) -> None:
+        if self._follower is not None:
+            self._follower.close()
 
     def _on_device(self, values: NDArray[Any]) -> Any:
         return torch.from_numpy(np.array(values)).to(self._tensor.device)
@@ -185,6 +209,14 @@ class RowsOnDevice(Shard):
     @property
     def tensor(self) -> Any:
         return self._tensor
+
+    @cached_property
+    def view(self) -> GpuArray | None:
+        try:
+            view = view_if_on_gpu(self._tensor)
+        except LapwingError:
+            return None
+        return None if view is None or 0 in view.shape or view.strides[1] != 1 or view.strides[0] < 0 else view
 
     def exported(self) -> dict[str, Any] | None:
         from lapwing.distributed.peer_memory import exported

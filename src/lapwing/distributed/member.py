@@ -78,6 +78,8 @@ class Member:
     error : Exception or None
     peers : PeerMemory, GatheredPoints or None
         On rank 0: the costs of all ranks, if it has them on GPUs.
+    is_on_gpus : bool
+        On rank 0: whether all rows are on GPUs, whose memory it cannot open.
     invalid : InvalidPairs or None
         Of this rank's rows, if they are forbidden.
     """
@@ -87,6 +89,7 @@ class Member:
         self.request: Request | None = None
         self.error: Exception | None = None
         self.peers: PeerMemory | GatheredPoints | None = None
+        self.is_on_gpus: bool = False
         self.invalid: InvalidPairs | None = None
         self._own_rows: list[str] = []
         try:
@@ -128,6 +131,7 @@ class Member:
         }
         told = {"same": same, "rows": shard.shape[0], "host": socket.gethostname(), "where": shard.where}
         told["memory"] = shard.exported()
+        told["gpu dtype"] = None if shard.view is None else shard.view.dtype
         told["points"], points = shard.points()
         prices = [] if shard.prices is None else [shard.prices]
         return Message("hello", told | {"threads": request.threads}, [*prices, *points])
@@ -152,6 +156,9 @@ class Member:
 
             priced = int(self.own.prices is not None)
             self.peers = GatheredPoints.of(self.own, said, [hello.arrays[priced:] for hello in hellos])
+        kinds = {each["gpu dtype"] for each in said if each["rows"]}
+        can = self.own.prices_of_cols is None and self.own.view is not None
+        self.is_on_gpus = can and self.peers is None and len(kinds) == 1
         for rank, told in enumerate(said):
             self._own_rows.append(f"rank {rank} on {told['host']} holds {told['rows']} rows, {told['where']}")
 

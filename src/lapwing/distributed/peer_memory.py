@@ -3,13 +3,15 @@
 Every rank exports a handle of its tensor's memory. Rank 0 opens each twice: on the GPU that has it, whose passes it
 launches itself, and on its own GPU, which reads single rows. From then on this is one matrix on several GPUs
 (`lapwing.costs.sharded`); the other ranks wait, and keep their rows as they are. Where a memory cannot be exported
-(that of a pool, or of expandable segments), or rank 0 does not see all GPUs, rows stay with their ranks.
+(that of a pool, or of expandable segments), or rank 0 does not see all GPUs or may not read their memory, rows stay
+with their ranks (gpu_costs.py).
 """
 
 from __future__ import annotations
 
 import contextlib
 import ctypes
+import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
@@ -32,6 +34,7 @@ from lapwing.problem import Problem
 from lapwing.progress import Progress, ProgressLine
 from lapwing.request import Request
 
+_SWITCH: Final = "LAPWING_PEER_MEMORY"  # "0" in the environment of rank 0: as if no memory could be opened
 _HANDLE_BYTES: Final = 64
 _LAZY_PEER_ACCESS: Final = 1  # CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS
 
@@ -89,6 +92,8 @@ class PeerMemory:
         strides = {tuple(each["strides"]) for each in known if each["shape"][0] > 1}
         if not {each["gpu"] for each in known} <= seen or len(strides) > 1:
             return None
+        if os.environ.get(_SWITCH) == "0" or not _reads_all(known):
+            return None
         return PeerMemory(own, known)
 
     @contextmanager
@@ -132,6 +137,16 @@ def _opened(context: Context, told: Told) -> Iterator[int]:
         with context, contextlib.suppress(GpuError):  # after a fault nothing can be closed
             context.synchronize()
             checked(driver.cuIpcCloseMemHandle(base))
+
+
+def _reads_all(told: Sequence[Told]) -> bool:
+    """Whether rank 0's GPU may read the memory of all others."""
+    ordinals = {_name_of(ordinal): ordinal for ordinal in range(device_count())}
+    first, *others = (ordinals[each["gpu"]] for each in told)
+    driver = toolkit.driver()
+    return all(
+        int(checked(driver.cuDeviceCanAccessPeer(first, other))) for other in dict.fromkeys(others) if other != first
+    )
 
 
 def _name_of(ordinal: int) -> str:

@@ -24,6 +24,7 @@ from lapwing.tensors import like
 
 if TYPE_CHECKING:
     from lapwing.distributed.columns import Columns
+    from lapwing.gpu.runtime.arrays import GpuArray
 
 Indices = NDArray[np.int32]
 Lists = tuple[Indices, Indices, NDArray[Any], NDArray[Any]]  # counts, columns, costs, tau
@@ -176,6 +177,14 @@ class Shard(ABC):
     def tensor(self) -> Any:
         """The rows as a tensor on a GPU, if they are one."""
         return None
+
+    @property
+    def view(self) -> GpuArray | None:
+        """The rows as kernels of Lapwing read them, if they are on a GPU, and there are some."""
+        return None
+
+    def close(self) -> None:  # noqa: B027
+        """Give back what orders left behind."""
 
     def exported(self) -> dict[str, Any] | None:
         """The handle by which another process opens the memory of the rows; None if it cannot."""

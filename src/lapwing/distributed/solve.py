@@ -112,6 +112,8 @@ def solve(
             request.threads = member.own.threads
         elif member.peers is not None:
             return _solved_on_gpus(member, problem, request, coordinator)
+        elif _over_gpus(member, problem, request, coordinator) is not None:
+            return _solved_over_gpus(member, problem, request, coordinator)
         chosen = Cpu().plan(problem, request)
         answer, certificate = solve_requested(problem, chosen, request, coordinator.look_after)
         return outcomes(answer, certificate, member.explained(chosen, coordinator), coordinator.begins)
@@ -150,7 +152,8 @@ def plan(
             with member.peers.opened() as opened:
                 chosen = member.explained(planned_on_gpus(opened, problem, request), coordinator)
             return [Message("plan", described_plan(chosen))] * coordinator.size
-        chosen = member.explained(_planned(problem, request), coordinator)
+        over_gpus = _over_gpus(member, problem, request, coordinator)
+        chosen = member.explained(over_gpus or _planned(problem, request), coordinator)
         return [Message("plan", described_plan(chosen))] * coordinator.size
 
     return plan_of(_together(local_rows, group, given, False, run)[1].fields)
@@ -189,6 +192,28 @@ def _solved_on_gpus(member: Member, problem: Problem, request: Request, coordina
     return outcomes(answer, certificate, member.explained(chosen, coordinator), coordinator.begins)
 
 
+def _over_gpus(member: Member, problem: Problem, request: Request, coordinator: Coordinator) -> Plan | None:
+    """The plan of a solve on the GPU of rank 0, whose passes the GPUs of all ranks make; None if there can be none."""
+    if request.method in METHODS or not member.is_on_gpus or not isinstance(problem.cost, ShardedCost):
+        return None
+    from lapwing.distributed.gpu_costs import planned_over_gpus
+
+    assert member.own.view is not None
+    try:
+        return planned_over_gpus(member.own.view, problem, request, coordinator)
+    except ArgumentError as error:  # there is no room for it
+        request.why = str(error)
+        return None
+
+
+def _solved_over_gpus(member: Member, problem: Problem, request: Request, coordinator: Coordinator) -> list[Message]:
+    from lapwing.distributed.gpu_costs import solve_over_gpus
+
+    assert member.own.view is not None
+    answer, certificate, chosen = solve_over_gpus(member.own.view, problem, request, coordinator)
+    return outcomes(answer, certificate, member.explained(chosen, coordinator), coordinator.begins)
+
+
 def _together(
     local_rows: Any,
     group: Any,
@@ -201,7 +226,11 @@ def _together(
     member = Member(local_rows, given, progress)
     with Interrupts() as interrupts:
         if channel.rank != 0:
-            return member, _follow(channel, member, interrupts)
+            try:
+                return member, _follow(channel, member, interrupts)
+            finally:
+                if member.shard is not None:
+                    member.shard.close()
         coordinator = Coordinator(channel, member.shard, interrupts)
         try:
             messages = run(member, *_agree(member, coordinator, interrupts), coordinator)

@@ -15,7 +15,7 @@ from lapwing.gpu.core.solver import list_arrays, workspace_bytes
 from lapwing.gpu.core.start import sample_bytes
 from lapwing.gpu.costs.canonical import is_copied, is_transposed
 from lapwing.gpu.costs.computed import ComputedCosts
-from lapwing.gpu.costs.host_rows import Lines, StreamLayout, largest_layout, least_layout, sample_rows
+from lapwing.gpu.costs.host_rows import Lines, StreamLayout, largest_layout, layout_of_ranks, least_layout, sample_rows
 from lapwing.gpu.costs.points_matrix import bytes_of, planned_points_matrix
 from lapwing.gpu.costs.sharded import Shard
 from lapwing.gpu.costs.sparse import GivenEntries, copied_bytes, is_sorted_anew
@@ -275,6 +275,40 @@ def plan_streamed(lines: Lines, transposed: bool, memory: Memory, request: Reque
     ]
     plan = _plan((rows, cols), dtype, transposed, beside + layout.nbytes, reasons, info, "streamed")
     return plan, layout
+
+
+def plan_of_ranks(
+    shape: tuple[int, int], own: range, dtype: str, memory: Memory, request: Request
+) -> tuple[Plan, StreamLayout]:
+    """Decide how the GPU of rank 0, which has its own rows, solves a matrix whose other rows are on other ranks' GPUs.
+
+    Raises
+    ------
+    ArgumentError
+        If there is no room for that.
+    """
+    rows, cols = shape
+    info, priced = memory.info, request.priced
+    _check_counts(shape, priced)
+    beside = 2 * bytes_of_solve(rows, cols, dtype, priced, computed=True) + _STREAMED_LINE_BYTES * (rows + cols)
+    if rows == cols and not priced:
+        size = sample_rows(rows)
+        beside += size * size * ITEM_BYTES[dtype] + bytes_of_solve(size, size, dtype, False, computed=False)
+    free = memory.free_bytes()
+    layout = layout_of_ranks(shape, dtype, (free - beside) // 2)
+    if layout is None:
+        raise ArgumentError(
+            f"solving {rows} x {cols} costs of dtype {dtype} takes more than {beside} bytes of GPU {info.ordinal}'s "
+            f"memory beside the rows, and {free} are free: free some, or put fewer rows there"
+        )
+    lists = sum(size for _, size in list_arrays(rows, dtype)) * (rows - len(own))
+    reasons = [
+        f"rank 0 solves on GPU {info.ordinal} ({info.name}), which reads its own rows alone: keys of column minima, "
+        f"{lists} bytes of lists and the violations of the others' rows are sent to it by messages over the host; a "
+        f"row that must be read again is sent whole, {cols * ITEM_BYTES[dtype]} bytes, and {layout.depth} costs of it "
+        "are kept there",
+    ]
+    return _plan(shape, dtype, False, beside + layout.nbytes, reasons, info, "sharded"), layout
 
 
 def is_too_large(cost: GpuArray, memory: Memory, request: Request) -> bool:

@@ -25,7 +25,7 @@ from lapwing.gpu.core.monitor import Monitor
 from lapwing.gpu.core.solver import EXPLORING, OPTIMAL, UNFINISHED, UNSTRUCTURED, CoreSolve, Outputs, Report, Schedule
 from lapwing.gpu.core.start import LEAST_ROWS, StartFinder, structured
 from lapwing.gpu.costs.canonical import CanonicalMatrix
-from lapwing.gpu.costs.host_rows import HostRows, Ids, Lines, sample_rows
+from lapwing.gpu.costs.host_rows import Ids, Lines, StoredRows, sample_rows
 from lapwing.gpu.runtime.arrays import ITEM_BYTES, GpuArray, empty_array
 from lapwing.gpu.runtime.copies import copy_bytes, fill_bytes, read, write
 from lapwing.gpu.runtime.device import Context
@@ -44,14 +44,14 @@ class HostSolve(CoreSolve):
 
     Attributes
     ----------
-    rows : HostRows
+    rows : StoredRows
     """
 
     def __init__(
-        self, context: Context, matrix: CanonicalMatrix, monitor: Monitor, rows: HostRows, lines: Lines
+        self, context: Context, matrix: CanonicalMatrix, monitor: Monitor, rows: StoredRows, lines: Lines
     ) -> None:
         super().__init__(context, matrix, monitor)
-        self.rows: HostRows = rows
+        self.rows: StoredRows = rows
         self._lines = lines
         self._has_caches, self._is_complete = False, True
         monitor.serve = rows.serve

@@ -70,6 +70,10 @@ class ShardPart(CoreSolve):
         ends = self.rows.start, self.rows.stop
         self._launch("column_minima", chunks * bands, self.keys, 0, *ends, bands, 1)
 
+    def join_reports(self, reports: int, count: int) -> None:
+        """Note what others' listings found, as they reported."""
+        self._launch("join_reports", 1, reports, count)
+
     def list_own_rows(self, prices: int) -> None:
         """List them under the prices at an address."""
         copy_between(self.context, self.v, prices, 8 * self.matrix.cols)
@@ -166,7 +170,7 @@ class ShardedSolve(ShardPart):
                     copy_between(part.context, self.state + begin, part.state + begin, len(part.rows) * row_bytes)
                 copy_between(part.context, reports + k * REPORT_SIZE, part.state, REPORT_SIZE)
             order(part.context, self.context)
-        self._launch("join_reports", 1, reports, len(self.others))
+        self.join_reports(reports, len(self.others))
 
     def read_row(self, i: int) -> NDArray[Any]:
         """The costs of row i, as they are given."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from lapwing.gpu.costs.computed import ComputedCosts, CostProgram
-from lapwing.gpu.costs.host_rows import HostRows, Streamed
+from lapwing.gpu.costs.host_rows import StoredRows, Streamed
 from lapwing.gpu.costs.sharded import Shards
 from lapwing.gpu.costs.sparse import SparseLines
 from lapwing.gpu.costs.unmatched import UnmatchedColumns
@@ -68,7 +68,7 @@ class CanonicalForm:
 
     matrix: CanonicalMatrix
     transposed: bool
-    owner: GpuArray | ComputedCosts | HostRows | SparseLines | Shards
+    owner: GpuArray | ComputedCosts | StoredRows | SparseLines | Shards
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -106,7 +106,7 @@ def to_canonical(
 
 
 def host_rows_to_canonical(
-    cost: Streamed, rows: HostRows, maximize: bool, unmatched: UnmatchedColumns | None
+    cost: Streamed, rows: StoredRows, maximize: bool, unmatched: UnmatchedColumns | None
 ) -> CanonicalForm:
     """The same for a matrix on the host, whose lines are rows already."""
     lines, positions = cost.lines.shape

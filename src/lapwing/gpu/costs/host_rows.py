@@ -2,12 +2,14 @@
 
 Rows come through two buffers, part after part: while kernels work on one, the threads of `upload` fill the other. Of
 every row a row cache is kept, its nearest columns under the prices at which it was read (kernels/costs/host_rows.cuh).
-A running kernel writes the whole rows that it needs to a `Request`, which `HostRows.serve` polls.
+A running kernel writes the whole rows that it needs to a `Request`, which `StoredRows.serve` polls. Rows of other
+processes come in the same way (distributed/gpu_solver.py).
 """
 
 from __future__ import annotations
 
 import struct
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -31,10 +33,10 @@ _THREAD_BYTES = 4 << 20  # that a thread copies, at least
 _SHARE = 4  # and at most one part of so many of all memory
 _LEAST_DEPTH, _MOST_DEPTH = 64, 4096  # of stores
 _DEPTH_STEP = 32
+_MESSAGE_BYTES, _RANKS_DEPTH = 64 << 20, 256  # of rows of other ranks: of a buffer, and of row caches
 _SAMPLE_SHARE, _LEAST_SAMPLE, _MOST_SAMPLE = 16, 512, 16384  # rows of a sample: one of so many, between these
-_REQUEST = struct.Struct("@Q4I")  # struct Request of kernels/costs/host_rows.cuh
-_ANSWERED = 20  # the offset of its last word,
-_INSUFFICIENT = 16  # and of the one before
+_REQUEST = struct.Struct("@Q6I")  # struct Request of kernels/costs/host_rows.cuh
+_ANSWERED, _INSUFFICIENT, _AS_CACHES = 20, 16, 28  # offsets of words of it
 
 Ids = NDArray[np.int32]
 
@@ -144,7 +146,7 @@ class StreamLayout:
             "cached_col": (self.lines * self.depth, "int32"), "cached_cost": (self.lines * self.depth * item, "uint8"),
             "cached_count": (self.lines, "int32"), "cached_bound": (self.lines, dual),
             "insufficient": (self.lines, "int32"),
-            "request": (_REQUEST.size, "uint8"), "block": (12, "int64"),
+            "request": (_REQUEST.size, "uint8"), "block": (16, "int64"),
         }  # fmt: skip
 
     @property
@@ -167,6 +169,15 @@ def largest_layout(shape: tuple[int, int], dtype: str, budget: int) -> StreamLay
     flat = StreamLayout(lines, positions, dtype, room, 0)
     depth = (budget - flat.nbytes) // (lines * (4 + ITEM_BYTES[dtype])) // _DEPTH_STEP * _DEPTH_STEP
     layout = StreamLayout(lines, positions, dtype, room, min(max(depth, least.depth), _MOST_DEPTH, positions))
+    return next((fits for fits in (layout, least) if fits.nbytes <= budget), None)
+
+
+def layout_of_ranks(shape: tuple[int, int], dtype: str, budget: int) -> StreamLayout | None:
+    """For rows that are sent by other ranks, few at once; None if there is no room."""
+    lines, positions = shape
+    least = least_layout(shape, dtype)
+    room = min(lines, max(1, _MESSAGE_BYTES // (least.pitch * ITEM_BYTES[dtype])))
+    layout = StreamLayout(lines, positions, dtype, room, min(_RANKS_DEPTH, positions))
     return next((fits for fits in (layout, least) if fits.nbytes <= budget), None)
 
 
@@ -235,8 +246,8 @@ class _Part:
         return self._lines.read(self._ids[rows])[:, places]
 
 
-class HostRows:
-    """Rows of one matrix on their way, and the memory where they arrive.
+class StoredRows(ABC):
+    """Rows of one matrix that come from elsewhere when they are asked for, and the memory where they arrive.
 
     Attributes
     ----------
@@ -246,23 +257,21 @@ class HostRows:
         So far.
     """
 
-    def __init__(self, context: Context, streamed: Streamed, stream: OwnStream) -> None:
+    def __init__(self, context: Context, layout: StreamLayout, stream: OwnStream) -> None:
         self.context: Context = context
-        self.layout: StreamLayout = streamed.layout
-        self._lines = streamed.lines
-        self._memory = memory = Workspace(context, streamed.layout.sizes)
-        self._pitch_bytes = self.layout.pitch * ITEM_BYTES[self.layout.dtype]
+        self.layout: StreamLayout = layout
+        self._memory = memory = Workspace(context, layout.sizes)
+        self._pitch_bytes = layout.pitch * ITEM_BYTES[layout.dtype]
         self._stream = stream
-        self._pool = ThreadPoolExecutor(self._lines.threads)  # its threads end when it is dropped
         self.block: int = memory["block"]
         self.rows_read: int = 0
         words = (
-            self.layout.pitch, memory["rows"], memory["owner"], memory["place"], self.layout.room, self.layout.depth,
+            layout.pitch, memory["rows"], memory["owner"], memory["place"], layout.room, layout.depth,
             memory["cached_col"], memory["cached_cost"], memory["cached_count"], memory["cached_bound"],
-            memory["insufficient"], memory["request"],
+            memory["insufficient"], memory["request"], *self._own_rows(),
         )  # fmt: skip
         write(context, self.block, np.array(words, np.int64))
-        fill_bytes(context, memory["place"], 0, 4 * self.layout.lines)
+        fill_bytes(context, memory["place"], 0, 4 * layout.lines)
         self.forget()
 
     def forget(self) -> None:
@@ -298,21 +307,44 @@ class HostRows:
 
     def serve(self) -> None:
         """Send the rows that a running kernel waits for, if it waits."""
-        _, _, asked, _, answered = self._request()
+        _, _, asked, _, answered, *_ = self._request()
         if asked == answered:
             return
-        address, count, *_ = self._request()  # read again: the words before `asked` were written earlier
-        ids = self._fetched(address, count)
-        self._fill(self._memory["rows"], ids)
-        self._stream.send(self._memory["owner"], ids)
+        address, count, *_, for_caches, _ = self._request()  # read again: other words were written earlier
+        owner = self._bring(self._fetched(address, count), for_caches != 0)
+        as_caches = np.array([(owner < 0).any()], np.uint32)
+        self._stream.send(self._memory["request"] + _AS_CACHES, as_caches)
+        self._stream.send(self._memory["owner"], owner)
         self._stream.send(self._memory["request"] + _ANSWERED, np.array([asked], np.uint32))
         self._stream.synchronize()
+
+    def _own_rows(self) -> tuple[int, int, int, int]:
+        """The last words of struct Costs::Data: of rows that are on the GPU all the time."""
+        return 0, 0, 0, 0
+
+    def _bring(self, ids: Ids, for_caches: bool) -> Ids:
+        """Have rows come to where a running kernel expects them; what stands where (`owner` of struct Costs::Data)."""
+        self._fill(self._memory["rows"], ids)
+        return ids
 
     def _request(self) -> tuple[int, ...]:
         return _REQUEST.unpack(self._stream.fetch(self._memory["request"], _REQUEST.size))
 
     def _fetched(self, address: int, count: int) -> Ids:
         return np.frombuffer(self._stream.fetch(address, 4 * count), np.int32)
+
+    @abstractmethod
+    def _fill(self, rows: int, ids: Ids) -> None:
+        """Bring rows to an address, in no order with the stream."""
+
+
+class HostRows(StoredRows):
+    """Rows of a matrix on the host."""
+
+    def __init__(self, context: Context, streamed: Streamed, stream: OwnStream) -> None:
+        super().__init__(context, streamed.layout, stream)
+        self._lines = streamed.lines
+        self._pool = ThreadPoolExecutor(self._lines.threads)  # its threads end when it is dropped
 
     def _fill(self, rows: int, ids: Ids) -> None:
         self.rows_read += len(ids)

@@ -116,10 +116,24 @@ class OwnStream:
         """Begin to copy a contiguous array to the GPU; it must stay as it is until `synchronize`."""
         checked(toolkit.driver().cuMemcpyHtoDAsync(pointer, values.ctypes.data, values.nbytes, self.handle))
 
+    def send_rows(self, pointer: int, pitch: int, values: NDArray[Any]) -> None:
+        """The same with the rows of a matrix, each `pitch` bytes (at most `MOST_PITCH`) behind the one before."""
+        driver = toolkit.driver()
+        copy = driver.CUDA_MEMCPY2D()
+        copy.srcMemoryType, copy.dstMemoryType = driver.CUmemorytype(_HOST_MEMORY), driver.CUmemorytype(_DEVICE_MEMORY)
+        copy.srcHost, copy.srcPitch = values.ctypes.data, values.strides[0]
+        copy.dstDevice, copy.dstPitch = pointer, pitch
+        copy.Height, copy.WidthInBytes = values.shape[0], values.shape[1] * values.itemsize
+        checked(driver.cuMemcpy2DAsync(copy, self.handle))
+
+    def begin_fetch(self, host: NDArray[Any], pointer: int) -> None:
+        """Begin to copy GPU memory to a contiguous array; it is filled after `synchronize`."""
+        checked(toolkit.driver().cuMemcpyDtoHAsync(host.ctypes.data, pointer, host.nbytes, self.handle))
+
     def fetch(self, pointer: int, size: int) -> bytes:
         """Bytes of GPU memory, now."""
         host = np.empty(size, np.uint8)
-        checked(toolkit.driver().cuMemcpyDtoHAsync(host.ctypes.data, pointer, size, self.handle))
+        self.begin_fetch(host, pointer)
         self.synchronize()
         return host.tobytes()
 

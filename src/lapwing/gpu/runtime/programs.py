@@ -122,6 +122,7 @@ HOST_CORE = Program(
     (
         "prepare",
         "cache_rows",
+        "cache_own_rows",
         "list_rows",
         "lower_bounds",
         "column_minima",

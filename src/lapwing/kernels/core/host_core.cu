@@ -3,6 +3,7 @@
 // holds the rows whose[0] .. whose[count - 1].
 //
 //   cache_rows       the row caches and lists of these rows
+//   cache_own_rows   of these rows, which lie in a matrix from `own` on: cache number k is that of whose[k]
 //   list_rows        all lists from the caches, under other prices; and the rows whose caches are insufficient
 //   lower_bounds     the caches' bounds after prices were replaced
 //   column_minima    v[j] = the least cost[i, j] - u[i] over the rows i that arrived
@@ -18,9 +19,17 @@ extern "C" __global__ void __launch_bounds__(THREADS)
     const int64 row_pitch = state.matrix.costs.data->pitch;
     for (int64 k = blockIdx.x; k < count; k += gridDim.x) {
         const int32 i = whose[k];
-        const bool invalid = cache_row(i, row + k * row_pitch);
+        const bool invalid = cache_row(i, row + k * row_pitch, i);
         list_row<true>(i);
         if (threadIdx.x == 0) note_listed(state, i, invalid);
+    }
+}
+
+extern "C" __global__ void __launch_bounds__(THREADS) cache_own_rows(LAPWING_PROBLEM, const int32* whose, int64 count) {
+    const State& state = set_state(LAPWING_MATRIX, u, v, workspace);
+    for (int64 k = blockIdx.x; k < count; k += gridDim.x) {
+        const int32 i = whose[k];
+        cache_row(i, state.matrix.costs.own_row(i), k);
     }
 }
 

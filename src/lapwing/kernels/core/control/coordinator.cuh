@@ -214,21 +214,23 @@ class Coordinator {
     __device__ void refresh(uint32 count) {
         refreshes_ += count;
         perform(Task::refresh, count, 2);
-        if constexpr (Listing::fetches_rows) cache_insufficient_rows();
+        if constexpr (Listing::fetches_rows) cache_insufficient_rows(true);
     }
 
     // Dispatches a task for the rows of a list, part by part, each after its rows arrived from the host. Returns early
     // if the host requests a stop.
-    __device__ void with_rows_of_host(Task task, const int32* list, uint32 count) {
+    __device__ void with_rows_of_host(Task task, const int32* list, uint32 count, bool for_caches = false) {
         const uint32 room = Listing::room(state_);
         for (uint32 first = 0; first < count; first += room) {
             const uint32 part = count - first < room ? count - first : room;
-            if (!Listing::fetch(list + first, part)) return;
+            if (!Listing::fetch(list + first, part, for_caches)) return;
             perform(task, part, 1);
         }
     }
-    __device__ void cache_insufficient_rows() {
-        with_rows_of_host(Task::cache_fetched_rows, Listing::insufficient_rows(state_), take(counts_.insufficient));
+    // `for_caches`: rows that are not needed as a whole, either.
+    __device__ void cache_insufficient_rows(bool for_caches) {
+        const uint32 count = take(counts_.insufficient);
+        with_rows_of_host(Task::cache_fetched_rows, Listing::insufficient_rows(state_), count, for_caches);
     }
 
     // --- searches ---
@@ -364,7 +366,11 @@ class Coordinator {
             const uint32 room = Listing::room(state_);
             uncertified = uncertified < room ? uncertified : room;  // the next iteration takes the others
             perform(Task::relist, uncertified, 1);
-            cache_insufficient_rows();
+            cache_insufficient_rows(true);
+            if (!signals_.stopped && Listing::came_as_caches(state_)) {
+                perform(Task::relist, uncertified, 1);
+                cache_insufficient_rows(false);
+            }
             if (signals_.stopped) return;
         }
         if (lane_index() < 4) counts_.step[lane_index()] = {};

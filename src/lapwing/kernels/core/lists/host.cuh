@@ -64,15 +64,16 @@ __device__ inline void note_insufficient(const Team& team, int32 i, bool insuffi
            insufficient && threadIdx.x == 0 ? i : kNone);
 }
 
-// Called by the coordinator's warp: requests rows from the host, and waits until they have arrived. False if the host
-// requests a stop.
-LAPWING_NOINLINE __device__ bool fetch_rows(const int32* list, uint32 count) {
+// Called by the coordinator's warp: requests rows, or row caches, from the host, and waits until they have arrived.
+// False if the host requests a stop.
+LAPWING_NOINLINE __device__ bool fetch_rows(const int32* list, uint32 count, bool for_caches) {
     HostSignals& signals = shared().control.signals;
     Request* const request = shared().state.matrix.costs.data->request;
     __syncwarp();
     if (lane_index() == 0) {
         request->list = reinterpret_cast<uint64>(list);
         request->count = count;
+        request->for_caches = for_caches;
         __threadfence();
         const uint32 number = __ldcg(&request->asked) + 1;
         __stcg(&request->asked, number);
@@ -98,11 +99,16 @@ struct Listing {
         return state.matrix.costs.data->insufficient_rows;
     }
     __device__ static uint32 room(const State& state) { return static_cast<uint32>(state.matrix.costs.data->room); }
-    __device__ static bool fetch(const int32* list, uint32 count) { return fetch_rows(list, count); }
+    __device__ static bool fetch(const int32* list, uint32 count, bool for_caches) {
+        return fetch_rows(list, count, for_caches);
+    }
+    __device__ static bool came_as_caches(const State& state) {
+        return __ldcg(&state.matrix.costs.data->request->as_caches) != 0;
+    }
     __device__ static int32 full_row(const State& state, uint32 index) {
         const Costs::Data& data = *state.matrix.costs.data;
         const int32 i = __ldcg(data.owner + index);
-        if (threadIdx.x == 0) data.place[i] = static_cast<int32>(index);
+        if (threadIdx.x == 0 && i >= 0) data.place[i] = static_cast<int32>(index);
         __syncthreads();
         return i;
     }
@@ -122,8 +128,12 @@ struct Listing {
     __device__ static void cache_fetched(const Team& team, uint32 count) {
         const Costs::Data& data = *team.state.matrix.costs.data;
         for (uint32 at = team.block(); at < count; at += team.blocks) {
-            const int32 i = full_row(team.state, at);
-            cache_row(i, data.row + at * data.pitch);
+            const int32 came = full_row(team.state, at), i = came < 0 ? ~came : came;
+            const Costs& costs = team.state.matrix.costs;
+            if (came < 0)
+                adopt_cache(data, i, reinterpret_cast<const CacheRecord*>(costs.came_at(at)));
+            else
+                cache_row(i, costs.row(i), i);
             relist_row(i);
         }
     }

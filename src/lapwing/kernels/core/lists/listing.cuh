@@ -13,7 +13,9 @@
 //
 //   insufficient_rows(state)      the list of these rows, whose length is in Counts
 //   room(state)                   how many rows fit at once
-//   fetch(list, count)            waits until the host has copied some; false if it requests a stop
+//   fetch(list, count, for_caches)   waits until the host has copied some, or the row caches of some; false if it
+//                                 requests a stop
+//   came_as_caches(state)         whether some of them came as row caches
 //   run_task(team, command)       Task::cache_fetched_rows puts these into their row caches and lists; Task::relist
 //                                 lists the first `count` of refresh_rows, and notes rows with insufficient caches
 #pragma once
@@ -36,6 +38,7 @@ struct ListingAtHand {
     // Never called.
     __device__ static const int32* insufficient_rows(const State&) { return nullptr; }
     __device__ static uint32 room(const State&) { return 0; }
-    __device__ static bool fetch(const int32*, uint32) { return false; }
+    __device__ static bool fetch(const int32*, uint32, bool) { return false; }
+    __device__ static bool came_as_caches(const State&) { return false; }
     __device__ static void run_task(const Team&, const Command&) {}
 };

@@ -5,6 +5,8 @@
 // as many as fit, beginning at a column that differs from row to row. The value is found digit by digit, in base 256,
 // by counting. Any value that fills at least half of the cache suffices. The least value left out is the cache's bound.
 //
+// A process that has other rows makes the caches of those in the same way, and sends them as records.
+//
 // Cost: three to nine reads of the row and of v by a block, far less than its transfer from the host.
 #pragma once
 #include "costs/host_rows.cuh"
@@ -12,9 +14,9 @@
 #include "core/lists/ties.cuh"
 #include "core/shared.cuh"
 
-// Puts row i, which begins at `row`, into its row cache under the present prices. All threads of a block call it. True
-// if a cost of the row is invalid.
-LAPWING_NOINLINE __device__ bool cache_row(int32 i, const Cost* row) {
+// Puts row i, which begins at `row`, into row cache number `place` under the present prices. All threads of a block
+// call it. True if a cost of the row is invalid.
+LAPWING_NOINLINE __device__ bool cache_row(int32 i, const Cost* row, int64 place) {
     const State& state = shared().state;
     RowCacheScratch& scratch = shared().scratch.row_cache;
     const Matrix& matrix = state.matrix;
@@ -45,7 +47,7 @@ LAPWING_NOINLINE __device__ bool cache_row(int32 i, const Cost* row) {
     __syncthreads();
     if (threadIdx.x == 0) scratch.kept = scratch.tied = 0;
     __syncthreads();
-    const int64 cached = i * data.depth;
+    const int64 cached = place * data.depth;
     const int32 first = first_tie(matrix, i) % cols;
     const uint32 warp = threadIdx.x / kWarp;
     uint64 left = kFar;  // the least of what is left out
@@ -68,17 +70,34 @@ LAPWING_NOINLINE __device__ bool cache_row(int32 i, const Cost* row) {
         __syncthreads();
         if (threadIdx.x == 0) scratch.tied += together;
         if (usable && (all || value < chosen || (tie && before < room))) {
-            const uint32 place = atomicAdd(&scratch.kept, 1u);
-            data.cached_col[cached + place] = j;
-            data.cached_cost[cached + place] = cost;
+            const int64 at = cached + atomicAdd(&scratch.kept, 1u);
+            data.cached_col[at] = j;
+            data.cached_cost[at] = cost;
         } else if (usable) {
             left = value < left ? value : left;
         }
     }
     left = best_in_block(shared().scratch.keys, left, true);
     if (threadIdx.x == 0) {
-        data.cached_count[i] = static_cast<int32>(scratch.kept);
-        data.cached_bound[i] = left == kFar ? infinity<Dual>() : from_order<Dual>(left);
+        data.cached_count[place] = static_cast<int32>(scratch.kept);
+        data.cached_bound[place] = left == kFar ? infinity<Dual>() : from_order<Dual>(left);
     }
     return __syncthreads_or(invalid);
+}
+
+// Makes a record that came the row cache of row i. All threads of a block call it.
+__device__ inline void adopt_cache(const Costs::Data& data, int32 i, const CacheRecord* record) {
+    const int32 count = static_cast<int32>(record->count);
+    const int32* cols = reinterpret_cast<const int32*>(record + 1);
+    const Cost* costs = reinterpret_cast<const Cost*>(cols + (data.depth + 1) / 2 * 2);
+    const int64 cached = i * data.depth;
+    for (int32 k = threadIdx.x; k < count; k += blockDim.x) {
+        data.cached_col[cached + k] = cols[k];
+        data.cached_cost[cached + k] = costs[k];
+    }
+    if (threadIdx.x == 0) {
+        data.cached_count[i] = count;
+        data.cached_bound[i] = record->bound;
+    }
+    __syncthreads();
 }
