@@ -58,6 +58,8 @@ def test_options(ranks):
         assert isinstance(error, lw.InvalidCostError) and (error.row, error.col) == (30, 3)
     stopped = ranks.run(cases.solve_on_gpus, matrix, time_limit=0.0)
     assert stopped[0]["lower_bound"] <= lw.solve(matrix).objective <= stopped[3]["objective"]
+    of_one = ranks.run(cases.solve_on_gpus, matrix, gpu=7)
+    assert "rank 0 solves on GPU" not in of_one[0]["plan"]
     unlike = ranks.run(cases.solve_on_gpus, matrix, unmatched_cost=(0.05, np.full(40, 0.01)))
     assert "rank 0 solves on GPU" not in unlike[0]["plan"]  # by the CPU's core
 

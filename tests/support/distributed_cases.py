@@ -6,6 +6,7 @@ import os
 import signal
 import time
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 
@@ -270,10 +271,10 @@ def flow_matching(_rank, path):
     return example.train(3, 40)
 
 
-def solve_on_gpus(rank, matrix, size=4, moment="", victim=None, interrupted=None, **options):
+def solve_on_gpus(rank, matrix, size=4, moment="", victim=None, interrupted=None, gpu=None, **options):
     """The same of tensors on emulated GPUs, which cannot read each other's memory; the plan, too.
 
-    `victim` is killed when it follows the first order of a kind; `interrupted` gets Ctrl-C then.
+    `victim` is killed when it follows the first order of a kind; `interrupted` gets Ctrl-C then. `gpu`: all have one.
     """
     import pytest
     import torch
@@ -301,6 +302,9 @@ def solve_on_gpus(rank, matrix, size=4, moment="", victim=None, interrupted=None
     with pytest.MonkeyPatch.context() as patch:
         emulated_toolkit.install(patch)
         patch.setattr(emulated_toolkit.BACKGROUND, "meanwhile", True)
+        patch.setattr(
+            emulated_toolkit.DRIVER, "cuDeviceGetUuid", lambda _: (0, SimpleNamespace(bytes=bytes([gpu or rank])))
+        )
         patch.setattr(member, "_shard", rows_on_device)
         patch.setattr(RowsOnDevice, "view", property(view))
         patch.setattr(RowsOnDevice, "follow", struck)

@@ -218,6 +218,15 @@ class RowsOnDevice(Shard):
             return None
         return None if view is None or 0 in view.shape or view.strides[1] != 1 or view.strides[0] < 0 else view
 
+    @property
+    def gpu(self) -> tuple[str, str] | None:
+        view = self.view
+        if view is None:
+            return None
+        from lapwing.distributed.peer_memory import name_of
+
+        return view.dtype, name_of(view.ordinal)
+
     def exported(self) -> dict[str, Any] | None:
         from lapwing.distributed.peer_memory import exported
 

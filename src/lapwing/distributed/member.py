@@ -131,7 +131,7 @@ class Member:
         }
         told = {"same": same, "rows": shard.shape[0], "host": socket.gethostname(), "where": shard.where}
         told["memory"] = shard.exported()
-        told["gpu dtype"] = None if shard.view is None else shard.view.dtype
+        told["gpu"] = shard.gpu
         told["points"], points = shard.points()
         prices = [] if shard.prices is None else [shard.prices]
         return Message("hello", told | {"threads": request.threads}, [*prices, *points])
@@ -156,9 +156,11 @@ class Member:
 
             priced = int(self.own.prices is not None)
             self.peers = GatheredPoints.of(self.own, said, [hello.arrays[priced:] for hello in hellos])
-        kinds = {each["gpu dtype"] for each in said if each["rows"]}
+        # A GPU for each: rank 0's is busy while it asks the others for rows.
+        on = [(each["gpu"] or (None, None), each["host"]) for each in said if each["rows"]]
+        same = len({dtype for (dtype, _), _ in on}) == 1 and len({(name, host) for (_, name), host in on}) == len(on)
         can = self.own.prices_of_cols is None and self.own.view is not None
-        self.is_on_gpus = can and self.peers is None and len(kinds) == 1
+        self.is_on_gpus = can and self.peers is None and same
         for rank, told in enumerate(said):
             self._own_rows.append(f"rank {rank} on {told['host']} holds {told['rows']} rows, {told['where']}")
 

@@ -56,7 +56,7 @@ def exported(tensor: Any) -> Told | None:
             base, _ = checked(driver.cuMemGetAddressRange(view.pointer))
             handle = checked(driver.cuIpcGetMemHandle(base))
             return {
-                "gpu": _name_of(view.ordinal),
+                "gpu": name_of(view.ordinal),
                 "handle": ctypes.string_at(handle.getPtr(), _HANDLE_BYTES).hex(),
                 "offset": view.pointer - int(base),
                 "shape": list(view.shape),
@@ -88,7 +88,7 @@ class PeerMemory:
         known = [each for each in told if each is not None]
         if len(known) < len(told) or len(set(hosts)) > 1 or not 2 <= len(told) <= MOST_SHARDS:
             return None
-        seen = {_name_of(ordinal) for ordinal in range(device_count())}
+        seen = {name_of(ordinal) for ordinal in range(device_count())}
         strides = {tuple(each["strides"]) for each in known if each["shape"][0] > 1}
         if not {each["gpu"] for each in known} <= seen or len(strides) > 1:
             return None
@@ -107,7 +107,7 @@ class PeerMemory:
         """
         first = view_if_on_gpu(self._own)
         assert first is not None
-        ordinals = {_name_of(ordinal): ordinal for ordinal in range(device_count())}
+        ordinals = {name_of(ordinal): ordinal for ordinal in range(device_count())}
         with ExitStack() as held:
             parts, seen = [first], [first.pointer]
             for told in self._told[1:]:
@@ -141,7 +141,7 @@ def _opened(context: Context, told: Told) -> Iterator[int]:
 
 def _reads_all(told: Sequence[Told]) -> bool:
     """Whether rank 0's GPU may read the memory of all others."""
-    ordinals = {_name_of(ordinal): ordinal for ordinal in range(device_count())}
+    ordinals = {name_of(ordinal): ordinal for ordinal in range(device_count())}
     first, *others = (ordinals[each["gpu"]] for each in told)
     driver = toolkit.driver()
     return all(
@@ -149,7 +149,7 @@ def _reads_all(told: Sequence[Told]) -> bool:
     )
 
 
-def _name_of(ordinal: int) -> str:
+def name_of(ordinal: int) -> str:
     """A GPU's name that all processes of a host have for it."""
     return bytes(checked(toolkit.driver().cuDeviceGetUuid(ordinal)).bytes).hex()
 

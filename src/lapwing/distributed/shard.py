@@ -183,6 +183,11 @@ class Shard(ABC):
         """The rows as kernels of Lapwing read them, if they are on a GPU, and there are some."""
         return None
 
+    @property
+    def gpu(self) -> tuple[str, str] | None:
+        """The dtype of `view`, and a name of its GPU, if there is one."""
+        return None
+
     def close(self) -> None:  # noqa: B027
         """Give back what orders left behind."""
 
