@@ -304,9 +304,8 @@ def plan_of_ranks(
     lists = sum(size for _, size in list_arrays(rows, dtype)) * (rows - len(own))
     reasons = [
         f"rank 0 solves on GPU {info.ordinal} ({info.name}), which reads its own rows alone: keys of column minima, "
-        f"{lists} bytes of lists and the violations of the others' rows are sent to it by messages over the host; a "
-        f"row that must be read again is sent whole, {cols * ITEM_BYTES[dtype]} bytes, and {layout.depth} costs of it "
-        "are kept there",
+        f"{lists} bytes of lists and the violations of the others' rows are sent to it by messages over the host; of a "
+        f"row that is listed again {layout.depth} costs, or all {cols}",
     ]
     return _plan(shape, dtype, False, beside + layout.nbytes, reasons, info, "sharded"), layout
 
