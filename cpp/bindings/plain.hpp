@@ -22,7 +22,7 @@
 
 namespace lapwing::bindings {
 
-inline constexpr std::size_t kStackBytes = 32 << 10;  // enough for 200 x 200 costs that need no copy
+inline constexpr std::size_t kStackBytes = 36 << 10;  // enough for 200 x 200 costs that need no copy
 inline constexpr npy_intp kLongestSide = 8192;
 inline constexpr npy_intp kMostPairs =
     1 << 20;                                  // of more rows than the direct path takes: of more pairs, threads count

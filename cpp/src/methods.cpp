@@ -25,8 +25,9 @@ double most_jv_reads(const Problem<T>& problem) {
     return 6 * std::sqrt(static_cast<double>(problem.cost.rows));
 }
 template <class T>
-bool solve_jv_in_time(const Problem<T>& problem, double reads, Control& control, Solution<Dual<T>>& solution) {
-    return solve_jv_within(problem, reads * problem.cost.rows, control, solution);
+bool solve_jv_in_time(const Problem<T>& problem, double reads, Control& control, Solution<Dual<T>>& solution,
+                      JvStart start = JvStart::fitting) {
+    return solve_jv_within(problem, reads * problem.cost.rows, control, solution, start);
 }
 
 // solve_core, until it has read too many rows: where costs tie, or span many magnitudes, lists carry little information
@@ -45,28 +46,27 @@ Solution<Dual<T>> solve_steadily(const Problem<T>& problem, int threads, Control
     return solve_ssp(problem, {}, threads, control);
 }
 
-// Plain shortest paths read 2 to 12 rows a row where costs have heavy tails and are maximised, or many rows have equal
-// costs: the first rows get their cheapest columns at nearly unchanged prices. Other methods read a hundred there.
-constexpr double kPlainReads = 12;
-// Of more rows, after the core. Maximised, rows of other scales take 17, 21 and 23 reads a row at 1500, 2500 and 4000
-// rows, where ssp with epsilon takes 524 and 812 at the first two.
+// Plain shortest paths, where jv cannot read the costs: a few reads a row where they have heavy tails and are
+// maximised, for ssp with epsilon a hundred. 17, 21 and 23 on rows of other scales, maximised, n = 1500, 2500 and 4000.
 template <class T>
-double most_plain_reads(const Problem<T>& problem) {
-    return std::max(kPlainReads, std::sqrt(static_cast<double>(problem.cost.rows)) / 2);
+bool solve_plainly_in_time(const Problem<T>& problem, int threads, Control& control, Solution<Dual<T>>& solution) {
+    constexpr double kReads = 12;
+    const double each = std::max(kReads, std::sqrt(static_cast<double>(problem.cost.rows)) / 2);
+    return solve_plainly_within(problem, each * problem.cost.rows, threads, control, solution);
 }
+
 template <class T>
-bool solve_plainly_in_time(const Problem<T>& problem, double reads, int threads, Control& control,
-                           Solution<Dual<T>>& solution) {
-    return solve_plainly_within(problem, reads * problem.cost.rows, threads, control, solution);
+bool suits_jv(const Problem<T>& problem) {
+    return problem.source == nullptr && !copies_for_direct(problem);
 }
 
 // The method after the first one took too long.
 template <class T>
 Solution<Dual<T>> solve_hard(const Problem<T>& problem, int threads, Control& control) {
     Solution<Dual<T>> solution;
-    const bool as_it_is = problem.source == nullptr && !copies_for_direct(problem);
-    if (as_it_is && solve_jv_in_time(problem, most_jv_reads(problem), control, solution)) return solution;
-    return solve_steadily(problem, threads, control);
+    const bool solved = suits_jv(problem) ? solve_jv_in_time(problem, most_jv_reads(problem), control, solution)
+                                          : solve_plainly_in_time(problem, threads, control, solution);
+    return solved ? solution : solve_steadily(problem, threads, control);
 }
 
 }  // namespace
@@ -74,11 +74,12 @@ Solution<Dual<T>> solve_hard(const Problem<T>& problem, int threads, Control& co
 template <class T>
 Solution<Dual<T>> solve_jv_or_core(const Problem<T>& problem, int threads, Control& control) {
     Solution<Dual<T>> solution;
-    if (has_caps(problem) && solve_capped(problem, control, solution)) return solution;
-    if (problem.cost.rows <= kDirectMaxRows) return solve_jv(problem, control);
+    const bool capped = has_caps(problem), small = problem.cost.rows <= kDirectMaxRows;
+    if (capped && small && solve_jv_in_time(problem, kReadsOfCapped, control, solution, JvStart::zero)) return solution;
+    if (capped && solve_capped(problem, control, solution)) return solution;
+    if (small) return solve_jv(problem, control);
     if (has_equal_lines(problem) && solve_equal_lines(problem, control, solution)) return solution;
     if (solve_jv_in_time(problem, kFirstJvReads, control, solution)) return solution;
-    if (solve_plainly_in_time(problem, kPlainReads, threads, control, solution)) return solution;
     if (!lists_tell_little(problem) && solve_core_within(problem, threads, control, solution)) return solution;
     return solve_hard(problem, threads, control);
 }
@@ -88,13 +89,8 @@ Solution<Dual<T>> solve_core_or_jv(const Problem<T>& problem, int threads, Contr
     Solution<Dual<T>> solution;
     if (has_caps(problem) && solve_capped(problem, control, solution)) return solution;
     if (has_equal_lines(problem) && solve_equal_lines(problem, control, solution)) return solution;
-    const bool as_it_is = problem.source == nullptr && !copies_for_direct(problem);
-    if (as_it_is && lists_tell_little(problem)) {
-        if (solve_jv_in_time(problem, kFirstJvReads, control, solution)) return solution;
-    } else if (solve_core_within(problem, threads, control, solution)) {
-        return solution;
-    }
-    if (solve_plainly_in_time(problem, most_plain_reads(problem), threads, control, solution)) return solution;
+    const bool to_jv = suits_jv(problem) && lists_tell_little(problem);
+    if (!to_jv && solve_core_within(problem, threads, control, solution)) return solution;
     return solve_hard(problem, threads, control);
 }
 

@@ -28,23 +28,27 @@ template <class T>
 Solution<Dual<T>> solve_jv(const Problem<T>& problem, Control& control);
 // The same. False, with nothing solved, if it would have to read more rows than allowed, with repetitions.
 template <class T>
-bool solve_jv_within(const Problem<T>& problem, double most_rows_read, Control& control, Solution<Dual<T>>& solution);
+bool solve_jv_within(const Problem<T>& problem, double most_rows_read, Control& control, Solution<Dual<T>>& solution,
+                     JvStart start = JvStart::fitting);
 
-// solve_capped (reductions/capped.hpp) where costs have a cap. Else solve_jv; beyond kDirectMaxRows, if its searches
-// prove hard, plain paths within a budget and solve_core. Where lists carry no information, because many rows are tied
+// Up to kDirectMaxRows rows solve_jv; where costs have a cap, within kReadsOfCapped reads a row, and then solve_capped
+// (reductions/capped.hpp). Beyond, solve_capped where costs have a cap, solve_jv, and solve_core if its searches prove
+// hard. Where lists carry no information, because many rows are tied
 // or costs span many magnitudes (poor_lists.hpp), solve_core would read rows again and again: solve_jv within a larger
 // budget and solve_ssp, whose time hardly depends on the costs, replace it. For sizes at which a matrix stays in the
 // cache, jv is up to ten times as fast as core, and core ten times as fast on products and sums.
 template <class T>
 Solution<Dual<T>> solve_jv_or_core(const Problem<T>& problem, int threads, Control& control);
 
+// Small overlaps and capped distances take jv 1 to 5 reads a row from prices of zero, solve_capped as long as about 6.
+inline constexpr double kReadsOfCapped = 6;
+
 // The largest number of rows (of columns, if these are fewer) for which solve_jv_or_core pays. Measured at n = 500 to
 // 2000, where the two take the same time.
 inline constexpr Index kJvOrCoreMaxRows = 1024;
 
-// For larger ones: solve_capped where costs have a cap; else solve_core, or solve_jv where lists tell nothing and
-// jv needs no copy of the matrix. Where that proves hard: plain paths within a budget, solve_jv within a larger
-// one, and solve_ssp at last.
+// For larger ones: solve_capped where costs have a cap; else solve_core, unless lists tell nothing. Where that proves
+// hard: solve_jv within a budget, or plain paths where jv would need a copy of the matrix, and solve_ssp at last.
 template <class T>
 Solution<Dual<T>> solve_core_or_jv(const Problem<T>& problem, int threads, Control& control);
 

@@ -17,6 +17,7 @@
 
 #include "lapwing/core/kernels.hpp"
 #include "lapwing/costs/source.hpp"
+#include "lapwing/steep_rows.hpp"
 
 namespace lapwing {
 
@@ -93,10 +94,24 @@ class RowProbe {
     Index tied_ = 0, probed_ = 0;
 };
 
+// Whether jv starts from prices of zero (steep_rows.hpp): it takes few reads then, and lists are read again and again.
+template <class T>
+bool fall_steeply(const Problem<T>& problem) {
+    SteepRows<Dual<T>> look(problem.cost.rows);
+    RowReader<T> reader(problem.cost, problem.source);
+    while (look.wants_more()) {
+        const T* row = reader.row(look.next());
+        for (Index j = 0; j < problem.cost.cols; ++j) look.add(problem.minimised(row[j]), j);
+        look.finish();
+    }
+    return look.are_steep();
+}
+
 template <class T>
 bool lists_tell_little(const Problem<T>& problem) {
     RowProbe<T> probe(problem);
-    return probe.many_are_tied() || probe.are_least_costs_uneven() || probe.are_scales_far_apart();
+    return probe.many_are_tied() || probe.are_least_costs_uneven() || probe.are_scales_far_apart() ||
+           fall_steeply(problem);
 }
 
 }  // namespace lapwing

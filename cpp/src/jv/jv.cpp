@@ -4,11 +4,13 @@
 #include <bit>
 #include <cmath>
 #include <limits>
+#include <numeric>
 #include <type_traits>
 #include <utility>
 
 #include "lapwing/methods.hpp"
 #include "lapwing/numbers/range.hpp"
+#include "lapwing/steep_rows.hpp"
 
 #define LAPWING_TARGET_INCLUDE "lapwing/jv/jv.inc.hpp"
 #include "lapwing/simd/foreach_target.hpp"
@@ -17,32 +19,33 @@ namespace lapwing {
 
 template <class T>
 std::size_t direct_workspace_bytes(const Problem<T>& problem) {
-    constexpr std::size_t kArrays = 20, kLongestLanes = 8, kMostInRegisters = 32;
+    constexpr std::size_t kArrays = 23, kLongestLanes = 8, kMostInRegisters = 32;
     const auto rows = static_cast<std::size_t>(problem.cost.rows), cols = static_cast<std::size_t>(problem.cost.cols);
     const std::size_t padded = cols + kLongestLanes;
     const bool copies = copies_for_direct(problem);
-    const std::size_t by_col = padded * (5 * sizeof(std::int64_t) + 4 * sizeof(Index) + 2);
-    const std::size_t by_row = rows * ((1 + kLongestLanes) * sizeof(std::int64_t) + 4 * sizeof(Index));
+    const std::size_t by_col = padded * (6 * sizeof(std::int64_t) + 4 * sizeof(Index) + 2);
+    const std::size_t by_row = rows * ((1 + kLongestLanes) * sizeof(std::int64_t) + 6 * sizeof(Index));
     const std::size_t entries = (copies ? rows * cols : 0) + (cols <= kMostInRegisters ? padded * padded : 0);
     return by_col + by_row + entries * sizeof(Dual<T>) + kArrays * kDirectAlignment;
 }
 
 template <class T>
 DirectAnswer<Dual<T>> solve_direct(const Problem<T>& problem, std::byte* workspace, bool with_u, Control* control,
-                                   double most_rows_read) {
+                                   double most_rows_read, JvStart start) {
     require_range(problem, control);
 #ifdef LAPWING_HAS_TARGETS
     // Twelve columns are three vectors of four, whose lanes are reduced faster than those of two vectors of eight.
     if (simd_target() == SimdTarget::avx512 && problem.cost.cols <= 12)
-        return avx2::solve_direct(problem, workspace, with_u, control, most_rows_read);
+        return avx2::solve_direct(problem, workspace, with_u, control, most_rows_read, start);
 #endif
-    return LAPWING_DISPATCH(solve_direct, problem, workspace, with_u, control, most_rows_read);
+    return LAPWING_DISPATCH(solve_direct, problem, workspace, with_u, control, most_rows_read, start);
 }
 
 template <class T>
-bool solve_jv_within(const Problem<T>& problem, double most_rows_read, Control& control, Solution<Dual<T>>& solution) {
+bool solve_jv_within(const Problem<T>& problem, double most_rows_read, Control& control, Solution<Dual<T>>& solution,
+                     JvStart start) {
     const Workspace workspace = make_workspace(direct_workspace_bytes(problem));
-    const auto answer = solve_direct(problem, workspace.get(), true, &control, most_rows_read);
+    const auto answer = solve_direct(problem, workspace.get(), true, &control, most_rows_read, start);
     if (answer.gave_up) return false;
     solution = {};
     solution.status = answer.status;
@@ -65,10 +68,10 @@ Solution<Dual<T>> solve_jv(const Problem<T>& problem, Control& control) {
     return solution;
 }
 
-#define LAPWING_JV(T)                                                                                   \
-    template std::size_t direct_workspace_bytes(const Problem<T>&);                                     \
-    template DirectAnswer<Dual<T>> solve_direct(const Problem<T>&, std::byte*, bool, Control*, double); \
-    template bool solve_jv_within(const Problem<T>&, double, Control&, Solution<Dual<T>>&);             \
+#define LAPWING_JV(T)                                                                                            \
+    template std::size_t direct_workspace_bytes(const Problem<T>&);                                              \
+    template DirectAnswer<Dual<T>> solve_direct(const Problem<T>&, std::byte*, bool, Control*, double, JvStart); \
+    template bool solve_jv_within(const Problem<T>&, double, Control&, Solution<Dual<T>>&, JvStart);             \
     template Solution<Dual<T>> solve_jv(const Problem<T>&, Control&);
 LAPWING_JV(float)
 LAPWING_JV(double)

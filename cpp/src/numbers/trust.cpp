@@ -92,7 +92,6 @@ bool is_sure(const Problem<T>& problem, const Solution<Dual<T>>& solution) {
 // An answer to a problem whose costs have a cap, if it is sure.
 template <class T>
 bool solve_by_caps(const Problem<T>& problem, Solution<Dual<T>>& solution, DirectAnswer<Dual<T>>& answer) {
-    if (!has_caps(problem)) return false;
     Control control;
     if (!solve_capped(problem, control, solution) || !is_sure(problem, solution)) {
         solution = {};
@@ -155,8 +154,13 @@ bool solve_surely(const Problem<T>& problem, std::byte* workspace, bool with_u, 
         looked = spans_magnitudes(problem);
         if (looked && solve_without_large(problem, with_u, memory.workspace, answer)) return true;
     }
-    if (solve_by_caps(problem, memory.solution, answer)) return true;
-    answer = solve_direct(problem, workspace, with_u, nullptr);
+    const bool capped = has_caps(problem);
+    answer = solve_direct(problem, workspace, with_u, nullptr, capped ? kReadsOfCapped * problem.cost.rows : kNoLimit,
+                          capped ? JvStart::zero : JvStart::fitting);
+    if (answer.gave_up) {
+        if (solve_by_caps(problem, memory.solution, answer)) return true;
+        answer = solve_direct(problem, workspace, with_u, nullptr);
+    }
     if (answer.status != Status::optimal || are_small(problem, answer.row_to_col, answer.v)) return true;
     if constexpr (std::is_floating_point_v<T>)
         if (!looked && solve_without_large(problem, with_u, memory.workspace, answer)) return true;

@@ -35,6 +35,10 @@ struct DirectAnswer {
     bool gave_up = false;  // then nothing else is set
 };
 
+// The prices from which square problems start: those of column reduction, or zero where that promises more
+// (jv.inc.hpp); or zero in any case.
+enum class JvStart { fitting, zero };
+
 inline constexpr double kNoLimit = std::numeric_limits<double>::infinity();
 
 // Whether the matrix is copied: small ones that are maximised, and those whose rows are not contiguous.
@@ -62,6 +66,6 @@ inline Workspace make_workspace(std::size_t bytes) {
 // `most_rows_read`, with repetitions.
 template <class T>
 DirectAnswer<Dual<T>> solve_direct(const Problem<T>& problem, std::byte* workspace, bool with_u, Control* control,
-                                   double most_rows_read = kNoLimit);
+                                   double most_rows_read = kNoLimit, JvStart start = JvStart::fitting);
 
 }  // namespace lapwing

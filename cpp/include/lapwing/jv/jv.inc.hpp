@@ -16,6 +16,9 @@
 //      that is still free; prices of the columns in its tree fall by what they are nearer than the path's end. Short
 //      rows are searched in registers (jv/short.inc.hpp).
 //
+// Square problems whose least costs are few and far apart leave out step 1, too (steep_rows.hpp): prices start at 0. So
+// they may after a trial, where searches prove long (jv/trial.inc.hpp).
+//
 // Rectangular problems (more columns than rows) leave out step 1: prices start at 0, only fall for columns that are
 // matched, and a matched column stays matched; so v <= 0, and v = 0 at free columns. With unmatched costs, row i has
 // one more column, its unmatched column, at that cost and price 0. No other row can take it, so a row that takes it is
@@ -43,9 +46,11 @@ class Jv {
     using D = Dual<T>;
 
     // cost: rows x cols with col_stride 1, minimised as it is, or kNegated.
-    Jv(const MatrixView<T>& cost, const D* unmatched_cost, Carver& memory, Control* control, double most_rows_read)
-        : unmatched_cost_(unmatched_cost), control_(control), most_rows_read_(most_rows_read), rows_(cost.rows),
-          cols_(cost.cols), padded_((cols_ + kLanes - 1) / kLanes * kLanes), costs_(cost, memory),
+    Jv(const MatrixView<T>& cost, const D* unmatched_cost, Carver& memory, Control* control, double most_rows_read,
+       JvStart start)
+        : unmatched_cost_(unmatched_cost), control_(control), most_rows_read_(most_rows_read),
+          from_zero_(start == JvStart::zero), rows_(cost.rows), cols_(cost.cols),
+          padded_((cols_ + kLanes - 1) / kLanes * kLanes), costs_(cost, memory),
           matching_(memory, rows_, cols_, padded_) {
         const auto longest = static_cast<std::size_t>(padded_);
         const auto rows = static_cast<std::size_t>(rows_);
@@ -59,6 +64,9 @@ class Jv {
         tree_ = memory.take<Index>(longest);
         free_ = memory.take<Index>(rows);
         hall_rows_ = memory.take<Index>(rows);
+        aside_v_ = memory.take<D>(longest);
+        aside_free_ = memory.take<Index>(rows);
+        aside_row_to_col_ = memory.take<Index>(rows);
     }
 
     DirectAnswer<D> solve(bool with_u) {
@@ -86,7 +94,7 @@ class Jv {
 
     // Augmenting row reduction gives up after so many scans for each row of the matrix: by then a search is cheaper, as
     // it is bounded, where rows may fight over prices for long (structured costs).
-    static constexpr Index kRowReductionScans = 1;
+    static constexpr Index kReads = 1, kReadsFromZero = 2;
     static constexpr int kRowReductionPasses = 2;
     static constexpr double kRecent = 16;  // searches
 
@@ -94,26 +102,38 @@ class Jv {
 
     Status run() {
         matching_.clear();
-        if (rows_ == cols_ && unmatched_cost_ == nullptr) {
+        const bool square = rows_ == cols_ && unmatched_cost_ == nullptr;
+        const bool from_columns = square && !from_zero_ && !fall_steeply(costs_, rows_);
+        if (from_columns) {
             reduce_columns();
         } else {
             unchecked_ = true;
-            std::fill_n(v_, cols_, D{});
-            close_padding();
-            for (Index i = 0; i < rows_; ++i) free_[i] = i;
-            free_count_ = rows_;
+            start_at_zero();
         }
         if (unmatched_cost_ != nullptr && too_many_rows()) {
             for (Index i = 0; i < rows_; ++i) costs_.check(i);
             return Status::infeasible;
         }
-        if (reduce_rows()) return Status::time_limit;
-        if (control_ != nullptr) start_bound();
+        if (reduce_rows(square && !from_columns ? kReadsFromZero : kReads)) return Status::time_limit;
+        start_bound();
         if (fits_registers() && free_count_ > 0) search_in_registers();
-        const double before = scans_;
-        for (; done_ < free_count_; ++done_) {
-            gave_up_ = is_hard(scans_ - before);
-            if (gave_up_) return Status::time_limit;
+        may_try_ = from_columns && !fits_registers();
+        const double begun = scans_;
+        Status status = search_all([&] {
+            gave_up_ = is_hard(scans_ - begun);
+            return gave_up_ || is_worth_a_trial(begun);
+        });
+        if (status == Status::optimal && done_ < free_count_ && !gave_up_) {
+            may_try_ = false;
+            status = try_from_zero();
+            if (status == Status::optimal) status = search_all([&] { return gave_up_ = is_hard(scans_ - begun); });
+        }
+        return gave_up_ ? Status::time_limit : status;
+    }
+    // Searches from the rows that wait, until none does, or `stops()` before one of them.
+    template <class Stops>
+    Status search_all(const Stops& stops) {
+        for (; done_ < free_count_ && !stops(); ++done_) {
             const Index root = free_[done_];
             const double begun = scans_;
             const End end = search(root);
@@ -140,149 +160,18 @@ class Jv {
     // Columns that only fill up a vector look like columns of the tree: nothing ever reaches them.
     void close_padding() { std::fill(v_ + cols_, v_ + padded_, -kInfinity<D>); }
 
-    // Step 1, checking the costs on the way. Long columns are walked a few rows at a time, so that every row is one of
-    // few streams from memory.
-    void reduce_columns() {
-        constexpr Index kShortColumn = 64, kStreams = 8;
-        std::int64_t* nearest = from_;
-        Mask valid = costs_.is_usual(Vec<D>{});
-        const unsigned all = bits(valid);
-        std::fill_n(v_, padded_, kInfinity<D>);
-        std::fill_n(nearest, padded_, std::int64_t{0});
-        const Index step = rows_ <= kShortColumn ? rows_ : kStreams;
-        for (Index begin = 0, end; begin < rows_; begin = end) {
-            end = std::min(begin + step, rows_);
-            for (Index j = 0; j < padded_; j += kLanes) {
-                Vec<D> best = load<Vec<D>>(v_ + j);
-                Lanes where = load<Lanes>(nearest + j);
-                Lanes me = broadcast(static_cast<std::int64_t>(begin));
-                for (Index i = begin; i < end; ++i) {
-                    const Vec<D> x = costs_[i].vector(j);
-                    if constexpr (!Rows<T, kNegated>::kAlwaysUsual)
-                        valid = static_cast<Mask>(valid & costs_.is_usual(x));
-                    where = select(less(x, best), me, where);
-                    best = lane_min(best, x);
-                    me += 1;
-                }
-                store(v_ + j, best);
-                store(nearest + j, where);
-            }
-        }
-        for (Index i = 0; i < rows_ && bits(valid) != all; ++i) costs_.check(i);
-        close_padding();
-        has_nearest_ = !fits_registers();  // where reading a row costs no more than keeping account of spares
-        Index* taken = hall_rows_;         // columns that name this row as their nearest
-        std::fill_n(taken, rows_, Index{0});
-        for (Index j = 0; j < cols_; ++j) {  // upwards: the identity for equal costs, as SciPy
-            if (infinite(v_[j])) {           // nobody can have it
-                v_[j] = D{};
-                nearest[j] = -1;
-                continue;
-            }
-            const auto i = static_cast<Index>(nearest[j]);
-            if (taken[i]++ == 0) matching_.take(j, i);
-        }
-        free_count_ = 0;
-        for (Index i = 0; i < rows_; ++i) {
-            if (taken[i] == 0) free_[free_count_++] = i;
-        }
-        for (Index i = 0; i < rows_ && free_count_ > 0; ++i) {
-            if (taken[i] == 1) transfer(i);
-        }
-        scans_ += rows_;
-        if (free_count_ > rows_ / 2) take_attained_minima();
-    }
-    // Under these prices no reduced cost is below 0, so one of 0 is its row's minimum. Rows for which there is none
-    // are read in vain: after a few of them the others are left to step 2.
-    void take_attained_minima() {
-        constexpr int kPatience = 8;  // rows in vain, of which one that takes a column makes up for two
-        int patience = kPatience;
-        Index left = 0, vectors = 0;
-        for (Index k = 0; k < free_count_; ++k) {
-            const Index i = free_[k];
-            Index column = -1;
-            if (patience > 0) {
-                const auto reduced = [&](Index j) { return costs_[i].vector(j) - load<Vec<D>>(v_ + j); };
-                column = matching_.find_free(D{0}, reduced, vectors);
-                patience = column < 0 ? patience - 1 : std::min(patience + 2, kPatience);
-            }
-            if (column < 0) {
-                free_[left++] = i;
-            } else {
-                matching_.take(column, i);
-            }
-        }
-        free_count_ = left;
-        scans_ += static_cast<double>(vectors) * kLanes / cols_;
-    }
-    // The row's own column is at 0 after column reduction: its price may fall by the row's second minimum.
-    void transfer(Index i) {
-        const auto two = two_smallest(costs_[i], v_, costs_.at(std::min(i + 1, rows_ - 1)));
-        ++scans_;
-        const Index j = matching_.row_to_col[i];
-        if (!infinite(two.second)) put(v_, j, v_[j] - two.second);
-    }
-
-    // Step 2, in which rows that are not yet checked are checked as they are first read. True when the time is up.
-    bool reduce_rows() {
-        std::int64_t budget = static_cast<std::int64_t>(kRowReductionScans) * rows_;
-        for (int pass = 0; pass < kRowReductionPasses; ++pass) {
-            const Index todo = free_count_;
-            free_count_ = 0;
-            for (Index next = 0; next < todo;) {
-                Index i = free_[next++];
-                if (unchecked_) costs_.check(i);
-                while (i >= 0) {
-                    if (--budget < 0) {
-                        for (Index k = next; k < todo && unchecked_; ++k) costs_.check(free_[k]);
-                        // Rows already seen come first: there is room, as each free row was counted once.
-                        free_[free_count_++] = i;
-                        free_count_ =
-                            static_cast<Index>(std::copy(free_ + next, free_ + todo, free_ + free_count_) - free_);
-                        return expired();
-                    }
-                    i = reduce_row(i, next < todo ? free_[next] : i);
-                }
-            }
-            unchecked_ = false;
-            if (expired()) return true;
-        }
-        return false;
-    }
-    // Gives row i a column if it can; returns the row that goes on at once, or -1. Row `ahead` is likely to be read
-    // next.
-    Index reduce_row(Index i, Index ahead) {
-        auto [first, second, column] = two_smallest(costs_[i], v_, costs_.at(ahead));
-        ++scans_;
-        if (unmatched_cost_ != nullptr) {
-            if (unmatched_cost_[i] <= first && !infinite(unmatched_cost_[i])) return -1;  // it stays free
-            second = std::min(second, unmatched_cost_[i]);
-        }
-        if (infinite(first)) {
-            free_[free_count_++] = i;
-            return -1;
-        }
-        const D price = v_[column];
-        const D lowered = infinite(second) ? price : price - (second - first);
-        Index holder = matching_.col_to_row[column];
-        if (!(lowered < price) && holder >= 0) {
-            if (has_nearest_ && !matching_.keeps_spares()) matching_.keep_spares(from_);
-            const auto distances = [&](Index j) { return costs_[i].vector(j) - load<Vec<D>>(v_ + j); };
-            const Index other = matching_.claim(first, distances);
-            if (other >= 0) {
-                column = other;
-                holder = -1;
-            }
-        } else {
-            put(v_, column, lowered);
-        }
-        matching_.take(column, i);
-        if (holder < 0) return -1;
-        matching_.row_to_col[holder] = -1;
-        if (lowered < price) return holder;
-        free_[free_count_++] = holder;
-        return -1;
-    }
+    // jv/reduction.inc.hpp
+    void reduce_columns();
+    void take_attained_minima();
+    void transfer(Index i);
+    void start_at_zero();
+    bool reduce_rows(Index reads_each);
+    Index reduce_row(Index i, Index ahead);
+    // jv/trial.inc.hpp
+    bool is_worth_a_trial(double begun) const;
+    Status try_from_zero();
+    void set_aside();
+    void go_back();
 
     // Step 3: distances from row `root` until a free column or an unmatched column is the nearest.
     End search(Index root) {
@@ -363,10 +252,11 @@ class Jv {
 
     bool expired() {
         if (control_ == nullptr) return false;
-        return control_->poll({"search", 0, rows_ - free_count_, bound_});
+        return control_->poll({"search", 0, rows_ - free_count_, std::max(bound_, aside_.bound)});
     }
     // The dual objective, of which every search adds its own part.
     void start_bound() {
+        if (control_ == nullptr || !control_->is_watched()) return;
         finish_u();
         double sum = 0;
         for (Index i = 0; i < rows_; ++i) sum += static_cast<double>(u_[i]);
@@ -410,6 +300,7 @@ class Jv {
     const D* const unmatched_cost_;  // unmatched cost by row, or null
     Control* const control_;
     const double most_rows_read_;
+    const bool from_zero_;
     const Index rows_, cols_;
     const Index padded_;  // columns rounded up to whole vectors
     const Rows<T, kNegated> costs_;
@@ -435,24 +326,43 @@ class Jv {
     bool has_nearest_ = false;  // whether from_ holds the rows of step 1, for spares
     bool unchecked_ = false;    // whether costs are still to be checked
     bool gave_up_ = false;
+    // Set aside while another start is on trial.
+    struct Aside {
+        Index free_count, done;
+        double recent, bound = -std::numeric_limits<double>::infinity();
+        bool keeps_spares;
+    } aside_{};
+    D* aside_v_;
+    Index* aside_free_;
+    Index* aside_row_to_col_;
+    bool may_try_ = false;
     double recent_ = 0;  // rows that the latest searches have read, on average
     double bound_ = -std::numeric_limits<double>::infinity();
     double scans_ = 0;
 };
 
+}  // namespace LAPWING_TARGET
+}  // namespace lapwing
+
+#include "lapwing/jv/reduction.inc.hpp"
+#include "lapwing/jv/trial.inc.hpp"
+
+namespace lapwing {
+namespace LAPWING_TARGET {
+
 template <class T, class D = Dual<T>>
 DirectAnswer<D> solve_direct(const Problem<T>& problem, std::byte* workspace, bool with_u, Control* control,
-                             double most_rows_read) {
+                             double most_rows_read, JvStart start) {
     Carver memory(workspace);
     const MatrixView<T>& cost = problem.cost;
     if (!copies_for_direct(problem)) {
         if (problem.maximize)
-            return Jv<T, true>(cost, problem.unmatched_cost, memory, control, most_rows_read).solve(with_u);
-        return Jv<T>(cost, problem.unmatched_cost, memory, control, most_rows_read).solve(with_u);
+            return Jv<T, true>(cost, problem.unmatched_cost, memory, control, most_rows_read, start).solve(with_u);
+        return Jv<T>(cost, problem.unmatched_cost, memory, control, most_rows_read, start).solve(with_u);
     }
     const auto entries = static_cast<std::size_t>(cost.rows) * static_cast<std::size_t>(cost.cols);
     const MatrixView<D> copied = copy_minimised(problem, memory.take<D>(entries));
-    return Jv<D>(copied, problem.unmatched_cost, memory, control, most_rows_read).solve(with_u);
+    return Jv<D>(copied, problem.unmatched_cost, memory, control, most_rows_read, start).solve(with_u);
 }
 
 }  // namespace LAPWING_TARGET

@@ -61,6 +61,14 @@ class Matching {
         keeps_spares_ = false;
     }
 
+    // These pairs again, after others; spares are as they were left, if they were used.
+    void put_back(const Index* pairs, bool with_spares) {
+        clear();
+        for (Index i = 0; i < rows_; ++i)
+            if (pairs[i] >= 0) take(pairs[i], i);
+        keeps_spares_ = with_spares;
+    }
+
     // From now on spares are used. nearest[j] is the row where free column j has its minimum, which is its price; or
     // -1.
     void keep_spares(const std::int64_t* nearest) {

@@ -99,5 +99,21 @@ class Rows {
     D* const tails_;     // [rows, kLanes]
 };
 
+// steep_rows.hpp
+template <class T, bool kNegated>
+bool fall_steeply(const Rows<T, kNegated>& costs, Index rows) {
+    SteepRows<Dual<T>> look(rows);
+    while (look.wants_more()) {
+        costs[look.next()].for_each([&](Vec<Dual<T>> x, Index j) __attribute__((always_inline)) {
+            for (unsigned closer = bits(less(x, broadcast(look.limit()))); closer != 0; closer &= closer - 1) {
+                const int lane = __builtin_ctz(closer);
+                look.add(x[lane], j + lane);
+            }
+        });
+        look.finish();
+    }
+    return look.are_steep();
+}
+
 }  // namespace LAPWING_TARGET
 }  // namespace lapwing

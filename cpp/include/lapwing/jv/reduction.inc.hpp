@@ -1,0 +1,169 @@
+// Steps 1 and 2 of jv/jv.inc.hpp: the prices and pairs from which searches start.
+namespace lapwing {
+namespace LAPWING_TARGET {
+
+// Step 1, checking the costs on the way. Long columns are walked a few rows at a time, so that every row is one of
+// few streams from memory.
+template <class T, bool kNegated>
+void Jv<T, kNegated>::reduce_columns() {
+    constexpr Index kShortColumn = 64, kStreams = 8;
+    std::int64_t* nearest = from_;
+    Mask valid = costs_.is_usual(Vec<D>{});
+    const unsigned all = bits(valid);
+    std::fill_n(v_, padded_, kInfinity<D>);
+    std::fill_n(nearest, padded_, std::int64_t{0});
+    const Index step = rows_ <= kShortColumn ? rows_ : kStreams;
+    for (Index begin = 0, end; begin < rows_; begin = end) {
+        end = std::min(begin + step, rows_);
+        for (Index j = 0; j < padded_; j += kLanes) {
+            Vec<D> best = load<Vec<D>>(v_ + j);
+            Lanes where = load<Lanes>(nearest + j);
+            Lanes me = broadcast(static_cast<std::int64_t>(begin));
+            for (Index i = begin; i < end; ++i) {
+                const Vec<D> x = costs_[i].vector(j);
+                if constexpr (!Rows<T, kNegated>::kAlwaysUsual) valid = static_cast<Mask>(valid & costs_.is_usual(x));
+                where = select(less(x, best), me, where);
+                best = lane_min(best, x);
+                me += 1;
+            }
+            store(v_ + j, best);
+            store(nearest + j, where);
+        }
+    }
+    for (Index i = 0; i < rows_ && bits(valid) != all; ++i) costs_.check(i);
+    close_padding();
+    has_nearest_ = !fits_registers();  // where reading a row costs no more than keeping account of spares
+    Index* taken = hall_rows_;         // columns that name this row as their nearest
+    std::fill_n(taken, rows_, Index{0});
+    for (Index j = 0; j < cols_; ++j) {  // upwards: the identity for equal costs, as SciPy
+        if (infinite(v_[j])) {           // nobody can have it
+            v_[j] = D{};
+            nearest[j] = -1;
+            continue;
+        }
+        const auto i = static_cast<Index>(nearest[j]);
+        if (taken[i]++ == 0) matching_.take(j, i);
+    }
+    free_count_ = 0;
+    for (Index i = 0; i < rows_; ++i) {
+        if (taken[i] == 0) free_[free_count_++] = i;
+    }
+    for (Index i = 0; i < rows_ && free_count_ > 0; ++i) {
+        if (taken[i] == 1) transfer(i);
+    }
+    scans_ += rows_;
+    if (free_count_ > rows_ / 2) take_attained_minima();
+}
+
+// Under these prices no reduced cost is below 0, so one of 0 is its row's minimum. Rows for which there is none
+// are read in vain: after a few of them the others are left to step 2.
+template <class T, bool kNegated>
+void Jv<T, kNegated>::take_attained_minima() {
+    constexpr int kPatience = 8;  // rows in vain, of which one that takes a column makes up for two
+    int patience = kPatience;
+    Index left = 0, vectors = 0;
+    for (Index k = 0; k < free_count_; ++k) {
+        const Index i = free_[k];
+        Index column = -1;
+        if (patience > 0) {
+            const auto reduced = [&](Index j) { return costs_[i].vector(j) - load<Vec<D>>(v_ + j); };
+            column = matching_.find_free(D{0}, reduced, vectors);
+            patience = column < 0 ? patience - 1 : std::min(patience + 2, kPatience);
+        }
+        if (column < 0) {
+            free_[left++] = i;
+        } else {
+            matching_.take(column, i);
+        }
+    }
+    free_count_ = left;
+    scans_ += static_cast<double>(vectors) * kLanes / cols_;
+}
+
+// The row's own column is at 0 after column reduction: its price may fall by the row's second minimum.
+template <class T, bool kNegated>
+void Jv<T, kNegated>::transfer(Index i) {
+    const auto two = two_smallest(costs_[i], v_, costs_.at(std::min(i + 1, rows_ - 1)));
+    ++scans_;
+    const Index j = matching_.row_to_col[i];
+    if (!infinite(two.second)) put(v_, j, v_[j] - two.second);
+}
+
+// All rows wait, and every price is zero.
+template <class T, bool kNegated>
+void Jv<T, kNegated>::start_at_zero() {
+    std::fill_n(v_, cols_, D{});
+    close_padding();
+    std::iota(free_, free_ + rows_, Index{0});
+    free_count_ = rows_;
+    done_ = 0;
+    recent_ = 0;
+}
+
+// Step 2, in which rows that are not yet checked are checked as they are first read: so many reads for each row of the
+// matrix. True when the time is up.
+template <class T, bool kNegated>
+bool Jv<T, kNegated>::reduce_rows(Index reads_each) {
+    std::int64_t budget = static_cast<std::int64_t>(reads_each) * rows_;
+    for (int pass = 0; pass < kRowReductionPasses; ++pass) {
+        const Index todo = free_count_;
+        free_count_ = 0;
+        for (Index next = 0; next < todo;) {
+            Index i = free_[next++];
+            if (unchecked_) costs_.check(i);
+            while (i >= 0) {
+                if (--budget < 0) {
+                    for (Index k = next; k < todo && unchecked_; ++k) costs_.check(free_[k]);
+                    // Rows already seen come first: there is room, as each free row was counted once.
+                    free_[free_count_++] = i;
+                    free_count_ =
+                        static_cast<Index>(std::copy(free_ + next, free_ + todo, free_ + free_count_) - free_);
+                    return expired();
+                }
+                i = reduce_row(i, next < todo ? free_[next] : i);
+            }
+        }
+        unchecked_ = false;
+        if (expired()) return true;
+    }
+    return false;
+}
+
+// Gives row i a column if it can; returns the row that goes on at once, or -1. Row `ahead` is likely to be read
+// next.
+template <class T, bool kNegated>
+Index Jv<T, kNegated>::reduce_row(Index i, Index ahead) {
+    auto [first, second, column] = two_smallest(costs_[i], v_, costs_.at(ahead));
+    ++scans_;
+    if (unmatched_cost_ != nullptr) {
+        if (unmatched_cost_[i] <= first && !infinite(unmatched_cost_[i])) return -1;  // it stays free
+        second = std::min(second, unmatched_cost_[i]);
+    }
+    if (infinite(first)) {
+        free_[free_count_++] = i;
+        return -1;
+    }
+    const D price = v_[column];
+    const D lowered = infinite(second) ? price : price - (second - first);
+    Index holder = matching_.col_to_row[column];
+    if (!(lowered < price) && holder >= 0) {
+        if (has_nearest_ && !matching_.keeps_spares()) matching_.keep_spares(from_);
+        const auto distances = [&](Index j) { return costs_[i].vector(j) - load<Vec<D>>(v_ + j); };
+        const Index other = matching_.claim(first, distances);
+        if (other >= 0) {
+            column = other;
+            holder = -1;
+        }
+    } else {
+        put(v_, column, lowered);
+    }
+    matching_.take(column, i);
+    if (holder < 0) return -1;
+    matching_.row_to_col[holder] = -1;
+    if (lowered < price) return holder;
+    free_[free_count_++] = holder;
+    return -1;
+}
+
+}  // namespace LAPWING_TARGET
+}  // namespace lapwing

@@ -1,0 +1,76 @@
+"""The two starts of jv: column reduction, and prices of zero (cpp/include/lapwing/steep_rows.hpp, jv/trial.inc.hpp)."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from benchmarks.everyday import CLASSES
+from scipy.optimize import linear_sum_assignment
+
+import lapwing as lw
+
+STEEP = ["negative Pareto", "-exp(5 normal)", "1 - exp(-d2 / 0.0005)"]
+# Rows read a row at most, n = 1000: on trial prices of zero win (without a trial 95 and 93), or lose (33, 50, 48).
+WON = {"overlap of discs": 12, "1 - IoU, boxes 0.05": 12}
+LOST = {"rounded sums to 10": 40, "a tenth of the columns zero": 60, "dates": 60}
+
+
+def solved(name, n, dtype="float64", maximize=False):
+    """Return the rows read for each row of the matrix, after checks."""
+    cost = np.ascontiguousarray(CLASSES[name](np.random.default_rng([1, n]), n))
+    if np.dtype(dtype).kind == "i":
+        cost = np.rint(cost * (1 << 20) / np.abs(cost).max())
+    cost = (-cost if maximize else cost).astype(dtype)
+    result = lw.solve(cost, method="jv", maximize=maximize, threads=1)
+    best = cost[linear_sum_assignment(cost, maximize)].astype(np.float64).sum()
+    assert result.objective == pytest.approx(float(best), rel=1e-9)
+    assert result.status == "optimal" and result.certificate.complete
+    return result.statistics["rows_read"] / len(cost)
+
+
+@pytest.mark.parametrize("maximize", [False, True])
+@pytest.mark.parametrize("dtype", ["float64", "float32", "int64", "int32"])
+@pytest.mark.parametrize("name", STEEP)
+def test_steep_rows_start_from_zero(name, dtype, maximize):
+    """They take 17 to 30 reads a row from columns."""
+    assert solved(name, 200, dtype, maximize) < 5
+
+
+@pytest.mark.parametrize("name", ["uniform", "ranks", "shared ranks", "one cheap column", "sums and noise"])
+def test_other_rows_start_from_columns(name):
+    cost = np.asarray(CLASSES[name](np.random.default_rng([1, 200]), 200))
+    result = lw.solve(cost, method="jv", threads=1)
+    assert result.statistics["rows_read"] < {"sums and noise": 75}.get(name, 8) * len(cost)
+
+
+@pytest.mark.parametrize("dtype", ["float64", "int32"])
+@pytest.mark.parametrize("name", [*WON, *LOST])
+def test_a_trial_pays_or_costs_little(name, dtype):
+    reads = solved(name, 1000, dtype)
+    if dtype == "float64":
+        assert reads < (WON | LOST)[name]
+
+
+@pytest.mark.parametrize("limit", [0.0, 0.002, 0.005, 0.01])
+def test_a_time_limit_may_end_a_trial(limit):
+    cost = np.asarray(CLASSES["rounded sums to 10"](np.random.default_rng([1, 1000]), 1000))
+    result = lw.solve(cost, method="jv", time_limit=limit, threads=1)
+    assert result.lower_bound <= cost[linear_sum_assignment(cost)].sum()
+    assert sorted(result.row_to_col) == list(range(1000))
+
+
+def test_progress_gives_bounds_throughout():
+    cost = np.asarray(CLASSES["sums and noise"](np.random.default_rng([1, 1000]), 1000))
+    bounds = []
+    result = lw.solve(cost, method="jv", progress=lambda progress: bounds.append(progress.bound), threads=1)
+    assert bounds == sorted(bounds)
+    assert max(bounds, default=0) <= result.objective * (1 + 1e-9)
+
+
+def test_few_columns_that_all_rows_may_take_are_a_violator():
+    """Found after a trial as before it."""
+    rng = np.random.default_rng(5)
+    cost = np.asarray(CLASSES["overlap of discs"](rng, 600)) + 0.01 * rng.random((600, 600))
+    cost[100:300, 150:] = np.inf
+    with pytest.raises(lw.InfeasibleError):
+        lw.solve(cost, method="jv")
