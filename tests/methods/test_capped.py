@@ -50,7 +50,7 @@ def test_a_few_pairs_below_the_cap(dtype, shape, maximize):
 
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_a_small_matrix_that_takes_more_reads(dtype):
-    assert_right(capped(380, 380, 0.05, dtype, values=6), is_capped=True)
+    assert_right(capped(380, 380, 0.05, dtype, row_caps=True), is_capped=True)
 
 
 @pytest.mark.parametrize("order", ["C", "F"])

@@ -40,8 +40,9 @@ bool solve_jv_within(const Problem<T>& problem, double most_rows_read, Control& 
 template <class T>
 Solution<Dual<T>> solve_jv_or_core(const Problem<T>& problem, int threads, Control& control);
 
-// Small overlaps and capped distances take jv 1 to 5 reads a row from prices of zero, solve_capped as long as about 6.
-inline constexpr double kReadsOfCapped = 6;
+// Small overlaps and capped distances take jv 1 to 5 reads a row from prices of zero, few preferences each 7 to 9, and
+// solve_capped as long as 3 to 10.
+inline constexpr double kReadsOfCapped = 10;
 
 // The largest number of rows (of columns, if these are fewer) for which solve_jv_or_core pays. Measured at n = 500 to
 // 2000, where the two take the same time.
