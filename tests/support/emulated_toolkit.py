@@ -43,6 +43,7 @@ def install(monkeypatch):
         monkeypatch.setattr(sys.modules[kept.__module__], kept.__name__, cache(kept.__wrapped__))
     monkeypatch.setattr(device, "_contexts", {})
     monkeypatch.setattr(launch, "_loaded", {})
+    monkeypatch.setattr(launch, "_background_builds", {})  # of a real GPU, which would replace the emulated kernels
     monkeypatch.setattr(launch, "start_build", lambda program, variant, _: (coded(program, variant), None))
 
 
