@@ -57,6 +57,19 @@ def test_few_costs_are_computed(metric, scatter):
     assert 0 < result.statistics["pairs_in_boxes"] < 0.15 * n * result.statistics["dense_rows_read"]
 
 
+def test_regions_with_more_rows_than_columns():
+    """Their prices fall in phases: no search walks through a region for each row that has to leave it."""
+    rng = np.random.default_rng(1)
+    n = 10_000
+    centres = rng.random((50, 2))
+    x, y = (
+        (centres[rng.integers(0, 50, n)] + 0.01 * rng.normal(size=(n, 2))).astype(np.float32) for _ in range(2)
+    )  # fmt: skip
+    result = lw.solve(lw.costs.squared_euclidean(x, y), threads=1)
+    assert result.certificate.bound <= 1e-9 * abs(result.objective)
+    assert result.statistics["phases"] < 16 and result.statistics["bids"] < 140 * n
+
+
 def test_many_dimensions_are_read_whole():
     rng = np.random.default_rng(4)
     x, y = rng.normal(size=(2, 2100, 8))

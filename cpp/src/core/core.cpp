@@ -82,6 +82,24 @@ void count(const CoreState<T>& state, Statistics& statistics) {
     statistics.set("rows_scanned", static_cast<double>(state.rows_scanned));
 }
 
+// The error of prices, in list gaps: what the bound, divided by the rows, lacked, and how far a price was off. Where
+// rows outnumber columns in a region, all of its prices are off by far more than the bound tells.
+struct PriceError {
+    double bound, price;
+};
+
+// How far prices moved: the standard deviation, since to raise all alike changes nothing.
+template <class D>
+double deviation(const std::vector<D>& from, const std::vector<D>& to) {
+    double sum = 0, squares = 0;
+    for (std::size_t j = 0; j < from.size(); ++j) {
+        const auto move = static_cast<double>(to[j] - from[j]);
+        sum += move, squares += move * move;
+    }
+    const double count = static_cast<double>(from.size()), mean = sum / count;
+    return std::sqrt(std::max(squares / count - mean * mean, 0.0));
+}
+
 // One level of the multiscale start and, at depth 0, the whole solve. state.v may hold prices to start from.
 template <class T>
 class Solver {
@@ -96,9 +114,8 @@ class Solver {
     void solve(CoreState<T>& state, const Dual<T>* start_v, const Index* start_rows, Solution<Dual<T>>& solution);
 
   private:
-    // Lists and auctions, and searches within a budget, for the duals of a sample; returns the error of the prices
-    // given.
-    double price(CoreState<T>& state, double error);
+    // Lists and auctions, and searches within a budget, for the duals of a sample.
+    PriceError price(CoreState<T>& state, double error);
     double start(CoreState<T>& state);
     double regret_error(CoreState<T>& solved);
     // A method that proves hard in a sample proves hard in the whole.
@@ -175,16 +192,18 @@ void Solver<T>::solve(CoreState<T>& state, const Dual<T>* start_v, const Index* 
 }
 
 template <class T>
-double Solver<T>::price(CoreState<T>& state, double error) {
+PriceError Solver<T>::price(CoreState<T>& state, double error) {
     list_rows(state);
     set_row_minima(state);
-    const double given = dual_objective(state, state.u), gap = list_gap(state);
+    const std::vector<Dual<T>> v = state.v;
+    const double bound = dual_objective(state, state.u), gap = list_gap(state);
     auction_phases(state, error);
     Solution<Dual<T>> solution;
     search_paths(state, true, solution);
     set_row_minima(state);
-    return gap > 0 ? std::max((dual_objective(state, state.u) - given) / state.m / gap, StartTuning::kNone)
-                   : StartTuning::kNone;
+    if (!(gap > 0)) return {StartTuning::kNone, StartTuning::kNone};
+    const auto in_gaps = [gap](double error_found) { return std::max(error_found / gap, StartTuning::kNone); };
+    return {in_gaps((dual_objective(state, state.u) - bound) / state.m), in_gaps(deviation(v, state.v))};
 }
 
 // The error of prices from regret, with those of `solved` for the truth.
@@ -229,10 +248,10 @@ double Solver<T>::start_from_sample(CoreState<T>& state) {
             part.most_reads = is_probe ? PhaseTuning::most_probe_reads(part.m) : PhaseTuning::most_reads(part.m, true);
         double error = 0;
         if (is_probe) {
-            error = price(part, 0);
+            const double lacking = price(part, 0).bound;
             if (gives_up_with(part, state)) return 0;
-            if (!sample.stratified && error < StartTuning::kStructured) return 0;
-            price(part, error);
+            if (!sample.stratified && lacking < StartTuning::kStructured) return 0;
+            price(part, lacking);
             const bool held = state.problem.source == nullptr || state.problem.source->owners() == nullptr;
             regret_works_ = held && !sample.stratified && regret_error(part) < StartTuning::kRegretError;
             if (regret_works_) return 0;
@@ -240,7 +259,7 @@ double Solver<T>::start_from_sample(CoreState<T>& state) {
         } else {
             error = start_from_sample(part);
             if (error == 0) return 0;
-            if (!part.has_read_too_much()) error = price(part, error);
+            if (!part.has_read_too_much()) error = StartTuning::kOfMove * price(part, error).price;
             if (gives_up_with(part, state)) return 0;
         }
         extend_duals(state, sample, part.u);

@@ -15,13 +15,15 @@
 // batches nor the answer depend on the number of threads.
 //
 // O(k) a bid. Deviations: the second best is bounded by tau, which lowers v less than allowed but never too far; the
-// number of bids is limited, since with epsilon = 0 bidding wars can be endless; a phase with epsilon > 0 ends when few
-// rows are free, since the last ones bid one after another and the next phase begins anew; and no price leaves the
-// range (see numbers/range.hpp), whatever was there before the phases.
+// number of bids is limited, since with epsilon = 0 bidding wars can be endless; a phase with epsilon > 0 ends when
+// hardly a row is free; and no price leaves the range (see numbers/range.hpp), whatever was there before the phases.
+// The last free rows are where rows outnumber columns. Their bids bring down the prices of a whole region, while
+// epsilon is large in few bids; a search would walk through that region once for each of them.
 #pragma once
 
 #include <algorithm>
 #include <atomic>
+#include <cmath>
 #include <utility>
 
 #include "lapwing/core/state.hpp"
@@ -31,11 +33,11 @@ namespace lapwing {
 struct AuctionTuning {
     // Rows in a batch, at most: so many, or this part of all. Times are the same within some per cent for 16 and 1024.
     static constexpr Index kRows = 64, kRowsShare = 32;
-    static constexpr std::size_t kManyLost = 8;  // a batch is half as long after one that lost more than this part ...
-    static constexpr std::size_t kFewLost = 32;  // ... and twice as long after one that lost no more than this
-    static constexpr Index kFewFree = 1000;      // a phase ends when no more than one row in so many is free
-    static constexpr Index kAlone = 64;          // rows in a batch whose lists one thread reads: to share takes longer
-    static constexpr Index kListsPerPiece = 16;  // that a thread reads at a time
+    static constexpr std::size_t kManyLost = 8;   // a batch is half as long after one that lost more than this part ...
+    static constexpr std::size_t kFewLost = 32;   // ... and twice as long after one that lost no more than this
+    static constexpr double kFewFree = 1.0 / 32;  // a phase ends when no more rows are free than this times sqrt(m)
+    static constexpr Index kAlone = 64;           // rows in a batch whose lists one thread reads: to share takes longer
+    static constexpr Index kListsPerPiece = 16;   // that a thread reads at a time
     static constexpr Index kCostsPerPiece = 4096;  // in rows that a thread refreshes at a time, at least
 };
 
@@ -77,7 +79,7 @@ class Auction {
 template <class T>
 std::vector<Index> Auction<T>::run(const std::vector<Index>& free, std::int64_t bid_limit) {
     const auto most = static_cast<std::size_t>(std::max(AuctionTuning::kRows, s_.m / AuctionTuning::kRowsShare));
-    const auto few = static_cast<std::size_t>(epsilon_ > 0 ? s_.m / AuctionTuning::kFewFree : 0);
+    const auto few = static_cast<std::size_t>(epsilon_ > 0 ? AuctionTuning::kFewFree * std::sqrt(s_.m) : 0);
     auto next = free.begin();
     std::size_t rows = most;  // in a batch
     for (std::int64_t made = 0; made < bid_limit && !s_.has_read_too_much();) {

@@ -93,7 +93,7 @@ class Incumbent {
     }
 
   private:
-    // The assignment, if it lacks no more rows than a phase leaves free: these get the columns that are left.
+    // The assignment, if it lacks few rows: these get the columns that are left.
     void offer_completed(CoreState<T>& state) {
         std::vector<Index> rows, cols, completed = state.row_to_col;
         for (Index i = 0; i < state.m; ++i)
@@ -106,7 +106,10 @@ class Incumbent {
         }
         offer(state, completed);
     }
-    static Index most_completed(Index m) { return std::max<Index>(1, m / AuctionTuning::kFewFree); }
+    static Index most_completed(Index m) {
+        constexpr Index kShare = 1000;  // one of so many rows
+        return std::max<Index>(1, m / kShare);
+    }
     void hand_over(CoreState<T>& state) {
         auto u = u_, v = v_;
         to_contract(state, u, v);

@@ -34,7 +34,8 @@ struct PhaseTuning {
                                                    // prices of later phases mostly 0.17 to 0.33
     static constexpr double kEscalation = 8;       // of an epsilon that was too small ...
     static constexpr double kMost = 64;            // ... up to this times the first
-    static constexpr std::int64_t kSearchReads = 3;    // budget of the searches, a row: dense rows read ...
+    static constexpr std::int64_t kSearchReads = 3;    // budget of the searches, a row: dense rows read whole ...
+    static constexpr std::int64_t kSearchLooks = 30;   // ... or by boxes ...
     static constexpr std::int64_t kSearchScans = 100;  // ... and rows scanned
     // Dense rows read, if another method can take over. At m = 1000 and 8000 structured costs take 3 to 5 and 3 to 8 a
     // row, others 1 to 5; those of which lists tell nothing 20 to 1500, in a sample, too, unless it is small.
@@ -176,7 +177,8 @@ void take_nearest(CoreState<T>& state) {
 template <class T>
 bool search_paths(CoreState<T>& state, bool limited, Solution<Dual<T>>& solution) {
     state.progress.stage = "search";
-    const std::int64_t reads = state.scratch.dense_rows_read + PhaseTuning::kSearchReads * state.m;
+    const std::int64_t each = state.lists.has_boxes() ? PhaseTuning::kSearchLooks : PhaseTuning::kSearchReads;
+    const std::int64_t reads = state.scratch.dense_rows_read + each * state.m;
     const std::int64_t scans = state.rows_scanned + PhaseTuning::kSearchScans * state.m;
     PathSearch<T> search(state);
     state.progress.matched = state.matched();

@@ -34,6 +34,7 @@ struct StartTuning {
     static constexpr Index kProbeShare = 16;    // ... or this part of the whole, if that is more
     static constexpr double kError = 0.25;      // price error to expect where no level has told, in list gaps
     static constexpr double kNone = 1e-3;       // price error where prices are as good as can be
+    static constexpr double kOfMove = 0.15;     // price error to expect, over how far prices moved one level below
     static constexpr double kRegretError = 0.02;  // price error on the smallest sample up to which regret is the start
     static constexpr double kStructured = 0.028;  // price error of the row minima above which costs are structured
 };
