@@ -12,13 +12,14 @@ from __future__ import annotations
 import ctypes
 import struct
 import sys
-from collections import Counter
+from collections import Counter, defaultdict
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from types import SimpleNamespace
 
 import numpy as np
 
+from lapwing.gpu.core import monitor
 from lapwing.gpu.runtime import device, launch, toolkit
 from lapwing.gpu.runtime.programs import PROGRAMS
 from support.emulated_programs import library
@@ -42,6 +43,7 @@ def install(monkeypatch):
         kept.cache_clear()
         monkeypatch.setattr(sys.modules[kept.__module__], kept.__name__, cache(kept.__wrapped__))
     monkeypatch.setattr(device, "_contexts", {})
+    monkeypatch.setattr(monitor, "_idle", defaultdict(list))  # memory of one kind of GPU is not for the other
     monkeypatch.setattr(launch, "_loaded", {})
     monkeypatch.setattr(launch, "_background_builds", {})  # of a real GPU, which would replace the emulated kernels
     monkeypatch.setattr(launch, "start_build", lambda program, variant, _: (coded(program, variant), None))
