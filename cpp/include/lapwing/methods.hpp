@@ -33,10 +33,10 @@ bool solve_jv_within(const Problem<T>& problem, double most_rows_read, Control& 
 
 // Up to kDirectMaxRows rows solve_jv; where costs have a cap, within kReadsOfCapped reads a row, and then solve_capped
 // (reductions/capped.hpp). Beyond, solve_capped where costs have a cap, solve_jv, and solve_core if its searches prove
-// hard. Where lists carry no information, because many rows are tied
-// or costs span many magnitudes (poor_lists.hpp), solve_core would read rows again and again: solve_jv within a larger
-// budget and solve_ssp, whose time hardly depends on the costs, replace it. For sizes at which a matrix stays in the
-// cache, jv is up to ten times as fast as core, and core ten times as fast on products and sums.
+// hard. Where lists carry no information, because many rows are tied or costs span many magnitudes (poor_lists.hpp),
+// solve_core would read rows again and again: solve_jv within a larger budget and solve_ssp, whose time hardly depends
+// on the costs, replace it. For sizes at which a matrix stays in the cache, jv is up to ten times as fast as core, and
+// core ten times as fast on products and sums.
 template <class T>
 Solution<Dual<T>> solve_jv_or_core(const Problem<T>& problem, int threads, Control& control);
 

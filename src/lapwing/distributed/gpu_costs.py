@@ -20,6 +20,7 @@ from lapwing.distributed.coordinator import Coordinator
 from lapwing.distributed.gpu_rows import PASSES, RowsHere, Whole
 from lapwing.distributed.gpu_solver import Owners, RankPass, RankRows, RankSolve, RankStartFinder
 from lapwing.distributed.messages import Message
+from lapwing.errors import ArgumentError
 from lapwing.gpu.backend import Solve
 from lapwing.gpu.certificate.proof import Candidate, Proof
 from lapwing.gpu.core.monitor import Monitor
@@ -117,27 +118,37 @@ class SearchOfRanks(Search):
         return super().statistics(report) | counted
 
 
-def planned_over_gpus(view: GpuArray, problem: Problem, request: Request, coordinator: Coordinator) -> Plan:
+def planned_over_gpus(view: GpuArray, problem: Problem, request: Request, coordinator: Coordinator) -> Plan | None:
     """How `solve_over_gpus` would solve."""
     with _costs(view, problem, coordinator) as costs:
-        return costs.plan(_asked(problem, request))
+        return _plan(costs, _asked(problem, request), request)
 
 
 def solve_over_gpus(
     view: GpuArray, problem: Problem, request: Request, coordinator: Coordinator
-) -> tuple[Answer, Certificate | None, Plan]:
-    """Solve on the GPU of rank 0, whose rows these are; the others' GPUs pass over theirs."""
+) -> tuple[Answer, Certificate | None, Plan] | None:
+    """Solve on the GPU of rank 0, whose rows these are; the others' GPUs pass over theirs. None if it has no room."""
     deadline = time.perf_counter() + request.time_limit
     line = ProgressLine(sys.stderr) if request.progress is True else None
     asked = replace(_asked(problem, request), progress=line or request.progress)
     try:
         with _costs(view, problem, coordinator) as costs:
-            plan = costs.plan(asked)
+            plan = _plan(costs, asked, request)
+            if plan is None:
+                return None
             answer, certificate = Solve(costs, plan, asked, deadline).run()
             return given_back(answer, costs.context, None, problem.shape[1]), certificate, plan
     finally:
         if line is not None:
             line.close()
+
+
+def _plan(costs: CostsOfRanks, asked: Request, request: Request) -> Plan | None:
+    try:
+        return costs.plan(asked)
+    except ArgumentError as error:  # there is no room for it; the plan of another way says why
+        request.why = str(error)
+        return None
 
 
 def _costs(view: GpuArray, problem: Problem, coordinator: Coordinator) -> CostsOfRanks:

@@ -25,7 +25,7 @@ from lapwing.distributed.gpu_rows import OwnPass, RowsHere, place_of, record_byt
 from lapwing.distributed.messages import Message
 from lapwing.errors import InvalidCostError
 from lapwing.gpu.certificate.passes import CostPass, MatrixPass, Vectors
-from lapwing.gpu.core.host_solver import HostSolve, HostStartFinder
+from lapwing.gpu.core.host_solver import HostSolve, HostStartFinder, sampled_lines
 from lapwing.gpu.core.monitor import Monitor
 from lapwing.gpu.core.solver import EXPLORING, REPORT_SIZE, UNFINISHED, UNSTRUCTURED, CoreSolve, Report
 from lapwing.gpu.core.start import LEAST_ROWS, structured
@@ -41,7 +41,6 @@ from lapwing.gpu.runtime.workspace import Workspace
 
 _START_THREADS: Final = SHARDED_START.constants["THREADS"]
 _THREADS: Final = CERTIFICATE.constants["THREADS"]
-_SEED: Final = 5  # of samples
 
 Arrays = list[NDArray[Any]]
 Places = NDArray[np.int64]
@@ -102,36 +101,45 @@ class Owners:
 
 
 class RankRows(StoredRows):
-    """Rows of all ranks: rank 0's own where they are, the others' on their way to its GPU."""
+    """Rows of all ranks: rank 0's own where they are, the others' on their way to its GPU.
+
+    Attributes
+    ----------
+    owners : Owners
+    v : int
+        The address of the prices, once there are some.
+    caches_read : int
+        Row caches, so far.
+    """
 
     def __init__(self, context: Context, layout: StreamLayout, monitor: Monitor, owners: Owners) -> None:
-        self._owners = owners
+        self.owners: Owners = owners
         super().__init__(context, layout, monitor.stream)
-        self.v: int = 0  # the address of the prices, once there are some
+        self.v: int = 0
         self.caches_read: int = 0
 
     def _own_rows(self) -> tuple[int, int, int, int]:
-        here = self._owners.here
+        here = self.owners.here
         return here.address(0), here.part.matrix.row_stride, here.rows.start, here.rows.stop
 
     def empty_caches(self) -> None:
         """In the order of the stream: no row has a row cache that decides anything."""
-        layout, is_integer = self.layout, self._owners.here.part.matrix.dual_dtype == "int64"
+        layout, is_integer = self.layout, self.owners.here.part.matrix.dual_dtype == "int64"
         fill_bytes(self.context, self._memory["cached_count"], 0, 4 * layout.lines)
         bound = np.full(layout.lines, -ABSENT if is_integer else -np.inf, np.int64 if is_integer else np.float64)
         write(self.context, self._memory["cached_bound"], bound)
 
     def serve(self) -> None:
         super().serve()
-        self._owners.coordinator.look_after()
+        self.owners.coordinator.look_after()
 
     def _bring(self, ids: Ids, for_caches: bool) -> Ids:
         owner = ids.copy()
-        elsewhere = np.flatnonzero(self._owners.coordinator.owners_of(ids) != 0)
+        elsewhere = np.flatnonzero(self.owners.coordinator.owners_of(ids) != 0)
         record = record_bytes(self.layout)
         if not len(elsewhere):
             return owner
-        prices, row = 8 * self._owners.here.part.matrix.cols, self._owners.here.row_bytes
+        prices, row = 8 * self.owners.here.part.matrix.cols, self.owners.here.row_bytes
         if for_caches and record <= row and prices + len(elsewhere) * record < len(elsewhere) * row:
             self._bring_caches(ids, elsewhere)
             owner[elsewhere] = ~ids[elsewhere]
@@ -141,9 +149,9 @@ class RankRows(StoredRows):
 
     def _bring_caches(self, ids: Ids, elsewhere: Places) -> None:
         """Have row caches come, each to where the row would begin."""
-        matrix = self._owners.here.part.matrix
+        matrix = self.owners.here.part.matrix
         v = np.frombuffer(self._stream.fetch(self.v, 8 * matrix.cols), matrix.dual_dtype)
-        came = self._owners.of_rows("caches", ids, elsewhere, [v, np.array([self.layout.depth])])
+        came = self.owners.of_rows("caches", ids, elsewhere, [v, np.array([self.layout.depth])])
         for places, records in came:
             self.caches_read += len(places)
             for run in np.split(np.arange(len(places)), np.flatnonzero(np.diff(places) != 1) + 1):
@@ -153,7 +161,7 @@ class RankRows(StoredRows):
 
     def _fill(self, rows: int, ids: Ids, some: Places | None = None) -> None:
         # Rank 0's own come by way of the host: a copy within the GPU may wait for the kernel that waits for it.
-        for places, of_rows in self._owners.of_rows("rows", ids, np.arange(len(ids)) if some is None else some):
+        for places, of_rows in self.owners.of_rows("rows", ids, np.arange(len(ids)) if some is None else some):
             self.rows_read += len(places)
             for k, row in zip(places.tolist(), of_rows, strict=True):
                 self._stream.send(rows + k * self._pitch_bytes, row)
@@ -173,7 +181,7 @@ class RankSolve(HostSolve):
     ) -> None:
         super().__init__(context, matrix, monitor, rows, SourceLines(source))
         self._rank_rows, rows.v = rows, self.v
-        self.owners: Owners = rows._owners
+        self.owners: Owners = rows.owners
 
     @property
     def _here(self) -> RowsHere:
@@ -254,8 +262,7 @@ class RankStartFinder(HostStartFinder):
         if size == 0:
             solve.prepare()  # and begin with the prices that there are
             return
-        random = np.random.default_rng(_SEED)
-        rows, cols = (np.sort(random.choice(matrix.rows, size, replace=False)).astype(np.int32) for _ in range(2))
+        rows, cols = sampled_lines(matrix.rows, size)
         costs = empty_array(self.context, (size, size), matrix.dtype)
 
         def put(own: range, values: NDArray[np.uint8]) -> None:

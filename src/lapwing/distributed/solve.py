@@ -33,6 +33,7 @@ from lapwing.request import Request
 
 if TYPE_CHECKING:
     from lapwing.checkpoint import Checkpoint
+    from lapwing.gpu.runtime.arrays import GpuArray
 
 _CACHE_BYTES: Final = 1 << 30  # of rows that rank 0 keeps, unless memory_limit= says otherwise
 
@@ -112,8 +113,8 @@ def solve(
             request.threads = member.own.threads
         elif member.peers is not None:
             return _solved_on_gpus(member, problem, request, coordinator)
-        elif _over_gpus(member, problem, request, coordinator) is not None:
-            return _solved_over_gpus(member, problem, request, coordinator)
+        elif (found := _solved_over_gpus(member, problem, request, coordinator)) is not None:
+            return found
         chosen = Cpu().plan(problem, request)
         answer, certificate = solve_requested(problem, chosen, request, coordinator.look_after)
         return outcomes(answer, certificate, member.explained(chosen, coordinator), coordinator.begins)
@@ -152,7 +153,7 @@ def plan(
             with member.peers.opened() as opened:
                 chosen = member.explained(planned_on_gpus(opened, problem, request), coordinator)
             return [Message("plan", described_plan(chosen))] * coordinator.size
-        over_gpus = _over_gpus(member, problem, request, coordinator)
+        over_gpus = _planned_over_gpus(member, problem, request, coordinator)
         chosen = member.explained(over_gpus or _planned(problem, request), coordinator)
         return [Message("plan", described_plan(chosen))] * coordinator.size
 
@@ -192,25 +193,35 @@ def _solved_on_gpus(member: Member, problem: Problem, request: Request, coordina
     return outcomes(answer, certificate, member.explained(chosen, coordinator), coordinator.begins)
 
 
-def _over_gpus(member: Member, problem: Problem, request: Request, coordinator: Coordinator) -> Plan | None:
-    """The plan of a solve on the GPU of rank 0, whose passes the GPUs of all ranks make; None if there can be none."""
-    if request.method in METHODS or not member.is_on_gpus or not isinstance(problem.cost, ShardedCost):
+def _gpu_of_rank_0(member: Member, problem: Problem, request: Request) -> GpuArray | None:
+    """Rank 0's rows on its GPU, if this can solve with the passes of all ranks' GPUs."""
+    can = request.method not in METHODS and member.is_on_gpus and isinstance(problem.cost, ShardedCost)
+    return member.own.view if can else None
+
+
+def _planned_over_gpus(member: Member, problem: Problem, request: Request, coordinator: Coordinator) -> Plan | None:
+    """None if the GPUs cannot, or rank 0's has no room."""
+    view = _gpu_of_rank_0(member, problem, request)
+    if view is None:
         return None
     from lapwing.distributed.gpu_costs import planned_over_gpus
 
-    assert member.own.view is not None
-    try:
-        return planned_over_gpus(member.own.view, problem, request, coordinator)
-    except ArgumentError as error:  # there is no room for it
-        request.why = str(error)
+    return planned_over_gpus(view, problem, request, coordinator)
+
+
+def _solved_over_gpus(
+    member: Member, problem: Problem, request: Request, coordinator: Coordinator
+) -> list[Message] | None:
+    """The same."""
+    view = _gpu_of_rank_0(member, problem, request)
+    if view is None:
         return None
-
-
-def _solved_over_gpus(member: Member, problem: Problem, request: Request, coordinator: Coordinator) -> list[Message]:
     from lapwing.distributed.gpu_costs import solve_over_gpus
 
-    assert member.own.view is not None
-    answer, certificate, chosen = solve_over_gpus(member.own.view, problem, request, coordinator)
+    found = solve_over_gpus(view, problem, request, coordinator)
+    if found is None:
+        return None
+    answer, certificate, chosen = found
     return outcomes(answer, certificate, member.explained(chosen, coordinator), coordinator.begins)
 
 

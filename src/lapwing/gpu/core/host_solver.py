@@ -231,8 +231,7 @@ class HostStartFinder(StartFinder):
         size = sample_rows(matrix.rows)
         if size == 0:
             return
-        random = np.random.default_rng(_SEED)
-        rows, cols = (np.sort(random.choice(matrix.rows, size, replace=False)).astype(np.int32) for _ in range(2))
+        rows, cols = sampled_lines(matrix.rows, size)
         costs = empty_array(context, (size, size), matrix.dtype)
         with Workspace(context, {"cols": (size, "int32"), "v": (matrix.cols, matrix.dual_dtype)}) as memory:
             write(context, memory["cols"], cols)
@@ -259,6 +258,13 @@ class HostStartFinder(StartFinder):
         report = starter.run(sample)
         self.levels += 1 + starter.levels
         return sample if report.status in (OPTIMAL, UNFINISHED) else None
+
+
+def sampled_lines(lines: int, size: int) -> tuple[Ids, Ids]:
+    """The rows and the columns of a random sample of a square matrix, in order."""
+    random = np.random.default_rng(_SEED)
+    rows, cols = (np.sort(random.choice(lines, size, replace=False)).astype(np.int32) for _ in range(2))
+    return rows, cols
 
 
 def _all_rows(matrix: CanonicalMatrix) -> Ids:
