@@ -144,7 +144,6 @@ void Solver<T>::solve(CoreState<T>& state, const Dual<T>* start_v, const Index* 
         state.stages.add(stage + "_seconds", now - std::exchange(from, now));
         state.stages.add(stage + "_rows_read", static_cast<double>(rows - std::exchange(read, rows)));
     };
-    state.progress.stage = "start";
     double error = StartTuning::kNone;
     if (start_v) {
         take_given_prices(state, start_v);

@@ -42,7 +42,7 @@ struct CoreState {
     const Problem<T>& problem;
     Control& control;
     Team& team;
-    Progress progress;
+    Progress progress{.stage = "start"};
     Incumbent<T>* incumbent = nullptr;  // null where nobody asks for one, and for a sample
     Index m, n, columns;
     CandidateLists<T> lists;
