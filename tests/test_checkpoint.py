@@ -57,7 +57,7 @@ def test_a_finished_solve_leaves_its_duals(tmp_path, cost, maximize, priced, int
 
 @pytest.mark.parametrize("maximize", [False, True])
 @pytest.mark.parametrize("shape", ["square", "wide", "tall", "priced"])
-@pytest.mark.parametrize("dtype", [np.float32, np.int64])
+@pytest.mark.parametrize("dtype", [np.float32, pytest.param(np.int64, marks=pytest.mark.slow)])
 def test_what_is_written_on_the_way_is_feasible(tmp_path, monkeypatch, maximize, shape, dtype):
     cost = hard_cost(1200) * 1000
     cost = cost.astype(dtype)[: 1000 if shape == "wide" else None, : 1000 if shape == "tall" else None]
@@ -100,7 +100,7 @@ def test_a_time_limit_and_the_way_on(tmp_path):
     assert read_checkpoint(path).about["seconds"] > 0.3
 
 
-@pytest.mark.parametrize("shape", [(2500, 2500), (2500, 2000), (2000, 2500)])
+@pytest.mark.parametrize("shape", [(2500, 2500), pytest.param((2500, 2000), marks=pytest.mark.slow), (2000, 2500)])
 def test_a_stop_before_there_are_prices_costs_no_more_than_a_fresh_solve(tmp_path, shape):
     cost = hard_cost(2500)[: shape[0], : shape[1]]
     path = tmp_path / "run.npz"

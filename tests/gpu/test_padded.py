@@ -30,8 +30,8 @@ def padded(monkeypatch):
     return made
 
 
-@pytest.mark.parametrize("dtype", ["float32", "float64", "int32"])
-@pytest.mark.parametrize("shape", [(130, 131), (130, 132), (132, 130)])
+@pytest.mark.parametrize("dtype", ["float32", pytest.param("float64", marks=pytest.mark.slow), "int32"])
+@pytest.mark.parametrize("shape", [(130, 131), pytest.param((130, 132), marks=pytest.mark.slow), (132, 130)])
 @pytest.mark.parametrize("kind", ["points", "ties"])
 @pytest.mark.parametrize("options", [{}, {"maximize": True, "certify": False}])
 def test_nearly_square(padded, dtype, shape, kind, options):

@@ -378,7 +378,9 @@ def test_trees_share_columns_where_a_mass_ties(dtype):
     assert result.statistics["searches"] < result.statistics["left"] / 2
 
 
-@pytest.mark.parametrize(("shape", "most"), [((5000, 5000), 500), ((2000, 2010), 200)])
+@pytest.mark.parametrize(
+    ("shape", "most"), [pytest.param((5000, 5000), 500, marks=pytest.mark.slow), ((2000, 2010), 200)]
+)
 def test_the_same_answer_though_a_step_is_long(shape, most):
     """A search ended after a part of a step, which was another in every run; int:0.1 of 8192 rows had 25 answers."""
     cost = np.random.default_rng(2).integers(0, most, shape).astype(np.float32)

@@ -8,6 +8,7 @@ import os
 import shutil
 import subprocess
 import threading
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 
@@ -127,8 +128,10 @@ def built(name, suffix, text, options):
     headers = [header.read_text() for header in sorted(EMULATION.glob("*.hpp"))]
     digest = hashlib.sha256("\0".join([text, *headers, *COMMON, *map(str, options)]).encode()).hexdigest()[:16]
     path = BUILD / f"{name}-{digest}{suffix}"
-    if not path.exists():
-        BUILD.mkdir(parents=True, exist_ok=True)
+    BUILD.mkdir(parents=True, exist_ok=True)
+    with one_at_a_time(path):
+        if path.exists():
+            return path
         source = BUILD / f"{path.stem}.{by_whom()}.cpp"
         unfinished = source.with_suffix(".tmp")
         source.write_text(text)
@@ -136,4 +139,14 @@ def built(name, suffix, text, options):
         subprocess.run([COMPILER, *COMMON, *folders, *options, source, "-o", unfinished], check=True)
         unfinished.replace(path)
         source.unlink()
-    return path
+        return path
+
+
+@contextmanager
+def one_at_a_time(path):
+    """Of all processes of the tests, one compiles; those that want the same wait for it."""
+    import fcntl  # which Windows has not; nor has it the emulator
+
+    with open(path.with_suffix(".lock"), "w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield

@@ -70,7 +70,7 @@ def test_no_orders_from_forbidden_pairs() -> None:
         ("rank one", "float32", 0),
         ("line", "float64", 0),
         ("rank one", "int64", 0),
-        ("points", "float32", 2),
+        pytest.param("points", "float32", 2, marks=pytest.mark.slow),
         ("rank eight", "int32", 2),
         ("uniform", "float32", 0),
         ("normal", "float32", 0),

@@ -410,7 +410,7 @@ def test_groups_leave_nothing_out(monkeypatch):
 @pytest.mark.parametrize(
     ("shape", "options"),
     [
-        ((330, 330), {}),
+        pytest.param((330, 330), {}, marks=pytest.mark.slow),
         ((129, 128), {}),
         ((150, 260), {}),
         ((200, 130), {"maximize": True}),
