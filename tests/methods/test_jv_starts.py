@@ -74,3 +74,24 @@ def test_few_columns_that_all_rows_may_take_are_a_violator():
     cost[100:300, 150:] = np.inf
     with pytest.raises(lw.InfeasibleError):
         lw.solve(cost, method="jv")
+
+
+@pytest.mark.parametrize("maximize", [False, True])
+@pytest.mark.parametrize("cols", [40, 43, 2050, 4500])
+def test_rows_are_checked_as_they_are_first_read(cols, maximize):
+    """Where columns outnumber rows: wherever the bad cost lies, beside forbidden pairs, and whoever is read twice."""
+    rng = np.random.default_rng(cols)
+    cost = rng.random((12, cols))
+    cost[:, ::7] = -np.inf if maximize else np.inf
+    cost[3] = cost[2]
+    cost[:, 5] = 2 if maximize else -2  # all rows want it
+    best = cost[linear_sum_assignment(cost, maximize)].sum()
+    assert lw.solve(cost, method="jv", maximize=maximize).objective == pytest.approx(best)
+    for row, col in [(0, 0), (11, cols - 1), (5, 9), (11, 8), (3, cols - 8)]:
+        for bad in (np.nan, np.inf if maximize else -np.inf):
+            wrong = cost.copy()
+            wrong[row, col] = bad
+            with pytest.raises(lw.InvalidCostError, match=rf"cost\[{row}, {col}\] is {bad}"):
+                lw.solve(wrong, method="jv", maximize=maximize)
+            with pytest.raises(ValueError, match="invalid numeric entries"):
+                lw.linear_sum_assignment(wrong, maximize)

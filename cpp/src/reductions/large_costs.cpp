@@ -11,19 +11,22 @@ namespace lapwing {
 namespace {
 
 constexpr int kExponents = 2048;  // of doubles
+constexpr Index kLongest = 4096;  // costs of a row that are looked at
 constexpr Index kFewRows = 3;     // one row in so many has a cost below the gap, or it tells nothing
 
 int exponent_of(double magnitude) { return static_cast<int>(std::bit_cast<std::uint64_t>(magnitude) >> 52); }
 
-// Calls visit(cost) for the costs of some rows, as minimised, and for the unmatched costs; after_row() after a row.
+// Calls visit(cost) for costs of some rows, as minimised, and for the unmatched costs; after_row() after a row. Of rows
+// that are long it takes successive parts.
 template <class T, class Visit, class After>
 void visit_some(const Problem<T>& problem, Index rows, const Visit& visit, const After& after_row) {
     const Index m = problem.cost.rows, n = problem.cost.cols;
     RowReader<T> reader(problem.cost, problem.source);
     rows = std::min(rows, m);
-    for (Index t = 0; t < rows; ++t) {
-        const T* row = reader.row(static_cast<Index>(static_cast<std::int64_t>(t) * m / rows));
-        for (Index j = 0; j < n; ++j) visit(problem.minimised(row[j]));
+    const Index taken = std::min(n, kLongest);
+    for (std::int64_t t = 0; t < rows; ++t) {
+        const T* row = reader.row(static_cast<Index>(t * m / rows)) + t * (n - taken) / rows;
+        for (Index j = 0; j < taken; ++j) visit(problem.minimised(row[j]));
         after_row();
     }
     if (problem.unmatched_cost != nullptr)

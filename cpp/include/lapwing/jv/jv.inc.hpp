@@ -166,7 +166,14 @@ class Jv {
     void transfer(Index i);
     void start_at_zero();
     bool reduce_rows(Index reads_each);
-    Index reduce_row(Index i, Index ahead);
+    // What is fetched while row i is read, vector by vector: row `ahead`, or, of a row that fills the first cache, the
+    // part that comes next.
+    const T* fetched_during(Index i, Index ahead) const {
+        constexpr Index kLongRow = 2048, kDistance = 4096 / sizeof(T);
+        return cols_ > kLongRow ? costs_.at(i) + kDistance : costs_.at(ahead);
+    }
+    TwoSmallest<D> checked_two_smallest(Index i, Index ahead);
+    Index reduce_row(Index i, Index ahead, bool is_new);
     // jv/trial.inc.hpp
     bool is_worth_a_trial(double begun) const;
     Status try_from_zero();

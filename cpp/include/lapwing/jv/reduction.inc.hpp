@@ -83,7 +83,7 @@ void Jv<T, kNegated>::take_attained_minima() {
 // The row's own column is at 0 after column reduction: its price may fall by the row's second minimum.
 template <class T, bool kNegated>
 void Jv<T, kNegated>::transfer(Index i) {
-    const auto two = two_smallest(costs_[i], v_, costs_.at(std::min(i + 1, rows_ - 1)));
+    const auto two = two_smallest(costs_[i], v_, fetched_during(i, std::min(i + 1, rows_ - 1)));
     ++scans_;
     const Index j = matching_.row_to_col[i];
     if (!infinite(two.second)) put(v_, j, v_[j] - two.second);
@@ -110,9 +110,9 @@ bool Jv<T, kNegated>::reduce_rows(Index reads_each) {
         free_count_ = 0;
         for (Index next = 0; next < todo;) {
             Index i = free_[next++];
-            if (unchecked_) costs_.check(i);
-            while (i >= 0) {
+            for (bool is_new = unchecked_; i >= 0; is_new = false) {
                 if (--budget < 0) {
+                    if (is_new) costs_.check(i);
                     for (Index k = next; k < todo && unchecked_; ++k) costs_.check(free_[k]);
                     // Rows already seen come first: there is room, as each free row was counted once.
                     free_[free_count_++] = i;
@@ -120,7 +120,7 @@ bool Jv<T, kNegated>::reduce_rows(Index reads_each) {
                         static_cast<Index>(std::copy(free_ + next, free_ + todo, free_ + free_count_) - free_);
                     return expired();
                 }
-                i = reduce_row(i, next < todo ? free_[next] : i);
+                i = reduce_row(i, next < todo ? free_[next] : i, is_new);
             }
         }
         unchecked_ = false;
@@ -129,11 +129,21 @@ bool Jv<T, kNegated>::reduce_rows(Index reads_each) {
     return false;
 }
 
-// Gives row i a column if it can; returns the row that goes on at once, or -1. Row `ahead` is likely to be read
-// next.
 template <class T, bool kNegated>
-Index Jv<T, kNegated>::reduce_row(Index i, Index ahead) {
-    auto [first, second, column] = two_smallest(costs_[i], v_, costs_.at(ahead));
+TwoSmallest<Dual<T>> Jv<T, kNegated>::checked_two_smallest(Index i, Index ahead) {
+    TwoSmallest<D> two;
+    costs_.check_on_the_way([&](auto&& see) __attribute__((always_inline)) {
+        two = two_smallest(costs_[i], v_, fetched_during(i, ahead), see);
+    });
+    return two;
+}
+
+// Gives row i a column if it can; returns the row that goes on at once, or -1. Row `ahead` is likely to be read
+// next. A row that is new is checked.
+template <class T, bool kNegated>
+Index Jv<T, kNegated>::reduce_row(Index i, Index ahead, bool is_new) {
+    auto [first, second, column] =
+        is_new ? checked_two_smallest(i, ahead) : two_smallest(costs_[i], v_, fetched_during(i, ahead));
     ++scans_;
     if (unmatched_cost_ != nullptr) {
         if (unmatched_cost_[i] <= first && !infinite(unmatched_cost_[i])) return -1;  // it stays free

@@ -66,12 +66,19 @@ class Rows {
     }
     // Throws InvalidCost or CostTooLarge for the matrix if row i has a cost that is not valid.
     void check(Index i) const {
-        if constexpr (kAlwaysUsual) return;
+        if constexpr (!kAlwaysUsual)
+            check_on_the_way([&](auto&& see) __attribute__((always_inline)) {
+                (*this)[i].for_each([&](Vec<D> x, Index) __attribute__((always_inline)) { see(x); });
+            });
+    }
+    // The same for costs that are read for another purpose: read(see) calls see(costs) for every vector of them.
+    template <class Read>
+    LAPWING_INLINE void check_on_the_way(Read&& read) const {
         Mask valid = is_usual(Vec<D>{});
         const unsigned all = bits(valid);
         const Vec<D> forbidden = broadcast(kInfinity<D>);
-        (*this)[i].for_each([&](Vec<D> x, Index) __attribute__((always_inline)) {
-            valid = static_cast<Mask>(valid & (is_usual(x) | equal(x, forbidden)));
+        read([&](Vec<D> x) __attribute__((always_inline)) {
+            if constexpr (!kAlwaysUsual) valid = static_cast<Mask>(valid & (is_usual(x) | equal(x, forbidden)));
         });
         if (bits(valid) != all) refuse_first_invalid();
     }

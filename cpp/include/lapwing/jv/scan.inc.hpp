@@ -8,14 +8,21 @@ struct TwoSmallest {
     Index column;  // of the first
 };
 
+struct SeeNothing {
+    template <class V>
+    LAPWING_INLINE void operator()(V) const {}
+};
+
 // The two smallest of cost - v over a row, while the row at `ahead`, which comes next, is on its way to the cache.
-template <class T, bool kNegated, class D = Dual<T>>
-LAPWING_INLINE TwoSmallest<D> two_smallest(const Row<T, kNegated>& row, const D* v, const T* ahead) {
+// Calls see(costs) for every vector of costs.
+template <class T, bool kNegated, class See = SeeNothing, class D = Dual<T>>
+LAPWING_INLINE TwoSmallest<D> two_smallest(const Row<T, kNegated>& row, const D* v, const T* ahead, See&& see = {}) {
     Vec<D> first = broadcast(kInfinity<D>), second = first;
     Lanes where{};
     const Lanes lane = lane_numbers();
     row.for_each([&](Vec<D> cost, Index j) __attribute__((always_inline)) {
         __builtin_prefetch(ahead + j);
+        see(cost);
         const Vec<D> x = cost - load<Vec<D>>(v + j);
         where = select(less(x, first), lane + static_cast<std::int64_t>(j), where);
         second = lane_min(second, lane_max(first, x));
