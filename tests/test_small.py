@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 import threading
+from dataclasses import fields
 
 import numpy as np
 import pytest
@@ -176,3 +177,15 @@ def test_many_threads_solve_small_problems():
     for thread in threads:
         thread.join()
     assert all(objectives == wanted for objectives in found)
+
+
+@pytest.mark.parametrize("certify", [False, True])
+def test_results_have_every_field(certify):
+    """They are made without the constructors of their classes."""
+    small = lw.solve(np.eye(3), certify=certify)
+    usual = lw.solve(np.eye(3), certify=certify, time_limit=9)
+    assert type(small) is type(usual)
+    for made, other in ((small, usual), *([(small.certificate, usual.certificate)] if certify else [])):
+        for field in fields(other):
+            assert type(getattr(made, field.name)) is type(getattr(other, field.name)), field.name
+        assert vars(made).keys() <= {field.name for field in fields(other)}
