@@ -7,6 +7,8 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import lapwing as lw
 from lapwing import _core
@@ -34,8 +36,8 @@ def cost(request, shape):
 
 
 def prove(cost, result, maximize, *, row_to_col=None, u=None, v=None):
-    given = u is not None or v is not None or result.certificate.duals is None
-    all_u, all_v = (result.u, result.v) if given else result.certificate.duals
+    are_given = u is not None or v is not None or result.certificate.duals is None
+    all_u, all_v = (result.u, result.v) if are_given else result.certificate.duals
     return lw.certify(
         cost,
         result.row_to_col if row_to_col is None else row_to_col,
@@ -242,3 +244,17 @@ def test_what_the_duals_prove_is_rounded_in_the_safe_direction(maximize):
     assert (Fraction(result.lower_bound) - optimum) * (-1 if maximize else 1) <= 0
     assert lw.solve(cost * 8, maximize=maximize).lower_bound == result.lower_bound * 8
     assert lw.solve([[1.5, 9.0], [9.0, 2.5]]).lower_bound == 4.0
+
+
+@given(
+    st.lists(st.tuples(st.floats(-1, 1), st.integers(-1074, 900)), min_size=1, max_size=12),
+    st.lists(st.tuples(st.floats(-1, 1), st.integers(-1074, 900)), min_size=12, max_size=12),
+)
+def test_sums_are_rounded_once(costs, duals):
+    """Of numbers of any magnitudes and both signs, which cancel or not."""
+    x, u = (np.array([math.ldexp(*number) for number in numbers[: len(costs)]]) for numbers in (costs, duals))
+    cost = np.full((len(x), len(x)), np.inf)
+    np.fill_diagonal(cost, x)
+    found = lw.certify(cost, np.arange(len(x)), u, np.zeros(len(x)))
+    primal, dual = (sum(map(Fraction, map(float, numbers))) for numbers in (x, u))
+    assert (found.primal, found.dual, found.gap) == (float(primal), float(dual), float(primal - dual))

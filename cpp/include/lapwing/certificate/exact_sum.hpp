@@ -44,6 +44,8 @@ class ExactSum<double> {
         const std::uint64_t mantissa = exponent == 0 ? fraction : fraction | std::uint64_t{1} << 52;
         const auto wide = static_cast<unsigned __int128>(mantissa) << (shift % kBits);
         const std::int64_t sign = x < 0 ? -1 : 1;
+        first_ = std::min(first_, shift / kBits);
+        last_ = std::max(last_, shift / kBits + 3);
         std::int64_t* const digit = digits_ + shift / kBits;
         digit[0] += sign * static_cast<std::int64_t>(static_cast<std::uint32_t>(wide));
         digit[1] += sign * static_cast<std::int64_t>(static_cast<std::uint32_t>(wide >> kBits));
@@ -54,7 +56,9 @@ class ExactSum<double> {
         ExactSum carried = other;
         carried.carry();
         carry();
-        for (int k = 0; k < kDigits; ++k) digits_[k] += sign < 0 ? -carried.digits_[k] : carried.digits_[k];
+        first_ = std::min(first_, other.first_);
+        last_ = std::max(last_, other.last_);
+        for (int k = first_; k <= last_; ++k) digits_[k] += sign < 0 ? -carried.digits_[k] : carried.digits_[k];
         beyond_ += sign * other.beyond_;
     }
     double nearest() const {
@@ -85,14 +89,16 @@ class ExactSum<double> {
     static constexpr std::int64_t kMostAdded = std::int64_t{1} << 30;     // before a digit might overflow
     static constexpr int kLowestBit = -1074, kTiny = -800, kScale = -64;  // powers of two
 
-    // The sum is that of digits_[k] 2^(32 k + kLowestBit) and of `beyond_`, which is infinite or NaN unless 0.
+    // The sum is that of digits_[k] 2^(32 k + kLowestBit) and of `beyond_`, which is infinite or NaN unless 0. Digits
+    // before first_ and after last_ are zero; what is carried stays up to last_.
     std::int64_t digits_[kDigits] = {};
+    int first_ = kDigits - 1, last_ = 0;
     std::int64_t added_ = 0;  // since digits were last carried
     double beyond_ = 0;
 
-    // Leaves all digits but the last within [0, 2^32).
+    // Leaves all digits before last_ within [0, 2^32).
     void carry() {
-        for (int k = 0; k + 1 < kDigits; ++k) {
+        for (int k = first_; k < last_; ++k) {
             digits_[k + 1] += digits_[k] >> kBits;
             digits_[k] &= 0xffffffff;
         }
@@ -121,13 +127,13 @@ class ExactSum<double> {
             }
             ExactSum sum = given;
             sum.carry();
-            const double sign = sum.digits_[kDigits - 1] < 0 ? -1 : 1;
+            const double sign = sum.digits_[sum.last_] < 0 ? -1 : 1;
             if (sign < 0) {  // whose digits would be 2^32 - 1 up to the last one
-                for (std::int64_t& digit : sum.digits_) digit = -digit;
+                for (int k = sum.first_; k <= sum.last_; ++k) sum.digits_[k] = -sum.digits_[k];
                 sum.carry();
             }
             Parts parts, scaled;
-            for (int k = 0; k < kDigits; ++k) {
+            for (int k = sum.first_; k <= sum.last_; ++k) {
                 if (sum.digits_[k] == 0) continue;
                 const int power = kBits * k + kLowestBit;
                 const auto digit = static_cast<double>(sum.digits_[k]);  // the last one, too, is far below 2^53
