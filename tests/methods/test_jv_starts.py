@@ -95,3 +95,24 @@ def test_rows_are_checked_as_they_are_first_read(cols, maximize):
                 lw.solve(wrong, method="jv", maximize=maximize)
             with pytest.raises(ValueError, match="invalid numeric entries"):
                 lw.linear_sum_assignment(wrong, maximize)
+
+
+@pytest.mark.parametrize("maximize", [False, True])
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int32", "int64", "int16"])
+@pytest.mark.parametrize("shape", [(8, 8), (16, 16), (17, 15), (33, 31), (40, 16), (70, 24), (131, 65)])
+def test_matrices_whose_columns_are_contiguous(shape, dtype, maximize):
+    """They are copied by squares, and line by line where these do not fit."""
+    rng = np.random.default_rng(shape)
+    whole = (rng.integers(-1000, 1000, (2 * shape[0], 2 * shape[1])) * (0.5 if "f" in dtype else 1)).astype(dtype)
+    for cost in (
+        np.asfortranarray(whole)[: shape[0], : shape[1]],
+        whole[: shape[0], : shape[1]],
+        whole[::2, : shape[1]],
+        whole[::2, ::2],
+        np.asfortranarray(whole)[: shape[0], ::-1][:, : shape[1]],
+    ):
+        best = float(cost[linear_sum_assignment(cost, maximize)].astype(np.float64).sum())
+        for pairs in (cost, cost.T):
+            result = lw.solve(pairs, maximize=maximize, method="jv")
+            assert result.objective == best and result.certificate.exact
+            assert pairs[lw.linear_sum_assignment(pairs, maximize)].astype(np.float64).sum() == best

@@ -18,11 +18,11 @@
 
 #if !defined(_WIN32)
 #include <pthread.h>
-#include <sys/mman.h>
 #endif
 
 #include "lapwing/costs/row_cache.hpp"
 #include "lapwing/costs/source.hpp"
+#include "lapwing/huge_pages.hpp"
 
 namespace lapwing {
 
@@ -43,7 +43,7 @@ class Slots {
     }
 
   private:
-    static constexpr std::size_t kPage = 2 << 20, kSlab = 2 * kPage;
+    static constexpr std::size_t kSlab = 2 * kHugePage;
     struct Free {
         void operator()(T* memory) const { std::free(memory); }
     };
@@ -51,9 +51,9 @@ class Slots {
 
     static Slab allocate(std::size_t bytes) {
 #ifdef MADV_HUGEPAGE
-        void* memory =
-            bytes < kPage ? std::malloc(bytes) : std::aligned_alloc(kPage, (bytes + kPage - 1) / kPage * kPage);
-        if (memory != nullptr && bytes >= kPage) madvise(memory, bytes, MADV_HUGEPAGE);
+        const std::size_t whole = (bytes + kHugePage - 1) / kHugePage * kHugePage;
+        void* memory = bytes < kHugePage ? std::malloc(bytes) : std::aligned_alloc(kHugePage, whole);
+        if (memory != nullptr && bytes >= kHugePage) ask_for_huge_pages(memory, whole);
 #else
         void* memory = std::malloc(bytes);
 #endif

@@ -10,6 +10,7 @@
 #include <new>
 
 #include "lapwing/control.hpp"
+#include "lapwing/huge_pages.hpp"
 #include "lapwing/solution.hpp"
 #include "lapwing/types.hpp"
 
@@ -57,7 +58,9 @@ struct WorkspaceDelete {
 };
 using Workspace = std::unique_ptr<std::byte, WorkspaceDelete>;
 inline Workspace make_workspace(std::size_t bytes) {
-    return Workspace(static_cast<std::byte*>(::operator new(bytes, std::align_val_t{kDirectAlignment})));
+    Workspace memory(static_cast<std::byte*>(::operator new(bytes, std::align_val_t{kDirectAlignment})));
+    if (bytes >= 2 * kHugePage) ask_for_huge_pages(memory.get(), bytes);
+    return memory;
 }
 
 // Solves the problem (rows <= cols or unmatched_cost given, rows and cols > 0). Throws InvalidCost and
