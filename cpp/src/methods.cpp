@@ -11,6 +11,7 @@
 #include "lapwing/poor_lists.hpp"
 #include "lapwing/reductions/capped.hpp"
 #include "lapwing/reductions/equal_lines.hpp"
+#include "lapwing/tight/tight.hpp"
 
 namespace lapwing {
 
@@ -24,10 +25,58 @@ template <class T>
 double most_jv_reads(const Problem<T>& problem) {
     return 6 * std::sqrt(static_cast<double>(problem.cost.rows));
 }
+// The fewest ties (FewValues) of costs that phases match: where jv is the method otherwise, and where core is.
+constexpr double kTiesBesideJv = 0.5, kTiesBesideCore = 1.25;
+// Whether phases take no longer than core where that does well: their costs, of two bytes, stay in a cache, or many
+// tie.
+template <class T>
+bool suits_phases(const Problem<T>& problem, const FewValues& few) {
+    constexpr double kMostPairs = 1e7, kManyTies = 100;
+    return static_cast<double>(problem.cost.rows) * problem.cost.cols <= kMostPairs || few.ties >= kManyTies;
+}
 template <class T>
 bool solve_jv_in_time(const Problem<T>& problem, double reads, Control& control, Solution<Dual<T>>& solution,
                       JvStart start = JvStart::fitting) {
     return solve_jv_within(problem, reads * problem.cost.rows, control, solution, start);
+}
+
+// Equal rows and columns. Phases match costs of few values as fast, unless there are very few distinct lines.
+template <class T>
+bool solve_by_equal_lines(const Problem<T>& problem, const FewValues& few, Control& control,
+                          Solution<Dual<T>>& solution) {
+    constexpr double kFewerLines = 4, kFewerLinesOfFewValues = 10;
+    return has_equal_lines(problem, few ? kFewerLinesOfFewValues : kFewerLines) &&
+           solve_equal_lines(problem, control, solution);
+}
+
+// Of a problem all of whose rows have a column.
+template <class T>
+void answer(const Problem<T>& problem, const JvState<Dual<T>>& state, Control& control, Solution<Dual<T>>& solution) {
+    solution = {};
+    solution.status = Status::optimal;
+    solution.row_to_col = state.row_to_col;
+    solution.v = state.v;
+    for (Index i = 0; i < problem.cost.rows; ++i)
+        solution.u.push_back(problem.at(i, state.row_to_col[i]) - state.v[state.row_to_col[i]]);
+    solution.statistics.set("seconds", control.seconds());
+}
+
+// Costs of few values by phases; jv goes on with what they leave. Where least costs abound, jv is done before phases
+// could begin.
+template <class T>
+bool solve_in_phases(const Problem<T>& problem, const FewValues& few, Control& control, Solution<Dual<T>>& solution) {
+    constexpr double kReadsOfAbundance = 4;
+    if (!few) return false;
+    if (few.least_abound && solve_jv_in_time(problem, kReadsOfAbundance, control, solution)) return true;
+    const auto pairs = match_tight_pairs(problem, few.unit, control);
+    if (!pairs) return false;
+    if (pairs->all)
+        answer(problem, pairs->state, control, solution);
+    else if (!solve_jv_within(problem, most_jv_reads(problem) * problem.cost.rows, control, solution, JvStart::fitting,
+                              &pairs->state))
+        return false;
+    solution.statistics.set("matching_phases", pairs->phases);
+    return true;
 }
 
 // solve_core, until it has read too many rows: where costs tie, or span many magnitudes, lists carry little information
@@ -78,7 +127,9 @@ Solution<Dual<T>> solve_jv_or_core(const Problem<T>& problem, int threads, Contr
     if (capped && small && solve_jv_in_time(problem, kReadsOfCapped, control, solution, JvStart::zero)) return solution;
     if (capped && solve_capped(problem, control, solution)) return solution;
     if (small) return solve_jv(problem, control);
-    if (has_equal_lines(problem) && solve_equal_lines(problem, control, solution)) return solution;
+    const FewValues few = look_for_few_values(problem, kTiesBesideJv);
+    if (solve_by_equal_lines(problem, few, control, solution)) return solution;
+    if (solve_in_phases(problem, few, control, solution)) return solution;
     if (solve_jv_in_time(problem, kFirstJvReads, control, solution)) return solution;
     if (!lists_tell_little(problem) && solve_core_within(problem, threads, control, solution)) return solution;
     return solve_hard(problem, threads, control);
@@ -88,9 +139,12 @@ template <class T>
 Solution<Dual<T>> solve_core_or_jv(const Problem<T>& problem, int threads, Control& control) {
     Solution<Dual<T>> solution;
     if (has_caps(problem) && solve_capped(problem, control, solution)) return solution;
-    if (has_equal_lines(problem) && solve_equal_lines(problem, control, solution)) return solution;
-    const bool to_jv = suits_jv(problem) && lists_tell_little(problem);
+    const FewValues few = look_for_few_values(problem, kTiesBesideCore);
+    if (solve_by_equal_lines(problem, few, control, solution)) return solution;
+    const bool to_jv = suits_jv(problem) && lists_tell_little(problem), to_phases = to_jv || suits_phases(problem, few);
+    if (to_phases && solve_in_phases(problem, few, control, solution)) return solution;
     if (!to_jv && solve_core_within(problem, threads, control, solution)) return solution;
+    if (!to_phases && solve_in_phases(problem, few, control, solution)) return solution;
     return solve_hard(problem, threads, control);
 }
 

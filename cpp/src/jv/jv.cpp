@@ -31,21 +31,21 @@ std::size_t direct_workspace_bytes(const Problem<T>& problem) {
 
 template <class T>
 DirectAnswer<Dual<T>> solve_direct(const Problem<T>& problem, std::byte* workspace, bool with_u, Control* control,
-                                   double most_rows_read, JvStart start) {
+                                   double most_rows_read, JvStart start, const JvState<Dual<T>>* state) {
     require_range(problem, control);
 #ifdef LAPWING_HAS_TARGETS
     // Twelve columns are three vectors of four, whose lanes are reduced faster than those of two vectors of eight.
     if (simd_target() == SimdTarget::avx512 && problem.cost.cols <= 12)
-        return avx2::solve_direct(problem, workspace, with_u, control, most_rows_read, start);
+        return avx2::solve_direct(problem, workspace, with_u, control, most_rows_read, start, state);
 #endif
-    return LAPWING_DISPATCH(solve_direct, problem, workspace, with_u, control, most_rows_read, start);
+    return LAPWING_DISPATCH(solve_direct, problem, workspace, with_u, control, most_rows_read, start, state);
 }
 
 template <class T>
 bool solve_jv_within(const Problem<T>& problem, double most_rows_read, Control& control, Solution<Dual<T>>& solution,
-                     JvStart start) {
+                     JvStart start, const JvState<Dual<T>>* state) {
     const Workspace workspace = make_workspace(direct_workspace_bytes(problem));
-    const auto answer = solve_direct(problem, workspace.get(), true, &control, most_rows_read, start);
+    const auto answer = solve_direct(problem, workspace.get(), true, &control, most_rows_read, start, state);
     if (answer.gave_up) return false;
     solution = {};
     solution.status = answer.status;
@@ -68,10 +68,12 @@ Solution<Dual<T>> solve_jv(const Problem<T>& problem, Control& control) {
     return solution;
 }
 
-#define LAPWING_JV(T)                                                                                            \
-    template std::size_t direct_workspace_bytes(const Problem<T>&);                                              \
-    template DirectAnswer<Dual<T>> solve_direct(const Problem<T>&, std::byte*, bool, Control*, double, JvStart); \
-    template bool solve_jv_within(const Problem<T>&, double, Control&, Solution<Dual<T>>&, JvStart);             \
+#define LAPWING_JV(T)                                                                                           \
+    template std::size_t direct_workspace_bytes(const Problem<T>&);                                             \
+    template DirectAnswer<Dual<T>> solve_direct(const Problem<T>&, std::byte*, bool, Control*, double, JvStart, \
+                                                const JvState<Dual<T>>*);                                       \
+    template bool solve_jv_within(const Problem<T>&, double, Control&, Solution<Dual<T>>&, JvStart,             \
+                                  const JvState<Dual<T>>*);                                                     \
     template Solution<Dual<T>> solve_jv(const Problem<T>&, Control&);
 LAPWING_JV(float)
 LAPWING_JV(double)

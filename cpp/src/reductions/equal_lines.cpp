@@ -357,14 +357,14 @@ std::vector<Index> sizes(const Sets& sets) {
 }  // namespace
 
 template <class T>
-bool has_equal_lines(const Problem<T>& problem) {
+bool has_equal_lines(const Problem<T>& problem, double fewer) {
     constexpr Index kFewRows = 64;
     const MatrixView<T>& cost = problem.cost;
     if (problem.source != nullptr || std::min(cost.rows, cost.cols) < kFewRows) return false;
     const bool by_rows = cost.col_stride == 1 || cost.col_stride == -1;
     const double rows = std::min<double>(distinct_rows(cost, by_rows), cost.rows);
     const double cols = std::min<double>(distinct_rows(cost.transposed(), !by_rows), cost.cols);
-    return rows * cols * kFewer < static_cast<double>(cost.rows) * cost.cols;
+    return rows * cols * fewer < static_cast<double>(cost.rows) * cost.cols;
 }
 
 template <class T>
@@ -409,8 +409,8 @@ bool solve_equal_lines(const Problem<T>& problem, Control& control, Solution<Dua
     return true;
 }
 
-#define LAPWING_EQUAL_LINES(T)                        \
-    template bool has_equal_lines(const Problem<T>&); \
+#define LAPWING_EQUAL_LINES(T)                                \
+    template bool has_equal_lines(const Problem<T>&, double); \
     template bool solve_equal_lines(const Problem<T>&, Control&, Solution<Dual<T>>&);
 LAPWING_EQUAL_LINES(float)
 LAPWING_EQUAL_LINES(double)

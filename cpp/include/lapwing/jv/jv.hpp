@@ -8,6 +8,7 @@
 #include <limits>
 #include <memory>
 #include <new>
+#include <vector>
 
 #include "lapwing/control.hpp"
 #include "lapwing/huge_pages.hpp"
@@ -40,6 +41,14 @@ struct DirectAnswer {
 // (jv.inc.hpp); or zero in any case.
 enum class JvStart { fitting, zero };
 
+// Prices and pairs from which a solve goes on: every pair attains its row's minimum of cost - v, no price is above zero
+// where columns outnumber rows, and those of free columns are zero there. All costs are known to be valid.
+template <class D>
+struct JvState {
+    std::vector<D> v;               // [cols]
+    std::vector<Index> row_to_col;  // [rows], -1 where a row is free
+};
+
 inline constexpr double kNoLimit = std::numeric_limits<double>::infinity();
 
 // Whether the matrix is copied: small ones that are maximised, and those whose rows are not contiguous.
@@ -66,9 +75,10 @@ inline Workspace make_workspace(std::size_t bytes) {
 // Solves the problem (rows <= cols or unmatched_cost given, rows and cols > 0). Throws InvalidCost and
 // CostTooLarge. `control` may be null:
 // then the clock is never looked at. u is computed only `with_u`. Gives up when it has to read more than
-// `most_rows_read`, with repetitions.
+// `most_rows_read`, with repetitions. Goes on from `state`, if there is one.
 template <class T>
 DirectAnswer<Dual<T>> solve_direct(const Problem<T>& problem, std::byte* workspace, bool with_u, Control* control,
-                                   double most_rows_read = kNoLimit, JvStart start = JvStart::fitting);
+                                   double most_rows_read = kNoLimit, JvStart start = JvStart::fitting,
+                                   const JvState<Dual<T>>* state = nullptr);
 
 }  // namespace lapwing

@@ -47,9 +47,9 @@ class Jv {
 
     // cost: rows x cols with col_stride 1, minimised as it is, or kNegated.
     Jv(const MatrixView<T>& cost, const D* unmatched_cost, Carver& memory, Control* control, double most_rows_read,
-       JvStart start)
+       JvStart start, const JvState<D>* state)
         : unmatched_cost_(unmatched_cost), control_(control), most_rows_read_(most_rows_read),
-          from_zero_(start == JvStart::zero), rows_(cost.rows), cols_(cost.cols),
+          from_zero_(start == JvStart::zero), state_(state), rows_(cost.rows), cols_(cost.cols),
           padded_((cols_ + kLanes - 1) / kLanes * kLanes), costs_(cost, memory),
           matching_(memory, rows_, cols_, padded_) {
         const auto longest = static_cast<std::size_t>(padded_);
@@ -102,6 +102,10 @@ class Jv {
 
     Status run() {
         matching_.clear();
+        if (state_ != nullptr) {
+            go_on();
+            return search_all([&] { return gave_up_ = is_hard(scans_); });
+        }
         const bool square = rows_ == cols_ && unmatched_cost_ == nullptr;
         const bool from_columns = square && !from_zero_ && !fall_steeply(costs_, rows_);
         if (from_columns) {
@@ -174,6 +178,7 @@ class Jv {
     }
     TwoSmallest<D> checked_two_smallest(Index i, Index ahead);
     Index reduce_row(Index i, Index ahead, bool is_new);
+    void go_on();
     // jv/trial.inc.hpp
     bool is_worth_a_trial(double begun) const;
     Status try_from_zero();
@@ -308,6 +313,7 @@ class Jv {
     Control* const control_;
     const double most_rows_read_;
     const bool from_zero_;
+    const JvState<D>* const state_;  // from which the solve goes on, or null
     const Index rows_, cols_;
     const Index padded_;  // columns rounded up to whole vectors
     const Rows<T, kNegated> costs_;
@@ -359,17 +365,18 @@ namespace LAPWING_TARGET {
 
 template <class T, class D = Dual<T>>
 DirectAnswer<D> solve_direct(const Problem<T>& problem, std::byte* workspace, bool with_u, Control* control,
-                             double most_rows_read, JvStart start) {
+                             double most_rows_read, JvStart start, const JvState<D>* state) {
     Carver memory(workspace);
     const MatrixView<T>& cost = problem.cost;
     if (!copies_for_direct(problem)) {
         if (problem.maximize)
-            return Jv<T, true>(cost, problem.unmatched_cost, memory, control, most_rows_read, start).solve(with_u);
-        return Jv<T>(cost, problem.unmatched_cost, memory, control, most_rows_read, start).solve(with_u);
+            return Jv<T, true>(cost, problem.unmatched_cost, memory, control, most_rows_read, start, state)
+                .solve(with_u);
+        return Jv<T>(cost, problem.unmatched_cost, memory, control, most_rows_read, start, state).solve(with_u);
     }
     const auto entries = static_cast<std::size_t>(cost.rows) * static_cast<std::size_t>(cost.cols);
     const MatrixView<D> copied = copy_minimised(problem, memory.take<D>(entries));
-    return Jv<D>(copied, problem.unmatched_cost, memory, control, most_rows_read, start).solve(with_u);
+    return Jv<D>(copied, problem.unmatched_cost, memory, control, most_rows_read, start, state).solve(with_u);
 }
 
 }  // namespace LAPWING_TARGET

@@ -100,6 +100,22 @@ void Jv<T, kNegated>::start_at_zero() {
     recent_ = 0;
 }
 
+// Instead of both steps.
+template <class T, bool kNegated>
+void Jv<T, kNegated>::go_on() {
+    start_at_zero();
+    std::copy_n(state_->v.data(), cols_, v_);
+    free_count_ = 0;
+    for (Index i = 0; i < rows_; ++i) {
+        const Index j = state_->row_to_col[i];
+        if (j >= 0)
+            matching_.take(j, i);
+        else
+            free_[free_count_++] = i;
+    }
+    start_bound();
+}
+
 // Step 2, in which rows that are not yet checked are checked as they are first read: so many reads for each row of the
 // matrix. True when the time is up.
 template <class T, bool kNegated>

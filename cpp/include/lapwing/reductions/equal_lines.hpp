@@ -19,9 +19,10 @@
 
 namespace lapwing {
 
-// Whether a look at some lines of a matrix finds equal ones, so many that there are few distinct ones.
+// Whether a look at some lines of a matrix finds equal ones, so many that pairs of distinct ones are `fewer` times
+// fewer than all pairs.
 template <class T>
-bool has_equal_lines(const Problem<T>& problem);
+bool has_equal_lines(const Problem<T>& problem, double fewer = 4);
 
 // Solves what has_equal_lines has found. False, with nothing solved, if there are too many distinct lines, the
 // transport takes longer than reading the matrix a few times, the time is up, or the problem is infeasible or invalid.
