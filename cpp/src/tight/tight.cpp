@@ -10,6 +10,7 @@
 #include <stdexcept>
 #include <vector>
 
+#include "lapwing/huge_pages.hpp"
 #include "lapwing/tight/kernels.hpp"
 
 namespace lapwing {
@@ -27,7 +28,10 @@ using Lines = std::unique_ptr<T[], void (*)(T*)>;  // aligned to lines of the ca
 template <class T>
 Lines<T> make_lines(std::size_t count) {
     constexpr auto kLine = std::align_val_t{64};
-    return {static_cast<T*>(::operator new(count * sizeof(T), kLine)), [](T* p) { ::operator delete(p, kLine); }};
+    Lines<T> lines{static_cast<T*>(::operator new(count * sizeof(T), kLine)),
+                   [](T* p) { ::operator delete(p, kLine); }};
+    ask_for_huge_pages(lines.get(), count * sizeof(T));
+    return lines;
 }
 
 // Sets of columns, a bit each.

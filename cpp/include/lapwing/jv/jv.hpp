@@ -68,7 +68,7 @@ struct WorkspaceDelete {
 using Workspace = std::unique_ptr<std::byte, WorkspaceDelete>;
 inline Workspace make_workspace(std::size_t bytes) {
     Workspace memory(static_cast<std::byte*>(::operator new(bytes, std::align_val_t{kDirectAlignment})));
-    if (bytes >= 2 * kHugePage) ask_for_huge_pages(memory.get(), bytes);
+    ask_for_huge_pages(memory.get(), bytes);
     return memory;
 }
 
