@@ -52,6 +52,7 @@ def page(content: dict[str, Any]) -> str:
     versions = ", ".join(f"{name} {version}" for name, version in sorted(content["versions"].items()))
     solvers = list(content["rows"][0]["cells"])
     functions = ", ".join(f"`{solver.replace(':', '.')}`" for solver in solvers[1:] if ":" in solver)
+    functions = functions.replace("`pot.", "`ot.")  # its module
     lines = [
         "# Lapwing beside other packages",
         "",
