@@ -12,6 +12,7 @@ namespace lapwing {
 namespace {
 
 constexpr Index kFewest = 256;              // rows
+constexpr double kMostPairs = 0x1p27;       // 285 megabytes, of which a plan knows nothing
 constexpr Index kPieces = 32, kLength = 8;  // of successive costs, that are looked at
 constexpr Index kCosts = kPieces * kLength;
 constexpr double kAbound = 1.5;                // pairs of a row that have the least cost of all, by ln(cols) ...
@@ -86,6 +87,7 @@ FewValues look_for_few_values(const Problem<T>& problem, double fewest_ties) {
     const Index rows = problem.cost.rows, cols = problem.cost.cols;
     const bool is_matrix = problem.source == nullptr && (problem.cost.col_stride == 1 || problem.cost.row_stride == 1);
     if (!is_matrix || problem.unmatched_cost != nullptr || rows < kFewest || rows > cols) return {};
+    if (static_cast<double>(rows) * cols > kMostPairs) return {};
     Costs costs;
     read(problem, 0, costs.data());
     if (unit_of<T>({costs.data(), kLength}).scale == 0) return {};
