@@ -27,6 +27,7 @@ SOLVERS = (
     "ortools",
     "torch-linear-assignment",
 )
+MODULES = {"pot": "ot"}  # of packages that have another name
 CASES = (("uniform", "float64"), ("geometric", "float64"), ("disjoint", "float64"), ("lowrank:2", "float64"))
 INTEGER_CASES = (("int:1", "int64"), ("int:100", "int64"))
 SIZES = (100, 300, 1000, 2000)
@@ -51,8 +52,8 @@ def page(content: dict[str, Any]) -> str:
     """Return the page in Markdown."""
     versions = ", ".join(f"{name} {version}" for name, version in sorted(content["versions"].items()))
     solvers = list(content["rows"][0]["cells"])
-    functions = ", ".join(f"`{solver.replace(':', '.')}`" for solver in solvers[1:] if ":" in solver)
-    functions = functions.replace("`pot.", "`ot.")  # its module
+    named = (solver.split(":") for solver in solvers[1:] if ":" in solver)
+    functions = ", ".join(f"`{MODULES.get(package, package)}.{function}`" for package, function in named)
     lines = [
         "# Lapwing beside other packages",
         "",

@@ -147,9 +147,9 @@ def dear_sources():
 @pytest.mark.parametrize("which", range(3))
 def test_a_limit_that_comes_before_every_row_is_read(which, options):
     cost = list(dear_sources())[which]
-    began = time.process_time()  # which other processes leave alone
+    began = time.perf_counter()
     result = lw.solve(cost, time_limit=0.01, **options)
-    assert time.process_time() - began < 1.0
+    assert time.perf_counter() - began < 1.0
     assert result.status == "time_limit" and result.certificate is None
     assert result.lower_bound == (np.inf if "maximize" in options else -np.inf)
     matched = result.row_to_col >= 0

@@ -125,7 +125,8 @@ def test_a_time_limit():
         assert result.lower_bound <= best <= result.objective
 
 
-def test_columns_that_are_not_contiguous_are_left_to_other_methods():
+def test_any_layout():
+    """Rows or columns must be contiguous; other matrices are copied before."""
     cost = np.asfortranarray(CLASSES["rounded sums to 10"](np.random.default_rng(6), 500))
-    assert_right(cost)
-    assert_right(cost[:, ::-1])
+    for view in (cost, cost.T, cost[:, ::-1], cost[::-1], np.repeat(np.repeat(cost, 2, 0), 2, 1)[::2, ::2]):
+        assert_right(view, by_phases=True)

@@ -5,12 +5,10 @@
 #include <cmath>
 #include <cstdint>
 #include <cstdlib>
-#include <memory>
-#include <new>
 #include <stdexcept>
 #include <vector>
 
-#include "lapwing/huge_pages.hpp"
+#include "lapwing/costs/source.hpp"
 #include "lapwing/tight/kernels.hpp"
 
 namespace lapwing {
@@ -22,17 +20,6 @@ constexpr double kMostPhases = 256;    // in all
 constexpr Index kWorthKeeping = 4;     // of so many rows, one is free: such a state is of use
 constexpr double kMostDummies = 1.75;  // columns for each row that has a dummy row beside it
 constexpr Index kShareOfFree = 3;      // of so many free rows, a phase finds a column for one
-
-template <class T>
-using Lines = std::unique_ptr<T[], void (*)(T*)>;  // aligned to lines of the cache
-template <class T>
-Lines<T> make_lines(std::size_t count) {
-    constexpr auto kLine = std::align_val_t{64};
-    Lines<T> lines{static_cast<T*>(::operator new(count * sizeof(T), kLine)),
-                   [](T* p) { ::operator delete(p, kLine); }};
-    ask_for_huge_pages(lines.get(), count * sizeof(T));
-    return lines;
-}
 
 // Sets of columns, a bit each.
 using Word = std::uint64_t;
@@ -47,16 +34,17 @@ class Phases {
     Phases(Index rows, Index cols)
         : given_(rows), rows_(needs_dummies(rows, cols) ? cols : rows), cols_(cols),
           words_((cols + kSmallBlock - 1) / kSmallBlock), padded_(words_ * kSmallBlock),
-          costs_(make_lines<Small>(at(std::min(rows + 1, rows_), padded_))), v_(make_lines<Small>(at(3, padded_))),
-          distance_(&v_[padded_]), closed_(&v_[2 * padded_]), bits_(at(rows_, words_)), unmatched_(words_),
-          unseen_(words_), found_(words_), u_(rows_), row_to_col_(rows_, -1), col_to_row_(cols, -1), is_in_(rows_) {
+          lines_(std::min(rows + 1, rows_)), memory_(make_workspace(at(lines_ + 3, padded_) * sizeof(Small))),
+          costs_(reinterpret_cast<Small*>(memory_.get())), v_(costs_ + at(lines_, padded_)), distance_(v_ + padded_),
+          closed_(distance_ + padded_), bits_(at(rows_, words_)), unmatched_(words_), unseen_(words_), found_(words_),
+          u_(rows_), row_to_col_(rows_, -1), col_to_row_(cols, -1), is_in_(rows_) {
         if (rows_ > given_) std::fill_n(costs(given_), padded_, Small{0});
     }
 
     Index padded() const { return padded_; }
     Small* costs(Index i) const { return &costs_[at(std::min(i, given_), padded_)]; }
     std::vector<int> v() const {
-        std::vector<int> v(v_.get(), v_.get() + cols_);
+        std::vector<int> v(v_, v_ + cols_);
         const int most = rows_ > given_ ? *std::max_element(v.begin(), v.end()) : 0;
         for (int& price : v) price -= most;
         return v;
@@ -88,17 +76,17 @@ class Phases {
     static std::size_t at(Index line, Index length) { return static_cast<std::size_t>(line) * length; }
     Word* bits(Index i) { return &bits_[at(i, words_)]; }
     void list(Index i) {
-        kernels_.list(costs(i), padded_, v_.get(), static_cast<Small>(u_[i]), bits(i));
+        kernels_.list(costs(i), padded_, v_, static_cast<Small>(u_[i]), bits(i));
         if (cols_ % kSmallBlock != 0) bits(i)[words_ - 1] &= bit(cols_) - 1;
     }
 
     void start() {
-        std::fill_n(v_.get(), padded_, rows_ == cols_ ? kMostSmall : Small{0});
-        for (Index i = 0; i < given_ && rows_ == cols_; ++i) kernels_.lower(costs(i), padded_, v_.get());
-        std::fill_n(v_.get() + cols_, padded_ - cols_, Small{0});
+        std::fill_n(v_, padded_, rows_ == cols_ ? kMostSmall : Small{0});
+        for (Index i = 0; i < given_ && rows_ == cols_; ++i) kernels_.lower(costs(i), padded_, v_);
+        std::fill_n(v_ + cols_, padded_ - cols_, Small{0});
         for (Index j = 0; j < cols_; ++j) insert(unmatched_.data(), j);
         for (Index i = 0; i < rows_; ++i) {
-            u_[i] = kernels_.least(costs(i), padded_, v_.get());
+            u_[i] = kernels_.least(costs(i), padded_, v_);
             list(i);
             free_.push_back(i);
         }
@@ -202,7 +190,7 @@ class Phases {
                 rows[k] = costs(row.line);
                 offsets[k] = static_cast<Small>(u_[row.line] - row.distance);
             }
-            kernels_.relax(rows, offsets, padded_, v_.get(), distance_);
+            kernels_.relax(rows, offsets, padded_, v_, distance_);
         }
     }
     bool change_prices(Small level) {
@@ -259,10 +247,12 @@ class Phases {
     }
 
     const SmallKernels kernels_ = small_kernels();
-    const Index given_, rows_, cols_, words_, padded_;  // rows from number given_ on are dummies: they share a line
+    const Index given_, rows_, cols_, words_, padded_;
+    const Index lines_;  // of costs: rows from number given_ on are dummies, which share one
+    const Workspace memory_;
     // [lines, padded] each row's costs less the least, and [padded] v in the same units. costs - v >= u, with equality
     // for pairs.
-    Lines<Small> costs_, v_;
+    Small *const costs_, *const v_;
     Small *const distance_, *const closed_;  // [padded] of one search
     std::vector<Word> bits_;                 // [rows, words] of the tight pairs
     std::vector<Word> unmatched_, unseen_;   // free columns; matched ones that the latest round has not seen
@@ -287,22 +277,12 @@ class Phases {
 // The costs of all rows. False where they are no multiples, or the time is up.
 template <class T>
 bool fill(const Problem<T>& problem, Unit unit, Control& control, Phases& phases) {
-    const MatrixView<T>& cost = problem.cost;
-    const auto is_filled = [&](Index i, const T* row) {
-        return !control.poll({"match"}) &&
-               make_small(row, cost.cols, problem.maximize, unit, phases.padded(), phases.costs(i));
-    };
-    constexpr Index kTogether = 64 / sizeof(T);  // rows whose costs share lines of the cache
-    const Index step = cost.col_stride == 1 ? 1 : kTogether;
-    std::vector<T> copied(cost.col_stride == 1 ? 0 : static_cast<std::size_t>(step) * cost.cols);
-    for (Index i = 0; i < cost.rows; i += step) {
-        const Index count = std::min(step, cost.rows - i);
-        for (Index j = 0; j < cost.cols && !copied.empty(); ++j)
-            for (Index k = 0; k < count; ++k) copied[static_cast<std::size_t>(k) * cost.cols + j] = cost.at(i + k, j);
-        for (Index k = 0; k < count; ++k)
-            if (!is_filled(i + k, copied.empty() ? cost.row(i) : &copied[static_cast<std::size_t>(k) * cost.cols]))
-                return false;
-    }
+    RowReader<T> reader(problem.cost, problem.source);
+    reader.expect(0, problem.cost.rows);
+    for (Index i = 0; i < problem.cost.rows; ++i)
+        if (control.poll({"match"}) ||
+            !make_small(reader.row(i), problem.cost.cols, problem.maximize, unit, phases.padded(), phases.costs(i)))
+            return false;
     return true;
 }
 

@@ -29,6 +29,7 @@ MatrixView<T> lines_of(const Problem<T>& problem) {
     return problem.cost.col_stride == 1 ? problem.cost : problem.cost.transposed();
 }
 
+// As a double: the least integer has no negation.
 template <class T>
 double minimised(const Problem<T>& problem, T given) {
     const auto cost = static_cast<double>(given);

@@ -170,8 +170,8 @@ class Jv {
     void transfer(Index i);
     void start_at_zero();
     bool reduce_rows(Index reads_each);
-    // What is fetched while row i is read, vector by vector: row `ahead`, or, of a row that fills the first cache, the
-    // part that comes next.
+    // A read of row i fetches the vectors from here on: row `ahead`, or the next part of a row that fills the first
+    // cache.
     const T* fetched_during(Index i, Index ahead) const {
         constexpr Index kLongRow = 2048, kDistance = 4096 / sizeof(T);
         return cols_ > kLongRow ? costs_.at(i) + kDistance : costs_.at(ahead);

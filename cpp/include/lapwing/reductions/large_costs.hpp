@@ -18,9 +18,10 @@ struct LargeCosts {
     double least;  // the least large cost that was seen
 };
 
-// Looks at `rows` rows, evenly spread, and at the unmatched costs. None where there is no gap, or where large costs are
-// negative, too. A look at some rows is enough: what is found is only a better way to begin, since every answer is
-// proven. `pairs`: of an assignment, where the problem holds but some rows of one; 0: of an assignment of its own.
+// Looks at `rows` rows, evenly spread, of long ones at a part, and at the unmatched costs. None where there is no gap,
+// or where large costs are negative, too. A look at some rows is enough: what is found is only a better way to begin,
+// since every answer is proven. `pairs`: of an assignment, where the problem holds but some rows of one; 0: of an
+// assignment of its own.
 template <class T>
 std::optional<LargeCosts> find_large_costs(const Problem<T>& problem, Index rows, Index pairs = 0);
 

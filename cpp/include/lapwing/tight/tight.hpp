@@ -50,7 +50,7 @@ struct Unit {
     bool decimal = false;
 };
 
-// What a look at some costs tells.
+// The findings of a look at some costs.
 struct FewValues {
     Unit unit;                  // without a scale where costs have too many values, too
     double ties = 0;            // other pairs of a row that have the cost of a pair, on average
