@@ -158,6 +158,7 @@ nb::dict trace_ssp(const nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb
     nb::dict answer;
     answer["scans"] = to_numpy(std::move(trace.scans));
     answer["path_rows"] = to_numpy(std::move(trace.path_rows));
+    answer["searched"] = to_numpy(std::move(trace.searched));
     answer["epsilon"] = trace.epsilon;
     answer["v"] = left;
     return answer;

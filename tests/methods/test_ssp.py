@@ -128,8 +128,12 @@ def test_places_that_follow_the_text(text, shape):
 
 def test_what_the_places_change():
     """Each of these changes what is read, of costs that need a greedy choice or of others."""
-    for cls, places in (("uniform", ("least_v", "in_order")), ("lowrank:2", ("picked_v", "last_v"))):
-        cost = lw.instances.generate(cls, 300, 1)
+    for cls, n, places in (
+        ("uniform", 300, ("least_v", "in_order")),
+        ("int:1", 50, ("stop_early",)),
+        ("lowrank:2", 300, ("picked_v", "last_v", "whole_gap")),
+    ):
+        cost = lw.instances.generate(cls, n, 1)
         usual = lw.solve(cost, method="ssp").statistics
         for place in places:
             changed = lw.solve(cost, method=lw.Ssp(text=place)).statistics
@@ -139,6 +143,16 @@ def test_what_the_places_change():
     assert lw.solve(cost, method=lw.Ssp(text="compare_above")).statistics["phases"] == 1
     with pytest.raises(lw.ArgumentError, match="some of"):
         lw.Ssp(text="none")
+
+
+def test_when_any_gap_shows():
+    """Below a millionth of the first gap the least epsilon stops it, too, but where the comparison is turned round."""
+    rng = np.random.default_rng(1)
+    cost = np.outer(rng.random(200), rng.random(200)) + 1e-6 * rng.random((200, 200))
+    phases = {}
+    for text in ("", "any_gap", "compare_above", ("compare_above", "any_gap")):
+        phases[text] = lw.solve(cost, method=lw.Ssp(text=text or ())).statistics["phases"]
+    assert list(phases.values()) == [1, 1, 1, 2]
 
 
 @pytest.mark.parametrize("cls", ["sanity", "disjoint", "lowrank:1", "lowrank:2", "lowrank:8"])

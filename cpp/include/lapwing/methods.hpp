@@ -79,6 +79,7 @@ inline constexpr Index kSspColumnsPerThread = 8192;
 // differs from its authors' published program: true as the text has it (src/ssp/start.cpp, ssp.cpp explain them).
 struct SspTrace {                                // of a solve
     std::vector<std::int64_t> scans, path_rows;  // [rows] how often it was read; other rows of its augmenting paths
+    std::vector<std::int64_t> searched;          // [rows] rows that its searches read, with itself
     std::vector<double> epsilon;                 // of each phase
     std::vector<std::vector<double>> v;          // that each leaves, [cols]
 };

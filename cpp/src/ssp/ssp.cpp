@@ -7,9 +7,10 @@
 //           by (path length - distance), a phase with epsilon > 0 lowers it by epsilon more: like an auction's bids,
 //           this spreads prices early and makes later searches short. The last phase has epsilon = 0 and is exact
 //           whatever the prices it starts from. The start is that of ssp/start.cpp; every second phase takes the rows
-//           backwards.
+//           backwards, as in the authors' program (text: in_order of SspOptions).
 // Schedule  epsilon = min(epsilon / 4, what epsilon added to the fall of prices in the last phase / (8 cols)), then 0;
-//           0 at once when a phase's paths lowered prices by more than epsilon did.
+//           0 at once when a phase's paths lowered prices by more than epsilon did, in the authors' program not after
+//           the first phase (text: stop_early).
 // Cost      O(rows) rows read a phase at best, O(rows^2) at worst, each O(cols); O(rows + cols) memory.
 //
 // More columns than rows: dummy rows of cost 0 take the columns left over. They are all alike, so one (kDummyRow)
@@ -137,6 +138,7 @@ class Ssp {
         epsilon_ = start_.epsilon;
         if (options_.trace != nullptr) {
             options_.trace->scans.assign(index(m_), 0);
+            options_.trace->searched.assign(index(m_), 0);
             options_.trace->path_rows.assign(index(m_), 0);
         }
         solution_.statistics.set("rows_scanned_start", static_cast<double>(rows_.scanned()));
@@ -224,6 +226,7 @@ class Ssp {
         reached_ = -kInfinity<D>;
         Index end = kUnassigned;
         reach_unmatched_column(f, D{0});
+        const std::int64_t scanned = rows_.scanned();
         SspNearest<D> nearest = scan_first(f);
         rows_allowed_ = most_rows_ * pace();
         while (end == kUnassigned) {
@@ -261,7 +264,10 @@ class Ssp {
         lower_prices();
         const std::int64_t before = path_rows_;
         augment(f, end);
-        if (options_.trace != nullptr) options_.trace->path_rows[index(f)] += path_rows_ - before - 1;
+        if (options_.trace != nullptr) {
+            options_.trace->path_rows[index(f)] += path_rows_ - before - 1;
+            options_.trace->searched[index(f)] += rows_.scanned() - scanned;
+        }
         for (const Index j : closed_) state_[index(j)] = owner_[index(j)] >= 0 ? ssp_owned : ssp_unowned;
         return Status::optimal;
     }

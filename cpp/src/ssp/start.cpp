@@ -1,19 +1,21 @@
 // Where the "ssp" method starts: prices, the order of the rows, and the epsilons, from lower and upper bounds on the
-// optimum (Algorithm 1015, section 3, "initial epsilon and dual solution"). Each pass reads every row once:
+// optimum (Algorithm 1015, section 3, "initial epsilon and dual solution", as its authors' published program has it; a
+// field of SspOptions has the paper's text instead, where it differs). Each pass reads every row once:
 //   survey   row minima give a lower bound, the diagonal and a greedy choice in the order of the rows upper ones.
 //            Column j's first estimate of v is the second smallest of c[i,j] less its row's minimum: the price at which
-//            only one row would take it at no loss.
+//            only one row would take it at no loss. Text: the smallest (least_v).
 //   regret   under that v, rows choose greedily from the last to the first: better bounds, and what it costs a row not
 //            to get its best column. If the gap between the bounds is below a quarter of the survey's, this v is good.
 // Else three more:
 //   greedy   rows choose the best column left, greatest regret first.
 //   reverse  prices under which that choice is stable: the last row to choose fixes its column's price; columns taken
 //            before it fall until the row does not prefer them; then the row before it, and so on. Exact where the
-//            costs are a sum or a product of a row and a column term.
+//            costs are a sum or a product of a row and a column term. Text: both at once, row by row (picked_v).
 //   bound    the gap that is left. v is a mean of both prices: of the first, as much as is left of the survey's gap.
-// With g the last gap, G the survey's (between diagonal and row minima), epsilon starts at g sqrt(g / G) / rows, and
-// scaling ends below G / (16 rows^2). If nothing is left of the gap, one phase without epsilon takes the rows by
-// growing regret.
+//            Text: v is the second (last_v).
+// With g the last gap, at most G / 4 (text: whatever it is, whole_gap), and G the survey's, between diagonal and row
+// minima, epsilon starts at g sqrt(g / G) / rows, and scaling ends below G / (16 rows^2). If nothing is left of the
+// gap, less than G / 10^6 (text: any_gap), one phase without epsilon takes the rows by growing regret (text: in_order).
 //
 // Deviations: prices and epsilons are whole multiples of a unit, so that sums of costs on a binary grid stay exact
 // (DESIGN section 3.5); dummy rows choose last; a row that finds no column left counts with the largest cost. Only the
@@ -32,7 +34,7 @@
 namespace lapwing {
 namespace {
 
-// The paper's, from the authors' code.
+// From the authors' program.
 constexpr double kGoodGap = 1.0 / 4;       // of the survey's: no greedy prices are needed
 constexpr double kNothingLeft = 1e-6;      // of the survey's gap: no epsilon is needed
 constexpr double kPureGreedy = 1e-9;       // of the survey's greedy gap: no mean is needed
