@@ -50,6 +50,7 @@ IDENTITIES = {
     "lopes-2": ("2", set(LOPES), DOUBLING[3:], 1),
     "lopes-3": ("3", {"int:1"}, DOUBLING[3:], 1),
     "lopes-4": ("4", set(LOPES), DOUBLING[3:], 1),
+    "report-2021-1": ("I", {"int:1000"}, (4096,), 1),
     "report-2021-2": ("II", {"int:1000"}, DOUBLING[2:7], 1),
     "report-2021-3": ("III", {"int:1000"}, DOUBLING[2:7], 1),
     "report-2022-3": ("III", {f"int:{10.0**k:g}" for k in range(-3, 4)}, (512, 8192), 1),
@@ -116,6 +117,7 @@ def test_printed_figures():
         ("lopes", "2", 5, "speedup"): 0.87,
         ("lopes", "3", 4, "step_6"): 29.49,
         ("lopes", "4", 14, "cuda"): 1716.38,
+        ("report-2021", "I", 0, "compress_matrix_l1"): 0.03,
         ("report-2021", "II", 4, "baseline"): 16759.68,
         ("report-2021", "III", 4, "total4"): 4.34,
         ("report-2022", "III", 6, "step_6"): 6210,
@@ -201,6 +203,28 @@ def test_steps_are_timed(method):
 def test_small_and_largest():
     assert len(run_table(table(), Limits(small=True))["rows"]) == 1
     assert len(run_table(table(), Limits(largest=15))["rows"]) == 1
+
+
+def test_every_printed_figure_is_shown():
+    """As printed, also of lines that are larger than the run."""
+    for name in IDENTITIES:
+        each = TABLES[name]
+        record = run_table(each, Limits(largest=1)) | {"machine": "a machine"}
+        words = show(record).replace("/", " ").split()
+        for row in each.printed.rows:
+            for column in each.printed.columns:
+                assert row[column] is None or f"{row[column]:.10g}" in words, (name, column)
+        for fit in each.printed.fits.values():
+            assert all(f"{figure:.10g}" in words for figure in fit)
+        for row in record["rows"]:
+            for column in each.columns:
+                cell = row["cells"][column.label]
+                assert cell["value"] is None and cell["remark"] in (column.remark, "larger than this run")
+
+
+def test_matrices_that_memory_has_no_room_for():
+    record = run_table(table(instances=(Instance("uniform", 10_000_000),)), Limits())
+    assert record["rows"][0]["cells"]["core"]["remark"] == "a matrix of 800000 GB"
 
 
 def test_missing_cells_say_why():
@@ -296,11 +320,13 @@ def test_curves_along_a_run(monkeypatch, tmp_path):
     record = run_curves("algorithm-1015-figure-1", small=True)
     for curve, options in zip(record["curves"], (lw.Ssp(pricing=False), curves.AS_PRINTED), strict=True):
         found = lw.solve(cost, method=options).statistics
-        assert sum(curve["scan count"]) == found["rows_scanned"] - found["rows_scanned_start"]
+        for counts in (curve["scan count"], curve["times read"]):
+            assert sum(counts) == found["rows_scanned"] - found["rows_scanned_start"]
         assert sum(curve["path length"]) == found["path_rows"] - 60 * found["phases"]
         assert min(curve["scan count"]) >= found["phases"] and min(curve["path length"]) >= 0
     plain = curves._core.trace_ssp(lw.instances.generate("lowrank:1", 60, 1), lw.Ssp(pricing=False).compiled())
-    assert sum(plain["scans"]) == 60 * 61 // 2 and plain["epsilon"] == [0]
+    assert plain["searched"].tolist() == list(range(1, 61)) and plain["epsilon"] == [0]
+    assert plain["scans"].tolist() == list(range(60, 0, -1))
     if pytest.importorskip("matplotlib"):
         draw_curves(record, tmp_path / "a.png")
         assert (tmp_path / "a.png").exists()
@@ -368,8 +394,10 @@ def test_command_line(tmp_path):
     assert run(main, ["papers", "--table", "lopes-9"]).exit_code == 2
     options = ["papers", "--small", "--table", "report-2022-4", "--largest", "64"]
     result = run(main, [*options, "--output", str(tmp_path)])
-    assert result.exit_code == 0 and "Table IV: six solvers, range 0.001n" in result.output and "8.44" in result.output
+    assert result.exit_code == 0 and "2022: Table IV: six solvers, range 0.001n" in result.output
+    assert "8.439 /" in result.output
     record = json.loads((tmp_path / "report-2022-4.json").read_text())
-    assert record["machine"] and record["command"] and "commit" in record and len(record["rows"]) == 1
+    assert record["machine"] and record["command"] and "commit" in record and len(record["rows"]) == 8
+    assert [row["n"] for row in record["rows"] if row["cells"]["core"]["value"] is not None] == [64]
     assert record["rows"][0]["cells"]["Gurobi"]["published"] == 8.439
     assert json.loads(run(main, [*options, "--json"]).output)["table"] == "report-2022-4"

@@ -1,8 +1,9 @@
 """Algorithm 1015's Figures 1 to 3: curves along the searches of `ssp`.
 
-Figures 1 and 2 have, for each row of one matrix, how often the searches read it, and the rows of the augmenting paths
-that begin at it, beside itself: summed over all phases, as the authors' program counts them. Without epsilon the row is
-also the number of the search. Figure 3 has the epsilon of each phase against the distance of the v that it leaves from
+Figures 1 and 2 have, for each row of one matrix, the rows that its searches read (scan count), and the rows of the
+augmenting paths that begin at it, beside itself (path length); and how often any search read it (times read), which the
+authors' program counts in place of the first. All are summed over the phases. Without epsilon the row is also the
+number of the search. Figure 3 has the epsilon of each phase against the distance of the v that it leaves from
 the last one: the Euclidean norm of the difference over n. The paper names neither the norm nor the rank in Figure 2.
 """
 
@@ -24,7 +25,7 @@ CURVES: Final = {
     "algorithm-1015-figure-3": "Figure 3: epsilon against the distance from the last v",
 }
 _ALONG: Final = {"algorithm-1015-figure-1": ("uniform",), "algorithm-1015-figure-2": ("lowrank:2", "lowrank:8")}
-_SIZES: Final = (1000, 1414, 2000, 2828, 4000, 5656, 8000)
+_SIZES: Final = (1000, 1414, 2000, 2828, 4000, 5656, 8000, 11313, 16000, 22627, 32000)
 _CLASSES: Final = ("uniform", "geometric", "disjoint", "lowrank:2", "lowrank:4", "lowrank:8")
 _N: Final = 1000
 _VARIANTS: Final = {"without epsilon": Ssp(pricing=False), "with epsilon": AS_PRINTED}
@@ -52,8 +53,9 @@ def _along(classes: tuple[str, ...]) -> list[dict[str, Any]]:
             curves.append(
                 {
                     "label": f"{cls} {_N}, {variant}",
-                    "scan count": trace["scans"].tolist(),
+                    "scan count": trace["searched"].tolist(),
                     "path length": trace["path_rows"].tolist(),
+                    "times read": trace["scans"].tolist(),
                 }
             )
     return curves
@@ -102,7 +104,7 @@ def draw_curves(record: dict[str, Any], path: Path) -> None:
     for axes, (name, curves) in zip(panels, groups.items(), strict=False):
         for curve in curves:
             if along:
-                for what in ("scan count", "path length"):
+                for what in ("scan count", "times read", "path length"):
                     axes.plot(curve[what], ".", markersize=2, label=what)
                 axes.set_xlabel("row")
                 axes.legend(fontsize=7)

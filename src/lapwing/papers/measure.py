@@ -28,6 +28,7 @@ _SHORT_SECONDS = 0.1  # solves shorter than this are repeated, and the least tim
 _REPETITIONS = 3
 _SHARES = 3  # equal shares of the time left that one table may take: later ones have many of its solves
 _ROWS_AT_ONCE = 64  # of a matrix that is made, a thread each
+_OF_MEMORY = 2 / 3  # that a matrix may take
 
 
 @dataclass(frozen=True)
@@ -166,6 +167,8 @@ class Measurements:
         if key not in self._solved:
             if instance.n >= self._given_up.get(solver, math.inf):
                 raise NotMeasuredError("not asked: a smaller one took too long")
+            if (size := instance.n**2 * _dtype(instance)().itemsize) > _OF_MEMORY * _memory():
+                raise NotMeasuredError(f"a matrix of {size / 1e9:.0f} GB")
             if time.monotonic() > self._until:
                 raise NotMeasuredError("no time was left")
             self._solved[key] = self._measure(column, instance, seed, device, threads)
@@ -215,8 +218,7 @@ class Measurements:
         key = (instance.cls, instance.n, seed)
         if self._last[0] != key:
             self._last = (None, None)  # before others are made
-            dtype = np.int32 if instance.cls.startswith("int") else np.float64
-            self._last = (key, _made(instance, seed, dtype))
+            self._last = (key, _made(instance, seed, _dtype(instance)))
         assert self._last[1] is not None
         return self._last[1]
 
@@ -228,6 +230,18 @@ class Measurements:
             result = lapwing.solve(self._costs(instance, seed), threads=threads, device=limits.device)
             self._optima[key] = float(result.objective)
         return self._optima[key]
+
+
+def _dtype(instance: Instance) -> type[np.int32] | type[np.float64]:
+    return np.int32 if instance.cls.startswith("int") else np.float64
+
+
+def _memory() -> float:
+    """Of the machine, in bytes."""
+    try:
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, OSError, ValueError):
+        return math.inf
 
 
 def _made(instance: Instance, seed: int, dtype: type) -> NDArray[Any]:

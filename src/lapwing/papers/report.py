@@ -12,6 +12,7 @@ UNITS = {
     "count": "count",
     "factor": "factor",
     "share": "share of the time",
+    "percent": "per cent",
 }
 
 
@@ -21,10 +22,11 @@ def show(record: dict[str, Any]) -> str:
     lines = [["", *columns]]
     lines += [[row["instance"], *(_words(row["cells"][column]) for column in columns)] for row in record["rows"]]
     for cls, fit in record["fits"].items():
-        lines.append([f"{cls}: power of n", *(_power(fit[column]) for column in columns)])
+        for k, name in enumerate(("factor", "power of n", "error in %")):
+            lines.append([f"{cls}: {name}", *(_fit(fit[column], k) for column in columns)])
     widths = [max(len(line[k]) for line in lines) for k in range(len(columns) + 1)]
     text = [
-        f"{record['paper'].split(':')[0]}: {record['title']}",
+        f"{record['paper'].split(':')[0]} {record['paper'].rsplit(', ', 1)[1]}: {record['title']}",
         f"{UNITS[record['unit']]}; theirs / ours",
         f"theirs: {record['their_machine'] or 'counts, which do not depend on a machine'}",
         f"ours: {_where(record)} of {record['machine']}",
@@ -46,16 +48,21 @@ def _number(value: float | None) -> str:
     return f"{value:.0f}" if abs(value) >= 1000 else f"{value:.3g}"
 
 
+def _printed(value: float | None) -> str:
+    """A figure as the paper has it."""
+    return "-" if value is None else f"{value:.10g}"
+
+
 def _words(cell: dict[str, Any]) -> str:
     value = cell["value"]
     if isinstance(value, dict):
         return " ".join(f"{name} {share:.0%}" for name, share in value.items() if share >= 0.005)
-    return f"{_number(cell['published'])} / {cell['remark'] if value is None else _number(value)}"
+    return f"{_printed(cell['published'])} / {cell['remark'] if value is None else _number(value)}"
 
 
-def _power(fit: dict[str, Any]) -> str:
-    theirs, ours = (f"{found[1]:.3f}" if found else "-" for found in (fit["published"], fit["value"]))
-    return f"{theirs} / {ours}"
+def _fit(fit: dict[str, Any], k: int) -> str:
+    theirs, ours = fit["published"], fit["value"]
+    return f"{_printed(theirs[k]) if theirs else '-'} / {f'{ours[k]:.3f}' if ours else '-'}"
 
 
 def draw(record: dict[str, Any], path: Path) -> None:

@@ -20,8 +20,8 @@ def run_table(table: Table, measured: Measurements | Limits) -> dict[str, Any]:
     -------
     dict, as for JSON
         ``rows``: for each instance a cell for each column, with the ``value`` of ours in the table's unit (a dict for
-        shares), what was ``published``, and a ``remark`` where ours is missing; ``fits``: of counts of rows, the power
-        of n that fits them best, by class and column.
+        shares), what was ``published``, and a ``remark`` where ours is missing. Lines that are larger than the run have
+        what was published alone. ``fits``: of counts of rows, the power of n that fits them best, by class and column.
 
     Raises
     ------
@@ -31,10 +31,10 @@ def run_table(table: Table, measured: Measurements | Limits) -> dict[str, Any]:
     measured = Measurements(measured) if isinstance(measured, Limits) else measured
     limits = measured.limits
     most = min(limits.largest or math.inf, table.small_n if limits.small else math.inf)
-    instances = [instance for instance in table.instances if instance.n <= most]
+    instances = [instance for instance in table.instances if instance.n <= most or instance.printed]
     ours = {}
     for k in sorted(range(len(instances)), key=lambda k: instances[k].n):  # what ends early lacks the largest of each
-        ours[k] = _cells(table, instances[k], measured)
+        ours[k] = _cells(table, instances[k], measured if instances[k].n <= most else None)
     rows = [
         {"instance": instance.label, "cls": instance.cls, "n": instance.n, "cells": ours[k]}
         for k, instance in enumerate(instances)
@@ -55,7 +55,8 @@ def run_table(table: Table, measured: Measurements | Limits) -> dict[str, Any]:
     }
 
 
-def _cells(table: Table, instance: Instance, measured: Measurements) -> dict[str, dict[str, Any]]:
+def _cells(table: Table, instance: Instance, measured: Measurements | None) -> dict[str, dict[str, Any]]:
+    """Of one line; without measurements what was published."""
     cells: dict[str, dict[str, Any]] = {}
     for column in table.columns:
         printed = instance.printed.get(column.printed) if column.printed else None
@@ -64,7 +65,7 @@ def _cells(table: Table, instance: Instance, measured: Measurements) -> dict[str
 
 
 def _ours(
-    table: Table, column: Column, instance: Instance, measured: Measurements, cells: dict[str, dict[str, Any]]
+    table: Table, column: Column, instance: Instance, measured: Measurements | None, cells: dict[str, dict[str, Any]]
 ) -> dict[str, Any]:
     """The value, or why there is none."""
     nothing: dict[str, Any] = {"value": None}
@@ -78,6 +79,8 @@ def _ours(
         return nothing | {"remark": column.remark}
     if instance.gpus > 1:
         return nothing | {"remark": column.remark}
+    if measured is None:
+        return nothing | {"remark": "larger than this run"}
     try:
         values = [quantity(column.quantity, solved) for solved in measured.of(column, instance)]
     except NotMeasuredError as why:

@@ -86,13 +86,13 @@ class Table:
         A name in `published.PAPERS`.
     title : str
         Its number in the paper first.
-    unit : {"s", "ms", "rows", "count", "factor", "share"}
+    unit : {"s", "ms", "rows", "count", "factor", "share", "percent"}
         Of its columns, but for objectives and counts among times.
     columns : tuple of Column
     instances : tuple of Instance
         Sizes grow within a class.
     small_n : int
-        `small` runs leave out larger instances.
+        `small` runs solve no larger instances.
     number : str
         Of the printed table; "" for a figure.
     machine : str

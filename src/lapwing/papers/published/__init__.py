@@ -1,9 +1,9 @@
 """The figures that the papers print, as data: a JSON file a paper, with its tables by number.
 
 Figures are as printed; null is what is not printed, or was not run. Columns ``cls`` and ``n`` name the instance by the
-classes of `lapwing.instances`, ``gpus`` the number of GPUs. Left out are Table I of the report of 2021, which a
-profiler made, and objectives in Date and Nagi's Table 3 for [0, 10n], where the paper prints those of [0, n] again. In
-Table 2 of Algorithm 1015 the last comma of five times stands for the decimal point, as everywhere else in that table.
+classes of `lapwing.instances`, ``gpus`` the number of GPUs. Left out are objectives in Date and Nagi's Table 3 for
+[0, 10n], where the paper prints those of [0, n] again. In Table 2 of Algorithm 1015 the last comma of five times stands
+for the decimal point, as everywhere else in that table.
 """
 
 from __future__ import annotations
