@@ -8,7 +8,8 @@ begins nothing else after so many seconds. Several matrices are solved at once, 
 neither on that nor on the machine. Every objective is that of a certified answer. At the end `results/papers/` has the
 table and its figure as `lapwing papers` writes them, of all cells that are complete: means of five matrices, as in the
 paper. More seeds (`--seeds 20`) tell how far such means differ by chance; a line for each cell says so. `--rounding`
-counts the printed method on matrices of rank one that differ by rounding, or by the order of their columns, alone.
+counts the printed method on matrices of rank one that differ by rounding, or by the order of their columns, alone, and
+keeps the counts in `results/paper_rows_rounding.json`.
 """
 
 from __future__ import annotations
@@ -98,7 +99,9 @@ class Counts:
 
 def write_tables(counts: Counts, folder: Path) -> None:
     """The table and its figure, of all counts."""
-    about = {key: counts.report.content[key] for key in ("machine", "commit", "command")}
+    content = counts.report.content
+    about = {"machine": f"{content['machine']['processor']}, {content['machine']['cores']} cores"}
+    about |= {key: content[key] for key in ("commit", "command")}
     measured = Counted(counts.rows)
     for name in WRITTEN:
         record = about | {"lapwing": lw.__version__} | run_table(TABLES[name], measured)
@@ -126,25 +129,31 @@ def compare(counts: Counts) -> None:
 
 
 def of_rank_one(n: int, seed: int) -> dict[str, NDArray[np.float64]]:
-    """Matrices x x^T; the products of the third are exact."""
-    x = np.random.default_rng(seed).random(n)
+    """Matrices x x^T; the products of the third are exact, half of those of the last are the next larger numbers."""
+    random = np.random.default_rng(seed)
+    x = random.random(n)
     short = x.astype(np.float32).astype(np.float64)
+    square = np.outer(x, x)
     return {
-        "as it is": np.outer(x, x),
+        "as it is": square,
         "columns sorted": np.outer(x, np.sort(x)),
         "products exact": np.outer(short, short),
-        "times 1000": 1000 * np.outer(x, x),
+        "times 1000": 1000 * square,
+        "last bits at random": np.where(random.random((n, n)) < 0.5, square, np.nextafter(square, 2)),
     }
 
 
-def count_roundings(n: int, seeds: int) -> None:
-    """Print the rows that the printed method reads on matrices of rank one, over n, means of several seeds."""
+def count_roundings(report: Report, n: int, seeds: int) -> None:
+    """Keep the rows that the printed method reads on matrices of rank one; print means and extremes, over n."""
     read: dict[str, list[float]] = {}
     for seed in range(1, seeds + 1):
         for name, cost in of_rank_one(n, seed).items():
             found = lw.solve(cost, method=AS_PRINTED, threads=1, certify=False).statistics
-            read.setdefault(name, []).append((found["rows_scanned"] - found["rows_scanned_start"]) / n)
-    print(f"{n:6}", "  ".join(f"{name} {np.mean(counts):.2f} n" for name, counts in read.items()), flush=True)
+            rows = int(found["rows_scanned"] - found["rows_scanned_start"])
+            report.add({"matrix": name, "n": n, "seed": seed, "rows_read": rows})
+            read.setdefault(name, []).append(rows / n)
+    for name, counts in read.items():
+        print(f"{n:6} {name:20} {np.mean(counts):.2f} n, {min(counts):.2f} to {max(counts):.2f}", flush=True)
 
 
 def main() -> None:
@@ -160,8 +169,9 @@ def main() -> None:
     parser.add_argument("--output", type=Path, default=RESULTS / "paper_rows.json")
     options = parser.parse_args()
     if options.rounding:
+        report = Report(RESULTS / "paper_rows_rounding.json", "rows read on matrices of rank one, by their rounding")
         for n in options.sizes:
-            count_roundings(n, options.seeds)
+            count_roundings(report, n, options.seeds)
         return
     counts, until = Counts(options.output), time.monotonic() + options.seconds
     with ThreadPoolExecutor(options.threads) as pool:

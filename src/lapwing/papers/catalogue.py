@@ -192,7 +192,8 @@ def _report_2022() -> tuple[Table, ...]:
         *(Table(f"report-2022-{number}", key, f"Table {roman}: six solvers, range {cls.removeprefix('int:')}n", "ms",
                 solvers, lines(key, roman), 1024, roman, machine,
                 "LAP16 is Date and Nagi's program, of which the reports do not agree whether it is classical; Gurobi "
-                "ran out of memory at 8192; their costs are whole numbers in float64, ours int32")
+                "ran out of memory at 8192; their costs are whole numbers in float64, ours int32, with R n rounded to "
+                "the nearest")
           for number, roman, cls in by_range),
     )  # fmt: skip
 
