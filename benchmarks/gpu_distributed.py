@@ -1,11 +1,13 @@
-"""How long does one problem take on two GPUs of a host, against one, certificate included?
+"""How long does one problem take on several GPUs of a host, against one, certificate included?
 
-    python -m benchmarks.gpu_distributed [--cases uniform:float32@100000 ...] [--gpus 2] [--solves 5] [--output r.json]
+    python -m benchmarks.gpu_distributed [--cases uniform:float32@100000 ...] [--gpus 2 4 8] [--solves 5] [--plot]
 
 Blocks of rows are on the GPUs already, as tensors of PyTorch (`costs.sharded`), or points of 64 dimensions on the host;
-the same matrix is solved on one GPU where it has room for it. Minimum of several solves, the two in turn, after some to
-warm up; every answer must be proven, and both must cost the same. With --plot, a picture beside the results has the
-times and the efficiency: the time of one over that of all GPUs, over their number.
+the same matrix is solved on each number of GPUs, and on one, where they have room for it. Minimum of several solves,
+after some to warm up; every answer must be proven, and all must cost the same. With --plot, a picture beside the
+results has the times and the efficiency: the time of one over that of so many GPUs, over their number.
+
+--weak N: instead, uniform float32 costs of N rows on one GPU and of N sqrt(P) rows on P, as many costs on each.
 
 Two shards of one GPU (--gpus 1) show what the division itself costs.
 """
@@ -13,6 +15,7 @@ Two shards of one GPU (--gpus 1) show what the division itself costs.
 from __future__ import annotations
 
 import argparse
+import gc
 import time
 from pathlib import Path
 from typing import Any
@@ -32,97 +35,135 @@ CASES = (
     "geometric:float32@100000",
 )
 WARM_SOLVES = 2  # of each case
+LONG = 2.0  # seconds of a solve, of which one counts after one to warm up
 ROWS_AT_ONCE = 2048  # that are made together, whatever the division into blocks
 SPARE = 0.9  # of a GPU's memory, that a matrix may take beside what is made of it
 
 
 def main() -> None:
-    """Time the cases; print a line for each."""
+    """Time the cases; print a line for each number of GPUs."""
     import torch
 
     parser = argparse.ArgumentParser(description="Times of one problem on several GPUs.")
     parser.add_argument("--cases", nargs="+", default=list(CASES), help="CLASS:DTYPE@N")
-    parser.add_argument("--gpus", type=int, default=torch.cuda.device_count(), help="how many to use; 1 has two shards")
+    parser.add_argument(
+        "--gpus", type=int, nargs="+", default=[torch.cuda.device_count()], help="how many to use; 1 has two shards"
+    )
+    parser.add_argument(
+        "--weak", type=int, nargs="+", default=[], metavar="N", help="rows on one GPU, of uniform costs"
+    )
     parser.add_argument("--solves", type=int, default=5)
     parser.add_argument("--output", type=Path, default=RESULTS / "gpu_distributed.json")
     parser.add_argument("--plot", action="store_true", help="a picture beside the results")
     options = parser.parse_args()
     report = Report(options.output, "milliseconds of lapwing.solve, certificate included; blocks of rows on the GPUs")
     report.write(gpu=torch.cuda.get_device_name(), gpus=options.gpus, copy_bytes_per_second=warm_up(torch))
-    devices = (
-        [torch.device("cuda", k) for k in range(options.gpus)] if options.gpus > 1 else [torch.device("cuda", 0)] * 2
-    )
-    print(f"{'case':26} {'shards ms':>10} {'one ms':>10} {'ratio':>6} refreshes certificate")
+    print(f"{'case':26} {'gpus':>4} {'ms':>10} {'one ms':>10} {'efficiency':>10} refreshes certificate")
     rows = []
     for case in options.cases:
-        row = time_case(torch, case, devices, options.solves)
-        if row is None:
-            print(f"{case:26} does not fit")
-            continue
-        report.add(row)
-        rows.append(row)
-        one = "-" if row["one_ms"] is None else f"{row['one_ms']:.3f}"
-        ratio = "-" if row["one_ms"] is None else f"{row['one_ms'] / row['ms']:.2f}"
-        proof = "exact" if row["exact"] else row["certificate"]
-        print(f"{case:26} {row['ms']:10.3f} {one:>10} {ratio:>6} {row['refreshes']:9.0f} {proof}", flush=True)
+        rows += time_case(torch, case, options.gpus, options.solves, report)
+    for n in options.weak:
+        single = time_case(torch, f"uniform:float32@{n}", [], options.solves, report)
+        for gpus in options.gpus:
+            time_case(torch, f"uniform:float32@{round(n * gpus**0.5)}", [gpus], options.solves, report, single)
     if options.plot:
-        plot(rows, options.gpus, options.output.with_suffix(".png"))
+        plot(rows, options.output.with_suffix(".png"))
 
 
-def time_case(torch: Any, case: str, devices: list[Any], solves: int) -> dict[str, Any] | None:
-    """One instance: the best of `solves`, on all devices and on one; None where it does not fit."""
-    asked = instance(torch, case, devices)
+def time_case(
+    torch: Any,
+    case: str,
+    counts: list[int],
+    solves: int,
+    report: Report,
+    single: list[dict[str, Any]] | None = None,
+) -> list[dict[str, Any]]:
+    """One instance on each number of GPUs, and first on one; `single`: the row of another instance on one instead."""
+    rows: list[dict[str, Any]] = []
+    for gpus in [None, *counts] if single is None else counts:
+        best = timed(torch, case, gpus, solves)
+        if best is None:
+            print(f"{case:26} {gpus or 1:4} does not fit")
+            continue
+        seconds, result = best
+        certificate = result.certificate
+        assert certificate.complete and all(row["objective"] == result.objective for row in rows)
+        row = {
+            "case": case,
+            "gpus": gpus or 1,
+            "shards": 1 if gpus is None else max(gpus, 2),
+            "ms": seconds * 1e3,
+            "objective": result.objective,
+            "exact": certificate.exact,
+            "certificate": str(certificate),
+            "plan": str(result.plan),
+            **result.statistics,
+        }
+        rows.append(row)
+        alone = next((row for row in single or rows if row["shards"] == 1), None)
+        row |= {"one_ms": None if alone is None else alone["ms"], "weak": single is not None}
+        report.add(row)
+        one, efficiency = "-", "-"
+        if alone is not None:
+            one, efficiency = f"{alone['ms']:.3f}", f"{efficiency_of(row):.2f}"
+        proof = "exact" if row["exact"] else row["certificate"]
+        print(
+            f"{case:26} {row['gpus']:4} {row['ms']:10.3f} {one:>10} {efficiency:>10} {row['refreshes']:9.0f} {proof}",
+            flush=True,
+        )
+    return rows
+
+
+def efficiency_of(row: dict[str, Any]) -> float:
+    """The time of one GPU over that of all, over their number; for weak scaling, over one."""
+    return float(row["one_ms"] / row["ms"] / (1 if row["weak"] else row["gpus"]))
+
+
+def timed(torch: Any, case: str, gpus: int | None, solves: int) -> tuple[float, Any] | None:
+    """The best of several solves, in seconds, and its result; None if the costs do not fit. `gpus` None: one shard."""
+    devices = [torch.device("cuda", k) for k in range(gpus or 1)]
+    asked = instance(torch, case, devices * 2 if gpus == 1 else devices, is_whole=gpus is None)
     if asked is None:
         return None
+    cost, device = asked
     keep_to_quick_processors()
-    best: list[tuple[float, Any]] = [(float("inf"), None)] * len(asked)
+    best: tuple[float, Any] = (float("inf"), None)
     for turn in range(WARM_SOLVES + solves):
-        for k, (cost, device) in enumerate(asked):
-            for each in devices:
-                torch.cuda.synchronize(each)
-            began = time.perf_counter()
-            result = solve(cost, device=device)
-            for each in devices:
-                torch.cuda.synchronize(each)
-            elapsed = time.perf_counter() - began
-            if turn < WARM_SOLVES:
-                finish_builds()
-            elif elapsed < best[k][0]:
-                best[k] = elapsed, result
-    result = best[0][1]
-    certificate = result.certificate
-    assert certificate.complete and all(other.objective == result.objective for _, other in best)
-    return {
-        "case": case,
-        "ms": best[0][0] * 1e3,
-        "one_ms": best[1][0] * 1e3 if len(best) > 1 else None,
-        "objective": result.objective,
-        "exact": certificate.exact,
-        "certificate": str(certificate),
-        "plan": str(result.plan),
-        **result.statistics,
-    }
+        for each in devices:
+            torch.cuda.synchronize(each)
+        began = time.perf_counter()
+        result = solve(cost, device=device)
+        for each in devices:
+            torch.cuda.synchronize(each)
+        elapsed = time.perf_counter() - began
+        if turn < WARM_SOLVES:
+            finish_builds()
+        if (turn >= WARM_SOLVES or elapsed > LONG) and elapsed < best[0]:
+            best = elapsed, result
+        if elapsed > LONG and turn > 0:
+            break
+    return best
 
 
-def instance(torch: Any, case: str, devices: list[Any]) -> list[tuple[Any, Any]] | None:
-    """Costs and the device to name, for all devices and, where it has room, for one; None where they do not fit."""
+def instance(torch: Any, case: str, devices: list[Any], is_whole: bool) -> tuple[Any, Any] | None:
+    """Costs in a shard for each device, or whole, and the device to name; None where they do not fit."""
     kind, _, rest = case.partition(":")
     name, _, size = rest.partition("@")
     n, dtype, names = int(size), getattr(torch, name), [str(device) for device in devices]
+    gc.collect()
     torch.cuda.empty_cache()
-    matrix, room = n * n * dtype.itemsize, [SPARE * torch.cuda.mem_get_info(device)[0] for device in set(devices)]
-    if matrix > sum(room):
-        return None
+    room = min(SPARE * torch.cuda.mem_get_info(device)[0] for device in devices)
+    fits = n * n * dtype.itemsize <= room * len(set(devices))
     if kind == "points64":
+        if not fits and not is_whole:
+            return None
         x, y = (torch.rand(n, 64, generator=torch.Generator().manual_seed(seed)).numpy() for seed in (1, 2))
-        cost = costs.squared_euclidean(x, y)
-        return [(cost, names), (cost, names[0])]  # one GPU computes what it has no room to hold
+        return costs.squared_euclidean(x, y), names[0] if is_whole else names  # one computes what it cannot hold
+    if not fits:
+        return None
     ends = [n * k // len(devices) for k in range(len(devices) + 1)]
     blocks = [make(torch, kind, n, range(ends[k], ends[k + 1]), device, dtype) for k, device in enumerate(devices)]
-    asked: list[tuple[Any, Any]] = [(costs.sharded(blocks), None)]
-    if (2 * matrix if len(room) == 1 else matrix * (1 + 1 / len(devices))) < room[0]:
-        asked.append((make(torch, kind, n, range(n), devices[0], dtype), names[0]))
-    return asked
+    return (blocks[0], names[0]) if is_whole else (costs.sharded(blocks), None)
 
 
 def make(torch: Any, kind: str, n: int, rows: range, device: Any, dtype: Any) -> Any:
@@ -144,22 +185,25 @@ def make(torch: Any, kind: str, n: int, rows: range, device: Any, dtype: Any) ->
     return found
 
 
-def plot(rows: list[dict[str, Any]], gpus: int, path: Path) -> None:
-    """Times of both, and the efficiency."""
-    from matplotlib import pyplot
+def plot(rows: list[dict[str, Any]], path: Path) -> None:
+    """Times and the efficiency by the number of GPUs, a line for each case."""
+    from matplotlib.figure import Figure
 
-    figure, (above, below) = pyplot.subplots(2, figsize=(8, 7), sharex=True)
-    places = range(len(rows))
-    above.bar([p - 0.2 for p in places], [row["ms"] for row in rows], 0.4, label=f"{gpus} GPUs")
-    above.bar([p + 0.2 for p in places], [row["one_ms"] or 0 for row in rows], 0.4, label="one GPU")
-    above.set(yscale="log", ylabel="ms, certificate included")
-    above.legend()
-    efficiency = [row["one_ms"] / row["ms"] / gpus if row["one_ms"] else 0 for row in rows]
-    below.bar(places, efficiency, 0.5)
-    below.set(ylabel="efficiency", ylim=(0, 1))
-    below.set_xticks(list(places), [row["case"] for row in rows], rotation=20, ha="right")
-    figure.tight_layout()
-    figure.savefig(path, dpi=120)
+    figure = Figure(figsize=(7, 7), dpi=120, layout="constrained")
+    above, below = figure.subplots(2, sharex=True)
+    for case in dict.fromkeys(row["case"] for row in rows):
+        own = [row for row in rows if row["case"] == case]
+        above.loglog([row["gpus"] for row in own], [row["ms"] for row in own], marker="o", label=case)
+        known = [row for row in own if row["one_ms"] is not None]
+        below.semilogx([row["gpus"] for row in known], [efficiency_of(row) for row in known], marker="o", label=case)
+    above.set(ylabel="ms, certificate included")
+    above.legend(fontsize=8)
+    counts = sorted({row["gpus"] for row in rows})
+    below.set(ylabel="efficiency", xlabel="GPUs", ylim=(0, 1.1))
+    below.set_xticks(counts, [str(count) for count in counts])
+    for axes in (above, below):
+        axes.grid(alpha=0.3)
+    figure.savefig(path)
 
 
 if __name__ == "__main__":

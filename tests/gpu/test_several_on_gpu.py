@@ -18,7 +18,8 @@ pytestmark = [
     pytest.mark.gpu,
     pytest.mark.skipif(not torch.cuda.is_available() or torch.cuda.device_count() < 2, reason="needs two GPUs"),
 ]
-GPUS = ["cuda:0", "cuda:1"]
+COUNT = min(torch.cuda.device_count(), 8)
+GPUS = [f"cuda:{k}" for k in range(COUNT)]
 
 
 @pytest.fixture(autouse=True)
@@ -35,19 +36,25 @@ def costs(kind, n=1500):
     return ((x[:, None] - y) ** 2).sum(-1).astype(np.float32)
 
 
+def on_the_gpus(cost):
+    """Blocks of rows, the first of another size than the others."""
+    ends = [700 + k * (len(cost) - 700) // (COUNT - 1) for k in range(COUNT - 1)]
+    return [torch.from_numpy(part).to(gpu) for part, gpu in zip(np.split(cost, ends), GPUS, strict=True)]
+
+
 @pytest.mark.parametrize("kind", ["uniform", "points"])
 @pytest.mark.parametrize("maximize", [False, True])
 def test_a_matrix_of_the_host(kind, maximize):
     cost = costs(kind)
     result = lw.solve(cost, device=GPUS, maximize=maximize)
-    assert result.plan.device == "cuda:0,cuda:1" and result.certificate.complete
+    assert result.plan.device == ",".join(GPUS) and result.certificate.complete
     assert result.objective == lw.solve(cost, device="cuda", maximize=maximize).objective
 
 
 @pytest.mark.parametrize("kind", ["uniform", "points"])
 def test_blocks_on_the_gpus(kind):
     cost = costs(kind)
-    blocks = [torch.from_numpy(part).to(gpu) for part, gpu in zip(np.split(cost, [700]), GPUS, strict=True)]
+    blocks = on_the_gpus(cost)
     result = lw.solve(lw.costs.sharded(blocks))
     assert result.row_to_col.device == torch.device("cuda:0")
     assert result.objective == lw.solve(cost).objective
@@ -65,7 +72,7 @@ def test_faults_and_options(tmp_path):
     cost[800, 3] = np.nan
     with pytest.raises(lw.InvalidCostError, match=r"cost\[800, 3\]"):
         lw.solve(cost, device=GPUS)
-    blocks = [torch.from_numpy(part).to(gpu) for part, gpu in zip(np.split(cost, [700]), GPUS, strict=True)]
+    blocks = on_the_gpus(cost)
     forbidden = lw.solve(lw.costs.sharded(blocks), invalid="forbid", infeasible="partial")
     assert forbidden.invalid_pairs.tolist() == [[800, 3]] and forbidden.status == "partial"
     file, cost = tmp_path / "solve.npz", costs("points")
@@ -79,7 +86,7 @@ def test_faults_and_options(tmp_path):
 @pytest.mark.parametrize("backend", ["nccl", "gloo"])
 def test_a_process_for_each(backend, way):
     program = Path(__file__).parents[1] / "support" / "ranks_on_gpus.py"
-    launch = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2"]
+    launch = [sys.executable, "-m", "torch.distributed.run", "--standalone", f"--nproc-per-node={COUNT}"]
     done = subprocess.run([*launch, str(program), backend, way], capture_output=True, text=True, timeout=150)
     assert done.returncode == 0, done.stderr[-4000:]
-    assert done.stdout.count("fine") == 2
+    assert done.stdout.count("fine") == COUNT
