@@ -102,6 +102,7 @@ def time_case(
         rows.append(row)
         alone = next((row for row in single or rows if row["shards"] == 1), None)
         row |= {"one_ms": None if alone is None else alone["ms"], "weak": single is not None}
+        del best, result  # which keep the costs
         report.add(row)
         one, efficiency = "-", "-"
         if alone is not None:

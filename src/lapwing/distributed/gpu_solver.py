@@ -28,7 +28,7 @@ from lapwing.gpu.certificate.passes import CostPass, MatrixPass, Vectors
 from lapwing.gpu.core.host_solver import HostSolve, HostStartFinder, sampled_lines
 from lapwing.gpu.core.monitor import Monitor
 from lapwing.gpu.core.solver import EXPLORING, REPORT_SIZE, UNFINISHED, UNSTRUCTURED, CoreSolve, Report
-from lapwing.gpu.core.start import LEAST_ROWS, structured
+from lapwing.gpu.core.start import LEAST_ROWS, structured, unstructured
 from lapwing.gpu.costs.canonical import CanonicalMatrix
 from lapwing.gpu.costs.host_rows import Ids, SourceLines, StoredRows, StreamLayout, sample_rows
 from lapwing.gpu.costs.upload import Copier
@@ -248,7 +248,7 @@ class RankStartFinder(HostStartFinder):
             return self.run_from(solve, UNSTRUCTURED)
         solve.start_at_column_minima()
         is_small = matrix.rows < LEAST_ROWS
-        report = self.run_from(solve, UNSTRUCTURED if is_small else EXPLORING)
+        report = self.run_from(solve, unstructured(matrix.rows, UNSTRUCTURED if is_small else EXPLORING))
         if report.status != UNFINISHED:
             return report
         self._sample_prices(solve)

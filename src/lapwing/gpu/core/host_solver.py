@@ -23,7 +23,7 @@ from lapwing.answer import inverse
 from lapwing.costs.rows import rows as costs_of_rows
 from lapwing.gpu.core.monitor import Monitor
 from lapwing.gpu.core.solver import EXPLORING, OPTIMAL, UNFINISHED, UNSTRUCTURED, CoreSolve, Outputs, Report, Schedule
-from lapwing.gpu.core.start import LEAST_ROWS, StartFinder, structured
+from lapwing.gpu.core.start import LEAST_ROWS, StartFinder, structured, unstructured
 from lapwing.gpu.costs.canonical import CanonicalMatrix
 from lapwing.gpu.costs.host_rows import Ids, Lines, StoredRows, sample_rows
 from lapwing.gpu.runtime.arrays import ITEM_BYTES, GpuArray, empty_array
@@ -216,7 +216,7 @@ class HostStartFinder(StartFinder):
         solve.prepare()
         solve.cache_with_minima()
         is_small = matrix.rows < LEAST_ROWS
-        report = self.run_from(solve, UNSTRUCTURED if is_small else EXPLORING)
+        report = self.run_from(solve, unstructured(matrix.rows, UNSTRUCTURED if is_small else EXPLORING))
         if report.status != UNFINISHED:
             return report
         solve.prepare()

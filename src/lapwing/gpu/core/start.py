@@ -108,7 +108,7 @@ class StartFinder:
             self._column_bounds(matrix, 1, 0, solve)
         if matrix.rows < LEAST_ROWS:
             return self.run_from(solve, UNSTRUCTURED)
-        report = self.run_from(solve, EXPLORING)
+        report = self.run_from(solve, unstructured(matrix.rows, EXPLORING))
         if report.status != UNFINISHED or solve.most_left is not None:
             return report
         solve.prepare()
@@ -273,14 +273,20 @@ class StartFinder:
     ) -> None:
         """The least cost - price of every row, or column, of one sample, over the columns or rows of another."""
         assert matrix.cost_program is not None
-        size, others = matrix.rows // run, matrix.rows // other_run
-        kernel = self._kernel(matrix, "line_bounds")
-        for part in matrix.cost_program.parts(size, others):
-            if part.start:
-                self.monitor.wait(sample=True)
-            grid = row_group_blocks(len(part), self.context.info.processors)
-            shape = (part.start, len(part), run, lines, others, other_run)
-            kernel.launch(self.context, grid, _THREADS, block, int(matrix.maximize), *shape, prices, least)
+        size, others, maximize = matrix.rows // run, matrix.rows // other_run, int(matrix.maximize)
+        kernel, processors = self._kernel(matrix, "line_bounds"), self.context.info.processors
+        highest = {"highest": (-(-others // BOX_POINTS), matrix.dual_dtype)}
+        with Workspace(self.context, highest, self.array_template) as memory:
+            if prices:
+                shape = (others, other_run, prices, memory["highest"])
+                grid = row_group_blocks(others, processors)
+                self._kernel(matrix, "box_prices").launch(self.context, grid, _THREADS, block, maximize, *shape)
+            for part in matrix.cost_program.parts(size, others):
+                if part.start:
+                    self.monitor.wait(sample=True)
+                grid = row_group_blocks(len(part), processors)
+                shape = (part.start, len(part), run, lines, others, other_run, prices, memory["highest"])
+                kernel.launch(self.context, grid, _THREADS, block, maximize, *shape, least)
 
     def _launch(self, matrix: CanonicalMatrix, name: str, grid: int, *arguments: int) -> None:
         of_matrix = (matrix.pointer, matrix.row_stride, int(matrix.maximize))
@@ -304,3 +310,9 @@ def structured(rows: int, schedule: Schedule = STRUCTURED) -> Schedule:
     """The larger a matrix, the farther what phases leave over would have to be searched. Measured."""
     enough = STRUCTURED.rounds * (80 if rows < 20_000 else 20)  # rows, for which so many rounds are
     return replace(schedule, rounds=schedule.rounds * max(rows, enough) // enough)
+
+
+def unstructured(rows: int, schedule: Schedule = UNSTRUCTURED) -> Schedule:
+    """More rounds, and finer ones, of large matrices: a round costs less than a step of the long searches. Measured."""
+    times = min(max(rows // 8000, 1), 4)
+    return replace(schedule, last=schedule.last / times, rounds=schedule.rounds * times)

@@ -2,7 +2,7 @@
 
 A source becomes a C++ text that defines a cost (kernels/costs/computed.cuh), and two blocks of words: the addresses of
 its data, and the same with rows and columns exchanged, for the transposed problem. Points are stored by dimension, so
-that neighbouring lanes read neighbouring numbers. Those of columns are stored once more, in bounding boxes
+that neighbouring lanes read neighbouring numbers. They are stored once more, in bounding boxes
 (spatial_order.py). Points whose matrix is held (points_matrix.py) have neither boxes nor coordinates in registers.
 """
 
@@ -201,12 +201,11 @@ def _point_words(source: PointCost, addresses: Workspace, exchanged: bool, order
     words = _term_words(source, addresses, lines, positions, count)
     if not ordered:
         return [*words, 0, 0, 0]
-    groups = spatial_order.boxes_of(count) if positions == spatial_order.positions_of(source) else 0
+    groups = spatial_order.boxes_of(count)
     tail = [addresses[f"order_{lines}"], addresses[f"order_{positions}"], groups]
     words += tail
-    if groups:
-        words += _term_words(source, addresses, lines, "sorted", count) + tail
-        words += _term_words(source, addresses, lines, "boxes", 2 * groups) + tail
+    words += _term_words(source, addresses, lines, f"sorted_{positions}", count) + tail
+    words += _term_words(source, addresses, lines, f"boxes_{positions}", 2 * groups) + tail
     return words
 
 

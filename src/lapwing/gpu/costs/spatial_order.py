@@ -26,35 +26,30 @@ def is_ordered(source: PointCost) -> bool:
 def sizes(source: PointCost) -> dict[str, int]:
     """Bytes of the arrays of `arrays`."""
     m, n = source.shape
-    count = max(m, n)
     bytes_of = {"order_x": 4 * m, "order_y": 4 * n}
     for k, term in enumerate(source.terms):
         point = term.x.shape[1] * term.x.itemsize
-        bytes_of |= {f"sorted{k}": count * point, f"boxes{k}": 2 * boxes_of(count) * point}
+        for side, count in ("x", m), ("y", n):
+            bytes_of |= {f"sorted_{side}{k}": count * point, f"boxes_{side}{k}": 2 * boxes_of(count) * point}
     return bytes_of
 
 
 def arrays(source: PointCost) -> dict[str, NDArray[Any]]:
-    """Which point is where (order_x, order_y: int32) and, of the longer side, groups by term: sorted, boxes.
+    """Which point is where (order_x, order_y: int32) and, of both sides by term, groups: sorted, boxes.
 
     `sorted`: coordinates in that order; `boxes`: for each coordinate the least of every group, then all largest.
     """
-    m, n = source.shape
     compiled = source.compiled(transposed=False)
-    orders = {side: compiled.in_order(rows=side == "x", group=BOX_POINTS) for side in "xy"}
-    side = positions_of(source)
-    starts = np.arange(0, max(m, n), BOX_POINTS)
-    made: dict[str, NDArray[Any]] = {f"order_{name}": order for name, order in orders.items()}
-    for k, term in enumerate(source.terms):
-        points = getattr(term, side)[orders[side]]
-        corners = [edge.reduceat(points, starts) for edge in (np.minimum, np.maximum)]
-        made |= {f"sorted{k}": points.T, f"boxes{k}": np.concatenate(corners).T}
+    made: dict[str, NDArray[Any]] = {}
+    for side, count in zip("xy", source.shape, strict=True):
+        order = compiled.in_order(rows=side == "x", group=BOX_POINTS)
+        starts = np.arange(0, count, BOX_POINTS)
+        made[f"order_{side}"] = order
+        for k, term in enumerate(source.terms):
+            points = getattr(term, side)[order]
+            corners = [edge.reduceat(points, starts) for edge in (np.minimum, np.maximum)]
+            made |= {f"sorted_{side}{k}": points.T, f"boxes_{side}{k}": np.concatenate(corners).T}
     return made
-
-
-def positions_of(source: PointCost) -> str:
-    """The side that the core method has as columns, unless rows may stay free."""
-    return "y" if source.shape[0] <= source.shape[1] else "x"
 
 
 def boxes_of(count: int) -> int:

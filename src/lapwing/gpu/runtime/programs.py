@@ -196,7 +196,7 @@ _OF_MATRIX_ALONE = ("glance", "column_minima", "lower_prices", "deliver_padded")
 COMPUTED_CORE = Program(
     "computed_core",
     "core/computed_core.cu",
-    tuple(name for name in CORE.kernels if name not in _OF_MATRIX_ALONE),
+    (*(name for name in CORE.kernels if name not in _OF_MATRIX_ALONE), "price_boxes"),
     _COMPUTED,
     CORE.constants,
     any_text=True,
@@ -256,7 +256,7 @@ SPARSE_CERTIFICATE = Program(
 COMPUTED_START = Program(
     "computed_start",
     "core/start/computed_start.cu",
-    ("gather", "line_bounds", "sorting_keys", "price_rises"),
+    ("gather", "box_prices", "line_bounds", "sorting_keys", "price_rises"),
     _COMPUTED,
     CORE_START.constants,
     any_text=True,

@@ -12,9 +12,26 @@ extern "C" __global__ void __launch_bounds__(256) list_rows(LAPWING_PROBLEM, int
     const uint32 warps = blockDim.x / kWarp, each = static_cast<uint32>((count + gridDim.x - 1) / gridDim.x);
     const uint32 parts = warps_of_row_group(warps, each), at_once = warps / parts * kLines;
     const uint32 end = static_cast<uint32>(first + count);
+    const bool by_boxes = has_boxes(state.matrix);
+    const Costs& own = state.matrix.costs;
+    const int32* order = by_boxes && own.pitch == 1 ? own.data->neighbours.lines : nullptr;
     for (uint32 begin = static_cast<uint32>(first) + blockIdx.x * at_once; begin < end; begin += gridDim.x * at_once) {
-        const auto row_of = [](uint32 at) { return static_cast<int32>(at); };
+        const auto row_of = [=](uint32 at) { return order == nullptr ? static_cast<int32>(at) : order[at]; };
         const auto met = [&](int32 i, bool invalid) { note_listed(state, i, invalid); };
-        for (bool guess = true; list_row_group<Pass::fresh>(begin, end, parts, guess, row_of, met);) guess = false;
+        const auto list = [&](bool guess) {
+            return by_boxes ? list_row_group<Pass::boxed>(begin, end, parts, guess, row_of, met)
+                            : list_row_group<Pass::fresh>(begin, end, parts, guess, row_of, met);
+        };
+        if (list(true)) list(false);
     }
+}
+
+// Runs before every listing: the highest price in each bounding box of columns, if there are any.
+extern "C" __global__ void __launch_bounds__(256) price_boxes(LAPWING_PROBLEM) {
+    const State& state = set_state(LAPWING_MATRIX, u, v, workspace);
+    if (!has_boxes(state.matrix)) return;
+    const uint32 warps = blockDim.x / kWarp * gridDim.x;
+    for (uint32 g = blockIdx.x * (blockDim.x / kWarp) + threadIdx.x / kWarp; g < piece_count(state.matrix.real_cols());
+         g += warps)
+        price_box(state, g);
 }

@@ -97,6 +97,15 @@ struct MultiRowScratch {
 template <>
 struct MultiRowScratch<false> {};
 
+// The boxes of a chunk that a block reads (core/lists/boxes.cuh), by their places in the chunk.
+template <bool computed>
+struct BoxScratch {
+    uint32 count;
+    uint16 piece[THREADS];
+};
+template <>
+struct BoxScratch<false> {};
+
 struct Scratch {
     union {
         ListScratch list;
@@ -109,7 +118,8 @@ struct Scratch {
         Dual gaps[Tuning::gap_samples];
         double sums[kMostBlockWarps];
     };
-    uint64 keys[2][kMostBlockWarps];  // usable together with any member of the union
+    uint64 keys[2][kMostBlockWarps];  // usable together with any member of the union, as is
+    BoxScratch<Costs::is_computed> boxes;
 };
 
 // The static shared memory of a block.

@@ -1,76 +1,73 @@
-// Bounding boxes: visit only the positions that may be near a line. The positions are points in an order that places
-// near points near each other (gpu/costs/spatial_order.py).
-//
-// `data` is followed by two more blocks. data[1] has the coordinates of the positions in that order, kPiece positions
-// per box (the last box may have fewer). data[2] has the boxes: first the low corners, then the high ones. A box is
-// skipped for a line if its least cost, minus the highest price in the box, exceeds the line's limit. For a million
-// points in the plane, a line reads all boxes (1/128 of the number of points) and the points of about ten boxes.
-//
-// A sample keeps this order. It has one position of each run, so a piece of kPiece sampled positions spans as many
-// boxes as a run is long.
+// Bounding boxes of columns (costs/boxes.cuh) under the prices of a solve.
 #pragma once
-#include "costs/computed.cuh"
+#include "costs/boxes.cuh"
 
 #include "core/control/team.cuh"
+#include "core/shared.cuh"
 
-// Whether the columns are in boxes. Maximising has none, since it would need largest costs.
-__device__ inline bool has_boxes(const Matrix& matrix) {
-    return Source::is_short && !matrix.maximize && matrix.costs.data->neighbours.boxes > 0;
+// Whether the columns are in boxes.
+__device__ inline bool has_boxes(const Matrix& matrix) { return has_boxes(matrix.costs.data, matrix.maximize); }
+__device__ inline BoxOrder box_order(const Matrix& matrix) { return {matrix.costs.data, matrix.costs.pitch}; }
+
+// The highest price in box g, rounded upwards, of all boxes that are some warp's.
+__device__ inline void price_box(const State& state, uint32 g) {
+    const Margin most = highest_price(box_order(state.matrix), state.matrix.real_cols(), g,
+                                      [&](int64 j) { return upward(load_stable(state.v + j)); });
+    if (lane_index() == 0) __stcg(state.listing_price + g, most);
 }
-__device__ inline uint32 box_count(const Matrix& matrix) { return (matrix.real_cols() + kPiece - 1) / kPiece; }
-// The column at each place of the boxes.
-struct BoxOrder {
-    const int32* order;  // null: as it is
-    __device__ explicit BoxOrder(const Costs& costs)
-        : order(costs.pitch == 1 ? costs.data->neighbours.positions : nullptr) {}
-    __device__ int32 col(int64 k) const { return order == nullptr ? static_cast<int32>(k) : __ldg(order + k); }
-};
-
-// The highest price in each box, rounded upwards.
-__device__ inline void price_boxes(const Team& team) {
-    const State& state = team.state;
-    const BoxOrder order(state.matrix.costs);
-    team.each_by_warp(box_count(state.matrix), [&](uint32 g) {
-        Margin most = -infinity<Margin>();
-#pragma unroll
-        for (uint32 a = 0; a < kAhead; ++a) {
-            const uint32 k = g * kPiece + a * kWarp + lane_index();
-            if (k >= state.matrix.real_cols()) continue;
-            const Margin price = upward(load_stable(state.v + order.col(k)));
-            most = most < price ? price : most;
-        }
-        most = warp_reduce(most, [](Margin a, Margin b) { return a < b ? b : a; });
-        if (lane_index() == 0) __stcg(state.listing_price + g, most);
-    });
+__device__ inline void price_all_boxes(const Team& team) {
+    team.each_by_warp(piece_count(team.state.matrix.real_cols()), [&](uint32 g) { price_box(team.state, g); });
 }
 
-// Visits, by whole boxes, all positions k of a part that may be within the limits: calls near and meet as walk does.
-// `limit` may fall meanwhile. box_price[g]: an upper bound of the prices in box g.
-template <class Price, class Near, class Meet>
-__device__ inline void walk_boxes(const Source::Block* data, const SourceLines& lines, const Positions& positions,
-                                  Part share, const Margin* box_price, const Margin (&limit)[kLines], Price price,
-                                  Near near, Meet meet) {
-    if (share.idle) return;
-    const Source in_order(positions.run == 1 ? data + 1 : data), corners(data + 2);
-    const int64 all_boxes = data->neighbours.boxes;
-    const uint32 pieces = static_cast<uint32>((positions.count + kPiece - 1) / kPiece);
-    for (uint32 base = share.part * kWarp; base < pieces; base += share.parts * kWarp) {
-        const uint32 g = base + lane_index();
-        const Margin most = g < pieces ? load_stable(box_price + g) : Margin(0);
-        const int64 first = g * positions.run, end = g < pieces ? first + positions.run : first;
-        bool wanted = false;
-        for (int64 box = first; box < end && box < all_boxes; ++box) {
-            Source::Position low, high;
-            Cost least[kLines];
-            corners.load_position(box, low);
-            corners.load_position(all_boxes + box, high);
-            corners.least_costs(lines, low, high, least);
-#pragma unroll
-            for (uint32 r = 0; r < kLines; ++r) wanted |= may_be_within(least[r], most, limit[r]);
-        }
-        for (uint32 left = __ballot_sync(kAllLanes, wanted); left != 0; left &= left - 1) {
-            const int64 place = static_cast<int64>(base + __ffs(left) - 1) * kPiece + lane_index();
-            walk_piece<false>(in_order, lines, positions, place, price, near, meet);
-        }
+// The places of a row of which all columns within a limit are wanted (core/lists/full_row.cuh): those of the boxes that
+// may have such columns, a chunk of boxes after the other. All threads of a block use it alike. Boxes must have been
+// priced in this search.
+class PlacesInBoxes {
+  public:
+    // `within`: columns with a greater cost - v are not wanted.
+    __device__ PlacesInBoxes(const State& state, int32 i, Dual within)
+        : state_(state), is_boxed_(has_boxes(state.matrix) && state.matrix.prices == nullptr),
+          pieces_(is_boxed_ ? piece_count(state.matrix.real_cols()) : 1), order_(box_order(state.matrix)),
+          boxes_(state.matrix.costs.data, state.matrix.costs.pitch, is_boxed_), limit_{limit_upward(within)} {
+        const int64 index[1] = {state.matrix.costs.row(i)};
+        if (is_boxed_) Source(state.matrix.costs.data).load(index, line_);
     }
-}
+    // The number of places in the next chunk; 0 after the last.
+    __device__ uint32 next() {
+        if (!is_boxed_) return next_++ == 0 ? state_.matrix.cols : 0;
+        BoxScratch<true>& scratch = shared().scratch.boxes;
+        for (; next_ < pieces_; next_ += blockDim.x) {
+            const uint32 g = next_ + threadIdx.x;
+            const bool wanted =
+                g < pieces_ && boxes_.may_be_near(line_, g, load_stable(state_.listing_price + g), limit_);
+            __syncthreads();  // no thread reads the chunk before any longer
+            if (threadIdx.x == 0) scratch.count = 0;
+            __syncthreads();
+            const uint32 place = take_place<false>(&scratch.count, wanted);
+            if (wanted) scratch.piece[place] = static_cast<uint16>(threadIdx.x);
+            __syncthreads();
+            if (scratch.count == 0) continue;
+            first_ = next_;
+            next_ += blockDim.x;
+            return scratch.count * kPiece;
+        }
+        return 0;
+    }
+    // The place with this index in the chunk; kNone if there is none.
+    __device__ int32 at(uint32 index) const {
+        if (!is_boxed_) return static_cast<int32>(index);
+        const int64 place =
+            static_cast<int64>(first_ + shared().scratch.boxes.piece[index / kPiece]) * kPiece + index % kPiece;
+        return place < state_.matrix.real_cols() ? static_cast<int32>(order_.at(place)) : kNone;
+    }
+
+  private:
+    const State& state_;
+    const bool is_boxed_;
+    const uint32 pieces_;
+    const BoxOrder order_;
+    const Boxes boxes_;
+    const Margin limit_[1];
+    Source::Lines<1> line_;
+    uint32 next_ = 0, first_ = 0;  // boxes
+};

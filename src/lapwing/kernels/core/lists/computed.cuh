@@ -20,9 +20,11 @@ LAPWING_NOINLINE __device__ void refresh_by_row_groups(const Team& team, uint32 
 }
 
 struct Listing : ListingAtHand {
+    using Places = PlacesInBoxes;
+
     __device__ static void refresh(const Team& team, uint32 count) {
         if (has_boxes(team.state.matrix)) {
-            price_boxes(team);
+            price_all_boxes(team);
             team.sync();
             return refresh_by_row_groups<Pass::near>(team, count);
         }

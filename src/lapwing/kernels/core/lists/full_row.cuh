@@ -1,6 +1,6 @@
 // One row whose columns (or entries, for sparse costs) a block reads completely; for any kind of costs.
 #pragma once
-#include "core/state.cuh"
+#include "core/lists/listing.cuh"
 
 // All places of a row, several in flight per thread. A row of the host must be on the GPU.
 class FullRow {
@@ -17,26 +17,28 @@ class FullRow {
         Dual cost[kAtOnce], v[kAtOnce];
         uint64 known[kAtOnce];
     };
-    // f(part), for this thread's share of all columns except `own`. Every thread of the block makes the same number of
-    // calls.
+    // f(part), for this thread's share of all columns except `own`, and except some whose cost - v is above `within`.
+    // Every thread of the block makes the same number of calls.
     template <class F>
-    __device__ void each_part(const State& state, int32 own, F f) const {
-        const int32 places = matrix_.places(row_), at_once = static_cast<int32>(kAtOnce * blockDim.x);
-        for (int32 base = static_cast<int32>(threadIdx.x); base - static_cast<int32>(threadIdx.x) < places;
-             base += at_once) {
-            Part part;
-            int32 at[kAtOnce];
+    __device__ void each_part(const State& state, int32 own, Dual within, F f) const {
+        Listing::Places places(state, row_, within);
+        for (uint32 count = places.next(); count > 0; count = places.next()) {
+            for (uint32 base = threadIdx.x; base - threadIdx.x < count; base += kAtOnce * blockDim.x) {
+                Part part;
+                int32 at[kAtOnce];
 #pragma unroll
-            for (uint32 k = 0; k < kAtOnce; ++k) {
-                const int32 place = base + static_cast<int32>(k * blockDim.x);
-                at[k] = place < places ? place : places - 1;
-                const int32 j = matrix_.col_of(row_, at[k]);
-                part.col[k] = place < places && j != own ? j : kNone;
-                part.v[k] = load_stable(state.v + j);
-                part.known[k] = __ldcg(state.distance + j);
+                for (uint32 k = 0; k < kAtOnce; ++k) {
+                    const uint32 index = base + k * blockDim.x;
+                    const int32 place = places.at(index < count ? index : count - 1);
+                    at[k] = place >= 0 ? place : 0;
+                    const int32 j = matrix_.col_of(row_, at[k]);
+                    part.col[k] = index < count && place >= 0 && j != own ? j : kNone;
+                    part.v[k] = load_stable(state.v + j);
+                    part.known[k] = __ldcg(state.distance + j);
+                }
+                load_costs(at, part.cost);
+                f(part);
             }
-            load_costs(at, part.cost);
-            f(part);
         }
     }
 

@@ -84,6 +84,7 @@ LAPWING_NOINLINE __device__ bool fetch_rows(const int32* list, uint32 count, boo
 }
 
 struct Listing {
+    using Places = AllPlaces;
     static constexpr bool fetches_rows = true;
 
     __device__ static void refresh(const Team& team, uint32 count) {

@@ -7,6 +7,8 @@
 //   refresh_all(team, count)      called before these rows are resolved: lists them if it lists all together,
 //                                 otherwise prepares refresh_one; has a barrier of the team if the stages need one
 //   refresh_one(state, run, i)    lists one of them, unless refresh_all did; all threads of a block call it
+//   Places(state, i, within)      the places of row i that must be looked at, where columns whose cost - v is above
+//                                 `within` need not be; those of all columns, unless bounding boxes tell (AllPlaces)
 //   full_row(state, index)        the row at a place of full_rows; for the host, of the rows on the GPU
 //
 // If `fetches_rows`, the coordinator requests rows whose row caches are insufficient from the host:
@@ -29,8 +31,37 @@ __device__ inline bool list_suffices(const State& state, const SearchRun& run, i
     return tau == infinity<Dual>() || as_key(distance + reduced(tau, Dual(0), u)) > run.radius;
 }
 
+// The greatest cost - v of a row's columns that are within the search radius, or a little more: rounding of the sums
+// that a search forms moves them by less than 2^-48 of their terms.
+__device__ inline Dual within_radius(const SearchRun& run, Dual distance, Dual u) {
+    if (run.radius == kFar) return infinity<Dual>();
+    const Dual radius = from_key<Dual>(run.radius);
+    if constexpr (Dual(0.5) == Dual(0))
+        return u + (radius - distance);
+    else
+        return u + (radius - distance) + ldexp(fabs(u) + fabs(radius) + fabs(distance), -48);
+}
+
+// All places of a row, in one chunk. All threads of a block use it alike.
+class AllPlaces {
+  public:
+    __device__ AllPlaces(const State& state, int32 i, Dual) : count_(state.matrix.places(i)) {}
+    // The number of places in the next chunk; 0 after the last.
+    __device__ uint32 next() {
+        const uint32 count = count_;
+        count_ = 0;
+        return count;
+    }
+    // The place with this index in the chunk; kNone if there is none.
+    __device__ int32 at(uint32 index) const { return static_cast<int32>(index); }
+
+  private:
+    uint32 count_;
+};
+
 // Shared by all costs that the GPU can read at any time.
 struct ListingAtHand {
+    using Places = AllPlaces;
     static constexpr bool fetches_rows = false;
 
     __device__ static int32 full_row(const State& state, uint32 index) { return load_stable(state.full_rows + index); }

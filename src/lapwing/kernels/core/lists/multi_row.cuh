@@ -236,8 +236,9 @@ __device__ inline void survey(RowGroup& group, const Source& source, const Sourc
     __syncthreads();
 }
 
-// fresh: all columns; again: within the limit of the row's old list; near: the same, from boxes.
-enum class Pass { fresh, again, near };
+// fresh: all columns; boxed: the same, from boxes; again: within the limit of the row's old list; near: the same, from
+// boxes.
+enum class Pass { fresh, boxed, again, near };
 
 // Number of warps that share a set of kLines rows, each taking a part of the columns, where a block of `warps` lists
 // `count` rows. A power of two.
@@ -252,7 +253,8 @@ __device__ inline uint32 warps_of_row_group(uint32 warps, uint32 count) {
 // the survey were too low. One lane per row calls met(row, whether a cost of it is invalid).
 template <Pass pass, class RowOf, class Met>
 __device__ bool list_row_group(uint32 begin, uint32 end, uint32 parts, bool guess, RowOf row_of, Met met) {
-    constexpr bool again = pass != Pass::fresh;
+    constexpr bool again = pass == Pass::again || pass == Pass::near,
+                   by_boxes = pass == Pass::boxed || pass == Pass::near;
     const State& state = shared().state;
     const Matrix& matrix = state.matrix;
     const Costs costs = matrix.costs;
@@ -290,13 +292,13 @@ __device__ bool list_row_group(uint32 begin, uint32 end, uint32 parts, bool gues
     const auto meet = [&](int64 j, bool there) {
         meet_column(group, state, source, lines, static_cast<int32>(j), there);
     };
-    if constexpr (pass == Pass::near) {
-        const BoxOrder order(costs);
+    if constexpr (by_boxes) {
+        const BoxOrder order = box_order(matrix);
         walk_boxes(
-            costs.data, lines, positions, share, state.listing_price, group.margin,
-            [&](int64 k) { return price(order.col(k)); },
+            costs.data, lines, positions, share, group.margin,
+            [&](uint32 g) { return load_stable(state.listing_price + g); }, [&](int64 k) { return price(order.at(k)); },
             [&](const Piece& piece) { return near_positions(piece, group.margin, false); },
-            [&](int64 k, bool there) { meet(there ? order.col(k) : 0, there); });
+            [&](int64 k, bool there) { meet(there ? order.at(k) : 0, there); });
     } else {
         walk(
             source, lines, positions, share, price,

@@ -111,7 +111,8 @@ __device__ inline void find_parents_in_full_rows(const Team& team, const SearchR
         const Origin from = {i, own < 0 ? run.born : step_of(__ldcg(state.stamp + own)),
                              own < 0 ? Dual(0) : from_key<Dual>(__ldcg(state.distance + own)),
                              load_stable(state.u + i)};
-        FullRow(state.matrix, i).each_part(state, own, [&](const FullRow::Part& part) {
+        const Dual within = within_radius(run, from.distance, from.u);
+        FullRow(state.matrix, i).each_part(state, own, within, [&](const FullRow::Part& part) {
 #pragma unroll
             for (uint32 k = 0; k < FullRow::kAtOnce; ++k) {
                 const int32 j = part.col[k];

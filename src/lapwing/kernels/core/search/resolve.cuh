@@ -52,7 +52,7 @@ __device__ inline void resolve_uncertified_row(const Team& team, const SearchRun
         state.full_search[i] = run.search;
         state.full_distance[i] = distance;
     }
-    FullRow(state.matrix, i).each_part(state, own, [&](FullRow::Part& part) {
+    FullRow(state.matrix, i).each_part(state, own, within_radius(run, distance, u), [&](FullRow::Part& part) {
         Dual x[FullRow::kAtOnce];
 #pragma unroll
         for (uint32 k = 0; k < FullRow::kAtOnce; ++k) {

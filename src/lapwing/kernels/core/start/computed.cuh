@@ -2,6 +2,7 @@
 // exchanged blocks (costs/computed.cuh), lines are columns, so one kernel serves both.
 #pragma once
 #include "core/start/sorted.cuh"
+#include "costs/boxes.cuh"
 
 // out[r, c] = the cost of row first + r and column c of the sample, for what is small enough to be written out. A block
 // for each of `rows`, or several.
@@ -23,48 +24,75 @@ struct Least {
     }
 };
 
+// The highest price in each bounding box of the positions, rounded upwards, or in each piece of a sample of them; nothing
+// if there are no boxes.
+extern "C" __global__ void __launch_bounds__(THREADS)
+    box_prices(const Costs::Data* data, int64 maximize, int64 positions, int64 run, const Dual* prices,
+               Margin* highest) {
+    if (!has_boxes(data, maximize != 0)) return;
+    const BoxOrder order(data, run);
+    for (uint32 g = blockIdx.x * (kThreads / kWarp) + threadIdx.x / kWarp; g < piece_count(positions);
+         g += gridDim.x * (kThreads / kWarp)) {
+        const Margin most = highest_price(order, positions, g, [=](int64 k) { return upward(prices[k]); });
+        if (lane_index() == 0) highest[g] = most;
+    }
+}
+
 // least[k] = min over positions of cost - price, of line k of one sample and the positions of another, for `count`
-// lines from `first` on; 0 if all are forbidden. `prices` of the positions, null: zero. `line_salt` says what lines
-// are: rows or columns. kLines lines a warp; a row group of the block's after the other.
+// lines from `first` on; 0 if all are forbidden. `prices` of the positions, null: zero; `highest`: those of box_prices.
+// `line_salt` says what lines are: rows or columns. kLines lines a warp; a row group of the block's after the other.
+// If the positions are in boxes, lines are taken in their own order, so that those of a warp are near each other.
 extern "C" __global__ void __launch_bounds__(THREADS)
     line_bounds(const Costs::Data* data, int64 maximize, int64 first, int64 count, int64 line_run, int64 line_salt,
-                int64 positions, int64 position_run, const Dual* prices, Dual* least) {
+                int64 positions, int64 position_run, const Dual* prices, const Margin* highest, Dual* least) {
     const Source source(data);
+    const bool by_boxes = has_boxes(data, maximize != 0);
+    const BoxOrder order(data, position_run);
     const uint32 salt = static_cast<uint32>(line_salt);
     const Positions across{positions, position_run, salt == kRowSalt ? kColSalt : kRowSalt, data->neighbours.positions};
     const Positions along{0, line_run, salt, data->neighbours.lines};
+    const int32* const turns = by_boxes && line_run == 1 ? data->neighbours.lines : nullptr;
     const int64 end = first + count, group = kThreads / kWarp * kLines;
     for (int64 base = first + blockIdx.x * group; base < end; base += gridDim.x * group) {
         const int64 mine = base + threadIdx.x / kWarp * kLines;
-        int64 index[kLines];
+        int64 line[kLines], index[kLines];
         Least best;
 #pragma unroll
         for (uint32 r = 0; r < kLines; ++r) {  // past the end: the last one again
-            index[r] = along.at(mine + r < end ? mine + r : end - 1);
+            line[r] = mine + r < end ? mine + r : end - 1;
+            if (turns != nullptr) line[r] = turns[line[r]];
+            index[r] = along.at(line[r]);
             best.value[r] = infinity<Dual>();
             best.margin[r] = limit_upward(infinity<Dual>());
         }
         SourceLines lines;
         source.load(index, lines);
-        walk(
-            source, lines, across, Part{0, 1, mine >= end},
-            [=](int64 k) { return prices ? upward(prices[k]) : Margin(0); },
-            [&](const Piece& piece) { return near_positions(piece, best.margin, maximize != 0); },
-            [&](int64 k, bool there) {
-                Source::Position position;
-                Cost costs[kLines];
-                source.load_position(across.at(there ? k : 0), position);
-                source.costs(lines, position, costs);
-                const Dual price = prices && there ? prices[k] : Dual(0);
+        const auto price = [=](int64 k) { return prices ? upward(prices[k]) : Margin(0); };
+        const auto near = [&](const Piece& piece) { return near_positions(piece, best.margin, maximize != 0); };
+        const auto meet = [&](int64 k, bool there) {
+            Source::Position position;
+            Cost costs[kLines];
+            source.load_position(across.at(there ? k : 0), position);
+            source.costs(lines, position, costs);
+            const Dual own = prices && there ? prices[k] : Dual(0);
 #pragma unroll
-                for (uint32 r = 0; r < kLines; ++r)
-                    best.meet(r, there ? minimised(costs[r], maximize != 0) - price : infinity<Dual>());
-            });
+            for (uint32 r = 0; r < kLines; ++r)
+                best.meet(r, there ? minimised(costs[r], maximize != 0) - own : infinity<Dual>());
+        };
+        if (by_boxes && mine < end) {
+            const auto most = [=](uint32 g) { return prices ? highest[g] : Margin(0); };
+            const auto price_at = [&](int64 place) { return price(order.at(place)); };
+            const auto meet_at = [&](int64 place, bool there) { meet(there ? order.at(place) : 0, there); };
+            walk_nearest_boxes(data, lines, across, most, price_at, near, meet_at);
+            walk_boxes(data, lines, across, Part{0, 1, false}, best.margin, most, price_at, near, meet_at);
+        } else if (!by_boxes) {
+            walk(source, lines, across, Part{0, 1, mine >= end}, price, near, meet);
+        }
 #pragma unroll
         for (uint32 r = 0; r < kLines; ++r) {
             const Dual x = best.value[r];
             if (lane_index() == 0 && mine + r < end)
-                least[mine + r] = x < infinity<Dual>() && x > -infinity<Dual>() ? x : Dual(0);
+                least[line[r]] = x < infinity<Dual>() && x > -infinity<Dual>() ? x : Dual(0);
         }
     }
 }
