@@ -202,6 +202,7 @@ def plot(rows: list[dict[str, Any]], path: Path) -> None:
     counts = sorted({row["gpus"] for row in rows})
     below.set(ylabel="efficiency", xlabel="GPUs", ylim=(0, 1.1))
     below.set_xticks(counts, [str(count) for count in counts])
+    below.minorticks_off()
     for axes in (above, below):
         axes.grid(alpha=0.3)
     figure.savefig(path)

@@ -278,9 +278,9 @@ class StartFinder:
         highest = {"highest": (-(-others // BOX_POINTS), matrix.dual_dtype)}
         with Workspace(self.context, highest, self.array_template) as memory:
             if prices:
-                shape = (others, other_run, prices, memory["highest"])
+                of_positions = (others, other_run, prices, memory["highest"])
                 grid = row_group_blocks(others, processors)
-                self._kernel(matrix, "box_prices").launch(self.context, grid, _THREADS, block, maximize, *shape)
+                self._kernel(matrix, "box_prices").launch(self.context, grid, _THREADS, block, maximize, *of_positions)
             for part in matrix.cost_program.parts(size, others):
                 if part.start:
                     self.monitor.wait(sample=True)

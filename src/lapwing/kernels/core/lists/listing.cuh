@@ -33,13 +33,14 @@ __device__ inline bool list_suffices(const State& state, const SearchRun& run, i
 
 // The greatest cost - v of a row's columns that are within the search radius, or a little more: rounding of the sums
 // that a search forms moves them by less than 2^-48 of their terms.
+__device__ inline double rounding_of_sums(double u, double radius, double distance) {
+    return ldexp(fabs(u) + fabs(radius) + fabs(distance), -48);
+}
+__device__ inline int64 rounding_of_sums(int64, int64, int64) { return 0; }
 __device__ inline Dual within_radius(const SearchRun& run, Dual distance, Dual u) {
     if (run.radius == kFar) return infinity<Dual>();
     const Dual radius = from_key<Dual>(run.radius);
-    if constexpr (Dual(0.5) == Dual(0))
-        return u + (radius - distance);
-    else
-        return u + (radius - distance) + ldexp(fabs(u) + fabs(radius) + fabs(distance), -48);
+    return u + (radius - distance) + rounding_of_sums(u, radius, distance);
 }
 
 // All places of a row, in one chunk. All threads of a block use it alike.
