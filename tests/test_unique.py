@@ -17,7 +17,8 @@ import lapwing as lw
 def optima(cost, price=None):
     """How many assignments are optimal, by enumeration in exact arithmetic."""
     totals = all_totals(cost, price)
-    return len({cols for total, cols in totals if total == min(totals)[0]})
+    least, _ = min(totals)
+    return len({cols for total, cols in totals if total == least})
 
 
 def least_total(cost, price=None):
@@ -26,13 +27,16 @@ def least_total(cost, price=None):
 
 def all_totals(cost, price):
     m, n = cost.shape
-    totals = []
     if price is None and m > n:
         return all_totals(cost.T, None)
+    exact = [[Fraction(float(c)) if np.isfinite(c) else None for c in row] for row in cost]
+    if price is not None:  # at column -1
+        exact = [[*row, Fraction(float(price))] for row in exact]
+    totals = []
     for cols in itertools.permutations([*range(n), *([-1] * m if price is not None else [])], m):
-        chosen = [price if j < 0 else cost[i, j] for i, j in enumerate(cols)]
-        if all(np.isfinite(chosen)):
-            totals.append((sum(map(Fraction, map(float, chosen))), cols))
+        chosen = [row[j] for row, j in zip(exact, cols, strict=True)]
+        if None not in chosen:
+            totals.append((sum(chosen), cols))
     return totals
 
 
