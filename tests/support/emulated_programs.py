@@ -94,7 +94,7 @@ def library(program, variant):
             for kernel in program.kernels
         ),
     )
-    options = ["-shared", "-include", prelude().with_suffix(""), emulator()]
+    options = ["-shared", "-include", prelude().with_suffix(""), "-Wl,--no-as-needed", emulator()]
     loaded = ctypes.CDLL(str(built(program.name, ".so", text, options)))
     loaded.emulate.restype = ctypes.c_char_p
     return loaded
@@ -102,8 +102,8 @@ def library(program, variant):
 
 @cache
 def emulator():
-    """The emulator itself, compiled."""
-    return built("emulator", ".o", (EMULATION / "cuda_emulation.cpp").read_text(), ["-c", "-O2"])
+    """The emulator itself, a library that all programs share, with the stacks of threads."""
+    return built("emulator", ".so", (EMULATION / "cuda_emulation.cpp").read_text(), ["-shared", "-O2"])
 
 
 @cache

@@ -28,8 +28,8 @@
 
 namespace lapwing::emulation {
 
-constinit thread_local Fiber* current = nullptr;
-constinit thread_local const Launch* current_launch = nullptr;
+constinit LAPWING_EARLY_THREAD_LOCAL Fiber* current = nullptr;
+constinit LAPWING_EARLY_THREAD_LOCAL const Launch* current_launch = nullptr;
 
 namespace {
 

@@ -87,8 +87,10 @@ struct Fiber {
     void* sanitizer_state;
 };
 
-extern constinit thread_local Fiber* current;
-extern constinit thread_local const Launch* current_launch;
+// Every step asks for these: no call finds their address, though programs may be libraries that are loaded late.
+#define LAPWING_EARLY_THREAD_LOCAL __attribute__((tls_model("initial-exec"))) thread_local
+extern constinit LAPWING_EARLY_THREAD_LOCAL Fiber* current;
+extern constinit LAPWING_EARLY_THREAD_LOCAL const Launch* current_launch;
 
 std::uint64_t collective(const char* name, std::uint32_t mask, std::uint64_t value, int argument, Combine combine);
 int barrier(const char* name, int predicate, unsigned id = 0, unsigned threads = 0);  // threads 0: all of the block
