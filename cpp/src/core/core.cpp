@@ -327,16 +327,17 @@ Solution<Dual<T>> solve_core(const Problem<T>& problem, const Dual<T>* start_v, 
     }
 }
 
-template Solution<double> solve_core(const Problem<float>&, const double*, int, Control&, const Keep<double>&,
-                                     const Index*);
-template Solution<double> solve_core(const Problem<double>&, const double*, int, Control&, const Keep<double>&,
-                                     const Index*);
-template Solution<std::int64_t> solve_core(const Problem<std::int32_t>&, const std::int64_t*, int, Control&,
-                                           const Keep<std::int64_t>&, const Index*);
-template Solution<std::int64_t> solve_core(const Problem<std::int64_t>&, const std::int64_t*, int, Control&,
-                                           const Keep<std::int64_t>&, const Index*);
-template Solution<Int128> solve_core(const Problem<Int128>&, const Int128*, int, Control&, const Keep<Int128>&,
-                                     const Index*);
-template Solution<Wide> solve_core(const Problem<Wide>&, const Wide*, int, Control&, const Keep<Wide>&, const Index*);
+#define LAPWING_CORE(T)                                                                                           \
+    template Solution<Dual<T>> solve_core(const Problem<T>&, const Dual<T>*, int, Control&, const Keep<Dual<T>>&, \
+                                          const Index*);
+LAPWING_CORE(float)
+LAPWING_CORE(std::int32_t)
+#ifndef LAPWING_FLOAT_AND_INT32_ONLY
+LAPWING_CORE(double)
+LAPWING_CORE(std::int64_t)
+LAPWING_CORE(Int128)
+LAPWING_CORE(Wide)
+#endif
+#undef LAPWING_CORE
 
 }  // namespace lapwing

@@ -19,10 +19,12 @@ CoreKernels<T> core_kernels(bool maximize) {
     if constexpr (!kIsWide<T>) return LAPWING_DISPATCH(core_kernels<T>, maximize);
 }
 template CoreKernels<float> core_kernels<float>(bool);
-template CoreKernels<double> core_kernels<double>(bool);
 template CoreKernels<std::int32_t> core_kernels<std::int32_t>(bool);
+#ifndef LAPWING_FLOAT_AND_INT32_ONLY
+template CoreKernels<double> core_kernels<double>(bool);
 template CoreKernels<std::int64_t> core_kernels<std::int64_t>(bool);
 template CoreKernels<Int128> core_kernels<Int128>(bool);
 template CoreKernels<Wide> core_kernels<Wide>(bool);
+#endif
 
 }  // namespace lapwing
