@@ -438,3 +438,27 @@ def test_awkward_points_in_order(monkeypatch, kind):
         x[:, 1] = y[:, 1] = 0
     source = lw.costs.squared_euclidean(x, y)
     assert_optimal(lw.solve(source, device="cuda"), source.read(slice(None)))
+
+
+@settings(max_examples=20, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    shape=st.tuples(st.integers(1, 200), st.integers(1, 200)),
+    clusters=st.integers(0, 4),
+    spread=st.sampled_from([1e-3, 0.05]),
+    digits=st.sampled_from([1, 8]),
+    price=st.sampled_from([None, 0.01, 1.0]),
+    maximize=st.booleans(),
+    seed=st.integers(0, 99),
+)
+def test_any_points_in_order(monkeypatch, shape, clusters, spread, digits, price, maximize, seed):
+    """Clusters of unequal numbers on the two sides, so that searches read whole rows."""
+    monkeypatch.setattr(spatial_order, "_LEAST", 1)
+    monkeypatch.setattr(core_start, "_FIRST_SAMPLE", 30)
+    random = np.random.default_rng(seed)
+    centres = random.random((max(clusters, 1), 2))
+    sides = []
+    for count in shape:
+        side = centres[random.integers(len(centres), size=count)] + spread * random.standard_normal((count, 2))
+        sides.append(np.round(side if clusters else random.random((count, 2)), digits).astype(np.float32))
+    source, options = lw.costs.squared_euclidean(*sides), {"maximize": maximize, "unmatched_cost": price}
+    assert_optimal(lw.solve(source, device="cuda", **options), source.read(slice(None)), **options)
