@@ -77,7 +77,7 @@ def papers(
         "machine": _machine(device),
         "lapwing": version(),
         "commit": _commit(),
-        "command": shlex.join([Path(sys.argv[0]).name, *sys.argv[1:]]),
+        "command": shlex.join(["lapwing", *sys.argv[1:]]),
     }
     chosen = names or tuple(titles)
     for k, name in enumerate(chosen):

@@ -24,8 +24,8 @@ struct Least {
     }
 };
 
-// The highest price in each bounding box of the positions, rounded upwards, or in each piece of a sample of them; nothing
-// if there are no boxes.
+// The highest price in each bounding box of the positions, or in each piece of a sample of them, rounded upwards;
+// nothing if there are no boxes.
 extern "C" __global__ void __launch_bounds__(THREADS)
     box_prices(const Costs::Data* data, int64 maximize, int64 positions, int64 run, const Dual* prices,
                Margin* highest) {
