@@ -3,11 +3,12 @@
     python -m benchmarks.gpu_sources [--cases geometric@100000 ...] [--growth] [--output results.json]
 
 Costs are computed from points on the GPU, float32; "photographs" are the pixels of scikit-learn's two, colour and
-position (273,280 of them, five dimensions; `pip install scikit-learn`); uniform costs come from a hash. Points are on
-the GPU when the clock starts, kernels are compiled; the certificate is included, and every answer must be proven.
-Beside the time stand the most memory that PyTorch gave (of uniform costs, what the plan says), the seconds of the
-certificate, and how often a row was read: by listings of all rows of the problem itself (samples apart), by refreshes
-of single rows after the last of these, and by the certificate, once.
+position (273,280 of them, five dimensions; `pip install scikit-learn`); "clusters" are 50 normal ones in the unit
+square, of which the two sides have unequal shares; uniform costs come from a hash. Points are on the GPU when the
+clock starts, kernels are compiled; the certificate is included, and every answer must be proven. Beside the time stand
+the most memory that PyTorch gave (of uniform costs, what the plan says), the seconds of the certificate, and how often
+a row was read: by listings of all rows of the problem itself (samples apart), by refreshes of single rows after the
+last of these, and by the certificate, once.
 
 --growth: geometric costs from 10,000 to 1,000,000 points, with the power of n that fits best, and a picture,
 `docs/images/gpu_sources.png`.
@@ -31,6 +32,8 @@ from lapwing.gpu.runtime.launch import finish_builds
 CASES = (
     *(f"geometric@{n}" for n in (100_000, 250_000, 1_000_000)),
     "disjoint@100000",
+    "clusters@50000",
+    "clusters@200000",
     "uniform@100000",
     "photographs",
 )
@@ -79,8 +82,17 @@ def source(torch: Any, case: str) -> Any:
         cls, n = case.split("@")
         if cls == "uniform":
             return instances.computed(cls, int(n), SEED, dtype=np.float32)
-        x, y = (points.astype(np.float32) for points in instances.points(cls, int(n), SEED))
+        made = clusters(int(n)) if cls == "clusters" else instances.points(cls, int(n), SEED)
+        x, y = (points.astype(np.float32) for points in made)
     return costs.squared_euclidean(torch.from_numpy(x).cuda(), torch.from_numpy(y).cuda())
+
+
+def clusters(n: int) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Two sides of n points each around 50 centres, (n, 2)."""
+    random = np.random.default_rng(SEED)
+    centres = random.random((50, 2))
+    x, y = (centres[random.integers(0, 50, n)] + 0.02 * random.normal(size=(n, 2)) for _ in range(2))
+    return x, y
 
 
 def photographs() -> tuple[NDArray[Any], NDArray[Any]]:
