@@ -440,9 +440,9 @@ def test_awkward_points_in_order(monkeypatch, kind):
     assert_optimal(lw.solve(source, device="cuda"), source.read(slice(None)))
 
 
-@settings(max_examples=20, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
-    shape=st.tuples(st.integers(1, 200), st.integers(1, 200)),
+    shape=st.tuples(st.integers(1, 160), st.integers(1, 160)),
     clusters=st.integers(0, 4),
     spread=st.sampled_from([1e-3, 0.05]),
     digits=st.sampled_from([1, 8]),
