@@ -37,6 +37,7 @@ CASES = (
 WARM_SOLVES = 2  # of each case
 LONG = 2.0  # seconds of a solve, of which one counts after one to warm up
 ROWS_AT_ONCE = 2048  # that are made together, whatever the division into blocks
+Row = dict[str, Any]  # of the results
 SPARE = 0.9  # of a GPU's memory, that a matrix may take beside what is made of it
 
 
@@ -59,71 +60,65 @@ def main() -> None:
     report = Report(options.output, "milliseconds of lapwing.solve, certificate included; blocks of rows on the GPUs")
     report.write(gpu=torch.cuda.get_device_name(), gpus=options.gpus, copy_bytes_per_second=warm_up(torch))
     print(f"{'case':26} {'gpus':>4} {'ms':>10} {'one ms':>10} {'efficiency':>10} refreshes certificate")
-    rows = []
+    rows: list[Row] = []
     for case in options.cases:
-        rows += time_case(torch, case, options.gpus, options.solves, report)
+        rows += time_case(torch, case, [0, *options.gpus], options, report)
     for n in options.weak:
-        single = time_case(torch, f"uniform:float32@{n}", [], options.solves, report)
-        for gpus in options.gpus:
-            time_case(torch, f"uniform:float32@{round(n * gpus**0.5)}", [gpus], options.solves, report, single)
+        for alone in time_case(torch, f"uniform:float32@{n}", [0], options, report):
+            for gpus in options.gpus:
+                time_case(torch, f"uniform:float32@{round(n * gpus**0.5)}", [gpus], options, report, alone)
     if options.plot:
         plot(rows, options.output.with_suffix(".png"))
 
 
 def time_case(
-    torch: Any,
-    case: str,
-    counts: list[int],
-    solves: int,
-    report: Report,
-    single: list[dict[str, Any]] | None = None,
-) -> list[dict[str, Any]]:
-    """One instance on each number of GPUs, and first on one; `single`: the row of another instance on one instead."""
-    rows: list[dict[str, Any]] = []
-    for gpus in [None, *counts] if single is None else counts:
-        best = timed(torch, case, gpus, solves)
+    torch: Any, case: str, counts: list[int], options: argparse.Namespace, report: Report, alone: Row | None = None
+) -> list[Row]:
+    """One instance on each number of GPUs, 0 for one shard. `alone`: the row of a smaller instance on one GPU."""
+    rows: list[Row] = []
+    weak = alone is not None
+    for gpus in counts:
+        best = timed(torch, case, gpus, options.solves)
         if best is None:
             print(f"{case:26} {gpus or 1:4} does not fit")
             continue
         seconds, result = best
         certificate = result.certificate
         assert certificate.complete and all(row["objective"] == result.objective for row in rows)
-        row = {
-            "case": case,
-            "gpus": gpus or 1,
-            "shards": 1 if gpus is None else max(gpus, 2),
-            "ms": seconds * 1e3,
-            "objective": result.objective,
-            "exact": certificate.exact,
-            "certificate": str(certificate),
-            "plan": str(result.plan),
-            **result.statistics,
-        }
-        rows.append(row)
-        alone = next((row for row in single or rows if row["shards"] == 1), None)
-        row |= {"one_ms": None if alone is None else alone["ms"], "weak": single is not None}
-        del best, result  # which keep the costs
-        report.add(row)
-        one, efficiency = "-", "-"
-        if alone is not None:
-            one, efficiency = f"{alone['ms']:.3f}", f"{efficiency_of(row):.2f}"
-        proof = "exact" if row["exact"] else row["certificate"]
-        print(
-            f"{case:26} {row['gpus']:4} {row['ms']:10.3f} {one:>10} {efficiency:>10} {row['refreshes']:9.0f} {proof}",
-            flush=True,
+        rows.append(
+            {
+                "case": case,
+                "gpus": gpus or 1,
+                "ms": seconds * 1e3,
+                "objective": result.objective,
+                "exact": certificate.exact,
+                "certificate": str(certificate),
+                "plan": str(result.plan),
+                **result.statistics,
+            }
         )
+        del best, result  # which keep the costs
+        if gpus == 0:
+            alone = rows[-1]
+        add(rows[-1], alone, weak, report)
     return rows
 
 
-def efficiency_of(row: dict[str, Any]) -> float:
-    """The time of one GPU over that of all, over their number; for weak scaling, over one."""
-    return float(row["one_ms"] / row["ms"] / (1 if row["weak"] else row["gpus"]))
+def add(row: Row, alone: Row | None, weak: bool, report: Report) -> None:
+    """Keep and print a row beside that of one GPU, if there is one."""
+    one = None if alone is None else alone["ms"]
+    efficiency = None if one is None else one / row["ms"] / (1 if weak else row["gpus"])
+    row |= {"one_ms": one, "efficiency": efficiency}
+    report.add(row)
+    beside = f"{'-':>10} {'-':>10}" if one is None else f"{one:10.3f} {efficiency:10.2f}"
+    proof = "exact" if row["exact"] else row["certificate"]
+    print(f"{row['case']:26} {row['gpus']:4} {row['ms']:10.3f} {beside} {row['refreshes']:9.0f} {proof}", flush=True)
 
 
-def timed(torch: Any, case: str, gpus: int | None, solves: int) -> tuple[float, Any] | None:
-    """The best of several solves, in seconds, and its result; None if the costs do not fit. `gpus` None: one shard."""
+def timed(torch: Any, case: str, gpus: int, solves: int) -> tuple[float, Any] | None:
+    """The best of several solves, in seconds, and its result; None if the costs do not fit."""
     devices = [torch.device("cuda", k) for k in range(gpus or 1)]
-    asked = instance(torch, case, devices * 2 if gpus == 1 else devices, is_whole=gpus is None)
+    asked = instance(torch, case, devices * 2 if gpus == 1 else devices, is_whole=gpus == 0)
     if asked is None:
         return None
     cost, device = asked
@@ -186,7 +181,7 @@ def make(torch: Any, kind: str, n: int, rows: range, device: Any, dtype: Any) ->
     return found
 
 
-def plot(rows: list[dict[str, Any]], path: Path) -> None:
+def plot(rows: list[Row], path: Path) -> None:
     """Times and the efficiency by the number of GPUs, a line for each case."""
     from matplotlib.figure import Figure
 
@@ -195,8 +190,8 @@ def plot(rows: list[dict[str, Any]], path: Path) -> None:
     for case in dict.fromkeys(row["case"] for row in rows):
         own = [row for row in rows if row["case"] == case]
         above.loglog([row["gpus"] for row in own], [row["ms"] for row in own], marker="o", label=case)
-        known = [row for row in own if row["one_ms"] is not None]
-        below.semilogx([row["gpus"] for row in known], [efficiency_of(row) for row in known], marker="o", label=case)
+        known = [row for row in own if row["efficiency"] is not None]
+        below.semilogx([row["gpus"] for row in known], [row["efficiency"] for row in known], marker="o", label=case)
     above.set(ylabel="ms, certificate included")
     above.legend(fontsize=8)
     counts = sorted({row["gpus"] for row in rows})

@@ -1,4 +1,4 @@
-"""A program for two ranks, each with a GPU: every way in which rows on GPUs are solved over a group.
+"""A program for a few ranks, each with a GPU: every way in which rows on GPUs are solved over a group.
 
 torchrun --standalone --nproc-per-node=2 tests/support/ranks_on_gpus.py [nccl|gloo] [peers|messages]
 

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 import lapwing
 from lapwing import instances
+from lapwing.costs.streamed import physical_limit
 from lapwing.methods import methods_on
 from lapwing.options import name_and_options
 from lapwing.papers.tables import Column, Instance
@@ -28,7 +29,6 @@ _SHORT_SECONDS = 0.1  # solves shorter than this are repeated, and the least tim
 _REPETITIONS = 3
 _SHARES = 3  # equal shares of the time left that one table may take: later ones have many of its solves
 _ROWS_AT_ONCE = 64  # of a matrix that is made, a thread each
-_OF_MEMORY = 2 / 3  # that a matrix may take
 
 
 @dataclass(frozen=True)
@@ -167,7 +167,7 @@ class Measurements:
         if key not in self._solved:
             if instance.n >= self._given_up.get(solver, math.inf):
                 raise NotMeasuredError("not asked: a smaller one took too long")
-            if (size := instance.n**2 * _dtype(instance)().itemsize) > _OF_MEMORY * _memory():
+            if (size := instance.n**2 * _dtype(instance)().itemsize) > physical_limit():
                 raise NotMeasuredError(f"a matrix of {size / 1e9:.0f} GB")
             if time.monotonic() > self._until:
                 raise NotMeasuredError("no time was left")
@@ -234,14 +234,6 @@ class Measurements:
 
 def _dtype(instance: Instance) -> type[np.int32] | type[np.float64]:
     return np.int32 if instance.cls.startswith("int") else np.float64
-
-
-def _memory() -> float:
-    """Of the machine, in bytes."""
-    try:
-        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    except (AttributeError, OSError, ValueError):
-        return math.inf
 
 
 def _made(instance: Instance, seed: int, dtype: type) -> NDArray[Any]:

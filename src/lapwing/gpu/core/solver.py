@@ -306,7 +306,8 @@ class CoreSolve:
                 self._launch("lower_prices", min(-(-matrix.cols // _SMALL_BLOCK), blocks))
             self._launch("list_rows", min(matrix.rows, self.context.info.processors * _LISTERS_A_PROCESSOR))
             return
-        self._launch("price_boxes", blocks)
+        if matrix.in_order:
+            self._launch("price_boxes", blocks)
         for part in matrix.cost_program.parts(matrix.rows, matrix.cols):
             if part.start and self._sample:
                 self._monitor.wait(sample=True)

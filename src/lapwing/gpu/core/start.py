@@ -42,6 +42,7 @@ from lapwing.gpu.core.sorted_prices import Axis, find_axis, orders, prices_in_or
 from lapwing.gpu.core.stratified import PIVOTS, SampleLists, pivot_points, stratified
 from lapwing.gpu.costs.canonical import CanonicalMatrix
 from lapwing.gpu.costs.computed import row_group_blocks
+from lapwing.gpu.costs.spatial_order import boxes_of
 from lapwing.gpu.costs.upload import Copier
 from lapwing.gpu.runtime.arrays import ITEM_BYTES, GpuArray, empty_array
 from lapwing.gpu.runtime.copies import read, write
@@ -275,12 +276,12 @@ class StartFinder:
         assert matrix.cost_program is not None
         size, others, maximize = matrix.rows // run, matrix.rows // other_run, int(matrix.maximize)
         kernel, processors = self._kernel(matrix, "line_bounds"), self.context.info.processors
-        highest = {"highest": (-(-others // BOX_POINTS), matrix.dual_dtype)}
-        with Workspace(self.context, highest, self.array_template) as memory:
-            if prices:
+        boxes = boxes_of(others) if prices and matrix.in_order and not maximize else 0
+        with Workspace(self.context, {"highest": (boxes, matrix.dual_dtype)}, self.array_template) as memory:
+            if boxes:
                 of_positions = (others, other_run, prices, memory["highest"])
                 grid = row_group_blocks(others, processors)
-                self._kernel(matrix, "box_prices").launch(self.context, grid, _THREADS, block, maximize, *of_positions)
+                self._kernel(matrix, "price_boxes").launch(self.context, grid, _THREADS, block, *of_positions)
             for part in matrix.cost_program.parts(size, others):
                 if part.start:
                     self.monitor.wait(sample=True)
@@ -312,7 +313,7 @@ def structured(rows: int, schedule: Schedule = STRUCTURED) -> Schedule:
     return replace(schedule, rounds=schedule.rounds * max(rows, enough) // enough)
 
 
-def unstructured(rows: int, schedule: Schedule = UNSTRUCTURED) -> Schedule:
+def unstructured(rows: int, schedule: Schedule) -> Schedule:
     """More rounds, and finer ones, of large matrices: a round costs less than a step of the long searches. Measured."""
     times = min(max(rows // 8000, 1), 4)
     return replace(schedule, last=schedule.last / times, rounds=schedule.rounds * times)

@@ -256,7 +256,7 @@ SPARSE_CERTIFICATE = Program(
 COMPUTED_START = Program(
     "computed_start",
     "core/start/computed_start.cu",
-    ("gather", "box_prices", "line_bounds", "sorting_keys", "price_rises"),
+    ("gather", "price_boxes", "line_bounds", "sorting_keys", "price_rises"),
     _COMPUTED,
     CORE_START.constants,
     any_text=True,

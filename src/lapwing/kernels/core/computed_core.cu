@@ -13,8 +13,9 @@ extern "C" __global__ void __launch_bounds__(256) list_rows(LAPWING_PROBLEM, int
     const uint32 parts = warps_of_row_group(warps, each), at_once = warps / parts * kLines;
     const uint32 end = static_cast<uint32>(first + count);
     const bool by_boxes = has_boxes(state.matrix);
-    const Costs& own = state.matrix.costs;
-    const int32* order = by_boxes && own.pitch == 1 ? own.data->neighbours.lines : nullptr;
+    const Costs& of_rows = state.matrix.costs;
+    // Rows of a warp are then near each other.
+    const int32* order = by_boxes && of_rows.pitch == 1 ? of_rows.data->neighbours.lines : nullptr;
     for (uint32 begin = static_cast<uint32>(first) + blockIdx.x * at_once; begin < end; begin += gridDim.x * at_once) {
         const auto row_of = [=](uint32 at) { return order == nullptr ? static_cast<int32>(at) : order[at]; };
         const auto met = [&](int32 i, bool invalid) { note_listed(state, i, invalid); };
@@ -26,12 +27,10 @@ extern "C" __global__ void __launch_bounds__(256) list_rows(LAPWING_PROBLEM, int
     }
 }
 
-// Runs before every listing: the highest price in each bounding box of columns, if there are any.
+// Runs before every listing of points in order: the highest price in each bounding box of columns.
 extern "C" __global__ void __launch_bounds__(256) price_boxes(LAPWING_PROBLEM) {
     const State& state = set_state(LAPWING_MATRIX, u, v, workspace);
-    if (!has_boxes(state.matrix)) return;
-    const uint32 warps = blockDim.x / kWarp * gridDim.x;
-    for (uint32 g = blockIdx.x * (blockDim.x / kWarp) + threadIdx.x / kWarp; g < piece_count(state.matrix.real_cols());
-         g += warps)
-        price_box(state, g);
+    const uint32 warps = blockDim.x / kWarp;
+    if (has_boxes(state.matrix))
+        find_highest_prices(state, blockIdx.x * warps + threadIdx.x / kWarp, gridDim.x * warps);
 }

@@ -1,7 +1,7 @@
 // The static shared memory of a block of the core's kernels: the state, the current command, and scratch memory.
 //
 // Scratch memory is a union. Each task uses one member from beginning to end, and a barrier of the block separates the
-// tasks. `keys` is outside the union, so reductions over the block may run while another member is in use.
+// tasks. `keys` and the boxes are outside the union, so they may be used together with any member of it.
 #pragma once
 #include "core/control/commands.cuh"
 #include "costs/tuning.cuh"
@@ -97,16 +97,17 @@ struct MultiRowScratch {
 template <>
 struct MultiRowScratch<false> {};
 
-// The boxes of a chunk that a block reads (core/lists/boxes.cuh), by their places in the chunk.
+// The boxes that a block wants of a chunk (core/lists/boxes.cuh), by their places in the chunk.
 template <bool computed>
 struct BoxScratch {
-    uint32 count;
-    uint16 piece[THREADS];
+    uint32 wanted;
+    uint16 box[THREADS];
 };
 template <>
 struct BoxScratch<false> {};
 
-struct Scratch {
+// A base, which takes no room where there are no boxes.
+struct Scratch : BoxScratch<Costs::is_computed> {
     union {
         ListScratch list;
         MultiRowScratch<Costs::is_computed> multi_row;
@@ -118,8 +119,9 @@ struct Scratch {
         Dual gaps[Tuning::gap_samples];
         double sums[kMostBlockWarps];
     };
-    uint64 keys[2][kMostBlockWarps];  // usable together with any member of the union, as is
-    BoxScratch<Costs::is_computed> boxes;
+    uint64 keys[2][kMostBlockWarps];
+
+    __device__ BoxScratch<Costs::is_computed>& boxes() { return *this; }
 };
 
 // The static shared memory of a block.

@@ -25,25 +25,30 @@ struct BoxOrder {
     __device__ int64 at(int64 place) const { return order == nullptr ? place : __ldg(order + place); }
 };
 
-// The highest price of the positions of piece g, rounded upwards; found by a warp. price(k): of position k.
+// highest[g] = the highest price of the positions of piece g, rounded upwards; each of `warps` warps takes the pieces
+// from its own number on. price(k): of position k.
 template <class Price>
-__device__ inline Margin highest_price(const BoxOrder& order, int64 positions, uint32 g, Price price) {
-    Margin most = -infinity<Margin>();
+__device__ inline void price_pieces(const BoxOrder& order, int64 positions, uint32 warp, uint32 warps, Price price,
+                                    Margin* highest) {
+#pragma unroll 1
+    for (uint32 g = warp; g < piece_count(positions); g += warps) {
+        Margin most = -infinity<Margin>();
 #pragma unroll
-    for (uint32 a = 0; a < kAhead; ++a) {
-        const int64 place = static_cast<int64>(g) * kPiece + a * kWarp + lane_index();
-        const Margin mine = place < positions ? price(order.at(place)) : -infinity<Margin>();
-        most = most < mine ? mine : most;
+        for (uint32 a = 0; a < kAhead; ++a) {
+            const int64 place = static_cast<int64>(g) * kPiece + a * kWarp + lane_index();
+            const Margin mine = place < positions ? price(order.at(place)) : -infinity<Margin>();
+            most = most < mine ? mine : most;
+        }
+        most = warp_reduce(most, [](Margin a, Margin b) { return a < b ? b : a; });
+        if (lane_index() == 0) __stcg(highest + g, most);
     }
-    return warp_reduce(most, [](Margin a, Margin b) { return a < b ? b : a; });
 }
 
 // The boxes of the pieces of some positions.
 class Boxes {
   public:
-    // `exist`: otherwise nothing else may be called.
-    __device__ Boxes(const Source::Block* data, int64 run, bool exist = true)
-        : corners_(exist ? data + 2 : data), run_(run), all_(data->neighbours.boxes) {}
+    __device__ Boxes(const Source::Block* data, int64 run)
+        : corners_(data + 2), run_(run), all_(data->neighbours.boxes) {}
 
     // f(the least costs of lines) for every box that piece g spans.
     template <uint32 n, class F>

@@ -24,7 +24,7 @@ struct Listing : ListingAtHand {
 
     __device__ static void refresh(const Team& team, uint32 count) {
         if (has_boxes(team.state.matrix)) {
-            price_all_boxes(team);
+            find_highest_prices(team.state, team.warp(), team.warps());
             team.sync();
             return refresh_by_row_groups<Pass::near>(team, count);
         }

@@ -1,8 +1,9 @@
-// One row whose columns (or entries, for sparse costs) a block reads completely; for any kind of costs.
+// One row whose columns (or entries, for sparse costs) a block reads: all of them, or all that can matter; for any kind
+// of costs.
 #pragma once
 #include "core/lists/listing.cuh"
 
-// All places of a row, several in flight per thread. A row of the host must be on the GPU.
+// The places of a row, several in flight per thread. A row of the host must be on the GPU.
 class FullRow {
   public:
     // Places at one time, more than one where the code stays short.

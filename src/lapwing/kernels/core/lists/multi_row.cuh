@@ -13,10 +13,10 @@
 // columns are within it. If no other column is within it, tau becomes the limit. (This is usual when prices rise
 // everywhere alike. To find the next column would take a pass without a limit, which costs 20 times as much.)
 //
-// If columns are in bounding boxes (core/lists/boxes.cuh), a row that is listed again reads only the boxes that may
-// contain columns within its limit, and needs no survey. If rows are few, several warps divide the columns among them
-// and merge their candidates at the end. Only columns that pass the quick test are computed exactly. NaN and invalid
-// costs pass it.
+// If columns are in bounding boxes (core/lists/boxes.cuh), rows read only the boxes that may contain columns within
+// their limit: that of the survey at first, later that of the old list. If rows are few, several warps divide the
+// columns among them and merge their candidates at the end. Only columns that pass the quick test are computed exactly.
+// NaN and invalid costs pass it.
 #pragma once
 #include "core/lists/boxes.cuh"
 #include "core/lists/ties.cuh"
@@ -236,8 +236,7 @@ __device__ inline void survey(RowGroup& group, const Source& source, const Sourc
     __syncthreads();
 }
 
-// fresh: all columns; boxed: the same, from boxes; again: within the limit of the row's old list; near: the same, from
-// boxes.
+// fresh: all columns; again: within the limit of the row's old list. boxed and near: the same two, from boxes.
 enum class Pass { fresh, boxed, again, near };
 
 // Number of warps that share a set of kLines rows, each taking a part of the columns, where a block of `warps` lists

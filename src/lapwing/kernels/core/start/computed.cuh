@@ -24,24 +24,20 @@ struct Least {
     }
 };
 
-// The highest price in each bounding box of the positions, or in each piece of a sample of them, rounded upwards;
-// nothing if there are no boxes.
+// The highest price in each bounding box of the positions, or in each piece of a sample of them, rounded upwards.
 extern "C" __global__ void __launch_bounds__(THREADS)
-    box_prices(const Costs::Data* data, int64 maximize, int64 positions, int64 run, const Dual* prices,
-               Margin* highest) {
-    if (!has_boxes(data, maximize != 0)) return;
-    const BoxOrder order(data, run);
-    for (uint32 g = blockIdx.x * (kThreads / kWarp) + threadIdx.x / kWarp; g < piece_count(positions);
-         g += gridDim.x * (kThreads / kWarp)) {
-        const Margin most = highest_price(order, positions, g, [=](int64 k) { return upward(prices[k]); });
-        if (lane_index() == 0) highest[g] = most;
-    }
+    price_boxes(const Costs::Data* data, int64 positions, int64 run, const Dual* prices, Margin* highest) {
+    constexpr uint32 kWarps = kThreads / kWarp;
+    price_pieces(
+        BoxOrder(data, run), positions, blockIdx.x * kWarps + threadIdx.x / kWarp, gridDim.x * kWarps,
+        [=](int64 k) { return upward(prices[k]); }, highest);
 }
 
 // least[k] = min over positions of cost - price, of line k of one sample and the positions of another, for `count`
-// lines from `first` on; 0 if all are forbidden. `prices` of the positions, null: zero; `highest`: those of box_prices.
-// `line_salt` says what lines are: rows or columns. kLines lines a warp; a row group of the block's after the other.
-// If the positions are in boxes, lines are taken in their own order, so that those of a warp are near each other.
+// lines from `first` on; 0 if all are forbidden. `prices` of the positions, null: zero; `highest`: those of
+// price_boxes. `line_salt` says what lines are: rows or columns. kLines lines a warp; a row group of the block's after
+// the other. If the positions are in boxes, lines are taken in their own order, so that those of a warp are near each
+// other.
 extern "C" __global__ void __launch_bounds__(THREADS)
     line_bounds(const Costs::Data* data, int64 maximize, int64 first, int64 count, int64 line_run, int64 line_salt,
                 int64 positions, int64 position_run, const Dual* prices, const Margin* highest, Dual* least) {
@@ -79,14 +75,14 @@ extern "C" __global__ void __launch_bounds__(THREADS)
             for (uint32 r = 0; r < kLines; ++r)
                 best.meet(r, there ? minimised(costs[r], maximize != 0) - own : infinity<Dual>());
         };
-        if (by_boxes && mine < end) {
+        if (!by_boxes) {
+            walk(source, lines, across, Part{0, 1, mine >= end}, price, near, meet);
+        } else if (mine < end) {
             const auto most = [=](uint32 g) { return prices ? highest[g] : Margin(0); };
             const auto price_at = [&](int64 place) { return price(order.at(place)); };
             const auto meet_at = [&](int64 place, bool there) { meet(there ? order.at(place) : 0, there); };
             walk_nearest_boxes(data, lines, across, most, price_at, near, meet_at);
             walk_boxes(data, lines, across, Part{0, 1, false}, best.margin, most, price_at, near, meet_at);
-        } else if (!by_boxes) {
-            walk(source, lines, across, Part{0, 1, mine >= end}, price, near, meet);
         }
 #pragma unroll
         for (uint32 r = 0; r < kLines; ++r) {
