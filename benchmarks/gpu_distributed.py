@@ -2,10 +2,10 @@
 
     python -m benchmarks.gpu_distributed [--cases uniform:float32@100000 ...] [--gpus 2 4 8] [--solves 5] [--plot]
 
-Blocks of rows are on the GPUs already, as tensors of PyTorch (`costs.sharded`), or points of 64 dimensions on the host;
-the same matrix is solved on each number of GPUs, and on one, where they have room for it. Minimum of several solves,
-after some to warm up; every answer must be proven, and all must cost the same. With --plot, a picture beside the
-results has the times and the efficiency: the time of one over that of so many GPUs, over their number.
+Blocks of rows are on the GPUs already, as tensors of PyTorch (`costs.sharded`), or normal points of 64 dimensions on
+the host; the same matrix is solved on each number of GPUs, and on one, where they have room for it. Minimum of several
+solves, after some to warm up; every answer must be proven, and all must cost the same. With --plot, a picture beside
+the results has the times and the efficiency: the time of one over that of so many GPUs, over their number.
 
 --weak N: instead, uniform float32 costs of N rows on one GPU and of N sqrt(P) rows on P, as many costs on each.
 
@@ -153,7 +153,7 @@ def instance(torch: Any, case: str, devices: list[Any], is_whole: bool) -> tuple
     if kind == "points64":
         if not fits and not is_whole:
             return None
-        x, y = (torch.rand(n, 64, generator=torch.Generator().manual_seed(seed)).numpy() for seed in (1, 2))
+        x, y = (torch.randn(n, 64, generator=torch.Generator().manual_seed(seed)).numpy() for seed in (1, 2))
         return costs.squared_euclidean(x, y), names[0] if is_whole else names  # one computes what it cannot hold
     if not fits:
         return None

@@ -115,10 +115,7 @@ class RowsHere:
     def find_minima(self) -> None:
         """Set the keys to the column minima of these rows."""
         self.part.prepare()
-        if self._shards.is_packed:
-            self.part.launch_minima()
-        else:
-            self._column_bounds(0)
+        self.part.launch_minima(self._shards.are_whole_packs)
 
     def list_rows(self, prices: int) -> None:
         """List these rows under the prices at an address."""

@@ -84,11 +84,25 @@ def test_what_is_not_finite(gpu, monkeypatch) -> None:
         assert (read(gpu.context, solve.v, SIZE, "float64") == expected).all()
 
 
-@pytest.mark.parametrize("offset", [0, 1])
-def test_rows_that_are_no_whole_packs(gpu, offset) -> None:
-    memory = gpu.put(np.zeros((64, 68), np.float32))
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64", "int8", "int32"])
+@pytest.mark.parametrize("sampled", [False, True])
+@pytest.mark.parametrize(("size", "pitch", "offset"), [(403, 403, 1), (401, 416, 0), (400, 416, 3), (37, 37, 5), (3, 3, 1)])
+def test_rows_that_are_no_whole_packs(gpu, monkeypatch, dtype, sampled, size, pitch, offset) -> None:
+    monkeypatch.setattr(core, "_SAMPLED_BYTES", 0 if sampled else math.inf)
+    cost = np.random.default_rng(4).integers(-100, 100, (size, size)).astype(dtype)
+    memory = np.full(offset + size * pitch + 16, -128, dtype)  # less than any cost
+    np.lib.stride_tricks.as_strided(memory[offset:], (size, size), (pitch * memory.itemsize, memory.itemsize))[:] = cost
+    given = gpu.put(memory)
     with Monitor(gpu.context) as monitor:
-        matrix = CanonicalMatrix(
-            memory.pointer + 4 * offset, 64 - (offset == 0), 64 - (offset == 0), 68, "float32", False
-        )
-        assert not CoreSolve(gpu.context, matrix, monitor).start_at_column_minima()
+        at = given.pointer + offset * memory.itemsize
+        solve = CoreSolve(gpu.context, CanonicalMatrix(at, size, size, pitch, dtype, False), monitor)
+        assert solve.start_at_column_minima()
+        prices = read(gpu.context, solve.v, size, solve.matrix.dual_dtype)
+        solve.list_rows()
+        solve.launch(WARM_UP)
+        assert solve.report().status in (OPTIMAL, UNFINISHED)
+        u, v = (read(gpu.context, of, size, solve.matrix.dual_dtype) for of in (solve.u, solve.v))
+    least = cost.min(axis=0)
+    lowest = cost[::STEP].min(axis=0)
+    assert (prices == least).all() or (sampled and ((prices == lowest).all() or not prices.any()))
+    assert (cost - u[:, None] - v).min() >= 0

@@ -64,9 +64,9 @@ class ShardPart(CoreSolve):
         """The workspace that kernels carve up; it begins with the report."""
         return self._memory["state"]
 
-    def launch_minima(self) -> None:
-        """Lower the keys to the column minima of the own rows, which are whole packs."""
-        chunks, bands = self._minima_grid(len(self.rows))
+    def launch_minima(self, are_whole_packs: bool) -> None:
+        """Lower the keys to the column minima of the own rows; whether all rows of all shards are whole packs."""
+        chunks, bands = self._minima_grid(len(self.rows), are_whole_packs)
         ends = self.rows.start, self.rows.stop
         self._launch("column_minima", chunks * bands, self.keys, 0, *ends, bands, 1)
 
@@ -133,12 +133,10 @@ class ShardedSolve(ShardPart):
 
     def start_at_column_minima(self, copier: Copier | None = None) -> bool:
         """See `CoreSolve`."""
-        if not self.shards.is_packed:
-            return False
         self.prepare()
         for part in self.parts:
             with part.context:
-                part.launch_minima()
+                part.launch_minima(self.shards.are_whole_packs)
         self.join_minima(self.matrix.cols, self.keys, self.v)
         return True
 

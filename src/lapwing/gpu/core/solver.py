@@ -34,7 +34,7 @@ _ARRAYS = arrays("core/arrays.cuh")  # of the workspace
 _ITEM_BYTES = {"int32": 4, "uint32": 4, "uint64": 8, "Dual": 8, "Edge": 8, "ListingPrice": 8}  # ListCost: by the costs
 _BLOCKS_A_PROCESSOR = 8  # of grids that walk over rows
 _LISTERS_A_PROCESSOR = 4  # blocks of list_rows, which take rows as they get done: as many as run side by side
-_PACK = 16  # bytes that a thread of column_minima loads at once
+_PACK = 16  # bytes that a thread of column_minima loads at once, aligned
 _LEAST_BAND = 8  # rows that a block of it is worth
 _MINIMA_BLOCKS = 2  # blocks of it on a processor; more of them make DRAM slower
 _SAMPLED_BYTES = 1 << 27  # of a matrix of which a sample may spare a read (kernels/core/start/minima.cuh)
@@ -268,22 +268,19 @@ class CoreSolve:
         self._launch("prepare", self.context.info.processors * _MINIMA_BLOCKS, keys, key_count, int(sampled))
 
     def start_at_column_minima(self, copier: Copier | None = None) -> bool:
-        """`prepare`, and set `v` to the column minima of a square matrix; False if its rows are not whole packs.
+        """`prepare`, and set `v` to the column minima of a square matrix; False if costs are computed.
 
         The matrix may be on its way; what has come is read while the rest comes.
         """
-        matrix, item = self.matrix, ITEM_BYTES[self.matrix.dtype]
-        if (
-            matrix.cost_program is not None
-            or (matrix.pointer | matrix.row_stride * item | matrix.cols * item) % _PACK != 0
-        ):
+        matrix = self.matrix
+        if matrix.cost_program is not None:
             return False
-        size = matrix.rows
-        sampled = copier is None and size * size * item >= _SAMPLED_BYTES
+        size, are_whole_packs = matrix.rows, self._are_whole_packs
+        sampled = copier is None and size * size * ITEM_BYTES[matrix.dtype] >= _SAMPLED_BYTES
         self._prepare(self.keys, _key_count(size), sampled)
-        read = size - -(-size // SAMPLE_STEP) if sampled else size
+        read = size - -(-size // SAMPLE_STEP) if sampled and are_whole_packs else size
         parts = [range(read)] if copier is None else copier.parts
-        chunks, bands = self._minima_grid(len(parts[0]))
+        chunks, bands = self._minima_grid(len(parts[0]), are_whole_packs)
         for part in parts:
             if copier is not None:
                 copier.wait_for(part)
@@ -292,10 +289,18 @@ class CoreSolve:
         self._prices_are_lowered = True
         return True
 
-    def _minima_grid(self, rows: int) -> tuple[int, int]:
+    @property
+    def _are_whole_packs(self) -> bool:
+        """Whether every row of the matrix consists of whole packs (kernels/costs/packs.cuh)."""
+        matrix, item = self.matrix, ITEM_BYTES[self.matrix.dtype]
+        return (matrix.pointer | matrix.row_stride * item | matrix.cols * item) % _PACK == 0
+
+    def _minima_grid(self, rows: int, are_whole_packs: bool) -> tuple[int, int]:
         """Chunks of columns and bands of rows, of column_minima over so many rows."""
-        chunks = -(-self.matrix.cols * ITEM_BYTES[self.matrix.dtype] // (_SMALL_BLOCK * _PACK))
-        return chunks, max(1, min(rows // _LEAST_BAND, _MINIMA_BLOCKS * self.context.info.processors // chunks))
+        pack = _PACK // ITEM_BYTES[self.matrix.dtype]
+        chunks = -(-self.matrix.cols // (_SMALL_BLOCK * pack))
+        bands = max(1, min(rows // _LEAST_BAND, _MINIMA_BLOCKS * self.context.info.processors // chunks))
+        return (chunks, bands) if are_whole_packs else (chunks + 1, -(-bands // pack) * pack)
 
     def list_rows(self) -> None:
         """List every row under the prices in `v`, in the order of the stream."""

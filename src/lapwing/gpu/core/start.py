@@ -103,8 +103,6 @@ class StartFinder:
             solve.prepare(zero_prices=True)
             return self.run_from(solve, UNSTRUCTURED)
         if not solve.start_at_column_minima(self._copier):
-            if self._copier is not None:
-                self._copier.finish()
             solve.prepare()
             self._column_bounds(matrix, 1, 0, solve)
         if matrix.rows < LEAST_ROWS:

@@ -86,8 +86,8 @@ class Shards:
         return self.row_bytes % _PACK == 0 and all(part.pointer % _PACK == 0 for part in self.parts)
 
     @property
-    def is_packed(self) -> bool:
-        """Whether rows are whole packs of 16 bytes, too."""
+    def are_whole_packs(self) -> bool:
+        """Whether every row consists of whole packs (kernels/costs/packs.cuh)."""
         return self.is_aligned and self.shape[1] * ITEM_BYTES[self.dtype] % _PACK == 0
 
     def part_of(self, row: int) -> Shard:

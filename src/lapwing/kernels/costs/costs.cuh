@@ -14,6 +14,7 @@
 //                        for a matrix on the host, nor for sparse costs
 //   costs.own_first(), own_end(rows)    of a matrix: the rows that this GPU has
 //   costs.origin(i)      of a matrix: where row 0 would lie as seen from row i
+//   costs.aligned()      of a matrix: whether all rows begin with a pack, an aligned 16 bytes
 //   Costs::ListingPrice  the type of the rounded prices that listings read, at most 8 bytes
 //
 // Passes over whole rows are written for each kind, in the folder of the pass: a matrix is read 16 bytes at a time, and

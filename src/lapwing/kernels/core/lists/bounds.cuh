@@ -2,6 +2,7 @@
 // limit within which enough columns lie (core/lists/filter.cuh).
 #pragma once
 #include "core/lists/build.cuh"
+#include "costs/packs.cuh"
 
 // For the listing of a row: threads of the block, and columns per thread at one time.
 template <bool frozen>
@@ -64,11 +65,11 @@ constexpr uint32 kUnbounded = 0xff800000u;  // the key of infinity
 // The next float above a finite x.
 __device__ inline float next_above(float x) { return x == 0 ? __int_as_float(1) : key_float(float_key(x) + 1); }
 
-// A piece of a row, from column `begin` on: kHeld columns per thread, in packs of 16 adjacent bytes if `packed`,
-// otherwise single columns.
-template <bool frozen, bool packed>
+// A piece of the whole packs of a row, aligned 16 bytes, which end at column `cols`: from column `begin` on, kHeld
+// columns per thread.
+template <bool frozen>
 struct Piece {
-    static constexpr int32 size = packed ? Pack<Cost>::size : 1, held = kHeld<frozen>, packs = held / size;
+    static constexpr int32 size = kPackSize, held = kHeld<frozen>, packs = held / size;
     int32 begin, cols;
 
     // The first column of a pack of the given thread.
@@ -103,34 +104,52 @@ __device__ inline void load_prices(const Dual* from, Dual* to) {
         memcpy(to + k, &x, 16);
     }
 }
-// The numbers that the filter subtracts from the costs of one pack: prices, or -v rounded down.
-template <bool frozen, bool packed, int32 size>
+// The number that the filter subtracts from a cost: the price, or -v rounded down.
+template <bool frozen>
+__device__ inline FilterPrice load_filter_price(const State& state, int64 j) {
+    if constexpr (kNarrowCosts)
+        return state.listing_price[j];
+    else
+        return frozen ? state.v[j] : __ldcg(state.v + j);
+}
+// Numbers of the filter from an aligned address on, in whole packs.
+template <bool frozen, int32 size>
+__device__ inline void load_listing_prices(const float* from, float (&to)[size]) {
+#pragma unroll
+    for (int32 k = 0; k < size; k += 4) {
+        const Pack<float> four = frozen ? load_pack_again(from + k) : *reinterpret_cast<const Pack<float>*>(from + k);
+#pragma unroll
+        for (int32 q = 0; q < 4; ++q) to[k + q] = four.values[q];
+    }
+}
+// Those of one pack of costs. `shifted`: it may begin at any column.
+template <bool frozen, bool shifted, int32 size>
 __device__ inline void load_filter_prices(const State& state, int64 j, FilterPrice (&to)[size]) {
-    if constexpr (!packed) {
-        if constexpr (kNarrowCosts)
-            to[0] = state.listing_price[j];
-        else
-            to[0] = frozen ? state.v[j] : __ldcg(state.v + j);
-    } else if constexpr (kNarrowCosts) {
+    if constexpr (!kNarrowCosts && shifted) {
 #pragma unroll
-        for (int32 k = 0; k < size; k += 4) {
-            const float* const from = state.listing_price + j + k;
-            const Pack<float> four = frozen ? load_pack_again(from) : *reinterpret_cast<const Pack<float>*>(from);
-#pragma unroll
-            for (int32 q = 0; q < 4; ++q) to[k + q] = four.values[q];
-        }
-    } else {
+        for (int32 k = 0; k < size; ++k) to[k] = load_filter_price<frozen>(state, j + k);
+    } else if constexpr (!kNarrowCosts) {
         load_prices<frozen>(state.v + j, to);
+    } else if constexpr (!shifted) {
+        load_listing_prices<frozen>(state.listing_price + j, to);
+    } else {  // four more, from the aligned address before them, of which they begin with the one of index `by`
+        const uint32 by = j % 4;
+        float around[size + 4];
+        load_listing_prices<frozen>(state.listing_price + (j - by), around);
+#pragma unroll
+        for (int32 k = 0; k < size + 1; ++k) around[k] = by & 2 ? around[k + 2] : around[k];
+#pragma unroll
+        for (int32 k = 0; k < size; ++k) to[k] = by & 1 ? around[k + 1] : around[k];
     }
 }
 
 // Computes lower bounds of this thread's columns, and returns the least of them; NaN if a cost is not a number. At the
 // end of a row the last columns are loaded repeatedly, which saves bounds checks.
-template <bool frozen, bool packed>
-__device__ inline float load_bounds(const State& state, const Matrix& matrix, const Cost* row,
-                                    Piece<frozen, packed> piece, float (&low)[kHeld<frozen>], bool& maybe_invalid) {
-    using P = Piece<frozen, packed>;
-    constexpr int32 size = P::size, most = packed ? 4 : 8, together = P::packs < most ? P::packs : most;
+template <bool frozen, bool shifted>
+__device__ inline float load_bounds(const State& state, const Matrix& matrix, const Cost* row, Piece<frozen> piece,
+                                    float (&low)[kHeld<frozen>], bool& maybe_invalid) {
+    using P = Piece<frozen>;
+    constexpr int32 size = P::size, together = P::packs < 4 ? P::packs : 4;
     const Filter filter(matrix.maximize);
     const int32 last = piece.cols - size;
     float least = key_float(kUnbounded);
@@ -144,14 +163,10 @@ __device__ inline float load_bounds(const State& state, const Matrix& matrix, co
         Cost cost[together][size];
         FilterPrice price[together][size];
         const auto load = [&](int32 a, int64 at) {
-            if constexpr (packed) {
-                const Pack<Cost> pack = load_pack(row + at);
+            const Pack<Cost> pack = load_pack(row + at);
 #pragma unroll
-                for (int32 k = 0; k < size; ++k) cost[a][k] = pack.values[k];
-            } else {
-                cost[a][0] = row[at];
-            }
-            load_filter_prices<frozen, packed>(state, at, price[a]);
+            for (int32 k = 0; k < size; ++k) cost[a][k] = pack.values[k];
+            load_filter_prices<frozen, shifted>(state, at, price[a]);
         };
         // Addresses that differ by constants. This does not pay where a pack has many columns and registers are scarce.
         if (sizeof(Cost) >= 4 && piece.col(first + together, 0) <= piece.cols) {
@@ -208,8 +223,8 @@ __device__ inline void lower_bound(ListScratch& scratch, float least, uint32 sha
 
 // A bit for each of this thread's columns whose bound is at most `limit`, which is not NaN: the sign of their
 // difference.
-template <bool frozen, bool packed>
-__device__ inline uint32 mask_within(Piece<frozen, packed> piece, const float (&low)[kHeld<frozen>], float limit) {
+template <bool frozen>
+__device__ inline uint32 mask_within(Piece<frozen> piece, const float (&low)[kHeld<frozen>], float limit) {
     const float most = limit + 0.0f;  // not -0, which would compare as different from 0
     uint32 above = 0;
 #pragma unroll

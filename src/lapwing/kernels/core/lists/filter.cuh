@@ -8,15 +8,17 @@
 // Enough values below the next float prove that no column is missing. Otherwise, for example if more columns than can
 // be noted share one float, the whole row is read exactly (core/lists/build.cuh).
 //
+// A row is read in packs, aligned 16 bytes. It may begin or end within one: those columns, at most two packs less two
+// columns, are noted whatever they cost.
+//
 // Cost: one read of the row and of the prices, 4 barriers, and one more if very many columns tie. Every run notes the
 // same columns.
 #pragma once
 #include "core/lists/bounds.cuh"
 
 // Notes this thread's columns in `mask`, from place `begin` on, as far as there is room, and counts them in `count`.
-template <bool frozen, bool packed>
-__device__ inline void note(ListScratch& scratch, Piece<frozen, packed> piece, uint32 mask, uint32 begin,
-                            uint32& count) {
+template <bool frozen>
+__device__ inline void note(ListScratch& scratch, Piece<frozen> piece, uint32 mask, uint32 begin, uint32& count) {
     if (mask == 0) return;
     uint32 at = begin + atomicAdd(&count, static_cast<uint32>(__popc(mask)));
     for (; mask != 0 && at < Tuning::noted; mask &= mask - 1, ++at)
@@ -61,21 +63,19 @@ __device__ inline Dual value_beyond(float limit) {
 template <bool frozen>
 __device__ inline float noted_bound(const State& state, const Cost* row, int32 j) {
     if (j >= state.matrix.real_cols()) return -key_float(kUnbounded);
-    FilterPrice price[1];
-    load_filter_prices<frozen, false>(state, j, price);
-    return Filter(state.matrix.maximize).below(row[j], price[0]);
+    return Filter(state.matrix.maximize).below(row[j], load_filter_price<frozen>(state, j));
 }
 // The columns of a mass of `ties` at the limit (a bit for each of this thread's columns, by whole packs) that lie in a
 // window by tie_order. It is so wide that some more can be expected there than are still wanted, where `below` columns
 // are below the limit.
-template <bool frozen, bool packed>
-LAPWING_NOINLINE __device__ uint32 mask_of_window(int32 i, int32 begin, float limit, uint32 ties, uint32 below) {
-    using P = Piece<frozen, packed>;
+template <bool frozen>
+LAPWING_NOINLINE __device__ uint32 mask_of_window(int32 i, Piece<frozen> piece, float limit, uint32 ties,
+                                                  uint32 below) {
+    using P = Piece<frozen>;
     constexpr int32 step = kListers<frozen> * P::size;
     const Matrix& matrix = shared().state.matrix;
-    const P piece = {begin, matrix.real_cols()};
     const uint32 meant = (below < kWanted ? kWanted - below : 0) + Tuning::more_ties;
-    const uint32 size = min(piece.cols - begin, P::held * kListers<frozen>);
+    const uint32 size = min(piece.cols - piece.begin, P::held * kListers<frozen>);
     const uint32 width = ties > meant ? size * meant / ties : kTaken;
     if (threadIdx.x == 0 && width < kTaken) {
         Window& window = shared().scratch.list.window;
@@ -135,31 +135,39 @@ __device__ inline bool collect_within(const State& state, int32 i, const Cost* r
 
 // Collects the candidates of row i's list for write_list. Every column that is not noted has a bound above the limit,
 // so its value is at least that of the next float. False if the filter cannot decide, or a cost may be invalid. All
-// threads of the block call it, and get the same result.
-template <bool frozen, bool packed>
+// threads of the block call it, and get the same result. `shifted`: the row may begin or end within a pack.
+template <bool frozen, bool shifted>
 __device__ bool filter_row(const Matrix& matrix, int32 i) {
     const State& state = shared().state;
     ListScratch& scratch = shared().scratch.list;
     const Cost* const row = matrix.costs.row(i);
-    const int32 real = matrix.real_cols();
+    const int32 real = matrix.real_cols(), head = shifted ? before_pack(row) : 0,
+                end = shifted ? end_of_packs(head, real) : real;
+    if (shifted && head >= end) return false;
     clear_collected(scratch);
+    const uint32 exits = matrix.prices != nullptr && matrix.unmatched_cost(i) < infinity<Dual>();
+    const uint32 edges = head + (real - end);
+    bool maybe_invalid = false;
+    if (shifted && threadIdx.x < edges) {
+        const int32 t = static_cast<int32>(threadIdx.x), j = t < head ? t : end + t - head;
+        scratch.noted[exits + threadIdx.x] = j;
+        maybe_invalid = !matrix.valid(matrix.minimised(row[j]));
+    }
     if (threadIdx.x == 0) {
         scratch.low_bound = kUnbounded;
-        scratch.noted[0] = real + i;
-        scratch.noted_before = scratch.noted_count =
-            matrix.prices != nullptr && matrix.unmatched_cost(i) < infinity<Dual>();
+        if (exits > 0) scratch.noted[0] = real + i;
+        scratch.noted_before = scratch.noted_count = exits + edges;
         scratch.noted_late = scratch.many_passing = scratch.many_below = 0;
         scratch.window.limit = key_float(kUnbounded);
     }
     float limit = kMostFloat;
     uint32 noted = 0;
-    for (int32 begin = 0; begin < real; begin += kHeld<frozen> * kListers<frozen>) {
-        const Piece<frozen, packed> piece = {begin, real};
+    for (int32 begin = head; begin < end; begin += kHeld<frozen> * kListers<frozen>) {
+        const Piece<frozen> piece = {begin, end};
         float low[kHeld<frozen>];
-        bool maybe_invalid = false;
-        float least = load_bounds(state, matrix, row, piece, low, maybe_invalid);
+        float least = load_bounds<frozen, shifted>(state, matrix, row, piece, low, maybe_invalid);
         maybe_invalid |= !(least > -key_float(kUnbounded));
-        if (piece.col(0) >= real) least = key_float(kUnbounded);
+        if (piece.col(0) >= end) least = key_float(kUnbounded);
         lower_bound<frozen>(scratch, least, piece.sharing());
         const uint32 bound = scratch.low_bound, before = scratch.noted_before;
         limit = bound >= kUnbounded - 1 ? kMostFloat : key_float(bound);
@@ -183,14 +191,14 @@ __device__ bool filter_row(const Matrix& matrix, int32 i) {
             uint32 mask = many ? passing : 0;
             if (noted + scratch.many_passing > before + Tuning::few_noted && limit < kMostFloat) {
                 const uint32 ties = scratch.many_passing - scratch.many_below;
-                mask &= below | mask_of_window<frozen, packed>(i, begin, limit, ties, scratch.many_below);
+                mask &= below | mask_of_window<frozen>(i, piece, limit, ties, scratch.many_below);
             }
             note(scratch, piece, mask, noted, scratch.noted_late);
             __syncthreads();
             noted += scratch.noted_late;
         }
         if (noted > Tuning::noted) return false;
-        if (begin + kHeld<frozen> * kListers<frozen> < real) {
+        if (begin + kHeld<frozen> * kListers<frozen> < end) {
             __syncthreads();
             if (threadIdx.x == 0) {
                 scratch.noted_before = scratch.noted_count = noted;
@@ -207,8 +215,8 @@ __device__ bool filter_row(const Matrix& matrix, int32 i) {
     return beyond == infinity<Dual>() || scratch.next_bound < beyond;
 }
 
-// Unaligned rows have a function of their own, so that they cost aligned rows no registers.
+// Such rows have a function of their own, so that they cost others no registers.
 template <bool frozen>
-LAPWING_NOINLINE __device__ bool filter_unaligned_row(int32 i) {
-    return filter_row<frozen, false>(shared().state.matrix, i);
+LAPWING_NOINLINE __device__ bool filter_shifted_row(int32 i) {
+    return filter_row<frozen, true>(shared().state.matrix, i);
 }

@@ -111,8 +111,8 @@ __device__ inline bool make_list(const Matrix& matrix, int32 i) {
     ListScratch& scratch = shared().scratch.list;
     bool invalid = false;
     Dual left_out = infinity<Dual>();
-    const bool packed = matrix.costs.aligned() && matrix.real_cols() % static_cast<int32>(Pack<Cost>::size) == 0;
-    if (packed ? filter_row<frozen, true>(matrix, i) : filter_unaligned_row<frozen>(i))
+    if (are_whole_packs(matrix.costs, matrix.real_cols()) ? filter_row<frozen, false>(matrix, i)
+                                                          : filter_shifted_row<frozen>(i))
         left_out = scratch.left_out;
     else
         invalid = collect<frozen>(i);

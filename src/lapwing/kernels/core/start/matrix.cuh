@@ -62,7 +62,8 @@ extern "C" __global__ void __launch_bounds__(THREADS)
                        (bound < infinity<Dual>() ? bound : Dual(0));
         least = x < least ? x : least;
     }
-    lower_keys<1, kThreads>(keys, c, size, {least}, chunk, bands, [&](int64 at, Dual bound) {
-        v[at] = bound < infinity<Dual>() && bound > -infinity<Dual>() ? bound : Dual(0);
-    });
+    if (c < size) lower_keys<1>(keys, c, {least});
+    if (!is_last_block(keys + size + chunk, bands) || c >= size) return;
+    const Dual bound = minimum_of(keys, c);
+    v[c] = bound < infinity<Dual>() && bound > -infinity<Dual>() ? bound : Dual(0);
 }

@@ -173,53 +173,102 @@ __device__ inline int32 row_behind(int32 k, bool sampled) {
     return sampled ? k + k / (Tuning::sample_step - 1) + 1 : k;
 }
 
+// A thread's part of the columns of a block's rows: `width` of them, side by side, in every step-th row from `first`
+// on, before `last`. See column_minima.
+template <int32 width>
+struct Strip {
+    static constexpr int32 ahead = width <= 4 ? 8 : 4;
+    const Cost* column;  // of row 0
+    int64 pitch;
+    int32 first, step, last;
+    bool behind;
+
+    __device__ Pack<Cost> load(int32 k) const {
+        const Cost* const from = column + row_behind(k, behind) * pitch;
+        if constexpr (width == kPackSize) return load_pack(from);
+        Pack<Cost> pack;
+        pack.values[0] = *from;
+        return pack;
+    }
+    // Needs a row.
+    __device__ void lower(Narrow (&least)[width], bool negated) const {
+        const Pack<Cost> begun = load(first);
+#pragma unroll
+        for (int32 k = 0; k < width; ++k) least[k] = turned(static_cast<Narrow>(widened(begun.values[k])), negated);
+        for (int32 base = first; base < last; base += ahead * step) {
+            Pack<Cost> pack[ahead];
+#pragma unroll
+            for (int32 a = 0; a < ahead; ++a) {
+                const int32 k = base + a * step;
+                pack[a] = load(k < last ? k : first);
+            }
+#pragma unroll
+            for (int32 a = 0; a < ahead; ++a) {
+#pragma unroll
+                for (int32 k = 0; k < width; ++k) {
+                    const Narrow x = turned(static_cast<Narrow>(widened(pack[a].values[k])), negated);
+                    least[k] = lesser(x, least[k]);
+                }
+            }
+        }
+    }
+    __device__ void lower_keys_to(uint64* keys, int64 c, bool negated) const {
+        Narrow least[width];
+        lower(least, negated);
+        Dual bounds[width];
+#pragma unroll
+        for (int32 k = 0; k < width; ++k) bounds[k] = as_minimised(Dual(least[k]), negated);
+        lower_keys<width>(keys, c, bounds);
+    }
+};
+// The columns that rows begin and end with, outside whole packs. The lanes of a warp take one each, its warps the
+// block's rows by turns.
+LAPWING_NOINLINE __device__ void lower_edges(uint64* keys, Strip<1> rows, int32 head, int32 end, int32 cols,
+                                             bool negated) {
+    constexpr int32 warps = kMinimaThreads / kWarp;
+    const int32 lane = static_cast<int32>(lane_index()), c = lane < head ? lane : end + lane - head;
+    rows.column += c;
+    rows.first += static_cast<int32>(threadIdx.x / kWarp) * rows.step;
+    rows.step *= warps;
+    if (c < cols && rows.first < rows.last) rows.lower_keys_to(keys, c, negated);
+}
+
 // v[c] = the least cost[r, c] over all rows, or what is as good if a sample says so (prepare was told to take one).
 // Rows may come in parts, a launch for each: those from `begin` to `end` of the ones that are read, all of one shard;
-// the last launch to end sets prices. Rows are aligned and whole packs: a thread takes the columns of a pack, a block
-// those of its threads' packs, of every bands-th row. See common/column_keys.cuh.
+// the last launch to end sets prices. A thread takes the columns of a pack, a block those of its threads' packs, of
+// every bands-th row. Where rows are not whole packs, all of them are read, there are as many bands as make the rows of
+// a block begin alike, and the blocks of one more chunk take the columns outside packs. See common/column_keys.cuh.
 extern "C" __global__ void __launch_bounds__(256, 4)
     column_minima(LAPWING_PROBLEM, uint64* keys, int64 sampled, int64 begin, int64 end, int64 bands, int64 parts) {
-    constexpr int32 width = Pack<Cost>::size, ahead = width <= 4 ? 8 : 4;
     const State& state = set_state(LAPWING_MATRIX, u, v, workspace);
     const Matrix& matrix = state.matrix;
-    const bool behind = sampled != 0, negated = matrix.maximize;
-    const Verdict verdict = behind ? judge(state) : Verdict::unknown;
+    const bool negated = matrix.maximize, shifted = !are_whole_packs(matrix.costs, matrix.cols);
+    const auto set = [&](int64 c, Dual bound) {
+        set_price(state, c, sampled != 0 ? lesser(sampled_minima(state)[c], bound) : bound);
+    };
+    const Verdict verdict = sampled != 0 ? judge(state) : Verdict::unknown;
     if (verdict != Verdict::unknown) {
         for (int64 c = static_cast<int64>(blockIdx.x) * kMinimaThreads + threadIdx.x; c < cols;
              c += gridDim.x * kMinimaThreads)
             set_price(state, c, verdict == Verdict::zero ? Dual(0) : sampled_minima(state)[c]);
         return;
     }
-    const int64 chunk = blockIdx.x / bands, c = (chunk * kMinimaThreads + threadIdx.x) * width;
-    const int32 band = static_cast<int32>(begin + blockIdx.x % bands), step = static_cast<int32>(bands),
+    const int64 chunk = blockIdx.x / bands, chunks = gridDim.x / bands;
+    const int32 first = static_cast<int32>(begin + blockIdx.x % bands), step = static_cast<int32>(bands),
                 last = static_cast<int32>(end);
-    const Cost* column = LAPWING_MATRIX.costs.origin(begin) + (c < cols ? c : cols - width);
-    Narrow least[width];
-    const Pack<Cost> begun = load_pack(column + row_behind(band, behind) * pitch);
-#pragma unroll
-    for (int32 k = 0; k < width; ++k) least[k] = turned(static_cast<Narrow>(widened(begun.values[k])), negated);
-    for (int32 first = band; first < last; first += ahead * step) {
-        Pack<Cost> pack[ahead];
-#pragma unroll
-        for (int32 a = 0; a < ahead; ++a) {
-            const int32 k = first + a * step;
-            pack[a] = load_pack(column + row_behind(k < last ? k : band, behind) * pitch);
-        }
-#pragma unroll
-        for (int32 a = 0; a < ahead; ++a) {
-#pragma unroll
-            for (int32 k = 0; k < width; ++k) {
-                const Narrow x = turned(static_cast<Narrow>(widened(pack[a].values[k])), negated);
-                least[k] = lesser(x, least[k]);
-            }
-        }
-    }
-    Dual bounds[width];
-#pragma unroll
-    for (int32 k = 0; k < width; ++k) {
-        bounds[k] = as_minimised(Dual(least[k]), negated);
-        if (behind && band == begin && c < cols) bounds[k] = lesser(sampled_minima(state)[c + k], bounds[k]);
-    }
-    lower_keys<width, kMinimaThreads>(keys, c, cols, bounds, chunk, bands * parts,
-                                      [&](int64 at, Dual bound) { set_price(state, at, bound); });
+    const Cost* const origin = LAPWING_MATRIX.costs.origin(begin);
+    const bool behind = sampled != 0 && !shifted;
+    const int32 head = shifted ? before_pack(origin + first * pitch) : 0,
+                whole = shifted ? end_of_packs(head, matrix.cols) : matrix.cols;
+    const int64 c = head + (chunk * kMinimaThreads + threadIdx.x) * kPackSize;
+    if (shifted && chunk == chunks - 1)
+        lower_edges(keys, Strip<1>{origin, pitch, first, step, last, behind}, min(head, matrix.cols),
+                    max(whole, min(head, matrix.cols)), matrix.cols, negated);
+    else if (c < whole && first < last)
+        Strip<kPackSize>{origin + c, pitch, first, step, last, behind}.lower_keys_to(keys, c, negated);
+    if (!is_last_block(keys + cols + (shifted ? 0 : chunk), (shifted ? gridDim.x : bands) * parts)) return;
+    const int64 of_chunk = kMinimaThreads * kPackSize, from = shifted ? 0 : chunk * of_chunk,
+                to = shifted || from + of_chunk > cols ? cols : from + of_chunk;
+#pragma unroll 4
+    for (int64 at = from + threadIdx.x; at < to; at += kMinimaThreads) set(at, minimum_of(keys, at));
 }
