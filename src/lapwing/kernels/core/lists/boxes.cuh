@@ -19,6 +19,9 @@ __device__ inline void find_highest_prices(const State& state, uint32 warp, uint
 // The places of a row of which all columns within a limit are wanted (core/lists/full_row.cuh): those of the boxes that
 // may have such columns, a chunk of boxes after the other; all places where there are no boxes, or rows may stay free.
 // All threads of a block use it alike. Highest prices must have been found in this search.
+//
+// Coordinates are read as they lie in the boxes, side by side; a column is looked up only if its cost, less the highest
+// price in its box, may be within the limit. With many dimensions most boxes are wanted, and few of their columns.
 class PlacesInBoxes {
   public:
     // `within`: columns with a greater cost - v are not wanted.
@@ -50,11 +53,19 @@ class PlacesInBoxes {
         }
         return 0;
     }
-    // The place with this index in the chunk; kNone if there is none.
+    // The place with this index in the chunk; kNone if there is none, or it is not wanted.
     __device__ int32 at(uint32 index) const {
         if (!is_boxed_) return static_cast<int32>(index);
         const int64 box = first_ + shared().scratch.boxes().box[index / kPiece], place = box * kPiece + index % kPiece;
-        return place < matrix_.real_cols() ? static_cast<int32>(box_order(matrix_).at(place)) : kNone;
+        if (place >= matrix_.real_cols()) return kNone;
+        const Costs& costs = matrix_.costs;
+        const Source source = in_boxes(costs.data, costs.pitch);
+        Source::Position position;
+        Cost cost[1];
+        source.load_position(costs.col(place), position);
+        source.costs(line_, position, cost);
+        if (!may_be_within(cost[0], load_stable(state_.listing_price + box), limit_[0])) return kNone;
+        return static_cast<int32>(box_order(matrix_).at(place));
     }
 
   private:
