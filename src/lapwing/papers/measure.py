@@ -1,7 +1,7 @@
 """Solves of one run of the tables: each method on each instance once, whatever tables have it.
 
 A result counts if its objective is that of a certified answer. Times of a CPU are of the whole call, times of a GPU of
-the solve, with the costs in its memory, after a first solve that compiles.
+the solve, after a first solve that compiles; they hold the wait for the costs, which are copied from the host.
 """
 
 from __future__ import annotations

@@ -86,7 +86,9 @@ def test_what_is_not_finite(gpu, monkeypatch) -> None:
 
 @pytest.mark.parametrize("dtype", ["float16", "float32", "float64", "int8", "int32"])
 @pytest.mark.parametrize("sampled", [False, True])
-@pytest.mark.parametrize(("size", "pitch", "offset"), [(403, 403, 1), (401, 416, 0), (400, 416, 3), (37, 37, 5), (3, 3, 1)])
+@pytest.mark.parametrize(
+    ("size", "pitch", "offset"), [(403, 403, 1), (401, 416, 0), (400, 416, 3), (37, 37, 5), (3, 3, 1)]
+)
 def test_rows_that_are_no_whole_packs(gpu, monkeypatch, dtype, sampled, size, pitch, offset) -> None:
     monkeypatch.setattr(core, "_SAMPLED_BYTES", 0 if sampled else math.inf)
     cost = np.random.default_rng(4).integers(-100, 100, (size, size)).astype(dtype)
