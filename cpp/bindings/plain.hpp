@@ -90,11 +90,13 @@ class SmallSolve {
     static constexpr Index kSampledRows = 16;
 
     bool run_larger(const Problem<T>& problem) {
-        if constexpr (std::is_floating_point_v<T>)
-            if (find_large_costs(problem, kSampledRows)) return false;
         Control control(kNoLimit, [](const Progress&) { return look_for_signals(); }, false);
         Solution<D>& solution = memory_.solution;
-        if (!solve_larger_surely(problem, control, solution) || solution.status != Status::optimal) return false;
+        bool has_large = false;
+        if constexpr (std::is_floating_point_v<T>) has_large = find_large_costs(problem, kSampledRows).has_value();
+        if (has_large ? !solve_beside_large(problem, control, solution)
+                      : !solve_larger_surely(problem, control, solution) || solution.status != Status::optimal)
+            return false;
         answer.row_to_col = solution.row_to_col.data();
         answer.u = solution.u.data(), answer.v = solution.v.data();
         return true;

@@ -38,6 +38,7 @@ double objective_of(const Problem<T>& problem, const Index* row_to_col) {
 }
 
 constexpr Index kSampledRows = 4;
+constexpr double kReadsBesideLarge = 4;  // of each row, as long as a copy without large costs takes
 
 // Whether the first row has magnitudes so far apart that a large number in place of infinity is likely.
 template <class T>
@@ -152,6 +153,11 @@ bool solve_surely(const Problem<T>& problem, std::byte* workspace, bool with_u, 
     bool looked = false;
     if constexpr (std::is_floating_point_v<T>) {  // before caps: a large number on most pairs is one, too
         looked = spans_magnitudes(problem);
+        // Mostly prices stay small though there are large costs; to leave these out takes a copy.
+        if (looked) answer = solve_direct(problem, workspace, with_u, nullptr, kReadsBesideLarge * problem.cost.rows);
+        if (looked && !answer.gave_up && answer.status == Status::optimal &&
+            are_small(problem, answer.row_to_col, answer.v))
+            return true;
         if (looked && solve_without_large(problem, with_u, memory.workspace, answer)) return true;
     }
     const bool capped = has_caps(problem);
@@ -175,11 +181,19 @@ bool solve_larger_surely(const Problem<T>& problem, Control& control, Solution<D
     return solution.status != Status::optimal || is_sure(problem, solution);
 }
 
+template <class T>
+bool solve_beside_large(const Problem<T>& problem, Control& control, Solution<Dual<T>>& solution) {
+    return !copies_for_direct(problem) &&
+           solve_jv_within(problem, kReadsBesideLarge * problem.cost.rows, control, solution) &&
+           solution.status == Status::optimal && are_small(problem, solution.row_to_col.data(), solution.v.data());
+}
+
 #define LAPWING_TRUST(T)                                                                                             \
     template bool are_small(const Problem<T>&, const Index*, const Dual<T>*, double);                                \
     template bool is_proven(const Problem<T>&, const Index*, const Dual<T>*, const Dual<T>*);                        \
     template bool solve_surely(const Problem<T>&, std::byte*, bool, AnswerMemory<Dual<T>>&, DirectAnswer<Dual<T>>&); \
-    template bool solve_larger_surely(const Problem<T>&, Control&, Solution<Dual<T>>&);
+    template bool solve_larger_surely(const Problem<T>&, Control&, Solution<Dual<T>>&);                              \
+    template bool solve_beside_large(const Problem<T>&, Control&, Solution<Dual<T>>&);
 LAPWING_TRUST(float)
 LAPWING_TRUST(double)
 LAPWING_TRUST(std::int32_t)

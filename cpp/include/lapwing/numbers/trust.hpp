@@ -48,4 +48,9 @@ bool solve_surely(const Problem<T>& problem, std::byte* workspace, bool with_u, 
 template <class T>
 bool solve_larger_surely(const Problem<T>& problem, Control& control, Solution<Dual<T>>& solution);
 
+// The same for costs some of which are far above all others, if few reads of the rows find an answer with small prices:
+// large costs that nothing needs then spoil nothing, and no copy without them is made. False if they do not.
+template <class T>
+bool solve_beside_large(const Problem<T>& problem, Control& control, Solution<Dual<T>>& solution);
+
 }  // namespace lapwing
