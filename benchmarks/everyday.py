@@ -53,6 +53,13 @@ def frames(rng: Generator, n: int) -> Matrix:
     return one_minus_iou(before, after[rng.permutation(n)])
 
 
+def gated_frames(rng: Generator, n: int) -> Matrix:
+    """Return squared distances of the points of two frames, a large number in place of those beyond a gate."""
+    before = rng.random((n, 2))
+    cost = squared_distances(before, (before + 0.003 * rng.normal(size=(n, 2)))[rng.permutation(n)])
+    return np.where(cost > 0.02, 1e6, cost)
+
+
 def overlaps(rng: Generator, n: int, width: float) -> Matrix:
     """Return overlaps of random boxes."""
     return one_minus_iou(boxes(rng, n, width), boxes(rng, n, width))
@@ -229,6 +236,9 @@ CLASSES: dict[str, Maker] = {
     "1 - IoU of two frames": frames,
     "overlap of discs": lambda rng, n: np.minimum(np.sqrt(plane(rng, n)) / 0.05, 1),
     "1 - exp(-d2 / 0.0005)": lambda rng, n: 1 - np.exp(-plane(rng, n) / 0.0005),
+    "tanh(d / 0.05)": lambda rng, n: np.tanh(np.sqrt(plane(rng, n)) / 0.05),
+    "d2 / (d2 + 0.001)": lambda rng, n: 1 / (1 + 0.001 / np.maximum(plane(rng, n), 1e-300)),
+    "gated distances of two frames": gated_frames,
     # capped distances
     **{f"min(d, {t})": partial(capped, cap=t) for t in (0.003, 0.01, 0.03, 0.1)},
     "min(d2, 0.005)": lambda rng, n: np.minimum(plane(rng, n), 0.005),

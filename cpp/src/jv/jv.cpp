@@ -10,6 +10,7 @@
 
 #include "lapwing/methods.hpp"
 #include "lapwing/numbers/range.hpp"
+#include "lapwing/saturated_rows.hpp"
 #include "lapwing/steep_rows.hpp"
 
 #define LAPWING_TARGET_INCLUDE "lapwing/jv/jv.inc.hpp"

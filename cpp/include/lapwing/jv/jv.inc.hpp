@@ -16,8 +16,9 @@
 //      that is still free; prices of the columns in its tree fall by what they are nearer than the path's end. Short
 //      rows are searched in registers (jv/short.inc.hpp).
 //
-// Square problems whose least costs are few and far apart leave out step 1, too (steep_rows.hpp): prices start at 0. So
-// they may after a trial, where searches prove long (jv/trial.inc.hpp).
+// Square problems whose least costs are few and far apart (steep_rows.hpp), or most of whose costs are close to the
+// largest (saturated_rows.hpp), leave out step 1, too: prices start at 0. So they may after a trial, where searches
+// prove long (jv/trial.inc.hpp).
 //
 // Rectangular problems (more columns than rows) leave out step 1: prices start at 0, only fall for columns that are
 // matched, and a matched column stays matched; so v <= 0, and v = 0 at free columns. With unmatched costs, row i has
@@ -107,7 +108,12 @@ class Jv {
             return search_all([&] { return gave_up_ = is_hard(scans_); });
         }
         const bool square = rows_ == cols_ && unmatched_cost_ == nullptr;
-        const bool from_columns = square && !from_zero_ && !fall_steeply(costs_, rows_);
+        const auto at = [this](Index i, Index j) {  // in double, since costs are not checked yet
+            const auto c = static_cast<double>(costs_.at(i)[j]);
+            return kNegated ? -c : c;
+        };
+        const bool from_columns =
+            square && !from_zero_ && !are_saturated(rows_, cols_, at) && !fall_steeply(costs_, rows_);
         if (from_columns) {
             reduce_columns();
         } else {
