@@ -76,12 +76,12 @@ $(BIN)/cmake --build $(1)
 endef
 
 .PHONY: cpp-test
-cpp-test: cpp-build  ## the C++ tests, of the library as it is installed, and under AddressSanitizer and UndefinedBehaviorSanitizer (SANITIZE=ALL: with messages)
+cpp-test: cpp-build  ## the C++ tests, of the library as it is installed, and under AddressSanitizer and UndefinedBehaviorSanitizer (SANITIZE=ALL: with messages and AVX-512)
 	$(BIN)/ctest --test-dir build/cpp-release --output-on-failure --parallel 2
 	ASAN_OPTIONS=handle_sigill=1 $(BIN)/ctest --test-dir build/cpp-sanitized --output-on-failure --parallel 2
 
 .PHONY: kernels
-kernels: kernels-compile kernels-test  ## compile every GPU kernel for every architecture (ARGS=--sample: few of the builds); needs no GPU
+kernels: kernels-compile kernels-test  ## compile every GPU kernel for every architecture (ARGS=--sample: few of the builds; ARGS=--quick: those in less time); needs no GPU
 
 .PHONY: kernels-compile
 kernels-compile: $(VENV)/with-kernels

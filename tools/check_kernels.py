@@ -7,6 +7,7 @@ other it is enough that everything compiles. Limits are those of a sample of the
 enough that they compile.
 
     python tools/check_kernels.py --sample core          # the builds of a sample, of program "core" alone
+    python tools/check_kernels.py --quick                # the sample, with few full builds of what is slow to compile
     python tools/check_kernels.py --record core          # records what these builds use
 """
 
@@ -24,14 +25,18 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from lapwing.errors import GpuError
-from lapwing.gpu.runtime.compile import compile_program
-from lapwing.gpu.runtime.programs import ARCHITECTURES, CORE, Build, builds
+from lapwing.gpu.runtime.compile import can_be_quick, compile_program
+from lapwing.gpu.runtime.programs import ARCHITECTURES, COMPUTED_CORE, CORE, Build, builds
 from lapwing.gpu.runtime.toolkit import nvrtc_version
 
 LIMITS = Path(__file__).resolve().parent.parent / "tests" / "gpu" / "limits.json"
 
 _SAMPLED_MOST = 90
 _SAMPLED_OF_CORE = {75: "float16", 89: "int32", 90: "float64", 100: "uint32", 120: "bfloat16"}  # every stored type
+
+# With --quick, of programs that are slow to compile these are compiled in full: 32 bits on the oldest architecture, and
+# what takes the most registers. The others are compiled as for a first use (gpu/runtime/background_build.py).
+_FULL_OF_SLOW = {(CORE, 75), (CORE, 90), (COMPUTED_CORE, _SAMPLED_MOST)}
 
 _ENTRY = re.compile(r"Compiling entry function '(\w+)'")
 _SPILLS = re.compile(r"(\d+) bytes spill stores, (\d+) bytes spill loads")
@@ -97,17 +102,23 @@ def first_of_each(work: list[Build]) -> list[Build]:
     return list({build[0].name: build for build in reversed(work)}.values())
 
 
-def compile_all(work: list[Build], jobs: int) -> tuple[Uses, list[str]]:
-    """Uses of the kernels of those builds that have limits, and what went wrong."""
+def is_quick(build: Build) -> bool:
+    """Whether --quick compiles this build in a third of the time, to code that has no limits."""
+    program, _, architecture = build
+    return program.is_slow_to_compile and (program, architecture) not in _FULL_OF_SLOW
+
+
+def compile_all(work: list[Build], jobs: int, quick: bool = False) -> tuple[Uses, list[str]]:
+    """Uses of the kernels of those builds that have limits, and what went wrong; quick builds have none."""
     uses: Uses = {}
     problems = []
-    limited = set(sampled(builds()))
+    limited = set() if quick else set(sampled(builds()))
 
     def compile_one(build: Build) -> dict[str, Use] | str:
         program, variant, architecture = build
         log = io.StringIO()
         try:
-            compile_program(program, variant, architecture, log)
+            compile_program(program, variant, architecture, log, quick=quick)
         except GpuError as error:
             return str(error)
         found = parse(log.getvalue())
@@ -157,12 +168,13 @@ def main() -> int:
     parser.add_argument("--record", action="store_true", help="a sample: write its limits, not compare with them")
     what = parser.add_mutually_exclusive_group()
     what.add_argument("--sample", action="store_true", help="every kernel for every architecture, but few variants")
+    what.add_argument("--quick", action="store_true", help="the sample; most of what is slow to compile without limits")
     what.add_argument("--first", action="store_true", help="one build of each program, for another compiler")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
     arguments = parser.parse_args()
     began = time.perf_counter()
     work = builds()
-    if arguments.sample or arguments.record:
+    if arguments.sample or arguments.quick or arguments.record:
         work = sampled(work)
     elif arguments.first:
         work = first_of_each(work)
@@ -170,9 +182,14 @@ def main() -> int:
         parser.error(f"no program is named {', '.join(sorted(unknown))}")
     if arguments.programs:
         work = [build for build in work if build[0].name in arguments.programs]
-    uses, problems = compile_all(work, arguments.jobs)
+    quick = [build for build in work if is_quick(build)] if arguments.quick and can_be_quick() else []
+    if arguments.record and quick:
+        parser.error("--quick compiles too few builds in full for --record")
+    uses, problems = compile_all([build for build in work if build not in quick], arguments.jobs)
+    # Last: beside a quick build the compiler makes others that use more registers.
+    problems += compile_all(quick, arguments.jobs, quick=True)[1]
     compiler = ".".join(map(str, nvrtc_version()))
-    print(f"{len(work)} builds, NVRTC {compiler}, {time.perf_counter() - began:.0f} s")
+    print(f"{len(work)} builds, {len(quick)} of them quick, NVRTC {compiler}, {time.perf_counter() - began:.0f} s")
     recorded = json.loads(LIMITS.read_text(encoding="utf-8"))
     if arguments.record and not problems:
         kept = recorded["limits"] if arguments.programs and recorded["nvrtc"] == compiler else {}

@@ -32,7 +32,7 @@ std::optional<Wide<T>> reference_optimum(const Problem<T>& problem) {
     for (Index f = 0; f < m; ++f) {
         std::vector<std::optional<W>> distance(size);
         std::vector<Index> previous(size, -1);  // the column before on the path
-        std::vector<bool> done(size);
+        std::vector<char> done(size);           // bits would take most of the time in a sanitized tree
         std::vector<Index> order;
         Index i = f, last = -1;
         W reached = 0;

@@ -34,7 +34,7 @@ template <class T>
 DirectAnswer<Dual<T>> solve_direct(const Problem<T>& problem, std::byte* workspace, bool with_u, Control* control,
                                    double most_rows_read, JvStart start, const JvState<Dual<T>>* state) {
     require_range(problem, control);
-#ifdef LAPWING_HAS_TARGETS
+#ifdef LAPWING_HAS_AVX512
     // Twelve columns are three vectors of four, whose lanes are reduced faster than those of two vectors of eight.
     if (simd_target() == SimdTarget::avx512 && problem.cost.cols <= 12)
         return avx2::solve_direct(problem, workspace, with_u, control, most_rows_read, start, state);

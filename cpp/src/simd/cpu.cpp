@@ -13,9 +13,11 @@ SimdTarget detect() {
     if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi") &&
         __builtin_cpu_supports("bmi2") && __builtin_cpu_supports("popcnt"))
         best = SimdTarget::avx2;
+#ifdef LAPWING_HAS_AVX512
     if (best == SimdTarget::avx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
         __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512cd"))
         best = SimdTarget::avx512;
+#endif
     if (const char* wanted = std::getenv("LAPWING_SIMD")) {
         const std::string_view name = wanted;
         if (name == "baseline") return SimdTarget::baseline;

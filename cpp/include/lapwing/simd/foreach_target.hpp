@@ -20,7 +20,7 @@
 
 #include "lapwing/simd/cpu.hpp"
 
-#ifdef LAPWING_HAS_TARGETS
+#ifdef LAPWING_HAS_AVX512
 
 #define LAPWING_TARGET avx512
 #define LAPWING_VECTOR_BYTES 64
@@ -41,6 +41,9 @@
 #endif
 #undef LAPWING_TARGET
 #undef LAPWING_VECTOR_BYTES
+
+#endif
+#ifdef LAPWING_HAS_TARGETS
 
 #define LAPWING_TARGET avx2
 #define LAPWING_VECTOR_BYTES 32
