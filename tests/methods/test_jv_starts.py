@@ -20,7 +20,8 @@ SATURATED = {
     "Jaccard": 13,
     "min(d2, 0.02) in space": 8,
 }
-LOST = {"rounded sums to 10": 40, "a tenth of the columns zero": 60, "dates": 60}  # prices of zero lose, on trial (without: 33, 50, 48)
+# Prices of zero lose, on trial (without: 33, 50, 48).
+LOST = {"rounded sums to 10": 40, "a tenth of the columns zero": 60, "dates": 60}
 
 
 def solved(name, n, dtype="float64", maximize=False):

@@ -16,7 +16,7 @@
 
 namespace lapwing {
 
-// Whether most of a few rows are such, of those in which costs differ; at(i, j) is a cost as it is minimised, in double.
+// Whether most of a few rows are such, of those in which costs differ; at(i, j) is a cost as it is minimised, a double.
 template <class At>
 bool are_saturated(Index rows, Index cols, const At& at) {
     constexpr Index kRows = 8, kCols = 64, kFewest = 2, kFewCheap = 16;
