@@ -184,14 +184,7 @@ CHANGING = {
 }
 
 
-# Of the two types of costs of a method one is slow, in turn.
-@pytest.mark.parametrize(
-    "job",
-    [
-        pytest.param(job, marks=pytest.mark.slow if number >= 3 and number % 4 in (0, 1) else ())
-        for number, job in enumerate(CHANGING)
-    ],
-)
+@pytest.mark.parametrize("job", CHANGING)
 def test_another_thread_writes_to_the_matrix(job):
     """Any answer will do, and any error of Lapwing's, but the process lives and the solve ends."""
     size, dtype, solve = CHANGING[job]

@@ -10,7 +10,6 @@ from lapwing.gpu import backend
 from lapwing.gpu.core.padded import is_nearly_square
 from lapwing.gpu.kinds.resident import PaddedMatrix
 from support.checks import assert_hall_violator, assert_optimal
-from support.crossed import half_of
 from support.emulated_solves import draw
 
 pytestmark = pytest.mark.usefixtures("emulated_gpu")
@@ -31,12 +30,10 @@ def padded(monkeypatch):
     return made
 
 
-@half_of(
-    dtype=["float32", "int32", pytest.param("float64", marks=pytest.mark.slow)],
-    shape=[(130, 131), (132, 130), pytest.param((130, 132), marks=pytest.mark.slow)],
-    kind=["points", "ties"],
-    options=[{}, {"maximize": True, "certify": False}],
-)
+@pytest.mark.parametrize("dtype", ["float32", pytest.param("float64", marks=pytest.mark.slow), "int32"])
+@pytest.mark.parametrize("shape", [(130, 131), pytest.param((130, 132), marks=pytest.mark.slow), (132, 130)])
+@pytest.mark.parametrize("kind", ["points", "ties"])
+@pytest.mark.parametrize("options", [{}, {"maximize": True, "certify": False}])
 def test_nearly_square(padded, dtype, shape, kind, options):
     cost = draw(shape, dtype, kind=kind)
     result = lw.solve(cost, device="cuda", **options)

@@ -25,7 +25,6 @@ from lapwing.prices import prices_in_kind
 from lapwing.request import Request
 from support import emulated_toolkit
 from support.checks import assert_hall_violator, assert_optimal
-from support.crossed import half_of
 from support.emulated_solves import check_interrupted, draw
 
 pytestmark = pytest.mark.usefixtures("emulated_gpu")
@@ -78,10 +77,10 @@ def test_finer_epsilons_for_costs_far_below_the_list_gap():
     assert result.statistics["left"] < 400 / 8 and result.statistics["searches"] < 15
 
 
-@half_of(case=[((120, 120), None), ((80, 90), None), ((80, 80), 1.0)], maximize=[False, True])
-def test_rows_whose_columns_tie_beyond_their_lists(case, maximize):
+@pytest.mark.parametrize("shape, price", [((120, 120), None), ((80, 90), None), ((80, 80), 1.0)])
+@pytest.mark.parametrize("maximize", [False, True])
+def test_rows_whose_columns_tie_beyond_their_lists(shape, price, maximize):
     """Sums, rounded: a list cannot tell all that ties, so all columns of a row are looked at."""
-    shape, price = case
     random = np.random.default_rng(7)
     sums = random.random((shape[0], 1)) + random.random((1, shape[1])) + 0.02 * random.random(shape)
     cost = (np.round(16 * sums) / 16).astype(np.float32)

@@ -10,7 +10,6 @@ from lapwing.gpu.batch.inputs import BatchOptions
 from lapwing.gpu.batch.solve import solve_stack
 from lapwing.gpu.reference import REFERENCE_METHODS
 from support.checks import assert_optimal
-from support.crossed import half_of
 from support.ties import most_matches, tied_problem
 
 SHAPES = [(2, 2), (12, 12), (9, 20), (20, 9), (45, 40), (70, 80)]
@@ -23,7 +22,8 @@ def check(result, cost, prices, maximize=False):
 
 
 @pytest.mark.usefixtures("emulated_gpu")
-@half_of(values=[1, 2, 3, 9, 40], shape=SHAPES)
+@pytest.mark.parametrize("values", [1, 2, 3, 9, 40])
+@pytest.mark.parametrize("shape", SHAPES)
 def test_a_matrix(shape, values):
     for dtype, maximize in (("float32", False), ("int32", True)):
         cost, prices = tied_problem(values, *shape, values, dtype)

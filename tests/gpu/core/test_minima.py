@@ -12,7 +12,6 @@ from lapwing.gpu.core.monitor import Monitor
 from lapwing.gpu.core.solver import OPTIMAL, UNFINISHED, WARM_UP, CoreSolve
 from lapwing.gpu.costs.canonical import CanonicalMatrix
 from lapwing.gpu.runtime.copies import read
-from support.crossed import half_of
 
 STEP = 16  # of so many rows one is in the sample
 SIZE = 400
@@ -47,11 +46,9 @@ def draw(kind: str, dtype: str) -> np.ndarray:
     return (rows[:, None] + cols + most // 8 * (1 - np.eye(SIZE))).astype(dtype)
 
 
-@half_of(
-    dtype=["float16", "float32", "float64", "int8", "int32", "int64", "uint16"],
-    maximize=[False, True],
-    sampled=[False, True],
-)
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64", "int8", "int32", "int64", "uint16"])
+@pytest.mark.parametrize("maximize", [False, True])
+@pytest.mark.parametrize("sampled", [False, True])
 def test_minima_of_all_rows(gpu, monkeypatch, dtype, maximize, sampled) -> None:
     cost = draw("any", dtype)
     if dtype == "int8":  # whose columns had the same minimum else

@@ -15,7 +15,6 @@ from lapwing.gpu.core.sorted_prices import find_axis, orders, prices_in_order
 from lapwing.gpu.core.start import StartFinder
 from lapwing.gpu.costs.canonical import CanonicalMatrix
 from lapwing.gpu.runtime.copies import read
-from support.crossed import half_of
 
 ROWS = 320
 
@@ -64,20 +63,20 @@ def test_no_orders_from_forbidden_pairs() -> None:
     assert find_axis(np.zeros((150, 150))) is not None
 
 
-@half_of(
-    case=[
+@pytest.mark.parametrize("maximize", [False, True])
+@pytest.mark.parametrize(
+    ("kind", "dtype", "levels"),
+    [
         ("rank one", "float32", 0),
         ("line", "float64", 0),
         ("rank one", "int64", 0),
+        pytest.param("points", "float32", 2, marks=pytest.mark.slow),
         ("rank eight", "int32", 2),
         ("uniform", "float32", 0),
         ("normal", "float32", 0),
-        pytest.param(("points", "float32", 2), marks=pytest.mark.slow),
     ],
-    maximize=[False, True],
 )
-def test_starts(gpu, monkeypatch, case, maximize):
-    kind, dtype, levels = case
+def test_starts(gpu, monkeypatch, kind, dtype, levels, maximize):
     for name, value in {"LEAST_ROWS": 64, "_FIRST_SAMPLE": 80, "_GROWTH": 2, "_AXIS_SAMPLE": 64}.items():
         monkeypatch.setattr(core_start, name, value)
     monkeypatch.setattr(core_start, "EXPLORING", replace(EXPLORING, warm_up=0))

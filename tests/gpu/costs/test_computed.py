@@ -23,7 +23,6 @@ from lapwing.gpu.runtime.arrays import ITEM_BYTES, AnyArray, GpuArray, empty_arr
 from lapwing.gpu.runtime.copies import read
 from lapwing.gpu.runtime.programs import COMPUTED_START, CORE_START
 from support.checks import assert_hall_violator, assert_optimal
-from support.crossed import half_of
 from support.gpu_memory import Gpu
 from support.metrics import METRICS
 
@@ -133,7 +132,8 @@ def test_formulas_have_the_bits_of_the_cpu(dtype):
     assert lw.plan(source, device="cuda").device == "cuda:0"
 
 
-@half_of(maximize=[False, True], held=[99, 0])  # in registers, or read when they are needed
+@pytest.mark.parametrize("maximize", [False, True])
+@pytest.mark.parametrize("held", [99, 0])  # in registers, or read when they are needed
 def test_gated_points_have_the_bits_of_the_cpu(emulated_gpu, monkeypatch, held, maximize):
     monkeypatch.setattr(computed, "MOST_HELD", held)
     x, y = points((20, 140), 4, np.float32)
@@ -245,12 +245,10 @@ def test_a_time_limit_gives_a_matching_and_a_bound():
 # --- functions ---
 
 
-@half_of(
-    dtype=["float32", "int32"],
-    maximize=[False, True],
-    shape=[(30, 30), (20, 140), (140, 20)],
-    kind=["uniform", "ties", "equal"],
-)
+@pytest.mark.parametrize("dtype", ["float32", "int32"])
+@pytest.mark.parametrize("maximize", [False, True])
+@pytest.mark.parametrize("shape", [(30, 30), (20, 140), (140, 20)])
+@pytest.mark.parametrize("kind", ["uniform", "ties", "equal"])
 def test_functions(dtype, maximize, shape, kind):
     random = np.random.default_rng(2)
     cost = random.random(shape) if kind == "uniform" else random.integers(0, 4 if kind == "ties" else 1, shape)

@@ -14,7 +14,6 @@ from lapwing.gpu.certificate.proof import Candidate, proof_of_sparse
 from lapwing.gpu.costs.sparse import GivenEntries, LinesMaker
 from lapwing.gpu.runtime.copies import read
 from support.checks import assert_hall_violator
-from support.crossed import half_of
 from support.gpu_memory import Gpu, OnGpu
 from support.sparse import CupyMatrix, pretend_cupy
 
@@ -167,12 +166,10 @@ def check(matrix, device="cuda", **options):
     return result
 
 
-@half_of(
-    dtype=["float32", "int64"],
-    maximize=[False, True],
-    price=[None, 100],
-    shape=[(1, 1), (1, 5), (60, 60), (40, 70), (70, 40)],
-)
+@pytest.mark.parametrize("dtype", ["float32", "int64"])
+@pytest.mark.parametrize("maximize", [False, True])
+@pytest.mark.parametrize("price", [None, 100])
+@pytest.mark.parametrize("shape", [(1, 1), (1, 5), (60, 60), (40, 70), (70, 40)])
 def test_solves(emulated_gpu, dtype, maximize, price, shape):
     for kind, share in (("uniform", 0.1), ("ties", 0.7)):  # of 0.7 rows are longer than lists
         matrix = draw(shape, dtype, 3, share, kind)
@@ -203,7 +200,10 @@ def test_any_small_problem(emulated_gpu, data):
         check(matrix, unmatched_cost=price)
 
 
-@half_of(dtype=["float64", "int32"], kind=["uniform", "ties"], price=[None, 300], mixed=[False, True])
+@pytest.mark.parametrize("dtype", ["float64", "int32"])
+@pytest.mark.parametrize("kind", ["uniform", "ties"])
+@pytest.mark.parametrize("price", [None, 300])
+@pytest.mark.parametrize("mixed", [False, True])
 def test_many_components(emulated_gpu, dtype, kind, price, mixed):
     """Most rows that the auction leaves free have short paths, of a warp each; the others are searched together."""
     sizes = np.random.default_rng(8).integers(1, 13, 40)
