@@ -94,9 +94,9 @@ class SmallSolve {
         Solution<D>& solution = memory_.solution;
         bool has_large = false;
         if constexpr (std::is_floating_point_v<T>) has_large = find_large_costs(problem, kSampledRows).has_value();
-        if (has_large ? !solve_beside_large(problem, control, solution)
-                      : !solve_larger_surely(problem, control, solution) || solution.status != Status::optimal)
-            return false;
+        const bool is_sure = has_large ? solve_beside_large(problem, control, solution)
+                                       : solve_larger_surely(problem, control, solution);
+        if (!is_sure || solution.status != Status::optimal) return false;
         answer.row_to_col = solution.row_to_col.data();
         answer.u = solution.u.data(), answer.v = solution.v.data();
         return true;

@@ -153,12 +153,12 @@ bool solve_surely(const Problem<T>& problem, std::byte* workspace, bool with_u, 
     bool looked = false;
     if constexpr (std::is_floating_point_v<T>) {  // before caps: a large number on most pairs is one, too
         looked = spans_magnitudes(problem);
-        // Mostly prices stay small though there are large costs; to leave these out takes a copy.
-        if (looked) answer = solve_direct(problem, workspace, with_u, nullptr, kReadsBesideLarge * problem.cost.rows);
-        if (looked && !answer.gave_up && answer.status == Status::optimal &&
-            are_small(problem, answer.row_to_col, answer.v))
-            return true;
-        if (looked && solve_without_large(problem, with_u, memory.workspace, answer)) return true;
+        if (looked) {  // mostly prices stay small beside large costs, and to leave these out takes a copy
+            answer = solve_direct(problem, workspace, with_u, nullptr, kReadsBesideLarge * problem.cost.rows);
+            const bool is_solved = !answer.gave_up && answer.status == Status::optimal;
+            if (is_solved && are_small(problem, answer.row_to_col, answer.v)) return true;
+            if (solve_without_large(problem, with_u, memory.workspace, answer)) return true;
+        }
     }
     const bool capped = has_caps(problem);
     answer = solve_direct(problem, workspace, with_u, nullptr, capped ? kReadsOfCapped * problem.cost.rows : kNoLimit,

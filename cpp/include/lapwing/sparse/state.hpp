@@ -115,9 +115,10 @@ void SparseState<T>::refresh(Index i) {
     if (!list_within(i)) list_cheapest(i);
 }
 
-// Lanes take the entries by turns, two of them those that were listed, which are still among the cheap ones. Within the
-// dearest of the lanes' cheapest values there are at least kLanes entries, and in no order 22 on average; within the
-// second dearest 14. These are listed, if they are not many more, without a branch that depends on costs.
+// Lanes take the entries by turns, two of them those that were listed, which are still among the cheap ones. Listed is
+// what lies within the second dearest of the lanes' cheapest values: kLanes - 1 entries or more, 14 on average if they
+// are in no order; of long rows within the dearest, 22 on average. False if these are many more. No branch depends on
+// costs.
 template <class T>
 bool SparseState<T>::list_within(Index i) {
     constexpr int kLanes = 8;
