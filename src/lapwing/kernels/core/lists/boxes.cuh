@@ -24,6 +24,8 @@ __device__ inline void find_highest_prices(const State& state, uint32 warp, uint
 // price in its box, may be within the limit. With many dimensions most boxes are wanted, and few of their columns.
 class PlacesInBoxes {
   public:
+    static constexpr bool all_wanted = false;
+
     // `within`: columns with a greater cost - v are not wanted.
     __device__ PlacesInBoxes(const State& state, int32 i, Dual within)
         : state_(state), matrix_(state.matrix), is_boxed_(has_boxes(matrix_) && matrix_.prices == nullptr),

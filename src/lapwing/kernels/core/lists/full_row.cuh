@@ -19,25 +19,37 @@ class FullRow {
         uint64 known[kAtOnce];
     };
     // f(part), for this thread's share of all columns except `own`, and except some whose cost - v is above `within`.
-    // Every thread of the block makes the same number of calls.
+    // Every lane of a warp makes the same number of calls.
     template <class F>
     __device__ void each_part(const State& state, int32 own, Dual within, F f) const {
         Listing::Places places(state, row_, within);
         for (uint32 count = places.next(); count > 0; count = places.next()) {
             for (uint32 base = threadIdx.x; base - threadIdx.x < count; base += kAtOnce * blockDim.x) {
-                Part part;
-                int32 at[kAtOnce];
+                int32 place[kAtOnce];
+                bool any = false;
 #pragma unroll
                 for (uint32 k = 0; k < kAtOnce; ++k) {
                     const uint32 index = base + k * blockDim.x;
-                    const int32 place = places.at(index < count ? index : count - 1);
-                    at[k] = place >= 0 ? place : 0;
-                    const int32 j = matrix_.col_of(row_, at[k]);
-                    part.col[k] = index < count && place >= 0 && j != own ? j : kNone;
+                    place[k] = places.at(index < count ? index : count - 1);
+                    any |= place[k] >= 0;
+                }
+                if (!Listing::Places::all_wanted && !__any_sync(kAllLanes, any)) continue;
+                Part part;
+#pragma unroll
+                for (uint32 k = 0; k < kAtOnce; ++k) {
+                    part.col[k] = kNone;
+                    part.v[k] = 0;
+                    part.known[k] = 0;
+                    if (!Listing::Places::all_wanted && place[k] < 0) {
+                        place[k] = 0;
+                        continue;
+                    }
+                    const int32 j = matrix_.col_of(row_, place[k]);
+                    if (base + k * blockDim.x < count && j != own) part.col[k] = j;
                     part.v[k] = load_stable(state.v + j);
                     part.known[k] = __ldcg(state.distance + j);
                 }
-                load_costs(at, part.cost);
+                load_costs(place, part.cost);
                 f(part);
             }
         }

@@ -8,7 +8,8 @@
 //                                 otherwise prepares refresh_one; has a barrier of the team if the stages need one
 //   refresh_one(state, run, i)    lists one of them, unless refresh_all did; all threads of a block call it
 //   Places(state, i, within)      the places of row i that must be looked at, where columns whose cost - v is above
-//                                 `within` need not be; those of all columns, unless bounding boxes tell (AllPlaces)
+//                                 `within` need not be; those of all columns, unless bounding boxes tell (AllPlaces,
+//                                 which are `all_wanted`)
 //   full_row(state, index)        the row at a place of full_rows; for the host, of the rows on the GPU
 //
 // If `fetches_rows`, the coordinator requests rows whose row caches are insufficient from the host:
@@ -46,6 +47,8 @@ __device__ inline Dual within_radius(const SearchRun& run, Dual distance, Dual u
 // All places of a row, in one chunk. All threads of a block use it alike.
 class AllPlaces {
   public:
+    static constexpr bool all_wanted = true;
+
     __device__ AllPlaces(const State& state, int32 i, Dual) : count_(state.matrix.places(i)) {}
     // The number of places in the next chunk; 0 after the last.
     __device__ uint32 next() {
