@@ -24,7 +24,7 @@ from lapwing.gpu.runtime.programs import (
     SPARSE_CERTIFICATE,
     Program,
 )
-from lapwing.gpu.runtime.tuning import number
+from lapwing.gpu.runtime.tuning import BOX_POINTS, number
 from lapwing.gpu.runtime.workspace import Workspace
 
 _THREADS = CERTIFICATE.constants["THREADS"]
@@ -264,6 +264,47 @@ class ComputedPass(CostPass):
         with Workspace(self.context, {"cost": (1, self.cost.dtype)}, self.array_template) as memory:
             self.kernels["read_cost"].launch(self.context, 1, _THREADS, self.cost.block, row, col, memory["cost"])
             return float(read(self.context, memory["cost"], 1, self.cost.dtype)[0])
+
+
+class BoxedPass(ComputedPass):
+    """Costs of points that are in bounding boxes, minimised: pairs of boxes are proven at once, or pair by pair."""
+
+    def __init__(
+        self,
+        context: Context,
+        cost: ComputedCosts,
+        array_template: GpuArray | None,
+        wait: Callable[[float], None],
+    ) -> None:
+        super().__init__(context, cost, False, array_template, wait)
+        margin = cost.dtype  # of numbers that the quick test compares
+        sizes = {"broken": (1, "uint32")}
+        for side, count in ("u", self.rows), ("v", self.cols):
+            sizes |= {
+                f"seen_{side}": (-(-count // 32), "uint32"),
+                f"{side}_in_order": (count, margin),
+                f"highest_{side}": (-(-count // BOX_POINTS), margin),
+            }
+        self.memory: Workspace = Workspace(context, sizes, array_template)
+
+    def launch_lines(self, at: Vectors) -> None:
+        memory, block, exchanged = self.memory, self.cost.block, self.cost.cost_program.exchanged
+        memory.clear()
+        for side, points, count, duals in ("u", exchanged, self.rows, at.u), ("v", block, self.cols, at.v):
+            self.kernels["check_boxes"].launch(
+                self.context, row_group_blocks(count, self.context.info.processors), _THREADS,
+                points, count, duals,
+                memory[f"seen_{side}"], memory["broken"], memory[f"{side}_in_order"], memory[f"highest_{side}"],
+            )  # fmt: skip
+        for part in self.cost.cost_program.parts(self.rows, self.cols):
+            if part.start:
+                self.wait(part.start / self.rows)
+            self.kernels["certify_boxes"].launch(
+                self.context, (part.stop - 1) // BOX_POINTS - part.start // BOX_POINTS + 1, _THREADS,
+                block, exchanged, part.start, len(part), self.rows, self.cols,
+                at.u, at.v, at.violations, at.summary, at.row_to_col, at.owners,
+                memory["broken"], memory["highest_u"], memory["highest_v"], memory["v_in_order"],
+            )  # fmt: skip
 
 
 class TiledPass(ComputedPass):

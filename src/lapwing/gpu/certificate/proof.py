@@ -19,6 +19,7 @@ from lapwing._core import ABSENT
 from lapwing.certificate import Certificate, Number, assemble
 from lapwing.errors import InvalidCostError
 from lapwing.gpu.certificate.passes import (
+    BoxedPass,
     ComputedPass,
     CostPass,
     HostPass,
@@ -105,7 +106,12 @@ def proof_of_computed(
     mail: Mail | None = None,
 ) -> Proof:
     """The same for computed costs, whose pass comes in parts; `wait` is called between them."""
-    return Proof(ComputedPass(context, cost, maximize, array_template, wait), cost.dtype, candidate, mail)
+    costs: CostPass
+    if cost.cost_program.in_order and not maximize:
+        costs = BoxedPass(context, cost, array_template, wait)
+    else:
+        costs = ComputedPass(context, cost, maximize, array_template, wait)
+    return Proof(costs, cost.dtype, candidate, mail)
 
 
 def proof_by_tiles(

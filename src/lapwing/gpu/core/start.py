@@ -42,7 +42,7 @@ from lapwing.gpu.core.sorted_prices import Axis, find_axis, orders, prices_in_or
 from lapwing.gpu.core.stratified import PIVOTS, SampleLists, pivot_points, stratified
 from lapwing.gpu.costs.canonical import CanonicalMatrix
 from lapwing.gpu.costs.computed import row_group_blocks
-from lapwing.gpu.costs.spatial_order import boxes_of
+from lapwing.gpu.costs.spatial_order import boxes_of, outer_boxes_of
 from lapwing.gpu.costs.upload import Copier
 from lapwing.gpu.runtime.arrays import ITEM_BYTES, GpuArray, empty_array
 from lapwing.gpu.runtime.copies import read, write
@@ -274,7 +274,7 @@ class StartFinder:
         assert matrix.cost_program is not None
         size, others, maximize = matrix.rows // run, matrix.rows // other_run, int(matrix.maximize)
         kernel, processors = self._kernel(matrix, "line_bounds"), self.context.info.processors
-        boxes = boxes_of(others) if prices and matrix.in_order and not maximize else 0
+        boxes = boxes_of(others) + outer_boxes_of(others) if prices and matrix.in_order and not maximize else 0
         with Workspace(self.context, {"highest": (boxes, matrix.dual_dtype)}, self.array_template) as memory:
             if boxes:
                 of_positions = (others, other_run, prices, memory["highest"])

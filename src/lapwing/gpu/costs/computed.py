@@ -195,17 +195,17 @@ def _points_text(source: PointCost, in_registers: bool) -> str:
 
 
 def _point_words(source: PointCost, addresses: Workspace, exchanged: bool, ordered: bool) -> list[int]:
-    """One Block of kernels/costs/points.cuh or, of positions in boxes, three (kernels/core/lists/boxes.cuh)."""
+    """One Block of kernels/costs/points.cuh or, of positions in boxes, four (kernels/costs/boxes.cuh)."""
     lines, positions = "yx" if exchanged else "xy"
     count = len(getattr(source.terms[0], positions))
     words = _term_words(source, addresses, lines, positions, count)
     if not ordered:
         return [*words, 0, 0, 0]
-    groups = spatial_order.boxes_of(count)
-    tail = [addresses[f"order_{lines}"], addresses[f"order_{positions}"], groups]
+    boxes, outer = spatial_order.boxes_of(count), spatial_order.outer_boxes_of(count)
+    tail = [addresses[f"order_{lines}"], addresses[f"order_{positions}"], boxes]
     words += tail
-    words += _term_words(source, addresses, lines, f"sorted_{positions}", count) + tail
-    words += _term_words(source, addresses, lines, f"boxes_{positions}", 2 * groups) + tail
+    for name, stride in ("sorted", count), ("boxes", 2 * boxes), ("outer", 2 * outer):
+        words += _term_words(source, addresses, lines, f"{name}_{positions}", stride) + tail
     return words
 
 
@@ -255,7 +255,7 @@ def _arrays(source: CostSource) -> dict[str, NDArray[Any]]:
 def _sizes(source: CostSource, ordered: bool) -> dict[str, tuple[int, str]]:
     sizes = {name: values.nbytes for name, values in _arrays(source).items()}
     if isinstance(source, PointCost):
-        words = 3 * (9 * len(source.terms) + 3)
+        words = 4 * (9 * len(source.terms) + 3)
         sizes |= spatial_order.sizes(source) if ordered else {}
     else:
         words = 1 + len(_function(source).arrays)

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from lapwing.costs.points import PointCost
 from lapwing.gpu.runtime.tuning import BOX_POINTS
 
+FAN = 32  # boxes of an outer box: kFan of kernels/costs/boxes.cuh
 _LEAST = 1 << 14  # points: of fewer, all are soon looked at
 
 
@@ -30,28 +31,41 @@ def sizes(source: PointCost) -> dict[str, int]:
     for k, term in enumerate(source.terms):
         point = term.x.shape[1] * term.x.itemsize
         for side, count in ("x", m), ("y", n):
-            bytes_of |= {f"sorted_{side}{k}": count * point, f"boxes_{side}{k}": 2 * boxes_of(count) * point}
+            numbers = {"sorted": count, "boxes": 2 * boxes_of(count), "outer": 2 * outer_boxes_of(count)}
+            bytes_of |= {f"{name}_{side}{k}": number * point for name, number in numbers.items()}
     return bytes_of
 
 
 def arrays(source: PointCost) -> dict[str, NDArray[Any]]:
-    """Which point is where (order_x, order_y: int32) and, of both sides by term, groups: sorted, boxes.
+    """Which point is where (order_x, order_y: int32) and, of both sides by term: sorted, boxes, outer.
 
-    `sorted`: coordinates in that order; `boxes`: for each coordinate the least of every group, then all largest.
+    `sorted`: coordinates in that order; `boxes`: for each coordinate the least of every box, then all largest; `outer`:
+    the same of outer boxes, of FAN boxes each.
     """
     compiled = source.compiled(transposed=False)
     made: dict[str, NDArray[Any]] = {}
     for side, count in zip("xy", source.shape, strict=True):
         order = compiled.in_order(rows=side == "x", group=BOX_POINTS)
-        starts = np.arange(0, count, BOX_POINTS)
         made[f"order_{side}"] = order
         for k, term in enumerate(source.terms):
             points = getattr(term, side)[order]
-            corners = [edge.reduceat(points, starts) for edge in (np.minimum, np.maximum)]
-            made |= {f"sorted_{side}{k}": points.T, f"boxes_{side}{k}": np.concatenate(corners).T}
+            corners, outer = [], []
+            for edge in (np.minimum, np.maximum):
+                corners.append(edge.reduceat(points, np.arange(0, count, BOX_POINTS)))
+                outer.append(edge.reduceat(corners[-1], np.arange(0, len(corners[-1]), FAN)))
+            made |= {
+                f"sorted_{side}{k}": points.T,
+                f"boxes_{side}{k}": np.concatenate(corners).T,
+                f"outer_{side}{k}": np.concatenate(outer).T,
+            }
     return made
 
 
 def boxes_of(count: int) -> int:
-    """How many groups so many points make."""
+    """How many boxes so many points make."""
     return -(-count // BOX_POINTS)
+
+
+def outer_boxes_of(count: int) -> int:
+    """How many outer boxes they make."""
+    return -(-boxes_of(count) // FAN)

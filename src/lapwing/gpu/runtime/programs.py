@@ -287,7 +287,7 @@ POINTS_CERTIFICATE = Program(
 COMPUTED_CERTIFICATE = Program(
     "computed_certificate",
     "certificate/computed_certificate.cu",
-    ("certify_lines", "certify_vectors", "certify_place", "read_cost"),
+    ("certify_lines", "check_boxes", "certify_boxes", "certify_vectors", "certify_place", "read_cost"),
     _COMPUTED,
     CERTIFICATE.constants,
     any_text=True,

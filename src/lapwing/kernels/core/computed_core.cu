@@ -27,10 +27,8 @@ extern "C" __global__ void __launch_bounds__(256) list_rows(LAPWING_PROBLEM, int
     }
 }
 
-// Runs before every listing of points in order: the highest price in each bounding box of columns.
+// Runs before every listing of points in order: the highest price in each bounding box of columns, and in each outer one.
 extern "C" __global__ void __launch_bounds__(256) price_boxes(LAPWING_PROBLEM) {
     const State& state = set_state(LAPWING_MATRIX, u, v, workspace);
-    const uint32 warps = blockDim.x / kWarp;
-    if (has_boxes(state.matrix))
-        find_highest_prices(state, blockIdx.x * warps + threadIdx.x / kWarp, gridDim.x * warps);
+    if (has_boxes(state.matrix)) find_highest_prices(state, blockIdx.x, gridDim.x);
 }

@@ -97,11 +97,13 @@ struct MultiRowScratch {
 template <>
 struct MultiRowScratch<false> {};
 
-// The boxes that a block wants of a chunk (core/lists/boxes.cuh), by their places in the chunk.
+// The outer boxes that a block wants of those that it examines, and the boxes that it wants of a chunk, by their numbers
+// from the first on; and the highest price that each warp found (core/lists/boxes.cuh).
 template <bool computed>
 struct BoxScratch {
     uint32 wanted;
-    uint16 box[THREADS];
+    uint16 outer[THREADS], box[THREADS];
+    ListingPrice highest[kMostBlockWarps];
 };
 template <>
 struct BoxScratch<false> {};

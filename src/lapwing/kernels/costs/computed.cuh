@@ -117,7 +117,6 @@ struct Costs {
     };
 
     using ListingPrice = Margin;  // the highest price in each bounding box (core/lists/boxes.cuh)
-    __device__ static uint64 listing_prices(uint64 cols) { return cols / kPiece + 1; }
 };
 
 // --- walking ------------------------------------------------------------------------------------------------------

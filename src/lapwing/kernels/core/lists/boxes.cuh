@@ -9,15 +9,15 @@
 __device__ inline bool has_boxes(const Matrix& matrix) { return has_boxes(matrix.costs.data, matrix.maximize); }
 __device__ inline BoxOrder box_order(const Matrix& matrix) { return {matrix.costs.data, matrix.costs.pitch}; }
 
-// Finds the highest price in each box, by so many warps.
-__device__ inline void find_highest_prices(const State& state, uint32 warp, uint32 warps) {
+// Finds the highest price in each box and outer box; by blocks number `block` of `blocks`.
+__device__ inline void find_highest_prices(const State& state, uint32 block, uint32 blocks) {
     price_pieces(
-        box_order(state.matrix), state.matrix.real_cols(), warp, warps,
+        box_order(state.matrix), state.matrix.real_cols(), block, blocks, shared().scratch.boxes().highest,
         [&](int64 j) { return upward(load_stable(state.v + j)); }, state.listing_price);
 }
 
 // The places of a row of which all columns within a limit are wanted (core/lists/full_row.cuh): those of the boxes that
-// may have such columns, a chunk of boxes after the other; all places where there are no boxes, or rows may stay free.
+// may have such columns, a chunk after the other, of as many boxes as the block has threads; all places where there are no boxes, or rows may stay free.
 // All threads of a block use it alike. Highest prices must have been found in this search.
 //
 // Coordinates are read as they lie in the boxes, side by side; a column is looked up only if its cost, less the highest
@@ -36,29 +36,33 @@ class PlacesInBoxes {
     // The number of places in the next chunk; 0 after the last.
     __device__ uint32 next() {
         if (!is_boxed_) return ended_++ == 0 ? matrix_.cols : 0;
-        const Boxes boxes(matrix_.costs.data, matrix_.costs.pitch);
-        const uint32 pieces = piece_count(matrix_.real_cols());
+        const Source::Block* const data = matrix_.costs.data;
+        const int64 run = matrix_.costs.pitch;
+        const uint32 pieces = piece_count(matrix_.real_cols()), outers = outer_count(pieces);
         BoxScratch<true>& scratch = shared().scratch.boxes();
-        while (ended_ < pieces) {
+        for (;;) {
+            const Boxes boxes = Boxes::inner(data, run);
+            while (taken_ < found_) {  // outer boxes, one for each warp
+                const uint32 at = taken_ + threadIdx.x / kWarp;
+                taken_ += blockDim.x / kWarp;
+                const uint32 g = at < found_ ? (first_ + scratch.outer[at]) * kFan + lane_index() : pieces;
+                const bool wanted = g < pieces && may_be_near(boxes, g, g);
+                if (const uint32 count = gather(wanted, g - first_ * kFan, scratch.box)) return count * kPiece;
+            }
+            if (ended_ >= outers) return 0;
             first_ = ended_;
             ended_ += blockDim.x;
             const uint32 g = first_ + threadIdx.x;
-            const bool wanted =
-                g < pieces && boxes.may_be_near(line_, g, load_stable(state_.listing_price + g), limit_);
-            __syncthreads();  // no thread reads the chunk before any longer
-            if (threadIdx.x == 0) scratch.wanted = 0;
-            __syncthreads();
-            const uint32 place = take_place<false>(&scratch.wanted, wanted);
-            if (wanted) scratch.box[place] = static_cast<uint16>(threadIdx.x);
-            __syncthreads();
-            if (scratch.wanted > 0) return scratch.wanted * kPiece;
+            const bool wanted = g < outers && may_be_near(Boxes::outer(data, run), g, pieces + g);
+            found_ = gather(wanted, threadIdx.x, scratch.outer);
+            taken_ = 0;
         }
-        return 0;
     }
     // The place with this index in the chunk; kNone if there is none, or it is not wanted.
     __device__ int32 at(uint32 index) const {
         if (!is_boxed_) return static_cast<int32>(index);
-        const int64 box = first_ + shared().scratch.boxes().box[index / kPiece], place = box * kPiece + index % kPiece;
+        const int64 box = first_ * kFan + shared().scratch.boxes().box[index / kPiece],
+                    place = box * kPiece + index % kPiece;
         if (place >= matrix_.real_cols()) return kNone;
         const Costs& costs = matrix_.costs;
         const Source source = in_boxes(costs.data, costs.pitch);
@@ -76,5 +80,22 @@ class PlacesInBoxes {
     const bool is_boxed_;
     const Margin limit_[1];
     Source::Lines<1> line_;
-    uint32 first_ = 0, ended_ = 0;  // boxes of the chunk
+    uint32 first_ = 0, ended_ = 0;  // the outer boxes that were examined last
+    uint32 found_ = 0, taken_ = 0;  // how many of them are wanted, and were opened
+
+    // Whether box g, whose highest price is number `price`, may have a wanted column.
+    __device__ bool may_be_near(const Boxes& boxes, uint32 g, uint32 price) const {
+        return boxes.may_be_near(line_, g, load_stable(state_.listing_price + price), limit_);
+    }
+    // Gathers the numbers of the threads that want it, and returns how many did.
+    __device__ static uint32 gather(bool wanted, uint32 number, uint16* into) {
+        uint32& count = shared().scratch.boxes().wanted;
+        __syncthreads();  // no thread reads what was gathered before any longer
+        if (threadIdx.x == 0) count = 0;
+        __syncthreads();
+        const uint32 place = take_place<false>(&count, wanted);
+        if (wanted) into[place] = static_cast<uint16>(number);
+        __syncthreads();
+        return count;
+    }
 };

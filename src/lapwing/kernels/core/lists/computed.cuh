@@ -24,7 +24,7 @@ struct Listing : ListingAtHand {
 
     __device__ static void refresh(const Team& team, uint32 count) {
         if (has_boxes(team.state.matrix)) {
-            find_highest_prices(team.state, team.warp(), team.warps());
+            find_highest_prices(team.state, team.block(), team.blocks);
             team.sync();
             return refresh_by_row_groups<Pass::near>(team, count);
         }

@@ -24,13 +24,14 @@ struct Least {
     }
 };
 
-// The highest price in each bounding box of the positions, or in each piece of a sample of them, rounded upwards.
+// The highest price in each bounding box of the positions, or in each piece of a sample of them, rounded upwards; then
+// those of the outer boxes.
 extern "C" __global__ void __launch_bounds__(THREADS)
     price_boxes(const Costs::Data* data, int64 positions, int64 run, const Dual* prices, Margin* highest) {
-    constexpr uint32 kWarps = kThreads / kWarp;
+    __shared__ Margin scratch[kThreads / kWarp];
     price_pieces(
-        BoxOrder(data, run), positions, blockIdx.x * kWarps + threadIdx.x / kWarp, gridDim.x * kWarps,
-        [=](int64 k) { return upward(prices[k]); }, highest);
+        BoxOrder(data, run), positions, blockIdx.x, gridDim.x, scratch, [=](int64 k) { return upward(prices[k]); },
+        highest);
 }
 
 // least[k] = min over positions of cost - price, of line k of one sample and the positions of another, for `count`
