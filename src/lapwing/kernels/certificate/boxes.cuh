@@ -157,6 +157,65 @@ struct WantedBoxes {
     uint16 box[THREADS];
 };
 
+// How pairs are checked one by one: in the order of the boxes, or, if the boxes are not as they should be, as given.
+struct PairPass {
+    const bool trusts;
+    const Source as_given, source;
+    const int32 *row_order, *col_order;
+    const int64 cols;
+    const Dual *u, *v;
+    const Margin* v_in_order;
+    const Found found;
+
+    // The rows of a warp from place `first` on, before place `end`.
+    __device__ void load(int64 first, int64 end, RowGroup& group) const {
+#pragma unroll
+        for (uint32 r = 0; r < kLines; ++r) {  // past the end: the last line again
+            const int64 place = first + r < end ? first + r : end - 1;
+            group.row[r] = trusts ? row_order[place] : place;
+            group.dual[r] = u[group.row[r]];
+            group.margin[r] = upward(group.dual[r]);
+        }
+        source.load(group.row, group.lines);
+    }
+    // Their pairs with the columns of box b.
+    __device__ void check(const RowGroup& group, int64 b) const {
+        const int64 from = b * kBox;
+        for (int64 k = from + lane_index(); k < from + kBox && k - lane_index() < cols; k += kPiece) {
+            for (uint32 doubtful = doubtful_places(group, k); doubtful != 0; doubtful &= doubtful - 1) {
+                const int64 place = k + (__ffs(static_cast<int>(doubtful)) - 1) * kWarp;
+                examine_position(as_given, group, found, trusts ? col_order[place] : place, v, false);
+            }
+        }
+    }
+    // See certificate/invariants.cuh; a lane's share of all columns.
+    __device__ void require(const RowGroup& group) const {
+        for (int64 k = lane_index(); k < cols; k += kWarp * kAhead)
+            require_violations(as_given, group, found, k, cols, v, false);
+    }
+
+  private:
+    // The undecided pairs among a thread's places `first`, `first` + kWarp ..., one bit each.
+    __device__ uint32 doubtful_places(const RowGroup& group, int64 first) const {
+        uint32 bits = 0;
+#pragma unroll
+        for (uint32 a = 0; a < kAhead; ++a) {
+            const int64 place = first + a * kWarp;
+            if (place >= cols) continue;
+            Source::Position position;
+            Cost costs[kLines];
+            source.load_position(place, position);
+            source.costs(group.lines, position, costs);
+            const Margin b = trusts ? v_in_order[place] : upward(v[place]);
+            bool doubtful = false;
+#pragma unroll
+            for (uint32 r = 0; r < kLines; ++r) doubtful |= !is_surely_positive(Margin(costs[r]), group.margin[r], b);
+            bits |= static_cast<uint32>(doubtful) << a;
+        }
+        return bits;
+    }
+};
+
 // Checks rows first .. first + count - 1 in the order of their boxes, a box of them after the other by each block. A
 // long pass is several launches, so that it can be interrupted.
 extern "C" __global__ void __launch_bounds__(THREADS)
@@ -167,71 +226,42 @@ extern "C" __global__ void __launch_bounds__(THREADS)
     __shared__ WantedBoxes wanted;
     if (first == 0) claim_columns(row_to_col, rows, cols, owners);
     const bool trusts = *broken == 0;
-    const Found found = {violations, summary + kInvalidCost};
-    const Source as_given(data), source(trusts ? data + 1 : data);
-    const int32 *const row_order = exchanged->neighbours.positions, *const col_order = data->neighbours.positions;
+    const PairPass pass{trusts,
+                        Source(data),
+                        Source(trusts ? data + 1 : data),
+                        exchanged->neighbours.positions,
+                        data->neighbours.positions,
+                        cols,
+                        u,
+                        v,
+                        v_in_order,
+                        {violations, summary + kInvalidCost}};
     const BoxPairs pairs{data, exchanged, rows, cols, highest_u, highest_v};
-    const int64 boxes = box_count(cols), end = first + count;
+    const int64 boxes = box_count(cols), end = first + count, step = THREADS / kWarp * kLines;
     for (int64 a = first / kBox + blockIdx.x; a * kBox < end; a += gridDim.x) {
-        const int64 stop = (a + 1) * kBox < end ? (a + 1) * kBox : end, start = a * kBox < first ? first : a * kBox;
-        // f(the rows of a warp), for all rows of the box
-        const auto each_group = [&](auto f) {
-            for (int64 mine = start + threadIdx.x / kWarp * kLines; mine < stop; mine += THREADS / kWarp * kLines) {
-                RowGroup group;
-#pragma unroll
-                for (uint32 r = 0; r < kLines; ++r) {  // past the end: the last line again
-                    const int64 place = mine + r < stop ? mine + r : stop - 1;
-                    group.row[r] = trusts ? row_order[place] : place;
-                    group.dual[r] = u[group.row[r]];
-                    group.margin[r] = upward(group.dual[r]);
-                }
-                source.load(group.row, group.lines);
-                f(group);
-            }
-        };
+        const int64 start = a * kBox < first ? first : a * kBox, stop = (a + 1) * kBox < end ? (a + 1) * kBox : end;
+        const int64 mine = start + threadIdx.x / kWarp * kLines;
+        RowGroup group;
         for (int64 base = 0; base < boxes; base += THREADS) {
             __syncthreads();  // no thread reads the boxes before any longer
             if (threadIdx.x == 0) wanted.count = 0;
             __syncthreads();
-            const int64 mine = base + threadIdx.x;
-            if (mine < boxes && !(trusts && pairs.is_proven(a, mine)))
+            const int64 b = base + threadIdx.x;
+            if (b < boxes && !(trusts && pairs.is_proven(a, b)))
                 wanted.box[atomicAdd(&wanted.count, 1u)] = static_cast<uint16>(threadIdx.x);
             __syncthreads();
             if (wanted.count == 0) continue;
-            each_group([&](const RowGroup& group) {
-                for (uint32 w = 0; w < wanted.count; ++w) {
-                    const int64 from = (base + wanted.box[w]) * kBox;
-                    for (int64 k = from + lane_index(); k < from + kBox && k - lane_index() < cols; k += kPiece) {
-                        uint32 doubtful = 0;
-#pragma unroll
-                        for (uint32 t = 0; t < kAhead; ++t) {
-                            const int64 place = k + t * kWarp;
-                            if (place >= cols) continue;
-                            Source::Position position;
-                            Cost costs[kLines];
-                            source.load_position(place, position);
-                            source.costs(group.lines, position, costs);
-                            const Margin b = trusts ? v_in_order[place] : upward(v[place]);
-                            bool is_doubtful = false;
-#pragma unroll
-                            for (uint32 r = 0; r < kLines; ++r)
-                                is_doubtful |= !is_surely_positive(Margin(costs[r]), group.margin[r], b);
-                            doubtful |= static_cast<uint32>(is_doubtful) << t;
-                        }
-                        for (; doubtful != 0; doubtful &= doubtful - 1) {
-                            const int64 place = k + (__ffs(static_cast<int>(doubtful)) - 1) * kWarp;
-                            examine_position(as_given, group, found, trusts ? col_order[place] : place, v, false);
-                        }
-                    }
-                }
-            });
+            for (int64 place = mine; place < stop; place += step) {
+                pass.load(place, stop, group);
+                for (uint32 w = 0; w < wanted.count; ++w) pass.check(group, base + wanted.box[w]);
+            }
         }
         if constexpr (kChecksInvariants) {
             __syncthreads();
-            each_group([&](const RowGroup& group) {
-                for (int64 k = lane_index(); k < cols; k += kWarp * kAhead)
-                    require_violations(as_given, group, found, k, cols, v, false);
-            });
+            for (int64 place = mine; place < stop; place += step) {
+                pass.load(place, stop, group);
+                pass.require(group);
+            }
         }
     }
 }

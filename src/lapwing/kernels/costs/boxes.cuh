@@ -153,32 +153,35 @@ __device__ inline void find_nearest(const Boxes& boxes, const SourceLines& lines
         at[r] = __shfl_sync(kAllLanes, at[r], lanes == 0 ? 0 : __ffs(lanes) - 1);
     }
 }
-// Entry r of an array in registers.
-__device__ inline uint32 entry(const uint32 (&of)[kLines], uint32 r) {
-    uint32 value = of[0];
+// For each line, a piece whose bound is small: the least in the outer piece whose bound is least. By one warp.
+template <class Most>
+__device__ inline void find_nearest_pieces(const Source::Block* data, const SourceLines& lines,
+                                           const Positions& positions, Most most, uint32 (&at)[kLines]) {
+    const Boxes boxes = Boxes::inner(data, positions.run), outer = Boxes::outer(data, positions.run);
+    const uint32 pieces = piece_count(positions.count);
+    uint32 outer_at[kLines], mine[kLines];
+    find_nearest(outer, lines, 0, outer_count(pieces), [&](uint32 g) { return most(pieces + g); }, outer_at);
+    uint32 opened = ~0u;
 #pragma unroll
-    for (uint32 q = 1; q < kLines; ++q) value = r == q ? of[q] : value;
-    return value;
+    for (uint32 r = 0; r < kLines; ++r) {
+        if (outer_at[r] != opened) {  // mostly once, since lines of a warp are neighbours
+            opened = outer_at[r];
+            const uint32 first = opened * kFan, end = first + kFan;
+            find_nearest(boxes, lines, first, end < pieces ? end : pieces, most, mine);
+        }
+        at[r] = mine[r];
+    }
 }
-// Visits, for each line, a piece whose bound is small, of the outer piece whose bound is least: to begin with limits
-// that are nearly right. By one warp.
+// Visits, for each line, a piece whose bound is small: to begin with limits that are nearly right. By one warp.
 template <class Most, class Price, class Near, class Meet>
 __device__ inline void walk_nearest_boxes(const Source::Block* data, const SourceLines& lines,
                                           const Positions& positions, Most most, Price price, Near near, Meet meet) {
     const Source source = in_boxes(data, positions.run);
-    const Boxes boxes = Boxes::inner(data, positions.run), outer = Boxes::outer(data, positions.run);
-    const uint32 pieces = piece_count(positions.count);
-    uint32 outer_at[kLines], at[kLines];
-    find_nearest(outer, lines, 0, outer_count(pieces), [&](uint32 g) { return most(pieces + g); }, outer_at);
-    uint32 visited = pieces;
-#pragma unroll 1
+    uint32 at[kLines];
+    find_nearest_pieces(data, lines, positions, most, at);
+#pragma unroll
     for (uint32 r = 0; r < kLines; ++r) {
-        const uint32 first = entry(outer_at, r) * kFan, end = first + kFan;
-        find_nearest(boxes, lines, first, end < pieces ? end : pieces, most, at);
-        const uint32 mine = entry(at, r);
-        if (mine == visited) continue;
-        visited = mine;
-        walk_piece<false>(source, lines, positions, static_cast<int64>(mine) * kPiece + lane_index(), price, near,
-                          meet);
+        const int64 place = static_cast<int64>(at[r]) * kPiece + lane_index();
+        if (r == 0 || at[r] != at[r - 1]) walk_piece<false>(source, lines, positions, place, price, near, meet);
     }
 }

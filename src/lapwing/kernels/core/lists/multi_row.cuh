@@ -14,7 +14,7 @@
 // everywhere alike. To find the next column would take a pass without a limit, which costs 20 times as much.)
 //
 // If columns are in bounding boxes (core/lists/boxes.cuh), rows read only the boxes that may contain columns within
-// their limit: that of the survey at first, later that of the old list. If rows are few, several warps divide the
+// their limit. In place of a survey they look at one box near them, whose lanes find kWanted columns. If rows are few, several warps divide the
 // columns among them and merge their candidates at the end. Only columns that pass the quick test are computed exactly.
 // NaN and invalid costs pass it.
 #pragma once
@@ -236,6 +236,30 @@ __device__ inline void survey(RowGroup& group, const Source& source, const Sourc
     __syncthreads();
 }
 
+// The same where columns are in boxes: a limit within which at least kWanted columns of a box near the row lie, one for
+// each lane. By one warp.
+__device__ inline void limit_by_near_box(RowGroup& group, const State& state, const SourceLines& lines,
+                                         const Positions& positions) {
+    const Costs& costs = state.matrix.costs;
+    uint32 at[kLines];
+    find_nearest_pieces(
+        costs.data, lines, positions, [&](uint32 g) { return load_stable(state.listing_price + g); }, at);
+    const BoxOrder order = box_order(state.matrix);
+#pragma unroll
+    for (uint32 r = 0; r < kLines; ++r) {
+        Dual least = infinity<Dual>();
+#pragma unroll 1
+        for (uint32 a = 0; a < kAhead; ++a) {
+            const int64 place = static_cast<int64>(at[r]) * kPiece + a * kWarp + lane_index();
+            if (place >= positions.count) continue;
+            const Dual x = standing(state, group.row[r], static_cast<int32>(order.at(place))).value;
+            least = x < least ? x : least;
+        }
+        const Dual limit = warp_reduce(least, [](Dual a, Dual b) { return a < b ? b : a; });
+        if (limit < group.limit[r]) group.lower(r, {limit, kNoRow, 0});
+    }
+}
+
 // fresh: all columns; again: within the limit of the row's old list. boxed and near: the same two, from boxes.
 enum class Pass { fresh, boxed, again, near };
 
@@ -274,7 +298,9 @@ __device__ bool list_row_group(uint32 begin, uint32 end, uint32 parts, bool gues
     const Positions positions{matrix.real_cols(), costs.pitch, kColSalt, costs.data->neighbours.positions};
     const Part share{part, parts, first >= end};
     const auto price = [v = state.v](int64 j) { return upward(load_stable(v + j)); };
-    if constexpr (pass != Pass::near) {
+    if constexpr (pass == Pass::boxed) {
+        if (!share.idle) limit_by_near_box(group, state, lines, positions);
+    } else if constexpr (pass == Pass::fresh) {
         if (guess && positions.count >= Tuning::surveyed_cols)
             survey(group, source, lines, positions, share, price, matrix.maximize);
     }
