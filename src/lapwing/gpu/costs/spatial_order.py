@@ -12,8 +12,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from lapwing import _core
 from lapwing.costs.points import PointCost
 from lapwing.gpu.runtime.tuning import BOX_POINTS
+from lapwing.inputs import processors
 
 _LEAST = 1 << 14  # points: of fewer, all are soon looked at
 
@@ -39,16 +41,17 @@ def arrays(source: PointCost) -> dict[str, NDArray[Any]]:
 
     `sorted`: coordinates in that order; `boxes`: for each coordinate the least of every group, then all largest.
     """
-    compiled = source.compiled(transposed=False)
+    compiled, threads = source.compiled(transposed=False), processors()
+    in_groups = _core.in_groups_float32 if source.dtype == np.float32 else _core.in_groups_float64
     made: dict[str, NDArray[Any]] = {}
-    for side, count in zip("xy", source.shape, strict=True):
-        order = compiled.in_order(rows=side == "x", group=BOX_POINTS)
-        starts = np.arange(0, count, BOX_POINTS)
+    for side in "xy":
+        order = compiled.in_order(rows=side == "x", group=BOX_POINTS, threads=threads)
         made[f"order_{side}"] = order
         for k, term in enumerate(source.terms):
-            points = getattr(term, side)[order]
-            corners = [edge.reduceat(points, starts) for edge in (np.minimum, np.maximum)]
-            made |= {f"sorted_{side}{k}": points.T, f"boxes_{side}{k}": np.concatenate(corners).T}
+            points = np.ascontiguousarray(getattr(term, side))
+            coordinates, boxes = in_groups(points, order, BOX_POINTS, threads)
+            dims = points.shape[1]
+            made |= {f"sorted_{side}{k}": coordinates.reshape(dims, -1), f"boxes_{side}{k}": boxes.reshape(dims, -1)}
     return made
 
 
