@@ -87,7 +87,7 @@ void order_by_definition(const Points& points, Index group, std::int32_t* begin,
 }
 
 void test_definition() {
-    constexpr Index kLargest = 70000;
+    constexpr Index kLargest = 40000;
     for (const Index count : {0, 1, 2, 3, 4, 5, 9, 63, 256, 1000, 8192, 8193, 20000, kLargest}) {
         for (int kind = 0; kind < kKinds; ++kind) {
             const Index dims = count == kLargest ? 1 + kind % 3 : 2, group = (count + kind) % 2 == 0 ? kNested : 128;
@@ -110,7 +110,7 @@ void test_definition() {
 // What poll throws arrives, whatever the threads are at.
 void test_interruption() {
     tally().where = "interruption";
-    const Points points = points_of(drawn, 300'000, 2);
+    const Points points = points_of(drawn, 150'000, 2);
     for (const int threads : {1, 3}) {
         for (int at = 1; at <= 4; ++at) {
             int polls = 0;
