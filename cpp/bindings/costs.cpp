@@ -121,14 +121,31 @@ nb::object read_pairs(const Source& source, const Vector<std::int64_t>& rows, co
 }
 
 // Rows, or columns, in an order in which neighbours are alike.
-nb::object in_order(const Source& source, bool rows, Index group) {
+nb::object in_order(const Source& source, bool rows, Index group, int threads) {
     std::vector<std::int32_t> order;
     {
         const Computing computing;
-        std::visit([&](const auto& costs) { order = costs->in_order(rows, group, [] { look_for_signals(); }); },
+        Team team(threads);
+        std::visit([&](const auto& costs) { order = costs->in_order(rows, group, team, [] { look_for_signals(); }); },
                    source.costs);
     }
     return to_numpy(std::move(order));
+}
+
+// Points [count, dims] in an order: coordinates, then of every group the least and the largest; one after the other.
+template <class T>
+nb::tuple in_groups(const Points<T>& points, const Vector<std::int32_t>& order, Index group, int threads) {
+    const auto count = static_cast<Index>(points.shape(0)), dims = static_cast<Index>(points.shape(1));
+    if (order.size() != points.shape(0) || group < 1) throw std::invalid_argument("no order of these points");
+    std::vector<T> sorted, boxes;
+    {
+        const Computing computing;
+        Team team(threads);
+        sorted.resize(static_cast<std::size_t>(count) * dims);
+        boxes.resize(2 * static_cast<std::size_t>((count + group - 1) / group) * dims);
+        gather_groups(points.data(), count, dims, order.data(), group, team, sorted.data(), boxes.data());
+    }
+    return nb::make_tuple(to_numpy(std::move(sorted)), to_numpy(std::move(boxes)));
 }
 
 // Points that a thread of its own puts in order.
@@ -139,7 +156,12 @@ class Neighbours {
           order_(std::async(
               std::launch::async, [at = points_.data(), count = points_.shape(0), dims = points_.shape(1), group] {
                   const DefaultFloatEnvironment arithmetic;
-                  return spatial_order(at, static_cast<Index>(count), static_cast<Index>(dims), group, [] {});
+                  const auto read = [=](Index k, Index begin, Index end, float* out) {
+                      for (Index i = begin; i < end; ++i)
+                          out[i - begin] = at[static_cast<std::size_t>(i) * dims + static_cast<std::size_t>(k)];
+                  };
+                  Team alone(1);
+                  return spatial_order(static_cast<Index>(count), static_cast<Index>(dims), read, group, alone, [] {});
               })) {}
     nb::object order() const {
         {
@@ -170,7 +192,7 @@ void bind_costs(nanobind::module_& module) {
                            "Costs that no matrix holds; see cpp/include/lapwing/costs/source.hpp.")
             .def("read", &read_rows, "begin"_a, "end"_a, "The costs of these rows, one after the other.")
             .def("pairs", &read_pairs, "rows"_a, "cols"_a, "The costs of these pairs.")
-            .def("in_order", &in_order, "rows"_a, "group"_a = lapwing::kNested,
+            .def("in_order", &in_order, "rows"_a, "group"_a = lapwing::kNested, "threads"_a = 1,
                  "All rows, or columns, in an order in which neighbours are alike, split at multiples of a group if "
                  "there is one; empty where none is known.")
             .def("counters", &counters, "What a source of supplied costs has counted; empty for others.");
@@ -180,6 +202,13 @@ void bind_costs(nanobind::module_& module) {
             "Begins to put points [count, dims], finite, into an order in which neighbours are near each other.")
             .def(nb::init<Points<float>, lapwing::Index>(), "points"_a, "group"_a)
             .def("order", &Neighbours::order, "The indices of the points in order; waits until it is found.");
+    const auto def_groups = [&module](const char* name, auto function) {
+        module.def(name, function, "points"_a, "order"_a, "group"_a, "threads"_a,
+                   "Coordinates of points in an order, [dims, count], and the least and the largest of every group of "
+                   "them, [dims, 2, groups]; both flat.");
+    };
+    def_groups("in_groups_float32", &in_groups<float>);
+    def_groups("in_groups_float64", &in_groups<double>);
     module.def("point_costs_float32", &point_costs<float>, "terms"_a,
                "Costs computed from points; see cpp/include/lapwing/costs/points.hpp for the contract.");
     module.def("point_costs_float64", &point_costs<double>, "terms"_a, "The same in float64.");

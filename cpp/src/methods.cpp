@@ -154,8 +154,9 @@ namespace {
 template <class T, class IsFree>
 std::vector<Index> free_in_order(const Problem<T>& problem, bool rows, Control& control, const IsFree& is_free) {
     std::vector<std::int32_t> order;
+    Team alone(1);
     if (problem.source != nullptr)
-        order = problem.source->in_order(rows, kNested, [&control] { control.look({"complete"}); });
+        order = problem.source->in_order(rows, kNested, alone, [&control] { control.look({"complete"}); });
     std::vector<Index> free;
     for (Index k = 0; k < (rows ? problem.cost.rows : problem.cost.cols); ++k) {
         const Index line = order.empty() ? k : order[k];

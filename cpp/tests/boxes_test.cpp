@@ -112,7 +112,8 @@ void test_nearest(const CostSource<T>& source, Index rows, Index cols, bool maxi
 
 template <class T>
 std::unique_ptr<CostSource<T>> in_order(const PointCosts<T>& costs) {
-    return costs.in_boxes(costs.in_order(true, kNested, [] {}), costs.in_order(false, kNested, [] {}));
+    Team team(2);
+    return costs.in_boxes(costs.in_order(true, kNested, team, [] {}), costs.in_order(false, kNested, team, [] {}));
 }
 
 template <class T>
@@ -202,7 +203,7 @@ void test_overflow() {
         costs.add(metric, 1, x.data(), y.data(), 1.0f, 3.0f);
         CHECK(in_order(costs) == nullptr);
         const std::vector<double> v(kBoxesFrom, 0.0);
-        CHECK(CertificatePointBoxes<float>::of(&costs, 1, kBoxesFrom, false, v.data(), [] {}) == nullptr);
+        CHECK(CertificatePointBoxes<float>::of(&costs, 1, kBoxesFrom, false, v.data(), 1, [] {}) == nullptr);
     }
 }
 

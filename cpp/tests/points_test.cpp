@@ -1,5 +1,4 @@
-// Costs computed from points: every metric against its definition, bit for bit, on every instruction set; and the order
-// of neighbours.
+// Costs computed from points: every metric against its definition, bit for bit, on every instruction set.
 #include <algorithm>
 #include <cmath>
 #include <numbers>
@@ -7,7 +6,6 @@
 
 #include "check.hpp"
 #include "lapwing/costs/points.hpp"
-#include "lapwing/costs/spatial_order.hpp"
 
 using namespace lapwing;
 
@@ -142,40 +140,10 @@ void test_all() {
     test_great_circle<T>();
 }
 
-// Points on a line that are drawn, in order, the same, or such that pivots are chosen badly: half of them are before
-// the others.
-void test_spatial_order() {
-    const Index largest = 70000;
-    for (const Index count : {1, 2, 3, 4, 5, 63, 256, 1000, largest}) {
-        for (const int kind : {0, 1, 2, 3, 4}) {
-            test::tally().where = std::to_string(count) + " points of kind " + std::to_string(kind);
-            std::mt19937 random(7);
-            std::vector<float> x(count);
-            for (Index i = 0; i < count; ++i) {
-                const auto drawn = static_cast<Index>(random() % 1000u);
-                const Index of_kind[] = {drawn - 500, i, -i, 0, std::min(i, count - 1 - i)};
-                x[i] = static_cast<float>(of_kind[kind]);
-            }
-            int polls = 0;
-            const auto order = spatial_order(x.data(), count, 1, count % 2 == 0 ? kNested : 128, [&] { ++polls; });
-            std::vector<std::int32_t> sorted = order;
-            std::sort(sorted.begin(), sorted.end());
-            for (Index i = 0; i < count; ++i) CHECK(sorted[i] == i);
-            if (count == 256) {
-                const auto less = [&](std::int32_t a, std::int32_t b) { return x[a] < x[b]; };
-                const auto half = order.begin() + count / 2;
-                CHECK(x[*std::max_element(order.begin(), half, less)] <= x[*std::min_element(half, order.end(), less)]);
-            }
-            CHECK((polls > 0) == (count == largest));
-        }
-    }
-}
-
 }  // namespace
 
 int main() {
     test_all<float>();
     test_all<double>();
-    test_spatial_order();
     return lapwing::test::report();
 }

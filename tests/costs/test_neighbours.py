@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import lapwing as lw
+from lapwing import _core
 
 
 def in_order(points, rows=True):
@@ -48,3 +49,29 @@ def test_weights_count():
 
 def test_of_many_dimensions_none_is_known():
     assert in_order(np.zeros((20, 9))).size == 0
+
+
+@pytest.mark.parametrize("threads", [2, 3, 16])
+def test_threads_change_nothing(threads):
+    points = np.random.default_rng(6).random((50_000, 3)).astype(np.float32)
+    source = lw.costs.squared_euclidean(points, points).compiled(transposed=False)
+    assert np.array_equal(source.in_order(True, 128), source.in_order(True, 128, threads))
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("shape", [(1, 1), (128, 2), (10_000, 3), (10_001, 1)])
+def test_groups(dtype, shape):
+    rng = np.random.default_rng(7)
+    points, order = rng.normal(size=shape).astype(dtype), rng.permutation(shape[0]).astype(np.int32)
+    in_groups = _core.in_groups_float32 if dtype == np.float32 else _core.in_groups_float64
+    coordinates, boxes = in_groups(points, order, 128, 2)
+    assert np.array_equal(coordinates.reshape(shape[::-1]), points[order].T)
+    starts = np.arange(0, shape[0], 128)
+    corners = [edge.reduceat(points[order], starts).T for edge in (np.minimum, np.maximum)]
+    assert np.array_equal(boxes.reshape(shape[1], 2, -1), np.stack(corners, axis=1))
+
+
+def test_groups_of_no_order_are_refused():
+    points = np.zeros((5, 2), np.float32)
+    with pytest.raises(IndexError, match="no such point"):
+        _core.in_groups_float32(points, np.array([0, 1, 2, 3, 5], np.int32), 4, 1)

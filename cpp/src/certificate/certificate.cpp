@@ -110,7 +110,7 @@ class LineScan {
         if (source_ == nullptr || parts_ > 1) return false;
         Watch watch(keep_going);
         const auto boxes = CertificatePointBoxes<T>::of(source_, lines_.rows, lines_.cols, maximize_, cross_duals_,
-                                                        [&watch] { watch.look(); });
+                                                        threads, [&watch] { watch.look(); });
         if (boxes == nullptr) return false;
         std::atomic<bool> useful = true;
         for_each_run(lines_, threads, keep_going, [&](Index begin, Index end) {

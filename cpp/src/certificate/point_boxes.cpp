@@ -67,16 +67,17 @@ bool are_finite(std::span<const PointTerm<T>> terms, Index rows, Index cols) {
 template <class T>
 std::unique_ptr<CertificatePointBoxes<T>> CertificatePointBoxes<T>::of(const CostSource<T>* source, Index rows,
                                                                        Index cols, bool maximize, const double* v,
-                                                                       const std::function<void()>& poll) {
+                                                                       int threads, const std::function<void()>& poll) {
     const auto* points = dynamic_cast<const PointCosts<T>*>(source);
     if (points == nullptr || rows < 1 || cols < kFewColumns) return nullptr;
     if (!are_finite(points->terms(), rows, cols)) return nullptr;
     std::unique_ptr<CertificatePointBoxes> boxes(new CertificatePointBoxes);
     boxes->cols_ = cols;
     boxes->maximize_ = maximize;
-    boxes->order_ = points->in_order(false, kNested, poll);
+    Team team(threads);
+    boxes->order_ = points->in_order(false, kNested, team, poll);
     if (!is_order(boxes->order_, cols)) return nullptr;
-    boxes->row_order_ = points->in_order(true, kNested, poll);
+    boxes->row_order_ = points->in_order(true, kNested, team, poll);
     if (!is_order(boxes->row_order_, rows)) return nullptr;
     boxes->build(points->terms(), v);
     return boxes;

@@ -306,7 +306,7 @@ Solution<Dual<T>> solve_as_given(const Problem<T>& problem, const Dual<T>* start
 template <class T>
 Solution<Dual<T>> solve_core(const Problem<T>& problem, const Dual<T>* start_v, int threads, Control& control,
                              const Keep<Dual<T>>& keep, const Index* start_rows) {
-    const auto boxed = InBoxes<T>::of(problem, control);
+    const auto boxed = InBoxes<T>::of(problem, threads, control);
     if (!boxed) return solve_as_given(problem, start_v, threads, control, keep, start_rows);
     using D = Dual<T>;
     std::vector<D> prices;

@@ -102,28 +102,26 @@ void PointCosts<T>::make_boxes() {
 }
 
 template <class T>
-std::vector<std::int32_t> PointCosts<T>::in_order(bool rows, Index group, const std::function<void()>& poll) const {
+std::vector<std::int32_t> PointCosts<T>::in_order(bool rows, Index group, Team& team,
+                                                  const std::function<void()>& poll) const {
     constexpr Index kMostDims = 8;  // of more, no order brings neighbours together
-    Index dims = 0;
-    for (const PointTerm<T>& term : terms_) dims += term.dims;
-    if (dims > kMostDims) return {};
+    std::vector<std::pair<const PointTerm<T>*, Index>> dims;
+    for (const PointTerm<T>& term : terms_)
+        for (Index k = 0; k < term.dims; ++k) dims.push_back({&term, k});
+    if (static_cast<Index>(dims.size()) > kMostDims) return {};
     const Index count = rows ? rows_ : cols_;
     if (is_in_order_) {
         std::vector<std::int32_t> as_it_is(count);
         std::iota(as_it_is.begin(), as_it_is.end(), 0);
         return as_it_is;
     }
-    std::vector<float> points(std::size_t(count) * dims);
-    Index first = 0;
-    for (const PointTerm<T>& term : terms_) {
-        for (Index i = 0; i < count; ++i)
-            for (Index k = 0; k < term.dims; ++k) {
-                const T c = rows ? term.x[std::ptrdiff_t{i} * term.dims + k] : term.y[k * term.stride + i];
-                points[std::size_t(i) * dims + first + k] = static_cast<float>(c * term.weight);
-            }
-        first += term.dims;
-    }
-    return spatial_order(points.data(), count, dims, group, poll);
+    const auto read = [&](Index d, Index begin, Index end, float* out) {
+        const auto& [term, k] = dims[d];
+        const T* const from = rows ? term->x + k : term->y + k * term->stride;
+        const std::ptrdiff_t step = rows ? term->dims : 1;
+        for (Index i = begin; i < end; ++i) out[i - begin] = static_cast<float>(from[i * step] * term->weight);
+    };
+    return spatial_order(count, static_cast<Index>(dims.size()), read, group, team, poll);
 }
 
 template class PointCosts<float>;

@@ -35,7 +35,7 @@ bool are_worthwhile(const ColumnBoxes<T>& boxes, Index rows, Index cols, bool ma
 }  // namespace
 
 template <class T>
-std::optional<InBoxes<T>> InBoxes<T>::of(const Problem<T>& problem, Control& control) {
+std::optional<InBoxes<T>> InBoxes<T>::of(const Problem<T>& problem, int threads, Control& control) {
     if (problem.source == nullptr) return {};
     // Where rows that may stay free want far columns, all want the same few ones: whole rows took an eighth of the time
     // on clustered points.
@@ -45,8 +45,9 @@ std::optional<InBoxes<T>> InBoxes<T>::of(const Problem<T>& problem, Control& con
             if (control.look({"start"}) && control.is_late()) throw TimeIsUp{};
         };
         if (problem.cost.cols < kBoxedFrom) return {};
-        std::vector<Index> rows = problem.source->in_order(true, kNested, poll),
-                           cols = problem.source->in_order(false, kNested, poll);
+        Team team(threads);
+        std::vector<Index> rows = problem.source->in_order(true, kNested, team, poll),
+                           cols = problem.source->in_order(false, kNested, team, poll);
         if (rows.empty() || cols.empty()) return {};
         auto source = problem.source->in_boxes(rows, cols);
         if (source == nullptr) return {};

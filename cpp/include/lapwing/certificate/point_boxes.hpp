@@ -39,7 +39,7 @@ class CertificatePointBoxes {
     // Null if the costs are not of points, if there are few columns, no order of them, or if a cost might not be
     // finite. v [cols] as minimised. `poll` is called now and then, and may throw.
     static std::unique_ptr<CertificatePointBoxes> of(const CostSource<T>* source, Index rows, Index cols, bool maximize,
-                                                     const double* v, const std::function<void()>& poll);
+                                                     const double* v, int threads, const std::function<void()>& poll);
 
     // Boxes that are not proven of row i, whose dual is u: visit(costs, columns, prices, count) for each.
     template <class Visit>

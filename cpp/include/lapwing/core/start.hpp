@@ -55,8 +55,8 @@ struct Sample {
             const auto poll = [&control] {
                 if (control.look({"start"}) && std::is_floating_point_v<Dual<T>> && control.is_late()) throw TimeIsUp{};
             };
-            row_order = whole.source->in_order(true, kNested, poll);
-            col_order = whole.source->in_order(false, kNested, poll);
+            row_order = whole.source->in_order(true, kNested, team, poll);
+            col_order = whole.source->in_order(false, kNested, team, poll);
         }
         stratified = !row_order.empty() && !col_order.empty();
         rows = choose(whole.cost.rows, shrink, seed, row_order);

@@ -55,7 +55,8 @@ class PointCosts final : public CostSource<T> {
     void read(Index i, Index first, Index count, T* out) const override;
     std::unique_ptr<CostSource<T>> part(std::span<const Index> rows, std::span<const Index> cols) const override;
     bool has_parts() const override { return true; }
-    std::vector<std::int32_t> in_order(bool rows, Index group, const std::function<void()>& poll) const override;
+    std::vector<std::int32_t> in_order(bool rows, Index group, Team& team,
+                                       const std::function<void()>& poll) const override;
     std::unique_ptr<CostSource<T>> in_boxes(std::span<const Index> rows, std::span<const Index> cols) const override;
     bool is_in_order() const override { return is_in_order_; }
     const ColumnBoxes<T>* boxes() const override { return boxes_.get(); }

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "lapwing/costs/owners.hpp"
+#include "lapwing/team.hpp"
 #include "lapwing/threads.hpp"
 #include "lapwing/types.hpp"
 
@@ -82,9 +83,9 @@ class CostSource {
     virtual const ColumnBoxes<T>* boxes() const { return nullptr; }
     // These rows as columns, and all columns as rows, if there are boxes.
     virtual std::unique_ptr<CostSource<T>> turned(std::span<const Index>) const { return nullptr; }
-    // All rows, or all columns, ordered so that consecutive ones are similar; empty if no such order is known. `group`
-    // and `poll`: see spatial_order.
-    virtual std::vector<std::int32_t> in_order(bool /*rows*/, Index /*group*/,
+    // All rows, or all columns, ordered so that consecutive ones are similar; empty if no such order is known. `group`,
+    // `team` and `poll`: see spatial_order.
+    virtual std::vector<std::int32_t> in_order(bool /*rows*/, Index /*group*/, Team& /*team*/,
                                                const std::function<void()>& /*poll*/) const {
         return {};
     }

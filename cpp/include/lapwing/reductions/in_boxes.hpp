@@ -18,7 +18,7 @@ class InBoxes {
     using D = Dual<T>;
 
     // Nothing if the source has no boxes, if they are of no use, or if the time limit comes first.
-    static std::optional<InBoxes> of(const Problem<T>& problem, Control& control);
+    static std::optional<InBoxes> of(const Problem<T>& problem, int threads, Control& control);
 
     Problem<T> problem() const {
         return {{nullptr, count(rows_), count(cols_), count(cols_), 1},

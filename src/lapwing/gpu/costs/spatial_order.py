@@ -12,8 +12,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from lapwing import _core
 from lapwing.costs.points import PointCost
 from lapwing.gpu.runtime.tuning import BOX_POINTS
+from lapwing.inputs import processors
 
 FAN = 32  # boxes of an outer box: kFan of kernels/costs/boxes.cuh
 _LEAST = 1 << 14  # points: of fewer, all are soon looked at
@@ -42,21 +44,23 @@ def arrays(source: PointCost) -> dict[str, NDArray[Any]]:
     `sorted`: coordinates in that order; `boxes`: for each coordinate the least of every box, then all largest; `outer`:
     the same of outer boxes, of FAN boxes each.
     """
-    compiled = source.compiled(transposed=False)
+    compiled, threads = source.compiled(transposed=False), processors()
+    in_groups = _core.in_groups_float32 if source.dtype == np.float32 else _core.in_groups_float64
     made: dict[str, NDArray[Any]] = {}
     for side, count in zip("xy", source.shape, strict=True):
-        order = compiled.in_order(rows=side == "x", group=BOX_POINTS)
+        order = compiled.in_order(rows=side == "x", group=BOX_POINTS, threads=threads)
+        starts = np.arange(0, boxes_of(count), FAN)
         made[f"order_{side}"] = order
         for k, term in enumerate(source.terms):
-            points = getattr(term, side)[order]
-            corners, outer = [], []
-            for edge in (np.minimum, np.maximum):
-                corners.append(edge.reduceat(points, np.arange(0, count, BOX_POINTS)))
-                outer.append(edge.reduceat(corners[-1], np.arange(0, len(corners[-1]), FAN)))
+            points = np.ascontiguousarray(getattr(term, side))
+            dims = points.shape[1]
+            coordinates, boxes = in_groups(points, order, BOX_POINTS, threads)
+            low, high = boxes.reshape(dims, 2, -1).transpose(1, 0, 2)
+            outer = [np.minimum.reduceat(low, starts, axis=1), np.maximum.reduceat(high, starts, axis=1)]
             made |= {
-                f"sorted_{side}{k}": points.T,
-                f"boxes_{side}{k}": np.concatenate(corners).T,
-                f"outer_{side}{k}": np.concatenate(outer).T,
+                f"sorted_{side}{k}": coordinates.reshape(dims, -1),
+                f"boxes_{side}{k}": boxes.reshape(dims, -1),
+                f"outer_{side}{k}": np.concatenate(outer, axis=1),
             }
     return made
 
