@@ -14,9 +14,9 @@
 // everywhere alike. To find the next column would take a pass without a limit, which costs 20 times as much.)
 //
 // If columns are in bounding boxes (core/lists/boxes.cuh), rows read only the boxes that may contain columns within
-// their limit. In place of a survey they look at one box near them, whose lanes find kWanted columns. If rows are few, several warps divide the
-// columns among them and merge their candidates at the end. Only columns that pass the quick test are computed exactly.
-// NaN and invalid costs pass it.
+// their limit. In place of a survey they look at one box near them, in which each lane finds its nearest columns. If
+// rows are few, several warps divide the columns among them and merge their candidates at the end. Only columns that
+// pass the quick test are computed exactly. NaN and invalid costs pass it.
 #pragma once
 #include "core/lists/boxes.cuh"
 #include "core/lists/ties.cuh"
@@ -236,10 +236,11 @@ __device__ inline void survey(RowGroup& group, const Source& source, const Sourc
     __syncthreads();
 }
 
-// The same where columns are in boxes: a limit within which at least kWanted columns of a box near the row lie, one for
-// each lane. By one warp.
+// The same where columns are in boxes: a limit within which at least kWanted columns of a box near the row lie, the
+// nearest of each lane and one more. By one warp.
 __device__ inline void limit_by_near_box(RowGroup& group, const State& state, const SourceLines& lines,
                                          const Positions& positions) {
+    static_assert(kWanted == kWarp + 1);
     const Costs& costs = state.matrix.costs;
     uint32 at[kLines];
     find_nearest_pieces(
@@ -247,15 +248,20 @@ __device__ inline void limit_by_near_box(RowGroup& group, const State& state, co
     const BoxOrder order = box_order(state.matrix);
 #pragma unroll
     for (uint32 r = 0; r < kLines; ++r) {
-        Dual least = infinity<Dual>();
+        Dual least = infinity<Dual>(), second = infinity<Dual>();
 #pragma unroll 1
         for (uint32 a = 0; a < kAhead; ++a) {
             const int64 place = static_cast<int64>(at[r]) * kPiece + a * kWarp + lane_index();
             if (place >= positions.count) continue;
             const Dual x = standing(state, group.row[r], static_cast<int32>(order.at(place))).value;
-            least = x < least ? x : least;
+            if (x < least)
+                second = least, least = x;
+            else if (x < second)
+                second = x;
         }
-        const Dual limit = warp_reduce(least, [](Dual a, Dual b) { return a < b ? b : a; });
+        const auto smaller = [](Dual a, Dual b) { return b < a ? b : a; };
+        const auto larger = [](Dual a, Dual b) { return a < b ? b : a; };
+        const Dual limit = larger(warp_reduce(least, larger), warp_reduce(second, smaller));
         if (limit < group.limit[r]) group.lower(r, {limit, kNoRow, 0});
     }
 }
