@@ -298,9 +298,3 @@ __device__ inline void prefetch_list(const State& state, int32 i) {
     prefetch(state.list_col + static_cast<int64>(i) * Tuning::list_size);
     prefetch(state.list_cost + static_cast<int64>(i) * Tuning::list_size);
 }
-// For another block, which reads it in its next step.
-__device__ inline void prefetch_list_far(const State& state, int32 i) {
-    prefetch_far(state.list_col + static_cast<int64>(i) * Tuning::list_size);
-    prefetch_far(state.list_cost + static_cast<int64>(i) * Tuning::list_size);
-    prefetch_far(state.u + i);
-}

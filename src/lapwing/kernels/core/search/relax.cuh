@@ -94,11 +94,7 @@ __device__ inline void relax(const Team& team, const SearchRun& run, const int32
         base += __popc(adding[k]);
         if ((adding[k] >> lane & 1) == 0) continue;
         next[place] = {holder[k], col[k]};
-        if constexpr (wide) {
-            prefetch_list_far(state, holder[k]);
-            continue;
-        }
-        if (place >= kNarrowRows) continue;
+        if (wide || place >= kNarrowRows) continue;
         shared().scratch.steps.at[!run.present][place] = {holder[k], col[k]};
         prefetch_list(state, holder[k]);
     }
@@ -142,10 +138,6 @@ __device__ inline Relaxations<n> find_relaxations(const State& state, const Sear
         relaxations.col[r] = mine[r].col != at[r].col && own[r] < run.radius ? mine[r].col : kNone;
         v[r] = relaxations.col[r] >= 0 ? load_stable(state.v + relaxations.col[r]) : Dual(0);
         relaxations.known[r] = relaxations.col[r] >= 0 ? __ldcg(state.distance + relaxations.col[r]) : 0;
-        if (relaxations.col[r] >= 0) {  // read if the distance falls
-            prefetch_far(state.stamp + relaxations.col[r]);
-            prefetch_far(state.col_to_row + relaxations.col[r]);
-        }
     }
 #pragma unroll
     for (uint32 r = 0; r < n; ++r) relaxations.x[r] = from_key<Dual>(own[r]) + reduced(Dual(mine[r].cost), v[r], u[r]);
