@@ -105,83 +105,71 @@ class Boxes {
 __device__ inline Source in_boxes(const Source::Block* data, int64 run) { return Source(run == 1 ? data + 1 : data); }
 
 // Visits, by whole boxes, all places of a part that may be within the limits: calls near and meet as walk does, with
-// places in the boxes. `limit` may fall meanwhile. most(g): an upper bound of the prices of piece g, or behind all
-// pieces of the outer pieces.
+// places in the boxes. `limit` may fall meanwhile, and falls soon if piece `start` is near the lines, since it comes
+// first. most(g): an upper bound of the prices of piece g, or behind all pieces of the outer pieces.
 template <class Most, class Price, class Near, class Meet>
 __device__ inline void walk_boxes(const Source::Block* data, const SourceLines& lines, const Positions& positions,
-                                  Part share, const Margin (&limit)[kLines], Most most, Price price, Near near,
-                                  Meet meet) {
+                                  Part share, uint32 start, const Margin (&limit)[kLines], Most most, Price price,
+                                  Near near, Meet meet) {
     if (share.idle) return;
     const Source source = in_boxes(data, positions.run);
     const Boxes boxes = Boxes::inner(data, positions.run), outer = Boxes::outer(data, positions.run);
     const uint32 pieces = piece_count(positions.count), outers = outer_count(pieces);
+    const auto outer_at = [=](uint32 k) {
+        const uint32 number = k + start / kFan;
+        return number < outers ? number : number - outers;
+    };
+    const auto piece_at = [=](uint32 k) { return (k + start) % kFan; };
     for (uint32 base = share.part; base < outers; base += share.parts * kWarp) {
-        const uint32 mine = base + lane_index() * share.parts;
-        const bool wanted = mine < outers && outer.may_be_near(lines, mine, most(pieces + mine), limit);
+        const uint32 k = base + lane_index() * share.parts, mine = outer_at(k < outers ? k : 0);
+        const bool wanted = k < outers && outer.may_be_near(lines, mine, most(pieces + mine), limit);
         for (uint32 left = __ballot_sync(kAllLanes, wanted); left != 0; left &= left - 1) {
-            const uint32 first = (base + (__ffs(left) - 1) * share.parts) * kFan, g = first + lane_index();
+            const uint32 first = outer_at(base + (__ffs(left) - 1) * share.parts) * kFan,
+                         g = first + piece_at(lane_index());
             const bool inner_wanted = g < pieces && boxes.may_be_near(lines, g, most(g), limit);
             for (uint32 inner = __ballot_sync(kAllLanes, inner_wanted); inner != 0; inner &= inner - 1) {
-                const int64 place = static_cast<int64>(first + __ffs(inner) - 1) * kPiece + lane_index();
+                const int64 place = static_cast<int64>(first + piece_at(__ffs(inner) - 1)) * kPiece + lane_index();
                 walk_piece<false>(source, lines, positions, place, price, near, meet);
             }
         }
     }
 }
 
-// For each line, of pieces begin ... end - 1 that with the least bound; of a warp. most(g): of piece g.
-template <class Most>
-__device__ inline void find_nearest(const Boxes& boxes, const SourceLines& lines, uint32 begin, uint32 end, Most most,
-                                    uint32 (&at)[kLines]) {
-    Margin nearest[kLines];
-#pragma unroll
-    for (uint32 r = 0; r < kLines; ++r) nearest[r] = infinity<Margin>(), at[r] = begin;
-    for (uint32 g = begin + lane_index(); g < end; g += kWarp) {
-        const Margin highest = most(g);
-        boxes.each_of_piece(lines, g, [&](const Cost(&least)[kLines]) {
-#pragma unroll
-            for (uint32 r = 0; r < kLines; ++r) {
-                const Margin bound = static_cast<Margin>(widened(least[r])) - highest;
-                if (bound < nearest[r]) nearest[r] = bound, at[r] = g;
-            }
+// The piece whose bound for a line is least, of `count` positions; by one warp. highest: as price_pieces leaves it; null:
+// prices are zero. Outer pieces are opened in the order of their bounds, 32 at a time. Not inlined, since it is called
+// once for each line.
+LAPWING_NOINLINE __device__ uint32 nearest_piece(const Source::Block* data, int64 run, int64 count, int64 line,
+                                                 const Margin* highest) {
+    const Boxes boxes = Boxes::inner(data, run), outer = Boxes::outer(data, run);
+    const uint32 pieces = piece_count(count), outers = outer_count(pieces);
+    const int64 index[1] = {line};
+    Source::Lines<1> mine;
+    Source(data).load(index, mine);
+    const auto bound = [&](const Boxes& level, uint32 g, uint32 end, uint32 price) {
+        Margin least = infinity<Margin>();
+        if (g >= end) return least;
+        const Margin most = highest == nullptr ? Margin(0) : __ldcg(highest + price);
+        level.each_of_piece(mine, g, [&](const Cost(&of_box)[1]) {
+            const Margin x = static_cast<Margin>(widened(of_box[0])) - most;
+            least = x < least ? x : least;
         });
-    }
-#pragma unroll
-    for (uint32 r = 0; r < kLines; ++r) {
-        const Margin least = warp_reduce(nearest[r], [](Margin a, Margin b) { return b < a ? b : a; });
-        const uint32 lanes = __ballot_sync(kAllLanes, nearest[r] == least);
-        at[r] = __shfl_sync(kAllLanes, at[r], lanes == 0 ? 0 : __ffs(lanes) - 1);
-    }
-}
-// For each line, a piece whose bound is small: the least in the outer piece whose bound is least. By one warp.
-template <class Most>
-__device__ inline void find_nearest_pieces(const Source::Block* data, const SourceLines& lines,
-                                           const Positions& positions, Most most, uint32 (&at)[kLines]) {
-    const Boxes boxes = Boxes::inner(data, positions.run), outer = Boxes::outer(data, positions.run);
-    const uint32 pieces = piece_count(positions.count);
-    uint32 outer_at[kLines], mine[kLines];
-    find_nearest(outer, lines, 0, outer_count(pieces), [&](uint32 g) { return most(pieces + g); }, outer_at);
-    uint32 opened = ~0u;
-#pragma unroll
-    for (uint32 r = 0; r < kLines; ++r) {
-        if (outer_at[r] != opened) {  // mostly once, since lines of a warp are neighbours
-            opened = outer_at[r];
-            const uint32 first = opened * kFan, end = first + kFan;
-            find_nearest(boxes, lines, first, end < pieces ? end : pieces, most, mine);
+        return least;
+    };
+    const auto smaller = [](Margin a, Margin b) { return b < a ? b : a; };
+    Margin nearest = infinity<Margin>();
+    uint32 at = 0;
+    for (uint32 base = 0; base < outers; base += kWarp) {
+        Margin of_outer = bound(outer, base + lane_index(), outers, pieces + base + lane_index());
+        for (;;) {
+            const Margin next = warp_reduce(of_outer, smaller);
+            if (!(next < nearest)) break;
+            const uint32 lane = __ffs(__ballot_sync(kAllLanes, of_outer == next)) - 1, first = (base + lane) * kFan;
+            if (lane_index() == lane) of_outer = infinity<Margin>();
+            const Margin of_piece = bound(boxes, first + lane_index(), pieces, first + lane_index());
+            const Margin least = warp_reduce(of_piece, smaller);
+            const uint32 lanes = __ballot_sync(kAllLanes, of_piece == least);
+            if (least < nearest && lanes != 0) nearest = least, at = first + __ffs(lanes) - 1;
         }
-        at[r] = mine[r];
     }
-}
-// Visits, for each line, a piece whose bound is small: to begin with limits that are nearly right. By one warp.
-template <class Most, class Price, class Near, class Meet>
-__device__ inline void walk_nearest_boxes(const Source::Block* data, const SourceLines& lines,
-                                          const Positions& positions, Most most, Price price, Near near, Meet meet) {
-    const Source source = in_boxes(data, positions.run);
-    uint32 at[kLines];
-    find_nearest_pieces(data, lines, positions, most, at);
-#pragma unroll
-    for (uint32 r = 0; r < kLines; ++r) {
-        const int64 place = static_cast<int64>(at[r]) * kPiece + lane_index();
-        if (r == 0 || at[r] != at[r - 1]) walk_piece<false>(source, lines, positions, place, price, near, meet);
-    }
+    return at;
 }

@@ -14,8 +14,8 @@
 // everywhere alike. To find the next column would take a pass without a limit, which costs 20 times as much.)
 //
 // If columns are in bounding boxes (core/lists/boxes.cuh), rows read only the boxes that may contain columns within
-// their limit. In place of a survey they look at one box near them, in which each lane finds its nearest columns. If
-// rows are few, several warps divide the columns among them and merge their candidates at the end. Only columns that
+// their limit. In place of a survey they look at the box nearest to them, in which each lane finds its nearest columns.
+// If rows are few, several warps divide the columns among them and merge their candidates at the end. Only columns that
 // pass the quick test are computed exactly. NaN and invalid costs pass it.
 #pragma once
 #include "core/lists/boxes.cuh"
@@ -236,34 +236,34 @@ __device__ inline void survey(RowGroup& group, const Source& source, const Sourc
     __syncthreads();
 }
 
-// The same where columns are in boxes: a limit within which at least kWanted columns of a box near the row lie, the
-// nearest of each lane and one more. By one warp.
-__device__ inline void limit_by_near_box(RowGroup& group, const State& state, const SourceLines& lines,
-                                         const Positions& positions) {
+// The box nearest to a row, and a limit within which at least kWanted of its columns lie: the nearest of each lane, and
+// one more.
+struct NearBox {
+    uint32 box;
+    Dual limit;
+};
+// By one warp. Not inlined, since it is called once for each row.
+LAPWING_NOINLINE __device__ NearBox find_near_box(int32 i) {
     static_assert(kWanted == kWarp + 1);
+    const State& state = shared().state;
     const Costs& costs = state.matrix.costs;
-    uint32 at[kLines];
-    find_nearest_pieces(
-        costs.data, lines, positions, [&](uint32 g) { return load_stable(state.listing_price + g); }, at);
+    const int64 count = state.matrix.real_cols();
     const BoxOrder order = box_order(state.matrix);
-#pragma unroll
-    for (uint32 r = 0; r < kLines; ++r) {
-        Dual least = infinity<Dual>(), second = infinity<Dual>();
+    const uint32 box = nearest_piece(costs.data, costs.pitch, count, costs.row(i), state.listing_price);
+    Dual least = infinity<Dual>(), second = infinity<Dual>();
 #pragma unroll 1
-        for (uint32 a = 0; a < kAhead; ++a) {
-            const int64 place = static_cast<int64>(at[r]) * kPiece + a * kWarp + lane_index();
-            if (place >= positions.count) continue;
-            const Dual x = standing(state, group.row[r], static_cast<int32>(order.at(place))).value;
-            if (x < least)
-                second = least, least = x;
-            else if (x < second)
-                second = x;
-        }
-        const auto smaller = [](Dual a, Dual b) { return b < a ? b : a; };
-        const auto larger = [](Dual a, Dual b) { return a < b ? b : a; };
-        const Dual limit = larger(warp_reduce(least, larger), warp_reduce(second, smaller));
-        if (limit < group.limit[r]) group.lower(r, {limit, kNoRow, 0});
+    for (uint32 a = 0; a < kAhead; ++a) {
+        const int64 place = static_cast<int64>(box) * kPiece + a * kWarp + lane_index();
+        if (place >= count) continue;
+        const Dual x = standing(state, i, static_cast<int32>(order.at(place))).value;
+        if (x < least)
+            second = least, least = x;
+        else if (x < second)
+            second = x;
     }
+    const auto smaller = [](Dual a, Dual b) { return b < a ? b : a; };
+    const auto larger = [](Dual a, Dual b) { return a < b ? b : a; };
+    return {box, larger(warp_reduce(least, larger), warp_reduce(second, smaller))};
 }
 
 // fresh: all columns; again: within the limit of the row's old list. boxed and near: the same two, from boxes.
@@ -292,11 +292,16 @@ __device__ bool list_row_group(uint32 begin, uint32 end, uint32 parts, bool gues
     auto& scratch = shared().scratch.multi_row;
     RowGroup group;
     int64 index[kLines];
+    uint32 start = 0;  // a box near the first row
 #pragma unroll
     for (uint32 r = 0; r < kLines; ++r) {  // past the end: the last one again
         group.row[r] = row_of(first + r < end ? first + r : end - 1);
         index[r] = costs.row(group.row[r]);
         group.lower(r, again ? old_limit(state, group.row[r]) : Limit{infinity<Dual>(), kNoRow, 0});
+        if (!by_boxes || (again && parts > 1)) continue;  // several warps that list few rows again do without
+        const NearBox near = find_near_box(group.row[r]);
+        if (r == 0) start = near.box;
+        if (near.limit < group.limit[r]) group.lower(r, {near.limit, kNoRow, 0});
     }
     group.invalid = group.guessed = 0;
     SourceLines lines;
@@ -304,9 +309,7 @@ __device__ bool list_row_group(uint32 begin, uint32 end, uint32 parts, bool gues
     const Positions positions{matrix.real_cols(), costs.pitch, kColSalt, costs.data->neighbours.positions};
     const Part share{part, parts, first >= end};
     const auto price = [v = state.v](int64 j) { return upward(load_stable(v + j)); };
-    if constexpr (pass == Pass::boxed) {
-        if (!share.idle) limit_by_near_box(group, state, lines, positions);
-    } else if constexpr (pass == Pass::fresh) {
+    if constexpr (pass == Pass::fresh) {
         if (guess && positions.count >= Tuning::surveyed_cols)
             survey(group, source, lines, positions, share, price, matrix.maximize);
     }
@@ -326,7 +329,7 @@ __device__ bool list_row_group(uint32 begin, uint32 end, uint32 parts, bool gues
     if constexpr (by_boxes) {
         const BoxOrder order = box_order(matrix);
         walk_boxes(
-            costs.data, lines, positions, share, group.margin,
+            costs.data, lines, positions, share, start, group.margin,
             [&](uint32 g) { return load_stable(state.listing_price + g); }, [&](int64 k) { return price(order.at(k)); },
             [&](const Piece& piece) { return near_positions(piece, group.margin, false); },
             [&](int64 k, bool there) { meet(there ? order.at(k) : 0, there); });

@@ -82,8 +82,8 @@ extern "C" __global__ void __launch_bounds__(THREADS)
             const auto most = [=](uint32 g) { return prices ? highest[g] : Margin(0); };
             const auto price_at = [&](int64 place) { return price(order.at(place)); };
             const auto meet_at = [&](int64 place, bool there) { meet(there ? order.at(place) : 0, there); };
-            walk_nearest_boxes(data, lines, across, most, price_at, near, meet_at);
-            walk_boxes(data, lines, across, Part{0, 1, false}, best.margin, most, price_at, near, meet_at);
+            const uint32 start = nearest_piece(data, position_run, positions, index[0], prices ? highest : nullptr);
+            walk_boxes(data, lines, across, Part{0, 1, false}, start, best.margin, most, price_at, near, meet_at);
         }
 #pragma unroll
         for (uint32 r = 0; r < kLines; ++r) {
