@@ -117,6 +117,7 @@ class RequestedRows(StoredRows):
         self, context: Context, layout: SlabLayout, monitor: Monitor, columns: Sequence[RequestedColumns], sense: bool
     ) -> None:
         super().__init__(context, layout.stream, monitor.stream)
+        context.synchronize()  # before anyone looks whether rows are requested
         self._columns, self._maximize = columns, sense
         self._has_caches = layout.depth <= layout.positions and record_bytes(self.layout) <= self._pitch_bytes
         self.v: int = 0

@@ -215,6 +215,12 @@ class RequestedColumns:
             self._lines = {f"{self._side}{k}": self._memory["lines"] + int(begins[k]) for k in range(len(dims))}
             block = block_of_lines(cost, self._lines, layout.rows, slabs._transposed, share.start)
             write(self.context, self._memory["block"], block)
+            self._gather_points, self._gather_prices = (
+                kernels(self.context, CORE_START, CORE_START.of_cost(dtype))["gather"]
+                for dtype in (layout.dtype, "float64")
+            )
+            self._cache_parts = kernels(self.context, SLAB_CORE, SLAB_CORE.of_cost(layout.dtype))["cache_parts"]
+        self._pitch = replace(layout, positions=len(share)).stream.pitch
         shape = (layout.rows, len(share))
         self._cost = replace(cost, shape=shape, block=self._memory["block"], held=())
         self._kept: Ids | None = None  # until the copy is done
@@ -229,17 +235,15 @@ class RequestedColumns:
     def begin_caches(self, ids: Ids, v: int, records: int, record_pitch: int, maximize: bool) -> None:
         """Compute them here, and write the nearest columns to records (CacheRecord) at an address."""
         layout, memory, share = self._layout, self._memory, self.share
-        parts, pitch = layout.parts(share), replace(layout, positions=len(share)).stream.pitch
-        slab = self._slabs.memory["slab"]
+        parts, slab = layout.parts(share), self._slabs.memory["slab"]
         with self.context:
             self._gather(ids)
             self._copy_prices(v + 8 * share.start)
-            write_lines(self.context, self._cost, False, range(len(ids)), pitch, slab)
+            write_lines(self.context, self._cost, False, range(len(ids)), self._pitch, slab)
             problem = (0, 0, layout.lines, layout.positions, int(maximize), 0, 0, memory["v"], 0)
-            rows = (slab, pitch, memory["ids"], share.start, len(share), layout.part, parts, self._first_part)
+            rows = (slab, self._pitch, memory["ids"], share.start, len(share), layout.part, parts, self._first_part)
             found = (_PART_ROOM, layout.depth, records, record_pitch, memory["bounds"])
-            program = kernels(self.context, SLAB_CORE, SLAB_CORE.of_cost(layout.dtype))
-            program["cache_parts"].launch(self.context, len(ids) * parts, _THREADS, *problem, *rows, *found)
+            self._cache_parts.launch(self.context, len(ids) * parts, _THREADS, *problem, *rows, *found)
 
     def bounds(self, count: int) -> NDArray[np.float64]:
         """Of each of so many rows, the least cost - v that the caches leave out here; waits for all of it."""
@@ -260,20 +264,18 @@ class RequestedColumns:
         self._kept = np.concatenate([ids, np.full(layout.rows - len(ids), ids[-1], np.int32)])
         begin_write(context, self._memory["ids"], self._kept)
         memory, source = cost.held
-        gather = kernels(context, CORE_START, CORE_START.of_cost(layout.dtype))["gather"]
         for k, term in enumerate(source.terms):
             dims, name = int(term.x.shape[1]), f"{self._side}{k}"
             shape = (layout.lines, 1, dims, layout.rows, 1, 0, self._memory["ids"])
-            gather.launch(context, max(dims, 1), _GATHERING, memory[name], *shape, self._lines[name])
+            self._gather_points.launch(context, max(dims, 1), _GATHERING, memory[name], *shape, self._lines[name])
 
     def _copy_prices(self, v: int) -> None:
         """By a kernel, from the other GPU's memory."""
-        gather = kernels(self.context, CORE_START, CORE_START.of_cost("float64"))["gather"]
         rows, rest = divmod(len(self.share), _ALIGNED)
         for first, count, width in ((0, rows, _ALIGNED), (rows * _ALIGNED, min(rest, 1), rest)):
             if count:
-                shape = (width, 1, count, width, 1, 0, 0)
-                gather.launch(self.context, count, _GATHERING, v + 8 * first, *shape, self._memory["v"] + 8 * first)
+                shape, to = (width, 1, count, width, 1, 0, 0), self._memory["v"] + 8 * first
+                self._gather_prices.launch(self.context, count, _GATHERING, v + 8 * first, *shape, to)
 
 
 def exchanged(source: PointCost) -> PointCost:

@@ -76,7 +76,7 @@ class SlabPoints(CostKind):
         programs += [(SLAB_CORE, SLAB_CORE.of_cost(self.dtype)), (CORE_START, CORE_START.of_cost("float64"))]
         for context in self._contexts:
             with context:
-                preload(context, programs)
+                preload(context, list(dict.fromkeys(programs)))
         preload(self.context, [(program, program.of_cost(self.dtype)) for program in (HOST_CORE, CORE)])
         connect(self._contexts)
         for context in self._contexts:
