@@ -156,6 +156,8 @@ def _reads(ordinals: Sequence[int]) -> bool:
 
 def readable_gpus(names: Sequence[str | None]) -> list[int]:
     """GPUs that this process sees by these names, the first of which may read the memory of all others; else none."""
+    if names[0] is None:
+        return []
     ordinals = {name_of(ordinal): ordinal for ordinal in range(device_count())}
     found = [ordinals[name] for name in dict.fromkeys(names) if name is not None and name in ordinals][:MOST_SHARDS]
     is_own = bool(found) and names[0] in ordinals and os.environ.get(_SWITCH) != "0"
@@ -165,6 +167,14 @@ def readable_gpus(names: Sequence[str | None]) -> list[int]:
 def name_of(ordinal: int) -> str:
     """A GPU's name that all processes of a host have for it."""
     return bytes(checked(toolkit.driver().cuDeviceGetUuid(ordinal)).bytes).hex()
+
+
+def name_if_seen(ordinal: int) -> str | None:
+    """The same; None if this process has no driver, or does not see that GPU."""
+    try:
+        return name_of(ordinal) if ordinal < device_count() else None
+    except LapwingError:
+        return None
 
 
 def solve_on_gpus(

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lapwing.costs.points import PointCost, frozen
-from lapwing.distributed.peer_memory import name_of, readable_gpus
+from lapwing.distributed.peer_memory import name_if_seen, readable_gpus
 from lapwing.distributed.shard import Points, RowsOnHost
 from lapwing.gpu.runtime.arrays import TORCH
 from lapwing.problem import Problem
@@ -48,7 +48,7 @@ class RowsOfPoints(RowsOnHost):
     def points(self) -> Points:
         """What rank 0 needs to compute these rows; "terms" must be the same on all ranks."""
         terms, device = self.given.terms, self.given.device_of
-        gpu = None if device is None else name_of(device.ordinal)
+        gpu = None if device is None else name_if_seen(device.ordinal)
         same = [[t.metric, t.power, t.weight, t.limit, str(t.x.dtype), zlib.crc32(t.y.tobytes())] for t in terms]
         return {"terms": same, "largest": [term.largest for term in terms], "gpu": gpu}, [term.x for term in terms]
 
