@@ -186,3 +186,20 @@ def test_the_layout_of_many_points():
     assert layout.bytes_of(source, first=True) + 4 * layout.sample**2 < room
     least = point_slabs.slab_layout((n, n), "float32", 2, 0, has_sample=True)
     assert least.rows == 1 and least.sample == 0
+
+
+def test_column_minima_of_some_rows(slabs, monkeypatch):
+    monkeypatch.setattr(slab_solver, "_MINIMA_ROWS", 3)
+    monkeypatch.setattr(slab_solver, "_MINIMA_STEP", 7)
+    source = lw.costs.squared_euclidean(*points((90, 90)))
+    assert_optimal(lw.solve(source, device=slabs(3, 16)), np.asarray(source))
+
+
+def test_a_listing_makes_caches_of_all_rows(slabs, monkeypatch):
+    """Which spare most requests."""
+    source, names = lw.costs.squared_euclidean(*points((240, 240), dims=20)), slabs(3, 100)
+    result = lw.solve(source, device=names)
+    monkeypatch.setattr(slab_solver.RequestedRows, "caches", None)
+    without = lw.solve(source, device=names)
+    assert result.objective == without.objective and result.certificate.exact
+    assert result.statistics["caches_read"] < without.statistics["caches_read"] / 2

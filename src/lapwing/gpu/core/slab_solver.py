@@ -4,9 +4,9 @@ The first GPU solves as for a matrix that stays on the host (core/host_solver.py
 (column minima, listings, prices of a sample) every GPU computes slab after slab of its own rows, and the kernels for a
 matrix in shards read them: so lists are made at the places, and have the bits, that they have in `ShardedSolve`.
 
-Rows whose lists decide no more are requested by the running kernel, many at once. All other GPUs compute them, each
-some of the columns, and write row caches, or whole rows, to the first GPU's memory. Row caches begin empty with every
-listing.
+A listing also makes row caches of all rows. Rows that these decide no more are requested by the running kernel, many at
+once. All other GPUs compute them, each some of the columns, and write row caches, or whole rows, to the first GPU's
+memory.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from lapwing.costs.points import PointCost
 from lapwing.gpu.core.host_solver import HostSolve, HostStartFinder, sampled_lines
@@ -24,8 +25,8 @@ from lapwing.gpu.core.solver import EXPLORING, REPORT_SIZE, UNFINISHED, UNSTRUCT
 from lapwing.gpu.core.start import LEAST_ROWS, structured, unstructured
 from lapwing.gpu.costs.canonical import CanonicalMatrix
 from lapwing.gpu.costs.computed import upload_by_tiles
-from lapwing.gpu.costs.host_rows import Ids, SourceLines, StoredRows, record_bytes
-from lapwing.gpu.costs.point_slabs import PointSlabs, RequestedColumns, SlabLayout, sampled
+from lapwing.gpu.costs.host_rows import Ids, SourceLines, StoredRows
+from lapwing.gpu.costs.point_slabs import Caches, PointSlabs, RequestedColumns, SlabLayout, sampled
 from lapwing.gpu.costs.points_matrix import write_points_matrix
 from lapwing.gpu.costs.upload import Copier
 from lapwing.gpu.runtime.arrays import GpuArray
@@ -38,6 +39,9 @@ from lapwing.gpu.runtime.workspace import Workspace
 
 _THREADS = SHARDED_START.constants["THREADS"]
 _ROW_BLOCKS, _COLUMN_BLOCKS = 64, 16  # a processor, of row_bounds and of column_bounds
+# Column minima are those of so many rows, a tile's, of every so many: prices to start from need be no better, and a
+# pass over all rows takes as long as the listing.
+_MINIMA_ROWS, _MINIMA_STEP = 128, 512
 _NO_KEY = 0xFF  # bytes of a key that no row has lowered
 
 
@@ -60,22 +64,31 @@ class SlabPart(ShardPart):
 
     def compute(self, k: int) -> range:
         """Compute a slab, which kernels read from now on; its rows."""
-        self.slabs.compute(k)
-        self._arguments = (self.slabs.tables[k], *self._arguments[1:])
+        self._read_slab(k)
+        self.slabs.compute(k, self.slabs.slabs[k])
         return self.slabs.slabs[k]
 
-    def lower_minima(self, k: int) -> None:
-        """Lower the keys to the column minima of a slab."""
-        rows, pack = self.compute(k), self._pack
-        chunks, bands = self._minima_grid(len(rows), self.matrix.cols % pack == 0)
-        self._launch("column_minima", chunks * bands, self.keys, 0, rows.start, rows.stop, bands, 1)
+    def _read_slab(self, k: int) -> None:
+        self._arguments = (self.slabs.tables[k], *self._arguments[1:])
 
-    def list_slab(self, k: int) -> None:
-        """List the rows of a slab under the prices in `v`."""
+    def lower_minima(self, k: int) -> None:
+        """Lower the keys to the column minima of some rows of a slab."""
+        rows = self.slabs.slabs[k]
+        for first in range(rows.start, rows.stop, _MINIMA_STEP):
+            piece = range(first, min(first + _MINIMA_ROWS, rows.stop))
+            self._read_slab(k)
+            self.slabs.compute(k, piece)
+            chunks, bands = self._minima_grid(len(piece), self.matrix.cols % self._pack == 0)
+            self._launch("column_minima", chunks * bands, self.keys, 0, piece.start, piece.stop, bands, 1)
+
+    def list_slab(self, k: int, caches: Caches | None) -> None:
+        """List the rows of a slab under the prices in `v`, and make their row caches where these are."""
         self.compute(k)
         self._prepare(self.keys, 0)  # which sets back the count of rows that blocks take, and the report
         self._prices_are_lowered = k > 0
         CoreSolve.list_rows(self)
+        if caches is not None:
+            self.slabs.cache(k, self.v, caches, self.matrix.maximize)
         copy_bytes(self.context, self.memory["reports"] + k * REPORT_SIZE, self.state, REPORT_SIZE)
 
     def lower_bounds(self, k: int, cols: int, count: int, v: int) -> None:
@@ -119,7 +132,7 @@ class RequestedRows(StoredRows):
         super().__init__(context, layout.stream, monitor.stream)
         context.synchronize()  # before anyone looks whether rows are requested
         self._columns, self._maximize = columns, sense
-        self._has_caches = layout.depth <= layout.positions and record_bytes(self.layout) <= self._pitch_bytes
+        self._has_caches = layout.has_caches
         self.v: int = 0
         self.caches_read: int = 0
 
@@ -127,6 +140,19 @@ class RequestedRows(StoredRows):
         """In the order of the stream: no row has a row cache that decides anything."""
         fill_bytes(self.context, self._memory["cached_count"], 0, 4 * self.layout.lines)
         write(self.context, self._memory["cached_bound"], np.full(self.layout.lines, -np.inf))
+
+    @property
+    def caches(self) -> Caches | None:
+        """Where the row caches of all rows are; None if rows are too short for them."""
+        depth = self.layout.depth
+        return (
+            Caches(self._memory["cached_col"], depth, self._memory["cached_cost"], depth) if self._has_caches else None
+        )
+
+    def note_caches(self, bounds: NDArray[np.float64], count: int) -> None:
+        """There is one of every row, with so many columns and these bounds on the others."""
+        write(self.context, self._memory["cached_bound"], bounds)
+        write(self.context, self._memory["cached_count"], np.full(self.layout.lines, count, np.int32))
 
     def _bring(self, ids: Ids, for_caches: bool) -> Ids:
         if not (for_caches and self._has_caches):
@@ -211,7 +237,7 @@ class SlabSolve(HostSolve):
                 self._monitor.wait_in_pass(stage, k / most)
 
     def start_at_column_minima(self, copier: Copier | None = None) -> bool:
-        """See `CoreSolve`."""
+        """See `CoreSolve`; of some of the rows."""
         self.prepare()
         self._pass("start", SlabPart.prepare, SlabPart.lower_minima)
         self._join_minima()
@@ -261,7 +287,12 @@ class SlabSolve(HostSolve):
         def begin(part: SlabPart) -> None:
             copy_between(part.context, part.v, self.v, 8 * self.matrix.cols)
 
-        self._pass("list", begin, SlabPart.list_slab)
+        caches = self._requested.caches
+        self._pass("list", begin, lambda part, k: part.list_slab(k, caches))
+        if caches is not None:
+            layout = self.parts[0].slabs.layout
+            bounds = np.concatenate([part.slabs.bounds() for part in self.parts])
+            self._requested.note_caches(bounds, layout.whole_depth)
         slabs = [len(part.slabs.slabs) for part in self.parts]
         first, state = self.parts[0], self._memory["state"]
         with Workspace(self.context, {"reports": (sum(slabs) * REPORT_SIZE, "uint8")}) as memory:

@@ -138,6 +138,11 @@ class StreamLayout:
         return -(-self.positions * item // _ALIGNMENT) * _ALIGNMENT // item
 
     @property
+    def row_bytes(self) -> int:
+        """The same in bytes."""
+        return self.pitch * ITEM_BYTES[self.dtype]
+
+    @property
     def sizes(self) -> Sizes:
         item = ITEM_BYTES[self.dtype]
         dual = "int64" if self.dtype in INTEGERS else "float64"

@@ -10,13 +10,14 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from lapwing.costs.points import PointCost, frozen
 from lapwing.gpu.costs.computed import ComputedCosts, block_of_lines, dims_of
-from lapwing.gpu.costs.host_rows import Ids, StreamLayout
+from lapwing.gpu.costs.host_rows import RECORD_HEAD, Ids, StreamLayout, even, record_bytes
 from lapwing.gpu.costs.points_matrix import write_lines
 from lapwing.gpu.costs.sharded import Shard, shard_table
 from lapwing.gpu.runtime.arrays import ANY, ITEM_BYTES, GpuArray
@@ -81,9 +82,30 @@ class SlabLayout:
         return -(-len(share) // self.part)
 
     @property
+    def cache_parts(self) -> int:
+        """Of a row cache of requested columns."""
+        return sum(self.parts(share) for share in self.shares)
+
+    @property
     def depth(self) -> int:
         """Columns of a row cache."""
-        return sum(self.parts(share) for share in self.shares) * _PART_ROOM
+        return self.cache_parts * _PART_ROOM
+
+    @property
+    def whole_parts(self) -> tuple[int, int]:
+        """Of a row that one GPU computes as a whole: how many parts its cache has, not more, and columns of each."""
+        each = -(-self.positions // (self.cache_parts * 4)) * 4
+        return -(-self.positions // each), each
+
+    @property
+    def whole_depth(self) -> int:
+        """Columns of its cache."""
+        return self.whole_parts[0] * _PART_ROOM
+
+    @property
+    def has_caches(self) -> bool:
+        """Whether rows are so long that row caches are shorter."""
+        return self.depth <= self.positions and record_bytes(self.stream) <= self.stream.row_bytes
 
     @property
     def stream(self) -> StreamLayout:
@@ -92,13 +114,14 @@ class SlabLayout:
 
     @property
     def slab_bytes(self) -> int:
-        return self.rows * self.stream.pitch * ITEM_BYTES[self.dtype]
+        return self.rows * self.stream.row_bytes
 
     def bytes_of(self, source: PointCost, first: bool) -> int:
         """Of one GPU's memory: without the points and the first GPU's sample."""
+        own = workspace_bytes(_slab_sizes(self, -(-self.lines // self.gpus)))
         if first:
-            return self.slab_bytes + self.stream.nbytes + 8 * self.positions * self.gpus
-        return self.slab_bytes + workspace_bytes(_request_sizes(self, self.shares[0], source))
+            return own + self.stream.nbytes + 8 * self.positions * self.gpus
+        return own + workspace_bytes(_request_sizes(self, self.shares[0], source))
 
 
 def slab_layout(shape: tuple[int, int], dtype: str, gpus: int, room: int, has_sample: bool) -> SlabLayout:
@@ -121,6 +144,15 @@ def slab_layout(shape: tuple[int, int], dtype: str, gpus: int, room: int, has_sa
     return replace(least, rows=rows, sample=size if size >= _LEAST_SAMPLE else 0)
 
 
+def _slab_sizes(layout: SlabLayout, own: int) -> Sizes:
+    """What a GPU needs for slabs of so many own lines."""
+    slabs = -(-own // layout.rows)
+    return {
+        "slab": (layout.slab_bytes, "uint8"), "tables": (_TABLE * slabs, "int64"),
+        "ids": (own, "int32"), "bounds": (own * layout.whole_parts[0], "float64"),
+    }  # fmt: skip
+
+
 def _request_sizes(layout: SlabLayout, share: range, source: PointCost) -> Sizes:
     """What a GPU needs for requested rows of points."""
     item = ITEM_BYTES[layout.dtype]
@@ -129,6 +161,36 @@ def _request_sizes(layout: SlabLayout, share: range, source: PointCost) -> Sizes
         "ids": (layout.rows, "int32"), "v": (len(share), "float64"),
         "bounds": (layout.rows * layout.parts(share), "float64"),
     }  # fmt: skip
+
+
+class Caches(NamedTuple):
+    """Where row caches are written: addresses of columns and costs, and how many lie from row to row."""
+
+    cols: int
+    col_pitch: int
+    costs: int
+    cost_pitch: int
+
+
+class CacheMaker:
+    """The kernel that makes row caches of computed rows (kernels/core/slab_core.cu)."""
+
+    def __init__(self, context: Context, layout: SlabLayout) -> None:
+        self._context, self._layout = context, layout
+        self._kernel = kernels(context, SLAB_CORE, SLAB_CORE.of_cost(layout.dtype))["cache_parts"]
+
+    def launch(
+        self, rows: tuple[int, int], ids: int, count: int, share: range, parts: tuple[int, int, int], v: int,
+        to: Caches, bounds: int, maximize: bool,
+    ) -> None:  # fmt: skip
+        """Of so many rows, whose numbers are at an address, `rows` says where and how far apart they lie.
+
+        `share`: their columns; `parts`: how many they have, how many columns each, and how many are of other columns.
+        """
+        layout, (count_of_parts, each, first_part) = self._layout, parts
+        problem = (0, 0, layout.lines, layout.positions, int(maximize), 0, 0, v, 0)
+        of_rows = (*rows, ids, share.start, len(share), each, count_of_parts, first_part, _PART_ROOM)
+        self._kernel.launch(self._context, count * count_of_parts, _THREADS, *problem, *of_rows, *to, bounds)
 
 
 class PointSlabs:
@@ -159,13 +221,14 @@ class PointSlabs:
         self.own: range = own
         self.layout: SlabLayout = layout
         self.pitch: int = layout.stream.pitch
-        self.row_bytes: int = self.pitch * ITEM_BYTES[layout.dtype]
+        self.row_bytes: int = layout.stream.row_bytes
         self.slabs: list[range] = [
             range(first, min(first + layout.rows, own.stop)) for first in range(own.start, own.stop, layout.rows)
         ]
         self._transposed = transposed
-        sizes = {"slab": (layout.slab_bytes, "uint8"), "tables": (_TABLE * len(self.slabs), "int64")}
-        self.memory: Workspace = Workspace(context, sizes)
+        self.memory: Workspace = Workspace(context, _slab_sizes(layout, len(own)))
+        write(context, self.memory["ids"], np.arange(own.start, own.stop, dtype=np.int32))
+        self._caches = CacheMaker(context, layout)
         words = np.zeros((len(self.slabs), _TABLE), np.int64)
         for k, slab in enumerate(self.slabs):
             view = GpuArray(
@@ -178,11 +241,32 @@ class PointSlabs:
         write(context, self.memory["tables"], words.ravel())
         self.tables: list[int] = [self.memory["tables"] + 8 * _TABLE * k for k in range(len(self.slabs))]
 
-    def compute(self, k: int) -> None:
-        """Compute a slab, in the order of the stream."""
-        slab = self.slabs[k]
-        origin = self.memory["slab"] - slab.start * self.row_bytes
-        write_lines(self.context, self.cost, self._transposed, slab, self.pitch, origin)
+    def compute(self, k: int, lines: range) -> None:
+        """Compute some lines of a slab, in the order of the stream, to where they lie in it."""
+        origin = self.memory["slab"] - self.slabs[k].start * self.row_bytes
+        write_lines(self.context, self.cost, self._transposed, lines, self.pitch, origin)
+
+    def cache(self, k: int, v: int, to: Caches, maximize: bool) -> None:
+        """Write the row caches of a computed slab to where those of all rows are."""
+        layout, slab = self.layout, self.slabs[k]
+        parts, each = layout.whole_parts
+        first, item = slab.start - self.own.start, ITEM_BYTES[layout.dtype]
+        own = Caches(
+            to.cols + 4 * slab.start * to.col_pitch, to.col_pitch,
+            to.costs + item * slab.start * to.cost_pitch, to.cost_pitch,
+        )  # fmt: skip
+        self._caches.launch(
+            (self.memory["slab"], self.pitch), self.memory["ids"] + 4 * first, len(slab), range(layout.positions),
+            (parts, each, 0), v, own, self.memory["bounds"] + 8 * first * parts, maximize,
+        )  # fmt: skip
+
+    def bounds(self) -> NDArray[np.float64]:
+        """Of each own row, the least cost - v that its cache leaves out; waits for all of it."""
+        parts, _ = self.layout.whole_parts
+        with self.context:
+            found = read(self.context, self.memory["bounds"], len(self.own) * parts, "float64")
+        least: NDArray[np.float64] = found.reshape(-1, parts).min(axis=1)
+        return least
 
 
 class RequestedColumns:
@@ -219,7 +303,7 @@ class RequestedColumns:
                 kernels(self.context, CORE_START, CORE_START.of_cost(dtype))["gather"]
                 for dtype in (layout.dtype, "float64")
             )
-            self._cache_parts = kernels(self.context, SLAB_CORE, SLAB_CORE.of_cost(layout.dtype))["cache_parts"]
+            self._caches = CacheMaker(self.context, layout)
         self._pitch = replace(layout, positions=len(share)).stream.pitch
         shape = (layout.rows, len(share))
         self._cost = replace(cost, shape=shape, block=self._memory["block"], held=())
@@ -240,10 +324,11 @@ class RequestedColumns:
             self._gather(ids)
             self._copy_prices(v + 8 * share.start)
             write_lines(self.context, self._cost, False, range(len(ids)), self._pitch, slab)
-            problem = (0, 0, layout.lines, layout.positions, int(maximize), 0, 0, memory["v"], 0)
-            rows = (slab, self._pitch, memory["ids"], share.start, len(share), layout.part, parts, self._first_part)
-            found = (_PART_ROOM, layout.depth, records, record_pitch, memory["bounds"])
-            self._cache_parts.launch(self.context, len(ids) * parts, _THREADS, *problem, *rows, *found)
+            rows, of_parts = (slab, self._pitch), (parts, layout.part, self._first_part)
+            to = records_at(records, record_pitch, layout)
+            self._caches.launch(
+                rows, memory["ids"], len(ids), share, of_parts, memory["v"], to, memory["bounds"], maximize
+            )
 
     def bounds(self, count: int) -> NDArray[np.float64]:
         """Of each of so many rows, the least cost - v that the caches leave out here; waits for all of it."""
@@ -276,6 +361,12 @@ class RequestedColumns:
             if count:
                 shape, to = (width, 1, count, width, 1, 0, 0), self._memory["v"] + 8 * first
                 self._gather_prices.launch(self.context, count, _GATHERING, v + 8 * first, *shape, to)
+
+
+def records_at(records: int, pitch: int, layout: SlabLayout) -> Caches:
+    """Row caches in records that begin at an address, `pitch` bytes apart (CacheRecord)."""
+    cols, item = records + RECORD_HEAD, ITEM_BYTES[layout.dtype]
+    return Caches(cols, pitch // 4, cols + 4 * even(layout.depth), pitch // item)
 
 
 def exchanged(source: PointCost) -> PointCost:

@@ -1,15 +1,16 @@
-// Row caches (costs/host_rows.cuh) of rows that several GPUs compute when they are requested (gpu/core/slab_solver.py):
-// each GPU some columns of all these rows, which it keeps until the caches are made.
+// Row caches (costs/host_rows.cuh) of rows that a GPU has computed into a buffer, for the GPU that solves
+// (gpu/core/slab_solver.py): of all columns when they are listed, of some columns when they are requested.
 //
 //   cache_parts   for each row and each part of its columns, those with the smallest cost - v, written to the row's
-//                 CacheRecord on the GPU that solves; and a bound on the others, which the host joins to the row's
+//                 cache on the GPU that solves; and a bound on the others, which the host joins to the row's
 //
-// `row` [count][pitch] holds columns first_col .. first_col + width - 1 of the rows whose[0] .. whose[count - 1], and
-// `v` the prices of these columns. Rows begin at multiples of 16 bytes. A block takes `each` columns of a row, a
-// multiple of a pack, and fills `room` places of its record, from place (first_part + part) * room of `depth`; places
-// that remain have a forbidden cost. What it chooses does not depend on the order of threads.
+// `row` [count][row_pitch] holds columns first_col .. first_col + width - 1 of the rows whose[0] .. whose[count - 1],
+// and `v` the prices of these columns. Rows begin at multiples of 16 bytes. A block takes `each` columns of a row, a
+// multiple of a pack, and fills `room` places of its cache, from place (first_part + part) * room on: those of a row
+// are col_pitch columns, and cost_pitch costs, from those of the row before. Places that remain have a forbidden cost.
+// What it chooses does not depend on the order of threads.
 //
-// Cost: a read of the row and of v, and a quarter of another (core/lists/build.cuh); records are written over the link.
+// Cost: a read of the row and of v, and a quarter of another (core/lists/build.cuh); caches are written over the link.
 #include "costs/host_rows.cuh"
 
 #include "core/lists/build.cuh"
@@ -87,8 +88,8 @@ __device__ inline Dual write_part(const Matrix& matrix, int32 i, uint32 room, in
 
 extern "C" __global__ void __launch_bounds__(256)
     cache_parts(LAPWING_PROBLEM, const Cost* row, int64 row_pitch, const int32* whose, int64 first_col, int64 width,
-                int64 each, int64 parts, int64 first_part, int64 room, int64 depth, unsigned char* records,
-                int64 record_pitch, Dual* bounds) {
+                int64 each, int64 parts, int64 first_part, int64 room, int32* to_cols, int64 col_pitch, Cost* to_costs,
+                int64 cost_pitch, Dual* bounds) {
     const State& state = set_state(LAPWING_MATRIX, u, v, workspace);
     const int64 k = blockIdx.x / parts, part = blockIdx.x % parts, begin = part * each;
     const int64 end = begin + each < width ? begin + each : width;
@@ -99,10 +100,8 @@ extern "C" __global__ void __launch_bounds__(256)
     const uint32 packs = static_cast<uint32>((count + Pack<Cost>::size - 1) / Pack<Cost>::size);
     collect_from(i, packs < blockDim.x ? packs : blockDim.x, own_part());
     __syncthreads();
-    unsigned char* const record = records + k * record_pitch;
-    int32* const cols_of = reinterpret_cast<int32*>(record + sizeof(CacheRecord));
-    Cost* const costs_of = reinterpret_cast<Cost*>(cols_of + (depth + 1) / 2 * 2);
     const int64 place = (first_part + part) * room;
-    const Dual bound = write_part(state.matrix, i, static_cast<uint32>(room), cols_of + place, costs_of + place);
+    const Dual bound = write_part(state.matrix, i, static_cast<uint32>(room), to_cols + k * col_pitch + place,
+                                  to_costs + k * cost_pitch + place);
     if (threadIdx.x == 0) bounds[blockIdx.x] = bound;
 }
