@@ -1,15 +1,18 @@
 """How long does one problem take on several GPUs of a host, against one, certificate included?
 
     python -m benchmarks.gpu_distributed [--cases uniform:float32@100000 ...] [--gpus 2 4 8] [--solves 5] [--plot]
+    python -m benchmarks.gpu_distributed --cases points64:float32@800000 --gpus 4 8 --solves 1 --several
 
 Blocks of rows are on the GPUs already, as tensors of PyTorch (`costs.sharded`), or normal points of 64 dimensions on
-the host; the same matrix is solved on each number of GPUs, and on one, where they have room for it. Minimum of several
+the host; the same matrix is solved on each number of GPUs, and on one, where they have room for it. Points need none:
+the GPUs compute what they cannot hold, all of them whenever it is read (of points64@800000, 2.6 TB). Minimum of several
 solves, after some to warm up; every answer must be proven, and all must cost the same. With --plot, a picture beside
 the results has the times and the efficiency: the time of one over that of so many GPUs, over their number.
 
 --weak N: instead, uniform float32 costs of N rows on one GPU and of N sqrt(P) rows on P, as many costs on each.
 
-Two shards of one GPU (--gpus 1) show what the division itself costs.
+Two shards of one GPU (--gpus 1) show what the division itself costs; --memory-limit, what points take whose matrix the
+GPUs may not hold. --several leaves out one GPU, which takes minutes for points that it computes by itself.
 """
 
 from __future__ import annotations
@@ -53,6 +56,8 @@ def main() -> None:
     parser.add_argument(
         "--weak", type=int, nargs="+", default=[], metavar="N", help="rows on one GPU, of uniform costs"
     )
+    parser.add_argument("--several", action="store_true", help="not on one GPU")
+    parser.add_argument("--memory-limit", help="of each GPU, as lapwing.solve takes it: 20GB")
     parser.add_argument("--solves", type=int, default=5)
     parser.add_argument("--output", type=Path, default=RESULTS / "gpu_distributed.json")
     parser.add_argument("--plot", action="store_true", help="a picture beside the results")
@@ -62,7 +67,7 @@ def main() -> None:
     print(f"{'case':26} {'gpus':>4} {'ms':>10} {'one ms':>10} {'efficiency':>10} refreshes certificate")
     rows: list[Row] = []
     for case in options.cases:
-        rows += time_case(torch, case, [0, *options.gpus], options, report)
+        rows += time_case(torch, case, [0] * (not options.several) + options.gpus, options, report)
     for n in options.weak:
         for alone in time_case(torch, f"uniform:float32@{n}", [0], options, report):
             for gpus in options.gpus:
@@ -78,7 +83,7 @@ def time_case(
     rows: list[Row] = []
     weak = alone is not None
     for gpus in counts:
-        best = timed(torch, case, gpus, options.solves)
+        best = timed(torch, case, gpus, options.solves, options.memory_limit)
         if best is None:
             print(f"{case:26} {gpus or 1:4} does not fit")
             continue
@@ -115,7 +120,7 @@ def add(row: Row, alone: Row | None, weak: bool, report: Report) -> None:
     print(f"{row['case']:26} {row['gpus']:4} {row['ms']:10.3f} {beside} {row['refreshes']:9.0f} {proof}", flush=True)
 
 
-def timed(torch: Any, case: str, gpus: int, solves: int) -> tuple[float, Any] | None:
+def timed(torch: Any, case: str, gpus: int, solves: int, memory_limit: str | None = None) -> tuple[float, Any] | None:
     """The best of several solves, in seconds, and its result; None if the costs do not fit."""
     devices = [torch.device("cuda", k) for k in range(gpus or 1)]
     asked = instance(torch, case, devices * 2 if gpus == 1 else devices, is_whole=gpus == 0)
@@ -128,7 +133,7 @@ def timed(torch: Any, case: str, gpus: int, solves: int) -> tuple[float, Any] | 
         for each in devices:
             torch.cuda.synchronize(each)
         began = time.perf_counter()
-        result = solve(cost, device=device)
+        result = solve(cost, device=device, memory_limit=memory_limit)
         for each in devices:
             torch.cuda.synchronize(each)
         elapsed = time.perf_counter() - began
@@ -151,10 +156,10 @@ def instance(torch: Any, case: str, devices: list[Any], is_whole: bool) -> tuple
     room = min(SPARE * torch.cuda.mem_get_info(device)[0] for device in devices)
     fits = n * n * dtype.itemsize <= room * len(set(devices))
     if kind == "points64":
-        if not fits and not is_whole:
+        if not fits and len(set(devices)) == 1 and not is_whole:
             return None
         x, y = (torch.randn(n, 64, generator=torch.Generator().manual_seed(seed)).numpy() for seed in (1, 2))
-        return costs.squared_euclidean(x, y), names[0] if is_whole else names  # one computes what it cannot hold
+        return costs.squared_euclidean(x, y), names[0] if is_whole else names  # computed, if not held
     if not fits:
         return None
     ends = [n * k // len(devices) for k in range(len(devices) + 1)]

@@ -88,7 +88,7 @@ def meanwhile(monkeypatch):
     monkeypatch.setattr(emulated_toolkit.BACKGROUND, "meanwhile", True)
     monkeypatch.setattr(monitor, "_SECONDS_BETWEEN_NEWS", 0.01)
     yield
-    emulated_toolkit.BACKGROUND.wait()
+    emulated_toolkit.BACKGROUND.wait_for_all()
 
 
 @pytest.fixture

@@ -74,7 +74,7 @@ def test_points_of_all_ranks(emulated_gpu, maximize):
     sources = [lw.costs.euclidean(OnGpu(gpu, part), OnGpu(gpu, y)) for part in np.split(x, [20, 20, 45])]
     rows = [RowsOfPoints(make_problem(source, maximize), source) for source in sources]
     said, arrays = zip(*(each.points() for each in rows), strict=True)
-    told = [{"points": json.loads(json.dumps(each))} for each in said]
+    told = [{"host": "here", "points": json.loads(json.dumps(each))} for each in said]
     points = GatheredPoints.of(rows[0], told, arrays)
     with points.opened() as costs:
         problem = make_problem(lw.costs.euclidean(x, y), maximize)
@@ -84,3 +84,43 @@ def test_points_of_all_ranks(emulated_gpu, maximize):
     assert certificate.exact and (answer.row_to_col == one.row_to_col).all() and (answer.v == one.v).all()
     told[1]["points"]["terms"][0][-1] += 1  # other columns
     assert GatheredPoints.of(rows[0], told, arrays) is None
+
+
+@pytest.fixture
+def on_three_gpus(gpus, emulated_gpu, monkeypatch):
+    """Points of many dimensions, a third of them on each GPU, and what the ranks say; the costs have room nowhere."""
+    for name in ("has_room", "ShardedPoints.has_room"):
+        monkeypatch.setattr(f"lapwing.gpu.kinds.choose.{name}", lambda *_: False)
+    random, gpu = np.random.default_rng(3), Gpu(emulated_gpu)
+    x, y = random.random((50, 9), np.float32), random.random((60, 9), np.float32)
+    sources = [lw.costs.euclidean(OnGpu(gpu, part), OnGpu(gpu, y)) for part in np.split(x, [20, 45])]
+    rows = [RowsOfPoints(make_problem(source), source) for source in sources]
+    said, arrays = zip(*(each.points() for each in rows), strict=True)
+    told = [{"host": "here", "points": json.loads(json.dumps(each))} for each in said]
+    for ordinal, each in enumerate(told):
+        each["points"]["gpu"] = bytes([ordinal] * 16).hex()
+    return lw.costs.euclidean(x, y), lambda: GatheredPoints.of(rows[0], told, arrays), told
+
+
+@pytest.mark.usefixtures("meanwhile")
+def test_points_of_many_dimensions_are_computed_by_the_gpus_of_a_host(on_three_gpus):
+    source, gathered, told = on_three_gpus
+    points = gathered()
+    with points.opened() as costs:
+        asked = costs, make_problem(source), Request()
+        assert planned_on_gpus(*asked, points.devices).device == "cuda:0,cuda:1,cuda:2"
+        answer, certificate, plan = solve_on_gpus(*asked, lambda: None, points.devices)
+    assert "in every pass over it each GPU computes" in str(plan) and "all GPUs that ranks" in points.why
+    assert certificate.exact and certificate.primal == lw.solve(source).objective
+    assert isinstance(answer.row_to_col, np.ndarray)
+    told[2]["host"] = "there"
+    assert gathered().devices == ["cuda:0", "cuda:1"]
+
+
+def test_points_where_gpus_cannot_read_each_other(on_three_gpus, monkeypatch):
+    _, gathered, told = on_three_gpus
+    monkeypatch.setenv("LAPWING_PEER_MEMORY", "0")
+    assert gathered().devices == ["cuda"]
+    monkeypatch.delenv("LAPWING_PEER_MEMORY")
+    told[0]["points"]["gpu"] = "unseen"
+    assert gathered().devices == ["cuda"]

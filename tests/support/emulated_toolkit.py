@@ -14,7 +14,7 @@ import struct
 import sys
 from collections import Counter, defaultdict
 from concurrent.futures import ThreadPoolExecutor
-from functools import cache
+from functools import cache, partial
 from types import SimpleNamespace
 
 import numpy as np
@@ -72,27 +72,48 @@ class ObjectCode:
 
 
 class Background:
-    """Work that streams have yet to do, where kernels run beside the host as on a GPU (`meanwhile`); else none."""
+    """Work that streams have yet to do, where kernels run beside the host as on a GPU (`meanwhile`); else none.
+
+    Each GPU does its own, in order.
+    """
 
     def __init__(self):
         self.meanwhile = False
-        self._pool = ThreadPoolExecutor(1)
-        self._last = None
+        self._pools = defaultdict(partial(ThreadPoolExecutor, 1))  # by the context that is current
+        self._last, self._kept = {}, []
 
     def launch(self, work, stream=0):
         if not self.meanwhile or stream == WATCHING_STREAM:
             return work()
-        self._last = self._pool.submit(work)
-        return None
+        where = self.current()
+        self._last[where] = last = self._pools[where].submit(work)
+        return last
 
     def is_done(self):
-        return self._last is None or self._last.done()
+        last = self._last.get(self.current())
+        return last is None or last.done()
 
     def wait(self, stream=0):
         """For all but the stream on which the host watches kernels."""
-        last = self._last
+        last = self._last.get(self.current())
         if last is not None and stream != WATCHING_STREAM:
             last.result()
+
+    def wait_for_all(self):
+        """For every GPU."""
+        for last in self._last.values():
+            last.result()
+
+    def keep(self, where, memory):
+        """Memory, until all work there is done."""
+        self._kept = [kept for kept in self._kept if not kept[0].done()]
+        last = self._last.get(where)
+        if last is not None:
+            self._kept.append((last, memory))
+
+    def current(self):
+        """The GPU's context."""
+        return DRIVER.contexts[-1] if DRIVER.contexts else 1000
 
 
 BACKGROUND = Background()
@@ -133,6 +154,17 @@ class Buffer:
         self.handle = -(-self.memory.ctypes.data // 256) * 256
 
 
+class PoolBuffer(Buffer):
+    """Free again in the order of its GPU's work."""
+
+    def __init__(self, size):
+        super().__init__(size)
+        self._where = BACKGROUND.current()
+
+    def __del__(self):
+        BACKGROUND.keep(self._where, self.memory)
+
+
 class Pool:
     attributes = SimpleNamespace(reserved_mem_current=0, used_mem_current=0)
 
@@ -143,7 +175,7 @@ class Pool:
 
     def allocate(self, size, *, stream):
         COUNTS["allocations"] += 1
-        return Buffer(size)
+        return PoolBuffer(size)
 
 
 class Stream:
@@ -330,7 +362,7 @@ class Driver:
         return (0 if BACKGROUND.is_done() else 600,)
 
     def cuEventCreate(self, flags):  # noqa: N802
-        return 0, SimpleNamespace(reached=True)
+        return 0, SimpleNamespace(reached=True, work=None)
 
     def cuEventRecord(self, event, stream):  # noqa: N802
         event.reached, event.record = False, (record := object())  # which takes the place of an earlier one
@@ -338,13 +370,15 @@ class Driver:
         def reach():
             event.reached = event.reached or event.record is record
 
-        BACKGROUND.launch(reach, stream)
+        event.work = BACKGROUND.launch(reach, stream)
         return (0,)
 
     def cuEventDestroy(self, event):  # noqa: N802
         return (0,)
 
     def cuStreamWaitEvent(self, stream, event, flags):  # noqa: N802
+        if event.work is not None:
+            BACKGROUND.launch(event.work.result, stream)
         return (0,)
 
     def cuEventQuery(self, event):  # noqa: N802

@@ -31,7 +31,7 @@ from lapwing.gpu.core.monitor import Monitor
 from lapwing.gpu.core.sharded_solver import ShardPart
 from lapwing.gpu.core.solver import REPORT_SIZE, list_arrays
 from lapwing.gpu.costs.canonical import CanonicalMatrix
-from lapwing.gpu.costs.host_rows import StreamLayout
+from lapwing.gpu.costs.host_rows import RECORD_HEAD, RECORD_WORD, even
 from lapwing.gpu.costs.sharded import Shard, Shards
 from lapwing.gpu.runtime.arrays import ITEM_BYTES, GpuArray
 from lapwing.gpu.runtime.copies import OwnStream, fill_bytes, read, write
@@ -51,7 +51,6 @@ _NO_KEY: Final = 0xFF  # bytes of a key that no row has lowered
 _INVALID_COST: Final = 1  # a word of the summary: ~(line << 32 | position)
 _SUMMARY_WORDS: Final = 4
 _HALF: Final = 0xFFFFFFFF
-_RECORD_HEAD, _WORD = 16, 8  # bytes of struct CacheRecord, and what parts of a record are multiples of
 
 
 @dataclass(frozen=True)
@@ -195,11 +194,11 @@ class RowsHere:
             col = read(context, memory["col"], count * depth, "int32")
             counts = read(context, memory["count"], count, "int32").astype(np.int64)
             costs = read(context, memory["cost"], count * depth * item, "uint8")
-        behind = _RECORD_HEAD + 4 * _even(depth)
-        records = np.zeros((count, behind + -(-depth * item // _WORD) * _WORD), np.uint8)
+        behind = RECORD_HEAD + 4 * even(depth)
+        records = np.zeros((count, behind + -(-depth * item // RECORD_WORD) * RECORD_WORD), np.uint8)
         records[:, :8] = bound.view(np.uint8).reshape(count, 8)
-        records[:, 8:_RECORD_HEAD] = counts.view(np.uint8).reshape(count, 8)
-        records[:, _RECORD_HEAD : _RECORD_HEAD + 4 * depth] = col.view(np.uint8).reshape(count, -1)
+        records[:, 8:RECORD_HEAD] = counts.view(np.uint8).reshape(count, 8)
+        records[:, RECORD_HEAD : RECORD_HEAD + 4 * depth] = col.view(np.uint8).reshape(count, -1)
         records[:, behind : behind + depth * item] = costs.reshape(count, -1)
         return records
 
@@ -321,16 +320,6 @@ class OwnPass(MatrixPass):
             self.context, blocks, _THREADS,
             self._here.view.pointer, self.line_stride, 0, lines, 0, lines, self.positions, row_to_col, picked,
         )  # fmt: skip
-
-
-def record_bytes(layout: StreamLayout) -> int:
-    """Of a row cache that is sent."""
-    costs = layout.depth * ITEM_BYTES[layout.dtype]
-    return _RECORD_HEAD + 4 * _even(layout.depth) + -(-costs // _WORD) * _WORD
-
-
-def _even(count: int) -> int:
-    return -(-count // 2) * 2
 
 
 def place_of(key: int) -> tuple[int, int]:

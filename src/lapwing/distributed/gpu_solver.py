@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from lapwing._core import ABSENT
 from lapwing.costs.base import CostSource
 from lapwing.distributed.coordinator import Coordinator
-from lapwing.distributed.gpu_rows import OwnPass, RowsHere, place_of, record_bytes
+from lapwing.distributed.gpu_rows import OwnPass, RowsHere, place_of
 from lapwing.distributed.messages import Message
 from lapwing.errors import InvalidCostError
 from lapwing.gpu.certificate.passes import CostPass, MatrixPass, Vectors
@@ -30,7 +30,7 @@ from lapwing.gpu.core.monitor import Monitor
 from lapwing.gpu.core.solver import EXPLORING, REPORT_SIZE, UNFINISHED, UNSTRUCTURED, CoreSolve, Report
 from lapwing.gpu.core.start import LEAST_ROWS, structured, unstructured
 from lapwing.gpu.costs.canonical import CanonicalMatrix
-from lapwing.gpu.costs.host_rows import Ids, SourceLines, StoredRows, StreamLayout, sample_rows
+from lapwing.gpu.costs.host_rows import Ids, SourceLines, StoredRows, StreamLayout, record_bytes, sample_rows
 from lapwing.gpu.costs.upload import Copier
 from lapwing.gpu.runtime.arrays import ITEM_BYTES, empty_array
 from lapwing.gpu.runtime.copies import OwnStream, copy_bytes, fill_bytes, read, write

@@ -24,7 +24,7 @@ from lapwing.certificate import Certificate
 from lapwing.costs.points import PointCost
 from lapwing.costs.shards import ShardedMatrix
 from lapwing.errors import GpuError, LapwingError
-from lapwing.gpu.backend import Gpu
+from lapwing.gpu.backend import Gpu, SeveralGpus
 from lapwing.gpu.runtime import toolkit
 from lapwing.gpu.runtime.arrays import ANY, GpuArray
 from lapwing.gpu.runtime.device import LEGACY_STREAM, Context, checked, device_count
@@ -77,6 +77,7 @@ class PeerMemory:
     told : list of what `exported` said, of every rank
     """
 
+    devices = ("cuda",)
     why = "rank 0 opens the memory of all ranks on this host, and has every GPU pass over its own rows"
 
     def __init__(self, own: Any, told: Sequence[Told]) -> None:
@@ -142,11 +143,25 @@ def _opened(context: Context, told: Told) -> Iterator[int]:
 def _reads_all(told: Sequence[Told]) -> bool:
     """Whether rank 0's GPU may read the memory of all others."""
     ordinals = {name_of(ordinal): ordinal for ordinal in range(device_count())}
-    first, *others = (ordinals[each["gpu"]] for each in told)
+    return _reads([ordinals[each["gpu"]] for each in told])
+
+
+def _reads(ordinals: Sequence[int]) -> bool:
+    """Whether the first GPU may read the memory of the others, and they that of the first."""
+    first, *others = ordinals
     driver = toolkit.driver()
-    return all(
-        int(checked(driver.cuDeviceCanAccessPeer(first, other))) for other in dict.fromkeys(others) if other != first
-    )
+    pairs = [pair for other in dict.fromkeys(others) if other != first for pair in ((first, other), (other, first))]
+    return all(int(checked(driver.cuDeviceCanAccessPeer(*pair))) for pair in pairs)
+
+
+def readable_gpus(names: Sequence[str | None]) -> list[int]:
+    """GPUs that this process sees by these names, the first of which may read the memory of all others; else none."""
+    if names[0] is None:
+        return []
+    ordinals = {name_of(ordinal): ordinal for ordinal in range(device_count())}
+    found = [ordinals[name] for name in dict.fromkeys(names) if name is not None and name in ordinals][:MOST_SHARDS]
+    is_own = bool(found) and names[0] in ordinals and os.environ.get(_SWITCH) != "0"
+    return found if is_own and _reads(found) else []
 
 
 def name_of(ordinal: int) -> str:
@@ -154,10 +169,22 @@ def name_of(ordinal: int) -> str:
     return bytes(checked(toolkit.driver().cuDeviceGetUuid(ordinal)).bytes).hex()
 
 
+def name_if_seen(ordinal: int) -> str | None:
+    """The same; None if this process has no driver, or does not see that GPU."""
+    try:
+        return name_of(ordinal) if ordinal < device_count() else None
+    except LapwingError:
+        return None
+
+
 def solve_on_gpus(
-    costs_of_all: ShardedMatrix | PointCost, problem: Problem, request: Request, look_after: Callable[[], None]
+    costs_of_all: ShardedMatrix | PointCost,
+    problem: Problem,
+    request: Request,
+    look_after: Callable[[], None],
+    devices: Sequence[str] = ("cuda",),
 ) -> tuple[Answer, Certificate | None, Plan]:
-    """Solve where these costs are; `look_after` is called now and then, and what it raises ends the solve."""
+    """Solve where these costs are, or on some GPUs; what `look_after` raises, called now and then, ends the solve."""
     line = ProgressLine(sys.stderr) if request.progress is True else None
     told = line or (request.progress if callable(request.progress) else None)
 
@@ -168,7 +195,7 @@ def solve_on_gpus(
 
     asked = replace(_asked(problem, request), progress=watch)
     try:
-        backend = Gpu("cuda")
+        backend = _backend(devices)
         with backend.problem(costs_of_all, asked) as costs:
             plan = backend.plan(costs, asked)
             answer, certificate = backend.solve(costs, plan, asked)
@@ -179,11 +206,17 @@ def solve_on_gpus(
     return answer, certificate, plan
 
 
-def planned_on_gpus(costs_of_all: ShardedMatrix | PointCost, problem: Problem, request: Request) -> Plan:
+def planned_on_gpus(
+    costs_of_all: ShardedMatrix | PointCost, problem: Problem, request: Request, devices: Sequence[str] = ("cuda",)
+) -> Plan:
     """How `solve_on_gpus` would solve."""
-    backend, asked = Gpu("cuda"), _asked(problem, request)
+    backend, asked = _backend(devices), _asked(problem, request)
     with backend.problem(costs_of_all, asked) as costs:
         return backend.plan(costs, asked)
+
+
+def _backend(devices: Sequence[str]) -> Gpu:
+    return Gpu(devices[0]) if len(devices) == 1 else SeveralGpus(devices)
 
 
 def _asked(problem: Problem, request: Request) -> Request:

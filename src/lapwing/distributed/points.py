@@ -1,7 +1,8 @@
-"""Points on the GPUs of the ranks: rank 0 is sent them all, and solves on its GPU.
+"""Points on the GPUs of the ranks: rank 0 is sent them all, and solves on its GPU, or on all of its host.
 
-Points are m d numbers where their costs are m n, and a GPU computes costs faster than it is sent any. So nothing is
-shared out: from then on they are one process's points, which `lapwing.gpu` computes with, in memory O(m + n).
+Points are m d numbers where their costs are m n, and a GPU computes costs faster than it is sent any. So no costs are
+sent: from then on they are one process's points, which `lapwing.gpu` computes with, as with ``device=[...]`` on the
+GPUs of rank 0's host that ranks have.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lapwing.costs.points import PointCost, frozen
+from lapwing.distributed.peer_memory import name_if_seen, readable_gpus
 from lapwing.distributed.shard import Points, RowsOnHost
 from lapwing.gpu.runtime.arrays import TORCH
 from lapwing.problem import Problem
@@ -45,18 +47,28 @@ class RowsOfPoints(RowsOnHost):
 
     def points(self) -> Points:
         """What rank 0 needs to compute these rows; "terms" must be the same on all ranks."""
-        terms = self.given.terms
+        terms, device = self.given.terms, self.given.device_of
+        gpu = None if device is None else name_if_seen(device.ordinal)
         same = [[t.metric, t.power, t.weight, t.limit, str(t.x.dtype), zlib.crc32(t.y.tobytes())] for t in terms]
-        return {"terms": same, "largest": [term.largest for term in terms]}, [term.x for term in terms]
+        return {"terms": same, "largest": [term.largest for term in terms], "gpu": gpu}, [term.x for term in terms]
 
 
 class GatheredPoints:
-    """The points of all ranks, on rank 0; see `PeerMemory`, which is the like for matrices."""
+    """The points of all ranks, on rank 0; see `PeerMemory`, which is the like for matrices.
 
-    why = "rank 0 is sent all points, and solves on its GPU"
+    Parameters
+    ----------
+    cost : PointCost
+    gpus : list of int
+        The GPUs of ranks on this host, rank 0's first, if its GPU may read the memory of the others.
+    """
 
-    def __init__(self, cost: PointCost) -> None:
-        self._cost = cost
+    def __init__(self, cost: PointCost, gpus: Sequence[int]) -> None:
+        several = len(gpus) > 1
+        self._cost = replace(cost, device_of=None) if several else cost
+        self.devices: list[str] = [f"cuda:{ordinal}" for ordinal in gpus] if several else ["cuda"]
+        where = "all GPUs that ranks of its host have" if several else "its GPU"
+        self.why: str = f"rank 0 is sent all points, and solves on {where}"
 
     @staticmethod
     def of(own: Any, said: Sequence[dict[str, Any]], arrays: Sequence[Sequence[NDArray[Any]]]) -> GatheredPoints | None:
@@ -69,7 +81,8 @@ class GatheredPoints:
         for k, term in enumerate(own.given.terms):
             x = frozen(np.concatenate([of_rank[k] for of_rank in arrays]))
             terms.append(replace(term, x=x, largest=max(each["largest"][k] for each in known)))
-        return GatheredPoints(replace(own.given, terms=tuple(terms)))
+        names = [each["points"]["gpu"] for each in said if each["host"] == said[0]["host"]]
+        return GatheredPoints(replace(own.given, terms=tuple(terms)), readable_gpus(names))
 
     @contextmanager
     def opened(self) -> Iterator[PointCost]:

@@ -63,7 +63,8 @@ def solve(
         This rank's rows, with all columns; the problem's rows are those of rank 0, of rank 1, and so on. m_k may differ
         and may be 0; n and the dtype are the same everywhere. A NumPy array or memory map, a tensor of PyTorch on the
         host or on this rank's GPU, or a source of `lapwing.costs` that computes these rows, such as
-        ``lw.costs.squared_euclidean(x_local, y)``; of points on GPUs, rank 0 is sent all, and solves on its GPU.
+        ``lw.costs.squared_euclidean(x_local, y)``; of points on GPUs, rank 0 is sent all, and solves on its GPU or,
+        of many dimensions that it cannot hold the costs of, on all GPUs that ranks of its host have.
     group : torch.distributed.ProcessGroup, optional
         Default: all ranks. Its rank 0 holds the lists and searches.
     unmatched_cost : None, scalar, (m_k,) array-like, or a tuple of two
@@ -151,7 +152,7 @@ def plan(
             from lapwing.distributed.peer_memory import planned_on_gpus
 
             with member.peers.opened() as opened:
-                chosen = member.explained(planned_on_gpus(opened, problem, request), coordinator)
+                chosen = member.explained(planned_on_gpus(opened, problem, request, member.peers.devices), coordinator)
             return [Message("plan", described_plan(chosen))] * coordinator.size
         over_gpus = _planned_over_gpus(member, problem, request, coordinator)
         chosen = member.explained(over_gpus or _planned(problem, request), coordinator)
@@ -189,7 +190,9 @@ def _solved_on_gpus(member: Member, problem: Problem, request: Request, coordina
 
     assert member.peers is not None
     with member.peers.opened() as matrix:
-        answer, certificate, chosen = solve_on_gpus(matrix, problem, request, coordinator.look_after)
+        answer, certificate, chosen = solve_on_gpus(
+            matrix, problem, request, coordinator.look_after, member.peers.devices
+        )
     return outcomes(answer, certificate, member.explained(chosen, coordinator), coordinator.begins)
 
 

@@ -8,7 +8,7 @@ that neighbouring lanes read neighbouring numbers. They are stored once more, in
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -37,6 +37,7 @@ _BUSY_LINES = 132 * _BLOCKS_A_PROCESSOR * _BLOCK_LINES  # which keep a large GPU
 _BUSY_LINES_OF_TILES = 1024
 _WORK_AT_ONCE = 1 << 41  # operations between looks at the host: some 0.1 s
 _BLOCKS = ("block", "exchanged")
+Addresses = Workspace | Mapping[str, int]  # of arrays, by name
 _TYPES = {"bool": "bool", "float32": "float", "float64": "double"}  # of elements; integers have NumPy's names
 
 
@@ -194,6 +195,27 @@ def _points_text(source: PointCost, in_registers: bool) -> str:
     return points_text(terms)
 
 
+def block_of_lines(
+    cost: ComputedCosts, lines: Mapping[str, int], count: int, transposed: bool, first_position: int
+) -> NDArray[np.int64]:
+    """Source::Block for points uploaded for tiles, with lines that lie elsewhere and positions from some one on.
+
+    Parameters
+    ----------
+    lines : of the name of every array of lines, its address
+    count : int
+        Of points there, from dimension to dimension.
+    transposed : bool
+        Whether lines are columns.
+    """
+    memory, source = cost.held
+    ours, others = "yx" if transposed else "xy"
+    skipped = first_position * source.dtype.itemsize
+    addresses = dict(lines) | {f"{others}{k}": memory[f"{others}{k}"] + skipped for k in range(len(source.terms))}
+    positions = cost.shape[0 if transposed else 1]
+    return np.array([*_term_words(source, addresses, ours, others, positions, count), 0, 0, 0], np.int64)
+
+
 def _point_words(source: PointCost, addresses: Workspace, exchanged: bool, ordered: bool) -> list[int]:
     """One Block of kernels/costs/points.cuh or, of positions in boxes, four (kernels/costs/boxes.cuh)."""
     lines, positions = "yx" if exchanged else "xy"
@@ -209,11 +231,16 @@ def _point_words(source: PointCost, addresses: Workspace, exchanged: bool, order
     return words
 
 
-def _term_words(source: PointCost, addresses: Workspace, lines: str, positions: str, stride: int) -> list[int]:
-    """Structs TermData, or GatedTermData, of kernels/costs/points.cuh; lines and positions are names of arrays."""
+def _term_words(
+    source: PointCost, addresses: Addresses, lines: str, positions: str, stride: int, of_lines: int = 0
+) -> list[int]:
+    """Structs TermData, or GatedTermData, of kernels/costs/points.cuh; lines and positions are names of arrays.
+
+    `of_lines`: the stride of lines, if it is not their number.
+    """
     words = []
     for k, term in enumerate(source.terms):
-        line_stride = len(getattr(term, lines))
+        line_stride = of_lines or len(getattr(term, lines))
         numbers = [term.weight, term.power]
         if source.is_gated:  # GatedTermData
             numbers += [term.limit_in(source.dtype), source.forbidden]

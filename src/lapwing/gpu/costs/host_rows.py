@@ -35,6 +35,8 @@ _LEAST_DEPTH, _MOST_DEPTH = 64, 4096  # of stores
 _DEPTH_STEP = 32
 _MESSAGE_BYTES, _RANKS_DEPTH = 64 << 20, 256  # of rows of other ranks: of a buffer, and of row caches
 _SAMPLE_SHARE, _LEAST_SAMPLE, _MOST_SAMPLE = 16, 512, 16384  # rows of a sample: one of so many, between these
+#: Bytes of struct CacheRecord of kernels/costs/host_rows.cuh, and what parts of a record are multiples of.
+RECORD_HEAD, RECORD_WORD = 16, 8
 _REQUEST = struct.Struct("@Q6I")  # struct Request of kernels/costs/host_rows.cuh
 _ANSWERED, _INSUFFICIENT, _AS_CACHES = 20, 16, 28  # offsets of words of it
 
@@ -136,6 +138,11 @@ class StreamLayout:
         return -(-self.positions * item // _ALIGNMENT) * _ALIGNMENT // item
 
     @property
+    def row_bytes(self) -> int:
+        """The same in bytes."""
+        return self.pitch * ITEM_BYTES[self.dtype]
+
+    @property
     def sizes(self) -> Sizes:
         item = ITEM_BYTES[self.dtype]
         dual = "int64" if self.dtype in INTEGERS else "float64"
@@ -179,6 +186,17 @@ def layout_of_ranks(shape: tuple[int, int], dtype: str, budget: int) -> StreamLa
     room = min(lines, max(1, _MESSAGE_BYTES // (least.pitch * ITEM_BYTES[dtype])))
     layout = StreamLayout(lines, positions, dtype, room, min(_RANKS_DEPTH, positions))
     return next((fits for fits in (layout, least) if fits.nbytes <= budget), None)
+
+
+def record_bytes(layout: StreamLayout) -> int:
+    """Of a row cache that comes in place of a row."""
+    costs = layout.depth * ITEM_BYTES[layout.dtype]
+    return RECORD_HEAD + 4 * even(layout.depth) + -(-costs // RECORD_WORD) * RECORD_WORD
+
+
+def even(count: int) -> int:
+    """The next even number."""
+    return -(-count // 2) * 2
 
 
 def sample_rows(lines: int) -> int:

@@ -104,16 +104,18 @@ class Shards:
         for part in self.parts:
             with part.context:
                 table = empty_array(part.context, (3 + 2 * MOST_SHARDS,), "int64", part.matrix)
-                write(part.context, table.pointer, self._table(part))
+                write(part.context, table.pointer, shard_table(self.parts, part, self.row_bytes, self.is_aligned))
                 self.tables.append(table)
 
-    def _table(self, own: Shard) -> NDArray[np.int64]:
-        ends, origins = np.full((2, MOST_SHARDS), _END, np.int64)
-        for k, part in enumerate(self.parts):
-            begin = part.pointer if part is own else part.from_first  # no other than the first reads others' rows
-            ends[k], origins[k] = part.rows.stop, begin - part.rows.start * self.row_bytes
-        head = [own.rows.start, own.rows.stop, int(self.is_aligned)]
-        return np.concatenate([np.array(head, np.int64), ends, origins])
+
+def shard_table(parts: Sequence[Shard], own: Shard, row_bytes: int, is_aligned: bool) -> NDArray[np.int64]:
+    """Struct Costs::Data of kernels/costs/sharded.cuh, for the GPU of one of the shards."""
+    ends, origins = np.full((2, MOST_SHARDS), _END, np.int64)
+    for k, part in enumerate(parts):
+        begin = part.pointer if part is own else part.from_first  # no other than the first reads others' rows
+        ends[k], origins[k] = part.rows.stop, begin - part.rows.start * row_bytes
+    head = [own.rows.start, own.rows.stop, int(is_aligned)]
+    return np.concatenate([np.array(head, np.int64), ends, origins])
 
 
 def shares(rows: int, count: int) -> list[range]:

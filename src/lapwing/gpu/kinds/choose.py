@@ -22,6 +22,7 @@ from lapwing.gpu.kinds.held import HeldCosts
 from lapwing.gpu.kinds.resident import ResidentMatrix
 from lapwing.gpu.kinds.sharded import sharded_host_matrix, sharded_tensors
 from lapwing.gpu.kinds.sharded_points import ShardedPoints
+from lapwing.gpu.kinds.slab_points import SlabPoints
 from lapwing.gpu.kinds.sparse import SparseCosts
 from lapwing.gpu.kinds.streamed import StreamedCosts
 from lapwing.gpu.kinds.uploaded import UploadedMatrix
@@ -104,7 +105,10 @@ def choose_sharded(cost: Any, ordinals: list[int], request: Request) -> CostKind
 
 
 def _shared_points(cost: PointCost, ordinals: list[int], request: Request) -> CostKind:
-    """Points, whose matrix several GPUs hold where it is read sooner than computed, and one has no room for it."""
+    """Points, whose matrix several GPUs hold where it is read sooner than computed, and one has no room for it.
+
+    Where all have no room for it, each computes its part whenever it is read.
+    """
     kind = choose_kind(cost, f"cuda:{ordinals[0]}", request)
     source = cost.in_sense(request.maximize)
     assert isinstance(source, PointCost)
@@ -112,7 +116,11 @@ def _shared_points(cost: PointCost, ordinals: list[int], request: Request) -> Co
         request.why = "one GPU is faster where it has room"
         return kind
     contexts = [Context(ordinal) for ordinal in ordinals[:MOST_SHARDS]]
-    return ShardedPoints(source, contexts, request.priced)
+    held = ShardedPoints(source, contexts, request.priced)
+    distinct = list({context.info.ordinal: context for context in contexts}.values())
+    if held.has_room(request) or len(distinct) == 1 or min(source.shape) < len(distinct):
+        return held
+    return SlabPoints(source, distinct, request.priced)
 
 
 def _of_host(

@@ -15,11 +15,13 @@ from lapwing.gpu.costs.points_matrix import planned_points_matrix, write_lines
 from lapwing.gpu.costs.sharded import Shard, shares
 from lapwing.gpu.costs.unmatched import UnmatchedColumns
 from lapwing.gpu.kinds.sharded import ShardedCosts
+from lapwing.gpu.plan import Memory, has_room_for_shards
 from lapwing.gpu.runtime.arrays import ANY, ITEM_BYTES, GpuArray, empty_array
 from lapwing.gpu.runtime.copies import Mail
 from lapwing.gpu.runtime.device import Context
 from lapwing.gpu.runtime.peers import order
 from lapwing.gpu.runtime.programs import CORE_START, POINTS_CERTIFICATE, POINTS_MATRIX, TEXT, Program, Variant
+from lapwing.request import Request
 
 
 class ShardedPoints(ShardedCosts):
@@ -47,6 +49,10 @@ class ShardedPoints(ShardedCosts):
         ]
         super().__init__(source, parts, transposed)
         self._points: list[tuple[Context, ComputedCosts]] = []
+
+    def has_room(self, request: Request) -> bool:
+        """Whether the GPUs have room for the matrix, and so much is allowed."""
+        return has_room_for_shards(self._parts, [Memory(part.context) for part in self._parts], request)
 
     def _programs(self) -> list[tuple[Program, Variant]]:
         choice = {"COST": self.dtype, TEXT: planned_by_tiles(self.given).cost_program.text}

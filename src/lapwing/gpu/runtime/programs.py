@@ -138,6 +138,11 @@ HOST_CORE = Program(
     is_slow_to_compile=True,
 )
 
+# Beside HOST_CORE, for points whose rows several GPUs compute when they are requested.
+SLAB_CORE = Program(
+    "slab_core", "core/slab_core.cu", ("cache_parts",), {"COST": ("float32", "float64")}, CORE.constants
+)
+
 CORE_START = Program(
     "core_start",
     "core/start/start.cu",
@@ -409,6 +414,7 @@ AUCTION = Program("auction", "reference/auction.cu", ("bid_auction",), _REFERENC
 PROGRAMS = (
     CORE,
     HOST_CORE,
+    SLAB_CORE,
     CORE_START,
     SHARDED_CORE,
     SHARDED_START,
