@@ -2,6 +2,7 @@
 #include <cmath>
 #include <limits>
 
+#include "lapwing/certificate/exact_sum.hpp"
 #include "verify.hpp"
 
 using namespace lapwing;
@@ -223,6 +224,59 @@ void test_rounding() {
     CHECK(!c.exact && c.gap == price[7] - u[7] && c.violation == 0);
 }
 
+// Costs within a rounding or two of the sum of their duals, at any place of a line, of any magnitude, beside duals that
+// are far larger: the worst violation of a row is that of exact sums, and the first pair that has it is named. One pair
+// in `rare` is so close.
+template <class T>
+void test_every_pair(double scale, double outlier, unsigned rare) {
+    using D = Dual<T>;
+    std::mt19937_64 random(11);
+    for (const Index n : {1, 3, 8, 9, 63, 64, 65, 130, 200}) {
+        for (const bool maximize : {false, true}) {
+            tally().where = std::to_string(n) + " pairs, scale " + std::to_string(scale);
+            const auto draw = [&] { return scale * (static_cast<double>(random() % 2000) / 1000.0 - 1.1); };
+            std::vector<D> u, v;
+            std::vector<std::int64_t> row_to_col;
+            for (Index i = 0; i < n; ++i) {
+                u.push_back(static_cast<D>(draw()));
+                v.push_back(static_cast<D>(draw()));
+                row_to_col.push_back(i);
+            }
+            v[static_cast<std::size_t>(n / 2)] += static_cast<D>(outlier);
+            std::vector<T> cost;
+            std::vector<D> violation(static_cast<std::size_t>(n), 0);
+            std::vector<Index> col(static_cast<std::size_t>(n), -1);
+            for (Index i = 0; i < n; ++i) {
+                const auto at = static_cast<std::size_t>(i);
+                for (Index j = 0; j < n; ++j) {
+                    const D a = u[static_cast<std::size_t>(i)], b = v[static_cast<std::size_t>(j)];
+                    auto c = static_cast<T>(a + b);
+                    const bool is_close = random() % rare == 0;
+                    if (!is_close) c = static_cast<T>(c + static_cast<T>(scale));
+                    for (auto steps = is_close ? random() % 7 : 0; steps > 0; --steps) {  // mostly above
+                        const bool is_up = random() % 8 != 0;
+                        if constexpr (std::is_floating_point_v<T>)
+                            c = std::nextafter(c,
+                                               is_up ? std::numeric_limits<T>::max() : -std::numeric_limits<T>::max());
+                        else
+                            c = static_cast<T>(c + (is_up ? 1 : -1));
+                    }
+                    if (random() % 5 == 0) c = std::numeric_limits<T>::has_infinity ? kInfinity<T> : c;
+                    cost.push_back(maximize ? -c : c);
+                    ExactSum<D> excess;
+                    if (std::is_floating_point_v<T> && static_cast<D>(c) == kInfinity<D>) continue;
+                    excess.add(a), excess.add(b), excess.add(-static_cast<D>(c));
+                    if (excess.upward() > violation[at]) violation[at] = excess.upward(), col[at] = j;
+                }
+            }
+            const MatrixView<T> view{cost.data(), n, n, n, 1};
+            const auto rows = certify_rows<T>({view, maximize, nullptr, row_to_col.data(), u.data(), v.data()}, 1);
+            for (std::size_t i = 0; i < rows.size(); ++i)
+                CHECK(rows[i].violation == violation[i] && rows[i].col == col[i]);
+        }
+    }
+}
+
 // Integers beyond 2^53 and sums beyond 2^63.
 void test_large_integers() {
     const std::int64_t big = (std::int64_t{1} << 60) + 1;
@@ -285,6 +339,16 @@ int main() {
     test_signs<std::int64_t>();
     test_not_numbers();
     test_rounding();
+    for (const unsigned rare : {1, 100}) {
+        for (const double scale : {1.0, 1e-3, 0x1p-1040, 0x1p-1015, 1e300, 0x1p1019, 0x1p1021}) {
+            test_every_pair<double>(scale, 0, rare);
+            test_every_pair<double>(scale, 1e8 * std::min(scale, 1e299), rare);
+        }
+        test_every_pair<float>(1, 0, rare);
+        test_every_pair<float>(1, 1e9, rare);
+        test_every_pair<std::int32_t>(1e6, 0, rare);
+        for (const double scale : {1e3, 0x1p60, 0x1p61}) test_every_pair<std::int64_t>(scale, 0, rare);
+    }
     test_large_integers();
     test_interruption();
     return report();

@@ -1,5 +1,6 @@
 #include "lapwing/certificate/certificate.hpp"
 
+#include <bit>
 #include <cmath>
 #include <vector>
 
@@ -57,6 +58,13 @@ class LineScan {
           found_(sparse_ != nullptr ? matched_.size() : 0) {
         if (sparse_ != nullptr) begins_ = checked_begins(*sparse_);
         for (Index j = 0; j < lines_.cols; ++j) fast_ = fast_ && is_fast(cross_duals_[j]);
+        if constexpr (std::is_floating_point_v<D>) {
+            if (sparse_ == nullptr && parts_ == 1) {
+                raised_.resize(static_cast<std::size_t>(lines_.cols));
+                const double most_a = largest(line_duals_, lines_.rows), most_b = largest(cross_duals_, lines_.cols);
+                LAPWING_DISPATCH(certificate_raise, cross_duals_, lines_.cols, most_a, most_b, raised_.data());
+            }
+        }
         if (parts_ > 1)
             for (Index j = 0; j < lines_.cols; ++j) cross_rest_.push_back(rest_of(cross_duals_ + j, lines_.cols));
     }
@@ -97,12 +105,19 @@ class LineScan {
     const D* line_duals_;             // [parts, lines]
     const D* cross_duals_;            // [parts, positions]
     std::vector<double> cross_rest_;  // [positions] the magnitudes of all parts but the first, if there are more
+    std::vector<D> raised_;           // [positions] of doubles: see certificate_raise
     bool fast_ = true;                // no cross dual can overflow the fast test
     std::vector<Line> result_;        // [lines]; each written by one thread
     std::vector<T> matched_;   // [rows] of a source or sparse costs: costs of matched pairs, picked up as they pass
     std::vector<char> found_;  // [rows] of sparse costs: whether that pair is given
     std::vector<std::int64_t> begins_;  // [lines + 1] of sparse costs: where lines begin
 
+    // The largest magnitude of duals that are numbers.
+    static double largest(const double* duals, Index count) {
+        double most = 0;
+        for (Index k = 0; k < count; ++k) most = std::max(most, std::fabs(duals[k]));
+        return most;
+    }
     // Proves each line of points against whole boxes of columns, as far as that goes. False if there are no boxes. Runs
     // of lines to which these were of no use are the last ones that use them.
     bool run_by_boxes(int threads, const KeepGoing& keep_going) {
@@ -133,8 +148,12 @@ class LineScan {
         if (0 <= wanted && wanted < lines_.cols)
             source_->read(i, static_cast<Index>(wanted), 1, &matched_[static_cast<std::size_t>(i)]);
         return boxes.visit_doubtful(i, a, [&](const T* cost, const Index* columns, const D* b, Index n) {
-            Index k = LAPWING_DISPATCH(certificate_next_undecided_block, cost, 0, n, maximize_, a, b);
-            for (; k < n; ++k) examine(i, cost[k], a, b[k], columns[k]);
+            Index undecided[kCertificateBoxColumns];
+            const Index left = LAPWING_DISPATCH(certificate_undecided, cost, n, maximize_, a, b, undecided);
+            for (Index t = 0; t < left; ++t) {
+                const Index k = undecided[t];
+                examine(i, cost[k], a, b[k], columns[k]);
+            }
         });
     }
     // The sum of magnitudes of a dual's parts beyond the first, rounded up.
@@ -211,12 +230,17 @@ class LineScan {
         const D* b = cross_duals_ + first;
         if constexpr (std::is_floating_point_v<D>)
             if (parts_ > 1) return scan_parts(i, cost, first, n);
-        Index k = 0;
-        while (k < n) {
-            if (fast_ && is_fast(a)) {
-                k = LAPWING_DISPATCH(certificate_next_undecided_block, cost, k, n, maximize_, a, b);
+        if (!fast_ || !is_fast(a)) {
+            for (Index k = 0; k < n; ++k) examine(i, cost[k], a, b[k], first + k);
+            return;
+        }
+        const D* const raised = raised_.empty() ? b : raised_.data() + first;
+        for (Index block = 0; block < n; block += kBlock) {
+            auto bits = LAPWING_DISPATCH(certificate_next_undecided, cost, block, n, maximize_, a, b, raised);
+            for (; bits != 0; bits &= bits - 1) {
+                const Index k = block + std::countr_zero(bits);
+                examine(i, cost[k], a, b[k], first + k);
             }
-            for (const Index end = std::min(k + kBlock, n); k < end; ++k) examine(i, cost[k], a, b[k], first + k);
         }
     }
     void scan_parts(Index i, const T* cost, Index first, Index n) {

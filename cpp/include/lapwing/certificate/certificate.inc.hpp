@@ -1,76 +1,153 @@
-// The certificate's inner loop: skip the pairs whose reduced cost is certainly not negative.
+// The certificate's inner loop: skip the pairs whose reduced cost is not negative.
 //
-// Compiled once for each instruction set by certificate.cpp. Plain loops over blocks of kCertificateBlock pairs, for
-// the compiler's vectoriser; deliberately none of the methods' kernels.
+// Compiled once for each instruction set by certificate.cpp. Of the methods' code it uses the vector types alone. Most
+// blocks pass with an addition and a comparison a pair: a cost is not below a + b if it is not below fl(a + r), where r
+// is b raised by more than what is rounded off. Let s be fl(a + b). A cost above s is not below a + b, since no double
+// is between s and that sum; a cost of s is not if s was not rounded down, which an error-free addition tells; a lower
+// cost is a violation. Pairs that are not certain go to exact code, one by one.
 namespace lapwing {
 namespace LAPWING_TARGET {
 
 inline constexpr Index kCertificateBlock = 64;
 
-// Whether cost - a - b >= 0 is certain for all pairs of a block. With d = fl(cost - a) the true value is fl(d - b) up
-// to |d| 2^-53 before, and a relative 2^-53 after, the second rounding: fl(d - b) >= |d| 2^-52 suffices (sums that
-// underflow are exact). A rounded difference has the sign of the exact one, so where cost - a was exact,
-// fl(d - b) >= 0 suffices too: that settles ties of integers. NaN and -inf are never certain, +inf (forbidden) always.
-template <class T>
-bool certificate_block_is_feasible(const T* cost, Index n, double sign, double a, const double* b) {
-    std::int64_t undecided = 0;
-    for (Index k = 0; k < n; ++k) {
-        const double d = sign * static_cast<double>(cost[k]) - a;
-        const double slack = d - b[k];
-        undecided |= slack >= __builtin_fabs(d) * 0x1p-52 ? 0 : 1;
-    }
-    if (undecided == 0) return true;
-    undecided = 0;
-    for (Index k = 0; k < n; ++k) {
-        const double c = sign * static_cast<double>(cost[k]);
-        const double d = c - a;
-        const double virtual_a = c - d;
-        const double error = (c - (d + virtual_a)) + (virtual_a - a);  // of c - a, exactly
-        const double slack = d - b[k];
-        undecided |= ((slack >= __builtin_fabs(d) * 0x1p-52) | ((slack >= 0) & (error == 0))) ? 0 : 1;
-    }
-    return undecided == 0;
+using CertificateBits = VectorOf<std::uint64_t, kLanes>::type;
+
+// Costs as minimised.
+template <bool kMaximize, class D, class T>
+LAPWING_INLINE Vec<D> certificate_costs_at(const T* cost) {
+    const auto c = load_as<D>(cost);
+    if constexpr (std::is_same_v<D, double>)
+        return kMaximize ? -c : c;
+    else  // with wraparound
+        return kMaximize ? (Vec<D>)-(CertificateBits)c : c;
 }
 
-// The same for integers, exact. Requires |a|, |b| <= 2^61; a cost beyond that is left to exact code.
-template <class T>
-bool certificate_block_is_feasible(const T* cost, Index n, std::int64_t sign, std::int64_t a, const std::int64_t* b) {
-    if constexpr (sizeof(T) == 8) {
-        std::int64_t bits = 0;
-        for (Index k = 0; k < n; ++k) bits |= cost[k] ^ (cost[k] >> 63);
-        if (bits >> 61 != 0) return false;
-    }
-    std::int64_t signs = 0;
-    for (Index k = 0; k < n; ++k) {
-        const auto c = static_cast<std::int64_t>(cost[k]);
-        signs |= (sign < 0 ? -c : c) - a - b[k];
-    }
-    return signs >= 0;
+// Of which pairs c >= a + b is certain. NaN, -inf and sums that overflow never are, +inf (forbidden) always.
+LAPWING_INLINE Vec<std::int64_t> certificate_is_certain(Vec<double> c, double a, Vec<double> b) {
+    const Vec<double> sum = a + b, virtual_b = sum - a;
+    const Vec<double> error = (a - (sum - virtual_b)) + (b - virtual_b);  // of the sum, exactly (Knuth), or NaN
+    return (c > sum) | ((c == sum) & (error <= 0));
+}
+// The same for integers, exact. Requires |a|, |b| <= 2^61; a cost outside [-2^61, 2^61) is left to exact code. Whatever
+// overflows, with wraparound, is of such a cost.
+inline constexpr std::uint64_t kCertificateReach = std::uint64_t{1} << 61;
+LAPWING_INLINE Vec<std::int64_t> certificate_is_certain(Vec<std::int64_t> c, std::int64_t a, Vec<std::int64_t> b) {
+    const auto slack = (CertificateBits)c - static_cast<std::uint64_t>(a) - (CertificateBits)b;
+    return ((Vec<std::int64_t>)slack >= 0) & ((((CertificateBits)c + kCertificateReach) >> 62) == 0);
 }
 
-// The first block at or after `from` with an undecided pair, or n. `cost` and `b` are [n] and contiguous.
-template <class T>
-Index certificate_next_undecided_block(const T* cost, Index from, Index n, bool maximize, Dual<T> a, const Dual<T>* b) {
-    constexpr Index kLine = 64 / sizeof(T);
-    const Dual<T> sign = maximize ? -1 : 1;
-    for (; from + kCertificateBlock <= n; from += kCertificateBlock) {
+// Raises cross duals b by so much that fl(a + r) >= a + b for every line dual a. With M the largest |a| + |b|, F = M
+// 2^-51 is more than what is rounded off in a + (b + F), M 2^-52 (1 + 2^-49) at most; where M is below 2^-1021, sums
+// are exact. No dual of zero is raised: nothing is rounded off there, and ties with it are frequent. Not a number where
+// sums might overflow: then no comparison holds.
+inline void certificate_raise(const double* b, Index n, double most_a, double most_b, double* raised) {
+    const double most = most_a + most_b, by = most < 0x1p1020 ? most * 0x1p-51 : __builtin_nan("");
+    for (Index k = 0; k < n; ++k) raised[k] = b[k] == 0 ? by - by : b[k] + by;
+}
+
+// Whether all pairs from `from` to before `to` are not below the raised sum. The last register may reach back before
+// `from`; false if there are fewer pairs than it holds. NaN and -inf, as sums are finite, never pass, +inf always.
+template <bool kMaximize, class T>
+LAPWING_INLINE bool certificate_are_above(const T* cost, Index from, Index to, double a, const double* raised) {
+    if (to < kLanes) return false;
+    Vec<std::int64_t> all = ~Vec<std::int64_t>{};
+    const auto look = [&](Index k) {
+        const auto given = load_as<double>(cost + k), cross = load_as<double>(raised + k);
+        all &= kMaximize ? given <= -a - cross : given >= a + cross;
+    };
+    Index k = from;
+    for (; k + kLanes <= to; k += kLanes) look(k);
+    if (k < to) look(to - kLanes);
+    return movemask(all) == (1u << kLanes) - 1;
+}
+// The same for integers, which are not raised; a plain loop, as compilers widen int32 in more ways.
+template <bool kMaximize, class T>
+LAPWING_INLINE bool certificate_are_above(const T* cost, Index from, Index to, std::int64_t a, const std::int64_t* b) {
+    std::uint64_t bits = 0, signs = 0;
+    for (Index k = from; k < to; ++k) {
+        const auto c = static_cast<std::uint64_t>(std::int64_t{cost[k]});
+        if constexpr (sizeof(T) == 8) bits |= c + kCertificateReach;
+        signs |= (kMaximize ? 0 - c : c) - static_cast<std::uint64_t>(a) - static_cast<std::uint64_t>(b[k]);
+    }
+    return static_cast<std::int64_t>(signs) >= 0 && bits >> 62 == 0;
+}
+
+// Whether all pairs of a block are above the sum, or are the sum, which was not rounded: if both differences give the
+// other dual back, as one of them tells whether something was lost, that with the dual of the larger exponent (Dekker).
+template <bool kMaximize, class T>
+LAPWING_INLINE bool certificate_block_is_tied(const T* cost, double a, const double* b) {
+    Vec<std::int64_t> all = ~Vec<std::int64_t>{};
+    for (Index k = 0; k < kCertificateBlock; k += kLanes) {
+        const auto c = certificate_costs_at<kMaximize, double>(cost + k), cross = load_as<double>(b + k);
+        const Vec<double> sum = a + cross;
+        all &= (c > sum) | ((c == sum) & (sum - a == cross) & (sum - cross == a));
+    }
+    return movemask(all) == (1u << kLanes) - 1;
+}
+template <bool kMaximize, class T>
+LAPWING_INLINE bool certificate_block_is_tied(const T*, std::int64_t, const std::int64_t*) {
+    return false;
+}
+
+// Bit k: pair k of at most kCertificateBlock is undecided. Those of an incomplete register are copied first.
+template <bool kMaximize, class T>
+LAPWING_INLINE std::uint64_t certificate_undecided_of_block(const T* cost, Index n, Dual<T> a, const Dual<T>* b) {
+    using D = Dual<T>;
+    std::uint64_t certain = 0;
+    Index k = 0;
+    for (; k + kLanes <= n; k += kLanes) {
+        const auto c = certificate_costs_at<kMaximize, D>(cost + k);
+        certain |= std::uint64_t{movemask(certificate_is_certain(c, a, load_as<D>(b + k)))} << k;
+    }
+    if (k < n) {
+        T last_cost[kLanes] = {};
+        D last_b[kLanes] = {};
+        for (Index t = 0; t < kLanes && k + t < n; ++t) last_cost[t] = cost[k + t], last_b[t] = b[k + t];
+        const auto c = certificate_costs_at<kMaximize, D>(last_cost);
+        certain |= std::uint64_t{movemask(certificate_is_certain(c, a, load_as<D>(last_b)))} << k;
+    }
+    return ~certain & (n < kCertificateBlock ? (std::uint64_t{1} << n) - 1 : ~std::uint64_t{0});
+}
+
+template <bool kMaximize, class T>
+LAPWING_INLINE std::uint64_t certificate_next_undecided(const T* cost, Index& from, Index n, Dual<T> a,
+                                                        const Dual<T>* b, const Dual<T>* raised) {
+    constexpr Index kBlock = kCertificateBlock, kLine = 64 / sizeof(T);
+    bool has_ties = false;
+    for (; from + kBlock <= n; from += kBlock) {
         // Fetches the next line, if it follows this one in memory; it would be waited for otherwise.
-        for (Index k = 0; k < kCertificateBlock; k += kLine) __builtin_prefetch(cost + n + from + k, 0, 2);
-        if (!certificate_block_is_feasible(cost + from, kCertificateBlock, sign, a, b + from)) return from;
+        for (Index k = 0; k < kBlock; k += kLine) __builtin_prefetch(cost + n + from + k, 0, 2);
+        if (!has_ties && certificate_are_above<kMaximize>(cost, from, from + kBlock, a, raised)) continue;
+        has_ties = certificate_block_is_tied<kMaximize>(cost + from, a, b + from);  // as the next block may be
+        if (has_ties) continue;
+        if (const auto found = certificate_undecided_of_block<kMaximize>(cost + from, kBlock, a, b + from))
+            return found;
     }
-    if (from < n && !certificate_block_is_feasible(cost + from, n - from, sign, a, b + from)) return from;
-    return n;
+    if (from < n && !certificate_are_above<kMaximize>(cost, from, n, a, raised))
+        if (const auto found = certificate_undecided_of_block<kMaximize>(cost + from, n - from, a, b + from))
+            return found;
+    from = n;
+    return 0;
+}
+// Moves `from` to the first block at or after it with undecided pairs, and returns which of its pairs these are; to n,
+// and 0, if there is none. `cost`, `b` and `raised` are [n] and contiguous.
+template <class T>
+std::uint64_t certificate_next_undecided(const T* cost, Index& from, Index n, bool maximize, Dual<T> a,
+                                         const Dual<T>* b, const Dual<T>* raised) {
+    return maximize ? certificate_next_undecided<true>(cost, from, n, a, b, raised)
+                    : certificate_next_undecided<false>(cost, from, n, a, b, raised);
 }
 
 // Writes which of the n pairs are not certain, and returns how many. For short lines, whose tight pair is undecided
 // more often than not.
 template <class T>
 Index certificate_undecided(const T* cost, Index n, bool maximize, Dual<T> a, const Dual<T>* b, Index* where) {
-    const Dual<T> sign = maximize ? -1 : 1;
     Index count = 0;
-    for (Index k = 0; k < n; ++k) {
-        where[count] = k;
-        count += certificate_block_is_feasible(cost + k, 1, sign, a, b + k) ? 0 : 1;
+    for (Index first = 0; first < n; first += kCertificateBlock) {
+        const Index size = n - first < kCertificateBlock ? n - first : kCertificateBlock;
+        std::uint64_t bits = maximize ? certificate_undecided_of_block<true>(cost + first, size, a, b + first)
+                                      : certificate_undecided_of_block<false>(cost + first, size, a, b + first);
+        for (; bits != 0; bits &= bits - 1) where[count++] = first + __builtin_ctzll(bits);
     }
     return count;
 }

@@ -63,7 +63,7 @@ unsigned certificate_doubtful_boxes(const CornerTerm<T>* terms, Index count, Ind
     for (int t = 0; t < K::kTile; ++t) store(cost + t * K::kWidth, total[t]);
     unsigned doubtful = 0;
     const double sign = maximize ? -1 : 1;
-    for (int b = 0; b < kCertificateBoxFan; ++b) {  // as certificate_block_is_feasible decides a pair
+    for (int b = 0; b < kCertificateBoxFan; ++b) {  // as certificate_is_certain decides a pair
         const double d = sign * static_cast<double>(cost[b]) - u;
         const double slack = d - highest[first + b];
         doubtful |= (slack >= __builtin_fabs(d) * 0x1p-52 ? 0u : 1u) << b;
