@@ -2,11 +2,11 @@
 // minimised; included by certificate/computed_certificate.cu.
 //
 // A box of rows is proven against a box of columns at once if c - u - v > 0 for a cost c that no pair of the two is
-// below, and the largest u and v in them. Every coordinate is between its box's corners, so each term of a cost is least
-// at places that are known: the nearest ones of two intervals or, for products, two ends. There the cost is computed by
-// its definition. As each operation of the definition is rounded monotonically, no cost of the two boxes is below that
-// one. A function that may not be monotone is lowered by a 4096th (cpp: certificate/point_boxes.hpp). Pairs of boxes
-// that this does not prove are checked pair by pair, as certify_lines checks them.
+// below, and the largest u and v in them. Every coordinate is between its box's corners, so each term of a cost is
+// least at places that are known: the nearest ones of two intervals or, for products, two ends. There the cost is
+// computed by its definition. As each operation of the definition is rounded monotonically, no cost of the two boxes is
+// below that one. A function that may not be monotone is lowered by a 4096th (cpp: certificate/point_boxes.hpp). Pairs
+// of boxes that this does not prove are checked pair by pair, as certify_lines checks them.
 //
 // Nothing of the boxes is taken on trust: check_boxes looks whether the order has every point once, whether the points
 // in this order are the points, and whether they are within the corners. If not, all pairs are checked. Shared with the

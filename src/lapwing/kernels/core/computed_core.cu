@@ -27,7 +27,8 @@ extern "C" __global__ void __launch_bounds__(256) list_rows(LAPWING_PROBLEM, int
     }
 }
 
-// Runs before every listing of points in order: the highest price in each bounding box of columns, and in each outer one.
+// Runs before every listing of points in order: the highest price in each bounding box of columns, and in each outer
+// one.
 extern "C" __global__ void __launch_bounds__(256) price_boxes(LAPWING_PROBLEM) {
     const State& state = set_state(LAPWING_MATRIX, u, v, workspace);
     if (has_boxes(state.matrix)) find_highest_prices(state, blockIdx.x, gridDim.x);

@@ -97,8 +97,8 @@ struct MultiRowScratch {
 template <>
 struct MultiRowScratch<false> {};
 
-// The outer boxes that a block wants of those that it examines, and the boxes that it wants of a chunk, by their numbers
-// from the first on; and the highest price that each warp found (core/lists/boxes.cuh).
+// The outer boxes that a block wants of those that it examines, and the boxes that it wants of a chunk, by their
+// numbers from the first on; and the highest price that each warp found (core/lists/boxes.cuh).
 template <bool computed>
 struct BoxScratch {
     uint32 wanted;

@@ -135,9 +135,9 @@ __device__ inline void walk_boxes(const Source::Block* data, const SourceLines& 
     }
 }
 
-// The piece whose bound for a line is least, of `count` positions; by one warp. highest: as price_pieces leaves it; null:
-// prices are zero. Outer pieces are opened in the order of their bounds, 32 at a time. Not inlined, since it is called
-// once for each line.
+// The piece whose bound for a line is least, of `count` positions; by one warp. highest: as price_pieces leaves it;
+// null: prices are zero. Of 32 outer pieces at a time, those that may have it are opened in the order of their bounds.
+// Not inlined, since it is called once for each line.
 LAPWING_NOINLINE __device__ uint32 nearest_piece(const Source::Block* data, int64 run, int64 count, int64 line,
                                                  const Margin* highest) {
     const Boxes boxes = Boxes::inner(data, run), outer = Boxes::outer(data, run);

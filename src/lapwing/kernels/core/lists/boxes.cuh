@@ -17,8 +17,9 @@ __device__ inline void find_highest_prices(const State& state, uint32 block, uin
 }
 
 // The places of a row of which all columns within a limit are wanted (core/lists/full_row.cuh): those of the boxes that
-// may have such columns, a chunk after the other, of as many boxes as the block has threads; all places where there are no boxes, or rows may stay free.
-// All threads of a block use it alike. Highest prices must have been found in this search.
+// may have such columns, a chunk after the other, of as many boxes as the block has threads; all places where there are
+// no boxes, or rows may stay free. All threads of a block use it alike. Highest prices must have been found in this
+// search.
 //
 // Coordinates are read as they lie in the boxes, side by side; a column is looked up only if its cost, less the highest
 // price in its box, may be within the limit. With many dimensions most boxes are wanted, and few of their columns.
