@@ -224,6 +224,44 @@ void test_rounding() {
     CHECK(!c.exact && c.gap == price[7] - u[7] && c.violation == 0);
 }
 
+// A sum of runs is that of its numbers: with few and many of them, of magnitudes near each other and far apart, that
+// cancel, and at the ends of the range.
+void test_sums() {
+    std::mt19937_64 random(13);
+    for (const std::size_t count : {1, 7, 8, 9, 100, 255, 256, 257, 1000}) {
+        for (int kind = 0; kind < 8; ++kind) {
+            tally().where = std::to_string(count) + " numbers of kind " + std::to_string(kind);
+            std::vector<double> numbers;
+            for (std::size_t k = 0; k < count; ++k) {
+                const double drawn = static_cast<double>(random() % (std::uint64_t{1} << 53)) * 0x1p-53 - 0.4;
+                const int far = static_cast<int>(random() % 1800) - 900, near = static_cast<int>(random() % 60);
+                const double of_kind[] = {drawn,
+                                          std::ldexp(drawn, -near),
+                                          std::ldexp(drawn, far),
+                                          drawn * 0x1p-1022,
+                                          drawn * 0x1p1015,
+                                          k % 2 == 0 ? drawn : -numbers.back(),
+                                          0};
+                numbers.push_back(of_kind[kind]);
+            }
+            if (kind == 5 && count > 2) numbers[count / 2] += 0x1p-70;
+            ExactSum<double> runs, one_by_one;
+            runs.add(0.1), one_by_one.add(0.1);
+            runs.add_all(numbers.data(), count);
+            for (const double x : numbers) one_by_one.add(x);
+            CHECK(runs.nearest() == one_by_one.nearest());
+            CHECK(runs.upward() == one_by_one.upward() && runs.downward() == one_by_one.downward());
+            runs.add(one_by_one, -1);
+            CHECK(runs.nearest() == 0 && runs.upward() == 0 && runs.downward() == 0);
+        }
+    }
+    ExactSum<double> infinite, none;
+    const std::vector<double> with_infinity = {1, 2, 3, 4, 5, kInf, 7, 8, 9}, with_nan = {1, 2, 3, 4, kNaN, 6, 7, 8, 9};
+    infinite.add_all(with_infinity.data(), with_infinity.size());
+    none.add_all(with_nan.data(), with_nan.size());
+    CHECK(infinite.nearest() == kInf && std::isnan(none.nearest()));
+}
+
 // Costs within a rounding or two of the sum of their duals, at any place of a line, of any magnitude, beside duals that
 // are far larger: the worst violation of a row is that of exact sums, and the first pair that has it is named. One pair
 // in `rare` is so close.
@@ -339,6 +377,7 @@ int main() {
     test_signs<std::int64_t>();
     test_not_numbers();
     test_rounding();
+    test_sums();
     for (const unsigned rare : {1, 100}) {
         for (const double scale : {1.0, 1e-3, 0x1p-1040, 0x1p-1015, 1e300, 0x1p1019, 0x1p1021}) {
             test_every_pair<double>(scale, 0, rare);

@@ -2,6 +2,7 @@
 
 #include <bit>
 #include <cmath>
+#include <utility>
 #include <vector>
 
 #include "lapwing/certificate/exact_sum.hpp"
@@ -61,8 +62,8 @@ class LineScan {
         if constexpr (std::is_floating_point_v<D>) {
             if (sparse_ == nullptr && parts_ == 1) {
                 raised_.resize(static_cast<std::size_t>(lines_.cols));
-                const double most_a = largest(line_duals_, lines_.rows), most_b = largest(cross_duals_, lines_.cols);
-                LAPWING_DISPATCH(certificate_raise, cross_duals_, lines_.cols, most_a, most_b, raised_.data());
+                LAPWING_DISPATCH(certificate_raise, line_duals_, lines_.rows, cross_duals_, lines_.cols,
+                                 raised_.data());
             }
         }
         if (parts_ > 1)
@@ -112,12 +113,6 @@ class LineScan {
     std::vector<char> found_;  // [rows] of sparse costs: whether that pair is given
     std::vector<std::int64_t> begins_;  // [lines + 1] of sparse costs: where lines begin
 
-    // The largest magnitude of duals that are numbers.
-    static double largest(const double* duals, Index count) {
-        double most = 0;
-        for (Index k = 0; k < count; ++k) most = std::max(most, std::fabs(duals[k]));
-        return most;
-    }
     // Proves each line of points against whole boxes of columns, as far as that goes. False if there are no boxes. Runs
     // of lines to which these were of no use are the last ones that use them.
     bool run_by_boxes(int threads, const KeepGoing& keep_going) {
@@ -290,18 +285,44 @@ class FoundRows {
     std::vector<typename LineScan<T>::Line> lines_;
 };
 
+// Doubles that come one by one, added in runs.
+template <class D>
+class Run {
+  public:
+    explicit Run(ExactSum<D>& sum) : sum_(sum) {}
+    ~Run() { flush(); }
+    Run(const Run&) = delete;
+    Run& operator=(const Run&) = delete;
+    void add(D x) {
+        if constexpr (std::is_integral_v<D>) return sum_.add(x);
+        numbers_[size_++] = x;
+        if (size_ == kSize) flush();
+    }
+
+  private:
+    static constexpr std::size_t kSize = std::is_integral_v<D> ? 1 : 256;
+    ExactSum<D>& sum_;
+    std::size_t size_ = 0;
+    D numbers_[kSize];
+
+    void flush() {
+        if constexpr (!std::is_integral_v<D>) sum_.add_all(numbers_, std::exchange(size_, 0));
+    }
+};
+
 // Faults of the matching, what it costs, and whether it is complete.
 template <class T, class Scan>
 void check_matching(const CertificateInput<T>& in, const Scan& scan, Certificate<Dual<T>>& result,
                     ExactSum<Dual<T>>& primal) {
     using D = Dual<T>;
     std::vector<bool> taken(static_cast<std::size_t>(in.cost.cols));
+    Run<D> costs(primal);
     result.complete = true;
     for (Index i = 0; i < in.cost.rows; ++i) {
         const std::int64_t j = in.row_to_col[i];
         if (j == -1) {
             const bool priced = in.unmatched_cost != nullptr && in.unmatched_cost[i] < kInfinity<D>;
-            if (priced && is_valid_cost(in.unmatched_cost[i])) primal.add(in.unmatched_cost[i]);
+            if (priced && is_valid_cost(in.unmatched_cost[i])) costs.add(in.unmatched_cost[i]);
             result.complete = result.complete && priced;
             continue;
         }
@@ -316,7 +337,7 @@ void check_matching(const CertificateInput<T>& in, const Scan& scan, Certificate
         if (!scan.is_given(i) || (std::is_floating_point_v<D> && c == kInfinity<D>)) {
             report(result, Fault::forbidden_pair, i, col);
         } else if (is_valid_cost(c)) {
-            primal.add(c);
+            costs.add(c);
             ++result.matched;
         }
     }
@@ -324,7 +345,7 @@ void check_matching(const CertificateInput<T>& in, const Scan& scan, Certificate
         if (taken[static_cast<std::size_t>(j)]) continue;
         const D price = in.unmatched_cols[j];
         result.complete = result.complete && price < kInfinity<D>;
-        if (price < kInfinity<D> && is_valid_cost(price)) primal.add(price);
+        if (price < kInfinity<D> && is_valid_cost(price)) costs.add(price);
     }
 }
 
@@ -350,11 +371,12 @@ void check_duals(const CertificateInput<T>& in, Certificate<Dual<T>>& result, Ex
                  ExactSum<Dual<T>>& excesses) {
     using D = Dual<T>;
     const bool v_is_signed = in.unmatched_cost != nullptr || in.cost.rows != in.cost.cols;
+    Run<D> duals(dual);
     // Adds a dual to the sum; false if a part is no number.
     const auto add = [&](const D* parts, Index count, Index i) {
         bool valid = true;
         for (int k = 0; k < in.parts; ++k) valid = valid && is_valid_dual(part_of(parts, count, i, k));
-        for (int k = 0; k < in.parts && valid; ++k) dual.add(part_of(parts, count, i, k));
+        for (int k = 0; k < in.parts && valid; ++k) duals.add(part_of(parts, count, i, k));
         return valid;
     };
     for (Index i = 0; i < in.cost.rows; ++i) {
@@ -391,13 +413,14 @@ void check_duals(const CertificateInput<T>& in, Certificate<Dual<T>>& result, Ex
 template <class D, class Scan>
 void check_pairs(const Scan& scan, Certificate<D>& result, ExactSum<D>& excesses) {
     const bool by_columns = scan.by_columns();
+    Run<D> amounts(excesses);
     Index i = 0;
     for (const auto& line : scan.lines()) {
         if (line.invalid >= 0) {
             report(result, Fault::invalid_cost, by_columns ? line.invalid : i, by_columns ? i : line.invalid);
         }
         violate(result, line.violation, by_columns ? line.position : i, by_columns ? i : line.position);
-        if (line.violation > 0) excesses.add(line.violation);
+        if (line.violation > 0) amounts.add(line.violation);
         ++i;
     }
 }

@@ -36,12 +36,28 @@ LAPWING_INLINE Vec<std::int64_t> certificate_is_certain(Vec<std::int64_t> c, std
     return ((Vec<std::int64_t>)slack >= 0) & ((((CertificateBits)c + kCertificateReach) >> 62) == 0);
 }
 
+// The largest magnitude of numbers, without those that are NaN.
+inline double certificate_largest(const double* x, Index n) {
+    constexpr Index kTogether = 16;
+    double most[kTogether] = {};
+    Index k = 0;
+    for (; k + kTogether <= n; k += kTogether)
+        for (Index t = 0; t < kTogether; ++t) {
+            const double magnitude = __builtin_fabs(x[k + t]);
+            most[t] = magnitude > most[t] ? magnitude : most[t];
+        }
+    double all = 0;
+    for (const double one : most) all = one > all ? one : all;
+    for (; k < n; ++k) all = __builtin_fabs(x[k]) > all ? __builtin_fabs(x[k]) : all;
+    return all;
+}
 // Raises cross duals b by so much that fl(a + r) >= a + b for every line dual a. With M the largest |a| + |b|, F = M
 // 2^-51 is more than what is rounded off in a + (b + F), M 2^-52 (1 + 2^-49) at most; where M is below 2^-1021, sums
 // are exact. No dual of zero is raised: nothing is rounded off there, and ties with it are frequent. Not a number where
 // sums might overflow: then no comparison holds.
-inline void certificate_raise(const double* b, Index n, double most_a, double most_b, double* raised) {
-    const double most = most_a + most_b, by = most < 0x1p1020 ? most * 0x1p-51 : __builtin_nan("");
+inline void certificate_raise(const double* a, Index m, const double* b, Index n, double* raised) {
+    const double most = certificate_largest(a, m) + certificate_largest(b, n),
+                 by = most < 0x1p1020 ? most * 0x1p-51 : __builtin_nan("");
     for (Index k = 0; k < n; ++k) raised[k] = b[k] == 0 ? by - by : b[k] + by;
 }
 

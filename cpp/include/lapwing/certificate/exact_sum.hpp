@@ -52,6 +52,26 @@ class ExactSum<double> {
         digit[2] += sign * static_cast<std::int64_t>(static_cast<std::uint32_t>(wide >> 2 * kBits));
         if (++added_ == kMostAdded) carry();
     }
+    // Of a run of numbers, less than 53 bits at a time are taken out and added, which rounds nothing (S. M. Rump,
+    // T. Ogita, S. Oishi, "Accurate floating-point summation part I", SIAM Journal on Scientific Computing 31, 2008,
+    // section 3): a power of two, sigma, is at least kRun times any magnitude, so what is taken out is a multiple of
+    // 2^-53 sigma, and no sum of it is above sigma. What is left after some turns, where magnitudes differ much, is
+    // added number by number.
+    void add_all(const double* numbers, std::size_t count) {
+        for (std::size_t first = 0; first < count; first += kRun) {
+            const std::size_t size = std::min(kRun, count - first), lanes = (size + kLanes - 1) / kLanes * kLanes;
+            double left[kRun];
+            std::copy_n(numbers + first, size, left);
+            std::fill(left + size, left + lanes, 0.0);
+            double most = largest(left, lanes);
+            for (int turn = 0; turn < kTurns && kLeastToTake < most && most < kMostToTake; ++turn) {
+                const auto power = std::bit_cast<double>(std::bit_cast<std::uint64_t>(most) >> 52 << 52);
+                add(take_out(left, lanes, 2 * kRun * power));
+                most = largest(left, lanes);
+            }
+            for (std::size_t k = 0; k < size; ++k) add(left[k]);
+        }
+    }
     void add(const ExactSum& other, double sign) {
         ExactSum carried = other;
         carried.carry();
@@ -96,6 +116,32 @@ class ExactSum<double> {
     std::int64_t added_ = 0;  // since digits were last carried
     double beyond_ = 0;
 
+    static constexpr std::size_t kRun = 256, kLanes = 8;
+    static constexpr int kTurns = 3;
+    static constexpr double kLeastToTake = 0x1p-900, kMostToTake = 0x1p1000;
+
+    // The largest magnitude, but for NaN, of which any sum is NaN.
+    static double largest(const double* numbers, std::size_t count) {
+        double most[kLanes] = {};
+        for (std::size_t k = 0; k < count; k += kLanes)
+            for (std::size_t t = 0; t < kLanes; ++t) {
+                const double magnitude = std::fabs(numbers[k + t]);
+                most[t] = magnitude > most[t] ? magnitude : most[t];
+            }
+        return *std::max_element(most, most + kLanes);
+    }
+    static double take_out(double* numbers, std::size_t count, double sigma) {
+        double sum[kLanes] = {};
+        for (std::size_t k = 0; k < count; k += kLanes)
+            for (std::size_t t = 0; t < kLanes; ++t) {
+                const double taken = (sigma + numbers[k + t]) - sigma;
+                sum[t] += taken;
+                numbers[k + t] -= taken;
+            }
+        double all = 0;
+        for (const double one : sum) all += one;
+        return all;
+    }
     // Leaves all digits before last_ within [0, 2^32).
     void carry() {
         for (int k = first_; k < last_; ++k) {
