@@ -95,6 +95,36 @@ def test_invalid_costs_are_named(value, place):
         lw.solve(cost)
 
 
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("maximize", [False, True])
+@pytest.mark.parametrize("cols", [400, 449, 463])
+def test_caps_that_are_not_where_they_are_looked_for(dtype, maximize, cols):
+    """A row's cap is guessed from the largest of four costs."""
+    cost = capped(400, cols, 0.01, dtype, row_caps=True)
+    looked_at = (np.arange(1, 8, 2) * cols) // 8
+    some, few = cost[::3], cost[1::3]
+    some[:, looked_at] = some.max(axis=1, keepdims=True) // 2  # all four are below it
+    few[:, looked_at[1:]] = few.max(axis=1, keepdims=True) // 2
+    cost -= cost.mean().astype(dtype)  # costs of both signs
+    assert_right(-cost if maximize else cost, maximize, is_capped=True)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+@pytest.mark.parametrize("place", [(0, 50), (7, 0), (399, 418), (200, 447), (201, 448), (202, 450)])
+@pytest.mark.parametrize("maximize", [False, True])
+def test_costs_that_are_not_finite(dtype, value, place, maximize):
+    """In a register of whole rows and behind the last one; a forbidden pair leaves the caps to other methods."""
+    cost = capped(400, 451, 0.01, dtype)
+    cost = -cost if maximize else cost
+    cost[place] = value
+    if value == (-np.inf if maximize else np.inf):
+        assert_right(cost, maximize, is_capped=False)
+    else:
+        with pytest.raises(lw.InvalidCostError, match=rf"\[{place[0]}, {place[1]}\]"):
+            lw.solve(cost, maximize=maximize)
+
+
 def test_far_caps():
     cost = capped(300, 300, 0.02, "float64")
     assert_right(np.where(cost == 1, 1e15, cost))

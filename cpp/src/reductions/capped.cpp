@@ -1,7 +1,6 @@
 #include "lapwing/reductions/capped.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <vector>
 
 #include "lapwing/core/kernels.hpp"
@@ -24,9 +23,8 @@ class CapReader {
     using D = Dual<T>;
 
     explicit CapReader(const Problem<T>& problem)
-        : problem_(problem), kernels_(core_kernels<T>(problem.maximize)), opposite_(core_kernels<T>(!problem.maximize)),
-          zeros_(problem.cost.cols), values_(problem.cost.cols + kRoom), found_(problem.cost.cols + kRoom),
-          reader_(problem.cost, problem.source) {
+        : problem_(problem), kernels_(core_kernels<T>(problem.maximize)), values_(problem.cost.cols + kRoom),
+          found_(problem.cost.cols + kRoom), reader_(problem.cost, problem.source) {
         if constexpr (std::is_same_v<T, double>) most_ = cost_limit<double>(std::min(problem.cost.rows, cols()));
     }
 
@@ -34,18 +32,16 @@ class CapReader {
     // Reads row i. False if a cost is not a number, infinite or out of range, or a pair of floats is forbidden.
     bool read(Index i) {
         row_ = reader_.row(i);
-        D largest[2];  // of the opposite signs, and the next
-        if (opposite_.nearest(row_, cols(), zeros_.data(), most_, largest) < 0) return false;
-        cap = -largest[0];
-        if constexpr (std::is_integral_v<T>) cap -= 1;  // ~x is -x - 1
-        below = collect(before(cap));
-        return true;
+        cap = kernels_.below_largest(row_, cols(), most_, found_.data(), values_.data(), &below);
+        return cap < kInfinity<D>;
     }
     // Whether so many pairs share the least cost, and it is below the cap, that any free column will do.
     bool is_tied() {
         constexpr Index kShare = 32;
-        const D least = kernels_.minimum(row_, cols(), zeros_.data());
-        return least < cap && collect(least) >= std::max<Index>(cols() / kShare, 2);
+        if (below == 0) return false;
+        const D least = *std::min_element(costs(), costs() + below);
+        const auto is_least = [least](D cost) { return cost == least; };
+        return std::count_if(costs(), costs() + below, is_least) >= std::max<Index>(cols() / kShare, 2);
     }
 
     D cap = 0;
@@ -57,18 +53,10 @@ class CapReader {
     static constexpr Index kRoom = 64;  // for a blind write
 
     Index cols() const { return problem_.cost.cols; }
-    Index collect(D limit) {
-        return kernels_.collect(row_, cols(), zeros_.data(), limit, found_.data(), values_.data());
-    }
-    static D before(D x) {
-        if constexpr (std::is_integral_v<T>) return x - 1;
-        if constexpr (!std::is_integral_v<T>) return std::nextafter(x, -kInfinity<D>);
-    }
-
     const Problem<T>& problem_;
-    CoreKernels<T> kernels_, opposite_;
+    CoreKernels<T> kernels_;
     T most_ = std::numeric_limits<T>::max();
-    std::vector<D> zeros_, values_;
+    std::vector<D> values_;
     std::vector<Index> found_;
     RowReader<T> reader_;
     const T* row_ = nullptr;

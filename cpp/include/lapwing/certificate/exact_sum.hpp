@@ -69,7 +69,7 @@ class ExactSum<double> {
                 add(take_out(left, lanes, 2 * kRun * power));
                 most = largest(left, lanes);
             }
-            for (std::size_t k = 0; k < size; ++k) add(left[k]);
+            for (std::size_t k = 0; k < size && most != 0; ++k) add(left[k]);
         }
     }
     void add(const ExactSum& other, double sign) {

@@ -312,6 +312,56 @@ struct RowKernels {
         refuse_changed_costs();
     }
 
+    // The columns below a limit and their costs, of a row of finite costs, whose largest is returned; kInfinity if the
+    // row holds a NaN, or a magnitude above `most`. `found` and `value` have room for n + 64 entries.
+    static D scan_below(const T* row, Index n, D limit, T most, Index* found, D* value, Index* count) {
+        constexpr bool kFloat = std::is_floating_point_v<T>;
+        const D lowest = kFloat ? -static_cast<D>(most) : std::numeric_limits<D>::lowest();
+        Vec<D> largest = broadcast<D>(lowest), largest2 = largest;
+        auto valid = largest == largest;
+        Index kept = 0, j = 0;
+        for (; j + 64 <= n; j += 64) {
+            prefetch_next_row(row, n, j);
+            std::uint64_t mask = 0;
+            for (int t = 0; t < 64; t += 2 * kLanes) {
+                const Vec<D> c = costs_at(row + j + t), c2 = costs_at(row + j + t + kLanes);
+                mask |= static_cast<std::uint64_t>(movemask(c < limit)) << t;
+                mask |= static_cast<std::uint64_t>(movemask(c2 < limit)) << (t + kLanes);
+                largest = vmax(largest, c);
+                largest2 = vmax(largest2, c2);
+                if constexpr (kFloat) valid &= (c >= lowest) & (c2 >= lowest);  // no NaN is
+            }
+            kept = append_bits(mask, j, found, kept);
+        }
+        largest = vmax(largest, largest2);
+        bool odd = kFloat && movemask(valid) != (1u << kLanes) - 1;
+        D all = lowest;
+        for (int l = 0; l < kLanes; ++l) all = largest[l] > all ? largest[l] : all;
+        for (; j < n; ++j) {
+            const D c = cost_at(row + j);
+            odd |= kFloat && !(c >= lowest);
+            all = c > all ? c : all;
+            if (c < limit) found[kept++] = j;
+        }
+        for (Index t = 0; t < kept; ++t) value[t] = cost_at(row + found[t]);
+        *count = kept;
+        return odd || (kFloat && all > static_cast<D>(most)) ? kInfinity<D> : all;
+    }
+
+    // The largest cost of a row and, as above, how many are below it, and which: in one pass if one of a few costs is
+    // the largest.
+    static D below_largest(const T* row, Index n, T most, Index* found, D* value, Index* count) {
+        constexpr Index kLookedAt = 4;
+        D guess = cost_at(row + n / (2 * kLookedAt));
+        for (Index t = 1; t < kLookedAt; ++t) {
+            const D c = cost_at(row + static_cast<Index>((2 * t + 1) * std::int64_t{n} / (2 * kLookedAt)));
+            guess = c > guess ? c : guess;
+        }
+        const D largest = scan_below(row, n, guess, most, found, value, count);
+        if (largest > guess && largest < kInfinity<D>) scan_below(row, n, largest, most, found, value, count);
+        return largest;
+    }
+
     // v[j] = min(v[j], c[j] - u) over a row: one row's part in the column transform.
     static void lower_columns(const T* row, Index n, D u, D* v) {
         const Vec<D> shift = broadcast<D>(u);
@@ -391,7 +441,8 @@ CoreKernels<T> core_kernels(bool maximize) {
                               &K::nearest,
                               &K::lower_columns,
                               &K::best_in_list,
-                              &K::reduce_below};
+                              &K::reduce_below,
+                              &K::below_largest};
     };
     return maximize ? table.template operator()<true>() : table.template operator()<false>();
 }
