@@ -278,23 +278,19 @@ class BoxedPass(ComputedPass):
     ) -> None:
         super().__init__(context, cost, False, array_template, wait)
         margin = cost.dtype  # of numbers that the quick test compares
-        sizes = {"broken": (1, "uint32")}
+        sizes = {"broken": (1, "uint32"), "v_in_order": (self.cols, margin)}
         for side, count in ("u", self.rows), ("v", self.cols):
-            sizes |= {
-                f"seen_{side}": (-(-count // 32), "uint32"),
-                f"{side}_in_order": (count, margin),
-                f"highest_{side}": (-(-count // BOX_POINTS), margin),
-            }
+            sizes |= {f"seen_{side}": (-(-count // 32), "uint32"), f"highest_{side}": (-(-count // BOX_POINTS), margin)}
         self.memory: Workspace = Workspace(context, sizes, array_template)
 
     def launch_lines(self, at: Vectors) -> None:
         memory, block, exchanged = self.memory, self.cost.block, self.cost.cost_program.exchanged
         memory.clear()
-        for side, points, count, duals in ("u", exchanged, self.rows, at.u), ("v", block, self.cols, at.v):
+        sides = ("u", exchanged, self.rows, at.u, 0), ("v", block, self.cols, at.v, memory["v_in_order"])
+        for side, points, count, duals, in_order in sides:
             self.kernels["check_boxes"].launch(
                 self.context, row_group_blocks(count, self.context.info.processors), _THREADS,
-                points, count, duals,
-                memory[f"seen_{side}"], memory["broken"], memory[f"{side}_in_order"], memory[f"highest_{side}"],
+                points, count, duals, memory[f"seen_{side}"], memory["broken"], in_order, memory[f"highest_{side}"],
             )  # fmt: skip
         for part in self.cost.cost_program.parts(self.rows, self.cols):
             if part.start:

@@ -89,8 +89,8 @@ __device__ inline bool is_in_box(const PointsOf<1, First, Rest...>& point, const
 }
 
 // Checks the boxes of `count` positions, and sets *broken if they are not as they should be. in_order: the positions'
-// duals in that order, rounded upwards; highest: the largest in each box. `seen`: a bit for each position, and *broken,
-// zeroed before.
+// duals in that order, rounded upwards, unless it is null; highest: the largest in each box. `seen`: a bit for each
+// position, and *broken, zeroed before.
 extern "C" __global__ void __launch_bounds__(THREADS)
     check_boxes(const Costs::Data* data, int64 count, const Dual* duals, uint32* seen, uint32* broken, Margin* in_order,
                 Margin* highest) {
@@ -105,7 +105,7 @@ extern "C" __global__ void __launch_bounds__(THREADS)
         Margin most = -infinity<Margin>();
         for (int64 place = g * kBox + lane_index(); place < count && place < (g + 1) * kBox; place += kWarp) {
             const int64 k = order[place];
-            const uint32 bit = 1u << k % 32;
+            const uint32 bit = 1u << static_cast<uint32>(k) % 32;
             if (k < 0 || k >= count || (atomicOr(seen + k / 32, bit) & bit) != 0) {
                 sound = false;
                 continue;
@@ -115,7 +115,7 @@ extern "C" __global__ void __launch_bounds__(THREADS)
             copies.load_position(place, copy);
             sound = sound && is_in_box(point, copy, low, high);
             const Margin dual = upward(duals[k]);
-            in_order[place] = dual;
+            if (in_order != nullptr) in_order[place] = dual;
             most = dual <= most ? most : dual == dual ? dual : infinity<Margin>();
         }
         most = warp_reduce(most, [](Margin a, Margin b) { return a < b ? b : a; });
