@@ -227,21 +227,23 @@ void test_rounding() {
 // A sum of runs is that of its numbers: with few and many of them, of magnitudes near each other and far apart, that
 // cancel, and at the ends of the range.
 void test_sums() {
+    constexpr int kKinds = 8;
     std::mt19937_64 random(13);
-    for (const std::size_t count : {1, 7, 8, 9, 100, 255, 256, 257, 1000}) {
-        for (int kind = 0; kind < 8; ++kind) {
+    for (const std::size_t count : {1, 7, 15, 16, 17, 23, 24, 25, 100, 255, 256, 257, 1000}) {
+        for (int kind = 0; kind < kKinds; ++kind) {
             tally().where = std::to_string(count) + " numbers of kind " + std::to_string(kind);
             std::vector<double> numbers;
             for (std::size_t k = 0; k < count; ++k) {
                 const double drawn = static_cast<double>(random() % (std::uint64_t{1} << 53)) * 0x1p-53 - 0.4;
                 const int far = static_cast<int>(random() % 1800) - 900, near = static_cast<int>(random() % 60);
-                const double of_kind[] = {drawn,
-                                          std::ldexp(drawn, -near),
-                                          std::ldexp(drawn, far),
-                                          drawn * 0x1p-1022,
-                                          drawn * 0x1p1015,
-                                          k % 2 == 0 ? drawn : -numbers.back(),
-                                          0};
+                const double of_kind[kKinds] = {drawn,
+                                                std::ldexp(drawn, -near),
+                                                std::ldexp(drawn, far),
+                                                drawn * 0x1p-1022,
+                                                drawn * 0x1p1015,
+                                                k % 2 == 0 ? drawn : -numbers.back(),
+                                                0,
+                                                3.4 + drawn};
                 numbers.push_back(of_kind[kind]);
             }
             if (kind == 5 && count > 2) numbers[count / 2] += 0x1p-70;
@@ -255,11 +257,15 @@ void test_sums() {
             CHECK(runs.nearest() == 0 && runs.upward() == 0 && runs.downward() == 0);
         }
     }
-    ExactSum<double> infinite, none;
-    const std::vector<double> with_infinity = {1, 2, 3, 4, 5, kInf, 7, 8, 9}, with_nan = {1, 2, 3, 4, kNaN, 6, 7, 8, 9};
-    infinite.add_all(with_infinity.data(), with_infinity.size());
-    none.add_all(with_nan.data(), with_nan.size());
-    CHECK(infinite.nearest() == kInf && std::isnan(none.nearest()));
+    for (const std::size_t count : {9, 30}) {
+        ExactSum<double> infinite, none;
+        std::vector<double> numbers(count, 1.5);
+        numbers[count / 2] = kInf;
+        infinite.add_all(numbers.data(), count);
+        numbers[count / 2] = kNaN;
+        none.add_all(numbers.data(), count);
+        CHECK(infinite.nearest() == kInf && std::isnan(none.nearest()));
+    }
 }
 
 // Costs within a rounding or two of the sum of their duals, at any place of a line, of any magnitude, beside duals that

@@ -15,6 +15,7 @@ namespace lapwing {
 namespace {
 
 constexpr Index kSampled = 128;   // lines
+constexpr Index kMostLength = 8;  // successive costs of a piece
 constexpr Index kConfirmed = 32;  // of them, all of whose costs are read
 constexpr Index kFewer = 4;       // distinct pairs of lines, of so many of the matrix, are worth a transport
 constexpr double kMostReads = 6;  // of the matrix, that a transport may be worth
@@ -50,14 +51,24 @@ double distinct_of(std::vector<std::uint64_t> hashes) {
 }
 
 // Hashes of some rows, or columns of a transposed view: of `pieces` pieces of `length` successive costs, evenly spread.
+// A sum of products, each with a multiplier of its own, so that no product waits for another; the upper half of a
+// cost's bits is folded into the lower half, as the lower bits of few-digit floats are zeros, which products keep.
 template <class T>
 std::vector<std::uint64_t> hashes_of(const MatrixView<T>& cost, const std::vector<Index>& lines, Index pieces,
                                      Index length) {
     std::vector<std::uint64_t> hashes(lines.size());
+    std::uint64_t multipliers[kMostLength];
     for (Index p = 0; p < pieces; ++p) {  // before lines: columns are looked at row by row
         const auto first = static_cast<Index>((std::int64_t{p} * 2 + 1) * (cost.cols - length) / (2 * pieces));
-        for (std::size_t t = 0; t < lines.size(); ++t)
-            for (Index k = 0; k < length; ++k) hashes[t] = mixed(hashes[t], bits_of(cost.at(lines[t], first + k)));
+        for (Index k = 0; k < length; ++k) multipliers[k] = mixed(0, mixed(0, std::uint64_t{1} + first + k)) | 1;
+        for (std::size_t t = 0; t < lines.size(); ++t) {
+            std::uint64_t sum = hashes[t];
+            for (Index k = 0; k < length; ++k) {
+                const std::uint64_t bits = bits_of(cost.at(lines[t], first + k));
+                sum += (bits ^ bits >> 32) * multipliers[k];
+            }
+            hashes[t] = sum;
+        }
     }
     return hashes;
 }
@@ -83,7 +94,7 @@ bool are_equal_throughout(const MatrixView<T>& cost, const std::vector<Index>& l
 template <class T>
 double distinct_rows(const MatrixView<T>& cost, bool contiguous) {
     constexpr Index kContiguous[] = {1, 4, 32}, kOthers[] = {4, 32, 256};
-    const Index length = contiguous ? std::min<Index>(8, cost.cols) : 1;
+    const Index length = contiguous ? std::min(kMostLength, cost.cols) : 1;
     std::vector<Index> lines(std::min(cost.rows, kSampled));
     for (std::size_t t = 0; t < lines.size(); ++t)
         lines[t] = static_cast<Index>(static_cast<std::int64_t>(t) * cost.rows / static_cast<Index>(lines.size()));

@@ -43,43 +43,50 @@ def solve_small(cost: Any, maximize: bool, unmatched_cost: Any, certify: bool, t
         statistics["certify_seconds"] = proving
         proof = _make(
             Certificate,
-            primal=primal,
-            dual=dual,
-            gap=gap,
-            violation=violation,
-            violation_at=(row, col) if violation > 0 else None,
-            complete=True,
-            exact=exact,
-            bound=bound,
-            optimum_bound=optimum_bound,
-            fault=None,
+            {
+                "primal": primal,
+                "dual": dual,
+                "gap": gap,
+                "violation": violation,
+                "violation_at": (row, col) if violation > 0 else None,
+                "complete": True,
+                "exact": exact,
+                "bound": bound,
+                "optimum_bound": optimum_bound,
+                "fault": None,
+            },
         )
     return _make(
         ProvenResult if certify else Result,
-        row_to_col=row_to_col,
-        objective=primal,
-        u=u,
-        v=v,
-        certificate=proof,
-        statistics=statistics,
-        status="optimal",
-        plan=plan,
-        lower_bound=optimum_bound,
-        _costs=MatrixCosts(cost, maximize, unmatched_cost),
+        {
+            "row_to_col": row_to_col,
+            "objective": primal,
+            "u": u,
+            "v": v,
+            "certificate": proof,
+            "statistics": statistics,
+            "status": "optimal",
+            "plan": plan,
+            "lower_bound": optimum_bound,
+            "_costs": MatrixCosts(cost, maximize, unmatched_cost),
+        },
     )
 
 
 _T = TypeVar("_T")
 
 
-def _make(kind: type[_T], **fields: Any) -> _T:
+def _make(kind: type[_T], fields: dict[str, Any]) -> _T:
     """Make an instance of a frozen dataclass without its constructor, which assigns field by field.
 
     Two such calls would take a third of the time of a small problem.
     """
-    made = object.__new__(kind)
-    object.__setattr__(made, "__dict__", fields)
+    made = _new(kind)
+    _set(made, "__dict__", fields)
     return made
+
+
+_new, _set = object.__new__, object.__setattr__
 
 
 @lru_cache(maxsize=256)

@@ -58,6 +58,10 @@ class ExactSum<double> {
     // 2^-53 sigma, and no sum of it is above sigma. What is left after some turns, where magnitudes differ much, is
     // added number by number.
     void add_all(const double* numbers, std::size_t count) {
+        if (count < kFew) {
+            for (std::size_t k = 0; k < count; ++k) add(numbers[k]);
+            return;
+        }
         for (std::size_t first = 0; first < count; first += kRun) {
             const std::size_t size = std::min(kRun, count - first), lanes = (size + kLanes - 1) / kLanes * kLanes;
             double left[kRun];
@@ -116,7 +120,7 @@ class ExactSum<double> {
     std::int64_t added_ = 0;  // since digits were last carried
     double beyond_ = 0;
 
-    static constexpr std::size_t kRun = 256, kLanes = 8;
+    static constexpr std::size_t kRun = 256, kLanes = 8, kFew = 16;
     static constexpr int kTurns = 3;
     static constexpr double kLeastToTake = 0x1p-900, kMostToTake = 0x1p1000;
 
