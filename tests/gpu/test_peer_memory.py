@@ -142,7 +142,20 @@ def test_points_where_other_gpus_are_of_no_use(on_three_gpus, monkeypatch, where
     points = gathered()
     with points.opened() as costs:
         asked = costs, make_problem(source), Request()
-        assert planned_on_gpus(*asked, points.devices).device == ("cuda:0" if where == "plan" else "cuda:0,cuda:1,cuda:2")
+        assert planned_on_gpus(*asked, points.devices).device == (
+            "cuda:0" if where == "plan" else "cuda:0,cuda:1,cuda:2"
+        )
         _, certificate, plan = solve_on_gpus(*asked, lambda: None, points.devices)
     assert plan.device == "cuda:0"
     assert certificate.exact and certificate.primal == lw.solve(source).objective
+
+
+def test_points_where_gpus_have_little_room(on_three_gpus, monkeypatch):
+    monkeypatch.setattr("lapwing.gpu.costs.point_slabs._LARGEST_SLAB", 1)
+    source, gathered, _ = on_three_gpus
+    points = gathered()
+    with points.opened() as costs:
+        asked = costs, make_problem(source), Request()
+        assert planned_on_gpus(*asked, points.devices).device == "cuda:0"
+        plan = solve_on_gpus(*asked, lambda: None, points.devices)[2]
+    assert plan.device == "cuda:0" and plan.tier == "computed"

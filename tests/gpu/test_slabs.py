@@ -186,7 +186,7 @@ def test_the_layout_of_many_points():
     source = lw.costs.squared_euclidean(x, x)
     assert layout.bytes_of(source, first=True) + 4 * layout.sample**2 < room
     least = point_slabs.slab_layout((n, n), "float32", 2, 0, has_sample=True)
-    assert least.rows == 1 and least.sample == 0
+    assert least.rows == 1 and least.sample == 0 and layout.are_tiles and not least.are_tiles
 
 
 def test_column_minima_of_some_rows(slabs, monkeypatch):

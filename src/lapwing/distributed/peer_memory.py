@@ -28,6 +28,7 @@ from lapwing.costs.shards import ShardedMatrix
 from lapwing.errors import ArgumentError, GpuError, InvalidCostError, LapwingError
 from lapwing.gpu.backend import Gpu, SeveralGpus
 from lapwing.gpu.kinds.choose import ordinal_of
+from lapwing.gpu.kinds.slab_points import SlabPoints
 from lapwing.gpu.runtime import toolkit
 from lapwing.gpu.runtime.arrays import ANY, GpuArray
 from lapwing.gpu.runtime.device import LEGACY_STREAM, Context, checked, device_count
@@ -244,14 +245,13 @@ def _solved_by_several(
         _give_back(devices[1:])
 
 
-def _planned_by_several(
-    costs_of_all: ShardedMatrix | PointCost, asked: Request, devices: Sequence[str]
-) -> Plan | None:
+def _planned_by_several(costs_of_all: ShardedMatrix | PointCost, asked: Request, devices: Sequence[str]) -> Plan | None:
     """None if one GPU does as well."""
     backend, asked = SeveralGpus(devices), replace(asked)  # into which reasons are written
     with backend.problem(_anywhere(costs_of_all), asked) as costs:
         plan = backend.plan(costs, asked)
-    return plan if plan.tier == "sharded" else None
+        is_slow = isinstance(costs, SlabPoints) and costs.is_slow
+    return plan if plan.tier == "sharded" and not is_slow else None
 
 
 def _anywhere(costs_of_all: ShardedMatrix | PointCost) -> ShardedMatrix | PointCost:
@@ -260,7 +260,7 @@ def _anywhere(costs_of_all: ShardedMatrix | PointCost) -> ShardedMatrix | PointC
 
 
 def _give_back(devices: Sequence[str]) -> None:
-    """Leave no free memory with this process on other processes' GPUs: the driver's pool keeps it for the next solve."""
+    """Leave no free memory with this process on other processes' GPUs: the driver's pool would keep it."""
     with contextlib.suppress(LapwingError):
         for device in devices:
             with Context(ordinal_of(device)) as context:

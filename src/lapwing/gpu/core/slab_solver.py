@@ -21,7 +21,16 @@ from lapwing.costs.points import PointCost
 from lapwing.gpu.core.host_solver import HostSolve, HostStartFinder, sampled_lines
 from lapwing.gpu.core.monitor import Monitor
 from lapwing.gpu.core.sharded_solver import ShardPart
-from lapwing.gpu.core.solver import EXPLORING, REPORT_SIZE, UNFINISHED, UNSTRUCTURED, CoreSolve, Report, Schedule, list_arrays
+from lapwing.gpu.core.solver import (
+    EXPLORING,
+    REPORT_SIZE,
+    UNFINISHED,
+    UNSTRUCTURED,
+    CoreSolve,
+    Report,
+    Schedule,
+    list_arrays,
+)
 from lapwing.gpu.core.start import LEAST_ROWS, structured, unstructured
 from lapwing.gpu.costs.canonical import CanonicalMatrix
 from lapwing.gpu.costs.computed import upload_by_tiles
