@@ -113,6 +113,7 @@ def test_points_of_many_dimensions_are_computed_by_the_gpus_of_a_host(on_three_g
     assert "in every pass over it each GPU computes" in str(plan) and "all GPUs that ranks" in points.why
     assert certificate.exact and certificate.primal == lw.solve(source).objective
     assert isinstance(answer.row_to_col, np.ndarray)
+    assert emulated_toolkit.COUNTS["trimmed"] == 2  # of other processes' GPUs
     told[2]["host"] = "there"
     assert gathered().devices == ["cuda:0", "cuda:1"]
 
@@ -120,7 +121,41 @@ def test_points_of_many_dimensions_are_computed_by_the_gpus_of_a_host(on_three_g
 def test_points_where_gpus_cannot_read_each_other(on_three_gpus, monkeypatch):
     _, gathered, told = on_three_gpus
     monkeypatch.setenv("LAPWING_PEER_MEMORY", "0")
-    assert gathered().devices == ["cuda"]
+    assert gathered().devices == []
     monkeypatch.delenv("LAPWING_PEER_MEMORY")
     told[0]["points"]["gpu"] = "unseen"
-    assert gathered().devices == ["cuda"]
+    assert gathered().devices == []
+    told[0]["points"]["gpu"] = bytes(16).hex()
+    assert len(gathered().devices) == 3
+    monkeypatch.setattr(emulated_toolkit.DRIVER, "strangers", {(1, 2)})  # though rank 0's GPU reads both
+    assert gathered().devices == []
+
+
+@pytest.mark.parametrize("where", ["plan", "loaded"])
+@pytest.mark.parametrize("error", [lw.ArgumentError("no room"), lw.GpuError("the GPU is another process's")])
+def test_points_where_other_gpus_are_of_no_use(on_three_gpus, monkeypatch, where, error):
+    def fail(*_):
+        raise error
+
+    monkeypatch.setattr(f"lapwing.gpu.kinds.slab_points.SlabPoints.{where}", fail)
+    source, gathered, _ = on_three_gpus
+    points = gathered()
+    with points.opened() as costs:
+        asked = costs, make_problem(source), Request()
+        assert planned_on_gpus(*asked, points.devices).device == (
+            "cuda:0" if where == "plan" else "cuda:0,cuda:1,cuda:2"
+        )
+        _, certificate, plan = solve_on_gpus(*asked, lambda: None, points.devices)
+    assert plan.device == "cuda:0"
+    assert certificate.exact and certificate.primal == lw.solve(source).objective
+
+
+def test_points_where_gpus_have_little_room(on_three_gpus, monkeypatch):
+    monkeypatch.setattr("lapwing.gpu.costs.point_slabs._LARGEST_SLAB", 1)
+    source, gathered, _ = on_three_gpus
+    points = gathered()
+    with points.opened() as costs:
+        asked = costs, make_problem(source), Request()
+        assert planned_on_gpus(*asked, points.devices).device == "cuda:0"
+        plan = solve_on_gpus(*asked, lambda: None, points.devices)[2]
+    assert plan.device == "cuda:0" and plan.tier == "computed"

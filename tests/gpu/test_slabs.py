@@ -16,6 +16,7 @@ from lapwing.gpu.core.solver import EXPLORING
 from lapwing.gpu.costs import point_slabs
 from lapwing.gpu.kinds import choose
 from lapwing.gpu.kinds.sharded_points import ShardedPoints
+from lapwing.gpu.runtime.launch import Kernel
 from support.checks import assert_hall_violator, assert_optimal
 
 pytestmark = pytest.mark.usefixtures("meanwhile")
@@ -185,7 +186,7 @@ def test_the_layout_of_many_points():
     source = lw.costs.squared_euclidean(x, x)
     assert layout.bytes_of(source, first=True) + 4 * layout.sample**2 < room
     least = point_slabs.slab_layout((n, n), "float32", 2, 0, has_sample=True)
-    assert least.rows == 1 and least.sample == 0
+    assert least.rows == 1 and least.sample == 0 and layout.are_tiles and not least.are_tiles
 
 
 def test_column_minima_of_some_rows(slabs, monkeypatch):
@@ -203,3 +204,38 @@ def test_a_listing_makes_caches_of_all_rows(slabs, monkeypatch):
     without = lw.solve(source, device=names)
     assert result.objective == without.objective and result.certificate.exact
     assert result.statistics["caches_read"] < without.statistics["caches_read"] / 2
+
+
+def test_nothing_is_first_used_while_the_search_runs(slabs, small_caches, monkeypatch):
+    """The driver may load a kernel when it is first launched, which may wait for all that run."""
+    used, serving, late = set(), [], []
+    launch, bring, serve = Kernel.launch, slab_solver.RequestedRows._bring, slab_solver.RequestedRows.serve
+
+    def launched(self, context, *arguments, **options):
+        kernel = context.info.ordinal, id(self)
+        if serving and kernel not in used:
+            late.append(kernel)
+        used.add(kernel)
+        launch(self, context, *arguments, **options)
+
+    def served(self):
+        serving.append(True)
+        try:
+            serve(self)
+        finally:
+            serving.pop()
+
+    ways = []
+
+    def brought(self, ids, for_caches):
+        ways.append((bool(serving), for_caches))
+        return bring(self, ids, for_caches)
+
+    monkeypatch.setattr(Kernel, "launch", launched)
+    monkeypatch.setattr(slab_solver.RequestedRows, "serve", served)
+    monkeypatch.setattr(slab_solver.RequestedRows, "_bring", brought)
+    source = lw.costs.squared_euclidean(*flat(140))
+    result = lw.solve(source, device=slabs(3, 32))
+    assert_optimal(result, np.asarray(source))
+    assert ways[:2] == [(False, False), (False, True)] and (True, True) in ways and not late
+    assert result.statistics["caches_read"] + result.statistics["rows_read"] > 0

@@ -268,6 +268,7 @@ class Driver:
     CUpointer_attribute = SimpleNamespace(CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL=9, CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE=17)
     # GPUs, whether they read each other's memory, and whether other processes may
     count, peers, exports = 1, True, True
+    strangers = frozenset()  # pairs of GPUs without access to each other
 
     def __init__(self):
         self.contexts = []  # the stack of current contexts
@@ -281,7 +282,7 @@ class Driver:
 
     def cuDeviceCanAccessPeer(self, reader, owner):  # noqa: N802
         assert reader != owner
-        return 0, int(self.peers)
+        return 0, int(self.peers and (reader, owner) not in self.strangers)
 
     def cuCtxEnablePeerAccess(self, context, flags):  # noqa: N802
         assert self.contexts[-1] != context
@@ -315,6 +316,10 @@ class Driver:
 
     def cuMemPoolSetAccess(self, pool, access, count):  # noqa: N802
         assert len(access) == count
+        return (0,)
+
+    def cuMemPoolTrimTo(self, pool, kept):  # noqa: N802
+        COUNTS["trimmed"] += 1
         return (0,)
 
     def cuDeviceTotalMem(self, ordinal):  # noqa: N802

@@ -13,9 +13,11 @@ import contextlib
 import ctypes
 import os
 import sys
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
+from itertools import permutations
 from typing import Any, Final
 
 from lapwing.answer import Answer
@@ -23,8 +25,10 @@ from lapwing.arrays import to_host, view_if_on_gpu
 from lapwing.certificate import Certificate
 from lapwing.costs.points import PointCost
 from lapwing.costs.shards import ShardedMatrix
-from lapwing.errors import GpuError, LapwingError
+from lapwing.errors import ArgumentError, GpuError, InvalidCostError, LapwingError
 from lapwing.gpu.backend import Gpu, SeveralGpus
+from lapwing.gpu.kinds.choose import ordinal_of
+from lapwing.gpu.kinds.slab_points import SlabPoints
 from lapwing.gpu.runtime import toolkit
 from lapwing.gpu.runtime.arrays import ANY, GpuArray
 from lapwing.gpu.runtime.device import LEGACY_STREAM, Context, checked, device_count
@@ -77,7 +81,7 @@ class PeerMemory:
     told : list of what `exported` said, of every rank
     """
 
-    devices = ("cuda",)
+    devices = ()
     why = "rank 0 opens the memory of all ranks on this host, and has every GPU pass over its own rows"
 
     def __init__(self, own: Any, told: Sequence[Told]) -> None:
@@ -141,27 +145,28 @@ def _opened(context: Context, told: Told) -> Iterator[int]:
 
 
 def _reads_all(told: Sequence[Told]) -> bool:
-    """Whether rank 0's GPU may read the memory of all others."""
+    """Whether the GPUs of all ranks may read each other's memory."""
     ordinals = {name_of(ordinal): ordinal for ordinal in range(device_count())}
     return _reads([ordinals[each["gpu"]] for each in told])
 
 
 def _reads(ordinals: Sequence[int]) -> bool:
-    """Whether the first GPU may read the memory of the others, and they that of the first."""
-    first, *others = ordinals
+    """Whether each of these GPUs may read the memory of all others, as `connect` (gpu/runtime/peers.py) has them do."""
     driver = toolkit.driver()
-    pairs = [pair for other in dict.fromkeys(others) if other != first for pair in ((first, other), (other, first))]
+    pairs = permutations(dict.fromkeys(ordinals), 2)
     return all(int(checked(driver.cuDeviceCanAccessPeer(*pair))) for pair in pairs)
 
 
 def readable_gpus(names: Sequence[str | None]) -> list[int]:
-    """GPUs that this process sees by these names, the first of which may read the memory of all others; else none."""
-    if names[0] is None:
+    """GPUs that this process sees by these names, if they may read each other's memory; else none."""
+    if names[0] is None or os.environ.get(_SWITCH) == "0":
         return []
-    ordinals = {name_of(ordinal): ordinal for ordinal in range(device_count())}
-    found = [ordinals[name] for name in dict.fromkeys(names) if name is not None and name in ordinals][:MOST_SHARDS]
-    is_own = bool(found) and names[0] in ordinals and os.environ.get(_SWITCH) != "0"
-    return found if is_own and _reads(found) else []
+    try:
+        ordinals = {name_of(ordinal): ordinal for ordinal in range(device_count())}
+        found = [ordinals[name] for name in dict.fromkeys(names) if name is not None and name in ordinals][:MOST_SHARDS]
+        return found if names[0] in ordinals and _reads(found) else []
+    except LapwingError:
+        return []
 
 
 def name_of(ordinal: int) -> str:
@@ -182,9 +187,15 @@ def solve_on_gpus(
     problem: Problem,
     request: Request,
     look_after: Callable[[], None],
-    devices: Sequence[str] = ("cuda",),
+    devices: Sequence[str] = (),
 ) -> tuple[Answer, Certificate | None, Plan]:
-    """Solve where these costs are, or on some GPUs; what `look_after` raises, called now and then, ends the solve."""
+    """Solve where these costs are, or on some GPUs; what `look_after` raises, called now and then, ends the solve.
+
+    Parameters
+    ----------
+    devices : sequence of str
+        Of other processes, too, but for the first: the costs are solved where they are if these are of no use, or fail.
+    """
     line = ProgressLine(sys.stderr) if request.progress is True else None
     told = line or (request.progress if callable(request.progress) else None)
 
@@ -195,10 +206,9 @@ def solve_on_gpus(
 
     asked = replace(_asked(problem, request), progress=watch)
     try:
-        backend = _backend(devices)
-        with backend.problem(costs_of_all, asked) as costs:
-            plan = backend.plan(costs, asked)
-            answer, certificate = backend.solve(costs, plan, asked)
+        answer, certificate, plan = _solved_by_several(costs_of_all, asked, devices) or _solved(
+            Gpu("cuda"), costs_of_all, asked
+        )
     finally:
         if line is not None:
             line.close()
@@ -206,17 +216,70 @@ def solve_on_gpus(
     return answer, certificate, plan
 
 
+_Solved = tuple[Answer, Certificate | None, Plan]
+
+
+def _solved(backend: Gpu, costs_of_all: ShardedMatrix | PointCost, asked: Request) -> _Solved:
+    with backend.problem(costs_of_all, asked) as costs:
+        plan = backend.plan(costs, asked)
+        return *backend.solve(costs, plan, asked), plan
+
+
+def _solved_by_several(
+    costs_of_all: ShardedMatrix | PointCost, asked: Request, devices: Sequence[str]
+) -> _Solved | None:
+    """None if that is not better than one GPU, or not possible: other processes may have the memory, or the GPU."""
+    if len(devices) < 2:
+        return None
+    began = time.perf_counter()
+    try:
+        if _planned_by_several(costs_of_all, asked, devices) is None:
+            return None
+        return _solved(SeveralGpus(devices), _anywhere(costs_of_all), replace(asked))
+    except InvalidCostError:
+        raise
+    except (ArgumentError, GpuError):  # which one GPU raises, too, if they are the problem's
+        asked.time_limit = max(0.0, asked.time_limit - (time.perf_counter() - began))
+        return None
+    finally:
+        _give_back(devices[1:])
+
+
+def _planned_by_several(costs_of_all: ShardedMatrix | PointCost, asked: Request, devices: Sequence[str]) -> Plan | None:
+    """None if one GPU does as well."""
+    backend, asked = SeveralGpus(devices), replace(asked)  # into which reasons are written
+    with backend.problem(_anywhere(costs_of_all), asked) as costs:
+        plan = backend.plan(costs, asked)
+        is_slow = isinstance(costs, SlabPoints) and costs.is_slow
+    return plan if plan.tier == "sharded" and not is_slow else None
+
+
+def _anywhere(costs_of_all: ShardedMatrix | PointCost) -> ShardedMatrix | PointCost:
+    """Points that need not be computed with on the GPU of their tensors."""
+    return replace(costs_of_all, device_of=None) if isinstance(costs_of_all, PointCost) else costs_of_all
+
+
+def _give_back(devices: Sequence[str]) -> None:
+    """Leave no free memory with this process on other processes' GPUs: the driver's pool would keep it."""
+    with contextlib.suppress(LapwingError):
+        for device in devices:
+            with Context(ordinal_of(device)) as context:
+                context.synchronize()
+                checked(toolkit.driver().cuMemPoolTrimTo(context.pool.handle, 0))
+
+
 def planned_on_gpus(
-    costs_of_all: ShardedMatrix | PointCost, problem: Problem, request: Request, devices: Sequence[str] = ("cuda",)
+    costs_of_all: ShardedMatrix | PointCost, problem: Problem, request: Request, devices: Sequence[str] = ()
 ) -> Plan:
     """How `solve_on_gpus` would solve."""
-    backend, asked = _backend(devices), _asked(problem, request)
+    asked = _asked(problem, request)
+    if len(devices) > 1:
+        with contextlib.suppress(ArgumentError, GpuError):
+            if (plan := _planned_by_several(costs_of_all, asked, devices)) is not None:
+                return plan
+    backend = Gpu("cuda")
     with backend.problem(costs_of_all, asked) as costs:
         return backend.plan(costs, asked)
-
-
-def _backend(devices: Sequence[str]) -> Gpu:
-    return Gpu(devices[0]) if len(devices) == 1 else SeveralGpus(devices)
 
 
 def _asked(problem: Problem, request: Request) -> Request:

@@ -60,14 +60,14 @@ class GatheredPoints:
     ----------
     cost : PointCost
     gpus : list of int
-        The GPUs of ranks on this host, rank 0's first, if its GPU may read the memory of the others.
+        The GPUs of ranks on this host, rank 0's first, if they may read each other's memory.
     """
 
     def __init__(self, cost: PointCost, gpus: Sequence[int]) -> None:
         several = len(gpus) > 1
-        self._cost = replace(cost, device_of=None) if several else cost
-        self.devices: list[str] = [f"cuda:{ordinal}" for ordinal in gpus] if several else ["cuda"]
-        where = "all GPUs that ranks of its host have" if several else "its GPU"
+        self._cost = cost
+        self.devices: list[str] = [f"cuda:{ordinal}" for ordinal in gpus] if several else []
+        where = "its GPU" + (", or on all GPUs that ranks of its host have if it has no room" if several else "")
         self.why: str = f"rank 0 is sent all points, and solves on {where}"
 
     @staticmethod

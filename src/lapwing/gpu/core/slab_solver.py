@@ -21,7 +21,16 @@ from lapwing.costs.points import PointCost
 from lapwing.gpu.core.host_solver import HostSolve, HostStartFinder, sampled_lines
 from lapwing.gpu.core.monitor import Monitor
 from lapwing.gpu.core.sharded_solver import ShardPart
-from lapwing.gpu.core.solver import EXPLORING, REPORT_SIZE, UNFINISHED, UNSTRUCTURED, CoreSolve, Report, list_arrays
+from lapwing.gpu.core.solver import (
+    EXPLORING,
+    REPORT_SIZE,
+    UNFINISHED,
+    UNSTRUCTURED,
+    CoreSolve,
+    Report,
+    Schedule,
+    list_arrays,
+)
 from lapwing.gpu.core.start import LEAST_ROWS, structured, unstructured
 from lapwing.gpu.costs.canonical import CanonicalMatrix
 from lapwing.gpu.costs.computed import upload_by_tiles
@@ -43,6 +52,7 @@ _ROW_BLOCKS, _COLUMN_BLOCKS = 64, 16  # a processor, of row_bounds and of column
 # pass over all rows takes as long as the listing.
 _MINIMA_ROWS, _MINIMA_STEP = 128, 512
 _NO_KEY = 0xFF  # bytes of a key that no row has lowered
+_REHEARSED = 1024  # rows
 
 
 class SlabPart(ShardPart):
@@ -154,6 +164,19 @@ class RequestedRows(StoredRows):
         write(self.context, self._memory["cached_bound"], bounds)
         write(self.context, self._memory["cached_count"], np.full(self.layout.lines, count, np.int32))
 
+    def rehearse(self) -> None:
+        """Bring some rows in every way that the search may ask for, after all work.
+
+        What the driver loads or allocates when something is first used may wait for all kernels. While the search runs,
+        which waits for rows, that would be for ever.
+        """
+        self.context.synchronize()  # for the prices
+        counted = self.rows_read, self.caches_read
+        ids = np.arange(min(self.layout.room, _REHEARSED), dtype=np.int32)
+        for for_caches in (False, True):
+            self._bring(ids, for_caches)
+        self.rows_read, self.caches_read = counted
+
     def _bring(self, ids: Ids, for_caches: bool) -> Ids:
         if not (for_caches and self._has_caches):
             return super()._bring(ids, for_caches)
@@ -202,6 +225,7 @@ class SlabSolve(HostSolve):
         super().__init__(context, matrix, monitor, rows, SourceLines(source))
         self.source: PointCost = source
         self._requested, rows.v = rows, self.v
+        self._has_rehearsed = False
         self.parts: list[SlabPart] = []
         self._prices: list[Workspace] = []  # of unmatched rows, on the others' GPUs
         for own in slabs:
@@ -278,6 +302,13 @@ class SlabSolve(HostSolve):
     def replace_prices(self, prices: int) -> None:
         """See `CoreSolve`."""
         CoreSolve.replace_prices(self, prices)
+
+    def launch(self, schedule: Schedule, most_left: int | None = None) -> None:
+        """See `CoreSolve`."""
+        if not self._has_rehearsed:
+            self._requested.rehearse()
+            self._has_rehearsed = True
+        super().launch(schedule, most_left)
 
     def list_rows(self) -> None:
         """See `CoreSolve`. Every GPU lists before any copy back."""

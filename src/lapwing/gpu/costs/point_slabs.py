@@ -33,6 +33,7 @@ _LEAST_PART = 1024  # columns of one
 _PART_ROOM = 48  # places in a cache for each: a listing finds about 40 columns (kernels/core/lists/build.cuh)
 _LARGEST_SLAB = 8 << 30  # bytes,
 _SLAB_SHARE = 16  # and at most one part of so many of what is free; requested rows take two more on the first GPU
+_TILE_ROWS = 128  # a slab of fewer takes as long
 _SAMPLE_SHARE, _LEAST_SAMPLE, _MOST_SAMPLE = 4, 512, 65536  # rows of a sample: one of so many, between these
 _SAMPLE_ROOM = 4  # at most one part of so many of what is free
 _THREADS = 256
@@ -111,6 +112,11 @@ class SlabLayout:
     def stream(self) -> StreamLayout:
         """Of the first GPU, to which requested rows come."""
         return StreamLayout(self.lines, self.positions, self.dtype, self.rows, min(self.depth, self.positions))
+
+    @property
+    def are_tiles(self) -> bool:
+        """Whether there is room for slabs of whole tiles; otherwise one GPU may be faster."""
+        return self.rows >= min(_TILE_ROWS, self.lines)
 
     @property
     def slab_bytes(self) -> int:

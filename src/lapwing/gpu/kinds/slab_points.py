@@ -68,6 +68,11 @@ class SlabPoints(CostKind):
         plan, self._layout = plan_slabs(self.given, self._planned, memories, request)
         return plan
 
+    @property
+    def is_slow(self) -> bool:
+        """Whether the GPUs have little room, as planned."""
+        return not self._layout.are_tiles
+
     @contextmanager
     def loaded(self) -> Iterator[None]:
         choice = {"COST": self.dtype, TEXT: self._planned.cost_program.text}
