@@ -51,7 +51,8 @@ def sides(shape, dims, dtype, seed=1):
     return [random.random((count, dims)).astype(dtype) for count in shape]
 
 
-@pytest.mark.parametrize("dtype", ["float32", "float64"])
+# of float64, few without being asked: each is a program of its own to compile
+@pytest.mark.parametrize("dtype", ["float32", pytest.param("float64", marks=pytest.mark.slow)])
 @pytest.mark.parametrize("metric", ALL_METRICS)
 def test_every_metric(gpu, metric, dtype):
     source = ALL_METRICS[metric](*sides((300, 330), 3, dtype))
@@ -68,7 +69,7 @@ def test_every_metric(gpu, metric, dtype):
 
 @pytest.mark.parametrize("shape", [(1, 1), (1, 300), (300, 1), (128, 129), (257, 128)])
 def test_any_shape(gpu, shape):
-    source = lw.costs.squared_euclidean(*sides(shape, 2, "float32"))
+    source = lw.costs.squared_euclidean(*sides(shape, 2, "float64"))
     answer = lw.solve(source, device="cpu")
     boxed, plain = certificates(gpu, source, answer.row_to_col, answer.u, answer.v)
     assert boxed == plain and boxed.complete
