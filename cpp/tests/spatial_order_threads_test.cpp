@@ -107,7 +107,7 @@ void test_definition() {
     CHECK((Points{5, 0, {}}.order(kNested, 2, [] {}) == std::vector<std::int32_t>{0, 1, 2, 3, 4}));
 }
 
-// What poll throws arrives, whatever the threads are at.
+// The caller gets the exception that poll throws, whatever the threads do then.
 void test_interruption() {
     tally().where = "interruption";
     const Points points = points_of(drawn, 150'000, 2);

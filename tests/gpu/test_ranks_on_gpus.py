@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import lapwing as lw
+from lapwing.gpu.core import host_solver
 from lapwing.gpu.core import start as core_start
 from lapwing.gpu.core.solver import EXPLORING
 from lapwing.gpu.costs import host_rows
@@ -164,9 +165,9 @@ def test_rows_that_lists_do_not_decide(solve_over, monkeypatch):
 @pytest.mark.parametrize("maximize", [False, True])
 def test_samples(solve_over, monkeypatch, maximize):
     monkeypatch.setattr(host_rows, "_LEAST_SAMPLE", 40)
-    monkeypatch.setattr(gpu_solver, "LEAST_ROWS", 20)
+    monkeypatch.setattr(host_solver, "LEAST_ROWS", 20)
     monkeypatch.setattr(core_start, "LEAST_ROWS", 20)
-    monkeypatch.setattr(gpu_solver, "EXPLORING", replace(EXPLORING, warm_up=0, structure_threshold=-1.0))
+    monkeypatch.setattr(host_solver, "EXPLORING", replace(EXPLORING, warm_up=0, structure_threshold=-1.0))
     cost = draw((90, 90), "float32", 3, "points")
     answer, certificate, ranks = solve_over(cost, [30, 31], maximize)
     check(answer, certificate, cost, maximize)

@@ -10,7 +10,7 @@ import pytest
 
 import lapwing as lw
 from lapwing.gpu import plan as gpu_plan
-from lapwing.gpu.core import slab_solver
+from lapwing.gpu.core import host_solver, slab_solver
 from lapwing.gpu.core import start as core_start
 from lapwing.gpu.core.solver import EXPLORING
 from lapwing.gpu.costs import point_slabs
@@ -102,9 +102,9 @@ def test_row_caches_of_ties(slabs, small_caches):
 
 @pytest.mark.parametrize("maximize", [False, True])
 def test_samples(slabs, monkeypatch, maximize):
-    monkeypatch.setattr(slab_solver, "LEAST_ROWS", 20)
+    monkeypatch.setattr(host_solver, "LEAST_ROWS", 20)
     monkeypatch.setattr(core_start, "LEAST_ROWS", 20)
-    monkeypatch.setattr(slab_solver, "EXPLORING", replace(EXPLORING, warm_up=0, structure_threshold=-1.0))
+    monkeypatch.setattr(host_solver, "EXPLORING", replace(EXPLORING, warm_up=0, structure_threshold=-1.0))
     names = slabs(3, 13)
     layout = gpu_plan.slab_layout
     monkeypatch.setattr(gpu_plan, "slab_layout", lambda *given: replace(layout(*given), sample=24))

@@ -144,8 +144,8 @@ class SmallParts {
             }
             const Rank* const column = points.column(whole, widest_of(points, whole, mine, size));
             const Index split = middle(size, group);
-            for (Index at = 0; at < size;
-                 ++at)  // keys that differ: of points that tie, the one of the lower index is less
+            // Keys differ: of points that tie, the one of the lower index is less.
+            for (Index at = 0; at < size; ++at)
                 keys_[at] = std::int64_t{column[mine[at]]} * (std::int64_t{1} << 32) + mine[at];
             select(keys_.data(), size, split);
             for (Index at = 0; at < size; ++at) mine[at] = static_cast<std::int32_t>(keys_[at]);
@@ -204,9 +204,8 @@ class LargeParts {
         Index before;  // points of the lower part in the pieces before
         Index ties;    // of the points at the cut's value those in the lower part
     };
-    // What a thread finds in its pieces; `is_used`: it has had one.
+    // A thread's findings in its pieces; a histogram is empty where there was no piece.
     struct alignas(64) Shared {
-        bool is_used = false;
         std::vector<Box> box;
         std::vector<std::int32_t> histogram;
         std::vector<Rank> few;
@@ -279,14 +278,14 @@ class LargeParts {
     void take_histogram(const Rank* column, Index count, Rank low, std::uint32_t width, int shift) {
         share(count, [&](Index begin, Index end, int member) {
             Shared& mine = shared_[member];
-            if (!mine.is_used) mine.is_used = true, mine.histogram.assign(kBuckets, 0);
+            if (mine.histogram.empty()) mine.histogram.assign(kBuckets, 0);
             for (Index p = begin; p < end; ++p)
                 if (const std::uint32_t at = distance(low, column[p]); at <= width) ++mine.histogram[at >> shift];
         });
         histogram_.fill(0);
         for (Shared& theirs : shared_) {
-            if (!std::exchange(theirs.is_used, false)) continue;
-            for (std::uint32_t b = 0; b < kBuckets; ++b) histogram_[b] += theirs.histogram[b];
+            for (std::size_t b = 0; b < theirs.histogram.size(); ++b) histogram_[b] += theirs.histogram[b];
+            theirs.histogram.clear();
         }
     }
 

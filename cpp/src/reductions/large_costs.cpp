@@ -47,7 +47,7 @@ struct Exponents {
     }
 };
 
-// What lies on both sides of a gap: above all exponents up to `last`.
+// The costs on both sides of a gap, which begins above exponent `last`.
 class Gap {
   public:
     explicit Gap(int last) : bound_(std::bit_cast<double>(static_cast<std::uint64_t>(last + 1) << 52)) {}

@@ -25,10 +25,9 @@ from lapwing.distributed.gpu_rows import OwnPass, RowsHere, place_of
 from lapwing.distributed.messages import Message
 from lapwing.errors import InvalidCostError
 from lapwing.gpu.certificate.passes import CostPass, MatrixPass, Vectors
-from lapwing.gpu.core.host_solver import HostSolve, HostStartFinder, sampled_lines
+from lapwing.gpu.core.host_solver import HostSolve, OwnersStartFinder, sampled_lines
 from lapwing.gpu.core.monitor import Monitor
-from lapwing.gpu.core.solver import EXPLORING, REPORT_SIZE, UNFINISHED, UNSTRUCTURED, CoreSolve, Report
-from lapwing.gpu.core.start import LEAST_ROWS, structured, unstructured
+from lapwing.gpu.core.solver import REPORT_SIZE, CoreSolve
 from lapwing.gpu.costs.canonical import CanonicalMatrix
 from lapwing.gpu.costs.host_rows import Ids, SourceLines, StoredRows, StreamLayout, record_bytes, sample_rows
 from lapwing.gpu.costs.upload import Copier
@@ -236,26 +235,11 @@ class RankSolve(HostSolve):
             context.synchronize()
 
 
-class RankStartFinder(HostStartFinder):
+class RankStartFinder(OwnersStartFinder):
     """Prices that passes of all ranks find."""
 
-    def run(self, solve: CoreSolve) -> Report:
-        """See `StartFinder`."""
-        assert isinstance(solve, RankSolve)
-        matrix = solve.matrix
-        if matrix.rows != matrix.cols:
-            solve.prepare(zero_prices=True)
-            return self.run_from(solve, UNSTRUCTURED)
-        solve.start_at_column_minima()
-        is_small = matrix.rows < LEAST_ROWS
-        report = self.run_from(solve, unstructured(matrix.rows, UNSTRUCTURED if is_small else EXPLORING))
-        if report.status != UNFINISHED:
-            return report
-        self._sample_prices(solve)
-        return self.run_from(solve, structured(matrix.rows))
-
     def _sample_prices(self, solve: HostSolve) -> None:
-        """See `HostStartFinder`: all rows have a part in the prices."""
+        """See `OwnersStartFinder`."""
         assert isinstance(solve, RankSolve)
         matrix, owners = solve.matrix, solve.owners
         size = sample_rows(matrix.rows)

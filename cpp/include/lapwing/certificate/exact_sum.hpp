@@ -55,8 +55,8 @@ class ExactSum<double> {
     // Of a run of numbers, less than 53 bits at a time are taken out and added, which rounds nothing (S. M. Rump,
     // T. Ogita, S. Oishi, "Accurate floating-point summation part I", SIAM Journal on Scientific Computing 31, 2008,
     // section 3): a power of two, sigma, is at least kRun times any magnitude, so what is taken out is a multiple of
-    // 2^-53 sigma, and no sum of it is above sigma. What is left after some turns, where magnitudes differ much, is
-    // added number by number.
+    // 2^-53 sigma, and no sum of it is above sigma. Where magnitudes differ much, something is left after some turns;
+    // it is added number by number.
     void add_all(const double* numbers, std::size_t count) {
         if (count < kFew) {
             for (std::size_t k = 0; k < count; ++k) add(numbers[k]);

@@ -269,3 +269,22 @@ def sampled_lines(lines: int, size: int) -> tuple[Ids, Ids]:
 
 def _all_rows(matrix: CanonicalMatrix) -> Ids:
     return np.arange(matrix.rows, dtype=np.int32)
+
+
+class OwnersStartFinder(HostStartFinder):
+    """The same where several GPUs have the rows, and make column minima and prices of a sample from all of them."""
+
+    def run(self, solve: CoreSolve) -> Report:
+        """See `StartFinder`."""
+        assert isinstance(solve, HostSolve)
+        matrix = solve.matrix
+        if matrix.rows != matrix.cols:
+            solve.prepare(zero_prices=True)
+            return self.run_from(solve, UNSTRUCTURED)
+        solve.start_at_column_minima()
+        is_small = matrix.rows < LEAST_ROWS
+        report = self.run_from(solve, unstructured(matrix.rows, UNSTRUCTURED if is_small else EXPLORING))
+        if report.status != UNFINISHED:
+            return report
+        self._sample_prices(solve)
+        return self.run_from(solve, structured(matrix.rows))

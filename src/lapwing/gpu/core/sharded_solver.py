@@ -81,6 +81,19 @@ class ShardPart(CoreSolve):
         CoreSolve.list_rows(self)
 
 
+def join_minima(solve: CoreSolve, others: Sequence[ShardPart], size: int, keys: int, v: int) -> None:
+    """Set `v` to the minima of so many columns, whose keys are at `keys` on the solve's GPU and in `others`."""
+    with Workspace(solve.context, {"keys": (max(len(others), 1) * size, "int64")}) as memory:
+        for k, part in enumerate(others):
+            order(solve.context, part.context)  # whose memory that is
+            with part.context:
+                copy_between(part.context, memory["keys"] + 8 * k * size, part.keys, 8 * size)
+            order(part.context, solve.context)
+        join = kernels(solve.context, SHARDED_START, SHARDED_START.of_cost(solve.matrix.dtype))["join_minima"]
+        blocks = -(-size // _THREADS)
+        join.launch(solve.context, blocks, _THREADS, keys, memory["keys"], len(others), size, size, v)
+
+
 class ShardedSolve(ShardPart):
     """One solve, on the GPU of shard 0; see `CoreSolve`.
 
@@ -137,21 +150,8 @@ class ShardedSolve(ShardPart):
         for part in self.parts:
             with part.context:
                 part.launch_minima(self.shards.are_whole_packs)
-        self.join_minima(self.matrix.cols, self.keys, self.v)
+        join_minima(self, self.others, self.matrix.cols, self.keys, self.v)
         return True
-
-    def join_minima(self, size: int, keys: int, v: int) -> None:
-        """Set `v` to the minima of so many columns, whose keys every GPU has in `keys`; the first one at an address."""
-        others = self.others
-        with Workspace(self.context, {"keys": (max(len(others), 1) * size, "int64")}) as memory:
-            for k, part in enumerate(others):
-                order(self.context, part.context)  # whose memory that is
-                with part.context:
-                    copy_between(part.context, memory["keys"] + 8 * k * size, part.keys, 8 * size)
-                order(part.context, self.context)
-            join = kernels(self.context, SHARDED_START, SHARDED_START.of_cost(self.matrix.dtype))["join_minima"]
-            blocks = -(-size // _THREADS)
-            join.launch(self.context, blocks, _THREADS, keys, memory["keys"], len(others), size, size, v)
 
     def list_rows(self) -> None:
         """See `CoreSolve`. Every GPU lists before any copy back, for which both GPUs may have to be idle."""
@@ -265,7 +265,7 @@ class ShardedStartFinder(StartFinder):
                 bands = max(1, min(end - begin, _COLUMN_BLOCKS * part.context.info.processors // chunks))
                 shape = (begin, end, size, run, bands, *self._lists_of(k, run))
                 self._launch_on(part, "column_bounds", chunks * bands, *shape, u, part.keys, part.v)
-        self._solve.join_minima(size, self._solve.keys, target.v)
+        join_minima(self._solve, self._solve.others, size, self._solve.keys, target.v)
 
     def _launch_on(self, part: ShardPart, name: str, grid: int, *arguments: int) -> None:
         matrix = part.matrix

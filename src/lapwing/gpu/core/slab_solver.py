@@ -18,20 +18,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lapwing.costs.points import PointCost
-from lapwing.gpu.core.host_solver import HostSolve, HostStartFinder, sampled_lines
+from lapwing.gpu.core.host_solver import HostSolve, OwnersStartFinder, sampled_lines
 from lapwing.gpu.core.monitor import Monitor
-from lapwing.gpu.core.sharded_solver import ShardPart
+from lapwing.gpu.core.sharded_solver import ShardPart, join_minima
 from lapwing.gpu.core.solver import (
-    EXPLORING,
     REPORT_SIZE,
-    UNFINISHED,
-    UNSTRUCTURED,
     CoreSolve,
-    Report,
     Schedule,
     list_arrays,
 )
-from lapwing.gpu.core.start import LEAST_ROWS, structured, unstructured
 from lapwing.gpu.costs.canonical import CanonicalMatrix
 from lapwing.gpu.costs.computed import upload_by_tiles
 from lapwing.gpu.costs.host_rows import Ids, SourceLines, StoredRows
@@ -62,7 +57,7 @@ class SlabPart(ShardPart):
     ----------
     slabs : PointSlabs
     reports : Workspace
-        What the listing of each slab found.
+        Of the listings of slabs, one each.
     """
 
     def __init__(self, slabs: PointSlabs, matrix: CanonicalMatrix, monitor: Monitor) -> None:
@@ -167,8 +162,8 @@ class RequestedRows(StoredRows):
     def rehearse(self) -> None:
         """Bring some rows in every way that the search may ask for, after all work.
 
-        What the driver loads or allocates when something is first used may wait for all kernels. While the search runs,
-        which waits for rows, that would be for ever.
+        The driver may wait for all kernels when it loads one, or allocates memory, for the first time. The search waits
+        for rows, so while it runs neither would end.
         """
         self.context.synchronize()  # for the prices
         counted = self.rows_read, self.caches_read
@@ -287,17 +282,8 @@ class SlabSolve(HostSolve):
         self._join_minima()
 
     def _join_minima(self) -> None:
-        """Set `v` to the minima of the columns, whose keys every GPU has."""
-        size, (first, *others) = self.matrix.cols, self.parts
-        with Workspace(self.context, {"keys": (max(len(others), 1) * size, "int64")}) as memory:
-            for k, part in enumerate(others):
-                order(self.context, part.context)  # whose memory that is
-                with part.context:
-                    copy_between(part.context, memory["keys"] + 8 * k * size, part.keys, 8 * size)
-                order(part.context, self.context)
-            join = kernels(self.context, SHARDED_START, SHARDED_START.of_cost(self.matrix.dtype))["join_minima"]
-            of_others = (memory["keys"], len(others), size, size)
-            join.launch(self.context, -(-size // _THREADS), _THREADS, first.keys, *of_others, self.v)
+        first, *others = self.parts
+        join_minima(self, others, self.matrix.cols, first.keys, self.v)
 
     def replace_prices(self, prices: int) -> None:
         """See `CoreSolve`."""
@@ -341,30 +327,15 @@ class SlabSolve(HostSolve):
             copy_bytes(self.context, state, first.state, REPORT_SIZE)
 
 
-class SlabStartFinder(HostStartFinder):
+class SlabStartFinder(OwnersStartFinder):
     """Prices that passes of all GPUs find."""
 
     def __init__(self, context: Context, monitor: Monitor, sample: int) -> None:
         super().__init__(context, monitor)
         self._sample_size = sample
 
-    def run(self, solve: CoreSolve) -> Report:
-        """See `StartFinder`."""
-        assert isinstance(solve, SlabSolve)
-        matrix = solve.matrix
-        if matrix.rows != matrix.cols:
-            solve.prepare(zero_prices=True)
-            return self.run_from(solve, UNSTRUCTURED)
-        solve.start_at_column_minima()
-        is_small = matrix.rows < LEAST_ROWS
-        report = self.run_from(solve, unstructured(matrix.rows, UNSTRUCTURED if is_small else EXPLORING))
-        if report.status != UNFINISHED:
-            return report
-        self._sample_prices(solve)
-        return self.run_from(solve, structured(matrix.rows))
-
     def _sample_prices(self, solve: HostSolve) -> None:
-        """See `HostStartFinder`: all rows have a part in the prices."""
+        """See `OwnersStartFinder`."""
         assert isinstance(solve, SlabSolve)
         if not self._sample_size:
             solve.prepare()  # and begin with the prices that there are
