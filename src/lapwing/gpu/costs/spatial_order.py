@@ -14,10 +14,9 @@ from numpy.typing import NDArray
 
 from lapwing import _core
 from lapwing.costs.points import PointCost
-from lapwing.gpu.runtime.tuning import BOX_POINTS
+from lapwing.gpu.runtime.tuning import BOX_POINTS, FAN
 from lapwing.inputs import processors
 
-FAN = 32  # boxes of an outer box: kFan of kernels/costs/boxes.cuh
 _LEAST = 1 << 14  # points: of fewer, all are soon looked at
 
 

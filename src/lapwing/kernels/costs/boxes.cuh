@@ -17,7 +17,8 @@ __device__ inline bool has_boxes(const Source::Block* data, bool maximize) {
     return Source::is_short && !maximize && data->neighbours.boxes > 0;
 }
 __device__ inline uint32 piece_count(int64 positions) { return static_cast<uint32>((positions + kPiece - 1) / kPiece); }
-constexpr uint32 kFan = kWarp;  // boxes of an outer box (gpu/costs/spatial_order.py)
+constexpr uint32 kFan = CostTuning::fan;
+static_assert(kFan == kWarp);
 __device__ inline uint32 outer_count(uint32 pieces) { return (pieces + kFan - 1) / kFan; }
 
 // The position at each place of the boxes, of all positions or of a sample.

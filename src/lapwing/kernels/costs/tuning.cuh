@@ -7,6 +7,7 @@ struct CostTuning {
     static constexpr uint32 most_held = 8;          // coordinates of a point in registers (Python)
     static constexpr uint32 lines = 4;              // rows of a warp at once (Python)
     static constexpr uint32 positions_ahead = 4;    // positions in flight of a lane, for short programs (Python)
+    static constexpr uint32 fan = 32;               // boxes of an outer box, one for each lane (Python)
     static constexpr uint32 walk_positions = 1024;  // of a warp between barriers that keep warps at the same positions
 };
 
