@@ -17,6 +17,7 @@ from lapwing.gpu.runtime.compile import compile_program, source_text
 from lapwing.gpu.runtime.programs import (
     ARCHITECTURES,
     CERTIFICATE,
+    COMPUTED_CERTIFICATE,
     COMPUTED_START,
     PROGRAMS,
     Program,
@@ -54,6 +55,15 @@ def test_faults_of_a_users_function_are_shown_with_its_lines():
         compile_program(COMPUTED_START, COMPUTED_START.variant(COST="float32", TEXT=text), 90)
     text = _function_text(replace(function, text=source.replace("oops", "in.w")))
     assert compile_program(COMPUTED_START, COMPUTED_START.variant(COST="int64", TEXT=text), 75)
+
+
+@needs_compiler
+@pytest.mark.parametrize("program", [COMPUTED_START, COMPUTED_CERTIFICATE])
+@pytest.mark.parametrize("dtype", ["int32", "int64", "float32", "float64"])
+def test_functions_of_every_dtype_compile(program, dtype):
+    source = "__device__ auto cost(const Arrays& in, long long i, long long j) { return in.x[i * in.w + j]; }"
+    text = _function_text(CudaFunction(source, {"x": np.zeros(3, dtype), "w": 2}))
+    assert compile_program(program, program.variant(COST=dtype, TEXT=text), 90)
 
 
 @needs_compiler

@@ -22,13 +22,13 @@ struct Metric {
         if constexpr (sizeof(Scalar) == 4)
             return sqrtf(x);
         else
-            return sqrt(x);
+            return sqrt(static_cast<double>(x));
     }
     __device__ static Number raised_to(Number x, Scalar power) {
         if constexpr (sizeof(Scalar) == 4)
             return powf(x, power);
         else
-            return pow(x, power);
+            return pow(static_cast<double>(x), static_cast<double>(power));
     }
 #define METRIC_FUNCTION __device__ static
 #include "costs/metrics.cuh"
