@@ -20,7 +20,8 @@ import lapwing as lw
 def main() -> None:
     """Solve, and compare with one process."""
     rank, by_messages = int(os.environ["RANK"]), sys.argv[2:] == ["messages"]
-    os.environ["LAPWING_PEER_MEMORY"] = "0" if by_messages else "1"
+    if by_messages:
+        os.environ["LAPWING_PEER_MEMORY"] = "0"
     torch.cuda.set_device(rank)
     dist.init_process_group(sys.argv[1])
     size, n = dist.get_world_size(), 900

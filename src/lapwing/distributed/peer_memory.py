@@ -250,9 +250,8 @@ def _planned_by_several(costs_of_all: ShardedMatrix | PointCost, asked: Request,
     backend, asked = SeveralGpus(devices), replace(asked)  # into which reasons are written
     with backend.problem(_anywhere(costs_of_all), asked) as costs:
         plan = backend.plan(costs, asked)
-        # Slabs have not run on several GPUs yet, and nothing ends a kernel that waits forever: they are asked for.
-        slabs = isinstance(costs, SlabPoints) and (costs.is_slow or os.environ.get(_SWITCH) != "1")
-    return plan if plan.tier == "sharded" and not slabs else None
+        has_no_room = isinstance(costs, SlabPoints) and costs.is_slow
+    return plan if plan.tier == "sharded" and not has_no_room else None
 
 
 def _anywhere(costs_of_all: ShardedMatrix | PointCost) -> ShardedMatrix | PointCost:

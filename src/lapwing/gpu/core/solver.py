@@ -31,7 +31,7 @@ _THREADS = CORE.constants["THREADS"]
 _SMALL_BLOCK = 256  # threads, of all kernels but the persistent one
 _ALIGNMENT, _HEAD_BYTES = (number("core/state.cuh", name) for name in ("kArrayAlignment", "kHeadBytes"))
 _ARRAYS = arrays("core/arrays.cuh")  # of the workspace
-_ITEM_BYTES = {"int32": 4, "uint32": 4, "uint64": 8, "Dual": 8, "Edge": 8, "ListingPrice": 8}  # ListCost: by the costs
+_ITEM_BYTES = {"int32": 4, "uint32": 4, "uint64": 8, "Dual": 8, "Edge": 8}  # ListCost, ListingPrice: by the costs
 _BLOCKS_A_PROCESSOR = 8  # of grids that walk over rows
 _LISTERS_A_PROCESSOR = 4  # blocks of list_rows, which take rows as they get done: as many as run side by side
 _PACK = 16  # bytes that a thread of column_minima loads at once, aligned
@@ -124,7 +124,7 @@ def list_arrays(rows: int, dtype: str) -> list[tuple[int, int]]:
 
 
 def _listed_bytes(dtype: str) -> int:
-    """Of a cost in a list."""
+    """Of a cost in a list, and at most of a price for listings."""
     return 4 if dtype in ("float16", "bfloat16", "float32") else 8
 
 

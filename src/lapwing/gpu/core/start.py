@@ -274,17 +274,18 @@ class StartFinder:
         assert matrix.cost_program is not None
         size, others, maximize = matrix.rows // run, matrix.rows // other_run, int(matrix.maximize)
         kernel, processors = self._kernel(matrix, "line_bounds"), self.context.info.processors
-        boxes = boxes_of(others) + outer_boxes_of(others) if prices and matrix.in_order and not maximize else 0
-        with Workspace(self.context, {"highest": (boxes, matrix.dual_dtype)}, self.array_template) as memory:
-            if boxes:
-                of_positions = (others, other_run, prices, memory["highest"])
+        is_boxed = prices and matrix.in_order and not maximize
+        in_boxes = boxes_of(others) + outer_boxes_of(others) + others if is_boxed else 0
+        with Workspace(self.context, {"in_boxes": (in_boxes, matrix.dual_dtype)}, self.array_template) as memory:
+            if in_boxes:
+                of_positions = (others, other_run, prices, memory["in_boxes"])
                 grid = row_group_blocks(others, processors)
                 self._kernel(matrix, "price_boxes").launch(self.context, grid, _THREADS, block, *of_positions)
             for part in matrix.cost_program.parts(size, others):
                 if part.start:
                     self.monitor.wait(sample=True)
                 grid = row_group_blocks(len(part), processors)
-                shape = (part.start, len(part), run, lines, others, other_run, prices, memory["highest"])
+                shape = (part.start, len(part), run, lines, others, other_run, prices, memory["in_boxes"])
                 kernel.launch(self.context, grid, _THREADS, block, maximize, *shape, least)
 
     def _launch(self, matrix: CanonicalMatrix, name: str, grid: int, *arguments: int) -> None:

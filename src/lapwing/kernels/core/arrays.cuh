@@ -34,5 +34,5 @@
     USE(free_cols, int32, rows)                        \
     USE(met_cols, int32, cols)                         \
     USE(roots, int32, cols)                            \
-    USE(listing_price, ListingPrice, cols)
+    USE(listing_price, ListingPrice, 2 * cols)
 // clang-format on

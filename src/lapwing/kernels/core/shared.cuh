@@ -64,7 +64,6 @@ struct RoundScratch {
 // The rows of a step, and those of the next step, as far as they fit.
 struct StepScratch {
     Edge at[2][kNarrowRows];
-    uint64 aside[kNarrowRows];
 };
 
 // Pairs of a tree and a free column that could be matched (core/search/augment.cuh). col, tree: the pairs. picked: the

@@ -110,8 +110,9 @@ enum class SolveStatus : int64 {
     stopped = 5
 };
 
-// Counts of a round or a step. A team alternates between two of them. Threads add to one between the round's two
-// barriers and read it after the second barrier. Meanwhile the other one is reset.
+// Counts of a round or a step. A team takes several in turn. Threads add to one before the step's last barrier and read
+// it after that barrier; it is reset in the step before. If there were two, a late thread might not have read it yet.
+constexpr uint32 kStepCounts = 3;
 struct StepCounts {
     uint32 next;     // rows that continue: free rows of an auction, the next frontier of a search
     uint32 refresh;  // number of rows in refresh_rows
@@ -122,22 +123,22 @@ struct StepCounts {
 // Sizes of the lists below, and other counts. Block 0 keeps them in its shared memory. While all blocks add to them,
 // they are in global memory.
 struct Counts {
-    StepCounts step[4];   // two for block 0 or for all blocks, two for its cluster: see counts_of
-    uint32 refresh;       // in refresh_rows
-    uint32 insufficient;  // in insufficient_rows (costs/host_rows.cuh)
-    uint32 full;          // in full_rows
-    uint32 met;           // in met_cols
-    uint32 ends;          // pairs of a tree and a free column that it reaches (core/search/augment.cuh)
-    uint32 free_rows;     // in free_rows
-    uint32 free_cols;     // in free_cols
-    uint32 at_start;      // in frontier[0], at the start of a search
-    uint32 unsound;       // not 0 if something contradicts the invariants
-    uint32 tried;         // rows of a sweep of local searches
-    uint64 nearest;       // distance of the nearest free column, in a search for one free column
-    uint64 answer;        // result of a task that computes a number
-    uint64 list_gap;      // list gap, as a key, after the preparation
-    uint32 listed;        // rows that blocks took to list, beyond the first row of each block
-    uint32 settled;       // rows of a sweep of local searches that were matched or given up
+    StepCounts step[2 * kStepCounts];  // for block 0 or for all blocks, and for its cluster: see counts_of
+    uint32 refresh;                    // in refresh_rows
+    uint32 insufficient;               // in insufficient_rows (costs/host_rows.cuh)
+    uint32 full;                       // in full_rows
+    uint32 met;                        // in met_cols
+    uint32 ends;                       // pairs of a tree and a free column that it reaches (core/search/augment.cuh)
+    uint32 free_rows;                  // in free_rows
+    uint32 free_cols;                  // in free_cols
+    uint32 at_start;                   // in frontier[0], at the start of a search
+    uint32 unsound;                    // not 0 if something contradicts the invariants
+    uint32 tried;                      // rows of a sweep of local searches
+    uint64 nearest;                    // distance of the nearest free column, in a search for one free column
+    uint64 answer;                     // result of a task that computes a number
+    uint64 list_gap;                   // list gap, as a key, after the preparation
+    uint32 listed;                     // rows that blocks took to list, beyond the first row of each block
+    uint32 settled;                    // rows of a sweep of local searches that were matched or given up
 };
 
 // An active row of a search, and its column (kNone: the row is free).
@@ -199,7 +200,7 @@ struct State {
     Edge* parent_edge;
     // Where columns outnumber rows (core/search/rectangular.cuh): backward distances to free columns, by column and
     // then by free row; the successor column of each row; and the results of rows in full_rows. Otherwise
-    // `backward_distance` holds the distances that long steps put aside, and later the positions of free columns and
+    // `backward_distance` holds, at the end of a search, the positions of free columns and
     // rows in their lists.
     uint64* backward_distance;
     int32* successor;

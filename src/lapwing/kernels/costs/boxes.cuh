@@ -29,13 +29,19 @@ struct BoxOrder {
     __device__ int64 at(int64 place) const { return order == nullptr ? place : __ldg(order + place); }
 };
 
-// highest[g] = the highest price of the positions of piece g, rounded upwards; behind all pieces, those of the outer
-// pieces. price(k): of position k. Blocks number `block` of `blocks` call it with all their threads; `scratch` is
+// Prices, rounded upwards: the highest of each piece, then of each outer piece, then those of all positions as they lie
+// in the boxes, so that a warp reads those of a piece together. Fewer than twice as many numbers as positions.
+__device__ inline uint32 outer_prices(int64 positions) { return piece_count(positions); }
+__device__ inline uint32 place_prices(int64 positions) {
+    return piece_count(positions) + outer_count(piece_count(positions));
+}
+// Finds them. price(k): of position k. Blocks number `block` of `blocks` call it with all their threads; `scratch` is
 // shared, a number for each warp.
 template <class Price>
 __device__ inline void price_pieces(const BoxOrder& order, int64 positions, uint32 block, uint32 blocks,
-                                    Margin* scratch, Price price, Margin* highest) {
+                                    Margin* scratch, Price price, Margin* prices) {
     const uint32 pieces = piece_count(positions), warp = threadIdx.x / kWarp, warps = blockDim.x / kWarp;
+    Margin* const by_place = prices + place_prices(positions);
     const auto larger = [](Margin a, Margin b) { return a < b ? b : a; };
 #pragma unroll 1
     for (uint32 outer = block; outer < outer_count(pieces); outer += blocks) {
@@ -46,17 +52,20 @@ __device__ inline void price_pieces(const BoxOrder& order, int64 positions, uint
 #pragma unroll
             for (uint32 a = 0; a < kAhead; ++a) {
                 const int64 place = static_cast<int64>(g) * kPiece + a * kWarp + lane_index();
-                most = larger(most, place < positions ? price(order.at(place)) : -infinity<Margin>());
+                if (place >= positions) continue;
+                const Margin x = price(order.at(place));
+                __stcg(by_place + place, x);
+                most = larger(most, x);
             }
             most = warp_reduce(most, larger);
-            if (lane_index() == 0) __stcg(highest + g, most);
+            if (lane_index() == 0) __stcg(prices + g, most);
             all = larger(all, most);
         }
         if (lane_index() == 0) scratch[warp] = all;
         __syncthreads();
         if (warp == 0) {
             all = warp_reduce(lane_index() < warps ? scratch[lane_index()] : -infinity<Margin>(), larger);
-            if (lane_index() == 0) __stcg(highest + pieces + outer, all);
+            if (lane_index() == 0) __stcg(prices + outer_prices(positions) + outer, all);
         }
         __syncthreads();
     }
@@ -102,20 +111,27 @@ class Boxes {
     const int64 run_, all_;
 };
 
-// The positions as they lie in the boxes.
-__device__ inline Source in_boxes(const Source::Block* data, int64 run) { return Source(run == 1 ? data + 1 : data); }
+// The positions as they lie in the boxes. A place of a sample is one of a run of places there.
+__device__ inline Source in_boxes(const Source::Block* data) { return Source(data + 1); }
+__device__ inline int64 place_in_boxes(int64 place, int64 run, uint32 salt) {
+    return run == 1 ? place : sampled(place, run, salt);
+}
 
 // Visits, by whole boxes, all places of a part that may be within the limits: calls near and meet as walk does, with
 // places in the boxes. `limit` may fall meanwhile, and falls soon if piece `start` is near the lines, since it comes
-// first. most(g): an upper bound of the prices of piece g, or behind all pieces of the outer pieces.
-template <class Most, class Price, class Near, class Meet>
-__device__ inline void walk_boxes(const Source::Block* data, const SourceLines& lines, const Positions& positions,
-                                  Part share, uint32 start, const Margin (&limit)[kLines], Most most, Price price,
-                                  Near near, Meet meet) {
+// first. prices: of price_pieces; null: zero.
+template <uint32 n, class Near, class Meet>
+__device__ inline void walk_boxes(const Source::Block* data, const Source::Lines<n>& lines, const Positions& positions,
+                                  Part share, uint32 start, const Margin (&limit)[n], const Margin* prices, Near near,
+                                  Meet meet) {
     if (share.idle) return;
-    const Source source = in_boxes(data, positions.run);
+    const Source source = in_boxes(data);
+    const Positions places{positions.count, positions.run, positions.salt, nullptr};
     const Boxes boxes = Boxes::inner(data, positions.run), outer = Boxes::outer(data, positions.run);
     const uint32 pieces = piece_count(positions.count), outers = outer_count(pieces);
+    const Margin* const by_place = prices == nullptr ? nullptr : prices + place_prices(positions.count);
+    const auto price = [=](int64 k) { return prices == nullptr ? Margin(0) : load_plain(prices + k); };
+    const auto price_at = [=](int64 place) { return by_place == nullptr ? Margin(0) : load_plain(by_place + place); };
     const auto outer_at = [=](uint32 k) {
         const uint32 number = k + start / kFan;
         return number < outers ? number : number - outers;
@@ -123,24 +139,25 @@ __device__ inline void walk_boxes(const Source::Block* data, const SourceLines& 
     const auto piece_at = [=](uint32 k) { return (k + start) % kFan; };
     for (uint32 base = share.part; base < outers; base += share.parts * kWarp) {
         const uint32 k = base + lane_index() * share.parts, mine = outer_at(k < outers ? k : 0);
-        const bool wanted = k < outers && outer.may_be_near(lines, mine, most(pieces + mine), limit);
+        const bool wanted =
+            k < outers && outer.may_be_near(lines, mine, price(outer_prices(positions.count) + mine), limit);
         for (uint32 left = __ballot_sync(kAllLanes, wanted); left != 0; left &= left - 1) {
             const uint32 first = outer_at(base + (__ffs(left) - 1) * share.parts) * kFan,
                          g = first + piece_at(lane_index());
-            const bool inner_wanted = g < pieces && boxes.may_be_near(lines, g, most(g), limit);
+            const bool inner_wanted = g < pieces && boxes.may_be_near(lines, g, price(g), limit);
             for (uint32 inner = __ballot_sync(kAllLanes, inner_wanted); inner != 0; inner &= inner - 1) {
                 const int64 place = static_cast<int64>(first + piece_at(__ffs(inner) - 1)) * kPiece + lane_index();
-                walk_piece<false>(source, lines, positions, place, price, near, meet);
+                walk_piece<false, n>(source, lines, places, place, price_at, near, meet);
             }
         }
     }
 }
 
-// The piece whose bound for a line is least, of `count` positions; by one warp. highest: as price_pieces leaves it;
-// null: prices are zero. Of 32 outer pieces at a time, those that may have it are opened in the order of their bounds.
-// Not inlined, since it is called once for each line.
+// The piece whose bound for a line is least, of `count` positions; by one warp. prices: of price_pieces; null: zero. Of
+// 32 outer pieces at a time, those that may have it are opened in the order of their bounds. Not inlined, since it is
+// called once for each line.
 LAPWING_NOINLINE __device__ uint32 nearest_piece(const Source::Block* data, int64 run, int64 count, int64 line,
-                                                 const Margin* highest) {
+                                                 const Margin* prices) {
     const Boxes boxes = Boxes::inner(data, run), outer = Boxes::outer(data, run);
     const uint32 pieces = piece_count(count), outers = outer_count(pieces);
     const int64 index[1] = {line};
@@ -149,7 +166,7 @@ LAPWING_NOINLINE __device__ uint32 nearest_piece(const Source::Block* data, int6
     const auto bound = [&](const Boxes& level, uint32 g, uint32 end, uint32 price) {
         Margin least = infinity<Margin>();
         if (g >= end) return least;
-        const Margin most = highest == nullptr ? Margin(0) : __ldcg(highest + price);
+        const Margin most = prices == nullptr ? Margin(0) : __ldcg(prices + price);
         level.each_of_piece(mine, g, [&](const Cost(&of_box)[1]) {
             const Margin x = static_cast<Margin>(widened(of_box[0])) - most;
             least = x < least ? x : least;
@@ -160,7 +177,7 @@ LAPWING_NOINLINE __device__ uint32 nearest_piece(const Source::Block* data, int6
     Margin nearest = infinity<Margin>();
     uint32 at = 0;
     for (uint32 base = 0; base < outers; base += kWarp) {
-        Margin of_outer = bound(outer, base + lane_index(), outers, pieces + base + lane_index());
+        Margin of_outer = bound(outer, base + lane_index(), outers, outer_prices(count) + base + lane_index());
         for (;;) {
             const Margin next = warp_reduce(of_outer, smaller);
             if (!(next < nearest)) break;

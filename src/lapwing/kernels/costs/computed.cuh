@@ -129,26 +129,29 @@ struct Positions {
     __device__ int64 at(int64 k) const { return run == 1 ? k : sampled(k, run, salt, order); }
 };
 
-// One lane's share of a piece: for kAhead positions their prices, and the costs of the warp's lines.
-struct Piece {
+// One lane's share of a piece: for kAhead positions their prices, and the costs of the warp's n lines.
+template <uint32 n>
+struct PieceOf {
     Margin price[kAhead];
-    Cost cost[kAhead][kLines];
+    Cost cost[kAhead][n];
 };
+using Piece = PieceOf<kLines>;
 // The positions whose cost may be within its line's limit, one bit each. `maximize` is tested once instead of for every
 // pair.
-__device__ inline uint32 near_positions(const Piece& piece, const Margin (&limit)[kLines], bool maximize) {
+template <uint32 n>
+__device__ inline uint32 near_positions(const PieceOf<n>& piece, const Margin (&limit)[n], bool maximize) {
     bool near[kAhead] = {};
     if (maximize) {
 #pragma unroll
         for (uint32 a = 0; a < kAhead; ++a) {
 #pragma unroll
-            for (uint32 r = 0; r < kLines; ++r) near[a] |= may_be_within(-piece.cost[a][r], piece.price[a], limit[r]);
+            for (uint32 r = 0; r < n; ++r) near[a] |= may_be_within(-piece.cost[a][r], piece.price[a], limit[r]);
         }
     } else {
 #pragma unroll
         for (uint32 a = 0; a < kAhead; ++a) {
 #pragma unroll
-            for (uint32 r = 0; r < kLines; ++r) near[a] |= may_be_within(piece.cost[a][r], piece.price[a], limit[r]);
+            for (uint32 r = 0; r < n; ++r) near[a] |= may_be_within(piece.cost[a][r], piece.price[a], limit[r]);
         }
     }
     uint32 bits = 0;
@@ -158,21 +161,27 @@ __device__ inline uint32 near_positions(const Piece& piece, const Margin (&limit
 }
 
 // One piece of a walk. `whole`: it has kPiece positions, which are adjacent in the source.
-template <bool whole, class Price, class Near, class Meet>
-__device__ inline void walk_piece(const Source& source, const SourceLines& lines, const Positions& positions,
+template <bool whole, uint32 n, class Price, class Near, class Meet>
+__device__ inline void walk_piece(const Source& source, const Source::Lines<n>& lines, const Positions& positions,
                                   int64 first, Price price, Near near, Meet meet) {
-    Piece piece;
+    PieceOf<n> piece;
     uint32 there = 0;
+    int64 at[kAhead];
 #pragma unroll
     for (uint32 a = 0; a < kAhead; ++a) {
         const int64 k = first + a * kWarp;
         const bool inside = whole || k < positions.count;
         there |= static_cast<uint32>(inside) << a;
-        Source::Position position;
-        source.load_position(whole ? k : positions.at(inside ? k : 0), position);
-        piece.price[a] = price(inside ? k : 0);
-        source.costs(lines, position, piece.cost[a]);
+        at[a] = whole ? k : positions.at(inside ? k : 0);
     }
+    Source::Position position[kAhead];
+#pragma unroll
+    for (uint32 a = 0; a < kAhead; ++a) {
+        source.load_position(at[a], position[a]);
+        piece.price[a] = price(there >> a & 1 ? first + a * kWarp : 0);
+    }
+#pragma unroll
+    for (uint32 a = 0; a < kAhead; ++a) source.costs(lines, position[a], piece.cost[a]);
     const uint32 wanted = near(piece) & there;
     if (!__any_sync(kAllLanes, wanted != 0)) return;
 #pragma unroll 1
@@ -213,9 +222,9 @@ __device__ inline void walk(const Source& source, const SourceLines& lines, cons
     for (uint32 n = 0; n < rounds; ++n) {
         const int64 first = static_cast<int64>(piece) * kPiece + lane_index();
         if (n < mine && piece < whole)
-            walk_piece<true>(source, lines, positions, first, price, near, meet);
+            walk_piece<true, kLines>(source, lines, positions, first, price, near, meet);
         else if (n < mine)
-            walk_piece<false>(source, lines, positions, first, price, near, meet);
+            walk_piece<false, kLines>(source, lines, positions, first, price, near, meet);
         piece = piece >= pieces - stride ? piece - (pieces - stride) : piece + stride;
         if (n % kPiecesTogether == kPiecesTogether - 1) __syncthreads();
     }

@@ -81,7 +81,7 @@ class Coordinator {
     }
     // Dispatches a run of rounds or steps, or its preparation, to a team whose size fits the number of active rows.
     __device__ void run(Task task, uint32 rows) {
-        if (lane_index() < 4) counts_.step[lane_index()] = {};
+        if (lane_index() < 2 * kStepCounts) counts_.step[lane_index()] = {};
         __syncwarp();
         perform(task, rows, rows > kNarrowRows, blocks_for(rows));
         auction_ = command_.auction;
@@ -295,12 +295,12 @@ class Coordinator {
                     reached_radius(nearest == kFar ? kFar : search_.bucket_limit, nearest == kFar ? 1 : search_.wanted);
                 if (search_.radius != kFar) return false;
             }
-            if (lane_index() < 4) counts_.step[lane_index()] = {};
+            if (lane_index() < 2 * kStepCounts) counts_.step[lane_index()] = {};
             ++looks_;
             const uint64 nearest = ask_columns(Task::advance, kFar);
             if (nearest == kFar || nearest >= search_.radius) return false;
             search_ = command_.search;
-            search_.count = counts_.step[search_.present % 2].next;
+            search_.count = counts_.step[search_.number % kStepCounts].next;
             __syncwarp();
             widen_bucket(search_);
             if (search_.count > 0) return true;
@@ -373,7 +373,7 @@ class Coordinator {
             }
             if (signals_.stopped) return;
         }
-        if (lane_index() < 4) counts_.step[lane_index()] = {};
+        if (lane_index() < 2 * kStepCounts) counts_.step[lane_index()] = {};
         __syncwarp();
         perform(Task::resolve, uncertified, 2);
         search_ = command_.search;

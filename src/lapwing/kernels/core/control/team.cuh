@@ -101,15 +101,14 @@ __device__ inline T present_count(const Team& team, T Counts::* count) {
 __device__ inline void raise(uint32* flag, bool raised) {
     if (__any_sync(kAllLanes, raised) && lane_index() == 0) atomicExch(flag, 1u);
 }
-// The counts of the current step of a run, or of the next one. A cluster that continues a run uses other counts than
-// the whole grid did: a block that drops out may not have read the grid's counts yet when the cluster is one step
-// ahead.
+// The counts of a round or step of a run, or of the next one. A cluster that continues a run uses other counts than the
+// whole grid did: a block that drops out may not have read the grid's counts yet when the cluster is one step ahead.
 template <bool wide>
 __device__ inline StepCounts& counts_of(const Team& team, uint32 step) {
     if constexpr (wide)
-        return team.state.counts->step[step % 2 + (team.blocks < gridDim.x ? 2 : 0)];
+        return team.state.counts->step[step % kStepCounts + (team.blocks < gridDim.x ? kStepCounts : 0)];
     else
-        return team.own.step[step % 2];
+        return team.own.step[step % kStepCounts];
 }
 // The counts after a barrier, without `waiting`. Every thread gets them.
 template <bool wide>
@@ -118,7 +117,7 @@ __device__ inline StepCounts read_counts(const Team& team, uint32 step) {
     if constexpr (!wide) return counts;
     return {__ldcg(&counts.next), __ldcg(&counts.refresh), __ldcg(&counts.event), 0};
 }
-// Called between the barriers of a step.
+// Called before the last barrier of a step.
 template <bool wide>
 __device__ inline void reset_next_counts(const Team& team, uint32 step) {
     if (blockIdx.x == 0 && threadIdx.x == 0) {

@@ -9,8 +9,8 @@
 __device__ inline bool has_boxes(const Matrix& matrix) { return has_boxes(matrix.costs.data, matrix.maximize); }
 __device__ inline BoxOrder box_order(const Matrix& matrix) { return {matrix.costs.data, matrix.costs.pitch}; }
 
-// Finds the highest price in each box and outer box; by blocks number `block` of `blocks`.
-__device__ inline void find_highest_prices(const State& state, uint32 block, uint32 blocks) {
+// Finds the prices in boxes (price_pieces); by blocks number `block` of `blocks`.
+__device__ inline void find_prices_in_boxes(const State& state, uint32 block, uint32 blocks) {
     price_pieces(
         box_order(state.matrix), state.matrix.real_cols(), block, blocks, shared().scratch.boxes().highest,
         [&](int64 j) { return upward(load_stable(state.v + j)); }, state.listing_price);
@@ -18,11 +18,11 @@ __device__ inline void find_highest_prices(const State& state, uint32 block, uin
 
 // The places of a row of which all columns within a limit are wanted (core/lists/full_row.cuh): those of the boxes that
 // may have such columns, a chunk after the other, of as many boxes as the block has threads; all places where there are
-// no boxes, or rows may stay free. All threads of a block use it alike. Highest prices must have been found in this
+// no boxes, or rows may stay free. All threads of a block use it alike. Prices in boxes must have been found in this
 // search.
 //
-// Coordinates are read as they lie in the boxes, side by side; a column is looked up only if its cost, less the highest
-// price in its box, may be within the limit. With many dimensions most boxes are wanted, and few of their columns.
+// Coordinates and prices are read as they lie in the boxes, side by side; a column is looked up only if its cost, less
+// its price, may be within the limit. With many dimensions most boxes are wanted, and few of their columns.
 class PlacesInBoxes {
   public:
     static constexpr bool all_wanted = false;
@@ -54,7 +54,8 @@ class PlacesInBoxes {
             first_ = ended_;
             ended_ += blockDim.x;
             const uint32 g = first_ + threadIdx.x;
-            const bool wanted = g < outers && may_be_near(Boxes::outer(data, run), g, pieces + g);
+            const bool wanted =
+                g < outers && may_be_near(Boxes::outer(data, run), g, outer_prices(matrix_.real_cols()) + g);
             found_ = gather(wanted, threadIdx.x, scratch.outer);
             taken_ = 0;
         }
@@ -66,12 +67,13 @@ class PlacesInBoxes {
                     place = box * kPiece + index % kPiece;
         if (place >= matrix_.real_cols()) return kNone;
         const Costs& costs = matrix_.costs;
-        const Source source = in_boxes(costs.data, costs.pitch);
+        const Source source = in_boxes(costs.data);
         Source::Position position;
         Cost cost[1];
-        source.load_position(costs.col(place), position);
+        source.load_position(place_in_boxes(place, costs.pitch, kColSalt), position);
         source.costs(line_, position, cost);
-        if (!may_be_within(cost[0], load_stable(state_.listing_price + box), limit_[0])) return kNone;
+        const Margin price = load_stable(state_.listing_price + place_prices(matrix_.real_cols()) + place);
+        if (!may_be_within(cost[0], price, limit_[0])) return kNone;
         return static_cast<int32>(box_order(matrix_).at(place));
     }
 
@@ -84,7 +86,7 @@ class PlacesInBoxes {
     uint32 first_ = 0, ended_ = 0;  // the outer boxes that were examined last
     uint32 found_ = 0, taken_ = 0;  // how many of them are wanted, and were opened
 
-    // Whether box g, whose highest price is number `price`, may have a wanted column.
+    // Whether box g, whose highest price is number `price` of those in boxes, may have a wanted column.
     __device__ bool may_be_near(const Boxes& boxes, uint32 g, uint32 price) const {
         return boxes.may_be_near(line_, g, load_stable(state_.listing_price + price), limit_);
     }

@@ -9,10 +9,11 @@
 template <Pass pass>
 LAPWING_NOINLINE __device__ void refresh_by_row_groups(const Team& team, uint32 count) {
     const State& state = team.state;
-    const uint32 each = (count + team.blocks - 1) / team.blocks, parts = warps_of_row_group(kTeamWarps, each);
+    constexpr uint32 n = rows_of_group(pass);
+    const uint32 each = (count + team.blocks - 1) / team.blocks, parts = warps_of_row_group(kTeamWarps, n, each);
     const uint32 first = team.block() * each < count ? team.block() * each : count,
                  end = first + each < count ? first + each : count;
-    for (uint32 begin = first; begin < end; begin += kTeamWarps / parts * kLines) {
+    for (uint32 begin = first; begin < end; begin += kTeamWarps / parts * n) {
         const auto row_of = [&](uint32 at) { return load_stable(state.refresh_rows + at); };
         for (bool guess = true; list_row_group<pass>(begin, end, parts, guess, row_of, [](int32, bool) {});)
             guess = false;
@@ -24,7 +25,7 @@ struct Listing : ListingAtHand {
 
     __device__ static void refresh(const Team& team, uint32 count) {
         if (has_boxes(team.state.matrix)) {
-            find_highest_prices(team.state, team.block(), team.blocks);
+            find_prices_in_boxes(team.state, team.block(), team.blocks);
             team.sync();
             return refresh_by_row_groups<Pass::near>(team, count);
         }

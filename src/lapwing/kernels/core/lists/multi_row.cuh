@@ -41,57 +41,95 @@ __device__ inline Standing standing(const State& state, int32 i, int32 j) {
             tie_order(first_tie(state.matrix, i), state.matrix.cols, j)};
 }
 
+// The candidates of a row while a warp puts them in order (the bitonic network of K. E. Batcher, 1968): kEach per lane,
+// number lane * kEach + e in `value[e]` and `place[e]`. All lanes call its functions.
+struct Ordering {
+    static constexpr uint32 kEach = Tuning::room / kWarp;
+    Dual value[kEach];
+    int32 place[kEach];  // in the row's own order; kNoRow: there is no candidate
+
+    __device__ void sort() {
+#pragma unroll 1
+        for (uint32 run = 2; run <= Tuning::room; run *= 2) {  // sorted runs, up and down in turn
+#pragma unroll 1
+            for (uint32 apart = run / 2; apart >= kEach; apart /= 2) meet_lanes(run, apart / kEach);
+#pragma unroll
+            for (uint32 apart = kEach / 2; apart > 0; apart /= 2) {
+                if (apart < run) meet_within(run, apart);
+            }
+        }
+    }
+
+  private:
+    __device__ bool rises(uint32 run, uint32 e) const { return ((lane_index() * kEach + e) & run) == 0; }
+    __device__ void meet_lanes(uint32 run, uint32 lanes_apart) {
+#pragma unroll
+        for (uint32 e = 0; e < kEach; ++e) {
+            const Dual other = __shfl_xor_sync(kAllLanes, value[e], lanes_apart);
+            const int32 other_place = __shfl_xor_sync(kAllLanes, place[e], lanes_apart);
+            const bool keeps_first = ((lane_index() & lanes_apart) == 0) == rises(run, e);
+            if (Standing{other, other_place}.before(value[e], place[e]) != keeps_first) continue;
+            value[e] = other;
+            place[e] = other_place;
+        }
+    }
+    __device__ void meet_within(uint32 run, uint32 apart) {
+#pragma unroll
+        for (uint32 e = 0; e < kEach; ++e) {
+            const uint32 f = e + apart;
+            if ((e & apart) != 0) continue;
+            if (Standing{value[f], place[f]}.before(value[e], place[e]) != rises(run, e)) continue;
+            const Dual other = value[e];
+            const int32 other_place = place[e];
+            value[e] = value[f];
+            place[e] = place[f];
+            value[f] = other;
+            place[f] = other_place;
+        }
+    }
+};
+
 // Puts the `count` candidates of row i in order, at place `slot` of the block; by the warp of the row.
 LAPWING_NOINLINE __device__ Limit keep_nearest(int32 i, uint32 slot, uint32 count) {
-    constexpr uint32 kEach = Tuning::room / kWarp;
+    constexpr uint32 kEach = Ordering::kEach;
+    static_assert(kWanted < Tuning::room && (kWanted - 1) % kEach == 0);
     const State& state = shared().state;
+    const int32 first = first_tie(state.matrix, i), cols = state.matrix.cols;
     int32* const candidates = shared().scratch.multi_row.room[slot];
     __syncwarp();
-    int32 col[kEach];
-    Standing mine[kEach];
-    uint32 rank[kEach];
+    Ordering ordering;
 #pragma unroll
     for (uint32 e = 0; e < kEach; ++e) {
         const uint32 k = e * kWarp + lane_index();
-        rank[e] = 0;
-        col[e] = kNone;
-        mine[e] = {infinity<Dual>(), kNoRow};
-        if (k >= count) continue;
-        col[e] = candidates[k];
-        mine[e] = standing(state, i, col[e]);
+        const Standing mine = k < count ? standing(state, i, candidates[k]) : Standing{infinity<Dual>(), kNoRow};
+        ordering.value[e] = mine.value;
+        ordering.place[e] = mine.order;
     }
-#pragma unroll
-    for (uint32 e = 0; e < kEach; ++e) {
-        for (uint32 l = 0; l < kWarp && e * kWarp + l < count; ++l) {
-            const Standing other = {__shfl_sync(kAllLanes, mine[e].value, l), __shfl_sync(kAllLanes, mine[e].order, l)};
-#pragma unroll
-            for (uint32 own = 0; own < kEach; ++own) rank[own] += other.before(mine[own].value, mine[own].order);
-        }
-    }
-    Limit limit = {infinity<Dual>(), kNoRow, count < kWanted ? count : kWanted};
+    ordering.sort();
     __syncwarp();
 #pragma unroll
     for (uint32 e = 0; e < kEach; ++e) {
-        const bool kept = col[e] >= 0 && rank[e] < kWanted;
-        if (kept) candidates[rank[e]] = col[e];
-        const uint32 last = __ballot_sync(kAllLanes, kept && rank[e] == kWanted - 1);
-        if (last == 0) continue;
-        limit.value = __shfl_sync(kAllLanes, mine[e].value, __ffs(last) - 1);
-        limit.order = __shfl_sync(kAllLanes, mine[e].order, __ffs(last) - 1);
+        const uint32 rank = lane_index() * kEach + e;
+        const int32 place = ordering.place[e];
+        if (rank >= kWanted || place == kNoRow) continue;
+        candidates[rank] = place < cols - first ? first + place : first + place - cols;
     }
     __syncwarp();
-    return limit;
+    constexpr uint32 last = (kWanted - 1) / kEach;
+    return {__shfl_sync(kAllLanes, ordering.value[0], last), __shfl_sync(kAllLanes, ordering.place[0], last),
+            count < kWanted ? count : kWanted};
 }
 
-// A warp's rows, and the candidates found for each.
+// The n rows of a warp, and the candidates found for each.
+template <uint32 n>
 struct RowGroup {
-    int32 row[kLines];
-    uint32 count[kLines];
-    Dual limit[kLines];
-    int32 order[kLines];
-    Margin margin[kLines];  // the limit, for the quick test
-    uint32 invalid;         // a bit for each row
-    uint32 guessed;         // a bit for each row whose limit is a survey's
+    int32 row[n];
+    uint32 count[n];
+    Dual limit[n];
+    int32 order[n];
+    Margin margin[n];  // the limit, for the quick test
+    uint32 invalid;    // a bit for each row
+    uint32 guessed;    // a bit for each row whose limit is a survey's
 
     __device__ void lower(uint32 r, Limit to) {
         limit[r] = to.value;
@@ -103,16 +141,17 @@ struct RowGroup {
 
 // Computes the cost of column j exactly, after it passed the quick test of some lane. All lanes call it, each with its
 // own column or with `there` false.
-__device__ inline void meet_column(RowGroup& group, const State& state, const Source& source, const SourceLines& lines,
-                                   int32 j, bool there) {
+template <uint32 n>
+__device__ inline void meet_column(RowGroup<n>& group, const State& state, const Source& source,
+                                   const Source::Lines<n>& lines, int32 j, bool there) {
     const Matrix& matrix = state.matrix;
     Source::Position position;
-    Cost costs[kLines];
+    Cost costs[n];
     source.load_position(matrix.costs.col(there ? j : 0), position);
     source.costs(lines, position, costs);
     const Dual price = there ? load_stable(state.v + j) : Dual(0);
 #pragma unroll
-    for (uint32 r = 0; r < kLines; ++r) {
+    for (uint32 r = 0; r < n; ++r) {
         const Dual cost = matrix.minimised(costs[r]);
         if (there && !matrix.valid(cost)) group.invalid |= 1u << r;
         const Standing standing = {cost - price, tie_order(first_tie(matrix, group.row[r]), matrix.cols, j)};
@@ -121,7 +160,7 @@ __device__ inline void meet_column(RowGroup& group, const State& state, const So
         };
         uint32 wanting = __ballot_sync(kAllLanes, wanted());
         if (wanting == 0) continue;
-        const uint32 slot = threadIdx.x / kWarp * kLines + r;
+        const uint32 slot = threadIdx.x / kWarp * n + r;
         if (group.count[r] + __popc(wanting) > Tuning::room) {
             group.lower(r, keep_nearest(group.row[r], slot, group.count[r]));
             wanting = __ballot_sync(kAllLanes, wanted());
@@ -151,16 +190,16 @@ __device__ inline Limit old_limit(const State& state, int32 i) {
     return {warp_reduce(x, [](Dual a, Dual b) { return a < b ? b : a; }), kNoRow, 0};
 }
 
-// Makes the list of row i from its candidates, which are at `parts` places from `slot` on, kLines apart. Called by one
-// warp. `again`: they are the candidates within the limit of the old list. False if the caller must collect more than
-// `least`.
-__device__ inline bool write_candidates(const State& state, int32 i, uint32 slot, uint32 parts, bool again,
-                                        uint32 least) {
+// Makes the list of row i from its candidates, which are at `parts` places from `slot` on, `apart` from each other.
+// Called by one warp. `again`: they are the candidates within the limit of the old list. False if the caller must
+// collect more than `least`.
+__device__ inline bool write_candidates(const State& state, int32 i, uint32 slot, uint32 parts, uint32 apart,
+                                        bool again, uint32 least) {
     auto& scratch = shared().scratch.multi_row;
     const Dual beyond = again ? old_limit(state, i).value : infinity<Dual>();
     uint32 count = scratch.met[slot];
     for (uint32 part = 1; part < parts; ++part) {
-        const uint32 other = slot + part * kLines, more = scratch.met[other];
+        const uint32 other = slot + part * apart, more = scratch.met[other];
         if (count + more > Tuning::room) count = keep_nearest(i, slot, count).count;
         for (uint32 k = lane_index(); k < more; k += kWarp) scratch.room[slot][count + k] = scratch.room[other][k];
         count += more;
@@ -190,14 +229,14 @@ __device__ inline uint32 rank_in_warp(Margin mine) {
 // row. The limit is the Tuning::surveyed-th smallest of these over all warps that share the rows. All threads of the
 // block call it.
 template <class Price>
-__device__ inline void survey(RowGroup& group, const Source& source, const SourceLines& lines,
+__device__ inline void survey(RowGroup<kLines>& group, const Source& source, const SourceLines& lines,
                               const Positions& positions, Part share, Price price, bool maximize) {
     Margin least[kLines];
 #pragma unroll
     for (uint32 r = 0; r < kLines; ++r) least[r] = infinity<Margin>();
     const uint32 pieces = static_cast<uint32>(positions.count / kPiece) / Tuning::survey_share;
     for (uint32 k = share.part; k < pieces && !share.idle; k += share.parts) {
-        walk_piece<false>(
+        walk_piece<false, kLines>(
             source, lines, positions,
             static_cast<int64>(k * Tuning::survey_share + k % Tuning::survey_share) * kPiece + lane_index(), price,
             [&](const Piece& piece) {
@@ -269,42 +308,45 @@ LAPWING_NOINLINE __device__ NearBox find_near_box(int32 i) {
 // fresh: all columns; again: within the limit of the row's old list. boxed and near: the same two, from boxes.
 enum class Pass { fresh, boxed, again, near };
 
-// Number of warps that share a set of kLines rows, each taking a part of the columns, where a block of `warps` lists
+// Number of rows of a row group. By boxes it is one, since rows that are listed again are seldom near each other.
+__device__ constexpr bool by_boxes(Pass pass) { return pass == Pass::boxed || pass == Pass::near; }
+__device__ constexpr uint32 rows_of_group(Pass pass) { return by_boxes(pass) ? 1 : kLines; }
+// Number of warps that share a row group of n rows, each taking a part of the columns, where a block of `warps` lists
 // `count` rows. A power of two.
-__device__ inline uint32 warps_of_row_group(uint32 warps, uint32 count) {
+__device__ inline uint32 warps_of_row_group(uint32 warps, uint32 n, uint32 count) {
     uint32 parts = warps;
-    while (parts > 1 && warps / parts * kLines < count) parts /= 2;
+    while (parts > 1 && warps / parts * n < count) parts /= 2;
     return parts;
 }
 
-// Lists rows row_of(begin), row_of(begin + 1) ... below `end`, as many as the block takes (kLines a group), under the
-// present prices. `guess`: within the limits of a survey, too. All threads of the block call it. True if the limits of
-// the survey were too low. One lane per row calls met(row, whether a cost of it is invalid).
+// Lists rows row_of(begin), row_of(begin + 1) ... below `end`, as many as the block takes, under the present prices.
+// `guess`: within the limits of a survey, too. All threads of the block call it. True if the limits of the survey were
+// too low. One lane per row calls met(row, whether a cost of it is invalid).
 template <Pass pass, class RowOf, class Met>
 __device__ bool list_row_group(uint32 begin, uint32 end, uint32 parts, bool guess, RowOf row_of, Met met) {
-    constexpr bool again = pass == Pass::again || pass == Pass::near,
-                   by_boxes = pass == Pass::boxed || pass == Pass::near;
+    constexpr bool again = pass == Pass::again || pass == Pass::near;
+    constexpr uint32 n = rows_of_group(pass);
     const State& state = shared().state;
     const Matrix& matrix = state.matrix;
     const Costs costs = matrix.costs;
     const Source source(costs.data);
-    const uint32 warp = threadIdx.x / kWarp, part = warp % parts, first = begin + warp / parts * kLines;
+    const uint32 warp = threadIdx.x / kWarp, part = warp % parts, first = begin + warp / parts * n;
     auto& scratch = shared().scratch.multi_row;
-    RowGroup group;
-    int64 index[kLines];
-    uint32 start = 0;  // a box near the first row
+    RowGroup<n> group;
+    int64 index[n];
+    uint32 start = 0;  // a box near the row
 #pragma unroll
-    for (uint32 r = 0; r < kLines; ++r) {  // past the end: the last one again
+    for (uint32 r = 0; r < n; ++r) {  // past the end: the last one again
         group.row[r] = row_of(first + r < end ? first + r : end - 1);
         index[r] = costs.row(group.row[r]);
         group.lower(r, again ? old_limit(state, group.row[r]) : Limit{infinity<Dual>(), kNoRow, 0});
-        if (!by_boxes || (again && parts > 1)) continue;  // several warps that list few rows again do without
+        if (!by_boxes(pass) || (again && parts > 1)) continue;  // several warps that list few rows again do without
         const NearBox near = find_near_box(group.row[r]);
         if (r == 0) start = near.box;
         if (near.limit < group.limit[r]) group.lower(r, {near.limit, kNoRow, 0});
     }
     group.invalid = group.guessed = 0;
-    SourceLines lines;
+    Source::Lines<n> lines;
     source.load(index, lines);
     const Positions positions{matrix.real_cols(), costs.pitch, kColSalt, costs.data->neighbours.positions};
     const Part share{part, parts, first >= end};
@@ -315,23 +357,22 @@ __device__ bool list_row_group(uint32 begin, uint32 end, uint32 parts, bool gues
     }
     if (matrix.prices != nullptr && part == 0) {
 #pragma unroll
-        for (uint32 r = 0; r < kLines; ++r) {
+        for (uint32 r = 0; r < n; ++r) {
             const int32 i = group.row[r], unmatched_col = matrix.real_cols() + i;
             const Dual x = matrix.unmatched_cost(i) - load_stable(state.v + unmatched_col);
             group.count[r] = x < infinity<Dual>() && x <= group.limit[r];
-            if (lane_index() == 0) scratch.room[warp * kLines + r][0] = unmatched_col;
+            if (lane_index() == 0) scratch.room[warp * n + r][0] = unmatched_col;
         }
         __syncwarp();
     }
     const auto meet = [&](int64 j, bool there) {
         meet_column(group, state, source, lines, static_cast<int32>(j), there);
     };
-    if constexpr (by_boxes) {
+    if constexpr (by_boxes(pass)) {
         const BoxOrder order = box_order(matrix);
         walk_boxes(
-            costs.data, lines, positions, share, start, group.margin,
-            [&](uint32 g) { return load_stable(state.listing_price + g); }, [&](int64 k) { return price(order.at(k)); },
-            [&](const Piece& piece) { return near_positions(piece, group.margin, false); },
+            costs.data, lines, positions, share, start, group.margin, state.listing_price,
+            [&](const PieceOf<n>& piece) { return near_positions(piece, group.margin, false); },
             [&](int64 k, bool there) { meet(there ? order.at(k) : 0, there); });
     } else {
         walk(
@@ -345,8 +386,8 @@ __device__ bool list_row_group(uint32 begin, uint32 end, uint32 parts, bool gues
     }
     uint32 invalid = 0;
 #pragma unroll
-    for (uint32 r = 0; r < kLines; ++r) {
-        const uint32 slot = warp * kLines + r;
+    for (uint32 r = 0; r < n; ++r) {
+        const uint32 slot = warp * n + r;
         const Limit limit = parts > 1 ? keep_nearest(group.row[r], slot, group.count[r]) : Limit{0, 0, group.count[r]};
         invalid |= static_cast<uint32>(__any_sync(kAllLanes, group.invalid >> r & 1)) << r;
         if (lane_index() == 0) scratch.met[slot] = limit.count;
@@ -354,11 +395,11 @@ __device__ bool list_row_group(uint32 begin, uint32 end, uint32 parts, bool gues
     if (lane_index() == 0) scratch.invalid[warp] = invalid;
     __syncthreads();
     bool is_short = false;
-    for (uint32 r = part; r < kLines; r += parts) {
+    for (uint32 r = part; r < n; r += parts) {
         if (first + r >= end) continue;
         const int32 i = row_of(first + r);
         const uint32 least = group.guessed >> r & 1 ? kWanted : 0;
-        if (!write_candidates(state, i, (warp - part) * kLines + r, parts, again, least)) {
+        if (!write_candidates(state, i, (warp - part) * n + r, parts, n, again, least)) {
             is_short = true;
             continue;
         }

@@ -153,7 +153,7 @@ LAPWING_NOINLINE __device__ void run_backward_sweeps() {
     const Team team{state, shared().control.counts, shared().control.command.wide, shared().control.command.blocks};
     SearchRun run = shared().control.command.search;
     const uint32 full = team.wide ? __ldcg(&state.counts->full) : team.own.full;
-    for (bool changed = true; changed; run.present ^= 1) {
+    for (bool changed = true; changed; ++run.present) {
         ++run.number;
         sweep_lists(team, run);
         if (full > 0) {

@@ -4,12 +4,16 @@
 // Search radius D: larger distances are irrelevant. Bucket limit: rows beyond it wait.
 //
 // Distances are found by label correction. A step relaxes the candidates of all rows whose distance fell (the
-// frontier), by atomicMin on the columns' distances. It reads the distances of the frontier before any of them falls
-// again, so the result of a step does not depend on the order of the frontier. The radius falls to a distance within
-// which nearly as many free columns were reached as rows are free. Rows at exactly the radius are not relaxed, since
-// they lead to nothing nearer. For small integers, where most distances are equal, this ends a search as soon as enough
-// free columns are reached. When the frontier is empty, the bucket limit advances beyond the nearest waiting row, as in
-// delta-stepping, so most rows are relaxed once.
+// frontier), by atomicMin on the columns' distances. If a distance of the frontier falls in this very step, its row is
+// on the next frontier, too; where this is seen, the row is relaxed only then. So a step relaxes distances of earlier
+// steps alone, and needs no barrier between reading and writing. Whether it relaxes a distance that is about to fall
+// makes no difference at the end: each distance is the least over all paths, and was set in the step after the earliest
+// of those on which it depends.
+//
+// The radius falls to a distance within which nearly as many free columns were reached as rows are free. Rows at that
+// very distance are not relaxed, since they lead to nothing nearer. For small integers, where most distances are equal,
+// this ends a search as soon as enough free columns are reached. When the frontier is empty, the bucket limit advances
+// beyond the nearest waiting row, as in delta-stepping, so most rows are relaxed once.
 //
 // When no row waits within the radius, a row is uncertified if its list does not reach the radius (distance + tau - u
 // is below D). It is listed again under the present prices. If that is insufficient, all its columns are relaxed. Then
@@ -25,8 +29,8 @@
 // core/search/rectangular.cuh, and the radius is the bucket limit at which enough free columns are reached. When few
 // rows are left, the radius is the distance of the nearest free column, and a search matches one row.
 //
-// Cost of a step: the lists and v of the frontier, two atomics for each distance that falls, 2 barriers. A long
-// frontier's distances are written and read once more.
+// Cost of a step: the lists and v of the frontier, two atomics for each distance that falls, and a barrier, or two if a
+// free column came nearer.
 //
 // References: R. Jonker and A. Volgenant, Computing 38 (1987); U. Meyer and P. Sanders, "Delta-stepping: a
 // parallelizable shortest path algorithm", Journal of Algorithms 49 (2003).
@@ -36,6 +40,7 @@
 // The time when a distance fell: the step, and whether the column's row was put on the frontier.
 __device__ inline uint32 stamp(uint32 step, bool at_work) { return step * 2 + at_work; }
 __device__ inline uint32 step_of(uint32 stamp) { return stamp / 2; }
+constexpr uint32 kNoStamp = ~0u;
 
 // Whether a row at this distance is relaxed now.
 __device__ inline bool is_at_work(const SearchRun& run, uint64 key) {
@@ -55,10 +60,13 @@ __device__ inline void relax(const Team& team, const SearchRun& run, const int32
         const uint64 key = as_key(x[k]);
         holder[k] = kNoRow;
         last[k] = 0;
-        if (col[k] < 0 || key > run.radius || key >= known[k]) continue;
-        min_in_global(state.distance + col[k], key);  // the distance falls in this step, by this thread or another
+        if (col[k] < 0 || key > run.radius || key >= known[k]) continue;  // it falls, by this thread or another
         last[k] = max_in_global(state.stamp + col[k], stamp(run.number, is_at_work(run, key)));
         holder[k] = load_stable(state.col_to_row + col[k]);
+    }
+#pragma unroll
+    for (uint32 k = 0; k < n; ++k) {  // when the stamp is there (it is never kNoStamp), for distance_before
+        if (holder[k] != kNoRow && last[k] != kNoStamp) min_in_global(state.distance + col[k], as_key(x[k]));
     }
     bool adds[n];
 #pragma unroll
@@ -80,7 +88,7 @@ __device__ inline void relax(const Team& team, const SearchRun& run, const int32
         adding[k] = __ballot_sync(kAllLanes, adds[k]);
         all += __popc(adding[k]);
     }
-    StepCounts& counts = counts_of<wide>(team, run.present);
+    StepCounts& counts = counts_of<wide>(team, run.number);
     raise(&counts.event, free);
     if (all == 0) return;
     const uint32 lane = lane_index(), before = (1u << lane) - 1;
@@ -143,55 +151,55 @@ __device__ inline Relaxations<n> find_relaxations(const State& state, const Sear
     for (uint32 r = 0; r < n; ++r) relaxations.x[r] = from_key<Dual>(own[r]) + reduced(Dual(mine[r].cost), v[r], u[r]);
     return relaxations;
 }
-__device__ inline uint64 own_distance(const State& state, Edge at) {
-    return at.row >= 0 && at.col >= 0 ? __ldcg(state.distance + at.col) : 0;
+// The distance of a row of the frontier as it was before this step; kFar if there is no row, or it falls in this step.
+// Who lowers a distance raises its stamp first, and waits for the old stamp to come back. Here the distance is read
+// first, and waited for. So no distance of this step is read with the stamp of an earlier one.
+__device__ inline uint64 distance_before(const State& state, const SearchRun& run, Edge at) {
+    if (at.row < 0) return kFar;
+    if (at.col < 0) return 0;
+    const uint64 key = __ldcg(state.distance + at.col);
+    if (key == kFar) return kFar;  // never, but the stamp waits for it
+    return step_of(__ldcg(state.stamp + at.col)) < run.number ? key : kFar;
 }
-// One step: relaxes all rows of the frontier, at their distances before the step. One row per warp, `first`.
+// Relaxes n rows of the frontier, one after the other for each warp of the team.
+template <bool wide, uint32 n>
+__device__ inline void relax_rows(const Team& team, const SearchRun& run, const Edge (&at)[n]) {
+    uint64 own[n];
+#pragma unroll
+    for (uint32 r = 0; r < n; ++r) own[r] = distance_before(team.state, run, at[r]);
+    const Relaxations<n> relaxations = find_relaxations(team.state, run, at, own);
+    relax<wide>(team, run, relaxations.col, relaxations.x, relaxations.known);
+}
+// One step: relaxes all rows of the frontier. `first`: that of the warp.
 template <bool wide>
 __device__ inline void take_step(const Team& team, const SearchRun& run, Edge first) {
-    const Edge at[1] = {team.warp() < run.count ? first : Edge{kNone, kNone}};
-    const uint64 own[1] = {own_distance(team.state, at[0])};
-    const Relaxations<1> relaxations = find_relaxations(team.state, run, at, own);
-    team.sync();
-    if (team.warp() < run.count) relax<wide>(team, run, relaxations.col, relaxations.x, relaxations.known);
-    reset_next_counts<wide>(team, run.present);
-    team.sync();
-}
-// The same for a frontier with more rows than the team has warps: stores the distances before relaxing.
-template <bool wide>
-__device__ inline void take_long_step(const Team& team, const SearchRun& run) {
-    const State& state = team.state;
-    team.each(run.count, [&](uint32 index) {
-        const uint64 own = own_distance(state, frontier_at<wide>(team, run.present, index));
-        if constexpr (wide)
-            __stcg(state.backward_distance + index, own);  // not in use before the end of a search
-        else
-            shared().scratch.steps.aside[index] = own;
-    });
-    team.sync();
-    for (uint32 base = team.warp(); base < run.count; base += Tuning::warp_rows * team.warps()) {
-        Edge at[Tuning::warp_rows];
-        uint64 own[Tuning::warp_rows];
+    if (run.count <= team.warps()) {  // mostly
+        const Edge at[1] = {first};
+        if (team.warp() < run.count) relax_rows<wide>(team, run, at);
+    } else {
+        for (uint32 base = team.warp(); base < run.count; base += Tuning::warp_rows * team.warps()) {
+            Edge at[Tuning::warp_rows];
 #pragma unroll
-        for (uint32 r = 0; r < Tuning::warp_rows; ++r) {
-            const uint32 index = base + r * team.warps();
-            at[r] = index < run.count ? frontier_at<wide>(team, run.present, index) : Edge{kNone, kNone};
-            own[r] = index >= run.count ? 0
-                     : wide             ? __ldcg(state.backward_distance + index)
-                                        : shared().scratch.steps.aside[index];
+            for (uint32 r = 0; r < Tuning::warp_rows; ++r) {
+                const uint32 index = base + r * team.warps();
+                at[r] = index < run.count ? frontier_at<wide>(team, run.present, index) : Edge{kNone, kNone};
+            }
+            relax_rows<wide>(team, run, at);
         }
-        const Relaxations<Tuning::warp_rows> relaxations = find_relaxations(state, run, at, own);
-        relax<wide>(team, run, relaxations.col, relaxations.x, relaxations.known);
     }
-    reset_next_counts<wide>(team, run.present);
+    reset_next_counts<wide>(team, run.number);
     team.sync();
 }
 
-// Ends a step: lowers the search radius if possible, and sets the next frontier.
+// Ends a step: lowers the search radius if possible, and sets the next frontier. No distance falls before all blocks
+// have found the radius from the same distances.
 template <bool wide>
 __device__ inline void conclude_step(const Team& team, SearchRun& run) {
-    const StepCounts counts = read_counts<wide>(team, run.present);
-    if (counts.event != 0) run.radius = shrink_radius<wide>(team, run);
+    const StepCounts counts = read_counts<wide>(team, run.number);
+    if (counts.event != 0) {
+        run.radius = shrink_radius<wide>(team, run);
+        team.sync();
+    }
     run.count = run.radius == as_key(Dual(0)) ? 0 : counts.next;  // at radius zero no column is nearer
     run.present ^= 1;
 }
@@ -246,7 +254,7 @@ template <bool wide>
 __device__ inline bool advance_bucket(const Team& team, SearchRun& run) {
     run.exhausted = run.bucket_limit >= run.radius;
     if (run.exhausted) return false;
-    StepCounts& counts = counts_of<wide>(team, run.present + 1);  // of the last step, which left the frontier empty
+    StepCounts& counts = counts_of<wide>(team, run.number);  // of the last step, which left the frontier empty
     const uint64 mine = nearest_waiting(team, run);
     if (threadIdx.x == 0 && mine != kFar) atomicMax(&counts.waiting, ~mine);
     team.sync();
@@ -277,10 +285,7 @@ LAPWING_NOINLINE __device__ void run_steps(uint32 blocks) {
     for (uint32 extensions = 0;;) {
         ++run.number;
         run.scans += run.count;
-        if (run.count <= team.warps())  // mostly
-            take_step<wide>(team, run, first);
-        else
-            take_long_step<wide>(team, run);
+        take_step<wide>(team, run, first);
         first = load_frontier<wide>(team, run.present ^ 1);
         conclude_step<wide>(team, run);
         if (run.count == 0) {
@@ -321,7 +326,7 @@ __device__ inline void advance(const Team& team) {
     team.sync();
     const uint64 nearest = present_count(team, &Counts::answer);
     if (nearest == kFar || nearest >= run.radius) return;
-    uint32* count = &(team.wide ? *team.state.counts : team.own).step[run.present % 2].next;
+    uint32* count = &(team.wide ? *team.state.counts : team.own).step[run.number % kStepCounts].next;
     if (team.wide)
         extend_bucket<true>(team, run, nearest, count);
     else

@@ -41,7 +41,7 @@ __device__ inline void resolve_uncertified_row(const Team& team, const SearchRun
     const Dual u = load_stable(state.u + i), distance = load_stable(state.row_distance + i);
     if (list_suffices(state, run, i)) {
         if (threadIdx.x == 0)
-            pick(state.frontier, !run.present)[add_count<wide>(&counts_of<wide>(team, run.present).next, 1)] = {i, own};
+            pick(state.frontier, !run.present)[add_count<wide>(&counts_of<wide>(team, run.number).next, 1)] = {i, own};
         return;
     }
     if (threadIdx.x < kWarp) {

@@ -24,24 +24,23 @@ struct Least {
     }
 };
 
-// The highest price in each bounding box of the positions, or in each piece of a sample of them, rounded upwards; then
-// those of the outer boxes.
+// Prices in boxes (costs/boxes.cuh) of positions, or of a sample of them.
 extern "C" __global__ void __launch_bounds__(THREADS)
-    price_boxes(const Costs::Data* data, int64 positions, int64 run, const Dual* prices, Margin* highest) {
+    price_boxes(const Costs::Data* data, int64 positions, int64 run, const Dual* prices, Margin* in_boxes) {
     __shared__ Margin scratch[kThreads / kWarp];
     price_pieces(
         BoxOrder(data, run), positions, blockIdx.x, gridDim.x, scratch, [=](int64 k) { return upward(prices[k]); },
-        highest);
+        in_boxes);
 }
 
 // least[k] = min over positions of cost - price, of line k of one sample and the positions of another, for `count`
-// lines from `first` on; 0 if all are forbidden. `prices` of the positions, null: zero; `highest`: those of
+// lines from `first` on; 0 if all are forbidden. `prices` of the positions, null: zero; `in_boxes`: those of
 // price_boxes. `line_salt` says what lines are: rows or columns. kLines lines a warp; a row group of the block's after
 // the other. If the positions are in boxes, lines are taken in their own order, so that those of a warp are near each
 // other.
 extern "C" __global__ void __launch_bounds__(THREADS)
     line_bounds(const Costs::Data* data, int64 maximize, int64 first, int64 count, int64 line_run, int64 line_salt,
-                int64 positions, int64 position_run, const Dual* prices, const Margin* highest, Dual* least) {
+                int64 positions, int64 position_run, const Dual* prices, const Margin* in_boxes, Dual* least) {
     const Source source(data);
     const bool by_boxes = has_boxes(data, maximize != 0);
     const BoxOrder order(data, position_run);
@@ -79,11 +78,10 @@ extern "C" __global__ void __launch_bounds__(THREADS)
         if (!by_boxes) {
             walk(source, lines, across, Part{0, 1, mine >= end}, price, near, meet);
         } else if (mine < end) {
-            const auto most = [=](uint32 g) { return prices ? highest[g] : Margin(0); };
-            const auto price_at = [&](int64 place) { return price(order.at(place)); };
+            const Margin* const prices_in_boxes = prices ? in_boxes : nullptr;
             const auto meet_at = [&](int64 place, bool there) { meet(there ? order.at(place) : 0, there); };
-            const uint32 start = nearest_piece(data, position_run, positions, index[0], prices ? highest : nullptr);
-            walk_boxes(data, lines, across, Part{0, 1, false}, start, best.margin, most, price_at, near, meet_at);
+            const uint32 start = nearest_piece(data, position_run, positions, index[0], prices_in_boxes);
+            walk_boxes(data, lines, across, Part{0, 1, false}, start, best.margin, prices_in_boxes, near, meet_at);
         }
 #pragma unroll
         for (uint32 r = 0; r < kLines; ++r) {
