@@ -93,13 +93,14 @@ class Report(NamedTuple):
     left: int
     local: int
     empty_row: int
+    pieces_read: int
     list_gap: float
     start_bound: float
     bound: float
 
 
 _PARTNERS = 256  # bytes from the workspace's beginning to row_to_col
-_REPORT = struct.Struct("@14q3d")
+_REPORT = struct.Struct("@15q3d")
 REPORT_BYTES, REPORT_SIZE = 256, _REPORT.size  # room for it, and its own size
 
 

@@ -158,6 +158,7 @@ struct Report {
     int64 left;                    // free rows after the auction
     int64 local;                   // those that local searches matched
     int64 empty_row;               // first row without any column; at least `rows` if there is none
+    uint64 pieces_read;            // of boxes of columns, by the listing of all rows
     double list_gap;               // median of tau - minimum over the lists of sampled rows
     double start_bound, bound;     // dual objective at the start and, unless optimal, at the end, up to rounding
 };

@@ -119,12 +119,13 @@ __device__ inline int64 place_in_boxes(int64 place, int64 run, uint32 salt) {
 
 // Visits, by whole boxes, all places of a part that may be within the limits: calls near and meet as walk does, with
 // places in the boxes. `limit` may fall meanwhile, and falls soon if piece `start` is near the lines, since it comes
-// first. prices: of price_pieces; null: zero.
+// first. prices: of price_pieces; null: zero. Returns how many pieces it visited.
 template <uint32 n, class Near, class Meet>
-__device__ inline void walk_boxes(const Source::Block* data, const Source::Lines<n>& lines, const Positions& positions,
-                                  Part share, uint32 start, const Margin (&limit)[n], const Margin* prices, Near near,
-                                  Meet meet) {
-    if (share.idle) return;
+__device__ inline uint32 walk_boxes(const Source::Block* data, const Source::Lines<n>& lines,
+                                    const Positions& positions, Part share, uint32 start, const Margin (&limit)[n],
+                                    const Margin* prices, Near near, Meet meet) {
+    if (share.idle) return 0;
+    uint32 visited = 0;
     const Source source = in_boxes(data);
     const Positions places{positions.count, positions.run, positions.salt, nullptr};
     const Boxes boxes = Boxes::inner(data, positions.run), outer = Boxes::outer(data, positions.run);
@@ -145,12 +146,15 @@ __device__ inline void walk_boxes(const Source::Block* data, const Source::Lines
             const uint32 first = outer_at(base + (__ffs(left) - 1) * share.parts) * kFan,
                          g = first + piece_at(lane_index());
             const bool inner_wanted = g < pieces && boxes.may_be_near(lines, g, price(g), limit);
-            for (uint32 inner = __ballot_sync(kAllLanes, inner_wanted); inner != 0; inner &= inner - 1) {
+            uint32 inner = __ballot_sync(kAllLanes, inner_wanted);
+            visited += __popc(inner);
+            for (; inner != 0; inner &= inner - 1) {
                 const int64 place = static_cast<int64>(first + piece_at(__ffs(inner) - 1)) * kPiece + lane_index();
                 walk_piece<false, n>(source, lines, places, place, price_at, near, meet);
             }
         }
     }
+    return visited;
 }
 
 // The piece whose bound for a line is least, of `count` positions; by one warp. prices: of price_pieces; null: zero. Of

@@ -4,10 +4,17 @@
 #include "common/common.cuh"
 
 struct CostTuning {
-    static constexpr uint32 most_held = 8;          // coordinates of a point in registers (Python)
-    static constexpr uint32 lines = 4;              // rows of a warp at once (Python)
-    static constexpr uint32 positions_ahead = 4;    // positions in flight of a lane, for short programs (Python)
-    static constexpr uint32 fan = 32;               // boxes of an outer box, one for each lane (Python)
+    static constexpr uint32 most_held = 8;        // coordinates of a point in registers (Python)
+    static constexpr uint32 lines = 4;            // rows of a warp at once (Python)
+    static constexpr uint32 positions_ahead = 4;  // positions in flight of a lane, for short programs (Python)
+    static constexpr uint32 fan = 32;             // boxes of an outer box, one for each lane (Python)
+    // Rows are listed again by boxes if the first lists read less than one of so many boxes. By boxes a warp has one
+    // row and waits for each box; over all columns it has four, and the warps of a block share what they read.
+#ifdef LAPWING_EMULATION
+    static constexpr uint32 seldom = 2;  // both ways occur where boxes are few
+#else
+    static constexpr uint32 seldom = 16;
+#endif
     static constexpr uint32 walk_positions = 1024;  // of a warp between barriers that keep warps at the same positions
 };
 

@@ -24,10 +24,13 @@ struct Listing : ListingAtHand {
     using Places = PlacesInBoxes;
 
     __device__ static void refresh(const Team& team, uint32 count) {
-        if (has_boxes(team.state.matrix)) {
-            find_prices_in_boxes(team.state, team.block(), team.blocks);
+        const Matrix& matrix = team.state.matrix;
+        if (has_boxes(matrix)) {
+            find_prices_in_boxes(team.state, team.block(), team.blocks);  // for whole rows, too
             team.sync();
-            return refresh_by_row_groups<Pass::near>(team, count);
+            const uint64 pieces = static_cast<uint64>(matrix.rows) * piece_count(matrix.real_cols());
+            if (__ldcg(&team.state.report->pieces_read) * CostTuning::seldom < pieces)
+                return refresh_by_row_groups<Pass::near>(team, count);
         }
         refresh_by_row_groups<Pass::again>(team, count);
     }

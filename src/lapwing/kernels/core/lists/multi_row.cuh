@@ -370,10 +370,11 @@ __device__ bool list_row_group(uint32 begin, uint32 end, uint32 parts, bool gues
     };
     if constexpr (by_boxes(pass)) {
         const BoxOrder order = box_order(matrix);
-        walk_boxes(
+        const uint32 visited = walk_boxes(
             costs.data, lines, positions, share, start, group.margin, state.listing_price,
             [&](const PieceOf<n>& piece) { return near_positions(piece, group.margin, false); },
             [&](int64 k, bool there) { meet(there ? order.at(k) : 0, there); });
+        if (!again && lane_index() == 0) atomicAdd(&state.report->pieces_read, uint64(visited));
     } else {
         walk(
             source, lines, positions, share, price,
