@@ -14,7 +14,8 @@
 //                  Report to pinned host memory, which saves a copy.
 //
 // Cost: list_rows reads the matrix once. `solve` reads lists, 256 to 384 bytes per bid or scan, and reads whole rows
-// only where a list is insufficient. A round or step has two barriers of the team that runs it.
+// only where a list is insufficient. A round has two barriers of the team that runs it, a
+// step one or two.
 //
 // Every result is deterministic: lists and prices depend only on sets, maxima and minima, never on the order of
 // threads.

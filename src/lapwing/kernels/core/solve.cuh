@@ -18,7 +18,6 @@ extern "C" __global__ void __launch_bounds__(256)
         *state.counts = Counts{};
         *state.report = Report{};
         state.report->invalid_row = state.report->empty_row = rows;
-        state.report->pieces_read = 0;
     }
     for (int64 j = first; j < cols; j += step) {
         state.distance[j] = kFar;

@@ -138,7 +138,9 @@ struct Counts {
     uint64 answer;                     // result of a task that computes a number
     uint64 list_gap;                   // list gap, as a key, after the preparation
     uint32 listed;                     // rows that blocks took to list, beyond the first row of each block
-    uint32 settled;                    // rows of a sweep of local searches that were matched or given up
+    uint32 reached;  // rows of columns within the search radius, and the latest step that set such a distance
+    uint32 latest;
+    uint32 settled;  // rows of a sweep of local searches that were matched or given up
 };
 
 // An active row of a search, and its column (kNone: the row is free).
@@ -201,8 +203,7 @@ struct State {
     Edge* parent_edge;
     // Where columns outnumber rows (core/search/rectangular.cuh): backward distances to free columns, by column and
     // then by free row; the successor column of each row; and the results of rows in full_rows. Otherwise
-    // `backward_distance` holds, at the end of a search, the positions of free columns and
-    // rows in their lists.
+    // `backward_distance` holds, at the end of a search, the positions of free columns and rows in their lists.
     uint64* backward_distance;
     int32* successor;
     uint64* full_backward_distance;

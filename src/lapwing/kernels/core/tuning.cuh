@@ -59,15 +59,16 @@ struct Tuning {
     // --- searches ---
     static constexpr double first_search_buckets = 128;  // buckets per list gap, in the first search
     // Buckets per search radius of the previous search. Narrow buckets save scans but cost steps. Their number is
-    // halved after searches with few active rows per step, and doubled after searches with many.
+    // halved after searches that reached few rows per step, and doubled after searches that reached many. (Scans are
+    // some ten times as many where rows are many.)
     static constexpr uint32 first_buckets = 4, most_buckets = 64;
-    static constexpr uint32 few_at_work = 8, many_at_work = 32;  // in units of block 0's most rows
+    static constexpr uint32 few_reached = 1, many_reached = 2;  // in units of block 0's most rows
     static constexpr uint32 few_ahead = 2;  // in units of a cluster's most rows: a bucket with fewer rows is too narrow
     static constexpr uint32 most_extensions =
         32;  // of the bucket limit per run; then the coordinator checks for the host's signals
     // times THREADS: with more columns per block of a team, all blocks look for waiting rows instead
     static constexpr uint32 cols_of_block = 32;
-    // a bucket is too narrow if a look for waiting rows finds fewer than one row for so many columns
+    // buckets are too narrow if a search reached fewer than one row per bucket for so many columns
     static constexpr uint32 cols_of_row = 256;
     static constexpr uint32 cols_ahead = 4;      // distances in flight per thread that reads all of them
     static constexpr uint32 unwanted_share = 8;  // a search omits one of so many free columns

@@ -30,7 +30,8 @@ struct BoxOrder {
 };
 
 // Prices, rounded upwards: the highest of each piece, then of each outer piece, then those of all positions as they lie
-// in the boxes, so that a warp reads those of a piece together. Fewer than twice as many numbers as positions.
+// in the boxes, so that a warp reads those of a piece together. At most twice as many numbers as positions, of
+// which there are more than one.
 __device__ inline uint32 outer_prices(int64 positions) { return piece_count(positions); }
 __device__ inline uint32 place_prices(int64 positions) {
     return piece_count(positions) + outer_count(piece_count(positions));

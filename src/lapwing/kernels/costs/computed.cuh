@@ -116,7 +116,7 @@ struct Costs {
         Source::Lines<1> line_;
     };
 
-    using ListingPrice = Margin;  // the highest price in each bounding box (core/lists/boxes.cuh)
+    using ListingPrice = Margin;  // prices in bounding boxes (costs/boxes.cuh)
 };
 
 // --- walking ------------------------------------------------------------------------------------------------------

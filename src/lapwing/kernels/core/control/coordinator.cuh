@@ -238,7 +238,7 @@ class Coordinator {
     __device__ SolveStatus run_searches() {
         const Dual bucket_width = static_cast<Dual>(list_gap_ / Tuning::first_search_buckets);
         if constexpr (Costs::is_sparse) search_locally();
-        search_.bucket_width = bucket_width > Dual(0) ? bucket_width : list_gap_ > 0 ? Dual(1) : infinity<Dual>() / 4;
+        bucket_width_ = bucket_width > Dual(0) ? bucket_width : list_gap_ > 0 ? Dual(1) : infinity<Dual>() / 4;
         for (search_.search = 1; search_.free_count > 0; ++search_.search) {
             if (is_doubtful_ && search_.search > Tuning::doubtful_searches) {
                 const uint32 most = state_.matrix.rows / Tuning::doubtful_free;
@@ -296,7 +296,6 @@ class Coordinator {
                 if (search_.radius != kFar) return false;
             }
             if (lane_index() < 2 * kStepCounts) counts_.step[lane_index()] = {};
-            ++looks_;
             const uint64 nearest = ask_columns(Task::advance, kFar);
             if (nearest == kFar || nearest >= search_.radius) return false;
             search_ = command_.search;
@@ -320,15 +319,18 @@ class Coordinator {
         return search_.free_count = take(counts_.free_rows);
     }
 
+    // By numbers that do not depend on the order of events, as the scans of steps do: where costs tie, the answer may
+    // depend on the limits of buckets.
     __device__ void choose_bucket_width() {
-        const uint64 steps = search_.number - search_.born, scans = search_.scans - scans_;
-        const uint64 looks = looks_ * (state_.matrix.cols / Tuning::cols_of_row);
-        looks_ = 0;
-        if ((scans < Tuning::few_at_work * kNarrowRows * steps || scans < looks) && buckets_ > 1) buckets_ /= 2;
-        if (scans > Tuning::many_at_work * kNarrowRows * steps && buckets_ < Tuning::most_buckets) buckets_ *= 2;
-        scans_ = search_.scans;
+        const uint64 steps = latest_ > search_.born ? latest_ - search_.born : 0;
+        const uint64 looks = static_cast<uint64>(buckets_) * (state_.matrix.cols / Tuning::cols_of_row);
+        const bool few = reached_ < Tuning::few_reached * kNarrowRows * steps ||
+                         reached_<looks, many = reached_> Tuning::many_reached * kNarrowRows * steps;
+        if (reached_ > 0 && few && buckets_ > 1) buckets_ /= 2;
+        if (!few && many && buckets_ < Tuning::most_buckets) buckets_ *= 2;
         const Dual bucket_width = from_key<Dual>(search_.radius) / static_cast<Dual>(buckets_);
-        if (bucket_width > Dual(0)) search_.bucket_width = bucket_width;
+        if (bucket_width > Dual(0)) bucket_width_ = bucket_width;
+        search_.bucket_width = bucket_width_;
     }
     // Finds the search radius and all distances up to it. Returns true if the paths were augmented, too.
     __device__ bool explore() {
@@ -354,6 +356,8 @@ class Coordinator {
             }
             const bool closes = search_.radius != kFar && counts_.full == 0 && (square() || search_.wanted == 1);
             perform(closes ? Task::close : Task::uncertified, state_.matrix.cols);
+            reached_ = take(counts_.reached);
+            latest_ = take(counts_.latest);
             const uint32 uncertified = take(counts_.refresh);
             if (uncertified == 0) return closes;
             refreshes_ += uncertified;
@@ -454,8 +458,8 @@ class Coordinator {
     bool singly_ = false;       // the last search for several rows matched none, so the next one matches one
     double list_gap_ = 0, start_bound_ = 0, bound_ = 0;
     uint32 buckets_ = Tuning::first_buckets;
-    uint64 scans_ = 0;  // before the current search
-    uint64 looks_ = 0;  // through all columns for waiting rows, in the current search
+    uint32 reached_ = 0, latest_ = 0;  // in the last search: see Counts
+    Dual bucket_width_ = Dual(0);      // at the start of a search
     uint32 left_ = 0, local_ = 0, phases_ = 0, rounds_ = 0, full_rows_ = 0;
     uint64 refreshes_ = 0;
 };

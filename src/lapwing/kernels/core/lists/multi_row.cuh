@@ -1,5 +1,5 @@
-// Multi-row listing: candidate lists of many rows of computed costs, kLines rows per warp. The points of these rows
-// stay in registers (costs/computed.cuh).
+// Multi-row listing: candidate lists of many rows of computed costs, kLines rows per warp, or one by bounding boxes.
+// The points of these rows stay in registers (costs/computed.cuh).
 //
 // A survey of one column in Tuning::survey_share estimates a limit within which about 200 columns lie. If fewer than
 // kWanted lie within it, the rows are listed again without a survey. One pass then visits all columns. A row has room

@@ -4,16 +4,22 @@
 #include "core/lists/full_row.cuh"
 #include "core/search/relax.cuh"
 
-// Finds the uncertified rows among free rows and the rows of reached columns.
+// Finds the uncertified rows among free rows and the rows of reached columns, and counts the latter.
 __device__ inline void find_uncertified(const Team& team, const SearchRun& run) {
     State& state = team.state;
     const uint32 cols = state.matrix.cols, count = cols + run.free_count;
+    uint32 reached = 0, latest = 0;
     team.each_converged(count, [&](uint32 index) {
         int32 i = kNone;
         uint64 key = kFar;
         if (index < cols) {
             key = __ldcg(state.distance + index);
             if (key < run.radius) i = load_stable(state.col_to_row + index);
+            if (i >= 0) {
+                const uint32 step = step_of(__ldcg(state.stamp + index));
+                latest = step > latest ? step : latest;
+                ++reached;
+            }
         } else if (index < count) {
             key = 0;
             i = load_stable(state.free_rows + index - cols);
@@ -29,6 +35,12 @@ __device__ inline void find_uncertified(const Team& team, const SearchRun& run) 
         }
         append(team, state.refresh_rows, &Counts::refresh, uncertified ? i : kNone);
     });
+    reached = warp_reduce(reached, [](uint32 a, uint32 b) { return a + b; });
+    latest = warp_reduce(latest, [](uint32 a, uint32 b) { return a < b ? b : a; });
+    if (lane_index() != 0 || reached == 0) return;
+    Counts& counts = team.wide ? *state.counts : team.own;
+    atomicAdd(&counts.reached, reached);
+    atomicMax(&counts.latest, latest);
 }
 
 // Lists an uncertified row again (unless all were listed together), and relaxes all its columns if the list is still
