@@ -24,11 +24,11 @@ from lapwing.errors import ArgumentError
 from lapwing.gpu.backend import Solve
 from lapwing.gpu.certificate.proof import Candidate, Proof
 from lapwing.gpu.core.monitor import Monitor
-from lapwing.gpu.core.solver import Report
 from lapwing.gpu.costs.canonical import CanonicalForm, CanonicalMatrix
 from lapwing.gpu.costs.unmatched import UnmatchedColumns
 from lapwing.gpu.given_back import given_back
 from lapwing.gpu.kinds.base import CostKind, Search
+from lapwing.gpu.kinds.streamed import HostSearch
 from lapwing.gpu.plan import Memory, plan_of_ranks
 from lapwing.gpu.runtime.arrays import GpuArray
 from lapwing.gpu.runtime.copies import Mail, read
@@ -100,22 +100,11 @@ class CostsOfRanks(CostKind):
 
     def search(self, view: CanonicalForm, monitor: Monitor, plan: Plan, request: Request) -> Search:
         solve = RankSolve(self.context, view.matrix, monitor, self._rows, self._cost)
-        return SearchOfRanks(solve, RankStartFinder(self.context, monitor))
+        return HostSearch(solve, RankStartFinder(self.context, monitor))
 
     def proof(self, candidate: Candidate, maximize: bool, wait: Callable[[float], None], mail: Mail | None) -> Proof:
         assert self._owners is not None
         return Proof(RankPass(self._owners, self._cost), self.dtype, candidate, mail)
-
-
-class SearchOfRanks(Search):
-    """A search that also counts the rows that other ranks sent."""
-
-    def statistics(self, report: Report) -> dict[str, float]:
-        assert isinstance(self.solve, RankSolve)
-        rows = self.solve.rows
-        assert isinstance(rows, RankRows)
-        counted = {"rows_read": float(rows.rows_read), "caches_read": float(rows.caches_read)}
-        return super().statistics(report) | counted
 
 
 def planned_over_gpus(view: GpuArray, problem: Problem, request: Request, coordinator: Coordinator) -> Plan | None:

@@ -117,6 +117,10 @@ class RankRows(StoredRows):
         self.v: int = 0
         self.caches_read: int = 0
 
+    def counts(self) -> dict[str, float]:
+        """See `StoredRows`."""
+        return super().counts() | {"caches_read": float(self.caches_read)}
+
     def _own_rows(self) -> tuple[int, int, int, int]:
         here = self.owners.here
         return here.address(0), here.part.matrix.row_stride, here.rows.start, here.rows.stop

@@ -213,17 +213,25 @@ class HostStartFinder(StartFinder):
         if matrix.rows != matrix.cols:
             solve.prepare(zero_prices=True)
             return self.run_from(solve, UNSTRUCTURED)
-        solve.prepare()
-        solve.cache_with_minima()
+        self._start_at_minima(solve)
         is_small = matrix.rows < LEAST_ROWS
         report = self.run_from(solve, unstructured(matrix.rows, UNSTRUCTURED if is_small else EXPLORING))
         if report.status != UNFINISHED:
             return report
+        return self.run_from(solve, self._start_at_sample(solve))
+
+    def _start_at_minima(self, solve: HostSolve) -> None:
+        """Prices are column minima, and rows are cached."""
+        solve.prepare()
+        solve.cache_with_minima()
+
+    def _start_at_sample(self, solve: HostSolve) -> Schedule:
+        """Prices are those of a sample; the epsilons that suit them."""
         solve.prepare()
         self._sample_prices(solve)
-        schedule = structured(matrix.rows)
+        schedule = structured(solve.matrix.rows)
         widest = solve.rows.layout.depth / _EPSILON_DEPTH
-        return self.run_from(solve, replace(schedule, first=min(schedule.first, max(1.0, widest))))
+        return replace(schedule, first=min(schedule.first, max(1.0, widest)))
 
     def _sample_prices(self, solve: HostSolve) -> None:
         """Replace the prices by those that the duals of a sample give, if that can be solved."""
@@ -274,17 +282,11 @@ def _all_rows(matrix: CanonicalMatrix) -> Ids:
 class OwnersStartFinder(HostStartFinder):
     """The same where several GPUs have the rows, and make column minima and prices of a sample from all of them."""
 
-    def run(self, solve: CoreSolve) -> Report:
-        """See `StartFinder`."""
-        assert isinstance(solve, HostSolve)
-        matrix = solve.matrix
-        if matrix.rows != matrix.cols:
-            solve.prepare(zero_prices=True)
-            return self.run_from(solve, UNSTRUCTURED)
+    def _start_at_minima(self, solve: HostSolve) -> None:
+        """See `HostStartFinder`."""
         solve.start_at_column_minima()
-        is_small = matrix.rows < LEAST_ROWS
-        report = self.run_from(solve, unstructured(matrix.rows, UNSTRUCTURED if is_small else EXPLORING))
-        if report.status != UNFINISHED:
-            return report
+
+    def _start_at_sample(self, solve: HostSolve) -> Schedule:
+        """See `HostStartFinder`."""
         self._sample_prices(solve)
-        return self.run_from(solve, structured(matrix.rows))
+        return structured(solve.matrix.rows)

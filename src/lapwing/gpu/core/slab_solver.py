@@ -141,6 +141,10 @@ class RequestedRows(StoredRows):
         self.v: int = 0
         self.caches_read: int = 0
 
+    def counts(self) -> dict[str, float]:
+        """See `StoredRows`."""
+        return super().counts() | {"caches_read": float(self.caches_read)}
+
     def empty_caches(self) -> None:
         """In the order of the stream: no row has a row cache that decides anything."""
         fill_bytes(self.context, self._memory["cached_count"], 0, 4 * self.layout.lines)

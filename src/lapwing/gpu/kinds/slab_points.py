@@ -10,13 +10,13 @@ from lapwing.costs.points import PointCost
 from lapwing.gpu.certificate.proof import Candidate, Proof, proof_of_shared_points
 from lapwing.gpu.core.monitor import Monitor
 from lapwing.gpu.core.slab_solver import RequestedRows, SlabSolve, SlabStartFinder
-from lapwing.gpu.core.solver import Report
 from lapwing.gpu.costs.canonical import CanonicalForm, CanonicalMatrix
 from lapwing.gpu.costs.computed import ComputedCosts, planned_by_tiles, upload_by_tiles
 from lapwing.gpu.costs.point_slabs import PointSlabs, RequestedColumns, exchanged
 from lapwing.gpu.costs.sharded import shares
 from lapwing.gpu.costs.unmatched import UnmatchedColumns
 from lapwing.gpu.kinds.base import CostKind, Search, refuse_reference
+from lapwing.gpu.kinds.streamed import HostSearch
 from lapwing.gpu.plan import Memory, plan_slabs
 from lapwing.gpu.runtime.copies import Mail
 from lapwing.gpu.runtime.device import Context
@@ -115,21 +115,10 @@ class SlabPoints(CostKind):
 
     def search(self, view: CanonicalForm, monitor: Monitor, plan: Plan, request: Request) -> Search:
         solve = SlabSolve(self.context, view.matrix, monitor, self._rows, self._slabs, self._source)
-        return SearchOfSlabs(solve, SlabStartFinder(self.context, monitor, self._layout.sample))
+        return HostSearch(solve, SlabStartFinder(self.context, monitor, self._layout.sample))
 
     def proof(self, candidate: Candidate, maximize: bool, wait: Callable[[float], None], mail: Mail | None) -> Proof:
         return proof_of_shared_points(self._points, self.dtype, candidate, maximize, wait, mail)
 
     def on_host(self, _solved: Any = None) -> Any:
         return self.given
-
-
-class SearchOfSlabs(Search):
-    """A search that also counts the rows that were requested."""
-
-    def statistics(self, report: Report) -> dict[str, float]:
-        assert isinstance(self.solve, SlabSolve)
-        rows = self.solve.rows
-        assert isinstance(rows, RequestedRows)
-        counted = {"rows_read": float(rows.rows_read), "caches_read": float(rows.caches_read)}
-        return super().statistics(report) | counted

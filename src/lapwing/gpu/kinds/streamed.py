@@ -57,8 +57,8 @@ class StreamedCosts(CostKind):
 
 
 class HostSearch(Search):
-    """A search that also counts the rows that it read."""
+    """A search that also counts the rows that came."""
 
     def statistics(self, report: Report) -> dict[str, float]:
         assert isinstance(self.solve, HostSolve)
-        return super().statistics(report) | {"rows_read": float(self.solve.rows.rows_read)}
+        return super().statistics(report) | self.solve.rows.counts()

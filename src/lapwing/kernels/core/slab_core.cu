@@ -8,7 +8,7 @@
 // and `v` the prices of these columns. Rows begin at multiples of 16 bytes. A block takes `each` columns of a row, a
 // multiple of a pack, and fills `room` places of its cache, from place (first_part + part) * room on: those of a row
 // are col_pitch columns, and cost_pitch costs, from those of the row before. Places that remain have a forbidden cost.
-// What it chooses does not depend on the order of threads.
+// The choice does not depend on the order of threads.
 //
 // Cost: a read of the row and of v, and a quarter of another (core/lists/build.cuh); caches are written over the link.
 #include "costs/host_rows.cuh"

@@ -112,11 +112,9 @@ class Boxes {
     const int64 run_, all_;
 };
 
-// The positions as they lie in the boxes. A place of a sample is one of a run of places there.
+// The positions as they lie in the boxes, and where a sample of them is there: one of each run of places.
 __device__ inline Source in_boxes(const Source::Block* data) { return Source(data + 1); }
-__device__ inline int64 place_in_boxes(int64 place, int64 run, uint32 salt) {
-    return run == 1 ? place : sampled(place, run, salt);
-}
+__device__ inline Positions places_in_boxes(int64 count, int64 run, uint32 salt) { return {count, run, salt, nullptr}; }
 
 // Visits, by whole boxes, all places of a part that may be within the limits: calls near and meet as walk does, with
 // places in the boxes. `limit` may fall meanwhile, and falls soon if piece `start` is near the lines, since it comes
@@ -128,7 +126,7 @@ __device__ inline uint32 walk_boxes(const Source::Block* data, const Source::Lin
     if (share.idle) return 0;
     uint32 visited = 0;
     const Source source = in_boxes(data);
-    const Positions places{positions.count, positions.run, positions.salt, nullptr};
+    const Positions places = places_in_boxes(positions.count, positions.run, positions.salt);
     const Boxes boxes = Boxes::inner(data, positions.run), outer = Boxes::outer(data, positions.run);
     const uint32 pieces = piece_count(positions.count), outers = outer_count(pieces);
     const Margin* const by_place = prices == nullptr ? nullptr : prices + place_prices(positions.count);

@@ -324,8 +324,8 @@ class Coordinator {
     __device__ void choose_bucket_width() {
         const uint64 steps = latest_ > search_.born ? latest_ - search_.born : 0;
         const uint64 looks = static_cast<uint64>(buckets_) * (state_.matrix.cols / Tuning::cols_of_row);
-        const bool few = reached_ < Tuning::few_reached * kNarrowRows * steps ||
-                         reached_<looks, many = reached_> Tuning::many_reached * kNarrowRows * steps;
+        const bool few = reached_ < Tuning::few_reached * kNarrowRows * steps || looks > reached_;
+        const bool many = reached_ > Tuning::many_reached * kNarrowRows * steps;
         if (reached_ > 0 && few && buckets_ > 1) buckets_ /= 2;
         if (!few && many && buckets_ < Tuning::most_buckets) buckets_ *= 2;
         const Dual bucket_width = from_key<Dual>(search_.radius) / static_cast<Dual>(buckets_);

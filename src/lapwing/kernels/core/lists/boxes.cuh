@@ -70,7 +70,7 @@ class PlacesInBoxes {
         const Source source = in_boxes(costs.data);
         Source::Position position;
         Cost cost[1];
-        source.load_position(place_in_boxes(place, costs.pitch, kColSalt), position);
+        source.load_position(places_in_boxes(matrix_.real_cols(), costs.pitch, kColSalt).at(place), position);
         source.costs(line_, position, cost);
         const Margin price = load_stable(state_.listing_price + place_prices(matrix_.real_cols()) + place);
         if (!may_be_within(cost[0], price, limit_[0])) return kNone;

@@ -42,11 +42,10 @@ __device__ inline Standing standing(const State& state, int32 i, int32 j) {
 }
 
 // The candidates of a row while a warp puts them in order (the bitonic network of K. E. Batcher, 1968): kEach per lane,
-// number lane * kEach + e in `value[e]` and `place[e]`. All lanes call its functions.
+// number lane * kEach + e in `at[e]`. All lanes call its functions.
 struct Ordering {
     static constexpr uint32 kEach = Tuning::room / kWarp;
-    Dual value[kEach];
-    int32 place[kEach];  // in the row's own order; kNoRow: there is no candidate
+    Standing at[kEach];  // of order kNoRow: there is no candidate
 
     __device__ void sort() {
 #pragma unroll 1
@@ -62,29 +61,22 @@ struct Ordering {
 
   private:
     __device__ bool rises(uint32 run, uint32 e) const { return ((lane_index() * kEach + e) & run) == 0; }
+    __device__ static bool precedes(Standing a, Standing b) { return a.before(b.value, b.order); }
     __device__ void meet_lanes(uint32 run, uint32 lanes_apart) {
 #pragma unroll
         for (uint32 e = 0; e < kEach; ++e) {
-            const Dual other = __shfl_xor_sync(kAllLanes, value[e], lanes_apart);
-            const int32 other_place = __shfl_xor_sync(kAllLanes, place[e], lanes_apart);
+            const Standing other = {__shfl_xor_sync(kAllLanes, at[e].value, lanes_apart),
+                                    __shfl_xor_sync(kAllLanes, at[e].order, lanes_apart)};
             const bool keeps_first = ((lane_index() & lanes_apart) == 0) == rises(run, e);
-            if (Standing{other, other_place}.before(value[e], place[e]) != keeps_first) continue;
-            value[e] = other;
-            place[e] = other_place;
+            if (precedes(other, at[e]) == keeps_first) at[e] = other;
         }
     }
     __device__ void meet_within(uint32 run, uint32 apart) {
 #pragma unroll
         for (uint32 e = 0; e < kEach; ++e) {
-            const uint32 f = e + apart;
             if ((e & apart) != 0) continue;
-            if (Standing{value[f], place[f]}.before(value[e], place[e]) != rises(run, e)) continue;
-            const Dual other = value[e];
-            const int32 other_place = place[e];
-            value[e] = value[f];
-            place[e] = place[f];
-            value[f] = other;
-            place[f] = other_place;
+            const Standing mine = at[e], other = at[e + apart];
+            if (precedes(other, mine) == rises(run, e)) at[e] = other, at[e + apart] = mine;
         }
     }
 };
@@ -101,22 +93,20 @@ LAPWING_NOINLINE __device__ Limit keep_nearest(int32 i, uint32 slot, uint32 coun
 #pragma unroll
     for (uint32 e = 0; e < kEach; ++e) {
         const uint32 k = e * kWarp + lane_index();
-        const Standing mine = k < count ? standing(state, i, candidates[k]) : Standing{infinity<Dual>(), kNoRow};
-        ordering.value[e] = mine.value;
-        ordering.place[e] = mine.order;
+        ordering.at[e] = k < count ? standing(state, i, candidates[k]) : Standing{infinity<Dual>(), kNoRow};
     }
     ordering.sort();
     __syncwarp();
 #pragma unroll
     for (uint32 e = 0; e < kEach; ++e) {
         const uint32 rank = lane_index() * kEach + e;
-        const int32 place = ordering.place[e];
+        const int32 place = ordering.at[e].order;
         if (rank >= kWanted || place == kNoRow) continue;
         candidates[rank] = place < cols - first ? first + place : first + place - cols;
     }
     __syncwarp();
     constexpr uint32 last = (kWanted - 1) / kEach;
-    return {__shfl_sync(kAllLanes, ordering.value[0], last), __shfl_sync(kAllLanes, ordering.place[0], last),
+    return {__shfl_sync(kAllLanes, ordering.at[0].value, last), __shfl_sync(kAllLanes, ordering.at[0].order, last),
             count < kWanted ? count : kWanted};
 }
 

@@ -152,7 +152,7 @@ __device__ inline Relaxations<n> find_relaxations(const State& state, const Sear
     return relaxations;
 }
 // The distance of a row of the frontier as it was before this step; kFar if there is no row, or it falls in this step.
-// Who lowers a distance raises its stamp first, and waits for the old stamp to come back. Here the distance is read
+// A thread that lowers a distance raises its stamp first, and waits for the old stamp. Here the distance is read
 // first, and waited for. So no distance of this step is read with the stamp of an earlier one. (This is an order of
 // accesses to L2, which hardware keeps where one waits for another, without a fence.)
 __device__ inline uint64 distance_before(const State& state, const SearchRun& run, Edge at) {
