@@ -27,9 +27,10 @@ from numpy.typing import NDArray
 
 from lapwing.distributed.messages import Message
 from lapwing.gpu.certificate.passes import CostPass, MatrixPass, Vectors
+from lapwing.gpu.core.memory import list_arrays
 from lapwing.gpu.core.monitor import Monitor
 from lapwing.gpu.core.sharded_solver import ShardPart
-from lapwing.gpu.core.solver import REPORT_SIZE, list_arrays
+from lapwing.gpu.core.solver import REPORT_SIZE
 from lapwing.gpu.costs.canonical import CanonicalMatrix
 from lapwing.gpu.costs.host_rows import RECORD_HEAD, RECORD_WORD, even
 from lapwing.gpu.costs.sharded import Shard, Shards

@@ -12,7 +12,7 @@ import numpy as np
 from lapwing.costs.base import Tier
 from lapwing.costs.points import PointCost
 from lapwing.errors import ArgumentError
-from lapwing.gpu.core.solver import list_arrays, workspace_bytes
+from lapwing.gpu.core.memory import list_arrays, workspace_bytes
 from lapwing.gpu.core.start import sample_bytes
 from lapwing.gpu.costs.canonical import is_copied, is_transposed
 from lapwing.gpu.costs.computed import ComputedCosts, dims_of
@@ -22,6 +22,7 @@ from lapwing.gpu.costs.points_matrix import bytes_of, planned_points_matrix
 from lapwing.gpu.costs.sharded import Shard, shares
 from lapwing.gpu.costs.sparse import GivenEntries, copied_bytes, is_sorted_anew
 from lapwing.gpu.reference import REFERENCE_METHODS
+from lapwing.gpu.reference.trees import Trees
 from lapwing.gpu.runtime.arrays import ITEM_BYTES, GpuArray, Library
 from lapwing.gpu.runtime.device import Context, DeviceInfo
 from lapwing.gpu.runtime.tuning import MOST_ROWS
@@ -461,7 +462,9 @@ def bytes_of_solve(rows: int, cols: int, dtype: str, priced: bool, computed: boo
     if not (rows and cols):
         return 0
     lines = (rows, rows + cols) if priced else (min(rows, cols), max(rows, cols))
-    return workspace_bytes(*lines, dtype) + sample_bytes(*lines, dtype, computed) + _LINE_BYTES * sum(lines)
+    trees = 0 if computed or priced else Trees.memory_bytes(*lines, dtype)  # when samples are gone
+    for_stages = max(sample_bytes(*lines, dtype, computed), trees)
+    return workspace_bytes(*lines, dtype) + for_stages + _LINE_BYTES * sum(lines)
 
 
 def _plan(

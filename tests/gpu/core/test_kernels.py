@@ -8,7 +8,7 @@ import shutil
 import numpy as np
 import pytest
 
-from lapwing.gpu.core.solver import workspace_bytes
+from lapwing.gpu.core.memory import workspace_bytes
 from lapwing.gpu.runtime import compile as compiler
 from lapwing.gpu.runtime import launch
 from lapwing.gpu.runtime.launch import kernels

@@ -15,8 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lapwing._core import Neighbours
+from lapwing.gpu.core.memory import list_arrays
 from lapwing.gpu.core.monitor import Monitor
-from lapwing.gpu.core.solver import REPORT_SIZE, CoreSolve, list_arrays
+from lapwing.gpu.core.solver import REPORT_SIZE, CoreSolve
 from lapwing.gpu.core.start import StartFinder
 from lapwing.gpu.core.stratified import Members, SampleLists, stratified
 from lapwing.gpu.costs.canonical import CanonicalMatrix

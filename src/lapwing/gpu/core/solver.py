@@ -9,29 +9,26 @@ import math
 import struct
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import lru_cache
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from lapwing.errors import InternalError
+from lapwing.gpu.core.memory import PARTNERS, key_count, layout
 from lapwing.gpu.core.monitor import Monitor, TimeIsUpError
 from lapwing.gpu.costs.canonical import CanonicalMatrix
 from lapwing.gpu.costs.upload import Copier
 from lapwing.gpu.runtime.arrays import ITEM_BYTES, GpuArray
-from lapwing.gpu.runtime.copies import Mail, copy_bytes, read
+from lapwing.gpu.runtime.copies import Mail, copy_bytes, fetch, read
 from lapwing.gpu.runtime.device import Context
 from lapwing.gpu.runtime.launch import Kernel
 from lapwing.gpu.runtime.programs import COMPUTED_CORE, COMPUTED_START, CORE, CORE_START
-from lapwing.gpu.runtime.tuning import CLUSTER_BLOCKS, LINES, SAMPLE_STEP, arrays, number
-from lapwing.gpu.runtime.workspace import Layout, Workspace, lay_out
+from lapwing.gpu.runtime.tuning import CLUSTER_BLOCKS, LINES, SAMPLE_STEP
+from lapwing.gpu.runtime.workspace import Workspace
 
 _THREADS = CORE.constants["THREADS"]
 _SMALL_BLOCK = 256  # threads, of all kernels but the persistent one
-_ALIGNMENT, _HEAD_BYTES = (number("core/state.cuh", name) for name in ("kArrayAlignment", "kHeadBytes"))
-_ARRAYS = arrays("core/arrays.cuh")  # of the workspace
-_ITEM_BYTES = {"int32": 4, "uint32": 4, "uint64": 8, "Dual": 8, "Edge": 8}  # ListCost, ListingPrice: by the costs
 _BLOCKS_A_PROCESSOR = 8  # of grids that walk over rows
 _LISTERS_A_PROCESSOR = 4  # blocks of list_rows, which take rows as they get done: as many as run side by side
 _PACK = 16  # bytes that a thread of column_minima loads at once, aligned
@@ -39,8 +36,7 @@ _LEAST_BAND = 8  # rows that a block of it is worth
 _MINIMA_BLOCKS = 2  # blocks of it on a processor; more of them make DRAM slower
 _SAMPLED_BYTES = 1 << 27  # of a matrix of which a sample may spare a read (kernels/core/start/minima.cuh)
 _COMPLETED_AT_ONCE = 4096  # rows of an interrupted solve, so that it can be interrupted, too
-_COLS_COUNTED = CORE_START.constants["THREADS"]  # columns for which blocks are counted, beside the columns' keys
-OPTIMAL, INFEASIBLE, INVALID, CONTRADICTION, UNFINISHED, STOPPED = range(6)
+OPTIMAL, INFEASIBLE, INVALID, CONTRADICTION, UNFINISHED, STOPPED, TIED = range(7)
 
 
 @dataclass(frozen=True)
@@ -99,53 +95,8 @@ class Report(NamedTuple):
     bound: float
 
 
-_PARTNERS = 256  # bytes from the workspace's beginning to row_to_col
 _REPORT = struct.Struct("@15q3d")
 REPORT_BYTES, REPORT_SIZE = 256, _REPORT.size  # room for it, and its own size
-
-
-@lru_cache(maxsize=256)
-def workspace_bytes(rows: int, cols: int, dtype: str) -> int:
-    """Memory that kernels carve up, for `rows` <= `cols`: without the duals."""
-    listed = _listed_bytes(dtype)
-    counts = {"rows": rows, "cols": cols, "rows + cols": rows + cols}
-    parts = [rows * 4, *(factor * counts[name] * (_ITEM_BYTES.get(kind) or listed) for kind, factor, name in _ARRAYS)]
-    return _HEAD_BYTES + sum(map(_aligned, parts))
-
-
-def list_arrays(rows: int, dtype: str) -> list[tuple[int, int]]:
-    """Of the candidate lists and tau: the offset in the state, and bytes of a row."""
-    listed = _listed_bytes(dtype)
-    at, found = _HEAD_BYTES + _aligned(rows * 4), []
-    for kind, factor, name in _ARRAYS[:3]:
-        assert name == "rows"
-        found.append((at, factor * (_ITEM_BYTES.get(kind) or listed)))
-        at += _aligned(rows * found[-1][1])
-    return found
-
-
-def _listed_bytes(dtype: str) -> int:
-    """Of a cost in a list, and at most of a price for listings."""
-    return 4 if dtype in ("float16", "bfloat16", "float32") else 8
-
-
-def _aligned(size: int) -> int:
-    return -(-size // _ALIGNMENT) * _ALIGNMENT
-
-
-@lru_cache(maxsize=256)
-def _layout(rows: int, cols: int, dtype: str, dual: str) -> Layout:
-    """Of a solve's memory."""
-    sizes = {
-        "state": (workspace_bytes(rows, cols, dtype), "uint8"),
-        "u": (rows, dual), "v": (cols, dual), "picked": (rows, dual), "keys": (_key_count(cols), "int64"),
-    }  # fmt: skip
-    return lay_out(sizes)
-
-
-def _key_count(cols: int) -> int:
-    """Words for column minima."""
-    return cols + -(-cols // _COLS_COUNTED)
 
 
 @dataclass(eq=False)  # not frozen, which would take four times as long to make
@@ -205,6 +156,8 @@ class CoreSolve:
         Called now and then while the whole problem is solved: see `snapshot`.
     most_left : int or None
         If the auction leaves over more rows, every launch ends there, unfinished.
+    most_reads : float
+        If searches read more rows again, for each row, and costs tie, every launch ends there: status `TIED`.
     before_launch : callable
         Called when all is ready for a launch; may set `most_left`.
     after_launch : callable
@@ -229,7 +182,7 @@ class CoreSolve:
         self._monitor, self._sample, self._owner = monitor, is_sample, owner
         self._kernels = self._load_kernels()
         rows, cols, dual = matrix.rows, matrix.cols, matrix.dual_dtype
-        self._memory = memory = Workspace(context, _layout(rows, cols, matrix.dtype, dual), array_template)
+        self._memory = memory = Workspace(context, layout(rows, cols, matrix.dtype, dual), array_template)
         self.u: int = memory["u"]
         self.v: int = memory["v"]
         self.picked: int = memory["picked"]
@@ -239,6 +192,7 @@ class CoreSolve:
         self._mail = monitor.mail(0, _REPORT.size)
         self._report: Report | None = None
         self.most_left: int | None = None
+        self.most_reads: float = math.inf
         self.before_launch: Callable[[], None] = nothing
         self.after_launch: Callable[[], None] = nothing
         self.keep: Callable[[], None] | None = None
@@ -262,7 +216,7 @@ class CoreSolve:
 
     def prepare(self, zero_prices: bool = False) -> None:
         """Set back what listing and solving begin with; and `v`, to where it must begin with more columns than rows."""
-        self._prepare(*((0, 0) if zero_prices else (self.keys, _key_count(self.matrix.cols))))
+        self._prepare(*((0, 0) if zero_prices else (self.keys, key_count(self.matrix.cols))))
 
     def _prepare(self, keys: int, key_count: int, sampled: bool = False) -> None:
         self._solved_since_listing = self._prices_are_lowered = False
@@ -278,7 +232,7 @@ class CoreSolve:
             return False
         size, are_whole_packs = matrix.rows, self._are_whole_packs
         sampled = copier is None and size * size * ITEM_BYTES[matrix.dtype] >= _SAMPLED_BYTES
-        self._prepare(self.keys, _key_count(size), sampled)
+        self._prepare(self.keys, key_count(size), sampled)
         read = size - -(-size // SAMPLE_STEP) if sampled and are_whole_packs else size
         parts = [range(read)] if copier is None else copier.parts
         chunks, bands = self._minima_grid(len(parts[0]), are_whole_packs)
@@ -334,14 +288,37 @@ class CoreSolve:
         limits = [limit for limit in (most_left, self.most_left) if limit is not None]
         most = min(limits, default=self.matrix.rows)
         epsilons = (float(schedule.first), float(schedule.last), float(schedule.factor))
-        rounds = (schedule.rounds, schedule.warm_up, float(schedule.structure_threshold))
+        rounds = (schedule.rounds, schedule.warm_up)
+        ends = (float(schedule.structure_threshold), float(self.most_reads), most)
         self._monitor.look_at_the_clock()
         monitor = self._monitor.pointer(self._sample)
-        arguments = (*self._arguments, *epsilons, *rounds, most, monitor, self._mail.address)
+        arguments = (*self._arguments, *epsilons, *rounds, *ends, monitor, self._mail.address)
         solver.launch_cooperative(self.context, CLUSTER_BLOCKS, _THREADS, *arguments)
         self._monitor.mark()
         self._solved_since_listing = True
         self.after_launch()
+
+    def go_on_by(self, kernel: Kernel, threads: int, more: int, *options: int) -> Report:
+        """Let the kernel of another method go on from the duals and the pairs that there are; waits for its end.
+
+        Parameters
+        ----------
+        kernel : Kernel
+            Of kernels/reference.
+        threads : int
+            Of a block.
+        more : int
+            The address of the method's own workspace.
+        *options : int
+            Its last arguments.
+        """
+        self._monitor.look_at_the_clock()
+        monitor = self._monitor.pointer(self._sample)
+        kernel.launch_cooperative(self.context, 1, threads, *self._arguments, more, monitor, *options)
+        fetch(self.context, self._memory["state"], self._mail.memory)
+        self._monitor.mark()
+        self.after_launch()
+        return self.report()
 
     def report(self) -> Report:
         """The report; waits for the end of the solve, not for later work.
@@ -354,7 +331,7 @@ class CoreSolve:
             If an invariant did not hold.
         """
         report = self._read_report()
-        if report.status == STOPPED or (report.status == UNFINISHED and self._monitor.stopped):
+        if report.status == STOPPED or (report.status in (UNFINISHED, TIED) and self._monitor.stopped):
             raise TimeIsUpError
         return report
 
@@ -366,7 +343,7 @@ class CoreSolve:
             self.list_rows()
             self.launch(WARM_UP)
             report = self._read_report()
-        if report.status == STOPPED or report.status == UNFINISHED:
+        if report.status in (STOPPED, UNFINISHED, TIED):
             self._complete()
         return report
 
@@ -393,13 +370,13 @@ class CoreSolve:
         self._report = report = Report._make(_REPORT.unpack_from(self._mail.memory.data))
         if report.status == CONTRADICTION:
             raise InternalError(f"the searches contradict each other; please report it with the matrix ({report})")
-        if not self._sample and report.status in (OPTIMAL, UNFINISHED, STOPPED):
+        if not self._sample and report.status in (OPTIMAL, UNFINISHED, STOPPED, TIED):
             self._learn(report)
         return report
 
     def _learn(self, report: Report) -> None:
         """The bounds, and what they come from."""
-        bounds = [(report.bound, self.v)] if report.status == UNFINISHED else []
+        bounds = [(report.bound, self.v)] if report.status in (UNFINISHED, TIED) else []
         if self._lists_are_fresh:
             bounds.append((report.start_bound, self._kept["listed"] if self._kept else 0))
         self._lists_are_fresh = False
@@ -440,7 +417,7 @@ class CoreSolve:
         rows, cols, dual = self.matrix.rows, self.matrix.real_cols, self.matrix.dual_dtype
         stream = self._monitor.stream
         u, v = (np.frombuffer(stream.fetch(at, 8 * n), dual) for at, n in ((self.u, rows), (self.v, cols)))
-        partners = np.frombuffer(stream.fetch(self._memory["state"] + _PARTNERS, 4 * rows), np.int32)
+        partners = np.frombuffer(stream.fetch(self._memory["state"] + PARTNERS, 4 * rows), np.int32)
         kept = np.full(rows, -1, np.int64)
         found, first = np.unique(partners, return_index=True)  # while pairs change, two rows may have one column
         real = (found >= 0) & (found < cols)

@@ -15,12 +15,15 @@ prices is a seventh to a fifth of that.
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from lapwing._core import Neighbours
+from lapwing.gpu.core.memory import workspace_bytes
 from lapwing.gpu.core.monitor import Monitor
 from lapwing.gpu.core.solver import (
     EXPLORING,
@@ -30,13 +33,13 @@ from lapwing.gpu.core.solver import (
     STRATIFIED,
     STRATIFIED_MATRIX,
     STRUCTURED,
+    TIED,
     UNFINISHED,
     UNSTRUCTURED,
     WARM_UP,
     CoreSolve,
     Report,
     Schedule,
-    workspace_bytes,
 )
 from lapwing.gpu.core.sorted_prices import Axis, find_axis, orders, prices_in_order
 from lapwing.gpu.core.stratified import PIVOTS, SampleLists, pivot_points, stratified
@@ -57,6 +60,7 @@ _GROWTH = 4  # of the sample, from level to level: a power of two
 LEAST_ROWS = 128  # below, lists are a good part of their rows, and hardly any search is long
 _FIRST_SAMPLE = 400  # rows at least, and less than _GROWTH times as many; matrices with fewer rows do without
 _AXIS_SAMPLE = 128  # rows at least, and less than twice as many
+_MOST_READS = 8.0  # of a row by searches, before trees may finish; of points they are up to 30, without ties
 _SORTED_LEFT = 8  # if prices from orders leave one row of so many after a few rounds, they are good everywhere
 
 
@@ -78,21 +82,32 @@ class StartFinder:
         Of the library whose allocator is to be used.
     copier : Copier, entered, optional
         If the matrix, which is square, is on its way.
+    finish_tied : callable, optional
+        Goes on with a solve of a square matrix whose searches read many rows again since costs tie; see `Trees`.
 
     Attributes
     ----------
     levels : int
         How many samples were solved.
+    tree_steps : int
+        Steps by which `finish_tied` went on.
     """
 
     def __init__(
-        self, context: Context, monitor: Monitor, array_template: GpuArray | None = None, copier: Copier | None = None
+        self,
+        context: Context,
+        monitor: Monitor,
+        array_template: GpuArray | None = None,
+        copier: Copier | None = None,
+        finish_tied: Callable[[CoreSolve], Report] | None = None,
     ) -> None:
         self.context: Context = context
         self.monitor: Monitor = monitor
         self.array_template: GpuArray | None = array_template
         self._copier = copier
+        self._finish_tied = finish_tied
         self.levels: int = 0
+        self.tree_steps: int = 0
         self._kernels: dict[str, Kernel] = {}
         self._stratified: SampleLists | None = None  # of the matrix whose samples are taken
 
@@ -102,6 +117,8 @@ class StartFinder:
         if matrix.rows != matrix.cols:
             solve.prepare(zero_prices=True)
             return self.run_from(solve, UNSTRUCTURED)
+        if self._finish_tied is not None:
+            solve.most_reads = _MOST_READS
         if not solve.start_at_column_minima(self._copier):
             solve.prepare()
             self._column_bounds(matrix, 1, 0, solve)
@@ -125,7 +142,19 @@ class StartFinder:
         """List and solve under the prices in `solve.v` (see `CoreSolve.launch`); waits for the end."""
         solve.list_rows()
         solve.launch(schedule, most_left)
-        return solve.report()
+        report = solve.report()
+        return report if report.status != TIED else self._finished(solve, report)
+
+    def _finished(self, solve: CoreSolve, before: Report) -> Report:
+        """The report when trees have finished, or else the core method, from their prices."""
+        assert self._finish_tied is not None
+        solve.most_reads = math.inf
+        report = self._finish_tied(solve)
+        self.tree_steps = report.steps
+        if report.status == UNFINISHED:
+            solve.prepare()
+            return self.run_from(solve, WARM_UP)
+        return before._replace(status=report.status, free_rows=report.free_rows, bound=report.bound)
 
     # --- orders ---
 

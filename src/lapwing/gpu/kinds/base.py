@@ -49,8 +49,9 @@ class Search:
             assert isinstance(self.solve, ReferenceSolve)
             return self.solve.statistics(report)
         names = ("phases", "rounds", "bids", "searches", "steps", "scans", "refreshes", "full_rows", "left", "local")
-        counted = {"levels": float(self.start.levels), "listings": float(self.solve.listings)}
-        return {name: float(getattr(report, name)) for name in names} | counted
+        counted = {"levels": self.start.levels, "listings": self.solve.listings, "tree_steps": self.start.tree_steps}
+        counted |= {name: getattr(report, name) for name in names}
+        return {name: float(count) for name, count in counted.items()}
 
 
 class CostKind(ABC):

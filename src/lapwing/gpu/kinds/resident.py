@@ -24,6 +24,7 @@ from lapwing.gpu.kinds.base import CostKind, Search
 from lapwing.gpu.kinds.capped import below_cap
 from lapwing.gpu.plan import plan_matrix
 from lapwing.gpu.reference import REFERENCE_METHODS
+from lapwing.gpu.reference.trees import Trees
 from lapwing.gpu.runtime.arrays import GpuArray
 from lapwing.gpu.runtime.copies import Mail, OwnStream, read_array
 from lapwing.gpu.runtime.device import Context
@@ -79,7 +80,10 @@ class ResidentMatrix(CostKind):
         if request.certify:  # compiled side by side at their first use
             preload(self.context, [(program, program.of_cost(self.dtype)) for program in (CORE, CERTIFICATE)])
         solve = CoreSolve(self.context, view.matrix, monitor, self.array_template)
-        return Search(solve, StartFinder(self.context, monitor, self.array_template, self.copier))
+        trees = None
+        if Trees.can_finish(view.matrix):
+            trees = Trees(self.context, self.array_template)
+        return Search(solve, StartFinder(self.context, monitor, self.array_template, self.copier, trees))
 
     def proof(self, candidate: Candidate, maximize: bool, wait: Callable[[float], None], mail: Mail | None) -> Proof:
         return proof_of_matrix(self.context, self.matrix, candidate, maximize, mail)

@@ -8,6 +8,8 @@ from typing import ClassVar
 from lapwing.gpu.reference.hungarian import START, HungarianSolve
 from lapwing.gpu.runtime.programs import HUNGARIAN_TREE
 
+NO_LIMIT = (1 << 32) - 1  # of levels
+
 
 class HungarianTreeSolve(HungarianSolve):
     """The variant with alternating trees: slacks of columns are kept while the forest grows.
@@ -25,5 +27,5 @@ class HungarianTreeSolve(HungarianSolve):
     }
 
     def _search(self) -> None:
-        self._launch_grid("solve_hungarian_tree", 0)
+        self._launch_grid("solve_hungarian_tree", 0, NO_LIMIT)
         self._follow()

@@ -1,6 +1,6 @@
 // The arrays of the core's workspace after its head, in order: USE(name, type, number of items). Each number of items
 // is rows, cols, their sum, or a multiple of one of these. State::carve divides the workspace by this list, and
-// gpu/core/solver.py computes its size from the same list (gpu/runtime/tuning.py).
+// gpu/core/memory.py computes its size from the same list (gpu/runtime/tuning.py).
 #pragma once
 
 // clang-format off

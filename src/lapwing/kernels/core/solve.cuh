@@ -45,7 +45,8 @@ extern "C" __global__ void __launch_bounds__(256)
 
 extern "C" __global__ void __launch_bounds__(THREADS, 1)
     solve(LAPWING_PROBLEM, double first_epsilon, double last_epsilon, double epsilon_factor, int64 rounds,
-          int64 warm_up, double structure_threshold, int64 most_left, HostChannel* channel, Report* mail) {
+          int64 warm_up, double structure_threshold, double most_reads, int64 most_left, HostChannel* channel,
+          Report* mail) {
     set_state(LAPWING_MATRIX, u, v, workspace);
     if (threadIdx.x == 0) {
         shared().control.counts = Counts{};
@@ -57,9 +58,13 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
     } else if (threadIdx.x >= kWarp) {
         helper_loop();
     } else {
-        const Schedule schedule = {
-            first_epsilon,      last_epsilon, epsilon_factor, static_cast<uint32>(rounds), static_cast<uint32>(warm_up),
-            structure_threshold};
+        const Schedule schedule = {first_epsilon,
+                                   last_epsilon,
+                                   epsilon_factor,
+                                   static_cast<uint32>(rounds),
+                                   static_cast<uint32>(warm_up),
+                                   structure_threshold,
+                                   most_reads};
         Coordinator(schedule, static_cast<uint32>(most_left), mail).solve();
     }
 }

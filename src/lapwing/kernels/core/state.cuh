@@ -100,14 +100,15 @@ struct Matrix {
 };
 
 // `unfinished`: the auction left more free rows than the caller allows searches for. `stopped`: the host stopped the
-// solve.
+// solve. `tied`: searches read many rows again, since costs tie; alternating trees can finish.
 enum class SolveStatus : int64 {
     optimal = 0,
     infeasible = 1,
     invalid = 2,
     contradiction = 3,
     unfinished = 4,
-    stopped = 5
+    stopped = 5,
+    tied = 6
 };
 
 // Counts of a round or a step. A team takes several in turn. Threads add to one before the step's last barrier and read

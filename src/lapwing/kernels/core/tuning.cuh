@@ -54,6 +54,7 @@ struct Tuning {
     static constexpr uint32 doubtful_searches = 4, doubtful_free = 256, few_free = 16;
     // short phases with finer epsilons follow if the others leave more than one of so many rows: down to a share
     static constexpr uint32 refined_left = 8, refinement = 256, refined_rounds = 8;
+    static constexpr double tied = 3;  // tight pairs in a list, on average, where costs tie; without ties at most two
     static constexpr uint32 phase_left = 512;  // a phase ends when at most one of so many rows is free
 
     // --- searches ---

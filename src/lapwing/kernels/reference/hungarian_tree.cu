@@ -26,7 +26,18 @@
 
 namespace hungarian {
 
-// A column's least slack so far: theta, and the rank of its row.
+// A column's least slack so far: theta, and the rank of its row. Of several rows with the same theta, the least rank.
+struct Slack {
+    Dual theta = infinity<Dual>();
+    uint32 rank = kNoRank;
+
+    __device__ void lower(Dual other, uint32 other_rank) {
+        if (other > theta || (other == theta && other_rank > rank)) return;
+        theta = other;
+        rank = other_rank;
+    }
+};
+// Those that a block has found, for each of its columns several times.
 struct Slacks {
     Dual theta[THREADS * kPackCols];
     uint32 rank[THREADS * kPackCols];
@@ -35,6 +46,7 @@ struct Slacks {
 class Tree {
   public:
     static constexpr bool keeps_slacks = true, lists_anew = false;
+    uint32 most_levels;  // another method is to continue after so many
 
     __device__ bool levels_by_task() const { return false; }
     __device__ bool updates_more() const { return false; }
@@ -44,7 +56,7 @@ class Tree {
     __device__ void list() const { list_tight(); }
     __device__ void settle() const {
         settle_duals();
-        if (is_first_thread()) forest().board->few = 0;  // it is set when "munkres" hands over to this method
+        if (is_first_thread()) forest().board->few = forest().board->levels >= most_levels;
     }
 
     // Grows the whole forest, alike in all blocks. Each step reads the words that it decides by directly after a
@@ -118,22 +130,21 @@ class Tree {
         const bool aligned = matrix.costs.aligned();
         const uint32 lanes = row_lanes(matrix), width = lanes * kPackCols;
         const uint32 row_group = threadIdx.x / lanes, row_groups = blockDim.x / lanes;
-        const auto takes_part = [&](int32 i) { return !some_ended || __ldcg(h.goal + __ldcg(h.root + i)) == kNoGoal; };
+        const uint32 wide = lanes < kWarp ? kWarp : lanes, found = blockDim.x / wide;  // times that a column is found
         uint64 best = kFar;
         each_group(matrix, lanes, [&](int32 first) {
             constexpr uint32 ahead = 4;
             const int32 j = first + static_cast<int32>(threadIdx.x % lanes * kPackCols);
-            Dual v[kPackCols], least[kPackCols];
-            uint32 rank[kPackCols];
+            Dual v[kPackCols];
+            Slack least[kPackCols];
 #pragma unroll
-            for (int32 k = 0; k < kPackCols; ++k) {
+            for (int32 k = 0; k < kPackCols; ++k)
                 v[k] = j + k < matrix.real_cols() ? __ldcg(h.open_v + j + k) : -infinity<Dual>();
-                least[k] = infinity<Dual>();
-                rank[k] = kNoRank;
-            }
             for (uint32 base = begin + row_group; base < end; base += ahead * row_groups) {
-                int32 row[ahead];
+                int32 row[ahead], root[ahead];
                 Pack<Cost> pack[ahead];
+                Dual offset[ahead];
+                bool takes_part[ahead];
 #pragma unroll
                 for (uint32 a = 0; a < ahead; ++a) {
                     const uint32 at = base + a * row_groups;
@@ -141,48 +152,51 @@ class Tree {
                 }
 #pragma unroll
                 for (uint32 a = 0; a < ahead; ++a) {
+                    root[a] = some_ended && row[a] >= 0 ? __ldcg(h.root + row[a]) : kNone;
+                    offset[a] = row[a] >= 0 ? __ldcg(h.offset + row[a]) : Dual(0);
                     if (row[a] >= 0) load_costs(matrix, matrix.costs.row(row[a]), aligned, j, pack[a]);
                 }
 #pragma unroll
+                for (uint32 a = 0; a < ahead; ++a)
+                    takes_part[a] = row[a] >= 0 && (root[a] < 0 || __ldcg(h.goal + root[a]) == kNoGoal);
+#pragma unroll
                 for (uint32 a = 0; a < ahead; ++a) {
-                    if (row[a] < 0 || !takes_part(row[a])) continue;
-                    const Dual offset = __ldcg(h.offset + row[a]);
+                    if (!takes_part[a]) continue;
 #pragma unroll
                     for (int32 k = 0; k < kPackCols; ++k) {
                         if (j + k >= matrix.real_cols()) continue;
-                        const Dual theta = (matrix.minimised(pack[a].values[k]) - v[k]) - offset;
-                        const uint32 mine = rank_of(matrix, row[a], j + k);
-                        if (theta > least[k] || (theta == least[k] && mine > rank[k])) continue;
-                        least[k] = theta;
-                        rank[k] = mine;
+                        const Dual theta = (matrix.minimised(pack[a].values[k]) - v[k]) - offset[a];
+                        least[k].lower(theta, rank_of(matrix, row[a], j + k));
                     }
                 }
             }
-            __syncthreads();
-            const uint32 place = row_group * width + threadIdx.x % lanes * kPackCols;
+            for (uint32 apart = lanes; apart < kWarp; apart *= 2) {  // lanes of a warp with the same columns
 #pragma unroll
-            for (int32 k = 0; k < kPackCols; ++k) {
-                slacks.theta[place + k] = least[k];
-                slacks.rank[place + k] = rank[k];
+                for (Slack& mine : least)
+                    mine.lower(__shfl_xor_sync(kAllLanes, mine.theta, apart),
+                               __shfl_xor_sync(kAllLanes, mine.rank, apart));
+            }
+            __syncthreads();
+            if (threadIdx.x % wide < lanes) {
+                const uint32 place = threadIdx.x / wide * width + threadIdx.x % lanes * kPackCols;
+#pragma unroll
+                for (int32 k = 0; k < kPackCols; ++k) {
+                    slacks.theta[place + k] = least[k].theta;
+                    slacks.rank[place + k] = least[k].rank;
+                }
             }
             __syncthreads();
             for (uint32 c = threadIdx.x; c < width; c += blockDim.x) {
                 const int32 col = first + static_cast<int32>(c);
-                if (col >= matrix.real_cols() || !is_open(h, col)) continue;
-                Dual new_least = infinity<Dual>();
-                uint32 new_rank = kNoRank;
-                for (uint32 g = 0; g < row_groups && g < end - begin; ++g) {
-                    const Dual theta = slacks.theta[g * width + c];
-                    const uint32 mine = slacks.rank[g * width + c];
-                    if (theta > new_least || (theta == new_least && mine > new_rank)) continue;
-                    new_least = theta;
-                    new_rank = mine;
-                }
+                if (col >= matrix.real_cols()) continue;
                 Dual kept = __ldcg(h.entered + col);
-                if (new_least < kept) {
-                    kept = new_least;
+                if (!is_open(h, col)) continue;
+                Slack now;
+                for (uint32 g = 0; g < found; ++g) now.lower(slacks.theta[g * width + c], slacks.rank[g * width + c]);
+                if (now.theta < kept) {
+                    kept = now.theta;
                     __stcg(h.entered + col, kept);
-                    __stcg(h.rank + col, new_rank);
+                    __stcg(h.rank + col, now.rank);
                 }
                 best = ordered(kept) < best ? ordered(kept) : best;
             }
@@ -191,7 +205,8 @@ class Tree {
             each_thread(end,
                         [&](uint32 at) {  // unmatched columns of the whole forest, each by the thread that enters it
                             const int32 i = __ldcg(h.in_forest + at), col = matrix.real_cols() + i;
-                            if (!has_unmatched_column(matrix, i) || !is_open(h, col) || !takes_part(i)) return;
+                            if (!has_unmatched_column(matrix, i) || !is_open(h, col)) return;
+                            if (some_ended && __ldcg(h.goal + __ldcg(h.root + i)) != kNoGoal) return;
                             const Dual theta = matrix.prices[i] - __ldcg(h.offset + i);
                             __stcg(h.entered + col, theta);
                             __stcg(h.rank + col, rank_of(matrix, i, col));
@@ -207,8 +222,9 @@ class Tree {
         const Matrix& matrix = h.core.matrix;
         const uint32 lanes = row_lanes(matrix), width = lanes * kPackCols;
         const auto look = [&](int32 col) {  // kNone: nothing
-            const bool enters = col >= 0 && is_open(h, col) && __ldcg(h.entered + col) <= theta;
-            enter_col(enters ? col : kNone, theta);
+            const Dual at = col >= 0 ? __ldcg(h.entered + col) : infinity<Dual>();
+            const bool is_there = col >= 0 && is_open(h, col);
+            enter_col(is_there && at <= theta ? col : kNone, theta);
         };
         each_group(matrix, lanes, [&](int32 first) {
             for (uint32 c = threadIdx.x; c - lane_index() < width; c += blockDim.x) {
@@ -229,29 +245,40 @@ class Tree {
         int32 row = kNone, ended = kNone;
         if (j >= 0) {
             row = __ldcg(h.core.col_to_row + j);
-            const int32 root = __ldcg(h.root + row_of_rank(h.core.matrix, __ldcg(h.rank + j), j));
+            const uint32 rank = __ldcg(h.rank + j);
+            const Dual u = row >= 0 ? __ldcg(h.core.u + row) : Dual(0);
+            const int32 root = __ldcg(h.root + row_of_rank(h.core.matrix, rank, j));
             __stcg(h.open_v + j, -infinity<Dual>());
             __stcg(h.entered + j, theta);
             if (row >= 0) {
                 __stcg(h.root + row, root);
-                __stcg(h.offset + row, __ldcg(h.core.u + row) - theta);
+                __stcg(h.offset + row, u - theta);
             } else if (atomicMin(h.goal + root, static_cast<uint32>(j)) == kNoGoal) {
                 ended = root;
             }
         }
-        const uint32 reached = place_of<true>(&board.reached_cols, j >= 0);
-        if (j >= 0) __stcg(h.reached_cols + reached, j);
-        const uint32 place = place_of<true>(&board.forest_rows, row >= 0);
-        if (row >= 0) __stcg(h.in_forest + place, row);
-        const uint32 goal = place_of<true>(&board.goals, ended >= 0);
-        if (ended >= 0) __stcg(h.goal_roots + goal, ended);
+        // Places in the three lists, by atomics of three lanes at once.
+        const uint32 lower = (1u << lane_index()) - 1, columns = __ballot_sync(kAllLanes, j >= 0),
+                     rows = __ballot_sync(kAllLanes, row >= 0), ends = __ballot_sync(kAllLanes, ended >= 0);
+        if (columns == 0) return;
+        uint32 base = 0;
+        if (lane_index() == 0) base = add_in_global(&board.reached_cols, __popc(columns));
+        if (lane_index() == 1 && rows != 0) base = add_in_global(&board.forest_rows, __popc(rows));
+        if (lane_index() == 2 && ends != 0) base = add_in_global(&board.goals, __popc(ends));
+        const uint32 first_col = __shfl_sync(kAllLanes, base, 0), first_row = __shfl_sync(kAllLanes, base, 1),
+                     first_end = __shfl_sync(kAllLanes, base, 2);
+        if (j >= 0) __stcg(h.reached_cols + first_col + __popc(columns & lower), j);
+        if (row >= 0) __stcg(h.in_forest + first_row + __popc(rows & lower), row);
+        if (ended >= 0) __stcg(h.goal_roots + first_end + __popc(ends & lower), ended);
     }
 };
 
 }  // namespace hungarian
 
 // `resumed`: continue with the given duals and matching.
-extern "C" __global__ void __launch_bounds__(THREADS, 1) solve_hungarian_tree(LAPWING_HUNGARIAN, int64 resumed) {
+extern "C" __global__ void __launch_bounds__(THREADS, 1)
+    solve_hungarian_tree(LAPWING_HUNGARIAN, int64 resumed, int64 most_levels) {
     LAPWING_SET_FOREST;
-    hungarian::run(hungarian::Tree(), resumed != 0 ? hungarian::ForestTask::gather : hungarian::ForestTask::begin);
+    hungarian::run(hungarian::Tree{static_cast<uint32>(most_levels)},
+                   resumed != 0 ? hungarian::ForestTask::gather : hungarian::ForestTask::begin);
 }

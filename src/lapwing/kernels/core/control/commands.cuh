@@ -55,6 +55,7 @@ enum class Task : uint32 {
     advance,
     uncertified,
     resolve,  // search: distances
+    tight,
     parents,
     parents_in_full_rows,
     augment,  // search: augmentation

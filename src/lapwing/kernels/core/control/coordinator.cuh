@@ -37,6 +37,7 @@ struct Schedule {
     // in list gaps per row: if the first phase raises the bound by more, the starting prices are doubtful. They are
     // poor if it leaves many rows, too, or all phases do, or the first searches.
     double structure_threshold;
+    double most_reads;  // rows that searches read again, for each row: with more of them, trees may be better (is_tied)
 };
 
 class Coordinator {
@@ -235,7 +236,22 @@ class Coordinator {
 
     // --- searches ---
 
+    // Whether searches read rows again and again because costs tie. A list then has some of the columns that a row
+    // could have, and trees do not meet in it. The method "hungarian-tree" reads a row once an iteration, and few
+    // updates of its duals make many pairs tight. Without ties each of them makes one pair tight, and it is slower.
+    __device__ bool is_tied() {
+        if constexpr (!Costs::is_in_memory) return false;
+        const double rows = state_.matrix.rows;
+        if (!(static_cast<double>(refreshes_ - refreshes_before_ + full_rows_) > schedule_.most_reads * rows))
+            return false;
+        schedule_.most_reads *= 2;  // where they do not tie, look again later
+        __syncwarp();
+        if (lane_index() == 0) counts_.answer = 0;
+        __syncwarp();
+        return static_cast<double>(ask(Task::tight, state_.matrix.rows, Tuning::wide_count)) > Tuning::tied * rows;
+    }
     __device__ SolveStatus run_searches() {
+        refreshes_before_ = refreshes_;
         const Dual bucket_width = static_cast<Dual>(list_gap_ / Tuning::first_search_buckets);
         if constexpr (Costs::is_sparse) search_locally();
         bucket_width_ = bucket_width > Dual(0) ? bucket_width : list_gap_ > 0 ? Dual(1) : infinity<Dual>() / 4;
@@ -246,6 +262,7 @@ class Coordinator {
                     return SolveStatus::unfinished;
                 is_doubtful_ = false;
             }
+            if (is_tied()) return SolveStatus::tied;
             if (progress_wanted()) {
                 bound_ = ask_bound(Task::bound);
                 publish_progress(kSearch, search_.search, state_.matrix.rows - search_.free_count, bound_);
@@ -461,5 +478,5 @@ class Coordinator {
     uint32 reached_ = 0, latest_ = 0;  // in the last search: see Counts
     Dual bucket_width_ = Dual(0);      // at the start of a search
     uint32 left_ = 0, local_ = 0, phases_ = 0, rounds_ = 0, full_rows_ = 0;
-    uint64 refreshes_ = 0;
+    uint64 refreshes_ = 0, refreshes_before_ = 0;  // in all, and before searches
 };

@@ -150,6 +150,9 @@ LAPWING_NOINLINE __device__ void run_task() {
         case Task::reached: return count_reached(team, scratch, search);
         case Task::advance: return advance(team);
         case Task::uncertified: return look_for_uncertified();
+        case Task::tight:
+            if constexpr (Costs::is_in_memory) count_tight(team);
+            return;
         case Task::resolve: return command.wide ? resolve_uncertified<true>() : resolve_uncertified<false>();
         case Task::parents: return look_for_parents();
         case Task::parents_in_full_rows: return find_parents_in_full_rows(team, search, command.count);

@@ -6,9 +6,9 @@
 // Distances are found by label correction. A step relaxes the candidates of all rows whose distance fell (the
 // frontier), by atomicMin on the columns' distances. If a distance of the frontier falls in this very step, its row is
 // on the next frontier, too; where this is seen, the row is relaxed only then. So a step relaxes distances of earlier
-// steps alone, and needs no barrier between reading and writing. Whether it relaxes a distance that is about to fall
-// makes no difference at the end: each distance is the least over all paths, and was set in the step after the earliest
-// of those on which it depends.
+// steps alone, and needs no barrier between reading and writing. (Block 0 alone reads all distances first, since its
+// barrier takes less time.) Whether a step relaxes a distance that is about to fall makes no difference at the end:
+// each distance is the least over all paths, and was set in the step after the earliest of those on which it depends.
 //
 // The radius falls to a distance within which nearly as many free columns were reached as rows are free. Rows at that
 // very distance are not relaxed, since they lead to nothing nearer. For small integers, where most distances are equal,
@@ -48,8 +48,9 @@ __device__ inline bool is_at_work(const SearchRun& run, uint64 key) {
 }
 
 // Lowers the distances of columns col[k], known to be known[k], to x[k]; kNone: no column. All lanes of a warp call it.
-// Slow accesses are in flight together, and the frontier grows once.
-template <bool wide, uint32 n>
+// Slow accesses are in flight together, and the frontier grows once. `in_order`: others read distances meanwhile, which
+// fall after their stamps have risen (find_relaxations).
+template <bool wide, bool in_order, uint32 n>
 __device__ inline void relax(const Team& team, const SearchRun& run, const int32 (&col)[n], const Dual (&x)[n],
                              const uint64 (&known)[n]) {
     const State& state = team.state;
@@ -61,11 +62,12 @@ __device__ inline void relax(const Team& team, const SearchRun& run, const int32
         holder[k] = kNoRow;
         last[k] = 0;
         if (col[k] < 0 || key > run.radius || key >= known[k]) continue;  // it falls, by this thread or another
+        if constexpr (!in_order) min_in_global(state.distance + col[k], key);
         last[k] = max_in_global(state.stamp + col[k], stamp(run.number, is_at_work(run, key)));
         holder[k] = load_stable(state.col_to_row + col[k]);
     }
 #pragma unroll
-    for (uint32 k = 0; k < n; ++k) {  // when the stamp is there (it is never kNoStamp), for distance_before
+    for (uint32 k = 0; k < n && in_order; ++k) {  // when the stamp is there; it is never kNoStamp
         if (holder[k] != kNoRow && last[k] != kNoStamp) min_in_global(state.distance + col[k], as_key(x[k]));
     }
     bool adds[n];
@@ -129,54 +131,64 @@ struct Relaxations {
     Dual x[n];
     uint64 known[n];
 };
-// The relaxations of rows at these distances; kNone: no row.
-template <uint32 n>
-__device__ inline Relaxations<n> find_relaxations(const State& state, const SearchRun& run, const Edge (&at)[n],
-                                                  const uint64 (&own)[n]) {
+// The relaxations of rows of the frontier at their distances before this step; kNone: no row or, if `in_order`, its
+// distance falls in this step. Of the loads, two depend on each other at most.
+//
+// `in_order`: distances may fall meanwhile. A thread that lowers one raises its stamp first, and waits for the old
+// stamp. Here the distance is read first, and waited for. So no distance of this step is read with the stamp of an
+// earlier one. (This is an order of accesses to L2, which hardware keeps where one waits for another, without a fence.)
+template <bool in_order, uint32 n>
+__device__ inline Relaxations<n> find_relaxations(const State& state, const SearchRun& run, const Edge (&at)[n]) {
     Relaxations<n> relaxations;
     Candidate mine[n];
     Dual u[n], v[n];
+    uint64 own[n];
+    uint32 last[n];
 #pragma unroll
     for (uint32 r = 0; r < n; ++r) {
-        mine[r] = at[r].row >= 0 ? load_candidate(state, at[r].row) : Candidate{kNone, ListCost(0)};
-        u[r] = at[r].row >= 0 ? load_stable(state.u + at[r].row) : Dual(0);
+        const bool is_there = at[r].row >= 0;
+        mine[r] = is_there ? load_candidate(state, at[r].row) : Candidate{kNone, ListCost(0)};
+        u[r] = is_there ? load_stable(state.u + at[r].row) : Dual(0);
+        own[r] = !is_there ? kFar : at[r].col >= 0 ? __ldcg(state.distance + at[r].col) : as_key(Dual(0));
     }
 #pragma unroll
     for (uint32 r = 0; r < n; ++r) {
-        relaxations.col[r] = mine[r].col != at[r].col && own[r] < run.radius ? mine[r].col : kNone;
+        // never kFar where there is a column, but the stamp waits for it
+        last[r] = in_order && own[r] != kFar && at[r].col >= 0 ? __ldcg(state.stamp + at[r].col) : 0;
+        relaxations.col[r] = mine[r].col != at[r].col ? mine[r].col : kNone;
         v[r] = relaxations.col[r] >= 0 ? load_stable(state.v + relaxations.col[r]) : Dual(0);
         relaxations.known[r] = relaxations.col[r] >= 0 ? __ldcg(state.distance + relaxations.col[r]) : 0;
     }
 #pragma unroll
-    for (uint32 r = 0; r < n; ++r) relaxations.x[r] = from_key<Dual>(own[r]) + reduced(Dual(mine[r].cost), v[r], u[r]);
+    for (uint32 r = 0; r < n; ++r) {
+        if (!(own[r] < run.radius && step_of(last[r]) < run.number)) relaxations.col[r] = kNone;
+        relaxations.x[r] = from_key<Dual>(own[r]) + reduced(Dual(mine[r].cost), v[r], u[r]);
+    }
     return relaxations;
 }
-// The distance of a row of the frontier as it was before this step; kFar if there is no row, or it falls in this step.
-// A thread that lowers a distance raises its stamp first, and waits for the old stamp. Here the distance is read
-// first, and waited for. So no distance of this step is read with the stamp of an earlier one. (This is an order of
-// accesses to L2, which hardware keeps where one waits for another, without a fence.)
-__device__ inline uint64 distance_before(const State& state, const SearchRun& run, Edge at) {
-    if (at.row < 0) return kFar;
-    if (at.col < 0) return 0;
-    const uint64 key = __ldcg(state.distance + at.col);
-    if (key == kFar) return kFar;  // never, but the stamp waits for it
-    return step_of(__ldcg(state.stamp + at.col)) < run.number ? key : kFar;
-}
-// Relaxes n rows of the frontier, one after the other for each warp of the team.
+// Relaxes n rows of the frontier, while other warps relax others.
 template <bool wide, uint32 n>
 __device__ inline void relax_rows(const Team& team, const SearchRun& run, const Edge (&at)[n]) {
-    uint64 own[n];
-#pragma unroll
-    for (uint32 r = 0; r < n; ++r) own[r] = distance_before(team.state, run, at[r]);
-    const Relaxations<n> relaxations = find_relaxations(team.state, run, at, own);
-    relax<wide>(team, run, relaxations.col, relaxations.x, relaxations.known);
+    const Relaxations<n> relaxations = find_relaxations<true>(team.state, run, at);
+    relax<wide, true>(team, run, relaxations.col, relaxations.x, relaxations.known);
+}
+// Relaxes one row a warp when all distances were read: for block 0, whose barrier takes less time than distances that
+// wait for stamps.
+__device__ inline void relax_when_read(const Team& team, const SearchRun& run, Edge mine) {
+    const Edge at[1] = {team.warp() < run.count ? mine : Edge{kNone, kNone}};
+    const Relaxations<1> relaxations = find_relaxations<false>(team.state, run, at);
+    team.sync();
+    if (team.warp() < run.count) relax<false, false>(team, run, relaxations.col, relaxations.x, relaxations.known);
 }
 // One step: relaxes all rows of the frontier. `first`: that of the warp.
 template <bool wide>
 __device__ inline void take_step(const Team& team, const SearchRun& run, Edge first) {
     if (run.count <= team.warps()) {  // mostly
         const Edge at[1] = {first};
-        if (team.warp() < run.count) relax_rows<wide>(team, run, at);
+        if constexpr (!wide)
+            relax_when_read(team, run, first);
+        else if (team.warp() < run.count)
+            relax_rows<wide>(team, run, at);
     } else {
         for (uint32 base = team.warp(); base < run.count; base += Tuning::warp_rows * team.warps()) {
             Edge at[Tuning::warp_rows];

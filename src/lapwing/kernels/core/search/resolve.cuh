@@ -43,6 +43,19 @@ __device__ inline void find_uncertified(const Team& team, const SearchRun& run) 
     atomicMax(&counts.latest, latest);
 }
 
+// Adds up the tight pairs in the lists of all rows.
+__device__ inline void count_tight(const Team& team) {
+    const State& state = team.state;
+    uint64 tight = 0;
+    team.each_by_warp(state.matrix.rows, [&](uint32 i) {
+        const Candidate mine = load_candidate(state, static_cast<int32>(i));
+        const Dual v = mine.col >= 0 ? load_stable(state.v + mine.col) : Dual(0);
+        const bool is_tight = mine.col >= 0 && reduced(Dual(mine.cost), v, load_stable(state.u + i)) == Dual(0);
+        tight += __popc(__ballot_sync(kAllLanes, is_tight));
+    });
+    if (lane_index() == 0 && tight > 0) atomicAdd(&(team.wide ? *team.state.counts : team.own).answer, tight);
+}
+
 // Lists an uncertified row again (unless all were listed together), and relaxes all its columns if the list is still
 // insufficient. All threads of a block call it.
 template <bool wide>
@@ -71,7 +84,7 @@ __device__ inline void resolve_uncertified_row(const Team& team, const SearchRun
             if (!(part.cost[k] < infinity<Dual>())) part.col[k] = kNone;
             x[k] = distance + reduced(part.cost[k], part.v[k], u);
         }
-        relax<wide>(team, run, part.col, x, part.known);
+        relax<wide, false>(team, run, part.col, x, part.known);
     });
 }
 template <bool wide>

@@ -1,0 +1,57 @@
+"""Alternating trees that finish a solve of the core method where costs tie.
+
+A list holds some of the columns that tie for a row. So trees of the core's searches do not meet in lists, and whole
+rows are read again in every search: 600 of each row, of 4096 x 4096 rounded sums. The method "hungarian-tree"
+(kernels/reference/hungarian_tree.cu) reads a row once an iteration, goes on from any feasible duals with any pairs that
+are tight, and takes few updates of the duals where each makes many pairs tight.
+"""
+
+from __future__ import annotations
+
+from lapwing.gpu.core.solver import CoreSolve, Report
+from lapwing.gpu.costs.canonical import CanonicalMatrix
+from lapwing.gpu.reference.hungarian_tree import HungarianTreeSolve
+from lapwing.gpu.runtime.arrays import GpuArray
+from lapwing.gpu.runtime.device import Context
+from lapwing.gpu.runtime.launch import kernels
+from lapwing.gpu.runtime.programs import HUNGARIAN_TREE, REFERENCE_THREADS
+from lapwing.gpu.runtime.workspace import Workspace
+
+_MOST_LEVELS = 1 << 14  # then the core method goes on: some 100 ms
+
+
+class Trees:
+    """Goes on with a solve of the core method, in its own workspace beside the core's.
+
+    Parameters
+    ----------
+    context : Context, entered
+    array_template : GpuArray, optional
+        Of the library whose allocator is to be used.
+    """
+
+    def __init__(self, context: Context, array_template: GpuArray | None) -> None:
+        self._context = context
+        self._array_template = array_template
+
+    @staticmethod
+    def can_finish(matrix: CanonicalMatrix) -> bool:
+        """Whether trees read such costs, and the core's prices suit them: those of a square problem."""
+        return matrix.rows == matrix.cols and not matrix.prices and matrix.dtype in HungarianTreeSolve.dtypes()
+
+    @staticmethod
+    def memory_bytes(rows: int, cols: int, dtype: str) -> int:
+        """Memory beside the core's workspace; 0 for problems that trees do not finish."""
+        if rows != cols or dtype not in HungarianTreeSolve.dtypes():
+            return 0
+        return HungarianTreeSolve.memory_bytes(rows, cols, cols, dtype)
+
+    def __call__(self, solve: CoreSolve) -> Report:
+        """Match the rows that are free; unfinished after many levels. Waits for the end."""
+        matrix, context = solve.matrix, self._context
+        size = self.memory_bytes(matrix.rows, matrix.cols, matrix.dtype)
+        program = kernels(context, HUNGARIAN_TREE, HUNGARIAN_TREE.variant(COST=matrix.dtype))
+        with Workspace(context, {"all": (size, "uint8")}, self._array_template) as memory:
+            memory.clear()
+            kernel = program["solve_hungarian_tree"]
+            return solve.go_on_by(kernel, REFERENCE_THREADS, memory["all"], 1, _MOST_LEVELS)

@@ -1,0 +1,92 @@
+"""Costs that tie: alternating trees finish what the core method began (gpu/reference/trees.py), on the emulated GPU."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+import pytest
+
+import lapwing as lw
+from lapwing.gpu.core import start
+from lapwing.gpu.reference import trees
+from support.checks import assert_hall_violator, assert_optimal
+from support.emulated_solves import check_interrupted
+
+pytestmark = pytest.mark.usefixtures("emulated_gpu")
+
+
+def sums(seed, n, units=20):
+    """Rounded sums of two numbers and noise: many pairs are tight at the optimum."""
+    rng = np.random.default_rng(seed)
+    return np.round(units * (rng.random((n, 1)) + rng.random(n) + 0.2 * rng.random((n, n))))
+
+
+def differences(seed, n, units=40):
+    rng = np.random.default_rng(seed)
+    return np.abs(rng.integers(0, units, (n, 1)) - rng.integers(0, units, n))
+
+
+@pytest.fixture
+def at_once(monkeypatch):
+    """Hand over after the first search that reads a row again."""
+    monkeypatch.setattr(start, "_MOST_READS", 0.0)
+
+
+@pytest.mark.usefixtures("at_once")
+@pytest.mark.parametrize("maximize", [False, True])
+@pytest.mark.parametrize("dtype", ["float32", "int32"])
+@pytest.mark.parametrize("make", [sums, differences])
+def test_trees_finish(make, dtype, maximize):
+    cost = make(1, 300).astype(dtype)
+    result = lw.solve(cost, device="cuda", maximize=maximize)
+    assert_optimal(result, cost, maximize=maximize)
+    assert result.statistics["tree_steps"] > 0
+
+
+@pytest.mark.usefixtures("at_once")
+def test_forbidden_pairs():
+    cost = sums(2, 300).astype(np.float32)
+    cost[np.random.default_rng(3).random(cost.shape) < 0.3] = np.inf
+    result = lw.solve(cost, device="cuda")
+    assert_optimal(result, cost)
+    assert result.statistics["tree_steps"] > 0
+
+
+@pytest.mark.usefixtures("at_once")
+def test_no_assignment():
+    cost = sums(4, 300).astype(np.float32)
+    cost[:120, 100:] = np.inf
+    with pytest.raises(lw.InfeasibleError) as caught:
+        lw.solve(cost, device="cuda")
+    assert_hall_violator(caught.value, cost)
+
+
+@pytest.mark.usefixtures("at_once")
+def test_the_core_goes_on_where_trees_take_long(monkeypatch):
+    cost = sums(5, 300).astype(np.float32)
+    by_trees = lw.solve(cost, device="cuda")
+    monkeypatch.setattr(trees, "_MOST_LEVELS", 1)
+    by_both = lw.solve(cost, device="cuda")
+    assert_optimal(by_both, cost)
+    assert 0 < by_both.statistics["tree_steps"] < by_trees.statistics["tree_steps"]
+    assert by_both.statistics["listings"] == by_trees.statistics["listings"] + 1
+
+
+@pytest.mark.usefixtures("at_once")
+def test_time_limits():
+    cost = sums(6, 300).astype(np.float32)
+    began = time.perf_counter()
+    lw.solve(cost, device="cuda")
+    whole = time.perf_counter() - began
+    for share in (0.2, 0.4, 0.6, 0.8):
+        check_interrupted(cost, repeatable=False, time_limit=share * whole)
+
+
+@pytest.mark.usefixtures("at_once")
+def test_costs_without_ties_stay_with_the_core():
+    rng = np.random.default_rng(7)
+    cost = np.abs(rng.random((300, 1)) - rng.random(300)).astype(np.float32)
+    result = lw.solve(cost, device="cuda")
+    assert_optimal(result, cost)
+    assert result.statistics["tree_steps"] == 0
