@@ -19,14 +19,10 @@ from numpy.typing import NDArray
 
 from lapwing.costs.points import PointCost
 from lapwing.gpu.core.host_solver import HostSolve, OwnersStartFinder, sampled_lines
+from lapwing.gpu.core.memory import list_arrays
 from lapwing.gpu.core.monitor import Monitor
 from lapwing.gpu.core.sharded_solver import ShardPart, join_minima
-from lapwing.gpu.core.solver import (
-    REPORT_SIZE,
-    CoreSolve,
-    Schedule,
-    list_arrays,
-)
+from lapwing.gpu.core.solver import REPORT_SIZE, CoreSolve, Schedule
 from lapwing.gpu.costs.canonical import CanonicalMatrix
 from lapwing.gpu.costs.computed import upload_by_tiles
 from lapwing.gpu.costs.host_rows import Ids, SourceLines, StoredRows
