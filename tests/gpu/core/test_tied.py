@@ -66,7 +66,7 @@ def test_no_assignment():
 def test_the_core_goes_on_where_trees_take_long(monkeypatch):
     cost = sums(5, 300).astype(np.float32)
     by_trees = lw.solve(cost, device="cuda")
-    monkeypatch.setattr(trees, "_MOST_LEVELS", 1)
+    monkeypatch.setattr(trees, "_LEVELS_A_READ", -1e9)
     by_both = lw.solve(cost, device="cuda")
     assert_optimal(by_both, cost)
     assert 0 < by_both.statistics["tree_steps"] < by_trees.statistics["tree_steps"]

@@ -298,7 +298,7 @@ class CoreSolve:
         self._solved_since_listing = True
         self.after_launch()
 
-    def go_on_by(self, kernel: Kernel, threads: int, more: int, *options: int) -> Report:
+    def go_on_by(self, kernel: Kernel, threads: int, more: int, *options: int | float) -> Report:
         """Let the kernel of another method go on from the duals and the pairs that there are; waits for its end.
 
         Parameters
@@ -309,7 +309,7 @@ class CoreSolve:
             Of a block.
         more : int
             The address of the method's own workspace.
-        *options : int
+        *options : int, float
             Its last arguments.
         """
         self._monitor.look_at_the_clock()

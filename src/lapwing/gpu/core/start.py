@@ -60,7 +60,7 @@ _GROWTH = 4  # of the sample, from level to level: a power of two
 LEAST_ROWS = 128  # below, lists are a good part of their rows, and hardly any search is long
 _FIRST_SAMPLE = 400  # rows at least, and less than _GROWTH times as many; matrices with fewer rows do without
 _AXIS_SAMPLE = 128  # rows at least, and less than twice as many
-_MOST_READS = 8.0  # of a row by searches, before trees may finish; of points they are up to 30, without ties
+_MOST_READS = 4.0  # of a row by searches, before trees may finish; of points they are up to 30, without ties
 _SORTED_LEFT = 8  # if prices from orders leave one row of so many after a few rounds, they are good everywhere
 
 
@@ -99,7 +99,7 @@ class StartFinder:
         monitor: Monitor,
         array_template: GpuArray | None = None,
         copier: Copier | None = None,
-        finish_tied: Callable[[CoreSolve], Report] | None = None,
+        finish_tied: Callable[[CoreSolve, Report], Report] | None = None,
     ) -> None:
         self.context: Context = context
         self.monitor: Monitor = monitor
@@ -149,7 +149,7 @@ class StartFinder:
         """The report when trees have finished, or else the core method, from their prices."""
         assert self._finish_tied is not None
         solve.most_reads = math.inf
-        report = self._finish_tied(solve)
+        report = self._finish_tied(solve, before)
         self.tree_steps = report.steps
         if report.status == UNFINISHED:
             solve.prepare()

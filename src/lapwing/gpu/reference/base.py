@@ -131,7 +131,7 @@ class ReferenceSolve(CoreSolve):
     def _own_arguments(self) -> tuple[int, ...]:
         return (*self._arguments, self._more["all"], self._monitor.pointer(sample=False))
 
-    def _launch_grid(self, name: str, *more: int) -> None:
+    def _launch_grid(self, name: str, *more: int | float) -> None:
         """One kernel on the whole grid, cooperatively."""
         self._program_kernels[name].launch_cooperative(self.context, 1, self.threads, *self._own_arguments, *more)
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import ClassVar
 
 from lapwing.gpu.reference.hungarian import START, HungarianSolve
 from lapwing.gpu.runtime.programs import HUNGARIAN_TREE
 
-NO_LIMIT = (1 << 32) - 1  # of levels
+PATIENT = math.inf  # levels for each row
 
 
 class HungarianTreeSolve(HungarianSolve):
@@ -27,5 +28,5 @@ class HungarianTreeSolve(HungarianSolve):
     }
 
     def _search(self) -> None:
-        self._launch_grid("solve_hungarian_tree", 0, NO_LIMIT)
+        self._launch_grid("solve_hungarian_tree", 0, PATIENT)
         self._follow()

@@ -10,7 +10,7 @@ import numpy as np
 
 from lapwing.gpu.core.solver import UNFINISHED, Report
 from lapwing.gpu.reference.hungarian import TASKS, ZEROS, HungarianSolve
-from lapwing.gpu.reference.hungarian_tree import NO_LIMIT
+from lapwing.gpu.reference.hungarian_tree import PATIENT
 from lapwing.gpu.runtime.copies import read
 from lapwing.gpu.runtime.launch import Kernel
 from lapwing.gpu.runtime.programs import HUNGARIAN_TREE, INTEGERS, MUNKRES
@@ -125,6 +125,6 @@ class MunkresSolve(HungarianSolve):
         """Continue with shortest paths from the duals and the matching that there are."""
         self._switched = True
         self._program_kernels = self._load(HUNGARIAN_TREE)
-        self._launch_grid("solve_hungarian_tree", 1, NO_LIMIT)
+        self._launch_grid("solve_hungarian_tree", 1, PATIENT)
         self._follow()
         return self.report()

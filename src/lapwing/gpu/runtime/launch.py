@@ -157,10 +157,12 @@ def _newest(info: DeviceInfo, key: _Key, program: Program) -> dict[str, Kernel]:
     return _loaded[key]
 
 
-def finish_builds() -> None:
-    """Wait for all that is in the making; for who measures, after a first use."""
-    for build in list(_background_builds.values()):
+def finish_builds() -> bool:
+    """Wait for all that is in the making; for who measures, after a first use. Whether there was any."""
+    builds = list(_background_builds.values())
+    for build in builds:
         build.wait()
+    return bool(builds)
 
 
 def preload(context: Context, programs: Sequence[tuple[Program, Variant]]) -> None:

@@ -46,7 +46,7 @@ struct Slacks {
 class Tree {
   public:
     static constexpr bool keeps_slacks = true, lists_anew = false;
-    uint32 most_levels;  // another method is to continue after so many
+    double patience;  // another method is to continue if there are more levels for each row that is matched
 
     __device__ bool levels_by_task() const { return false; }
     __device__ bool updates_more() const { return false; }
@@ -56,7 +56,10 @@ class Tree {
     __device__ void list() const { list_tight(); }
     __device__ void settle() const {
         settle_duals();
-        if (is_first_thread()) forest().board->few = forest().board->levels >= most_levels;
+        if (!is_first_thread()) return;
+        Board& board = *forest().board;
+        const double matched = static_cast<double>(board.augmentations + board.goals);  // of them goals in flip
+        board.few = board.levels > HungarianTuning::first_levels + patience * matched;
     }
 
     // Grows the whole forest, alike in all blocks. Each step reads the words that it decides by directly after a
@@ -275,10 +278,10 @@ class Tree {
 
 }  // namespace hungarian
 
-// `resumed`: continue with the given duals and matching.
+// `resumed`: continue with the given duals and matching. patience: see Tree.
 extern "C" __global__ void __launch_bounds__(THREADS, 1)
-    solve_hungarian_tree(LAPWING_HUNGARIAN, int64 resumed, int64 most_levels) {
+    solve_hungarian_tree(LAPWING_HUNGARIAN, int64 resumed, double patience) {
     LAPWING_SET_FOREST;
-    hungarian::run(hungarian::Tree{static_cast<uint32>(most_levels)},
+    hungarian::run(hungarian::Tree{patience},
                    resumed != 0 ? hungarian::ForestTask::gather : hungarian::ForestTask::begin);
 }
