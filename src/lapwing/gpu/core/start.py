@@ -60,7 +60,7 @@ _GROWTH = 4  # of the sample, from level to level: a power of two
 LEAST_ROWS = 128  # below, lists are a good part of their rows, and hardly any search is long
 _FIRST_SAMPLE = 400  # rows at least, and less than _GROWTH times as many; matrices with fewer rows do without
 _AXIS_SAMPLE = 128  # rows at least, and less than twice as many
-_MOST_READS = 4.0  # of a row by searches, before trees may finish; of points they are up to 30, without ties
+_MOST_READS = 8.0  # of a row by searches, before trees may finish; of points they are up to 30, without ties
 _SORTED_LEFT = 8  # if prices from orders leave one row of so many after a few rounds, they are good everywhere
 
 

@@ -3,8 +3,8 @@
 A list holds some of the columns that tie for a row. So trees of the core's searches do not meet in lists, and whole
 rows are read again in every search: 600 of each row, of 4096 x 4096 rounded sums. The method "hungarian-tree"
 (kernels/reference/hungarian_tree.cu) reads a row once an iteration, goes on from any feasible duals with any pairs that
-are tight, and takes few updates of the duals where each makes many pairs tight. Where that takes long, the core method goes on from
-the prices.
+are tight, and takes few updates of the duals where each makes many pairs tight. Where it matches rows slowly at first,
+the core method goes on from its prices.
 """
 
 from __future__ import annotations

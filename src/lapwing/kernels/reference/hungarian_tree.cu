@@ -46,7 +46,9 @@ struct Slacks {
 class Tree {
   public:
     static constexpr bool keeps_slacks = true, lists_anew = false;
-    double patience;  // another method is to continue if there are more levels for each row that is matched
+    // Another method is to continue if, before half of the free rows are matched, there were more levels for each that
+    // is. (Later it would lose more than it could gain.)
+    double patience;
 
     __device__ bool levels_by_task() const { return false; }
     __device__ bool updates_more() const { return false; }
@@ -58,8 +60,10 @@ class Tree {
         settle_duals();
         if (!is_first_thread()) return;
         Board& board = *forest().board;
-        const double matched = static_cast<double>(board.augmentations + board.goals);  // of them goals in flip
-        board.few = board.levels > HungarianTuning::first_levels + patience * matched;
+        const uint64 free = board.augmentations + __ldcg(&board.free_rows),  // at the beginning
+            matched = board.augmentations + __ldcg(&board.goals);            // with those of this iteration
+        const double most = HungarianTuning::first_levels + patience * static_cast<double>(matched);
+        board.few = 2 * matched < free && board.levels > most;
     }
 
     // Grows the whole forest, alike in all blocks. Each step reads the words that it decides by directly after a
