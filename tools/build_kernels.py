@@ -22,7 +22,7 @@ from importlib import metadata
 from pathlib import Path
 
 from lapwing.gpu.runtime.compile import compile_program
-from lapwing.gpu.runtime.programs import ARCHITECTURES, Build
+from lapwing.gpu.runtime.programs import ARCHITECTURES, HUNGARIAN_TREE, Build
 from lapwing.gpu.runtime.shipped import COMPILER, PACKAGE, file_name
 from lapwing.gpu.runtime.toolkit import nvrtc_version
 from lapwing.gpu.runtime.warmup import builds_of_matrices
@@ -59,7 +59,9 @@ def fill(package: Path, architectures: list[int], dtypes: list[str], jobs: int |
     (package / "__init__.py").write_text(f'"""Code for {PACKAGE}; lapwing.gpu.runtime.shipped reads it."""\n')
     (package / COMPILER).write_text(".".join(map(str, nvrtc_version())), encoding="ascii")
     wanted = [
-        build for build in builds_of_matrices(architectures, dtypes) if not build[0].source.startswith("reference/")
+        build
+        for build in builds_of_matrices(architectures, dtypes)
+        if build[0] is HUNGARIAN_TREE or not build[0].source.startswith("reference/")  # trees finish costs that tie
     ]
     with ProcessPoolExecutor(jobs) as pool:  # the compiler holds a lock, so threads would wait for each other
         for name, code in pool.map(_compiled, wanted):
