@@ -12,19 +12,9 @@ from lapwing.gpu.core import start
 from lapwing.gpu.reference import trees
 from support.checks import assert_hall_violator, assert_optimal
 from support.emulated_solves import check_interrupted
+from support.tied import differences, sums
 
 pytestmark = pytest.mark.usefixtures("emulated_gpu")
-
-
-def sums(seed, n, units=20):
-    """Rounded sums of two numbers and noise: many pairs are tight at the optimum."""
-    rng = np.random.default_rng(seed)
-    return np.round(units * (rng.random((n, 1)) + rng.random(n) + 0.2 * rng.random((n, n))))
-
-
-def differences(seed, n, units=40):
-    rng = np.random.default_rng(seed)
-    return np.abs(rng.integers(0, units, (n, 1)) - rng.integers(0, units, n))
 
 
 @pytest.fixture
