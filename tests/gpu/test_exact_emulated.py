@@ -283,3 +283,21 @@ def test_a_gap_is_as_wide_as_sums_of_so_many_pairs_need(monkeypatch, pairs):
         finite = sorted({e for e in exponents if 0 < e < 2047})
         wanted = any(b - a > least for a, b in itertools.pairwise(finite))
         assert glance.is_over and glance.shows_gap(None) == wanted
+
+
+@pytest.mark.parametrize("certify", [True, False])
+@pytest.mark.parametrize("maximize", [False, True])
+def test_prices_that_fell_together_are_shifted_back(monkeypatch, maximize, certify):
+    """Of u^8 they fall by 10^4 times what an optimum costs, and by 10^6 times what they differ."""
+
+    def refused(*_):
+        raise AssertionError("solved on the host")
+
+    monkeypatch.setattr(exact, "proven_on_cpu", refused)
+    cost = (np.random.default_rng(1).random((300, 300)) ** 8).astype(np.float32)
+    result = lw.solve(-cost if maximize else cost, device="cuda", maximize=maximize, certify=certify)
+    expected = lw.solve(cost)
+    assert abs(result.objective) == pytest.approx(expected.objective, rel=1e-15)
+    assert "exact_solves" not in result.statistics
+    if certify:
+        assert result.certificate.bound < 1e-14 * expected.objective

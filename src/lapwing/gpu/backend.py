@@ -55,6 +55,8 @@ from lapwing.problem import Problem
 from lapwing.progress import Reporter
 from lapwing.request import Request
 
+_MUCH_NEARER = 16  # times as near zero must prices be for another solve, which then loses four bits less
+
 
 class Gpu:
     """The backend of one GPU; see `lapwing.backend.Backend`."""
@@ -279,6 +281,7 @@ class Solve:
             answer.bound = answer.objective if optimal else sign * monitor.bound
         if optimal and not self._is_proven(certificate, answer, solve, outputs):
             better = self._without_large() if self._has_large((view.matrix, monitor.stream)) else None
+            better = better or self._nearer_zero(answer)
             if better is None and self._whole is not None:
                 raise _UnprovenError
             return better or self._proven_on_cpu(view, solve, answer, solved - self._began, monitor)
@@ -420,13 +423,38 @@ class Solve:
         self, make: Callable[[], tuple[CostKind, Request] | None]
     ) -> tuple[Answer, Certificate | None] | None:
         """The answer to some pairs as they are asked for, if it is proven for the whole."""
-        try:
+
+        def solved() -> tuple[Answer, Certificate | None]:
             made = make()
             if made is None:
-                return None
+                raise _UnprovenError
             small, asked = made
             asked = replace(asked, certify=True, start=None, writer=None)
-            answer, certificate = Solve(small, self.plan, asked, self.deadline, self.whole).run()
+            return Solve(small, self.plan, asked, self.deadline, self.whole).run()
+
+        return self._if_proven(solved)
+
+    def _nearer_zero(self, found: Answer) -> tuple[Answer, Certificate | None] | None:
+        """The answer from the same prices without a common offset, which took their last digits, if that is proven.
+
+        Where costs that decide are far below others (u^8), prices fall together, by far more than they differ.
+        """
+        rows, cols = self.costs.shape
+        if self.costs.is_integer or rows != cols or self.request.priced or not self._can_begin_again:
+            return None
+        u, v = (host_array(self.context, array) for array in (found.u, found.v))
+        offset = (v.max() + v.min()) / 2
+        if not _MUCH_NEARER * np.abs(v - offset).max() < np.abs(v).max():
+            return None
+        asked = replace(self.request, certify=True, start=(u + offset, v - offset))
+        return self._if_proven(lambda: Solve(self.costs, self.plan, asked, self.deadline, self.whole)._watched())
+
+    def _if_proven(
+        self, solved: Callable[[], tuple[Answer, Certificate | None]]
+    ) -> tuple[Answer, Certificate | None] | None:
+        """The answer of another solve, if it is proven for the whole."""
+        try:
+            answer, certificate = solved()
         except (InfeasibleError, GpuError, _UnprovenError):  # other pairs are needed, or there is no memory for a copy
             return None
         if answer.status != "optimal" or certificate is None:
