@@ -27,7 +27,7 @@
 namespace hungarian {
 
 // A column's least slack so far: theta, and the rank of its row. Of several rows with the same theta, the least rank.
-struct Slack {
+struct LeastSlack {
     Dual theta = infinity<Dual>();
     uint32 rank = kNoRank;
 
@@ -143,7 +143,7 @@ class Tree {
             constexpr uint32 ahead = 4;
             const int32 j = first + static_cast<int32>(threadIdx.x % lanes * kPackCols);
             Dual v[kPackCols];
-            Slack least[kPackCols];
+            LeastSlack least[kPackCols];
 #pragma unroll
             for (int32 k = 0; k < kPackCols; ++k)
                 v[k] = j + k < matrix.real_cols() ? __ldcg(h.open_v + j + k) : -infinity<Dual>();
@@ -179,7 +179,7 @@ class Tree {
             }
             for (uint32 apart = lanes; apart < kWarp; apart *= 2) {  // lanes of a warp with the same columns
 #pragma unroll
-                for (Slack& mine : least)
+                for (LeastSlack& mine : least)
                     mine.lower(__shfl_xor_sync(kAllLanes, mine.theta, apart),
                                __shfl_xor_sync(kAllLanes, mine.rank, apart));
             }
@@ -198,7 +198,7 @@ class Tree {
                 if (col >= matrix.real_cols()) continue;
                 Dual kept = __ldcg(h.entered + col);
                 if (!is_open(h, col)) continue;
-                Slack now;
+                LeastSlack now;
                 for (uint32 g = 0; g < found; ++g) now.lower(slacks.theta[g * width + c], slacks.rank[g * width + c]);
                 if (now.theta < kept) {
                     kept = now.theta;
