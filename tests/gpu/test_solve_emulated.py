@@ -20,6 +20,7 @@ from lapwing.gpu import plan as gpu_plan
 from lapwing.gpu.core import start as core_start
 from lapwing.gpu.core.monitor import Monitor
 from lapwing.gpu.core.solver import EXPLORING
+from lapwing.gpu.reference import trees
 from lapwing.gpu.runtime.arrays import ANY, GpuArray
 from lapwing.gpu.runtime.device import Context
 from lapwing.prices import prices_in_kind
@@ -371,7 +372,7 @@ def test_trees_share_free_columns_where_costs_tie(size, most, searches):
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_trees_share_columns_where_a_mass_ties(dtype, monkeypatch):
     """If every column went to the lowest row that leads to it, 57 rows would take 33 searches."""
-    monkeypatch.setattr(core_start, "_MOST_READS", math.inf)  # the core's own trees finish
+    monkeypatch.setattr(trees, "MOST_READS", math.inf)  # the core's own trees finish
     random = np.random.default_rng(0)
     cost = np.round(4 * (random.random((300, 1)) + random.random((1, 300)))).astype(dtype)
     result = lw.solve(cost, device="cuda")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import lapwing as lw
-from lapwing.gpu.core import start
+from lapwing.gpu.reference import trees
 from support.tied import differences, sums
 
 torch = pytest.importorskip("torch")
@@ -15,7 +15,7 @@ pytestmark = pytest.mark.gpu
 @pytest.fixture(autouse=True)
 def at_once(monkeypatch):
     """Hand over after the first search that reads a row again."""
-    monkeypatch.setattr(start, "_MOST_READS", 0.0)
+    monkeypatch.setattr(trees, "MOST_READS", 0.0)
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.int32, torch.int64])

@@ -440,14 +440,18 @@ class Solve:
         Where costs that decide are far below others (u^8), prices fall together, by far more than they differ.
         """
         rows, cols = self.costs.shape
-        if self.costs.is_integer or rows != cols or self.request.priced or not self._can_begin_again:
+        is_free = self.request.memory_limit is None and self.costs.is_quick_to_read
+        if not (is_free and self._can_begin_again) or self.costs.is_integer or rows != cols or self.request.priced:
             return None
         u, v = (host_array(self.context, array) for array in (found.u, found.v))
         offset = (v.max() + v.min()) / 2
-        if not _MUCH_NEARER * np.abs(v - offset).max() < np.abs(v).max():
+        shifted = u + offset, v - offset
+        if not _MUCH_NEARER * max(np.abs(x).max() for x in shifted) < max(np.abs(u).max(), np.abs(v).max()):
             return None
-        asked = replace(self.request, certify=True, start=(u + offset, v - offset))
-        return self._if_proven(lambda: Solve(self.costs, self.plan, asked, self.deadline, self.whole)._watched())
+        asked = replace(self.request, certify=True, start=shifted, progress=None)
+        again = Solve(self.costs, self.plan, asked, self.deadline, self.whole)
+        again._large_from = math.inf
+        return self._if_proven(again._watched)
 
     def _if_proven(
         self, solved: Callable[[], tuple[Answer, Certificate | None]]

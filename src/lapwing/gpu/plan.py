@@ -21,8 +21,7 @@ from lapwing.gpu.costs.point_slabs import SlabLayout, slab_layout
 from lapwing.gpu.costs.points_matrix import bytes_of, planned_points_matrix
 from lapwing.gpu.costs.sharded import Shard, shares
 from lapwing.gpu.costs.sparse import GivenEntries, copied_bytes, is_sorted_anew
-from lapwing.gpu.reference import REFERENCE_METHODS
-from lapwing.gpu.reference.trees import Trees
+from lapwing.gpu.reference import REFERENCE_METHODS, trees
 from lapwing.gpu.runtime.arrays import ITEM_BYTES, GpuArray, Library
 from lapwing.gpu.runtime.device import Context, DeviceInfo
 from lapwing.gpu.runtime.tuning import MOST_ROWS
@@ -139,7 +138,7 @@ def has_room(cost: ComputedCosts, memory: Memory, request: Request) -> bool:
 def _bytes_of_held(cost: ComputedCosts, request: Request) -> tuple[int, int]:
     """Of the matrix, and in all; the points are there twice for a while."""
     matrix = bytes_of(planned_points_matrix(cost.shape, cost.dtype, request.priced))
-    beside = bytes_of_solve(*cost.shape, cost.dtype, request.priced, computed=False)
+    beside = bytes_of_solve(*cost.shape, cost.dtype, request.priced, computed=False, by_trees=True)
     return matrix, matrix + beside + 2 * cost.nbytes
 
 
@@ -426,7 +425,7 @@ def _plan_of_form(
     transposed, copied = is_transposed(shape, strides, priced), is_copied(shape, strides, priced)
     reasons = [f"solved on GPU {info.ordinal} ({info.name})", *([why] if why else [])]
     matrix_bytes = (rows * cols and _span(shape, strides)) * ITEM_BYTES[dtype]
-    beside = bytes_of_solve(rows, cols, dtype, priced, computed=False)
+    beside = bytes_of_solve(rows, cols, dtype, priced, computed=False, by_trees=method == "core")
     reference = REFERENCE_METHODS.get(method)
     if reference is not None and rows and cols:
         lines = (rows, rows + cols) if priced else (min(shape), max(shape))
@@ -457,14 +456,14 @@ def _check_counts(shape: _Sizes, priced: bool) -> None:
         )
 
 
-def bytes_of_solve(rows: int, cols: int, dtype: str, priced: bool, computed: bool) -> int:
-    """Memory beside the costs."""
+def bytes_of_solve(rows: int, cols: int, dtype: str, priced: bool, computed: bool, by_trees: bool = False) -> int:
+    """Memory beside the costs; `by_trees`: with that of trees, which may finish when samples are gone."""
     if not (rows and cols):
         return 0
     lines = (rows, rows + cols) if priced else (min(rows, cols), max(rows, cols))
-    trees = 0 if computed or priced else Trees.memory_bytes(*lines, dtype)  # when samples are gone
-    for_stages = max(sample_bytes(*lines, dtype, computed), trees)
-    return workspace_bytes(*lines, dtype) + for_stages + _LINE_BYTES * sum(lines)
+    of_trees = trees.memory_bytes(*lines, dtype) if by_trees and not priced else 0
+    in_turn = max(sample_bytes(*lines, dtype, computed), of_trees)
+    return workspace_bytes(*lines, dtype) + in_turn + _LINE_BYTES * sum(lines)
 
 
 def _plan(

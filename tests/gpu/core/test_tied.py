@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 import lapwing as lw
-from lapwing.gpu.core import start
 from lapwing.gpu.reference import trees
 from support.checks import assert_hall_violator, assert_optimal
 from support.emulated_solves import check_interrupted
@@ -20,7 +19,7 @@ pytestmark = pytest.mark.usefixtures("emulated_gpu")
 @pytest.fixture
 def at_once(monkeypatch):
     """Hand over after the first search that reads a row again."""
-    monkeypatch.setattr(start, "_MOST_READS", 0.0)
+    monkeypatch.setattr(trees, "MOST_READS", 0.0)
 
 
 @pytest.mark.usefixtures("at_once")

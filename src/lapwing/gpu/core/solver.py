@@ -152,6 +152,8 @@ class CoreSolve:
         Where `deliver` says, in the dual dtype, what every row costs: its matched cost, or its price.
     listings : int
         How often all rows were listed.
+    tree_steps : int
+        Steps of another method, after `go_on_by`.
     keep : function or None
         Called now and then while the whole problem is solved: see `snapshot`.
     most_left : int or None
@@ -197,6 +199,7 @@ class CoreSolve:
         self.after_launch: Callable[[], None] = nothing
         self.keep: Callable[[], None] | None = None
         self.listings: int = 0
+        self.tree_steps: int = 0
         self._solved_since_listing = False
         # Under a time limit, prices that phases may leave far behind: those with the best bound between launches, and
         # those of the present lists, whose bound comes with the next report.
@@ -298,11 +301,14 @@ class CoreSolve:
         self._solved_since_listing = True
         self.after_launch()
 
-    def go_on_by(self, kernel: Kernel, threads: int, more: int, *options: int | float) -> Report:
+    def go_on_by(self, before: Report, kernel: Kernel, threads: int, more: int, *options: int | float) -> Report:
         """Let the kernel of another method go on from the duals and the pairs that there are; waits for its end.
+
+        Returns the report `before`, of the last launch, with the end of this one.
 
         Parameters
         ----------
+        before : Report
         kernel : Kernel
             Of kernels/reference.
         threads : int
@@ -318,7 +324,10 @@ class CoreSolve:
         fetch(self.context, self._memory["state"], self._mail.memory)
         self._monitor.mark()
         self.after_launch()
-        return self.report()
+        ended = self._read_report()
+        self.tree_steps = ended.steps
+        self._report = before._replace(status=ended.status, free_rows=ended.free_rows, bound=ended.bound)
+        return self._in_time(self._report)
 
     def report(self) -> Report:
         """The report; waits for the end of the solve, not for later work.
@@ -330,7 +339,9 @@ class CoreSolve:
         InternalError
             If an invariant did not hold.
         """
-        report = self._read_report()
+        return self._in_time(self._read_report())
+
+    def _in_time(self, report: Report) -> Report:
         if report.status == STOPPED or (report.status in (UNFINISHED, TIED) and self._monitor.stopped):
             raise TimeIsUpError
         return report

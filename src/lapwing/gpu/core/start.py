@@ -15,6 +15,7 @@ prices is a seventh to a fifth of that.
 
 from __future__ import annotations
 
+import contextlib
 import math
 from collections.abc import Callable
 from dataclasses import replace
@@ -23,6 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lapwing._core import Neighbours
+from lapwing.errors import GpuError
 from lapwing.gpu.core.memory import workspace_bytes
 from lapwing.gpu.core.monitor import Monitor
 from lapwing.gpu.core.solver import (
@@ -60,7 +62,6 @@ _GROWTH = 4  # of the sample, from level to level: a power of two
 LEAST_ROWS = 128  # below, lists are a good part of their rows, and hardly any search is long
 _FIRST_SAMPLE = 400  # rows at least, and less than _GROWTH times as many; matrices with fewer rows do without
 _AXIS_SAMPLE = 128  # rows at least, and less than twice as many
-_MOST_READS = 8.0  # of a row by searches, before trees may finish; of points they are up to 30, without ties
 _SORTED_LEFT = 8  # if prices from orders leave one row of so many after a few rounds, they are good everywhere
 
 
@@ -89,8 +90,6 @@ class StartFinder:
     ----------
     levels : int
         How many samples were solved.
-    tree_steps : int
-        Steps by which `finish_tied` went on.
     """
 
     def __init__(
@@ -107,7 +106,6 @@ class StartFinder:
         self._copier = copier
         self._finish_tied = finish_tied
         self.levels: int = 0
-        self.tree_steps: int = 0
         self._kernels: dict[str, Kernel] = {}
         self._stratified: SampleLists | None = None  # of the matrix whose samples are taken
 
@@ -117,8 +115,6 @@ class StartFinder:
         if matrix.rows != matrix.cols:
             solve.prepare(zero_prices=True)
             return self.run_from(solve, UNSTRUCTURED)
-        if self._finish_tied is not None:
-            solve.most_reads = _MOST_READS
         if not solve.start_at_column_minima(self._copier):
             solve.prepare()
             self._column_bounds(matrix, 1, 0, solve)
@@ -148,13 +144,13 @@ class StartFinder:
     def _finished(self, solve: CoreSolve, before: Report) -> Report:
         """The report when trees have finished, or else the core method, from their prices."""
         assert self._finish_tied is not None
-        solve.most_reads = math.inf
-        report = self._finish_tied(solve, before)
-        self.tree_steps = report.steps
-        if report.status == UNFINISHED:
-            solve.prepare()
-            return self.run_from(solve, WARM_UP)
-        return before._replace(status=report.status, free_rows=report.free_rows, bound=report.bound)
+        with contextlib.suppress(GpuError):  # there is no memory, or no compiler: the core does without
+            report = self._finish_tied(solve, before)
+            if report.status != UNFINISHED:
+                return report
+        solve.most_reads, solve.most_left = math.inf, None  # it has begun, so it goes on to the end
+        solve.prepare()
+        return self.run_from(solve, WARM_UP)
 
     # --- orders ---
 

@@ -49,7 +49,7 @@ class Search:
             assert isinstance(self.solve, ReferenceSolve)
             return self.solve.statistics(report)
         names = ("phases", "rounds", "bids", "searches", "steps", "scans", "refreshes", "full_rows", "left", "local")
-        counted = {"levels": self.start.levels, "listings": self.solve.listings, "tree_steps": self.start.tree_steps}
+        counted = {"levels": self.start.levels, "listings": self.solve.listings, "tree_steps": self.solve.tree_steps}
         counted |= {name: getattr(report, name) for name in names}
         return {name: float(count) for name, count in counted.items()}
 
@@ -87,6 +87,8 @@ class CostKind(ABC):
         Whether there is `padded`.
     is_readable_on_host : bool
         Whether `on_host` needs no solve.
+    is_quick_to_read : bool
+        Whether another solve takes less than a copy to the host: the GPU has the matrix.
     filled : FilledCost or None
         The matrix, where `given` leaves out pairs of integers.
     """
@@ -100,6 +102,7 @@ class CostKind(ABC):
     has_glance = False
     has_padding = False
     is_readable_on_host = True
+    is_quick_to_read = False
     filled: FilledCost | None = None
 
     def __enter__(self) -> Self:

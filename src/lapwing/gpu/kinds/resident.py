@@ -23,8 +23,7 @@ from lapwing.gpu.costs.upload import Copier
 from lapwing.gpu.kinds.base import CostKind, Search
 from lapwing.gpu.kinds.capped import below_cap
 from lapwing.gpu.plan import plan_matrix
-from lapwing.gpu.reference import REFERENCE_METHODS
-from lapwing.gpu.reference.trees import Trees
+from lapwing.gpu.reference import REFERENCE_METHODS, trees
 from lapwing.gpu.runtime.arrays import GpuArray
 from lapwing.gpu.runtime.copies import Mail, OwnStream, read_array
 from lapwing.gpu.runtime.device import Context
@@ -44,6 +43,7 @@ class ResidentMatrix(CostKind):
     can_overlap = True
     has_glance = True
     has_padding = True
+    is_quick_to_read = True
 
     def __init__(self, context: Context, matrix: GpuArray) -> None:
         self.matrix: GpuArray = matrix
@@ -80,10 +80,11 @@ class ResidentMatrix(CostKind):
         if request.certify:  # compiled side by side at their first use
             preload(self.context, [(program, program.of_cost(self.dtype)) for program in (CORE, CERTIFICATE)])
         solve = CoreSolve(self.context, view.matrix, monitor, self.array_template)
-        trees = None
-        if Trees.can_finish(view.matrix):
-            trees = Trees(self.context, self.array_template)
-        return Search(solve, StartFinder(self.context, monitor, self.array_template, self.copier, trees))
+        finish = None
+        if trees.can_finish(view.matrix):
+            solve.most_reads = trees.MOST_READS
+            finish = trees.Trees(self.context, self.array_template)
+        return Search(solve, StartFinder(self.context, monitor, self.array_template, self.copier, finish))
 
     def proof(self, candidate: Candidate, maximize: bool, wait: Callable[[float], None], mail: Mail | None) -> Proof:
         return proof_of_matrix(self.context, self.matrix, candidate, maximize, mail)

@@ -15,7 +15,7 @@
 //
 // Cost: list_rows reads the matrix once. `solve` reads lists, 256 to 384 bytes per bid or scan, and reads whole rows
 // only where a list is insufficient. A round has two barriers of the team that runs it, a
-// step one or two.
+// step one to three.
 //
 // Every result is deterministic: lists and prices depend only on sets, maxima and minima, never on the order of
 // threads.

@@ -6,8 +6,8 @@
 // Distances are found by label correction. A step relaxes the candidates of all rows whose distance fell (the
 // frontier), by atomicMin on the columns' distances. If a distance of the frontier falls in this very step, its row is
 // on the next frontier, too; where this is seen, the row is relaxed only then. So a step relaxes distances of earlier
-// steps alone, and needs no barrier between reading and writing. (Block 0 alone reads all distances first, since its
-// barrier takes less time.) Whether a step relaxes a distance that is about to fall makes no difference at the end:
+// steps alone, and needs no barrier between reading and writing. (Block 0 alone, with a row a warp, reads all
+// distances first, since its barrier takes less time.) Whether a step relaxes a distance that is about to fall makes no difference at the end:
 // each distance is the least over all paths, and was set in the step after the earliest of those on which it depends.
 //
 // The radius falls to a distance within which nearly as many free columns were reached as rows are free. Rows at that
@@ -29,8 +29,8 @@
 // core/search/rectangular.cuh, and the radius is the bucket limit at which enough free columns are reached. When few
 // rows are left, the radius is the distance of the nearest free column, and a search matches one row.
 //
-// Cost of a step: the lists and v of the frontier, two atomics for each distance that falls, and a barrier, or two if a
-// free column came nearer.
+// Cost of a step: the lists and v of the frontier, two atomics for each distance that falls, and a barrier (two for
+// block 0 with a row a warp), and one more if a free column came nearer.
 //
 // References: R. Jonker and A. Volgenant, Computing 38 (1987); U. Meyer and P. Sanders, "Delta-stepping: a
 // parallelizable shortest path algorithm", Journal of Algorithms 49 (2003).
