@@ -7,9 +7,9 @@
 // frontier), by atomicMin on the columns' distances. If a distance of the frontier falls in this very step, its row is
 // on the next frontier, too; where this is seen, the row is relaxed only then. So a step relaxes distances of earlier
 // steps alone, and needs no barrier between reading and writing. (Block 0 alone, with a row a warp, reads all distances
-// first, since its barrier takes less time.) Whether a step relaxes a distance that is about to fall makes no difference
-// at the end: each distance is the least over all paths, and was set in the step after the earliest of those on which it
-// depends.
+// first, since its barrier takes less time.) Whether a step relaxes a distance that is about to fall makes no
+// difference at the end: each distance is the least over all paths, and was set in the step after the earliest of those
+// on which it depends.
 //
 // The radius falls to a distance within which nearly as many free columns were reached as rows are free. Rows at that
 // very distance are not relaxed, since they lead to nothing nearer. For small integers, where most distances are equal,
