@@ -4,8 +4,8 @@
 // blocks. Rounds of the auction and steps of a search, of which there are thousands, are grouped in runs. During a run
 // the team proceeds from one to the next without the coordinator, and all its threads take the same decisions.
 //
-// Cost of a round: two barriers, of a step one to three (0.04 us for a block, 0.4 to 0.7 us for a cluster, 1 to 2 us for
-// the grid), and some dependent loads.
+// Cost of a round: two barriers, of a step one to three (0.04 us for a block, 0.4 to 0.7 us for a cluster, 1 to 2 us
+// for the grid), and some dependent loads.
 #pragma once
 #include "core/state.cuh"
 
