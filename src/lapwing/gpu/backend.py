@@ -448,7 +448,7 @@ class Solve:
         shifted = u + offset, v - offset
         if not _MUCH_NEARER * max(np.abs(x).max() for x in shifted) < max(np.abs(u).max(), np.abs(v).max()):
             return None
-        asked = replace(self.request, certify=True, start=shifted, progress=None)
+        asked = replace(self.request, certify=True, start=shifted, progress=False)
         again = Solve(self.costs, self.plan, asked, self.deadline, self.whole)
         again._large_from = math.inf
         return self._if_proven(again._watched)
