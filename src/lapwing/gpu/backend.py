@@ -451,7 +451,10 @@ class Solve:
         asked = replace(self.request, certify=True, start=shifted, progress=False)
         again = Solve(self.costs, self.plan, asked, self.deadline, self.whole)
         again._large_from = math.inf
-        return self._if_proven(again._watched)
+        better = self._if_proven(again._watched)
+        if better is not None:  # the counts are those of the first solve, which found what there is to find
+            better[0].statistics |= found.statistics
+        return better
 
     def _if_proven(
         self, solved: Callable[[], tuple[Answer, Certificate | None]]
