@@ -55,7 +55,7 @@ from lapwing.problem import Problem
 from lapwing.progress import Reporter
 from lapwing.request import Request
 
-_MUCH_NEARER = 16  # times as near zero must prices be for another solve, which then loses four bits less
+_MUCH_NEARER = 16  # another solve must begin so many times nearer to zero: then it loses four bits less
 
 
 class Gpu:

@@ -84,7 +84,8 @@ class StartFinder:
     copier : Copier, entered, optional
         If the matrix, which is square, is on its way.
     finish_tied : callable, optional
-        Goes on with a solve of a square matrix whose searches read many rows again since costs tie; see `Trees`.
+        Goes on with a solve of a square matrix whose searches read many rows again since costs tie
+        (gpu/reference/trees.py).
 
     Attributes
     ----------

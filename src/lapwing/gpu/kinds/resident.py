@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -83,7 +84,7 @@ class ResidentMatrix(CostKind):
         finish = None
         if trees.can_finish(view.matrix):
             solve.most_reads = trees.MOST_READS
-            finish = trees.Trees(self.context, self.array_template)
+            finish = partial(trees.finish, array_template=self.array_template)
         return Search(solve, StartFinder(self.context, monitor, self.array_template, self.copier, finish))
 
     def proof(self, candidate: Candidate, maximize: bool, wait: Callable[[float], None], mail: Mail | None) -> Proof:

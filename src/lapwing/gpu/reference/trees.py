@@ -13,15 +13,14 @@ from lapwing.gpu.core.solver import CoreSolve, Report
 from lapwing.gpu.costs.canonical import CanonicalMatrix
 from lapwing.gpu.reference.hungarian_tree import HungarianTreeSolve
 from lapwing.gpu.runtime.arrays import GpuArray
-from lapwing.gpu.runtime.device import Context
 from lapwing.gpu.runtime.launch import kernels
 from lapwing.gpu.runtime.programs import HUNGARIAN_TREE, REFERENCE_THREADS
 from lapwing.gpu.runtime.workspace import Workspace
 
 #: Reads of a row by searches, before trees may finish; of points they are up to 30, without ties.
 MOST_READS = 8.0
-#: Levels for each row that is matched, above which the core method goes on: so many of the reads that it made for each,
-#: those of the auction included. On an H200, of 4096 rows, a level takes 10 us, and a read 0.2 to 0.3.
+#: Trees give up if they take more levels for each row that they match than this share of the core's reads for each row
+#: that it matched, those of the auction included. On an H200, of 4096 rows, a level takes 10 us, a read 0.2 to 0.3.
 _LEVELS_A_READ = 1 / 6
 
 
@@ -37,34 +36,22 @@ def memory_bytes(rows: int, cols: int, dtype: str) -> int:
     return HungarianTreeSolve.memory_bytes(rows, cols, cols, dtype)
 
 
-class Trees:
-    """Goes on with a solve of the core method, in its own workspace beside the core's.
+def finish(solve: CoreSolve, before: Report, array_template: GpuArray | None) -> Report:
+    """Match the rows that a solve has left free; unfinished if that takes many levels. Waits for the end.
 
     Parameters
     ----------
-    context : Context, entered
+    solve : CoreSolve
+        Whose matrix `can_finish`.
+    before : Report
+        Of its last launch.
     array_template : GpuArray, optional
         Of the library whose allocator is to be used.
     """
-
-    def __init__(self, context: Context, array_template: GpuArray | None) -> None:
-        self._context = context
-        self._array_template = array_template
-
-    def __call__(self, solve: CoreSolve, before: Report) -> Report:
-        """Match the rows that are free; unfinished if that takes many levels. Waits for the end.
-
-        Parameters
-        ----------
-        solve : CoreSolve
-        before : Report
-            Of its last launch.
-        """
-        matrix, context = solve.matrix, self._context
-        size = memory_bytes(matrix.rows, matrix.cols, matrix.dtype)
-        program = kernels(context, HUNGARIAN_TREE, HUNGARIAN_TREE.variant(COST=matrix.dtype))
-        with Workspace(context, {"all": (size, "uint8")}, self._array_template) as memory:
-            memory.clear()
-            kernel = program["solve_hungarian_tree"]
-            reads = (before.refreshes + before.full_rows) / max(1, before.left - before.free_rows)
-            return solve.go_on_by(before, kernel, REFERENCE_THREADS, memory["all"], 1, reads * _LEVELS_A_READ)
+    matrix, context = solve.matrix, solve.context
+    size = memory_bytes(matrix.rows, matrix.cols, matrix.dtype)
+    kernel = kernels(context, HUNGARIAN_TREE, HUNGARIAN_TREE.of_cost(matrix.dtype))["solve_hungarian_tree"]
+    with Workspace(context, {"all": (size, "uint8")}, array_template) as memory:
+        memory.clear()
+        reads = (before.refreshes + before.full_rows) / max(1, before.left - before.free_rows)
+        return solve.go_on_by(before, kernel, REFERENCE_THREADS, memory["all"], 1, reads * _LEVELS_A_READ)
