@@ -88,7 +88,9 @@ Answer solve_by(Method method, const Case& c) {
         Memory chunk_least(c.rows * costs::chunks_of(state.matrix) * sizeof(Dual));
         solve(solve_hungarian_bfs, chunk_least.get<Dual>());
     } else if (method == Method::tree) {
-        solve(solve_hungarian_tree, int64(0), infinity<double>());
+        const bool by_tight_pairs = c.rows == c.cols && !c.priced() && c.seed % 2 == 0;
+        Memory tight(by_tight_pairs ? c.rows * (c.rows / 2 + 128) + 4096 : 0);
+        solve(solve_hungarian_tree, int64(0), infinity<double>(), by_tight_pairs ? tight.get() : nullptr);
     } else if (method == Method::ssp || method == Method::auction) {
         // With columns in shared memory or not, in a cluster or a grid without.
         const std::size_t room = (c.cols + 4 * THREADS) * ssp::Columns::bytes;

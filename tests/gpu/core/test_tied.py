@@ -30,7 +30,7 @@ def test_trees_finish(make, dtype, maximize):
     cost = make(1, 300).astype(dtype)
     result = lw.solve(cost, device="cuda", maximize=maximize)
     assert_optimal(result, cost, maximize=maximize)
-    assert result.statistics["tree_steps"] > 0
+    assert result.statistics["tight_steps"] > 0
 
 
 @pytest.mark.usefixtures("at_once")
@@ -39,7 +39,7 @@ def test_forbidden_pairs():
     cost[np.random.default_rng(3).random(cost.shape) < 0.3] = np.inf
     result = lw.solve(cost, device="cuda")
     assert_optimal(result, cost)
-    assert result.statistics["tree_steps"] > 0
+    assert result.statistics["tight_steps"] > 0
 
 
 @pytest.mark.usefixtures("at_once")

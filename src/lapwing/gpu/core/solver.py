@@ -152,8 +152,8 @@ class CoreSolve:
         Where `deliver` says, in the dual dtype, what every row costs: its matched cost, or its price.
     listings : int
         How often all rows were listed.
-    tree_steps : int
-        Steps of another method, after `go_on_by`.
+    tree_steps, tight_steps : int
+        Steps of another method, after `go_on_by`, and its phases of matching along tight pairs before them.
     keep : function or None
         Called now and then while the whole problem is solved: see `snapshot`.
     most_left : int or None
@@ -200,6 +200,7 @@ class CoreSolve:
         self.keep: Callable[[], None] | None = None
         self.listings: int = 0
         self.tree_steps: int = 0
+        self.tight_steps: int = 0
         self._solved_since_listing = False
         # Under a time limit, prices that phases may leave far behind: those with the best bound between launches, and
         # those of the present lists, whose bound comes with the next report.
@@ -325,7 +326,7 @@ class CoreSolve:
         self._monitor.mark()
         self.after_launch()
         ended = self._read_report()
-        self.tree_steps = ended.steps
+        self.tree_steps, self.tight_steps = ended.steps, ended.searches
         self._report = before._replace(status=ended.status, free_rows=ended.free_rows, bound=ended.bound)
         return self._in_time(self._report)
 

@@ -121,7 +121,7 @@ class StartFinder:
             self._column_bounds(matrix, 1, 0, solve)
         if matrix.rows < LEAST_ROWS:
             return self.run_from(solve, UNSTRUCTURED)
-        report = self.run_from(solve, unstructured(matrix.rows, EXPLORING))
+        report = self.run_from(solve, unstructured(matrix.rows, EXPLORING), most_free=matrix.rows // 2)
         if report.status != UNFINISHED or solve.most_left is not None:
             return report
         solve.prepare()
@@ -135,12 +135,21 @@ class StartFinder:
             self._climb(solve, sides)
         return self.run_from(solve, structured(matrix.rows, self._schedule(matrix)))
 
-    def run_from(self, solve: CoreSolve, schedule: Schedule, most_left: int | None = None) -> Report:
-        """List and solve under the prices in `solve.v` (see `CoreSolve.launch`); waits for the end."""
+    def run_from(
+        self, solve: CoreSolve, schedule: Schedule, most_left: int | None = None, most_free: float = math.inf
+    ) -> Report:
+        """List and solve under the prices in `solve.v` (see `CoreSolve.launch`); waits for the end.
+
+        Where costs tie and more rows than `most_free` are free, it is unfinished.
+        """
         solve.list_rows()
         solve.launch(schedule, most_left)
         report = solve.report()
-        return report if report.status != TIED else self._finished(solve, report)
+        if report.status != TIED:
+            return report
+        if report.free_rows > most_free:  # better prices are worth more
+            return report._replace(status=UNFINISHED)
+        return self._finished(solve, report)
 
     def _finished(self, solve: CoreSolve, before: Report) -> Report:
         """The report when trees have finished, or else the core method, from their prices."""

@@ -49,7 +49,12 @@ class Search:
             assert isinstance(self.solve, ReferenceSolve)
             return self.solve.statistics(report)
         names = ("phases", "rounds", "bids", "searches", "steps", "scans", "refreshes", "full_rows", "left", "local")
-        counted = {"levels": self.start.levels, "listings": self.solve.listings, "tree_steps": self.solve.tree_steps}
+        counted = {
+            "levels": self.start.levels,
+            "listings": self.solve.listings,
+            "tree_steps": self.solve.tree_steps,
+            "tight_steps": self.solve.tight_steps,
+        }
         counted |= {name: getattr(report, name) for name in names}
         return {name: float(count) for name, count in counted.items()}
 

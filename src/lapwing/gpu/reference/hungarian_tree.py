@@ -28,5 +28,5 @@ class HungarianTreeSolve(HungarianSolve):
     }
 
     def _search(self) -> None:
-        self._launch_grid("solve_hungarian_tree", 0, PATIENT)
+        self._launch_grid("solve_hungarian_tree", 0, PATIENT, 0)
         self._follow()

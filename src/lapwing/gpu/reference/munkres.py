@@ -125,6 +125,6 @@ class MunkresSolve(HungarianSolve):
         """Continue with shortest paths from the duals and the matching that there are."""
         self._switched = True
         self._program_kernels = self._load(HUNGARIAN_TREE)
-        self._launch_grid("solve_hungarian_tree", 1, PATIENT)
+        self._launch_grid("solve_hungarian_tree", 1, PATIENT, 0)
         self._follow()
         return self.report()

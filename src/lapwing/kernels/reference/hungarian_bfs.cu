@@ -35,6 +35,7 @@ class Bfs {
     // chunk_least: [rows][chunks_of(matrix)], of the rows of the forest
     __device__ explicit Bfs(Dual* chunk_least) : chunk_least_(chunk_least) {}
 
+    __device__ void match_more() const {}
     __device__ bool levels_by_task() const { return false; }
     __device__ bool updates_more() const { return false; }
     __device__ void update_more() const {}

@@ -294,6 +294,7 @@ __device__ inline void conclude(SolveStatus status) {
     report.phases = board.iterations;
     report.rounds = board.updates;
     report.bids = static_cast<int64>(board.augmentations);
+    report.searches = board.tight_steps;
     report.steps = board.levels;
     report.scans = static_cast<int64>(board.scanned);
     report.left = board.few;

@@ -38,7 +38,7 @@ __device__ void perform(const Method& method, ForestTask task) {
         case ForestTask::list: return method.list();
         case ForestTask::bid: return bid();
         case ForestTask::award: return award();
-        case ForestTask::gather: return gather();
+        case ForestTask::gather: return method.match_more(), gather();
         case ForestTask::grow: return method.grow();
         case ForestTask::least: return method.least();
         case ForestTask::update: return method.update();

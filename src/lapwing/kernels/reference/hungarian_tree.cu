@@ -6,23 +6,25 @@
 //           next columns to enter, at the present duals or after an update, are those with the least slack of all
 //           columns: a minimum of n numbers. In each iteration one path is flipped in each tree that reached a free
 //           column.
-// Cost      A step reads the rows that entered last, at 2 barriers of the grid. A block owns columns and alone touches
-//           their slacks, so slacks need no atomics and predecessors no second pass. At n = 8192 and integers up to 10
-//           n: 7,900 steps in 99 iterations, 56 reads of the matrix. O(n^3) time, O(n) memory.
+// Cost      A step reads the rows that entered last, at one barrier of the grid; an update takes another. A block owns
+//           columns and alone touches their slacks, so slacks need no atomics and predecessors no second pass. At n =
+//           8192 and integers up to 10 n: 7,900 steps in 99 iterations, 56 reads of the matrix. O(n^3) time, O(n)
+//           memory.
 //
 // Deviations from the paper: a slack is stored as the `theta` at which it vanishes, so a dual update changes theta
 // alone, and duals move once an iteration (reference/hungarian_state.cuh explains why rounding is smaller, too). All
 // free rows are roots at once, and a tree that has an end stops growing, as in "hungarian-bfs". Rectangular problems,
 // forbidden pairs and unmatched columns are supported.
 //
-// Protocol: the counts that a step decides by are read directly after a barrier of the grid, and written before the
-// next one.
+// Protocol: the words that a step decides by are read directly after the barrier that ends it. Since fast blocks then
+// write those of the next step, each step has one of three sets of words; it is cleared in the step before.
 //
 // Reference: K. Date, R. Nagi, "GPU-accelerated Hungarian algorithms for the Linear Assignment Problem", Parallel
 // Computing 57 (2016) 52-72, sections 2.3 (sequential) and 4 (parallel).
 #include "costs/matrix.cuh"
 
 #include "reference/hungarian_run.cuh"
+#include "reference/tight_pairs.cuh"
 
 namespace hungarian {
 
@@ -49,7 +51,20 @@ class Tree {
     // Another method is to continue if, before half of the free rows are matched, there were more levels for each that
     // is. (Later it would lose more than it could gain.)
     double patience;
+    // Null, or memory for TightPairs. They match what rows can be at the present duals, so each forest begins with an
+    // update. Where they have matched none, twice as many forests grow before they try again.
+    unsigned char* tight;
 
+    __device__ void match_more() const {
+        Board& board = *forest().board;
+        const uint32 iterations = __ldcg(&board.iterations);
+        if (tight == nullptr || iterations < __ldcg(&board.next_match)) return;
+        const uint32 matched = TightPairs(tight).match();
+        if (!is_first_thread()) return;
+        board.augmentations += matched;
+        board.pause = matched > 0 || board.pause == 0 ? 1 : 2 * board.pause;
+        board.next_match = iterations + board.pause;
+    }
     __device__ bool levels_by_task() const { return false; }
     __device__ bool updates_more() const { return false; }
     __device__ void update_more() const {}
@@ -66,51 +81,61 @@ class Tree {
         board.few = 2 * matched < free && board.levels > most;
     }
 
-    // Grows the whole forest, alike in all blocks. Each step reads the words that it decides by directly after a
-    // barrier, and no block writes them before the next barrier.
+    // Grows the whole forest, alike in all blocks. A step enters the columns whose slack vanishes. If there are none,
+    // theta rises to the least slack, and another step enters the columns that have it.
     __device__ void grow() const {
         Forest& h = forest();
         Board& board = *h.board;
-        uint32 begin = 0, end = __ldcg(&board.free_rows), goals = 0, updates = 0, steps = 0, stopped = 0;
+        Counts all = {__ldcg(&board.free_rows), 0, 0};
+        uint32 begin = 0, end = all.rows, updates = 0, step = 0, stopped = 0;
         Dual theta = 0;
-        begin_forest(end);
-        for (; stopped == 0; ++steps) {
-            uint64* least_word = board.step_least + steps % 2;
-            relax(begin, end, goals > 0, least_word);
-            grid_barrier(h.core.barrier, gridDim.x);
-            const Dual least = from_order<Dual>(__ldcg(least_word));
-            if (is_far(least) || (goals > 0 && least > theta)) break;
-            updates += least > theta;
-            theta = least > theta ? least : theta;
-            enter(theta, end);
+        begin_forest();
+        for (bool rises = false; stopped == 0; ++step) {
+            Step& now = board.steps[step % 3];
+            if (rises)
+                enter(theta, step, all, now);
+            else
+                relax(begin, end, theta, step, all, now);
             if (is_first_thread()) {
-                board.step_least[(steps + 1) % 2] = kFar;  // read before the barrier above for the last time
-                if (steps % HungarianTuning::steps_between_looks == 0) h.signals.poll(board.levels + steps);
-                board.stopped = h.signals.stopped;
+                board.steps[(step + 1) % 3] = {kFar, {0, 0, 0}, 0};
+                if (step % HungarianTuning::steps_between_looks == 0) h.signals.poll(board.levels + step);
+                now.stopped = h.signals.stopped;
             }
             grid_barrier(h.core.barrier, gridDim.x);
+            const Counts entered = {__ldcg(&now.entered.rows), __ldcg(&now.entered.cols), __ldcg(&now.entered.goals)};
+            stopped = __ldcg(&now.stopped);
             begin = end;
-            end = __ldcg(&board.forest_rows);
-            goals = __ldcg(&board.goals);
-            stopped = __ldcg(&board.stopped);
+            end = all.rows += entered.rows;
+            all.cols += entered.cols;
+            all.goals += entered.goals;
+            rises = entered.cols == 0;
+            if (!rises) continue;
+            const Dual least = from_order<Dual>(__ldcg(&now.least));
+            if (is_far(least) || all.goals > 0) break;
+            theta = least;
+            ++updates;
         }
         if (!is_first_thread()) return;
+        board.forest_rows = all.rows;
+        board.reached_cols = all.cols;
+        board.goals = all.goals;
+        board.stopped = stopped;
         board.theta = Forest::bits_of(theta);
         board.updates += updates;
-        board.levels += steps;
+        board.levels += step - updates;
         board.scanned += end;
         ++board.iterations;
     }
 
   private:
-    __device__ void begin_forest(uint32 free_rows) const {
+    __device__ void begin_forest() const {
         Forest& h = forest();
-        each_thread(h.core.matrix.cols, [&](uint32 j) { __stcg(h.entered + j, infinity<Dual>()); });
+        each_thread(h.core.matrix.cols, [&](uint32 j) {
+            __stcg(h.entered + j, infinity<Dual>());
+            __stcg(h.new_cols + j, kNotEnded);
+        });
         if (blockIdx.x == 0) tell_news();
-        if (is_first_thread()) {
-            h.board->step_least[0] = h.board->step_least[1] = kFar;
-            h.board->forest_rows = free_rows;
-        }
+        if (is_first_thread()) h.board->steps[0] = {kFar, {0, 0, 0}, 0};
         grid_barrier(h.core.barrier, gridDim.x);
     }
 
@@ -128,10 +153,11 @@ class Tree {
         for (uint32 group = blockIdx.x; group < groups; group += gridDim.x) f(static_cast<int32>(group * width));
     }
 
-    // Computes the slacks with rows `begin` to `end` of the forest, and the least slack of all open columns.
-    // `some_ended`: some of their trees may have an end.
-    __device__ void relax(uint32 begin, uint32 end, bool some_ended, uint64* least_word) const {
+    // Computes the slacks with rows `begin` to `end` of the forest, enters the columns where they vanish at theta, and
+    // finds the least slack of all other open columns. A tree that had an end before this step stops growing.
+    __device__ void relax(uint32 begin, uint32 end, Dual theta, int32 step, const Counts& all, Step& now) const {
         __shared__ Slacks slacks;
+        const bool some_ended = all.goals > 0;
         Forest& h = forest();
         const Matrix& matrix = h.core.matrix;
         const bool aligned = matrix.costs.aligned();
@@ -165,15 +191,15 @@ class Tree {
                 }
 #pragma unroll
                 for (uint32 a = 0; a < ahead; ++a)
-                    takes_part[a] = row[a] >= 0 && (root[a] < 0 || __ldcg(h.goal + root[a]) == kNoGoal);
+                    takes_part[a] = row[a] >= 0 && (root[a] < 0 || __ldcg(h.new_cols + root[a]) >= step);
 #pragma unroll
                 for (uint32 a = 0; a < ahead; ++a) {
                     if (!takes_part[a]) continue;
 #pragma unroll
                     for (int32 k = 0; k < kPackCols; ++k) {
                         if (j + k >= matrix.real_cols()) continue;
-                        const Dual theta = (matrix.minimised(pack[a].values[k]) - v[k]) - offset[a];
-                        least[k].lower(theta, rank_of(matrix, row[a], j + k));
+                        least[k].lower((matrix.minimised(pack[a].values[k]) - v[k]) - offset[a],
+                                       rank_of(matrix, row[a], j + k));
                     }
                 }
             }
@@ -193,45 +219,52 @@ class Tree {
                 }
             }
             __syncthreads();
-            for (uint32 c = threadIdx.x; c < width; c += blockDim.x) {
-                const int32 col = first + static_cast<int32>(c);
-                if (col >= matrix.real_cols()) continue;
-                Dual kept = __ldcg(h.entered + col);
-                if (!is_open(h, col)) continue;
-                LeastSlack now;
-                for (uint32 g = 0; g < found; ++g) now.lower(slacks.theta[g * width + c], slacks.rank[g * width + c]);
-                if (now.theta < kept) {
-                    kept = now.theta;
-                    __stcg(h.entered + col, kept);
-                    __stcg(h.rank + col, now.rank);
+            for (uint32 c = threadIdx.x; c - lane_index() < width; c += blockDim.x) {
+                const int32 col = c < width ? first + static_cast<int32>(c) : kNone;
+                bool enters = false;
+                if (col >= 0 && col < matrix.real_cols() && is_open(h, col)) {
+                    Dual kept = __ldcg(h.entered + col);
+                    LeastSlack own;
+                    for (uint32 g = 0; g < found; ++g)
+                        own.lower(slacks.theta[g * width + c], slacks.rank[g * width + c]);
+                    if (own.theta < kept) {
+                        kept = own.theta;
+                        __stcg(h.entered + col, kept);
+                        __stcg(h.rank + col, own.rank);
+                    }
+                    enters = kept <= theta;
+                    if (!enters && ordered(kept) < best) best = ordered(kept);
                 }
-                best = ordered(kept) < best ? ordered(kept) : best;
+                enter_if(enters ? col : kNone, theta, step, all, now);
             }
         });
         if (matrix.prices != nullptr) {
-            each_thread(end,
-                        [&](uint32 at) {  // unmatched columns of the whole forest, each by the thread that enters it
-                            const int32 i = __ldcg(h.in_forest + at), col = matrix.real_cols() + i;
-                            if (!has_unmatched_column(matrix, i) || !is_open(h, col)) return;
-                            if (some_ended && __ldcg(h.goal + __ldcg(h.root + i)) != kNoGoal) return;
-                            const Dual theta = matrix.prices[i] - __ldcg(h.offset + i);
-                            __stcg(h.entered + col, theta);
-                            __stcg(h.rank + col, rank_of(matrix, i, col));
-                            best = ordered(theta) < best ? ordered(theta) : best;
-                        });
+            each_thread_converged(end, [&](uint32 at) {  // unmatched columns of the whole forest
+                const int32 i = at < end ? __ldcg(h.in_forest + at) : kNone, col = matrix.real_cols() + i;
+                bool enters = false;
+                if (i >= 0 && has_unmatched_column(matrix, i) && is_open(h, col) &&
+                    (!some_ended || __ldcg(h.new_cols + __ldcg(h.root + i)) >= step)) {
+                    const Dual slack = matrix.prices[i] - __ldcg(h.offset + i);
+                    __stcg(h.entered + col, slack);
+                    __stcg(h.rank + col, rank_of(matrix, i, col));
+                    enters = slack <= theta;
+                    if (!enters && ordered(slack) < best) best = ordered(slack);
+                }
+                enter_if(enters ? col : kNone, theta, step, all, now);
+            });
         }
-        lower_least(best, least_word);
+        lower_least(best, &now.least);
     }
 
-    // Adds the columns whose slack vanishes at theta, with the rows matched to them. `rows`: size of the forest before.
-    __device__ void enter(Dual theta, uint32 rows) const {
+    // Enters the columns whose slack vanishes at theta.
+    __device__ void enter(Dual theta, int32 step, const Counts& all, Step& now) const {
         Forest& h = forest();
         const Matrix& matrix = h.core.matrix;
         const uint32 lanes = row_lanes(matrix), width = lanes * kPackCols;
         const auto look = [&](int32 col) {  // kNone: nothing
             const Dual at = col >= 0 ? __ldcg(h.entered + col) : infinity<Dual>();
             const bool is_there = col >= 0 && is_open(h, col);
-            enter_col(is_there && at <= theta ? col : kNone, theta);
+            enter_if(is_there && at <= theta ? col : kNone, theta, step, all, now);
         };
         each_group(matrix, lanes, [&](int32 first) {
             for (uint32 c = threadIdx.x; c - lane_index() < width; c += blockDim.x) {
@@ -240,15 +273,15 @@ class Tree {
             }
         });
         if (matrix.prices == nullptr) return;
-        each_thread_converged(rows, [&](uint32 at) {
-            const int32 i = at < rows ? __ldcg(h.in_forest + at) : kNone;
+        each_thread_converged(all.rows, [&](uint32 at) {
+            const int32 i = at < all.rows ? __ldcg(h.in_forest + at) : kNone;
             look(i >= 0 && has_unmatched_column(matrix, i) ? matrix.real_cols() + i : kNone);
         });
     }
-    // All lanes of a warp call it; the counts are the board's.
-    __device__ void enter_col(int32 j, Dual theta) const {
+    // Adds column j, if it is one, with the row matched to it. `all`: the counts before this step. All lanes of a warp
+    // call it.
+    __device__ void enter_if(int32 j, Dual theta, int32 step, const Counts& all, Step& now) const {
         Forest& h = forest();
-        Board& board = *h.board;
         int32 row = kNone, ended = kNone;
         if (j >= 0) {
             row = __ldcg(h.core.col_to_row + j);
@@ -262,6 +295,7 @@ class Tree {
                 __stcg(h.offset + row, u - theta);
             } else if (atomicMin(h.goal + root, static_cast<uint32>(j)) == kNoGoal) {
                 ended = root;
+                __stcg(h.new_cols + root, step);
             }
         }
         // Places in the three lists, by atomics of three lanes at once.
@@ -269,9 +303,9 @@ class Tree {
                      rows = __ballot_sync(kAllLanes, row >= 0), ends = __ballot_sync(kAllLanes, ended >= 0);
         if (columns == 0) return;
         uint32 base = 0;
-        if (lane_index() == 0) base = add_in_global(&board.reached_cols, __popc(columns));
-        if (lane_index() == 1 && rows != 0) base = add_in_global(&board.forest_rows, __popc(rows));
-        if (lane_index() == 2 && ends != 0) base = add_in_global(&board.goals, __popc(ends));
+        if (lane_index() == 0) base = all.cols + add_in_global(&now.entered.cols, __popc(columns));
+        if (lane_index() == 1 && rows != 0) base = all.rows + add_in_global(&now.entered.rows, __popc(rows));
+        if (lane_index() == 2 && ends != 0) base = all.goals + add_in_global(&now.entered.goals, __popc(ends));
         const uint32 first_col = __shfl_sync(kAllLanes, base, 0), first_row = __shfl_sync(kAllLanes, base, 1),
                      first_end = __shfl_sync(kAllLanes, base, 2);
         if (j >= 0) __stcg(h.reached_cols + first_col + __popc(columns & lower), j);
@@ -282,10 +316,11 @@ class Tree {
 
 }  // namespace hungarian
 
-// `resumed`: continue with the given duals and matching. patience: see Tree.
+// `resumed`: continue with the given duals and matching. patience: see Tree. tight: null, or of square problems without
+// prices memory for TightPairs.
 extern "C" __global__ void __launch_bounds__(THREADS, 1)
-    solve_hungarian_tree(LAPWING_HUNGARIAN, int64 resumed, double patience) {
+    solve_hungarian_tree(LAPWING_HUNGARIAN, int64 resumed, double patience, unsigned char* tight) {
     LAPWING_SET_FOREST;
-    hungarian::run(hungarian::Tree{patience},
+    hungarian::run(hungarian::Tree{patience, tight},
                    resumed != 0 ? hungarian::ForestTask::gather : hungarian::ForestTask::begin);
 }

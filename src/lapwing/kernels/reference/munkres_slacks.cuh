@@ -29,6 +29,7 @@ class Munkres {
         : slacks_(reinterpret_cast<Slack*>(slacks)), pitch_(pitch), stages_(static_cast<uint32>(stages)),
           few_(static_cast<uint32>(few)), by_task_(by_task) {}
 
+    __device__ void match_more() const {}
     __device__ bool levels_by_task() const { return by_task_; }
     __device__ bool updates_more() const { return !has(kFused); }
     __device__ static Dual theta_after(Dual theta, Dual least) { return theta + least; }
