@@ -1,6 +1,6 @@
 """How long do the papers' methods take on a GPU?
 
-    python -m benchmarks.gpu_papers [--size 8192] [--limit 10] [--output results.json]
+    python -m benchmarks.gpu_papers [--size 8192] [--classes int:10 ...] [--methods munkres ...] [--limit 10]
 
 Costs are in the GPU's memory already; minimum of several solves after one to warm up, without the certificate, which
 is made once more for each: every answer must be proven, and its objective that of `core`. A solve that takes longer
@@ -37,18 +37,20 @@ def main() -> None:
 
     parser = argparse.ArgumentParser(description="Times of the papers' methods on a GPU.")
     parser.add_argument("--size", type=int, default=8192, help="of integers; floats have 8000 rows for 8192")
+    parser.add_argument("--classes", nargs="+", default=[*INTEGERS, *FLOATS], help="of lapwing.instances")
+    parser.add_argument("--methods", nargs="+", default=None, help="beside core; all of them, and variants, by default")
     parser.add_argument("--solves", type=int, default=3)
     parser.add_argument("--limit", type=float, default=10.0, help="seconds after which a solve is given up")
     parser.add_argument("--output", type=Path, default=RESULTS / "gpu_papers.json")
     options = parser.parse_args()
     report = Report(options.output, "milliseconds of lapwing.solve by the papers' methods; costs on the GPU")
     report.write(gpu=torch.cuda.get_device_name())
-    for cls in (*INTEGERS, *FLOATS):
-        whole = cls in INTEGERS
+    for cls in options.classes:
+        whole = cls.startswith("int:")
         n = options.size if whole else options.size * 8000 // 8192
         cost = make(torch, cls, n, 1, "int32" if whole else "float32")
         objective = time_one(torch, report, cost, cls, "core", options)
-        for method in (*REFERENCE_METHODS, lw.Auction("plain"), lw.Munkres(switch=True)):
+        for method in options.methods or (*REFERENCE_METHODS, lw.Auction("plain"), lw.Munkres(switch=True)):
             assert time_one(torch, report, cost, cls, method, options) in (objective, None)
 
 
