@@ -1,6 +1,6 @@
 """How long do the papers' methods take on a GPU?
 
-    python -m benchmarks.gpu_papers [--size 8192] [--classes int:10 ...] [--methods munkres ...] [--limit 10]
+    python -m benchmarks.gpu_papers [--size 8192] [--classes int:10 ...] [--methods munkres ...] [--output results.json]
 
 Costs are in the GPU's memory already; minimum of several solves after one to warm up, without the certificate, which
 is made once more for each: every answer must be proven, and its objective that of `core`. A solve that takes longer

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 import lapwing as lw
@@ -28,6 +29,22 @@ def test_trees_finish(size, make, maximize, dtype):
     assert result.status == "optimal" and result.certificate.exact
     assert result.objective == lw.solve(values, maximize=maximize).objective
     assert make is differences or result.statistics["tight_steps"] > 0
+
+
+def test_more_rows_than_a_warp_loads_bits_of_at_once():
+    values = sums(3, 4500)
+    result = lw.solve(torch.from_numpy(values).float().cuda())
+    assert result.statistics["tight_steps"] > 0
+    assert result.certificate.exact and result.objective == lw.solve(values).objective
+
+
+def test_trees_grow():
+    values = np.abs(
+        np.random.default_rng(4).integers(0, 1000, (1500, 1)) - np.random.default_rng(5).integers(0, 1000, 1500)
+    )
+    result = lw.solve(torch.from_numpy(values).cuda())
+    assert result.statistics["tree_steps"] > 0
+    assert result.certificate.exact and result.objective == lw.solve(values).objective
 
 
 @pytest.mark.parametrize("make", [sums, differences])

@@ -89,7 +89,11 @@ Answer solve_by(Method method, const Case& c) {
         solve(solve_hungarian_bfs, chunk_least.get<Dual>());
     } else if (method == Method::tree) {
         const bool by_tight_pairs = c.rows == c.cols && !c.priced() && c.seed % 2 == 0;
-        Memory tight(by_tight_pairs ? c.rows * (c.rows / 2 + 128) + 4096 : 0);
+        const int64 line = (c.rows + 127) / 128 * 16,
+                    bytes = (3 * c.rows + 8) * line + 20 * c.rows + 12 * 256;  // trees.py
+        Memory tight(bytes);
+        hungarian::forest().core.matrix = state.matrix;
+        CHECK(hungarian::TightPairs(tight.get()).end() <= tight.get() + bytes);
         solve(solve_hungarian_tree, int64(0), infinity<double>(), by_tight_pairs ? tight.get() : nullptr);
     } else if (method == Method::ssp || method == Method::auction) {
         // With columns in shared memory or not, in a cluster or a grid without.
@@ -141,9 +145,29 @@ Answer solve_by(Method method, const Case& c) {
     return answer;
 }
 
+// Sums that tie, with more rows than a lane of TightPairs loads at once.
+Case tied_sums(int64 n, unsigned blocks) {
+    std::mt19937_64 random(1);
+    std::uniform_real_distribution<double> uniform(0, 10);
+    Case c;
+    c.rows = c.cols = n;
+    c.maximize = false;
+    c.stop = 0;
+    c.blocks = blocks;
+    c.seed = 2;
+    std::vector<double> x(n), y(n);
+    for (double& p : x) p = uniform(random);
+    for (double& p : y) p = uniform(random);
+    for (const double p : x)
+        for (const double q : y) c.cost.push_back(static_cast<Cost>(std::floor(p + q + uniform(random) / 10)));
+    return c;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
+    const Case tied = tied_sums(260, 3);
+    check_answer(tied, solve_by(Method::tree, tied));
     int turn = 0;
     return check_problems(argc, argv, [&](const Case& c) { return solve_by(static_cast<Method>(turn++ % 5), c); });
 }

@@ -8,7 +8,10 @@ import numpy as np
 import pytest
 
 import lapwing as lw
+from lapwing.errors import GpuError
+from lapwing.gpu.core import start as core_start
 from lapwing.gpu.reference import trees
+from lapwing.gpu.runtime.workspace import Workspace
 from support.checks import assert_hall_violator, assert_optimal
 from support.emulated_solves import check_interrupted
 from support.tied import differences, sums
@@ -78,4 +81,39 @@ def test_costs_without_ties_stay_with_the_core():
     cost = np.abs(rng.random((300, 1)) - rng.random(300)).astype(np.float32)
     result = lw.solve(cost, device="cuda")
     assert_optimal(result, cost)
-    assert result.statistics["tree_steps"] == 0
+    assert result.statistics["tree_steps"] == result.statistics["tight_steps"] == 0
+
+
+@pytest.mark.usefixtures("at_once")
+@pytest.mark.parametrize("options", [{}, {"memory_limit": 2_000_000}])
+def test_trees_do_without_tight_pairs(monkeypatch, options):
+    cost = sums(8, 300).astype(np.float32)
+
+    def workspace(context, sizes, array_template):
+        if sizes["all"][0] >= 10**12:
+            raise GpuError("no memory is free")
+        return Workspace(context, sizes, array_template)
+
+    monkeypatch.setattr(trees, "Workspace", workspace)
+    monkeypatch.setattr(trees, "tight_bytes", lambda rows: 10**12)
+    result = lw.solve(cost, device="cuda", **options)
+    assert_optimal(result, cost)
+    assert result.statistics["tight_steps"] == 0 and result.statistics["tree_steps"] > 0
+
+
+@pytest.mark.usefixtures("at_once")
+def test_better_prices_come_first_where_exploring_leaves_half_of_the_rows(monkeypatch):
+    monkeypatch.setattr(core_start, "_FIRST_SAMPLE", 80)
+    rng = np.random.default_rng(9)
+    cost = np.round(100 * rng.random((400, 1)) * rng.random(400)).astype(np.float32)
+    finished = []
+
+    def noted(solve, before, *arguments, **options):
+        finished.append(before.free_rows)
+        return finish(solve, before, *arguments, **options)
+
+    finish = trees.finish
+    monkeypatch.setattr(trees, "finish", noted)
+    result = lw.solve(cost, device="cuda")
+    assert_optimal(result, cost)
+    assert all(free <= 200 for free in finished)

@@ -153,7 +153,7 @@ class CoreSolve:
     listings : int
         How often all rows were listed.
     tree_steps, tight_steps : int
-        Steps of another method, after `go_on_by`, and its phases of matching along tight pairs before them.
+        Levels of trees, and steps of searches along tight pairs, of the method that went on in `go_on_by`.
     keep : function or None
         Called now and then while the whole problem is solved: see `snapshot`.
     most_left : int or None

@@ -121,7 +121,8 @@ class StartFinder:
             self._column_bounds(matrix, 1, 0, solve)
         if matrix.rows < LEAST_ROWS:
             return self.run_from(solve, UNSTRUCTURED)
-        report = self.run_from(solve, unstructured(matrix.rows, EXPLORING), most_free=matrix.rows // 2)
+        most_free = matrix.rows // 2 if matrix.rows >= _GROWTH * _FIRST_SAMPLE else math.inf  # there is a sample
+        report = self.run_from(solve, unstructured(matrix.rows, EXPLORING), most_free=most_free)
         if report.status != UNFINISHED or solve.most_left is not None:
             return report
         solve.prepare()

@@ -84,7 +84,9 @@ class ResidentMatrix(CostKind):
         finish = None
         if trees.can_finish(view.matrix):
             solve.most_reads = trees.MOST_READS
-            finish = partial(trees.finish, array_template=self.array_template)
+            limit, more = request.memory_limit, trees.tight_bytes(view.matrix.rows)
+            by_tight_pairs = limit is None or plan.memory_bytes + more <= limit
+            finish = partial(trees.finish, array_template=self.array_template, by_tight_pairs=by_tight_pairs)
         return Search(solve, StartFinder(self.context, monitor, self.array_template, self.copier, finish))
 
     def proof(self, candidate: Candidate, maximize: bool, wait: Callable[[float], None], mail: Mail | None) -> Proof:

@@ -2,7 +2,7 @@
 
 A list holds some of the columns that tie for a row. So trees of the core's searches do not meet in lists, and whole
 rows are read again in every search: 600 of each row, of 4096 x 4096 rounded sums. The method "hungarian-tree"
-(kernels/reference/hungarian_tree.cu) goes on from any feasible duals with any pairs that are tight. Before each of its
+(kernels/reference/hungarian_tree.cu) goes on from any feasible duals with any pairs that are tight. Before its
 forests it finds a largest matching of the tight pairs (kernels/reference/tight_pairs.cuh), and it takes few updates of
 the duals where each makes many pairs tight. Where it matches rows slowly at first, the core method goes on from its
 prices.
@@ -10,6 +10,9 @@ prices.
 
 from __future__ import annotations
 
+from contextlib import ExitStack, suppress
+
+from lapwing.errors import GpuError
 from lapwing.gpu.core.solver import CoreSolve, Report
 from lapwing.gpu.costs.canonical import CanonicalMatrix
 from lapwing.gpu.reference.hungarian_tree import HungarianTreeSolve
@@ -23,7 +26,7 @@ MOST_READS = 8.0
 #: Trees give up if they take more levels for each row that they match than this share of the core's reads for each row
 #: that it matched, those of the auction included. On an H200, of 4096 rows, a level takes 10 us, a read 0.2 to 0.3.
 _LEVELS_A_READ = 1 / 6
-_ARRAYS = 13  # of TightPairs, at multiples of 256 bytes
+_ARRAYS = 12  # of TightPairs, at multiples of 256 bytes
 
 
 def can_finish(matrix: CanonicalMatrix) -> bool:
@@ -32,19 +35,19 @@ def can_finish(matrix: CanonicalMatrix) -> bool:
 
 
 def memory_bytes(rows: int, cols: int, dtype: str) -> int:
-    """Memory beside the core's workspace; 0 for problems that trees do not finish."""
+    """Memory beside the core's workspace, without that of tight pairs; 0 for problems that trees do not finish."""
     if rows != cols or dtype not in HungarianTreeSolve.dtypes():
         return 0
-    return HungarianTreeSolve.memory_bytes(rows, cols, cols, dtype) + _tight_bytes(rows)
+    return HungarianTreeSolve.memory_bytes(rows, cols, cols, dtype)
 
 
-def _tight_bytes(rows: int) -> int:
-    """Of class TightPairs in kernels/reference/tight_pairs.cuh: three bits a pair, and a few words a line."""
+def tight_bytes(rows: int) -> int:
+    """Memory of class TightPairs in kernels/reference/tight_pairs.cuh: three bits a pair, and a few words a line."""
     line = -(-rows // 128) * 16
     return (3 * rows + 1 + 7) * line + 5 * 4 * rows + _ARRAYS * 256
 
 
-def finish(solve: CoreSolve, before: Report, array_template: GpuArray | None) -> Report:
+def finish(solve: CoreSolve, before: Report, array_template: GpuArray | None, by_tight_pairs: bool = True) -> Report:
     """Match the rows that a solve has left free; unfinished if that takes many levels. Waits for the end.
 
     Parameters
@@ -55,16 +58,19 @@ def finish(solve: CoreSolve, before: Report, array_template: GpuArray | None) ->
         Of its last launch.
     array_template : GpuArray, optional
         Of the library whose allocator is to be used.
+    by_tight_pairs : bool
+        Whether `tight_bytes` may be taken, if they are free.
     """
     matrix, context = solve.matrix, solve.context
-    sizes = {
-        "trees": (memory_bytes(matrix.rows, matrix.cols, matrix.dtype) - _tight_bytes(matrix.rows), "uint8"),
-        "tight": (_tight_bytes(matrix.rows), "uint8"),
-    }
     kernel = kernels(context, HUNGARIAN_TREE, HUNGARIAN_TREE.of_cost(matrix.dtype))["solve_hungarian_tree"]
-    with Workspace(context, sizes, array_template) as memory:
-        memory.clear()
+    with ExitStack() as stack:
+        size = memory_bytes(matrix.rows, matrix.cols, matrix.dtype)
+        trees = stack.enter_context(Workspace(context, {"all": (size, "uint8")}, array_template))
+        trees.clear()
+        bits = 0
+        with suppress(GpuError):  # trees do without
+            if by_tight_pairs:
+                sizes = {"all": (tight_bytes(matrix.rows), "uint8")}
+                bits = stack.enter_context(Workspace(context, sizes, array_template))["all"]
         reads = (before.refreshes + before.full_rows) / max(1, before.left - before.free_rows)
-        return solve.go_on_by(
-            before, kernel, REFERENCE_THREADS, memory["trees"], 1, reads * _LEVELS_A_READ, memory["tight"]
-        )
+        return solve.go_on_by(before, kernel, REFERENCE_THREADS, trees["all"], 1, reads * _LEVELS_A_READ, bits)

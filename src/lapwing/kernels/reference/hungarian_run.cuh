@@ -38,7 +38,9 @@ __device__ void perform(const Method& method, ForestTask task) {
         case ForestTask::list: return method.list();
         case ForestTask::bid: return bid();
         case ForestTask::award: return award();
-        case ForestTask::gather: return method.match_more(), gather();
+        case ForestTask::gather:
+            method.match_more();  // ends with a barrier, if it does anything
+            return gather();
         case ForestTask::grow: return method.grow();
         case ForestTask::least: return method.least();
         case ForestTask::update: return method.update();
@@ -112,7 +114,8 @@ __device__ void run(const Method& method, ForestTask first = ForestTask::begin, 
             began = now;
         }
 #ifdef LAPWING_CHECK_INVARIANTS
-        if (is_first_thread() && (task == ForestTask::award || task == ForestTask::flip || task == ForestTask::polish))
+        if (is_first_thread() && (task == ForestTask::award || task == ForestTask::gather || task == ForestTask::flip ||
+                                  task == ForestTask::polish))
             check_matching(forest().core);
         if (is_first_thread() && task == ForestTask::polish) check_duals(forest().core);
         grid_barrier(forest().core.barrier, gridDim.x);

@@ -31,16 +31,16 @@ constexpr int32 kTight = TIGHT;  // columns in a row's list of tight pairs
 constexpr uint32 kNoRank = ~0u;  // no predecessor
 constexpr uint32 kNoGoal = ~0u;  // no end
 
-constexpr int32 kNotEnded = 0x7fffffff;
+constexpr int32 kNotEnded = 0x7fffffff;  // the step in which a tree without an end had one
 
 // What has entered the forest; goals: free rows whose trees have an end.
-struct Counts {
+struct ForestCounts {
     uint32 rows, cols, goals;
 };
 // What a step of "hungarian-tree" has found.
 struct Step {
-    uint64 least;    // slack of an open column, as `ordered`
-    Counts entered;  // in this step
+    uint64 least;          // slack of an open column, as `ordered`
+    ForestCounts entered;  // in this step
     uint32 stopped;
 };
 
@@ -56,7 +56,7 @@ struct Board {
 
     uint64 least;         // result of task least, as `ordered`: minimum over all blocks. Reset by block 0 in grow.
     uint64 theta;         // bits of a Dual: sum of this iteration's dual updates. Block 0, in gather and grow.
-    Step steps[3];        // of "hungarian-tree", in turn
+    Step steps[3];        // of "hungarian-tree", in turn. All blocks, in grow; cleared in the step before.
     uint32 rounds;        // of the first matching. Block 0, in take.
     uint32 free_rows;     // gather: counted. Block 0 resets it in flip.
     uint32 forest_rows;   // in `in_forest`. Block 0, in grow.
@@ -69,6 +69,7 @@ struct Board {
     uint32 expanded;      // rows of the forest whose tight pairs were followed. Block 0, in gather and grow.
     uint32 few;           // whether an iteration matched so few rows that another method is to continue. flip.
     uint32 more;          // whether levels are left, if the host launches each level. grow.
+    uint32 no_free_rows;  // whether all rows are matched. Block 0, in flip, by "hungarian-tree".
     uint32 next_match;    // the iteration before which tight pairs are matched next. Block 0, in gather.
     uint32 pause;         // iterations between the last two such matchings. Block 0, in gather.
     // Counts for the report. Block 0.
@@ -95,8 +96,8 @@ struct Forest {
     Dual* open_v;   // v, or -infinity for a column of the forest
     uint32* rank;   // of its predecessor (rank_of); kNoRank: outside the forest
     Dual* entered;  // theta when it entered; before that, in "hungarian-tree", the least theta at which it could enter
-    int32*
-        new_cols;  // to enter the forest; in "hungarian-tree", by free row: the step in which its tree had an end first
+    // Columns to enter the forest; in "hungarian-tree", by free row: the step in which its tree had an end first.
+    int32* new_cols;
     int32* reached_cols;  // of the forest, in the order in which they entered
     unsigned char* end;
 

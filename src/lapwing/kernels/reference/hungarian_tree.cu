@@ -17,7 +17,9 @@
 // forbidden pairs and unmatched columns are supported.
 //
 // Protocol: the words that a step decides by are read directly after the barrier that ends it. Since fast blocks then
-// write those of the next step, each step has one of three sets of words; it is cleared in the step before.
+// write those of the next step, each step has one of three sets of words; it is cleared in the step before. One word is
+// read while others write it: the step in which a tree had an end first. That is this step then, or not yet, and either
+// way the tree still takes part.
 //
 // Reference: K. Date, R. Nagi, "GPU-accelerated Hungarian algorithms for the Linear Assignment Problem", Parallel
 // Computing 57 (2016) 52-72, sections 2.3 (sequential) and 4 (parallel).
@@ -51,14 +53,14 @@ class Tree {
     // Another method is to continue if, before half of the free rows are matched, there were more levels for each that
     // is. (Later it would lose more than it could gain.)
     double patience;
-    // Null, or memory for TightPairs. They match what rows can be at the present duals, so each forest begins with an
-    // update. Where they have matched none, twice as many forests grow before they try again.
+    // Null, or memory for TightPairs, which match what rows can be at the present duals before a forest grows. If they
+    // have matched none, twice as many forests grow before they try again.
     unsigned char* tight;
 
     __device__ void match_more() const {
         Board& board = *forest().board;
         const uint32 iterations = __ldcg(&board.iterations);
-        if (tight == nullptr || iterations < __ldcg(&board.next_match)) return;
+        if (tight == nullptr || __ldcg(&board.no_free_rows) != 0 || iterations < __ldcg(&board.next_match)) return;
         const uint32 matched = TightPairs(tight).match();
         if (!is_first_thread()) return;
         board.augmentations += matched;
@@ -77,8 +79,10 @@ class Tree {
         Board& board = *forest().board;
         const uint64 free = board.augmentations + __ldcg(&board.free_rows),  // at the beginning
             matched = board.augmentations + __ldcg(&board.goals);            // with those of this iteration
-        const double most = HungarianTuning::first_levels + patience * static_cast<double>(matched);
-        board.few = 2 * matched < free && board.levels > most;
+        const double most = HungarianTuning::first_levels + patience * static_cast<double>(matched),
+                     levels = board.levels + HungarianTuning::tight_step * board.tight_steps;
+        board.few = 2 * matched < free && levels > most;
+        board.no_free_rows = matched == free;
     }
 
     // Grows the whole forest, alike in all blocks. A step enters the columns whose slack vanishes. If there are none,
@@ -86,7 +90,7 @@ class Tree {
     __device__ void grow() const {
         Forest& h = forest();
         Board& board = *h.board;
-        Counts all = {__ldcg(&board.free_rows), 0, 0};
+        ForestCounts all = {__ldcg(&board.free_rows), 0, 0};
         uint32 begin = 0, end = all.rows, updates = 0, step = 0, stopped = 0;
         Dual theta = 0;
         begin_forest();
@@ -98,11 +102,13 @@ class Tree {
                 relax(begin, end, theta, step, all, now);
             if (is_first_thread()) {
                 board.steps[(step + 1) % 3] = {kFar, {0, 0, 0}, 0};
-                if (step % HungarianTuning::steps_between_looks == 0) h.signals.poll(board.levels + step);
+                if (step % HungarianTuning::steps_between_looks == 0)
+                    h.signals.poll(board.levels + board.tight_steps + step);
                 now.stopped = h.signals.stopped;
             }
             grid_barrier(h.core.barrier, gridDim.x);
-            const Counts entered = {__ldcg(&now.entered.rows), __ldcg(&now.entered.cols), __ldcg(&now.entered.goals)};
+            const ForestCounts entered = {__ldcg(&now.entered.rows), __ldcg(&now.entered.cols),
+                                          __ldcg(&now.entered.goals)};
             stopped = __ldcg(&now.stopped);
             begin = end;
             end = all.rows += entered.rows;
@@ -155,7 +161,7 @@ class Tree {
 
     // Computes the slacks with rows `begin` to `end` of the forest, enters the columns where they vanish at theta, and
     // finds the least slack of all other open columns. A tree that had an end before this step stops growing.
-    __device__ void relax(uint32 begin, uint32 end, Dual theta, int32 step, const Counts& all, Step& now) const {
+    __device__ void relax(uint32 begin, uint32 end, Dual theta, int32 step, const ForestCounts& all, Step& now) const {
         __shared__ Slacks slacks;
         const bool some_ended = all.goals > 0;
         Forest& h = forest();
@@ -257,7 +263,7 @@ class Tree {
     }
 
     // Enters the columns whose slack vanishes at theta.
-    __device__ void enter(Dual theta, int32 step, const Counts& all, Step& now) const {
+    __device__ void enter(Dual theta, int32 step, const ForestCounts& all, Step& now) const {
         Forest& h = forest();
         const Matrix& matrix = h.core.matrix;
         const uint32 lanes = row_lanes(matrix), width = lanes * kPackCols;
@@ -280,7 +286,7 @@ class Tree {
     }
     // Adds column j, if it is one, with the row matched to it. `all`: the counts before this step. All lanes of a warp
     // call it.
-    __device__ void enter_if(int32 j, Dual theta, int32 step, const Counts& all, Step& now) const {
+    __device__ void enter_if(int32 j, Dual theta, int32 step, const ForestCounts& all, Step& now) const {
         Forest& h = forest();
         int32 row = kNone, ended = kNone;
         if (j >= 0) {

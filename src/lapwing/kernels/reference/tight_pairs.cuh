@@ -10,17 +10,17 @@
 //           has come to a free row. No free column in reach: no matching is larger.
 // Deviation The search goes on beyond the nearest free columns, and paths that go back and forth for long are left to
 //           the next phase: two thirds of the phases, and of the steps.
-// Cost      A step of either kind takes one barrier of the grid and four loads that depend on each other, 3.2 us on an
-//           H200; a phase has as many of them as its longest path, twice. A line of 4096 columns has 512 bytes.
-//           Memory: three bits a pair.
+// Cost      One read of the matrix. Then a step of either kind takes one barrier of the grid and four loads that depend
+//           on each other, 3.2 us on an H200; a phase has as many of them as its longest path, twice. A line of 4096
+//           columns has 512 bytes. Memory: three bits a pair.
 //
 // Deterministic: a search depends on sets of lines alone. In a step every path asks for one row, which goes to the path
 // with the lowest column at its end. Rows asked for in the step before are left out, whoever got them.
 //
 // Protocol: what a step reads was written before the last barrier of the grid. Two sets change while they are read: the
 // columns reached in the step before (`fresh`) join `reached_`, and the rows got by paths in it leave their layers. The
-// reader takes `fresh` or `asked` away, too, so it sees the same before and after. Words of which each step has others
-// are three in turn; a step clears those of the next.
+// reader also leaves out `fresh` or `asked`, so it sees the same before and after. Each step has words of its own, of
+// three sets in turn; the step before clears them.
 //
 // Reference: J. E. Hopcroft, R. M. Karp, "An n^(5/2) algorithm for maximum matchings in bipartite graphs", SIAM Journal
 // on Computing 2 (1973) 225-231.
@@ -48,7 +48,9 @@ class TightPairs {
         State::take(memory, by_row_, lines * words_);
         State::take(memory, by_col_, lines * words_);
         State::take(memory, layers_, (lines + 1) * words_);
+        end_ = memory;
     }
+    __device__ const unsigned char* end() const { return end_; }
 
     // Matches free rows along tight pairs, as many as can be; their number. All threads of the grid call it.
     LAPWING_NOINLINE __device__ uint32 match() const {
@@ -61,7 +63,7 @@ class TightPairs {
             const int32 depth = search();
             const uint32 more = depth > 0 ? go_back(depth) : 0;
             matched += more;
-            if (more == 0 || __ldcg(&board_->stopped) != 0) return matched;
+            if (more == 0) return matched;
         }
     }
 
@@ -72,8 +74,8 @@ class TightPairs {
         uint32 reached[3];  // whether a step of the search has reached a column
         uint32 ended[3];    // whether that was a free one
         uint32 active[3];   // whether a path is not at its end
-        uint32 matched;     // in this phase
-        uint32 stopped;
+        uint32 search_stopped[3], paths_stopped[3];
+        uint32 matched;  // in this phase
     };
 
     __device__ static void sync() { grid_barrier(forest().core.barrier, gridDim.x); }
@@ -157,7 +159,6 @@ class TightPairs {
         each_thread(words_, [&](uint32 w) {
             __stcg(reached_ + w, 0u);
             __stcg(line(layers_, 0) + w, 0u);
-            __stcg(line(layers_, 1) + w, 0u);
 #pragma unroll
             for (int32 k = 0; k < 3; ++k) {
                 __stcg(line(fresh_, k) + w, 0u);
@@ -168,15 +169,17 @@ class TightPairs {
             __stcg(keeper_ + k, kNone + 0u);
             __stcg(depth_ + k, 0);
         });
-        if (is_first_thread()) {
-            Forest& h = forest();
-            *board_ = {};
-            h.signals.poll(0);
-            board_->stopped = h.signals.stopped;
-        }
+        if (is_first_thread()) *board_ = {};
         sync();
     }
 
+    // Called by the first thread, in every step.
+    __device__ static void count_step(uint32* stopped) {
+        Forest& h = forest();
+        if (++h.board->tight_steps % HungarianTuning::steps_between_looks == 0)
+            h.signals.poll(h.board->levels + h.board->tight_steps);
+        *stopped = h.signals.stopped;
+    }
     // The last layer in which there are free columns, 0 if none is in reach. Columns of layer 1 are next to free rows.
     __device__ int32 search() const {
         Forest& h = forest();
@@ -190,7 +193,7 @@ class TightPairs {
             });
             if (is_first_thread()) {
                 board_->reached[later] = board_->ended[then] = 0;
-                ++h.board->tight_steps;
+                count_step(&board_->search_stopped[now]);
             }
             const auto visit = [&](int32 i) {
                 if (lane_index() == 0) atomicOr(line(layers_, depth) + i / 32, 1u << i % 32);
@@ -210,6 +213,7 @@ class TightPairs {
                               __stcg(row_ + j, kNone);
                           });
             sync();
+            if (__ldcg(&board_->search_stopped[now]) != 0) return 0;
             if (__ldcg(&board_->ended[now]) != 0) last = depth;
             if (__ldcg(&board_->reached[then]) == 0) return last;
         }
@@ -237,11 +241,14 @@ class TightPairs {
         for (int32 step = 0; step < most; ++step) {
             const int32 now = step % 3, then = (step + 1) % 3, before = (step + 2) % 3;
             each_thread(words_, [&](uint32 w) { __stcg(line(asked_, then) + w, 0u); });
-            if (is_first_thread()) board_->active[then] = 0, ++forest().board->tight_steps;
+            if (is_first_thread()) {
+                board_->active[then] = 0;
+                count_step(&board_->paths_stopped[now]);
+            }
             each_line([&](int32 j) { return __ldcg(depth_ + j) > 0; },
                       [&](int32 j) { take_step(j, line(asked_, before), line(asked_, now), &board_->active[now]); });
             sync();
-            if (__ldcg(&board_->active[now]) == 0) break;
+            if (__ldcg(&board_->active[now]) == 0 || __ldcg(&board_->paths_stopped[now]) != 0) break;
         }
         return __ldcg(&board_->matched);
     }
@@ -329,11 +336,12 @@ class TightPairs {
     uint32* fresh_;    // [3][words]: columns that a step of the search has reached first
     uint32* asked_;    // [3][words]: rows that paths have asked for in a step
     uint32* keeper_;   // of a row: the end of the path that got it
-    // By end of a path: its column; whose layer, 0 if the path has no more to do; the row that it has asked for.
+    // By end of a path: its first column so far; the layer of that, 0 once the path is done; the row it has asked for.
     int32 *at_, *depth_, *row_;
     int32* next_;               // by column of a path: the next one, towards the end
     uint32 *by_row_, *by_col_;  // [lines][words]: tight pairs
     uint32* layers_;            // [lines + 1][words]: rows of each layer that no path has had
+    const unsigned char* end_;
 };
 
 }  // namespace hungarian
