@@ -79,9 +79,8 @@ class Tree {
         Board& board = *forest().board;
         const uint64 free = board.augmentations + __ldcg(&board.free_rows),  // at the beginning
             matched = board.augmentations + __ldcg(&board.goals);            // with those of this iteration
-        const double most = HungarianTuning::first_levels + patience * static_cast<double>(matched),
-                     levels = board.levels + HungarianTuning::tight_step * board.tight_steps;
-        board.few = 2 * matched < free && levels > most;
+        const double most = HungarianTuning::first_levels + patience * static_cast<double>(matched);
+        board.few = 2 * matched < free && board.levels > most;
         board.no_free_rows = matched == free;
     }
 

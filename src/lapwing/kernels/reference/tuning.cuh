@@ -12,7 +12,6 @@ struct HungarianTuning {
     static constexpr uint32 levels_between_looks = 16;  // polls of the host channel, for hungarian-bfs and munkres
     static constexpr uint32 steps_between_looks = 4;    // the same for hungarian-tree
     static constexpr uint32 first_levels = 64;          // that hungarian-tree may take before it matches a row
-    static constexpr double tight_step = 1.0 / 3;       // time of a step along tight pairs, over that of a level
 };
 
 struct SspTuning {
