@@ -50,7 +50,7 @@ class TightPairs {
         State::take(memory, layers_, (lines + 1) * words_);
         end_ = memory;
     }
-    __device__ const unsigned char* end() const { return end_; }
+    __device__ const unsigned char* end() const { return end_; }  // of its memory, for tests
 
     // Matches free rows along tight pairs, as many as can be; their number. All threads of the grid call it.
     LAPWING_NOINLINE __device__ uint32 match() const {
