@@ -167,7 +167,9 @@ Case tied_sums(int64 n, unsigned blocks) {
 
 int main(int argc, char** argv) {
     const Case tied = tied_sums(260, 3);
-    check_answer(tied, solve_by(Method::tree, tied));
+    const Answer answer = solve_by(Method::tree, tied);
+    check_answer(tied, answer);
+    CHECK(answer.report.searches > 0);  // steps along tight pairs
     int turn = 0;
     return check_problems(argc, argv, [&](const Case& c) { return solve_by(static_cast<Method>(turn++ % 5), c); });
 }

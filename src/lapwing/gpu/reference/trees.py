@@ -24,7 +24,7 @@ from lapwing.gpu.runtime.workspace import Workspace
 #: Reads of a row by searches, before trees may finish; of points they are up to 30, without ties.
 MOST_READS = 8.0
 #: Trees give up if they take more levels for each row that they match than this share of the core's reads for each row
-#: that it matched, those of the auction included. On an H200, of 4096 rows, a level takes 10 us, a read 0.2 to 0.3.
+#: that it matched, those of the auction included. On an H200, of 4096 rows, a level takes 9 us, a read 0.2 to 0.3.
 _LEVELS_A_READ = 1 / 6
 _ARRAYS = 12  # of TightPairs, at multiples of 256 bytes
 

@@ -27,17 +27,16 @@ namespace hungarian {
 
 using namespace costs;
 
-constexpr int32 kTight = TIGHT;  // columns in a row's list of tight pairs
-constexpr uint32 kNoRank = ~0u;  // no predecessor
-constexpr uint32 kNoGoal = ~0u;  // no end
+constexpr int32 kTight = TIGHT;          // columns in a row's list of tight pairs
+constexpr uint32 kNoRank = ~0u;          // no predecessor
+constexpr uint32 kNoGoal = ~0u;          // no end
+constexpr int32 kNotEnded = 0x7fffffff;  // of a tree without an end, in place of the step in which it had one first
 
-constexpr int32 kNotEnded = 0x7fffffff;  // the step in which a tree without an end had one
-
-// What has entered the forest; goals: free rows whose trees have an end.
+// Lines of the forest, or those that a step enters. goals: free rows whose trees have an end.
 struct ForestCounts {
     uint32 rows, cols, goals;
 };
-// What a step of "hungarian-tree" has found.
+// The findings of a step of "hungarian-tree".
 struct Step {
     uint64 least;          // slack of an open column, as `ordered`
     ForestCounts entered;  // in this step

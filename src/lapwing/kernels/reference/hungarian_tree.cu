@@ -90,7 +90,7 @@ class Tree {
         Forest& h = forest();
         Board& board = *h.board;
         ForestCounts all = {__ldcg(&board.free_rows), 0, 0};
-        uint32 begin = 0, end = all.rows, updates = 0, step = 0, stopped = 0;
+        uint32 begin = 0, updates = 0, step = 0, stopped = 0;
         Dual theta = 0;
         begin_forest();
         for (bool rises = false; stopped == 0; ++step) {
@@ -98,7 +98,7 @@ class Tree {
             if (rises)
                 enter(theta, step, all, now);
             else
-                relax(begin, end, theta, step, all, now);
+                relax(begin, theta, step, all, now);
             if (is_first_thread()) {
                 board.steps[(step + 1) % 3] = {kFar, {0, 0, 0}, 0};
                 if (step % HungarianTuning::steps_between_looks == 0)
@@ -109,8 +109,8 @@ class Tree {
             const ForestCounts entered = {__ldcg(&now.entered.rows), __ldcg(&now.entered.cols),
                                           __ldcg(&now.entered.goals)};
             stopped = __ldcg(&now.stopped);
-            begin = end;
-            end = all.rows += entered.rows;
+            begin = all.rows;
+            all.rows += entered.rows;
             all.cols += entered.cols;
             all.goals += entered.goals;
             rises = entered.cols == 0;
@@ -128,7 +128,7 @@ class Tree {
         board.theta = Forest::bits_of(theta);
         board.updates += updates;
         board.levels += step - updates;
-        board.scanned += end;
+        board.scanned += all.rows;
         ++board.iterations;
     }
 
@@ -158,10 +158,11 @@ class Tree {
         for (uint32 group = blockIdx.x; group < groups; group += gridDim.x) f(static_cast<int32>(group * width));
     }
 
-    // Computes the slacks with rows `begin` to `end` of the forest, enters the columns where they vanish at theta, and
-    // finds the least slack of all other open columns. A tree that had an end before this step stops growing.
-    __device__ void relax(uint32 begin, uint32 end, Dual theta, int32 step, const ForestCounts& all, Step& now) const {
+    // Computes the slacks with the rows of the forest from `begin` on, enters the columns where they vanish at theta,
+    // and finds the least slack of all other open columns. A tree that had an end before this step stops growing.
+    __device__ void relax(uint32 begin, Dual theta, int32 step, const ForestCounts& all, Step& now) const {
         __shared__ Slacks slacks;
+        const uint32 end = all.rows;
         const bool some_ended = all.goals > 0;
         Forest& h = forest();
         const Matrix& matrix = h.core.matrix;

@@ -9,7 +9,7 @@
 //           there are none, it goes one step forth again. Paths have no vertex in common, and each is flipped when it
 //           has come to a free row. No free column in reach: no matching is larger.
 // Deviation The search goes on beyond the nearest free columns, and paths that go back and forth for long are left to
-//           the next phase: two thirds of the phases, and of the steps.
+//           the next phase. Rounded sums, n = 1024: 20 phases and 831 steps in place of 31 and 995.
 // Cost      One read of the matrix. Then a step of either kind takes one barrier of the grid and four loads that depend
 //           on each other, 3.2 us on an H200; a phase has as many of them as its longest path, twice. A line of 4096
 //           columns has 512 bytes. Memory: three bits a pair.
@@ -166,7 +166,7 @@ class TightPairs {
             }
         });
         each_thread(lines(), [&](uint32 k) {
-            __stcg(keeper_ + k, kNone + 0u);
+            __stcg(keeper_ + k, kNoGoal);
             __stcg(depth_ + k, 0);
         });
         if (is_first_thread()) *board_ = {};
