@@ -62,10 +62,10 @@ def write_lines(
     context: Context, cost: ComputedCosts, transposed: bool, lines: range, pitch: int, pointer: int
 ) -> None:
     """Write some rows, or columns if `transposed`, `pitch` elements apart; line 0 lies, or would lie, at `pointer`."""
-    count, positions = cost.shape[::-1] if transposed else cost.shape
+    positions = cost.shape[0] if transposed else cost.shape[1]
     block = cost.cost_program.exchanged if transposed else cost.block
     variant = POINTS_MATRIX.variant(COST=cost.dtype, TEXT=cost.cost_program.text)
     down = TILE_SIDE * OWN_LINES * 4 // ITEM_BYTES[cost.dtype]
     grid = -(-len(lines) // down) * -(-positions // (TILE_SIDE * OWN_POSITIONS))
-    ends = lines.start, lines.stop, count, positions, pitch
+    ends = lines.start, lines.stop, positions, pitch
     kernels(context, POINTS_MATRIX, variant)["write_matrix"].launch(context, grid, _THREADS, block, *ends, pointer)

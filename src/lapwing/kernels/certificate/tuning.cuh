@@ -11,6 +11,6 @@ struct CertificateTuning {
     // A pass by tiles (certificate/point_tiles.cuh):
     static constexpr uint32 square = 16;          // threads along a side
     static constexpr uint32 own_line_bytes = 32;  // per thread: the coordinates of its lines in one dimension
-    static constexpr uint32 own_positions = 4;    // per thread
+    static constexpr uint32 own_positions = 8;    // per thread
     static constexpr uint32 slice = 8;            // dimensions in shared memory at one time
 };

@@ -202,6 +202,10 @@ __device__ inline void add_least(const Data* terms, const PointsOf<n, First, Res
 
 template <class... Terms>
 struct TermList {};
+template <class... Terms>
+__device__ constexpr bool is_one_short_term(TermList<Terms...>) {
+    return sizeof...(Terms) == 1 && (Terms::is_short && ...);
+}
 
 template <class... Terms>
 struct Points {

@@ -19,12 +19,12 @@ struct CostTuning {
 };
 
 // The kernel that writes the costs of points to a matrix (costs/points_matrix.cu). A block of tile_side x tile_side
-// threads makes a tile of costs, some of them in the registers of each thread. A dimension takes a thread 12 bytes of
-// shared memory for every 32 float32 costs, of which each takes three operations: sums bound the kernel, not loads.
+// threads makes a tile of costs, some of them in the registers of each thread. A dimension takes a thread 4 loads of
+// shared memory for 64 float32 costs, of which each takes three operations: sums bound the kernel, not loads.
 struct TileTuning {
     static constexpr uint32 tile_side = 16;          // threads (Python)
     static constexpr uint32 own_lines = 8;           // of a thread, of costs of 4 bytes (Python); half of 8 bytes
-    static constexpr uint32 own_positions = 4;       // of a thread (Python)
-    static constexpr uint32 tile_depth = 16;         // dimensions in shared memory at once
+    static constexpr uint32 own_positions = 8;       // of a thread (Python)
+    static constexpr uint32 tile_depth = 8;          // dimensions in half of the shared memory
     static constexpr uint32 dimensions_at_once = 4;  // unrolled, of metrics with little code
 };
