@@ -1,23 +1,24 @@
 """How long do problems take on a GPU whose matrix exists nowhere?
 
-    python -m benchmarks.gpu_sources [--cases geometric@100000 ...] [--growth] [--output results.json]
+    python -m benchmarks.gpu_sources [--cases geometric@100000 ...] [--growth] [--cubes] [--output results.json]
 
 Costs are computed from points on the GPU, float32; "photographs" are the pixels of scikit-learn's two, colour and
 position (273,280 of them, five dimensions; `pip install scikit-learn`); "clusters" are 50 normal ones in the unit
-square, of which the two sides have unequal shares; uniform costs come from a hash. Points are on the GPU when the
-clock starts, kernels are compiled; the certificate is included, and every answer must be proven. Beside the time stand
+square, of which the two sides have unequal shares; "cubeD" are points in the unit cube of D dimensions; uniform costs
+come from a hash. Points are on the GPU when the clock starts (of cubes as tensors, of others as a source), kernels are compiled; the certificate is included, and every answer must be proven. Beside the time stand
 the most memory that PyTorch gave (of uniform costs, what the plan says), the seconds of the certificate, and how often
 a row was read: by listings of all rows of the problem itself (samples apart), by refreshes of single rows after the
 last of these, and by the certificate, once.
 
 --growth: geometric costs from 10,000 to 1,000,000 points, with the power of n that fits best, and a picture,
-`docs/images/gpu_sources.png`.
+`docs/images/gpu_sources.png`. --cubes: points of 8 to 3072 dimensions.
 """
 
 from __future__ import annotations
 
 import argparse
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -37,6 +38,7 @@ CASES = (
     "uniform@100000",
     "photographs",
 )
+CUBES = ("cube8@16384", "cube32@16384", "cube256@16384", "cube3072@16384", "cube512@100000")
 GROWTH = (10_000, 20_000, 50_000, 100_000, 200_000, 500_000, 1_000_000)
 POSITION_WEIGHT = 0.35  # as in examples/match_photos.py
 SEED = 1
@@ -49,15 +51,20 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="Times of problems on a GPU whose costs are computed there.")
     parser.add_argument("--cases", nargs="+", default=list(CASES), help="CLASS@N, or photographs")
     parser.add_argument("--growth", action="store_true", help="instead, geometric costs of many sizes, and a picture")
+    parser.add_argument("--cubes", action="store_true", help="instead, points of many dimensions")
     parser.add_argument("--solves", type=int, default=1)
     parser.add_argument("--output", type=Path)
     parser.add_argument("--picture", type=Path, default=ROOT / "docs" / "images" / "gpu_sources.png")
     options = parser.parse_args()
-    name = "gpu_sources_growth" if options.growth else "gpu_sources"
+    name, cases = "gpu_sources", options.cases
+    if options.growth:
+        name, cases = "gpu_sources_growth", [f"geometric@{n}" for n in GROWTH]
+    elif options.cubes:
+        name, cases = "gpu_points", CUBES
     report = Report(options.output or RESULTS / f"{name}.json", "seconds of lapwing.solve, costs computed on a GPU")
     report.write(gpu=torch.cuda.get_device_name())
     print(f"{'case':20} {'n':>9} {'seconds':>8} {'certify':>8} {'MB':>7} {'listed':>7} {'again':>7} certificate")
-    for case in [f"geometric@{n}" for n in GROWTH] if options.growth else options.cases:
+    for case in cases:
         row = time_case(torch, case, options.solves)
         report.add(row)
         proof = "exact" if row["exact"] else f"{row['bound']:.2g}"
@@ -74,17 +81,23 @@ def main() -> None:
         print(f"n^{exponent:.2f}; wrote {options.picture}")
 
 
-def source(torch: Any, case: str) -> Any:
-    """The costs of a case, from points on the GPU."""
+def source(torch: Any, case: str) -> Callable[[], Any]:
+    """What makes the costs of a case, from points on the GPU; of cubes whenever it is called."""
     if case == "photographs":
         x, y = photographs()
     else:
         cls, n = case.split("@")
+        if cls.startswith("cube"):
+            random = torch.Generator(device="cuda").manual_seed(SEED)
+            of_cube = [torch.rand(int(n), int(cls[4:]), generator=random, device="cuda") for _ in range(2)]
+            return lambda: costs.squared_euclidean(*of_cube)
         if cls == "uniform":
-            return instances.computed(cls, int(n), SEED, dtype=np.float32)
+            uniform = instances.computed(cls, int(n), SEED, dtype=np.float32)
+            return lambda: uniform
         made = clusters(int(n)) if cls == "clusters" else instances.points(cls, int(n), SEED)
         x, y = (points.astype(np.float32) for points in made)
-    return costs.squared_euclidean(torch.from_numpy(x).cuda(), torch.from_numpy(y).cuda())
+    of_points = costs.squared_euclidean(torch.from_numpy(x).cuda(), torch.from_numpy(y).cuda())
+    return lambda: of_points
 
 
 def clusters(n: int) -> tuple[NDArray[Any], NDArray[Any]]:
@@ -110,15 +123,15 @@ def photographs() -> tuple[NDArray[Any], NDArray[Any]]:
 def time_case(torch: Any, case: str, solves: int) -> dict[str, Any]:
     """One case: the best of `solves`, after a small problem of the kind that compiles what there is to compile."""
     warm_up(torch, case)
-    costs_of_case = source(torch, case)
-    n = costs_of_case.shape[0]
+    made = source(torch, case)
+    n = made().shape[0]
     best: dict[str, Any] = {}
     for _ in range(solves):
         torch.cuda.reset_peak_memory_stats()
         before = torch.cuda.memory_allocated()
         torch.cuda.synchronize()
         began = time.perf_counter()
-        result = solve(costs_of_case, device="cuda")
+        result = solve(made(), device="cuda")
         torch.cuda.synchronize()
         seconds = time.perf_counter() - began
         assert not finish_builds(), "it was solved by a quick build, which takes up to six times as long"
@@ -147,7 +160,7 @@ def warm_up(torch: Any, case: str) -> None:
         x = torch.rand(5000, 5, device="cuda")
         solve(costs.squared_euclidean(x, x.flip(0)), memory_limit="60MB")
     else:
-        solve(source(torch, f"{case.split('@')[0]}@5000"), device="cuda")
+        solve(source(torch, f"{case.split('@')[0]}@5000")(), device="cuda")
     finish_builds()
 
 

@@ -199,7 +199,10 @@ class StridedMemoryView:
         if hasattr(array, "__dlpack__"):
             return array.__dlpack__(stream=-1)
         interface = array.__cuda_array_interface__
-        return cls(interface["data"][0], interface["shape"], np.dtype(interface["typestr"]))
+        view = cls(interface["data"][0], interface["shape"], np.dtype(interface["typestr"]))
+        if interface.get("strides") is not None:
+            view.strides = tuple(stride // view.dtype.itemsize for stride in interface["strides"])
+        return view
 
     @classmethod
     def from_buffer(cls, owner, shape, *, dtype):

@@ -56,5 +56,5 @@ class OnGpu:
         self.shape = values.shape
         data = (self.memory.pointer, False)
         self.__cuda_array_interface__ = {
-            "data": data, "shape": values.shape, "typestr": values.dtype.str, "version": 3
+            "data": data, "shape": values.shape, "strides": values.strides, "typestr": values.dtype.str, "version": 3
         }  # fmt: skip

@@ -21,9 +21,8 @@ from numpy.typing import NDArray
 
 from lapwing import _core
 from lapwing.costs.base import DENSE_LIMIT_BYTES, CostArray, CostSource, CudaFunction, Tier
-from lapwing.costs.expression_cuda import device_function
+from lapwing.costs.coordinates import as_points, device_of_points, frozen, is_small
 from lapwing.costs.expression_tree import Coordinate, Node, Number, Operation, Scalar, is_reserved, parse
-from lapwing.costs.points import as_points, device_of_points, frozen, is_small
 from lapwing.errors import ArgumentError, DtypeError, MissingPackageError
 
 if TYPE_CHECKING:
@@ -82,6 +81,8 @@ class ExpressionCost(CostSource):
 
     @property
     def cuda_function(self) -> CudaFunction:
+        from lapwing.costs.expression_cuda import device_function
+
         return device_function(self.tree, self.x, self.y, self.scalars)
 
     @cached_property

@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lapwing.costs.base import CostSource
+from lapwing.costs.coordinates import Coordinates
 from lapwing.costs.dense import DenseCost
-from lapwing.costs.points import PointCost, frozen
+from lapwing.costs.points import PointCost
 from lapwing.costs.sparse import SparseCost
 from lapwing.errors import ArgumentError
 
@@ -30,7 +31,7 @@ def part(cost: CostSource, rows: Indices, cols: Indices) -> CostSource:
     if isinstance(cost, SparseCost):
         return _of_sparse(cost, rows, cols)
     if isinstance(cost, PointCost) and len(rows) and len(cols):
-        return replace(cost, terms=tuple(replace(t, x=frozen(t.x[rows]), y=frozen(t.y[cols])) for t in cost.terms))
+        return of_points(cost, rows, cols)
     needed = len(rows) * len(cols) * cost.dtype.itemsize
     if needed > cost.matrix_limit:
         raise ArgumentError(
@@ -41,6 +42,12 @@ def part(cost: CostSource, rows: Indices, cols: Indices) -> CostSource:
     for k, i in enumerate(rows.tolist()):
         matrix[k] = cost.read(slice(i, i + 1))[0, cols]
     return DenseCost(matrix)
+
+
+def of_points(cost: PointCost, rows: NDArray[Any], cols: NDArray[Any]) -> PointCost:
+    """The same of points: at least one row and one column."""
+    terms = [replace(term, x=Coordinates(term.x.host[rows]), y=Coordinates(term.y.host[cols])) for term in cost.terms]
+    return replace(cost, terms=tuple(terms))
 
 
 def _of_sparse(cost: SparseCost, rows: Indices, cols: Indices) -> SparseCost:

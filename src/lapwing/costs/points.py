@@ -18,15 +18,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lapwing import _core
-from lapwing.arrays import read_view, view_if_on_gpu
-from lapwing.costs.base import DENSE_LIMIT_BYTES, MAX_LINES, CostArray, CostSource, Tier
-from lapwing.costs.dtypes import EXACT_FLOAT64, as_array, without_mask
-from lapwing.errors import ArgumentError, DtypeError, LapwingError, RangeError
+from lapwing.costs.base import DENSE_LIMIT_BYTES, CostArray, CostSource, Tier
+from lapwing.costs.coordinates import Coordinates, as_coordinates, largest_magnitudes, spans, sum_of_squares
+from lapwing.errors import ArgumentError, DtypeError, RangeError
 
 if TYPE_CHECKING:
     from lapwing.gpu.runtime.arrays import GpuArray
 
-_SMALL_FLOATS = ("float16", "float32", "bfloat16")  # exact in float32
 _ROOM = 2.0  # for the rounding of a cost, and of the bound on it
 
 
@@ -38,7 +36,7 @@ class Term:
     ----------
     metric : str
         A name of kernels/costs/metrics.cuh.
-    x, y : (m, d) and (n, d), float32 or float64, C-ordered, read-only
+    x, y : Coordinates (m, d) and (n, d)
     power : float
         Of "minkowski"; 1 for the others.
     weight : float
@@ -49,8 +47,8 @@ class Term:
     """
 
     metric: str
-    x: CostArray
-    y: CostArray
+    x: Coordinates
+    y: Coordinates
     power: float
     weight: float
     largest: float
@@ -158,16 +156,16 @@ class PointCost(CostSource):
         """The terms themselves."""
         for term in self.terms:
             yield repr((term.metric, term.power, term.weight, term.x.shape, term.limit)).encode()
-            yield term.x.tobytes()
-            yield term.y.tobytes()
+            yield term.x.host.tobytes()
+            yield term.y.host.tobytes()
 
     @cached_property
     def _forward(self) -> _core.CostSource:
-        return self._made([(term, term.x, term.y) for term in self.terms])
+        return self._made([(term, term.x.host, term.y.host) for term in self.terms])
 
     @cached_property
     def _transposed(self) -> _core.CostSource:
-        return self._made([(term, term.y, term.x) for term in self.terms])
+        return self._made([(term, term.y.host, term.x.host) for term in self.terms])
 
     def _made(self, terms: list[tuple[Term, CostArray, CostArray]]) -> _core.CostSource:
         make = _core.point_costs_float32 if self.dtype == np.float32 else _core.point_costs_float64
@@ -201,9 +199,9 @@ def squared_euclidean(X: Any, Y: Any, *, max_distance: Any = None) -> PointCost:
     Differences are formed before they are squared, so nothing cancels however far the points are from the origin; but
     coordinates keep their own rounding, so shift float32 points to their centre before you round them to float32.
     """
-    x, y, device_of = _points(X, Y)
+    x, y, device_of = as_coordinates(X, Y)
     limit = _as_limit(max_distance) ** 2
-    return _source("squared_euclidean", x, y, _sum_of_squares(x, y), device_of, limit=limit)
+    return _source("squared_euclidean", x, y, sum_of_squares(x, y), device_of, limit=limit)
 
 
 def euclidean(X: Any, Y: Any, *, max_distance: Any = None) -> PointCost:
@@ -211,8 +209,8 @@ def euclidean(X: Any, Y: Any, *, max_distance: Any = None) -> PointCost:
 
     Parameters, returns and raises as `squared_euclidean`.
     """
-    x, y, device_of = _points(X, Y)
-    squared = _sum_of_squares(x, y)
+    x, y, device_of = as_coordinates(X, Y)
+    squared = sum_of_squares(x, y)
     limit = _as_limit(max_distance)
     return _source("euclidean", x, y, max(squared, math.sqrt(squared)), device_of, limit=limit)
 
@@ -226,7 +224,7 @@ def minkowski(X: Any, Y: Any, p: float, *, max_distance: Any = None) -> PointCos
         At least 1; 1 is the Manhattan distance, 2 the Euclidean, `math.inf` the largest difference. Others are computed
         with the C library's `pow`, a hundred times slower.
     """
-    x, y, device_of = _points(X, Y)
+    x, y, device_of = as_coordinates(X, Y)
     try:
         power = float(p)
     except (TypeError, ValueError):
@@ -238,16 +236,16 @@ def minkowski(X: Any, Y: Any, p: float, *, max_distance: Any = None) -> PointCos
     if power == 2:
         return euclidean(X, Y, max_distance=max_distance)
     limit = _as_limit(max_distance)
-    spans = _spans(x, y)
+    differences = spans(x, y)
     if power == 1:
-        return _source("manhattan", x, y, sum(spans), device_of, limit=limit)
+        return _source("manhattan", x, y, sum(differences), device_of, limit=limit)
     if power == math.inf:
-        return _source("chebyshev", x, y, max(spans, default=0.0), device_of, limit=limit)
+        return _source("chebyshev", x, y, max(differences, default=0.0), device_of, limit=limit)
     try:
-        largest = sum(span**power for span in spans)
+        largest = sum(span**power for span in differences)
     except OverflowError:
         largest = math.inf
-    return _source("minkowski", x, y, max(largest, sum(spans)), device_of, power, limit)
+    return _source("minkowski", x, y, max(largest, sum(differences)), device_of, power, limit)
 
 
 def manhattan(X: Any, Y: Any) -> PointCost:
@@ -265,8 +263,8 @@ def inner_product(X: Any, Y: Any) -> PointCost:
 
     Parameters, returns and raises as `squared_euclidean`.
     """
-    x, y, device_of = _points(X, Y)
-    largest = sum(a * b for a, b in zip(_largest(x), _largest(y), strict=True))
+    x, y, device_of = as_coordinates(X, Y)
+    largest = sum(a * b for a, b in zip(largest_magnitudes(x), largest_magnitudes(y), strict=True))
     return _source("inner_product", x, y, largest, device_of)
 
 
@@ -278,7 +276,7 @@ def cosine(X: Any, Y: Any, *, max_distance: Any = None) -> PointCost:
     Parameters, returns and raises as `squared_euclidean`; a point at the origin has no direction and is an
     `ArgumentError`.
     """
-    x, y, device_of = _points(X, Y)
+    x, y, device_of = as_coordinates(X, Y, on_host=True)
     return _source("cosine", _directions(x, "X"), _directions(y, "Y"), 4.0, device_of, limit=_as_limit(max_distance))
 
 
@@ -298,7 +296,7 @@ def haversine(X: Any, Y: Any, *, max_distance: Any = None) -> PointCost:
 
     Returns and raises as `squared_euclidean`.
     """
-    x, y, device_of = _points(X, Y)
+    x, y, device_of = as_coordinates(X, Y, on_host=True)
     limit = _as_limit(max_distance)
     return _source("great_circle", _on_sphere(x, "X"), _on_sphere(y, "Y"), 5.0, device_of, limit=limit)
 
@@ -355,74 +353,13 @@ METRICS: Final[dict[str, Callable[[Any, Any], PointCost]]] = {
     "haversine": haversine,
 }
 
-# --- points of any kind ---------------------------------------------------------------------------
-
-
-def _points(given_x: Any, given_y: Any) -> tuple[CostArray, CostArray, GpuArray | None]:
-    """Two sets of points of one dtype and dimension, copied to the host once, and where they are at home."""
-    x, y = as_points(given_x, "X"), as_points(given_y, "Y")
-    if x.shape[1] != y.shape[1]:
-        raise ArgumentError(f"X and Y must have the same number of dimensions, got shapes {x.shape} and {y.shape}")
-    dtype = np.dtype(np.float32 if is_small(x) and is_small(y) else np.float64)
-    x, y = (frozen(p.astype(dtype, copy=view_if_on_gpu(q) is None)) for p, q in ((x, given_x), (y, given_y)))
-    return x, y, device_of_points(given_x, given_y)
-
-
-def device_of_points(given_x: Any, given_y: Any) -> GpuArray | None:
-    """The GPU that holds the points."""
-    arrays = [view for view in map(view_if_on_gpu, (given_x, given_y)) if view is not None]
-    if len({array.ordinal for array in arrays}) > 1:
-        raise ArgumentError("X and Y are on different GPUs: move them to one")
-    return replace(arrays[0], owner=None, pointer=0) if arrays else None
-
-
-def is_small(points: CostArray) -> bool:
-    """Whether points are computed with in float32."""
-    return points.dtype.name in _SMALL_FLOATS
-
-
-def as_points(given: Any, name: str) -> CostArray:
-    """Finite points (k, d) of a real dtype, which is exact in float64."""
-    view = view_if_on_gpu(given)
-    if view is not None:
-        given = read_view(view)
-    try:
-        points = as_array(without_mask(given, name), name)
-    except LapwingError:
-        raise
-    except (TypeError, ValueError) as error:
-        raise ArgumentError(f"{name} is no array of points: {error}") from error
-    usable = points.dtype.kind in "biu" or (points.dtype.kind == "f" and points.dtype.itemsize <= 8)
-    if not usable and points.dtype.name != "bfloat16":
-        raise DtypeError(f"{name} has dtype {points.dtype}; convert it with {name}.astype(np.float64)")
-    if points.ndim != 2:
-        remedy = f"; for points on a line pass {name}[:, None]" if points.ndim == 1 else ""
-        raise ArgumentError(f"{name} must have shape (points, dimensions), got {points.shape}{remedy}")
-    if len(points) > MAX_LINES:
-        raise ArgumentError(f"{name} has {len(points)} points; at most {MAX_LINES} are supported")
-    if points.dtype.kind in "iu" and points.size:
-        extreme = max(int(points.max()), -int(points.min()))
-        if extreme > EXACT_FLOAT64:
-            raise RangeError(f"{name} holds {extreme}, beyond 2^53: not exact in float64; shift or divide the points")
-    elif points.dtype.kind != "b":
-        finite = np.isfinite(points if points.dtype.kind == "f" else points.astype(np.float64))
-        if not finite.all():
-            i, k = np.unravel_index(int(finite.argmin()), points.shape)
-            raise ArgumentError(f"{name}[{i}, {k}] is {points[i, k]}; coordinates must be finite")
-    return points
-
-
-def frozen(points: CostArray) -> CostArray:
-    """In C order and read-only; `points` is nobody else's."""
-    points = np.ascontiguousarray(points)
-    points.flags.writeable = False
-    return points
+# --- the parts of a source ------------------------------------------------------------------------
 
 
 def _source(
     metric: str,
-    x: CostArray,
-    y: CostArray,
+    x: Coordinates,
+    y: Coordinates,
     largest: float,
     device_of: GpuArray | None,
     power: float = 1.0,
@@ -439,37 +376,19 @@ def _as_limit(given: Any) -> float:
     return limit
 
 
-def _spans(x: CostArray, y: CostArray) -> list[float]:
-    """For each dimension, what no difference exceeds; infinite where that may overflow."""
-    if not (len(x) and len(y)):
-        return []
-    highest, lowest = np.maximum(x.max(axis=0), y.max(axis=0)), np.minimum(x.min(axis=0), y.min(axis=0))
-    return [high - low for high, low in zip(highest.tolist(), lowest.tolist(), strict=True)]
-
-
-def _sum_of_squares(x: CostArray, y: CostArray) -> float:
-    return sum(span * span for span in _spans(x, y))
-
-
-def _largest(points: CostArray) -> list[float]:
-    """For each dimension, the largest magnitude."""
-    largest: list[float] = np.abs(points).max(axis=0, initial=0.0).tolist()
-    return largest
-
-
-def _directions(points: CostArray, name: str) -> CostArray:
-    exact = points.astype(np.float64)
+def _directions(points: Coordinates, name: str) -> Coordinates:
+    exact = points.host.astype(np.float64)
     exact /= np.abs(exact).max(axis=1, keepdims=True, initial=5e-324)  # or squares might overflow, or vanish
     length = np.sqrt(np.square(exact).sum(axis=1, keepdims=True))
     if not length.all():
         raise ArgumentError(f"{name}[{int(length.argmin())}] lies at the origin: it has no direction; leave it out")
-    return frozen((exact / length).astype(points.dtype))
+    return Coordinates((exact / length).astype(points.dtype))
 
 
-def _on_sphere(points: CostArray, name: str) -> CostArray:
+def _on_sphere(points: Coordinates, name: str) -> Coordinates:
     if points.shape[1] != 2:
         raise ArgumentError(f"{name} must hold latitude and longitude, shape (points, 2), got {points.shape}")
-    latitude, longitude = points.T.astype(np.float64)
+    latitude, longitude = points.host.T.astype(np.float64)
     beyond = np.abs(latitude) > math.pi / 2 * (1 + 1e-6)
     if beyond.any():
         i = int(beyond.argmax())
@@ -479,7 +398,7 @@ def _on_sphere(points: CostArray, name: str) -> CostArray:
         )
     across = np.cos(latitude)
     vectors = np.stack([across * np.cos(longitude), across * np.sin(longitude), np.sin(latitude)], axis=1)
-    return frozen(vectors.astype(points.dtype))
+    return Coordinates(vectors.astype(points.dtype))
 
 
 def _as_float(given: Any, name: str) -> float:
@@ -497,4 +416,5 @@ def _in_dtype(term: Term, dtype: np.dtype[Any]) -> Term:
         weight = float(dtype.type(term.weight))
     if term.x.dtype == dtype:
         return replace(term, weight=weight)
-    return replace(term, x=frozen(term.x.astype(dtype)), y=frozen(term.y.astype(dtype)), weight=weight)
+    x, y = (Coordinates(points.host.astype(dtype)) for points in (term.x, term.y))
+    return replace(term, x=x, y=y, weight=weight)

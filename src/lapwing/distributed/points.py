@@ -16,7 +16,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lapwing.costs.points import PointCost, frozen
+from lapwing.costs.coordinates import Coordinates
+from lapwing.costs.points import PointCost
 from lapwing.distributed.peer_memory import name_if_seen, readable_gpus
 from lapwing.distributed.shard import Points, RowsOnHost
 from lapwing.gpu.runtime.arrays import TORCH
@@ -49,8 +50,8 @@ class RowsOfPoints(RowsOnHost):
         """What rank 0 needs to compute these rows; "terms" must be the same on all ranks."""
         terms, device = self.given.terms, self.given.device_of
         gpu = None if device is None else name_if_seen(device.ordinal)
-        same = [[t.metric, t.power, t.weight, t.limit, str(t.x.dtype), zlib.crc32(t.y.tobytes())] for t in terms]
-        return {"terms": same, "largest": [term.largest for term in terms], "gpu": gpu}, [term.x for term in terms]
+        same = [[t.metric, t.power, t.weight, t.limit, str(t.x.dtype), zlib.crc32(t.y.host.tobytes())] for t in terms]
+        return {"terms": same, "largest": [term.largest for term in terms], "gpu": gpu}, [term.x.host for term in terms]
 
 
 class GatheredPoints:
@@ -79,7 +80,7 @@ class GatheredPoints:
             return None
         terms = []
         for k, term in enumerate(own.given.terms):
-            x = frozen(np.concatenate([of_rank[k] for of_rank in arrays]))
+            x = Coordinates(np.concatenate([of_rank[k] for of_rank in arrays]))
             terms.append(replace(term, x=x, largest=max(each["largest"][k] for each in known)))
         names = [each["points"]["gpu"] for each in said if each["host"] == said[0]["host"]]
         return GatheredPoints(replace(own.given, terms=tuple(terms)), readable_gpus(names))

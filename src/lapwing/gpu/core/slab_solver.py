@@ -17,6 +17,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from lapwing.costs.part import of_points
 from lapwing.costs.points import PointCost
 from lapwing.gpu.core.host_solver import HostSolve, OwnersStartFinder, sampled_lines
 from lapwing.gpu.core.memory import list_arrays
@@ -26,7 +27,7 @@ from lapwing.gpu.core.solver import REPORT_SIZE, CoreSolve, Schedule
 from lapwing.gpu.costs.canonical import CanonicalMatrix
 from lapwing.gpu.costs.computed import upload_by_tiles
 from lapwing.gpu.costs.host_rows import Ids, SourceLines, StoredRows
-from lapwing.gpu.costs.point_slabs import Caches, PointSlabs, RequestedColumns, SlabLayout, sampled
+from lapwing.gpu.costs.point_slabs import Caches, PointSlabs, RequestedColumns, SlabLayout
 from lapwing.gpu.costs.points_matrix import write_points_matrix
 from lapwing.gpu.costs.upload import Copier
 from lapwing.gpu.runtime.arrays import GpuArray
@@ -341,7 +342,7 @@ class SlabStartFinder(OwnersStartFinder):
             solve.prepare()  # and begin with the prices that there are
             return
         rows, cols = sampled_lines(solve.matrix.rows, self._sample_size)
-        costs = self._costs_of_sample(sampled(solve.source, rows, cols))
+        costs = self._costs_of_sample(of_points(solve.source, rows, cols))
         sample = self._solved_sample(solve.matrix, costs, self._sample_size)
         if sample is None:
             solve.start_at_column_minima()

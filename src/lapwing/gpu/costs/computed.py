@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lapwing.costs.base import CostSource, CudaFunction
+from lapwing.costs.coordinates import Coordinates
 from lapwing.costs.points import PointCost
 from lapwing.errors import ArgumentError
 from lapwing.gpu.costs import spatial_order
@@ -37,8 +38,22 @@ _BUSY_LINES = 132 * _BLOCKS_A_PROCESSOR * _BLOCK_LINES  # which keep a large GPU
 _BUSY_LINES_OF_TILES = 1024
 _WORK_AT_ONCE = 1 << 41  # operations between looks at the host: some 0.1 s
 _BLOCKS = ("block", "exchanged")
-Addresses = Workspace | Mapping[str, int]  # of arrays, by name
 _TYPES = {"bool": "bool", "float32": "float", "float64": "double"}  # of elements; integers have NumPy's names
+
+
+@dataclass(frozen=True)
+class _Places:
+    """Addresses of arrays: in a workspace, or `there`, where points already are."""
+
+    memory: Workspace
+    there: Mapping[str, int]
+
+    def __getitem__(self, name: str) -> int:
+        at = self.there.get(name)
+        return self.memory[name] if at is None else at
+
+
+Addresses = Workspace | _Places | Mapping[str, int]  # of arrays, by name
 
 
 @dataclass(frozen=True)
@@ -117,10 +132,11 @@ def planned_computed(source: CostSource) -> ComputedCosts:
     return ComputedCosts(source.shape, source.dtype.name, cost_program, workspace_bytes(_sizes(source, ordered)))
 
 
-def planned_by_tiles(source: PointCost) -> ComputedCosts:
-    """Points whose costs are computed by tiles, without memory yet."""
+def planned_by_tiles(source: PointCost, ordinal: int | None = None) -> ComputedCosts:
+    """Points whose costs are computed by tiles, without memory yet; points that are on this GPU take none."""
     cost_program = CostProgram(_points_text(source, in_registers=False), 0, _work(source))
-    return ComputedCosts(source.shape, source.dtype.name, cost_program, workspace_bytes(_sizes(source, False)))
+    nbytes = workspace_bytes(_sizes_by_tiles(source, ordinal))
+    return ComputedCosts(source.shape, source.dtype.name, cost_program, nbytes)
 
 
 def upload_computed(context: Context, source: CostSource, array_template: GpuArray | None) -> ComputedCosts:
@@ -136,21 +152,25 @@ def upload_computed(context: Context, source: CostSource, array_template: GpuArr
 
 def upload_by_tiles(context: Context, source: PointCost, array_template: GpuArray | None) -> ComputedCosts:
     """The same for `planned_by_tiles`; the GPU puts the coordinates in their order, which takes a host longer."""
-    memory = Workspace(context, _sizes(source, False), array_template)
+    ordinal = context.info.ordinal
+    memory = Workspace(context, _sizes_by_tiles(source, ordinal), array_template)
     gather = kernels(context, CORE_START, CORE_START.of_cost(source.dtype.name))["gather"]
-    for k, term in enumerate(source.terms):
-        for side in "xy":
-            points = getattr(term, side)
-            view, copier = upload(context, points)
-            with copier:
-                copier.finish()
-            count, dims = points.shape
-            across = (*view.strides[::-1], dims, count, 1, 0, 0)
-            gather.launch(context, dims, _GATHERING, view.pointer, *across, memory[f"{side}{k}"])
-    return _uploaded(context, source, planned_by_tiles(source), memory)
+    there: dict[str, int] = {}
+    for name, points in _points(source):
+        copy = points.on(ordinal)
+        if copy is not None:
+            there[name] = copy.pointer
+            continue
+        view, copier = upload(context, points.host)
+        with copier:
+            copier.finish()
+        count, dims = points.shape
+        across = (*view.strides[::-1], dims, count, 1, 0, 0)
+        gather.launch(context, dims, _GATHERING, view.pointer, *across, memory[name])
+    return _uploaded(context, source, planned_by_tiles(source, ordinal), _Places(memory, there))
 
 
-def _uploaded(context: Context, source: CostSource, known: ComputedCosts, memory: Workspace) -> ComputedCosts:
+def _uploaded(context: Context, source: CostSource, known: ComputedCosts, memory: Addresses) -> ComputedCosts:
     """With the blocks, when all arrays are there."""
     for name in _BLOCKS:
         write(context, memory[name], _block(source, memory, name == "exchanged", known.cost_program.in_order))
@@ -170,7 +190,7 @@ def _function(source: CostSource) -> CudaFunction:
 
 def dims_of(source: PointCost) -> int:
     """How many coordinates of each point a cost is computed from."""
-    return sum(int(term.x.shape[1]) for term in source.terms)
+    return sum(term.x.dims for term in source.terms)
 
 
 def _in_registers(source: PointCost) -> bool:
@@ -182,11 +202,11 @@ def _is_ordered(source: PointCost) -> bool:
 
 
 def _work(source: PointCost) -> int:
-    return sum(4 * term.x.shape[1] + 4 for term in source.terms)
+    return sum(4 * term.x.dims + 4 for term in source.terms)
 
 
 def _points_text(source: PointCost, in_registers: bool) -> str:
-    dims = [term.x.shape[1] for term in source.terms]
+    dims = [term.x.dims for term in source.terms]
     terms = ", ".join(
         f"Term<Metric::{term.metric}, {count if in_registers else 0}, {'false' if term.weight == 1 else 'true'}"
         + (", true>" if term.is_gated else ">")
@@ -216,7 +236,7 @@ def block_of_lines(
     return np.array([*_term_words(source, addresses, ours, others, positions, count), 0, 0, 0], np.int64)
 
 
-def _point_words(source: PointCost, addresses: Workspace, exchanged: bool, ordered: bool) -> list[int]:
+def _point_words(source: PointCost, addresses: Addresses, exchanged: bool, ordered: bool) -> list[int]:
     """One Block of kernels/costs/points.cuh or, of positions in boxes, four (kernels/costs/boxes.cuh)."""
     lines, positions = "yx" if exchanged else "xy"
     count = len(getattr(source.terms[0], positions))
@@ -245,7 +265,7 @@ def _term_words(
         if source.is_gated:  # GatedTermData
             numbers += [term.limit_in(source.dtype), source.forbidden]
         words += [addresses[f"{lines}{k}"], addresses[f"{positions}{k}"], line_stride, stride]
-        words += [term.x.shape[1], *map(_bits, numbers)]
+        words += [term.x.dims, *map(_bits, numbers)]
     return words
 
 
@@ -274,22 +294,34 @@ def _type(value: int | float | NDArray[Any] | GpuArray) -> str:
 def _arrays(source: CostSource) -> dict[str, NDArray[Any]]:
     """The arrays to copy, by name; points by dimension."""
     if isinstance(source, PointCost):
-        sides = ((f"{side}{k}", getattr(term, side)) for k, term in enumerate(source.terms) for side in ("x", "y"))
-        return {name: points.T for name, points in sides}
+        return {name: points.host.T for name, points in _points(source)}
     return {name: value for name, value in _function(source).arrays.items() if isinstance(value, np.ndarray)}
 
 
 def _sizes(source: CostSource, ordered: bool) -> dict[str, tuple[int, str]]:
-    sizes = {name: values.nbytes for name, values in _arrays(source).items()}
     if isinstance(source, PointCost):
-        words = 4 * (9 * len(source.terms) + 3)
-        sizes |= spatial_order.sizes(source) if ordered else {}
-    else:
-        words = 1 + len(_function(source).arrays)
-    return {name: (size, "uint8") for name, size in sizes.items()} | dict.fromkeys(_BLOCKS, (words, "int64"))
+        sizes = _sizes_by_tiles(source, None)
+        return sizes | {name: (size, "uint8") for name, size in spatial_order.sizes(source).items() if ordered}
+    words = 1 + len(_function(source).arrays)
+    sizes = {name: (values.nbytes, "uint8") for name, values in _arrays(source).items()}
+    return sizes | dict.fromkeys(_BLOCKS, (words, "int64"))
 
 
-def _block(source: CostSource, addresses: Workspace, exchanged: bool, ordered: bool) -> NDArray[np.int64]:
+def _sizes_by_tiles(source: PointCost, ordinal: int | None) -> dict[str, tuple[int, str]]:
+    """Of points that are not on this GPU."""
+    words = 4 * (9 * len(source.terms) + 3)
+    sizes = {name: (points.nbytes, "uint8") for name, points in _points(source) if points.on(ordinal) is None}
+    return sizes | dict.fromkeys(_BLOCKS, (words, "int64"))
+
+
+def _points(source: PointCost) -> Iterator[tuple[str, Coordinates]]:
+    """By the names of their arrays."""
+    for k, term in enumerate(source.terms):
+        yield f"x{k}", term.x
+        yield f"y{k}", term.y
+
+
+def _block(source: CostSource, addresses: Addresses, exchanged: bool, ordered: bool) -> NDArray[np.int64]:
     """Source::Block of the kernels."""
     if isinstance(source, PointCost):
         words = _point_words(source, addresses, exchanged, ordered)

@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from lapwing.costs.points import PointCost, frozen
+from lapwing.costs.points import PointCost
 from lapwing.gpu.costs.computed import ComputedCosts, block_of_lines, dims_of
 from lapwing.gpu.costs.host_rows import RECORD_HEAD, Ids, StreamLayout, even, record_bytes
 from lapwing.gpu.costs.points_matrix import write_lines
@@ -298,7 +298,7 @@ class RequestedColumns:
         cost, layout, item = slabs.cost, slabs.layout, ITEM_BYTES[slabs.layout.dtype]
         _, source = cost.held
         self._side = "y" if slabs._transposed else "x"
-        dims = [int(term.x.shape[1]) for term in source.terms]
+        dims = [term.x.dims for term in source.terms]
         with self.context:
             self._memory = Workspace(self.context, _request_sizes(layout, share, source))
             begins = np.cumsum([0, *dims]) * layout.rows * item
@@ -356,7 +356,7 @@ class RequestedColumns:
         begin_write(context, self._memory["ids"], self._kept)
         memory, source = cost.held
         for k, term in enumerate(source.terms):
-            dims, name = int(term.x.shape[1]), f"{self._side}{k}"
+            dims, name = term.x.dims, f"{self._side}{k}"
             shape = (layout.lines, 1, dims, layout.rows, 1, 0, self._memory["ids"])
             self._gather_points.launch(context, max(dims, 1), _GATHERING, memory[name], *shape, self._lines[name])
 
@@ -378,9 +378,3 @@ def records_at(records: int, pitch: int, layout: SlabLayout) -> Caches:
 def exchanged(source: PointCost) -> PointCost:
     """The costs with rows and columns exchanged: every metric is symmetric, to the last bit."""
     return replace(source, terms=tuple(replace(term, x=term.y, y=term.x) for term in source.terms))
-
-
-def sampled(source: PointCost, rows: Ids, cols: Ids) -> PointCost:
-    """The costs of some rows and some columns."""
-    terms = (replace(term, x=frozen(term.x[rows]), y=frozen(term.y[cols])) for term in source.terms)
-    return replace(source, terms=tuple(terms))

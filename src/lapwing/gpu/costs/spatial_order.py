@@ -30,7 +30,7 @@ def sizes(source: PointCost) -> dict[str, int]:
     m, n = source.shape
     bytes_of = {"order_x": 4 * m, "order_y": 4 * n}
     for k, term in enumerate(source.terms):
-        point = term.x.shape[1] * term.x.itemsize
+        point = term.x.dims * term.x.dtype.itemsize
         for side, count in ("x", m), ("y", n):
             numbers = {"sorted": count, "boxes": 2 * boxes_of(count), "outer": 2 * outer_boxes_of(count)}
             bytes_of |= {f"{name}_{side}{k}": number * point for name, number in numbers.items()}
@@ -51,7 +51,7 @@ def arrays(source: PointCost) -> dict[str, NDArray[Any]]:
         starts = np.arange(0, boxes_of(count), FAN)
         made[f"order_{side}"] = order
         for k, term in enumerate(source.terms):
-            points = np.ascontiguousarray(getattr(term, side))
+            points = getattr(term, side).host
             dims = points.shape[1]
             coordinates, boxes = in_groups(points, order, BOX_POINTS, threads)
             low, high = boxes.reshape(dims, 2, -1).transpose(1, 0, 2)

@@ -280,6 +280,15 @@ POINTS_MATRIX = Program(
     "points_matrix", "costs/points_matrix.cu", ("write_matrix",), _TILED, {"THREADS": 256}, any_text=True
 )
 
+# Points that are on a GPU, copied there. POINTS: of a block.
+COORDINATES = Program(
+    "coordinates",
+    "costs/coordinates.cu",
+    ("take_points",),
+    {"COST": ("float16", "bfloat16", "float32", "float64")},
+    {"THREADS": 256, "POINTS": 256},
+)
+
 POINTS_CERTIFICATE = Program(
     "points_certificate",
     "certificate/points_certificate.cu",
@@ -424,6 +433,7 @@ PROGRAMS = (
     COMPUTED_CERTIFICATE,
     POINTS_MATRIX,
     POINTS_CERTIFICATE,
+    COORDINATES,
     SPARSE_LINES,
     SPARSE_CORE,
     SPARSE_CERTIFICATE,

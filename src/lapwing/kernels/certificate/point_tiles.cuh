@@ -5,8 +5,8 @@
 // A block of kSquare x kSquare threads takes a tile of lines (rows) and positions. Thread (x, y) has kMine lines from
 // kMine * y on, and groups of four positions: the first group begins at 4 * x, the next one kSquare groups later.
 // Coordinates are copied to shared memory, kSlice dimensions at a time and one slice ahead, with one barrier each; sums
-// are in registers. Per dimension of float32 points a thread makes 4 loads from shared memory for its 64 pairs. A squared
-// distance takes three operations per pair and dimension.
+// are in registers. Per dimension of float32 points a thread makes 4 loads from shared memory for its 64 pairs. A
+// squared distance takes three operations per pair and dimension.
 #pragma once
 #include "certificate/computed_pair.cuh"
 #include "certificate/tuning.cuh"
@@ -24,7 +24,7 @@ struct Slice {
     alignas(16) Cost positions[kSlice][kPositionsHere];
 };
 
-// A thread's part of kSlice coordinates of kCount points from `begin` on: taken from memory, and later put into a slice.
+// A thread's part of kSlice coordinates of kCount points from `begin` on: taken from memory, later put into a slice.
 // Nothing past the ends.
 template <uint32 kCount>
 struct Share {

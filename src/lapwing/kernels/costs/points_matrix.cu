@@ -15,8 +15,8 @@
 
 constexpr uint32 kSide = TileTuning::tile_side, kDepth = TileTuning::tile_depth;
 constexpr uint32 kOwnLines = TileTuning::own_lines * 4 / sizeof(Cost);
-// Several terms need their sum and the total at once, library functions much code, 8 bytes two registers: half a tile at
-// a time.
+// Several terms need their sum and the total at once, library functions much code, 8 bytes two registers: half a tile
+// at a time.
 constexpr uint32 kHalves = sizeof(Cost) == 4 && is_one_short_term(Source::All{}) ? 1 : 2;
 constexpr uint32 kOwnPositions = TileTuning::own_positions / kHalves;
 constexpr uint32 kTileLines = kSide * kOwnLines, kTilePositions = kSide * kOwnPositions;
