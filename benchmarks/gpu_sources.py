@@ -5,10 +5,11 @@
 Costs are computed from points on the GPU, float32; "photographs" are the pixels of scikit-learn's two, colour and
 position (273,280 of them, five dimensions; `pip install scikit-learn`); "clusters" are 50 normal ones in the unit
 square, of which the two sides have unequal shares; "cubeD" are points in the unit cube of D dimensions; uniform costs
-come from a hash. Points are on the GPU when the clock starts (of cubes as tensors, of others as a source), kernels are compiled; the certificate is included, and every answer must be proven. Beside the time stand
-the most memory that PyTorch gave (of uniform costs, what the plan says), the seconds of the certificate, and how often
-a row was read: by listings of all rows of the problem itself (samples apart), by refreshes of single rows after the
-last of these, and by the certificate, once.
+come from a hash. Points are on the GPU when the clock starts (of cubes as tensors, of others as a source), kernels are
+compiled; the certificate is included, and every answer must be proven. Beside the time stand the most memory that
+PyTorch gave (of uniform costs, what the plan says), the seconds of the certificate, and how often a row was read: by
+listings of all rows of the problem itself (samples apart), by refreshes of single rows after the last of these, and by
+the certificate, once.
 
 --growth: geometric costs from 10,000 to 1,000,000 points, with the power of n that fits best, and a picture,
 `docs/images/gpu_sources.png`. --cubes: points of 8 to 3072 dimensions.
@@ -60,7 +61,7 @@ def main() -> None:
     if options.growth:
         name, cases = "gpu_sources_growth", [f"geometric@{n}" for n in GROWTH]
     elif options.cubes:
-        name, cases = "gpu_points", CUBES
+        name, cases = "gpu_cubes", CUBES
     report = Report(options.output or RESULTS / f"{name}.json", "seconds of lapwing.solve, costs computed on a GPU")
     report.write(gpu=torch.cuda.get_device_name())
     print(f"{'case':20} {'n':>9} {'seconds':>8} {'certify':>8} {'MB':>7} {'listed':>7} {'again':>7} certificate")
