@@ -11,7 +11,8 @@ __device__ inline void grid_barrier(uint32* arrivals, uint32 blocks) {
     if (threadIdx.x == 0) {
         const uint32 step = blockIdx.x == 0 ? 0x80000000u - (blocks - 1) : 1u;
         const uint32 before = add_release(arrivals, step);
-        while (((before ^ load_acquire(arrivals)) & 0x80000000u) == 0) {
+        const bool is_last = ((before ^ (before + step)) & 0x80000000u) != 0;
+        while (!is_last && ((before ^ load_acquire(arrivals)) & 0x80000000u) == 0) {
         }
     }
     __syncthreads();
