@@ -15,9 +15,9 @@ using namespace lapwing;
 
 namespace {
 
-enum class Scatter { uniform, clusters, grid, equal, line, subnormal, huge, wide };
-constexpr Scatter kScatters[] = {Scatter::uniform, Scatter::clusters,  Scatter::grid, Scatter::equal,
-                                 Scatter::line,    Scatter::subnormal, Scatter::huge, Scatter::wide};
+enum class Scatter { uniform, clusters, grid, equal, line, subnormal, huge, wide, apart };
+constexpr Scatter kScatters[] = {Scatter::uniform,   Scatter::clusters, Scatter::grid, Scatter::equal, Scatter::line,
+                                 Scatter::subnormal, Scatter::huge,     Scatter::wide, Scatter::apart};
 
 template <class T>
 std::vector<T> points(Scatter scatter, Index count, Index dims, std::mt19937_64& random) {
@@ -35,7 +35,8 @@ std::vector<T> points(Scatter scatter, Index count, Index dims, std::mt19937_64&
                                          shared,
                                          own * 8 * static_cast<double>(std::numeric_limits<T>::denorm_min()),
                                          own * (sizeof(T) == 4 ? 1e10 : 1e80),
-                                         std::ldexp(own, exponent)};
+                                         std::ldexp(own, exponent),
+                                         own};
             x.push_back(static_cast<T>(of_scatter[static_cast<int>(scatter)]));
         }
     }
@@ -58,6 +59,8 @@ std::unique_ptr<PointCosts<T>> made(Metric metric, Scatter scatter, Index rows, 
     auto costs = std::make_unique<PointCosts<T>>(rows, cols);
     for (const T weight : {T(0.7), T(-0.2)}) {
         auto x = points<T>(scatter, rows, dims, random), y = points<T>(scatter, cols, dims, random);
+        if (scatter == Scatter::apart)
+            for (T& coordinate : y) coordinate += T(25);
         if (metric == Metric::cosine || metric == Metric::great_circle) normalise(x, dims), normalise(y, dims);
         costs->add(metric, dims, x.data(), y.data(), two ? weight : T(1), T(3));
         if (!two) break;
@@ -73,10 +76,15 @@ void test_nearest(const CostSource<T>& source, Index rows, Index cols, bool maxi
     source.read(0, 0, cols, row.data());
     const auto [least, most] = std::minmax_element(row.begin(), row.end());
     const double spread = (static_cast<double>(*most) - static_cast<double>(*least)) / 4;
-    std::vector<double> v(cols), highest, value(cols);
+    std::vector<double> v(cols), value(cols);
     for (const double scale : {random() % 2 != 0 ? 0.0 : spread}) {
-        for (double& price : v) price = scale * std::normal_distribution<double>()(random);
-        boxes->take_prices(v.data(), highest);
+        // Half of the prices follow the costs of a row, nearly: those of a box are then nearly linear.
+        const double follow = random() % 2 != 0 ? 1 : 0;
+        for (Index j = 0; j < cols; ++j)
+            v[j] = scale * (follow != 0 ? 1e-3 : 1) * std::normal_distribution<double>()(random) +
+                   follow * (maximize ? -1 : 1) * static_cast<double>(row[j]);
+        BoxPrices<T> prices{.are_tilted = boxes->can_tilt() && random() % 4 != 0};
+        boxes->take_prices(v.data(), prices);
         for (Index turn = 0; turn < 2; ++turn) {
             for (double& price : v) price -= turn * scale * static_cast<double>(random() % 100) / 100;  // they may fall
             for (Index i = 0; i < rows; i += 1 + rows / 2) {
@@ -89,7 +97,7 @@ void test_nearest(const CostSource<T>& source, Index rows, Index cols, bool maxi
                     for (double limit : {kInfinity<double>, sorted[0], sorted[cols / 20]}) {
                         const double given = limit;
                         std::vector<NearColumn<T>> found;
-                        boxes->nearest({i, maximize, v.data(), highest.data(), wanted}, limit, found);
+                        boxes->nearest({i, maximize, v.data(), &prices, wanted}, limit, found);
                         const auto within = std::upper_bound(sorted.begin(), sorted.end(), given) - sorted.begin();
                         CHECK(static_cast<std::ptrdiff_t>(found.size()) == std::min<std::ptrdiff_t>(within, wanted));
                         std::vector<char> listed(cols, 0);
@@ -108,6 +116,36 @@ void test_nearest(const CostSource<T>& source, Index rows, Index cols, bool maxi
             }
         }
     }
+}
+
+// Boxes without an open column are left out, and no others.
+template <class T>
+void test_open(const CostSource<T>& source, Index rows, Index cols, bool maximize, std::mt19937_64& random) {
+    const ColumnBoxes<T>* boxes = source.boxes();
+    const std::vector<double> v(cols, 0.0);
+    BoxPrices<T> prices;
+    boxes->take_prices(v.data(), prices);
+    OpenBoxes open = boxes->open_boxes();
+    std::vector<char> is_open(cols, 1);
+    const auto all = [&] {
+        std::vector<NearColumn<T>> found;
+        double limit = kInfinity<double>;
+        const Index row = static_cast<Index>(random() % rows);
+        const Index computed = boxes->nearest({row, maximize, v.data(), &prices, cols, open.open()}, limit, found);
+        std::vector<char> listed(cols, 0);
+        for (const auto& near : found) listed[near.col] = 1;
+        for (Index j = 0; j < cols; ++j) CHECK(listed[j] || !is_open[j]);
+        return computed;
+    };
+    CHECK(all() == cols);
+    for (Index j = 0; j < cols; ++j)
+        if (j < cols / 2 || random() % 4 != 0) is_open[j] = 0, open.close(j);
+    CHECK(all() <= cols - cols / 2 + kBoxColumns);
+    for (Index j = 0; j < cols; ++j)
+        if (!is_open[j]) is_open[j] = 1, open.reopen(j);
+    CHECK(all() == cols);
+    for (Index j = 0; j < cols; ++j) is_open[j] = 0, open.close(j);
+    CHECK(all() == 0);
 }
 
 template <class T>
@@ -135,6 +173,7 @@ void test_metrics() {
                 const auto boxed = in_order(*costs);
                 CHECK(boxed != nullptr);
                 if (boxed != nullptr) test_nearest(*boxed, kRows, kCols, maximize, random);
+                if (boxed != nullptr && scatter == Scatter::uniform) test_open(*boxed, kRows, kCols, maximize, random);
                 if (boxed != nullptr && dims == 3)
                     CHECK(boxed->turned(std::vector<Index>{0, 1}) == nullptr);  // too few
             }
@@ -158,8 +197,8 @@ void test_gate(Metric metric, Scatter scatter, bool maximize, std::mt19937_64& r
     CHECK(boxed != nullptr);
     if (boxed == nullptr) return;
     const std::vector<double> v(kCols, 0.0);
-    std::vector<double> highest;
-    boxed->boxes()->take_prices(v.data(), highest);
+    BoxPrices<T> prices{.are_tilted = boxed->boxes()->can_tilt()};
+    boxed->boxes()->take_prices(v.data(), prices);
     for (Index i = 0; i < kRows; ++i) {
         plain.read(i, 0, kCols, row.data());
         gated.read(i, 0, kCols, of_gated.data());
@@ -173,8 +212,7 @@ void test_gate(Metric metric, Scatter scatter, bool maximize, std::mt19937_64& r
         for (const Index most : {Index{5}, kCols}) {
             double within = kInfinity<double>;
             std::vector<NearColumn<T>> found;
-            const Index computed =
-                boxed->boxes()->nearest({i, maximize, v.data(), highest.data(), most}, within, found);
+            const Index computed = boxed->boxes()->nearest({i, maximize, v.data(), &prices, most}, within, found);
             CHECK(static_cast<std::ptrdiff_t>(found.size()) == std::min<std::ptrdiff_t>(allowed, most));
             for (const auto& near : found) CHECK(near.cost == of_gated[near.col] && near.value < kInfinity<double>);
             if (!maximize && scatter == Scatter::uniform) CHECK(computed < kCols);
@@ -192,6 +230,51 @@ void test_gates() {
                 test_gate<float>(metric, scatter, maximize, random);
                 test_gate<double>(metric, scatter, maximize, random);
             }
+}
+
+// Of clouds that lie apart, under prices that follow the costs, the nearest are found by tilted prices only.
+template <class T>
+void test_tilt(Metric metric, bool maximize) {
+    test::tally().where = "tilt, metric " + std::to_string(static_cast<int>(metric));
+    constexpr Index kRows = 3, kCols = 64 * kBoxColumns, kMost = 28;
+    std::mt19937_64 random(5);
+    const auto boxed = in_order(*made<T>(metric, Scatter::apart, kRows, kCols, 2, false, random));
+    CHECK(boxed != nullptr && boxed->boxes()->can_tilt());
+    std::vector<T> row(kCols);
+    boxed->read(0, 0, kCols, row.data());
+    std::vector<double> v;
+    for (const T cost : row) v.push_back((maximize ? -1 : 1) * static_cast<double>(cost));
+    Index computed[2];
+    for (const bool tilted : {false, true}) {
+        BoxPrices<T> prices{.are_tilted = tilted};
+        boxed->boxes()->take_prices(v.data(), prices);
+        double limit = kInfinity<double>;
+        std::vector<NearColumn<T>> found;
+        computed[tilted] = boxed->boxes()->nearest({1, maximize, v.data(), &prices, kMost}, limit, found);
+    }
+    CHECK(computed[1] * 4 <= computed[0]);
+}
+
+// Nor does the certificate look at most of their pairs.
+template <class T>
+void test_certified_slopes() {
+    test::tally().where = "slopes of the certificate";
+    constexpr Index kRows = 40, kCols = 64 * kBoxColumns;
+    std::mt19937_64 random(6);
+    const auto costs = made<T>(Metric::squared_euclidean, Scatter::apart, kRows, kCols, 2, false, random);
+    std::vector<T> row(kCols);
+    costs->read(0, 0, kCols, row.data());
+    const std::vector<double> v(row.begin(), row.end());
+    const auto boxes = CertificatePointBoxes<T>::of(costs.get(), kRows, kCols, false, v.data(), 1, [] {});
+    CHECK(boxes != nullptr);
+    Index visited = 0;
+    for (Index i = 1; i < kRows; ++i) {
+        costs->read(i, 0, kCols, row.data());
+        double u = kInfinity<double>;
+        for (Index j = 0; j < kCols; ++j) u = std::min(u, static_cast<double>(row[j]) - v[j]);
+        visited += boxes->visit_doubtful(i, u, [](const T*, const std::int32_t*, const double*, Index) {});
+    }
+    CHECK(visited > 0 && visited < kRows * kCols / 4);
 }
 
 // Costs that might be infinite, or no numbers, are left to whole rows.
@@ -220,7 +303,9 @@ void test_certificate(Metric metric, Scatter scatter, bool maximize) {
     const Problem<T> computed{{nullptr, kSize, kSize, kSize, 1}, maximize, nullptr, costs.get()};
     Solution<double> solution;
     for (Index i = 0; i < kSize; ++i) solution.row_to_col.push_back(i);
-    for (Index j = 0; j < kSize; ++j) solution.v.push_back(-static_cast<double>(random() % 100) / 1000);
+    for (Index j = 0; j < kSize; ++j)
+        solution.v.push_back(-static_cast<double>(random() % 100) / 1000 +
+                             (scatter == Scatter::apart ? dense.at(0, j) : 0));
     for (Index i = 0; i < kSize; ++i) {
         double least = kInfinity<double>;
         for (Index j = 0; j < kSize; ++j) least = std::min(least, dense.at(i, j) - solution.v[j]);
@@ -246,7 +331,7 @@ void test_certificate(Metric metric, Scatter scatter, bool maximize) {
 }
 
 void test_certificates() {
-    for (const Scatter scatter : {Scatter::uniform, Scatter::clusters, Scatter::grid, Scatter::line}) {
+    for (const Scatter scatter : {Scatter::uniform, Scatter::clusters, Scatter::grid, Scatter::line, Scatter::apart}) {
         test::tally().where = "certificate, scatter " + std::to_string(static_cast<int>(scatter));
         test_certificate<float>(Metric::squared_euclidean, scatter, false);
         test_certificate<double>(Metric::euclidean, scatter, false);
@@ -262,6 +347,12 @@ int main() {
     test_metrics<float>();
     test_metrics<double>();
     test_gates();
+    for (const bool maximize : {false, true}) {
+        test_tilt<float>(Metric::squared_euclidean, maximize);
+        test_tilt<double>(Metric::squared_euclidean, maximize);
+    }
+    test_certified_slopes<float>();
+    test_certified_slopes<double>();
     test_overflow();
     test_certificates();
     return lapwing::test::report();

@@ -100,3 +100,17 @@ def test_the_limit_is_checked():
     assert "up to 0.5" in repr(lw.costs.euclidean(x, x, max_distance=0.5))
     assert lw.solve(lw.costs.euclidean(x, x, max_distance=0)).objective == 0
     assert lw.solve(lw.costs.euclidean(np.float32(x), np.float32(x), max_distance=1e300)).objective == 0
+
+
+def test_regions_that_a_gate_keeps_apart():
+    """A search that finds no free column ends, though columns that no row may take are open."""
+    rng = np.random.default_rng(9)
+    x, y = rng.random((2, 4000, 2)).astype(np.float32)
+    x[:2003] += 10
+    y[:2000] += 10
+    source = lw.costs.squared_euclidean(x, y, max_distance=2.0)
+    with pytest.raises(lw.InfeasibleError, match="columns"):
+        lw.solve(source, threads=1)
+    result = lw.solve(source, unmatched_cost=5.0, threads=1)
+    assert (result.row_to_col < 0).sum() >= 3
+    assert result.certificate.bound < 1e-6

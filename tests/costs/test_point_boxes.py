@@ -23,12 +23,14 @@ MANY = SCATTERS | CLUSTERS
     dtype=st.sampled_from([np.float32, np.float64]),
     maximize=st.booleans(),
     priced=st.booleans(),
+    apart=st.sampled_from([0, 0, 20]),
     threads=st.integers(1, 2),
     seed=st.integers(0, 2**32),
 )
-def test_as_the_dense_problem(metric, scatter, dims, m, n, dtype, maximize, priced, threads, seed):
+def test_as_the_dense_problem(metric, scatter, dims, m, n, dtype, maximize, priced, apart, threads, seed):
     rng = np.random.default_rng(seed)
     x, y = (MANY[scatter](rng, count, dims).astype(dtype) for count in (m, n))
+    y = y + dtype(apart)
     if metric == "cosine":
         x, y = x + np.float32(0.125), y + np.float32(0.125)  # none at the origin
     source = METRICS_AND_SUM[metric](x, y)
@@ -54,6 +56,19 @@ def test_few_costs_are_computed(metric, scatter):
     x, y = (MANY[scatter](rng, n, 2) - 0.5 for _ in range(2))
     result = lw.solve(METRICS_AND_SUM[metric](x, y), threads=1)
     assert result.certificate.bound <= 1e-9 * abs(result.objective)
+    assert 0 < result.statistics["pairs_in_boxes"] < 0.15 * n * result.statistics["dense_rows_read"]
+
+
+@pytest.mark.parametrize("weight", [1, 0.3])
+@pytest.mark.parametrize("stretch", [1, 8])
+def test_few_costs_are_computed_of_clouds_that_lie_apart(weight, stretch):
+    """Rows are matched far away, where costs and prices vary much within a box."""
+    rng = np.random.default_rng(7)
+    n = 6000
+    x, y = rng.normal(size=(2, n, 2)).astype(np.float32)
+    y = y * np.float32([stretch, 1]) + np.float32(10)
+    result = lw.solve(lw.costs.weighted(lw.costs.squared_euclidean(x, y), weight), threads=1)
+    assert result.certificate.bound <= 1e-6 * abs(result.objective)
     assert 0 < result.statistics["pairs_in_boxes"] < 0.15 * n * result.statistics["dense_rows_read"]
 
 

@@ -124,12 +124,77 @@ void CertificatePointBoxes<T>::build(std::span<const PointTerm<T>> terms, const 
         points_.push_back(ordered);
         terms_.push_back({ordered, corners.data(), corners.data() + term.dims * all, all});
     }
+    take_slopes();
+}
+
+// In the lowest boxes each slope is fitted by itself; the others have the mean of theirs. Any slopes would do. Rises
+// are raised by far more than their rounding.
+template <class T>
+void CertificatePointBoxes<T>::take_slopes() {
+    constexpr double kTiny = 0x1p-44;
+    for (const PointTerm<T>& term : points_)
+        if (term.metric != Metric::squared_euclidean || !(term.weight > 0) || maximize_) return;
+    const auto all = static_cast<Index>(highest_.size());
+    rises_.assign(static_cast<std::size_t>(all), -kInfinity<double>);
+    std::ptrdiff_t dims = 0, at_dimension = 0;
+    for (const PointTerm<T>& term : points_) dims += term.dims;
+    slopes_.assign(static_cast<std::size_t>(dims * all), 0.0);
+    std::vector<double> left = v_, size;
+    for (const double v : v_) size.push_back(std::fabs(v));
+    for (const CornerTerm<T>& term : terms_)
+        for (Index k = 0; k < term.points.dims; ++k) {
+            const T* const y = term.points.y + k * term.points.stride;
+            double* const slope = slopes_.data() + at_dimension++ * all;
+            for (Index first = 0; first < cols_; first += kCertificateBoxColumns) {
+                const Index end = std::min(cols_, first + kCertificateBoxColumns);
+                double mean = 0, with_v = 0, with_y = 0;
+                for (Index j = first; j < end; ++j) mean += static_cast<double>(y[j]) / (end - first);
+                for (Index j = first; j < end; ++j) {
+                    const double apart = static_cast<double>(y[j]) - mean;
+                    with_v += apart * v_[j], with_y += apart * apart;
+                }
+                const double a = with_y > 0 && std::isfinite(with_v / with_y) ? with_v / with_y : 0;
+                slope[first / kCertificateBoxColumns] = a;
+                for (Index j = first; j < end; ++j) {
+                    const double product = a * static_cast<double>(y[j]);
+                    left[j] -= product, size[j] += std::fabs(product);
+                }
+            }
+        }
+    for (Index j = 0; j < cols_; ++j) {
+        double& rise = rises_[j / kCertificateBoxColumns];
+        rise = std::max(rise, left[j] + kTiny * size[j]);
+    }
+    for (std::size_t b = 0; b < inner_.size(); ++b) {
+        const auto [first, count] = inner_[b];
+        if (count == 0) continue;
+        std::vector<double> rise(rises_.begin() + first, rises_.begin() + first + count);
+        double* slope = slopes_.data();
+        for (const CornerTerm<T>& term : terms_)
+            for (Index k = 0; k < term.points.dims; ++k, slope += all) {
+                double& mean = slope[boxes_ + static_cast<Index>(b)];
+                for (Index c = 0; c < count; ++c) mean += slope[first + c] / count;
+                for (Index c = 0; c < count; ++c) {
+                    const std::ptrdiff_t at = k * term.stride + first + c;
+                    const double apart = slope[first + c] - mean, low = static_cast<double>(term.low[at]),
+                                 high = static_cast<double>(term.high[at]),
+                                 reach = std::max(std::fabs(low), std::fabs(high));
+                    rise[c] += std::max(apart * low, apart * high) +
+                               kTiny * (std::fabs(rise[c]) + (std::fabs(slope[first + c]) + std::fabs(mean)) * reach);
+                }
+            }
+        rises_[boxes_ + static_cast<Index>(b)] = *std::max_element(rise.begin(), rise.end());
+    }
 }
 
 template <class T>
 Index CertificatePointBoxes<T>::doubtful_in(Index i, double u, Index first, Index count, Index* found) const {
     unsigned bits = LAPWING_DISPATCH(certificate_doubtful_boxes<T>, terms_.data(), static_cast<Index>(terms_.size()), i,
                                      first, maximize_, u, highest_.data());
+    if (bits != 0 && !rises_.empty())
+        bits =
+            LAPWING_DISPATCH(certificate_doubtful_slopes<T>, terms_.data(), static_cast<Index>(terms_.size()), i, first,
+                             u, slopes_.data(), static_cast<std::ptrdiff_t>(highest_.size()), rises_.data(), bits);
     Index kept = 0;
     for (Index b = 0; b < count; ++b)
         if ((bits >> b & 1) != 0) found[kept++] = first + b;

@@ -74,6 +74,16 @@ double largest_cost(std::span<const PointTerm<T>> terms, Index rows, Index cols)
     return sum;
 }
 
+bool is_additive(Metric metric) {
+    switch (metric) {
+#define LAPWING_METRIC(name) \
+    case Metric::name: return Exact::name::is_additive;
+        FOR_EACH_METRIC(LAPWING_METRIC)
+#undef LAPWING_METRIC
+    }
+    return false;
+}
+
 template <class T>
 class PointBoxes final : public ColumnBoxes<T> {
   public:
@@ -90,15 +100,21 @@ class PointBoxes final : public ColumnBoxes<T> {
             terms_.push_back({&term, low, low + term.dims * all, all});
         }
         all_ = all;
+        prepare_fits();
     }
 
-    void take_prices(const double* v, std::vector<double>& highest) const override {
+    bool can_tilt() const override { return !fits_.empty(); }
+    OpenBoxes open_boxes() const override { return {levels_, cols_, kBoxColumns, kBoxFan}; }
+
+    void take_prices(const double* v, BoxPrices<T>& prices) const override {
+        std::vector<double>& highest = prices.highest;
         highest.assign(static_cast<std::size_t>(all_), -kInfinity<double>);
         for_each_box(
             [&](std::ptrdiff_t box, Index begin, Index end) { highest[box] = *std::max_element(v + begin, v + end); },
             [&](std::ptrdiff_t box, std::ptrdiff_t begin, std::ptrdiff_t end) {
                 highest[box] = *std::max_element(&highest[begin], &highest[begin] + (end - begin));
             });
+        if (prices.are_tilted) tilt(v, prices);
     }
 
     Index nearest(const NearQuery<T>& query, double& limit, std::vector<NearColumn<T>>& found) const override {
@@ -106,11 +122,9 @@ class PointBoxes final : public ColumnBoxes<T> {
     }
 
   private:
-    struct Level {
-        std::ptrdiff_t first;  // of its boxes among all; a multiple of kBoxFan
-        Index size;
-    };
-    static constexpr int kMostLevels = 8;  // of 2^31 columns
+    using Level = OpenBoxes::Level;         // `first` is a multiple of kBoxFan
+    static constexpr int kMostLevels = 8;   // of 2^31 columns
+    static constexpr int kMostTilted = 16;  // dimensions
 
     class Search;
 
@@ -129,6 +143,18 @@ class PointBoxes final : public ColumnBoxes<T> {
                        under.first + std::min(under.size, (b + 1) * kBoxFan));
         }
     }
+
+    // Calls use(k, coordinates by column, low corners, high corners) for all dimensions of all terms.
+    template <class Use>
+    void for_each_dimension(const Use& use) const {
+        std::ptrdiff_t k = 0;
+        for (std::size_t t = 0; t < points_.size(); ++t)
+            for (Index d = 0; d < points_[t].dims; ++d, ++k)
+                use(k, points_[t].y + d * points_[t].stride, terms_[t].low + d * all_, terms_[t].high + d * all_);
+    }
+    void prepare_fits();
+    void fit(const double* v, std::ptrdiff_t box, Index begin, Index end, double* slope) const;
+    void tilt(const double* v, BoxPrices<T>& prices) const;
 
     // Low corners, then high ones: [2, dims, all].
     std::vector<T> corners_of(const PointTerm<T>& term, std::ptrdiff_t all) const {
@@ -155,7 +181,118 @@ class PointBoxes final : public ColumnBoxes<T> {
     std::ptrdiff_t all_ = 0;     // boxes, and room at the end of each level
     std::vector<std::vector<T>> corners_;
     std::vector<BoxTerm<T>> terms_;  // refer to points_ and corners_
+    std::ptrdiff_t dims_ = 0;        // of all terms
+    std::vector<double> fits_;       // of each of the lowest boxes: the mean of its points, and the inverse of their
+                                     // covariance; empty if prices cannot be tilted
 };
+
+// A line through the prices of a box takes the mean of its points and the inverse of their covariance, which stay the
+// same. A little is added to the diagonal, since points may lie in a line or be equal.
+template <class T>
+void PointBoxes<T>::prepare_fits() {
+    constexpr double kRidge = 1e-9;
+    for (const PointTerm<T>& term : points_) {
+        dims_ += term.dims;
+        if (!is_additive(term.metric)) return;
+    }
+    if (dims_ > kMostTilted) return;
+    const auto d = static_cast<std::size_t>(dims_);
+    fits_.resize(static_cast<std::size_t>(levels_[0].size) * (d + d * d));
+    std::vector<double> apart(d * kBoxColumns), left(d * d);
+    for (Index b = 0; b < levels_[0].size; ++b) {
+        const Index begin = b * kBoxColumns, end = std::min(cols_, begin + kBoxColumns);
+        double *mean = &fits_[static_cast<std::size_t>(b) * (d + d * d)], *inverse = mean + d;
+        for_each_dimension([&](std::ptrdiff_t k, const T* y, const T*, const T*) {
+            double sum = 0;
+            for (Index j = begin; j < end; ++j) sum += static_cast<double>(y[j]);
+            mean[k] = sum / (end - begin);
+            for (Index j = begin; j < end; ++j)
+                apart[k * kBoxColumns + (j - begin)] = static_cast<double>(y[j]) - mean[k];
+        });
+        double trace = 0;
+        for (std::size_t r = 0; r < d; ++r)
+            for (std::size_t c = 0; c < d; ++c) {
+                double sum = 0;
+                for (Index j = 0; j < end - begin; ++j) sum += apart[r * kBoxColumns + j] * apart[c * kBoxColumns + j];
+                left[r * d + c] = sum, inverse[r * d + c] = r == c;
+                if (r == c) trace += sum;
+            }
+        for (std::size_t r = 0; r < d; ++r) left[r * d + r] += kRidge * trace;
+        for (std::size_t p = 0; p < d; ++p) {  // Gauss and Jordan; positive definite, so in any order
+            const double pivot = left[p * d + p];
+            if (!(pivot > 0)) {  // all points are equal
+                std::fill(inverse, inverse + d * d, 0.0);
+                break;
+            }
+            for (std::size_t c = 0; c < d; ++c) left[p * d + c] /= pivot, inverse[p * d + c] /= pivot;
+            for (std::size_t r = 0; r < d; ++r) {
+                const double times = left[r * d + p];
+                if (r == p || times == 0) continue;
+                for (std::size_t c = 0; c < d; ++c) {
+                    left[r * d + c] -= times * left[p * d + c];
+                    inverse[r * d + c] -= times * inverse[p * d + c];
+                }
+            }
+        }
+    }
+}
+
+// The slopes of the prices in a box, by least squares.
+template <class T>
+void PointBoxes<T>::fit(const double* v, std::ptrdiff_t box, Index begin, Index end, double* slope) const {
+    const auto d = static_cast<std::size_t>(dims_);
+    const double *mean = &fits_[static_cast<std::size_t>(box) * (d + d * d)], *inverse = mean + d;
+    double together[kMostTilted];
+    for_each_dimension([&](std::ptrdiff_t k, const T* y, const T*, const T*) {
+        double sum = 0;
+        for (Index j = begin; j < end; ++j) sum += v[j] * (static_cast<double>(y[j]) - mean[k]);
+        together[k] = sum;
+    });
+    for (std::size_t r = 0; r < d; ++r) {
+        slope[r] = 0;
+        for (std::size_t c = 0; c < d; ++c) slope[r] += inverse[r * d + c] * together[c];
+        if (!std::isfinite(slope[r])) return std::fill(slope, slope + d, 0.0);
+    }
+}
+
+// Slopes [dims, all] and rises [all]. A box of the other levels has the mean slope of its boxes; a rise of one of these
+// counts with what its own slope adds between its corners. Rises are rounded upwards, by far more than their error.
+template <class T>
+void PointBoxes<T>::tilt(const double* v, BoxPrices<T>& prices) const {
+    constexpr double kError = 0x1p-44;
+    prices.slopes.assign(static_cast<std::size_t>(dims_ * all_), 0.0);
+    prices.rises.assign(static_cast<std::size_t>(all_), -kInfinity<double>);
+    double slope[kMostTilted], rise[kBoxColumns];
+    const auto lowest = [&](std::ptrdiff_t box, Index begin, Index end) {
+        fit(v, box, begin, end, slope);
+        double size = 0;
+        for (Index j = begin; j < end; ++j) rise[j - begin] = v[j], size = std::max(size, std::fabs(v[j]));
+        for_each_dimension([&](std::ptrdiff_t k, const T* y, const T* low, const T* high) {
+            for (Index j = begin; j < end; ++j) rise[j - begin] -= slope[k] * static_cast<double>(y[j]);
+            size += std::fabs(slope[k]) * static_cast<double>(std::max(std::fabs(low[box]), std::fabs(high[box])));
+            prices.slopes[k * all_ + box] = slope[k];
+        });
+        prices.rises[box] = *std::max_element(rise, rise + (end - begin)) + kError * size;
+    };
+    const auto higher = [&](std::ptrdiff_t box, std::ptrdiff_t begin, std::ptrdiff_t end) {
+        for (std::ptrdiff_t b = begin; b < end; ++b) rise[b - begin] = prices.rises[b];
+        for_each_dimension([&](std::ptrdiff_t k, const T*, const T* low, const T* high) {
+            double* const of = &prices.slopes[k * all_];
+            double sum = 0;
+            for (std::ptrdiff_t b = begin; b < end; ++b) sum += of[b];
+            const double mean = sum / static_cast<double>(end - begin);
+            of[box] = mean;
+            for (std::ptrdiff_t b = begin; b < end; ++b) {
+                const double l = static_cast<double>(low[b]), h = static_cast<double>(high[b]), apart = of[b] - mean;
+                rise[b - begin] += std::max(apart * l, apart * h) + kError * ((std::fabs(of[b]) + std::fabs(mean)) *
+                                                                                  std::max(std::fabs(l), std::fabs(h)) +
+                                                                              std::fabs(rise[b - begin]));
+            }
+        });
+        prices.rises[box] = *std::max_element(rise, rise + (end - begin));
+    };
+    for_each_box(lowest, higher);
+}
 
 // One walk, depth first, into the nearest box first.
 template <class T>
@@ -199,13 +336,18 @@ class PointBoxes<T>::Search {
         const Level& of = boxes_.levels_[level];
         const std::ptrdiff_t at = of.first + first;
         double bound[kBoxFan];
-        LAPWING_DISPATCH(bound_boxes<T>, boxes_.terms_.data(), static_cast<Index>(boxes_.terms_.size()), query_.row,
-                         query_.maximize, at, query_.highest + at, bound);
+        const BoxPrices<T>& prices = *query_.prices;
+        const auto terms = static_cast<Index>(boxes_.terms_.size());
+        LAPWING_DISPATCH(bound_boxes<T>, boxes_.terms_.data(), terms, query_.row, query_.maximize, at,
+                         prices.highest.data() + at, bound);
+        if (prices.are_tilted)
+            LAPWING_DISPATCH(tilt_bounds<T>, boxes_.terms_.data(), terms, query_.row, query_.maximize, at,
+                             prices.slopes.data(), boxes_.all_, prices.rises.data(), bound);
         const Index size = std::min(of.size - first, kBoxFan), turn = turned(level, size);
         const int bottom = height_;
         for (Index t = 0; t < size; ++t) {
             const Index b = t + turn < size ? t + turn : t + turn - size;
-            if (is_out(bound[b])) continue;
+            if (is_out(bound[b]) || (query_.open != nullptr && query_.open[at + b] == 0)) continue;
             int place = height_++;
             for (; place > bottom && stack_[place - 1].bound <= bound[b]; --place) stack_[place] = stack_[place - 1];
             stack_[place] = {bound[b], level, first + b};

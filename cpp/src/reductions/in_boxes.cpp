@@ -20,14 +20,14 @@ template <class T>
 bool are_worthwhile(const ColumnBoxes<T>& boxes, Index rows, Index cols, bool maximize) {
     constexpr Index kMost = 28;
     const std::vector<Dual<T>> v(static_cast<std::size_t>(cols), Dual<T>{0});
-    std::vector<Dual<T>> highest;
-    boxes.take_prices(v.data(), highest);
+    BoxPrices<T> prices;
+    boxes.take_prices(v.data(), prices);
     std::vector<NearColumn<T>> near;
     double computed = 0;
     for (std::int64_t t = 0; t < BoxTuning::kTrials; ++t) {
         Dual<T> limit = kInfinity<Dual<T>>;
         const auto row = static_cast<Index>(t * rows / BoxTuning::kTrials);
-        computed += boxes.nearest({row, maximize, v.data(), highest.data(), kMost}, limit, near);
+        computed += boxes.nearest({row, maximize, v.data(), &prices, kMost}, limit, near);
     }
     return computed <= BoxTuning::kWorthwhile * BoxTuning::kTrials * cols;
 }

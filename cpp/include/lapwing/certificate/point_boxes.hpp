@@ -6,6 +6,10 @@
 // the definition is rounded monotonically, none of the box's costs is below (above) that one. Where the definition uses
 // a function that may not be monotone, the cost is lowered (raised) by a 4096th of the term.
 //
+// Where costs are squared distances, v is also compared with a linear function of the coordinates. If v <= a . y + r in
+// a box, then c - u - v >= (w |x - y|^2 - a . y) - r - u, and the bracket is least, dimension by dimension, at
+// x + a / 2w or at an end. So rows that are matched far away, where v varies much within a box, are proven, too.
+//
 // Boxes are of kCertificateBoxColumns columns in any order that the source knows, which is checked to be one; a box of
 // the next level holds kCertificateBoxFan of them. Shares with the methods' boxes (costs/boxes.hpp) only the definition
 // of costs. O(log n) bounds a row and the columns of a few boxes, where dimensions are few and the duals are good; all
@@ -74,15 +78,17 @@ class CertificatePointBoxes {
 
     CertificatePointBoxes() = default;
     void build(std::span<const PointTerm<T>> terms, const double* v);
+    void take_slopes();
     Index doubtful_in(Index i, double u, Index first, Index count, Index* found) const;
     void costs_of(Index i, Index first, T* cost) const;
 
     Index cols_ = 0, boxes_ = 0;  // boxes_: of the lowest level, which come first
     bool maximize_ = false;
     std::vector<std::int32_t> order_, row_order_;
-    std::vector<double> v_;        // in order
-    std::vector<double> highest_;  // v in each box
-    std::vector<Inner> inner_;     // of the boxes from boxes_ on
+    std::vector<double> v_;               // in order
+    std::vector<double> highest_;         // v in each box
+    std::vector<double> slopes_, rises_;  // a and r: [dims, boxes] and [boxes]; empty if costs are others
+    std::vector<Inner> inner_;            // of the boxes from boxes_ on
     Index last_level_ = 0, last_count_ = 0;
     std::vector<std::vector<T>> y_, corners_;
     std::vector<CornerTerm<T>> terms_;  // refer to these

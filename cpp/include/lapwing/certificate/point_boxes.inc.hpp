@@ -71,6 +71,42 @@ unsigned certificate_doubtful_boxes(const CornerTerm<T>* terms, Index count, Ind
     return doubtful;
 }
 
+// Those of the boxes in `doubtful` that linear prices do not prove either. The margin is for the rounding of costs,
+// half a unit for each of D + 4 operations at most, and, far above what they need, of the numbers here.
+template <class T>
+unsigned certificate_doubtful_slopes(const CornerTerm<T>* terms, Index count, Index row, Index first, double u,
+                                     const double* slopes, std::ptrdiff_t stride, const double* rises,
+                                     unsigned doubtful) {
+    using D = Vec<double>;
+    constexpr double kTiny = 0x1p-44, kUnit = std::numeric_limits<T>::epsilon(), kLeast = std::numeric_limits<T>::min();
+    const auto positive = [](D a) { return vmax(a, -a); };
+    for (int b = 0; b < kCertificateBoxFan; b += kLanes) {
+        D least{}, costs{}, products{}, missed{};
+        std::ptrdiff_t dims = 0;
+        for (Index t = 0; t < count; ++t) {
+            const PointTerm<T>& points = terms[t].points;
+            const T* x = points.x + std::ptrdiff_t{row} * points.dims;
+            const double w = static_cast<double>(points.weight);
+            for (Index k = 0; k < points.dims; ++k, ++dims) {
+                const std::ptrdiff_t at = k * terms[t].stride + first + b;
+                const D p = broadcast(static_cast<double>(x[k])), l = load_as<double>(terms[t].low + at),
+                        h = load_as<double>(terms[t].high + at), a = load<D>(slopes + dims * stride + first + b),
+                        away = a / (2 * w), y = vmin(vmax(p + away, l), h), d = p - y,
+                        farthest = vmax(positive(p - l), positive(p - h)), off = kTiny * (positive(p) + positive(away));
+                least += w * d * d - a * y;
+                costs += w * farthest * farthest;
+                products += positive(a) * vmax(positive(l), positive(h));
+                missed += w * off * off;
+            }
+        }
+        const D r = load<D>(rises + first + b), slack = least - r - u;
+        const D margin = 0.55 * kUnit * (dims + 4) * costs + missed + kLeast * (dims + 4) * (1 + costs) +
+                         kTiny * (costs + products + positive(r) + __builtin_fabs(u));
+        doubtful &= ~(static_cast<unsigned>(movemask(slack > margin)) << b);
+    }
+    return doubtful;
+}
+
 template <class T>
 void certificate_costs(const PointTerm<T>* terms, Index count, Index row, Index first, T* cost) {
     PointKernels<T>::block(terms, count, row, first, cost);

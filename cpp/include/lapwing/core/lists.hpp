@@ -12,6 +12,7 @@
 #include <limits>
 #include <memory>
 #include <new>
+#include <optional>
 #include <span>
 #include <utility>
 #include <vector>
@@ -125,6 +126,10 @@ class CandidateLists {
         first_ = first;
     }
 
+    // Of the boxes that there are, with all columns open.
+    std::optional<OpenBoxes> open_boxes() const {
+        return all_boxes_ != nullptr ? std::optional(all_boxes_->open_boxes()) : std::nullopt;
+    }
     // Whether rows are read by boxes.
     bool has_boxes() const { return boxes_ != nullptr; }
     // To be called before rows are listed under prices that are not all at most the last ones: boxes take them. Where
@@ -132,13 +137,14 @@ class CandidateLists {
     void take_prices(const D* v, ListScratch<T>& scratch) {
         boxes_ = all_boxes_;
         if (boxes_ == nullptr) return;
-        boxes_->take_prices(v, highest_);
-        scratch.rows_since_prices = 0, scratch.pairs_at_prices = scratch.pairs_in_boxes;
+        tilt_ = Tilt::untried, prices_.are_tilted = false;
+        retake_prices(v, scratch);
         const auto rows = static_cast<Index>(count_.size()), trials = std::min(rows, BoxTuning::kTrials);
-        for (Index t = 0; t < trials; ++t)
-            look_near(static_cast<Index>(std::int64_t{t} * rows / trials), v, ListTuning::kFromBoxes, kInfinity<D>,
-                      scratch);
-        give_up_useless_boxes(scratch);
+        for (bool once_more = true; once_more; once_more = judge_boxes(v, scratch)) {
+            for (Index t = 0; t < trials; ++t)
+                look_near(static_cast<Index>(std::int64_t{t} * rows / trials), v, ListTuning::kFromBoxes, kInfinity<D>,
+                          scratch);
+        }
     }
 
     // Lists row i under v for the first time, and checks its costs: InvalidCost, CostTooLarge. Rows can be listed from
@@ -197,9 +203,7 @@ class CandidateLists {
         constexpr Index kColumnsARow = 64;  // to take prices of so many columns takes as long as to read a row by boxes
         if (boxes_ == nullptr) return;
         if (scratch.rows_since_prices < std::max(n_ / kColumnsARow, BoxTuning::kTrials)) return;
-        give_up_useless_boxes(scratch);
-        if (boxes_ != nullptr) boxes_->take_prices(v, highest_);
-        scratch.rows_since_prices = 0, scratch.pairs_at_prices = scratch.pairs_in_boxes;
+        if (!judge_boxes(v, scratch) && boxes_ != nullptr) retake_prices(v, scratch);
     }
     // Lists row i again. Rows can be refreshed from several threads.
     void refresh(Index i, const D* v, ListScratch<T>& scratch) {
@@ -225,17 +229,23 @@ class CandidateLists {
     }
 
     // All columns of row i with c - v <= limit, and these values: to scratch.found and scratch.value. Returns their
-    // number.
-    Index collect(Index i, const D* v, D limit, ListScratch<T>& scratch) {
+    // number. Those in boxes without an open column need not be among them.
+    Index collect(Index i, const D* v, D limit, ListScratch<T>& scratch, const OpenBoxes* open = nullptr) {
         if (boxes_ == nullptr)
             return kernels_.collect(scratch.dense_row(i), n_, v, limit, scratch.found.data(), scratch.value.data());
-        look_near(i, v, n_, limit, scratch);
+        look_near(i, v, n_, limit, scratch, open);
         const auto count = static_cast<Index>(scratch.near.size());
         for (Index t = 0; t < count; ++t) {
             scratch.found[t] = scratch.near[t].col;
             scratch.value[t] = scratch.near[t].value;
         }
         return count;
+    }
+
+    // The smallest c - v of row i in boxes with an open column; infinite if there are none, or all pairs are forbidden.
+    D nearest_open(Index i, const D* v, ListScratch<T>& scratch, const OpenBoxes* open) const {
+        look_near(i, v, 1, kInfinity<D>, scratch, open);
+        return scratch.near.empty() ? kInfinity<D> : scratch.near[0].value;
     }
 
     // The smallest two of c - v over the list of row i.
@@ -250,10 +260,12 @@ class CandidateLists {
   private:
     // Finds up to `most` columns with c - v <= limit, the least: to scratch.near. Returns what no other column is
     // below.
-    D look_near(Index i, const D* v, Index most, D limit, ListScratch<T>& scratch) const {
+    D look_near(Index i, const D* v, Index most, D limit, ListScratch<T>& scratch,
+                const OpenBoxes* open = nullptr) const {
         ++scratch.dense_rows_read;
         ++scratch.rows_since_prices;
-        scratch.pairs_in_boxes += boxes_->nearest({i, maximize_, v, highest_.data(), most}, limit, scratch.near);
+        scratch.pairs_in_boxes += boxes_->nearest(
+            {i, maximize_, v, &prices_, most, open != nullptr ? open->open() : nullptr}, limit, scratch.near);
         return limit;
     }
     void list_near(Index i, const D* v, Index most, D limit, ListScratch<T>& scratch) {
@@ -265,9 +277,28 @@ class CandidateLists {
         }
         measure_gap(i, v);
     }
-    void give_up_useless_boxes(const ListScratch<T>& scratch) {
-        const auto computed = static_cast<double>(scratch.pairs_in_boxes - scratch.pairs_at_prices);
-        if (computed > BoxTuning::kWorthwhile * static_cast<double>(scratch.rows_since_prices) * n_) boxes_ = nullptr;
+    void retake_prices(const D* v, ListScratch<T>& scratch) {
+        boxes_->take_prices(v, prices_);
+        scratch.rows_since_prices = 0, scratch.pairs_at_prices = scratch.pairs_in_boxes;
+    }
+    // By the costs that were computed since boxes took prices: tries tilted ones, keeps these or not, or gives up boxes
+    // that are of no use. Returns whether prices were taken otherwise than before.
+    bool judge_boxes(const D* v, ListScratch<T>& scratch) {
+        const double each = static_cast<double>(scratch.pairs_in_boxes - scratch.pairs_at_prices) /
+                            static_cast<double>(std::max<std::int64_t>(scratch.rows_since_prices, 1));
+        if (tilt_ == Tilt::untried && each > BoxTuning::kNear && boxes_->can_tilt()) {
+            tilt_ = Tilt::tried, prices_.are_tilted = true, untilted_ = each;
+            retake_prices(v, scratch);
+            return true;
+        }
+        if (tilt_ == Tilt::tried && each > BoxTuning::kSpared * untilted_) {
+            tilt_ = Tilt::decided, prices_.are_tilted = false;
+            retake_prices(v, scratch);
+            return true;
+        }
+        if (tilt_ == Tilt::tried) tilt_ = Tilt::decided;
+        if (each > BoxTuning::kWorthwhile * n_) boxes_ = nullptr;
+        return false;
     }
 
     // Lists a row that list_nearest has seen.
@@ -328,7 +359,9 @@ class CandidateLists {
     Index n_;
     const ColumnBoxes<T>* all_boxes_;        // null: none
     const ColumnBoxes<T>* boxes_ = nullptr;  // null: none, or no use, or no prices yet
-    std::vector<D> highest_;                 // of boxes_: prices in each box; not below those that count now
+    BoxPrices<T> prices_;                    // of boxes_; not below those that count now
+    enum class Tilt { untried, tried, decided } tilt_ = Tilt::untried;
+    double untilted_ = 0;  // costs a row that were computed before tilted prices were tried
     Index capacity_;
     Zeros<Index> cols_;         // [rows, capacity]
     Zeros<T> costs_;            // [rows, capacity], as minimised

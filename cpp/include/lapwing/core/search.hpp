@@ -17,6 +17,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <optional>
 #include <utility>
 
 #include "lapwing/core/heap.hpp"
@@ -34,7 +35,7 @@ class PathSearch {
     explicit PathSearch(CoreState<T>& state)
         : s_(state), dummy_row_(state.columns + state.m), heap_(dummy_row_ + 1), dist_(state.columns, kInfinity<D>),
           pred_(state.columns, -1), closed_(state.columns, 0), row_dist_(state.m, D{0}), covered_(state.m, D{0}),
-          listed_in_(state.m, 0) {
+          listed_in_(state.m, 0), open_(state.lists.open_boxes()) {
         if (s_.has_dummy_rows()) prepare_dummy_rows();
     }
 
@@ -62,7 +63,7 @@ class PathSearch {
     void relax_list(Index i, D base);
     void scan_dummy_row(D d);
     void cover(Index i, D base, D value);
-    void refresh(Index i);
+    void refresh(Index i, D d);
     void relax(Index j, Index from, D d);
     void update_duals(Index source);
     void flip(Index source);
@@ -77,7 +78,8 @@ class PathSearch {
     std::vector<D> covered_;               // c - v up to which a scanned row's columns have been reached
     std::vector<std::int64_t> listed_in_;  // the search (s_.paths) that last refreshed the row
     std::vector<Index> touched_, settled_;
-    D bound_ = 0;  // distance of the nearest end found
+    std::optional<OpenBoxes> open_;  // if columns are in boxes: of those not settled
+    D bound_ = 0;                    // distance of the nearest end found
     Index end_ = -1;
     D dummy_dist_ = 0;
     Index dummy_via_ = -1;  // the held column through which the dummy row is reached
@@ -88,6 +90,9 @@ class PathSearch {
 template <class T>
 void PathSearch<T>::reset() {
     for (const Index j : touched_) dist_[j] = kInfinity<D>, closed_[j] = 0;
+    if (open_)
+        for (const Index j : settled_)
+            if (j < s_.n) open_->reopen(j);
     touched_.clear();
     settled_.clear();
     heap_.clear();
@@ -111,11 +116,12 @@ SearchOutcome PathSearch<T>::augment(Index source) {
         if (id < s_.columns) {
             closed_[id] = 1;
             settled_.push_back(id);
+            if (open_ && id < s_.n) open_->close(id);
             scan(s_.col_to_row[id], d);
         } else if (id == dummy_row_) {
             scan_dummy_row(d);
         } else {
-            refresh(id - s_.columns);
+            refresh(id - s_.columns, d);
         }
         if (s_.control.poll(s_.progress)) return SearchOutcome::expired;
     }
@@ -181,8 +187,8 @@ void PathSearch<T>::scan_dummy_row(D d) {
 }
 
 template <class T>
-void PathSearch<T>::refresh(Index i) {
-    constexpr D kGrowth = 4;
+void PathSearch<T>::refresh(Index i, D d) {
+    constexpr D kGrowth = 4, kFar = 1024;
     const D base = row_dist_[i] - s_.u[i];
     auto& scratch = s_.scratch;
     s_.lists.keep_prices_fresh(s_.v.data(), scratch);
@@ -190,13 +196,25 @@ void PathSearch<T>::refresh(Index i) {
         s_.refresh(i, scratch);
         if (s_.lists.tau(i) > covered_[i]) return relax_list(i, base);
     }
-    D limit = covered_[i] + (kGrowth - 1) * (covered_[i] - s_.u[i]);
+    D limit = std::max(covered_[i] + (kGrowth - 1) * (covered_[i] - s_.u[i]), d - base);
     if (!(limit > covered_[i])) limit = kInfinity<D>;
-    Index count = s_.lists.collect(i, s_.v.data(), limit, scratch);
+    // Deep in the region that was searched no box has an open column, and nothing is read.
+    const OpenBoxes* const open = open_ ? &*open_ : nullptr;
+    Index count = s_.lists.collect(i, s_.v.data(), limit, scratch, open);
     const auto is_new = [&](D value) { return value > covered_[i]; };
-    if (std::none_of(scratch.value.data(), scratch.value.data() + count, is_new)) {
+    const bool finds_none = std::none_of(scratch.value.data(), scratch.value.data() + count, is_new);
+    const bool is_far = limit - s_.u[i] > kFar * (s_.lists.tau(i) - s_.u[i]);
+    if (finds_none && s_.lists.has_boxes() && !is_far) {
+        // not before the next column, unless a box with one has columns that are nearer
+        const D next = s_.lists.nearest_open(i, s_.v.data(), scratch, open);
+        covered_[i] = limit;
+        const D due = base + std::max(next, limit);
+        if (next < kInfinity<D> && due < bound_) heap_.lower(s_.columns + i, due);
+        return;
+    }
+    if (finds_none) {
         // up to the next column, if there is one
-        count = s_.lists.collect(i, s_.v.data(), kInfinity<D>, scratch);
+        count = s_.lists.collect(i, s_.v.data(), kInfinity<D>, scratch, open);
         limit = kInfinity<D>;
         for (Index t = 0; t < count; ++t)
             if (is_new(scratch.value[t])) limit = std::min(limit, scratch.value[t]);

@@ -135,8 +135,8 @@ bool extend_by_boxes(CoreState<T>& whole, const Sample<T>& sample, const std::ve
         if (!(u > -kInfinity<D> && u < kInfinity<D>)) return false;
     const auto turned = whole.problem.source->turned(sample.rows);
     if (turned == nullptr) return false;
-    std::vector<D> highest;
-    turned->boxes()->take_prices(sample_u.data(), highest);
+    BoxPrices<T> prices{.are_tilted = turned->boxes()->can_tilt()};
+    turned->boxes()->take_prices(sample_u.data(), prices);
     constexpr Index kColumns = 64;
     whole.share(
         whole.n, kColumns,
@@ -144,7 +144,7 @@ bool extend_by_boxes(CoreState<T>& whole, const Sample<T>& sample, const std::ve
             for (Index j = begin; j < end; ++j) {
                 D limit = kInfinity<D>;
                 const bool maximize = whole.problem.maximize;
-                turned->boxes()->nearest({j, maximize, sample_u.data(), highest.data(), 1}, limit, scratch.near);
+                turned->boxes()->nearest({j, maximize, sample_u.data(), &prices, 1}, limit, scratch.near);
                 if (!scratch.near.empty()) v[j] = scratch.near[0].value;  // else all pairs are forbidden
             }
         },

@@ -15,9 +15,16 @@
 // cost, at the farthest place, takes the place of the least. Prices may fall after they were taken: the highest one of
 // a box then is too high, and the bound too low. A box all of which is beyond the limit of a term is left out.
 //
-// O(k + log n) costs and bounds a row where dimensions are few and prices vary little from one box to the next. In many
-// dimensions nothing is left out, and the caller should watch how many costs were computed. Memory: dims * cols / 32
-// numbers.
+// Where rows are matched far away, as between two clouds of points that lie apart, cost and price both vary much within
+// a box, and that bound is far too low. There prices are taken *tilted*: as a linear function a . y of the coordinates,
+// fitted to the prices in the box, and a rise, which no v[j] - a . y[j] exceeds. If the cost is a sum over dimensions,
+//     sum over dimensions of (least of (term - a y) in [low, high]) - rise
+// is a bound, too; the greater of the two counts. It is computed in double, less a margin for all rounding, that of the
+// costs included. Slopes may be any numbers, so their own rounding does not matter.
+//
+// O(k + log n) costs and bounds a row where dimensions are few and prices vary little from one box to the next, or
+// almost linearly within boxes. In many dimensions nothing is left out, and the caller should watch how many costs were
+// computed. Memory: dims * cols / 32 numbers, and (dims^2 + 2 dims) * cols / 64 doubles for slopes.
 #pragma once
 
 #include <memory>

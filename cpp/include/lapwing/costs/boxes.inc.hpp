@@ -78,6 +78,82 @@ void bound_boxes(const BoxTerm<T>* terms, Index count, Index row, bool maximize,
         store(bound + b, load_as<double>(cost + b) - load<Vec<double>>(highest + b));
 }
 
+// The same by tilted prices, where that bound is greater. slopes[k * stride + b] is the slope of box b in dimension k
+// of all terms, one term behind the other. For every column, with q the weight as minimised,
+//     cost - v >= sum of (q term(x, y) - a y) - (v - sum of a y) - error of the computed cost,
+// and of the first sum the least over the box is taken dimension by dimension. A square opens upwards if q > 0, and is
+// least, tilted, at x + a / 2q or at an end, a distance at an end or at x; what is linear, or opens downwards, is least
+// at an end.
+template <class T>
+struct TiltedBounds {
+    using D = Vec<double>;
+    D sum, size, reach, slack;  // of boxes; see `bound`
+    Index dims;
+
+    template <class Term>
+    LAPWING_INLINE void add(const PointTerm<T>& term, const T* x, const T* low, const T* high, std::ptrdiff_t stride,
+                            const double* slopes, std::ptrdiff_t slope_stride, double q) {
+        for (Index k = 0; k < term.dims; ++k, low += stride, high += stride, slopes += slope_stride) {
+            const D p = broadcast(static_cast<double>(x[k])), l = load_as<double>(low), h = load_as<double>(high);
+            const D a = load<D>(slopes), at_low = q * Term::term(p, l, 1), at_high = q * Term::term(p, h, 1);
+            D least = vmin(at_low - a * l, at_high - a * h);
+            if (!Term::is_product && q > 0) {
+                const D shift = Term::is_square ? a * (0.5 / q) : D{}, y = vmin(vmax(p + shift, l), h);
+                least = vmin(least, q * Term::term(p, y, 1) - a * y);
+                const D off = (magnitude(p) + magnitude(shift)) * kTiny;
+                slack += q * off * off;
+            }
+            sum += least;
+            size += vmax(magnitude(at_low), magnitude(at_high));
+            reach += magnitude(a) * vmax(magnitude(l), magnitude(h));
+        }
+        dims += term.dims;
+    }
+    // Less the margin: the error of computed costs is at most half a unit in the last place of `size` for each
+    // operation, that of the sums here far less than kTiny of what is added; the least place is not hit exactly
+    // (`slack`), and what underflows is below the least normal number of T.
+    LAPWING_INLINE D bound(D rise) const {
+        constexpr double kUnit = std::numeric_limits<T>::epsilon(), kLeast = std::numeric_limits<T>::min();
+        const double of_costs = 0.55 * (dims + 4) * kUnit;  // half a unit each: three for a term, one for each sum
+        const D all = size + reach + magnitude(rise);
+        return sum - rise - (of_costs * size + kTiny * all + slack + (dims + 4) * kLeast * (1 + size));
+    }
+
+    static constexpr double kTiny = 0x1p-44;
+    static LAPWING_INLINE D magnitude(D a) { return vmax(a, -a); }
+};
+
+template <class T>
+void tilt_bounds(const BoxTerm<T>* terms, Index count, Index row, bool maximize, std::ptrdiff_t first,
+                 const double* slopes, std::ptrdiff_t stride, const double* rises, double* bound) {
+    using D = Vec<double>;
+    for (Index b = 0; b < kBoxFan; b += kLanes) {
+        TiltedBounds<T> tilted{};
+        const std::ptrdiff_t at = first + b;
+        for (Index t = 0; t < count; ++t) {
+            const PointTerm<T>& points = *terms[t].points;
+            const T* x = points.x + std::ptrdiff_t{row} * points.dims;
+            const double weight = static_cast<double>(points.weight), q = maximize ? -weight : weight;
+            const double* own = slopes + tilted.dims * stride + at;
+            const auto add = [&]<class Term>(Term) {
+                if constexpr (Term::is_additive) {
+                    tilted.template add<Term>(points, x, terms[t].low + at, terms[t].high + at, terms[t].stride, own,
+                                              stride, Term::is_decreasing ? -q : q);
+                    if (Term::is_decreasing) tilted.sum += q, tilted.size += std::fabs(q);
+                }
+            };
+            switch (points.metric) {
+#define LAPWING_METRIC(name) \
+    case Metric::name: add(typename Metrics<double>::name{}); break;
+                FOR_EACH_METRIC(LAPWING_METRIC)
+#undef LAPWING_METRIC
+            }
+        }
+        const D found = tilted.bound(load<D>(rises + at)), plain = load<D>(bound + b);
+        store(bound + b, found > plain ? found : plain);  // NaN, of prices that are not finite, bounds nothing
+    }
+}
+
 // The columns of a box, from `first` on, whose c - v is at most `limit`, or below it: to out, which has room for all.
 // Forbidden ones are not among them. Returns their number.
 template <class T>

@@ -27,20 +27,61 @@ struct NearColumn {
     T cost;
 };
 
+// What boxes know of the prices of their columns, or of any that were not below these: the highest in each box. And
+// where they are tilted (costs/boxes.hpp), the slopes of the prices in each box, and how far they rise above these.
+template <class T>
+struct BoxPrices {
+    std::vector<Dual<T>> highest{};
+    std::vector<double> slopes{}, rises{};
+    bool are_tilted = false;
+};
+
 // Which columns of a row are wanted, under prices v [cols].
 template <class T>
 struct NearQuery {
     Index row;
     bool maximize;
     const Dual<T>* v;
-    const Dual<T>* highest;  // what take_prices found for these prices or for any that were higher
-    Index most;              // how many at most, at least 1
+    const BoxPrices<T>* prices;   // what take_prices found for these prices or for any that were higher
+    Index most;                   // how many at most, at least 1
+    const Index* open = nullptr;  // of OpenBoxes: boxes without an open column are left out
 };
 
 // Boxes are judged by some rows.
 struct BoxTuning {
     static constexpr Index kTrials = 16;         // so many,
     static constexpr double kWorthwhile = 0.25;  // and are of no use if more of all costs were computed
+    static constexpr double kNear = 512;         // costs a row: if more were computed, prices are taken tilted ...
+    static constexpr double kSpared = 0.75;      // ... for good if no more than this part is computed then
+};
+
+// Which boxes have columns that are still open, in a search that closes one column after another. Boxes of a level are
+// numbered from `first` on, in each `fan` of the level below.
+class OpenBoxes {
+  public:
+    struct Level {
+        std::ptrdiff_t first;  // of its boxes among all
+        Index size;
+    };
+    OpenBoxes(std::vector<Level> levels, Index columns, Index each, Index fan)
+        : levels_(std::move(levels)), each_(each), fan_(fan),
+          open_(static_cast<std::size_t>(levels_.back().first + levels_.back().size), 0) {
+        for (Index j = 0; j < columns; ++j) reopen(j);
+    }
+    const Index* open() const { return open_.data(); }
+    void close(Index j) {
+        Index box = j / each_;
+        for (std::size_t l = 0; l < levels_.size() && --open_[levels_[l].first + box] == 0; ++l) box /= fan_;
+    }
+    void reopen(Index j) {
+        Index box = j / each_;
+        for (std::size_t l = 0; l < levels_.size() && ++open_[levels_[l].first + box] == 1; ++l) box /= fan_;
+    }
+
+  private:
+    std::vector<Level> levels_;
+    Index each_, fan_;
+    std::vector<Index> open_;  // of the lowest level: columns; of the others: boxes that have an open column
 };
 
 // Finds the columns of a row whose c - v is least, without computing the others: they are in boxes (costs/boxes.hpp).
@@ -48,8 +89,12 @@ template <class T>
 class ColumnBoxes {
   public:
     virtual ~ColumnBoxes() = default;
-    // The highest price in every box.
-    virtual void take_prices(const Dual<T>* v, std::vector<Dual<T>>& highest) const = 0;
+    // Whether prices may be taken tilted.
+    virtual bool can_tilt() const = 0;
+    // With all columns open.
+    virtual OpenBoxes open_boxes() const = 0;
+    // Fills prices for v, tilted if `are_tilted` is set.
+    virtual void take_prices(const Dual<T>* v, BoxPrices<T>& prices) const = 0;
     // Replaces `found` by the allowed columns with c - v <= limit. Of more than `most` the least remain, and limit
     // falls: no column left out has less than limit on return. Returns how many costs were computed.
     virtual Index nearest(const NearQuery<T>& query, Dual<T>& limit, std::vector<NearColumn<T>>& found) const = 0;

@@ -67,16 +67,20 @@ struct Sum {
     static constexpr bool is_product = false;     // a term is least and greatest at ends of y
     static constexpr bool is_decreasing = false;  // the larger a term, the smaller the cost
     static constexpr bool is_monotone = true;     // as computed, too; libraries promise less
+    static constexpr bool is_additive = true;     // the cost is the sum of the terms, or 1 less the sum
+    static constexpr bool is_square = false;      // a term is the square of d[k]
     METRIC_FUNCTION Number joined(Number sum, Number term) { return sum + term; }
     METRIC_FUNCTION Number finished(Number sum, Scalar) { return sum; }
 };
 
 // sum d[k]^2
 struct squared_euclidean : Sum {
+    static constexpr bool is_square = true;
     METRIC_FUNCTION Number term(Number x, Number y, Scalar) { return (x - y) * (x - y); }
 };
 // sqrt(sum d[k]^2)
 struct euclidean : squared_euclidean {
+    static constexpr bool is_additive = false;
     METRIC_FUNCTION Number finished(Number sum, Scalar) { return square_root(sum); }
 };
 // sum |d[k]|
@@ -85,11 +89,12 @@ struct manhattan : Sum {
 };
 // max |d[k]|
 struct chebyshev : manhattan {
+    static constexpr bool is_additive = false;
     METRIC_FUNCTION Number joined(Number sum, Number term) { return larger(sum, term); }
 };
 // (sum |d[k]|^power)^(1 / power)
 struct minkowski : Sum {
-    static constexpr bool is_monotone = false;
+    static constexpr bool is_monotone = false, is_additive = false;
     METRIC_FUNCTION Number term(Number x, Number y, Scalar power) { return raised_to(magnitude(x - y), power); }
     METRIC_FUNCTION Number finished(Number sum, Scalar power) { return raised_to(sum, 1 / power); }
 };
@@ -105,7 +110,7 @@ struct cosine : inner_product {
 };
 // 2 arcsin(sqrt(sum d[k]^2) / 2), of unit vectors
 struct great_circle : squared_euclidean {
-    static constexpr bool is_monotone = false;
+    static constexpr bool is_monotone = false, is_additive = false;
     METRIC_FUNCTION Number finished(Number sum, Scalar) {
         return twice_arcsine(smaller(square_root(sum) * Scalar(0.5), Number{} + 1));
     }
