@@ -425,6 +425,18 @@ def test_points_in_order(monkeypatch, shape, options):
     assert_optimal(lw.solve(source, device="cuda", **options), source.read(slice(None)), **options)
 
 
+def test_clouds_that_lie_apart(monkeypatch):
+    """Their prices in boxes are tilted, which leaves out boxes, and no column that is near."""
+    monkeypatch.setattr(spatial_order, "_LEAST", 256)
+    monkeypatch.setattr(core_start, "_FIRST_SAMPLE", 30)
+    random = np.random.default_rng(8)
+    x, y = random.normal(size=(2, 300, 2)).astype(np.float32)
+    source = lw.costs.squared_euclidean(x, y * np.float32([3, 1]) + np.float32(8))
+    assert "TiltedPoints" in computed.planned_computed(source).cost_program.text
+    assert "TiltedPoints" not in computed.planned_computed(lw.costs.squared_euclidean(x, y)).cost_program.text
+    assert_optimal(lw.solve(source, device="cuda"), source.read(slice(None)))
+
+
 @pytest.mark.parametrize("kind", ["equal", "duplicates", "line"])
 def test_awkward_points_in_order(monkeypatch, kind):
     monkeypatch.setattr(spatial_order, "_LEAST", 1)

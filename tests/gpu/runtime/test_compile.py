@@ -21,6 +21,7 @@ from lapwing.gpu.runtime.programs import (
     COMPUTED_START,
     PROGRAMS,
     Program,
+    points_text,
     target_architecture,
 )
 
@@ -64,6 +65,13 @@ def test_functions_of_every_dtype_compile(program, dtype):
     source = "__device__ auto cost(const Arrays& in, long long i, long long j) { return in.x[i * in.w + j]; }"
     text = _function_text(CudaFunction(source, {"x": np.zeros(3, dtype), "w": 2}))
     assert compile_program(program, program.variant(COST=dtype, TEXT=text), 90)
+
+
+@needs_compiler
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_points_that_lie_apart_compile(dtype):
+    text = points_text("Term<Metric::cosine, 2, true>, Term<Metric::squared_euclidean, 3, true>", tilted=True)
+    assert compile_program(COMPUTED_START, COMPUTED_START.variant(COST=dtype, TEXT=text), 90)
 
 
 @needs_compiler

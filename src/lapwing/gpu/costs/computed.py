@@ -212,7 +212,7 @@ def _points_text(source: PointCost, in_registers: bool) -> str:
         + (", true>" if term.is_gated else ">")
         for term, count in zip(source.terms, dims, strict=True)
     )
-    return points_text(terms)
+    return points_text(terms, in_registers and spatial_order.lie_apart(source))
 
 
 def block_of_lines(

@@ -18,11 +18,30 @@ from lapwing.gpu.runtime.tuning import BOX_POINTS, FAN
 from lapwing.inputs import processors
 
 _LEAST = 1 << 14  # points: of fewer, all are soon looked at
+_LOOKED_AT = 4096  # points of one side
+_APART = 0.25  # of their standard deviation
 
 
 def is_ordered(source: PointCost) -> bool:
     """Whether its points are put in order."""
     return max(source.shape) >= _LEAST and all(term.weight >= 0 for term in source.terms)
+
+
+def lie_apart(source: PointCost) -> bool:
+    """Whether rows will be matched far away: the two sets have other means, or spread over other widths.
+
+    Prices in boxes are then worth tilting (kernels/costs/boxes.cuh). A look at some of the points tells.
+    """
+    if not is_ordered(source):
+        return False
+    for term in source.terms:
+        x, y = (points.host[:: max(len(points) // _LOOKED_AT, 1)].astype(np.float64) for points in (term.x, term.y))
+        widths = np.maximum(x.std(axis=0), y.std(axis=0))
+        apart = np.abs(x.mean(axis=0) - y.mean(axis=0)) > _APART * widths
+        wider = widths > (1 + _APART) * np.minimum(x.std(axis=0), y.std(axis=0))
+        if (apart | wider).any():
+            return True
+    return False
 
 
 def sizes(source: PointCost) -> dict[str, int]:

@@ -182,9 +182,9 @@ SHARDED_START = Program(
 )
 
 
-def points_text(terms: str) -> str:
+def points_text(terms: str, tilted: bool = False) -> str:
     """The text for points, with the terms of kernels/costs/points.cuh."""
-    return f'#include "costs/points.cuh"\nusing Source = Points<{terms}>;'
+    return f'#include "costs/points.cuh"\nusing Source = {"TiltedPoints" if tilted else "Points"}<{terms}>;'
 
 
 # The same for computed costs. Examples: what is held in registers, and what is not.

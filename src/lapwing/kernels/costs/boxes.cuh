@@ -7,6 +7,14 @@
 // the box, exceeds the line's limit; so is an outer box, with all its boxes. For four million points in the plane, a
 // line reads 1000 outer boxes, those inside a few of them, and the points of about ten boxes.
 //
+// Where rows are matched far away, as between two clouds of points that lie apart, cost and price both vary much within
+// a box, and that bound is far too low. So the prices of each piece are also described by a linear function a . y of
+// the coordinates and a rise, which no price - a . y exceeds; if the cost is a sum over dimensions,
+//     sum over dimensions of (least of (term - a y) in the box) - rise
+// is a bound, too. It is computed in double, less a margin for all rounding, and only of boxes that the first bound
+// does not skip, and of pieces that are *steep*: their prices differ by more than the cost between the corners of the
+// box. Slopes may be any numbers, so each is fitted to what the ones before it leave. A source that can_tilt has this.
+//
 // A sample keeps this order. It has one position of each run, so a piece of kPiece sampled positions spans as many
 // boxes as a run is long, and an outer piece of kFan pieces as many outer boxes.
 #pragma once
@@ -36,11 +44,94 @@ __device__ inline uint32 outer_prices(int64 positions) { return piece_count(posi
 __device__ inline uint32 place_prices(int64 positions) {
     return piece_count(positions) + outer_count(piece_count(positions));
 }
-// Finds them. price(k): of position k. Blocks number `block` of `blocks` call it with all their threads; `scratch` is
-// shared, a number for each warp.
+// Rises, infinite for pieces that are not tilted, then slopes [dims, pieces], behind the prices: of few positions there
+// are none, so that twice as many numbers as positions suffice.
+struct Tilt {
+    double* rises;
+    float* slopes;
+    uint32 pieces;
+
+    __device__ static bool of_many(int64 positions) { return Source::can_tilt && positions >= 2 * kPiece; }
+    __device__ Tilt(Margin* prices, int64 positions) : pieces(piece_count(positions)) {
+        const int64 end = (place_prices(positions) + positions + 1) / 2 * 2;  // Margins: 8 bytes together
+        rises = reinterpret_cast<double*>(prices + end);
+        slopes = reinterpret_cast<float*>(rises + pieces);
+    }
+    __device__ bool has(uint32 g) const { return load_plain(rises + g) < infinity<double>(); }
+};
+// Prices that differ by more than this in piece g are tilted. A piece of a sample spans boxes that may lie far apart;
+// samples are small, and all their pieces are tilted.
+__device__ inline double least_steep(const Source::Block* data, int64 run, uint32 g) {
+    if (run > 1) return -1;
+    Source::Position low, high;
+    const Source corners(data + 2);
+    corners.load_position(g, low);
+    corners.load_position(data->neighbours.boxes + g, high);
+    return corners.across(low, high);
+}
+// Fits slopes to the prices `left` of the warp's positions in piece g, kAhead a lane (`there`), and finds the rise.
+template <bool kMany>
+__device__ inline void tilt_piece(const Source::Position (&points)[kAhead], const bool (&there)[kAhead],
+                                  double (&left)[kAhead], const Tilt& tilt, uint32 g) {
+    if constexpr (kMany) {
+        constexpr double kTiny = 1.0 / (1ull << 44);
+        const auto sum = [](double a, double b) { return a + b; };
+        double size = 0, coordinate[kAhead];
+        uint32 count = 0;
+#pragma unroll
+        for (uint32 a = 0; a < kAhead; ++a) {
+            count += __popc(__ballot_sync(kAllLanes, there[a]));
+            const double magnitude = left[a] < 0 ? -left[a] : left[a];
+            if (there[a] && magnitude > size) size = magnitude;
+        }
+#pragma unroll
+        for (uint32 k = 0; k < Source::dims; ++k) {
+            double mean = 0, with_price = 0, with_itself = 0, largest = 0;
+#pragma unroll
+            for (uint32 a = 0; a < kAhead; ++a) {
+                coordinate[a] = 0;
+                Source::coordinates(points[a],
+                                    [&](uint32 at, double x) { coordinate[a] = at == k ? x : coordinate[a]; });
+                if (there[a]) mean += coordinate[a];
+            }
+            mean = warp_reduce(mean, sum) / count;
+#pragma unroll
+            for (uint32 a = 0; a < kAhead; ++a) {
+                if (!there[a]) continue;
+                const double apart = coordinate[a] - mean;
+                with_price += apart * left[a], with_itself += apart * apart;
+            }
+            with_price = warp_reduce(with_price, sum), with_itself = warp_reduce(with_itself, sum);
+            const double wanted = with_itself > 0 ? with_price / with_itself : 0;
+            const float slope = wanted > -1e30 && wanted < 1e30 ? static_cast<float>(wanted) : 0.0f;
+#pragma unroll
+            for (uint32 a = 0; a < kAhead; ++a) {
+                const double product = static_cast<double>(slope) * coordinate[a];
+                left[a] -= product;
+                if (there[a]) largest = product > largest ? product : -product > largest ? -product : largest;
+            }
+            size += largest;
+            if (lane_index() == 0) __stcg(tilt.slopes + static_cast<int64>(k) * tilt.pieces + g, slope);
+        }
+        double rise = -infinity<double>();
+#pragma unroll
+        for (uint32 a = 0; a < kAhead; ++a)
+            if (there[a] && left[a] > rise) rise = left[a];
+        rise = warp_reduce(rise + kTiny * size, [](double a, double b) { return a < b ? b : a; });
+        if (lane_index() == 0) __stcg(tilt.rises + g, rise);
+    }
+}
+
+// Finds them. `may_tilt`: tilted, too, of columns, or of all positions. price(k): of position k. Blocks number `block`
+// of `blocks` call it with all their threads; `scratch` is shared, a number for each warp.
 template <class Price>
-__device__ inline void price_pieces(const BoxOrder& order, int64 positions, uint32 block, uint32 blocks,
-                                    Margin* scratch, Price price, Margin* prices) {
+__device__ inline void price_pieces(const Source::Block* data, int64 run, int64 positions, uint32 block, uint32 blocks,
+                                    bool may_tilt, Margin* scratch, Price price, Margin* prices) {
+    const BoxOrder order(data, run);
+    const Source source(data + 1);
+    const Positions places{positions, run, kColSalt, nullptr};
+    const bool many = Tilt::of_many(positions);
+    const Tilt tilt(prices, positions);
     const uint32 pieces = piece_count(positions), warp = threadIdx.x / kWarp, warps = blockDim.x / kWarp;
     Margin* const by_place = prices + place_prices(positions);
     const auto larger = [](Margin a, Margin b) { return a < b ? b : a; };
@@ -49,16 +140,38 @@ __device__ inline void price_pieces(const BoxOrder& order, int64 positions, uint
         Margin all = -infinity<Margin>();
 #pragma unroll 1
         for (uint32 g = outer * kFan + warp; g < pieces && g < (outer + 1) * kFan; g += warps) {
-            Margin most = -infinity<Margin>();
+            Margin most = -infinity<Margin>(), least = infinity<Margin>();
+            // Its loads are in flight with those of prices.
+            const double steep = many && may_tilt ? least_steep(data, run, g) : infinity<double>();
+            Source::Position points[kAhead];
+            bool there[kAhead];
+            double exact[kAhead] = {};
 #pragma unroll
             for (uint32 a = 0; a < kAhead; ++a) {
                 const int64 place = static_cast<int64>(g) * kPiece + a * kWarp + lane_index();
-                if (place >= positions) continue;
-                const Margin x = price(order.at(place));
+                there[a] = place < positions;
+                if (!there[a]) continue;
+                const Dual v = price(order.at(place));
+                exact[a] = static_cast<double>(v);
+                const Margin x = upward(v);
                 __stcg(by_place + place, x);
                 most = larger(most, x);
+                least = x < least ? x : least;
             }
             most = warp_reduce(most, larger);
+            if (many) {
+                least = warp_reduce(least, [](Margin a, Margin b) { return b < a ? b : a; });
+                if (static_cast<double>(most) - static_cast<double>(least) > steep) {
+#pragma unroll
+                    for (uint32 a = 0; a < kAhead; ++a) {
+                        const int64 place = static_cast<int64>(g) * kPiece + a * kWarp + lane_index();
+                        source.load_position(places.at(there[a] ? place : 0), points[a]);
+                    }
+                    tilt_piece<Source::can_tilt>(points, there, exact, tilt, g);
+                } else if (lane_index() == 0) {
+                    __stcg(tilt.rises + g, infinity<double>());
+                }
+            }
             if (lane_index() == 0) __stcg(prices + g, most);
             all = larger(all, most);
         }
@@ -105,6 +218,27 @@ class Boxes {
         });
         return near;
     }
+    // The least cost - price of line r in piece g by tilted prices, for inner boxes.
+    template <uint32 n>
+    __device__ double tilted(const Source::Lines<n>& lines, uint32 r, uint32 g, const Tilt& tilt) const {
+        double least = infinity<double>();
+        if constexpr (Source::can_tilt) {
+            constexpr double kTiny = 1.0 / (1ull << 44);
+            const double rise = load_plain(tilt.rises + g);
+            const int64 first = g * run_, end = first + run_;
+#pragma unroll 1
+            for (int64 box = first; box < end && box < all_; ++box) {
+                Source::Position low, high;
+                TiltedSums sums;
+                corners_.load_position(box, low);
+                corners_.load_position(all_ + box, high);
+                corners_.tilted(lines, r, low, high, tilt.slopes + g, tilt.pieces, sums);
+                const double bound = sums.least - rise - (sums.margin + kTiny * (rise < 0 ? -rise : rise));
+                if (!(bound >= least)) least = bound;
+            }
+        }
+        return least;
+    }
 
   private:
     __device__ Boxes(const Source::Block* corners, int64 run, int64 all) : corners_(corners), run_(run), all_(all) {}
@@ -115,6 +249,18 @@ class Boxes {
 // The positions as they lie in the boxes, and where a sample of them is there: one of each run of places.
 __device__ inline Source in_boxes(const Source::Block* data) { return Source(data + 1); }
 __device__ inline Positions places_in_boxes(int64 count, int64 run, uint32 salt) { return {count, run, salt, nullptr}; }
+
+// Whether a position of piece g may be within a limit, by tilted prices. Not inlined, and a line after the other, since
+// it is called for few pieces.
+template <uint32 n>
+LAPWING_NOINLINE __device__ bool may_be_near_tilted(const Source::Block* data, int64 run, Source::Lines<n> lines,
+                                                    uint32 g, Tilt tilt, const Margin (&limit)[n]) {
+    const Boxes boxes = Boxes::inner(data, run);
+    bool near = false;
+#pragma unroll 1
+    for (uint32 r = 0; r < n; ++r) near |= !(boxes.tilted(lines, r, g, tilt) > static_cast<double>(limit[r]));
+    return near;
+}
 
 // Visits, by whole boxes, all places of a part that may be within the limits: calls near and meet as walk does, with
 // places in the boxes. `limit` may fall meanwhile, and falls soon if piece `start` is near the lines, since it comes
@@ -130,6 +276,8 @@ __device__ inline uint32 walk_boxes(const Source::Block* data, const Source::Lin
     const Boxes boxes = Boxes::inner(data, positions.run), outer = Boxes::outer(data, positions.run);
     const uint32 pieces = piece_count(positions.count), outers = outer_count(pieces);
     const Margin* const by_place = prices == nullptr ? nullptr : prices + place_prices(positions.count);
+    const bool many = prices != nullptr && Tilt::of_many(positions.count);
+    const Tilt tilt(const_cast<Margin*>(prices), positions.count);
     const auto price = [=](int64 k) { return prices == nullptr ? Margin(0) : load_plain(prices + k); };
     const auto price_at = [=](int64 place) { return by_place == nullptr ? Margin(0) : load_plain(by_place + place); };
     const auto outer_at = [=](uint32 k) {
@@ -144,7 +292,10 @@ __device__ inline uint32 walk_boxes(const Source::Block* data, const Source::Lin
         for (uint32 left = __ballot_sync(kAllLanes, wanted); left != 0; left &= left - 1) {
             const uint32 first = outer_at(base + (__ffs(left) - 1) * share.parts) * kFan,
                          g = first + piece_at(lane_index());
-            const bool inner_wanted = g < pieces && boxes.may_be_near(lines, g, price(g), limit);
+            const bool tilted = many && g < pieces && tilt.has(g);  // in flight with the price
+            bool inner_wanted = g < pieces && boxes.may_be_near(lines, g, price(g), limit);
+            if (tilted && inner_wanted)
+                inner_wanted = may_be_near_tilted<n>(data, positions.run, lines, g, tilt, limit);
             uint32 inner = __ballot_sync(kAllLanes, inner_wanted);
             visited += __popc(inner);
             for (; inner != 0; inner &= inner - 1) {
@@ -176,6 +327,15 @@ LAPWING_NOINLINE __device__ uint32 nearest_piece(const Source::Block* data, int6
         });
         return least;
     };
+    const bool many = prices != nullptr && Tilt::of_many(count);
+    const Tilt tilt(const_cast<Margin*>(prices), count);
+    const auto of_inner = [&](uint32 g) {
+        const bool tilted = many && g < pieces && tilt.has(g);
+        const Margin plain = bound(boxes, g, pieces, g);
+        if (!tilted) return plain;
+        const Margin least = static_cast<Margin>(boxes.tilted(mine, 0, g, tilt));
+        return least > plain ? least : plain;
+    };
     const auto smaller = [](Margin a, Margin b) { return b < a ? b : a; };
     Margin nearest = infinity<Margin>();
     uint32 at = 0;
@@ -186,7 +346,7 @@ LAPWING_NOINLINE __device__ uint32 nearest_piece(const Source::Block* data, int6
             if (!(next < nearest)) break;
             const uint32 lane = __ffs(__ballot_sync(kAllLanes, of_outer == next)) - 1, first = (base + lane) * kFan;
             if (lane_index() == lane) of_outer = infinity<Margin>();
-            const Margin of_piece = bound(boxes, first + lane_index(), pieces, first + lane_index());
+            const Margin of_piece = of_inner(first + lane_index());
             const Margin least = warp_reduce(of_piece, smaller);
             const uint32 lanes = __ballot_sync(kAllLanes, of_piece == least);
             if (least < nearest && lanes != 0) nearest = least, at = first + __ffs(lanes) - 1;

@@ -16,7 +16,8 @@ struct Function {
     struct Position {
         int64 index;
     };
-    static constexpr bool is_short = false;
+    static constexpr bool is_short = false, can_tilt = false;
+    static constexpr uint32 dims = 0;
 
     const Block block;
     __device__ explicit Function(const Block* from) : block(*from) {}
@@ -38,4 +39,10 @@ struct Function {
     // Only points are in boxes.
     template <uint32 n>
     __device__ void least_costs(const Lines<n>&, const Position&, const Position&, Cost (&)[n]) const {}
+    template <uint32 n>
+    __device__ void tilted(const Lines<n>&, uint32, const Position&, const Position&, const float*, uint32,
+                           TiltedSums&) const {}
+    __device__ double across(const Position&, const Position&) const { return 0; }
+    template <class F>
+    __device__ static void coordinates(const Position&, F) {}
 };

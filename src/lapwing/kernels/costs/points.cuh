@@ -61,6 +61,13 @@ struct Term {
     static constexpr uint32 dims = kDims;
     static constexpr bool weighted = kWeighted || kGated, gated = kGated;
     static constexpr bool is_short = M::is_monotone;  // its terms take little code: no library's functions
+    static constexpr bool is_additive = M::is_additive, is_square = M::is_square, is_product = M::is_product,
+                          is_decreasing = M::is_decreasing;
+    // The term of an additive metric, in double.
+    __device__ static double exact_term(double x, double y) {
+        const double d = x - y;
+        return is_product ? x * y : is_square ? d * d : d < 0 ? -d : d;
+    }
 
     // The weighted cost; infinite beyond the limit. The same holds for the least cost of a box, since boxes are used
     // only when costs are minimised.
@@ -200,6 +207,73 @@ __device__ inline void add_least(const Data* terms, const PointsOf<n, First, Res
     add_least<false>(terms + 1, lines.others, low.others, high.others, total);
 }
 
+// Adds, for each dimension, the least of q term(x, y) - a y over the box, where q is the weight and x is of line r: of
+// a square at x + a / 2q or at an end, of a magnitude at x or an end, else at an end. slopes[k * stride] is a of
+// dimension k. The margin: half a unit in the last place for each operation of a computed cost, of all terms and their
+// sums; far more than the rounding of the double arithmetic here; and what misses the least place of a square.
+template <uint32 before, uint32 dims, class Data, uint32 n>
+__device__ inline void add_tilted(const Data*, const PointsOf<n>&, uint32, const PointsOf<1>&, const PointsOf<1>&,
+                                  const float*, uint32, TiltedSums&) {}
+template <uint32 before, uint32 dims, class Data, uint32 n, class First, class... Rest>
+__device__ inline void add_tilted(const Data* terms, const PointsOf<n, First, Rest...>& lines, uint32 r,
+                                  const PointsOf<1, First, Rest...>& low, const PointsOf<1, First, Rest...>& high,
+                                  const float* slopes, uint32 stride, TiltedSums& sums) {
+    constexpr double kTiny = 1.0 / (1ull << 44), kUnit = sizeof(Cost) == 4 ? 1.0 / (1 << 23) : 1.0 / (1ull << 52);
+    constexpr double kOfCosts = 0.55 * kUnit * (dims + 4) + kTiny, kLeast = sizeof(Cost) == 4 ? 1e-37 : 1e-300;
+    const double weight = First::weighted ? static_cast<double>(static_cast<Cost>(terms->weight)) : 1.0;
+    const double q = First::is_decreasing ? -weight : weight;
+    const auto positive = [](double a) { return a < 0 ? -a : a; };
+    const auto smaller = [](double a, double b) { return b < a ? b : a; };
+    const auto larger = [](double a, double b) { return a < b ? b : a; };
+#pragma unroll
+    for (uint32 k = 0; k < First::dims; ++k) {
+        const double a = load_plain(slopes + (before + k) * stride), x = lines.mine.at(r, k);
+        const double l = low.mine.at(0, k), h = high.mine.at(0, k);
+        const double at_low = q * First::exact_term(x, l), at_high = q * First::exact_term(x, h);
+        double least = smaller(at_low - a * l, at_high - a * h);
+        if (!First::is_product && q > 0) {
+            const double away = First::is_square ? a * (0.5 / q) : 0.0, y = smaller(larger(x + away, l), h);
+            const double missed = kTiny * (positive(x) + positive(away));
+            least = smaller(least, q * First::exact_term(x, y) - a * y);
+            sums.margin += q * missed * missed;
+        }
+        sums.least += least;
+        sums.margin += kOfCosts * larger(positive(at_low), positive(at_high)) + (1 + weight) * kLeast +
+                       kTiny * positive(a) * larger(positive(l), positive(h));
+    }
+    if constexpr (First::is_decreasing) sums.least += weight, sums.margin += kOfCosts * weight;
+    add_tilted<before + First::dims, dims>(terms + 1, lines.others, r, low.others, high.others, slopes, stride, sums);
+}
+
+// Of additive metrics, the cost between two places; of products, half the square of the distance, which is that of unit
+// vectors.
+template <class Data>
+__device__ inline double cost_across(const Data*, const PointsOf<1>&, const PointsOf<1>&) {
+    return 0;
+}
+template <class Data, class First, class... Rest>
+__device__ inline double cost_across(const Data* terms, const PointsOf<1, First, Rest...>& low,
+                                     const PointsOf<1, First, Rest...>& high) {
+    double sum = 0;
+#pragma unroll
+    for (uint32 k = 0; k < First::dims; ++k) {
+        const double d = static_cast<double>(high.mine.at(0, k)) - static_cast<double>(low.mine.at(0, k));
+        sum += First::is_product ? d * d / 2 : First::is_square ? d * d : d;
+    }
+    if constexpr (First::weighted) sum *= terms->weight;
+    return sum + cost_across(terms + 1, low.others, high.others);
+}
+
+// f(k, coordinate k) of a position, over all terms.
+template <uint32 before, class F>
+__device__ inline void each_coordinate(const PointsOf<1>&, F) {}
+template <uint32 before, class F, class First, class... Rest>
+__device__ inline void each_coordinate(const PointsOf<1, First, Rest...>& position, F f) {
+#pragma unroll
+    for (uint32 k = 0; k < First::dims; ++k) f(before + k, static_cast<double>(position.mine.at(0, k)));
+    each_coordinate<before + First::dims>(position.others, f);
+}
+
 template <class... Terms>
 struct TermList {};
 template <class... Terms>
@@ -218,6 +292,8 @@ struct Points {
     using Lines = PointsOf<n, Terms...>;
     using Position = PointsOf<1, Terms...>;
     static constexpr bool is_short = ((Terms::dims > 0) && ...);  // little code: several costs are made side by side
+    static constexpr bool can_tilt = false;
+    static constexpr uint32 dims = (Terms::dims + ...);
 
     const Block block;  // in registers
     __device__ explicit Points(const Block* from) : block(*from) {}
@@ -242,4 +318,25 @@ struct Points {
         for (uint32 r = 0; r < n; ++r) out[r] = 0;
         add_least<true>(block.terms, lines, low, high, out);
     }
+    // Of a box, less a linear function of the coordinates; if can_tilt.
+    template <uint32 n>
+    __device__ void tilted(const Lines<n>& lines, uint32 r, const Position& low, const Position& high,
+                           const float* slopes, uint32 stride, TiltedSums& sums) const {
+        add_tilted<0, dims>(block.terms, lines, r, low, high, slopes, stride, sums);
+    }
+    __device__ double across(const Position& low, const Position& high) const {
+        return cost_across(block.terms, low, high);
+    }
+    template <class F>
+    __device__ static void coordinates(const Position& position, F f) {
+        each_coordinate<0>(position, f);
+    }
+};
+
+// The same, with tilted prices in boxes (costs/boxes.cuh). They cost points that are matched nearby a twentieth of the
+// time, so the host chooses by a look at the points.
+template <class... Terms>
+struct TiltedPoints : Points<Terms...> {
+    using Points<Terms...>::Points;
+    static constexpr bool can_tilt = Points<Terms...>::is_short && (Terms::is_additive && ...);
 };

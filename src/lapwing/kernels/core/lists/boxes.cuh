@@ -11,9 +11,10 @@ __device__ inline BoxOrder box_order(const Matrix& matrix) { return {matrix.cost
 
 // Finds the prices in boxes (price_pieces); by blocks number `block` of `blocks`.
 __device__ inline void find_prices_in_boxes(const State& state, uint32 block, uint32 blocks) {
+    const Costs& costs = state.matrix.costs;
     price_pieces(
-        box_order(state.matrix), state.matrix.real_cols(), block, blocks, shared().scratch.boxes().highest,
-        [&](int64 j) { return upward(load_stable(state.v + j)); }, state.listing_price);
+        costs.data, costs.pitch, state.matrix.real_cols(), block, blocks, true, shared().scratch.boxes().highest,
+        [&](int64 j) { return load_stable(state.v + j); }, state.listing_price);
 }
 
 // The places of a row of which all columns within a limit are wanted (core/lists/full_row.cuh): those of the boxes that
@@ -47,7 +48,7 @@ class PlacesInBoxes {
                 const uint32 at = taken_ + threadIdx.x / kWarp;
                 taken_ += blockDim.x / kWarp;
                 const uint32 g = at < found_ ? (first_ + scratch.outer[at]) * kFan + lane_index() : pieces;
-                const bool wanted = g < pieces && may_be_near(boxes, g, g);
+                const bool wanted = g < pieces && may_be_near_tilted(boxes, g);
                 if (const uint32 count = gather(wanted, g - first_ * kFan, scratch.box)) return count * kPiece;
             }
             if (ended_ >= outers) return 0;
@@ -89,6 +90,13 @@ class PlacesInBoxes {
     // Whether box g, whose highest price is number `price` of those in boxes, may have a wanted column.
     __device__ bool may_be_near(const Boxes& boxes, uint32 g, uint32 price) const {
         return boxes.may_be_near(line_, g, load_stable(state_.listing_price + price), limit_);
+    }
+    // The same of an inner box, whose prices may be tilted.
+    __device__ bool may_be_near_tilted(const Boxes& boxes, uint32 g) const {
+        const int64 cols = matrix_.real_cols();
+        const Tilt tilt(state_.listing_price, cols);
+        const bool tilted = Tilt::of_many(cols) && tilt.has(g), near = may_be_near(boxes, g, g);
+        return near && (!tilted || !(boxes.tilted(line_, 0, g, tilt) > static_cast<double>(limit_[0])));
     }
     // Gathers the numbers of the threads that want it, and returns how many did.
     __device__ static uint32 gather(bool wanted, uint32 number, uint16* into) {

@@ -29,8 +29,7 @@ extern "C" __global__ void __launch_bounds__(THREADS)
     price_boxes(const Costs::Data* data, int64 positions, int64 run, const Dual* prices, Margin* in_boxes) {
     __shared__ Margin scratch[kThreads / kWarp];
     price_pieces(
-        BoxOrder(data, run), positions, blockIdx.x, gridDim.x, scratch, [=](int64 k) { return upward(prices[k]); },
-        in_boxes);
+        data, run, positions, blockIdx.x, gridDim.x, run == 1, scratch, [=](int64 k) { return prices[k]; }, in_boxes);
 }
 
 // least[k] = min over positions of cost - price, of line k of one sample and the positions of another, for `count`
