@@ -12,6 +12,7 @@ from lapwing.arrays import to_host
 from lapwing.costs import coordinates
 from lapwing.costs.coordinates import Coordinates, GpuCoordinates
 from lapwing.errors import ArgumentError
+from lapwing.gpu.costs import spatial_order
 from support.gpu_memory import Gpu, OnGpu
 
 METRICS = (
@@ -61,9 +62,10 @@ def test_strides(emulated_gpu, many):
     assert np.array_equal(taken.y.host, views[1])
 
 
-@pytest.mark.parametrize("metric", METRICS)
-def test_a_solve_leaves_them_there(emulated_gpu, many, monkeypatch, metric):
-    x, y = points((60, 75), 9)
+@pytest.mark.parametrize(("metric", "dims"), list(zip(METRICS, (4, 5, 8, 9, 17), strict=True)))
+def test_a_solve_leaves_them_there(emulated_gpu, many, monkeypatch, metric, dims):
+    monkeypatch.setattr(spatial_order, "_LEAST", 0)  # and points could lie in boxes
+    x, y = points((60, 75), dims)
     there = on_gpu(emulated_gpu, x, y)
     expected = metric(x, y)
     with monkeypatch.context() as patch:

@@ -38,12 +38,14 @@ class ComputedCosts(CostKind):
     given: CostSource
     is_readable_on_host = False
 
-    def __init__(self, context: Context, source: CostSource, reason: str = "") -> None:
+    def __init__(
+        self, context: Context, source: CostSource, reason: str = "", planned: DeviceCosts | None = None
+    ) -> None:
         self.context: Context = context
         self._reason = reason
         self.given: Any = source
         self.array_template: GpuArray | None = source.device_of
-        self.computed: DeviceCosts = planned_computed(source)
+        self.computed: DeviceCosts = planned_computed(source) if planned is None else planned
         self.shape: tuple[int, int] = source.shape
         self.dtype: str = self.computed.dtype
 

@@ -29,8 +29,7 @@ class HeldCosts(ComputedCosts):
     given: PointCost
 
     def __init__(self, context: Context, source: PointCost) -> None:
-        super().__init__(context, source)
-        self.computed = planned_by_tiles(source, context.info.ordinal)
+        super().__init__(context, source, planned=planned_by_tiles(source, context.info.ordinal))
 
     def plan(self, request: Request) -> Plan:
         refuse_reference(request, "reads a matrix on a GPU, not computed costs")
