@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 _SMALL_FLOATS = ("float16", "float32", "bfloat16")  # exact in float32
 _FEW_DIMS = 4  # points of fewer are put in order on the host
 _MANY = 1 << 16  # coordinates of one set of points that stay on a GPU
-_SIDE = 32  # dimensions of a block of the kernel
 
 
 class Coordinates:
@@ -202,9 +201,9 @@ def _taken(view: GpuArray, name: str) -> GpuCoordinates:
         fill_bytes(context, found.pointer, 0xFF, 8 * dims)
         fill_bytes(context, largest, 0, 8 * dims)
         fill_bytes(context, infinite, 0xFF, 8)
-        threads, points = COORDINATES.constants["THREADS"], COORDINATES.constants["POINTS"]
+        threads, points, at_once = (COORDINATES.constants[name] for name in ("THREADS", "POINTS", "DIMS"))
         program["take_points"].launch(
-            context, -(-count // points) * -(-dims // _SIDE), threads,
+            context, -(-count // points) * -(-dims // at_once), threads,
             view.pointer, *view.strides, count, dims, copy.pointer, found.pointer, largest, infinite,
         )  # fmt: skip
         keys = read(context, found.pointer, 2 * dims + 1, "int64").view(np.uint64)

@@ -5,14 +5,15 @@
 // Scanning a row relaxes the columns in its list and plants a *refresh event* at distance d + tau - u: no column that
 // the list leaves out is nearer than that. When an event is due, the row is listed again. Where the new list proves no
 // more (many near-ties, or a row that this search has listed already), all columns of the row up to a limit are
-// relaxed; the limit grows by a factor from one event of the row to the next, and at least to the next column. The
-// search stops at the nearest unassigned column. Columns that are farther than the nearest one found so far are never
-// pushed. Dummy rows (state.hpp): an unassigned column that the aggregated dummy row holds ends a path only if the
-// dummy row can spare a column. Otherwise the dummy row is scanned, and relaxes every column at its distance plus
-// ceiling - v[j]. Complexity: O(k) a scanned row with k listed columns, O(log(m + n)) a push, one dense row a refresh
-// event. In the worst case O(n (m + log n)) a search and O(m n (m + log n)) in all, as for full rows. Deviations:
-// candidate lists with bounds in place of full rows; the dummy rows as one node. Reference: Jonker and Volgenant,
-// Computing 38 (1987), "augmentation".
+// relaxed; the limit grows by a factor from one event of the row to the next, and at least to the next column. Where
+// columns are in boxes, those without an open column are left out (costs/open_boxes.hpp): most rows of a long search
+// are deep in the region that it has closed. The search stops at the nearest unassigned column. Columns that are
+// farther than the nearest one found so far are never pushed. Dummy rows (state.hpp): an unassigned column that the
+// aggregated dummy row holds ends a path only if the dummy row can spare a column. Otherwise the dummy row is scanned,
+// and relaxes every column at its distance plus ceiling - v[j]. Complexity: O(k) a scanned row with k listed columns,
+// O(log(m + n)) a push, one dense row a refresh event. In the worst case O(n (m + log n)) a search and
+// O(m n (m + log n)) in all, as for full rows. Deviations: candidate lists with bounds in place of full rows; the dummy
+// rows as one node. Reference: Jonker and Volgenant, Computing 38 (1987), "augmentation".
 #pragma once
 
 #include <algorithm>

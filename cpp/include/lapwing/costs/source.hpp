@@ -12,6 +12,7 @@
 #include <span>
 #include <vector>
 
+#include "lapwing/costs/open_boxes.hpp"
 #include "lapwing/costs/owners.hpp"
 #include "lapwing/team.hpp"
 #include "lapwing/threads.hpp"
@@ -27,8 +28,8 @@ struct NearColumn {
     T cost;
 };
 
-// What boxes know of the prices of their columns, or of any that were not below these: the highest in each box. And
-// where they are tilted (costs/boxes.hpp), the slopes of the prices in each box, and how far they rise above these.
+// The highest price in each box, of the prices of its columns or of any that were not below these. Where prices are
+// tilted (costs/boxes.hpp), also their slopes in each box, and how far they rise above these.
 template <class T>
 struct BoxPrices {
     std::vector<Dual<T>> highest{};
@@ -53,35 +54,6 @@ struct BoxTuning {
     static constexpr double kWorthwhile = 0.25;  // and are of no use if more of all costs were computed
     static constexpr double kNear = 512;         // costs a row: if more were computed, prices are taken tilted ...
     static constexpr double kSpared = 0.75;      // ... for good if no more than this part is computed then
-};
-
-// Which boxes have columns that are still open, in a search that closes one column after another. Boxes of a level are
-// numbered from `first` on, in each `fan` of the level below.
-class OpenBoxes {
-  public:
-    struct Level {
-        std::ptrdiff_t first;  // of its boxes among all
-        Index size;
-    };
-    OpenBoxes(std::vector<Level> levels, Index columns, Index each, Index fan)
-        : levels_(std::move(levels)), each_(each), fan_(fan),
-          open_(static_cast<std::size_t>(levels_.back().first + levels_.back().size), 0) {
-        for (Index j = 0; j < columns; ++j) reopen(j);
-    }
-    const Index* open() const { return open_.data(); }
-    void close(Index j) {
-        Index box = j / each_;
-        for (std::size_t l = 0; l < levels_.size() && --open_[levels_[l].first + box] == 0; ++l) box /= fan_;
-    }
-    void reopen(Index j) {
-        Index box = j / each_;
-        for (std::size_t l = 0; l < levels_.size() && ++open_[levels_[l].first + box] == 1; ++l) box /= fan_;
-    }
-
-  private:
-    std::vector<Level> levels_;
-    Index each_, fan_;
-    std::vector<Index> open_;  // of the lowest level: columns; of the others: boxes that have an open column
 };
 
 // Finds the columns of a row whose c - v is least, without computing the others: they are in boxes (costs/boxes.hpp).

@@ -36,9 +36,9 @@ def lie_apart(source: PointCost) -> bool:
         return False
     for term in source.terms:
         x, y = (points.host[:: max(len(points) // _LOOKED_AT, 1)].astype(np.float64) for points in (term.x, term.y))
-        widths = np.maximum(x.std(axis=0), y.std(axis=0))
-        apart = np.abs(x.mean(axis=0) - y.mean(axis=0)) > _APART * widths
-        wider = widths > (1 + _APART) * np.minimum(x.std(axis=0), y.std(axis=0))
+        widths = x.std(axis=0), y.std(axis=0)
+        apart = np.abs(x.mean(axis=0) - y.mean(axis=0)) > _APART * np.maximum(*widths)
+        wider = np.maximum(*widths) > (1 + _APART) * np.minimum(*widths)
         if (apart | wider).any():
             return True
     return False

@@ -280,13 +280,13 @@ POINTS_MATRIX = Program(
     "points_matrix", "costs/points_matrix.cu", ("write_matrix",), _TILED, {"THREADS": 256}, any_text=True
 )
 
-# Points that are on a GPU, copied there. POINTS: of a block.
+# Points that are on a GPU, copied there. POINTS, DIMS: of a block.
 COORDINATES = Program(
     "coordinates",
     "costs/coordinates.cu",
     ("take_points",),
     {"COST": ("float16", "bfloat16", "float32", "float64")},
-    {"THREADS": 256, "POINTS": 256},
+    {"THREADS": 256, "POINTS": 256, "DIMS": 32},
 )
 
 POINTS_CERTIFICATE = Program(

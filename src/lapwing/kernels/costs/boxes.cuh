@@ -44,14 +44,14 @@ __device__ inline uint32 outer_prices(int64 positions) { return piece_count(posi
 __device__ inline uint32 place_prices(int64 positions) {
     return piece_count(positions) + outer_count(piece_count(positions));
 }
-// Rises, infinite for pieces that are not tilted, then slopes [dims, pieces], behind the prices: of few positions there
-// are none, so that twice as many numbers as positions suffice.
+// Tilted prices, behind the others: rises, infinite for pieces that are not tilted, and slopes [dims, pieces]. Of few
+// positions there are none, so that twice as many numbers as positions suffice.
 struct Tilt {
     double* rises;
     float* slopes;
     uint32 pieces;
 
-    __device__ static bool of_many(int64 positions) { return Source::can_tilt && positions >= 2 * kPiece; }
+    __device__ static bool exists(int64 positions) { return Source::can_tilt && positions >= 2 * kPiece; }
     __device__ Tilt(Margin* prices, int64 positions) : pieces(piece_count(positions)) {
         const int64 end = (place_prices(positions) + positions + 1) / 2 * 2;  // Margins: 8 bytes together
         rises = reinterpret_cast<double*>(prices + end);
@@ -70,56 +70,52 @@ __device__ inline double least_steep(const Source::Block* data, int64 run, uint3
     return corners.across(low, high);
 }
 // Fits slopes to the prices `left` of the warp's positions in piece g, kAhead a lane (`there`), and finds the rise.
-template <bool kMany>
 __device__ inline void tilt_piece(const Source::Position (&points)[kAhead], const bool (&there)[kAhead],
                                   double (&left)[kAhead], const Tilt& tilt, uint32 g) {
-    if constexpr (kMany) {
-        constexpr double kTiny = 1.0 / (1ull << 44);
-        const auto sum = [](double a, double b) { return a + b; };
-        double size = 0, coordinate[kAhead];
-        uint32 count = 0;
+    constexpr double kTiny = 1.0 / (1ull << 44);
+    const auto sum = [](double a, double b) { return a + b; };
+    double size = 0, coordinate[kAhead];
+    uint32 count = 0;
+#pragma unroll
+    for (uint32 a = 0; a < kAhead; ++a) {
+        count += __popc(__ballot_sync(kAllLanes, there[a]));
+        const double magnitude = left[a] < 0 ? -left[a] : left[a];
+        if (there[a] && magnitude > size) size = magnitude;
+    }
+#pragma unroll
+    for (uint32 k = 0; k < Source::dims; ++k) {
+        double mean = 0, with_price = 0, with_itself = 0, largest = 0;
 #pragma unroll
         for (uint32 a = 0; a < kAhead; ++a) {
-            count += __popc(__ballot_sync(kAllLanes, there[a]));
-            const double magnitude = left[a] < 0 ? -left[a] : left[a];
-            if (there[a] && magnitude > size) size = magnitude;
+            coordinate[a] = 0;
+            Source::coordinates(points[a], [&](uint32 at, double x) { coordinate[a] = at == k ? x : coordinate[a]; });
+            if (there[a]) mean += coordinate[a];
         }
+        mean = warp_reduce(mean, sum) / count;
 #pragma unroll
-        for (uint32 k = 0; k < Source::dims; ++k) {
-            double mean = 0, with_price = 0, with_itself = 0, largest = 0;
-#pragma unroll
-            for (uint32 a = 0; a < kAhead; ++a) {
-                coordinate[a] = 0;
-                Source::coordinates(points[a],
-                                    [&](uint32 at, double x) { coordinate[a] = at == k ? x : coordinate[a]; });
-                if (there[a]) mean += coordinate[a];
-            }
-            mean = warp_reduce(mean, sum) / count;
-#pragma unroll
-            for (uint32 a = 0; a < kAhead; ++a) {
-                if (!there[a]) continue;
-                const double apart = coordinate[a] - mean;
-                with_price += apart * left[a], with_itself += apart * apart;
-            }
-            with_price = warp_reduce(with_price, sum), with_itself = warp_reduce(with_itself, sum);
-            const double wanted = with_itself > 0 ? with_price / with_itself : 0;
-            const float slope = wanted > -1e30 && wanted < 1e30 ? static_cast<float>(wanted) : 0.0f;
-#pragma unroll
-            for (uint32 a = 0; a < kAhead; ++a) {
-                const double product = static_cast<double>(slope) * coordinate[a];
-                left[a] -= product;
-                if (there[a]) largest = product > largest ? product : -product > largest ? -product : largest;
-            }
-            size += largest;
-            if (lane_index() == 0) __stcg(tilt.slopes + static_cast<int64>(k) * tilt.pieces + g, slope);
+        for (uint32 a = 0; a < kAhead; ++a) {
+            if (!there[a]) continue;
+            const double apart = coordinate[a] - mean;
+            with_price += apart * left[a], with_itself += apart * apart;
         }
-        double rise = -infinity<double>();
+        with_price = warp_reduce(with_price, sum), with_itself = warp_reduce(with_itself, sum);
+        const double wanted = with_itself > 0 ? with_price / with_itself : 0;
+        const float slope = wanted > -1e30 && wanted < 1e30 ? static_cast<float>(wanted) : 0.0f;
 #pragma unroll
-        for (uint32 a = 0; a < kAhead; ++a)
-            if (there[a] && left[a] > rise) rise = left[a];
-        rise = warp_reduce(rise + kTiny * size, [](double a, double b) { return a < b ? b : a; });
-        if (lane_index() == 0) __stcg(tilt.rises + g, rise);
+        for (uint32 a = 0; a < kAhead; ++a) {
+            const double product = static_cast<double>(slope) * coordinate[a];
+            left[a] -= product;
+            if (there[a]) largest = product > largest ? product : -product > largest ? -product : largest;
+        }
+        size += largest;
+        if (lane_index() == 0) __stcg(tilt.slopes + static_cast<int64>(k) * tilt.pieces + g, slope);
     }
+    double rise = -infinity<double>();
+#pragma unroll
+    for (uint32 a = 0; a < kAhead; ++a)
+        if (there[a] && left[a] > rise) rise = left[a];
+    rise = warp_reduce(rise + kTiny * size, [](double a, double b) { return a < b ? b : a; });
+    if (lane_index() == 0) __stcg(tilt.rises + g, rise);
 }
 
 // Finds them. `may_tilt`: tilted, too, of columns, or of all positions. price(k): of position k. Blocks number `block`
@@ -130,7 +126,7 @@ __device__ inline void price_pieces(const Source::Block* data, int64 run, int64 
     const BoxOrder order(data, run);
     const Source source(data + 1);
     const Positions places{positions, run, kColSalt, nullptr};
-    const bool many = Tilt::of_many(positions);
+    const bool tilts = Tilt::exists(positions);
     const Tilt tilt(prices, positions);
     const uint32 pieces = piece_count(positions), warp = threadIdx.x / kWarp, warps = blockDim.x / kWarp;
     Margin* const by_place = prices + place_prices(positions);
@@ -142,7 +138,7 @@ __device__ inline void price_pieces(const Source::Block* data, int64 run, int64 
         for (uint32 g = outer * kFan + warp; g < pieces && g < (outer + 1) * kFan; g += warps) {
             Margin most = -infinity<Margin>(), least = infinity<Margin>();
             // Its loads are in flight with those of prices.
-            const double steep = many && may_tilt ? least_steep(data, run, g) : infinity<double>();
+            const double steep = tilts && may_tilt ? least_steep(data, run, g) : infinity<double>();
             Source::Position points[kAhead];
             bool there[kAhead];
             double exact[kAhead] = {};
@@ -159,7 +155,7 @@ __device__ inline void price_pieces(const Source::Block* data, int64 run, int64 
                 least = x < least ? x : least;
             }
             most = warp_reduce(most, larger);
-            if (many) {
+            if (tilts) {
                 least = warp_reduce(least, [](Margin a, Margin b) { return b < a ? b : a; });
                 if (static_cast<double>(most) - static_cast<double>(least) > steep) {
 #pragma unroll
@@ -167,7 +163,7 @@ __device__ inline void price_pieces(const Source::Block* data, int64 run, int64 
                         const int64 place = static_cast<int64>(g) * kPiece + a * kWarp + lane_index();
                         source.load_position(places.at(there[a] ? place : 0), points[a]);
                     }
-                    tilt_piece<Source::can_tilt>(points, there, exact, tilt, g);
+                    tilt_piece(points, there, exact, tilt, g);
                 } else if (lane_index() == 0) {
                     __stcg(tilt.rises + g, infinity<double>());
                 }
@@ -222,20 +218,18 @@ class Boxes {
     template <uint32 n>
     __device__ double tilted(const Source::Lines<n>& lines, uint32 r, uint32 g, const Tilt& tilt) const {
         double least = infinity<double>();
-        if constexpr (Source::can_tilt) {
-            constexpr double kTiny = 1.0 / (1ull << 44);
-            const double rise = load_plain(tilt.rises + g);
-            const int64 first = g * run_, end = first + run_;
+        constexpr double kTiny = 1.0 / (1ull << 44);
+        const double rise = load_plain(tilt.rises + g);
+        const int64 first = g * run_, end = first + run_;
 #pragma unroll 1
-            for (int64 box = first; box < end && box < all_; ++box) {
-                Source::Position low, high;
-                TiltedSums sums;
-                corners_.load_position(box, low);
-                corners_.load_position(all_ + box, high);
-                corners_.tilted(lines, r, low, high, tilt.slopes + g, tilt.pieces, sums);
-                const double bound = sums.least - rise - (sums.margin + kTiny * (rise < 0 ? -rise : rise));
-                if (!(bound >= least)) least = bound;
-            }
+        for (int64 box = first; box < end && box < all_; ++box) {
+            Source::Position low, high;
+            TiltedSums sums;
+            corners_.load_position(box, low);
+            corners_.load_position(all_ + box, high);
+            corners_.tilted(lines, r, low, high, tilt.slopes + g, tilt.pieces, sums);
+            const double bound = sums.least - rise - (sums.margin + kTiny * (rise < 0 ? -rise : rise));
+            if (!(bound >= least)) least = bound;
         }
         return least;
     }
@@ -276,7 +270,7 @@ __device__ inline uint32 walk_boxes(const Source::Block* data, const Source::Lin
     const Boxes boxes = Boxes::inner(data, positions.run), outer = Boxes::outer(data, positions.run);
     const uint32 pieces = piece_count(positions.count), outers = outer_count(pieces);
     const Margin* const by_place = prices == nullptr ? nullptr : prices + place_prices(positions.count);
-    const bool many = prices != nullptr && Tilt::of_many(positions.count);
+    const bool tilts = prices != nullptr && Tilt::exists(positions.count);
     const Tilt tilt(const_cast<Margin*>(prices), positions.count);
     const auto price = [=](int64 k) { return prices == nullptr ? Margin(0) : load_plain(prices + k); };
     const auto price_at = [=](int64 place) { return by_place == nullptr ? Margin(0) : load_plain(by_place + place); };
@@ -292,7 +286,7 @@ __device__ inline uint32 walk_boxes(const Source::Block* data, const Source::Lin
         for (uint32 left = __ballot_sync(kAllLanes, wanted); left != 0; left &= left - 1) {
             const uint32 first = outer_at(base + (__ffs(left) - 1) * share.parts) * kFan,
                          g = first + piece_at(lane_index());
-            const bool tilted = many && g < pieces && tilt.has(g);  // in flight with the price
+            const bool tilted = tilts && g < pieces && tilt.has(g);  // in flight with the price
             bool inner_wanted = g < pieces && boxes.may_be_near(lines, g, price(g), limit);
             if (tilted && inner_wanted)
                 inner_wanted = may_be_near_tilted<n>(data, positions.run, lines, g, tilt, limit);
@@ -327,10 +321,10 @@ LAPWING_NOINLINE __device__ uint32 nearest_piece(const Source::Block* data, int6
         });
         return least;
     };
-    const bool many = prices != nullptr && Tilt::of_many(count);
+    const bool tilts = prices != nullptr && Tilt::exists(count);
     const Tilt tilt(const_cast<Margin*>(prices), count);
     const auto of_inner = [&](uint32 g) {
-        const bool tilted = many && g < pieces && tilt.has(g);
+        const bool tilted = tilts && g < pieces && tilt.has(g);
         const Margin plain = bound(boxes, g, pieces, g);
         if (!tilted) return plain;
         const Margin least = static_cast<Margin>(boxes.tilted(mine, 0, g, tilt));

@@ -1,8 +1,8 @@
 // Coordinates of points that are on the GPU: a copy of them in the order in which costs are computed, and their range.
 //
-//   take_points    to[k * points + i] = coordinate k of point i; a block takes 32 dimensions of some points, which pass
-//                  through shared memory, so that reads and writes are coalesced. The least and the largest number of
-//                  each dimension, and the first one that is not finite. Bytes: each coordinate is read and written
+//   take_points    to[k * points + i] = coordinate k of point i; a block takes DIMS dimensions of some points, which
+//                  pass through shared memory, so that reads and writes are coalesced. The least and the largest number
+//                  of each dimension, and the first one that is not finite. Bytes: each coordinate is read and written
 //                  once.
 #include "common/common.cuh"
 
@@ -18,9 +18,10 @@ struct ComputedWith<double> {
 };
 using Coordinate = ComputedWith<Cost>::type;
 
-constexpr uint32 kSide = kWarp, kAtOnce = THREADS / kSide, kTurns = kSide / kAtOnce;
+constexpr uint32 kSide = DIMS, kAtOnce = THREADS / kSide, kTurns = kSide / kAtOnce;
+static_assert(DIMS == kWarp);
 
-// POINTS points a block, of 32 dimensions. All blocks together: `least` and `largest`, keys (common/numbers.cuh) for
+// POINTS points a block, of DIMS dimensions. All blocks together: `least` and `largest`, keys (common/numbers.cuh) for
 // each dimension, from all bits set and from 0; `infinite`, point * dims + dimension of the first number that is not
 // finite, from all bits set.
 extern "C" __global__ void __launch_bounds__(THREADS)

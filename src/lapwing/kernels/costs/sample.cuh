@@ -32,7 +32,7 @@ __device__ inline int64 sampled(int64 index, int64 run, uint32 salt, const int32
 __device__ inline int64 sampled_row(int64 index, int64 run) { return sampled(index, run, kRowSalt); }
 __device__ inline int64 sampled_col(int64 index, int64 run) { return sampled(index, run, kColSalt); }
 
-// What is summed for a box whose prices are tilted (costs/boxes.cuh).
+// Sums over the dimensions of a box whose prices are tilted (costs/boxes.cuh).
 struct TiltedSums {
     double least = 0;   // of the costs, less the linear function of slopes
     double margin = 0;  // that rounding may have added to this, or taken from a cost

@@ -95,7 +95,7 @@ class PlacesInBoxes {
     __device__ bool may_be_near_tilted(const Boxes& boxes, uint32 g) const {
         const int64 cols = matrix_.real_cols();
         const Tilt tilt(state_.listing_price, cols);
-        const bool tilted = Tilt::of_many(cols) && tilt.has(g), near = may_be_near(boxes, g, g);
+        const bool tilted = Tilt::exists(cols) && tilt.has(g), near = may_be_near(boxes, g, g);
         return near && (!tilted || !(boxes.tilted(line_, 0, g, tilt) > static_cast<double>(limit_[0])));
     }
     // Gathers the numbers of the threads that want it, and returns how many did.
