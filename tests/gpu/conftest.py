@@ -38,6 +38,8 @@ def emulated_gpu(monkeypatch):
     with Context() as context:
         yield context
     assert not emulated_toolkit.DRIVER.contexts, "a context was left current"
+    overruns, emulated_toolkit.OVERRUNS[:] = emulated_toolkit.OVERRUNS[:], []
+    assert not overruns, "a kernel wrote behind the end of its memory"
 
 
 @pytest.fixture

@@ -146,12 +146,21 @@ def run_kernel(stream, config, kernel, *arguments):
 
 
 POISON = 0xA5  # what memory holds that nobody has written yet: negative numbers, or others that a test puts here
+GUARD = 4096  # bytes behind a block of memory
+OVERRUNS = []  # where blocks ended behind which somebody wrote
 
 
 class Buffer:
     def __init__(self, size):
-        self.memory = np.full(size + 256, POISON, np.uint8)
+        self._poison = POISON
+        self.memory = np.full(size + 256 + GUARD, POISON, np.uint8)
         self.handle = -(-self.memory.ctypes.data // 256) * 256
+        self._end = self.handle - self.memory.ctypes.data + size
+
+    def note_overrun(self):
+        """If somebody wrote behind the end."""
+        if (self.memory[self._end :] != self._poison).any():
+            OVERRUNS.append(self._end)
 
 
 class PoolBuffer(Buffer):
@@ -162,6 +171,7 @@ class PoolBuffer(Buffer):
         self._where = BACKGROUND.current()
 
     def __del__(self):
+        self.note_overrun()
         BACKGROUND.keep(self._where, self.memory)
 
 

@@ -20,8 +20,10 @@ from lapwing.gpu.costs.canonical import to_canonical
 from lapwing.gpu.plan import bytes_of_solve
 from lapwing.gpu.runtime import arrays
 from lapwing.gpu.runtime.arrays import ITEM_BYTES, AnyArray, GpuArray, empty_array
-from lapwing.gpu.runtime.copies import read
+from lapwing.gpu.runtime.copies import read, write
+from lapwing.gpu.runtime.launch import kernels
 from lapwing.gpu.runtime.programs import COMPUTED_START, CORE_START
+from lapwing.gpu.runtime.workspace import Workspace
 from support.checks import assert_hall_violator, assert_optimal
 from support.gpu_memory import Gpu
 from support.metrics import METRICS
@@ -425,13 +427,32 @@ def test_points_in_order(monkeypatch, shape, options):
     assert_optimal(lw.solve(source, device="cuda", **options), source.read(slice(None)), **options)
 
 
-def test_clouds_that_lie_apart(monkeypatch):
+@pytest.mark.parametrize("dims", [2, 8])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_tilted_prices_have_room(monkeypatch, emulated_gpu, dtype, dims):
+    """Of 256 positions on there are such prices; nothing is written behind them (gpu/conftest.py)."""
+    monkeypatch.setattr(spatial_order, "_LEAST", 1)
+    for count in (256, 284, 300):  # memory comes in pieces of 256 bytes, and 284 positions leave none of one
+        x, y = points((count, count), dims, dtype)
+        cost = computed.upload_computed(emulated_gpu, lw.costs.squared_euclidean(x, y + x.dtype.type(9)), None)
+        program = kernels(emulated_gpu, COMPUTED_START, COMPUTED_START.variant(COST=dtype, TEXT=cost.cost_program.text))
+        prices = ((y + 9) ** 2).sum(axis=1).astype(np.float64)  # steep
+        sizes = {"prices": (count, "float64"), "in_boxes": (spatial_order.prices_in_boxes(count), "float64")}
+        with Workspace(emulated_gpu, {"in_boxes": sizes["in_boxes"]}) as memory, Workspace(emulated_gpu, sizes) as more:
+            write(emulated_gpu, more["prices"], prices)
+            at = cost.block, count, 1, more["prices"], memory["in_boxes"]
+            program["price_boxes"].launch(emulated_gpu, 2, COMPUTED_START.constants["THREADS"], *at)
+            emulated_gpu.synchronize()
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_clouds_that_lie_apart(monkeypatch, dtype):
     """Their prices in boxes are tilted, which leaves out boxes, and no column that is near."""
     monkeypatch.setattr(spatial_order, "_LEAST", 256)
     monkeypatch.setattr(core_start, "_FIRST_SAMPLE", 30)
     random = np.random.default_rng(8)
-    x, y = random.normal(size=(2, 300, 2)).astype(np.float32)
-    source = lw.costs.squared_euclidean(x, y * np.float32([3, 1]) + np.float32(8))
+    x, y = random.normal(size=(2, 300, 2)).astype(dtype)
+    source = lw.costs.squared_euclidean(x, y * np.array([3, 1], dtype) + x.dtype.type(8))
     assert "TiltedPoints" in computed.planned_computed(source).cost_program.text
     assert "TiltedPoints" not in computed.planned_computed(lw.costs.squared_euclidean(x, y)).cost_program.text
     assert_optimal(lw.solve(source, device="cuda"), source.read(slice(None)))

@@ -47,6 +47,7 @@ from lapwing.gpu.core.sorted_prices import Axis, find_axis, orders, prices_in_or
 from lapwing.gpu.core.stratified import PIVOTS, SampleLists, pivot_points, stratified
 from lapwing.gpu.costs.canonical import CanonicalMatrix
 from lapwing.gpu.costs.computed import row_group_blocks
+from lapwing.gpu.costs.spatial_order import prices_in_boxes
 from lapwing.gpu.costs.upload import Copier
 from lapwing.gpu.runtime.arrays import ITEM_BYTES, GpuArray, empty_array
 from lapwing.gpu.runtime.copies import read, write
@@ -310,7 +311,7 @@ class StartFinder:
         size, others, maximize = matrix.rows // run, matrix.rows // other_run, int(matrix.maximize)
         kernel, processors = self._kernel(matrix, "line_bounds"), self.context.info.processors
         is_boxed = prices and matrix.in_order and not maximize
-        in_boxes = 2 * others + 2 if is_boxed else 0  # price_pieces (kernels/costs/boxes.cuh)
+        in_boxes = prices_in_boxes(others) if is_boxed else 0
         with Workspace(self.context, {"in_boxes": (in_boxes, matrix.dual_dtype)}, self.array_template) as memory:
             if in_boxes:
                 of_positions = (others, other_run, prices, memory["in_boxes"])

@@ -83,6 +83,11 @@ def arrays(source: PointCost) -> dict[str, NDArray[Any]]:
     return made
 
 
+def prices_in_boxes(count: int) -> int:
+    """How many numbers of the duals' type have room for the prices of so many positions (kernels/costs/boxes.cuh)."""
+    return 2 * count + 2
+
+
 def boxes_of(count: int) -> int:
     """How many boxes so many points make."""
     return -(-count // BOX_POINTS)
