@@ -1,4 +1,4 @@
-"""How long do points of two distributions take, of which one lies elsewhere, or is wider?
+"""How long do points of two distributions take, of which one lies elsewhere, or is wider, or has heavy tails?
 
     python -m benchmarks.apart [--size 50000] [--dims 2] [--threads 1] [--device cuda] [--output results.json]
 
@@ -71,6 +71,10 @@ def cases(n: int, dims: int) -> dict[str, tuple[Points, Points]]:
         "normal, 8 blobs": (normal(), around(blobs, 0.3)),
         "shifted by 10": (normal(), normal() + 10),
         "stretched tenfold": (normal(), normal() * np.array([10] + [1] * (dims - 1))),
+        "normal cubed, normal": (normal() ** 3, normal()),
+        "both cubed": (normal() ** 3, normal() ** 3),
+        "Cauchy, normal": (random.standard_cauchy((n, dims)), normal()),
+        "log-normal, normal": (np.exp(2 * normal()), normal()),
     }
 
 

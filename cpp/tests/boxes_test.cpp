@@ -148,6 +148,62 @@ void test_open(const CostSource<T>& source, Index rows, Index cols, bool maximiz
     CHECK(all() == 0);
 }
 
+// Rows find the columns that they bring nearer, under falling prices, and no box forgets one of them.
+template <class T>
+void test_nearer(const CostSource<T>& source, Index rows, Index cols, bool maximize, std::mt19937_64& random) {
+    const ColumnBoxes<T>* boxes = source.boxes();
+    std::vector<T> row(cols);
+    source.read(0, 0, cols, row.data());
+    const auto [least, most] = std::minmax_element(row.begin(), row.end());
+    const double spread = static_cast<double>(*most) - static_cast<double>(*least);
+    std::vector<double> v(cols), reached(cols);
+    for (double& price : v) price = spread * static_cast<double>(random() % 100) / 400;
+    BoxPrices<T> prices{.are_tilted = boxes->can_tilt() && random() % 2 != 0};
+    boxes->take_prices(v.data(), prices);
+    for (double& price : v) price -= spread * static_cast<double>(random() % 10) / 1000;
+    OpenBoxes open = boxes->open_boxes();
+    BoxReach reach(open);
+    for (int search = 0; search < 2; ++search) {
+        for (Index j = 0; j < cols; ++j) {
+            const bool is_known = random() % 4 == 0, is_closed = random() % 4 == 0 || j < cols / 4;
+            reached[j] = is_closed  ? -kInfinity<double>
+                         : is_known ? spread * static_cast<double>(random() % 100) / 50
+                                    : kInfinity<double>;
+            if (is_closed) open.close(j);
+        }
+        reach.start(cols, [&](Index j) { return reached[j]; });
+        for (Index turn = 0; turn < 8; ++turn) {
+            const Index i = static_cast<Index>(random() % rows);
+            const double base = spread * static_cast<double>(random() % 100) / 100;
+            const double given = turn % 4 == 3 ? spread / 4 : kInfinity<double>;
+            double limit = given;
+            std::vector<NearColumn<T>> found;
+            boxes->nearest({i, maximize, v.data(), &prices, cols, open.open(), &reach, base}, limit, found);
+            source.read(i, 0, cols, row.data());
+            std::vector<char> listed(cols, 0);
+            bool is_right = true;
+            for (const auto& near : found) {
+                is_right = is_right && !listed[near.col] && near.cost == row[near.col];
+                listed[near.col] = 1;
+            }
+            for (Index j = 0; j < cols; ++j) {
+                const double value = (maximize ? -1.0 : 1.0) * static_cast<double>(row[j]) - v[j];
+                const bool is_nearer = value <= given && base + value < reached[j];
+                is_right = is_right && is_nearer == (listed[j] != 0);
+                if (is_nearer) reached[j] = base + value;
+                is_right = is_right && reach.columns(j / kBoxColumns)[j % kBoxColumns] == reached[j];
+                is_right = is_right && reached[j] <= reach.of_box(j / kBoxColumns);
+            }
+            CHECK(is_right);
+            const Index closed = static_cast<Index>(random() % cols);
+            if (reached[closed] > -kInfinity<double>) open.close(closed);
+            reach.close(closed);
+            reached[closed] = -kInfinity<double>;
+        }
+        open = boxes->open_boxes();
+    }
+}
+
 template <class T>
 std::unique_ptr<CostSource<T>> in_order(const PointCosts<T>& costs) {
     Team team(2);
@@ -173,6 +229,7 @@ void test_metrics() {
                 const auto boxed = in_order(*costs);
                 CHECK(boxed != nullptr);
                 if (boxed != nullptr) test_nearest(*boxed, kRows, kCols, maximize, random);
+                if (boxed != nullptr) test_nearer(*boxed, kRows, kCols, maximize, random);
                 if (boxed != nullptr && scatter == Scatter::uniform) test_open(*boxed, kRows, kCols, maximize, random);
                 if (boxed != nullptr && dims == 3)
                     CHECK(boxed->turned(std::vector<Index>{0, 1}) == nullptr);  // too few

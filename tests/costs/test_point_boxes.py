@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 import lapwing as lw
 from costs.test_points import METRICS_AND_SUM, SCATTERS
-from support.checks import assert_optimal
+from support.checks import assert_optimal, assert_proven
 
 CLUSTERS = {"clusters": lambda rng, count, dims: rng.integers(0, 6, (count, 1)) + rng.normal(0, 0.01, (count, dims))}
 MANY = SCATTERS | CLUSTERS
@@ -70,6 +70,35 @@ def test_few_costs_are_computed_of_clouds_that_lie_apart(weight, stretch):
     result = lw.solve(lw.costs.weighted(lw.costs.squared_euclidean(x, y), weight), threads=1)
     assert result.certificate.bound <= 1e-6 * abs(result.objective)
     assert 0 < result.statistics["pairs_in_boxes"] < 0.15 * n * result.statistics["dense_rows_read"]
+
+
+@settings(max_examples=6)
+@given(
+    m=st.sampled_from([600, 2100]),
+    power=st.sampled_from([3, 4]),
+    both=st.booleans(),
+    dims=st.integers(1, 3),
+    dtype=st.sampled_from([np.float32, np.float64]),
+    maximize=st.booleans(),
+    seed=st.integers(0, 2**32),
+)
+def test_heavy_tails(m, power, both, dims, dtype, maximize, seed):
+    """Searches read rows out (core/search.hpp); some columns, or all, may be left, and the farthest be wanted."""
+    rng = np.random.default_rng(seed)
+    x, y = rng.normal(size=(m, dims)) ** power, rng.normal(size=(2100, dims)) ** (power if both else 1)
+    source = lw.costs.squared_euclidean(x.astype(dtype), y.astype(dtype))
+    result = lw.solve(source, maximize=maximize, method="core", threads=1)
+    assert_proven(result, source.read(slice(None)).reshape(source.shape), maximize=maximize)
+
+
+def test_searches_among_heavy_tails_do_not_read_rows_again_and_again():
+    rng = np.random.default_rng(1)
+    n = 4000
+    x, y = (rng.normal(size=(2, n, 2)) ** 3).astype(np.float32)
+    result = lw.solve(lw.costs.squared_euclidean(x, y), threads=1)
+    assert result.certificate.bound <= 1e-9 * abs(result.objective)
+    assert result.statistics["phases"] < 16
+    assert result.statistics["dense_rows_read"] < 160 * n
 
 
 def test_regions_with_more_rows_than_columns():

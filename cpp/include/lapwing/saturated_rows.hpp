@@ -19,23 +19,24 @@ namespace lapwing {
 // Whether most of a few rows are such, of those in which costs differ; at(i, j) is a cost as it is minimised, a double.
 template <class At>
 bool are_saturated(Index rows, Index cols, const At& at) {
-    constexpr Index kRows = 8, kCols = 64, kFewest = 2, kFewCheap = 16;
+    constexpr Index kRows = 8, kCols = 64, kFewestLines = 32, kFewest = 2, kFewCheap = 16;
     constexpr double kNear = 0.05;
-    if (rows < kCols || cols < kCols) return false;
+    if (rows < kFewestLines || cols < kFewestLines) return false;
+    const Index looks = std::min(cols, kCols);
     Index saturated = 0, counted = 0;
     for (Index t = 0; t < kRows; ++t) {
         const auto i = static_cast<Index>(static_cast<std::int64_t>(t) * rows / kRows);
         double cost[kCols];
-        for (Index k = 0; k < kCols; ++k)
-            cost[k] = at(i, static_cast<Index>(static_cast<std::int64_t>(k) * cols / kCols));
-        const double most = *std::max_element(cost, cost + kCols);
-        double least = *std::min_element(cost, cost + kCols);
+        for (Index k = 0; k < looks; ++k)
+            cost[k] = at(i, static_cast<Index>(static_cast<std::int64_t>(k) * cols / looks));
+        const double most = *std::max_element(cost, cost + looks);
+        double least = *std::min_element(cost, cost + looks);
         for (Index j = 0; j < cols && least == most; ++j) least = std::min(least, at(i, j));  // a cost that is not seen
         if (!(most > least && most - least < kInfinity<double>)) continue;
         const double near = kNear * (most - least);
-        const auto dear = std::count_if(cost, cost + kCols, [=](double c) { return c >= most - near; });
-        const auto cheap = std::count_if(cost, cost + kCols, [=](double c) { return c <= least + near; });
-        saturated += 2 * dear >= kCols && kFewCheap * cheap <= kCols;
+        const auto dear = std::count_if(cost, cost + looks, [=](double c) { return c >= most - near; });
+        const auto cheap = std::count_if(cost, cost + looks, [=](double c) { return c <= least + near; });
+        saturated += 2 * dear >= looks && kFewCheap * cheap <= looks;
         if (++counted == kFewest && saturated == 0) return false;
     }
     return counted >= kFewest && 2 * saturated > counted;

@@ -255,6 +255,7 @@ class LineScan {
     }
     void examine(Index i, T cost, D a, D b, Index position) {
         const D c = minimised(cost, maximize_);
+        if (is_certain(c, a, b)) return;
         if (!is_no_worse(c, a, b, result_[static_cast<std::size_t>(i)].violation))
             note(i, c, position, excess(c, a, b));
     }
@@ -374,6 +375,11 @@ void check_duals(const CertificateInput<T>& in, Certificate<Dual<T>>& result, Ex
     Run<D> duals(dual);
     // Adds a dual to the sum; false if a part is no number.
     const auto add = [&](const D* parts, Index count, Index i) {
+        if (in.parts == 1) {
+            const bool valid = is_valid_dual(parts[i]);
+            if (valid) duals.add(parts[i]);
+            return valid;
+        }
         bool valid = true;
         for (int k = 0; k < in.parts; ++k) valid = valid && is_valid_dual(part_of(parts, count, i, k));
         for (int k = 0; k < in.parts && valid; ++k) duals.add(part_of(parts, count, i, k));

@@ -178,8 +178,9 @@ void Solver<T>::solve(CoreState<T>& state, const Dual<T>* start_v, const Index* 
             Auction<T>(state, Dual<T>{0}).run(free_rows(state), PhaseTuning::kFinalBidsPerRow * state.m);
         else
             auction_phases(state, error, attempt == 0 && start_v);
+        const std::int64_t by_phases = state.scratch.dense_rows_read - read;
         lap("auction");
-        const bool done = search_paths(state, attempt < PhaseTuning::kAttempts, solution);
+        const bool done = search_paths(state, attempt < PhaseTuning::kAttempts, solution, by_phases);
         lap("search");
         if (done) break;
         if (state.has_read_too_much()) {

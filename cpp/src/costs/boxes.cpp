@@ -348,6 +348,7 @@ class PointBoxes<T>::Search {
         for (Index t = 0; t < size; ++t) {
             const Index b = t + turn < size ? t + turn : t + turn - size;
             if (is_out(bound[b]) || (query_.open != nullptr && query_.open[at + b] == 0)) continue;
+            if (query_.reach != nullptr && query_.base + bound[b] >= query_.reach->of_box(at + b)) continue;
             int place = height_++;
             for (; place > bottom && stack_[place - 1].bound <= bound[b]; --place) stack_[place] = stack_[place - 1];
             stack_[place] = {bound[b], level, first + b};
@@ -367,12 +368,23 @@ class PointBoxes<T>::Search {
     void look_into(Index box) {
         const Index first = box * kBoxColumns, columns = std::min(boxes_.cols_ - first, kBoxColumns);
         NearColumn<T> more[kBoxColumns];
+        computed_ += columns;
+        if (query_.reach != nullptr) return look_for_nearer(box, first, columns, more);
         const Index count_more =
             LAPWING_DISPATCH(near_in_box<T>, boxes_.points_.data(), static_cast<Index>(boxes_.points_.size()),
                              query_.row, query_.maximize, first, columns, query_.v, limit_, is_full_, more);
         found_.insert(found_.end(), more, more + count_more);
-        computed_ += columns;
         if (count() > (is_full_ ? query_.most + kRoom : query_.most)) keep_least();
+    }
+
+    void look_for_nearer(Index box, Index first, Index columns, NearColumn<T>* more) {
+        double farthest;
+        const Index count_more =
+            LAPWING_DISPATCH(nearer_in_box<T>, boxes_.points_.data(), static_cast<Index>(boxes_.points_.size()),
+                             query_.row, query_.maximize, first, columns, query_.v, limit_, more, query_.base,
+                             query_.reach->columns(box), &farthest);
+        query_.reach->set(box, farthest);
+        found_.insert(found_.end(), more, more + count_more);
     }
 
     // Among columns with equal values, each row prefers different ones.

@@ -61,31 +61,43 @@ inline void certificate_raise(const double* a, Index m, const double* b, Index n
     for (Index k = 0; k < n; ++k) raised[k] = b[k] == 0 ? by - by : b[k] + by;
 }
 
-// Whether all pairs from `from` to before `to` are not below the raised sum. The last register may reach back before
-// `from`; false if there are fewer pairs than it holds. NaN and -inf, as sums are finite, never pass, +inf always.
+// Bit k: pair `from` + k, before `to`, at most kCertificateBlock away, is below the raised sum, or no number. Of fewer
+// pairs than a register holds all are.
 template <bool kMaximize, class T>
-LAPWING_INLINE bool certificate_are_above(const T* cost, Index from, Index to, double a, const double* raised) {
-    if (to < kLanes) return false;
-    Vec<std::int64_t> all = ~Vec<std::int64_t>{};
-    const auto look = [&](Index k) {
-        const auto given = load_as<double>(cost + k), cross = load_as<double>(raised + k);
-        all &= kMaximize ? given <= -a - cross : given >= a + cross;
+LAPWING_INLINE std::uint64_t certificate_doubtful(const T* cost, Index from, Index to, double a, const double* raised) {
+    const auto above = [a](const T* given, const double* cross) __attribute__((always_inline)) {
+        const auto c = load_as<double>(given), b = load_as<double>(cross);
+        return std::uint64_t{movemask(kMaximize ? c <= -a - b : c >= a + b)};
     };
+    const std::uint64_t all = to - from < kCertificateBlock ? (std::uint64_t{1} << (to - from)) - 1 : ~std::uint64_t{0};
+    if (to < kLanes) return all;
+    std::uint64_t bits = 0;
+    if (to - from == kCertificateBlock) {
+        const T* const given = cost + from;
+        const double* const cross = raised + from;
+#pragma GCC unroll 64
+        for (int k = 0; k < kCertificateBlock; k += kLanes) bits |= above(given + k, cross + k) << k;
+        return ~bits;
+    }
     Index k = from;
-    for (; k + kLanes <= to; k += kLanes) look(k);
-    if (k < to) look(to - kLanes);
-    return movemask(all) == (1u << kLanes) - 1;
+    for (; k + kLanes <= to; k += kLanes) bits |= above(cost + k, raised + k) << (k - from);
+    if (k < to)
+        bits |= above(cost + to - kLanes, raised + to - kLanes) >> (kLanes - (to - k))
+                                                                       << (k - from);  // the last register reaches back
+    return ~bits & all;
 }
-// The same for integers, which are not raised; a plain loop, as compilers widen int32 in more ways.
+// The same for integers, which are not raised: all of them, or none. A plain loop, as compilers widen int32 in more
+// ways.
 template <bool kMaximize, class T>
-LAPWING_INLINE bool certificate_are_above(const T* cost, Index from, Index to, std::int64_t a, const std::int64_t* b) {
+LAPWING_INLINE std::uint64_t certificate_doubtful(const T* cost, Index from, Index to, std::int64_t a,
+                                                  const std::int64_t* b) {
     std::uint64_t bits = 0, signs = 0;
     for (Index k = from; k < to; ++k) {
         const auto c = static_cast<std::uint64_t>(std::int64_t{cost[k]});
         if constexpr (sizeof(T) == 8) bits |= c + kCertificateReach;
         signs |= (kMaximize ? 0 - c : c) - static_cast<std::uint64_t>(a) - static_cast<std::uint64_t>(b[k]);
     }
-    return static_cast<std::int64_t>(signs) >= 0 && bits >> 62 == 0;
+    return static_cast<std::int64_t>(signs) >= 0 && bits >> 62 == 0 ? 0 : ~std::uint64_t{0};
 }
 
 // Whether all pairs of a block are above the sum, or are the sum, which was not rounded: if both differences give the
@@ -125,23 +137,33 @@ LAPWING_INLINE std::uint64_t certificate_undecided_of_block(const T* cost, Index
     return ~certain & (n < kCertificateBlock ? (std::uint64_t{1} << n) - 1 : ~std::uint64_t{0});
 }
 
+// What is doubtful in a block, if it is more than a few pairs, is looked at by registers: ties come in masses.
 template <bool kMaximize, class T>
 LAPWING_INLINE std::uint64_t certificate_next_undecided(const T* cost, Index& from, Index n, Dual<T> a,
                                                         const Dual<T>* b, const Dual<T>* raised) {
     constexpr Index kBlock = kCertificateBlock, kLine = 64 / sizeof(T);
+    constexpr int kFew = 4;
     bool has_ties = false;
     for (; from + kBlock <= n; from += kBlock) {
         // Fetches the next line, if it follows this one in memory; it would be waited for otherwise.
         for (Index k = 0; k < kBlock; k += kLine) __builtin_prefetch(cost + n + from + k, 0, 2);
-        if (!has_ties && certificate_are_above<kMaximize>(cost, from, from + kBlock, a, raised)) continue;
+        if (!has_ties) {
+            const auto doubtful = certificate_doubtful<kMaximize>(cost, from, from + kBlock, a, raised);
+            if (doubtful == 0) continue;
+            if (__builtin_popcountll(doubtful) <= kFew) return doubtful;
+        }
         has_ties = certificate_block_is_tied<kMaximize>(cost + from, a, b + from);  // as the next block may be
         if (has_ties) continue;
         if (const auto found = certificate_undecided_of_block<kMaximize>(cost + from, kBlock, a, b + from))
             return found;
     }
-    if (from < n && !certificate_are_above<kMaximize>(cost, from, n, a, raised))
-        if (const auto found = certificate_undecided_of_block<kMaximize>(cost + from, n - from, a, b + from))
-            return found;
+    if (from < n) {
+        const auto doubtful = certificate_doubtful<kMaximize>(cost, from, n, a, raised);
+        if (doubtful != 0 && __builtin_popcountll(doubtful) <= kFew) return doubtful;
+        if (doubtful != 0)
+            if (const auto found = certificate_undecided_of_block<kMaximize>(cost + from, n - from, a, b + from))
+                return found;
+    }
     from = n;
     return 0;
 }

@@ -72,6 +72,13 @@ inline double excess_of_parts(double c, const double* a, std::size_t a_stride, c
     return std::max(0.0, rest > 0 ? std::nextafter(sum, kInfinity<double>) : sum);
 }
 
+// Whether c - a - b >= 0 is certain; cheap, and true of tight pairs (certificate_is_certain).
+inline bool is_certain(double c, double a, double b) {
+    const TwoSum s(a, b);
+    return c > s.sum || (c == s.sum && s.error <= 0);
+}
+inline bool is_certain(std::int64_t, std::int64_t, std::int64_t) { return false; }
+
 // Whether excess(c, a, b) > known is impossible; cheap. The margin is four times what the two additions can round off.
 inline bool is_no_worse(double c, double a, double b, double known) {
     const double d = a - c;

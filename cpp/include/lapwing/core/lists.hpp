@@ -130,7 +130,8 @@ class CandidateLists {
     std::optional<OpenBoxes> open_boxes() const {
         return all_boxes_ != nullptr ? std::optional(all_boxes_->open_boxes()) : std::nullopt;
     }
-    // Whether rows are read by boxes.
+    bool are_in_boxes() const { return all_boxes_ != nullptr; }
+    // Whether rows are read by boxes now.
     bool has_boxes() const { return boxes_ != nullptr; }
     // To be called before rows are listed under prices that are not all at most the last ones: boxes take them. Where
     // these turn out to be of no use, rows are read whole.
@@ -240,6 +241,27 @@ class CandidateLists {
             scratch.value[t] = scratch.near[t].value;
         }
         return count;
+    }
+
+    // How a search reads rows out by boxes: what is open in them, how far columns are, and where the row is.
+    struct InSearch {
+        const OpenBoxes* open;
+        const BoxPrices<T>* prices;
+        BoxReach* reach;
+        double base;
+    };
+    void take_prices_for_search(const D* v, BoxPrices<T>& prices) const {
+        prices.are_tilted = all_boxes_->can_tilt();
+        all_boxes_->take_prices(v, prices);
+    }
+    // To scratch.near the columns of row i with c - v up to a limit that it brings nearer than `reach` says, which is
+    // lowered. Such a read does not tell whether boxes are of use otherwise.
+    void collect_nearer(Index i, const D* v, D limit, const InSearch& search, ListScratch<T>& scratch) const {
+        ++scratch.dense_rows_read;
+        const auto computed = all_boxes_->nearest(
+            {i, maximize_, v, search.prices, n_, search.open->open(), search.reach, search.base}, limit, scratch.near);
+        scratch.pairs_in_boxes += computed;
+        scratch.pairs_at_prices += computed;
     }
 
     // The smallest c - v of row i in boxes with an open column; infinite if there are none, or all pairs are forbidden.

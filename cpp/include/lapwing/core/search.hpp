@@ -7,13 +7,16 @@
 // more (many near-ties, or a row that this search has listed already), all columns of the row up to a limit are
 // relaxed; the limit grows by a factor from one event of the row to the next, and at least to the next column. Where
 // columns are in boxes, those without an open column are left out (costs/open_boxes.hpp): most rows of a long search
-// are deep in the region that it has closed. The search stops at the nearest unassigned column. Columns that are
-// farther than the nearest one found so far are never pushed. Dummy rows (state.hpp): an unassigned column that the
-// aggregated dummy row holds ends a path only if the dummy row can spare a column. Otherwise the dummy row is scanned,
-// and relaxes every column at its distance plus ceiling - v[j]. Complexity: O(k) a scanned row with k listed columns,
-// O(log(m + n)) a push, one dense row a refresh event. In the worst case O(n (m + log n)) a search and
-// O(m n (m + log n)) in all, as for full rows. Deviations: candidate lists with bounds in place of full rows; the dummy
-// rows as one node. Reference: Jonker and Volgenant, Computing 38 (1987), "augmentation".
+// are deep in the region that it has closed. Where some rows tell columns far apart and others near ones (heavy tails),
+// it would come to these rows again and again. So once it has read more rows than it has scanned, rows are *read out*,
+// once each: all columns up to the nearest end, in those boxes of which some column comes nearer. The search stops at
+// the nearest unassigned column. Columns that are farther than the nearest one found so far are never pushed. Dummy
+// rows (state.hpp): an unassigned column that the aggregated dummy row holds ends a path only if the dummy row can
+// spare a column. Otherwise the dummy row is scanned, and relaxes every column at its distance plus ceiling - v[j].
+// Complexity: O(k) a scanned row with k listed columns, O(log(m + n)) a push, one dense row a refresh event. In the
+// worst case O(n (m + log n)) a search and O(m n (m + log n)) in all, as for full rows. Deviations: candidate lists
+// with bounds in place of full rows; the dummy rows as one node. Reference: Jonker and Volgenant, Computing 38 (1987),
+// "augmentation".
 #pragma once
 
 #include <algorithm>
@@ -65,6 +68,8 @@ class PathSearch {
     void scan_dummy_row(D d);
     void cover(Index i, D base, D value);
     void refresh(Index i, D d);
+    void begin_to_read_out();
+    void read_out(Index i, D base);
     void relax(Index j, Index from, D d);
     void update_duals(Index source);
     void flip(Index source);
@@ -80,7 +85,11 @@ class PathSearch {
     std::vector<std::int64_t> listed_in_;  // the search (s_.paths) that last refreshed the row
     std::vector<Index> touched_, settled_;
     std::optional<OpenBoxes> open_;  // if columns are in boxes: of those not settled
-    D bound_ = 0;                    // distance of the nearest end found
+    std::optional<BoxReach> reach_;  // of columns in boxes, while rows are read out ...
+    BoxPrices<T> prices_;            // ... by these prices
+    bool reads_out_ = false;
+    std::int64_t scanned_ = 0, read_ = 0;  // rows, in this search
+    D bound_ = 0;                          // distance of the nearest end found
     Index end_ = -1;
     D dummy_dist_ = 0;
     Index dummy_via_ = -1;  // the held column through which the dummy row is reached
@@ -99,7 +108,8 @@ void PathSearch<T>::reset() {
     heap_.clear();
     bound_ = dummy_dist_ = kInfinity<D>;
     end_ = dummy_via_ = -1;
-    dummy_closed_ = false;
+    dummy_closed_ = reads_out_ = false;
+    scanned_ = read_ = 0;
 }
 
 template <class T>
@@ -118,6 +128,7 @@ SearchOutcome PathSearch<T>::augment(Index source) {
             closed_[id] = 1;
             settled_.push_back(id);
             if (open_ && id < s_.n) open_->close(id);
+            if (reads_out_ && id < s_.n) reach_->close(id);
             scan(s_.col_to_row[id], d);
         } else if (id == dummy_row_) {
             scan_dummy_row(d);
@@ -135,9 +146,13 @@ SearchOutcome PathSearch<T>::augment(Index source) {
 template <class T>
 void PathSearch<T>::scan(Index i, D d) {
     ++s_.rows_scanned;
+    ++scanned_;
     row_dist_[i] = d;
     const D base = d - s_.u[i];
-    relax_list(i, base);
+    if (reads_out_)
+        read_out(i, base);
+    else
+        relax_list(i, base);
     if (s_.has_unmatched_columns() && s_.unmatched_cost_of(i) < kInfinity<D>) {
         const Index column = s_.unmatched_column(i);
         relax(column, i, base + (s_.unmatched_cost_of(i) - s_.v[column]));
@@ -190,8 +205,11 @@ void PathSearch<T>::scan_dummy_row(D d) {
 template <class T>
 void PathSearch<T>::refresh(Index i, D d) {
     constexpr D kGrowth = 4, kFar = 1024;
+    constexpr std::int64_t kFewReads = 256;
     const D base = row_dist_[i] - s_.u[i];
     auto& scratch = s_.scratch;
+    if (open_ && !reads_out_ && ++read_ > scanned_ + kFewReads) begin_to_read_out();
+    if (reads_out_) return read_out(i, base);
     s_.lists.keep_prices_fresh(s_.v.data(), scratch);
     if (std::exchange(listed_in_[i], s_.paths) != s_.paths) {
         s_.refresh(i, scratch);
@@ -223,6 +241,25 @@ void PathSearch<T>::refresh(Index i, D d) {
     for (Index t = 0; t < count; ++t)
         if (scratch.value[t] <= limit) relax(scratch.found[t], i, base + scratch.value[t]);
     cover(i, base, limit);
+}
+
+template <class T>
+void PathSearch<T>::begin_to_read_out() {
+    reads_out_ = true;
+    s_.lists.take_prices_for_search(s_.v.data(), prices_);
+    if (!reach_) reach_.emplace(*open_);
+    reach_->start(s_.n, [this](Index j) {
+        if (closed_[j]) return -kInfinity<double>;
+        return dist_[j] < kInfinity<D> ? static_cast<double>(dist_[j]) : kInfinity<double>;
+    });
+}
+
+template <class T>
+void PathSearch<T>::read_out(Index i, D base) {
+    auto& scratch = s_.scratch;
+    s_.lists.collect_nearer(i, s_.v.data(), bound_ - base, {&*open_, &prices_, &*reach_, static_cast<double>(base)},
+                            scratch);
+    for (const NearColumn<T>& near : scratch.near) relax(near.col, i, base + static_cast<D>(near.value));
 }
 
 template <class T>

@@ -34,9 +34,10 @@ struct PhaseTuning {
                                                    // prices of later phases mostly 0.17 to 0.33
     static constexpr double kEscalation = 8;       // of an epsilon that was too small ...
     static constexpr double kMost = 64;            // ... up to this times the first
-    static constexpr std::int64_t kSearchReads = 3;    // budget of the searches, a row: dense rows read whole ...
-    static constexpr std::int64_t kSearchLooks = 30;   // ... or by boxes ...
-    static constexpr std::int64_t kSearchScans = 100;  // ... and rows scanned
+    // Budget of the searches, for each row: dense rows read whole, or by boxes, and rows scanned. Where columns are in
+    // boxes it is no less than a multiple of what the phases have read, which others would read again.
+    static constexpr std::int64_t kSearchReads = 3, kSearchLooks = 30, kSearchScans = 100;
+    static constexpr std::int64_t kOfPhases = 2, kScansALook = 20;  // so many take as long as a read
     // Dense rows read, if another method can take over. At m = 1000 and 8000 structured costs take 3 to 5 and 3 to 8 a
     // row, others 1 to 5; those of which lists tell nothing 20 to 1500, in a sample, too, unless it is small.
     static std::int64_t most_reads(Index m, bool structured) {
@@ -173,13 +174,16 @@ void take_nearest(CoreState<T>& state) {
 }
 
 // Searches for all free rows. Fills solution.status, and the Hall violator where there is one. Returns false if it gave
-// up because the searches take more than a budget: the prices are too far off, and more auction phases are cheaper.
+// up because the searches take more than a budget: the prices are too far off, and more auction phases are cheaper than
+// those before, which have read so many rows.
 template <class T>
-bool search_paths(CoreState<T>& state, bool limited, Solution<Dual<T>>& solution) {
+bool search_paths(CoreState<T>& state, bool limited, Solution<Dual<T>>& solution, std::int64_t read_by_phases = 0) {
     state.progress.stage = "search";
+    const std::int64_t least = state.lists.are_in_boxes() ? PhaseTuning::kOfPhases * read_by_phases : 0;
     const std::int64_t each = state.lists.has_boxes() ? PhaseTuning::kSearchLooks : PhaseTuning::kSearchReads;
-    const std::int64_t reads = state.scratch.dense_rows_read + each * state.m;
-    const std::int64_t scans = state.rows_scanned + PhaseTuning::kSearchScans * state.m;
+    const std::int64_t reads = state.scratch.dense_rows_read + std::max(each * state.m, least);
+    const std::int64_t scans =
+        state.rows_scanned + std::max(PhaseTuning::kSearchScans * state.m, PhaseTuning::kScansALook * least);
     PathSearch<T> search(state);
     state.progress.matched = state.matched();
     double bound = state.preview();

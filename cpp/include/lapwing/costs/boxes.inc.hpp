@@ -155,10 +155,12 @@ void tilt_bounds(const BoxTerm<T>* terms, Index count, Index row, bool maximize,
 }
 
 // The columns of a box, from `first` on, whose c - v is at most `limit`, or below it: to out, which has room for all.
-// Forbidden ones are not among them. Returns their number.
-template <class T>
-Index near_in_box(const PointTerm<T>* terms, Index count, Index row, bool maximize, Index first, Index columns,
-                  const double* v, double limit, bool below, NearColumn<T>* out) {
+// Forbidden ones are not among them. Returns their number. kNearer: of these only columns whose base + c - v is below
+// reach[k], k from 0 on, which it replaces; `farthest` becomes the largest of reach.
+template <bool kNearer, class T>
+LAPWING_INLINE Index near_in_box(const PointTerm<T>* terms, Index count, Index row, bool maximize, Index first,
+                                 Index columns, const double* v, double limit, bool below, NearColumn<T>* out,
+                                 double base, double* reach, double* farthest) {
     T cost[kBoxColumns];
     double value[kBoxColumns] = {};
     PointKernels<T>::block(terms, count, row, first, cost);
@@ -168,13 +170,26 @@ Index near_in_box(const PointTerm<T>* terms, Index count, Index row, bool maximi
         prices = value;
     }
     const Vec<double> limits = broadcast<double>(below ? limit : std::min(limit, std::numeric_limits<double>::max()));
+    Vec<double> most = broadcast(-kInfinity<double>);
     std::uint64_t mask = 0;
     for (Index t = 0; t < kBoxColumns; t += kLanes) {
         Vec<double> c = load_as<double>(cost + t);
         if (maximize) c = -c;
         const Vec<double> r = c - load<Vec<double>>(prices + t);
         store(value + t, r);
-        mask |= std::uint64_t{below ? movemask(r < limits) : movemask(r <= limits)} << t;
+        auto wanted = below ? r < limits : r <= limits;
+        if constexpr (kNearer) {
+            const Vec<double> distance = base + r, known = load<Vec<double>>(reach + t);
+            wanted &= distance < known;
+            const Vec<double> nearest = wanted ? distance : known;
+            store(reach + t, nearest);
+            most = vmax(most, nearest);
+        }
+        mask |= std::uint64_t{movemask(wanted)} << t;
+    }
+    if constexpr (kNearer) {
+        *farthest = most[0];
+        for (Index t = 1; t < kLanes; ++t) *farthest = most[t] > *farthest ? most[t] : *farthest;
     }
     if (columns < kBoxColumns) mask &= (std::uint64_t{1} << columns) - 1;
     Index kept = 0;
@@ -183,6 +198,16 @@ Index near_in_box(const PointTerm<T>* terms, Index count, Index row, bool maximi
         out[kept++] = {value[t], first + t, cost[t]};
     }
     return kept;
+}
+template <class T>
+Index near_in_box(const PointTerm<T>* terms, Index count, Index row, bool maximize, Index first, Index columns,
+                  const double* v, double limit, bool below, NearColumn<T>* out) {
+    return near_in_box<false>(terms, count, row, maximize, first, columns, v, limit, below, out, 0, nullptr, nullptr);
+}
+template <class T>
+Index nearer_in_box(const PointTerm<T>* terms, Index count, Index row, bool maximize, Index first, Index columns,
+                    const double* v, double limit, NearColumn<T>* out, double base, double* reach, double* farthest) {
+    return near_in_box<true>(terms, count, row, maximize, first, columns, v, limit, false, out, base, reach, farthest);
 }
 
 }  // namespace LAPWING_TARGET

@@ -46,6 +46,8 @@ struct NearQuery {
     const BoxPrices<T>* prices;   // what take_prices found for these prices or for any that were higher
     Index most;                   // how many at most, at least 1
     const Index* open = nullptr;  // of OpenBoxes: boxes without an open column are left out
+    BoxReach* reach = nullptr;    // columns are wanted only if base + c - v is nearer, which is then their distance
+    double base = 0;
 };
 
 // Boxes are judged by some rows.

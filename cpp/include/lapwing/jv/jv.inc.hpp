@@ -18,7 +18,7 @@
 //
 // Square problems whose least costs are few and far apart (steep_rows.hpp), or most of whose costs are close to the
 // largest (saturated_rows.hpp), leave out step 1, too: prices start at 0. So they may after a trial, where searches
-// prove long (jv/trial.inc.hpp).
+// prove long (jv/trial.inc.hpp). Of few rows it is asked after step 2 whether they are of the second kind.
 //
 // Rectangular problems (more columns than rows) leave out step 1: prices start at 0, only fall for columns that are
 // matched, and a matched column stays matched; so v <= 0, and v = 0 at free columns. With unmatched costs, row i has
@@ -98,6 +98,8 @@ class Jv {
     static constexpr Index kReads = 1, kReadsFromZero = 2;
     static constexpr int kRowReductionPasses = 2;
     static constexpr double kRecent = 16;  // searches
+    // Fewer rows are looked at after steps 1 and 2, which take less time, where more than one in so many is left.
+    static constexpr Index kShortColumn = 64, kFewFree = 8;
 
     static bool infinite(D x) { return x >= kInfinity<D>; }
 
@@ -112,12 +114,13 @@ class Jv {
             const auto c = static_cast<double>(costs_.at(i)[j]);
             return kNegated ? -c : c;
         };
+        const bool is_short = rows_ < kShortColumn;
         const bool from_columns =
-            square && !from_zero_ && !are_saturated(rows_, cols_, at) && !fall_steeply(costs_, rows_);
+            square && !from_zero_ && (is_short || !(are_saturated(rows_, cols_, at) || fall_steeply(costs_, rows_)));
+        unchecked_ = !from_columns;
         if (from_columns) {
             reduce_columns();
         } else {
-            unchecked_ = true;
             start_at_zero();
         }
         if (unmatched_cost_ != nullptr && too_many_rows()) {
@@ -125,6 +128,12 @@ class Jv {
             return Status::infeasible;
         }
         if (reduce_rows(square && !from_columns ? kReadsFromZero : kReads)) return Status::time_limit;
+        if (from_columns && is_short && free_count_ > rows_ / kFewFree && !fits_registers() &&
+            are_saturated(rows_, cols_, at)) {
+            matching_.clear();
+            start_at_zero();
+            if (reduce_rows(kReadsFromZero)) return Status::time_limit;
+        }
         start_bound();
         if (fits_registers() && free_count_ > 0) search_in_registers();
         may_try_ = from_columns && !fits_registers();

@@ -6,7 +6,7 @@ namespace LAPWING_TARGET {
 // few streams from memory.
 template <class T, bool kNegated>
 void Jv<T, kNegated>::reduce_columns() {
-    constexpr Index kShortColumn = 64, kStreams = 8;
+    constexpr Index kStreams = 8;
     std::int64_t* nearest = from_;
     Mask valid = costs_.is_usual(Vec<D>{});
     const unsigned all = bits(valid);
