@@ -12,7 +12,7 @@ import lapwing as lw
 
 STEEP = ["negative Pareto", "-exp(5 normal)", "1 - exp(-d2 / 0.0005)"]
 # Rows read a row at most, n = 1000; from columns without a trial they take 99, 93, 34, 68, 28 and 70. Ties are met in
-# another order by vectors of another width: of Jaccard distances 13.4 and 14.0 rows are read with 256 bits.
+# another order by vectors of another width: of Jaccard distances 11.4 to 14.0 rows are read.
 SATURATED = {
     "overlap of discs": 4,
     "1 - IoU, boxes 0.05": 4,
