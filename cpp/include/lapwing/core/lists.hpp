@@ -141,7 +141,7 @@ class CandidateLists {
         tilt_ = Tilt::untried, prices_.are_tilted = false;
         retake_prices(v, scratch);
         const auto rows = static_cast<Index>(count_.size()), trials = std::min(rows, BoxTuning::kTrials);
-        for (bool once_more = true; once_more; once_more = judge_boxes(v, scratch)) {
+        for (bool once_more = true; once_more; once_more = judge_boxes(v, BoxTuning::kWorthwhile, scratch)) {
             for (Index t = 0; t < trials; ++t)
                 look_near(static_cast<Index>(std::int64_t{t} * rows / trials), v, ListTuning::kFromBoxes, kInfinity<D>,
                           scratch);
@@ -204,7 +204,7 @@ class CandidateLists {
         constexpr Index kColumnsARow = 64;  // to take prices of so many columns takes as long as to read a row by boxes
         if (boxes_ == nullptr) return;
         if (scratch.rows_since_prices < std::max(n_ / kColumnsARow, BoxTuning::kTrials)) return;
-        if (!judge_boxes(v, scratch) && boxes_ != nullptr) retake_prices(v, scratch);
+        if (!judge_boxes(v, BoxTuning::kHopeless, scratch) && boxes_ != nullptr) retake_prices(v, scratch);
     }
     // Lists row i again. Rows can be refreshed from several threads.
     void refresh(Index i, const D* v, ListScratch<T>& scratch) {
@@ -304,8 +304,8 @@ class CandidateLists {
         scratch.rows_since_prices = 0, scratch.pairs_at_prices = scratch.pairs_in_boxes;
     }
     // By the costs that were computed since boxes took prices: tries tilted ones, keeps these or not, or gives up boxes
-    // that are of no use. Returns whether prices were taken otherwise than before.
-    bool judge_boxes(const D* v, ListScratch<T>& scratch) {
+    // if more than the part `useless` of all costs were. Returns whether prices were taken otherwise than before.
+    bool judge_boxes(const D* v, double useless, ListScratch<T>& scratch) {
         const double each = static_cast<double>(scratch.pairs_in_boxes - scratch.pairs_at_prices) /
                             static_cast<double>(std::max<std::int64_t>(scratch.rows_since_prices, 1));
         if (tilt_ == Tilt::untried && each > BoxTuning::kNear && boxes_->can_tilt()) {
@@ -319,7 +319,7 @@ class CandidateLists {
             return true;
         }
         if (tilt_ == Tilt::tried) tilt_ = Tilt::decided;
-        if (each > BoxTuning::kWorthwhile * n_) boxes_ = nullptr;
+        if (each > useless * n_) boxes_ = nullptr;
         return false;
     }
 

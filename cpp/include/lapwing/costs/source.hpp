@@ -53,7 +53,8 @@ struct NearQuery {
 // Boxes are judged by some rows.
 struct BoxTuning {
     static constexpr Index kTrials = 16;         // so many,
-    static constexpr double kWorthwhile = 0.25;  // and are of no use if more of all costs were computed
+    static constexpr double kWorthwhile = 0.25;  // and are of no use if more of all costs were computed,
+    static constexpr double kHopeless = 0.75;    // or this part later on, when rows are read that are the hardest
     static constexpr double kNear = 512;         // costs a row: if more were computed, prices are taken tilted ...
     static constexpr double kSpared = 0.75;      // ... for good if no more than this part is computed then
 };
