@@ -68,14 +68,20 @@ std::unique_ptr<PointCosts<T>> made(Metric metric, Scatter scatter, Index rows, 
     return costs;
 }
 
+// Reads row 0 into `row`, and returns by how much its costs differ.
+template <class T>
+double read_first(const CostSource<T>& source, std::vector<T>& row) {
+    source.read(0, 0, static_cast<Index>(row.size()), row.data());
+    const auto [least, most] = std::minmax_element(row.begin(), row.end());
+    return static_cast<double>(*most) - static_cast<double>(*least);
+}
+
 // The k nearest, and all within a limit, by boxes and by whole rows.
 template <class T>
 void test_nearest(const CostSource<T>& source, Index rows, Index cols, bool maximize, std::mt19937_64& random) {
     const ColumnBoxes<T>* boxes = source.boxes();
     std::vector<T> row(cols);
-    source.read(0, 0, cols, row.data());
-    const auto [least, most] = std::minmax_element(row.begin(), row.end());
-    const double spread = (static_cast<double>(*most) - static_cast<double>(*least)) / 4;
+    const double spread = read_first(source, row) / 4;
     std::vector<double> v(cols), value(cols);
     for (const double scale : {random() % 2 != 0 ? 0.0 : spread}) {
         // Half of the prices follow the costs of a row, nearly: those of a box are then nearly linear.
@@ -153,9 +159,7 @@ template <class T>
 void test_nearer(const CostSource<T>& source, Index rows, Index cols, bool maximize, std::mt19937_64& random) {
     const ColumnBoxes<T>* boxes = source.boxes();
     std::vector<T> row(cols);
-    source.read(0, 0, cols, row.data());
-    const auto [least, most] = std::minmax_element(row.begin(), row.end());
-    const double spread = static_cast<double>(*most) - static_cast<double>(*least);
+    const double spread = read_first(source, row);
     std::vector<double> v(cols), reached(cols);
     for (double& price : v) price = spread * static_cast<double>(random() % 100) / 400;
     BoxPrices<T> prices{.are_tilted = boxes->can_tilt() && random() % 2 != 0};

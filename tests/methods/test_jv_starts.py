@@ -11,16 +11,17 @@ from scipy.optimize import linear_sum_assignment
 import lapwing as lw
 
 STEEP = ["negative Pareto", "-exp(5 normal)", "1 - exp(-d2 / 0.0005)"]
-# Rows read a row at most, n = 1000; from columns without a trial they take 99, 93, 34, 68, 28 and 70. Ties are met in
-# another order by vectors of another width: of Jaccard distances 11.4 to 14.0 rows are read.
+# Rows read a row at most, n = 1000; from columns without a trial they take 99, 93, 34, 68, 28 and 70.
 SATURATED = {
     "overlap of discs": 4,
     "1 - IoU, boxes 0.05": 4,
     "tanh(d / 0.05)": 26,
     "d2 / (d2 + 0.001)": 30,
-    "Jaccard": 14.5,
+    "Jaccard": 13,
     "min(d2, 0.02) in space": 8,
 }
+# Vectors of fewer than 512 bits come to ties in another order: 11.5 rows by those, 14.0 by these.
+BY_NARROW_VECTORS = {"Jaccard": 14.5}
 # Prices of zero lose, on trial (without: 33, 50, 48).
 LOST = {"rounded sums to 10": 40, "a tenth of the columns zero": 60, "dates": 60}
 
@@ -64,7 +65,8 @@ def test_few_saturated_rows_start_once_more_from_zero(name, n):
 @pytest.mark.parametrize("dtype", ["float64", "float32", "int32"])
 @pytest.mark.parametrize("name", SATURATED)
 def test_saturated_rows_start_from_zero(name, dtype, maximize):
-    assert solved(name, 1000, dtype, maximize) < SATURATED[name]
+    narrow = BY_NARROW_VECTORS if lw._core.features()["simd"] != "avx512" else {}
+    assert solved(name, 1000, dtype, maximize) < narrow.get(name, SATURATED[name])
 
 
 @pytest.mark.parametrize("dtype", ["float64", "int32"])

@@ -81,9 +81,10 @@ LAPWING_INLINE std::uint64_t certificate_doubtful(const T* cost, Index from, Ind
     }
     Index k = from;
     for (; k + kLanes <= to; k += kLanes) bits |= above(cost + k, raised + k) << (k - from);
-    if (k < to)
-        bits |= above(cost + to - kLanes, raised + to - kLanes) >> (kLanes - (to - k))
-                                                                       << (k - from);  // the last register reaches back
+    if (k < to) {  // the last register reaches back
+        const std::uint64_t last = above(cost + to - kLanes, raised + to - kLanes);
+        bits |= last >> (kLanes - (to - k)) << (k - from);
+    }
     return ~bits & all;
 }
 // The same for integers, which are not raised: all of them, or none. A plain loop, as compilers widen int32 in more
@@ -137,7 +138,7 @@ LAPWING_INLINE std::uint64_t certificate_undecided_of_block(const T* cost, Index
     return ~certain & (n < kCertificateBlock ? (std::uint64_t{1} << n) - 1 : ~std::uint64_t{0});
 }
 
-// What is doubtful in a block, if it is more than a few pairs, is looked at by registers: ties come in masses.
+// A few doubtful pairs of a block go to exact code at once. Ties come in masses: registers look at those first.
 template <bool kMaximize, class T>
 LAPWING_INLINE std::uint64_t certificate_next_undecided(const T* cost, Index& from, Index n, Dual<T> a,
                                                         const Dual<T>* b, const Dual<T>* raised) {

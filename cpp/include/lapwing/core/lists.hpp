@@ -243,23 +243,18 @@ class CandidateLists {
         return count;
     }
 
-    // How a search reads rows out by boxes: what is open in them, how far columns are, and where the row is.
-    struct InSearch {
-        const OpenBoxes* open;
-        const BoxPrices<T>* prices;
-        BoxReach* reach;
-        double base;
-    };
+    // The prices by which a search reads rows out.
     void take_prices_for_search(const D* v, BoxPrices<T>& prices) const {
         prices.are_tilted = all_boxes_->can_tilt();
         all_boxes_->take_prices(v, prices);
     }
-    // To scratch.near the columns of row i with c - v up to a limit that it brings nearer than `reach` says, which is
-    // lowered. Such a read does not tell whether boxes are of use otherwise.
-    void collect_nearer(Index i, const D* v, D limit, const InSearch& search, ListScratch<T>& scratch) const {
+    // To scratch.near the columns of row i with c - v up to a limit for which base + c - v is below their distance in
+    // `reach`, which it becomes. Such a read does not tell whether boxes are of use otherwise.
+    void collect_nearer(Index i, const D* v, D base, D limit, const OpenBoxes& open, const BoxPrices<T>& prices,
+                        BoxReach& reach, ListScratch<T>& scratch) const {
         ++scratch.dense_rows_read;
         const auto computed = all_boxes_->nearest(
-            {i, maximize_, v, search.prices, n_, search.open->open(), search.reach, search.base}, limit, scratch.near);
+            {i, maximize_, v, &prices, n_, open.open(), &reach, static_cast<double>(base)}, limit, scratch.near);
         scratch.pairs_in_boxes += computed;
         scratch.pairs_at_prices += computed;
     }

@@ -88,8 +88,8 @@ class PathSearch {
     std::optional<BoxReach> reach_;  // of columns in boxes, while rows are read out ...
     BoxPrices<T> prices_;            // ... by these prices
     bool reads_out_ = false;
-    std::int64_t scanned_ = 0, read_ = 0;  // rows, in this search
-    D bound_ = 0;                          // distance of the nearest end found
+    std::int64_t more_reads_ = 0;  // refresh events of this search that came due, less the rows that it has scanned
+    D bound_ = 0;                  // distance of the nearest end found
     Index end_ = -1;
     D dummy_dist_ = 0;
     Index dummy_via_ = -1;  // the held column through which the dummy row is reached
@@ -109,7 +109,7 @@ void PathSearch<T>::reset() {
     bound_ = dummy_dist_ = kInfinity<D>;
     end_ = dummy_via_ = -1;
     dummy_closed_ = reads_out_ = false;
-    scanned_ = read_ = 0;
+    more_reads_ = 0;
 }
 
 template <class T>
@@ -146,7 +146,7 @@ SearchOutcome PathSearch<T>::augment(Index source) {
 template <class T>
 void PathSearch<T>::scan(Index i, D d) {
     ++s_.rows_scanned;
-    ++scanned_;
+    --more_reads_;
     row_dist_[i] = d;
     const D base = d - s_.u[i];
     if (reads_out_)
@@ -208,7 +208,7 @@ void PathSearch<T>::refresh(Index i, D d) {
     constexpr std::int64_t kFewReads = 256;
     const D base = row_dist_[i] - s_.u[i];
     auto& scratch = s_.scratch;
-    if (open_ && !reads_out_ && ++read_ > scanned_ + kFewReads) begin_to_read_out();
+    if (open_ && !reads_out_ && ++more_reads_ > kFewReads) begin_to_read_out();
     if (reads_out_) return read_out(i, base);
     s_.lists.keep_prices_fresh(s_.v.data(), scratch);
     if (std::exchange(listed_in_[i], s_.paths) != s_.paths) {
@@ -257,8 +257,7 @@ void PathSearch<T>::begin_to_read_out() {
 template <class T>
 void PathSearch<T>::read_out(Index i, D base) {
     auto& scratch = s_.scratch;
-    s_.lists.collect_nearer(i, s_.v.data(), bound_ - base, {&*open_, &prices_, &*reach_, static_cast<double>(base)},
-                            scratch);
+    s_.lists.collect_nearer(i, s_.v.data(), base, bound_ - base, *open_, prices_, *reach_, scratch);
     for (const NearColumn<T>& near : scratch.near) relax(near.col, i, base + static_cast<D>(near.value));
 }
 

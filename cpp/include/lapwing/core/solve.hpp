@@ -174,8 +174,8 @@ void take_nearest(CoreState<T>& state) {
 }
 
 // Searches for all free rows. Fills solution.status, and the Hall violator where there is one. Returns false if it gave
-// up because the searches take more than a budget: the prices are too far off, and more auction phases are cheaper than
-// those before, which have read so many rows.
+// up because the searches take more than a budget: the prices are too far off, and more auction phases are cheaper.
+// `read_by_phases`: the rows that the last phases read.
 template <class T>
 bool search_paths(CoreState<T>& state, bool limited, Solution<Dual<T>>& solution, std::int64_t read_by_phases = 0) {
     state.progress.stage = "search";

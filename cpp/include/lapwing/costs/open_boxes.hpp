@@ -1,6 +1,6 @@
-// What a search that closes one column after another knows of boxes (costs/boxes.hpp): which have open columns, and how
-// far these are. Deep in the region that a search has walked through, all columns near a row are closed, and no box
-// need be looked at; nor need a box whose columns a row brings no nearer.
+// A search closes one column after another, and these classes know which boxes (costs/boxes.hpp) have open columns, and
+// how far they are. Deep in the region that a search has walked through, all columns near a row are closed, and it looks
+// into no box; nor does it look into a box whose columns a row brings no nearer.
 #pragma once
 
 #include <algorithm>

@@ -18,7 +18,7 @@
 //
 // Square problems whose least costs are few and far apart (steep_rows.hpp), or most of whose costs are close to the
 // largest (saturated_rows.hpp), leave out step 1, too: prices start at 0. So they may after a trial, where searches
-// prove long (jv/trial.inc.hpp). Of few rows it is asked after step 2 whether they are of the second kind.
+// prove long (jv/trial.inc.hpp). Few rows are looked at after step 2, and only for costs close to the largest.
 //
 // Rectangular problems (more columns than rows) leave out step 1: prices start at 0, only fall for columns that are
 // matched, and a matched column stays matched; so v <= 0, and v = 0 at free columns. With unmatched costs, row i has
