@@ -1,5 +1,5 @@
-// A search closes one column after another, and these classes know which boxes (costs/boxes.hpp) have open columns, and
-// how far they are. Deep in the region that a search has walked through, all columns near a row are closed, and it looks
+// A search closes one column after another. These classes know which boxes (costs/boxes.hpp) have open columns, and how
+// far they are. Deep in the region that a search has walked through, all columns near a row are closed, and it looks
 // into no box; nor does it look into a box whose columns a row brings no nearer.
 #pragma once
 
