@@ -67,7 +67,7 @@ format: $(VENV)/with-dev  ## rewrite Python and C++ in the project's format
 
 .PHONY: cpp-build
 cpp-build: $(VENV)/package
-	$(call cpp_build,build/cpp-release,-DCMAKE_BUILD_TYPE=Release -DLAPWING_LIBRARY=$$(ls -t $$PWD/build/cp[0-9]*/liblapwing_cpp.a | head -1))
+	$(call cpp_build,build/cpp-release,-DCMAKE_BUILD_TYPE=Release -DLAPWING_TESTS=$(if $(filter ALL,$(SANITIZE)),ALL,THREADS) -DLAPWING_LIBRARY=$$(ls -t $$PWD/build/cp[0-9]*/liblapwing_cpp.a | head -1))
 	$(call cpp_build,build/cpp-sanitized,-DCMAKE_BUILD_TYPE=RelWithDebInfo -DLAPWING_SANITIZE=$(SANITIZE))
 
 define cpp_build
@@ -76,7 +76,7 @@ $(BIN)/cmake --build $(1)
 endef
 
 .PHONY: cpp-test
-cpp-test: cpp-build  ## the C++ tests, of the library as it is installed, and under AddressSanitizer and UndefinedBehaviorSanitizer (SANITIZE=ALL: with messages and AVX-512)
+cpp-test: cpp-build  ## the C++ tests, under AddressSanitizer and UndefinedBehaviorSanitizer; those of threads under ThreadSanitizer (SANITIZE=ALL: with messages and AVX-512, and all of them of the library as it is installed)
 	$(BIN)/ctest --test-dir build/cpp-release --output-on-failure --parallel 2
 	ASAN_OPTIONS=handle_sigill=1 $(BIN)/ctest --test-dir build/cpp-sanitized --output-on-failure --parallel 2
 

@@ -16,17 +16,36 @@ def pytest_addoption(parser):
     parser.addoption("--fast", action="store_true", help="a few cases of every test, none on a GPU")
 
 
+@pytest.hookimpl(tryfirst=True)  # before cases that are slow are left out
 def pytest_collection_modifyitems(config, items):
-    """With --fast, keep the first, the middle and the last case of every test, but none on the emulated GPU."""
-    if not config.getoption("fast"):
-        return
+    """With --fast keep a few cases of every test, but none on the emulated GPU; otherwise a few are enough there.
+
+    An emulated program takes seconds to compile, and another type of costs is another program. On a GPU all cases run.
+    """
+    if config.getoption("fast"):
+        kept = a_few(item for item in items if not uses_gpu(item))
+        config.hook.pytest_deselected(items=[item for item in items if item not in kept])
+        items[:] = [item for item in items if item in kept]
+    else:
+        emulated = [item for item in items if is_emulated(item)]
+        for item in set(emulated) - a_few(emulated):
+            item.add_marker("slow")
+
+
+def a_few(items):
+    """The first, the middle and the last case of every test."""
     cases = {}
     for item in items:
-        if not {"gpu", "emulated_gpu"}.intersection(item.fixturenames) and not item.get_closest_marker("gpu"):
-            cases.setdefault((item.path, item.originalname), []).append(item)
-    kept = {case for group in cases.values() for case in (group[0], group[len(group) // 2], group[-1])}
-    config.hook.pytest_deselected(items=[item for item in items if item not in kept])
-    items[:] = [item for item in items if item in kept]
+        cases.setdefault((item.path, item.originalname), []).append(item)
+    return {group[place] for group in cases.values() for place in (0, len(group) // 2, -1)}
+
+
+def uses_gpu(item):
+    return item.get_closest_marker("gpu") is not None or is_emulated(item)
+
+
+def is_emulated(item):
+    return not {"gpu", "emulated_gpu"}.isdisjoint(item.fixturenames) and item.get_closest_marker("gpu") is None
 
 
 def pytest_runtest_setup(item):

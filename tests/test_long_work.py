@@ -38,7 +38,7 @@ def test_time_limit(slow_cost, method, maximize, layout, limit):
 
 
 @pytest.mark.parametrize("method", KINDS)
-@pytest.mark.parametrize("maximize", [False, True])
+@pytest.mark.parametrize("maximize", [pytest.param(False, marks=pytest.mark.slow), True])
 def test_the_answer_at_the_limit_is_the_best_that_was_seen(method, maximize):
     sign = -1 if maximize else 1
     cost = sign * slow_method_cost(method)

@@ -86,7 +86,7 @@ def test_nobody_watches():
 
 @pytest.mark.parametrize("method", KINDS)
 @pytest.mark.parametrize("maximize", [False, True])
-@pytest.mark.parametrize("shift", [0, 8])
+@pytest.mark.parametrize("shift", [pytest.param(0, marks=pytest.mark.slow), 8])
 def test_reports_are_in_order_and_bounds_hold(method, maximize, shift):
     seen = []
     cost = (-slow_cost(method) if maximize else slow_cost(method)) - shift

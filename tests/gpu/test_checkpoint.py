@@ -78,6 +78,7 @@ def test_an_interrupted_solve_goes_on(written, tmp_path):
     assert read_checkpoint(path).about["status"] == result.status
 
 
+@pytest.mark.slow
 def test_other_costs(tmp_path, emulated_gpu, room_for):
     """In a GPU's memory, computed there, and on the host: files are the same as of the matrix on a CPU."""
     cost = draw((40, 40), "float32", kind="points")

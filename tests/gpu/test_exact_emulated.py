@@ -197,6 +197,7 @@ def test_a_heavy_tail():
     assert result.certificate.bound <= 80 * 2.0**-52 * result.objective
 
 
+@pytest.mark.slow
 def test_points_that_are_computed():
     rng = np.random.default_rng(3)
     x, y = (np.concatenate([rng.random((30, 2)), 1e12 + rng.random((30, 2)) * 1e6]) for _ in range(2))
@@ -206,6 +207,7 @@ def test_points_that_are_computed():
     assert result.certificate.bound <= 60 * 2.0**-52 * result.objective
 
 
+@pytest.mark.slow
 def test_a_function_that_only_a_gpu_computes():
     source = lw.costs.cuda_source(
         "__device__ double cost(const Arrays& in, long long i, long long j) "

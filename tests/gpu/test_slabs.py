@@ -82,7 +82,11 @@ def flat(n, dtype="float32", seed=0):
 
 
 @pytest.mark.parametrize(
-    ("dtype", "maximize", "count"), [("float32", False, 2), ("float32", True, 3), ("float64", False, 3)]
+    ("dtype", "maximize", "count"),
+    [
+        ("float32", False, 2),
+        *(pytest.param(*case, marks=pytest.mark.slow) for case in [("float32", True, 3), ("float64", False, 3)]),
+    ],
 )
 def test_row_caches(slabs, small_caches, dtype, maximize, count):
     source = lw.costs.squared_euclidean(*flat(140, dtype))
@@ -206,6 +210,7 @@ def test_a_listing_makes_caches_of_all_rows(slabs, monkeypatch):
     assert result.statistics["caches_read"] < without.statistics["caches_read"] / 2
 
 
+@pytest.mark.slow
 def test_nothing_is_first_used_while_the_search_runs(slabs, small_caches, monkeypatch):
     """The driver may load a kernel when it is first launched, which may wait for all that run."""
     used, serving, late = set(), [], []

@@ -52,6 +52,7 @@ def test_no_smaller_set_within(shape):
     assert found >= 5
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("emulated_gpu")
 def test_points_of_which_one_has_no_near_one():
     x = np.arange(20.0)[:, None]

@@ -58,6 +58,7 @@ def test_one_problem_harms_no_other(single):
     assert caught.value.__notes__ == ["in problem 1 of the batch"]
 
 
+@pytest.mark.slow
 def test_integers(single):
     costs = np.random.default_rng(2).integers(-50, 50, (2, 11, 11))
     row_to_col, objective, status, *_ = single(costs, maximize=True)

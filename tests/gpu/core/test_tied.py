@@ -54,6 +54,7 @@ def test_no_assignment():
     assert_hall_violator(caught.value, cost)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("at_once")
 def test_the_core_goes_on_where_trees_take_long(monkeypatch):
     cost = sums(5, 300).astype(np.float32)
@@ -65,6 +66,7 @@ def test_the_core_goes_on_where_trees_take_long(monkeypatch):
     assert by_both.statistics["listings"] == by_trees.statistics["listings"] + 1
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("at_once")
 def test_time_limits():
     cost = sums(6, 300).astype(np.float32)
@@ -85,7 +87,7 @@ def test_costs_without_ties_stay_with_the_core():
 
 
 @pytest.mark.usefixtures("at_once")
-@pytest.mark.parametrize("options", [{}, {"memory_limit": 2_000_000}])
+@pytest.mark.parametrize("options", [pytest.param({}, marks=pytest.mark.slow), {"memory_limit": 2_000_000}])
 def test_trees_do_without_tight_pairs(monkeypatch, options):
     cost = sums(8, 300).astype(np.float32)
 

@@ -135,7 +135,8 @@ def test_formulas_have_the_bits_of_the_cpu(dtype):
 
 
 @pytest.mark.parametrize("maximize", [False, True])
-@pytest.mark.parametrize("held", [99, 0])  # in registers, or read when they are needed
+# In registers, or read when they are needed.
+@pytest.mark.parametrize("held", [99, pytest.param(0, marks=pytest.mark.slow)])
 def test_gated_points_have_the_bits_of_the_cpu(emulated_gpu, monkeypatch, held, maximize):
     monkeypatch.setattr(computed, "MOST_HELD", held)
     x, y = points((20, 140), 4, np.float32)
@@ -152,6 +153,7 @@ def test_gated_points_have_the_bits_of_the_cpu(emulated_gpu, monkeypatch, held, 
         assert found.objective == pytest.approx(lw.solve(costs, maximize=maximize, infeasible="partial").objective)
 
 
+@pytest.mark.slow
 def test_samples(monkeypatch):
     """With thresholds so low that small problems take all steps of large ones, and parts of passes in turn."""
     monkeypatch.setattr(core_start, "LEAST_ROWS", 20)
@@ -396,6 +398,7 @@ def test_what_a_gpu_cannot_compute():
 # --- orders ---
 
 
+@pytest.mark.slow
 def test_groups_leave_nothing_out(monkeypatch):
     monkeypatch.setattr(core_start, "_FIRST_SAMPLE", 10**6)  # samples depend on the order
     monkeypatch.setattr(core_start, "STRATIFIED", core_start.STRUCTURED)
@@ -415,7 +418,7 @@ def test_groups_leave_nothing_out(monkeypatch):
         pytest.param((330, 330), {}, marks=pytest.mark.slow),
         ((129, 128), {}),
         ((150, 260), {}),
-        ((200, 130), {"maximize": True}),
+        pytest.param((200, 130), {"maximize": True}, marks=pytest.mark.slow),
         ((150, 260), {"unmatched_cost": 0.01}),
         ((260, 150), {"unmatched_cost": 0.01}),
     ],
@@ -445,6 +448,7 @@ def test_tilted_prices_have_room(monkeypatch, emulated_gpu, dtype, dims):
             emulated_gpu.synchronize()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_clouds_that_lie_apart(monkeypatch, dtype):
     """Their prices in boxes are tilted, which leaves out boxes, and no column that is near."""
@@ -458,7 +462,7 @@ def test_clouds_that_lie_apart(monkeypatch, dtype):
     assert_optimal(lw.solve(source, device="cuda"), source.read(slice(None)))
 
 
-@pytest.mark.parametrize("kind", ["equal", "duplicates", "line"])
+@pytest.mark.parametrize("kind", ["equal", pytest.param("duplicates", marks=pytest.mark.slow), "line"])
 def test_awkward_points_in_order(monkeypatch, kind):
     monkeypatch.setattr(spatial_order, "_LEAST", 1)
     monkeypatch.setattr(core_start, "_FIRST_SAMPLE", 30)
@@ -473,6 +477,7 @@ def test_awkward_points_in_order(monkeypatch, kind):
     assert_optimal(lw.solve(source, device="cuda"), source.read(slice(None)))
 
 
+@pytest.mark.slow
 @settings(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     shape=st.tuples(st.integers(1, 160), st.integers(1, 160)),

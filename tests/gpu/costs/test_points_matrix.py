@@ -159,6 +159,7 @@ def test_a_start_and_a_time_limit():
     assert stopped.status == "time_limit" and stopped.lower_bound <= first.objective <= stopped.objective
 
 
+@pytest.mark.slow
 @settings(
     max_examples=10 * int(os.environ.get("LAPWING_TEST_EFFORT", "1")),
     deadline=None,
