@@ -408,7 +408,8 @@ def test_groups_leave_nothing_out(monkeypatch):
     found = lw.solve(source, device="cuda")
     for what in ("row_to_col", "u", "v"):
         assert np.array_equal(getattr(found, what), getattr(plain, what)), what
-    assert found.statistics["refreshes"] == plain.statistics["refreshes"] > 0
+    # Rows that bring no column nearer are not listed again.
+    assert 0 < found.statistics["refreshes"] <= plain.statistics["refreshes"]
     assert_optimal(found, source.read(slice(None)))
 
 

@@ -204,7 +204,8 @@ struct State {
     Edge* parent_edge;
     // Where columns outnumber rows (core/search/rectangular.cuh): backward distances to free columns, by column and
     // then by free row; the successor column of each row; and the results of rows in full_rows. Otherwise
-    // `backward_distance` holds, at the end of a search, the positions of free columns and rows in their lists.
+    // `backward_distance` holds, at the end of a search, the positions of free columns and rows in their lists, and
+    // `full_backward_distance` the reach of boxes (core/lists/reach.cuh).
     uint64* backward_distance;
     int32* successor;
     uint64* full_backward_distance;

@@ -31,6 +31,7 @@ struct SearchRun {
     uint32 search;  // number of the search
     uint32 free_count;
     uint32 wanted;          // number of free columns to reach, at least
+    uint32 listed;          // rows that were listed again, of those that were resolved last
     uint64 radius;          // larger distances are irrelevant
     uint64 bucket_limit;    // rows beyond it wait
     uint64 previous_limit;  // the bucket limit of the step before

@@ -377,7 +377,6 @@ class Coordinator {
             latest_ = take(counts_.latest);
             const uint32 uncertified = take(counts_.refresh);
             if (uncertified == 0) return closes;
-            refreshes_ += uncertified;
             resolve(uncertified);
         }
     }
@@ -398,7 +397,8 @@ class Coordinator {
         __syncwarp();
         perform(Task::resolve, uncertified, 2);
         search_ = command_.search;
-        __syncwarp();
+        take(counts_.refresh);
+        refreshes_ += search_.listed;
     }
 
     // Augments along disjoint paths within the search radius and updates the duals. False on a contradiction.

@@ -18,11 +18,11 @@ class FullRow {
         Dual cost[kAtOnce], v[kAtOnce];
         uint64 known[kAtOnce];
     };
-    // f(part), for this thread's share of all columns except `own`, and except some whose cost - v is above `within`.
+    // f(part), for this thread's share of all columns except `own`, and except some that are not wanted.
     // Every lane of a warp makes the same number of calls.
     template <class F>
-    __device__ void each_part(const State& state, int32 own, Dual within, F f) const {
-        Listing::Places places(state, row_, within);
+    __device__ void each_part(const State& state, int32 own, const Wanted& wanted, F f) const {
+        Listing::Places places(state, row_, wanted);
         for (uint32 count = places.next(); count > 0; count = places.next()) {
             for (uint32 base = threadIdx.x; base - threadIdx.x < count; base += kAtOnce * blockDim.x) {
                 int32 place[kAtOnce];

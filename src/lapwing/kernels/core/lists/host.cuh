@@ -87,6 +87,8 @@ struct Listing {
     using Places = AllPlaces;
     static constexpr bool fetches_rows = true;
 
+    __device__ static uint32 leave_open(const Team&, const SearchRun&, uint32 count) { return count; }
+    __device__ static void before_parents(const Team&, const SearchRun&) {}
     __device__ static void refresh(const Team& team, uint32 count) {
         for (uint32 at = team.block(); at < count; at += team.blocks) {
             const int32 i = load_stable(team.state.refresh_rows + at);

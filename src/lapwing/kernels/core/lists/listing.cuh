@@ -4,12 +4,14 @@
 // stages that use it.
 //
 //   refresh(team, count)          lists the first `count` of refresh_rows under the present prices
-//   refresh_all(team, count)      called before these rows are resolved: lists them if it lists all together,
+//   leave_open(team, run, count)  called before these rows are resolved: leaves those that may bring a column nearer, and
+//                                 returns how many these are
+//   refresh_all(team, count)      called then, with that number: lists them if it lists all together,
 //                                 otherwise prepares refresh_one; has a barrier of the team if the stages need one
 //   refresh_one(state, run, i)    lists one of them, unless refresh_all did; all threads of a block call it
-//   Places(state, i, within)      the places of row i that must be looked at, where columns whose cost - v is above
-//                                 `within` need not be; those of all columns, unless bounding boxes tell (AllPlaces,
-//                                 which are `all_wanted`)
+//   before_parents(team, run)     called before whole rows are read for parents; has a barrier of the team if need be
+//   Places(state, i, wanted)      the places of row i that must be looked at for the wanted columns; those of all columns,
+//                                 unless bounding boxes tell (AllPlaces, which are `all_wanted`)
 //   full_row(state, index)        the row at a place of full_rows; for the host, of the rows on the GPU
 //
 // If `fetches_rows`, the coordinator requests rows whose row caches are insufficient from the host:
@@ -32,16 +34,36 @@ __device__ inline bool list_suffices(const State& state, const SearchRun& run, i
     return tau == infinity<Dual>() || as_key(distance + reduced(tau, Dual(0), u)) > run.radius;
 }
 
-// The greatest cost - v of a row's columns that are within the search radius, or a little more: rounding of the sums
-// that a search forms moves them by less than 2^-48 of their terms.
+// Rounding of the sums that a search forms moves them by less than 2^-48 of their terms.
 __device__ inline double rounding_of_sums(double u, double radius, double distance) {
     return ldexp(fabs(u) + fabs(radius) + fabs(distance), -48);
 }
 __device__ inline int64 rounding_of_sums(int64, int64, int64) { return 0; }
-__device__ inline Dual within_radius(const SearchRun& run, Dual distance, Dual u) {
-    if (run.radius == kFar) return infinity<Dual>();
-    const Dual radius = from_key<Dual>(run.radius);
-    return u + (radius - distance) + rounding_of_sums(u, radius, distance);
+// The columns wanted of a row: those that it brings nearer, or those that are where it leads, within the search radius.
+struct Wanted {
+    uint64 radius;
+    Dual distance, u;  // of the row
+    bool nearer;
+
+    // The greatest cost - v, or a little more, of wanted columns whose distances are at most `farthest`.
+    __device__ Dual within(uint64 farthest) const {
+        if (farthest == kFar) return infinity<Dual>();
+        const Dual most = from_key<Dual>(farthest);
+        if (nearer ? most <= distance : most < distance) return -infinity<Dual>();
+        return u + (most - distance) + rounding_of_sums(u, most, distance);
+    }
+};
+
+// In State::full_search, beside the number of the search: at full_distance the row brings no column nearer, and it is not
+// in full_rows.
+constexpr uint32 kNoneNearer = 1u << 31;
+__device__ inline bool is_certified(const State& state, const SearchRun& run, int32 i, Dual distance) {
+    return (load_stable(state.full_search + i) & ~kNoneNearer) == run.search &&
+           load_stable(state.full_distance + i) == distance;
+}
+__device__ inline void note_certified(const State& state, const SearchRun& run, int32 i, Dual distance) {
+    if (load_stable(state.full_search + i) != run.search) state.full_search[i] = run.search | kNoneNearer;
+    state.full_distance[i] = distance;
 }
 
 // All places of a row, in one chunk. All threads of a block use it alike.
@@ -49,7 +71,7 @@ class AllPlaces {
   public:
     static constexpr bool all_wanted = true;
 
-    __device__ AllPlaces(const State& state, int32 i, Dual) : count_(state.matrix.places(i)) {}
+    __device__ AllPlaces(const State& state, int32 i, const Wanted&) : count_(state.matrix.places(i)) {}
     // The number of places in the next chunk; 0 after the last.
     __device__ uint32 next() {
         const uint32 count = count_;
@@ -68,6 +90,8 @@ struct ListingAtHand {
     using Places = AllPlaces;
     static constexpr bool fetches_rows = false;
 
+    __device__ static uint32 leave_open(const Team&, const SearchRun&, uint32 count) { return count; }
+    __device__ static void before_parents(const Team&, const SearchRun&) {}
     __device__ static int32 full_row(const State& state, uint32 index) { return load_stable(state.full_rows + index); }
 
     // Never called.

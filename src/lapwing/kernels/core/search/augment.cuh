@@ -105,14 +105,15 @@ __device__ inline void find_parents(const Team& team, const SearchRun& run) {
 // The same for rows that were relaxed completely, one block each; for a matrix on the host, for the rows on the GPU.
 __device__ inline void find_parents_in_full_rows(const Team& team, const SearchRun& run, uint32 count) {
     State& state = team.state;
+    Listing::before_parents(team, run);
     for (uint32 index = team.block(); index < count; index += team.blocks) {
         const int32 i = Listing::full_row(state, index);
         const int32 own = load_stable(state.row_to_col + i);
         const Origin from = {i, own < 0 ? run.born : step_of(__ldcg(state.stamp + own)),
                              own < 0 ? Dual(0) : from_key<Dual>(__ldcg(state.distance + own)),
                              load_stable(state.u + i)};
-        const Dual within = within_radius(run, from.distance, from.u);
-        FullRow(state.matrix, i).each_part(state, own, within, [&](const FullRow::Part& part) {
+        const Wanted wanted = {run.radius, from.distance, from.u, false};
+        FullRow(state.matrix, i).each_part(state, own, wanted, [&](const FullRow::Part& part) {
 #pragma unroll
             for (uint32 k = 0; k < FullRow::kAtOnce; ++k) {
                 const int32 j = part.col[k];

@@ -27,10 +27,9 @@ __device__ inline void find_uncertified(const Team& team, const SearchRun& run) 
         bool uncertified = false;
         if (i >= 0 && key < run.radius) {
             const Dual distance = from_key<Dual>(key), tau = load_stable(state.tau + i);
-            uncertified =
-                tau < infinity<Dual>() &&
-                as_key(distance + reduced(tau, Dual(0), load_stable(state.u + i))) < run.radius &&
-                !(load_stable(state.full_search + i) == run.search && load_stable(state.full_distance + i) == distance);
+            uncertified = tau < infinity<Dual>() &&
+                          as_key(distance + reduced(tau, Dual(0), load_stable(state.u + i))) < run.radius &&
+                          !is_certified(state, run, i, distance);
             if (uncertified) state.row_distance[i] = distance;
         }
         append(team, state.refresh_rows, &Counts::refresh, uncertified ? i : kNone);
@@ -77,7 +76,7 @@ __device__ inline void resolve_uncertified_row(const Team& team, const SearchRun
         state.full_search[i] = run.search;
         state.full_distance[i] = distance;
     }
-    FullRow(state.matrix, i).each_part(state, own, within_radius(run, distance, u), [&](FullRow::Part& part) {
+    FullRow(state.matrix, i).each_part(state, own, {run.radius, distance, u, true}, [&](FullRow::Part& part) {
         Dual x[FullRow::kAtOnce];
 #pragma unroll
         for (uint32 k = 0; k < FullRow::kAtOnce; ++k) {
@@ -91,11 +90,11 @@ template <bool wide>
 LAPWING_NOINLINE __device__ void resolve_uncertified() {
     State& state = shared().state;
     const Team team{state, shared().control.counts, wide, shared().control.command.blocks};
-    const uint32 count = shared().control.command.count;
     SearchRun run = shared().control.command.search;
     run.count = 0;
     ++run.number;
     run.exhausted = false;
+    const uint32 count = run.listed = Listing::leave_open(team, run, shared().control.command.count);
     Listing::refresh_all(team, count);
     for (uint32 at = team.block(); at < count; at += team.blocks)
         resolve_uncertified_row<wide>(team, run, load_stable(state.refresh_rows + at));

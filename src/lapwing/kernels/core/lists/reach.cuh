@@ -1,0 +1,204 @@
+// The boxes of columns that a search looks at for a row of which more than its list is wanted.
+//
+// Those within the search radius are a few boxes of uniform points, but nearly all where a search reaches far, as between
+// sets of uneven density. Most of their columns were reached already, on shorter paths. The *reach* of a box is the
+// greatest distance of its columns, at most the search radius. A row at distance d whose reduced costs in the box are all
+// above reach - d brings none of them nearer. A row that brings no column nearer is left as it is, with the list that it
+// has: of two photographs pixel by pixel, a search reaches 270,000 columns, a third of their rows have lists that do not
+// tell, and of each of these 32,000 costs were computed, of which three could matter.
+//
+// Reaches are found when no distance falls, and distances only fall: what they leave out holds until the search ends, and
+// is the same in whatever order rows are read.
+//
+// Only where there are as many rows as columns; elsewhere its memory is in use (core/search/rectangular.cuh).
+#pragma once
+#include "core/lists/boxes.cuh"
+
+#include "core/lists/listing.cuh"
+
+__device__ inline bool has_reach(const Matrix& matrix) { return has_boxes(matrix) && matrix.rows == matrix.cols; }
+// By box, then by outer box. There are fewer of them than rows, or they are two.
+__device__ inline uint64* reach_of_boxes(const State& state) { return state.full_backward_distance; }
+// The distance of the column at each place, at most the search radius.
+__device__ inline uint64* reach_of_places(const State& state) { return state.backward_distance; }
+
+// Finds the reach of all boxes. `beyond`: what counts for a column beyond the radius. By blocks number `block` of
+// `blocks`.
+LAPWING_NOINLINE __device__ void find_reach(const State& state, uint64 radius, uint64 beyond, uint32 block,
+                                            uint32 blocks) {
+    const BoxOrder order = box_order(state.matrix);
+    const int64 cols = state.matrix.cols;
+    const uint32 pieces = piece_count(cols), warp = threadIdx.x / kWarp, warps = blockDim.x / kWarp;
+    const auto larger = [](uint64 a, uint64 b) { return a < b ? b : a; };
+    uint64* const reach = reach_of_boxes(state);
+#pragma unroll 1
+    for (uint32 outer = block; outer < outer_count(pieces); outer += blocks) {
+        uint64 all = 0;
+#pragma unroll 1
+        for (uint32 g = outer * kFan + warp; g < pieces && g < (outer + 1) * kFan; g += warps) {
+            uint64 most = 0;
+#pragma unroll
+            for (uint32 a = 0; a < kAhead; ++a) {
+                const int64 place = static_cast<int64>(g) * kPiece + a * kWarp + lane_index();
+                if (place >= cols) continue;
+                const uint64 distance = __ldcg(state.distance + order.at(place)),
+                             key = distance <= radius ? distance : beyond;
+                __stcg(reach_of_places(state) + place, key);
+                most = larger(most, key);
+            }
+            most = warp_reduce(most, larger);
+            if (lane_index() == 0) __stcg(reach + g, most);
+            all = larger(all, most);
+        }
+        all = best_in_block(shared().scratch.keys, all, false);
+        if (threadIdx.x == 0) __stcg(reach + pieces + outer, all);
+    }
+}
+
+// Which boxes may have a wanted column of a row. Prices in boxes must have been found in this search, and so must the
+// reach.
+class WantedBoxes {
+  public:
+    const uint32 pieces, outers;
+
+    __device__ WantedBoxes(const State& state, int32 i, const Wanted& wanted)
+        : pieces(piece_count(state.matrix.real_cols())), outers(outer_count(pieces)), state_(state), wanted_(wanted),
+          reach_(has_reach(state.matrix) ? reach_of_boxes(state) : nullptr),
+          within_radius_(limit_upward(wanted.within(wanted.radius))) {
+        const int64 index[1] = {state.matrix.costs.row(i)};
+        if (has_boxes(state.matrix)) Source(state.matrix.costs.data).load(index, line_);
+    }
+    __device__ bool has_outer(uint32 g) const {
+        const Costs& costs = state_.matrix.costs;
+        if (g >= outers) return false;
+        const Margin limit[1] = {limit_at(pieces + g)}, price = price_at(outer_prices(state_.matrix.real_cols()) + g);
+        return Boxes::outer(costs.data, costs.pitch).may_be_near(line_, g, price, limit);
+    }
+    // Of an inner box, whose prices may be tilted.
+    __device__ bool has(uint32 g) const {
+        const Costs& costs = state_.matrix.costs;
+        if (g >= pieces) return false;
+        const int64 cols = state_.matrix.real_cols();
+        const Boxes boxes = Boxes::inner(costs.data, costs.pitch);
+        const Tilt tilt(state_.listing_price, cols);
+        const Margin limit[1] = {limit_at(g)}, price = price_at(g);
+        const bool tilted = Tilt::exists(cols) && tilt.has(g), near = boxes.may_be_near(line_, g, price, limit);
+        return near && (!tilted || !(boxes.tilted(line_, 0, g, tilt) > static_cast<double>(limit[0])));
+    }
+    // Whether the column at a place may be wanted.
+    __device__ bool has_place(int64 place) const {
+        Cost cost[1];
+        return place < state_.matrix.real_cols() && has_place(place, cost);
+    }
+    // Whether the row brings the column at a place nearer.
+    __device__ bool brings_nearer(int64 place) const {
+        Cost cost[1];
+        if (place >= state_.matrix.real_cols() || !has_place(place, cost)) return false;
+        const int64 j = box_order(state_.matrix).at(place);
+        const Dual x =
+            wanted_.distance + reduced(state_.matrix.minimised(cost[0]), load_stable(state_.v + j), wanted_.u);
+        return as_key(x) < load_stable(reach_of_places(state_) + place);
+    }
+
+  private:
+    const State& state_;
+    const Wanted wanted_;
+    const uint64* const reach_;
+    const Margin within_radius_;
+    Source::Lines<1> line_;
+
+    __device__ Margin price_at(int64 k) const { return load_stable(state_.listing_price + k); }
+    __device__ Margin limit_at(uint32 k) const {
+        return reach_ == nullptr ? within_radius_ : limit_upward(wanted_.within(load_stable(reach_ + k)));
+    }
+    __device__ bool has_place(int64 place, Cost (&cost)[1]) const {
+        const int64 cols = state_.matrix.real_cols();
+        const Costs& costs = state_.matrix.costs;
+        const Source source = in_boxes(costs.data);
+        Source::Position position;
+        source.load_position(places_in_boxes(cols, costs.pitch, kColSalt).at(place), position);
+        source.costs(line_, position, cost);
+        const Margin limit = reach_ == nullptr
+                                 ? within_radius_
+                                 : limit_upward(wanted_.within(load_stable(reach_of_places(state_) + place)));
+        return may_be_within(cost[0], price_at(place_prices(cols) + place), limit);
+    }
+};
+
+// Whether a row brings a column nearer; by one warp.
+LAPWING_NOINLINE __device__ bool brings_nearer(const State& state, int32 i, const Wanted& wanted) {
+    const WantedBoxes boxes(state, i, wanted);
+    for (uint32 base = 0; base < boxes.outers; base += kWarp) {
+        for (uint32 left = __ballot_sync(kAllLanes, boxes.has_outer(base + lane_index())); left != 0;
+             left &= left - 1) {
+            const uint32 first = (base + __ffs(static_cast<int32>(left)) - 1) * kFan;
+            uint32 inner = __ballot_sync(kAllLanes, boxes.has(first + lane_index()));
+            for (; inner != 0; inner &= inner - 1) {
+                const int64 place = static_cast<int64>(first + __ffs(static_cast<int32>(inner)) - 1) * kPiece;
+                bool nearer = false;
+#pragma unroll
+                for (uint32 a = 0; a < kAhead; ++a) nearer |= boxes.brings_nearer(place + a * kWarp + lane_index());
+                if (__any_sync(kAllLanes, nearer)) return true;
+            }
+        }
+    }
+    return false;
+}
+
+// The places of a row that must be looked at for wanted columns (core/lists/full_row.cuh): those of the boxes that may
+// have some, a chunk after the other, of as many boxes as the block has threads; all places where there are no boxes, or
+// rows may stay free. All threads of a block use it alike.
+//
+// Coordinates and prices are read as they lie in the boxes, side by side; a column is looked up only if its cost, less
+// its price, may be within the limit. With many dimensions most boxes are wanted, and few of their columns.
+class PlacesInBoxes {
+  public:
+    static constexpr bool all_wanted = false;
+
+    __device__ PlacesInBoxes(const State& state, int32 i, const Wanted& wanted)
+        : matrix_(state.matrix), is_boxed_(has_boxes(matrix_) && matrix_.prices == nullptr), boxes_(state, i, wanted) {}
+    // The number of places in the next chunk; 0 after the last.
+    __device__ uint32 next() {
+        if (!is_boxed_) return ended_++ == 0 ? matrix_.cols : 0;
+        BoxScratch<true>& scratch = shared().scratch.boxes();
+        for (;;) {
+            while (taken_ < found_) {  // outer boxes, one for each warp
+                const uint32 at = taken_ + threadIdx.x / kWarp;
+                taken_ += blockDim.x / kWarp;
+                const uint32 g = at < found_ ? (first_ + scratch.outer[at]) * kFan + lane_index() : boxes_.pieces;
+                if (const uint32 count = gather(boxes_.has(g), g - first_ * kFan, scratch.box)) return count * kPiece;
+            }
+            if (ended_ >= boxes_.outers) return 0;
+            first_ = ended_;
+            ended_ += blockDim.x;
+            found_ = gather(boxes_.has_outer(first_ + threadIdx.x), threadIdx.x, scratch.outer);
+            taken_ = 0;
+        }
+    }
+    // The place with this index in the chunk; kNone if there is none, or it is not wanted.
+    __device__ int32 at(uint32 index) const {
+        if (!is_boxed_) return static_cast<int32>(index);
+        const int64 box = first_ * kFan + shared().scratch.boxes().box[index / kPiece],
+                    place = box * kPiece + index % kPiece;
+        return boxes_.has_place(place) ? static_cast<int32>(box_order(matrix_).at(place)) : kNone;
+    }
+
+  private:
+    const Matrix& matrix_;
+    const bool is_boxed_;
+    const WantedBoxes boxes_;
+    uint32 first_ = 0, ended_ = 0;  // the outer boxes that were examined last
+    uint32 found_ = 0, taken_ = 0;  // how many of them are wanted, and were opened
+
+    // Gathers the numbers of the threads that want it, and returns how many did.
+    __device__ static uint32 gather(bool wanted, uint32 number, uint16* into) {
+        uint32& count = shared().scratch.boxes().wanted;
+        __syncthreads();  // no thread reads what was gathered before any longer
+        if (threadIdx.x == 0) count = 0;
+        __syncthreads();
+        const uint32 place = take_place<false>(&count, wanted);
+        if (wanted) into[place] = static_cast<uint16>(number);
+        __syncthreads();
+        return count;
+    }
+};
