@@ -36,7 +36,7 @@ __device__ inline bool list_suffices(const State& state, const SearchRun& run, i
 
 // Rounding of the sums that a search forms moves them by less than 2^-48 of their terms.
 __device__ inline double rounding_of_sums(double u, double radius, double distance) {
-    return ldexp(fabs(u) + fabs(radius) + fabs(distance), -48);
+    return (fabs(u) + fabs(radius) + fabs(distance)) * (1.0 / (1ull << 48));
 }
 __device__ inline int64 rounding_of_sums(int64, int64, int64) { return 0; }
 // The columns wanted of a row: those that it brings nearer, or those that are where it leads, within the search radius.
@@ -45,6 +45,10 @@ struct Wanted {
     Dual distance, u;  // of the row
     bool nearer;
 
+    // The greatest cost - v - distance of the column, or a little more.
+    __device__ Dual base() const {
+        return u - distance + rounding_of_sums(u, radius == kFar ? Dual(0) : from_key<Dual>(radius), distance);
+    }
     // The greatest cost - v, or a little more, of wanted columns whose distances are at most `farthest`.
     __device__ Dual within(uint64 farthest) const {
         if (farthest == kFar) return infinity<Dual>();

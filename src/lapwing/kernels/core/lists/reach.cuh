@@ -19,8 +19,17 @@
 __device__ inline bool has_reach(const Matrix& matrix) { return has_boxes(matrix) && matrix.rows == matrix.cols; }
 // By box, then by outer box. There are fewer of them than rows, or they are two.
 __device__ inline uint64* reach_of_boxes(const State& state) { return state.full_backward_distance; }
-// The distance of the column at each place, at most the search radius.
-__device__ inline uint64* reach_of_places(const State& state) { return state.backward_distance; }
+// Of the column at each place: its price and its distance, at most the search radius, rounded upwards.
+__device__ inline Margin* reach_of_places(const State& state) {
+    return reinterpret_cast<Margin*>(state.backward_distance);
+}
+__device__ inline Margin price_and_distance(Dual price, uint64 key) {
+    const Dual distance = key == kFar ? infinity<Dual>() / 4 : from_key<Dual>(key);
+    if constexpr (sizeof(Margin) < sizeof(Dual))
+        return __fadd_ru(upward(price), upward(distance));
+    else
+        return price + distance + rounding_of_sums(price, distance, Dual(0));
+}
 
 // Finds the reach of all boxes. `beyond`: what counts for a column beyond the radius. By blocks number `block` of
 // `blocks`.
@@ -41,9 +50,9 @@ LAPWING_NOINLINE __device__ void find_reach(const State& state, uint64 radius, u
             for (uint32 a = 0; a < kAhead; ++a) {
                 const int64 place = static_cast<int64>(g) * kPiece + a * kWarp + lane_index();
                 if (place >= cols) continue;
-                const uint64 distance = __ldcg(state.distance + order.at(place)),
-                             key = distance <= radius ? distance : beyond;
-                __stcg(reach_of_places(state) + place, key);
+                const int64 j = order.at(place);
+                const uint64 distance = __ldcg(state.distance + j), key = distance <= radius ? distance : beyond;
+                __stcg(reach_of_places(state) + place, price_and_distance(load_stable(state.v + j), key));
                 most = larger(most, key);
             }
             most = warp_reduce(most, larger);
@@ -64,7 +73,9 @@ class WantedBoxes {
     __device__ WantedBoxes(const State& state, int32 i, const Wanted& wanted)
         : pieces(piece_count(state.matrix.real_cols())), outers(outer_count(pieces)), state_(state), wanted_(wanted),
           reach_(has_reach(state.matrix) ? reach_of_boxes(state) : nullptr),
-          within_radius_(limit_upward(wanted.within(wanted.radius))) {
+          by_place_(reach_ != nullptr ? reach_of_places(state)
+                                      : state.listing_price + place_prices(state.matrix.real_cols())),
+          limit_(limit_upward(reach_ != nullptr ? wanted.base() : wanted.within(wanted.radius))) {
         const int64 index[1] = {state.matrix.costs.row(i)};
         if (has_boxes(state.matrix)) Source(state.matrix.costs.data).load(index, line_);
     }
@@ -90,38 +101,49 @@ class WantedBoxes {
         Cost cost[1];
         return place < state_.matrix.real_cols() && has_place(place, cost);
     }
-    // Whether the row brings the column at a place nearer.
-    __device__ bool brings_nearer(int64 place) const {
-        Cost cost[1];
-        if (place >= state_.matrix.real_cols() || !has_place(place, cost)) return false;
-        const int64 j = box_order(state_.matrix).at(place);
-        const Dual x =
-            wanted_.distance + reduced(state_.matrix.minimised(cost[0]), load_stable(state_.v + j), wanted_.u);
-        return as_key(x) < load_stable(reach_of_places(state_) + place);
+    // Whether the row brings a column of box g nearer; by a warp.
+    __device__ bool brings_nearer(uint32 g) const {
+        const int64 cols = state_.matrix.real_cols(), first = static_cast<int64>(g) * kPiece + lane_index();
+        Cost cost[kAhead][1];
+        bool may[kAhead], any = false;
+#pragma unroll
+        for (uint32 a = 0; a < kAhead; ++a) {
+            const int64 place = first + a * kWarp;
+            may[a] = has_place(place < cols ? place : cols - 1, cost[a]) && place < cols;
+            any |= may[a];
+        }
+        if (!__any_sync(kAllLanes, any)) return false;
+        any = false;
+#pragma unroll
+        for (uint32 a = 0; a < kAhead; ++a) {
+            if (!may[a]) continue;
+            const int64 j = box_order(state_.matrix).at(first + a * kWarp);
+            const uint64 key = as_key(
+                wanted_.distance + reduced(state_.matrix.minimised(cost[a][0]), load_stable(state_.v + j), wanted_.u));
+            any |= key <= wanted_.radius && key < __ldcg(state_.distance + j);
+        }
+        return __any_sync(kAllLanes, any) != 0;
     }
 
   private:
     const State& state_;
     const Wanted wanted_;
-    const uint64* const reach_;
-    const Margin within_radius_;
+    const uint64* const reach_;     // of boxes, where there is one
+    const Margin* const by_place_;  // prices, with distances where there is a reach
+    const Margin limit_;            // of cost - these prices
     Source::Lines<1> line_;
 
     __device__ Margin price_at(int64 k) const { return load_stable(state_.listing_price + k); }
     __device__ Margin limit_at(uint32 k) const {
-        return reach_ == nullptr ? within_radius_ : limit_upward(wanted_.within(load_stable(reach_ + k)));
+        return reach_ == nullptr ? limit_ : limit_upward(wanted_.within(load_stable(reach_ + k)));
     }
     __device__ bool has_place(int64 place, Cost (&cost)[1]) const {
-        const int64 cols = state_.matrix.real_cols();
         const Costs& costs = state_.matrix.costs;
         const Source source = in_boxes(costs.data);
         Source::Position position;
-        source.load_position(places_in_boxes(cols, costs.pitch, kColSalt).at(place), position);
+        source.load_position(places_in_boxes(state_.matrix.real_cols(), costs.pitch, kColSalt).at(place), position);
         source.costs(line_, position, cost);
-        const Margin limit = reach_ == nullptr
-                                 ? within_radius_
-                                 : limit_upward(wanted_.within(load_stable(reach_of_places(state_) + place)));
-        return may_be_within(cost[0], price_at(place_prices(cols) + place), limit);
+        return may_be_within(cost[0], load_stable(by_place_ + place), limit_);
     }
 };
 
@@ -133,13 +155,8 @@ LAPWING_NOINLINE __device__ bool brings_nearer(const State& state, int32 i, cons
              left &= left - 1) {
             const uint32 first = (base + __ffs(static_cast<int32>(left)) - 1) * kFan;
             uint32 inner = __ballot_sync(kAllLanes, boxes.has(first + lane_index()));
-            for (; inner != 0; inner &= inner - 1) {
-                const int64 place = static_cast<int64>(first + __ffs(static_cast<int32>(inner)) - 1) * kPiece;
-                bool nearer = false;
-#pragma unroll
-                for (uint32 a = 0; a < kAhead; ++a) nearer |= boxes.brings_nearer(place + a * kWarp + lane_index());
-                if (__any_sync(kAllLanes, nearer)) return true;
-            }
+            for (; inner != 0; inner &= inner - 1)
+                if (boxes.brings_nearer(first + __ffs(static_cast<int32>(inner)) - 1)) return true;
         }
     }
     return false;
