@@ -209,8 +209,10 @@ struct State {
     uint64* backward_distance;
     int32* successor;
     uint64* full_backward_distance;
-    Dual* row_distance;   // of rows in refresh_rows
-    Dual* full_distance;  // at which search `full_search` read all columns of the row
+    Dual* row_distance;  // of rows in refresh_rows
+    // The search that last read all columns of the row, or found that it brings none nearer (kNoneNearer), at which
+    // distance of the row.
+    Dual* full_distance;
     uint32* full_search;
     int32* claim;  // by free row: the free column matched to it
     // By column: the column that leads to it or, at the end, ~ the free row whose tree contains it. Where columns

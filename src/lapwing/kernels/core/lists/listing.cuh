@@ -4,14 +4,14 @@
 // stages that use it.
 //
 //   refresh(team, count)          lists the first `count` of refresh_rows under the present prices
-//   leave_open(team, run, count)  called before these rows are resolved: leaves those that may bring a column nearer, and
-//                                 returns how many these are
+//   leave_open(team, run, count)  called before these rows are resolved: leaves those that may bring a column nearer,
+//                                 and returns how many these are
 //   refresh_all(team, count)      called then, with that number: lists them if it lists all together,
 //                                 otherwise prepares refresh_one; has a barrier of the team if the stages need one
 //   refresh_one(state, run, i)    lists one of them, unless refresh_all did; all threads of a block call it
 //   before_parents(team, run)     called before whole rows are read for parents; has a barrier of the team if need be
-//   Places(state, i, wanted)      the places of row i that must be looked at for the wanted columns; those of all columns,
-//                                 unless bounding boxes tell (AllPlaces, which are `all_wanted`)
+//   Places(state, i, wanted)      the places of row i that must be looked at for the wanted columns; those of all
+//                                 columns, unless bounding boxes tell (AllPlaces, which are `all_wanted`)
 //   full_row(state, index)        the row at a place of full_rows; for the host, of the rows on the GPU
 //
 // If `fetches_rows`, the coordinator requests rows whose row caches are insufficient from the host:
@@ -58,8 +58,8 @@ struct Wanted {
     }
 };
 
-// In State::full_search, beside the number of the search: at full_distance the row brings no column nearer, and it is not
-// in full_rows.
+// In State::full_search, beside the number of the search: at full_distance the row brings no column nearer, and it is
+// not in full_rows.
 constexpr uint32 kNoneNearer = 1u << 31;
 __device__ inline bool is_certified(const State& state, const SearchRun& run, int32 i, Dual distance) {
     return (load_stable(state.full_search + i) & ~kNoneNearer) == run.search &&

@@ -1,14 +1,14 @@
 // The boxes of columns that a search looks at for a row of which more than its list is wanted.
 //
-// Those within the search radius are a few boxes of uniform points, but nearly all where a search reaches far, as between
-// sets of uneven density. Most of their columns were reached already, on shorter paths. The *reach* of a box is the
-// greatest distance of its columns, at most the search radius. A row at distance d whose reduced costs in the box are all
-// above reach - d brings none of them nearer. A row that brings no column nearer is left as it is, with the list that it
-// has: of two photographs pixel by pixel, a search reaches 270,000 columns, a third of their rows have lists that do not
-// tell, and of each of these 32,000 costs were computed, of which three could matter.
+// Those within the search radius are a few boxes of uniform points, but nearly all where a search reaches far, as
+// between sets of uneven density. Most of their columns were reached already, on shorter paths. The *reach* of a box is
+// the greatest distance of its columns, at most the search radius. A row at distance d whose reduced costs in the box
+// are all above reach - d brings none of them nearer. A row that brings no column nearer is left as it is, with the
+// list that it has: of two photographs pixel by pixel, a search reaches 270,000 columns, a third of their rows have
+// lists that do not tell, and of each of these 32,000 costs were computed, of which three could matter.
 //
-// Reaches are found when no distance falls, and distances only fall: what they leave out holds until the search ends, and
-// is the same in whatever order rows are read.
+// Reaches are found when no distance falls, and distances only fall: what they leave out holds until the search ends,
+// and is the same in whatever order rows are read.
 //
 // Only where there are as many rows as columns; elsewhere its memory is in use (core/search/rectangular.cuh).
 #pragma once
@@ -163,8 +163,8 @@ LAPWING_NOINLINE __device__ bool brings_nearer(const State& state, int32 i, cons
 }
 
 // The places of a row that must be looked at for wanted columns (core/lists/full_row.cuh): those of the boxes that may
-// have some, a chunk after the other, of as many boxes as the block has threads; all places where there are no boxes, or
-// rows may stay free. All threads of a block use it alike.
+// have some, a chunk after the other, of as many boxes as the block has threads; all places where there are no boxes,
+// or rows may stay free. All threads of a block use it alike.
 //
 // Coordinates and prices are read as they lie in the boxes, side by side; a column is looked up only if its cost, less
 // its price, may be within the limit. With many dimensions most boxes are wanted, and few of their columns.
