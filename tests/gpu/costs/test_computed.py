@@ -501,3 +501,18 @@ def test_any_points_in_order(monkeypatch, shape, clusters, spread, digits, price
         sides.append(np.round(side if clusters else random.random((count, 2)), digits).astype(np.float32))
     source, options = lw.costs.squared_euclidean(*sides), {"maximize": maximize, "unmatched_cost": price}
     assert_optimal(lw.solve(source, device="cuda", **options), source.read(slice(None)), **options)
+
+
+def test_rows_that_bring_no_column_nearer_are_left_as_they_are(monkeypatch):
+    """Of heavy tails a search reaches nearly all rows, and few of them lead to a column on a shorter path."""
+    monkeypatch.setattr(core_start, "_FIRST_SAMPLE", 30)
+    random = np.random.default_rng(3)
+    x, y = (random.normal(size=(160, 2)) ** power for power in (3, 1))
+    source = lw.costs.squared_euclidean(x.astype(np.float32), y.astype(np.float32))
+    reads = []
+    for least in (10**6, 1):
+        monkeypatch.setattr(spatial_order, "_LEAST", least)
+        found = lw.solve(source, device="cuda")
+        assert_optimal(found, source.read(slice(None)))
+        reads.append(found.statistics["refreshes"] + found.statistics["full_rows"])
+    assert reads[1] < 0.75 * reads[0]
