@@ -11,6 +11,7 @@ from support.gpu_memory import Gpu, OnGpu
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(600)
 def test_blocks_may_fall_behind(emulated_gpu) -> None:
     """A block that dropped out of a search read counts that the cluster had begun anew: deadlocks, and contradictions.
 
@@ -19,5 +20,6 @@ def test_blocks_may_fall_behind(emulated_gpu) -> None:
     cost = generate("disjoint", 4000, 1, dtype="float32")
     results = [lw.solve(OnGpu(Gpu(emulated_gpu), cost)) for _ in range(3)]
     np.testing.assert_allclose(results[0].objective, lw.solve(cost).objective, rtol=1e-12)
-    counted = [{k: v for k, v in result.statistics.items() if "seconds" not in k} for result in results]
+    varying = {"scans", "steps"}  # a step relaxes what has come by then (kernels/core/search/relax.cuh)
+    counted = [{k: v for k, v in r.statistics.items() if "seconds" not in k and k not in varying} for r in results]
     assert counted[0] == counted[1] == counted[2]
