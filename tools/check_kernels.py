@@ -177,9 +177,7 @@ def main() -> int:
     began = time.perf_counter()
     work = builds()
     if arguments.sample or arguments.quick or arguments.record:
-        work = sampled(work)
-    if arguments.quick:
-        work = [build for build in work if build[2] in _QUICK_ARCHITECTURES]
+        work = [build for build in sampled(work) if not arguments.quick or build[2] in _QUICK_ARCHITECTURES]
     elif arguments.first:
         work = first_of_each(work)
     if unknown := set(arguments.programs).difference(build[0].name for build in work):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import math
 import os
 import sys
 from functools import partial
@@ -12,6 +13,7 @@ import pytest
 from lapwing.gpu import backend
 from lapwing.gpu import plan as gpu_plan
 from lapwing.gpu.core import monitor
+from lapwing.gpu.costs import points_matrix
 from lapwing.gpu.costs.host_rows import StreamLayout
 from lapwing.gpu.kinds import choose
 from lapwing.gpu.kinds.capped import CappedCosts
@@ -82,6 +84,12 @@ def real_gpu(monkeypatch, kernel_folder):
 def gpu(request):
     """Every test that takes this runs on the emulated GPU, and on a real one where there is one."""
     return Gpu(request.getfixturevalue(f"{request.param}_gpu"))
+
+
+@pytest.fixture
+def no_matrix_is_held(monkeypatch):
+    """The costs of points are computed whenever they are needed, however many dimensions there are."""
+    monkeypatch.setattr(points_matrix, "LEAST_DIMS", math.inf)
 
 
 @pytest.fixture
