@@ -42,7 +42,7 @@ def hard_cost(n):
 @functools.cache
 def slow_cost(method):
     """The first of the hard matrices, each larger than the last, that takes this method `SLOW_SECONDS` here and now."""
-    n, growth = (150, 1.25) if method in CLASSICAL else (1000, 2)
+    n, growth = (150, 1.25) if method in CLASSICAL else (1000, 1.5)
     while True:
         cost = hard_cost(n)
         cost.flags.writeable = False  # tests share it

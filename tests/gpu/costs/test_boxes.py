@@ -131,7 +131,7 @@ def test_rows_that_bring_no_column_nearer_are_left_as_they_are(monkeypatch):
     """Of heavy tails a search reaches nearly all rows, and few of them lead to a column on a shorter path."""
     monkeypatch.setattr(core_start, "_FIRST_SAMPLE", 30)
     random = np.random.default_rng(3)
-    x, y = (random.normal(size=(160, 2)) ** power for power in (3, 1))
+    x, y = (random.normal(size=(96, 2)) ** power for power in (3, 1))
     source = lw.costs.squared_euclidean(x.astype(np.float32), y.astype(np.float32))
     reads = []
     for least in (10**6, 1):
