@@ -130,8 +130,8 @@ def test_any_points_in_order(monkeypatch, shape, clusters, spread, digits, price
 def test_rows_that_bring_no_column_nearer_are_left_as_they_are(monkeypatch):
     """Of heavy tails a search reaches nearly all rows, and few of them lead to a column on a shorter path."""
     monkeypatch.setattr(core_start, "_FIRST_SAMPLE", 30)
-    random = np.random.default_rng(3)
-    x, y = (random.normal(size=(96, 2)) ** power for power in (3, 1))
+    random = np.random.default_rng(4)
+    x, y = (random.normal(size=(100, 2)) ** power for power in (3, 1))
     source = lw.costs.squared_euclidean(x.astype(np.float32), y.astype(np.float32))
     reads = []
     for least in (10**6, 1):
@@ -139,4 +139,4 @@ def test_rows_that_bring_no_column_nearer_are_left_as_they_are(monkeypatch):
         found = lw.solve(source, device="cuda")
         assert_optimal(found, source.read(slice(None)))
         reads.append(found.statistics["refreshes"] + found.statistics["full_rows"])
-    assert reads[1] < 0.75 * reads[0]
+    assert 0 < reads[1] < 0.75 * reads[0]  # some do bring one nearer
