@@ -26,6 +26,11 @@ def plane(rng: Generator, n: int, d: int = 2) -> Matrix:
     return squared_distances(rng.random((n, d)), rng.random((n, d)))
 
 
+def distances(x: Matrix, y: Matrix) -> Matrix:
+    """Return [len(x), len(y)] Euclidean distances."""
+    return np.sqrt(squared_distances(x, y))
+
+
 def differences(x: Matrix, y: Matrix) -> Matrix:
     """Return |x[i] - y[j]|."""
     return np.abs(x[:, None] - y[None])
@@ -119,6 +124,34 @@ def blobs(rng: Generator, n: int) -> Matrix:
     centres = rng.random((30, 2))
     x, y = (centres[rng.integers(0, 30, n)] + 0.01 * rng.normal(size=(n, 2)) for _ in range(2))
     return squared_distances(x, y)
+
+
+def clouds_apart(rng: Generator, n: int, gap: float) -> Matrix:
+    """Return distances of the points of one unit square from those of another to its right."""
+    return distances(rng.random((n, 2)), rng.random((n, 2)) + [1 + gap, 0])
+
+
+def squares_apart(rng: Generator, n: int) -> Matrix:
+    """Return Manhattan distances of the points of one unit square from those of another."""
+    (x, y), (right, up) = rng.random((2, n)), rng.random((2, n))
+    return differences(x, right + 2) + differences(y, up)
+
+
+def uneven_clouds(rng: Generator, n: int) -> Matrix:
+    """Return distances of points in two clusters, of which one has a third of the rows and two thirds of the columns."""
+    few, many = np.arange(n) < n // 3, np.arange(n) < 2 * n // 3
+    return distances(*(rng.normal(size=(n, 2)) + np.where(first, 0, 5)[:, None] for first in (few, many)))
+
+
+def along_a_line(rng: Generator, n: int) -> Matrix:
+    """Return distances of points in a strip that is fifty times as long as wide."""
+    return distances(rng.random((n, 2)) * [1, 0.02], rng.random((n, 2)) * [1, 0.02])
+
+
+def around_a_circle(rng: Generator, n: int) -> Matrix:
+    """Return distances of points on a circle."""
+    angles = 2 * np.pi * rng.random((2, n))
+    return distances(*np.stack([np.cos(angles), np.sin(angles)], axis=2))
 
 
 def blocks(rng: Generator, n: int, noise: float) -> Matrix:
@@ -302,6 +335,15 @@ CLASSES: dict[str, Maker] = {
     "cosine, 64 dimensions": lambda rng, n: 1 - unit_vectors(rng, n) @ unit_vectors(rng, n).T,
     "Jaccard": jaccard,
     "detection": detection,
+    **{f"distances of clouds, {gap} apart": partial(clouds_apart, gap=gap) for gap in (0, 1)},
+    "L1 of squares apart": squares_apart,
+    "distances of uneven clouds": uneven_clouds,
+    "distances from a narrow cloud": lambda rng, n: distances(rng.normal(size=(n, 2)), rng.random((n, 2))),
+    "distances, the larger the better": lambda rng, n: -np.sqrt(plane(rng, n)),
+    "distances along a line": along_a_line,
+    "distances around a circle": around_a_circle,
+    "(x - 2y)^2": lambda rng, n: differences(rng.random(n), 2 * rng.random(n)) ** 2,
+    "|x - 2y|": lambda rng, n: differences(rng.random(n), 2 * rng.random(n)),
     # records
     "edit distances of words": edit_distances,
     "taxi minutes": lambda rng, n: np.rint(60 * np.sqrt(plane(rng, n))) + 0.01 * rng.random((n, n)),

@@ -17,13 +17,14 @@ namespace lapwing {
 
 namespace {
 
-// Rows that jv may read, for each row of the problem: 4 to 64 on most costs of 400 to 2000 rows, the more the more
-// structured they are, and hundreds on some. As many take as long as a whole solve by the core, ...
-constexpr double kFirstJvReads = 64;
-// ... which is the limit before the core was tried. After it:
+// Rows that a method may read, for each row of the problem. jv takes 4 to 64 on most costs of 400 to 2000 rows, the more
+// the more structured they are, and hundreds on some; ssp, with epsilon, 7 to 100 at n = 1000 to 8000, and hundreds on
+// others than jv. 64 take as long as a whole solve by the core: the limit of jv before it. After it, times the root of
+// the rows: trials of jv and ssp where a solve takes long, and the most of jv.
+constexpr double kFirstJvReads = 64, kTrialReads = 2, kMostJvReads = 6;
 template <class T>
-double most_jv_reads(const Problem<T>& problem) {
-    return 6 * std::sqrt(static_cast<double>(problem.cost.rows));
+double root_of_rows(const Problem<T>& problem) {
+    return std::sqrt(static_cast<double>(problem.cost.rows));
 }
 // The fewest ties (FewValues) of costs that phases match: where jv is the method otherwise, and where core is.
 constexpr double kTiesBesideJv = 0.5, kTiesBesideCore = 1.25;
@@ -72,8 +73,8 @@ bool solve_in_phases(const Problem<T>& problem, const FewValues& few, Control& c
     if (!pairs) return false;
     if (pairs->all)
         answer(problem, pairs->state, control, solution);
-    else if (!solve_jv_within(problem, most_jv_reads(problem) * problem.cost.rows, control, solution, JvStart::fitting,
-                              &pairs->state))
+    else if (!solve_jv_within(problem, kMostJvReads * root_of_rows(problem) * problem.cost.rows, control, solution,
+                              JvStart::fitting, &pairs->state))
         return false;
     solution.statistics.set("matching_phases", pairs->phases);
     return true;
@@ -89,19 +90,13 @@ bool solve_core_within(const Problem<T>& problem, int threads, Control& control,
     return solution.status != Status::time_limit || control.is_expired();
 }
 
-// The last resort: full rows, with epsilon, read 7 to 100 times at n = 1000 and 2000 on most costs.
-template <class T>
-Solution<Dual<T>> solve_steadily(const Problem<T>& problem, int threads, Control& control) {
-    return solve_ssp(problem, {}, threads, control);
-}
-
 // Plain shortest paths, where jv cannot read the costs: a few reads a row where they have heavy tails and are
 // maximised, for ssp with epsilon a hundred. 17, 21 and 23 on rows of other scales, maximised, n = 1500, 2500 and 4000.
 template <class T>
 bool solve_plainly_in_time(const Problem<T>& problem, int threads, Control& control, Solution<Dual<T>>& solution) {
     constexpr double kReads = 12;
-    const double each = std::max(kReads, std::sqrt(static_cast<double>(problem.cost.rows)) / 2);
-    return solve_plainly_within(problem, each * problem.cost.rows, threads, control, solution);
+    const double each = std::max(kReads, root_of_rows(problem) / 2);
+    return solve_ssp_within(problem, {.pricing = false}, each * problem.cost.rows, threads, control, solution);
 }
 
 template <class T>
@@ -109,13 +104,22 @@ bool suits_jv(const Problem<T>& problem) {
     return problem.source == nullptr && !copies_for_direct(problem);
 }
 
-// The method after the first one took too long.
+// Short trials of jv and ssp, where a solve by jv may take minutes that proves hard.
+template <class T>
+bool solve_by_trials(const Problem<T>& problem, int threads, Control& control, Solution<Dual<T>>& solution) {
+    const double each = kTrialReads * root_of_rows(problem);
+    return solve_jv_in_time(problem, each, control, solution) ||
+           solve_ssp_within(problem, {}, each * problem.cost.rows, threads, control, solution);
+}
+
+// The methods after others took too long.
 template <class T>
 Solution<Dual<T>> solve_hard(const Problem<T>& problem, int threads, Control& control) {
     Solution<Dual<T>> solution;
-    const bool solved = suits_jv(problem) ? solve_jv_in_time(problem, most_jv_reads(problem), control, solution)
+    const double each = kMostJvReads * root_of_rows(problem);
+    const bool solved = suits_jv(problem) ? solve_jv_in_time(problem, each, control, solution)
                                           : solve_plainly_in_time(problem, threads, control, solution);
-    return solved ? solution : solve_steadily(problem, threads, control);
+    return solved ? solution : solve_ssp(problem, {}, threads, control);
 }
 
 }  // namespace
@@ -145,6 +149,7 @@ Solution<Dual<T>> solve_core_or_jv(const Problem<T>& problem, int threads, Contr
     if (to_phases && solve_in_phases(problem, few, control, solution)) return solution;
     if (!to_jv && solve_core_within(problem, threads, control, solution)) return solution;
     if (!to_phases && solve_in_phases(problem, few, control, solution)) return solution;
+    if (suits_jv(problem) && solve_by_trials(problem, threads, control, solution)) return solution;
     return solve_hard(problem, threads, control);
 }
 

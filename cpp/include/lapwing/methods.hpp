@@ -95,12 +95,12 @@ struct SspOptions {
     bool stop_early = false;
     bool compare_above = false;
 };
-// Without epsilon, until it has read more rows than allowed, with repetitions: then false, with nothing solved.
-template <class T>
-bool solve_plainly_within(const Problem<T>& problem, double most_rows_read, int threads, Control& control,
-                          Solution<Dual<T>>& solution);
 template <class T>
 Solution<Dual<T>> solve_ssp(const Problem<T>& problem, const SspOptions& options, int threads, Control& control);
+// The same. False, with nothing solved, if it would have to read more rows than allowed, with repetitions.
+template <class T>
+bool solve_ssp_within(const Problem<T>& problem, const SspOptions& options, double most_rows_read, int threads,
+                      Control& control, Solution<Dual<T>>& solution);
 
 // Date and Nagi's Hungarian methods: classical (src/hungarian/bfs.cpp), and with alternating trees (tree.cpp). The
 // answer of these and of munkres does not depend on `threads`.

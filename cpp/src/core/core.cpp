@@ -100,6 +100,23 @@ double deviation(const std::vector<D>& from, const std::vector<D>& to) {
     return std::sqrt(std::max(squares / count - mean * mean, 0.0));
 }
 
+// Whether rows and columns are matched at duals that have few tight pairs. Where costs are in general position, optimal
+// duals have at most 2 m - 1: the pairs form a forest, since a cycle of them would be an equation between their costs.
+template <class T>
+bool is_in_general_position(const CoreState<T>& solved, double gap) {
+    constexpr double kPairsARow = 6, kRounding = 1e-7;  // of the list gap
+    using D = Dual<T>;
+    if (!(gap > 0) || solved.matched() < solved.m) return false;
+    const D above = std::is_floating_point_v<D> ? static_cast<D>(kRounding * gap) : D{1};
+    std::int64_t tight = 0;
+    for (Index i = 0; i < solved.m; ++i) {
+        Index places[kMaxCapacity];
+        D values[kMaxCapacity];
+        tight += solved.lists.below(i, solved.v.data(), solved.u[i] + above, places, values);
+    }
+    return static_cast<double>(tight) <= kPairsARow * solved.m;
+}
+
 // One level of the multiscale start and, at depth 0, the whole solve. state.v may hold prices to start from.
 template <class T>
 class Solver {
@@ -118,6 +135,9 @@ class Solver {
     PriceError price(CoreState<T>& state, double error);
     double start(CoreState<T>& state);
     double regret_error(CoreState<T>& solved);
+    void limit(CoreState<T>& state, std::int64_t reads) const {
+        if (control_.may_give_up()) state.most_reads = reads;
+    }
     // A method that proves hard in a sample proves hard in the whole.
     static bool gives_up_with(const CoreState<T>& part, CoreState<T>& whole) {
         if (part.has_read_too_much()) whole.most_reads = CoreState<T>::kGivenUp;
@@ -130,6 +150,7 @@ class Solver {
     Team& team_;
     std::uint64_t seed_ = 1;
     bool separable_ = false, regret_works_ = false;
+    bool general_ = false;  // the largest sample that was priced is in general position
     Index probe_rows_ = 0;
 };
 
@@ -153,7 +174,9 @@ void Solver<T>::solve(CoreState<T>& state, const Dual<T>* start_v, const Index* 
             solution.status = Status::time_limit;
             return;
         }
-        if (control_.may_give_up()) state.most_reads = PhaseTuning::most_reads(state.m, state.start_levels > 0);
+        const bool structured = state.start_levels > 0;
+        limit(state, structured && general_ ? PhaseTuning::most_general_reads(state.m)
+                                            : PhaseTuning::most_reads(state.m, structured));
         if (control_.look(state.progress)) std::fill(state.v.begin(), state.v.end(), Dual<T>{0});  // half-made ones
     }
     for (int attempt = 0;; ++attempt) {
@@ -193,14 +216,16 @@ void Solver<T>::solve(CoreState<T>& state, const Dual<T>* start_v, const Index* 
 
 template <class T>
 PriceError Solver<T>::price(CoreState<T>& state, double error) {
+    const std::int64_t read = state.scratch.dense_rows_read;
     list_rows(state);
     set_row_minima(state);
     const std::vector<Dual<T>> v = state.v;
     const double bound = dual_objective(state, state.u), gap = list_gap(state);
     auction_phases(state, error);
     Solution<Dual<T>> solution;
-    search_paths(state, true, solution);
+    search_paths(state, true, solution, state.scratch.dense_rows_read - read);
     set_row_minima(state);
+    general_ = is_in_general_position(state, gap);
     if (!(gap > 0)) return {StartTuning::kNone, StartTuning::kNone};
     const auto in_gaps = [gap](double error_found) { return std::max(error_found / gap, StartTuning::kNone); };
     return {in_gaps((dual_objective(state, state.u) - bound) / state.m), in_gaps(deviation(v, state.v))};
@@ -244,13 +269,13 @@ double Solver<T>::start_from_sample(CoreState<T>& state) {
         CoreState<T> part(sample.problem, control_, team_);
         part.lowest_price = state.lowest_price;
         const bool is_probe = part.m <= probe_rows_;
-        if (control_.may_give_up())
-            part.most_reads = is_probe ? PhaseTuning::most_probe_reads(part.m) : PhaseTuning::most_reads(part.m, true);
         double error = 0;
         if (is_probe) {
+            limit(part, PhaseTuning::most_probe_reads(part.m));
             const double lacking = price(part, 0).bound;
             if (gives_up_with(part, state)) return 0;
             if (!sample.stratified && lacking < StartTuning::kStructured) return 0;
+            if (general_) part.most_reads = CoreState<T>::kNoLimit;
             price(part, lacking);
             const bool held = state.problem.source == nullptr || state.problem.source->owners() == nullptr;
             regret_works_ = held && !sample.stratified && regret_error(part) < StartTuning::kRegretError;
@@ -258,8 +283,9 @@ double Solver<T>::start_from_sample(CoreState<T>& state) {
             error = StartTuning::kError;
         } else {
             error = start_from_sample(part);
-            if (error == 0) return 0;
-            if (!part.has_read_too_much()) error = StartTuning::kOfMove * price(part, error).price;
+            if (gives_up_with(part, state) || error == 0) return 0;
+            if (!general_) limit(part, PhaseTuning::most_reads(part.m, true));
+            error = StartTuning::kOfMove * price(part, error).price;
             if (gives_up_with(part, state)) return 0;
         }
         extend_duals(state, sample, part.u);

@@ -45,9 +45,12 @@ struct PhaseTuning {
         const double each = m < kSmall ? 24 : structured ? std::max(8.0, std::sqrt(m) / 5) : 6;
         return static_cast<std::int64_t>(each * m);
     }
-    // The same of the smallest sample, which is priced twice, at first from nothing: disjoint costs take 10 a row at
-    // m = 250 and 15 at 500, costs of rank one 18 and 26.
-    static std::int64_t most_probe_reads(Index m) { return std::max<std::int64_t>(24, m / 12) * m; }
+    // The same where few pairs of a sample are tight (is_in_general_position), though rows tell their columns apart
+    // little: clouds that lie apart, distances that are maximised, lines. They take 8 to 80, and jv 50 to 800.
+    static std::int64_t most_general_reads(Index m) { return static_cast<std::int64_t>(2 * std::sqrt(m) * m); }
+    // The same of the smallest sample when it is priced from nothing: disjoint costs take 10 a row at m = 250 and 15 at
+    // 500, costs of rank one 18 and 26, (x - 2y)^2 37 at 250.
+    static std::int64_t most_probe_reads(Index m) { return std::max<std::int64_t>(40, m / 12) * m; }
     static constexpr int kAttempts = 4;  // at phases from a larger epsilon, before the budget is lifted
 };
 
@@ -179,7 +182,7 @@ void take_nearest(CoreState<T>& state) {
 template <class T>
 bool search_paths(CoreState<T>& state, bool limited, Solution<Dual<T>>& solution, std::int64_t read_by_phases = 0) {
     state.progress.stage = "search";
-    const std::int64_t least = state.lists.are_in_boxes() ? PhaseTuning::kOfPhases * read_by_phases : 0;
+    const std::int64_t least = PhaseTuning::kOfPhases * read_by_phases;
     const std::int64_t each = state.lists.has_boxes() ? PhaseTuning::kSearchLooks : PhaseTuning::kSearchReads;
     const std::int64_t reads = state.scratch.dense_rows_read + std::max(each * state.m, least);
     const std::int64_t scans =

@@ -56,12 +56,11 @@ struct CoreState {
     D ceiling = 0;                   // max of v; defined with dummy rows only
     D lowest_price = -kInfinity<D>;  // no auction lowers v so far: distances would leave the range (numbers/range.hpp)
     std::int64_t rows_scanned = 0, paths = 0, phases = 0;
-    static constexpr std::int64_t kGivenUp = -1;
-    std::int64_t most_reads =
-        std::numeric_limits<std::int64_t>::max();  // dense rows, before another method takes over; or kGivenUp
-    int start_levels = 0;                          // sampled levels that v comes from; 1 for prices from regret
-    Index looked_at = 0;                           // the row where refresh_by_owners has stopped to look
-    Statistics stages;                             // seconds and dense rows read of each
+    static constexpr std::int64_t kGivenUp = -1, kNoLimit = std::numeric_limits<std::int64_t>::max();
+    std::int64_t most_reads = kNoLimit;  // dense rows, before another method takes over; or kGivenUp
+    int start_levels = 0;                // sampled levels that v comes from; 1 for prices from regret
+    Index looked_at = 0;                 // the row where refresh_by_owners has stopped to look
+    Statistics stages;                   // seconds and dense rows read of each
 
     bool has_dummy_rows() const { return columns > m; }
     Index spare() const { return columns - m; }
