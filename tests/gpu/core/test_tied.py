@@ -10,6 +10,7 @@ import pytest
 import lapwing as lw
 from lapwing.errors import GpuError
 from lapwing.gpu.core import start as core_start
+from lapwing.gpu.core.solver import UNFINISHED
 from lapwing.gpu.reference import trees
 from lapwing.gpu.runtime.workspace import Workspace
 from support.checks import assert_hall_violator, assert_optimal
@@ -64,6 +65,18 @@ def test_the_core_goes_on_where_trees_take_long(monkeypatch):
     assert_optimal(by_both, cost)
     assert 0 < by_both.statistics["tree_steps"] < by_trees.statistics["tree_steps"]
     assert by_both.statistics["listings"] == by_trees.statistics["listings"] + 1
+
+
+@pytest.mark.usefixtures("at_once")
+@pytest.mark.parametrize("most_free", [0.0, 1.0])
+def test_samples_give_better_prices_where_trees_give_up(monkeypatch, most_free):
+    cost = differences(7, 300).astype(np.float32)
+    monkeypatch.setattr(trees, "finish", lambda _solve, before, **_: before._replace(status=UNFINISHED))
+    for name, value in (("_FIRST_SAMPLE", 64), ("_READS_AFTER_TREES", 0.0), ("_FREE_AFTER_TREES", most_free)):
+        monkeypatch.setattr(core_start, name, value)
+    result = lw.solve(cost, device="cuda")
+    assert_optimal(result, cost)
+    assert result.statistics["levels"] == (1 if most_free == 0.0 else 0)
 
 
 @pytest.mark.slow

@@ -63,6 +63,9 @@ LEAST_ROWS = 128  # below, lists are a good part of their rows, and hardly any s
 _FIRST_SAMPLE = 400  # rows at least, and less than _GROWTH times as many; matrices with fewer rows do without
 _AXIS_SAMPLE = 128  # rows at least, and less than twice as many
 _SORTED_LEFT = 8  # if prices from orders leave one row of so many after a few rounds, they are good everywhere
+_SORTED_PHASES_LEFT = 0.75  # if phases from them leave more of the rows, samples give better ones
+# The same where costs tie, trees have given up, searches have read rows so often since, and more of the rows are free.
+_READS_AFTER_TREES, _FREE_AFTER_TREES = 24.0, 0.02
 
 
 def sample_bytes(rows: int, cols: int, dtype: str, computed: bool = False) -> int:
@@ -128,12 +131,15 @@ class StartFinder:
         solve.prepare()
         sides = self._find_orders(matrix)  # while an axis is looked for
         if self._sort(solve):
-            report = self.run_from(solve, WARM_UP, matrix.rows // _SORTED_LEFT)
+            report = self.run_from(solve, WARM_UP, matrix.rows // _SORTED_LEFT, matrix.rows)
             if report.status != UNFINISHED:
                 return report
             solve.prepare()
-        else:
-            self._climb(solve, sides)
+            report = self.run_from(solve, structured(matrix.rows), int(_SORTED_PHASES_LEFT * matrix.rows), matrix.rows)
+            if report.status != UNFINISHED:
+                return report
+            solve.prepare()
+        self._climb(solve, sides)
         return self.run_from(solve, structured(matrix.rows, self._schedule(matrix)))
 
     def run_from(
@@ -141,27 +147,40 @@ class StartFinder:
     ) -> Report:
         """List and solve under the prices in `solve.v` (see `CoreSolve.launch`); waits for the end.
 
-        Where costs tie and more rows than `most_free` are free, it is unfinished.
+        With `most_free`, where there will be better prices: if costs tie, it is unfinished where more rows are free, or
+        trees give up and searches still take long.
         """
-        solve.list_rows()
-        solve.launch(schedule, most_left)
-        report = solve.report()
+        report = self._launched(solve, schedule, most_left)
         if report.status != TIED:
             return report
-        if report.free_rows > most_free:  # better prices are worth more
+        if report.free_rows > most_free:
             return report._replace(status=UNFINISHED)
-        return self._finished(solve, report)
+        return self._finished(solve, report, goes_on=most_free == math.inf)
 
-    def _finished(self, solve: CoreSolve, before: Report) -> Report:
+    def _launched(self, solve: CoreSolve, schedule: Schedule, most_left: int | None = None) -> Report:
+        solve.list_rows()
+        solve.launch(schedule, most_left)
+        return solve.report()
+
+    def _finished(self, solve: CoreSolve, before: Report, goes_on: bool) -> Report:
         """The report when trees have finished, or else the core method, from their prices."""
         assert self._finish_tied is not None
         with contextlib.suppress(GpuError):  # there is no memory, or no compiler: the core does without
             report = self._finish_tied(solve, before)
             if report.status != UNFINISHED:
                 return report
-        solve.most_reads, solve.most_left = math.inf, None  # it has begun, so it goes on to the end
+        most_reads, solve.most_left = solve.most_reads, None  # it has begun, so it goes on
+        solve.most_reads = math.inf if goes_on else _READS_AFTER_TREES
+        report = self._go_on(solve)
+        if report.status == TIED and report.free_rows <= _FREE_AFTER_TREES * solve.matrix.rows:
+            solve.most_reads = math.inf
+            report = self._go_on(solve)
+        solve.most_reads = most_reads
+        return report._replace(status=UNFINISHED) if report.status == TIED else report
+
+    def _go_on(self, solve: CoreSolve) -> Report:
         solve.prepare()
-        return self.run_from(solve, WARM_UP)
+        return self._launched(solve, WARM_UP)
 
     # --- orders ---
 
