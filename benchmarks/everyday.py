@@ -128,7 +128,7 @@ def blobs(rng: Generator, n: int) -> Matrix:
 
 def clouds_apart(rng: Generator, n: int, gap: float) -> Matrix:
     """Return distances of the points of one unit square from those of another to its right."""
-    return distances(rng.random((n, 2)), rng.random((n, 2)) + [1 + gap, 0])
+    return distances(rng.random((n, 2)), rng.random((n, 2)) + np.array([1 + gap, 0]))
 
 
 def squares_apart(rng: Generator, n: int) -> Matrix:
@@ -138,7 +138,7 @@ def squares_apart(rng: Generator, n: int) -> Matrix:
 
 
 def uneven_clouds(rng: Generator, n: int) -> Matrix:
-    """Return distances of points in two clusters, of which one has a third of the rows and two thirds of the columns."""
+    """Return distances of points in two clusters: one has a third of the rows, and two thirds of the columns."""
     few, many = np.arange(n) < n // 3, np.arange(n) < 2 * n // 3
     return distances(*(rng.normal(size=(n, 2)) + np.where(first, 0, 5)[:, None] for first in (few, many)))
 

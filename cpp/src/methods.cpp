@@ -17,10 +17,10 @@ namespace lapwing {
 
 namespace {
 
-// Rows that a method may read, for each row of the problem. jv takes 4 to 64 on most costs of 400 to 2000 rows, the more
-// the more structured they are, and hundreds on some; ssp, with epsilon, 7 to 100 at n = 1000 to 8000, and hundreds on
-// others than jv. 64 take as long as a whole solve by the core: the limit of jv before it. After it, times the root of
-// the rows: trials of jv and ssp where a solve takes long, and the most of jv.
+// Rows that a method may read, for each row of the problem. jv takes 4 to 64 on most costs of 400 to 2000 rows, the
+// more the more structured they are, and hundreds on some; ssp, with epsilon, 7 to 100 at n = 1000 to 8000, and
+// hundreds on others than jv. 64 take as long as a whole solve by the core: the limit of jv before it. After it, times
+// the root of the rows: trials of jv and ssp, and the most of jv.
 constexpr double kFirstJvReads = 64, kTrialReads = 2, kMostJvReads = 6;
 template <class T>
 double root_of_rows(const Problem<T>& problem) {
@@ -104,7 +104,7 @@ bool suits_jv(const Problem<T>& problem) {
     return problem.source == nullptr && !copies_for_direct(problem);
 }
 
-// Short trials of jv and ssp, where a solve by jv may take minutes that proves hard.
+// Trials of jv and ssp: where either takes long, the other may not.
 template <class T>
 bool solve_by_trials(const Problem<T>& problem, int threads, Control& control, Solution<Dual<T>>& solution) {
     const double each = kTrialReads * root_of_rows(problem);

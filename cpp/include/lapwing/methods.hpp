@@ -51,8 +51,9 @@ inline constexpr double kReadsOfCapped = 10;
 inline constexpr Index kJvOrCoreMaxRows = 1024;
 
 // For larger ones: solve_capped where costs have a cap, a transport where lines are equal, phases where costs have few
-// values, unless core does well; else solve_core, unless lists tell nothing. Where that proves
-// hard: solve_jv within a budget, or plain paths where jv would need a copy of the matrix, and solve_ssp at last.
+// values, unless core does well; else solve_core, unless lists tell nothing. Where that proves hard: trials of solve_jv
+// and solve_ssp, then solve_jv within a larger budget, and solve_ssp at last; plain paths in place of the former three
+// where jv would need a copy of the matrix.
 template <class T>
 Solution<Dual<T>> solve_core_or_jv(const Problem<T>& problem, int threads, Control& control);
 

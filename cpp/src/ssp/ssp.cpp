@@ -212,9 +212,9 @@ class Ssp {
     // --- one search: Dijkstra from row f, then the fall of prices, then the augmentation
 
     // The share of the rows allowed that may be read before this search ends. Of phases with epsilon the first takes a
-    // third of all reads, or less. Where plain paths suffice, each halving of the rows that are left takes about as many
-    // reads. Elsewhere they are behind that pace early: by a tenth of the rows (colours, columns of other scales) to
-    // nine tenths (ties, clusters). The start is extra.
+    // third of all reads, or less. Where plain paths suffice, each halving of the rows that are left takes about as
+    // many reads. Elsewhere they are behind that pace early: by a tenth of the rows (colours, columns of other scales)
+    // to nine tenths (ties, clusters). The start is extra.
     double pace() const {
         constexpr double kFirstPhase = 0.4, kStart = 0.1;
         if (options_.pricing) return phase_ == 1 ? kFirstPhase : 1;
