@@ -362,6 +362,28 @@ struct RowKernels {
         return largest;
     }
 
+    // Whether a row holds infinities and magnitudes up to `most` alone. Integers are all valid.
+    static bool is_valid(const T* row, Index n, T most) {
+        if constexpr (std::is_floating_point_v<T>) {
+            Bits limit;
+            __builtin_memcpy(&limit, &most, sizeof limit);
+            constexpr T kInfinite = std::numeric_limits<T>::infinity();
+            Bits infinite;
+            __builtin_memcpy(&infinite, &kInfinite, sizeof infinite);
+            BitVector odd{};
+            Index j = 0;
+            for (; j + kWidth <= n; j += kWidth) {
+                const BitVector magnitude = load<BitVector>(row + j) & std::numeric_limits<Bits>::max();
+                odd |= (magnitude > limit) & (magnitude != infinite);
+            }
+            for (int l = 0; l < kWidth; ++l)
+                if (odd[l] != 0) return false;
+            for (; j < n; ++j)
+                if (const T c = row[j] < 0 ? -row[j] : row[j]; !(c <= most || c == kInfinite)) return false;
+        }
+        return true;
+    }
+
     // v[j] = min(v[j], c[j] - u) over a row: one row's part in the column transform.
     static void lower_columns(const T* row, Index n, D u, D* v) {
         const Vec<D> shift = broadcast<D>(u);
@@ -442,7 +464,8 @@ CoreKernels<T> core_kernels(bool maximize) {
                               &K::lower_columns,
                               &K::best_in_list,
                               &K::reduce_below,
-                              &K::below_largest};
+                              &K::below_largest,
+                              &K::is_valid};
     };
     return maximize ? table.template operator()<true>() : table.template operator()<false>();
 }

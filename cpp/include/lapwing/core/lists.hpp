@@ -350,6 +350,8 @@ class CandidateLists {
     }
     std::size_t at(Index i) const { return static_cast<std::size_t>(i) * capacity_; }
     void check_costs(Index i, const T* row) const {
+        if constexpr (std::is_floating_point_v<T>)
+            if (kernels_.is_valid(row, n_, most_)) return;
         for (Index j = 0; j < n_; ++j) {
             if (row[j] != row[j]) throw InvalidCost{i, j};
             const T magnitude = row[j] < 0 ? -row[j] : row[j];
