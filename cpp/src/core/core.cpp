@@ -100,21 +100,21 @@ double deviation(const std::vector<D>& from, const std::vector<D>& to) {
     return std::sqrt(std::max(squares / count - mean * mean, 0.0));
 }
 
-// Whether rows and columns are matched at duals that have few tight pairs. Where costs are in general position, optimal
-// duals have at most 2 m - 1: the pairs form a forest, since a cycle of them would be an equation between their costs.
+// Whether matched rows have few tight pairs. Where costs are in general position, optimal duals have at most 2 m - 1 in
+// all: they form a forest, since a cycle of them would be an equation between their costs.
 template <class T>
-bool is_in_general_position(const CoreState<T>& solved, double gap) {
+bool few_pairs_are_tight(const CoreState<T>& state, double gap) {
     constexpr double kPairsARow = 6, kRounding = 1e-7;  // of the list gap
     using D = Dual<T>;
-    if (!(gap > 0) || solved.matched() < solved.m) return false;
     const D above = std::is_floating_point_v<D> ? static_cast<D>(kRounding * gap) : D{1};
     std::int64_t tight = 0;
-    for (Index i = 0; i < solved.m; ++i) {
+    for (Index i = 0; i < state.m; ++i) {
+        if (state.row_to_col[i] < 0) continue;
         Index places[kMaxCapacity];
         D values[kMaxCapacity];
-        tight += solved.lists.below(i, solved.v.data(), solved.u[i] + above, places, values);
+        tight += state.lists.below(i, state.v.data(), state.u[i] + above, places, values);
     }
-    return static_cast<double>(tight) <= kPairsARow * solved.m;
+    return gap > 0 && static_cast<double>(tight) <= kPairsARow * state.matched();
 }
 
 // One level of the multiscale start and, at depth 0, the whole solve. state.v may hold prices to start from.
@@ -223,9 +223,11 @@ PriceError Solver<T>::price(CoreState<T>& state, double error) {
     const double bound = dual_objective(state, state.u), gap = list_gap(state);
     auction_phases(state, error);
     Solution<Dual<T>> solution;
-    search_paths(state, true, solution, state.scratch.dense_rows_read - read);
+    // Where costs tie, searches would take long, and the whole will not be solved by lists.
+    const std::int64_t read_by_phases = few_pairs_are_tight(state, gap) ? state.scratch.dense_rows_read - read : 0;
+    search_paths(state, true, solution, read_by_phases);
     set_row_minima(state);
-    general_ = is_in_general_position(state, gap);
+    general_ = state.matched() == state.m && few_pairs_are_tight(state, gap);
     if (!(gap > 0)) return {StartTuning::kNone, StartTuning::kNone};
     const auto in_gaps = [gap](double error_found) { return std::max(error_found / gap, StartTuning::kNone); };
     return {in_gaps((dual_objective(state, state.u) - bound) / state.m), in_gaps(deviation(v, state.v))};

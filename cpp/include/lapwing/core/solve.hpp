@@ -45,11 +45,11 @@ struct PhaseTuning {
         const double each = m < kSmall ? 24 : structured ? std::max(8.0, std::sqrt(m) / 5) : 6;
         return static_cast<std::int64_t>(each * m);
     }
-    // The same where few pairs of a sample are tight (is_in_general_position), though rows tell their columns apart
+    // The same where few pairs of a sample are tight (few_pairs_are_tight), though rows tell their columns apart
     // little: clouds that lie apart, distances that are maximised, lines. They take 8 to 80, and jv 50 to 800.
     static std::int64_t most_general_reads(Index m) { return static_cast<std::int64_t>(2 * std::sqrt(m) * m); }
     // The same of the smallest sample when it is priced from nothing: disjoint costs take 10 a row at m = 250 and 15 at
-    // 500, costs of rank one 18 and 26, (x - 2y)^2 37 at 250.
+    // 500, costs of rank one 18 and 26, (x - 2y)^2 37 and more at 250.
     static std::int64_t most_probe_reads(Index m) { return std::max<std::int64_t>(40, m / 12) * m; }
     static constexpr int kAttempts = 4;  // at phases from a larger epsilon, before the budget is lifted
 };
