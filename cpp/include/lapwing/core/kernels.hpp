@@ -37,9 +37,7 @@ struct CoreKernels {
     BestInList<D> (*best_in_list)(const T* costs, const Index* cols, Index count, const D* v);
     Index (*reduce_below)(const T* costs, const Index* cols, Index count, const D* v, D limit, Index* places,
                           D* reduced);
-    // None of these for wide integers.
-    D (*below_largest)(const T* row, Index n, T most, Index* found, D* value, Index* count);
-    bool (*is_valid)(const T* row, Index n, T most);
+    D (*below_largest)(const T* row, Index n, T most, Index* found, D* value, Index* count);  // none for wide integers
 };
 
 template <class T>

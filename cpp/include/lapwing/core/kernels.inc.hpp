@@ -20,32 +20,38 @@ struct RowKernels {
     }
     static LAPWING_INLINE D cost_at(const T* p) { return static_cast<D>(signed_cost<T, kMaximize>(*p)); }
 
-    // Magnitudes of floating-point costs, compared as integers: infinity's exceeds all finite ones, and NaN's exceed
-    // infinity's.
+    // Magnitudes of floating-point costs that are not infinite, compared as integers: NaN's exceed all finite ones.
     using Bits = std::conditional_t<sizeof(T) == 4, std::int32_t, std::int64_t>;
     static constexpr int kWidth = LAPWING_VECTOR_BYTES / sizeof(T);
     using BitVector = typename VectorOf<Bits, kWidth>::type;
+    static LAPWING_INLINE Bits bits_of(T x) {
+        Bits bits;
+        __builtin_memcpy(&bits, &x, sizeof bits);
+        return bits;
+    }
     static LAPWING_INLINE BitVector largest_bits(BitVector largest, const T* p) {
-        return vmax(largest, load<BitVector>(p) & std::numeric_limits<Bits>::max());
+        const BitVector magnitude = load<BitVector>(p) & std::numeric_limits<Bits>::max();
+        return vmax(largest, magnitude & (magnitude != bits_of(std::numeric_limits<T>::infinity())));
     }
     static LAPWING_INLINE bool exceeds(BitVector largest, T most) {
-        Bits bits;
-        __builtin_memcpy(&bits, &most, sizeof bits);
         bool exceeds = false;
-        for (int l = 0; l < kWidth; ++l) exceeds |= largest[l] > bits;
+        for (int l = 0; l < kWidth; ++l) exceeds |= largest[l] > bits_of(most);
         return exceeds;
     }
 
     static bool tail_exceeds(const T* row, Index j, Index n, T most) {
         bool exceeds = false;
-        for (; j < n; ++j) exceeds |= !((row[j] < 0 ? -row[j] : row[j]) <= most);
+        for (; j < n; ++j) {
+            const T magnitude = row[j] < 0 ? -row[j] : row[j];
+            exceeds |= !(magnitude <= most || magnitude == std::numeric_limits<T>::infinity());
+        }
         return exceeds;
     }
 
     // A value that about 28 of the row's reduced costs do not exceed: the row is dealt out to 64 groups; eight lanes of
     // eight groups each are sorted far enough to know each lane's third smallest minimum; the answer is the sixth
     // smallest of those eight. kInfinity where too few are finite. With kCheck, *odd tells whether the row holds a NaN
-    // or a magnitude above `most`.
+    // or a finite magnitude above `most`.
     template <bool kCheck>
     static D threshold(const T* row, Index n, const D* v, T most, bool* odd) {
         BitVector largest{}, largest2{};
@@ -166,7 +172,7 @@ struct RowKernels {
     // `guess` is a value of *tau to try first, which saves the pass of `threshold` where it gives a list of useful
     // length; kInfinity: none. Of ties at *tau those from column `origin` on are taken, so that rows that are all alike
     // list different columns. `found` and `value` are scratch. With kCheck, returns -1 if the row holds a NaN or a
-    // magnitude above `most`.
+    // finite magnitude above `most`.
     template <bool kCheck>
     static Index list_row(const T* row, Index n, const D* v, D guess, Index origin, Index capacity, T most, Index* cols,
                           T* costs, D* tau, Index* found, D* value) {
@@ -269,7 +275,7 @@ struct RowKernels {
     }
 
     // The column of the smallest c[j] - v[j], that value and the second smallest, in values[0] and [1]; -1 if the row
-    // has no column that is not forbidden, -2 if it holds a NaN or a magnitude above `most`.
+    // has no column that is not forbidden, -2 if it holds a NaN or a finite magnitude above `most`.
     static Index nearest(const T* row, Index n, const D* v, T most, D* values) {
         Vec<D> first = broadcast<D>(kInfinity<D>), first2 = first, second = first, second2 = first;
         BitVector largest{};
@@ -362,28 +368,6 @@ struct RowKernels {
         return largest;
     }
 
-    // Whether a row holds infinities and magnitudes up to `most` alone. Integers are all valid.
-    static bool is_valid(const T* row, Index n, T most) {
-        if constexpr (std::is_floating_point_v<T>) {
-            Bits limit;
-            __builtin_memcpy(&limit, &most, sizeof limit);
-            constexpr T kInfinite = std::numeric_limits<T>::infinity();
-            Bits infinite;
-            __builtin_memcpy(&infinite, &kInfinite, sizeof infinite);
-            BitVector odd{};
-            Index j = 0;
-            for (; j + kWidth <= n; j += kWidth) {
-                const BitVector magnitude = load<BitVector>(row + j) & std::numeric_limits<Bits>::max();
-                odd |= (magnitude > limit) & (magnitude != infinite);
-            }
-            for (int l = 0; l < kWidth; ++l)
-                if (odd[l] != 0) return false;
-            for (; j < n; ++j)
-                if (const T c = row[j] < 0 ? -row[j] : row[j]; !(c <= most || c == kInfinite)) return false;
-        }
-        return true;
-    }
-
     // v[j] = min(v[j], c[j] - u) over a row: one row's part in the column transform.
     static void lower_columns(const T* row, Index n, D u, D* v) {
         const Vec<D> shift = broadcast<D>(u);
@@ -464,8 +448,7 @@ CoreKernels<T> core_kernels(bool maximize) {
                               &K::lower_columns,
                               &K::best_in_list,
                               &K::reduce_below,
-                              &K::below_largest,
-                              &K::is_valid};
+                              &K::below_largest};
     };
     return maximize ? table.template operator()<true>() : table.template operator()<false>();
 }

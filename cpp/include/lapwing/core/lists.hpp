@@ -154,10 +154,7 @@ class CandidateLists {
         if (boxes_ != nullptr) return list_near(i, v, ListTuning::kFromBoxes, kInfinity<D>, scratch);
         const T* row = scratch.dense_row(i);
         const D guess = scratch.rows_until_guess == 0 ? scratch.guess : kInfinity<D>;
-        if (!list(kernels_.list_row_checked, i, row, v, guess, scratch)) {
-            check_costs(i, row);  // forbidden pairs are odd too
-            list(kernels_.list_row, i, row, v, guess, scratch);
-        }
+        if (!list(kernels_.list_row_checked, i, row, v, guess, scratch)) name_invalid_cost(i, row);
         reject_negative_infinity(i);
         scratch.learn(guess, tau_[i]);
     }
@@ -167,11 +164,8 @@ class CandidateLists {
         if (boxes_ != nullptr) return list(i, v, scratch);
         const T* row = scratch.dense_row(i);
         D values[2];
-        Index j = kernels_.nearest(row, n_, v, most_, values);
-        if (j == -2) {
-            check_costs(i, row);  // forbidden pairs are odd too
-            j = kernels_.nearest(row, n_, v, std::numeric_limits<T>::infinity(), values);
-        }
+        const Index j = kernels_.nearest(row, n_, v, most_, values);
+        if (j == -2) name_invalid_cost(i, row);
         count_[i] = j >= 0;
         tau_[i] = values[1];
         if (j < 0) return;
@@ -349,14 +343,13 @@ class CandidateLists {
         return cols_[at(i) + static_cast<std::size_t>(i) * kStep % count_[i]];
     }
     std::size_t at(Index i) const { return static_cast<std::size_t>(i) * capacity_; }
-    void check_costs(Index i, const T* row) const {
-        if constexpr (std::is_floating_point_v<T>)
-            if (kernels_.is_valid(row, n_, most_)) return;
+    [[noreturn]] void name_invalid_cost(Index i, const T* row) const {
         for (Index j = 0; j < n_; ++j) {
             if (row[j] != row[j]) throw InvalidCost{i, j};
             const T magnitude = row[j] < 0 ? -row[j] : row[j];
             if (magnitude > most_ && magnitude <= std::numeric_limits<T>::max()) throw CostTooLarge{i, j};
         }
+        refuse_changed_costs();
     }
     void reject_negative_infinity(Index i) const {
         if constexpr (std::is_floating_point_v<T>)

@@ -119,7 +119,7 @@ template <class F>
 CoreKernels<F> scalar_row_kernels() {
     using K = ScalarRowKernels<F>;
     return {&K::collect,       &K::list_row,     &K::list_row,     &K::minimum, &K::nearest,
-            &K::lower_columns, &K::best_in_list, &K::reduce_below, nullptr,     nullptr};
+            &K::lower_columns, &K::best_in_list, &K::reduce_below, nullptr};
 }
 
 }  // namespace lapwing

@@ -64,9 +64,8 @@ _FIRST_SAMPLE = 400  # rows at least, and less than _GROWTH times as many; matri
 _AXIS_SAMPLE = 128  # rows at least, and less than twice as many
 _SORTED_LEFT = 8  # if prices from orders leave one row of so many after a few rounds, they are good everywhere
 _SORTED_PHASES_LEFT = 0.75  # if phases from them leave more of the rows, samples give better ones
-# The same where costs tie and trees have given up, if searches have read rows so often since; if no more than this part
-# of the rows is left, they go on for so many times as many reads.
-_READS_AFTER_TREES, _FREE_AFTER_TREES, _MORE_READS = 24.0, 0.02, 4
+# The same where costs tie, trees have given up, searches have read rows so often since, and more of the rows are free.
+_READS_AFTER_TREES, _FREE_AFTER_TREES = 24.0, 0.02
 
 
 def sample_bytes(rows: int, cols: int, dtype: str, computed: bool = False) -> int:
@@ -174,7 +173,7 @@ class StartFinder:
         solve.most_reads = math.inf if goes_on else _READS_AFTER_TREES
         report = self._go_on(solve)
         if report.status == TIED and report.free_rows <= _FREE_AFTER_TREES * solve.matrix.rows:
-            solve.most_reads *= _MORE_READS
+            solve.most_reads = math.inf
             report = self._go_on(solve)
         solve.most_reads = most_reads
         return report._replace(status=UNFINISHED) if report.status == TIED else report
