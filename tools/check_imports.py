@@ -43,6 +43,7 @@ STAGES = (
     ("gpu.core",),
     ("gpu.certificate", "gpu.reference"),
     ("gpu.plan",),
+    ("gpu.plan_several",),
     ("gpu.kinds",),
     ("gpu.backend", "gpu.on_host"),
     ("gpu.batch",),

@@ -11,6 +11,7 @@ import pytest
 
 import lapwing as lw
 from lapwing.gpu.kinds import choose
+from lapwing.gpu.reference import sharded_ssp
 
 torch = pytest.importorskip("torch")
 
@@ -60,6 +61,38 @@ def test_blocks_on_the_gpus(kind):
     assert result.objective == lw.solve(cost).objective
     again = lw.solve(lw.costs.sharded(blocks), start=result)
     assert again.objective == result.objective
+
+
+@pytest.mark.parametrize("kind", ["uniform", "points"])
+def test_shortest_paths_by_all_gpus(kind):
+    cost = costs(kind)
+    one = lw.solve(cost, device="cuda")
+    result = lw.solve(lw.costs.sharded(on_the_gpus(cost)), method="ssp")
+    assert result.plan.method == "ssp" and result.certificate.complete
+    assert result.objective == one.objective and result.row_to_col.device == torch.device("cuda:0")
+    wide = np.round(costs(kind, 2050) * 1000).astype(np.int32)
+    assert lw.solve(wide, device=GPUS, method=lw.Ssp(pricing=False)).objective == lw.solve(wide).objective
+
+
+def test_shortest_paths_that_are_stopped_or_have_no_end(monkeypatch):
+    cost = costs("points")
+    stopped = lw.solve(cost, device=GPUS, method="ssp", time_limit=0.02)
+    assert stopped.status == "time_limit" and stopped.certificate.complete
+    assert stopped.lower_bound <= lw.solve(cost).objective <= stopped.objective
+    launched = sharded_ssp.launch_cluster
+
+    def fail(context, *arguments):
+        if context.info.ordinal == 0:
+            launched(context, *arguments)
+
+    with monkeypatch.context() as patched:  # a GPU that never sends a letter
+        patched.setattr(sharded_ssp, "launch_cluster", fail)
+        assert lw.solve(cost, device=GPUS, method="ssp", time_limit=1.0).status == "time_limit"
+    cost[800] = np.inf
+    with pytest.raises(lw.InfeasibleError) as raised:
+        lw.solve(cost, device=GPUS, method="ssp")
+    assert raised.value.rows.tolist() == [800]
+    assert lw.solve(cost, device="cuda", infeasible="partial").status == "partial"
 
 
 def test_faults_and_options(tmp_path):

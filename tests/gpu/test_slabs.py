@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import lapwing as lw
-from lapwing.gpu import plan as gpu_plan
+from lapwing.gpu import plan_several
 from lapwing.gpu.core import host_solver, slab_solver
 from lapwing.gpu.core import start as core_start
 from lapwing.gpu.core.solver import EXPLORING
@@ -32,7 +32,7 @@ def slabs(gpus, monkeypatch):
     def apply(count, rows):
         monkeypatch.setattr(choose, "has_room", lambda *_: False)
         monkeypatch.setattr(ShardedPoints, "has_room", lambda *_: False)
-        monkeypatch.setattr(gpu_plan, "slab_layout", partial(layout, rows))
+        monkeypatch.setattr(plan_several, "slab_layout", partial(layout, rows))
         return gpus(count)
 
     return apply
@@ -110,8 +110,8 @@ def test_samples(slabs, monkeypatch, maximize):
     monkeypatch.setattr(core_start, "LEAST_ROWS", 20)
     monkeypatch.setattr(host_solver, "EXPLORING", replace(EXPLORING, warm_up=0, structure_threshold=-1.0))
     names = slabs(3, 13)
-    layout = gpu_plan.slab_layout
-    monkeypatch.setattr(gpu_plan, "slab_layout", lambda *given: replace(layout(*given), sample=24))
+    layout = plan_several.slab_layout
+    monkeypatch.setattr(plan_several, "slab_layout", lambda *given: replace(layout(*given), sample=24))
     source = lw.costs.squared_euclidean(*flat(90))
     result = lw.solve(source, device=names, maximize=maximize)
     assert_optimal(result, np.asarray(source), maximize=maximize)

@@ -45,7 +45,7 @@ from lapwing.gpu.given_back import given_back, host_array
 from lapwing.gpu.kinds.base import CostKind, Search
 from lapwing.gpu.kinds.choose import choose_kind, choose_sharded, ordinal_of
 from lapwing.gpu.on_host import concluded, empty_on_host, partial_on_host, solved_on_host
-from lapwing.gpu.reference import ReferenceSolve
+from lapwing.gpu.reference import ReferenceMethod
 from lapwing.gpu.runtime.arrays import GpuArray, empty_array
 from lapwing.gpu.runtime.copies import OwnStream, write
 from lapwing.gpu.runtime.device import Context
@@ -291,7 +291,7 @@ class Solve:
     def _found(self, search: Search, view: CanonicalForm) -> Report:
         """Run the search to its end."""
         if search.start is None:
-            assert isinstance(search.solve, ReferenceSolve)
+            assert isinstance(search.solve, ReferenceMethod)
             return search.solve.run()
         if self._fill_start(search.solve, view):
             return search.start.run_from(search.solve, WARM_UP)

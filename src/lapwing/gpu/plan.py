@@ -3,23 +3,19 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import replace
 from functools import lru_cache
 
 import numpy as np
 
 from lapwing.costs.base import Tier
-from lapwing.costs.points import PointCost
 from lapwing.errors import ArgumentError
 from lapwing.gpu.core.memory import list_arrays, workspace_bytes
 from lapwing.gpu.core.start import sample_bytes
 from lapwing.gpu.costs.canonical import is_copied, is_transposed
-from lapwing.gpu.costs.computed import ComputedCosts, dims_of
+from lapwing.gpu.costs.computed import ComputedCosts
 from lapwing.gpu.costs.host_rows import Lines, StreamLayout, largest_layout, layout_of_ranks, least_layout, sample_rows
-from lapwing.gpu.costs.point_slabs import SlabLayout, slab_layout
 from lapwing.gpu.costs.points_matrix import bytes_of, planned_points_matrix
-from lapwing.gpu.costs.sharded import Shard, shares
 from lapwing.gpu.costs.sparse import GivenEntries, copied_bytes, is_sorted_anew
 from lapwing.gpu.reference import REFERENCE_METHODS, trees
 from lapwing.gpu.runtime.arrays import ITEM_BYTES, GpuArray, Library
@@ -32,8 +28,8 @@ from lapwing.problem import Form
 from lapwing.request import Request
 
 _MOST_COLS = 1 << 30  # exits included they are counted in 32 bits
-_LINE_BYTES = 6 * 8  # of duals and partners, a cost or a key, a price, and what a proof takes
-_STREAMED_LINE_BYTES = 4 * 8  # more, of a matrix that stays on the host
+LINE_BYTES = 6 * 8  # of duals and partners, a cost or a key, a price, and what a proof takes
+STREAMED_LINE_BYTES = 4 * 8  # more, of a matrix that stays on the host
 _SMALL_SHARE = 64  # of a GPU's memory: what takes less than one part of so many is not worth 20 us of asking
 
 #: Pairs of a matrix on a GPU that is solved in less time on the host, the copies there and back included.
@@ -90,7 +86,7 @@ def plan_matrix(cost: GpuArray, memory: Memory, request: Request, on_host: bool 
     plan, needed = _plan_of_form(
         cost.shape, cost.strides, cost.dtype, request.priced, on_host, info, request.why, method
     )
-    _require(plan, needed, memory, request, "" if on_host else " beside the matrix", "pass a narrower dtype, ")
+    require_room(plan, needed, memory, request, "" if on_host else " beside the matrix", "pass a narrower dtype, ")
     return plan
 
 
@@ -114,7 +110,7 @@ def plan_held(cost: ComputedCosts, dims: int, memory: Memory, request: Request) 
     """Decide how to solve costs of points of so many dimensions, whose matrix is held; see `plan_matrix`."""
     info = memory.info
     rows, cols = cost.shape
-    _check_counts(cost.shape, request.priced)
+    check_counts(cost.shape, request.priced)
     matrix, needed = _bytes_of_held(cost, request)
     transposed = not request.priced and rows > cols
     reasons = [
@@ -124,15 +120,15 @@ def plan_held(cost: ComputedCosts, dims: int, memory: Memory, request: Request) 
         "sooner than it is computed again",
         *(["rows and columns are exchanged"] if transposed else []),
     ]
-    plan = _plan(cost.shape, cost.dtype, transposed, needed, reasons, info, "computed")
-    _require(plan, needed, memory, request, "", "")
+    plan = plan_of(cost.shape, cost.dtype, transposed, needed, reasons, info, "computed")
+    require_room(plan, needed, memory, request, "", "")
     return plan
 
 
 def has_room(cost: ComputedCosts, memory: Memory, request: Request) -> bool:
     """Whether there is room, and so much is allowed, to hold the matrix of the costs of points."""
     _, needed = _bytes_of_held(cost, request)
-    return _fits(needed, memory, request)
+    return fits(needed, memory, request)
 
 
 def _bytes_of_held(cost: ComputedCosts, request: Request) -> tuple[int, int]:
@@ -149,7 +145,7 @@ def plan_computed(cost: ComputedCosts, memory: Memory, request: Request, reason:
     """
     info, priced = memory.info, request.priced
     rows, cols = cost.shape
-    _check_counts(cost.shape, priced)
+    check_counts(cost.shape, priced)
     if min(rows, cols) >= MOST_ROWS:
         raise ArgumentError(
             f"costs of shape {cost.shape}: a GPU takes fewer than {MOST_ROWS} rows or columns: solve on the CPU with "
@@ -164,8 +160,8 @@ def plan_computed(cost: ComputedCosts, memory: Memory, request: Request, reason:
         *(["rows and columns are exchanged"] if transposed else []),
     ]
     needed = bytes_of_solve(rows, cols, cost.dtype, priced, computed=True) + cost.nbytes
-    plan = _plan(cost.shape, cost.dtype, transposed, needed, reasons, info, "computed")
-    _require(plan, needed, memory, request, "", "")
+    plan = plan_of(cost.shape, cost.dtype, transposed, needed, reasons, info, "computed")
+    require_room(plan, needed, memory, request, "", "")
     return plan
 
 
@@ -178,7 +174,7 @@ def plan_sparse(
     entries = int(given.data.shape[0])
     if not on_host and _is_for_host(entries, HOST_ENTRIES, request):
         return _plan_on_host(given.shape, dtype, priced, True, "sparse", info.ordinal)
-    _check_counts(given.shape, priced)
+    check_counts(given.shape, priced)
     if (rows if priced else min(rows, cols)) >= MOST_ROWS:
         raise ArgumentError(
             f"costs of shape {given.shape}: a GPU takes fewer than {MOST_ROWS} rows or columns: solve on the CPU with "
@@ -194,117 +190,10 @@ def plan_sparse(
         *(["rows and columns are exchanged"] if by_columns else []),
     ]
     lines = (rows, rows + cols) if priced else (min(rows, cols), max(rows, cols))
-    needed = copied + (workspace_bytes(*lines, dtype) + _LINE_BYTES * sum(lines) if rows and cols else 0)
-    plan = _plan(given.shape, dtype, by_columns, needed, reasons, info, "sparse")
-    _require(plan, needed, memory, request, "" if on_host else " beside the costs", "")
+    needed = copied + (workspace_bytes(*lines, dtype) + LINE_BYTES * sum(lines) if rows and cols else 0)
+    plan = plan_of(given.shape, dtype, by_columns, needed, reasons, info, "sparse")
+    require_room(plan, needed, memory, request, "" if on_host else " beside the costs", "")
     return plan
-
-
-def plan_sharded(
-    parts: Sequence[Shard], memories: Sequence[Memory], transposed: bool, request: Request, made: str
-) -> Plan:
-    """Decide how to solve a matrix in shards on several GPUs, and say how it gets there; see `plan_matrix`."""
-    priced, dtype = request.priced, parts[0].matrix.dtype
-    rows, cols = parts[-1].rows.stop, parts[0].matrix.shape[1]
-    shape = (cols, rows) if transposed else (rows, cols)
-    _check_counts(shape, priced)
-    first = memories[0].info
-    lists = sum(size for _, size in list_arrays(rows, dtype)) * (rows - len(parts[0].rows))
-    reasons = [
-        f"solved on GPU {first.ordinal} ({first.name}): lists of the others' rows come to it, {lists} bytes; rows that "
-        "are listed again are read over the link. One GPU that has room is faster for costs that distances define"
-    ]
-    reasons += [request.why] if request.why else []
-    largest = 0
-    for k, (part, memory) in enumerate(zip(parts, memories, strict=True)):
-        matrix, beside = _bytes_of_shard(parts, k, request, is_made=True)
-        needed = beside + matrix * bool(made)
-        largest = max(largest, needed)
-        reasons.append(
-            f"GPU {memory.info.ordinal} holds {'columns' if transposed else 'rows'} {part.rows.start} to "
-            f"{part.rows.stop - 1}, {matrix} bytes{made and ', '}{made}, and finds their minima, lists and violations; "
-            f"{beside} bytes beside them"
-        )
-        plan = _plan(shape, dtype, transposed, needed, reasons, memory.info, "sharded")
-        with memory.context:
-            _require(plan, needed, memory, request, "" if made else " beside the shard", "use more GPUs, ")
-    where = ",".join(f"cuda:{memory.info.ordinal}" for memory in memories)
-    return replace(plan, memory_bytes=largest, device=where, reasons=tuple(reasons))
-
-
-def has_room_for_shards(parts: Sequence[Shard], memories: Sequence[Memory], request: Request) -> bool:
-    """Whether all GPUs together have room for a matrix that is made in their shards, and so much is allowed."""
-    for k, memory in enumerate(memories):
-        with memory.context:
-            if not _fits(sum(_bytes_of_shard(parts, k, request, is_made=True)), memory, request):
-                return False
-    return True
-
-
-def _bytes_of_shard(parts: Sequence[Shard], k: int, request: Request, is_made: bool) -> tuple[int, int]:
-    """Of the memory of a shard's GPU: the matrix, if it is made there, and what is beside it."""
-    dtype = parts[0].matrix.dtype
-    rows, cols = parts[-1].rows.stop, parts[0].matrix.shape[1]
-    lines = (rows, rows + cols) if request.priced else (rows, cols)
-    beside = _bytes_of_state(lines, dtype) if rows and cols else 0
-    beside += sample_bytes(*lines, dtype) if k == 0 and rows == cols else 0
-    return len(parts[k].rows) * parts[k].matrix.strides[0] * ITEM_BYTES[dtype] * is_made, beside
-
-
-def _bytes_of_state(lines: tuple[int, int], dtype: str) -> int:
-    """Of a solve, without its samples."""
-    return workspace_bytes(*lines, dtype) + _LINE_BYTES * sum(lines)
-
-
-def plan_slabs(
-    source: PointCost, cost: ComputedCosts, memories: Sequence[Memory], request: Request
-) -> tuple[Plan, SlabLayout]:
-    """Decide how several GPUs solve costs of points that none holds, but all compute; see `plan_matrix`."""
-    priced, dtype, info = request.priced, cost.dtype, memories[0].info
-    _check_counts(cost.shape, priced)
-    transposed = not priced and cost.shape[0] > cost.shape[1]
-    lines, positions = cost.shape[::-1] if transposed else cost.shape
-    if lines >= MOST_ROWS:
-        raise ArgumentError(
-            f"costs of shape {cost.shape}: a GPU takes fewer than {MOST_ROWS} rows or columns: solve on the CPU with "
-            "device='cpu'"
-        )
-    with_exits = (lines, lines + positions) if priced else (lines, positions)
-    state = _bytes_of_state(with_exits, dtype)
-    free = []
-    for memory in memories:
-        with memory.context:
-            free.append(memory.free_bytes())
-    limit = min(free) if request.memory_limit is None else min(*free, request.memory_limit)
-    is_square = lines == positions and not priced
-    room = limit - 2 * state - 2 * cost.nbytes
-    layout = slab_layout((lines, positions), dtype, len(memories), room, is_square)
-    sample = 0
-    if layout.sample:
-        size = layout.sample
-        sample = size * size * ITEM_BYTES[dtype] + bytes_of_solve(size, size, dtype, False, computed=False)
-    beside = 2 * cost.nbytes + 8 * with_exits[1] * len(memories) + _STREAMED_LINE_BYTES * sum(with_exits)
-    first = 2 * state + beside + sample + layout.bytes_of(source, first=True)
-    other = state + beside + layout.bytes_of(source, first=False)
-    what = "columns" if transposed else "rows"
-    reasons = [
-        f"solved on GPU {info.ordinal} ({info.name}), which searches; {first} bytes there",
-        f"no memory holds the matrix, {lines * positions * ITEM_BYTES[dtype]} bytes: in every pass over it each GPU "
-        f"computes the costs of its own {what}, {layout.rows} at once, of {dims_of(source)} dimensions; {other} bytes "
-        "on each other GPU",
-        f"{what} that are listed again are computed by the other GPUs, each some of the costs, up to {layout.rows} at "
-        f"once; of each, {layout.stream.depth} costs are kept",
-        *([f"prices may come from a sample of {layout.sample} rows and columns"] if layout.sample else []),
-        *(["rows and columns are exchanged"] if transposed else []),
-    ]
-    for memory, own in zip(memories, shares(lines, len(memories)), strict=True):
-        reasons.append(f"GPU {memory.info.ordinal} computes {what} {own.start} to {own.stop - 1}")
-        needed = other if own.start else first
-        plan = _plan(cost.shape, dtype, transposed, needed, reasons, memory.info, "sharded")
-        with memory.context:
-            _require(plan, needed, memory, request, "", "use more GPUs, ")
-    where = ",".join(f"cuda:{memory.info.ordinal}" for memory in memories)
-    return replace(plan, memory_bytes=first, device=where, reasons=tuple(reasons)), layout
 
 
 def plan_streamed(lines: Lines, transposed: bool, memory: Memory, request: Request) -> tuple[Plan, StreamLayout]:
@@ -324,8 +213,8 @@ def plan_streamed(lines: Lines, transposed: bool, memory: Memory, request: Reque
     """
     dtype, info, priced, limit = lines.dtype.name, memory.info, request.priced, request.memory_limit
     rows, cols = lines.shape[::-1] if transposed else lines.shape
-    _check_counts((rows, cols), priced)
-    beside = bytes_of_solve(rows, cols, dtype, priced, computed=True) + _STREAMED_LINE_BYTES * (rows + cols)
+    check_counts((rows, cols), priced)
+    beside = bytes_of_solve(rows, cols, dtype, priced, computed=True) + STREAMED_LINE_BYTES * (rows + cols)
     if rows == cols and not priced:
         size = sample_rows(rows)
         beside += size * size * ITEM_BYTES[dtype] + bytes_of_solve(size, size, dtype, False, computed=False)
@@ -347,7 +236,7 @@ def plan_streamed(lines: Lines, transposed: bool, memory: Memory, request: Reque
         f"they are read, {layout.room} lines at once; of every line, {layout.depth} costs are kept there",
         *(["rows and columns are exchanged"] if transposed else []),
     ]
-    plan = _plan((rows, cols), dtype, transposed, beside + layout.nbytes, reasons, info, "streamed")
+    plan = plan_of((rows, cols), dtype, transposed, beside + layout.nbytes, reasons, info, "streamed")
     return plan, layout
 
 
@@ -363,8 +252,8 @@ def plan_of_ranks(
     """
     rows, cols = shape
     info, priced = memory.info, request.priced
-    _check_counts(shape, priced)
-    beside = 2 * bytes_of_solve(rows, cols, dtype, priced, computed=True) + _STREAMED_LINE_BYTES * (rows + cols)
+    check_counts(shape, priced)
+    beside = 2 * bytes_of_solve(rows, cols, dtype, priced, computed=True) + STREAMED_LINE_BYTES * (rows + cols)
     if rows == cols and not priced:
         size = sample_rows(rows)
         beside += size * size * ITEM_BYTES[dtype] + bytes_of_solve(size, size, dtype, False, computed=False)
@@ -381,17 +270,18 @@ def plan_of_ranks(
         f"{lists} bytes of lists and the violations of the others' rows are sent to it by messages over the host; of a "
         f"row that is listed again {layout.depth} costs, or all {cols}",
     ]
-    return _plan(shape, dtype, False, beside + layout.nbytes, reasons, info, "sharded"), layout
+    return plan_of(shape, dtype, False, beside + layout.nbytes, reasons, info, "sharded"), layout
 
 
 def is_too_large(cost: GpuArray, memory: Memory, request: Request) -> bool:
     """Whether there is no room, or none is allowed, for a matrix that is to be copied from the host."""
     info = memory.info
     _, needed = _plan_of_form(cost.shape, cost.strides, cost.dtype, request.priced, True, info, "", "core")
-    return not _fits(needed, memory, request)
+    return not fits(needed, memory, request)
 
 
-def _fits(needed: int, memory: Memory, request: Request) -> bool:
+def fits(needed: int, memory: Memory, request: Request) -> bool:
+    """Whether so much is allowed and, where that is worth asking, free."""
     limit = request.memory_limit
     if limit is not None and needed > limit:
         return False
@@ -403,7 +293,13 @@ def _is_much(needed: int, info: DeviceInfo) -> bool:
     return needed * _SMALL_SHARE > info.total_bytes
 
 
-def _require(plan: Plan, needed: int, memory: Memory, request: Request, beside: str, remedy: str) -> None:
+def require_room(plan: Plan, needed: int, memory: Memory, request: Request, beside: str, remedy: str) -> None:
+    """Refuse what does not fit, and say what would help.
+
+    Raises
+    ------
+    ArgumentError
+    """
     info, limit = memory.info, request.memory_limit
     rows, cols = plan.shape
     costs = f"{rows} x {cols} costs of dtype {plan.dtype}"
@@ -421,7 +317,7 @@ def _plan_of_form(
 ) -> tuple[Plan, int]:
     """The plan, made once for the many problems of one form, and how many bytes it takes."""
     rows, cols = shape
-    _check_counts(shape, priced)
+    check_counts(shape, priced)
     transposed, copied = is_transposed(shape, strides, priced), is_copied(shape, strides, priced)
     reasons = [f"solved on GPU {info.ordinal} ({info.name})", *([why] if why else [])]
     matrix_bytes = (rows * cols and _span(shape, strides)) * ITEM_BYTES[dtype]
@@ -439,11 +335,17 @@ def _plan_of_form(
     if copied:
         beside += rows * cols * ITEM_BYTES[dtype]
         reasons.append("the matrix is copied there, since what is read as its rows is not contiguous")
-    plan = _plan(shape, dtype, transposed, beside, reasons, info, "dense", method)
+    plan = plan_of(shape, dtype, transposed, beside, reasons, info, "dense", method)
     return plan, beside + matrix_bytes * on_host
 
 
-def _check_counts(shape: _Sizes, priced: bool) -> None:
+def check_counts(shape: _Sizes, priced: bool) -> None:
+    """Refuse more rows or columns than kernels count.
+
+    Raises
+    ------
+    ArgumentError
+    """
     rows, cols = shape
     if max(rows, cols) >= _MOST_COLS:
         raise ArgumentError(
@@ -463,10 +365,10 @@ def bytes_of_solve(rows: int, cols: int, dtype: str, priced: bool, computed: boo
     lines = (rows, rows + cols) if priced else (min(rows, cols), max(rows, cols))
     of_trees = trees.memory_bytes(*lines, dtype) if by_trees and not priced else 0
     in_turn = max(sample_bytes(*lines, dtype, computed), of_trees)
-    return workspace_bytes(*lines, dtype) + in_turn + _LINE_BYTES * sum(lines)
+    return workspace_bytes(*lines, dtype) + in_turn + LINE_BYTES * sum(lines)
 
 
-def _plan(
+def plan_of(
     shape: _Sizes,
     dtype: str,
     transposed: bool,
@@ -476,6 +378,7 @@ def _plan(
     tier: Tier,
     method: str = "core",
 ) -> Plan:
+    """The plan of a method on a GPU, for these reasons."""
     rows, cols = shape
     return Plan(
         method=method if rows and cols else "none",

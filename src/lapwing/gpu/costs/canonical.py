@@ -97,7 +97,7 @@ def to_canonical(
         rows, cols, row_stride, col_stride = cols, rows, col_stride, row_stride
     pointer, owner = cost.pointer, cost
     if is_copied(cost.shape, cost.strides, priced):
-        owner = _gathered(context, cost, (rows, cols), (row_stride, col_stride))
+        owner = gathered(context, cost, (rows, cols), (row_stride, col_stride))
         pointer, row_stride = owner.pointer, cols
     all_cols, prices = (cols, 0) if unmatched is None else (cols + rows, unmatched.pointer)
     return CanonicalForm(
@@ -160,7 +160,8 @@ def is_copied(shape: tuple[int, ...], strides: tuple[int, ...], priced: bool) ->
     return strides[along] != 1 and shape[along] > 1
 
 
-def _gathered(context: Context, cost: GpuArray, shape: tuple[int, int], strides: tuple[int, int]) -> GpuArray:
+def gathered(context: Context, cost: GpuArray, shape: tuple[int, int], strides: tuple[int, int]) -> GpuArray:
+    """A copy of this shape whose rows' elements lie side by side, of costs that lie so far apart."""
     rows, cols = shape
     copy = empty_array(context, shape, cost.dtype, cost)
     gather = kernels(context, CORE_START, CORE_START.of_cost(cost.dtype))["gather"]

@@ -24,7 +24,7 @@ from lapwing.gpu.core.start import StartFinder
 from lapwing.gpu.costs.canonical import CanonicalForm, CanonicalMatrix
 from lapwing.gpu.costs.unmatched import UnmatchedColumns
 from lapwing.gpu.plan import Memory
-from lapwing.gpu.reference import ReferenceSolve
+from lapwing.gpu.reference import ReferenceMethod
 from lapwing.gpu.runtime.arrays import GpuArray
 from lapwing.gpu.runtime.copies import Mail, OwnStream
 from lapwing.gpu.runtime.device import Context
@@ -46,7 +46,7 @@ class Search:
     def statistics(self, report: Report) -> dict[str, float]:
         """The counts of the solve."""
         if self.start is None:
-            assert isinstance(self.solve, ReferenceSolve)
+            assert isinstance(self.solve, ReferenceMethod)
             return self.solve.statistics(report)
         names = ("phases", "rounds", "bids", "searches", "steps", "scans", "refreshes", "full_rows", "left", "local")
         counted = {

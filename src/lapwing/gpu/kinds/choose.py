@@ -84,7 +84,7 @@ def choose_sharded(cost: Any, ordinals: list[int], request: Request) -> CostKind
     ArgumentError, DtypeError
     """
     one = f"device='cuda:{ordinals[0]}'"
-    if request.method not in ("auto", "core"):
+    if request.method not in ("auto", "core", "ssp"):
         raise ArgumentError(f"method {request.method!r} solves on one GPU: use method='core', or {one}")
     if isinstance(cost, PointCost) and cost.device_of is None:
         return _shared_points(cost, ordinals, request)

@@ -9,7 +9,7 @@ from typing import Any
 from numpy.typing import NDArray
 
 from lapwing.costs.shards import ShardedMatrix
-from lapwing.errors import ArgumentError
+from lapwing.errors import ArgumentError, DtypeError
 from lapwing.gpu.certificate.proof import Candidate, Proof, proof_of_shards
 from lapwing.gpu.core.monitor import Monitor
 from lapwing.gpu.core.sharded_solver import ShardedSolve, ShardedStartFinder
@@ -18,7 +18,10 @@ from lapwing.gpu.costs.sharded import Shard, Shards, shares
 from lapwing.gpu.costs.unmatched import UnmatchedColumns
 from lapwing.gpu.costs.upload import is_by_columns, planned_matrix, upload
 from lapwing.gpu.kinds.base import CostKind, Search, refuse_reference
-from lapwing.gpu.plan import Memory, plan_sharded
+from lapwing.gpu.plan import Memory
+from lapwing.gpu.plan_several import plan_sharded
+from lapwing.gpu.reference.sharded_ssp import ShardedSspSolve
+from lapwing.gpu.reference.ssp import SspSolve
 from lapwing.gpu.runtime.arrays import GpuArray
 from lapwing.gpu.runtime.copies import Mail
 from lapwing.gpu.runtime.device import Context, shared_context
@@ -60,7 +63,19 @@ class ShardedCosts(CostKind):
         self.dtype: str = parts[0].matrix.dtype
 
     def plan(self, request: Request) -> Plan:
-        refuse_reference(request, "reads a matrix on one GPU")
+        if request.method != "ssp":
+            refuse_reference(request, "reads a matrix on one GPU")
+        elif self.shape[0] != self.shape[1] or request.priced:
+            raise ArgumentError(
+                "method 'ssp' on several GPUs solves square matrices without unmatched_cost: use method='core'"
+            )
+        elif self.dtype not in SspSolve.dtypes():
+            raise DtypeError(
+                f"method='ssp' takes costs of {', '.join(SspSolve.dtypes())} on a GPU, got {self.dtype}: convert them, "
+                "or use method='core'"
+            )
+        elif len({part.context.info.ordinal for part in self._parts}) < len(self._parts):
+            raise ArgumentError("method 'ssp' searches on all GPUs at once: give each GPU one shard")
         memories = [Memory(part.context, part.matrix.library) for part in self._parts]
         return plan_sharded(self._parts, memories, self.transposed, request, self.how_made)
 
@@ -110,6 +125,8 @@ class ShardedCosts(CostKind):
         return shards_to_canonical(self.shards, self.transposed, maximize, unmatched)
 
     def search(self, view: CanonicalForm, monitor: Monitor, plan: Plan, request: Request) -> Search:
+        if plan.method == "ssp":
+            return Search(ShardedSspSolve(view.matrix, monitor, self.shards, self.array_template, request.options))
         solve = ShardedSolve(self.context, view.matrix, monitor, self.shards, self.array_template)
         return Search(solve, ShardedStartFinder(solve, monitor, self.array_template))
 

@@ -15,7 +15,8 @@ from lapwing.gpu.costs.points_matrix import planned_points_matrix, write_lines
 from lapwing.gpu.costs.sharded import Shard, shares
 from lapwing.gpu.costs.unmatched import UnmatchedColumns
 from lapwing.gpu.kinds.sharded import ShardedCosts
-from lapwing.gpu.plan import Memory, has_room_for_shards
+from lapwing.gpu.plan import Memory
+from lapwing.gpu.plan_several import has_room_for_shards
 from lapwing.gpu.runtime.arrays import ANY, ITEM_BYTES, GpuArray, empty_array
 from lapwing.gpu.runtime.copies import Mail
 from lapwing.gpu.runtime.device import Context

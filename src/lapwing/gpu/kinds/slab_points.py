@@ -17,7 +17,8 @@ from lapwing.gpu.costs.sharded import shares
 from lapwing.gpu.costs.unmatched import UnmatchedColumns
 from lapwing.gpu.kinds.base import CostKind, Search, refuse_reference
 from lapwing.gpu.kinds.streamed import HostSearch
-from lapwing.gpu.plan import Memory, plan_slabs
+from lapwing.gpu.plan import Memory
+from lapwing.gpu.plan_several import plan_slabs
 from lapwing.gpu.runtime.copies import Mail
 from lapwing.gpu.runtime.device import Context
 from lapwing.gpu.runtime.launch import preload

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from lapwing.gpu.core.solver import Report
-from lapwing.gpu.reference.ssp import SspSolve
+from lapwing.gpu.reference.ssp import SspSolve, scans
 from lapwing.gpu.runtime.launch import Kernel
 from lapwing.gpu.runtime.programs import AUCTION, SSP
 from lapwing.options import Auction
@@ -28,7 +28,7 @@ class AuctionSolve(SspSolve):
             "bids": report.bids,
             "auction_left": report.left,
         }
-        return {name: float(count) for name, count in counts.items()} | self._scans(report)
+        return {name: float(count) for name, count in counts.items()} | scans(report)
 
     def _search(self) -> None:
         self._launch_grid("survey_ssp")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
+from abc import ABC, abstractmethod
 from typing import ClassVar
 
 from lapwing.gpu.core.monitor import Monitor
@@ -19,8 +19,26 @@ from lapwing.options import MethodOptions
 _ARRAYS, _ALIGNMENT = 16, 256  # at most so many arrays of a workspace, each at such an address
 
 
-class ReferenceSolve(CoreSolve):
-    """One solve by a method of a paper; a subclass is one method.
+class ReferenceMethod(ABC):
+    """A solve by a method of a paper."""
+
+    @abstractmethod
+    def run(self) -> Report:
+        """Solve, and wait for the end.
+
+        Raises
+        ------
+        TimeIsUpError
+            If it was stopped before.
+        """
+
+    @abstractmethod
+    def statistics(self, report: Report) -> dict[str, float]:
+        """The method's counts."""
+
+
+class ReferenceSolve(CoreSolve, ReferenceMethod):
+    """One solve of a matrix on one GPU; a subclass is one method.
 
     The matrix, the duals, the report, the delivery of the answer, the completion after an interruption and the
     violator of an infeasible problem are the core method's.
@@ -63,7 +81,7 @@ class ReferenceSolve(CoreSolve):
         self._tuning = tuning
         self._array_template = array_template
         self._more = Workspace(
-            context, {"all": (self._workspace_bytes(matrix.rows, matrix.cols), "uint8")}, array_template
+            context, {"all": (self.workspace_bytes(matrix.rows, matrix.cols), "uint8")}, array_template
         )
         self._extra = self._make_extra(self._first_extra_bytes())
         self._program_kernels = self._load_program()
@@ -83,26 +101,16 @@ class ReferenceSolve(CoreSolve):
     @classmethod
     def memory_bytes(cls, rows: int, cols: int, real_cols: int, dtype: str) -> int:
         """Memory beside the core method's workspace; `cols` with unmatched columns, `real_cols` without."""
-        return cls._workspace_bytes(rows, cols) + cls.extra_bytes(rows, real_cols, dtype)
+        return cls.workspace_bytes(rows, cols) + cls.extra_bytes(rows, real_cols, dtype)
 
     @abstractmethod
     def _search(self) -> None:
         """Launch the method, and `_follow` it."""
 
-    @abstractmethod
-    def statistics(self, report: Report) -> dict[str, float]:
-        """The method's counts."""
-
     # --- the solve ----------------------------------------------------------------------------------------------------
 
     def run(self) -> Report:
-        """Solve, and wait for the end.
-
-        Raises
-        ------
-        TimeIsUpError
-            If it was stopped before.
-        """
+        """See `ReferenceMethod`."""
         self._solved_since_listing = True
         self._monitor.look_at_the_clock()
         self.prepare(zero_prices=True)
@@ -110,7 +118,7 @@ class ReferenceSolve(CoreSolve):
         return self.report()
 
     @classmethod
-    def _workspace_bytes(cls, rows: int, cols: int) -> int:
+    def workspace_bytes(cls, rows: int, cols: int) -> int:
         board = cls.program.constants["BOARD_BYTES"]
         return board + rows * cls.row_bytes + cols * cls.col_bytes + _ARRAYS * _ALIGNMENT
 

@@ -417,6 +417,17 @@ _SSP = {
 
 SSP = Program("ssp", "reference/ssp.cu", ("survey_ssp", "solve_ssp"), _REFERENCE_COSTS, _SSP, thinly_sampled=True)
 
+# The same for one matrix on several GPUs.
+_MOST_GPUS = 8
+SHARDED_SSP = Program(
+    "sharded_ssp",
+    "reference/sharded_ssp.cu",
+    ("survey_ssp", "solve_ssp"),
+    _REFERENCE_COSTS,
+    {**_SSP, "MOST_GPUS": _MOST_GPUS, "LETTER_BYTES": 2 * _MOST_GPUS * 64},
+    thinly_sampled=True,
+)
+
 # Between the two kernels of SSP.
 AUCTION = Program("auction", "reference/auction.cu", ("bid_auction",), _REFERENCE_COSTS, _SSP, thinly_sampled=True)
 
@@ -448,6 +459,7 @@ PROGRAMS = (
     HUNGARIAN_TREE,
     MUNKRES,
     SSP,
+    SHARDED_SSP,
     AUCTION,
 )
 

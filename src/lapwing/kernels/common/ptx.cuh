@@ -165,6 +165,28 @@ __device__ inline uint32 load_acquire(const uint32* address) {
 #endif
 }
 
+// A word that goes from GPU to GPU in one piece; nothing else is ordered by it.
+__device__ inline void store_to_gpus(uint64* address, uint64 word) {
+#ifdef LAPWING_EMULATION
+    atomicExch(address, word);
+#else
+    asm volatile("st.relaxed.sys.global.u64 [%0], %1;" ::"l"(__cvta_generic_to_global(address)), "l"(word) : "memory");
+#endif
+}
+__device__ inline uint64 load_from_gpus(const uint64* address) {
+#ifdef LAPWING_EMULATION
+    __nanosleep(0);  // yields to other threads while spinning
+    return __ldcg(address);
+#else
+    uint64 word;
+    asm volatile("ld.relaxed.sys.global.u64 %0, [%1];"
+                 : "=l"(word)
+                 : "l"(__cvta_generic_to_global(address))
+                 : "memory");
+    return word;
+#endif
+}
+
 // The GPU's clock, the same for all of its multiprocessors; it may advance by a microsecond at a time.
 __device__ inline uint64 nanoseconds() {
 #ifdef LAPWING_EMULATION

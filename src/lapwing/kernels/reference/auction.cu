@@ -25,6 +25,8 @@
 // Annals of Operations Research 14 (1988) 105-123; S. Guthe, D. Thuerck, Algorithm 1015 (2021), section 5.
 #include "costs/matrix.cuh"
 
+#include "reference/one_gpu.cuh"
+
 #include "reference/auction_bids.cuh"
 
 namespace auction {

@@ -30,12 +30,12 @@ __device__ inline void survey_rows() {
         invalid = __any_sync(kAllLanes, invalid) != 0;
         if (lane_index() != 0) return;
         if (invalid) atomicMin(&s.core.report->invalid_row, static_cast<int64>(i));
-        if (!invalid && is_far(least)) atomicMin(&s.core.report->empty_row, static_cast<int64>(i));
-        __stcg(s.row_least + i, is_far(least) ? Dual(0) : least);
+        Gpus::note_least(s, i, invalid ? Dual(0) : least);
         min_in_global(&s.board->least, ordered(least));
         max_in_global(&s.board->greatest, ordered(greatest));
-        if (i >= matrix.real_cols()) return;
-        const Dual own = matrix.minimised(matrix.costs.row(i)[i]);
+        const int32 place = i - Gpus::first();
+        if (place < 0 || place >= matrix.real_cols()) return;
+        const Dual own = matrix.minimised(matrix.costs.row(i)[place]);
         __stcg(s.diagonal + i, own < greatest ? own : greatest);
     });
 }
@@ -118,7 +118,7 @@ class Start : protected Cluster {
             [&](int32 first, uint32 at, const Cost(&costs)[kPackCols]) {
 #pragma unroll
                 for (int32 k = 0; k < kPackCols; ++k) {
-                    if (first + k < matrix_.cols) visit(first + k, at + k, matrix_.minimised(costs[k]));
+                    if (first + k < matrix_.cols) visit(Gpus::first() + first + k, at + k, matrix_.minimised(costs[k]));
                 }
             },
             [] {});
@@ -180,7 +180,7 @@ class Start : protected Cluster {
         no_greater(greedy);
         no_greater(diagonal);
         greedy_gap_ = upper_ - lower;
-        const int32 spare = matrix_.cols - matrix_.rows;
+        const int32 spare = Gpus::all_cols(matrix_.rows, matrix_.cols) - matrix_.rows;
         each_own_col(matrix_.cols, [&](int32, uint32 at) {
             if (spare > 1) second[at] = 0;  // a virtual row's price
             if (spare == 1) second[at] = first[at];
@@ -282,7 +282,7 @@ class Start : protected Cluster {
                 if (has(col)) {
                     const uint32 at = place_of(col);
                     own_.closed[at] = free;
-                    chosen.consider(matrix_.minimised(matrix_.costs.row(i)[col]) - price[at], col, at);
+                    chosen.consider(matrix_.minimised(matrix_.costs.row(i)[col - Gpus::first()]) - price[at], col, at);
                 }
                 ceiling = least_of(chosen).distance;
             }
@@ -321,7 +321,8 @@ class Start : protected Cluster {
 
     __device__ void choose_epsilon(double gap) {
         gap = gap < gap_ * SspTuning::good_gap ? gap : gap_ * SspTuning::good_gap;
-        const auto rows = static_cast<double>(matrix_.rows), cols = static_cast<double>(matrix_.cols);
+        const auto rows = static_cast<double>(matrix_.rows),
+                   cols = static_cast<double>(Gpus::all_cols(matrix_.rows, matrix_.cols));
         const double first = gap <= SspTuning::nothing_left * gap_ ? 0 : rows * gap * sqrt(gap / gap_) / (cols * cols);
         const double least = gap_ * SspTuning::least_per_gap / (cols * cols);
         if (first < infinity<double>() && first >= least && first > 0) {
@@ -344,12 +345,12 @@ class Start : protected Cluster {
     // Adds in the order of the columns.
     __device__ double sum(const Dual* v) {
         barrier();
-        each_own_col(matrix_.cols, [&](int32 j, uint32 at) { __stcg(s_.core.v + j, v[at]); });
+        each_own_col(matrix_.cols, [&](int32 j, uint32 at) { __stcg(s_.core.v + (j - Gpus::first()), v[at]); });
         barrier();
         double total = 0;
 #pragma unroll 8
         for (int32 j = 0; j < matrix_.cols; ++j) total += static_cast<double>(load_stable(s_.core.v + j));
-        return total;
+        return sum_of_gpus(total);
     }
 
     const Dual magnitude_;  // largest |cost|

@@ -1,5 +1,6 @@
 // Shared by the two kernels of method "ssp" on the GPU (reference/ssp.cu explains the method): memory, the searching
-// cluster, the ownership of columns, and the reduction to a minimum over its threads.
+// cluster, the ownership of columns, and the reduction to a minimum over its threads. Class Gpus, of a header that is
+// included before this one, tells whether other GPUs have some of the columns.
 #pragma once
 #include "core/control/host_channel.cuh"
 #include "reference/full_rows.cuh"
@@ -45,6 +46,12 @@ struct Near {
     Step steps[kNearSteps];
 };
 static_assert(sizeof(Near) <= NEAR_BYTES);
+
+// Where the answer goes.
+struct Answer {
+    Dual *u, *v;
+    int32 *row_to_col, *col_to_row;
+};
 
 // Words that all blocks share.
 struct Board {
@@ -119,9 +126,6 @@ __device__ inline Ssp& self() {
     return memory;
 }
 
-// True if columns outnumber rows, or rows may stay free (reference/ssp.cu).
-__device__ inline bool has_sink(const Matrix& matrix) { return matrix.prices != nullptr || matrix.rows != matrix.cols; }
-
 // --- the cluster that searches ------------------------------------------------------------------------------------
 
 __device__ inline bool in_cluster() {
@@ -168,19 +172,25 @@ __device__ void each(uint32 count, Body body) {
 
 // --- columns ------------------------------------------------------------------------------------------------------
 
+// The columns of this GPU, of which there are matrix.real_cols(), lie side by side. A column's number counts those of
+// other GPUs before them, Gpus::first(); packs and places do not.
+
 __device__ inline uint32 packs_of(int32 cols) { return (cols + kPackCols - 1) / kPackCols; }
 // Columns that a block has room for.
 __device__ inline uint32 room_of_block(int32 cols) {
     return (packs_of(cols) + members() - 1) / members() * blockDim.x * kPackCols;
 }
 // Whether column j belongs to this thread, and its place if so.
-__device__ inline bool has(int32 j) { return ((static_cast<uint32>(j) / kPackCols) & (members() - 1)) == member(); }
-__device__ inline uint32 place_of(int32 j) {
-    const uint32 shift = 31 - __clz(static_cast<int>(members()));
-    return ((static_cast<uint32>(j) / kPackCols >> shift) * blockDim.x + threadIdx.x) * kPackCols +
-           static_cast<uint32>(j) % kPackCols;
+__device__ inline bool has(int32 j) {
+    const auto own = static_cast<uint32>(j - Gpus::first());
+    return Gpus::has(j) && ((own / kPackCols) & (members() - 1)) == member();
 }
-// body(first column, place) for this thread's packs of columns.
+__device__ inline uint32 place_of(int32 j) {
+    const auto own = static_cast<uint32>(j - Gpus::first());
+    const uint32 shift = 31 - __clz(static_cast<int>(members()));
+    return ((own / kPackCols >> shift) * blockDim.x + threadIdx.x) * kPackCols + own % kPackCols;
+}
+// body(first column among the GPU's, place) for this thread's packs of columns.
 template <class Body>
 __device__ void each_own_place(int32 cols, Body body) {
     uint32 at = threadIdx.x * kPackCols;
@@ -194,12 +204,12 @@ __device__ void each_own_col(int32 cols, Body body) {
     each_own_place(cols, [&](int32 first, uint32 at) {
 #pragma unroll
         for (int32 k = 0; k < kPackCols; ++k) {
-            if (first + k < cols) body(first + k, at + k);
+            if (first + k < cols) body(Gpus::first() + first + k, at + k);
         }
     });
 }
-// body(first column, place, given costs) for this thread's packs of row i, with the next one in flight. All threads
-// call meanwhile() while the first is in flight.
+// body(first column among the GPU's, place, given costs) for this thread's packs of row i, with the next one in flight.
+// All threads call meanwhile() while the first is in flight.
 template <class Body, class Meanwhile>
 __device__ void each_own_pack(const Matrix& matrix, int32 i, Body body, Meanwhile meanwhile) {
     const Cost* row = matrix.costs.row(i);
@@ -287,8 +297,15 @@ class Cluster {
         if (leads() && scans_ % SspTuning::scans_between_looks == 1) self().signals.poll(static_cast<uint32>(scans_));
     }
     __device__ Found least_of(const Best& best) { return least_of(best, kUnowned, Dual(0), 0, {}); }
-    // The least of all candidates, in all threads, with one barrier. During the wait, rows whose columns precede `next`
-    // are prefetched.
+    // The sum of a number of each GPU's, in their order.
+    __device__ double sum_of_gpus(double mine) { return gpus_.sum<Message>(mine, stopped_); }
+    // A barrier of all GPUs.
+    __device__ void barrier_of_gpus() {
+        barrier();
+        gpus_.meet<Message>(stopped_);
+    }
+    // The least of all candidates, in all threads of all GPUs, with one barrier. During the wait, rows whose columns
+    // precede `next` are prefetched.
     __device__ Found least_of(const Best& best, int32 owner, Dual number, uint32 word, const Message& next) {
         const uint32 turn = turn_++ % 2, warps = blockDim.x / kWarp, count = blocks() * warps;
         const bool looked = leads() && self().signals.reads_stop();
@@ -312,6 +329,7 @@ class Cluster {
         Message all = own;
         reduce(all);
         const Message rest = own.col == all.col ? other : own;
+        all = gpus_.least(all, stopped_);
         if (all.key == kFar) return {infinity<Dual>(), kNone, kUnowned, Dual(0), 0, rest};
         return {
             from_order<Dual>(all.key), static_cast<int32>(all.col & ~kOwned), all.owner, all.number, all.word, rest};
@@ -359,6 +377,7 @@ class Cluster {
             prefetch_far(row + j);
     }
 
+    Gpus gpus_;
     uint32 turn_ = 0;
 };
 
@@ -367,10 +386,12 @@ __device__ inline void set_self(Matrix matrix, Dual* u, Dual* v, unsigned char* 
     Ssp& s = self();
     if (threadIdx.x == 0) {
         s.core.matrix = matrix;
+        s.core.matrix.cols = Gpus::all_cols(matrix.rows, matrix.cols);  // for which there is memory
         s.core.u = u;
         s.core.v = v;
         s.core.carve(workspace);
         s.carve(more);
+        s.core.matrix.cols = matrix.cols;
         if (blockIdx.x == 0) s.signals.begin(watch);
     }
     __syncthreads();
