@@ -263,6 +263,28 @@ def skills(rng: Generator, n: int) -> Matrix:
     return needs.astype(np.float64) * rng.integers(1, 6, 30) @ (~has).astype(np.float64).T
 
 
+def tardiness(rng: Generator, n: int) -> Matrix:
+    """Return how late a job is that is done as the j-th, weighted: nothing up to its due date."""
+    return rng.random((n, 1)) * np.maximum(np.arange(n) - n * rng.random((n, 1)), 0)
+
+
+def persistence(rng: Generator, n: int) -> Matrix:
+    """Return distances of points of two persistence diagrams, each of which may go to the diagonal instead."""
+    half, born = n // 2, rng.random(n)
+    points = np.stack([born, born + rng.exponential(0.1, n)], axis=1)
+    apart, lives = distances(points[:half], points[half:]), (points[:, 1] - points[:, 0]) / np.sqrt(2)
+    cost = np.zeros((n, n))
+    cost[:half, : n - half] = apart
+    cost[:half, n - half :] = cost[half:, : n - half] = apart.max()
+    cost[np.arange(n), (np.arange(n) - half) % n] = lives
+    return cost
+
+
+def rooms(rng: Generator, n: int) -> Matrix:
+    """Return distances of people from rooms with room for twenty."""
+    return distances(rng.random((n, 2)), rng.random((n // 20 + 1, 2))[np.arange(n) // 20])
+
+
 CLASSES: dict[str, Maker] = {
     # overlaps
     **{f"1 - IoU, boxes {w}": partial(overlaps, width=w) for w in (0.02, 0.05, 0.2)},
@@ -354,6 +376,9 @@ CLASSES: dict[str, Maker] = {
     "tenths near a million": lambda rng, n: np.round(1e6 + 10 * rng.random((n, n)), 1),
     "skills": skills,
     "wages times hours": lambda rng, n: np.rint(rng.lognormal(3, 0.5, (n, 1))) * rng.integers(1, 40, (n, n)),
+    "weighted tardiness": tardiness,
+    "persistence diagrams": persistence,
+    "rooms of twenty": rooms,
     "dates": lambda rng, n: differences(np.sort(rng.integers(0, 3650, n)), rng.integers(0, 3650, n)) // 7,
     # noise, shapes
     "uniform": lambda rng, n: rng.random((n, n)),

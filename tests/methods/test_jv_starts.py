@@ -54,6 +54,18 @@ def test_other_rows_start_from_columns(name):
     assert result.statistics["rows_read"] < {"sums and noise": 75}.get(name, 8) * len(cost)
 
 
+@pytest.mark.parametrize("order", ["as dates come", "as they go", "any"])
+def test_rows_share_out_columns_whose_minima_many_attain(order):
+    """Whatever the order of the columns; 144 reads a row in the first, if rows take the first column that is free."""
+    rng = np.random.default_rng(0)
+    places = {"as dates come": slice(None), "as they go": slice(None, None, -1), "any": rng.permutation(1000)}
+    cost = np.ascontiguousarray(CLASSES["weighted tardiness"](rng, 1000)[:, places[order]])
+    for given in (cost, np.rint(cost).astype(np.int64)):
+        result = lw.solve(given, method="jv", threads=1)
+        assert result.objective == pytest.approx(given[linear_sum_assignment(given)].sum())
+        assert result.certificate.complete and result.statistics["rows_read"] < 40 * len(cost)
+
+
 @pytest.mark.parametrize("n", [40, 60])
 @pytest.mark.parametrize("name", ["tanh(d / 0.05)", "1 - exp(-d2 / 0.0005)", "-exp(5 normal)", "min(d, 0.1)"])
 def test_few_saturated_rows_start_once_more_from_zero(name, n):

@@ -7,7 +7,8 @@
 //      yet. A row that took exactly one column lowers that column's price as far as the row's second minimum allows
 //      (reduction transfer), which makes room for others. Where few rows took columns, many costs attain a column's
 //      minimum, as a rule: then a row without a column takes the first free one whose minimum it attains, and is read
-//      no farther.
+//      no farther. If that leaves many without, though they attain some minimum, each takes the one that the fewest
+//      rows attain instead.
 //   2. Augmenting row reduction: a free row takes its nearest column and lowers the price until its second nearest is
 //      as near; the row that had the column is free now and bids next. When the price cannot be lowered (a tie, or the
 //      difference vanishes in rounding) the displaced row waits for the next pass: so a pass ends, and so do all after
@@ -182,6 +183,7 @@ class Jv {
     // jv/reduction.inc.hpp
     void reduce_columns();
     void take_attained_minima();
+    void take_rarest_minima(Index few);
     void transfer(Index i);
     void start_at_zero();
     bool reduce_rows(Index reads_each);

@@ -101,6 +101,12 @@ class Matching {
             spared_.erase(j);
         }
     }
+    // Row i has no column any more; spares are not yet used.
+    void release(Index i) {
+        const Index j = row_to_col[i];
+        col_to_row[j] = row_to_col[i] = -1;
+        free.insert(j);
+    }
     // The first free column with exactly this value, -1 if there is none; `read` is increased by the vectors looked at.
     // See claim.
     template <class D, class F>

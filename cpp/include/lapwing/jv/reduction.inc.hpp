@@ -59,7 +59,8 @@ void Jv<T, kNegated>::reduce_columns() {
 // are read in vain: after a few of them the others are left to step 2.
 template <class T, bool kNegated>
 void Jv<T, kNegated>::take_attained_minima() {
-    constexpr int kPatience = 8;  // rows in vain, of which one that takes a column makes up for two
+    constexpr int kPatience = 8;                      // rows in vain, of which one that takes a column makes up for two
+    constexpr Index kFewWithout = 24, kManyWith = 4;  // one of so many rows
     int patience = kPatience;
     Index left = 0, vectors = 0;
     for (Index k = 0; k < free_count_; ++k) {
@@ -76,8 +77,61 @@ void Jv<T, kNegated>::take_attained_minima() {
             matching_.take(column, i);
         }
     }
-    free_count_ = left;
     scans_ += static_cast<double>(vectors) * kLanes / cols_;
+    const Index waited = std::exchange(free_count_, left);
+    if (waited - left > waited / kManyWith && left > waited / kFewWithout) take_rarest_minima(waited / kFewWithout);
+}
+
+// The same once more, where the first free column was a poor choice: of the free columns whose minimum it attains, a
+// row takes the one whose minimum the fewest rows attain. But not if at most `few` of the rows without a column attain
+// any minimum.
+template <class T, bool kNegated>
+void Jv<T, kNegated>::take_rarest_minima(Index few) {
+    D* attained_by = distance_;  // so many rows, which wait; infinite where the column is taken
+    std::fill_n(attained_by, padded_, D{});
+    const auto waits = [&](Index i) { return hall_rows_[i] == 0; };  // it is no column's nearest
+    const auto attained = [&](Vec<D> cost, Index j) { return equal(cost - load<Vec<D>>(v_ + j), broadcast(D{})); };
+    Index waiting = 0, hopeful = 0;
+    for (Index i = 0; i < rows_; ++i) {
+        if (!waits(i)) continue;
+        unsigned any = 0;
+        costs_[i].for_each([&](Vec<D> cost, Index j) __attribute__((always_inline)) {
+            const Vec<D> count = load<Vec<D>>(attained_by + j);
+            const auto is_attained = attained(cost, j);
+            any |= bits(is_attained);
+            store(attained_by + j, select(is_attained, count + broadcast(D{1}), count));
+        });
+        ++waiting;
+        hopeful += any != 0 && matching_.row_to_col[i] < 0;
+    }
+    scans_ += waiting;
+    if (hopeful <= few) return;
+    free_count_ = 0;
+    for (Index i = 0; i < rows_; ++i)
+        if (waits(i) && matching_.row_to_col[i] >= 0) matching_.release(i);
+    for (Index j = 0; j < padded_; ++j)
+        if (j >= cols_ || matching_.col_to_row[j] >= 0) attained_by[j] = kInfinity<D>;
+    for (Index i = 0; i < rows_; ++i) {
+        if (!waits(i)) continue;
+        Vec<D> fewest = broadcast(kInfinity<D>);
+        Lanes where{};
+        costs_[i].for_each([&](Vec<D> cost, Index j) __attribute__((always_inline)) {
+            const Vec<D> count = select(attained(cost, j), load<Vec<D>>(attained_by + j), broadcast(kInfinity<D>));
+            where = select(less(count, fewest), lane_numbers() + static_cast<std::int64_t>(j), where);
+            fewest = lane_min(fewest, count);
+        });
+        const Vec<D> least = min_of_lanes(fewest);
+        if (infinite(least[0])) {
+            free_[free_count_++] = i;
+            continue;
+        }
+        std::int64_t columns[kLanes];
+        store(columns, where);
+        const auto column = static_cast<Index>(columns[__builtin_ctz(bits(equal(fewest, least)))]);
+        matching_.take(column, i);
+        attained_by[column] = kInfinity<D>;
+    }
+    scans_ += waiting;
 }
 
 // The row's own column is at 0 after column reduction: its price may fall by the row's second minimum.
