@@ -204,7 +204,7 @@ def plot(rows: list[Row], path: Path) -> None:
         known = [row for row in own if row["efficiency"] is not None]
         below.semilogx([row["gpus"] for row in known], [row["efficiency"] for row in known], marker="o", label=case)
     above.set(ylabel="ms, certificate included")
-    above.legend(fontsize=8)
+    figure.legend(*above.get_legend_handles_labels(), loc="outside upper center", ncols=3, fontsize=8)
     counts = sorted({row["gpus"] for row in rows})
     below.set(ylabel="efficiency", xlabel="GPUs", ylim=(0, 1.1))
     below.set_xticks(counts, [str(count) for count in counts])

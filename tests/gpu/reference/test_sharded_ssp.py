@@ -47,13 +47,13 @@ def test_it_reads_the_rows_of_one_gpu(gpus, cls):
 def test_shards_of_any_size(gpus, monkeypatch):
     """More GPUs than a warp has letters at once, rows that are no whole packs, and GPUs with hardly a row."""
     monkeypatch.setattr(emulated_toolkit.DRIVER, "count", 8)
-    cost = draw((11, 11), "float64", 3)
+    cost = draw((11, 11), "float32", 3)
     assert_optimal(lw.solve(cost, device=gpus(8), method="ssp"), cost)
     assert_optimal(lw.solve(cost[:2, :2], device=gpus(2), method="ssp"), cost[:2, :2])
 
 
 def test_plain_shortest_paths(gpus):
-    cost = draw((40, 40), "int64")
+    cost = draw((40, 40), "int32")
     result = lw.solve(cost, device=gpus(2), method=lw.Ssp(pricing=False))
     assert_optimal(result, cost)
     assert result.statistics["phases"] == 1
