@@ -73,6 +73,8 @@ def test_forbidden_pairs(gpus):
     with pytest.raises(lw.InfeasibleError) as caught:
         lw.solve(cost, device=gpus(2), method="ssp")
     assert_hall_violator(caught.value, cost)
+    partial = lw.solve(cost, device=gpus(2), method="ssp", infeasible="partial")
+    assert partial.objective == lw.solve(cost, infeasible="partial").objective
     cost[11, 13] = np.nan
     with pytest.raises(lw.InvalidCostError) as named:
         lw.solve(cost, device=gpus(2), method="ssp")
@@ -119,11 +121,21 @@ def test_whoever_waits_for_a_gpu_that_has_failed_can_be_stopped(gpus, monkeypatc
 
 def test_what_it_does_not_solve(gpus, emulated_gpu):
     cost = draw((20, 30), "float32")
-    for options in ({}, {"unmatched_cost": 1.0}):
-        with pytest.raises(lw.ArgumentError, match="square matrices without unmatched_cost"):
-            lw.solve(cost, device=gpus(2), method="ssp", **options)
+    square = cost[:, :20]
+    for given, options in ((cost, {}), (cost, {"unmatched_cost": 1.0}), (square, {"start": lw.solve(square)})):
+        with pytest.raises(lw.ArgumentError, match="square matrices, without unmatched_cost or start"):
+            lw.solve(given, device=gpus(2), method="ssp", **options)
     with pytest.raises(lw.ArgumentError, match="give each GPU one shard"):
-        lw.solve(cost[:, :20], device=["cuda:0", "cuda:0"], method="ssp")
+        lw.solve(square, device=["cuda:0", "cuda:0"], method="ssp")
     shards = [OnGpu(Gpu(emulated_gpu), np.zeros((10, 20), np.float16)) for _ in range(2)]
     with pytest.raises(lw.DtypeError, match="float16"):
         lw.solve(lw.costs.sharded(shards), method="ssp")
+
+
+def test_points_whose_matrix_the_gpus_hold(gpus, monkeypatch):
+    monkeypatch.setattr(choose, "has_room", lambda *_: False)  # on one GPU
+    x, y = np.random.default_rng(1).random((2, 30, 9), np.float32)
+    source = lw.costs.squared_euclidean(x, y)
+    result = lw.solve(source, device=gpus(2), method="ssp")
+    assert result.plan.method == "ssp" and result.plan.tier == "sharded"
+    assert_optimal(result, np.asarray(source))

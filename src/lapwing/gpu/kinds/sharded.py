@@ -65,19 +65,23 @@ class ShardedCosts(CostKind):
     def plan(self, request: Request) -> Plan:
         if request.method != "ssp":
             refuse_reference(request, "reads a matrix on one GPU")
-        elif self.shape[0] != self.shape[1] or request.priced:
+        else:
+            self._require_suited_to_ssp(request)
+        memories = [Memory(part.context, part.matrix.library) for part in self._parts]
+        return plan_sharded(self._parts, memories, self.transposed, request, self.how_made)
+
+    def _require_suited_to_ssp(self, request: Request) -> None:
+        if self.shape[0] != self.shape[1] or request.priced or request.start is not None:
             raise ArgumentError(
-                "method 'ssp' on several GPUs solves square matrices without unmatched_cost: use method='core'"
+                "method 'ssp' on several GPUs solves square matrices, without unmatched_cost or start: use 'core'"
             )
-        elif self.dtype not in SspSolve.dtypes():
+        if self.dtype not in SspSolve.dtypes():
             raise DtypeError(
                 f"method='ssp' takes costs of {', '.join(SspSolve.dtypes())} on a GPU, got {self.dtype}: convert them, "
                 "or use method='core'"
             )
-        elif len({part.context.info.ordinal for part in self._parts}) < len(self._parts):
+        if len({part.context.info.ordinal for part in self._parts}) < len(self._parts):
             raise ArgumentError("method 'ssp' searches on all GPUs at once: give each GPU one shard")
-        memories = [Memory(part.context, part.matrix.library) for part in self._parts]
-        return plan_sharded(self._parts, memories, self.transposed, request, self.how_made)
 
     @contextmanager
     def loaded(self) -> Iterator[None]:

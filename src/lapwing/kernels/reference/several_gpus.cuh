@@ -9,7 +9,8 @@
 // Cost      A turn takes one write over the link and the poll that sees it, beside the barrier of the cluster.
 //
 // Whoever waits for a letter looks at the host's channel now and then: if the host requests a stop, the wait ends, and
-// with it the solve. So a GPU that fails does not hold up the others for ever.
+// with it the solve. So a GPU that fails does not hold up the others for ever. The first look comes when any GPU that
+// works has answered; otherwise some warps might give up a letter that others have read.
 #pragma once
 #include "core/control/host_channel.cuh"
 #include "reference/full_rows.cuh"
@@ -125,7 +126,11 @@ class Gpus {
     }
 
   private:
+#ifdef LAPWING_EMULATION
     static constexpr uint32 kPollsBetweenLooks = 1 << 12;
+#else
+    static constexpr uint32 kPollsBetweenLooks = 1 << 20;  // the better part of a second
+#endif
 
     // The GPU whose letter this lane reads and to which it writes, and whether it is there, and another.
     __device__ static uint32 gpu_of(uint32 round) { return round * kAtOnce + lane_index() / kWords; }
