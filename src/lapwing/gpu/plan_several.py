@@ -41,15 +41,17 @@ def plan_sharded(
     first = memories[0].info
     method = "core" if request.method == "auto" else request.method
     lists = sum(size for _, size in list_arrays(rows, dtype)) * (rows - len(parts[0].rows))
-    does = "finds their minima, lists and violations"
-    reasons = [
-        f"solved on GPU {first.ordinal} ({first.name}): lists of the others' rows come to it, {lists} bytes; rows that "
-        "are listed again are read over the link. One GPU that has room is faster for costs that distances define"
-    ]
     if method == "ssp":
         does = "copies them transposed, and scans these columns"
-        reasons = [f"ssp: {METHODS[method].summary}, by all GPUs together, each with columns of the transposed matrix"]
-    reasons += [request.why] if request.why else []
+        how = f"ssp: {METHODS[method].summary}, by all GPUs together, each with columns of the transposed matrix"
+    else:
+        does = "finds their minima, lists and violations"
+        how = (
+            f"solved on GPU {first.ordinal} ({first.name}): lists of the others' rows come to it, {lists} bytes; rows "
+            "that are listed again are read over the link. One GPU that has room is faster for costs that distances "
+            "define"
+        )
+    reasons = [how, *([request.why] if request.why else [])]
     largest = 0
     for k, (part, memory) in enumerate(zip(parts, memories, strict=True)):
         matrix, beside = _bytes_of_shard(parts, k, request, is_made=True)
@@ -57,8 +59,8 @@ def plan_sharded(
         largest = max(largest, needed)
         reasons.append(
             f"GPU {memory.info.ordinal} holds {'columns' if transposed else 'rows'} {part.rows.start} to "
-            f"{part.rows.stop - 1}, {matrix} bytes{made and ', '}{made}, and {does}; "
-            f"{beside} bytes beside them"
+            f"{part.rows.stop - 1}, {matrix} bytes{made and ', '}{made}, and {does}; {beside} "
+            "bytes beside them"
         )
         plan = plan_of(shape, dtype, transposed, needed, reasons, memory.info, "sharded", method)
         with memory.context:

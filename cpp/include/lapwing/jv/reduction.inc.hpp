@@ -94,6 +94,7 @@ void Jv<T, kNegated>::take_rarest_minima(Index few) {
     Index waiting = 0, hopeful = 0;
     for (Index i = 0; i < rows_; ++i) {
         if (!waits(i)) continue;
+        if (expired()) return;
         unsigned any = 0;
         costs_[i].for_each([&](Vec<D> cost, Index j) __attribute__((always_inline)) {
             const Vec<D> count = load<Vec<D>>(attained_by + j);
@@ -106,13 +107,17 @@ void Jv<T, kNegated>::take_rarest_minima(Index few) {
     }
     scans_ += waiting;
     if (hopeful <= few) return;
-    free_count_ = 0;
+    Index left = 0;
     for (Index i = 0; i < rows_; ++i)
         if (waits(i) && matching_.row_to_col[i] >= 0) matching_.release(i);
     for (Index j = 0; j < padded_; ++j)
         if (j >= cols_ || matching_.col_to_row[j] >= 0) attained_by[j] = kInfinity<D>;
     for (Index i = 0; i < rows_; ++i) {
         if (!waits(i)) continue;
+        if (expired()) {
+            free_[left++] = i;
+            continue;
+        }
         Vec<D> fewest = broadcast(kInfinity<D>);
         Lanes where{};
         costs_[i].for_each([&](Vec<D> cost, Index j) __attribute__((always_inline)) {
@@ -122,7 +127,7 @@ void Jv<T, kNegated>::take_rarest_minima(Index few) {
         });
         const Vec<D> least = min_of_lanes(fewest);
         if (infinite(least[0])) {
-            free_[free_count_++] = i;
+            free_[left++] = i;
             continue;
         }
         std::int64_t columns[kLanes];
@@ -131,6 +136,7 @@ void Jv<T, kNegated>::take_rarest_minima(Index few) {
         matching_.take(column, i);
         attained_by[column] = kInfinity<D>;
     }
+    free_count_ = left;
     scans_ += waiting;
 }
 

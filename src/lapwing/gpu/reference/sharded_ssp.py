@@ -22,13 +22,13 @@ from lapwing.gpu.runtime.copies import fetch, fill_bytes, write
 from lapwing.gpu.runtime.launch import Kernel, kernels
 from lapwing.gpu.runtime.peers import order
 from lapwing.gpu.runtime.programs import SHARDED_SSP
-from lapwing.gpu.runtime.tuning import MOST_SHARDS
 from lapwing.gpu.runtime.workspace import Workspace
 from lapwing.options import MethodOptions
 
 _CONSTANTS = SHARDED_SSP.constants
 _LETTER_BYTES = _CONSTANTS["LETTER_BYTES"]
-_TABLE_WORDS = 3 + 4 * MOST_SHARDS + 3  # of struct Peers
+_MOST_GPUS = _CONSTANTS["MOST_GPUS"]
+_TABLE_WORDS = 3 + 4 * _MOST_GPUS + 3  # of struct Peers
 
 
 @dataclass(eq=False)
@@ -144,7 +144,7 @@ class ShardedSspSolve(ShardedSolve, ReferenceMethod):
 
     def _write_tables(self, watch: int) -> None:
         """Struct Peers on every GPU, and no letters."""
-        begins, more, reports, letters = np.zeros((4, MOST_SHARDS), np.int64)
+        begins, more, reports, letters = np.zeros((4, _MOST_GPUS), np.int64)
         for k, member in enumerate(self._members):
             part, memory = member.part, member.memory
             begins[k], more[k], reports[k], letters[k] = part.rows.start, memory["all"], part.state, memory["letters"]

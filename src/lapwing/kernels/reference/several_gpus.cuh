@@ -1,5 +1,5 @@
 // Several GPUs of one host share out the columns of "ssp" (reference/ssp.cu): each has a block of them, with their
-// costs and their state, and its cluster runs the same program. What all must know goes by letters: the least candidate
+// costs and their state, and its cluster runs the same program. Letters carry what all must know: the least candidate
 // of a scan, a sum, or only that a GPU is there. The matrix is square, and all rows are to be matched. It is the
 // transpose of the one whose rows the GPUs share out.
 //
@@ -8,9 +8,9 @@
 //           it has sent a letter of the turn between, after a barrier of its cluster.
 // Cost      A turn takes one write over the link and the poll that sees it, beside the barrier of the cluster.
 //
-// Whoever waits for a letter looks at the host's channel now and then: if the host requests a stop, the wait ends, and
-// with it the solve. So a GPU that fails does not hold up the others for ever. The first look comes when any GPU that
-// works has answered; otherwise some warps might give up a letter that others have read.
+// A lane that waits for a letter looks at the host's channel now and then: if the host requests a stop, the wait ends,
+// and with it the solve. So a GPU that fails does not hold up the others for ever. The first look comes when any GPU
+// that works has answered; otherwise some warps might give up a letter that others have read.
 #pragma once
 #include "core/control/host_channel.cuh"
 #include "reference/full_rows.cuh"
@@ -25,7 +25,7 @@ struct Letters {
 };
 static_assert(sizeof(Letters) == LETTER_BYTES);
 
-// What a GPU knows of all (gpu/reference/sharded_ssp.py writes it).
+// The table of all GPUs, on each of them (gpu/reference/sharded_ssp.py writes it).
 struct Peers {
     int64 count, self;
     int64 begin[kMostGpus + 1];      // the first column of each
