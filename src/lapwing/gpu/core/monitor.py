@@ -174,6 +174,11 @@ class Monitor:
             self._words.stream.send(self._words.pointer + words, value)
         self._words.stream.synchronize()
 
+    @property
+    def remaining(self) -> float:
+        """Seconds up to the time limit."""
+        return max(0.0, self._deadline - time.perf_counter())
+
     def look_at_the_clock(self) -> None:
         """Stop if the time is up; called before a launch, too, so that a limit of 0 is one."""
         if self.limited and not self.stopped and time.perf_counter() >= self._deadline:

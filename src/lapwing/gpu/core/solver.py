@@ -36,6 +36,7 @@ _LEAST_BAND = 8  # rows that a block of it is worth
 _MINIMA_BLOCKS = 2  # blocks of it on a processor; more of them make DRAM slower
 _SAMPLED_BYTES = 1 << 27  # of a matrix of which a sample may spare a read (kernels/core/start/minima.cuh)
 _COMPLETED_AT_ONCE = 4096  # rows of an interrupted solve, so that it can be interrupted, too
+NO_LIMIT = 2**32 - 1  # of steps
 OPTIMAL, INFEASIBLE, INVALID, CONTRADICTION, UNFINISHED, STOPPED, TIED = range(7)
 
 
@@ -43,17 +44,20 @@ OPTIMAL, INFEASIBLE, INVALID, CONTRADICTION, UNFINISHED, STOPPED, TIED = range(7
 class Schedule:
     """Of the auction: epsilons in widths of a list, falling by `factor`, then zero; and most rounds of a phase.
 
-    Before them `warm_up` rounds without epsilon, which may do for all. If the first phase raises the bound by more than
-    `structure_threshold` list widths a row, and it, all phases or the first searches leave many rows, the solve ends
-    there, unfinished: it should start from other prices.
+    As long as many rows are free, a phase with epsilon takes up to `times` as many. Before the phases `warm_up` rounds
+    without epsilon, which may do for all. If the first phase raises the bound by more than `structure_threshold` list
+    widths a row, and it, all phases or the first searches leave many rows, the solve ends there, unfinished: it should
+    start from other prices. It ends, too, when its searches have taken `most_steps`.
     """
 
     first: float
     last: float
     factor: float
     rounds: int
+    times: int = 1
     warm_up: int = 0
     structure_threshold: float = math.inf
+    most_steps: int = NO_LIMIT
 
 
 #: A few rounds without epsilon.
@@ -68,8 +72,8 @@ STRATIFIED = replace(STRUCTURED, first=4.0)
 STRATIFIED_MATRIX = replace(STRUCTURED, first=2.0, rounds=16)
 #: For samples: the coarsest, or any random one, whose prices need not be better than it can tell; and those that have
 #: prices from a coarser one.
-ROUGH = Schedule(16.0, 1 / 8, 0.5, 30)
-FINER = replace(ROUGH, first=4.0)
+ROUGH = Schedule(16.0, 1 / 8, 0.5, 30, times=8)
+FINER = replace(ROUGH, first=4.0, times=1)
 
 
 class Report(NamedTuple):
@@ -292,11 +296,12 @@ class CoreSolve:
         limits = [limit for limit in (most_left, self.most_left) if limit is not None]
         most = min(limits, default=self.matrix.rows)
         epsilons = (float(schedule.first), float(schedule.last), float(schedule.factor))
-        rounds = (schedule.rounds, schedule.warm_up)
+        most_steps = schedule.most_steps if self.most_left is None else NO_LIMIT
+        counts = (schedule.rounds, schedule.times, schedule.warm_up, most_steps)
         ends = (float(schedule.structure_threshold), float(self.most_reads), most)
         self._monitor.look_at_the_clock()
         monitor = self._monitor.pointer(self._sample)
-        arguments = (*self._arguments, *epsilons, *rounds, *ends, monitor, self._mail.address)
+        arguments = (*self._arguments, *epsilons, *counts, *ends, monitor, self._mail.address)
         solver.launch_cooperative(self.context, CLUSTER_BLOCKS, _THREADS, *arguments)
         self._monitor.mark()
         self._solved_since_listing = True

@@ -7,10 +7,11 @@ from 2000 rows on).
 
 If structured costs are nearly of rank one, two orders give prices (sorted_prices.py). Otherwise a sample of rows and
 columns is solved, its prices are carried over to four times as many rows and columns, and so on
-(kernels/core/start/start.cu). A random sample is solved roughly: it has more rows than columns in one place and fewer
-in another, so its own prices are far from those of the whole (in the plane, twice as far as zero prices). Stratified
-samples (gpu/costs/spatial_order.py for points, stratified.py for matrices) are solved exactly: the error of their
-prices is a seventh to a fifth of that.
+(kernels/core/start/start.cu). So it is where searches from column minima take many steps. A random sample is solved
+roughly: it has more rows than columns in one place and fewer in another, so its own prices are far from those of the
+whole (in the plane, twice as far as zero prices). Stratified samples (gpu/costs/spatial_order.py for points,
+stratified.py for matrices) are solved exactly: the error of their prices is a seventh to a fifth of that. The first
+sample may be harder than the whole; then a CPU solves it (host_sample.py).
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from numpy.typing import NDArray
 
 from lapwing._core import Neighbours
 from lapwing.errors import GpuError
+from lapwing.gpu.core.host_sample import optimal_prices
 from lapwing.gpu.core.memory import workspace_bytes
 from lapwing.gpu.core.monitor import Monitor
 from lapwing.gpu.core.solver import (
@@ -61,6 +63,9 @@ _THREADS = CORE_START.constants["THREADS"]
 _GROWTH = 4  # of the sample, from level to level: a power of two
 LEAST_ROWS = 128  # below, lists are a good part of their rows, and hardly any search is long
 _FIRST_SAMPLE = 400  # rows at least, and less than _GROWTH times as many; matrices with fewer rows do without
+# Steps of searches for each row: of a solve from column minima before samples are taken, and of the first sample before
+# a CPU solves it.
+_EXPLORED_STEPS, _FIRST_STEPS = 1, 8
 _AXIS_SAMPLE = 128  # rows at least, and less than twice as many
 _SORTED_LEFT = 8  # if prices from orders leave one row of so many after a few rounds, they are good everywhere
 _SORTED_PHASES_LEFT = 0.75  # if phases from them leave more of the rows, samples give better ones
@@ -124,8 +129,12 @@ class StartFinder:
             self._column_bounds(matrix, 1, 0, solve)
         if matrix.rows < LEAST_ROWS:
             return self.run_from(solve, UNSTRUCTURED)
-        most_free = matrix.rows // 2 if matrix.rows >= _GROWTH * _FIRST_SAMPLE else math.inf  # there is a sample
-        report = self.run_from(solve, unstructured(matrix.rows, EXPLORING), most_free=most_free)
+        has_sample = matrix.rows >= _GROWTH * _FIRST_SAMPLE
+        most_free = matrix.rows // 2 if has_sample else math.inf
+        exploring = unstructured(matrix.rows, EXPLORING)
+        if has_sample:
+            exploring = replace(exploring, most_steps=_EXPLORED_STEPS * matrix.rows)
+        report = self.run_from(solve, exploring, most_free=most_free)
         if report.status != UNFINISHED or solve.most_left is not None:
             return report
         solve.prepare()
@@ -234,7 +243,7 @@ class StartFinder:
         self._column_bounds(solve.matrix, run, 0, sample)
         while True:
             self.levels += 1
-            report = self._solve_sample(sample, ROUGH if self.levels == 1 else FINER)
+            report = self._solve_sample(solve.matrix, sample, run)
             if report.status not in (OPTIMAL, UNFINISHED):
                 return
             finer = run // _GROWTH
@@ -269,12 +278,28 @@ class StartFinder:
             return STRATIFIED
         return STRUCTURED if self._stratified is None else STRATIFIED_MATRIX
 
-    def _solve_sample(self, sample: CoreSolve, schedule: Schedule) -> Report:
-        if sample.matrix.in_order:
-            return self.run_from(sample, structured(sample.matrix.rows, STRATIFIED))
-        if self._stratified is not None:
-            return self.run_from(sample, schedule)
-        return self.run_from(sample, ROUGH, most_left=0)
+    def _solve_sample(self, matrix: CanonicalMatrix, sample: CoreSolve, run: int) -> Report:
+        rows, in_order = sample.matrix.rows, sample.matrix.in_order
+        if not in_order and self._stratified is None:
+            return self.run_from(sample, ROUGH, most_left=0)
+        if self.levels > 1:
+            return self.run_from(sample, structured(rows, STRATIFIED) if in_order else FINER)
+        first = structured(rows, STRATIFIED) if in_order else ROUGH
+        report = self.run_from(sample, replace(first, most_steps=_FIRST_STEPS * rows))
+        if report.status == UNFINISHED:
+            self._solve_on_host(matrix, sample, run)
+        return report
+
+    def _solve_on_host(self, matrix: CanonicalMatrix, sample: CoreSolve, run: int) -> None:
+        """Set the prices of a sample that takes the GPU long; they stay if it has no assignment."""
+        rows, at = sample.matrix.rows, sample.matrix.pointer
+        if matrix.cost_program is not None:
+            gathered = self._gather(matrix, run)
+            at = gathered.pointer
+        costs = read(self.context, at, rows * rows, matrix.dtype).reshape(rows, rows)
+        prices = optimal_prices(costs, matrix.maximize, self.monitor)
+        if prices is not None:
+            write(self.context, sample.v, prices.astype(matrix.dual_dtype))
 
     def _lists(self, run: int) -> tuple[int, int]:
         """Of the rows and columns of a matrix's sample."""

@@ -56,6 +56,7 @@ struct Tuning {
     static constexpr uint32 refined_left = 8, refinement = 256, refined_rounds = 8;
     static constexpr double tied = 3;  // tight pairs in a list, on average, where costs tie; without ties at most two
     static constexpr uint32 phase_left = 512;  // a phase ends when at most one of so many rows is free
+    static constexpr uint32 far_left = 8;      // prices are far off as long as more than one of so many rows is free
 
     // --- searches ---
     static constexpr double first_search_buckets = 128;  // buckets per list gap, in the first search

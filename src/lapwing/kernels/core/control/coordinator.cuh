@@ -33,7 +33,9 @@ LAPWING_NOINLINE __device__ void publish_progress(uint32 stage, uint32 phase, ui
 // The schedule of an auction; struct Schedule of gpu/core/solver.py.
 struct Schedule {
     double first, last, factor;  // epsilons in units of the list gap: from `first` to `last` by the factor, then zero
-    uint32 rounds, warm_up;      // most rounds of a phase, and of the warm-up phase with epsilon zero
+    uint32 rounds, times;        // most rounds of a phase; so many times as many where prices prove far off
+    uint32 warm_up;              // most rounds of the warm-up phase with epsilon zero
+    uint32 most_steps;           // of all searches: after as many the solve ends, unfinished
     // in list gaps per row: if the first phase raises the bound by more, the starting prices are doubtful. They are
     // poor if it leaves many rows, too, or all phases do, or the first searches.
     double structure_threshold;
@@ -42,21 +44,22 @@ struct Schedule {
 
 class Coordinator {
   public:
-    __device__ Coordinator(Schedule schedule, uint32 most_left, Report* mail)
-        : mail_(mail), state_(shared().state), counts_(shared().control.counts), signals_(shared().control.signals),
-          command_(shared().control.command), schedule_(schedule), most_left_(most_left) {}
+    __device__ explicit Coordinator(Schedule schedule)
+        : state_(shared().state), counts_(shared().control.counts), signals_(shared().control.signals),
+          command_(shared().control.command), schedule_(schedule) {}
 
-    __device__ void solve() {
+    // If the auction leaves over more rows, the solve ends there. The report goes to memory of the host, too.
+    __device__ void solve(uint32 most_left, Report* mail) {
         SolveStatus status = SolveStatus::optimal;
         if (__ldcg(&state_.report->invalid_row) < state_.matrix.rows) {
             status = SolveStatus::invalid;
         } else if (__ldcg(&state_.report->empty_row) < state_.matrix.rows) {
             status = SolveStatus::infeasible;
         } else {
-            status = run_auction() && left_ <= most_left_ ? run_searches() : SolveStatus::unfinished;
+            status = run_auction() && left_ <= most_left ? run_searches() : SolveStatus::unfinished;
             if (status != SolveStatus::optimal) bound_ = ask_bound(Task::bound);
         }
-        conclude(status);
+        conclude(status, mail);
         if (lane_index() == 0) command_ = {Task::finish, true, gridDim.x, 0, auction_, search_};
         __syncwarp();
         store_words(state_.command, command_);
@@ -206,6 +209,9 @@ class Coordinator {
             if (prepares) read_preparation();
             prepares = false;
             if (auction_.refreshes()) refresh(auction_.waiting);
+            const bool far = epsilon > Dual(0) && auction_.count > state_.matrix.rows / Tuning::far_left;
+            if (far && auction_.rounds >= auction_.most_rounds && auction_.most_rounds < schedule_.times * most_rounds)
+                auction_.most_rounds += most_rounds;
         } while (!auction_.ended() && !signals_.stopped);
         rounds_ += auction_.rounds;
         require_tau(state_);
@@ -262,6 +268,7 @@ class Coordinator {
                     return SolveStatus::unfinished;
                 is_doubtful_ = false;
             }
+            if (search_.number >= schedule_.most_steps) return SolveStatus::unfinished;
             if (is_tied()) return SolveStatus::tied;
             if (progress_wanted()) {
                 bound_ = ask_bound(Task::bound);
@@ -438,7 +445,7 @@ class Coordinator {
         return take_free() < before;
     }
 
-    __device__ void conclude(SolveStatus status) {
+    __device__ void conclude(SolveStatus status, Report* mail) {
         if (lane_index() != 0) return;
         Report& report = *state_.report;
         report.status = static_cast<int64>(status);
@@ -456,13 +463,12 @@ class Coordinator {
         report.list_gap = list_gap_;
         report.start_bound = start_bound_;
         report.bound = bound_;
-        *mail_ = report;
+        *mail = report;
     }
 
     static constexpr uint32 kSingly = Costs::is_sparse ? Tuning::sparse_singly : Tuning::singly;
     static constexpr uint32 kAuction = 1, kSearch = 2;  // stages that the host is told of
 
-    Report* mail_;  // in host memory
     State& state_;
     Counts& counts_;
     HostSignals& signals_;
@@ -470,7 +476,6 @@ class Coordinator {
     AuctionRun auction_ = {};
     SearchRun search_ = {};
     Schedule schedule_;
-    uint32 most_left_;
     bool is_doubtful_ = false;  // whether the starting prices are
     bool singly_ = false;       // the last search for several rows matched none, so the next one matches one
     double list_gap_ = 0, start_bound_ = 0, bound_ = 0;
