@@ -11,6 +11,7 @@
 #include "lapwing/poor_lists.hpp"
 #include "lapwing/reductions/capped.hpp"
 #include "lapwing/reductions/equal_lines.hpp"
+#include "lapwing/reductions/padded.hpp"
 #include "lapwing/tight/tight.hpp"
 
 namespace lapwing {
@@ -131,6 +132,7 @@ Solution<Dual<T>> solve_jv_or_core(const Problem<T>& problem, int threads, Contr
     if (capped && small && solve_jv_in_time(problem, kReadsOfCapped, control, solution, JvStart::zero)) return solution;
     if (capped && solve_capped(problem, control, solution)) return solution;
     if (small) return solve_jv(problem, control);
+    if (solve_padded(problem, control, solution)) return solution;
     const FewValues few = look_for_few_values(problem, kTiesBesideJv);
     if (solve_by_equal_lines(problem, few, control, solution)) return solution;
     if (solve_in_phases(problem, few, control, solution)) return solution;
@@ -143,6 +145,7 @@ template <class T>
 Solution<Dual<T>> solve_core_or_jv(const Problem<T>& problem, int threads, Control& control) {
     Solution<Dual<T>> solution;
     if (has_caps(problem) && solve_capped(problem, control, solution)) return solution;
+    if (solve_padded(problem, control, solution)) return solution;
     const FewValues few = look_for_few_values(problem, kTiesBesideCore);
     if (solve_by_equal_lines(problem, few, control, solution)) return solution;
     const bool to_jv = suits_jv(problem) && lists_tell_little(problem), to_phases = to_jv || suits_phases(problem, few);

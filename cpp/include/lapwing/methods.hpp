@@ -33,12 +33,13 @@ bool solve_jv_within(const Problem<T>& problem, double most_rows_read, Control& 
                      JvStart start = JvStart::fitting, const JvState<Dual<T>>* state = nullptr);
 
 // Up to kDirectMaxRows rows solve_jv; where costs have a cap, within kReadsOfCapped reads a row, and then solve_capped
-// (reductions/capped.hpp). Beyond, solve_capped where costs have a cap, a transport where lines are equal
-// (reductions/equal_lines.hpp), phases where costs have few values (tight/tight.hpp), solve_jv, and solve_core if its
-// searches prove hard. Where lists carry no information, because many rows are tied or costs span many magnitudes
-// (poor_lists.hpp), solve_core would read rows again and again: solve_jv within a larger budget and solve_ssp, whose
-// time hardly depends on the costs, replace it. For sizes at which a matrix stays in the cache, jv is up to ten times
-// as fast as core, and core ten times as fast on products and sums.
+// (reductions/capped.hpp). Beyond, solve_capped where costs have a cap, sparse pairs where the matrix is padded with
+// dummies (reductions/padded.hpp), a transport where lines are equal (reductions/equal_lines.hpp), phases where costs
+// have few values (tight/tight.hpp), solve_jv, and solve_core if its searches prove hard. Where lists carry no
+// information, because many rows are tied or costs span many magnitudes (poor_lists.hpp), solve_core would read rows
+// again and again: solve_jv within a larger budget and solve_ssp, whose time hardly depends on the costs, replace it.
+// For sizes at which a matrix stays in the cache, jv is up to ten times as fast as core, and core ten times as fast on
+// products and sums.
 template <class T>
 Solution<Dual<T>> solve_jv_or_core(const Problem<T>& problem, int threads, Control& control);
 
@@ -50,10 +51,10 @@ inline constexpr double kReadsOfCapped = 10;
 // 2000, where the two take the same time.
 inline constexpr Index kJvOrCoreMaxRows = 1024;
 
-// For larger ones: solve_capped where costs have a cap, a transport where lines are equal, phases where costs have few
-// values, unless core does well; else solve_core, unless lists tell nothing. Where that proves hard: trials of solve_jv
-// and solve_ssp, then solve_jv within a larger budget, and solve_ssp at last; plain paths in place of the former three
-// where jv would need a copy of the matrix.
+// For larger ones: solve_capped where costs have a cap, sparse pairs where the matrix is padded, a transport where
+// lines are equal, phases where costs have few values, unless core does well; else solve_core, unless lists tell
+// nothing. Where that proves hard: trials of solve_jv and solve_ssp, then solve_jv within a larger budget, and
+// solve_ssp at last; plain paths in place of the former three where jv would need a copy of the matrix.
 template <class T>
 Solution<Dual<T>> solve_core_or_jv(const Problem<T>& problem, int threads, Control& control);
 

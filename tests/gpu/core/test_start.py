@@ -133,17 +133,6 @@ def test_the_host_solves_a_sample_whose_searches_are_long(gpu, monkeypatch, on_h
     assert sample.shape == (80, 80) and np.isin(sample, cost).all() and prices is not None
 
 
-@pytest.mark.gpu
-@pytest.mark.usefixtures("no_matrix_is_held", "real_gpu")
-def test_the_host_solves_a_sample_of_points(monkeypatch, on_host):
-    monkeypatch.setattr(core_start, "_FIRST_STEPS", 0)
-    cost = lw.costs.squared_euclidean(*np.random.default_rng(3).normal(size=(2, 8000, 2)))
-    result = lw.solve(cost, device="cuda")
-    assert result.certificate.complete and result.statistics["levels"] == 2
-    ((sample, prices),) = on_host
-    assert sample.shape == (500, 500) and sample.min() >= 0 and prices is not None
-
-
 def test_the_prices_stay_if_the_host_finds_no_assignment(gpu, monkeypatch):
     small_samples(monkeypatch, _FIRST_STEPS=0)
     monkeypatch.setattr(core_start, "optimal_prices", lambda *_: None)

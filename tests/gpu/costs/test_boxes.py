@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -9,6 +11,8 @@ from hypothesis import strategies as st
 
 import lapwing as lw
 from lapwing.gpu.core import start as core_start
+from lapwing.gpu.core.host_sample import optimal_prices
+from lapwing.gpu.core.solver import EXPLORING, STRATIFIED
 from lapwing.gpu.costs import computed, spatial_order
 from lapwing.gpu.runtime.copies import write
 from lapwing.gpu.runtime.launch import kernels
@@ -53,6 +57,28 @@ def test_points_in_order(monkeypatch, shape, options):
     monkeypatch.setattr(core_start, "_FIRST_SAMPLE", 30)
     source = plane(shape, seed=5)
     assert_optimal(lw.solve(source, device="cuda", **options), source.read(slice(None)), **options)
+
+
+@pytest.mark.parametrize("maximize", [False, True])
+def test_the_host_solves_a_first_sample_whose_searches_are_long(monkeypatch, maximize):
+    solved = []
+
+    def noted(costs, *options):
+        solved.append(costs)
+        return optimal_prices(costs, *options)
+
+    monkeypatch.setattr(spatial_order, "_LEAST", 120)
+    monkeypatch.setattr(core_start, "optimal_prices", noted)
+    monkeypatch.setattr(core_start, "EXPLORING", replace(EXPLORING, warm_up=0, structure_threshold=-1.0))
+    monkeypatch.setattr(core_start, "STRATIFIED", replace(STRATIFIED, first=0.0, rounds=1))  # leaves rows to searches
+    for name, value in {"LEAST_ROWS": 100, "_FIRST_SAMPLE": 30, "_FIRST_STEPS": 0}.items():
+        monkeypatch.setattr(core_start, name, value)
+    source = plane((130, 130), seed=5)
+    found = lw.solve(source, device="cuda", maximize=maximize)
+    assert_optimal(found, source.read(slice(None)), maximize=maximize)
+    assert found.statistics["levels"] == 1
+    (sample,) = solved
+    assert sample.shape == (32, 32) and np.isin(sample, source.read(slice(None))).all()
 
 
 @pytest.mark.parametrize("dims", [2, 8])
