@@ -268,6 +268,28 @@ def tardiness(rng: Generator, n: int) -> Matrix:
     return rng.random((n, 1)) * np.maximum(np.arange(n) - n * rng.random((n, 1)), 0)
 
 
+def jobs(rng: Generator, n: int) -> Matrix:
+    """Return weighted earliness or tardiness of jobs in slots; their dates lie close together."""
+    late = np.arange(n) - n * rng.beta(5, 5, (n, 1))
+    return rng.random((n, 1)) * np.maximum(0, late) + rng.random((n, 1)) * np.maximum(0, -late)
+
+
+def random_walks(rng: Generator, n: int) -> Matrix:
+    """Return distances of the places of two random walks in the plane."""
+    return distances(rng.normal(size=(n, 2)).cumsum(axis=0), rng.normal(size=(n, 2)).cumsum(axis=0))
+
+
+def tracks(rng: Generator, n: int, other: float) -> Matrix:
+    """Return distances of points, each with a dummy of its own at the price of a gate; other dummies cost `other`."""
+    half, gate = n // 2, 0.5 / np.sqrt(n)
+    cost = np.zeros((n, n))
+    cost[:half, : n - half] = distances(rng.random((half, 2)), rng.random((n - half, 2)))
+    for part in (cost[:half, n - half :], cost[half:, : n - half]):
+        part[:] = other
+        np.fill_diagonal(part, gate)
+    return cost
+
+
 def persistence(rng: Generator, n: int) -> Matrix:
     """Return distances of points of two persistence diagrams, each of which may go to the diagonal instead."""
     half, born = n // 2, rng.random(n)
@@ -364,6 +386,7 @@ CLASSES: dict[str, Maker] = {
     "distances, the larger the better": lambda rng, n: -np.sqrt(plane(rng, n)),
     "distances along a line": along_a_line,
     "distances around a circle": around_a_circle,
+    "distances of random walks": random_walks,
     "(x - 2y)^2": lambda rng, n: differences(rng.random(n), 2 * rng.random(n)) ** 2,
     "|x - 2y|": lambda rng, n: differences(rng.random(n), 2 * rng.random(n)),
     # records
@@ -377,7 +400,12 @@ CLASSES: dict[str, Maker] = {
     "skills": skills,
     "wages times hours": lambda rng, n: np.rint(rng.lognormal(3, 0.5, (n, 1))) * rng.integers(1, 40, (n, n)),
     "weighted tardiness": tardiness,
+    "jobs with close dates": jobs,
+    "w (t - d)^2": lambda rng, n: rng.random((n, 1)) * (np.arange(n) - n * rng.random((n, 1))) ** 2,
+    "x^y": lambda rng, n: rng.random((n, 1)) ** (5 * rng.random((1, n))),
     "persistence diagrams": persistence,
+    "tracks, forbidden dummies": partial(tracks, other=np.inf),
+    "tracks, dear dummies": partial(tracks, other=100.0),
     "rooms of twenty": rooms,
     "dates": lambda rng, n: differences(np.sort(rng.integers(0, 3650, n)), rng.integers(0, 3650, n)) // 7,
     # noise, shapes

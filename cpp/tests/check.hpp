@@ -1,6 +1,7 @@
 // The whole test framework: CHECK counts and reports failures with the case at hand; report() is main's exit status.
 #pragma once
 
+#include <cstdint>
 #include <cstdio>
 #include <string>
 
@@ -24,6 +25,15 @@ inline bool check(bool ok, const char* text, const char* file, int line) {
 inline int report() {
     std::printf("%ld checks, %ld failures\n", tally().checks, tally().failures);
     return tally().failures == 0 ? 0 : 1;
+}
+
+// Runs a test with every type of costs: test.template operator()<T>().
+template <class Test>
+void with_every_type(const Test& test) {
+    test.template operator()<float>();
+    test.template operator()<double>();
+    test.template operator()<std::int32_t>();
+    test.template operator()<std::int64_t>();
 }
 
 }  // namespace lapwing::test

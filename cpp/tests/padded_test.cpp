@@ -106,7 +106,7 @@ void solve_all(std::mt19937& random) {
     }
 }
 
-// What is not padded, or not so that few pairs are left, is not touched.
+// Other matrices are not touched, nor padded ones of which too many pairs are left.
 void leave_others() {
     constexpr Index kSize = 80;
     std::vector<double> costs(static_cast<std::size_t>(kSize * kSize), 1.0);
@@ -153,10 +153,7 @@ void leave_others() {
 int main() {
     using namespace lapwing::test;
     std::mt19937 random(1);
-    solve_all<float>(random);
-    solve_all<double>(random);
-    solve_all<std::int32_t>(random);
-    solve_all<std::int64_t>(random);
+    with_every_type([&]<class T>() { solve_all<T>(random); });
     leave_others();
     return report();
 }

@@ -185,10 +185,7 @@ void look() {
 int main() {
     using namespace lapwing::test;
     std::mt19937_64 random(1);
-    solve_all<float>(random);
-    solve_all<double>(random);
-    solve_all<std::int32_t>(random);
-    solve_all<std::int64_t>(random);
+    with_every_type([&]<class T>() { solve_all<T>(random); });
     go_on_from_a_part<double>(random);
     go_on_from_a_part<std::int32_t>(random);
     refuse();

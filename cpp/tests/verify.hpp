@@ -219,15 +219,11 @@ void verify_by_proof(Case<T>& the_case, const Method<T>& method) {
 // main of a test that runs for METHOD, by its name in the table: test(method) with every number type.
 template <class Test>
 int run_for_method(int count, char** arguments, const Test& test) {
-    const auto with = [&]<class T>() {
+    with_every_type([&]<class T>() {
         for (const auto& table : {methods<T>(), hungarian_methods<T>()})
             for (const Method<T>& method : table)
                 if (count == 2 && std::strcmp(method.name, arguments[1]) == 0) test(method);
-    };
-    with.template operator()<float>();
-    with.template operator()<double>();
-    with.template operator()<std::int32_t>();
-    with.template operator()<std::int64_t>();
+    });
     CHECK(tally().checks > 100);  // or the method has no such name
     return report();
 }

@@ -6,6 +6,7 @@
 #include "lapwing/core/kernels.hpp"
 #include "lapwing/costs/source.hpp"
 #include "lapwing/numbers/range.hpp"
+#include "lapwing/reductions/pair_up.hpp"
 #include "lapwing/sparse/solve.hpp"
 
 namespace lapwing {
@@ -80,19 +81,6 @@ bool may_have_caps(const Problem<T>& problem) {
         massed += 2 * count >= kCols;
     }
     return 2 * massed > kRows;
-}
-
-// Gives free rows free columns, in their order.
-void pair_up(std::vector<Index>& row_to_col, Index cols) {
-    std::vector<char> taken(static_cast<std::size_t>(cols), 0);
-    for (const Index j : row_to_col)
-        if (j >= 0) taken[j] = 1;
-    Index next = 0;
-    for (Index& j : row_to_col) {
-        if (j >= 0) continue;
-        while (taken[next]) ++next;
-        j = next++;
-    }
 }
 
 }  // namespace

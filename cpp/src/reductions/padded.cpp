@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "lapwing/numbers/range.hpp"
+#include "lapwing/reductions/pair_up.hpp"
 #include "lapwing/sparse/solve.hpp"
 
 namespace lapwing {
@@ -39,7 +40,7 @@ class Look {
             for (Index t = 0; t < kLooked; ++t) seen_[k][t] = cost.at(spread(k, cost.rows), spread(t, cost.cols));
     }
 
-    // What is not among `tried`, and whose rows and columns are the most.
+    // The guess that fits the most rows and columns, at a cost that has not been tried.
     std::optional<Guess<T>> best(const std::vector<T>& tried) const {
         std::optional<Guess<T>> guess;
         int most = kAlike - 1;
@@ -143,7 +144,7 @@ class PaddedFinder {
         for (std::size_t t = 0; t < kCols; ++t) {
             const Index j = parts_.cols[t * parts_.cols.size() / kCols];
             of_cols.push_back(kInfinity<D>);
-            for (const Index i : parts_.dummy_rows) of_cols.back() = std::min(of_cols.back(), problem_.at(i, j));
+            for (const Index i : parts_.dummy_rows) of_cols.back() = least_of(of_cols.back(), problem_.at(i, j));
         }
         for (std::size_t k = 0; k < kRows; ++k) {
             const Index i = parts_.rows[k * parts_.rows.size() / kRows];
@@ -154,17 +155,17 @@ class PaddedFinder {
         }
         return left * kFewPairs <= 2 * kRows * kCols;
     }
+    // Not a number if either is not one.
+    static D least_of(D least, D cost) { return cost >= least || least != least ? least : cost; }
     D least_in(Index i, const std::vector<Index>& cols) const {
         D least = kInfinity<D>;
-        for (const Index j : cols) least = std::min(least, problem_.at(i, j));
+        for (const Index j : cols) least = least_of(least, problem_.at(i, j));
         return least;
     }
     // The cheapest dummies. False if two lines have the same one, or it is forbidden. A real line that meets all
     // dummies at their cost counts as one so far. If it is the cheapest of two lines, and dummies are more than enough,
     // it is taken for real.
     bool take_prices() {
-        const std::size_t dummies = parts_.dummy_rows.size() + parts_.dummy_cols.size();
-        more_ = dummies - static_cast<std::size_t>(cost_.rows);
         if (!find_row_prices()) return false;
         const auto of_row = [this](Index i, Index j) { return problem_.at(i, j); };
         std::vector<Index> moved;
@@ -185,11 +186,12 @@ class PaddedFinder {
     bool find_row_prices() {
         std::vector<char> taken(static_cast<std::size_t>(cost_.rows), 0);
         for (const Index i : parts_.rows) {
-            if (!are_sound(i, parts_.dummy_cols) || control_.poll({"list"})) return false;
-            parts_.row_prices.push_back(least_in(i, parts_.dummy_cols));
+            const D least = least_in(i, parts_.dummy_cols);
+            if (!(least >= -most_) || control_.poll({"list"})) return false;
+            parts_.row_prices.push_back(least);
             parts_.dummy_of_row.push_back(-1);
             for (const Index j : parts_.dummy_cols)
-                if (taken[j] == 0 && problem_.at(i, j) == parts_.row_prices.back()) {
+                if (taken[j] == 0 && problem_.at(i, j) == least) {
                     parts_.dummy_of_row.back() = j;
                     taken[j] = 1;
                     break;
@@ -202,10 +204,13 @@ class PaddedFinder {
         parts_.col_prices.assign(cols, kInfinity<D>);
         parts_.dummy_of_col.assign(cols, -1);
         for (const Index i : parts_.dummy_rows) {
-            if (!are_sound(i, parts_.cols) || control_.poll({"list"})) return false;
+            if (control_.poll({"list"})) return false;
             for (std::size_t t = 0; t < cols; ++t)
-                parts_.col_prices[t] = std::min(parts_.col_prices[t], problem_.at(i, parts_.cols[t]));
+                parts_.col_prices[t] = least_of(parts_.col_prices[t], problem_.at(i, parts_.cols[t]));
         }
+        if (!std::all_of(parts_.col_prices.begin(), parts_.col_prices.end(),
+                         [this](D price) { return price >= -most_; }))
+            return false;
         for (const Index i : parts_.dummy_rows)
             for (std::size_t t = 0; t < cols; ++t)
                 if (parts_.dummy_of_col[t] < 0 && problem_.at(i, parts_.cols[t]) == parts_.col_prices[t]) {
@@ -213,12 +218,6 @@ class PaddedFinder {
                     break;
                 }
         return true;
-    }
-    // Whether costs of a row are numbers, and none too small; they may be forbidden.
-    bool are_sound(Index i, const std::vector<Index>& cols) const {
-        bool sound = true;
-        for (const Index j : cols) sound &= problem_.at(i, j) >= -most_;
-        return sound;
     }
     // Gives lines without a dummy one, and moves dummies that stand in the way.
     template <class At>
@@ -245,14 +244,17 @@ class PaddedFinder {
                 holder[own] = k;
                 continue;
             }
-            if (held < 0 || more_ == 0) return false;
-            --more_;
+            if (held < 0 || !has_more_than_needed()) return false;
             moved.push_back(held);
             dummies.erase(std::find(dummies.begin(), dummies.end(), held));
             without.push_back(holder[held]);
             without.push_back(k);
         }
         return std::all_of(prices.begin(), prices.end(), [this](D price) { return fits(price); });
+    }
+    // Whether one dummy less would still be enough.
+    bool has_more_than_needed() const {
+        return parts_.dummy_rows.size() + parts_.dummy_cols.size() > static_cast<std::size_t>(cost_.rows);
     }
     // Rows that meet all dummy columns at their cost.
     void add_rows(const std::vector<Index>& rows) {
@@ -272,7 +274,6 @@ class PaddedFinder {
     const MatrixView<T>& cost_;
     const D most_;
     Padded<T> parts_;
-    std::size_t more_ = 0;  // dummies than real lines need
 };
 
 // The pairs that may be in an optimum. False if they are not few, a cost is out of range or not a number, or the time
@@ -308,26 +309,18 @@ void fill_in(const Problem<T>& problem, const Padded<T>& padded, Solution<Dual<T
     const std::vector<Index> of_pairs = std::exchange(solution.row_to_col, std::vector<Index>(size, -1));
     const std::vector<D> u = std::exchange(solution.u, std::vector<D>(size, padded.meeting)),
                          v = std::exchange(solution.v, std::vector<D>(size, D{0}));
-    std::vector<char> taken(size, 0);  // columns
-    const auto pair_up = [&](Index i, Index j) {
-        solution.row_to_col[i] = j;
-        taken[j] = 1;
-    };
+    std::vector<char> has_row(padded.cols.size(), 0);
     for (std::size_t k = 0; k < padded.rows.size(); ++k) {
-        solution.u[padded.rows[k]] = u[k];
-        const Index t = of_pairs[k];
-        pair_up(padded.rows[k], t >= 0 ? padded.cols[t] : padded.dummy_of_row[k]);
+        const Index i = padded.rows[k], t = of_pairs[k];
+        solution.u[i] = u[k];
+        solution.row_to_col[i] = t >= 0 ? padded.cols[t] : padded.dummy_of_row[k];
+        if (t >= 0) has_row[t] = 1;
     }
     for (std::size_t t = 0; t < padded.cols.size(); ++t) {
         solution.v[padded.cols[t]] = v[t];
-        if (taken[padded.cols[t]] == 0) pair_up(padded.dummy_of_col[t], padded.cols[t]);
+        if (has_row[t] == 0) solution.row_to_col[padded.dummy_of_col[t]] = padded.cols[t];
     }
-    auto next = padded.dummy_cols.begin();
-    for (const Index i : padded.dummy_rows) {
-        if (solution.row_to_col[i] >= 0) continue;
-        while (taken[*next] != 0) ++next;
-        pair_up(i, *next);
-    }
+    pair_up(solution.row_to_col, problem.cost.cols);  // dummies that are left
 }
 
 }  // namespace
