@@ -1,4 +1,4 @@
-// lapwing._core.find_large_costs, small_costs and solve_exact: what keeps answers exact where costs span many
+// lapwing._core.find_large_costs, small_costs, solve_capped and solve_exact: what keeps answers exact where costs span many
 // magnitudes.
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
@@ -8,6 +8,7 @@
 #include "common.hpp"
 #include "lapwing/exact/solve.hpp"
 #include "lapwing/numbers/trust.hpp"
+#include "lapwing/reductions/capped.hpp"
 #include "lapwing/reductions/large_costs.hpp"
 #include "sparse.hpp"
 
@@ -23,7 +24,7 @@ decltype(auto) with_float_costs(const nb::object& given, Body&& body) {
     });
 }
 
-// None, or (above, least).
+// None, or (above, least, leave_digits).
 nb::object large_costs_of(const nb::object& cost, bool maximize, const nb::object& unmatched_cost, int rows,
                           int pairs) {
     return with_float_costs(cost, [&]<class T>(const MatrixView<T>& matrix, const CostSource<T>* source) -> nb::object {
@@ -36,15 +37,50 @@ nb::object large_costs_of(const nb::object& cost, bool maximize, const nb::objec
             const Computing computing;
             large = find_large_costs(problem, rows, pairs);
         }
-        return large ? nb::object(nb::make_tuple(large->above, large->least)) : nb::none();
+        return large ? nb::object(nb::make_tuple(large->above, large->least, large->leave_digits())) : nb::none();
     });
 }
 
-Source source_of_small_costs(const nb::object& cost, bool maximize, double above) {
+Source source_of_small_costs(const nb::object& cost, bool maximize, double above, const nb::object& u,
+                             const nb::object& v) {
     return with_costs(cost, [&]<class T>(const MatrixView<T>& matrix, const CostSource<T>* source) -> Source {
+        const auto copied = [](const nb::object& given, Index size, const char* name) {
+            Vector<double> holder;
+            const double* const data = optional_vector(given, static_cast<std::size_t>(size), holder, name);
+            return data == nullptr ? std::vector<double>() : std::vector<double>(data, data + size);
+        };
+        LargeMultiples multiples{copied(u, matrix.rows, "u"), copied(v, matrix.cols, "v")};
+        if (multiples.u.empty() != multiples.v.empty()) throw nb::value_error("u and v go together");
         if constexpr (std::is_floating_point_v<T>)
-            return {matrix.rows, matrix.cols, small_costs<T>(matrix, source, maximize, above), {}, cost};
+            return {matrix.rows,
+                    matrix.cols,
+                    small_costs<T>(matrix, source, maximize, above, std::move(multiples)),
+                    {},
+                    cost};
         throw nb::type_error("costs must be float32 or float64");
+    });
+}
+
+// None where costs have no caps, or these are no number far above all others.
+nb::object solve_beside_caps(const nb::object& cost, bool maximize, double time_limit, const nb::object& hook) {
+    return with_float_costs(cost, [&]<class T>(const MatrixView<T>& matrix, const CostSource<T>* source) -> nb::object {
+        const Problem<T> problem{matrix, maximize, nullptr, source};
+        Control control(time_limit, make_hook(hook), !hook.is_none());
+        Solution<double> solution;
+        LargeParts<double> large;
+        try {
+            const Computing computing;
+            if (!has_caps(problem) || !solve_capped(problem, control, solution, &large)) large = {};
+        } catch (const InvalidCost& invalid) {
+            raise(invalid);
+        }
+        if (large.u.empty()) return nb::none();
+        const std::vector<double> u = std::move(solution.u), v = std::move(solution.v);
+        nb::dict answer = to_dict(std::move(solution));
+        answer["u"] = parts_to_numpy({large.u, u}, u.size());
+        answer["v"] = parts_to_numpy({large.v, v}, v.size());
+        answer["provisional"] = !large.are_small;
+        return answer;
     });
 }
 
@@ -98,8 +134,14 @@ void bind_exact(nanobind::module_& module) {
     module.def("find_large_costs", &lapwing::bindings::large_costs_of, "cost"_a, "maximize"_a,
                "unmatched_cost"_a.none(), "rows"_a, "pairs"_a = 0,
                "Costs far above all others; see cpp/include/lapwing/reductions/large_costs.hpp for the contract.");
-    module.def("small_costs", &lapwing::bindings::source_of_small_costs, "cost"_a, "maximize"_a, "above"_a,
-               "The costs without the large ones, which are forbidden.");
+    module.def(
+        "small_costs", &lapwing::bindings::source_of_small_costs, "cost"_a, "maximize"_a, "above"_a,
+        "u"_a.none() = nb::none(), "v"_a.none() = nb::none(),
+        "The costs without the large ones; see cpp/include/lapwing/reductions/large_costs.hpp for the contract.");
+    module.def("solve_capped", &lapwing::bindings::solve_beside_caps, "cost"_a, "maximize"_a, "time_limit"_a,
+               "hook"_a.none(),
+               "Solve costs of which most are one number far above all others; see "
+               "cpp/include/lapwing/reductions/capped.hpp for the contract.");
     module.def("solve_exact", &lapwing::bindings::solve_exactly, "cost"_a, "maximize"_a, "unmatched_cost"_a.none(),
                "unmatched_cols"_a.none(), "start_v"_a.none(), "start_rows"_a.none(), "most"_a, "precision"_a,
                "threads"_a, "time_limit"_a, "hook"_a.none(),

@@ -13,6 +13,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <optional>
 
 #include "common.hpp"
 #include "lapwing/jv/jv.hpp"
@@ -92,10 +93,10 @@ class SmallSolve {
     bool run_larger(const Problem<T>& problem) {
         Control control(kNoLimit, [](const Progress&) { return look_for_signals(); }, false);
         Solution<D>& solution = memory_.solution;
-        bool has_large = false;
-        if constexpr (std::is_floating_point_v<T>) has_large = find_large_costs(problem, kSampledRows).has_value();
-        const bool is_sure = has_large ? solve_beside_large(problem, control, solution)
-                                       : solve_larger_surely(problem, control, solution);
+        std::optional<LargeCosts> large;
+        if constexpr (std::is_floating_point_v<T>) large = find_large_costs(problem, kSampledRows);
+        const bool is_sure = large ? solve_beside_large(problem, *large, control, solution)
+                                   : solve_larger_surely(problem, control, solution);
         if (!is_sure || solution.status != Status::optimal) return false;
         answer.row_to_col = solution.row_to_col.data();
         answer.u = solution.u.data(), answer.v = solution.v.data();

@@ -153,8 +153,17 @@ def find_large_costs(
     unmatched_cost: NDArray[Any] | None,
     rows: int,
     pairs: int = 0,
-) -> tuple[float, float] | None: ...
-def small_costs(cost: NDArray[Any] | CostSource | SparseCosts, maximize: bool, above: float) -> CostSource: ...
+) -> tuple[float, float, bool] | None: ...
+def small_costs(
+    cost: NDArray[Any] | CostSource | SparseCosts,
+    maximize: bool,
+    above: float,
+    u: NDArray[np.float64] | None = None,
+    v: NDArray[np.float64] | None = None,
+) -> CostSource: ...
+def solve_capped(
+    cost: NDArray[Any] | CostSource, maximize: bool, time_limit: float, hook: Callable[..., object] | None
+) -> dict[str, Any] | None: ...
 def solve_exact(
     cost: NDArray[Any] | CostSource | SparseCosts,
     maximize: bool,

@@ -59,15 +59,8 @@ class LineScan {
           found_(sparse_ != nullptr ? matched_.size() : 0) {
         if (sparse_ != nullptr) begins_ = checked_begins(*sparse_);
         for (Index j = 0; j < lines_.cols; ++j) fast_ = fast_ && is_fast(cross_duals_[j]);
-        if constexpr (std::is_floating_point_v<D>) {
-            if (sparse_ == nullptr && parts_ == 1) {
-                raised_.resize(static_cast<std::size_t>(lines_.cols));
-                LAPWING_DISPATCH(certificate_raise, line_duals_, lines_.rows, cross_duals_, lines_.cols,
-                                 raised_.data());
-            }
-        }
-        if (parts_ > 1)
-            for (Index j = 0; j < lines_.cols; ++j) cross_rest_.push_back(rest_of(cross_duals_ + j, lines_.cols));
+        if constexpr (std::is_floating_point_v<D>)
+            if (sparse_ == nullptr) raise();
     }
     bool by_columns() const { return by_columns_; }
     const std::vector<Line>& lines() const { return result_; }
@@ -102,15 +95,15 @@ class LineScan {
     const SparseView<T>* sparse_;  // the lines, where pairs are missing
     const std::int64_t* row_to_col_;
     bool maximize_;
-    int parts_;                       // of every dual
-    const D* line_duals_;             // [parts, lines]
-    const D* cross_duals_;            // [parts, positions]
-    std::vector<double> cross_rest_;  // [positions] the magnitudes of all parts but the first, if there are more
-    std::vector<D> raised_;           // [positions] of doubles: see certificate_raise
-    bool fast_ = true;                // no cross dual can overflow the fast test
-    std::vector<Line> result_;        // [lines]; each written by one thread
-    std::vector<T> matched_;   // [rows] of a source or sparse costs: costs of matched pairs, picked up as they pass
-    std::vector<char> found_;  // [rows] of sparse costs: whether that pair is given
+    int parts_;                   // of every dual
+    const D* line_duals_;         // [parts, lines]
+    const D* cross_duals_;        // [parts, positions]
+    std::vector<D> lines_above_;  // [lines] at least the sums of parts, if there are several
+    std::vector<D> raised_;       // [positions] of doubles: see certificate_raise
+    bool fast_ = true;            // no cross dual can overflow the fast test
+    std::vector<Line> result_;    // [lines]; each written by one thread
+    std::vector<T> matched_;      // [rows] of a source or sparse costs: costs of matched pairs, picked up as they pass
+    std::vector<char> found_;     // [rows] of sparse costs: whether that pair is given
     std::vector<std::int64_t> begins_;  // [lines + 1] of sparse costs: where lines begin
 
     // Proves each line of points against whole boxes of columns, as far as that goes. False if there are no boxes. Runs
@@ -151,12 +144,29 @@ class LineScan {
             }
         });
     }
-    // The sum of magnitudes of a dual's parts beyond the first, rounded up.
-    double rest_of(const D* dual, Index count) const {
-        double rest = 0;
-        for (int k = 1; k < parts_; ++k)
-            rest += std::fabs(static_cast<double>(dual[static_cast<std::size_t>(k) * static_cast<std::size_t>(count)]));
-        return rest * (1 + 0x1p-46);
+    void raise() {
+        std::vector<D> cross_above;
+        if (parts_ > 1) {
+            lines_above_ = sums_above(line_duals_, lines_.rows);
+            cross_above = sums_above(cross_duals_, lines_.cols);
+        }
+        raised_.resize(static_cast<std::size_t>(lines_.cols));
+        LAPWING_DISPATCH(certificate_raise, parts_ > 1 ? lines_above_.data() : line_duals_, lines_.rows,
+                         parts_ > 1 ? cross_above.data() : cross_duals_, lines_.cols, raised_.data());
+    }
+    // The sums of the duals' parts; raised by more than what was rounded off, if anything was.
+    std::vector<double> sums_above(const D* duals, Index count) const {
+        std::vector<double> sums(static_cast<std::size_t>(count)), errors(sums.size());
+        for (int k = 0; k < parts_; ++k, duals += count)
+            for (std::size_t t = 0; t < sums.size(); ++t) {
+                const auto part = static_cast<double>(duals[t]);
+                const double sum = sums[t] + part, virtual_part = sum - sums[t];
+                errors[t] += std::fabs((sums[t] - (sum - virtual_part)) + (part - virtual_part));  // Knuth
+                sums[t] = sum;
+            }
+        for (std::size_t t = 0; t < sums.size(); ++t)
+            if (errors[t] != 0) sums[t] += 2 * errors[t] + std::fabs(sums[t]) * 0x1p-51;
+        return sums;
     }
     void scan(Index i) {
         if (source_ == nullptr && lines_.col_stride == 1) return scan(i, lines_.row(i), 0, lines_.cols);
@@ -239,11 +249,17 @@ class LineScan {
         }
     }
     void scan_parts(Index i, const T* cost, Index first, Index n) {
-        const double rest = rest_of(line_duals_ + i, lines_.rows);
-        for (Index k = 0; k < n;) {
-            k = LAPWING_DISPATCH(certificate_next_undecided_parts, cost, k, n, maximize_, line_duals_[i],
-                                 cross_duals_ + first, rest, cross_rest_.data() + first);
-            for (const Index end = std::min(k + kBlock, n); k < end; ++k) examine_parts(i, cost[k], first + k);
+        const D* const line = line_duals_ + i;
+        const D* const cross = cross_duals_ + first;
+        const double two[] = {line[0], line[lines_.rows]};
+        for (Index block = 0; block < n; block += kBlock) {
+            auto bits =
+                LAPWING_DISPATCH(certificate_next_undecided_parts, cost, block, n, maximize_, lines_above_[i],
+                                 raised_.data() + first, parts_ == 2 ? &two : nullptr, cross, cross + lines_.cols);
+            for (; bits != 0; bits &= bits - 1) {
+                const Index k = block + std::countr_zero(bits);
+                examine_parts(i, cost[k], first + k);
+            }
         }
     }
     void examine_parts(Index i, T cost, Index position) {

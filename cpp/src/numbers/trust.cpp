@@ -182,10 +182,16 @@ bool solve_larger_surely(const Problem<T>& problem, Control& control, Solution<D
 }
 
 template <class T>
-bool solve_beside_large(const Problem<T>& problem, Control& control, Solution<Dual<T>>& solution) {
-    return !copies_for_direct(problem) &&
-           solve_jv_within(problem, kReadsBesideLarge * problem.cost.rows, control, solution) &&
-           solution.status == Status::optimal && are_small(problem, solution.row_to_col.data(), solution.v.data());
+bool solve_beside_large(const Problem<T>& problem, const LargeCosts& large, Control& control,
+                        Solution<Dual<T>>& solution) {
+    const auto is_sure_now = [&] {
+        return solution.status == Status::optimal && are_small(problem, solution.row_to_col.data(), solution.v.data());
+    };
+    if (!copies_for_direct(problem) &&
+        solve_jv_within(problem, kReadsBesideLarge * problem.cost.rows, control, solution) && is_sure_now())
+        return true;
+    if (large.leave_digits()) return solve_larger_surely(problem, control, solution);
+    return has_caps(problem) && solve_capped(problem, control, solution) && is_sure_now();
 }
 
 #define LAPWING_TRUST(T)                                                                                             \
@@ -193,7 +199,7 @@ bool solve_beside_large(const Problem<T>& problem, Control& control, Solution<Du
     template bool is_proven(const Problem<T>&, const Index*, const Dual<T>*, const Dual<T>*);                        \
     template bool solve_surely(const Problem<T>&, std::byte*, bool, AnswerMemory<Dual<T>>&, DirectAnswer<Dual<T>>&); \
     template bool solve_larger_surely(const Problem<T>&, Control&, Solution<Dual<T>>&);                              \
-    template bool solve_beside_large(const Problem<T>&, Control&, Solution<Dual<T>>&);
+    template bool solve_beside_large(const Problem<T>&, const LargeCosts&, Control&, Solution<Dual<T>>&);
 LAPWING_TRUST(float)
 LAPWING_TRUST(double)
 LAPWING_TRUST(std::int32_t)

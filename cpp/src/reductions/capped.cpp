@@ -1,11 +1,13 @@
 #include "lapwing/reductions/capped.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <vector>
 
 #include "lapwing/core/kernels.hpp"
 #include "lapwing/costs/source.hpp"
 #include "lapwing/numbers/range.hpp"
+#include "lapwing/numbers/trust.hpp"
 #include "lapwing/reductions/pair_up.hpp"
 #include "lapwing/sparse/solve.hpp"
 
@@ -14,7 +16,6 @@ namespace {
 
 // More below their caps than this share, and it is no reduction.
 constexpr Index kMostShare = 4;
-constexpr Index kMostBelow = 512;  // a row, on average
 
 // Reads rows: the cap of each, and the pairs below it. All as the kernels minimise them: integers that are maximised
 // are 1 less (signed_cost).
@@ -83,15 +84,88 @@ bool may_have_caps(const Problem<T>& problem) {
     return 2 * massed > kRows;
 }
 
+// A price far above all costs below the caps, if these are one number as far above them; else 0.
+template <class Cost, class D>
+double price_far_above(const Adjacency<Cost>& pairs, const std::vector<D>& caps) {
+    constexpr double kSmaller = 1024;  // a lower price keeps more digits, and as a rule all rests are below E / 4
+    double largest = 0;
+    for (const auto& entry : pairs.entries) largest = std::max(largest, std::fabs(static_cast<double>(entry.cost)));
+    const double apart = 4.0 * static_cast<double>(caps.size()), cap = static_cast<double>(caps[0]);
+    const bool is_far = cap > apart * largest && largest > 0;
+    if (!is_far || std::any_of(caps.begin(), caps.end(), [&](D one) { return one != caps[0]; })) return 0;
+    return std::min(apart, kSmaller) * largest;
+}
+
+// Lowers the duals of matched rows as far as the other pairs below the caps let the prices of their columns rise, in a few
+// passes: searches and bids leave many at the price of staying free that need not be there. Whatever is read in a pass
+// only becomes smaller, so all pairs stay feasible.
+template <class Cost>
+void lower_row_duals(const Adjacency<Cost>& pairs, Solution<double>& solution) {
+    constexpr int kPasses = 4;
+    std::vector<double> limits, matched(pairs.rows.size());
+    bool lower = true;
+    for (int pass = 0; lower && pass < kPasses; ++pass) {
+        limits.assign(solution.v.size(), 0);
+        for (std::size_t i = 0; i < pairs.rows.size(); ++i) {
+            const auto* const entries = pairs.entries.data() + pairs.rows[i].begin;
+            for (Index k = 0; k < pairs.rows[i].count; ++k) {
+                const auto [cost, j] = entries[k];
+                if (solution.row_to_col[i] == j)
+                    matched[i] = static_cast<double>(cost);
+                else
+                    limits[j] = std::min(limits[j], static_cast<double>(cost) - solution.u[i]);
+            }
+        }
+        lower = false;
+        for (std::size_t i = 0; i < pairs.rows.size(); ++i) {
+            const Index j = solution.row_to_col[i];
+            if (j < 0 || !(limits[j] > solution.v[j])) continue;
+            solution.v[j] = limits[j];
+            solution.u[i] = matched[i] - limits[j];
+            lower = true;
+        }
+    }
+}
+
+// Splits duals into multiples of `unit`, for which `large` is written, and rests; false if a rest is too large.
+inline bool split(Solution<double>& solution, double unit, double large, LargeParts<double>& parts) {
+    const auto take = [unit, large](std::vector<double>& duals, std::vector<double>& multiples) {
+        double worst = 0;
+        for (double& dual : duals) {
+            const double steps = std::rint(dual / unit);
+            dual -= steps * unit;
+            worst = std::max(worst, std::fabs(dual));
+            multiples.push_back(steps * large);
+        }
+        return worst <= unit / 4;
+    };
+    return take(solution.u, parts.u) && take(solution.v, parts.v);
+}
+
+inline void add(const LargeParts<double>& parts, Solution<double>& solution) {
+    for (std::size_t i = 0; i < solution.u.size(); ++i) solution.u[i] += parts.u[i];
+    for (std::size_t j = 0; j < solution.v.size(); ++j) solution.v[j] += parts.v[j];
+}
+
+// The sum of the magnitudes of matched costs.
+template <class T>
+double sum_of_pairs(const Problem<T>& problem, const std::vector<Index>& row_to_col) {
+    double sum = 0;
+    for (Index i = 0; i < problem.cost.rows; ++i)
+        if (const Index j = row_to_col[static_cast<std::size_t>(i)]; j >= 0)
+            sum += std::fabs(static_cast<double>(problem.cost.at(i, j)));
+    return sum;
+}
+
 }  // namespace
 
 template <class T>
-bool has_caps(const Problem<T>& problem) {
+bool has_caps(const Problem<T>& problem, Index most) {
     constexpr Index kSampled = 5;
     constexpr Index kLeast = 32;  // columns: fewer are quickly searched
     if (problem.source != nullptr || problem.unmatched_cost != nullptr || problem.cost.cols < kLeast) return false;
     if (!may_have_caps(problem)) return false;
-    const Index most = std::min(kMostBelow, problem.cost.cols / kMostShare);
+    most = std::min(most, problem.cost.cols / kMostShare);
     const Index sampled = std::min(kSampled, problem.cost.rows);
     CapReader<T> row(problem);
     Index below = 0, tied = 0;
@@ -105,13 +179,14 @@ bool has_caps(const Problem<T>& problem) {
 }
 
 template <class T>
-bool solve_capped(const Problem<T>& problem, Control& control, Solution<Dual<T>>& solution) {
+bool solve_capped(const Problem<T>& problem, Control& control, Solution<Dual<T>>& solution,
+                  LargeParts<Dual<T>>* parts) {
     using D = Dual<T>;
     using Cost = std::conditional_t<std::is_floating_point_v<T>, T, D>;  // -min of int32 is no int32
     require_range(problem, &control);
     const Index m = problem.cost.rows, n = problem.cost.cols;
     const D unshift = std::is_integral_v<T> && problem.maximize ? 1 : 0;  // signed_cost
-    const std::size_t most = static_cast<std::size_t>(std::min(kMostBelow, n / kMostShare)) * m * 2;
+    const std::size_t most = static_cast<std::size_t>(std::min(kMostBelowCap, n / kMostShare)) * m * 2;
     std::vector<D> caps(m);
     Adjacency<Cost> pairs;
     pairs.rows.resize(static_cast<std::size_t>(m));
@@ -130,15 +205,30 @@ bool solve_capped(const Problem<T>& problem, Control& control, Solution<Dual<T>>
         if (control.poll({"list"})) return false;
     }
     const Keep<D> nobody = [](auto&&...) {};
-    solution = solve_adjacency<Cost>(pairs, n, caps.data(), nullptr, control, nobody);
+    const double far = std::is_integral_v<D> ? 0 : price_far_above(pairs, caps);
+    const std::vector<D> exits = far > 0 ? std::vector<D>(caps.size(), static_cast<D>(far)) : caps;
+    solution = solve_adjacency<Cost>(pairs, n, exits.data(), nullptr, control, nobody);
+    if constexpr (std::is_floating_point_v<D>) {
+        if (far > 0) {
+            LargeParts<D> mine;
+            if (solution.status != Status::optimal) return false;
+            lower_row_duals(pairs, solution);
+            if (!split(solution, far, caps[0], mine)) return false;
+            mine.are_small = sum_of_pairs(problem, solution.row_to_col) * kTrustedRatio >= far;
+            if (parts != nullptr)
+                *parts = std::move(mine);
+            else
+                add(mine, solution);
+        }
+    }
     solution.statistics.set("capped", 1);
     pair_up(solution.row_to_col, n);
     return true;
 }
 
-#define LAPWING_CAPPED(T)                      \
-    template bool has_caps(const Problem<T>&); \
-    template bool solve_capped(const Problem<T>&, Control&, Solution<Dual<T>>&);
+#define LAPWING_CAPPED(T)                             \
+    template bool has_caps(const Problem<T>&, Index); \
+    template bool solve_capped(const Problem<T>&, Control&, Solution<Dual<T>>&, LargeParts<Dual<T>>*);
 LAPWING_CAPPED(float)
 LAPWING_CAPPED(double)
 LAPWING_CAPPED(std::int32_t)

@@ -55,15 +55,17 @@ class Gap {
     // Costs as given; `sign` makes them as minimised. Four at a time, since each maximum waits for the one before.
     template <class T>
     void compare(const T* costs, Index count, double sign) {
-        double below[kLanes] = {}, least[kLanes];
+        double below[kLanes] = {}, least[kLanes], most[kLanes] = {};
         std::fill_n(least, kLanes, kInfinity<double>);
         bool negative = false, has_small = false;
         const auto look = [&](double x, Index lane) {
             const double magnitude = std::fabs(x);
             const bool is_small = magnitude < bound_, is_large = !is_small & (magnitude < kInfinity<double>);
             const double small = is_small ? magnitude : 0, large = is_large ? magnitude : kInfinity<double>;
+            const double finite = is_large ? magnitude : 0;
             below[lane] = small > below[lane] ? small : below[lane];
             least[lane] = large < least[lane] ? large : least[lane];
+            most[lane] = finite > most[lane] ? finite : most[lane];
             has_small |= is_small, negative |= is_large & (x < 0);
         };
         Index k = 0;
@@ -72,24 +74,27 @@ class Gap {
         for (; k < count; ++k) look(sign * static_cast<double>(costs[k]), 0);
         below_ = std::max(below_, *std::max_element(below, below + kLanes));
         least_ = std::min(least_, *std::min_element(least, least + kLanes));
+        most_ = std::max(most_, *std::max_element(most, most + kLanes));
         negative_ |= negative, has_small_ |= has_small;
     }
     double below() const { return below_; }
     double least() const { return least_; }
+    double most() const { return most_; }
     bool has_negative() const { return negative_; }
     bool take_small() { return std::exchange(has_small_, false); }
 
   private:
     static constexpr Index kLanes = 4;
-    double bound_, below_ = 0, least_ = kInfinity<double>;
+    double bound_, below_ = 0, least_ = kInfinity<double>, most_ = 0;
     bool negative_ = false, has_small_ = false;  // a large cost below 0; a small one since it was taken
 };
 
 template <class T>
 class SmallCostsSource final : public CostSource<T> {
   public:
-    SmallCostsSource(const MatrixView<T>& cost, const CostSource<T>* source, bool maximize, double above)
-        : cost_(cost), source_(source), maximize_(maximize), above_(above) {}
+    SmallCostsSource(const MatrixView<T>& cost, const CostSource<T>* source, bool maximize, double above,
+                     LargeMultiples multiples)
+        : cost_(cost), source_(source), maximize_(maximize), above_(above), multiples_(std::move(multiples)) {}
 
     void read(Index i, Index first, Index count, T* out) const override {
         if (source_ != nullptr) {
@@ -99,12 +104,12 @@ class SmallCostsSource final : public CostSource<T> {
         } else {
             for (Index k = 0; k < count; ++k) out[k] = cost_.at(i, first + k);
         }
-        constexpr T forbidden = std::numeric_limits<T>::infinity();
+        if (!multiples_.u.empty()) return leave_tight(i, first, count, out);
         const T most = static_cast<T>(maximize_ ? -above_ : above_);
         if (maximize_)
-            for (Index k = 0; k < count; ++k) out[k] = out[k] < most ? -forbidden : out[k];
+            for (Index k = 0; k < count; ++k) out[k] = out[k] < most ? -kForbidden : out[k];
         else
-            for (Index k = 0; k < count; ++k) out[k] = out[k] > most ? forbidden : out[k];
+            for (Index k = 0; k < count; ++k) out[k] = out[k] > most ? kForbidden : out[k];
     }
 
     Index rows_at_once() const override { return source_ != nullptr ? source_->rows_at_once() : 1; }
@@ -114,10 +119,25 @@ class SmallCostsSource final : public CostSource<T> {
     }
 
   private:
+    static constexpr T kForbidden = std::numeric_limits<T>::infinity();
+
+    // Pairs whose cost is the multiple of M that their duals add up to, with what is left of it.
+    void leave_tight(Index i, Index first, Index count, T* out) const {
+        const T forbidden = maximize_ ? -kForbidden : kForbidden;
+        const double u = multiples_.u[static_cast<std::size_t>(i)], *v = multiples_.v.data() + first;
+        for (Index k = 0; k < count; ++k) {
+            const double cost = maximize_ ? -static_cast<double>(out[k]) : static_cast<double>(out[k]);
+            const bool is_large = cost > above_ && cost < kInfinity<double>;
+            const bool is_tight = u + v[k] == (is_large ? 1 : 0);
+            out[k] = !is_tight ? forbidden : is_large ? T{0} : out[k];
+        }
+    }
+
     MatrixView<T> cost_;
     const CostSource<T>* source_;
     bool maximize_;
     double above_;
+    LargeMultiples multiples_;
 };
 
 }  // namespace
@@ -146,22 +166,24 @@ std::optional<LargeCosts> find_large_costs(const Problem<T>& problem, Index rows
             [&] { ++looked_at, with_small += gap.take_small(); }, [&gap](double price) { gap.compare(&price, 1, 1); });
         if (kFewRows * with_small < looked_at) continue;  // a gap among the few least costs
         if (gap.least() / apart > gap.below())
-            return gap.has_negative() ? std::nullopt : std::optional(LargeCosts{apart * gap.below(), gap.least()});
+            return gap.has_negative()
+                       ? std::nullopt
+                       : std::optional(LargeCosts{apart * gap.below(), gap.least(), gap.most(), gap.below()});
     }
     return std::nullopt;
 }
 
 template <class T>
 std::shared_ptr<const CostSource<T>> small_costs(const MatrixView<T>& cost, const CostSource<T>* source, bool maximize,
-                                                 double above) {
-    return std::make_shared<SmallCostsSource<T>>(cost, source, maximize, above);
+                                                 double above, LargeMultiples multiples) {
+    return std::make_shared<SmallCostsSource<T>>(cost, source, maximize, above, std::move(multiples));
 }
 
 // Instantiated here alone: where a generic lambda is the first to use a class, Clang 22 omits some virtual members.
 template std::shared_ptr<const CostSource<float>> small_costs(const MatrixView<float>&, const CostSource<float>*, bool,
-                                                              double);
+                                                              double, LargeMultiples);
 template std::shared_ptr<const CostSource<double>> small_costs(const MatrixView<double>&, const CostSource<double>*,
-                                                               bool, double);
+                                                               bool, double, LargeMultiples);
 template std::optional<LargeCosts> find_large_costs(const Problem<float>&, Index, Index);
 template std::optional<LargeCosts> find_large_costs(const Problem<double>&, Index, Index);
 

@@ -1,6 +1,8 @@
 """Costs far above all others: a solve without them, or with as few of them as are needed.
 
-cpp/include/lapwing/reductions/large_costs.hpp defines which costs are large. First they are forbidden. If this leaves
+cpp/include/lapwing/reductions/large_costs.hpp defines which costs are large. Where most costs are one number M, the
+others are solved as sparse ones (cpp/include/lapwing/reductions/capped.hpp); where prices of the size of M keep enough
+digits, the problem is solved as it is. Otherwise large costs are forbidden first. If this leaves
 no assignment, rows may stay free at a price above every sum of small costs, and the free rows and columns are then
 matched with each other at their costs. If all large costs are one number M, the result is optimal. Each dual then
 exceeds its small part by a multiple of the price, which is replaced by the same multiple of M; stored as a sum of two
@@ -11,7 +13,7 @@ continues.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,17 +22,92 @@ from lapwing import _core
 
 _SAMPLED_ROWS = 16
 
-# Solves costs with unmatched costs, as a compiled method sees them: the compiled answer.
-Solver = Callable[[Any, NDArray[Any] | None], dict[str, Any]]
 
 
-def find_large(cost: Any, maximize: bool, prices: NDArray[Any] | None) -> tuple[float, float] | None:
-    """The limit above which costs, as minimised, are large, and the least of them; None if none of some rows is."""
+class Solver(Protocol):
+    """Solves costs with unmatched costs, as a compiled method sees them: the compiled answer."""
+
+    def __call__(
+        self, cost: Any, prices: NDArray[Any] | None, start_v: NDArray[Any] | None = None
+    ) -> dict[str, Any]: ...
+
+
+
+def find_large(cost: Any, maximize: bool, prices: NDArray[Any] | None) -> tuple[float, float, bool] | None:
+    """None if no cost of some rows, as minimised, is large; the limit above which they are, the least of them, and
+    whether prices of their size keep enough digits of the others.
+    """
     return _core.find_large_costs(cost, maximize, prices, _SAMPLED_ROWS)
 
 
+def solve_with_large(
+    large: tuple[float, float, bool],
+    cost: NDArray[Any],
+    maximize: bool,
+    solver: Solver,
+    capped: Callable[[], dict[str, Any] | None],
+) -> dict[str, Any] | None:
+    """A compiled answer to a problem without unmatched costs, solved as it is; None if prices may lack digits.
+
+    Parameters
+    ----------
+    large : (above, least, leave_digits)
+        The result of `find_large`.
+    cost, solver
+        As for `solve_without_large`.
+    capped : function
+        Solves costs of which most are one large number; None for others.
+    """
+    if (raw := capped()) is not None:
+        return raw
+    above, least, leave_digits = large
+    raw = solver(cost, None)
+    if raw["status"] != "optimal":
+        return raw
+    chosen = _matched(cost, raw["row_to_col"], maximize)
+    chosen_large = chosen[chosen > above]
+    if not _are_small(raw, chosen):
+        return None
+    if leave_digits or not len(chosen_large):
+        return raw
+    is_one = cost.shape[0] == cost.shape[1] and bool((chosen_large == least).all())
+    return _with_all_digits(raw, above, least, cost, maximize, solver) if is_one else None
+
+
+def _with_all_digits(
+    raw: dict[str, Any],
+    above: float,
+    large: float,
+    cost: NDArray[Any],
+    maximize: bool,
+    solver: Solver,
+) -> dict[str, Any] | None:
+    """The answer with duals of two parts, from one whose prices have the size of the large cost; square problems."""
+    u, v = (np.rint(raw[name] / large) for name in ("u", "v"))
+    rest = solver(_core.small_costs(cost, maximize, above, u, v), None, raw["v"] - v * large)
+    if rest["status"] != "optimal":
+        return None
+    chosen = _matched(cost, rest["row_to_col"], maximize)
+    rest["provisional"] = not _are_small(rest, chosen[chosen <= above])
+    rest["u"], rest["v"] = np.stack([u * large, rest["u"]]), np.stack([v * large, rest["v"]])
+    return rest
+
+
+def _matched(cost: NDArray[Any], row_to_col: NDArray[Any], maximize: bool) -> NDArray[Any]:
+    """The costs of pairs, as minimised."""
+    chosen = cost[np.arange(len(cost)), row_to_col.view(np.int64)]
+    return -chosen if maximize else chosen
+
+
+def _are_small(raw: dict[str, Any], costs: NDArray[Any]) -> bool:
+    """Whether prices are as small beside matched costs as `lapwing.cpu.exact.are_small` wants."""
+    largest = max(float(np.abs(raw["v"]).max()), raw["shift"])
+    return largest <= _core.TRUSTED_RATIO * abs(float(costs.sum(dtype=np.float64)))
+
+
 def solve_without_large(
-    large: tuple[float, float],
+    above: float,
+    least: float,
     cost: Any,
     rows: int,
     maximize: bool,
@@ -43,8 +120,8 @@ def solve_without_large(
 
     Parameters
     ----------
-    large : (above, least)
-        The result of `find_large`.
+    above, least : float
+        What `find_large` returns first.
     cost : float array or `_core.CostSource`
     prices : (rows,) float64 or None
         Unmatched costs, as minimised.
@@ -54,7 +131,6 @@ def solve_without_large(
     remaining : function
         Seconds to the time limit. A solve that it ends leaves no row free that has a column at all.
     """
-    above, least = large
     source = _core.small_costs(cost, maximize, above)
     small = source.read(0, rows).reshape(rows, -1) if as_matrix else source
     small_prices = None if prices is None else np.where(prices > above, np.inf, prices)

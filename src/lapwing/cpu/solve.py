@@ -21,7 +21,7 @@ from lapwing.answer import Answer, Duals, Keep, inverse
 from lapwing.costs.base import CostSource
 from lapwing.costs.dense import DenseCost, FilledCost
 from lapwing.costs.sparse import SparseCost
-from lapwing.cpu.large_costs import find_large, solve_without_large
+from lapwing.cpu.large_costs import find_large, solve_with_large, solve_without_large
 from lapwing.errors import InfeasibleError, InternalError, InvalidCostError, RangeError, infeasible
 from lapwing.inputs import invalid_cost
 from lapwing.methods import Method, methods_for
@@ -100,21 +100,27 @@ def _run(method: Method, problem: Problem, plan: Plan, start: Duals | None, cont
     def remaining() -> float:
         return max(0.0, deadline - time.perf_counter())
 
-    def solver(cost: Any, prices: NDArray[Any] | None) -> dict[str, Any]:
-        name = with_fallback if isinstance(cost, np.ndarray) else plan.method
+    def solver(cost: Any, prices: NDArray[Any] | None, start_v: NDArray[Any] | None = start_v) -> dict[str, Any]:
+        name = "core" if start_v is not None else with_fallback if isinstance(cost, np.ndarray) else plan.method
         limit = remaining()
         return _core.solve(
             name, options, cost, problem.maximize, prices, of_cols, start_v, plan.threads, limit, hook, kept, keep_every
         )
 
+    def capped() -> dict[str, Any] | None:
+        return None if kept else _core.solve_capped(cost, problem.maximize, remaining(), hook)
+
     try:
         raw = large = None
         if not problem.is_integer and of_cols is None and problem.cost.tier in ("dense", "computed"):
             large = find_large(cost, problem.maximize, prices)
-        if large is not None:
+        if large is not None and plan.fallback and prices is None and start is None and isinstance(cost, np.ndarray):
+            raw = solve_with_large(large, cost, problem.maximize, solver, capped)
+        if large is not None and raw is None:
             rows = problem.shape[1] if plan.transposed else problem.shape[0]
+            above, least, _ = large
             as_matrix = not method.reads_sources
-            raw = solve_without_large(large, cost, rows, problem.maximize, prices, solver, as_matrix, remaining)
+            raw = solve_without_large(above, least, cost, rows, problem.maximize, prices, solver, as_matrix, remaining)
         if raw is None:
             if of_cols is not None or not method.checks_range:
                 _check_range(problem, plan, cost, prices)

@@ -191,28 +191,58 @@ Index certificate_undecided(const T* cost, Index n, bool maximize, Dual<T> a, co
     return count;
 }
 
-// The same for duals of several parts: a and b are the first ones; a_rest and b_rest[k] bound the magnitude of the
-// others' sum.
-template <class T>
-bool certificate_parts_are_feasible(const T* cost, Index n, double sign, double a, const double* b, double a_rest,
-                                    const double* b_rest) {
-    std::int64_t undecided = 0;
-    for (Index k = 0; k < n; ++k) {
-        const double d = sign * static_cast<double>(cost[k]) - a;
-        const double slack = d - b[k];
-        undecided |= slack >= __builtin_fabs(d) * 0x1p-51 + (a_rest + b_rest[k]) * (1 + 0x1p-50) ? 0 : 1;
+// Where a difference, as rounded, is exact (Knuth); nowhere if it overflowed.
+LAPWING_INLINE Vec<std::int64_t> certificate_is_exact(Vec<double> c, Vec<double> a, Vec<double> difference) {
+    const Vec<double> virtual_a = c - difference;
+    return ((c - (difference + virtual_a)) + (virtual_a - a)) == 0;
+}
+// Bit k: pair k of at most kCertificateBlock is undecided. Duals have two parts: differences from the first ones, if they
+// are exact, are compared with the sum of the second ones.
+template <bool kMaximize, class T>
+LAPWING_INLINE std::uint64_t certificate_undecided_of_two_parts(const T* cost, Index n, const double (&a)[2],
+                                                                const double* b, const double* b2) {
+    const Vec<double> first = broadcast<double>(a[0]);
+    std::uint64_t certain = 0;
+    const auto look = [&](const T* costs, const double* cross, const double* cross2, Index k) {
+        const auto c = certificate_costs_at<kMaximize, double>(costs), cross_first = load_as<double>(cross);
+        const Vec<double> d = c - first, slack = d - cross_first;
+        const auto is_exact = certificate_is_exact(c, first, d) & certificate_is_exact(d, cross_first, slack);
+        const auto is_certain = is_exact & certificate_is_certain(slack, a[1], load_as<double>(cross2));
+        certain |= std::uint64_t{movemask(is_certain)} << k;
+    };
+    Index k = 0;
+    for (; k + kLanes <= n; k += kLanes) look(cost + k, b + k, b2 + k, k);
+    if (k < n) {
+        T last_cost[kLanes] = {};
+        double last[kLanes] = {}, last2[kLanes] = {};
+        for (Index t = 0; k + t < n; ++t) last_cost[t] = cost[k + t], last[t] = b[k + t], last2[t] = b2[k + t];
+        look(last_cost, last, last2, k);
     }
-    return undecided == 0;
+    return ~certain & (n < kCertificateBlock ? (std::uint64_t{1} << n) - 1 : ~std::uint64_t{0});
+}
+
+// As certificate_next_undecided, for duals of several parts. `above`: at least the sum of the line's; `raised`: those of
+// the cross duals, raised (certificate_raise). `a`, `b`, `b2`: the parts, if there are two; else a is nullptr.
+template <bool kMaximize, class T>
+LAPWING_INLINE std::uint64_t certificate_next_undecided_parts(const T* cost, Index& from, Index n, double above,
+                                                              const double* raised, const double (*a)[2],
+                                                              const double* b, const double* b2) {
+    for (; from < n; from += kCertificateBlock) {
+        const Index to = n - from < kCertificateBlock ? n : from + kCertificateBlock;
+        auto bits = certificate_doubtful<kMaximize>(cost, from, to, above, raised);
+        if (bits != 0 && a != nullptr)
+            bits &= certificate_undecided_of_two_parts<kMaximize>(cost + from, to - from, *a, b + from, b2 + from);
+        if (bits != 0) return bits;
+    }
+    from = n;
+    return 0;
 }
 template <class T>
-Index certificate_next_undecided_parts(const T* cost, Index from, Index n, bool maximize, double a, const double* b,
-                                       double a_rest, const double* b_rest) {
-    const double sign = maximize ? -1 : 1;
-    for (; from < n; from += kCertificateBlock) {
-        const Index size = n - from < kCertificateBlock ? n - from : kCertificateBlock;
-        if (!certificate_parts_are_feasible(cost + from, size, sign, a, b + from, a_rest, b_rest + from)) return from;
-    }
-    return n;
+std::uint64_t certificate_next_undecided_parts(const T* cost, Index& from, Index n, bool maximize, double above,
+                                               const double* raised, const double (*a)[2], const double* b,
+                                               const double* b2) {
+    return maximize ? certificate_next_undecided_parts<true>(cost, from, n, above, raised, a, b, b2)
+                    : certificate_next_undecided_parts<false>(cost, from, n, above, raised, a, b, b2);
 }
 
 }  // namespace LAPWING_TARGET

@@ -7,6 +7,7 @@
 
 #include "lapwing/control.hpp"
 #include "lapwing/jv/jv.hpp"
+#include "lapwing/reductions/large_costs.hpp"
 #include "lapwing/solution.hpp"
 #include "lapwing/types.hpp"
 
@@ -48,9 +49,10 @@ bool solve_surely(const Problem<T>& problem, std::byte* workspace, bool with_u, 
 template <class T>
 bool solve_larger_surely(const Problem<T>& problem, Control& control, Solution<Dual<T>>& solution);
 
-// The same for costs some of which are far above all others, if few reads of the rows find an answer with small prices:
-// large costs that nothing needs then spoil nothing, and no copy without them is made. False if they do not.
+// The same for costs some of which are far above all others, as they are: if few reads of the rows find an answer with
+// small prices, prices of any size keep enough digits, or most costs are the large one. False if none of that holds.
 template <class T>
-bool solve_beside_large(const Problem<T>& problem, Control& control, Solution<Dual<T>>& solution);
+bool solve_beside_large(const Problem<T>& problem, const LargeCosts& large, Control& control,
+                        Solution<Dual<T>>& solution);
 
 }  // namespace lapwing

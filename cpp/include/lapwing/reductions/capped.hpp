@@ -7,7 +7,16 @@
 // matched. And the proof carries over: with rows that may stay free u_i <= t_i and v_j <= 0, so u_i + v_j <= t_i holds
 // for all pairs at the cap, with equality where both were left free. The rest is sparse (sparse/solve.hpp), and every
 // row of the matrix is read once.
+//
+// Where all caps are one number M far above the costs below them (large_costs.hpp: M in place of infinity), prices of
+// its size would hide the digits of the costs. Any other price E far above these costs gives the same pairs. Let each
+// dual be a multiple of E plus a rest of at most E / 4, and let costs be less than E / 4 in magnitude. Then the
+// multiples of a pair below the cap add up to at most 0, those of a tight pair to 0, and those of any pair to at most
+// 1, which only rows that stay free have, with a rest of 0. So the same multiples of M, and the same rests, prove the
+// answer with M.
 #pragma once
+
+#include <vector>
 
 #include "lapwing/control.hpp"
 #include "lapwing/solution.hpp"
@@ -15,14 +24,23 @@
 
 namespace lapwing {
 
-// Whether rows, some of them evenly spread, have few enough pairs below their caps. A look of some nanoseconds, where
-// they have none.
+// Whether rows, some of them evenly spread, have so few pairs below their caps, on average. A look of some nanoseconds,
+// where they have none.
+inline constexpr Index kMostBelowCap = 512;
 template <class T>
-bool has_caps(const Problem<T>& problem);
+bool has_caps(const Problem<T>& problem, Index most = kMostBelowCap);
+
+// The multiples of M in duals, [rows] and [cols], where all caps are one number M far above all other costs; else empty.
+template <class D>
+struct LargeParts {
+    std::vector<D> u, v;
+    bool are_small = false;  // prices were small beside the sum of the matched costs below M (numbers/trust.hpp)
+};
 
 // Solves what has_caps has found. False, with nothing solved, if too many pairs are below their caps, or a pair is
-// forbidden.
+// forbidden. `parts`: nullptr, or takes the multiples of M, which the duals of the solution are then without.
 template <class T>
-bool solve_capped(const Problem<T>& problem, Control& control, Solution<Dual<T>>& solution);
+bool solve_capped(const Problem<T>& problem, Control& control, Solution<Dual<T>>& solution,
+                  LargeParts<Dual<T>>* parts = nullptr);
 
 }  // namespace lapwing

@@ -4,10 +4,16 @@
 // other costs. Sort the magnitudes of all costs: where the next one is more than 4 n times the largest before it (n:
 // pairs of an assignment), no sum of costs below this gap is worth one above it. So if there is an assignment without
 // the large costs, the best of these is the optimum, and its prices are of the size of the costs below the gap.
+//
+// Prices of a moderate M keep enough digits for the other costs: the problem can be solved as it is. With the prices of
+// any M, if it is the only large cost and some are needed, multiples of M in the duals tell which pairs may be in an
+// optimum: those whose cost has the same multiple, 0 or 1, as the sum of their duals. A solve of these, without M, gives
+// the rest of the duals with all digits.
 #pragma once
 
 #include <memory>
 #include <optional>
+#include <vector>
 
 #include "lapwing/costs/source.hpp"
 
@@ -16,6 +22,11 @@ namespace lapwing {
 struct LargeCosts {
     double above;  // costs above this, as minimised, are large
     double least;  // the least large cost that was seen
+    double most;   // the largest
+    double below;  // the largest magnitude below the gap
+
+    // Whether rounding of sums of large costs is a millionth of a small one at most, if that is a 64th of the largest.
+    bool leave_digits() const { return most * 0x1p-52 <= below / 64 * 0x1p-20; }
 };
 
 // Looks at `rows` rows, evenly spread, of long ones at a part, and at the unmatched costs. None where there is no gap,
@@ -25,9 +36,15 @@ struct LargeCosts {
 template <class T>
 std::optional<LargeCosts> find_large_costs(const Problem<T>& problem, Index rows, Index pairs = 0);
 
-// The costs of a problem, as given, without the large ones: these are forbidden. It refers to what it is given.
+// Multiples of M in the duals of rows and columns, whole numbers; empty: all 0.
+struct LargeMultiples {
+    std::vector<double> u, v;
+};
+
+// The costs of a problem, as given, without the large ones: these are forbidden. With multiples: less those, large costs
+// being M, and forbidden where that does not leave a small cost. It refers to what it is given.
 template <class T>
 std::shared_ptr<const CostSource<T>> small_costs(const MatrixView<T>& cost, const CostSource<T>* source, bool maximize,
-                                                 double above);
+                                                 double above, LargeMultiples multiples = {});
 
 }  // namespace lapwing
