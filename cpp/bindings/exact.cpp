@@ -1,5 +1,5 @@
-// lapwing._core.find_large_costs, small_costs, solve_capped and solve_exact: what keeps answers exact where costs span many
-// magnitudes.
+// lapwing._core.find_large_costs, small_costs, solve_capped and solve_exact: what keeps answers exact where costs span
+// many magnitudes.
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/vector.h>

@@ -36,8 +36,8 @@ bool suits_phases(const Problem<T>& problem, const FewValues& few) {
     constexpr double kMostPairs = 1e7, kManyTies = 100;
     return static_cast<double>(problem.cost.rows) * problem.cost.cols <= kMostPairs || few.ties >= kManyTies;
 }
-// Of more pairs below the caps of a matrix that a cache holds, jv takes less time than solve_capped: of 20, 75 and 180 a
-// row at n = 400, 700 and 1000.
+// Of more pairs below the caps of a matrix that a cache holds, jv takes less time than solve_capped: of 20, 75 and 180
+// a row at n = 400, 700 and 1000.
 template <class T>
 Index most_below_cap(const Problem<T>& problem) {
     constexpr std::int64_t kCols = 6400;
@@ -92,10 +92,11 @@ bool solve_in_phases(const Problem<T>& problem, const FewValues& few, Control& c
 // solve_core, until it has read too many rows: where costs tie, or span many magnitudes, lists carry little information
 // (it takes up to 600 times as long as full rows). False if it gave up, with nothing solved.
 template <class T>
-bool solve_core_within(const Problem<T>& problem, int threads, Control& control, Solution<Dual<T>>& solution) {
-    control.let_give_up(true);
+bool solve_core_within(const Problem<T>& problem, int threads, Control& control, Solution<Dual<T>>& solution,
+                       GiveUp when = GiveUp::if_hard) {
+    control.let_give_up(when);
     solution = solve_core<T>(problem, nullptr, threads, control);
-    control.let_give_up(false);
+    control.let_give_up(GiveUp::never);
     return solution.status != Status::time_limit || control.is_expired();
 }
 
@@ -106,6 +107,13 @@ bool solve_plainly_in_time(const Problem<T>& problem, int threads, Control& cont
     constexpr double kReads = 12;
     const double each = std::max(kReads, root_of_rows(problem) / 2);
     return solve_ssp_within(problem, {.pricing = false}, each * problem.cost.rows, threads, control, solution);
+}
+
+// Whether a cache holds the costs, so that full rows are read fast.
+template <class T>
+bool is_cached(const Problem<T>& problem) {
+    constexpr double kBytes = 16 << 20;
+    return static_cast<double>(problem.cost.rows) * problem.cost.cols * sizeof(T) <= kBytes;
 }
 
 template <class T>
@@ -160,6 +168,10 @@ Solution<Dual<T>> solve_core_or_jv(const Problem<T>& problem, int threads, Contr
     if (solve_by_equal_lines(problem, few, control, solution)) return solution;
     const bool to_jv = suits_jv(problem) && lists_tell_little(problem), to_phases = to_jv || suits_phases(problem, few);
     if (to_phases && solve_in_phases(problem, few, control, solution)) return solution;
+    if (!to_jv && suits_jv(problem) && is_cached(problem)) {
+        if (solve_core_within(problem, threads, control, solution, GiveUp::if_structured)) return solution;
+        if (solve_jv_in_time(problem, kFirstJvReads, control, solution)) return solution;
+    }
     if (!to_jv && solve_core_within(problem, threads, control, solution)) return solution;
     if (!to_phases && solve_in_phases(problem, few, control, solution)) return solution;
     if (suits_jv(problem) && solve_by_trials(problem, threads, control, solution)) return solution;

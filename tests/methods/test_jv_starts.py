@@ -154,3 +154,15 @@ def test_matrices_whose_columns_are_contiguous(shape, dtype, maximize):
             result = lw.solve(pairs, maximize=maximize, method="jv")
             assert result.objective == best and result.certificate.exact
             assert pairs[lw.linear_sum_assignment(pairs, maximize)].astype(np.float64).sum() == best
+
+
+@pytest.mark.parametrize("n", [33, 37, 49, 57, 63])
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int64"])
+def test_ties_after_another_start(n, dtype):
+    """Rows that attained column minima have no spare columns under prices of zero, to which short rows turn."""
+    for seed in range(120):
+        rng = np.random.default_rng([n, seed])
+        cost = np.where(rng.random((n, n)) < 0.3 * rng.random(), rng.integers(0, 4, (n, n)), 4).astype(dtype)
+        best = cost[linear_sum_assignment(cost)].sum()
+        assert cost[lw.linear_sum_assignment(cost)].sum() == best
+        assert lw.solve(cost).objective == best

@@ -64,6 +64,10 @@ struct CostsChanged : Refused {
 // Out of line, and so off the path of loops that count nanoseconds.
 [[noreturn, gnu::cold, gnu::noinline]] inline void refuse_changed_costs() { throw CostsChanged{}; }
 
+// When a method may end early: never, when its searches prove hard, or already when it finds that costs have a
+// structure for which another method is tried first.
+enum class GiveUp { never, if_hard, if_structured };
+
 class Control {
   public:
     using Clock = std::chrono::steady_clock;
@@ -126,10 +130,10 @@ class Control {
         next_keep_ = Clock::now() + keep_interval_;
     }
 
-    // Whether a method that another can take over from may end early, with Status::time_limit, when its searches prove
-    // hard.
-    void let_give_up(bool may) { may_give_up_ = may; }
-    bool may_give_up() const { return may_give_up_; }
+    // Whether a method that another can take over from may end early, with Status::time_limit.
+    void let_give_up(GiveUp when) { give_up_ = when; }
+    bool may_give_up() const { return give_up_ != GiveUp::never; }
+    bool gives_up_if_structured() const { return give_up_ == GiveUp::if_structured; }
     bool is_expired() const { return expired_; }
 
     double seconds() const { return std::chrono::duration<double>(Clock::now() - start_).count(); }
@@ -142,7 +146,8 @@ class Control {
     Clock::time_point start_, next_hook_, deadline_, next_keep_ = Clock::time_point::max();
     Clock::duration keep_interval_{};
     std::uint64_t calls_ = 0, between_looks_ = 63;
-    bool expired_ = false, keep_is_due_ = false, may_give_up_ = false;
+    GiveUp give_up_ = GiveUp::never;
+    bool expired_ = false, keep_is_due_ = false;
 };
 
 }  // namespace lapwing

@@ -147,26 +147,12 @@ class LineScan {
     void raise() {
         std::vector<D> cross_above;
         if (parts_ > 1) {
-            lines_above_ = sums_above(line_duals_, lines_.rows);
-            cross_above = sums_above(cross_duals_, lines_.cols);
+            lines_above_ = sums_above(line_duals_, lines_.rows, parts_);
+            cross_above = sums_above(cross_duals_, lines_.cols, parts_);
         }
         raised_.resize(static_cast<std::size_t>(lines_.cols));
         LAPWING_DISPATCH(certificate_raise, parts_ > 1 ? lines_above_.data() : line_duals_, lines_.rows,
                          parts_ > 1 ? cross_above.data() : cross_duals_, lines_.cols, raised_.data());
-    }
-    // The sums of the duals' parts; raised by more than what was rounded off, if anything was.
-    std::vector<double> sums_above(const D* duals, Index count) const {
-        std::vector<double> sums(static_cast<std::size_t>(count)), errors(sums.size());
-        for (int k = 0; k < parts_; ++k, duals += count)
-            for (std::size_t t = 0; t < sums.size(); ++t) {
-                const auto part = static_cast<double>(duals[t]);
-                const double sum = sums[t] + part, virtual_part = sum - sums[t];
-                errors[t] += std::fabs((sums[t] - (sum - virtual_part)) + (part - virtual_part));  // Knuth
-                sums[t] = sum;
-            }
-        for (std::size_t t = 0; t < sums.size(); ++t)
-            if (errors[t] != 0) sums[t] += 2 * errors[t] + std::fabs(sums[t]) * 0x1p-51;
-        return sums;
     }
     void scan(Index i) {
         if (source_ == nullptr && lines_.col_stride == 1) return scan(i, lines_.row(i), 0, lines_.cols);
@@ -300,31 +286,6 @@ class FoundRows {
   private:
     std::span<const RowProof<T>> rows_;
     std::vector<typename LineScan<T>::Line> lines_;
-};
-
-// Doubles that come one by one, added in runs.
-template <class D>
-class Run {
-  public:
-    explicit Run(ExactSum<D>& sum) : sum_(sum) {}
-    ~Run() { flush(); }
-    Run(const Run&) = delete;
-    Run& operator=(const Run&) = delete;
-    void add(D x) {
-        if constexpr (std::is_integral_v<D>) return sum_.add(x);
-        numbers_[size_++] = x;
-        if (size_ == kSize) flush();
-    }
-
-  private:
-    static constexpr std::size_t kSize = std::is_integral_v<D> ? 1 : 256;
-    ExactSum<D>& sum_;
-    std::size_t size_ = 0;
-    D numbers_[kSize];
-
-    void flush() {
-        if constexpr (!std::is_integral_v<D>) sum_.add_all(numbers_, std::exchange(size_, 0));
-    }
 };
 
 // Faults of the matching, what it costs, and whether it is complete.

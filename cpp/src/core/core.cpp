@@ -282,6 +282,10 @@ double Solver<T>::start_from_sample(CoreState<T>& state) {
             const bool held = state.problem.source == nullptr || state.problem.source->owners() == nullptr;
             regret_works_ = held && !sample.stratified && regret_error(part) < StartTuning::kRegretError;
             if (regret_works_) return 0;
+            if (control_.gives_up_if_structured()) {
+                state.most_reads = CoreState<T>::kGivenUp;
+                return 0;
+            }
             error = StartTuning::kError;
         } else {
             error = start_from_sample(part);

@@ -96,9 +96,9 @@ double price_far_above(const Adjacency<Cost>& pairs, const std::vector<D>& caps)
     return std::min(apart, kSmaller) * largest;
 }
 
-// Lowers the duals of matched rows as far as the other pairs below the caps let the prices of their columns rise, in a few
-// passes: searches and bids leave many at the price of staying free that need not be there. Whatever is read in a pass
-// only becomes smaller, so all pairs stay feasible.
+// Lowers the duals of matched rows as far as the other pairs below the caps let the prices of their columns rise, in a
+// few passes: searches and bids leave many at the price of staying free that need not be there. Whatever is read in a
+// pass only becomes smaller, so all pairs stay feasible.
 template <class Cost>
 void lower_row_duals(const Adjacency<Cost>& pairs, Solution<double>& solution) {
     constexpr int kPasses = 4;

@@ -12,6 +12,7 @@ continues.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any, Protocol
 
@@ -23,7 +24,6 @@ from lapwing import _core
 _SAMPLED_ROWS = 16
 
 
-
 class Solver(Protocol):
     """Solves costs with unmatched costs, as a compiled method sees them: the compiled answer."""
 
@@ -32,10 +32,10 @@ class Solver(Protocol):
     ) -> dict[str, Any]: ...
 
 
-
 def find_large(cost: Any, maximize: bool, prices: NDArray[Any] | None) -> tuple[float, float, bool] | None:
-    """None if no cost of some rows, as minimised, is large; the limit above which they are, the least of them, and
-    whether prices of their size keep enough digits of the others.
+    """Large costs of some rows, as minimised: the limit above which they are, the least, and whether to leave them in.
+
+    They stay where prices of their size keep enough digits of the other costs. None if no cost is large.
     """
     return _core.find_large_costs(cost, maximize, prices, _SAMPLED_ROWS)
 
@@ -63,7 +63,7 @@ def solve_with_large(
     above, least, leave_digits = large
     raw = solver(cost, None)
     if raw["status"] != "optimal":
-        return raw
+        return None if raw["status"] == "range" else raw
     chosen = _matched(cost, raw["row_to_col"], maximize)
     chosen_large = chosen[chosen > above]
     if not _are_small(raw, chosen):
@@ -102,7 +102,9 @@ def _matched(cost: NDArray[Any], row_to_col: NDArray[Any], maximize: bool) -> ND
 def _are_small(raw: dict[str, Any], costs: NDArray[Any]) -> bool:
     """Whether prices are as small beside matched costs as `lapwing.cpu.exact.are_small` wants."""
     largest = max(float(np.abs(raw["v"]).max()), raw["shift"])
-    return largest <= _core.TRUSTED_RATIO * abs(float(costs.sum(dtype=np.float64)))
+    with np.errstate(over="ignore"):
+        objective = abs(float(costs.sum(dtype=np.float64)))
+    return objective < math.inf and largest <= _core.TRUSTED_RATIO * objective
 
 
 def solve_without_large(

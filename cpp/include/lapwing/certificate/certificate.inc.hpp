@@ -196,8 +196,8 @@ LAPWING_INLINE Vec<std::int64_t> certificate_is_exact(Vec<double> c, Vec<double>
     const Vec<double> virtual_a = c - difference;
     return ((c - (difference + virtual_a)) + (virtual_a - a)) == 0;
 }
-// Bit k: pair k of at most kCertificateBlock is undecided. Duals have two parts: differences from the first ones, if they
-// are exact, are compared with the sum of the second ones.
+// Bit k: pair k of at most kCertificateBlock is undecided. Duals have two parts: differences from the first ones, if
+// they are exact, are compared with the sum of the second ones.
 template <bool kMaximize, class T>
 LAPWING_INLINE std::uint64_t certificate_undecided_of_two_parts(const T* cost, Index n, const double (&a)[2],
                                                                 const double* b, const double* b2) {
@@ -221,8 +221,8 @@ LAPWING_INLINE std::uint64_t certificate_undecided_of_two_parts(const T* cost, I
     return ~certain & (n < kCertificateBlock ? (std::uint64_t{1} << n) - 1 : ~std::uint64_t{0});
 }
 
-// As certificate_next_undecided, for duals of several parts. `above`: at least the sum of the line's; `raised`: those of
-// the cross duals, raised (certificate_raise). `a`, `b`, `b2`: the parts, if there are two; else a is nullptr.
+// As certificate_next_undecided, for duals of several parts. `above`: at least the sum of the line's; `raised`: those
+// of the cross duals, raised (certificate_raise). `a`, `b`, `b2`: the parts, if there are two; else a is nullptr.
 template <bool kMaximize, class T>
 LAPWING_INLINE std::uint64_t certificate_next_undecided_parts(const T* cost, Index& from, Index n, double above,
                                                               const double* raised, const double (*a)[2],

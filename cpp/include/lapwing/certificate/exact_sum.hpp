@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <utility>
 #include <vector>
 
 #include "lapwing/types.hpp"
@@ -221,5 +222,44 @@ class ExactSum<std::int64_t> {
   private:
     Int128 sum_ = 0;  // at most 2^32 terms below 2^64
 };
+
+// Doubles that come one by one, added in runs.
+template <class D>
+class Run {
+  public:
+    explicit Run(ExactSum<D>& sum) : sum_(sum) {}
+    ~Run() { flush(); }
+    Run(const Run&) = delete;
+    Run& operator=(const Run&) = delete;
+    void add(D x) {
+        if constexpr (std::is_integral_v<D>) return sum_.add(x);
+        numbers_[size_++] = x;
+        if (size_ == kSize) flush();
+    }
+
+  private:
+    static constexpr std::size_t kSize = std::is_integral_v<D> ? 1 : 256;
+    ExactSum<D>& sum_;
+    std::size_t size_ = 0;
+    D numbers_[kSize];
+
+    void flush() {
+        if constexpr (!std::is_integral_v<D>) sum_.add_all(numbers_, std::exchange(size_, 0));
+    }
+};
+
+// The sums of numbers in several parts, [parts, count]; raised by more than what was rounded off, if anything was.
+inline std::vector<double> sums_above(const double* numbers, Index count, int parts) {
+    std::vector<double> sums(static_cast<std::size_t>(count)), errors(sums.size());
+    for (int k = 0; k < parts; ++k, numbers += count)
+        for (std::size_t t = 0; t < sums.size(); ++t) {
+            const TwoSum s(sums[t], numbers[t]);
+            sums[t] = s.sum;
+            errors[t] += std::fabs(s.error);
+        }
+    for (std::size_t t = 0; t < sums.size(); ++t)
+        if (errors[t] != 0) sums[t] += 2 * errors[t] + std::fabs(sums[t]) * 0x1p-51;
+    return sums;
+}
 
 }  // namespace lapwing

@@ -149,11 +149,12 @@ void Jv<T, kNegated>::transfer(Index i) {
     if (!infinite(two.second)) put(v_, j, v_[j] - two.second);
 }
 
-// All rows wait, and every price is zero.
+// All rows wait, and every price is zero: no column's minimum any more.
 template <class T, bool kNegated>
 void Jv<T, kNegated>::start_at_zero() {
     std::fill_n(v_, cols_, D{});
     close_padding();
+    has_nearest_ = false;
     std::iota(free_, free_ + rows_, Index{0});
     free_count_ = rows_;
     done_ = 0;

@@ -57,7 +57,6 @@ void Jv<T, kNegated>::set_aside() {
     std::copy_n(free_, free_count_, aside_free_);
     std::copy_n(matching_.row_to_col, rows_, aside_row_to_col_);
     bound_ = -kInfinity<double>;
-    has_nearest_ = false;
     matching_.clear();
 }
 template <class T, bool kNegated>

@@ -30,7 +30,8 @@ inline constexpr Index kMostBelowCap = 512;
 template <class T>
 bool has_caps(const Problem<T>& problem, Index most = kMostBelowCap);
 
-// The multiples of M in duals, [rows] and [cols], where all caps are one number M far above all other costs; else empty.
+// The multiples of M in duals, [rows] and [cols], where all caps are one number M far above all other costs; else
+// empty.
 template <class D>
 struct LargeParts {
     std::vector<D> u, v;

@@ -7,8 +7,8 @@
 //
 // Prices of a moderate M keep enough digits for the other costs: the problem can be solved as it is. With the prices of
 // any M, if it is the only large cost and some are needed, multiples of M in the duals tell which pairs may be in an
-// optimum: those whose cost has the same multiple, 0 or 1, as the sum of their duals. A solve of these, without M, gives
-// the rest of the duals with all digits.
+// optimum: those whose cost has the same multiple, 0 or 1, as the sum of their duals. A solve of these, without M,
+// gives the rest of the duals with all digits.
 #pragma once
 
 #include <memory>
@@ -41,8 +41,9 @@ struct LargeMultiples {
     std::vector<double> u, v;
 };
 
-// The costs of a problem, as given, without the large ones: these are forbidden. With multiples: less those, large costs
-// being M, and forbidden where that does not leave a small cost. It refers to what it is given.
+// The costs of a problem, as given, without the large ones: these are forbidden. With multiples: without all pairs but
+// those whose cost has the same multiple of M as their duals, large costs being M, which is taken off. It refers to the
+// costs.
 template <class T>
 std::shared_ptr<const CostSource<T>> small_costs(const MatrixView<T>& cost, const CostSource<T>* source, bool maximize,
                                                  double above, LargeMultiples multiples = {});

@@ -1,0 +1,122 @@
+"""One large number in place of forbidden pairs, some of which are needed: digits of the other costs are kept."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.optimize import linear_sum_assignment
+
+import lapwing as lw
+from lapwing import _core
+
+
+def frames(n, seed, large, lost=0.1):
+    """Distances of points of two frames, `large` beyond a gate; some points are in one of the frames only."""
+    rng = np.random.default_rng(seed)
+    before = rng.random((n, 2))
+    after = before + 0.3 / np.sqrt(n) * rng.normal(size=(n, 2))
+    after[: int(lost * n)] = rng.random((int(lost * n), 2))
+    apart = np.linalg.norm(before[:, None] - after[None], axis=2)
+    return np.where(apart > 1 / np.sqrt(n), large, apart)[:, rng.permutation(n)]
+
+
+def groups(n, seed, large, kinds=2):
+    """Costs between random groups, `large` between different ones, which are not equally many."""
+    rng = np.random.default_rng(seed)
+    of_rows, of_cols = rng.integers(0, kinds, (2, n))
+    return np.where(of_rows[:, None] == of_cols[None], rng.random((n, n)), large)
+
+
+def assert_right(cost, large, maximize=False):
+    """The pairs are those that a moderate number gives: SciPy tells these apart in float64."""
+    moderate = np.where(cost == large, 4.0 * len(cost), cost)
+    rows, cols = linear_sum_assignment(moderate)
+    needed = int((cost[rows, cols] == large).sum())
+    small = moderate[rows, cols].sum() - needed * 4.0 * len(cost)
+    given = -cost if maximize else cost
+    result = lw.solve(given, maximize=maximize)
+    for chosen in (
+        cost[np.arange(len(cost)), result.row_to_col],
+        cost[lw.linear_sum_assignment(given, maximize)],
+    ):
+        assert (chosen == large).sum() == needed
+        assert chosen[chosen != large].sum() == pytest.approx(small, rel=1e-6 if large <= 1e9 else 1e-9)
+    assert result.certificate.bound <= len(cost) * 2.0**-52 * abs(result.objective)
+    return result
+
+
+@pytest.mark.parametrize("large", [1e5, 1e7, 1e12, 1e18])
+@pytest.mark.parametrize("n", [420, 1100])
+@pytest.mark.parametrize("maximize", [False, True])
+def test_points_that_come_and_go(n, large, maximize):
+    assert_right(frames(n, n, large), large, maximize)
+
+
+@pytest.mark.parametrize("large", [1e6, 1e9])
+@pytest.mark.parametrize("n", [420, 1100])
+def test_groups_that_are_not_equally_many(n, large):
+    assert_right(groups(n, n, large), large)
+
+
+@pytest.mark.parametrize("shape", [(400, 500), (500, 400), (1100, 1200), (1200, 1100)])
+def test_rectangles(shape):
+    cost = frames(max(shape), 1, 1e6)[: shape[0], : shape[1]]
+    for costs in (cost, np.asfortranarray(cost), cost.astype(np.float32)):
+        result = lw.solve(costs)
+        best = costs[linear_sum_assignment(costs)].sum(dtype=np.float64)
+        assert result.objective == pytest.approx(best, rel=1e-12)
+        assert costs[lw.linear_sum_assignment(costs)].sum(dtype=np.float64) == pytest.approx(best, rel=1e-12)
+
+
+@pytest.mark.parametrize("n", [420, 1100])
+def test_large_costs_that_differ(n):
+    rng = np.random.default_rng(n)
+    cost = np.where(groups(n, n, 1.0) == 1, 1e6 * (1 + rng.random((n, n))), rng.random((n, n)))
+    assert lw.solve(cost).objective == pytest.approx(cost[linear_sum_assignment(cost)].sum(), rel=1e-12)
+
+
+def test_invalid_costs_beside_large_ones():
+    cost = frames(420, 0, 1e6)
+    cost[7, 9] = np.nan
+    with pytest.raises(lw.InvalidCostError, match="7"):
+        lw.solve(cost)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(33, 90), st.integers(0, 1000), st.sampled_from([1e6, 1e10, 1e15]), st.floats(0, 1), st.booleans())
+def test_the_multiples_of_a_capped_answer_prove_it(n, seed, large, lost, whole):
+    cost = frames(n, seed, large, lost)
+    if whole:
+        cost = np.where(cost == large, large, np.rint(1000 * cost))
+    raw = _core.solve_capped(cost, False, 10.0, None)
+    if raw is None:
+        return
+    u, v, row_to_col = raw["u"], raw["v"], raw["row_to_col"].view(np.int64)
+    assert sorted(row_to_col) == list(range(n))
+    scale = cost[cost != large].max(initial=0)
+    multiples = (u[0] / large)[:, None] + (v[0] / large)[None]
+    rest = np.where(cost == large, 0, cost) - u[1][:, None] - v[1][None]
+    slack = (cost == large) - multiples
+    assert (slack >= 0).all()
+    assert (rest[slack == 0] >= -1e-9 * scale).all()
+    assert (slack[np.arange(n), row_to_col] == 0).all()
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(1, 90), st.integers(0, 1000), st.integers(2, 3), st.booleans())
+def test_a_certificate_of_several_parts_tells_every_sign(n, seed, parts, maximize):
+    """Against fractions, with ties and violations far below an ulp of the first parts."""
+    rng = np.random.default_rng(seed)
+    scales = np.array([1e12, 1.0, 1e-20])[:parts, None]
+    u, v = (rng.integers(-2, 3, (parts, n)) * scales for _ in range(2))
+    of_rows, of_cols = ([sum(map(Fraction, line), Fraction(0)) for line in duals.T] for duals in (u, v))
+    cost = np.array([[float(a + b) for b in of_cols] for a in of_rows]) + rng.choice([0.0, 1.0, 1e-3], (n, n))
+    worst = max(of_rows[i] + of_cols[j] - Fraction(cost[i, j]) for i in range(n) for j in range(n))
+    given_cost = -cost if maximize else cost
+    raw = _core.certify(given_cost, maximize, None, None, np.arange(n), u.ravel(), v.ravel(), parts, 1, None)
+    assert raw["violation"] == pytest.approx(float(max(worst, 0)), rel=1e-15)
+    assert (raw["violation"] > 0) == (worst > 0)
