@@ -70,6 +70,28 @@ def overlaps(rng: Generator, n: int, width: float) -> Matrix:
     return one_minus_iou(boxes(rng, n, width), boxes(rng, n, width))
 
 
+def changing_frames(rng: Generator, n: int, large: float) -> Matrix:
+    """Return distances of the points of two frames, a large number beyond a gate; a tenth come and go."""
+    before = rng.random((n, 2))
+    after = before + 0.1 / np.sqrt(n) * rng.normal(size=(n, 2))
+    after[: n // 10] = rng.random((n // 10, 2))
+    cost = distances(before, after[rng.permutation(n)])
+    return np.where(cost > 0.3 / np.sqrt(n), large, cost)
+
+
+def groups(rng: Generator, n: int, large: float) -> Matrix:
+    """Return costs within two groups, a large number between them; they are not equally many on both sides."""
+    return np.where(rng.integers(0, 2, (n, 1)) == rng.integers(0, 2, n), rng.random((n, n)), large)
+
+
+def without_diagonal(rng: Generator, n: int) -> Matrix:
+    """Return distances of points from each other, but not from themselves: successors in a tour."""
+    x = rng.random((n, 2))
+    cost = distances(x, x)
+    np.fill_diagonal(cost, np.inf)
+    return cost
+
+
 def capped(rng: Generator, n: int, cap: float) -> Matrix:
     """Return distances in the plane, cut off."""
     return np.minimum(np.sqrt(plane(rng, n)), cap)
@@ -316,6 +338,7 @@ CLASSES: dict[str, Maker] = {
     "tanh(d / 0.05)": lambda rng, n: np.tanh(np.sqrt(plane(rng, n)) / 0.05),
     "d2 / (d2 + 0.001)": lambda rng, n: 1 / (1 + 0.001 / np.maximum(plane(rng, n), 1e-300)),
     "gated distances of two frames": gated_frames,
+    **{f"points that come and go, {m:g}": partial(changing_frames, large=m) for m in (1e5, 1e12)},
     # capped distances
     **{f"min(d, {t})": partial(capped, cap=t) for t in (0.003, 0.01, 0.03, 0.1)},
     "min(d2, 0.005)": lambda rng, n: np.minimum(plane(rng, n), 0.005),
@@ -351,6 +374,8 @@ CLASSES: dict[str, Maker] = {
     # forbidden pairs
     "band": band,
     "90 % forbidden": forbidden,
+    **{f"two groups, {m:g} between": partial(groups, large=m) for m in (1e6, 1e9)},
+    "distances without the diagonal": without_diagonal,
     # wide ranges
     "u^8": lambda rng, n: rng.random((n, n)) ** 8,
     "u^-8": lambda rng, n: rng.random((n, n)) ** -8.0,
