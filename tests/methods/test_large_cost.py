@@ -62,6 +62,14 @@ def test_groups_that_are_not_equally_many(n, large):
     assert_right(groups(n, n, large), large)
 
 
+@pytest.mark.parametrize("make", [frames, groups])
+@pytest.mark.parametrize("n", [20, 60, 200, 420])
+@pytest.mark.parametrize("large", [1e12, 1e15, 1e18, 1e30])
+@pytest.mark.parametrize("seed", range(4))
+def test_small_costs_beside_numbers_that_round_them_away(make, n, large, seed):
+    assert_right(make(n, seed, large), large)
+
+
 @pytest.mark.parametrize("shape", [(400, 500), (500, 400), (1100, 1200), (1200, 1100)])
 def test_rectangles(shape):
     cost = frames(max(shape), 1, 1e6)[: shape[0], : shape[1]]

@@ -15,6 +15,8 @@
 namespace lapwing {
 namespace {
 
+constexpr double kSmall = 0x1p-20;  // of the largest cost: smaller ones are to be told apart beside it
+
 // Compared as integers, so that the loop has vector instructions; infinity for NaN and infinity.
 double largest_magnitude(const double* x, Index count) {
     std::int64_t largest = 0;
@@ -29,12 +31,29 @@ double largest_magnitude(const double* x, Index count) {
     return magnitude;
 }
 
+// What rows pay, as far as trust goes.
+struct Paid {
+    double sum = 0, largest = 0, least = kInfinity<double>;  // the magnitudes of the largest and of the least but zeros
+
+    void add(double cost) {
+        const double magnitude = std::fabs(cost);
+        sum += cost;
+        largest = magnitude > largest ? magnitude : largest;
+        least = magnitude > 0 && magnitude < least ? magnitude : least;
+    }
+    bool has_small() const { return least < kSmall * largest; }
+};
 template <class T>
-double objective_of(const Problem<T>& problem, const Index* row_to_col) {
-    double sum = 0;
-    for (Index i = 0; i < problem.cost.rows; ++i)
-        sum += row_to_col[i] >= 0 ? problem.at(i, row_to_col[i]) : problem.unmatched_cost[i];
-    return std::fabs(sum);
+double paid_by(const Problem<T>& problem, const Index* row_to_col, Index i) {
+    return row_to_col[i] >= 0 ? static_cast<double>(problem.at(i, row_to_col[i]))
+                              : static_cast<double>(problem.unmatched_cost[i]);
+}
+// As tells_small_costs.
+template <class T>
+bool tells_small_of(const Problem<T>& problem, const Index* row_to_col, double error) {
+    std::vector<double> costs;
+    for (Index i = 0; i < problem.cost.rows; ++i) costs.push_back(paid_by(problem, row_to_col, i));
+    return tells_small_costs(error, costs.data(), costs.size());
 }
 
 constexpr Index kSampledRows = 4;
@@ -94,7 +113,12 @@ bool is_sure(const Problem<T>& problem, const Solution<Dual<T>>& solution) {
 template <class T>
 bool solve_by_caps(const Problem<T>& problem, Solution<Dual<T>>& solution, DirectAnswer<Dual<T>>& answer) {
     Control control;
-    if (!solve_capped(problem, control, solution) || !is_sure(problem, solution)) {
+    LargeParts<Dual<T>> parts;
+    bool sure = solve_capped(problem, control, solution, &parts);
+    for (std::size_t i = 0; i < parts.u.size(); ++i) solution.u[i] += parts.u[i];
+    for (std::size_t j = 0; j < parts.v.size(); ++j) solution.v[j] += parts.v[j];
+    sure = sure && (parts.u.empty() ? is_sure(problem, solution) : parts.are_small);
+    if (!sure) {
         solution = {};
         return false;
     }
@@ -108,9 +132,13 @@ bool solve_by_caps(const Problem<T>& problem, Solution<Dual<T>>& solution, Direc
 template <class T>
 bool are_small(const Problem<T>& problem, const Index* row_to_col, const Dual<T>* v, double shift) {
     if constexpr (std::is_floating_point_v<T>) {
-        const double objective = objective_of(problem, row_to_col);
+        Paid paid;
+        for (Index i = 0; i < problem.cost.rows; ++i) paid.add(paid_by(problem, row_to_col, i));
+        const double objective = std::fabs(paid.sum);
         if (!(objective < kInfinity<double>)) return false;
-        return std::max(largest_magnitude(v, problem.cost.cols), shift) <= kTrustedRatio * objective;
+        const double largest = std::max(largest_magnitude(v, problem.cost.cols), shift);
+        if (!(largest <= kTrustedRatio * objective)) return false;
+        return !paid.has_small() || tells_small_of(problem, row_to_col, largest * 0x1p-52);
     }
     return true;
 }
@@ -136,14 +164,15 @@ bool is_proven(const Problem<T>& problem, const Index* row_to_col, const Dual<T>
     const auto certificate = certify(input, 1);
     const auto bound = static_cast<double>(certificate.bound);
     if (std::is_floating_point_v<T> && !(bound < kInfinity<double>)) return false;
-    return bound <= rows * 0x1p-52 * std::fabs(static_cast<double>(certificate.primal));
+    if (!(bound <= rows * 0x1p-52 * std::fabs(static_cast<double>(certificate.primal)))) return false;
+    return rows > kDirectMaxRows || !std::is_floating_point_v<T> || tells_small_of(problem, row_to_col, bound);
 }
 
 bool tells_small_costs(double error, const double* costs, std::size_t count) {
     double largest = 0, small = 0;
     for (std::size_t k = 0; k < count; ++k) largest = std::max(largest, std::fabs(costs[k]));
     for (std::size_t k = 0; k < count; ++k)
-        if (std::fabs(costs[k]) < 0x1p-20 * largest) small += std::fabs(costs[k]);
+        if (std::fabs(costs[k]) < kSmall * largest) small += std::fabs(costs[k]);
     return small == 0 || error <= 0x1p-10 * small;
 }
 
@@ -161,6 +190,7 @@ bool solve_surely(const Problem<T>& problem, std::byte* workspace, bool with_u, 
         }
     }
     const bool capped = has_caps(problem);
+    if (looked && capped && solve_by_caps(problem, memory.solution, answer)) return true;
     answer = solve_direct(problem, workspace, with_u, nullptr, capped ? kReadsOfCapped * problem.cost.rows : kNoLimit,
                           capped ? JvStart::zero : JvStart::fitting);
     if (answer.gave_up) {

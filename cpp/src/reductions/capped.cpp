@@ -87,7 +87,7 @@ bool may_have_caps(const Problem<T>& problem) {
 // A price far above all costs below the caps, if these are one number as far above them; else 0.
 template <class Cost, class D>
 double price_far_above(const Adjacency<Cost>& pairs, const std::vector<D>& caps) {
-    constexpr double kSmaller = 1024;  // a lower price keeps more digits, and as a rule all rests are below E / 4
+    constexpr double kSmaller = 128;  // a lower price keeps more digits, and as a rule all rests are below E / 4
     double largest = 0;
     for (const auto& entry : pairs.entries) largest = std::max(largest, std::fabs(static_cast<double>(entry.cost)));
     const double apart = 4.0 * static_cast<double>(caps.size()), cap = static_cast<double>(caps[0]);

@@ -17,12 +17,13 @@ namespace lapwing {
 inline constexpr double kTrustedRatio = 16;
 
 // Whether the prices of an optimal answer to a problem with a matrix, and `shift` of its solution, are so small;
-// integers always are.
+// integers always are. Where the costs of pairs lie far apart, the rounding of prices is small beside the small ones,
+// too.
 template <class T>
 bool are_small(const Problem<T>& problem, const Index* row_to_col, const Dual<T>* v, double shift = 0);
 
-// Whether the certificate of an answer leaves a bound of at most rows ulps of the objective. `unmatched_cols`: nullptr
-// or [cols] prices of columns that stay free.
+// Whether the certificate of an answer leaves a bound of at most rows ulps of the objective; of up to kDirectMaxRows
+// rows also small beside small costs. `unmatched_cols`: nullptr or [cols] prices of columns that stay free.
 template <class T>
 bool is_proven(const Problem<T>& problem, const Index* row_to_col, const Dual<T>* v,
                const Dual<T>* unmatched_cols = nullptr);
