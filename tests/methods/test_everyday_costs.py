@@ -95,3 +95,15 @@ def test_a_large_class_is_solved(name, dtype):
         pytest.skip("out of float32's range")
     assert_right(cost)
     assert_right(-cost if np.isinf(cost).any() else cost, maximize=True)
+
+
+@pytest.mark.parametrize("dtype", ["float64", "int64"])
+def test_points_that_are_rows_and_columns_take_few_reads(dtype):
+    """Beyond the matrices that a cache holds: a look at some rows finds that they are each other's nearest."""
+    n = 1500
+    cost = CLASSES["distances without the diagonal"](np.random.default_rng(1), n)
+    if dtype == "int64":
+        cost = np.where(np.isinf(cost), 1e6, np.rint(1e4 * cost)).astype(dtype)
+    result = lw.solve(cost)
+    assert result.objective == pytest.approx(float(cost[linear_sum_assignment(cost)].sum()), rel=1e-12)
+    assert result.statistics["rows_read"] < 4 * n
