@@ -70,13 +70,13 @@ def overlaps(rng: Generator, n: int, width: float) -> Matrix:
     return one_minus_iou(boxes(rng, n, width), boxes(rng, n, width))
 
 
-def changing_frames(rng: Generator, n: int, large: float) -> Matrix:
-    """Return distances of the points of two frames, a large number beyond a gate; a tenth come and go."""
-    before = rng.random((n, 2))
-    after = before + 0.1 / np.sqrt(n) * rng.normal(size=(n, 2))
-    after[: n // 10] = rng.random((n // 10, 2))
+def changing_frames(rng: Generator, n: int, large: float, gate: float = 0.3, share: float = 0.1) -> Matrix:
+    """Return distances of the points of two frames, a large number beyond a gate; a share of them come and go."""
+    before, changed = rng.random((n, 2)), int(share * n)
+    after = before + gate / 3 / np.sqrt(n) * rng.normal(size=(n, 2))
+    after[:changed] = rng.random((changed, 2))
     cost = distances(before, after[rng.permutation(n)])
-    return np.where(cost > 0.3 / np.sqrt(n), large, cost)
+    return np.where(cost > gate / np.sqrt(n), large, cost)
 
 
 def groups(rng: Generator, n: int, large: float) -> Matrix:

@@ -67,14 +67,16 @@ nb::object solve_beside_caps(const nb::object& cost, bool maximize, double time_
         const Problem<T> problem{matrix, maximize, nullptr, source};
         Control control(time_limit, make_hook(hook), !hook.is_none());
         Solution<double> solution;
-        LargeParts<double> large;
+        LargeParts large;
+        bool solved = false;
         try {
             const Computing computing;
-            if (!has_caps(problem) || !solve_capped(problem, control, solution, &large)) large = {};
+            if constexpr (std::is_floating_point_v<T>)
+                solved = has_caps(problem) && solve_far_capped(problem, control, solution, large);
         } catch (const InvalidCost& invalid) {
             raise(invalid);
         }
-        if (large.u.empty()) return nb::none();
+        if (!solved) return nb::none();
         const std::vector<double> u = std::move(solution.u), v = std::move(solution.v);
         nb::dict answer = to_dict(std::move(solution));
         answer["u"] = parts_to_numpy({large.u, u}, u.size());

@@ -145,6 +145,17 @@ bool suits_jv(const Problem<T>& problem) {
     return problem.source == nullptr && !copies_for_direct(problem);
 }
 
+// jv where it may read few rows though lists tell much: structured costs that a cache holds, rows and columns that are
+// the same things. Unstructured costs that a cache holds are solved by core on the way.
+template <class T>
+bool solve_structured_by_jv(const Problem<T>& problem, int threads, Control& control, Solution<Dual<T>>& solution) {
+    if (!suits_jv(problem)) return false;
+    if (!is_cached(problem))
+        return are_one_set(problem) && solve_jv_in_time(problem, kReadsOfOneSet, control, solution);
+    return solve_core_within(problem, threads, control, solution, GiveUp::if_structured) ||
+           solve_jv_in_time(problem, kFirstJvReads, control, solution);
+}
+
 // Trials of jv and ssp: where either takes long, the other may not.
 template <class T>
 bool solve_by_trials(const Problem<T>& problem, int threads, Control& control, Solution<Dual<T>>& solution) {
@@ -168,12 +179,13 @@ Solution<Dual<T>> solve_hard(const Problem<T>& problem, int threads, Control& co
 template <class T>
 Solution<Dual<T>> solve_jv_or_core(const Problem<T>& problem, int threads, Control& control) {
     Solution<Dual<T>> solution;
-    const bool capped = has_caps(problem), small = problem.cost.rows <= kDirectMaxRows;
-    if (capped && small && solve_jv_in_time(problem, kReadsOfCapped, control, solution, JvStart::zero)) return solution;
-    if (small && capped && solve_capped(problem, control, solution)) return solution;
-    if (small) return solve_jv(problem, control);
-    if (capped && has_caps(problem, most_below_cap(problem)) && solve_capped(problem, control, solution))
-        return solution;
+    if (problem.cost.rows <= kDirectMaxRows) {
+        const bool solved =
+            has_caps(problem) && (solve_jv_in_time(problem, kReadsOfCapped, control, solution, JvStart::zero) ||
+                                  solve_capped(problem, control, solution));
+        return solved ? solution : solve_jv(problem, control);
+    }
+    if (has_caps(problem, most_below_cap(problem)) && solve_capped(problem, control, solution)) return solution;
     if (solve_padded(problem, control, solution)) return solution;
     const FewValues few = look_for_few_values(problem, kTiesBesideJv);
     if (solve_by_equal_lines(problem, few, control, solution)) return solution;
@@ -192,13 +204,7 @@ Solution<Dual<T>> solve_core_or_jv(const Problem<T>& problem, int threads, Contr
     if (solve_by_equal_lines(problem, few, control, solution)) return solution;
     const bool to_jv = suits_jv(problem) && lists_tell_little(problem), to_phases = to_jv || suits_phases(problem, few);
     if (to_phases && solve_in_phases(problem, few, control, solution)) return solution;
-    if (!to_jv && suits_jv(problem) && is_cached(problem)) {
-        if (solve_core_within(problem, threads, control, solution, GiveUp::if_structured)) return solution;
-        if (solve_jv_in_time(problem, kFirstJvReads, control, solution)) return solution;
-    }
-    if (!to_jv && suits_jv(problem) && !is_cached(problem) && are_one_set(problem) &&
-        solve_jv_in_time(problem, kReadsOfOneSet, control, solution))
-        return solution;
+    if (!to_jv && solve_structured_by_jv(problem, threads, control, solution)) return solution;
     if (!to_jv && solve_core_within(problem, threads, control, solution)) return solution;
     if (!to_phases && solve_in_phases(problem, few, control, solution)) return solution;
     if (suits_jv(problem) && solve_by_trials(problem, threads, control, solution)) return solution;

@@ -6,6 +6,8 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from benchmarks.everyday import changing_frames
+from benchmarks.everyday import groups as groups_apart
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import linear_sum_assignment
@@ -14,21 +16,13 @@ import lapwing as lw
 from lapwing import _core
 
 
-def frames(n, seed, large, lost=0.1):
-    """Distances of points of two frames, `large` beyond a gate; some points are in one of the frames only."""
-    rng = np.random.default_rng(seed)
-    before = rng.random((n, 2))
-    after = before + 0.3 / np.sqrt(n) * rng.normal(size=(n, 2))
-    after[: int(lost * n)] = rng.random((int(lost * n), 2))
-    apart = np.linalg.norm(before[:, None] - after[None], axis=2)
-    return np.where(apart > 1 / np.sqrt(n), large, apart)[:, rng.permutation(n)]
+def frames(n, seed, large, share=0.1):
+    """Points of which many have several others within the gate."""
+    return changing_frames(np.random.default_rng(seed), n, large, gate=1.0, share=share)
 
 
-def groups(n, seed, large, kinds=2):
-    """Costs between random groups, `large` between different ones, which are not equally many."""
-    rng = np.random.default_rng(seed)
-    of_rows, of_cols = rng.integers(0, kinds, (2, n))
-    return np.where(of_rows[:, None] == of_cols[None], rng.random((n, n)), large)
+def groups(n, seed, large):
+    return groups_apart(np.random.default_rng(seed), n, large)
 
 
 def assert_right(cost, large, maximize=False):

@@ -31,7 +31,7 @@ double largest_magnitude(const double* x, Index count) {
     return magnitude;
 }
 
-// What rows pay, as far as trust goes.
+// The costs of an answer's rows: their sum, and how far apart they are.
 struct Paid {
     double sum = 0, largest = 0, least = kInfinity<double>;  // the magnitudes of the largest and of the least but zeros
 
@@ -109,16 +109,19 @@ bool is_sure(const Problem<T>& problem, const Solution<Dual<T>>& solution) {
            is_proven(problem, row_to_col, solution.v.data());
 }
 
+// solve_capped, and whether its answer is sure.
+template <class T>
+bool solve_capped_surely(const Problem<T>& problem, Control& control, Solution<Dual<T>>& solution) {
+    bool are_small_beside_cap = false;
+    return solve_capped(problem, control, solution, &are_small_beside_cap) && solution.status == Status::optimal &&
+           (are_small_beside_cap || is_sure(problem, solution));
+}
+
 // An answer to a problem whose costs have a cap, if it is sure.
 template <class T>
 bool solve_by_caps(const Problem<T>& problem, Solution<Dual<T>>& solution, DirectAnswer<Dual<T>>& answer) {
     Control control;
-    LargeParts<Dual<T>> parts;
-    bool sure = solve_capped(problem, control, solution, &parts);
-    for (std::size_t i = 0; i < parts.u.size(); ++i) solution.u[i] += parts.u[i];
-    for (std::size_t j = 0; j < parts.v.size(); ++j) solution.v[j] += parts.v[j];
-    sure = sure && (parts.u.empty() ? is_sure(problem, solution) : parts.are_small);
-    if (!sure) {
+    if (!solve_capped_surely(problem, control, solution)) {
         solution = {};
         return false;
     }
@@ -214,14 +217,12 @@ bool solve_larger_surely(const Problem<T>& problem, Control& control, Solution<D
 template <class T>
 bool solve_beside_large(const Problem<T>& problem, const LargeCosts& large, Control& control,
                         Solution<Dual<T>>& solution) {
-    const auto is_sure_now = [&] {
-        return solution.status == Status::optimal && are_small(problem, solution.row_to_col.data(), solution.v.data());
-    };
     if (!copies_for_direct(problem) &&
-        solve_jv_within(problem, kReadsBesideLarge * problem.cost.rows, control, solution) && is_sure_now())
+        solve_jv_within(problem, kReadsBesideLarge * problem.cost.rows, control, solution) &&
+        solution.status == Status::optimal && are_small(problem, solution.row_to_col.data(), solution.v.data()))
         return true;
     if (large.leave_digits()) return solve_larger_surely(problem, control, solution);
-    return has_caps(problem) && solve_capped(problem, control, solution) && is_sure_now();
+    return has_caps(problem) && solve_capped_surely(problem, control, solution);
 }
 
 #define LAPWING_TRUST(T)                                                                                             \

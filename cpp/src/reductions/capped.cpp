@@ -84,15 +84,55 @@ bool may_have_caps(const Problem<T>& problem) {
     return 2 * massed > kRows;
 }
 
-// A price far above all costs below the caps, if these are one number as far above them; else 0.
-template <class Cost, class D>
-double price_far_above(const Adjacency<Cost>& pairs, const std::vector<D>& caps) {
+// The caps of rows, and the pairs below them.
+template <class T>
+struct CappedPairs {
+    using Cost = std::conditional_t<std::is_floating_point_v<T>, T, Dual<T>>;  // -min of int32 is no int32
+
+    std::vector<Dual<T>> caps;
+    Adjacency<Cost> pairs;
+};
+
+template <class T>
+bool gather(const Problem<T>& problem, Control& control, CappedPairs<T>& capped) {
+    using D = Dual<T>;
+    require_range(problem, &control);
+    const Index m = problem.cost.rows, n = problem.cost.cols;
+    const D unshift = std::is_integral_v<T> && problem.maximize ? 1 : 0;  // signed_cost
+    const std::size_t most = static_cast<std::size_t>(std::min(kMostBelowCap, n / kMostShare)) * m * 2;
+    auto& [caps, pairs] = capped;
+    caps.resize(static_cast<std::size_t>(m));
+    pairs.rows.resize(static_cast<std::size_t>(m));
+    CapReader<T> row(problem);
+    row.expect_all();
+    for (Index i = 0; i < m; ++i) {
+        if (!row.read(i)) return false;
+        const std::size_t begin = pairs.entries.size();
+        if (begin + static_cast<std::size_t>(row.below) > most) return false;
+        caps[i] = row.cap + unshift;
+        pairs.rows[i].begin = static_cast<std::int64_t>(begin);
+        pairs.rows[i].count = pairs.rows[i].listed = row.below;
+        pairs.entries.resize(begin + row.below);
+        for (Index k = 0; k < row.below; ++k)
+            pairs.entries[begin + k] = {static_cast<typename CappedPairs<T>::Cost>(row.costs()[k] + unshift),
+                                        row.found()[k]};
+        if (control.poll({"list"})) return false;
+    }
+    return true;
+}
+
+// A price far above all costs below the caps, if these are one number as far above them; else 0. Integers lose no
+// digits.
+template <class T>
+double price_far_above(const CappedPairs<T>& capped) {
     constexpr double kSmaller = 128;  // a lower price keeps more digits, and as a rule all rests are below E / 4
+    if constexpr (std::is_integral_v<T>) return 0;
+    const auto& [caps, pairs] = capped;
     double largest = 0;
     for (const auto& entry : pairs.entries) largest = std::max(largest, std::fabs(static_cast<double>(entry.cost)));
-    const double apart = 4.0 * static_cast<double>(caps.size()), cap = static_cast<double>(caps[0]);
-    const bool is_far = cap > apart * largest && largest > 0;
-    if (!is_far || std::any_of(caps.begin(), caps.end(), [&](D one) { return one != caps[0]; })) return 0;
+    const double apart = 4.0 * static_cast<double>(caps.size());
+    const bool is_far = static_cast<double>(caps[0]) > apart * largest && largest > 0;
+    if (!is_far || std::any_of(caps.begin(), caps.end(), [&](auto cap) { return cap != caps[0]; })) return 0;
     return std::min(apart, kSmaller) * largest;
 }
 
@@ -128,7 +168,7 @@ void lower_row_duals(const Adjacency<Cost>& pairs, Solution<double>& solution) {
 }
 
 // Splits duals into multiples of `unit`, for which `large` is written, and rests; false if a rest is too large.
-inline bool split(Solution<double>& solution, double unit, double large, LargeParts<double>& parts) {
+inline bool split(Solution<double>& solution, double unit, double large, LargeParts& parts) {
     const auto take = [unit, large](std::vector<double>& duals, std::vector<double>& multiples) {
         double worst = 0;
         for (double& dual : duals) {
@@ -142,11 +182,6 @@ inline bool split(Solution<double>& solution, double unit, double large, LargePa
     return take(solution.u, parts.u) && take(solution.v, parts.v);
 }
 
-inline void add(const LargeParts<double>& parts, Solution<double>& solution) {
-    for (std::size_t i = 0; i < solution.u.size(); ++i) solution.u[i] += parts.u[i];
-    for (std::size_t j = 0; j < solution.v.size(); ++j) solution.v[j] += parts.v[j];
-}
-
 // The sum of the magnitudes of matched costs.
 template <class T>
 double sum_of_pairs(const Problem<T>& problem, const std::vector<Index>& row_to_col) {
@@ -155,6 +190,24 @@ double sum_of_pairs(const Problem<T>& problem, const std::vector<Index>& row_to_
         if (const Index j = row_to_col[static_cast<std::size_t>(i)]; j >= 0)
             sum += std::fabs(static_cast<double>(problem.cost.at(i, j)));
     return sum;
+}
+
+// With the price `far` for staying free in place of the caps.
+template <class T>
+bool solve_far(const Problem<T>& problem, CappedPairs<T>& capped, double far, Control& control,
+               Solution<double>& solution, LargeParts& parts) {
+    const std::vector<double> exits(capped.caps.size(), far);
+    solution = solve_adjacency(capped.pairs, problem.cost.cols, exits.data(), nullptr, control, Keep<double>{});
+    if (solution.status != Status::optimal) return false;
+    lower_row_duals(capped.pairs, solution);
+    parts.are_small = sum_of_pairs(problem, solution.row_to_col) * kTrustedRatio >= far;
+    return split(solution, far, static_cast<double>(capped.caps[0]), parts);
+}
+
+template <class T>
+void finish(const Problem<T>& problem, Solution<Dual<T>>& solution) {
+    solution.statistics.set("capped", 1);
+    pair_up(solution.row_to_col, problem.cost.cols);
 }
 
 }  // namespace
@@ -179,60 +232,45 @@ bool has_caps(const Problem<T>& problem, Index most) {
 }
 
 template <class T>
-bool solve_capped(const Problem<T>& problem, Control& control, Solution<Dual<T>>& solution,
-                  LargeParts<Dual<T>>* parts) {
+bool solve_capped(const Problem<T>& problem, Control& control, Solution<Dual<T>>& solution, bool* are_small) {
     using D = Dual<T>;
-    using Cost = std::conditional_t<std::is_floating_point_v<T>, T, D>;  // -min of int32 is no int32
-    require_range(problem, &control);
-    const Index m = problem.cost.rows, n = problem.cost.cols;
-    const D unshift = std::is_integral_v<T> && problem.maximize ? 1 : 0;  // signed_cost
-    const std::size_t most = static_cast<std::size_t>(std::min(kMostBelowCap, n / kMostShare)) * m * 2;
-    std::vector<D> caps(m);
-    Adjacency<Cost> pairs;
-    pairs.rows.resize(static_cast<std::size_t>(m));
-    CapReader<T> row(problem);
-    row.expect_all();
-    for (Index i = 0; i < m; ++i) {
-        if (!row.read(i)) return false;
-        const std::size_t begin = pairs.entries.size();
-        if (begin + static_cast<std::size_t>(row.below) > most) return false;
-        caps[i] = row.cap + unshift;
-        pairs.rows[i].begin = static_cast<std::int64_t>(begin);
-        pairs.rows[i].count = pairs.rows[i].listed = row.below;
-        pairs.entries.resize(begin + row.below);
-        for (Index k = 0; k < row.below; ++k)
-            pairs.entries[begin + k] = {static_cast<Cost>(row.costs()[k] + unshift), row.found()[k]};
-        if (control.poll({"list"})) return false;
-    }
-    const Keep<D> nobody = [](auto&&...) {};
-    const double far = std::is_integral_v<D> ? 0 : price_far_above(pairs, caps);
-    const std::vector<D> exits = far > 0 ? std::vector<D>(caps.size(), static_cast<D>(far)) : caps;
-    solution = solve_adjacency<Cost>(pairs, n, exits.data(), nullptr, control, nobody);
-    if constexpr (std::is_floating_point_v<D>) {
-        if (far > 0) {
-            LargeParts<D> mine;
-            if (solution.status != Status::optimal) return false;
-            lower_row_duals(pairs, solution);
-            if (!split(solution, far, caps[0], mine)) return false;
-            mine.are_small = sum_of_pairs(problem, solution.row_to_col) * kTrustedRatio >= far;
-            if (parts != nullptr)
-                *parts = std::move(mine);
-            else
-                add(mine, solution);
+    CappedPairs<T> capped;
+    if (!gather(problem, control, capped)) return false;
+    const double far = price_far_above(capped);
+    if (far > 0) {
+        if constexpr (std::is_floating_point_v<D>) {
+            LargeParts parts;
+            if (!solve_far(problem, capped, far, control, solution, parts)) return false;
+            for (std::size_t i = 0; i < solution.u.size(); ++i) solution.u[i] += parts.u[i];
+            for (std::size_t j = 0; j < solution.v.size(); ++j) solution.v[j] += parts.v[j];
+            if (are_small != nullptr) *are_small = parts.are_small;
         }
+    } else {
+        solution = solve_adjacency(capped.pairs, problem.cost.cols, capped.caps.data(), nullptr, control, Keep<D>{});
     }
-    solution.statistics.set("capped", 1);
-    pair_up(solution.row_to_col, n);
+    finish(problem, solution);
+    return true;
+}
+
+template <class T>
+bool solve_far_capped(const Problem<T>& problem, Control& control, Solution<double>& solution, LargeParts& parts) {
+    CappedPairs<T> capped;
+    if (!gather(problem, control, capped)) return false;
+    const double far = price_far_above(capped);
+    if (far == 0 || !solve_far(problem, capped, far, control, solution, parts)) return false;
+    finish(problem, solution);
     return true;
 }
 
 #define LAPWING_CAPPED(T)                             \
     template bool has_caps(const Problem<T>&, Index); \
-    template bool solve_capped(const Problem<T>&, Control&, Solution<Dual<T>>&, LargeParts<Dual<T>>*);
+    template bool solve_capped(const Problem<T>&, Control&, Solution<Dual<T>>&, bool*);
 LAPWING_CAPPED(float)
 LAPWING_CAPPED(double)
 LAPWING_CAPPED(std::int32_t)
 LAPWING_CAPPED(std::int64_t)
 #undef LAPWING_CAPPED
+template bool solve_far_capped(const Problem<float>&, Control&, Solution<double>&, LargeParts&);
+template bool solve_far_capped(const Problem<double>&, Control&, Solution<double>&, LargeParts&);
 
 }  // namespace lapwing

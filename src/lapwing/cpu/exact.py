@@ -23,6 +23,7 @@ from lapwing.certificate import Certificate, prove, require_matching
 from lapwing.costs.dense import row_blocks
 from lapwing.costs.sparse import SparseCost
 from lapwing.cpu.batch import BatchAnswer
+from lapwing.cpu.large_costs import are_small
 from lapwing.cpu.solve import (
     FREE,
     Control,
@@ -178,11 +179,6 @@ def is_trusted(problem: Problem, answer: Answer) -> bool:
     if answer.provisional or not math.isfinite(objective):
         return False
     return are_small(max(_largest(answer.v), answer.shift), objective)
-
-
-def are_small(largest_price: float, objective: float) -> bool:
-    """Whether prices of this magnitude are as small as `is_trusted` wants: u is a matched cost minus one of them."""
-    return objective < math.inf and largest_price <= _core.TRUSTED_RATIO * objective
 
 
 def is_proven(problem: Problem, answer: Answer, certificate: Certificate) -> bool:

@@ -1,10 +1,13 @@
 """Costs far above all others: a solve without them, or with as few of them as are needed.
 
 cpp/include/lapwing/reductions/large_costs.hpp defines which costs are large. Where most costs are one number M, the
-others are solved as sparse ones (cpp/include/lapwing/reductions/capped.hpp); where prices of the size of M keep enough
-digits, the problem is solved as it is. Otherwise large costs are forbidden first. If this leaves
-no assignment, rows may stay free at a price above every sum of small costs, and the free rows and columns are then
-matched with each other at their costs. If all large costs are one number M, the result is optimal. Each dual then
+others are solved as sparse ones (cpp/include/lapwing/reductions/capped.hpp). Otherwise the problem is solved as it is.
+That is all where prices of the size of M keep enough digits. Of a larger M, the pairs that are tight in multiples of M
+are solved again without it.
+
+Where that does not serve (unmatched costs, rectangles, large costs that differ), large costs are forbidden. If this
+leaves no assignment, rows may stay free at a price above every sum of small costs, and the free rows and columns are
+then matched with each other at their costs. If all large costs are one number M, the result is optimal. Each dual then
 exceeds its small part by a multiple of the price, which is replaced by the same multiple of M; stored as a sum of two
 parts, it keeps all digits. Otherwise the certificate bounds the distance from the optimum, and the exact solve
 continues.
@@ -100,11 +103,15 @@ def _matched(cost: NDArray[Any], row_to_col: NDArray[Any], maximize: bool) -> ND
 
 
 def _are_small(raw: dict[str, Any], costs: NDArray[Any]) -> bool:
-    """Whether prices are as small beside matched costs as `lapwing.cpu.exact.are_small` wants."""
-    largest = max(float(np.abs(raw["v"]).max()), raw["shift"])
+    """Whether prices are small beside matched costs."""
     with np.errstate(over="ignore"):
         objective = abs(float(costs.sum(dtype=np.float64)))
-    return objective < math.inf and largest <= _core.TRUSTED_RATIO * objective
+    return are_small(max(float(np.abs(raw["v"]).max()), raw["shift"]), objective)
+
+
+def are_small(largest_price: float, objective: float) -> bool:
+    """Whether prices of this magnitude lose no digits that matter: u is a matched cost minus one of them."""
+    return objective < math.inf and largest_price <= _core.TRUSTED_RATIO * objective
 
 
 def solve_without_large(

@@ -18,6 +18,7 @@ from lapwing.certificate import Certificate, Number, require_matching
 from lapwing.checkpoint import CheckpointWriter
 from lapwing.costs.function import FunctionCost
 from lapwing.cpu import exact
+from lapwing.cpu.large_costs import are_small
 from lapwing.cpu.solve import require_pairs
 from lapwing.errors import ArgumentError, GpuError, InfeasibleError, RangeError
 from lapwing.gpu.certificate.proof import SUMMARY_BYTES, Candidate, Proof
@@ -378,7 +379,7 @@ class Solve:
             return True
         largest = float(np.abs(host_array(self.context, outputs.v)).max(initial=0.0))
         assert answer.objective is not None
-        return exact.are_small(largest, abs(answer.objective))
+        return are_small(largest, abs(answer.objective))
 
     @property
     def _is_small(self) -> bool:

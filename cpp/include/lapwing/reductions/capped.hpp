@@ -30,18 +30,20 @@ inline constexpr Index kMostBelowCap = 512;
 template <class T>
 bool has_caps(const Problem<T>& problem, Index most = kMostBelowCap);
 
-// The multiples of M in duals, [rows] and [cols], where all caps are one number M far above all other costs; else
-// empty.
-template <class D>
+// The multiples of M in duals, [rows] and [cols], where all caps are one number M far above all other costs.
 struct LargeParts {
-    std::vector<D> u, v;
-    bool are_small = false;  // prices were small beside the sum of the matched costs below M (numbers/trust.hpp)
+    std::vector<double> u, v;
+    bool are_small = false;  // the other prices are small beside the matched costs below M (numbers/trust.hpp)
 };
 
 // Solves what has_caps has found. False, with nothing solved, if too many pairs are below their caps, or a pair is
-// forbidden. `parts`: nullptr, or takes the multiples of M, which the duals of the solution are then without.
+// forbidden. `are_small`: nullptr, or takes LargeParts::are_small if all caps are one number as far above; else it is
+// left.
 template <class T>
-bool solve_capped(const Problem<T>& problem, Control& control, Solution<Dual<T>>& solution,
-                  LargeParts<Dual<T>>* parts = nullptr);
+bool solve_capped(const Problem<T>& problem, Control& control, Solution<Dual<T>>& solution, bool* are_small = nullptr);
+
+// The same, with duals in two parts; false if not all caps are one number as far above. T: float or double.
+template <class T>
+bool solve_far_capped(const Problem<T>& problem, Control& control, Solution<double>& solution, LargeParts& parts);
 
 }  // namespace lapwing
