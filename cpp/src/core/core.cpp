@@ -144,7 +144,8 @@ class Solver {
         return part.has_read_too_much();
     }
     // Sets state.v from a sample's duals if the costs are structured; returns the error to expect, else 0.
-    double start_from_sample(CoreState<T>& state);
+    // `drawn` is the sample that the state is of, if it is of one: it is copied if the costs are structured.
+    double start_from_sample(CoreState<T>& state, Sample<T>* drawn = nullptr);
 
     Control& control_;
     Team& team_;
@@ -259,20 +260,21 @@ double Solver<T>::start(CoreState<T>& state) {
 }
 
 template <class T>
-double Solver<T>::start_from_sample(CoreState<T>& state) {
+double Solver<T>::start_from_sample(CoreState<T>& state, Sample<T>* drawn) {
     if (state.m < StartTuning::kShrink * StartTuning::kSmallest) return 0;
     Index shrink = state.m > StartTuning::kLarge ? StartTuning::kLargeShrink : StartTuning::kShrink;
     if (state.problem.source != nullptr && !state.problem.source->has_parts()) {
         const double bytes = static_cast<double>(sizeof(T)) * state.m * state.n;
         shrink = std::max(shrink, static_cast<Index>(std::sqrt(bytes / StartTuning::kCopyBytes)));
     }
-    const Sample<T> sample(state.problem, shrink, seed_++, control_, team_);
+    Sample<T> sample(state.problem, drawn, shrink, seed_++, control_, team_);
     try {
         CoreState<T> part(sample.problem, control_, team_);
         part.lowest_price = state.lowest_price;
         const bool is_probe = part.m <= probe_rows_;
         double error = 0;
         if (is_probe) {
+            sample.copy(control_, team_);
             limit(part, PhaseTuning::most_probe_reads(part.m));
             const double lacking = price(part, 0).bound;
             if (gives_up_with(part, state)) return 0;
@@ -288,12 +290,13 @@ double Solver<T>::start_from_sample(CoreState<T>& state) {
             }
             error = StartTuning::kError;
         } else {
-            error = start_from_sample(part);
+            error = start_from_sample(part, &sample);
             if (gives_up_with(part, state) || error == 0) return 0;
             if (!general_) limit(part, PhaseTuning::most_reads(part.m, true));
             error = StartTuning::kOfMove * price(part, error).price;
             if (gives_up_with(part, state)) return 0;
         }
+        if (drawn != nullptr) drawn->copy(control_, team_);
         extend_duals(state, sample, part.u);
         state.start_levels = part.start_levels + 1;
         return error;

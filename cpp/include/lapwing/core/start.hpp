@@ -39,17 +39,21 @@ struct StartTuning {
     static constexpr double kStructured = 0.028;  // price error of the row minima above which costs are structured
 };
 
-// Random rows and columns of a problem: copied, unless a source makes a source of its own.
+// Random rows and columns of a problem, or of a sample of it. A source may make a source of its own of them. Otherwise
+// their costs are to be copied, and always from the problem itself: so the smallest sample can be solved before those
+// that it was drawn from are copied, and where it finds no structure, they never are.
 template <class T>
 struct Sample {
-    std::vector<Index> rows, cols;          // ascending
-    std::vector<T> costs;                   // [rows, cols], or
+    std::vector<Index> rows, cols;          // of what it was drawn from, ascending
+    std::unique_ptr<T[]> costs;             // [rows, cols], set by copy(), or
     std::unique_ptr<CostSource<T>> source;  // in place of a copy
     std::vector<Dual<T>> unmatched_costs;
     Problem<T> problem;  // refers to the three above
     bool stratified = false;
 
-    Sample(const Problem<T>& whole, Index shrink, std::uint64_t seed, Control& control, Team& team) {
+    // `whole` is the problem of `parent`, if there is one.
+    Sample(const Problem<T>& whole, const Sample* parent, Index shrink, std::uint64_t seed, Control& control,
+           Team& team) {
         std::vector<std::int32_t> row_order, col_order;
         if (whole.source != nullptr) {
             const auto poll = [&control] {
@@ -62,10 +66,16 @@ struct Sample {
         rows = choose(whole.cost.rows, shrink, seed, row_order);
         cols = choose(whole.cost.cols, shrink, seed + 1, col_order);
         if (whole.source != nullptr) source = whole.source->part(rows, cols);
-        if (source == nullptr) copy(whole, control, team);
+        if (source == nullptr) {
+            const bool is_copied_twice = parent != nullptr && parent->costs != nullptr;
+            origin_ = is_copied_twice ? parent->origin_ : &whole;
+            origin_rows_ = is_copied_twice ? taken(parent->origin_rows_, rows) : rows;
+            origin_cols_ = is_copied_twice ? taken(parent->origin_cols_, cols) : cols;
+            costs = std::make_unique_for_overwrite<T[]>(rows.size() * cols.size());
+        }
         if (whole.unmatched_cost)
             for (const Index i : rows) unmatched_costs.push_back(whole.unmatched_cost[i]);
-        problem = {{costs.data(), static_cast<Index>(rows.size()), static_cast<Index>(cols.size()),
+        problem = {{costs.get(), static_cast<Index>(rows.size()), static_cast<Index>(cols.size()),
                     static_cast<std::ptrdiff_t>(cols.size()), 1},
                    whole.maximize,
                    whole.unmatched_cost ? unmatched_costs.data() : nullptr,
@@ -74,25 +84,35 @@ struct Sample {
     Sample(const Sample&) = delete;
     Sample& operator=(const Sample&) = delete;
 
-  private:
-    // A copy that the time limit cuts short is never used.
-    void copy(const Problem<T>& whole, Control& control, Team& team) {
-        costs.resize(rows.size() * cols.size());
-        if (whole.source != nullptr && whole.source->owners() != nullptr) {
-            whole.source->owners()->copy(rows, cols, costs.data());
+    // To be called before any cost is read. A copy that the time limit cuts short is never used.
+    void copy(Control& control, Team& team) {
+        if (costs == nullptr) return;
+        if (origin_->source != nullptr && origin_->source->owners() != nullptr) {
+            origin_->source->owners()->copy(origin_rows_, origin_cols_, costs.get());
             return;
         }
         std::atomic<bool> stop = false;
         const auto copy_rows = [&](Index begin, Index end, int) {
-            RowReader<T> reader(whole.cost, whole.source);
-            for (auto a = static_cast<std::size_t>(begin); a < static_cast<std::size_t>(end) && !stop; ++a) {
-                const T* row = reader.row(rows[a]);
-                for (std::size_t b = 0; b < cols.size(); ++b) costs[a * cols.size() + b] = row[cols[b]];
+            RowReader<T> reader(origin_->cost, origin_->source);
+            for (Index a = begin; a < end && !stop; ++a) {
+                const T* row = reader.row(origin_rows_[a]);
+                T* to = costs.get() + origin_cols_.size() * a;
+                for (std::size_t b = 0; b < origin_cols_.size(); ++b) to[b] = row[origin_cols_[b]];
             }
         };
         team.share(
-            static_cast<Index>(rows.size()), rows_at_a_time(whole), [&] { stop = stop || control.poll({"start"}); },
-            copy_rows);
+            static_cast<Index>(origin_rows_.size()), rows_at_a_time(*origin_),
+            [&] { stop = stop || control.poll({"start"}); }, copy_rows);
+    }
+
+  private:
+    const Problem<T>* origin_ = nullptr;            // from which costs are copied:
+    std::vector<Index> origin_rows_, origin_cols_;  // these
+
+    static std::vector<Index> taken(const std::vector<Index>& from, const std::vector<Index>& at) {
+        std::vector<Index> lines;
+        for (const Index k : at) lines.push_back(from[k]);
+        return lines;
     }
     // One from each of `count / shrink` runs of neighbours (so rows <= cols is kept), by index or in an order that is
     // known.
