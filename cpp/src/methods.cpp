@@ -44,10 +44,17 @@ Index most_below_cap(const Problem<T>& problem) {
     const std::int64_t n = problem.cost.cols;
     return static_cast<Index>(std::min<std::int64_t>(kMostBelowCap, n * n / kCols));
 }
+// The limit for structured costs without many ties, whose searches grow: as long as core takes for 1024 to 1536 rows.
 template <class T>
-bool solve_jv_in_time(const Problem<T>& problem, double reads, Control& control, Solution<Dual<T>>& solution,
+JvLimit structured_reads(const Problem<T>& problem) {
+    constexpr double kTimesRoot = 2048;
+    return {kTimesRoot / root_of_rows(problem), true};
+}
+template <class T>
+bool solve_jv_in_time(const Problem<T>& problem, JvLimit reads, Control& control, Solution<Dual<T>>& solution,
                       JvStart start = JvStart::fitting) {
-    return solve_jv_within(problem, reads * problem.cost.rows, control, solution, start);
+    reads.rows_read *= problem.cost.rows;
+    return solve_jv_within(problem, reads, control, solution, start);
 }
 
 // Equal rows and columns. Phases match costs of few values as fast, unless there are very few distinct lines.
@@ -93,7 +100,7 @@ bool solve_in_phases(const Problem<T>& problem, const FewValues& few, Control& c
 // (it takes up to 600 times as long as full rows). False if it gave up, with nothing solved.
 template <class T>
 bool solve_core_within(const Problem<T>& problem, int threads, Control& control, Solution<Dual<T>>& solution,
-                       GiveUp when = GiveUp::if_hard) {
+                       GiveUp when) {
     control.let_give_up(when);
     solution = solve_core<T>(problem, nullptr, threads, control);
     control.let_give_up(GiveUp::never);
@@ -109,30 +116,24 @@ bool solve_plainly_in_time(const Problem<T>& problem, int threads, Control& cont
     return solve_ssp_within(problem, {.pricing = false}, each * problem.cost.rows, threads, control, solution);
 }
 
-// Whether a cache holds the costs, so that full rows are read fast.
-template <class T>
-bool is_cached(const Problem<T>& problem) {
-    constexpr double kBytes = 16 << 20;
-    return static_cast<double>(problem.cost.rows) * problem.cost.cols * sizeof(T) <= kBytes;
-}
-
 // Whether rows and columns seem to be the same things: of some rows, many are the nearest of their nearest. Then there
 // are as many rows as columns everywhere, and the searches of jv are short: of distances of points without the diagonal
 // it reads 2 to 3 rows a row, n = 1300 to 4000.
 constexpr double kReadsOfOneSet = 4;
 template <class T>
 bool are_one_set(const Problem<T>& problem) {
-    constexpr Index kSampled = 12, kMany = 4;
+    constexpr Index kSampled = 12, kMany = 4, kFirst = 4;  // none of the first: no
     const MatrixView<T>& cost = problem.cost;
     if (problem.source != nullptr || cost.rows != cost.cols) return false;
     const auto nearest = [&](Index i) {
         Index at = 0;
+        Dual<T> least = problem.at(i, 0);
         for (Index j = 1; j < cost.cols; ++j)
-            if (problem.at(i, j) < problem.at(i, at)) at = j;
+            if (const Dual<T> c = problem.at(i, j); c < least) least = c, at = j;
         return at;
     };
     Index mutual = 0;
-    for (Index t = 0; t < kSampled; ++t) {
+    for (Index t = 0; t < kSampled && !(t == kFirst && mutual == 0); ++t) {
         const auto i = static_cast<Index>(std::int64_t{t} * cost.rows / kSampled);
         const Index j = nearest(i);
         mutual += j != i && nearest(j) == i;
@@ -145,15 +146,28 @@ bool suits_jv(const Problem<T>& problem) {
     return problem.source == nullptr && !copies_for_direct(problem);
 }
 
-// jv where it may read few rows though lists tell much: structured costs that a cache holds, rows and columns that are
-// the same things. Unstructured costs that a cache holds are solved by core on the way.
+// core, which may give up on what a small sample tells. Where many pairs tie, the answer is false at once. Where costs
+// have another structure, jv comes first, and then core.
 template <class T>
-bool solve_structured_by_jv(const Problem<T>& problem, int threads, Control& control, Solution<Dual<T>>& solution) {
-    if (!suits_jv(problem)) return false;
-    if (!is_cached(problem))
-        return are_one_set(problem) && solve_jv_in_time(problem, kReadsOfOneSet, control, solution);
-    return solve_core_within(problem, threads, control, solution, GiveUp::if_structured) ||
-           solve_jv_in_time(problem, kFirstJvReads, control, solution);
+bool solve_by_core(const Problem<T>& problem, GiveUp when, int threads, Control& control, Solution<Dual<T>>& solution) {
+    return solve_core_within(problem, threads, control, solution, suits_jv(problem) ? when : GiveUp::if_hard) ||
+           (control.gave_up_on() == Structure::general &&
+            (solve_jv_in_time(problem, structured_reads(problem), control, solution) ||
+             solve_core_within(problem, threads, control, solution, GiveUp::if_hard)));
+}
+
+// Where rows and columns are the same things, jv reads few rows though lists tell much.
+template <class T>
+bool solve_one_set(const Problem<T>& problem, Control& control, Solution<Dual<T>>& solution) {
+    return suits_jv(problem) && are_one_set(problem) && solve_jv_in_time(problem, kReadsOfOneSet, control, solution);
+}
+
+// Of costs with many tied pairs jv reads fewer rows than core, as a rule.
+template <class T>
+bool solve_tied(const Problem<T>& problem, int threads, Control& control, Solution<Dual<T>>& solution) {
+    const double reads = std::max(kFirstJvReads, kTrialReads * root_of_rows(problem));
+    return solve_jv_in_time(problem, reads, control, solution) ||
+           solve_core_within(problem, threads, control, solution, GiveUp::if_hard);
 }
 
 // Trials of jv and ssp: where either takes long, the other may not.
@@ -191,12 +205,14 @@ Solution<Dual<T>> solve_jv_or_core(const Problem<T>& problem, int threads, Contr
     if (solve_by_equal_lines(problem, few, control, solution)) return solution;
     if (solve_in_phases(problem, few, control, solution)) return solution;
     if (solve_jv_in_time(problem, kFirstJvReads, control, solution)) return solution;
-    if (!lists_tell_little(problem) && solve_core_within(problem, threads, control, solution)) return solution;
+    if (!lists_tell_little(problem) && solve_core_within(problem, threads, control, solution, GiveUp::if_hard))
+        return solution;
     return solve_hard(problem, threads, control);
 }
 
 template <class T>
 Solution<Dual<T>> solve_core_or_jv(const Problem<T>& problem, int threads, Control& control) {
+    constexpr Index kFewRows = 1536;  // of structured costs, jv first
     Solution<Dual<T>> solution;
     if (has_caps(problem) && solve_capped(problem, control, solution)) return solution;
     if (solve_padded(problem, control, solution)) return solution;
@@ -204,9 +220,13 @@ Solution<Dual<T>> solve_core_or_jv(const Problem<T>& problem, int threads, Contr
     if (solve_by_equal_lines(problem, few, control, solution)) return solution;
     const bool to_jv = suits_jv(problem) && lists_tell_little(problem), to_phases = to_jv || suits_phases(problem, few);
     if (to_phases && solve_in_phases(problem, few, control, solution)) return solution;
-    if (!to_jv && solve_structured_by_jv(problem, threads, control, solution)) return solution;
-    if (!to_jv && solve_core_within(problem, threads, control, solution)) return solution;
+    const bool are_few = problem.cost.rows <= kFewRows;
+    if (!to_jv && !are_few && solve_one_set(problem, control, solution)) return solution;
+    const GiveUp when = are_few ? GiveUp::if_structured : GiveUp::if_tied;
+    if (!to_jv && solve_by_core(problem, when, threads, control, solution)) return solution;
+    const bool tied = control.gave_up_on() == Structure::tied;
     if (!to_phases && solve_in_phases(problem, few, control, solution)) return solution;
+    if (tied && solve_tied(problem, threads, control, solution)) return solution;
     if (suits_jv(problem) && solve_by_trials(problem, threads, control, solution)) return solution;
     return solve_hard(problem, threads, control);
 }

@@ -64,9 +64,11 @@ struct CostsChanged : Refused {
 // Out of line, and so off the path of loops that count nanoseconds.
 [[noreturn, gnu::cold, gnu::noinline]] inline void refuse_changed_costs() { throw CostsChanged{}; }
 
-// When a method may end early: never, when its searches prove hard, or already when it finds that costs have a
-// structure for which another method is tried first.
-enum class GiveUp { never, if_hard, if_structured };
+// When a method may end early: never, when its searches prove hard, or already when a small sample tells that costs are
+// structured, or structured with many tied pairs, so that another method is tried first.
+enum class GiveUp { never, if_hard, if_tied, if_structured };
+// What the sample told, if the method ended early for that.
+enum class Structure { none, general, tied };
 
 class Control {
   public:
@@ -131,9 +133,18 @@ class Control {
     }
 
     // Whether a method that another can take over from may end early, with Status::time_limit.
-    void let_give_up(GiveUp when) { give_up_ = when; }
+    void let_give_up(GiveUp when) {
+        give_up_ = when;
+        if (may_give_up()) gave_up_on_ = Structure::none;
+    }
     bool may_give_up() const { return give_up_ != GiveUp::never; }
-    bool gives_up_if_structured() const { return give_up_ == GiveUp::if_structured; }
+    bool give_up_on(Structure found) {
+        const bool gives_up =
+            give_up_ == GiveUp::if_structured || (give_up_ == GiveUp::if_tied && found == Structure::tied);
+        if (gives_up) gave_up_on_ = found;
+        return gives_up;
+    }
+    Structure gave_up_on() const { return gave_up_on_; }
     bool is_expired() const { return expired_; }
 
     double seconds() const { return std::chrono::duration<double>(Clock::now() - start_).count(); }
@@ -147,6 +158,7 @@ class Control {
     Clock::duration keep_interval_{};
     std::uint64_t calls_ = 0, between_looks_ = 63;
     GiveUp give_up_ = GiveUp::never;
+    Structure gave_up_on_ = Structure::none;
     bool expired_ = false, keep_is_due_ = false;
 };
 

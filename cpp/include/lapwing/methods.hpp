@@ -26,10 +26,10 @@ Solution<Dual<T>> solve_core(const Problem<T>& problem, const Dual<T>* start_v, 
 // Jonker-Volgenant on full rows; also the direct path of small problems (jv/jv.inc.hpp).
 template <class T>
 Solution<Dual<T>> solve_jv(const Problem<T>& problem, Control& control);
-// The same. False, with nothing solved, if it would have to read more rows than allowed, with repetitions. Goes on from
-// `state`, if there is one.
+// The same. False, with nothing solved, if it would have to read more rows than allowed. Goes on from `state`, if there
+// is one.
 template <class T>
-bool solve_jv_within(const Problem<T>& problem, double most_rows_read, Control& control, Solution<Dual<T>>& solution,
+bool solve_jv_within(const Problem<T>& problem, JvLimit limit, Control& control, Solution<Dual<T>>& solution,
                      JvStart start = JvStart::fitting, const JvState<Dual<T>>* state = nullptr);
 
 // Up to kDirectMaxRows rows solve_jv; where costs have a cap, within kReadsOfCapped reads a row, and then solve_capped
@@ -53,9 +53,10 @@ inline constexpr Index kJvOrCoreMaxRows = 1024;
 
 // For larger ones: solve_capped where costs have a cap, sparse pairs where the matrix is padded, a transport where
 // lines are equal, phases where costs have few values, unless core does well; else solve_core, unless lists tell
-// nothing; but solve_jv first for structured costs that a cache holds, and where rows and columns are the same things.
-// Where that proves hard: trials of solve_jv and solve_ssp, then solve_jv within a larger budget, and
-// solve_ssp at last; plain paths in place of the former three where jv would need a copy of the matrix.
+// nothing; but solve_jv first where a small sample tells that many pairs tie, for up to 1536 rows where it tells of any
+// structure, and where rows and columns are the same things. Where that proves hard: trials of solve_jv and solve_ssp,
+// then solve_jv within a larger budget, and solve_ssp at last; plain paths in place of the former three where jv would
+// need a copy of the matrix.
 template <class T>
 Solution<Dual<T>> solve_core_or_jv(const Problem<T>& problem, int threads, Control& control);
 

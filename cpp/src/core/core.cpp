@@ -274,7 +274,7 @@ double Solver<T>::start_from_sample(CoreState<T>& state, Sample<T>* drawn) {
         const bool is_probe = part.m <= probe_rows_;
         double error = 0;
         if (is_probe) {
-            sample.copy(control_, team_);
+            if (!sample.copy(control_, team_)) return 0;
             limit(part, PhaseTuning::most_probe_reads(part.m));
             const double lacking = price(part, 0).bound;
             if (gives_up_with(part, state)) return 0;
@@ -284,7 +284,7 @@ double Solver<T>::start_from_sample(CoreState<T>& state, Sample<T>* drawn) {
             const bool held = state.problem.source == nullptr || state.problem.source->owners() == nullptr;
             regret_works_ = held && !sample.stratified && regret_error(part) < StartTuning::kRegretError;
             if (regret_works_) return 0;
-            if (control_.gives_up_if_structured()) {
+            if (control_.give_up_on(general_ ? Structure::general : Structure::tied)) {
                 state.most_reads = CoreState<T>::kGivenUp;
                 return 0;
             }
@@ -296,7 +296,7 @@ double Solver<T>::start_from_sample(CoreState<T>& state, Sample<T>* drawn) {
             error = StartTuning::kOfMove * price(part, error).price;
             if (gives_up_with(part, state)) return 0;
         }
-        if (drawn != nullptr) drawn->copy(control_, team_);
+        if (drawn != nullptr && !drawn->copy(control_, team_)) return 0;
         extend_duals(state, sample, part.u);
         state.start_levels = part.start_levels + 1;
         return error;

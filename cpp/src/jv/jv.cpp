@@ -32,21 +32,21 @@ std::size_t direct_workspace_bytes(const Problem<T>& problem) {
 
 template <class T>
 DirectAnswer<Dual<T>> solve_direct(const Problem<T>& problem, std::byte* workspace, bool with_u, Control* control,
-                                   double most_rows_read, JvStart start, const JvState<Dual<T>>* state) {
+                                   JvLimit limit, JvStart start, const JvState<Dual<T>>* state) {
     require_range(problem, control);
 #ifdef LAPWING_HAS_AVX512
     // Twelve columns are three vectors of four, whose lanes are reduced faster than those of two vectors of eight.
     if (simd_target() == SimdTarget::avx512 && problem.cost.cols <= 12)
-        return avx2::solve_direct(problem, workspace, with_u, control, most_rows_read, start, state);
+        return avx2::solve_direct(problem, workspace, with_u, control, limit, start, state);
 #endif
-    return LAPWING_DISPATCH(solve_direct, problem, workspace, with_u, control, most_rows_read, start, state);
+    return LAPWING_DISPATCH(solve_direct, problem, workspace, with_u, control, limit, start, state);
 }
 
 template <class T>
-bool solve_jv_within(const Problem<T>& problem, double most_rows_read, Control& control, Solution<Dual<T>>& solution,
+bool solve_jv_within(const Problem<T>& problem, JvLimit limit, Control& control, Solution<Dual<T>>& solution,
                      JvStart start, const JvState<Dual<T>>* state) {
     const Workspace workspace = make_workspace(direct_workspace_bytes(problem));
-    const auto answer = solve_direct(problem, workspace.get(), true, &control, most_rows_read, start, state);
+    const auto answer = solve_direct(problem, workspace.get(), true, &control, limit, start, state);
     if (answer.gave_up) return false;
     solution = {};
     solution.status = answer.status;
@@ -65,16 +65,16 @@ bool solve_jv_within(const Problem<T>& problem, double most_rows_read, Control& 
 template <class T>
 Solution<Dual<T>> solve_jv(const Problem<T>& problem, Control& control) {
     Solution<Dual<T>> solution;
-    solve_jv_within(problem, kNoLimit, control, solution);
+    solve_jv_within(problem, {}, control, solution);
     return solution;
 }
 
-#define LAPWING_JV(T)                                                                                           \
-    template std::size_t direct_workspace_bytes(const Problem<T>&);                                             \
-    template DirectAnswer<Dual<T>> solve_direct(const Problem<T>&, std::byte*, bool, Control*, double, JvStart, \
-                                                const JvState<Dual<T>>*);                                       \
-    template bool solve_jv_within(const Problem<T>&, double, Control&, Solution<Dual<T>>&, JvStart,             \
-                                  const JvState<Dual<T>>*);                                                     \
+#define LAPWING_JV(T)                                                                                            \
+    template std::size_t direct_workspace_bytes(const Problem<T>&);                                              \
+    template DirectAnswer<Dual<T>> solve_direct(const Problem<T>&, std::byte*, bool, Control*, JvLimit, JvStart, \
+                                                const JvState<Dual<T>>*);                                        \
+    template bool solve_jv_within(const Problem<T>&, JvLimit, Control&, Solution<Dual<T>>&, JvStart,             \
+                                  const JvState<Dual<T>>*);                                                      \
     template Solution<Dual<T>> solve_jv(const Problem<T>&, Control&);
 LAPWING_JV(float)
 LAPWING_JV(double)

@@ -84,12 +84,12 @@ struct Sample {
     Sample(const Sample&) = delete;
     Sample& operator=(const Sample&) = delete;
 
-    // To be called before any cost is read. A copy that the time limit cuts short is never used.
-    void copy(Control& control, Team& team) {
-        if (costs == nullptr) return;
+    // To be called before any cost is read. False at the time limit: then there are no costs to read.
+    bool copy(Control& control, Team& team) {
+        if (costs == nullptr) return true;
         if (origin_->source != nullptr && origin_->source->owners() != nullptr) {
             origin_->source->owners()->copy(origin_rows_, origin_cols_, costs.get());
-            return;
+            return true;
         }
         std::atomic<bool> stop = false;
         const auto copy_rows = [&](Index begin, Index end, int) {
@@ -103,6 +103,7 @@ struct Sample {
         team.share(
             static_cast<Index>(origin_rows_.size()), rows_at_a_time(*origin_),
             [&] { stop = stop || control.poll({"start"}); }, copy_rows);
+        return !stop;
     }
 
   private:

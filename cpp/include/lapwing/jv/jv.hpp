@@ -51,6 +51,16 @@ struct JvState {
 
 inline constexpr double kNoLimit = std::numeric_limits<double>::infinity();
 
+// How many rows may be read, with repetitions. jv gives up as soon as it expects to read more: if the searches that are
+// left read as many as the latest, each; or, if they `grow`, as many as the mean of that and of this: those that match
+// half of the rows that wait read as many as those that match half of the rest.
+struct JvLimit {
+    double rows_read = kNoLimit;
+    bool grow = false;
+
+    JvLimit(double rows_read = kNoLimit, bool grow = false) : rows_read(rows_read), grow(grow) {}
+};
+
 // Whether the matrix is copied: small ones that are maximised, and those whose rows are not contiguous.
 template <class T>
 bool copies_for_direct(const Problem<T>& problem) {
@@ -74,11 +84,10 @@ inline Workspace make_workspace(std::size_t bytes) {
 
 // Solves the problem (rows <= cols or unmatched_cost given, rows and cols > 0). Throws InvalidCost and
 // CostTooLarge. `control` may be null:
-// then the clock is never looked at. u is computed only `with_u`. Gives up when it has to read more than
-// `most_rows_read`, with repetitions. Goes on from `state`, if there is one.
+// then the clock is never looked at. u is computed only `with_u`. Goes on from `state`, if there is one.
 template <class T>
 DirectAnswer<Dual<T>> solve_direct(const Problem<T>& problem, std::byte* workspace, bool with_u, Control* control,
-                                   double most_rows_read = kNoLimit, JvStart start = JvStart::fitting,
+                                   JvLimit limit = {}, JvStart start = JvStart::fitting,
                                    const JvState<Dual<T>>* state = nullptr);
 
 }  // namespace lapwing

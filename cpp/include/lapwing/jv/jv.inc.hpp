@@ -48,12 +48,11 @@ class Jv {
     using D = Dual<T>;
 
     // cost: rows x cols with col_stride 1, minimised as it is, or kNegated.
-    Jv(const MatrixView<T>& cost, const D* unmatched_cost, Carver& memory, Control* control, double most_rows_read,
+    Jv(const MatrixView<T>& cost, const D* unmatched_cost, Carver& memory, Control* control, JvLimit limit,
        JvStart start, const JvState<D>* state)
-        : unmatched_cost_(unmatched_cost), control_(control), most_rows_read_(most_rows_read),
-          from_zero_(start == JvStart::zero), state_(state), rows_(cost.rows), cols_(cost.cols),
-          padded_((cols_ + kLanes - 1) / kLanes * kLanes), costs_(cost, memory),
-          matching_(memory, rows_, cols_, padded_) {
+        : unmatched_cost_(unmatched_cost), control_(control), limit_(limit), from_zero_(start == JvStart::zero),
+          state_(state), rows_(cost.rows), cols_(cost.cols), padded_((cols_ + kLanes - 1) / kLanes * kLanes),
+          costs_(cost, memory), matching_(memory, rows_, cols_, padded_) {
         const auto longest = static_cast<std::size_t>(padded_);
         const auto rows = static_cast<std::size_t>(rows_);
         v_ = memory.take<D>(longest);
@@ -140,11 +139,11 @@ class Jv {
         may_try_ = from_columns && !fits_registers();
         const double begun = scans_;
         Status status = search_all([&] {
-            gave_up_ = is_hard(scans_ - begun);
-            return gave_up_ || is_worth_a_trial(begun);
+            const bool hard = is_hard(scans_ - begun);
+            gave_up_ = hard && !(may_try_ && limit_.grow);
+            return hard || is_worth_a_trial(begun);
         });
         if (status == Status::optimal && done_ < free_count_ && !gave_up_) {
-            may_try_ = false;
             status = try_from_zero();
             if (status == Status::optimal) status = search_all([&] { return gave_up_ = is_hard(scans_ - begun); });
         }
@@ -168,13 +167,14 @@ class Jv {
         return Status::optimal;
     }
 
-    // Whether all searches together will read more rows than allowed, judged by those so far, which have read `read`,
-    // and by the latest: the first are the shortest, as a rule.
+    // Whether all searches together will read more rows than allowed (JvLimit), judged by those so far, which have read
+    // `read`, and by the latest: the first are the shortest, as a rule.
     bool is_hard(double read) const {
         constexpr double kRowsEach = 2;  // to judge by, beside some searches
-        if (scans_ > most_rows_read_) return true;
+        if (scans_ > limit_.rows_read) return true;
         if (done_ < kRecent || read < kRowsEach * rows_) return false;
-        return read + recent_ * (free_count_ - done_) > most_rows_read_;
+        const double left = free_count_ - done_, growth = limit_.grow ? 1 + std::log(left) / 2 : 1;
+        return read + recent_ * left * growth > limit_.rows_read;
     }
 
     // Columns that only fill up a vector look like columns of the tree: nothing ever reaches them.
@@ -328,7 +328,7 @@ class Jv {
 
     const D* const unmatched_cost_;  // unmatched cost by row, or null
     Control* const control_;
-    const double most_rows_read_;
+    const JvLimit limit_;
     const bool from_zero_;
     const JvState<D>* const state_;  // from which the solve goes on, or null
     const Index rows_, cols_;
@@ -382,18 +382,17 @@ namespace LAPWING_TARGET {
 
 template <class T, class D = Dual<T>>
 DirectAnswer<D> solve_direct(const Problem<T>& problem, std::byte* workspace, bool with_u, Control* control,
-                             double most_rows_read, JvStart start, const JvState<D>* state) {
+                             JvLimit limit, JvStart start, const JvState<D>* state) {
     Carver memory(workspace);
     const MatrixView<T>& cost = problem.cost;
     if (!copies_for_direct(problem)) {
         if (problem.maximize)
-            return Jv<T, true>(cost, problem.unmatched_cost, memory, control, most_rows_read, start, state)
-                .solve(with_u);
-        return Jv<T>(cost, problem.unmatched_cost, memory, control, most_rows_read, start, state).solve(with_u);
+            return Jv<T, true>(cost, problem.unmatched_cost, memory, control, limit, start, state).solve(with_u);
+        return Jv<T>(cost, problem.unmatched_cost, memory, control, limit, start, state).solve(with_u);
     }
     const auto entries = static_cast<std::size_t>(cost.rows) * static_cast<std::size_t>(cost.cols);
     const MatrixView<D> copied = copy_minimised(problem, memory.take<D>(entries));
-    return Jv<D>(copied, problem.unmatched_cost, memory, control, most_rows_read, start, state).solve(with_u);
+    return Jv<D>(copied, problem.unmatched_cost, memory, control, limit, start, state).solve(with_u);
 }
 
 }  // namespace LAPWING_TARGET
