@@ -14,11 +14,11 @@
 namespace lapwing {
 namespace {
 
-constexpr Index kSampled = 128;   // lines
-constexpr Index kMostLength = 8;  // successive costs of a piece
-constexpr Index kConfirmed = 32;  // of them, all of whose costs are read
-constexpr Index kFewer = 4;       // distinct pairs of lines, of so many of the matrix, are worth a transport
-constexpr double kMostReads = 6;  // of the matrix, that a transport may be worth
+constexpr Index kSampled = 128;         // lines
+constexpr Index kMostLength = 8;        // successive costs of a piece
+constexpr std::size_t kConfirmed = 32;  // pairs of them, all of whose costs are read
+constexpr Index kFewer = 4;             // distinct pairs of lines, of so many of the matrix, are worth a transport
+constexpr double kMostReads = 6;        // of the matrix, that a transport may be worth
 
 // The bits of a cost: equal bits are equal costs.
 template <class T>
@@ -73,24 +73,27 @@ std::vector<std::uint64_t> hashes_of(const MatrixView<T>& cost, const std::vecto
     return hashes;
 }
 
-// Whether rows of equal hashes are equal throughout, as far as some of them tell.
+// Whether rows of equal hashes are equal throughout, as far as some of them tell. By blocks of a few costs of each pair,
+// since lines that are not contiguous share pages, and those that differ do so soon.
 template <class T>
 bool are_equal_throughout(const MatrixView<T>& cost, const std::vector<Index>& lines,
                           const std::vector<std::uint64_t>& hashes) {
+    constexpr Index kBlock = 64;
     std::unordered_map<std::uint64_t, Index> seen;
-    Index confirmed = 0;
-    for (std::size_t t = 0; t < lines.size() && confirmed < kConfirmed; ++t) {
+    std::vector<std::pair<Index, Index>> pairs;
+    for (std::size_t t = 0; t < lines.size() && pairs.size() < kConfirmed; ++t) {
         const auto [at, is_new] = seen.try_emplace(hashes[t], lines[t]);
-        if (is_new) continue;
-        for (Index j = 0; j < cost.cols; ++j)
-            if (bits_of(cost.at(lines[t], j)) != bits_of(cost.at(at->second, j))) return false;
-        ++confirmed;
+        if (!is_new) pairs.emplace_back(at->second, lines[t]);
     }
+    for (Index first = 0; first < cost.cols; first += kBlock)
+        for (const auto& [one, other] : pairs)
+            for (Index j = first; j < std::min(first + kBlock, cost.cols); ++j)
+                if (bits_of(cost.at(one, j)) != bits_of(cost.at(other, j))) return false;
     return true;
 }
 
 // As few costs as tell, mostly: more only if those are equal in many lines. At the end all of them of some pairs of
-// equal ones, but for lines that are not contiguous, where each is a line of the cache.
+// equal ones.
 template <class T>
 double distinct_rows(const MatrixView<T>& cost, bool contiguous) {
     constexpr Index kContiguous[] = {1, 4, 32}, kOthers[] = {4, 32, 256};
@@ -105,7 +108,7 @@ double distinct_rows(const MatrixView<T>& cost, bool contiguous) {
         distinct = distinct_of(hashes);
         if (!(distinct < cost.rows)) return kInfinity<double>;
     }
-    return !contiguous || are_equal_throughout(cost, lines, hashes) ? distinct : kInfinity<double>;
+    return are_equal_throughout(cost, lines, hashes) ? distinct : kInfinity<double>;
 }
 
 // Sets of equal lines.
@@ -171,7 +174,7 @@ class EqualLines {
             }
             rows_.of_line[i] = rows_.count();
             rows_.representative.push_back(i);
-            distinct_.insert(distinct_.end(), row, row + n_);
+            if (!in_place_) distinct_.insert(distinct_.end(), row, row + n_);
             if (too_many(rows_.count(), 1)) return;
         }
     }
@@ -182,7 +185,10 @@ class EqualLines {
                (problem_.unmatched_cost == nullptr || problem_.unmatched_cost[i] == problem_.unmatched_cost[other]);
     }
 
-    const T* distinct_row(Index set) const { return distinct_.data() + static_cast<std::size_t>(set) * n_; }
+    const T* distinct_row(Index set) const {
+        if (in_place_) return problem_.cost.row(rows_.representative[set]);
+        return distinct_.data() + static_cast<std::size_t>(set) * n_;
+    }
 
     // False if two sets of columns have the same hash.
     bool find_cols() {
@@ -213,11 +219,10 @@ class EqualLines {
         const D most = cost_limit<D>(priced ? m_ : std::min(m_, n_));
         for (Index r = 0; r < rows_.count(); ++r) {
             for (const Index j : cols_.representative) {
-                const auto given = static_cast<D>(distinct_row(r)[j]);
+                const T given = distinct_row(r)[j];
                 const bool fits = given <= most && given >= -most;  // before the least integer is negated
-                if (!fits && (std::is_integral_v<D> || problem_.minimised(distinct_row(r)[j]) != kInfinity<D>))
-                    return false;
-                costs.push_back(problem_.minimised(distinct_row(r)[j]));
+                if (!fits && (std::is_integral_v<D> || problem_.minimised(given) != kInfinity<D>)) return false;
+                costs.push_back(problem_.minimised(given));
             }
             if (!priced) continue;
             const D price = problem_.unmatched_cost[rows_.representative[r]];
@@ -231,7 +236,8 @@ class EqualLines {
     const Index m_, n_;
     RowReader<T> reader_;
     Sets rows_, cols_;
-    std::vector<T> distinct_;  // the distinct rows
+    const bool in_place_ = problem_.cost.col_stride == 1;
+    std::vector<T> distinct_;  // the distinct rows, unless they are read in place
 };
 
 // Invariants between searches: costs - v >= the row's least, with equality where units go; v <= 0, and 0 for sinks with
