@@ -39,10 +39,10 @@ struct PhaseTuning {
     static constexpr std::int64_t kSearchReads = 3, kSearchLooks = 30, kSearchScans = 100;
     static constexpr std::int64_t kOfPhases = 2, kScansALook = 20;  // so many take as long as a read
     // Dense rows read, if another method can take over. At m = 1000 and 8000 structured costs take 3 to 5 and 3 to 8 a
-    // row, others 1 to 5; those of which lists tell nothing 20 to 1500, in a sample, too, unless it is small.
+    // row, others 1 to 8; those of which lists tell nothing 20 to 1500, in a sample, too, unless it is small.
     static std::int64_t most_reads(Index m, bool structured) {
         constexpr Index kSmall = 384;
-        const double each = m < kSmall ? 24 : structured ? std::max(8.0, std::sqrt(m) / 5) : 6;
+        const double each = m < kSmall ? 24 : structured ? std::max(8.0, std::sqrt(m) / 5) : 8;
         return static_cast<std::int64_t>(each * m);
     }
     // The same where few pairs of a sample are tight (few_pairs_are_tight), though rows tell their columns apart
